@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+# The short names for what people do here; Meson and Ninja do the work.
+#
+#   make            same as make build
+#   make deps       install what is missing from Debian's packages; says so and does nothing else
+#   make build      build/seep and build/libseep.so, usable from there
+#   make demo       record a program that leaks and show the report
+#   make test       every test; last line `N passed, N failed`
+#   make soak       the same tests with long iteration counts
+#   make lint       formatter, warnings as errors with gcc and clang, static analysis, aarch64
+#   make sanitize   unit tests under ASan + UBSan, and under TSan where they ask for it
+#   make bench      overhead and speed figures
+#   make install    into PREFIX (default /usr/local), below DESTDIR if given
+#
+# DEPS=no leaves the installed packages alone.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+DEPS ?= yes
+JOBS ?= 2
+
+need = @if [ "$(DEPS)" = yes ]; then tools/deps.sh $(1); fi
+
+all: build
+
+deps:
+	@tools/deps.sh build test lint bench
+
+# Meson does not notice files that come and go, so the list it was set up with is kept.
+build:
+	$(call need,build)
+	@mkdir -p $(BUILD)
+	@{ echo "prefix $(abspath $(PREFIX))"; tools/list-inputs.sh all; } >$(BUILD)/inputs.now
+	@if [ ! -e $(BUILD)/build.ninja ]; then \
+		meson setup $(BUILD) --prefix=$(abspath $(PREFIX)) >$(BUILD)/setup.log || \
+			{ cat $(BUILD)/setup.log; exit 1; }; \
+	elif ! cmp -s $(BUILD)/inputs.now $(BUILD)/inputs; then \
+		meson setup --reconfigure $(BUILD) --prefix=$(abspath $(PREFIX)) \
+			>$(BUILD)/setup.log || { cat $(BUILD)/setup.log; exit 1; }; \
+	fi
+	@mv $(BUILD)/inputs.now $(BUILD)/inputs
+	@ninja -j $(JOBS) -C $(BUILD)
+
+# The recording is left in build/demo for further questions.
+demo: build
+	@mkdir -p $(BUILD)/demo
+	$(CC) -g -o $(BUILD)/demo/leaky examples/leaky.c
+	cd $(BUILD)/demo && $(abspath $(BUILD))/seep run -o leaky.rec -- ./leaky
+	$(BUILD)/seep report $(BUILD)/demo/leaky.rec
+
+test: build
+	$(call need,test)
+	@tools/run-tests --build $(BUILD) --jobs $(JOBS)
+
+soak: build
+	$(call need,test)
+	@SEEP_SOAK=1 tools/run-tests --build $(BUILD) --jobs $(JOBS) --timeout 1800
+
+lint:
+	$(call need,build lint)
+	@tools/lint.sh
+
+sanitize:
+	$(call need,build test)
+	@tools/sanitize.sh
+
+bench: build
+	$(call need,bench)
+	@bench/run
+
+install: build
+	@meson install -C $(BUILD) --no-rebuild
+
+uninstall:
+	@ninja -C $(BUILD) uninstall
+
+clean:
+	@rm -rf $(BUILD) build-lint-* build-asan build-tsan build-aarch64
+
+.PHONY: all deps build demo test soak lint sanitize bench install uninstall clean

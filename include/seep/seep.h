@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* seep.h -- what a program may tell seep about itself.
+ *
+ * Nothing has to be linked. The functions are weak: they are there when the program runs under
+ * `seep run` and NULL otherwise, so each call is written with its macro, which tests for that:
+ *
+ *	#include <seep/seep.h>
+ *	SEEP_MARK("configuration loaded");
+ *
+ * Without seep a macro costs one load and one branch. All may be called from any thread, at any
+ * time, also from several at once; not from signal handlers. errno is left as it was. */
+#ifndef SEEP_SEEP_H
+#define SEEP_SEEP_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SEEP_WEAK __attribute__((__weak__))
+
+/* Record no new allocations from here on, in the whole process. Frees of blocks that were
+ * recorded are still seen, so that nothing looks leaked that is not. */
+SEEP_WEAK void seep_pause(void);
+
+/* Go on recording. */
+SEEP_WEAK void seep_resume(void);
+
+/* Note what is live now under a name of up to 39 bytes, to be asked for later:
+ * `seep report FILE@NAME`. NULL is "". */
+SEEP_WEAK void seep_mark(const char *name);
+
+/* For allocators of your own: a block of `bytes` at `p` was handed out, or is about to be taken
+ * back. The call's stack is what the report shows. `p` must not be a block that malloc returned,
+ * which is recorded already; a NULL `p` is ignored. */
+SEEP_WEAK void seep_malloc_like(const void *p, size_t bytes);
+SEEP_WEAK void seep_free_like(const void *p);
+
+#define SEEP_CALL_(function, ...)                                                        \
+	do {                                                                             \
+		if (function)                                                            \
+			function(__VA_ARGS__);                                           \
+	} while (0)
+
+#define SEEP_PAUSE() SEEP_CALL_(seep_pause, )
+#define SEEP_RESUME() SEEP_CALL_(seep_resume, )
+#define SEEP_MARK(name) SEEP_CALL_(seep_mark, (name))
+#define SEEP_MALLOC_LIKE(p, bytes) SEEP_CALL_(seep_malloc_like, (p), (bytes))
+#define SEEP_FREE_LIKE(p) SEEP_CALL_(seep_free_like, (p))
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* choose.c -- what the user's words pick out of a profile. */
+#include "analyze/choose.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/buf.h"
+
+/* How many names a refusal lists. */
+enum { CHOOSE_NAMES_MAX = 12 };
+
+const char *
+choose_process_name(const struct prof *p, uint32_t process)
+{
+	const struct prof_process *pr = &p->processes[process];
+	const char *name = skip_basename(prof_text(p, pr->exe));
+
+	if (name[0] != '\0')
+		return name;
+	name = prof_text(p, pr->cmdline);
+	return name[0] != '\0' ? name : "?";
+}
+
+/* A whole positive number, else 0. */
+static unsigned long
+choose_number(const char *word)
+{
+	char *end;
+	unsigned long n;
+
+	if (word[0] < '0' || word[0] > '9')
+		return 0;
+	n = strtoul(word, &end, 10);
+	return *end == '\0' ? n : 0;
+}
+
+int
+choose_processes(const struct prof *p, const char *which, bool *chosen, struct err *e)
+{
+	struct buf names = {0};
+	unsigned found = 0;
+	int r;
+
+	for (uint32_t i = 0; i < p->nprocesses; i++) {
+		const struct prof_process *pr = &p->processes[i];
+
+		chosen[i] = i > 0 && (which == NULL || choose_number(which) == pr->pid ||
+				      strcmp(which, choose_process_name(p, i)) == 0 ||
+				      strcmp(which, prof_text(p, pr->exe)) == 0);
+		found += chosen[i];
+		if (i > 0 && i <= CHOOSE_NAMES_MAX)
+			buf_printf(&names, "%s%s (%u)", i > 1 ? ", " : "",
+				   choose_process_name(p, i), pr->pid);
+	}
+	if (found > 0 || which == NULL) {
+		buf_done(&names);
+		return 0;
+	}
+	r = err_set(e, -ENOENT, "no process %s in this recording; it has %s%s", which,
+		    names.len > 0 ? buf_str(&names) : "none",
+		    p->nprocesses > CHOOSE_NAMES_MAX + 1 ? ", \xe2\x80\xa6" : "");
+	buf_done(&names);
+	return r;
+}
+
+bool
+choose_mark_is(const struct prof *p, const struct prof_mark *m, const char *word)
+{
+	if (strcmp(prof_text(p, m->name), word) == 0)
+		return true;
+	return m->number != 0 && choose_number(word) == m->number;
+}
+
+int
+choose_point(const struct prof *p, const bool *chosen, const char *word,
+	     struct sites_point *ret_point, struct err *e)
+{
+	struct sites_point point = {.at = SITES_AT_END};
+	struct buf names = {0};
+	bool found = false;
+	int r = 0;
+
+	if (word == NULL || word[0] == '\0')
+		found = true;
+	else if (strcmp(word, "peak") == 0)
+		found = true, point.at = SITES_AT_PEAK;
+	else if (strcmp(word, "exit") == 0)
+		found = true, point.at = SITES_AT_EXIT;
+	for (uint32_t i = 0; !found && i < p->nmarks; i++) {
+		const struct prof_mark *m = &p->marks[i];
+
+		if (m->number == 0 || (chosen != NULL && !chosen[m->process]))
+			continue;
+		found = choose_mark_is(p, m, word);
+		buf_printf(&names, " @%u%s%s", m->number, m->name != 0 ? " or @" : "",
+			   prof_text(p, m->name));
+	}
+	if (found && point.at == SITES_AT_END && word != NULL && word[0] != '\0') {
+		point.at = SITES_AT_MARK;
+		strncpy(point.mark, word, sizeof point.mark - 1);
+	}
+	if (found)
+		*ret_point = point;
+	else
+		r = err_set(e, -ENOENT, "no mark @%s here; there is @peak @exit%s", word,
+			    buf_str(&names));
+	buf_done(&names);
+	return r;
+}
+
+int
+choose_by(const char *word, enum sites_by *ret_by, struct err *e)
+{
+	for (unsigned i = 0; i < SITES_BY_MAX; i++) {
+		if (strcmp(word, sites_by_names[i]) == 0) {
+			*ret_by = i;
+			return 0;
+		}
+	}
+	return err_set(e, -EINVAL,
+		       "--by %s: must be live, peak, count, allocated or temporary",
+		       word);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* choose.h -- what the user's words pick out of a profile: processes, points in time, columns.
+ *
+ * All refusals name what there would have been to pick. Pure: nothing but the profile is
+ * looked at, so `--process 4711` is the process of the recording, not one of this machine. */
+#ifndef SEEP_ANALYZE_CHOOSE_H
+#define SEEP_ANALYZE_CHOOSE_H
+
+#include <stdbool.h>
+
+#include "analyze/sites.h"
+#include "model/prof.h"
+#include "util/err.h"
+
+/* Sets chosen[i] for every process that `which` names: a pid, or the name of the program with
+ * or without its folder; NULL chooses all. Room for p->nprocesses. -ENOENT when none is. */
+int choose_processes(const struct prof *p, const char *which, bool *chosen,
+		     struct err *e);
+
+/* A word after `@` as a point in time: "peak", "exit", else a mark of one of the chosen
+ * processes, by name or number; NULL and "" are the end. -ENOENT names the marks there are. */
+int choose_point(const struct prof *p, const bool *chosen, const char *word,
+		 struct sites_point *ret_point, struct err *e);
+
+/* "live" … "temporary"; -EINVAL otherwise. */
+int choose_by(const char *word, enum sites_by *ret_by, struct err *e);
+
+/* Is this the mark that `word` names, by name or number? */
+bool choose_mark_is(const struct prof *p, const struct prof_mark *m, const char *word);
+
+/* Name of a process for people: the last part of its program's path, or "?". Borrowed. */
+const char *choose_process_name(const struct prof *p, uint32_t process);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* coverage.c -- how much of a process's memory the recording speaks of. */
+#include "analyze/coverage.h"
+
+#include "util/x.h"
+
+/* Blocks that each process had at its peak. */
+static uint64_t *
+coverage_blocks(const struct prof *p)
+{
+	uint64_t *blocks = xcalloc(p->nprocesses, sizeof *blocks);
+
+	for (uint32_t i = 1; i < p->nsites; i++) {
+		if (p->sites[i].at_peak_blocks > 0)
+			blocks[p->sites[i].process] +=
+				(uint64_t)p->sites[i].at_peak_blocks;
+	}
+	return blocks;
+}
+
+struct coverage
+coverage_of(const struct prof *p, const bool *chosen)
+{
+	struct coverage c = {0};
+	uint64_t *blocks = coverage_blocks(p), most = 0;
+	bool known_place = false;
+
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		const struct prof_process *pr = &p->processes[i];
+		uint64_t anon = pr->anon_kib << 10, recorded, hidden;
+
+		if ((chosen != NULL && !chosen[i]) || pr->not_recorded != 0 || anon == 0)
+			continue;
+		recorded = (pr->peak_bytes > 0 ? (uint64_t)pr->peak_bytes : 0) +
+			   blocks[i] * COVERAGE_BLOCK_BYTES;
+		if (recorded > anon)
+			recorded = anon; /* not every byte asked for was ever touched */
+		c.recorded_bytes += recorded;
+		c.anon_bytes += anon;
+		hidden = anon - recorded;
+		if (hidden > most) {
+			most = hidden;
+			c.process = i;
+		}
+		if (pr->coverage != 0 && recorded < anon / 2)
+			known_place = true;
+	}
+	free(blocks);
+	c.partial = c.anon_bytes > 0 && c.recorded_bytes < c.anon_bytes / 2 &&
+		    (c.anon_bytes >= COVERAGE_MIN_BYTES || known_place);
+	c.say = c.partial || c.anon_bytes >= COVERAGE_MIN_BYTES;
+	return c;
+}

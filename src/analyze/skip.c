@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/* skip.c -- which frames of a stack are worth showing.
+ *
+ * Every location is classified once, its functions through a cache by string id, so a profile
+ * of many stacks costs no pattern matching per stack. The lists are plain names on purpose:
+ * what is hidden from a report must be easy to look up here. */
+#include "analyze/skip.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#include "util/map.h"
+
+const struct skip_rule skip_allocators[] = {
+	{"libseep.so*", NULL},
+	{"libjemalloc*.so*", NULL},
+	{"libtcmalloc*.so*", NULL},
+	{"libmimalloc*.so*", NULL},
+	{"libc_malloc_debug.so*", NULL},
+	{NULL, "malloc"},
+	{NULL, "calloc"},
+	{NULL, "realloc"},
+	{NULL, "reallocarray"},
+	{NULL, "memalign"},
+	{NULL, "aligned_alloc"},
+	{NULL, "posix_memalign"},
+	{NULL, "valloc"},
+	{NULL, "pvalloc"},
+	{NULL, "__libc_malloc"},
+	{NULL, "__libc_calloc"},
+	{NULL, "__libc_realloc"},
+	{NULL, "__libc_memalign"},
+	{NULL, "__libc_valloc"},
+	{NULL, "__libc_pvalloc"},
+	{NULL, "_int_malloc"},
+	{NULL, "_int_realloc"},
+	{NULL, "_int_memalign"},
+	{NULL, "_mid_memalign"},
+	{NULL, "operator new*"},
+	{NULL, "_Znwm*"},
+	{NULL, "_Znam*"},
+	{NULL, "__gnu_cxx::new_allocator<*"},
+	{NULL, "__gnu_cxx::__alloc_traits<*"},
+	{NULL, "std::__new_allocator<*"},
+	{NULL, "std::allocator<*>::allocate*"},
+	{NULL, "std::allocator_traits<*>::allocate*"},
+	{NULL, "std::__allocate_guarded<*"},
+	{NULL, "std::_Vector_base<*>::_M_allocate*"},
+	{NULL, "std::__cxx11::basic_string<*>::_M_create*"},
+	{NULL, "__rust_alloc*"},
+	{NULL, "__rust_realloc*"},
+	{NULL, "__rdl_alloc*"},
+	{NULL, "__rdl_realloc*"},
+	{NULL, "alloc::alloc::*"},
+	{NULL, "<alloc::alloc::Global as *"},
+	{NULL, NULL},
+};
+
+/* The loader allocates for whoever called dlopen, or for the program's start. */
+static const struct skip_rule skip_loaders[] = {
+	{"ld-linux*.so*", NULL},
+	{"ld-2.*.so", NULL},
+	{"ld.so*", NULL},
+	{NULL, NULL},
+};
+
+const struct skip_rule skip_roots[] = {
+	{"libc.so*", NULL},
+	{"libc-2.*.so", NULL},
+	{"libpthread*.so*", NULL},
+	{"ld-linux*.so*", NULL},
+	{"ld-2.*.so", NULL},
+	{NULL, "_start"},
+	{NULL, "__libc_start_main*"},
+	{NULL, "__libc_start_call_main"},
+	{NULL, "start_thread"},
+	{NULL, "clone"},
+	{NULL, "clone3"},
+	{NULL, "__clone*"},
+	{NULL, NULL},
+};
+
+/* Only what the library never gives back by design and the caller never sees: what a caller
+ * could have freed (strdup, getline, fopen, asprintf …) must not be in here. */
+const struct skip_kept skip_kept_table[] = {
+	{"libc.so*", "_IO_file_doallocate", 0, "stdio buffer"},
+	{"libc.so*", "_IO_wfile_doallocate", 0, "stdio buffer"},
+	{"libc.so*", "__libc_*init*", 0, "start of libc"},
+	{"libc.so*", "_dl_*", 0, "loader"},
+	{"libc.so*", "__new_exitfn", 0, "list of exit handlers"},
+	{"libc.so*", "__cxa_atexit", 0, "list of exit handlers"},
+	{"libc.so*", "_nl_*", 0, "locale"},
+	{"libc.so*", "__gconv*", 0, "character sets"},
+	{"libc.so*", "tzset_internal", 0, "time zone"},
+	{"libc.so*", "__tzfile_*", 0, "time zone"},
+	{"libc.so*", "__tzstring*", 0, "time zone"},
+	{"libc.so*", "__nss_*", 0, "name service"},
+	{"libc.so*", "nss_*", 0, "name service"},
+	{"ld-linux*.so*", NULL, 0, "loader"},
+	{"libstdc++.so*", "_GLOBAL__sub_I_eh_alloc*", 0, "emergency pool for exceptions"},
+	{"libstdc++.so*", "*__gnu_cxx*pool*", 0, "emergency pool for exceptions"},
+	/* Its constructor is a local symbol, so a stripped library leaves the size alone. */
+	{"libstdc++.so*", NULL, 72704, "emergency pool for exceptions"},
+	{"libstdc++.so*", NULL, 73728, "emergency pool for exceptions"},
+	{NULL, NULL, 0, NULL},
+};
+
+enum {
+	SKIP_KNOWN = 1, /* in the cache: has been looked at */
+	SKIP_ALLOC = 2,
+	SKIP_LOADER = 4,
+	SKIP_ROOT = 8,
+};
+
+struct skip {
+	const struct prof *p;
+	bool off;
+	uint8_t *modules; /* flags for every module */
+	uint8_t *frames;  /* flags for every row of prof.frames */
+	bool *tails;	  /* for every node: it and all outside of it is start code */
+};
+
+const char *
+skip_basename(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+static bool
+skip_matches(const char *pattern, const char *text)
+{
+	if (pattern == NULL)
+		return true;
+	if (pattern[0] != '*' && pattern[0] != text[0])
+		return false; /* saves nearly all calls of fnmatch */
+	return fnmatch(pattern, text, 0) == 0;
+}
+
+/* Does a rule of the table speak of the module alone, or of the function alone? */
+static bool
+skip_in(const struct skip_rule *rules, const char *text, bool module)
+{
+	for (; rules->module != NULL || rules->function != NULL; rules++) {
+		const char *pattern = module ? rules->module : rules->function;
+
+		if (pattern != NULL && skip_matches(pattern, text))
+			return true;
+	}
+	return false;
+}
+
+static uint8_t
+skip_classify(const struct skip_opts *o, const char *text, bool module)
+{
+	uint8_t flags = SKIP_KNOWN;
+
+	if (skip_in(skip_allocators, text, module))
+		flags |= SKIP_ALLOC;
+	if (skip_in(skip_loaders, text, module))
+		flags |= SKIP_LOADER;
+	if (skip_in(skip_roots, text, module))
+		flags |= SKIP_ROOT;
+	for (size_t i = 0; o != NULL && i < o->nmore; i++) {
+		if (fnmatch(o->more[i], text, 0) == 0)
+			flags |= SKIP_ALLOC;
+	}
+	return flags;
+}
+
+static uint8_t
+skip_flags(const struct skip *s, uint32_t loc, uint32_t inl)
+{
+	const struct prof_loc *l = &s->p->locs[loc];
+	uint8_t flags;
+
+	if (l->kind != PROF_LOC_CODE)
+		return 0;
+	flags = l->module < s->p->nmodules ? s->modules[l->module] : 0;
+	if (inl < l->nframes)
+		flags |= s->frames[l->frames + inl];
+	return flags;
+}
+
+/* Every frame of the location is start code. */
+static bool
+skip_loc_is_root(const struct skip *s, uint32_t loc)
+{
+	uint32_t n = s->p->locs[loc].nframes;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if ((skip_flags(s, loc, i) & SKIP_ROOT) == 0)
+			return false;
+	}
+	return n > 0 || (skip_flags(s, loc, 0) & SKIP_ROOT) != 0;
+}
+
+static void
+skip_find_tails(struct skip *s)
+{
+	const struct prof *p = s->p;
+
+	for (uint32_t i = 1; i < p->nnodes; i++) {
+		uint32_t parent = p->nodes[i].parent;
+
+		/* Parents are added before their children. */
+		s->tails[i] = (parent == 0 || (parent < i && s->tails[parent])) &&
+			      skip_loc_is_root(s, p->nodes[i].loc);
+	}
+}
+
+struct skip *
+skip_new(const struct prof *p, const struct skip_opts *o)
+{
+	struct skip *s = xcalloc(1, sizeof *s);
+	struct map functions = {0};
+
+	s->p = p;
+	s->off = o != NULL && o->off;
+	s->modules = xcalloc(p->nmodules, 1);
+	s->frames = xcalloc(p->nframes, 1);
+	s->tails = xcalloc(p->nnodes, sizeof *s->tails);
+	for (uint32_t i = 1; i < p->nmodules; i++)
+		s->modules[i] = skip_classify(
+			o, skip_basename(prof_text(p, p->modules[i].path)), true);
+	for (uint32_t i = 0; i < p->nframes; i++) {
+		uint32_t name = p->frames[i].function;
+		uint64_t *flags = map_add(&functions, name);
+
+		if (*flags == 0)
+			*flags = skip_classify(o, prof_text(p, name), false);
+		s->frames[i] = (uint8_t)*flags;
+	}
+	if (!s->off)
+		skip_find_tails(s);
+	map_done(&functions);
+	return s;
+}
+
+void
+skip_free(struct skip *s)
+{
+	if (s == NULL)
+		return;
+	free(s->modules);
+	free(s->frames);
+	free(s->tails);
+	free(s);
+}
+
+bool
+skip_step(const struct prof *p, struct skip_pos *pos)
+{
+	const struct prof_node *n = &p->nodes[pos->node];
+
+	if (pos->inl + 1 < p->locs[n->loc].nframes) {
+		pos->inl++;
+		return true;
+	}
+	if (n->parent == 0)
+		return false;
+	*pos = (struct skip_pos){.node = n->parent};
+	return true;
+}
+
+/* The innermost frame that has none of `flags`; false when there is no such frame. */
+static bool
+skip_past(const struct skip *s, struct skip_pos *pos, unsigned flags)
+{
+	while ((skip_flags(s, s->p->nodes[pos->node].loc, pos->inl) & flags) != 0) {
+		if (!skip_step(s->p, pos))
+			return false;
+	}
+	return true;
+}
+
+struct skip_pos
+skip_first(const struct skip *s, uint32_t node)
+{
+	struct skip_pos pos = {.node = node};
+
+	if (s->off || node == 0)
+		return pos;
+	if (skip_past(s, &pos, SKIP_ALLOC | SKIP_LOADER) && !s->tails[pos.node])
+		return pos;
+	/* Nothing but the loader and start code: without the allocator at least. */
+	pos = (struct skip_pos){.node = node};
+	if (skip_past(s, &pos, SKIP_ALLOC))
+		return pos;
+	return (struct skip_pos){.node = node};
+}
+
+bool
+skip_next(const struct skip *s, struct skip_pos *pos)
+{
+	struct skip_pos next = *pos;
+
+	if (pos->node == 0 || !skip_step(s->p, &next))
+		return false;
+	/* A stack that is start code all through is shown whole. */
+	if (!s->off && s->tails[next.node] && !s->tails[pos->node])
+		return false;
+	*pos = next;
+	return true;
+}
+
+void
+skip_stack(const struct skip *s, uint32_t node, struct skip_stack *ret_stack)
+{
+	struct skip_pos pos = skip_first(s, node);
+
+	ret_stack->len = 0;
+	if (node == 0)
+		return;
+	do {
+		vec_push(ret_stack, pos);
+	} while (skip_next(s, &pos));
+}
+
+const struct prof_loc *
+skip_loc(const struct prof *p, struct skip_pos pos)
+{
+	return &p->locs[p->nodes[pos.node].loc];
+}
+
+const struct prof_frame *
+skip_frame(const struct prof *p, struct skip_pos pos)
+{
+	const struct prof_loc *l = skip_loc(p, pos);
+
+	return pos.inl < l->nframes ? &p->frames[l->frames + pos.inl] : NULL;
+}
+
+const char *
+skip_kept_by_libc(const struct skip *s, const struct prof_site *site)
+{
+	const struct prof *p = s->p;
+	struct skip_pos pos = {.node = site->node};
+	const struct prof_frame *f;
+	const char *module, *function;
+
+	if (site->node == 0 || !skip_past(s, &pos, SKIP_ALLOC))
+		return NULL;
+	f = skip_frame(p, pos);
+	module = skip_basename(prof_text(p, p->modules[skip_loc(p, pos)->module].path));
+	function =
+		f != NULL ? prof_text(p, f->linkage != 0 ? f->linkage : f->function) : "";
+	for (const struct skip_kept *k = skip_kept_table; k->what != NULL; k++) {
+		if (!skip_matches(k->module, module))
+			continue;
+		if (k->function != NULL && !skip_matches(k->function, function) &&
+		    (f == NULL || !skip_matches(k->function, prof_text(p, f->function))))
+			continue;
+		if (k->bytes == 0 ||
+		    (site->allocs > 0 && site->alloc_bytes == k->bytes * site->allocs))
+			return k->what;
+	}
+	return NULL;
+}

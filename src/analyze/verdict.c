@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* verdict.c -- the one word at the top of a report. */
+#include "analyze/verdict.h"
+
+#include <stdlib.h>
+
+#include "util/map.h"
+#include "util/x.h"
+
+static const char *const verdict_names[] = {
+	[VERDICT_NONE] = "NOTHING RECORDED",
+	[VERDICT_OK] = "OK",
+	[VERDICT_HELD] = "HELD",
+	[VERDICT_REPLACED] = "LIVE",
+	[VERDICT_LIVE] = "LIVE",
+	[VERDICT_NOT_FREED] = "NOT FREED",
+	[VERDICT_PARTIAL] = "PARTIAL",
+};
+
+const char *
+verdict_word_name(enum verdict_word word)
+{
+	return verdict_names[word];
+}
+
+/* What the process left at one site. */
+static void
+verdict_add_site(struct verdict_figures *f, const struct prof_process *pr,
+		 const struct prof_site *s, bool kept)
+{
+	f->allocs += s->allocs;
+	f->frees += s->frees;
+	f->alloc_bytes += s->alloc_bytes;
+	f->temps += s->temps;
+	f->samples += s->samples;
+	if (kept) {
+		f->kept_bytes += s->live_bytes;
+		f->kept_blocks += s->live_blocks;
+	} else {
+		f->bytes += s->live_bytes;
+		f->blocks += s->live_blocks;
+		f->var_bytes += s->var_live_bytes;
+		f->live_samples += s->live_samples;
+	}
+	if (pr->exit_ms != 0 && s->at_exit_bytes > s->live_bytes)
+		f->held_bytes += s->at_exit_bytes - s->live_bytes;
+	if (pr->exit_ms != 0 && s->at_exit_blocks > s->live_blocks)
+		f->held_blocks += s->at_exit_blocks - s->live_blocks;
+}
+
+static enum verdict_word
+verdict_of(const struct prof_process *pr, const struct verdict_figures *f)
+{
+	bool exited = pr->end == PROF_END_EXITED ||
+		      (pr->end == PROF_END_UNKNOWN && pr->exit_ms != 0);
+
+	if (pr->not_recorded != 0)
+		return VERDICT_NONE;
+	if (pr->end == PROF_END_EXEC)
+		return VERDICT_REPLACED;
+	if (!exited)
+		return VERDICT_LIVE;
+	if (f->blocks > 0 || f->bytes > 0)
+		return VERDICT_NOT_FREED;
+	if (f->held_bytes >= VERDICT_HELD_MIN_BYTES && pr->peak_bytes > 0 &&
+	    f->held_bytes >= pr->peak_bytes / 100 * VERDICT_HELD_PERCENT)
+		return VERDICT_HELD;
+	return VERDICT_OK;
+}
+
+static void
+verdict_sum(struct verdict_figures *to, const struct verdict_figures *f)
+{
+	to->bytes += f->bytes;
+	to->blocks += f->blocks;
+	to->held_bytes += f->held_bytes;
+	to->held_blocks += f->held_blocks;
+	to->kept_bytes += f->kept_bytes;
+	to->kept_blocks += f->kept_blocks;
+	to->var_bytes += f->var_bytes;
+	to->live_samples += f->live_samples;
+	to->allocs += f->allocs;
+	to->frees += f->frees;
+	to->alloc_bytes += f->alloc_bytes;
+	to->temps += f->temps;
+	to->samples += f->samples;
+}
+
+/* Different places with something left, for each process and, in `all`, for those found. */
+static void
+verdict_count_places(struct verdict *v, const struct prof *p, const struct sites *ss)
+{
+	struct map seen = {0};
+
+	for (uint32_t i = 1; i < p->nsites; i++) {
+		const struct prof_site *s = &p->sites[i];
+		uint32_t row = ss->row_of_site[i];
+		uint64_t *n;
+
+		if (row == UINT32_MAX || ss->rows[row].kept != NULL ||
+		    (s->live_blocks <= 0 && s->live_bytes <= 0))
+			continue;
+		n = map_add(&seen, (uint64_t)s->process << 32 | row);
+		v->each[s->process].places += (*n)++ == 0;
+		if (v->each[s->process].word != v->all.word)
+			continue;
+		n = map_add(&seen, row); /* process 0 is nobody's */
+		v->all.places += (*n)++ == 0;
+	}
+	map_done(&seen);
+}
+
+/* The highest peak of a single process, and what was largest then. */
+static void
+verdict_find_peak(struct verdict *v, const struct prof *p, const struct sites *ss,
+		  const bool *chosen)
+{
+	int64_t *bytes = xcalloc(ss->nrows, sizeof *bytes), most = 0;
+
+	v->peak_row = UINT32_MAX;
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		if ((chosen == NULL || chosen[i]) &&
+		    (v->peak_process == 0 ||
+		     p->processes[i].peak_bytes > v->peak_bytes)) {
+			v->peak_bytes = p->processes[i].peak_bytes;
+			v->peak_process = i;
+		}
+	}
+	for (uint32_t i = 1; i < p->nsites; i++) {
+		if (p->sites[i].process == v->peak_process &&
+		    ss->row_of_site[i] != UINT32_MAX)
+			bytes[ss->row_of_site[i]] += p->sites[i].at_peak_bytes;
+	}
+	for (uint32_t i = 0; i < ss->nrows; i++) {
+		if (bytes[i] > most) {
+			most = bytes[i];
+			v->peak_row = i;
+		}
+	}
+	free(bytes);
+}
+
+void
+verdict_init(struct verdict *ret_verdict, const struct prof *p, const struct sites *ss,
+	     const bool *chosen)
+{
+	struct verdict v = {.each = xcalloc(p->nprocesses, sizeof *v.each)};
+
+	for (uint32_t i = 1; i < p->nsites; i++) {
+		uint32_t row = ss->row_of_site[i], process = p->sites[i].process;
+
+		if (row != UINT32_MAX)
+			verdict_add_site(&v.each[process], &p->processes[process],
+					 &p->sites[i], ss->rows[row].kept != NULL);
+	}
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		if (chosen != NULL && !chosen[i])
+			continue;
+		v.each[i].word = verdict_of(&p->processes[i], &v.each[i]);
+		v.count[v.each[i].word]++;
+		v.nchosen++;
+		v.nrecorded += p->processes[i].not_recorded == 0;
+		if (v.each[i].word > v.all.word)
+			v.all.word = v.each[i].word;
+	}
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		if ((chosen == NULL || chosen[i]) && v.each[i].word == v.all.word) {
+			v.nfound++;
+			verdict_sum(&v.all, &v.each[i]);
+		}
+	}
+	verdict_count_places(&v, p, ss);
+	verdict_find_peak(&v, p, ss, chosen);
+	v.coverage = coverage_of(p, chosen);
+	if (v.coverage.partial)
+		v.all.word = VERDICT_PARTIAL;
+	*ret_verdict = v;
+}
+
+void
+verdict_done(struct verdict *v)
+{
+	free(v->each);
+	*v = (struct verdict){0};
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* verdict.h -- the one word at the top of a report, and the figures that stand behind it.
+ *
+ * Looks at what each process left behind. What libc keeps by design (skip.h) is counted apart
+ * and does not turn a clean program into one that was not. A process that was killed, still
+ * runs, or was replaced by exec had no occasion to free, so its memory is called live and not
+ * "not freed". Whether something that was not freed is lost, this does not know. */
+#ifndef SEEP_ANALYZE_VERDICT_H
+#define SEEP_ANALYZE_VERDICT_H
+
+#include <stdint.h>
+
+#include "analyze/coverage.h"
+#include "analyze/sites.h"
+#include "model/prof.h"
+
+enum verdict_word {
+	VERDICT_NONE = 0, /* nothing was recorded */
+	VERDICT_OK,
+	VERDICT_HELD,	  /* all freed, but much of it only after exit began */
+	VERDICT_REPLACED, /* exec took its memory away; nothing can be said against it */
+	VERDICT_LIVE,	  /* still running, or ended by force */
+	VERDICT_NOT_FREED,
+	VERDICT_PARTIAL, /* too little of its memory was seen */
+};
+
+/* A program that gives back this much of its peak only at exit is HELD; static objects of
+ * C++ libraries alone must not make one so. */
+enum {
+	VERDICT_HELD_MIN_BYTES = 64 << 10,
+	VERDICT_HELD_PERCENT = 10,
+};
+
+struct verdict_figures {
+	enum verdict_word word;
+	int64_t bytes, blocks; /* left behind, or live now */
+	uint32_t places;
+	int64_t held_bytes, held_blocks; /* live when exit began, freed since */
+	int64_t kept_bytes, kept_blocks; /* libc's own */
+	double var_bytes;		 /* sampled: variance of bytes */
+	uint64_t live_samples;
+	uint64_t allocs, frees, alloc_bytes, temps;
+	uint64_t samples;
+};
+
+struct verdict {
+	struct verdict_figures all;   /* of the processes that have the worst word */
+	struct verdict_figures *each; /* for every process of the profile */
+	uint32_t nchosen;	      /* processes chosen */
+	uint32_t nrecorded;	      /* of these */
+	uint32_t nfound;	      /* have the word of `all` */
+	uint32_t count[VERDICT_PARTIAL + 1]; /* processes by word */
+	int64_t peak_bytes; /* of the process with the highest peak; its sum is in each process */
+	uint32_t peak_process, peak_row; /* row: most bytes then; UINT32_MAX = none */
+	struct coverage coverage;
+};
+
+const char *verdict_word_name(enum verdict_word word);
+
+/* `ss` must be of the same profile, processes and of SITES_AT_END. Free with verdict_done. */
+void verdict_init(struct verdict *ret_verdict, const struct prof *p,
+		  const struct sites *ss, const bool *chosen);
+void verdict_done(struct verdict *v); /* legal on a zeroed one */
+
+#endif

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/* recording.h -- the live recording: a mapped file that *is* the recorder's state.
+ *
+ * The recorder inside the target writes it, the tool reads it at any moment, also after the
+ * target was killed. Both sides include only this header. docs/format.md draws every byte.
+ *
+ *   0       struct rec_head            one page: identity, settings, control, counters
+ *   4 KiB   text page                  command line, executable, directory (NUL-terminated)
+ *   8 KiB   unused
+ *   64 KiB  struct rec_point[4096]     timeline
+ *   128 KiB uint32_t root[32768]       top of the tree that finds live blocks by address
+ *   256 KiB chunks of 64 KiB           each starts with struct rec_chunk and holds one kind
+ *
+ * Objects are named by a `ref`: their offset in the file divided by 8, 0 = none. All chunks have
+ * the same size, so a chunk whose header was never written can be stepped over.
+ *
+ * Torn state: every event of a thread first writes (offset, old value) of each word it is going
+ * to change into its journal, publishes the number of entries, changes the words, and sets the
+ * number to 0. A reader that finds entries in a dead or stopped process's journal puts the old
+ * values back: the recording then shows the state before that call. Cells have one writer each,
+ * so that is always right; what the process and a site hold is the sum of their cells. head's and
+ * site's live_bytes serve only to notice peaks: they are kept from the moment there is a second
+ * thread, and a peak is never less than what the cells add up to.
+ *
+ * Little-endian, 8-byte alignment; a word is never written by halves. */
+#ifndef SEEP_RECORDING_H
+#define SEEP_RECORDING_H
+
+#include <stdint.h>
+
+#define REC_MAGIC   "SEEPLIVE"
+#define REC_VERSION 1u
+
+enum {
+	REC_PAGE_BYTES = 4096,
+	REC_TEXT_OFF = 4096, /* the text page */
+	REC_TEXT_BYTES = 4096,
+	REC_POINTS_OFF = 64 << 10,
+	REC_POINTS_MAX = 4096,
+	REC_ROOT_OFF = 128 << 10,
+	REC_CHUNKS_OFF = 256 << 10,
+	REC_CHUNK_BYTES = 64 << 10,
+	REC_POPULATE_BYTES = 256 << 10, /* made present at once, before it is used */
+};
+
+enum rec_arch {
+	REC_ARCH_X86_64 = 62, /* the ELF machine numbers */
+	REC_ARCH_AARCH64 = 183,
+};
+
+enum rec_mode {
+	REC_MODE_OFF = 0,
+	REC_MODE_EXACT = 1,
+	REC_MODE_SAMPLE = 2,
+};
+
+enum rec_flags {
+	REC_FLAG_FORKED = 1 << 0,     /* made by fork: frees of unknown blocks are inherited ones */
+	REC_FLAG_TABLE_COPIED = 1 << 1, /* the parent's blocks were copied, marked inherited */
+	REC_FLAG_MMAP = 1 << 2,       /* mmap, brk … recorded as a class of their own */
+	REC_FLAG_SEALED = 1 << 3,     /* a seccomp filter came: no new chunks since then */
+	REC_FLAG_THREADED = 1 << 4,   /* there was a second thread: head and site are atomics */
+	REC_FLAG_FULL = 1 << 5,       /* out of room at some moment, see lost[] */
+	REC_FLAG_TEXT_CUT = 1 << 6,   /* the command line did not fit */
+};
+
+/* How far the process got, as the recorder saw it. */
+enum rec_life {
+	REC_LIFE_RUNNING = 0,
+	REC_LIFE_EXITING = 1, /* exit() was entered or main returned: @exit */
+	REC_LIFE_EXITED = 2,  /* _exit() or the last exit handler */
+	REC_LIFE_EXEC = 3,    /* replaced by exec; a new recording goes on under the same pid */
+};
+
+/* Why something is missing. Each has a counter in the head and a sentence in every report. */
+enum rec_lost {
+	REC_LOST_SPACE = 0,  /* allocations not recorded: no room left in the recording */
+	REC_LOST_REENTRY,    /* calls from a signal handler that interrupted the recorder */
+	REC_LOST_LOCK,       /* events given up because a lock stayed taken */
+	REC_LOST_ADDRESS,    /* blocks above the addresses the table covers */
+	REC_LOST_TRUNCATED,  /* stacks that could not be unwound to their root */
+	REC_LOST_ELIDED,     /* stacks too deep: both ends kept */
+	REC_LOST_CHILD,      /* forked children without a recording of their own */
+	REC_LOST_BOOT,       /* blocks handed out before the real allocator was known */
+	REC_LOST_MARK,       /* marks that found no room */
+	REC_LOST_MODULE,     /* modules that found no room: their frames have no names */
+	REC_LOST_THREAD,     /* threads without a record: counted under "other threads" */
+	REC_LOST_EXEC,       /* exec of programs that cannot be recorded */
+	REC_LOST_MAX = 16,
+};
+
+enum rec_chunk_kind {
+	REC_CHUNK_NONE = 0,
+	REC_CHUNK_NODE = 1,
+	REC_CHUNK_SITE = 2,
+	REC_CHUNK_CELL = 3,
+	REC_CHUNK_BUCKET = 4,
+	REC_CHUNK_LEAF = 5,
+	REC_CHUNK_MID = 6,
+	REC_CHUNK_THREAD = 7,
+	REC_CHUNK_MODULE = 8,
+	REC_CHUNK_STRING = 9,
+	REC_CHUNK_MARK = 10,
+};
+
+/* Head of every chunk. Objects follow it back to back; `used` counts bytes including this head
+ * and may run past the chunk's end when threads raced for the last room. */
+struct rec_chunk {
+	uint32_t kind; /* enum rec_chunk_kind */
+	uint32_t used;
+	uint32_t next; /* newest-first list of chunks of the same kind, as index; 0 = end */
+	uint32_t reserved[13];
+};
+
+/* One frame of a stack: (parent, pc). A stack is named by the ref of its innermost node.
+ * pc - 1 lies inside the instruction that the frame executes: pc is a return address, or one more
+ * than the address at which a signal interrupted the frame. */
+enum rec_node_kind {
+	REC_NODE_PC = 0,
+	REC_NODE_TRUNCATED = 1, /* root of a stack that could not be followed further */
+	REC_NODE_ELIDED = 2,    /* pc = about how many frames were left out here */
+	REC_NODE_CLASS = 3,     /* pc = enum rec_class: not malloc's memory but this */
+};
+
+enum rec_class {
+	REC_CLASS_HEAP = 0,
+	REC_CLASS_MMAP = 1,
+	REC_CLASS_BRK = 2,
+	REC_CLASS_CUSTOM = 3, /* seep_malloc_like */
+};
+
+struct rec_node {
+	uint64_t pc;
+	uint32_t parent; /* ref, 0 = outermost */
+	uint32_t next;   /* hash chain, of no use to readers */
+	uint32_t module; /* bits 0-23: number of the module (its place in the table), 24-31: kind */
+	uint32_t site;   /* ref of the totals, 0 = nothing was allocated exactly here */
+};
+
+/* Totals of one stack that all threads share. What is exact is in the cells. */
+struct rec_site {
+	uint32_t node;
+	uint32_t cells; /* list of struct rec_cell, one per thread seen */
+	uint32_t ended; /* the cell of ended threads, 0 = none yet */
+	uint32_t lock;
+	int64_t live_bytes; /* only once there are threads, see above */
+	int64_t peak_bytes; /* largest sum seen */
+	uint64_t peak_ms;
+	uint64_t first_ms;
+	uint64_t reserved[2];
+};
+
+enum {
+	REC_SIZE_BUCKETS = 16, /* <= 16, 32, 64 … 256 KiB, 512 KiB, larger */
+	REC_LIFE_BUCKETS = 12, /* < 1 ms, 4, 16, 64, 256 ms, 1, 4, 16, 65 s, 4, 17 min, longer */
+	/* One more, for blocks freed by their own thread before its next but one allocation: they
+	 * are counted here instead of by their age. */
+	REC_LIFE_TEMPORARY = REC_LIFE_BUCKETS,
+};
+
+/* What one thread did at one site. One writer: that thread. The sums over a site's cells are the
+ * site's totals. In sampled recordings allocs, frees and the histograms count samples, *_bytes are
+ * weighted estimates, and est_* say how many calls. */
+struct rec_cell {
+	uint32_t site;   /* 0 = not in use */
+	uint32_t thread; /* ref of struct rec_thread, 0 = ended and other threads */
+	uint32_t next;
+	uint32_t absorbed; /* in an `ended` cell: ref of a cell already counted in here */
+	uint64_t allocs;
+	uint64_t frees;
+	uint64_t alloc_bytes;
+	uint64_t free_bytes;
+	uint64_t temp_bytes; /* of what lifetimes[REC_LIFE_TEMPORARY] counts */
+	uint64_t stamp; /* head.stamp when peak_* and exit_* were last brought up to date */
+
+	uint64_t sizes[REC_SIZE_BUCKETS];
+
+	int64_t peak_live_bytes; /* at the global peak, if stamp's epoch equals head's; */
+	int64_t peak_live_blocks; /* else unchanged since: use what is live */
+	uint64_t lifetimes[REC_LIFE_BUCKETS + 1];
+	uint32_t thread_next; /* the same thread's next cell, of no use to readers */
+	uint32_t reserved;
+
+	int64_t exit_live_bytes; /* when exit began, if stamp's exit bit is set; */
+	int64_t exit_live_blocks; /* else unchanged since */
+	uint64_t est_allocs;      /* sampled: estimated calls, in 1/1024 */
+	uint64_t est_frees;
+	uint64_t var_allocs; /* sampled: variance of alloc_bytes, in KiB^2 */
+	uint64_t var_frees;  /* sampled: what of it has been freed */
+	uint64_t reserved2[2];
+};
+
+/* stamp: bits 0-62 peak epoch, bit 63 exit has begun */
+#define REC_STAMP_EXIT (UINT64_C(1) << 63)
+#define REC_STAMP_EPOCH (REC_STAMP_EXIT - 1)
+
+/* Live blocks, found by address: root[bits 33-47] -> mid[bits 21-32] -> leaf[bits 12-20] -> first
+ * bucket of that 4 KiB page -> chain of buckets. root, mid and leaf hold refs. */
+enum {
+	REC_ROOT_SHIFT = 33,
+	REC_ROOT_SLOTS = 1 << 15,
+	REC_MID_SHIFT = 21,
+	REC_MID_SLOTS = 1 << 12,
+	REC_LEAF_SHIFT = 12,
+	REC_LEAF_SLOTS = 1 << 9,
+	REC_ADDRESS_BITS = 48,
+};
+
+/* head | offs[cap rounded up to 16] | struct rec_block[cap]. An entry is live when its `b` is not
+ * 0, whatever `used` says; offs[i] = bits 4-11 of the address. */
+struct rec_bucket {
+	uint32_t lock; /* only the first bucket's: guards the page's whole chain */
+	uint32_t next;
+	uint64_t used; /* bits 0-47: slots taken; bits 48-63: capacity */
+};
+
+enum {
+	REC_BUCKET_CAP_SHIFT = 48,
+	REC_BUCKET_CAP_MAX = 48,
+};
+
+/* a: bits 0-39 size, 40-43 low bits of the address, 44-47 kind, 48-63 thread serial
+ *    (sampled: number of the rate in head.rates)
+ * b: bits 0-31 ref of the site, 32-63 milliseconds since the start. 0 = empty slot */
+struct rec_block {
+	uint64_t a;
+	uint64_t b;
+};
+
+#define REC_BLOCK_SIZE_MASK ((UINT64_C(1) << 40) - 1)
+enum {
+	REC_BLOCK_LOW_SHIFT = 40,
+	REC_BLOCK_KIND_SHIFT = 44,
+	REC_BLOCK_THREAD_SHIFT = 48,
+};
+
+/* Which function a block came from. */
+enum rec_kind {
+	REC_KIND_MALLOC = 0, /* malloc calloc realloc reallocarray */
+	REC_KIND_ALIGNED = 1, /* memalign and its kin */
+	REC_KIND_NEW = 2,
+	REC_KIND_NEW_ARRAY = 3,
+	REC_KIND_MMAP = 4,
+	REC_KIND_BRK = 5,
+	REC_KIND_CUSTOM = 6,
+	REC_KIND_INHERITED = 7, /* was there at fork; belongs to the parent's account */
+};
+
+enum { REC_JOURNAL_MAX = 48 };
+
+struct rec_undo {
+	uint64_t off; /* byte offset of a 64-bit word */
+	uint64_t old;
+};
+
+enum rec_thread_state {
+	REC_THREAD_FREE = 0,
+	REC_THREAD_LIVE = 1,
+};
+
+struct rec_thread {
+	uint32_t state; /* enum rec_thread_state; a free record may be taken again */
+	uint32_t tid;
+	uint32_t serial; /* 1 = the first thread of the process, counts up */
+	uint32_t next_free;
+	char name[16];
+	int64_t unflushed; /* live bytes not yet in head.live_bytes */
+	uint64_t started_ms;
+	uint64_t reserved[2];
+	uint32_t journal_count; /* > 0: undo these, last first */
+	uint32_t journal_pad;
+	struct rec_undo journal[REC_JOURNAL_MAX];
+	uint64_t reserved2[23];
+};
+
+enum { REC_BUILD_ID_MAX = 32 };
+
+/* A mapped ELF object. Numbered from 1 in the order of the table. */
+struct rec_module {
+	uint64_t start; /* mapped range [start, end) */
+	uint64_t end;
+	uint64_t bias; /* address = ELF virtual address + bias */
+	uint64_t loaded_ms;
+	uint64_t unloaded_ms; /* 0 = still there */
+	uint32_t path;        /* ref of struct rec_string, 0 = unknown */
+	uint32_t build_id_bytes;
+	unsigned char build_id[REC_BUILD_ID_MAX];
+	uint64_t reserved[6];
+};
+
+struct rec_string {
+	uint32_t bytes; /* without the NUL that follows */
+	char text[];
+};
+
+/* A named snapshot of every site's live totals: this head, then `sites` rows. A mark that does
+ * not fit one chunk goes on in another record with the same number. */
+struct rec_mark {
+	uint32_t number; /* 1, 2, … ; 0 = not finished, ignore */
+	uint32_t sites;
+	uint64_t ms;
+	int64_t live_bytes;
+	char name[40];
+};
+
+struct rec_mark_row {
+	uint32_t site;
+	uint32_t reserved;
+	int64_t live_bytes;
+	int64_t live_blocks;
+};
+
+struct rec_point {
+	uint32_t ms;
+	uint32_t rss_kib; /* 0 = not known */
+	int64_t live_bytes;
+};
+
+enum {
+	REC_RATES_MAX = 16,
+	REC_HOST_BYTES = 64,
+	REC_ABI_BYTES = 32,
+};
+
+struct rec_head {
+	/* 0: identity, never changes */
+	char magic[8];
+	uint32_t version;
+	uint32_t arch;
+	uint32_t head_bytes;  /* sizeof(struct rec_head) */
+	uint32_t chunk_bytes; /* REC_CHUNK_BYTES */
+	uint64_t file_bytes;  /* how far it may grow */
+	uint32_t pid;
+	uint32_t ppid;
+	uint32_t uid;
+	uint32_t mode; /* enum rec_mode */
+	uint64_t start_ns;       /* wall clock, when recording began */
+	uint64_t start_mono_ns;  /* CLOCK_MONOTONIC then: `ms` everywhere counts from here */
+	uint64_t process_ticks;  /* field 22 of /proc/PID/stat: tells a recycled pid; 0 = unknown */
+	uint64_t rate_bytes;     /* mean distance of samples now */
+	uint64_t run_id;         /* same in all processes of one run */
+	char host[REC_HOST_BYTES];
+	char libc[REC_ABI_BYTES]; /* which allocator is underneath, for people */
+	uint64_t rates[REC_RATES_MAX]; /* every rate used so far, in order */
+	uint64_t reserved0[9];
+
+	/* 384: written by the tool, range-checked by the recorder */
+	uint64_t clock_ms;  /* milliseconds since start_mono_ns; 0 = nobody advances it */
+	uint64_t rss_kib;   /* last seen by the tool */
+	uint32_t paused;    /* 1 = record no new allocations */
+	uint32_t tool_pid;  /* who advances the clock */
+	uint64_t reserved1[5];
+
+	/* 448: changes rarely */
+	uint32_t flags; /* enum rec_flags */
+	uint32_t life;  /* enum rec_life */
+	uint32_t chunks;    /* chunks given out */
+	uint32_t populated; /* chunks made present */
+	uint32_t chunk_lists[12]; /* newest chunk of each kind, as index; 0 = none */
+
+	/* 512: the process's live bytes and its peak */
+	int64_t live_bytes; /* once there are threads: without what they have not flushed */
+	int64_t peak_bytes;
+	uint64_t stamp; /* peak epoch and exit bit, see REC_STAMP_* */
+	uint64_t peak_ms;
+	uint64_t exit_ms; /* when exit began; 0 = it has not */
+	uint64_t reserved2[3];
+
+	/* 576: counters */
+	uint64_t lost[REC_LOST_MAX];
+	uint64_t frees_inherited; /* of blocks from before the fork */
+	uint64_t frees_unknown;   /* of blocks never seen: from before recording, or while paused */
+	uint64_t frees_unseen;    /* blocks whose address was handed out again: freed behind us */
+	uint64_t paused_allocs;   /* allocations let through while paused */
+	uint64_t threads_seen;
+	uint64_t threads_ended;
+	uint32_t free_threads; /* ref list of records to use again */
+	uint32_t free_cells;
+	uint32_t points;        /* timeline points in use */
+	uint32_t point_every_ms; /* distance between them; doubled when the table is full */
+	uint32_t locks[4];      /* space, modules, threads, timeline */
+	uint32_t marks;         /* last mark's number */
+	uint32_t modules;       /* rows in the module table */
+	uint64_t own_kib;       /* memory the recorder holds outside this file */
+	uint64_t exec_ms;       /* when it was replaced by exec */
+	uint64_t reserved3[3];
+};
+
+_Static_assert(sizeof(struct rec_chunk) == 64, "chunk head");
+_Static_assert(sizeof(struct rec_node) == 24, "node");
+_Static_assert(sizeof(struct rec_site) == 64, "site");
+_Static_assert(sizeof(struct rec_cell) == 384, "cell");
+_Static_assert(sizeof(struct rec_bucket) == 16, "bucket head");
+_Static_assert(sizeof(struct rec_block) == 16, "block");
+_Static_assert(sizeof(struct rec_thread) == 1024, "thread");
+_Static_assert(sizeof(struct rec_module) == 128, "module");
+_Static_assert(sizeof(struct rec_mark) == 64, "mark head");
+_Static_assert(sizeof(struct rec_mark_row) == 24, "mark row");
+_Static_assert(sizeof(struct rec_point) == 16, "timeline point");
+_Static_assert(__builtin_offsetof(struct rec_head, clock_ms) == 384, "control words");
+_Static_assert(__builtin_offsetof(struct rec_head, flags) == 448, "rare words");
+_Static_assert(__builtin_offsetof(struct rec_head, live_bytes) == 512, "hot words");
+_Static_assert(__builtin_offsetof(struct rec_head, lost) == 576, "counters");
+_Static_assert(sizeof(struct rec_head) <= REC_PAGE_BYTES, "head fits its page");
+_Static_assert(REC_POINTS_OFF + REC_POINTS_MAX * sizeof(struct rec_point) <= REC_ROOT_OFF,
+               "timeline fits");
+_Static_assert(REC_ROOT_OFF + REC_ROOT_SLOTS * 4 <= REC_CHUNKS_OFF, "root fits");
+
+#endif

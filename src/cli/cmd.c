@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd.c -- what commands say on stderr. Each message is one line, written at once, so that it
+ * does not mix with what the program prints there. */
+#include "cli/cmd.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "util/buf.h"
+
+__attribute__((format(printf, 2, 0))) static void
+say(const struct cmd *c, const char *fmt, va_list ap, const char *behind)
+{
+	struct buf b = {0};
+
+	buf_add_str(&b, "seep");
+	if (c != NULL)
+		buf_printf(&b, " %s", c->name);
+	buf_add_str(&b, ": ");
+	buf_vprintf(&b, fmt, ap);
+	buf_printf(&b, "%s\n", behind);
+	fputs(buf_str(&b), stderr);
+	buf_done(&b);
+}
+
+void
+cmd_note(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(NULL, fmt, ap, "");
+	va_end(ap);
+}
+
+int
+cmd_fail(const struct err *e)
+{
+	cmd_note("%s", e->msg);
+	return CMD_FAILED;
+}
+
+int
+cmd_usage(const struct cmd *c, const char *fmt, ...)
+{
+	struct buf behind = {0};
+	va_list ap;
+
+	buf_printf(&behind, "; see: seep %s --help", c->name);
+	va_start(ap, fmt);
+	say(c, fmt, ap, buf_str(&behind));
+	va_end(ap);
+	buf_done(&behind);
+	return CMD_USAGE;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd.h -- a command of seep: one row of a const table, in a file of its own.
+ *
+ * main.c reads the options with the row's table, counts the words that are left and calls `run`.
+ * The same rows make `seep help`, and the tests compare them with man pages and completions. Only
+ * this folder prints and decides about exit statuses. */
+#ifndef SEEP_CLI_CMD_H
+#define SEEP_CLI_CMD_H
+
+#include <stdbool.h>
+
+#include "util/err.h"
+#include "util/opt.h"
+
+/* Exit statuses of seep itself; `run` otherwise passes on the program's. */
+enum {
+	CMD_OK = 0,
+	CMD_FOUND = 1, /* something was found that the user asked to be told */
+	CMD_USAGE = 2,
+	CMD_FAILED = 3,
+};
+
+enum { CMD_ANY_ARGS = -1 };
+
+struct cmd {
+	const char *name;
+	const char *args; /* "PID [NAME]", for the usage line */
+	const char *help; /* half a sentence: what it answers */
+	const char *man;  /* name of its manual page */
+	const struct opt *opts;
+	int min_args, max_args; /* words besides the options; CMD_ANY_ARGS: no limit */
+	bool options_first;     /* the first word ends the options: they are a program's then */
+	/* argv[0 … argc - 1] are the words, argv[argc] is NULL. Returns the exit status. */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct cmd cmd_run, cmd_report, cmd_pause, cmd_resume, cmd_mark, cmd_ps, cmd_doctor;
+
+/* Says "seep: MESSAGE" on stderr and returns CMD_FAILED. */
+int cmd_fail(const struct err *e);
+
+/* Says "seep CMD: MESSAGE" and where help is, and returns CMD_USAGE. */
+int cmd_usage(const struct cmd *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A remark on stderr: "seep: MESSAGE". */
+void cmd_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_doctor.c -- `seep doctor`: can seep work here, and with this process?
+ *
+ * One line a check: `ok`, `note` for what works less well, `BAD` for what does not work, each with
+ * what to do about it. Only the last makes the exit status 3. Leftovers of dead runs are saved and
+ * removed on the way. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+#include "cli/last.h"
+#include "cli/save.h"
+#include "target/find.h"
+#include "target/inspect.h"
+#include "target/libseep.h"
+#include "target/procfs.h"
+#include "target/rundir.h"
+#include "util/buf.h"
+#include "util/file.h"
+#include "util/fmt.h"
+#include "util/x.h"
+
+#ifndef MADV_POPULATE_WRITE
+#	define MADV_POPULATE_WRITE 23
+#endif
+
+enum mark { OK, NOTE, BAD };
+
+static bool found_bad;
+
+static void say(enum mark m, const char *what, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void
+say(enum mark m, const char *what, const char *fmt, ...)
+{
+	static const char *const words[] = {[OK] = "ok  ", [NOTE] = "note", [BAD] = "BAD "};
+	va_list ap;
+
+	found_bad = found_bad || m == BAD;
+	printf("%s  %-14s ", words[m], what);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+}
+
+/* ---- the machine ---- */
+
+static void
+check_libseep(void)
+{
+	struct err e = {0};
+	char *path = NULL;
+
+	if (libseep_find(&path, &e) < 0)
+		say(BAD, "libseep.so", "%s", e.msg);
+	else
+		say(OK, "libseep.so", "%s", path);
+	free(path);
+}
+
+/* Makes and removes a run folder, as a run would. */
+static void
+check_folder(void)
+{
+	struct rundir d = RUNDIR_NONE;
+	struct err e = {0};
+	uint64_t room;
+	bool tmpfs;
+	struct statfs fs;
+
+	if (rundir_new("seep doctor", &d, &e) < 0) {
+		say(BAD, "run folder", "%s", e.msg);
+		return;
+	}
+	room = rundir_room_bytes(&d);
+	tmpfs = fstatfs(d.fd, &fs) == 0 && fs.f_type == 0x01021994;
+	*strrchr(d.path, '/') = '\0';
+	if (!tmpfs)
+		say(NOTE, "run folder", "%s is not a tmpfs, which makes exact recording slow; %s",
+		    d.path, "give /dev/shm more room");
+	else
+		say(room < (UINT64_C(1) << 30) ? NOTE : OK, "run folder", "%s, %s free%s", d.path,
+		    fmt_size(room).s,
+		    room < (UINT64_C(1) << 30)
+		            ? ": large programs will run out; docker run --shm-size=4g"
+		            : "");
+	d.path[strlen(d.path)] = '/';
+	rundir_remove(&d, NULL);
+}
+
+static void
+check_memory(void)
+{
+	say(OK, "memory limit", "%s; a recording takes at most a quarter unless told otherwise",
+	    fmt_size(procfs_memory_limit_bytes()).s);
+}
+
+static void
+check_kernel(void)
+{
+	size_t bytes = 4096;
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		say(BAD, "kernel", "cannot map memory: %s", strerror(errno));
+	else if (madvise(p, bytes, MADV_POPULATE_WRITE) == 0)
+		say(OK, "kernel", "has MADV_POPULATE_WRITE");
+	else
+		say(NOTE, "kernel",
+		    "older than 5.14: a recording takes its room at once, not bit by bit");
+	if (p != MAP_FAILED)
+		munmap(p, bytes);
+}
+
+static void
+check_rights(void)
+{
+	int64_t scope = procfs_number("/proc/sys/kernel/yama/ptrace_scope");
+
+	if (geteuid() == 0)
+		say(OK, "rights", "root: processes of all users");
+	else
+		say(OK, "rights", "processes of your own; sudo for those of others");
+	if (scope > 0 && geteuid() != 0)
+		say(NOTE, "ptrace_scope",
+		    "%d: only matters for looking into processes that were not started by "
+		    "seep run",
+		    (int)scope);
+}
+
+static void
+check_preload(void)
+{
+	if (access("/etc/ld.so.preload", R_OK) == 0)
+		say(NOTE, "ld.so.preload",
+		    "/etc/ld.so.preload loads libraries into every program; if one replaces "
+		    "malloc, seep wraps that one");
+	if (getenv("LD_PRELOAD") != NULL && *getenv("LD_PRELOAD") != '\0')
+		say(NOTE, "LD_PRELOAD", "is set (%s); seep puts libseep.so before it",
+		    getenv("LD_PRELOAD"));
+	if (getenv("SEEP") != NULL)
+		say(NOTE, "SEEP", "is set (%s); seep run replaces it", getenv("SEEP"));
+}
+
+static void
+check_names(void)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	bool dirs = access("/usr/lib/debug/.build-id", R_OK) == 0;
+
+	if (dirs)
+		say(OK, "debug files", "/usr/lib/debug has some; your own programs need -g");
+	else
+		say(NOTE, "debug files",
+		    "none in /usr/lib/debug: libraries show functions without lines; install "
+		    "their -dbgsym or -debuginfo packages");
+	if (urls != NULL && *urls != '\0')
+		say(NOTE, "debuginfod", "DEBUGINFOD_URLS is set but not used: seep asks nobody");
+}
+
+static void
+check_state(void)
+{
+	struct err e = {0};
+	char *folder = NULL, *last = NULL;
+
+	if (last_folder(&folder, &e) < 0)
+		say(NOTE, "@last", "cannot be remembered: %s", e.msg);
+	else if (access(folder, W_OK | X_OK) < 0)
+		say(NOTE, "@last", "cannot be remembered: %s: %s", folder, strerror(errno));
+	else if (last_read(&last, NULL) < 0)
+		say(OK, "@last", "nothing recorded yet");
+	else if (access(last, R_OK) < 0)
+		say(NOTE, "@last", "%s: %s", last, strerror(errno));
+	else
+		say(OK, "@last", "%s", last);
+	free(folder);
+	free(last);
+}
+
+/* Saves what is dead; tells what is left. */
+static void
+check_leftovers(void)
+{
+	struct rundir_names paths = {0};
+	unsigned saved = save_orphans(), owned = 0, living = 0;
+
+	rundir_list(&paths);
+	for (size_t i = 0; i < paths.len; i++) {
+		struct rundir d = RUNDIR_NONE;
+
+		if (rundir_open(paths.data[i], &d, NULL) < 0)
+			continue;
+		if (rundir_owned(&d))
+			owned++;
+		else if (rundir_living(&d, NULL, 0) > 0)
+			living++;
+		else
+			say(NOTE, "leftovers", "%s: could not be saved", paths.data[i]);
+		rundir_close(&d);
+	}
+	rundir_names_done(&paths);
+	say(OK, "leftovers", "%u saved and removed, %u in use, %u with processes that go on", saved,
+	    owned, living);
+}
+
+/* ---- one process ---- */
+
+static void
+check_allocator(const struct procfs_stat *st, char *maps)
+{
+	static const char *const known[] = {"libjemalloc", "libtcmalloc", "libmimalloc",
+	                                    "libasan",     "libtsan",     "libhwasan"};
+	const char *found = "glibc";
+	uint32_t traits = 0;
+	struct procfs_map m;
+	bool libc = false, musl = false;
+	char *at = maps;
+
+	while (procfs_next_map(&at, &m)) {
+		const char *name = strrchr(m.path, '/');
+
+		name = name != NULL ? name + 1 : m.path;
+		for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+			if (strncmp(name, known[i], strlen(known[i])) == 0)
+				found = known[i];
+		}
+		libc = libc || strncmp(name, "libc.so.6", 9) == 0 ||
+		       strncmp(name, "libc-2.", 7) == 0;
+		musl = musl || strncmp(name, "ld-musl-", 8) == 0;
+		traits |= inspect_module_traits(m.path);
+	}
+	if (musl)
+		say(BAD, "allocator", "musl: libseep.so needs glibc");
+	else if (!libc)
+		say(BAD, "allocator", "no libc.so.6 is loaded: nothing to wrap");
+	else
+		say(OK, "allocator", "%s", found);
+	if (inspect_coverage(traits) != NULL)
+		say(NOTE, "coverage", "%s: %s", st->comm, inspect_coverage(traits));
+}
+
+static void
+check_program(int pid)
+{
+	struct inspect_elf elf;
+	struct err e = {0};
+	char link[64], *exe = NULL;
+	const char *hides;
+
+	snprintf(link, sizeof link, "/proc/%d/exe", pid);
+	if (file_proc_link(pid, "exe", &exe, NULL, &e) < 0 || inspect_elf(link, &elf, &e) < 0) {
+		say(NOTE, "program", "%s", e.msg);
+	} else {
+		hides = inspect_coverage(elf.traits | inspect_module_traits(exe));
+		if ((elf.traits & INSPECT_STATIC) != 0)
+			say(BAD, "program", "%s: statically linked, malloc cannot be wrapped", exe);
+		else if ((elf.traits & (INSPECT_CLASS32 | INSPECT_OTHER_MACHINE)) != 0)
+			say(BAD, "program", "%s: not a 64-bit program of this machine", exe);
+		else if ((elf.traits & INSPECT_SANITIZER) != 0)
+			say(BAD, "program", "%s: built with a sanitizer, which owns malloc", exe);
+		else
+			say(OK, "program", "%s: dynamically linked", exe);
+		if (hides != NULL)
+			say(NOTE, "coverage", "%s", hides);
+	}
+	free(exe);
+}
+
+static int
+check_process(const char *what)
+{
+	struct procfs_pids pids = {0};
+	struct livefile f = {.fd = -1};
+	struct procfs_stat st;
+	struct buf maps = {0};
+	struct err e = {0};
+	char path[64], *end;
+	int pid = (int)strtol(what, &end, 10), r = 0;
+
+	if (*end != '\0' || end == what) {
+		r = procfs_find(what, &pids, &e);
+		if (r == 0 && pids.len != 1)
+			r = err_set(&e, -ESRCH, "%s: %zu processes have that name", what, pids.len);
+		pid = r == 0 ? pids.data[0] : 0;
+		vec_done(&pids);
+	}
+	if (r == 0)
+		r = procfs_stat(pid, &st, &e);
+	if (r < 0)
+		return cmd_fail(&e);
+	say(OK, "process", "%d (%s), %u threads, RSS %s", pid, st.comm, st.threads,
+	    fmt_size(st.rss_kib << 10).s);
+	check_program(pid);
+	snprintf(path, sizeof path, "/proc/%d/maps", pid);
+	if (buf_read_file(&maps, path, &e) < 0)
+		say(BAD, "mappings", "%s; try sudo", e.msg);
+	else if (maps.len > 0)
+		check_allocator(&st, maps.data);
+	if (target_find_pid(pid, &f, &e) == 0)
+		say(OK, "recorded", "yes, %s live, since %s; see: seep report %d",
+		    fmt_size(f.head->live_bytes > 0 ? (uint64_t)f.head->live_bytes : 0).s,
+		    fmt_duration(f.head->clock_ms * 1000000).s, pid);
+	else
+		say(NOTE, "recorded", "no: %s", e.msg);
+	livefile_close(&f);
+	buf_done(&maps);
+	return found_bad ? CMD_FAILED : CMD_OK;
+}
+
+static int
+doctor_run(int argc, char **argv)
+{
+	if (argc > 0)
+		return check_process(argv[0]);
+	check_libseep();
+	check_folder();
+	check_memory();
+	check_kernel();
+	check_rights();
+	check_preload();
+	check_names();
+	check_state();
+	check_leftovers();
+	return found_bad ? CMD_FAILED : CMD_OK;
+}
+
+const struct cmd cmd_doctor = {
+	.name = "doctor",
+	.args = "[PID|NAME]",
+	.help = "check this machine, or whether a process can be recorded",
+	.man = "seep-doctor",
+	.min_args = 0,
+	.max_args = 1,
+	.run = doctor_run,
+};

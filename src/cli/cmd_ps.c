@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_ps.c -- `seep ps`: which processes are being recorded.
+ *
+ * Found through the mappings of every process that we may look at, so recordings made without
+ * `seep run` are there too. Folders that a killed seep left behind are saved first. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/recording.h"
+#include "cli/cmd.h"
+#include "cli/save.h"
+#include "target/find.h"
+#include "target/procfs.h"
+#include "target/rundir.h"
+#include "util/buf.h"
+#include "util/file.h"
+#include "util/fmt.h"
+#include "util/json.h"
+#include "util/vec.h"
+
+static bool opt_json;
+
+static const struct opt ps_opts[] = {
+	{"json", 0, OPT_NONE, .to = &opt_json, .help = "list as JSON"},
+	{0},
+};
+
+struct ps_row {
+	int pid;
+	char name[64];
+	const char *mode;
+	bool paused;
+	uint64_t since_ns;
+	uint64_t age_ns;
+	uint64_t live_bytes, held_bytes, rss_kib;
+	char *folder; /* where its recording is, NULL = not known */
+	bool owned;   /* a `seep run` looks after it */
+};
+
+struct ps_rows VEC_BODY(struct ps_row);
+
+static const char *
+mode_name(uint32_t mode)
+{
+	switch (mode) {
+	case REC_MODE_EXACT:
+		return "exact";
+	case REC_MODE_SAMPLE:
+		return "sampled";
+	default:
+		return "off";
+	}
+}
+
+static void
+add_row(struct ps_rows *rows, int pid, struct livefile *f)
+{
+	struct ps_row *row = vec_add(rows);
+	struct procfs_stat st;
+	struct timespec ts;
+	char link[64];
+	uint64_t now;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	row->pid = pid;
+	if (procfs_stat(pid, &st, NULL) == 0) {
+		snprintf(row->name, sizeof row->name, "%s", st.comm);
+		row->rss_kib = st.rss_kib;
+	}
+	row->mode = mode_name(f->head->mode);
+	row->paused = f->head->paused != 0;
+	row->since_ns = f->head->start_ns;
+	row->age_ns = now > f->head->start_mono_ns ? now - f->head->start_mono_ns : 0;
+	row->live_bytes = f->head->live_bytes > 0 ? (uint64_t)f->head->live_bytes : 0;
+	row->held_bytes = livefile_held_bytes(f);
+	row->owned = f->head->tool_pid != 0 && procfs_alive((int)f->head->tool_pid, 0);
+	target_path(f, link, sizeof link);
+	if (file_readlink(link, &row->folder, NULL) == 0 && strrchr(row->folder, '/') != NULL)
+		*strrchr(row->folder, '/') = '\0';
+}
+
+static int
+compare_rows(const void *a, const void *b)
+{
+	const struct ps_row *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static int
+find_rows(struct ps_rows *ret_rows, struct err *e)
+{
+	struct procfs_pids pids = {0};
+	int r = procfs_pids(&pids, e);
+
+	for (size_t i = 0; i < pids.len; i++) {
+		struct livefile f = {.fd = -1};
+
+		if (target_find_pid(pids.data[i], &f, NULL) < 0)
+			continue;
+		add_row(ret_rows, pids.data[i], &f);
+		livefile_close(&f);
+	}
+	vec_sort(ret_rows, compare_rows);
+	vec_done(&pids);
+	return r;
+}
+
+static void
+print_table(const struct ps_rows *rows)
+{
+	if (rows->len == 0) {
+		puts("nothing is being recorded; start with: seep run PROGRAM");
+		return;
+	}
+	printf("%8s  %-16s %-8s %9s %10s %10s %10s  %s\n", "PID", "NAME", "MODE", "SINCE", "LIVE",
+	       "RSS", "SEEP", "FOLDER");
+	for (size_t i = 0; i < rows->len; i++) {
+		const struct ps_row *r = &rows->data[i];
+
+		printf("%8d  %-16.16s %-8s %9s %10s %10s %10s  %s%s\n", r->pid, r->name,
+		       r->paused ? "paused" : r->mode, fmt_duration(r->age_ns).s,
+		       fmt_size(r->live_bytes).s, fmt_size(r->rss_kib << 10).s,
+		       fmt_size(r->held_bytes).s, r->folder != NULL ? r->folder : "?",
+		       r->owned ? "" : "  (its seep run has ended)");
+	}
+}
+
+static void
+print_json(const struct ps_rows *rows)
+{
+	struct buf b = {0};
+	struct json j;
+
+	json_init(&j, &b);
+	json_arr(&j);
+	for (size_t i = 0; i < rows->len; i++) {
+		const struct ps_row *r = &rows->data[i];
+
+		json_obj(&j);
+		json_key(&j, "pid");
+		json_i64(&j, r->pid);
+		json_key(&j, "name");
+		json_str(&j, r->name);
+		json_key(&j, "mode");
+		json_str(&j, r->mode);
+		json_key(&j, "paused");
+		json_bool(&j, r->paused);
+		json_key(&j, "since_ns");
+		json_u64(&j, r->since_ns);
+		json_key(&j, "live_bytes");
+		json_u64(&j, r->live_bytes);
+		json_key(&j, "rss_bytes");
+		json_u64(&j, r->rss_kib << 10);
+		json_key(&j, "recorder_bytes");
+		json_u64(&j, r->held_bytes);
+		json_key(&j, "folder");
+		json_str(&j, r->folder);
+		json_key(&j, "owned");
+		json_bool(&j, r->owned);
+		json_obj_end(&j);
+	}
+	json_arr_end(&j);
+	printf("%s\n", buf_str(&b));
+	buf_done(&b);
+}
+
+static int
+ps_run(int argc, char **argv)
+{
+	struct ps_rows rows = {0};
+	struct err e = {0};
+	int r;
+
+	(void)argc;
+	(void)argv;
+	save_orphans();
+	r = find_rows(&rows, &e);
+	if (r == 0 && opt_json)
+		print_json(&rows);
+	else if (r == 0)
+		print_table(&rows);
+	for (size_t i = 0; i < rows.len; i++)
+		free(rows.data[i].folder);
+	vec_done(&rows);
+	return r < 0 ? cmd_fail(&e) : CMD_OK;
+}
+
+const struct cmd cmd_ps = {
+	.name = "ps",
+	.args = "",
+	.help = "list the processes that are being recorded",
+	.man = "seep-ps",
+	.opts = ps_opts,
+	.min_args = 0,
+	.max_args = 0,
+	.run = ps_run,
+};

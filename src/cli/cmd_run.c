@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_run.c -- `seep run`: start a program recorded, wait for it, save, report.
+ *
+ * Everything that can fail is tried before the program starts; from then on nothing of ours may
+ * end it or change its exit status. The report goes to stderr, or to --log-file, and so does every
+ * remark: stdout belongs to the program. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "analyze/choose.h"
+#include "cli/cmd.h"
+#include "cli/last.h"
+#include "cli/names.h"
+#include "cli/progress.h"
+#include "cli/save.h"
+#include "format/pack.h"
+#include "render/report.h"
+#include "target/inspect.h"
+#include "target/launch.h"
+#include "target/libseep.h"
+#include "target/procfs.h"
+#include "target/rundir.h"
+#include "target/ticker.h"
+#include "util/buf.h"
+#include "util/file.h"
+#include "util/term.h"
+#include "util/x.h"
+
+#define RATE_DEFAULT (UINT64_C(512) << 10)
+#define RATE_MAX (UINT64_C(1) << 30)
+#define MAX_SIZE_DEFAULT (UINT64_C(8) << 30)
+#define MAX_SIZE_LEAST (UINT64_C(1) << 20)
+
+static bool opt_exact, opt_json, opt_no_children, opt_mmap, opt_no_names;
+static struct opt_optional opt_sample;
+static const char *opt_output, *opt_log_file, *opt_dir, *opt_process;
+static uint64_t opt_checkpoint = UINT64_C(10000000000), opt_max_size;
+
+static const struct opt run_opts[] = {
+	{"exact", 0, OPT_NONE, .to = &opt_exact, .help = "record every allocation (the default)"},
+	{"sample", 0, OPT_SIZE_OPTIONAL, .to = &opt_sample, .metavar = "N",
+         .help = "record one allocation in about N bytes (512K)"},
+	{"output", 'o', OPT_STRING, .to = &opt_output, .metavar = "FILE",
+         .help = "save the recording there (seep.PROG.PID.rec)"},
+	{"dir", 0, OPT_STRING, .to = &opt_dir, .metavar = "DIR",
+         .help = "save it in that folder instead of the current one"},
+	{"log-file", 0, OPT_STRING, .to = &opt_log_file, .metavar = "FILE",
+         .help = "write the report there instead of to stderr"},
+	{"json", 0, OPT_NONE, .to = &opt_json, .help = "report as JSON"},
+	{"process", 0, OPT_STRING, .to = &opt_process, .metavar = "NAME|PID",
+         .help = "report only these processes of the run"},
+	{"checkpoint", 0, OPT_DURATION, .to = &opt_checkpoint, .metavar = "SECONDS",
+         .help = "save a copy so often while the program runs; 0 = never (10)"},
+	{"max-size", 0, OPT_SIZE, .to = &opt_max_size, .metavar = "N",
+         .help = "most that the recording of one process may take (8G, a quarter of memory)"},
+	{"no-children", 0, OPT_NONE, .to = &opt_no_children,
+         .help = "record only the program itself, not what it starts"},
+	{"mmap", 0, OPT_NONE, .to = &opt_mmap, .help = "also record mmap and brk, apart from malloc"},
+	{"no-names", 0, OPT_NONE, .to = &opt_no_names,
+         .help = "save without names: smaller and sooner done"},
+	{0},
+};
+
+struct run {
+	char **argv;
+	struct inspect program;
+	struct rundir dir;
+	struct ticker ticker;
+	struct progress progress;
+	char *libseep;
+	char *folder; /* absolute; where the recording goes */
+	char *output; /* absolute */
+	int pid;
+	unsigned living; /* processes of the run that go on */
+};
+
+/* ---- before ---- */
+
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+/* Where the recording will be saved, made sure of before anything is started. */
+static int
+check_output(struct run *r, struct err *e)
+{
+	char *folder = xstrdup(opt_dir != NULL ? opt_dir : ".");
+	struct stat st;
+	int ret = 0;
+
+	if (opt_output != NULL) {
+		char *slash;
+
+		free(folder);
+		folder = xstrdup(opt_output);
+		slash = strrchr(folder, '/');
+		if (slash == NULL)
+			strcpy(folder, ".");
+		else
+			slash[slash == folder ? 1 : 0] = '\0';
+		if (base_name(opt_output)[0] == '\0' ||
+		    (stat(opt_output, &st) == 0 && S_ISDIR(st.st_mode)))
+			ret = err_set(e, -EISDIR, "%s: a folder; use --dir for that", opt_output);
+	}
+	r->folder = realpath(*folder != '\0' ? folder : ".", NULL);
+	if (ret == 0 && r->folder == NULL)
+		ret = err_sys(e, -errno, "%s: cannot save the recording there", folder);
+	if (ret == 0 && access(r->folder, W_OK | X_OK) < 0)
+		ret = err_sys(e, -errno, "%s: cannot save the recording there; use -o or --dir",
+		              r->folder);
+	if (ret == 0 && opt_output != NULL)
+		r->output = xasprintf("%s/%s", r->folder, base_name(opt_output));
+	free(folder);
+	return ret;
+}
+
+static char *
+command_text(char **argv)
+{
+	struct buf b = {0};
+
+	for (char **at = argv; *at != NULL; at++)
+		buf_printf(&b, "%s%s", at > argv ? " " : "", *at);
+	return buf_take(&b);
+}
+
+/* Respects the memory limit, and leaves half of the file system to others. */
+static uint64_t
+max_size(const struct run *r)
+{
+	uint64_t n = procfs_memory_limit_bytes() / 4, room = rundir_room_bytes(&r->dir) / 2;
+
+	if (opt_max_size > 0)
+		return opt_max_size < MAX_SIZE_LEAST ? MAX_SIZE_LEAST : opt_max_size;
+	if (n > MAX_SIZE_DEFAULT)
+		n = MAX_SIZE_DEFAULT;
+	if (room > 0 && n > room)
+		n = room;
+	return n < MAX_SIZE_LEAST ? MAX_SIZE_LEAST : n;
+}
+
+static uint64_t
+rate(void)
+{
+	if (!opt_sample.given)
+		return 0;
+	return opt_sample.has_value && opt_sample.value > 0 ? opt_sample.value : RATE_DEFAULT;
+}
+
+/* Everything up to the running program. Returns 0 or the exit status. */
+static int
+start(struct run *r)
+{
+	struct err e = {0};
+	sigset_t before;
+	char *command;
+	int status = CMD_FAILED, ret;
+
+	if (inspect_program(r->argv[0], &r->program, &e) < 0) {
+		cmd_fail(&e);
+		return r->program.exit_status;
+	}
+	if (check_output(r, &e) < 0 || libseep_find(&r->libseep, &e) < 0)
+		return cmd_fail(&e);
+	command = command_text(r->argv);
+	ret = rundir_new(command, &r->dir, &e);
+	free(command);
+	if (ret < 0)
+		return cmd_fail(&e);
+	ticker_signals(&before);
+	ret = launch_start(
+		&(struct launch){
+			.program = &r->program,
+			.argv = r->argv,
+			.libseep = r->libseep,
+			.dir = r->dir.path,
+			.run_id = r->dir.run_id,
+			.rate_bytes = rate(),
+			.max_bytes = max_size(r),
+			.no_children = opt_no_children,
+			.mmap = opt_mmap,
+			.mask = &before,
+		},
+		&r->pid, &status, &e);
+	if (ret < 0) {
+		rundir_remove(&r->dir, NULL);
+		cmd_fail(&e);
+		return status;
+	}
+	signal(SIGPIPE, SIG_IGN); /* the reader of our stderr may leave before the program */
+	if (r->output == NULL)
+		r->output = xasprintf("%s/seep.%s.%d.rec", r->folder, base_name(r->argv[0]),
+		                      r->pid);
+	rundir_set_output(&r->dir, r->output, NULL);
+	return 0;
+}
+
+/* ---- meanwhile ---- */
+
+/* In a forked child: what there is up to now, without names. */
+static int
+checkpoint(void *ctx)
+{
+	struct run *r = ctx;
+	struct prof *p = prof_new();
+
+	if (save_load(&r->dir, p) == 0)
+		return 0;
+	return pack_save(p, r->output, NULL) < 0 ? 1 : 0;
+}
+
+static void
+show_progress(void *ctx, const struct ticker *t)
+{
+	struct run *r = ctx;
+
+	progress_show(&r->progress, r->argv[0], t);
+}
+
+/* ---- afterwards ---- */
+
+/* What only the tool saw of a process: memory, and for our child how it ended. */
+static void
+annotate(struct run *r, struct prof_process *pr)
+{
+	const struct ticker_file *f = ticker_find(&r->ticker, pr->pid, pr->start_ns);
+	int status = r->ticker.wait_status;
+
+	if (f != NULL) {
+		pr->rss_kib = f->rss_kib;
+		pr->rss_peak_kib = f->rss_peak_kib;
+		pr->anon_kib = f->anon_kib > f->anon_own_kib ? f->anon_kib - f->anon_own_kib : 0;
+	}
+	if (pr->pid != (uint32_t)r->pid || pr->end == PROF_END_EXEC)
+		return;
+	if (WIFSIGNALED(status)) {
+		pr->end = PROF_END_SIGNAL;
+		pr->status = WTERMSIG(status);
+	} else {
+		pr->end = PROF_END_EXITED;
+		pr->status = WEXITSTATUS(status);
+	}
+}
+
+/* A row for the program when it left no recording, so that no report is silently empty. */
+static void
+add_missing(struct run *r, struct prof *p)
+{
+	char *command;
+	uint32_t row;
+
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		if (p->processes[i].pid == (uint32_t)r->pid)
+			return;
+	}
+	command = command_text(r->argv);
+	row = prof_add_process(p);
+	p->processes[row].pid = (uint32_t)r->pid;
+	p->processes[row].ppid = (uint32_t)getpid();
+	p->processes[row].uid = getuid();
+	p->processes[row].mode = opt_sample.given ? PROF_SAMPLED : PROF_EXACT;
+	p->processes[row].run_id = r->dir.run_id;
+	p->processes[row].exe = prof_str(p, r->program.path);
+	p->processes[row].cmdline = prof_str(p, command);
+	p->processes[row].not_recorded =
+		prof_str(p, "it ended before it allocated, or did not load libseep.so");
+	free(command);
+}
+
+static struct prof *
+collect(struct run *r)
+{
+	struct prof *p = prof_new();
+
+	save_load(&r->dir, p);
+	add_missing(r, p);
+	for (uint32_t i = 1; i < p->nprocesses; i++)
+		annotate(r, &p->processes[i]);
+	save_coverage(p);
+	return p;
+}
+
+/* Writes the report. Trouble with it is told, but is not the program's. */
+static void
+report(const struct run *r, struct prof *p, bool saved)
+{
+	struct report_opts o = {.ascii = !report_locale_is_utf8()};
+	bool *chosen = xcalloc(p->nprocesses, sizeof *chosen);
+	struct buf b = {0};
+	struct err e = {0};
+	struct term term;
+
+	term_init(&term, STDERR_FILENO);
+	if (opt_log_file == NULL)
+		o.term = &term;
+	if (saved) {
+		/* In the current folder, unless the user said otherwise. */
+		o.saved = opt_dir == NULL && opt_output == NULL ? base_name(r->output) : r->output;
+		o.saved_names = !opt_no_names;
+		o.next = "seep report";
+	}
+	if (opt_process != NULL) {
+		if (choose_processes(p, opt_process, chosen, &e) == 0)
+			o.chosen = chosen;
+		else
+			cmd_fail(&e);
+	}
+	if (opt_json)
+		report_json(&b, p, &o);
+	else
+		report_text(&b, p, &o);
+	if (r->living > 0 && !opt_json)
+		buf_printf(&b, "still running: %u (seep ps)\n", r->living);
+	if (opt_log_file == NULL)
+		fputs(buf_str(&b), stderr);
+	else if (file_write(opt_log_file, buf_str(&b), b.len, &e) < 0)
+		cmd_fail(&e);
+	buf_done(&b);
+	free(chosen);
+}
+
+static void
+finish(struct run *r)
+{
+	struct prof *p;
+	struct err e = {0};
+	bool saved;
+
+	r->living = rundir_living(&r->dir, NULL, 0);
+	p = collect(r);
+	if (!opt_no_names)
+		names_resolve(p, NULL);
+	saved = pack_save(p, r->output, &e) == 0;
+	if (saved)
+		last_write(r->output, NULL);
+	if (opt_no_names) /* the report has them in any case */
+		names_resolve(p, NULL);
+	report(r, p, saved);
+	if (!saved)
+		cmd_note("%s; the recording stays in %s", e.msg, r->dir.path);
+	prof_free(p);
+	if (saved && r->living == 0)
+		rundir_remove(&r->dir, NULL);
+	else
+		rundir_close(&r->dir);
+}
+
+static int
+run_run(int argc, char **argv)
+{
+	struct run r = {.argv = argv, .dir = RUNDIR_NONE};
+	struct err e = {0};
+	int status;
+
+	(void)argc;
+	if (opt_exact && opt_sample.given)
+		return cmd_usage(&cmd_run, "--exact and --sample exclude each other");
+	if (rate() > RATE_MAX)
+		return cmd_usage(&cmd_run, "--sample: at most 1G");
+	if (opt_output != NULL && opt_dir != NULL)
+		return cmd_usage(&cmd_run, "-o and --dir exclude each other");
+	status = start(&r);
+	if (status == 0) {
+		progress_init(&r.progress);
+		r.ticker = (struct ticker){
+			.dir = &r.dir,
+			.child = r.pid,
+			.sampled = opt_sample.given,
+			.checkpoint_ns = opt_checkpoint,
+			.checkpoint = checkpoint,
+			.progress = progress_wanted(&r.progress) ? show_progress : NULL,
+			.ctx = &r,
+		};
+		if (ticker_wait(&r.ticker, &e) < 0)
+			cmd_fail(&e);
+		progress_done(&r.progress);
+		status = WIFSIGNALED(r.ticker.wait_status)
+		                 ? 128 + WTERMSIG(r.ticker.wait_status)
+		                 : WEXITSTATUS(r.ticker.wait_status);
+		finish(&r);
+		save_orphans();
+		ticker_done(&r.ticker);
+	}
+	rundir_close(&r.dir);
+	inspect_done(&r.program);
+	free(r.libseep);
+	free(r.folder);
+	free(r.output);
+	return status;
+}
+
+const struct cmd cmd_run = {
+	.name = "run",
+	.args = "[--] PROGRAM [ARG…]",
+	.help = "start a program and tell at its end what it did not free",
+	.man = "seep-run",
+	.opts = run_opts,
+	.min_args = 1,
+	.max_args = CMD_ANY_ARGS,
+	.options_first = true,
+	.run = run_run,
+};

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* main.c -- the command line: finds the command, reads its options, shows help.
+ *
+ * There are no global options but --help and --version. Options may stand anywhere among a
+ * command's words, except for `run`, where the first word is the program and all behind it are
+ * the program's own. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "cli/cmd.h"
+#include "util/buf.h"
+#include "util/term.h"
+#include "util/vec.h"
+
+#ifndef SEEP_VERSION
+#	define SEEP_VERSION "unknown"
+#endif
+
+static const struct cmd *const commands[] = {
+	&cmd_run, &cmd_report, &cmd_ps, &cmd_mark, &cmd_pause, &cmd_resume, &cmd_doctor,
+};
+
+static const struct opt no_opts[] = {{0}};
+
+/* ---- help ---- */
+
+static int
+help_all(FILE *out)
+{
+	fputs("seep: where did the memory go, and is it leaking?\n\n", out);
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		const struct cmd *c = commands[i];
+		int width = 22 - (int)strlen(c->name);
+
+		fprintf(out, "  seep %s %-*s %s\n", c->name, width, c->args, c->help);
+	}
+	fputs("\nBegin with: seep run PROGRAM\n"
+	      "More: seep help COMMAND, man seep. Version: seep --version\n",
+	      out);
+	return CMD_OK;
+}
+
+static int
+help_command(FILE *out, const struct cmd *c)
+{
+	const struct opt *opts = c->opts != NULL ? c->opts : no_opts;
+	struct buf b = {0};
+	struct term term;
+
+	term_init(&term, fileno(out));
+	fprintf(out, "usage: seep %s%s%s%s\n%s\n", c->name,
+	        opts[0].name != NULL ? " [OPTIONS]" : "", *c->args != '\0' ? " " : "", c->args,
+	        c->help);
+	opt_usage(opts, term.columns, &b);
+	if (b.len > 0)
+		fprintf(out, "\n%s", buf_str(&b));
+	fprintf(out, "\nMore: man %s\n", c->man);
+	buf_done(&b);
+	return CMD_OK;
+}
+
+static const struct cmd *
+find_command(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	}
+	return NULL;
+}
+
+static int
+unknown_command(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		if (opt_is_near(name, commands[i]->name)) {
+			fprintf(stderr, "seep: no command \"%s\"; did you mean \"seep %s\"?\n",
+			        name, commands[i]->name);
+			return CMD_USAGE;
+		}
+	}
+	fprintf(stderr, "seep: no command \"%s\"; see: seep help\n", name);
+	return CMD_USAGE;
+}
+
+static bool
+is_help(const char *word)
+{
+	return word != NULL && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0);
+}
+
+/* ---- running ---- */
+
+struct words VEC_BODY(char *);
+
+/* Reads options and words alike. At the word that could not be read *at is left. */
+static int
+read_words(const struct cmd *c, int argc, char **argv, int *at, struct words *ret_words,
+           struct err *e)
+{
+	const struct opt *opts = c->opts != NULL ? c->opts : no_opts;
+
+	while (*at < argc) {
+		int before = *at;
+		int r = opt_parse(opts, argc, argv, at, NULL, e);
+		bool ended = *at > before && strcmp(argv[*at - 1], "--") == 0;
+
+		if (r < 0)
+			return r;
+		if (*at < argc)
+			vec_push(ret_words, argv[(*at)++]);
+		while (*at < argc && (ended || c->options_first))
+			vec_push(ret_words, argv[(*at)++]);
+	}
+	return 0;
+}
+
+static int
+run_command(const struct cmd *c, int argc, char **argv)
+{
+	struct words words = {0};
+	struct err e = {0};
+	int at = 0, status;
+
+	if (read_words(c, argc, argv, &at, &words, &e) < 0)
+		status = is_help(argv[at]) ? help_command(stdout, c) : cmd_usage(c, "%s", e.msg);
+	else if ((int)words.len < c->min_args)
+		status = cmd_usage(c, "%s is missing", c->args);
+	else if (c->max_args != CMD_ANY_ARGS && (int)words.len > c->max_args)
+		status = cmd_usage(c, "too many words, from \"%s\" on", words.data[c->max_args]);
+	else {
+		vec_push(&words, NULL);
+		status = c->run((int)words.len - 1, words.data);
+	}
+	vec_done(&words);
+	return status;
+}
+
+static int
+run_help(int argc, char **argv)
+{
+	const struct cmd *c;
+
+	if (argc < 1)
+		return help_all(stdout);
+	c = find_command(argv[0]);
+	return c != NULL ? help_command(stdout, c) : unknown_command(argv[0]);
+}
+
+static int
+dispatch(int argc, char **argv)
+{
+	const struct cmd *c;
+
+	if (argc < 2) {
+		help_all(stderr);
+		return CMD_USAGE;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("seep " SEEP_VERSION);
+		return CMD_OK;
+	}
+	if (strcmp(argv[1], "help") == 0 || is_help(argv[1]))
+		return run_help(argc - 2, argv + 2);
+	c = find_command(argv[1]);
+	return c != NULL ? run_command(c, argc - 2, argv + 2) : unknown_command(argv[1]);
+}
+
+int
+main(int argc, char **argv)
+{
+	int status = dispatch(argc, argv);
+
+	/* A full disk or a closed pipe is not to pass for success. */
+	if ((fflush(stdout) != 0 || ferror(stdout)) && status == CMD_OK) {
+		if (errno != EPIPE)
+			fprintf(stderr, "seep: cannot write the output: %s\n", strerror(errno));
+		status = CMD_FAILED;
+	}
+	return status;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* save.c -- see save.h.
+ *
+ * Orphans are read in a child process: whatever ended the run may have left a recording, or
+ * binaries, that end their reader too, and then `seep ps` must not die of it time and again. */
+#include "cli/save.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+#include "cli/last.h"
+#include "cli/names.h"
+#include "format/format.h"
+#include "format/live_load.h"
+#include "format/pack.h"
+#include "target/inspect.h"
+#include "target/livefile.h"
+#include "util/map.h"
+#include "util/x.h"
+
+unsigned
+save_load(const struct rundir *d, struct prof *p)
+{
+	struct rundir_names names = {0};
+	unsigned n = 0;
+
+	rundir_files(d, &names);
+	for (size_t i = 0; i < names.len; i++) {
+		struct livefile f = {.fd = -1};
+		struct err e = {0};
+		int r = livefile_open(d->fd, names.data[i], &f, &e);
+
+		if (r == 0)
+			r = live_load_fd(f.fd, !livefile_alive(&f), p, &e);
+		if (r == 0)
+			n++;
+		else if (r != -EAGAIN) /* the recorder got no further than making the file */
+			prof_add_damage(p, e.msg, 1);
+		livefile_close(&f);
+	}
+	rundir_names_done(&names);
+	return n;
+}
+
+/* Traits of the program of a process, read once for each path. */
+static uint32_t
+program_traits(const struct prof *p, uint32_t exe, struct map *known)
+{
+	uint64_t *at = map_find(known, exe);
+	struct inspect_elf elf = {0};
+
+	if (at != NULL)
+		return (uint32_t)*at;
+	if (exe != 0)
+		inspect_elf(prof_text(p, exe), &elf, NULL);
+	*map_add(known, exe) = elf.traits;
+	return elf.traits;
+}
+
+void
+save_coverage(struct prof *p)
+{
+	uint32_t *traits = xcalloc(p->nprocesses, sizeof *traits);
+	struct map known = {0};
+
+	for (uint32_t i = 1; i < p->nranges; i++) {
+		const struct prof_range *r = &p->ranges[i];
+
+		if (r->process < p->nprocesses && r->module < p->nmodules)
+			traits[r->process] |=
+				inspect_module_traits(prof_text(p, p->modules[r->module].path));
+	}
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		const char *text;
+
+		traits[i] |= program_traits(p, p->processes[i].exe, &known);
+		text = inspect_coverage(traits[i]);
+		if (text != NULL)
+			p->processes[i].coverage = prof_str(p, text);
+	}
+	map_done(&known);
+	free(traits);
+}
+
+/* ---- folders that were left behind ---- */
+
+/* Whether the file at `path` is of this run, as a checkpoint of it would be. */
+static bool
+is_of_run(const char *path, uint64_t run_id)
+{
+	struct prof *p = NULL;
+	bool same = false;
+
+	if (format_load(path, &p, NULL) == 0)
+		same = p->nprocesses > 1 && p->processes[1].run_id == run_id;
+	prof_free(p);
+	return same;
+}
+
+/* Where to save an orphan: where its run meant to, unless another run's file is there by now,
+ * or the state folder when that place is not to be had. To be freed. */
+static int
+orphan_path(const struct rundir *d, char **ret_path, struct err *e)
+{
+	char *folder = NULL, *slash;
+	int r;
+
+	if (d->output[0] == '/') {
+		char *dir = xstrdup(d->output);
+		bool writable;
+
+		slash = strrchr(dir, '/');
+		slash[slash == dir ? 1 : 0] = '\0';
+		writable = access(dir, W_OK | X_OK) == 0;
+		free(dir);
+		if (writable && (access(d->output, F_OK) < 0 || is_of_run(d->output, d->run_id))) {
+			*ret_path = xstrdup(d->output);
+			return 0;
+		}
+	}
+	r = last_folder(&folder, e);
+	if (r == 0)
+		*ret_path = xasprintf("%s/seep.%016" PRIx64 ".rec", folder, d->run_id);
+	free(folder);
+	return r;
+}
+
+/* Saves the recordings of one folder, which is ours by now. The folder stays. */
+static int
+save_orphan(const struct rundir *d, bool names, struct err *e)
+{
+	struct prof *p = prof_new();
+	char *path = NULL;
+	int r = 0;
+
+	if (save_load(d, p) > 0) {
+		r = orphan_path(d, &path, e);
+		if (r == 0) {
+			save_coverage(p);
+			if (names)
+				names_resolve(p, NULL);
+			r = pack_save(p, path, e);
+		}
+		if (r == 0) {
+			last_write(path, NULL);
+			cmd_note("saved %s, left behind by: %s", path, d->command);
+		}
+	}
+	free(path);
+	prof_free(p);
+	return r;
+}
+
+/* The same in a child; true when it was saved. */
+static bool
+save_apart(const struct rundir *d, bool names)
+{
+	struct err e = {0};
+	int status, pid = fork();
+
+	if (pid == 0) {
+		if (save_orphan(d, names, &e) < 0) {
+			cmd_note("cannot save %s: %s", d->path, e.msg);
+			_exit(1);
+		}
+		_exit(0);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return false;
+	}
+	if (pid < 0 || (WIFEXITED(status) && WEXITSTATUS(status) != 0))
+		return false;
+	if (WIFSIGNALED(status) && names)
+		return save_apart(d, false); /* the names are the likelier culprit */
+	if (WIFSIGNALED(status))
+		cmd_note("cannot save %s: its reader was ended by signal %d", d->path,
+		         WTERMSIG(status));
+	return WIFEXITED(status);
+}
+
+unsigned
+save_orphans(void)
+{
+	struct rundir_names paths = {0};
+	unsigned n = 0;
+
+	rundir_list(&paths);
+	for (size_t i = 0; i < paths.len; i++) {
+		struct rundir d = RUNDIR_NONE;
+
+		if (rundir_open(paths.data[i], &d, NULL) < 0)
+			continue;
+		if (!rundir_owned(&d) && rundir_living(&d, NULL, 0) == 0 &&
+		    rundir_take(&d, NULL) == 0 && save_apart(&d, true)) {
+			rundir_remove(&d, NULL);
+			n++;
+		}
+		rundir_close(&d);
+	}
+	rundir_names_done(&paths);
+	return n;
+}

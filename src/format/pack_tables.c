@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* pack_tables.c -- the columns of every section of a packed recording.
+ *
+ * One row of these tables is one column in the file, in this order. Both directions walk them, so
+ * that a field cannot be written and forgotten in reading. Sorted or slowly changing columns are
+ * kept as differences. */
+#include "pack_impl.h"
+
+#include "base/compiler.h"
+#include "model/prof.h"
+
+#define SIZE_(type, field) sizeof(((struct type *)0)->field)
+
+#define COL_(type, field, kind_, n, ...)                                                 \
+	{                                                                                \
+		.off = offsetof(struct type, field), .bytes = SIZE_(type, field) / (n),  \
+		.kind = (kind_), .count = (n), __VA_ARGS__                               \
+	}
+#define UINT(type, field) COL_(type, field, PACK_UINT, 1, .max = UINT64_MAX)
+#define UINT_MAX_(type, field, most) COL_(type, field, PACK_UINT, 1, .max = (most))
+#define UINT_DELTA(type, field)                                                          \
+	COL_(type, field, PACK_UINT, 1, .max = UINT64_MAX, .delta = true)
+#define UINTS(type, field, n) COL_(type, field, PACK_UINT, n, .max = UINT64_MAX)
+#define INT(type, field) COL_(type, field, PACK_INT, 1, .max = UINT64_MAX)
+#define REAL(type, field) COL_(type, field, PACK_REAL, 1, .max = UINT64_MAX)
+#define STR(type, field) COL_(type, field, PACK_STR, 1, .max = UINT32_MAX)
+#define ROW(type, field, to)                                                             \
+	COL_(type, field, PACK_ROW, 1, .max = UINT32_MAX, .table = (to))
+#define ROW_DELTA(type, field, to)                                                       \
+	COL_(type, field, PACK_ROW, 1, .max = UINT32_MAX, .table = (to), .delta = true)
+#define BACK(type, field) COL_(type, field, PACK_BACK, 1, .max = UINT32_MAX)
+
+static const struct pack_col pack_meta[] = {
+	UINT_MAX_(prof, has_names, 1),
+	UINT(prof, blocks_dropped),
+};
+
+static const struct pack_col pack_processes[] = {
+	UINT(prof_process, pid),
+	UINT(prof_process, ppid),
+	UINT(prof_process, uid),
+	STR(prof_process, exe),
+	STR(prof_process, cmdline),
+	STR(prof_process, host),
+	STR(prof_process, cwd),
+	STR(prof_process, allocator),
+	STR(prof_process, not_recorded),
+	UINT(prof_process, flags),
+	UINT_MAX_(prof_process, mode, PROF_SAMPLED),
+	UINT_MAX_(prof_process, end, PROF_END_EXEC),
+	UINT(prof_process, arch),
+	INT(prof_process, status),
+	UINT(prof_process, rate_bytes),
+	UINT(prof_process, run_id),
+	UINT(prof_process, process_ticks),
+	UINT(prof_process, start_ns),
+	UINT(prof_process, duration_ms),
+	UINT(prof_process, exit_ms),
+	INT(prof_process, live_bytes),
+	INT(prof_process, peak_bytes),
+	UINT(prof_process, peak_ms),
+	UINTS(prof_process, lost, PROF_LOST_MAX),
+	UINT(prof_process, frees_inherited),
+	UINT(prof_process, frees_unknown),
+	UINT(prof_process, paused_allocs),
+	UINT(prof_process, frees_unseen),
+	UINT(prof_process, threads_seen),
+	UINT(prof_process, threads_ended),
+	UINT(prof_process, recorder_kib),
+	UINT(prof_process, rss_kib),
+	UINT(prof_process, rss_peak_kib),
+	UINT(prof_process, anon_kib),
+	STR(prof_process, coverage),
+	UINT_MAX_(prof_process, paused, 1),
+};
+
+static const struct pack_col pack_modules[] = {
+	STR(prof_module, path),
+	UINT_MAX_(prof_module, build_id_bytes, PROF_BUILD_ID_MAX),
+	UINTS(prof_module, build_id, PROF_BUILD_ID_MAX),
+	STR(prof_module, why_no_names),
+};
+
+static const struct pack_col pack_locs[] = {
+	ROW(prof_loc, module, PACK_MODULES), UINT_MAX_(prof_loc, kind, PROF_LOC_CLASS),
+	UINT_MAX_(prof_loc, exact, 1),	     UINT_DELTA(prof_loc, offset),
+	UINT_DELTA(prof_loc, frames),	     UINT(prof_loc, nframes),
+};
+
+static const struct pack_col pack_nodes[] = {
+	BACK(prof_node, parent),
+	ROW(prof_node, loc, PACK_LOCS),
+};
+
+static const struct pack_col pack_sites[] = {
+	ROW(prof_site, process, PACK_PROCESSES),
+	ROW_DELTA(prof_site, node, PACK_NODES),
+	UINT(prof_site, allocs),
+	UINT(prof_site, frees),
+	UINT(prof_site, alloc_bytes),
+	UINT(prof_site, free_bytes),
+	INT(prof_site, live_blocks),
+	INT(prof_site, live_bytes),
+	UINT(prof_site, temps),
+	UINT(prof_site, temp_bytes),
+	INT(prof_site, peak_bytes),
+	UINT(prof_site, peak_ms),
+	UINT(prof_site, first_ms),
+	INT(prof_site, at_peak_bytes),
+	INT(prof_site, at_peak_blocks),
+	INT(prof_site, at_exit_bytes),
+	INT(prof_site, at_exit_blocks),
+	UINTS(prof_site, sizes, PROF_SIZE_BUCKETS),
+	UINTS(prof_site, lifetimes, PROF_LIFE_BUCKETS),
+	UINT(prof_site, samples),
+	UINT(prof_site, live_samples),
+	REAL(prof_site, var_alloc_bytes),
+	REAL(prof_site, var_live_bytes),
+};
+
+static const struct pack_col pack_frames[] = {
+	STR(prof_frame, function),
+	STR(prof_frame, linkage),
+	STR(prof_frame, file),
+	UINT(prof_frame, line),
+	STR(prof_frame, source),
+	UINT(prof_frame, symbol_off),
+	UINT_MAX_(prof_frame, inlined, 1),
+	UINT_MAX_(prof_frame, lang, PROF_JS),
+};
+
+static const struct pack_col pack_threads[] = {
+	ROW(prof_thread, process, PACK_PROCESSES),
+	UINT(prof_thread, tid),
+	UINT(prof_thread, serial),
+	STR(prof_thread, name),
+	UINT_MAX_(prof_thread, ended, 1),
+};
+
+static const struct pack_col pack_cells[] = {
+	ROW_DELTA(prof_cell, site, PACK_SITES),
+	ROW(prof_cell, thread, PACK_THREADS),
+	UINT(prof_cell, allocs),
+	UINT(prof_cell, frees),
+	UINT(prof_cell, alloc_bytes),
+	UINT(prof_cell, free_bytes),
+};
+
+static const struct pack_col pack_marks[] = {
+	ROW(prof_mark, process, PACK_PROCESSES),
+	UINT(prof_mark, number),
+	STR(prof_mark, name),
+	UINT(prof_mark, ms),
+	INT(prof_mark, live_bytes),
+	UINT(prof_mark, rows),
+	UINT(prof_mark, nrows),
+};
+
+static const struct pack_col pack_mark_rows[] = {
+	ROW_DELTA(prof_mark_row, site, PACK_SITES),
+	INT(prof_mark_row, live_bytes),
+	INT(prof_mark_row, live_blocks),
+};
+
+static const struct pack_col pack_points[] = {
+	ROW(prof_point, process, PACK_PROCESSES),
+	UINT_DELTA(prof_point, ms),
+	UINT(prof_point, rss_kib),
+	INT(prof_point, live_bytes),
+};
+
+static const struct pack_col pack_ranges[] = {
+	ROW(prof_range, process, PACK_PROCESSES),
+	ROW(prof_range, module, PACK_MODULES),
+	UINT_DELTA(prof_range, start),
+	UINT_DELTA(prof_range, end),
+	UINT_DELTA(prof_range, bias),
+	UINT(prof_range, loaded_ms),
+	UINT(prof_range, unloaded_ms),
+};
+
+static const struct pack_col pack_damages[] = {
+	STR(prof_damage, what),
+	UINT(prof_damage, count),
+};
+
+static const struct pack_col pack_blocks[] = {
+	ROW(prof_block, process, PACK_PROCESSES),
+	UINT_DELTA(prof_block, addr),
+	UINT(prof_block, bytes),
+	ROW(prof_block, site, PACK_SITES),
+	UINT_DELTA(prof_block, ms),
+	UINT(prof_block, thread_serial),
+	UINT_MAX_(prof_block, kind, 7),
+};
+
+#define TABLE(field, first_, needed_)                                                    \
+	{                                                                                \
+		.name = #field, .cols = pack_##field, .ncols = ARRAY_LEN(pack_##field),  \
+		.row_bytes = sizeof(*((struct prof *)0)->field),                         \
+		.rows_off = offsetof(struct prof, field),                                \
+		.n_off = offsetof(struct prof, n##field),                                \
+		.cap_off = offsetof(struct prof, cap##field), .first = (first_),         \
+		.needed = (needed_)                                                      \
+	}
+
+const struct pack_table pack_tables[PACK_TYPES] = {
+	[PACK_META] = {.name = "meta", .cols = pack_meta, .ncols = ARRAY_LEN(pack_meta)},
+	[PACK_STRINGS] = {.name = "strings", .needed = true},
+	[PACK_PROCESSES] = TABLE(processes, 1, true),
+	[PACK_MODULES] = TABLE(modules, 1, true),
+	[PACK_LOCS] = TABLE(locs, 1, true),
+	[PACK_NODES] = TABLE(nodes, 1, true),
+	[PACK_SITES] = TABLE(sites, 1, true),
+	[PACK_FRAMES] = TABLE(frames, 0, false),
+	[PACK_THREADS] = TABLE(threads, 1, false),
+	[PACK_CELLS] = TABLE(cells, 0, false),
+	[PACK_MARKS] = TABLE(marks, 0, false),
+	[PACK_MARK_ROWS] = TABLE(mark_rows, 0, false),
+	[PACK_POINTS] = TABLE(points, 0, false),
+	[PACK_RANGES] = TABLE(ranges, 0, false),
+	[PACK_DAMAGES] = TABLE(damages, 0, false),
+	[PACK_BLOCKS] = TABLE(blocks, 0, false),
+};

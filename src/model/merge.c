@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* merge.c -- one profile appended to another: the processes of a run become one recording.
+ *
+ * Every id of the source is translated. Rows that name a process are appended as they are, since
+ * two processes never share one; modules, locations and nodes go through the interning calls of
+ * prof.h. Nodes need one pass, because a parent always comes before its children; a source that
+ * breaks this rule gets the blank row as parent. No I/O, nothing of the source is changed. */
+#include <string.h>
+
+#include "prof.h"
+#include "util/map.h"
+#include "util/x.h"
+
+struct merge {
+	struct prof *into;
+	const struct prof *from;
+	uint32_t *strings, *modules, *locs,
+		*nodes;			    /* row of the source -> row of the result */
+	uint32_t processes, sites, threads; /* what is added to these rows' numbers */
+};
+
+/* An id of the source in the result; one that leads nowhere becomes 0. */
+static uint32_t
+merge_str(const struct merge *m, uint32_t id)
+{
+	return id < strtab_count(m->from->strings) ? m->strings[id] : 0;
+}
+
+static uint32_t
+merge_process(const struct merge *m, uint32_t row)
+{
+	return row != 0 && row < m->from->nprocesses ? row + m->processes : 0;
+}
+
+static uint32_t
+merge_site(const struct merge *m, uint32_t row)
+{
+	return row != 0 && row < m->from->nsites ? row + m->sites : 0;
+}
+
+static uint32_t
+merge_thread(const struct merge *m, uint32_t row)
+{
+	return row != 0 && row < m->from->nthreads ? row + m->threads : 0;
+}
+
+static void
+merge_strings(struct merge *m)
+{
+	uint32_t n = (uint32_t)strtab_count(m->from->strings);
+
+	m->strings = xcalloc(n, sizeof *m->strings);
+	for (uint32_t i = 1; i < n; i++)
+		m->strings[i] = prof_strn(m->into, strtab_str(m->from->strings, i),
+					  strtab_len(m->from->strings, i));
+}
+
+static void
+merge_modules(struct merge *m)
+{
+	m->modules = xcalloc(m->from->nmodules, sizeof *m->modules);
+	for (uint32_t i = 1; i < m->from->nmodules; i++) {
+		const struct prof_module *x = &m->from->modules[i];
+		uint32_t before = m->into->nmodules;
+		uint32_t row = prof_module(m->into, prof_text(m->from, x->path),
+					   x->build_id, x->build_id_bytes);
+
+		if (row == before)
+			m->into->modules[row].why_no_names =
+				merge_str(m, x->why_no_names);
+		m->modules[i] = row;
+	}
+}
+
+static void
+merge_frames(struct merge *m, const struct prof_loc *from, uint32_t loc)
+{
+	const struct prof *src = m->from;
+	uint32_t first = m->into->nframes;
+
+	if (from->nframes == 0 || from->frames > src->nframes ||
+	    from->nframes > src->nframes - from->frames)
+		return;
+	for (uint32_t i = 0; i < from->nframes; i++) {
+		uint32_t row = prof_add_frame(m->into);
+		struct prof_frame *f = &m->into->frames[row];
+
+		*f = src->frames[from->frames + i];
+		f->function = merge_str(m, f->function);
+		f->linkage = merge_str(m, f->linkage);
+		f->file = merge_str(m, f->file);
+		f->source = merge_str(m, f->source);
+	}
+	m->into->locs[loc].frames = first;
+	m->into->locs[loc].nframes = from->nframes;
+}
+
+static void
+merge_stacks(struct merge *m)
+{
+	const struct prof *src = m->from;
+
+	m->locs = xcalloc(src->nlocs, sizeof *m->locs);
+	for (uint32_t i = 1; i < src->nlocs; i++) {
+		const struct prof_loc *l = &src->locs[i];
+		uint32_t module = l->module < src->nmodules ? m->modules[l->module] : 0;
+		uint32_t row = prof_loc(m->into, module, l->offset,
+					(enum prof_loc_kind)l->kind, l->exact != 0);
+
+		if (m->into->locs[row].nframes == 0)
+			merge_frames(m, l, row);
+		m->locs[i] = row;
+	}
+	m->nodes = xcalloc(src->nnodes, sizeof *m->nodes);
+	for (uint32_t i = 1; i < src->nnodes; i++) {
+		const struct prof_node *n = &src->nodes[i];
+		uint32_t parent = n->parent < i ? m->nodes[n->parent] : 0;
+		uint32_t loc = n->loc < src->nlocs ? m->locs[n->loc] : 0;
+
+		m->nodes[i] = prof_node(m->into, parent, loc);
+	}
+}
+
+static void
+merge_processes(struct merge *m)
+{
+	for (uint32_t i = 1; i < m->from->nprocesses; i++) {
+		uint32_t row = prof_add_process(m->into);
+		struct prof_process *x = &m->into->processes[row];
+
+		*x = m->from->processes[i];
+		x->exe = merge_str(m, x->exe);
+		x->cmdline = merge_str(m, x->cmdline);
+		x->host = merge_str(m, x->host);
+		x->cwd = merge_str(m, x->cwd);
+		x->allocator = merge_str(m, x->allocator);
+		x->not_recorded = merge_str(m, x->not_recorded);
+		x->coverage = merge_str(m, x->coverage);
+	}
+	for (uint32_t i = 1; i < m->from->nthreads; i++) {
+		uint32_t row = prof_add_thread(m->into);
+		struct prof_thread *x = &m->into->threads[row];
+
+		*x = m->from->threads[i];
+		x->process = merge_process(m, x->process);
+		x->name = merge_str(m, x->name);
+	}
+	for (uint32_t i = 0; i < m->from->nranges; i++) {
+		uint32_t row = prof_add_range(m->into);
+		struct prof_range *x = &m->into->ranges[row];
+
+		*x = m->from->ranges[i];
+		x->process = merge_process(m, x->process);
+		x->module = x->module < m->from->nmodules ? m->modules[x->module] : 0;
+	}
+	for (uint32_t i = 0; i < m->from->npoints; i++) {
+		uint32_t row = prof_add_point(m->into);
+
+		m->into->points[row] = m->from->points[i];
+		m->into->points[row].process =
+			merge_process(m, m->from->points[i].process);
+	}
+}
+
+static void
+merge_sites(struct merge *m)
+{
+	const struct prof *src = m->from;
+
+	for (uint32_t i = 1; i < src->nsites; i++) {
+		uint32_t row = prof_add_site(m->into);
+		struct prof_site *x = &m->into->sites[row];
+
+		*x = src->sites[i];
+		x->process = merge_process(m, x->process);
+		x->node = x->node < src->nnodes ? m->nodes[x->node] : 0;
+	}
+	for (uint32_t i = 0; i < src->ncells; i++) {
+		uint32_t row = prof_add_cell(m->into);
+		struct prof_cell *x = &m->into->cells[row];
+
+		*x = src->cells[i];
+		x->site = merge_site(m, x->site);
+		x->thread = merge_thread(m, x->thread);
+	}
+	for (uint32_t i = 0; i < src->nblocks; i++) {
+		uint32_t row = prof_add_block(m->into);
+		struct prof_block *x = &m->into->blocks[row];
+
+		*x = src->blocks[i];
+		x->site = merge_site(m, x->site);
+		x->process = merge_process(m, x->process);
+	}
+}
+
+static void
+merge_marks(struct merge *m)
+{
+	uint32_t first = m->into->nmark_rows;
+
+	for (uint32_t i = 0; i < m->from->nmark_rows; i++) {
+		uint32_t row = prof_add_mark_row(m->into);
+
+		m->into->mark_rows[row] = m->from->mark_rows[i];
+		m->into->mark_rows[row].site = merge_site(m, m->from->mark_rows[i].site);
+	}
+	for (uint32_t i = 0; i < m->from->nmarks; i++) {
+		uint32_t row = prof_add_mark(m->into);
+		struct prof_mark *x = &m->into->marks[row];
+
+		*x = m->from->marks[i];
+		x->process = merge_process(m, x->process);
+		x->name = merge_str(m, x->name);
+		x->rows += first;
+	}
+}
+
+void
+prof_merge(struct prof *into, const struct prof *from)
+{
+	struct merge m = {.into = into,
+			  .from = from,
+			  .processes = into->nprocesses - 1,
+			  .sites = into->nsites - 1,
+			  .threads = into->nthreads - 1};
+
+	/* Nothing but names that were all resolved may be called so. */
+	into->has_names = from->has_names && (into->has_names || into->nprocesses == 1);
+	merge_strings(&m);
+	merge_modules(&m);
+	merge_stacks(&m);
+	merge_processes(&m);
+	merge_sites(&m);
+	merge_marks(&m);
+	for (uint32_t i = 0; i < from->ndamages; i++)
+		prof_add_damage(into, prof_text(from, from->damages[i].what),
+				from->damages[i].count);
+	into->blocks_dropped += from->blocks_dropped;
+	free(m.strings);
+	free(m.modules);
+	free(m.locs);
+	free(m.nodes);
+}

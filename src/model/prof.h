@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* prof.h -- the profile in memory: what every reader fills and every report asks.
+ *
+ * One profile is one recording: all processes of a run, their modules, stacks, totals, marks and
+ * timelines. Tables are flat arrays, rows are named by index, and row 0 of processes, modules,
+ * locs, nodes, sites and threads is a blank that stands for "none". Strings are ids in one table
+ * (0 = ""). A profile owns an arena and is freed whole; nothing in here does I/O.
+ *
+ * Frames are keyed by (module, offset): modules of different processes with the same build-id
+ * (or, without one, the same path) are one row, so the same code in two processes, or under two
+ * load addresses, is one location. Totals are int64/uint64 columns of a site; in a sampled
+ * profile they are estimates and var_* hold the variances. */
+#ifndef SEEP_PROF_H
+#define SEEP_PROF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	PROF_SIZE_BUCKETS = 16, /* as REC_SIZE_BUCKETS */
+	PROF_LIFE_BUCKETS = 12,
+	PROF_LOST_MAX = 16,
+	PROF_BUILD_ID_MAX = 32,
+};
+
+enum prof_mode { PROF_EXACT = 1, PROF_SAMPLED = 2 };
+
+/* What kind of code a location is; room for other languages. */
+enum prof_lang { PROF_NATIVE = 0, PROF_PYTHON, PROF_JAVA, PROF_GO, PROF_JS };
+
+enum prof_loc_kind {
+	PROF_LOC_CODE = 0,
+	PROF_LOC_TRUNCATED, /* the stack goes on, but could not be followed */
+	PROF_LOC_ELIDED,    /* offset = about how many frames were left out */
+	PROF_LOC_CLASS,     /* offset = enum rec_class: memory that malloc did not hand out */
+};
+
+struct prof_module {
+	uint32_t path; /* string */
+	uint8_t build_id_bytes;
+	uint8_t build_id[PROF_BUILD_ID_MAX];
+	uint32_t why_no_names; /* string: set by whoever tried to read the symbols; 0 = fine */
+};
+
+/* One resolved function at a location; a location has several when code was inlined there. */
+struct prof_frame {
+	uint32_t function; /* string, demangled and short; 0 = unknown */
+	uint32_t linkage;  /* string, as in the symbol table; 0 = same */
+	uint32_t file;     /* string, absolute where known; 0 = unknown */
+	uint32_t line;     /* 0 = unknown */
+	uint32_t source;   /* string: the text of that line, trimmed; 0 = not available */
+	uint32_t symbol_off; /* bytes into the function, for `name +0x1c` */
+	uint8_t inlined;   /* 1: inlined into the frame after it */
+	uint8_t lang;      /* enum prof_lang */
+};
+
+struct prof_loc {
+	uint32_t module; /* 0 = in no known module */
+	uint8_t kind;    /* enum prof_loc_kind */
+	uint8_t exact;   /* 1: offset is the instruction itself, else one past it */
+	uint64_t offset; /* ELF virtual address in the module; raw address when there is none */
+	uint32_t frames; /* first of `nframes` rows in prof.frames, innermost first */
+	uint32_t nframes; /* 0 = not resolved */
+};
+
+struct prof_node {
+	uint32_t parent; /* 0 = outermost */
+	uint32_t loc;
+};
+
+struct prof_site {
+	uint32_t process;
+	uint32_t node; /* the innermost frame of its stack */
+	uint64_t allocs, frees, alloc_bytes, free_bytes;
+	int64_t live_blocks, live_bytes;
+	uint64_t temps, temp_bytes;
+	int64_t peak_bytes; /* its own largest live_bytes */
+	uint64_t peak_ms, first_ms;
+	int64_t at_peak_bytes, at_peak_blocks; /* when the process had its peak */
+	int64_t at_exit_bytes, at_exit_blocks; /* when exit began; it never did: what is live */
+	uint64_t sizes[PROF_SIZE_BUCKETS];
+	uint64_t lifetimes[PROF_LIFE_BUCKETS]; /* of freed blocks, without the temporary ones */
+	uint64_t samples, live_samples;      /* sampled: how many stand behind the estimates */
+	double var_alloc_bytes, var_live_bytes; /* sampled: variances; exact: 0 */
+};
+
+/* What a thread did at a site; thread 0 = ended and other threads. */
+struct prof_cell {
+	uint32_t site, thread;
+	uint64_t allocs, frees, alloc_bytes, free_bytes;
+};
+
+struct prof_thread {
+	uint32_t process;
+	uint32_t tid, serial;
+	uint32_t name; /* string */
+	bool ended;
+};
+
+struct prof_block {
+	uint64_t addr, bytes;
+	uint32_t site;
+	uint32_t ms; /* allocated at, since the process's recording began */
+	uint16_t thread_serial;
+	uint8_t kind; /* enum rec_kind; inherited ones belong to no site of this process */
+	uint32_t process;
+};
+
+struct prof_point {
+	uint32_t process;
+	uint32_t ms, rss_kib;
+	int64_t live_bytes;
+};
+
+struct prof_mark {
+	uint32_t process, number;
+	uint32_t name; /* string */
+	uint64_t ms;
+	int64_t live_bytes;
+	uint32_t rows, nrows; /* rows in prof.mark_rows */
+};
+
+struct prof_mark_row {
+	uint32_t site;
+	int64_t live_bytes, live_blocks;
+};
+
+/* Address range of a module in a process, over time. */
+struct prof_range {
+	uint32_t process, module;
+	uint64_t start, end, bias;
+	uint64_t loaded_ms, unloaded_ms; /* 0 = still there */
+};
+
+enum prof_end {
+	PROF_END_UNKNOWN = 0, /* gone without a word, how is not known */
+	PROF_END_RUNNING,
+	PROF_END_EXITED, /* status */
+	PROF_END_SIGNAL, /* status = signal number */
+	PROF_END_EXEC,   /* replaced by another program under the same pid */
+};
+
+struct prof_process {
+	uint32_t pid, ppid, uid;
+	uint32_t exe, cmdline, host, cwd, allocator; /* strings */
+	uint32_t not_recorded; /* string: why there is nothing, 0 = it was recorded */
+	uint32_t flags; /* enum rec_flags */
+	uint8_t mode;   /* enum prof_mode */
+	uint8_t end;    /* enum prof_end */
+	uint16_t arch;  /* enum rec_arch: ELF machine number, 0 = unknown */
+	int32_t status; /* of PROF_END_EXITED: -1 = not known */
+	uint64_t rate_bytes, run_id, process_ticks;
+	uint64_t start_ns, duration_ms;
+	uint64_t exit_ms; /* 0: exit never began */
+	int64_t live_bytes, peak_bytes;
+	uint64_t peak_ms;
+	uint64_t lost[PROF_LOST_MAX];
+	uint64_t frees_inherited, frees_unknown, paused_allocs;
+	uint64_t frees_unseen; /* blocks whose address was handed out again: freed behind us */
+	uint64_t threads_seen, threads_ended;
+	uint64_t recorder_kib;   /* memory held by the recorder itself */
+	uint64_t rss_kib, rss_peak_kib, anon_kib; /* as the tool saw them last; 0 = unknown */
+	uint32_t coverage; /* string: where memory hides from us ("pymalloc" …), 0 = none found */
+	bool paused;
+};
+
+/* What a reader could not read, in words and numbers; shown in every report. */
+struct prof_damage {
+	uint32_t what; /* string */
+	uint64_t count;
+};
+
+#define PROF_TABLE(type, name)                                                           \
+	struct type *name;                                                               \
+	uint32_t n##name, cap##name
+
+struct prof {
+	struct strtab *strings;
+	PROF_TABLE(prof_process, processes);
+	PROF_TABLE(prof_module, modules);
+	PROF_TABLE(prof_range, ranges);
+	PROF_TABLE(prof_frame, frames);
+	PROF_TABLE(prof_loc, locs);
+	PROF_TABLE(prof_node, nodes);
+	PROF_TABLE(prof_site, sites);
+	PROF_TABLE(prof_cell, cells);
+	PROF_TABLE(prof_thread, threads);
+	PROF_TABLE(prof_block, blocks);
+	PROF_TABLE(prof_point, points);
+	PROF_TABLE(prof_mark, marks);
+	PROF_TABLE(prof_mark_row, mark_rows);
+	PROF_TABLE(prof_damage, damages);
+	uint64_t blocks_dropped; /* live blocks that were not kept one by one */
+	bool has_names;          /* frames were resolved by whoever wrote it */
+	/* interning maps, private to prof.c */
+	struct prof_index *index;
+};
+
+/* An empty profile with the blank rows in place. Never NULL; free with prof_free. */
+struct prof *prof_new(void);
+void prof_free(struct prof *p); /* NULL is fine */
+
+/* Id of a string (NULL and "" are 0) and back; the text lives as long as the profile. */
+uint32_t prof_str(struct prof *p, const char *text);
+uint32_t prof_strn(struct prof *p, const char *text, size_t bytes);
+const char *prof_text(const struct prof *p, uint32_t id);
+
+/* Append a zeroed row and return its index. The table may move: keep the index in a variable and
+ * take the address afterwards, never `&p->sites[prof_add_site(p)]`. */
+uint32_t prof_add_process(struct prof *p);
+uint32_t prof_add_frame(struct prof *p);
+uint32_t prof_add_site(struct prof *p);
+uint32_t prof_add_cell(struct prof *p);
+uint32_t prof_add_thread(struct prof *p);
+uint32_t prof_add_block(struct prof *p);
+uint32_t prof_add_point(struct prof *p);
+uint32_t prof_add_mark(struct prof *p);
+uint32_t prof_add_mark_row(struct prof *p);
+uint32_t prof_add_range(struct prof *p);
+void prof_add_damage(struct prof *p, const char *what, uint64_t count);
+
+/* Row of the module with this build-id, or of this path when it has none; added when new. */
+uint32_t prof_module(struct prof *p, const char *path, const uint8_t *build_id, size_t bytes);
+/* Row of a location, a node; added when new. */
+uint32_t prof_loc(struct prof *p, uint32_t module, uint64_t offset, enum prof_loc_kind kind,
+                  bool exact);
+uint32_t prof_node(struct prof *p, uint32_t parent, uint32_t loc);
+
+/* Appends everything in `from` to `into`, which shares nothing with it afterwards: processes
+ * stay apart, modules, locations and stacks that are the same become one row. A location that
+ * had no names gets those of `from`. `from` is only read; the two must be different. */
+void prof_merge(struct prof *into, const struct prof *from);
+
+#endif

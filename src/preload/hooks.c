@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* hooks.c -- malloc and its family, in front of whatever allocator is there.
+ *
+ * Each hook is two functions. The exported one only asks whether anybody looks: `tls.left` is
+ * larger than the request when nothing is recorded or the next sample is further away; then it
+ * jumps on. In exact mode `left` is 0 and everything goes to the *_event function, which keeps a
+ * frame, so that the unwinder can start at the program's call.
+ *
+ * Frees are recorded before, allocations after the real call. errno is not touched: nothing in
+ * here calls libc but for the real functions, and what they do to it is theirs. */
+#include "preload/boot.h"
+#include "preload/gate.h"
+#include "preload/next.h"
+#include "record/events.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <malloc.h>
+
+/* A call that operator new forwards is recorded as the program's call of new. */
+static ALWAYS_INLINE void
+allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at)
+{
+	const struct unw_start *forward = tls.forward;
+
+	if (UNLIKELY(forward != NULL)) {
+		tls.forward = NULL;
+		/* Taken only from a frame right below: one left by an exception is stale. */
+		if (forward->sp > at->sp && forward->sp - at->sp < 4096) {
+			at = forward;
+			kind = (enum rec_kind)tls.forward_kind;
+		}
+	}
+	if (LIKELY(p != NULL))
+		gate_allocated(p, n, kind, at);
+}
+
+static NOINLINE void *
+malloc_event(size_t n)
+{
+	const struct unw_start at = GATE_HERE();
+	void *p;
+
+	if (UNLIKELY(next.malloc == NULL) && !next_find())
+		return boot_alloc(n, 16);
+	p = next.malloc(n);
+	if (UNLIKELY(tls.forward != NULL))
+		allocated(p, n, REC_KIND_MALLOC, &at);
+	else if (LIKELY(p != NULL))
+		gate_allocated_hot(p, n, &at);
+	return p;
+}
+
+SEEP_EXPORT void *
+malloc(size_t n)
+{
+	if (LIKELY(tls.left > n)) {
+		tls.left -= n;
+		return next.malloc(n);
+	}
+	return malloc_event(n);
+}
+
+static NOINLINE void *
+calloc_event(size_t count, size_t each)
+{
+	const struct unw_start at = GATE_HERE();
+	size_t n;
+	void *p;
+
+	if (__builtin_mul_overflow(count, each, &n))
+		n = SIZE_MAX; /* the real one refuses it, with its own errno */
+	if (UNLIKELY(!next_find()))
+		return n == SIZE_MAX ? NULL : boot_alloc(n, 16);
+	p = next.calloc(count, each);
+	allocated(p, n, REC_KIND_MALLOC, &at);
+	return p;
+}
+
+SEEP_EXPORT void *
+calloc(size_t count, size_t each)
+{
+	size_t n;
+
+	if (LIKELY(!__builtin_mul_overflow(count, each, &n) && tls.left > n)) {
+		tls.left -= n;
+		return next.calloc(count, each);
+	}
+	return calloc_event(count, each);
+}
+
+static NOINLINE void
+free_event(void *p)
+{
+	if (UNLIKELY(p == NULL || boot_owns(p)))
+		return;
+	if (UNLIKELY(tls.forward_free == (uintptr_t)p))
+		tls.forward_free = 0; /* operator delete has recorded it */
+	else
+		gate_freeing_hot(p);
+	if (LIKELY(next.free != NULL || next_find()))
+		next.free(p);
+}
+
+static ALWAYS_INLINE bool
+free_passes(const void *p)
+{
+	return !gate.look && gate.filter[sample_slot((uintptr_t)p)] == 0 && !boot_used;
+}
+
+SEEP_EXPORT void
+free(void *p)
+{
+	if (LIKELY(free_passes(p))) {
+		next.free(p);
+		return;
+	}
+	free_event(p);
+}
+
+SEEP_EXPORT void free_sized(void *p, size_t n);
+SEEP_EXPORT void free_aligned_sized(void *p, size_t align, size_t n);
+
+SEEP_EXPORT void
+free_sized(void *p, size_t n)
+{
+	(void)n;
+	free_event(p);
+}
+
+SEEP_EXPORT void
+free_aligned_sized(void *p, size_t align, size_t n)
+{
+	(void)align, (void)n;
+	free_event(p);
+}
+
+/* Something from the boot arena grows: move it to the real heap. */
+static COLD void *
+leave_boot(void *p, size_t n)
+{
+	size_t old = boot_size(p);
+	void *q = malloc(n);
+
+	if (q != NULL)
+		memcpy(q, p, old < n ? old : n);
+	return q;
+}
+
+/* Sampled: a resized block is a block freed and another allocated, with a fresh draw: a sample
+ * that was kept would be one too many (the new size has its own chance of being caught). */
+static void *
+realloc_sampled(void *p, size_t n, const struct unw_start *at)
+{
+	void *q;
+
+	gate_freeing(p);
+	q = next.realloc(p, n);
+	if (q != NULL)
+		gate_allocated(q, n, REC_KIND_MALLOC, at);
+	return q;
+}
+
+static void *
+realloc_exact(struct thread *t, void *p, size_t n, const struct unw_start *at)
+{
+	struct recorder *r = recorder_now;
+	void *q;
+
+	record_resize_begin(r, t, (uintptr_t)p);
+	q = next.realloc(p, n);
+	if (q == NULL && n != 0)
+		record_resize_fail(r, t);
+	else if (q == NULL || __atomic_load_n(&r->head->paused, __ATOMIC_RELAXED) == 1)
+		record_resize_freed(r, t);
+	else
+		record_resize_end(r, t, (uintptr_t)q, n, REC_KIND_MALLOC, at);
+	return q;
+}
+
+static ALWAYS_INLINE void *
+realloc_at(void *p, size_t n, const struct unw_start *at)
+{
+	struct thread *t;
+	void *q;
+
+	if (UNLIKELY(!next_find()))
+		return p == NULL ? boot_alloc(n, 16) : leave_boot(p, n);
+	if (p == NULL) {
+		q = next.realloc(NULL, n);
+		allocated(q, n, REC_KIND_MALLOC, at);
+		return q;
+	}
+	if (UNLIKELY(boot_owns(p)))
+		return leave_boot(p, n);
+	t = gate_enter();
+	if (UNLIKELY(t == NULL))
+		return next.realloc(p, n);
+	if (recorder_now->head->mode == REC_MODE_SAMPLE) {
+		gate_leave();
+		return realloc_sampled(p, n, at);
+	}
+	q = realloc_exact(t, p, n, at);
+	gate_leave();
+	return q;
+}
+
+static NOINLINE void *
+realloc_event(void *p, size_t n)
+{
+	const struct unw_start at = GATE_HERE();
+
+	return realloc_at(p, n, &at);
+}
+
+SEEP_EXPORT void *
+realloc(void *p, size_t n)
+{
+	if (LIKELY(tls.left > n && free_passes(p))) {
+		tls.left -= n;
+		return next.realloc(p, n);
+	}
+	return realloc_event(p, n);
+}
+
+SEEP_EXPORT NOINLINE void *
+reallocarray(void *p, size_t count, size_t each)
+{
+	const struct unw_start at = GATE_HERE();
+	size_t n;
+
+	if (__builtin_mul_overflow(count, each, &n)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return realloc_at(p, n, &at);
+}
+
+SEEP_EXPORT NOINLINE int
+posix_memalign(void **out, size_t align, size_t n)
+{
+	const struct unw_start at = GATE_HERE();
+	int r;
+
+	if (UNLIKELY(!next_find())) {
+		void *p = boot_alloc(n, align);
+
+		if (p == NULL)
+			return ENOMEM;
+		*out = p;
+		return 0;
+	}
+	r = next.posix_memalign(out, align, n);
+	if (r == 0)
+		allocated(*out, n, REC_KIND_ALIGNED, &at);
+	return r;
+}
+
+SEEP_EXPORT NOINLINE void *
+aligned_alloc(size_t align, size_t n)
+{
+	const struct unw_start at = GATE_HERE();
+	void *p;
+
+	if (UNLIKELY(!next_find()))
+		return boot_alloc(n, align);
+	p = next.aligned_alloc(align, n);
+	allocated(p, n, REC_KIND_ALIGNED, &at);
+	return p;
+}
+
+SEEP_EXPORT NOINLINE void *
+memalign(size_t align, size_t n)
+{
+	const struct unw_start at = GATE_HERE();
+	void *p;
+
+	if (UNLIKELY(!next_find()))
+		return boot_alloc(n, align);
+	p = next.memalign(align, n);
+	allocated(p, n, REC_KIND_ALIGNED, &at);
+	return p;
+}
+
+SEEP_EXPORT NOINLINE void *
+valloc(size_t n)
+{
+	const struct unw_start at = GATE_HERE();
+	void *p;
+
+	if (UNLIKELY(!next_find()))
+		return boot_alloc(n, 4096);
+	p = next.valloc != NULL ? next.valloc(n) : next.memalign(4096, n);
+	allocated(p, n, REC_KIND_ALIGNED, &at);
+	return p;
+}
+
+SEEP_EXPORT NOINLINE void *
+pvalloc(size_t n)
+{
+	const struct unw_start at = GATE_HERE();
+	void *p;
+
+	if (UNLIKELY(!next_find()))
+		return boot_alloc(ALIGN_UP(n, (size_t)4096), 4096);
+	p = next.pvalloc != NULL ? next.pvalloc(n)
+	                         : next.memalign(4096, ALIGN_UP(n, (size_t)4096));
+	allocated(p, n, REC_KIND_ALIGNED, &at);
+	return p;
+}
+
+SEEP_EXPORT size_t
+malloc_usable_size(void *p)
+{
+	if (p == NULL)
+		return 0;
+	if (boot_owns(p))
+		return boot_size(p);
+	return next_find() ? next.malloc_usable_size(p) : 0;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* hooks_cxx.c -- operator new and delete, all forms, under their mangled names.
+ *
+ * They are forwarded to the real ones, so a new_handler, an exception, an allocator's own
+ * operator new all behave as without us. Most real ones call malloc, which then is our hook: it
+ * takes the call site and the kind that we left in tls.forward. Those that do not (tcmalloc,
+ * jemalloc's C++ part) leave it there, and we record the block ourselves. The same with delete:
+ * recorded here, before; a free that follows for the same block is let pass.
+ *
+ * Found late, because C++ may come into the process with a dlopen. Without any C++ library that
+ * defines them nobody calls us; should it happen all the same, malloc and free serve. */
+#include "preload/boot.h"
+#include "preload/gate.h"
+#include "preload/next.h"
+
+#include <stdlib.h>
+
+#define LIBSTDCXX "libstdc++.so.6"
+
+/* All of operator new's forms: alignment and nothrow_t passed on as they came. */
+typedef void *new_function(size_t n, uintptr_t second, uintptr_t third);
+typedef void delete_function(void *p, uintptr_t second, uintptr_t third);
+
+static COLD void *
+resolve(void **slot, const char *name)
+{
+	void *f = next_late(name, LIBSTDCXX);
+
+	__atomic_store_n(slot, f, __ATOMIC_RELEASE);
+	return f;
+}
+
+static void *
+new_at(void **slot, const char *name, size_t n, uintptr_t second, uintptr_t third,
+       enum rec_kind kind, const struct unw_start *at)
+{
+	new_function *real = (new_function *)__atomic_load_n(slot, __ATOMIC_ACQUIRE);
+	void *p;
+
+	if (UNLIKELY(real == NULL) && (real = (new_function *)resolve(slot, name)) == NULL)
+		return malloc(n);
+	if (tls.forward != NULL && tls.forward->sp > at->sp && tls.forward->sp - at->sp < 4096)
+		return real(n, second, third); /* new[] calls new, the first one counts */
+	tls.forward = at;
+	tls.forward_kind = kind;
+	p = real(n, second, third);
+	if (UNLIKELY(tls.forward != NULL)) {
+		tls.forward = NULL;
+		if (p != NULL)
+			gate_allocated(p, n, kind, at);
+	}
+	return p;
+}
+
+static void
+delete_at(void **slot, const char *name, void *p, uintptr_t second, uintptr_t third)
+{
+	delete_function *real = (delete_function *)__atomic_load_n(slot, __ATOMIC_ACQUIRE);
+
+	if (UNLIKELY(p == NULL))
+		return;
+	if (UNLIKELY(real == NULL) &&
+	    (real = (delete_function *)resolve(slot, name)) == NULL) {
+		free(p);
+		return;
+	}
+	if (UNLIKELY(boot_owns(p)))
+		return;
+	if (tls.forward_free == (uintptr_t)p) { /* sized delete calls the plain one */
+		real(p, second, third);
+		return;
+	}
+	gate_freeing(p);
+	tls.forward_free = (uintptr_t)p;
+	real(p, second, third);
+	tls.forward_free = 0;
+}
+
+#define NEW(symbol, kind, params, args)                                                  \
+	SEEP_EXPORT void *symbol params;                                                 \
+	SEEP_EXPORT NOINLINE void *symbol params                                         \
+	{                                                                                \
+		static void *real;                                                       \
+		const struct unw_start at = GATE_HERE();                                 \
+                                                                                         \
+		return new_at(&real, #symbol, args, kind, &at);                          \
+	}
+
+#define DELETE(symbol, params, args)                                                     \
+	SEEP_EXPORT void symbol params;                                                  \
+	SEEP_EXPORT void symbol params                                                   \
+	{                                                                                \
+		static void *real;                                                       \
+                                                                                         \
+		delete_at(&real, #symbol, args);                                         \
+	}
+
+#define ARGS(...) __VA_ARGS__
+
+/* clang-format off */
+NEW(_Znwm,                              REC_KIND_NEW,       (size_t n),                             ARGS(n, 0, 0))
+NEW(_ZnwmRKSt9nothrow_t,                REC_KIND_NEW,       (size_t n, uintptr_t t),                ARGS(n, t, 0))
+NEW(_ZnwmSt11align_val_t,               REC_KIND_NEW,       (size_t n, uintptr_t al),               ARGS(n, al, 0))
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, REC_KIND_NEW,       (size_t n, uintptr_t al, uintptr_t t),  ARGS(n, al, t))
+NEW(_Znam,                              REC_KIND_NEW_ARRAY, (size_t n),                             ARGS(n, 0, 0))
+NEW(_ZnamRKSt9nothrow_t,                REC_KIND_NEW_ARRAY, (size_t n, uintptr_t t),                ARGS(n, t, 0))
+NEW(_ZnamSt11align_val_t,               REC_KIND_NEW_ARRAY, (size_t n, uintptr_t al),               ARGS(n, al, 0))
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, REC_KIND_NEW_ARRAY, (size_t n, uintptr_t al, uintptr_t t),  ARGS(n, al, t))
+
+DELETE(_ZdlPv,                               (void *p),                            ARGS(p, 0, 0))
+DELETE(_ZdlPvRKSt9nothrow_t,                 (void *p, uintptr_t t),               ARGS(p, t, 0))
+DELETE(_ZdlPvm,                              (void *p, size_t n),                  ARGS(p, n, 0))
+DELETE(_ZdlPvSt11align_val_t,                (void *p, uintptr_t al),              ARGS(p, al, 0))
+DELETE(_ZdlPvmSt11align_val_t,               (void *p, size_t n, uintptr_t al),    ARGS(p, n, al))
+DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t,  (void *p, uintptr_t al, uintptr_t t), ARGS(p, al, t))
+DELETE(_ZdaPv,                               (void *p),                            ARGS(p, 0, 0))
+DELETE(_ZdaPvRKSt9nothrow_t,                 (void *p, uintptr_t t),               ARGS(p, t, 0))
+DELETE(_ZdaPvm,                              (void *p, size_t n),                  ARGS(p, n, 0))
+DELETE(_ZdaPvSt11align_val_t,                (void *p, uintptr_t al),              ARGS(p, al, 0))
+DELETE(_ZdaPvmSt11align_val_t,               (void *p, size_t n, uintptr_t al),    ARGS(p, n, al))
+DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t,  (void *p, uintptr_t al, uintptr_t t), ARGS(p, al, t))
+/* clang-format on */

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* life.c -- the life of a process: beginning, fork, threads, exit.
+ *
+ * Begin: at the first call of any hook for which the environment is set up, which is before the
+ * constructors of libraries that come after us have run; so their allocations count too.
+ *
+ * fork: the recorder's page is wiped in the child, whose first event comes here. It gives up the
+ * parent's mapping and begins a recording of its own, empty: frees of what it inherited are
+ * counted as such. vfork and posix_spawn children share our memory and count as the parent.
+ *
+ * Thread end: a pthread key, whose destructor asks to be called again until the last round, so
+ * that other destructors' frees are recorded by a living thread; what comes after even that
+ * attaches for one event at a time.
+ *
+ * exit: main is wrapped and exit() hooked, to note the moment before destructors run. A fatal
+ * signal needs nothing: the recording is complete at every instruction. */
+#include "preload/life.h"
+
+#include "preload/gate.h"
+#include "preload/loader.h"
+#include "preload/next.h"
+#include "preload/settings.h"
+#include "record/ticks.h"
+#include "rt/rt_map.h"
+#include "rt/rt_text.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+enum state {
+	STATE_NEW,
+	STATE_ON,
+	STATE_OFF, /* for good */
+};
+
+enum { LAST_ROUND = 4 }; /* PTHREAD_DESTRUCTOR_ITERATIONS */
+
+static enum state state;
+static uint32_t begin_lock;
+static struct settings settings;
+static uint64_t begun; /* how many recordings this process and its ancestors began */
+static unsigned char *mapped; /* where the last one is: known to a child whose page was wiped */
+static uint64_t mapped_bytes;
+static pthread_key_t thread_key;
+static bool thread_key_made;
+static uint8_t nothing[SAMPLE_FILTER_SLOTS]; /* the filter when nothing is recorded */
+
+static const char *
+variable(const char *name)
+{
+	size_t n = text_len(name);
+
+	for (char **e = environ; *e != NULL; e++) {
+		size_t i = 0;
+
+		while (i < n && (*e)[i] == name[i])
+			i++;
+		if (i == n && (*e)[n] == '=')
+			return *e + n + 1;
+	}
+	return NULL;
+}
+
+static void
+switch_off(void)
+{
+	gate.filter = nothing;
+	gate.look = false;
+	state = STATE_OFF;
+}
+
+static void
+thread_round(void *round)
+{
+	uintptr_t n = (uintptr_t)round;
+
+	if (n < LAST_ROUND) {
+		tls.busy = GATE_QUIET;
+		pthread_setspecific(thread_key, (void *)(n + 1));
+		tls.busy = 0;
+		return;
+	}
+	tls.ended = 1;
+	gate_leave_ended();
+}
+
+/* Begin a recording with `settings`. Lock held. */
+static void
+begin(void)
+{
+	struct recorder *r = recorder_now;
+
+	if (recorder_start(r, &settings.recorder, &loader_host, ++begun) != 0) {
+		switch_off();
+		return;
+	}
+	mapped = r->base;
+	mapped_bytes = r->bytes;
+	gate.filter = r->sample->filter;
+	gate.mmap = settings.recorder.mmap_class;
+	gate.look = settings.recorder.mode == REC_MODE_EXACT;
+	state = STATE_ON;
+}
+
+static void
+begin_first(void)
+{
+	const char *bad;
+	struct recorder *page;
+
+	if (getauxval(AT_SECURE) != 0 || !settings_parse(variable("SEEP"), &settings, &bad) ||
+	    settings.recorder.mode == REC_MODE_OFF ||
+	    (settings.parent != 0 && SYS0(SYS_getppid) != (long)settings.parent)) {
+		switch_off();
+		return;
+	}
+	page = rt_map_wiped(sizeof(*page));
+	if (page == NULL) {
+		switch_off();
+		return;
+	}
+	page->id = UINT64_MAX;
+	recorder_now = page;
+	thread_key_made = pthread_key_create(&thread_key, thread_round) == 0;
+	begin();
+}
+
+/* A forked child: the parent's recording is still mapped, but not ours. */
+static void
+begin_again(void)
+{
+	tls.owner = 0;
+	tls.self = NULL;
+	if (settings.recorder.children) {
+		settings.recorder.forked = true;
+		unsigned char *old = mapped;
+		uint64_t old_bytes = mapped_bytes;
+
+		begin();
+		if (state == STATE_OFF)
+			__atomic_fetch_add(&((struct rec_head *)old)->lost[REC_LOST_CHILD], 1,
+			                   __ATOMIC_RELAXED);
+		recorder_forget(old, old_bytes);
+	} else {
+		recorder_forget(mapped, mapped_bytes);
+		switch_off();
+	}
+}
+
+static COLD bool
+begin_locked(void)
+{
+	uint32_t me = lock_id();
+	bool on;
+
+	/* A child that inherits this lock taken finds its own page wiped and may take it: the
+	 * thread that held it does not exist here. */
+	if (state == STATE_ON && recorder_now->base == NULL && begin_lock != 0 &&
+	    begin_lock != me)
+		begin_lock = 0;
+	if (!lock_take(&begin_lock, me))
+		return false;
+	if (state == STATE_NEW && environ != NULL && next_find())
+		begin_first();
+	else if (state == STATE_ON && recorder_now->base == NULL)
+		begin_again();
+	on = state == STATE_ON && recorder_now->base != NULL;
+	lock_drop(&begin_lock);
+	return on;
+}
+
+bool
+life_begun(void)
+{
+	if (LIKELY(state == STATE_ON && recorder_now->base != NULL))
+		return true;
+	if (state == STATE_OFF) {
+		tls.left = UINT64_MAX / 2; /* let this thread pass without asking again */
+		return false;
+	}
+	return begin_locked();
+}
+
+__attribute__((constructor)) static void
+constructed(void)
+{
+	struct thread *t = gate_enter();
+
+	if (t != NULL)
+		gate_leave();
+}
+
+/* ---- threads ---- */
+
+void
+life_thread_began(void)
+{
+	uintptr_t busy = tls.busy;
+
+	if (!thread_key_made || tls.ended)
+		return;
+	tls.busy = GATE_QUIET; /* what libc allocates for this is not the program's */
+	pthread_setspecific(thread_key, (void *)1);
+	tls.busy = busy;
+}
+
+/* ---- exit ---- */
+
+void
+life_exit_begins(void)
+{
+	struct thread *t = gate_enter();
+	struct rec_head *h;
+
+	if (t == NULL)
+		return;
+	h = recorder_now->head;
+	if (h->exit_ms == 0) {
+		clock_read(recorder_now, t);
+		h->exit_ms = t->now_ms + 1; /* never 0: that says "not yet" */
+		h->life = REC_LIFE_EXITING;
+		__atomic_fetch_or(&h->stamp, REC_STAMP_EXIT, __ATOMIC_RELAXED);
+	}
+	gate_leave();
+}
+
+static int (*program_main)(int, char **, char **);
+
+static int
+main_then_exit(int argc, char **argv, char **envp)
+{
+	int r = program_main(argc, argv, envp);
+
+	life_exit_begins();
+	return r;
+}
+
+typedef int start_main(int (*main)(int, char **, char **), int argc, char **argv,
+                       void (*init)(void), void (*fini)(void), void (*rtld_fini)(void),
+                       void *stack_end);
+
+SEEP_EXPORT start_main __libc_start_main;
+
+SEEP_EXPORT int
+__libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
+                  void (*init)(void), void (*fini)(void), void (*rtld_fini)(void),
+                  void *stack_end)
+{
+	start_main *real = (start_main *)dlsym(RTLD_NEXT, "__libc_start_main");
+
+	program_main = main;
+	return real(main_then_exit, argc, argv, init, fini, rtld_fini, stack_end);
+}
+
+static NORETURN void
+real_exit(const char *name, int status)
+{
+	void (*real)(int) = (void (*)(int))dlsym(RTLD_NEXT, name);
+
+	real(status);
+	__builtin_unreachable();
+}
+
+SEEP_EXPORT NORETURN void
+exit(int status)
+{
+	life_exit_begins();
+	real_exit("exit", status);
+}
+
+SEEP_EXPORT NORETURN void
+quick_exit(int status)
+{
+	life_exit_begins();
+	real_exit("quick_exit", status);
+}
+
+/* _exit is async-signal-safe and so is this: a store, and the system call itself. */
+static NORETURN void
+leave_now(int status)
+{
+	struct recorder *r = recorder_now;
+
+	/* Not for a vfork child, which shares our memory. */
+	if (r->base != NULL && (uint32_t)sys_getpid() == r->head->pid)
+		r->head->life = REC_LIFE_EXITED;
+	for (;;)
+		SYS1(SYS_exit_group, status);
+}
+
+SEEP_EXPORT NORETURN void
+_exit(int status)
+{
+	leave_now(status);
+}
+
+SEEP_EXPORT NORETURN void
+_Exit(int status)
+{
+	leave_now(status);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* next.c -- the allocator underneath, found with dlsym(RTLD_NEXT).
+ *
+ * That is glibc's, or a jemalloc, tcmalloc or mimalloc that is linked or preloaded behind us; all
+ * of a family come from the same place, so blocks never cross heaps. Functions that the allocator
+ * lacks fall back on others of its own, never on libc's. */
+#include "preload/next.h"
+
+#include "base/compiler.h"
+#include "rt/rt_tls.h"
+
+#include <dlfcn.h>
+
+struct next next;
+
+static void *
+find(const char *name)
+{
+	return dlsym(RTLD_NEXT, name);
+}
+
+#define FIND(field) (found.field = (__typeof__(found.field))find(#field))
+
+bool
+next_find(void)
+{
+	static TLS_STATIC bool under_way;
+	struct next found;
+
+	if (LIKELY(next.malloc != NULL))
+		return true;
+	if (under_way)
+		return false;
+	under_way = true;
+	FIND(free);
+	FIND(calloc);
+	FIND(realloc);
+	FIND(reallocarray);
+	FIND(posix_memalign);
+	FIND(aligned_alloc);
+	FIND(memalign);
+	FIND(valloc);
+	FIND(pvalloc);
+	FIND(malloc_usable_size);
+	FIND(mmap);
+	FIND(munmap);
+	FIND(mremap);
+	FIND(brk);
+	FIND(sbrk);
+	FIND(malloc);
+	if (found.memalign == NULL)
+		found.memalign = found.aligned_alloc;
+	/* malloc last: it is what says that all are there. */
+	next.free = found.free;
+	void *(*m)(size_t) = found.malloc;
+	found.malloc = NULL;
+	next = found;
+	__atomic_store_n(&next.malloc, m, __ATOMIC_RELEASE);
+	under_way = false;
+	return m != NULL;
+}
+
+void *
+next_late(const char *name, const char *library)
+{
+	void *f = find(name);
+	void *handle;
+
+	if (f != NULL)
+		return f;
+	handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+	return handle == NULL ? NULL : dlsym(handle, name);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* next.h -- the allocator underneath: whatever malloc would have been without us. */
+#ifndef SEEP_NEXT_H
+#define SEEP_NEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Every function we stand in front of. NULL until next_find, and after it where the allocator
+ * underneath has none and no stand-in exists either. */
+struct next {
+	void *(*malloc)(size_t);
+	void *(*calloc)(size_t, size_t);
+	void *(*realloc)(void *, size_t);
+	void *(*reallocarray)(void *, size_t, size_t);
+	void (*free)(void *);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	void *(*memalign)(size_t, size_t);
+	void *(*valloc)(size_t);
+	void *(*pvalloc)(size_t);
+	size_t (*malloc_usable_size)(void *);
+	void *(*mmap)(void *, size_t, int, int, int, off_t);
+	int (*munmap)(void *, size_t);
+	void *(*mremap)(void *, size_t, size_t, int, ...);
+	int (*brk)(void *);
+	void *(*sbrk)(intptr_t);
+};
+
+extern struct next next;
+
+/* Look all of them up; dlsym may allocate, which boot.c serves. Safe to call again and from any
+ * thread. false while it is already under way further up this thread's stack. */
+bool next_find(void);
+
+/* A function that may come later, with a library opened at run time; NULL when it is nowhere.
+ * `library` is asked when nothing after us has it, if it is loaded. */
+void *next_late(const char *name, const char *library);
+
+#endif

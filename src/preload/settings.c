@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* settings.c -- the SEEP variable. One row a key; what is not understood switches us off. */
+#include "preload/settings.h"
+
+#include "rt/rt_text.h"
+
+#include <string.h>
+
+enum {
+	RATE_DEFAULT = 512 << 10,
+	RATE_MAX = 1 << 30,
+};
+
+struct word {
+	const char *at, *end;
+};
+
+static bool
+word_is(struct word w, const char *s)
+{
+	size_t n = text_len(s);
+
+	return (size_t)(w.end - w.at) == n && memcmp(w.at, s, n) == 0;
+}
+
+static bool
+yes_no(struct word w, bool *ret)
+{
+	*ret = word_is(w, "1") || word_is(w, "on") || word_is(w, "yes");
+	return *ret || word_is(w, "0") || word_is(w, "off") || word_is(w, "no");
+}
+
+static bool
+set_mode(struct settings *s, struct word w)
+{
+	s->recorder.mode = word_is(w, "exact")  ? REC_MODE_EXACT
+	                 : word_is(w, "sample") ? REC_MODE_SAMPLE
+	                                        : REC_MODE_OFF;
+	return s->recorder.mode != REC_MODE_OFF || word_is(w, "off");
+}
+
+static bool
+set_rate(struct settings *s, struct word w)
+{
+	return text_size(w.at, w.end, &s->recorder.rate_bytes) && s->recorder.rate_bytes >= 1 &&
+	       s->recorder.rate_bytes <= RATE_MAX;
+}
+
+static bool
+set_max(struct settings *s, struct word w)
+{
+	return text_size(w.at, w.end, &s->recorder.max_bytes);
+}
+
+static bool
+set_dir(struct settings *s, struct word w)
+{
+	struct text t = text_on(s->recorder.dir, sizeof(s->recorder.dir));
+
+	text_addn(&t, w.at, (size_t)(w.end - w.at));
+	return !t.cut && s->recorder.dir[0] == '/';
+}
+
+static bool
+set_run(struct settings *s, struct word w)
+{
+	return text_hex_u64(w.at, w.end, &s->recorder.run_id);
+}
+
+static bool
+set_parent(struct settings *s, struct word w)
+{
+	uint64_t n;
+
+	if (!text_size(w.at, w.end, &n) || n > UINT32_MAX)
+		return false;
+	s->parent = (uint32_t)n;
+	return true;
+}
+
+static bool
+set_mmap(struct settings *s, struct word w)
+{
+	return yes_no(w, &s->recorder.mmap_class);
+}
+
+static bool
+set_children(struct settings *s, struct word w)
+{
+	return yes_no(w, &s->recorder.children);
+}
+
+static const struct key {
+	const char *name;
+	bool (*set)(struct settings *, struct word);
+} keys[] = {
+	{ "mode", set_mode },     { "rate", set_rate },     { "max", set_max },
+	{ "dir", set_dir },       { "run", set_run },       { "parent", set_parent },
+	{ "mmap", set_mmap },     { "children", set_children },
+};
+
+static bool
+set_one(struct settings *s, struct word w)
+{
+	const char *eq = w.at;
+
+	while (eq < w.end && *eq != '=')
+		eq++;
+	if (eq == w.end)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		if (word_is((struct word){ w.at, eq }, keys[i].name))
+			return keys[i].set(s, (struct word){ eq + 1, w.end });
+	return false;
+}
+
+bool
+settings_parse(const char *text, struct settings *ret, const char **ret_bad)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->recorder.rate_bytes = RATE_DEFAULT;
+	ret->recorder.max_bytes = UINT64_C(1) << 30;
+	ret->recorder.children = true;
+	*ret_bad = NULL;
+	while (text != NULL && *text != '\0') {
+		struct word w = { text, text };
+
+		while (*w.end != '\0' && *w.end != ',')
+			w.end++;
+		if (!set_one(ret, w)) {
+			*ret_bad = w.at;
+			ret->recorder.mode = REC_MODE_OFF;
+			return false;
+		}
+		text = *w.end == ',' ? w.end + 1 : w.end;
+	}
+	return true;
+}

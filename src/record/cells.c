@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* cells.c -- cells: the totals of one thread at one site.
+ *
+ * A thread finds its cell through a private hash; a miss makes a cell and links it into the
+ * site's list, where readers find it. Only the owner writes a cell, so counting needs no locked
+ * instruction and a torn event is undone from the owner's journal.
+ *
+ * When the thread ends its cells are folded, site by site, so that a hundred thousand short
+ * threads leave nothing behind. A process may die in the middle of that too: the sum is made in a
+ * fresh cell that names the one it has `absorbed`; one store of site->ended then makes the new
+ * sum valid and the old cell void in the same moment. Only afterwards is the old cell unlinked.  */
+#include "record/cells.h"
+
+#include "record/space.h"
+#include "rt/rt_map.h"
+
+#include <string.h>
+
+enum { CELL_SLOTS_FIRST = 256 };
+
+static uint64_t *
+slot_of(uint64_t *slots, uint32_t mask, uint32_t site)
+{
+	uint32_t i = (uint32_t)(site * UINT64_C(0x9E3779B97F4A7C15) >> 32) & mask;
+
+	while (slots[i] != 0 && slots[i] >> 32 != site)
+		i = (i + 1) & mask;
+	return &slots[i];
+}
+
+/* Twice the slots, or a first set of them. false: no memory, and the old ones stay. */
+static bool
+grow(struct thread *t)
+{
+	uint32_t count = t->cell_slots == NULL ? CELL_SLOTS_FIRST : (t->cell_mask + 1) * 2;
+	uint64_t *slots = rt_map(count * sizeof(*slots));
+
+	if (slots == NULL)
+		return false;
+	if (t->cell_slots != NULL) {
+		for (uint32_t i = 0; i <= t->cell_mask; i++)
+			if (t->cell_slots[i] != 0)
+				*slot_of(slots, count - 1, (uint32_t)(t->cell_slots[i] >> 32)) =
+					t->cell_slots[i];
+		rt_unmap(t->cell_slots, (t->cell_mask + 1) * sizeof(*slots));
+	}
+	t->cell_slots = slots;
+	t->cell_mask = count - 1;
+	return true;
+}
+
+static COLD struct rec_cell *
+make(struct recorder *r, struct thread *t, struct rec_site *site, uint32_t site_ref)
+{
+	struct rec_cell *c;
+	uint32_t ref, first;
+
+	if (t->cell_slots == NULL || t->cell_count * 4 >= t->cell_mask * 3)
+		if (!grow(t) && (t->cell_slots == NULL || t->cell_count >= t->cell_mask))
+			return NULL;
+	c = space_cell(r, t->row_ref);
+	if (c == NULL)
+		return NULL;
+	ref = rec_ref(r, c);
+	c->thread = t->row_ref;
+	c->stamp = __atomic_load_n(&r->head->stamp, __ATOMIC_RELAXED);
+	c->thread_next = t->cells;
+	c->site = site_ref;
+	/* Under the lock, because folding unlinks from the middle of this list. */
+	if (!lock_take(&site->lock, t->row_ref)) {
+		rec_lost(r, REC_LOST_LOCK);
+		space_cell_free(r, c, t->row_ref);
+		return NULL;
+	}
+	first = site->cells;
+	c->next = first;
+	__atomic_store_n(&site->cells, ref, __ATOMIC_RELEASE);
+	lock_drop(&site->lock);
+	t->cells = ref;
+	t->cell_count++;
+	*slot_of(t->cell_slots, t->cell_mask, site_ref) = (uint64_t)site_ref << 32 | ref;
+	return c;
+}
+
+struct rec_cell *
+cells_get(struct recorder *r, struct thread *t, struct rec_site *site)
+{
+	uint32_t site_ref = rec_ref(r, site);
+
+	if (LIKELY(t->cell_slots != NULL)) {
+		uint64_t found = *slot_of(t->cell_slots, t->cell_mask, site_ref);
+
+		if (LIKELY(found != 0))
+			return rec_at(r, (uint32_t)found);
+	}
+	return make(r, t, site, site_ref);
+}
+
+/* into += c, with both brought to the stamp `now` first. */
+static void
+add(struct rec_cell *into, const struct rec_cell *c, uint64_t now)
+{
+	int64_t live_bytes = (int64_t)(c->alloc_bytes - c->free_bytes);
+	int64_t live_blocks = (int64_t)(c->allocs - c->frees);
+	int64_t into_bytes = (int64_t)(into->alloc_bytes - into->free_bytes);
+	int64_t into_blocks = (int64_t)(into->allocs - into->frees);
+	uint64_t epoch = now & REC_STAMP_EPOCH;
+	bool mine = (c->stamp & REC_STAMP_EPOCH) == epoch;
+	bool its = (into->stamp & REC_STAMP_EPOCH) == epoch;
+
+	into->peak_live_bytes = (its ? into->peak_live_bytes : into_bytes) +
+	                        (mine ? c->peak_live_bytes : live_bytes);
+	into->peak_live_blocks = (its ? into->peak_live_blocks : into_blocks) +
+	                         (mine ? c->peak_live_blocks : live_blocks);
+	if ((now & REC_STAMP_EXIT) != 0) {
+		mine = (c->stamp & REC_STAMP_EXIT) != 0;
+		its = (into->stamp & REC_STAMP_EXIT) != 0;
+		into->exit_live_bytes = (its ? into->exit_live_bytes : into_bytes) +
+		                        (mine ? c->exit_live_bytes : live_bytes);
+		into->exit_live_blocks = (its ? into->exit_live_blocks : into_blocks) +
+		                         (mine ? c->exit_live_blocks : live_blocks);
+	}
+	into->stamp = now;
+	into->allocs += c->allocs;
+	into->frees += c->frees;
+	into->alloc_bytes += c->alloc_bytes;
+	into->free_bytes += c->free_bytes;
+	into->temp_bytes += c->temp_bytes;
+	into->est_allocs += c->est_allocs;
+	into->est_frees += c->est_frees;
+	into->var_allocs += c->var_allocs;
+	into->var_frees += c->var_frees;
+	for (unsigned i = 0; i < REC_SIZE_BUCKETS; i++)
+		into->sizes[i] += c->sizes[i];
+	for (unsigned i = 0; i < REC_LIFE_BUCKETS + 1; i++)
+		into->lifetimes[i] += c->lifetimes[i];
+}
+
+static void
+unlink_cell(struct recorder *r, struct rec_site *site, struct rec_cell *c)
+{
+	uint32_t ref = rec_ref(r, c);
+	uint32_t *at = &site->cells;
+
+	while (*at != 0 && *at != ref)
+		at = &((struct rec_cell *)rec_at(r, *at))->next;
+	if (*at == ref)
+		__atomic_store_n(at, c->next, __ATOMIC_RELEASE);
+}
+
+/* One cell into its site's ended cell. Lock of the site held. false: no room for the new sum. */
+static bool
+fold_one(struct recorder *r, struct rec_site *site, struct rec_cell *c, uint32_t me)
+{
+	struct rec_cell *old = site->ended == 0 ? NULL : rec_at(r, site->ended);
+	struct rec_cell *sum = space_cell(r, me);
+
+	if (sum == NULL)
+		return false;
+	if (old != NULL)
+		memcpy(sum, old, sizeof(*sum));
+	else
+		sum->stamp = r->head->stamp;
+	sum->site = c->site;
+	sum->thread = 0;
+	sum->next = 0;
+	add(sum, c, __atomic_load_n(&r->head->stamp, __ATOMIC_RELAXED));
+	sum->absorbed = rec_ref(r, c);
+	__atomic_store_n(&site->ended, rec_ref(r, sum), __ATOMIC_RELEASE);
+	unlink_cell(r, site, c);
+	sum->absorbed = 0;
+	if (old != NULL)
+		space_cell_free(r, old, me);
+	space_cell_free(r, c, me);
+	return true;
+}
+
+void
+cells_fold(struct recorder *r, struct thread *t)
+{
+	uint32_t ref = t->cells;
+
+	while (ref != 0) {
+		struct rec_cell *c = rec_at(r, ref);
+		struct rec_site *site = rec_at(r, c->site);
+
+		ref = c->thread_next;
+		if (!lock_take(&site->lock, t->row_ref)) {
+			rec_lost(r, REC_LOST_LOCK); /* the cell stays, its figures with it */
+			continue;
+		}
+		if (!fold_one(r, site, c, t->row_ref))
+			c->thread = 0; /* no room to add up: it goes on counting by itself */
+		lock_drop(&site->lock);
+	}
+	t->cells = 0;
+	t->cell_count = 0;
+	if (t->cell_slots != NULL)
+		memset(t->cell_slots, 0, (t->cell_mask + 1) * sizeof(*t->cell_slots));
+}

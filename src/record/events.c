@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* events.c -- events out of line, and the rare turns of the hot path (hot.h): a new place, a
+ * module that went, a second thread, a block that is already there or not there. */
+#include "record/events.h"
+
+#include "record/hot.h"
+#include "record/stacks.h"
+
+/* A second thread: from now on live bytes are shared words. They start with what this thread, the
+ * only one so far, has; as additions, because the other may be adding already. */
+static void
+no_longer_alone(struct recorder *r, struct thread *t)
+{
+	t->alone = false;
+	r->single = false;
+	__atomic_fetch_or(&r->head->flags, REC_FLAG_THREADED, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&r->head->live_bytes, t->live_bytes, __ATOMIC_RELAXED);
+	for (uint32_t ref = t->cells; ref != 0;) {
+		const struct rec_cell *c = rec_at(r, ref);
+		struct rec_site *site = rec_at(r, c->site);
+
+		__atomic_fetch_add(&site->live_bytes, (int64_t)(c->alloc_bytes - c->free_bytes),
+		                   __ATOMIC_RELAXED);
+		ref = c->thread_next;
+	}
+}
+
+COLD void
+hot_changes(struct recorder *r, struct thread *t)
+{
+	if (*r->host->loader_busy != 0)
+		r->modules_stale = true;
+	else if (r->modules_stale)
+		modules_check(r, t);
+	if (t->alone && (*r->host->single_threaded == 0 || !r->single))
+		no_longer_alone(r, t);
+}
+
+NOINLINE struct rec_cell *
+hot_place(struct recorder *r, struct thread *t, uint32_t node, enum rec_kind kind)
+{
+	static const unsigned char classes[] = { [REC_KIND_MMAP] = REC_CLASS_MMAP,
+		                                 [REC_KIND_BRK] = REC_CLASS_BRK,
+		                                 [REC_KIND_CUSTOM] = REC_CLASS_CUSTOM,
+		                                 [REC_KIND_INHERITED] = REC_CLASS_HEAP };
+	unsigned class = classes[kind];
+	struct rec_site *site;
+	struct rec_cell *cell;
+
+	if (class != REC_CLASS_HEAP)
+		node = stacks_node(r, node, class, 0, REC_NODE_CLASS, t->row_ref);
+	site = stacks_site(r, node, t->now_ms, t->row_ref);
+	if (site == NULL)
+		site = stacks_site(r, r->overflow_node, 0, t->row_ref);
+	cell = cells_get(r, t, site);
+	if (cell == NULL)
+		return NULL;
+	if (class == REC_CLASS_HEAP) {
+		t->last_node = node;
+		t->last_site = site;
+		t->last_cell = cell;
+	}
+	return cell;
+}
+
+/* An address that is still in the table was freed behind our back. */
+COLD bool
+hot_slot_failed(struct recorder *r, struct thread *t, uintptr_t addr, enum live_result got,
+                struct live_slot *slot)
+{
+	if (got == LIVE_STALE) {
+		__atomic_fetch_add(&r->head->frees_unseen, 1, __ATOMIC_RELAXED);
+		record_free(r, t, addr);
+		got = live_put(r, t, addr, slot);
+		if (got == LIVE_OK)
+			return true;
+	}
+	rec_lost(r, got == LIVE_LOCK    ? REC_LOST_LOCK
+	            : got == LIVE_RANGE ? REC_LOST_ADDRESS
+	                                : REC_LOST_SPACE);
+	return false;
+}
+
+COLD void
+hot_free_unknown(struct recorder *r, enum live_result got)
+{
+	struct rec_head *h = r->head;
+	uint32_t forked = h->flags & (REC_FLAG_FORKED | REC_FLAG_TABLE_COPIED);
+
+	if (got == LIVE_LOCK)
+		rec_lost(r, REC_LOST_LOCK);
+	else if (h->mode == REC_MODE_EXACT) /* sampled: nearly all blocks are unknown */
+		__atomic_fetch_add(forked == REC_FLAG_FORKED ? &h->frees_inherited
+		                                             : &h->frees_unknown,
+		                   1, __ATOMIC_RELAXED);
+}
+
+static bool
+sampled(const struct recorder *r)
+{
+	return r->head->mode == REC_MODE_SAMPLE;
+}
+
+void
+record_alloc_in(struct recorder *r, struct thread *t, struct rec_cell *c, uintptr_t addr,
+                uint64_t bytes, enum rec_kind kind)
+{
+	if (sampled(r))
+		hot_alloc_in(r, t, c, true, addr, bytes, kind);
+	else
+		hot_alloc_in(r, t, c, false, addr, bytes, kind);
+}
+
+void
+record_alloc(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t bytes,
+             enum rec_kind kind, const struct unw_start *start)
+{
+	if (sampled(r))
+		hot_alloc(r, t, true, addr, bytes, kind, start);
+	else
+		hot_alloc(r, t, false, addr, bytes, kind, start);
+}
+
+void
+record_free(struct recorder *r, struct thread *t, uintptr_t addr)
+{
+	if (sampled(r))
+		hot_free(r, t, true, addr);
+	else
+		hot_free(r, t, false, addr);
+}

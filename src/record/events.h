@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* events.h -- what the hooks report: blocks allocated, freed, resized.
+ *
+ * Call order matters (DESIGN: another thread may be handed an address the moment it is free):
+ * record_free before the real free, record_alloc after the real malloc; a resize begins before
+ * and ends after the real call. All are for the calling thread's own `t`, never re-entered. */
+#ifndef SEEP_EVENTS_H
+#define SEEP_EVENTS_H
+
+#include "record/recorder.h"
+
+/* A block came into being. `start` is where the hooked function was called from. */
+void record_alloc(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t bytes,
+                  enum rec_kind kind, const struct unw_start *start);
+
+/* The same at a place that is known already: `c` is the thread's cell there. */
+void record_alloc_in(struct recorder *r, struct thread *t, struct rec_cell *c, uintptr_t addr,
+                     uint64_t bytes, enum rec_kind kind);
+
+/* A block is about to be freed. Unknown addresses are counted. */
+void record_free(struct recorder *r, struct thread *t, uintptr_t addr);
+
+/* A block is about to be resized: it is taken out, but a reader still sees it until the end.
+ * `resize_end`: moved to `addr` with `bytes`; `resize_fail`: it stays as it was. */
+void record_resize_begin(struct recorder *r, struct thread *t, uintptr_t addr);
+void record_resize_end(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t bytes,
+                       enum rec_kind kind, const struct unw_start *start);
+void record_resize_fail(struct recorder *r, struct thread *t);
+void record_resize_freed(struct recorder *r, struct thread *t); /* realloc(p, 0) freed it */
+
+/* [addr, addr + bytes) is unmapped: recorded mappings in there end or get shorter. */
+void record_unmap(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t bytes);
+
+#endif

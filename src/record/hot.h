@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* hot.h -- an allocation and a free from end to end, to be inlined into the hooks.
+ *
+ * An allocation: the stack (unwind_fast.h: usually the one before), the thread's cell there, a slot
+ * of the block table which no reader sees yet; then one step (step.h) fills it and counts it. A
+ * free is the same in reverse, with the page locked from the look-up on, so that two frees of one
+ * address cannot both count. A block freed right after it was allocated is found without a search.
+ *
+ * The `sampled` variants are the same code with weights instead of ones (sample.c). */
+#ifndef SEEP_HOT_H
+#define SEEP_HOT_H
+
+#include "record/cells.h"
+#include "record/events.h"
+#include "record/livetable.h"
+#include "record/modules.h"
+#include "record/step.h"
+#include "record/ticks.h"
+#include "unwind/unwind_fast.h"
+
+/* events.c: the rare turns. */
+struct rec_cell *hot_place(struct recorder *r, struct thread *t, uint32_t node,
+                           enum rec_kind kind);
+void hot_changes(struct recorder *r, struct thread *t);
+bool hot_slot_failed(struct recorder *r, struct thread *t, uintptr_t addr, enum live_result got,
+                     struct live_slot *slot);
+void hot_free_unknown(struct recorder *r, enum live_result got);
+
+/* Modules come and go; a second thread appears. */
+static ALWAYS_INLINE void
+hot_look_around(struct recorder *r, struct thread *t)
+{
+	const struct host *h = r->host;
+
+	if (UNLIKELY(*h->loader_busy != 0 || r->modules_stale ||
+	             (t->alone && (*h->single_threaded == 0 || !r->single))))
+		hot_changes(r, t);
+}
+
+static ALWAYS_INLINE struct rec_cell *
+hot_cell(struct recorder *r, struct thread *t, enum rec_kind kind,
+         const struct unw_start *start)
+{
+	uint32_t node = unw_hit(t->unw, start);
+
+	if (UNLIKELY(node == 0))
+		node = unw_walk(t->unw, start);
+	if (LIKELY(node == t->last_node && kind < REC_KIND_MMAP))
+		return t->last_cell;
+	return hot_place(r, t, node, kind);
+}
+
+static ALWAYS_INLINE struct rec_cell *
+hot_cell_at(struct recorder *r, struct thread *t, struct rec_site *site)
+{
+	if (LIKELY(site == t->last_site))
+		return t->last_cell;
+	return cells_get(r, t, site);
+}
+
+static ALWAYS_INLINE uint64_t
+hot_word_a(struct thread *t, bool sampled, uintptr_t addr, uint64_t bytes, enum rec_kind kind)
+{
+	uint64_t who = sampled ? 0 : t->serial & 0xffff;
+
+	return (bytes & REC_BLOCK_SIZE_MASK) | (uint64_t)(addr & 15) << REC_BLOCK_LOW_SHIFT |
+	       (uint64_t)kind << REC_BLOCK_KIND_SHIFT | who << REC_BLOCK_THREAD_SHIFT;
+}
+
+static ALWAYS_INLINE void
+hot_remember(struct thread *t, uintptr_t addr, const struct live_slot *slot)
+{
+	t->recent[t->turn] = *slot;
+	t->recent_addr[t->turn] = addr;
+	t->turn ^= 1;
+}
+
+/* Count a block in cell `c`, whose slot has been reserved. */
+static ALWAYS_INLINE void
+hot_alloc_step(struct recorder *r, struct thread *t, struct rec_cell *c, bool sampled,
+               uint64_t bytes, struct live_slot *slot)
+{
+	struct amount n = amount_of(r, sampled, bytes, 0);
+	unsigned bucket = size_bucket(bytes);
+	struct rec_site *site = rec_at(r, c->site);
+	struct step s = step_begin(r, t);
+	int64_t site_live = (int64_t)(c->alloc_bytes + n.bytes - c->free_bytes);
+	bool stale = c->stamp != s.stamp;
+	bool peak = false;
+
+	jot_alloc(&s, c, slot->block, bucket, sampled);
+	if (UNLIKELY(stale))
+		s.at = jot_stamp(s, c);
+	if (LIKELY(t->alone)) {
+		t->live_bytes += (int64_t)n.bytes;
+		peak = t->live_bytes > r->head->peak_bytes || site_live > site->peak_bytes;
+		if (UNLIKELY(peak))
+			s.at = jot_peak(s, site);
+	}
+	publish(&s);
+	if (UNLIKELY(stale))
+		renew_stamp(s.stamp, c);
+	do_alloc(c, slot->block, (uint64_t)c->site | t->now_ms << 32, bucket, sampled, &n);
+	if (UNLIKELY(peak))
+		set_peak(r, t, site, site_live);
+	commit(&s);
+	if (UNLIKELY(!t->alone))
+		add_shared(r, t, site, (int64_t)n.bytes);
+}
+
+static ALWAYS_INLINE void
+hot_alloc_in(struct recorder *r, struct thread *t, struct rec_cell *c, bool sampled,
+             uintptr_t addr, uint64_t bytes, enum rec_kind kind)
+{
+	struct live_slot slot;
+	enum live_result got = live_put(r, t, addr, &slot);
+
+	if (UNLIKELY(got != LIVE_OK) && !hot_slot_failed(r, t, addr, got, &slot))
+		return;
+	slot.block->a = hot_word_a(t, sampled, addr, bytes, kind);
+	hot_alloc_step(r, t, c, sampled, bytes, &slot);
+	hot_remember(t, addr, &slot);
+	if (sampled)
+		sample_filter_add(r->sample, addr);
+}
+
+static ALWAYS_INLINE void
+hot_alloc(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr, uint64_t bytes,
+          enum rec_kind kind, const struct unw_start *start)
+{
+	struct rec_cell *c;
+
+	hot_look_around(r, t);
+	clock_now(r, t);
+	c = hot_cell(r, t, kind, start);
+	if (LIKELY(c != NULL))
+		hot_alloc_in(r, t, c, sampled, addr, bytes, kind);
+	else
+		rec_lost(r, REC_LOST_SPACE);
+}
+
+/* The block at `addr`, locked. *ret_temporary: it is one of the thread's last two. */
+static ALWAYS_INLINE enum live_result
+hot_find(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot *ret,
+         bool *ret_temporary)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		if (t->recent_addr[i] != addr)
+			continue;
+		*ret = t->recent[i];
+		t->recent_addr[i] = 0;
+		if (!live_lock(t, ret->first))
+			return LIVE_LOCK;
+		*ret_temporary = live_is(ret->bucket, live_blocks(ret->bucket), ret->index, addr);
+		if (LIKELY(*ret_temporary))
+			return LIVE_OK;
+		live_unlock(t, ret); /* freed by another thread, and the slot used again */
+		break;
+	}
+	*ret_temporary = false;
+	return live_find(r, t, addr, ret);
+}
+
+static ALWAYS_INLINE void
+hot_free(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr)
+{
+	struct live_slot slot;
+	enum live_result got;
+	struct rec_cell *c;
+	struct rec_site *site;
+	struct amount n;
+	struct step s;
+	uint64_t a, b;
+	unsigned bucket;
+	bool stale, temporary;
+
+	hot_look_around(r, t);
+	got = hot_find(r, t, addr, &slot, &temporary);
+	if (UNLIKELY(got != LIVE_OK)) {
+		hot_free_unknown(r, got);
+		return;
+	}
+	clock_now(r, t);
+	a = slot.block->a;
+	b = slot.block->b;
+	site = rec_at(r, (uint32_t)b);
+	c = hot_cell_at(r, t, site);
+	if (UNLIKELY(c == NULL)) { /* no room to count it: the block stays, and that is said */
+		live_unlock(t, &slot);
+		rec_lost(r, REC_LOST_SPACE);
+		return;
+	}
+	n = amount_of(r, sampled, a & REC_BLOCK_SIZE_MASK, a >> REC_BLOCK_THREAD_SHIFT);
+	bucket = temporary ? REC_LIFE_TEMPORARY : life_bucket(t->now_ms, b);
+	s = step_begin(r, t);
+	stale = c->stamp != s.stamp;
+	jot(&s, &slot.block->b);
+	jot_free(&s, c, bucket, sampled);
+	if (UNLIKELY(stale))
+		s.at = jot_stamp(s, c);
+	publish(&s);
+	if (UNLIKELY(stale))
+		renew_stamp(s.stamp, c);
+	slot.block->b = 0;
+	do_free(c, bucket, sampled, &n);
+	commit(&s);
+	live_clear_unlock(t, &slot);
+	if (LIKELY(t->alone))
+		t->live_bytes -= (int64_t)n.bytes;
+	else
+		add_shared(r, t, site, -(int64_t)n.bytes);
+	if (sampled)
+		sample_filter_del(r->sample, addr);
+}
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* livetable.c -- which blocks are allocated now, by address: site, size, age, thread.
+ *
+ * Neighbours in the heap are neighbours in the table, so a program that walks its memory in order
+ * walks ours in order too. The way to a block: three steps of a radix tree over the address lead
+ * to its 4 KiB page; the last leaf used is remembered per thread. A page has a chain of buckets of
+ * 4, 12, then 48 slots: one byte of address per slot in front, compared 16 at a time, 16-byte
+ * entries behind. With 46 blocks a page, as for sizes of 16 to 128 bytes, that is 25 bytes a block.
+ * The tree costs 4 bytes a page; a hashed directory, tried first, needed probing and a fixed size.
+ *
+ * Nothing moves when it grows, so the tool can read while the program runs. An entry appears and
+ * disappears with one store, of its word `b`; `used` is only our own note of free slots. The lock
+ * is the first bucket's and guards the page. Out of room: the caller counts the block as lost. */
+#include "record/livetable.h"
+
+#include "record/space.h"
+
+static struct rec_bucket *
+bucket_new(struct recorder *r, unsigned cap, uint32_t me)
+{
+	uint32_t bytes = (uint32_t)(sizeof(struct rec_bucket) + ALIGN_UP(cap, 16u) +
+	                            cap * sizeof(struct rec_block));
+	struct rec_bucket *b = space_alloc(r, REC_CHUNK_BUCKET, bytes, me);
+
+	if (b != NULL)
+		b->used = (uint64_t)cap << REC_BUCKET_CAP_SHIFT;
+	return b;
+}
+
+/* What `slot` (of root, mid or leaf) points to, made when it is empty. NULL: no room. */
+static void *
+step(struct recorder *r, uint32_t *slot, enum rec_chunk_kind kind, uint32_t bytes, uint32_t me)
+{
+	uint32_t ref = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+	void *made;
+
+	if (LIKELY(ref != 0))
+		return rec_at(r, ref);
+	made = space_alloc(r, kind, bytes, me);
+	if (made == NULL)
+		return NULL;
+	if (__atomic_compare_exchange_n(slot, &ref, rec_ref(r, made), false, __ATOMIC_ACQ_REL,
+	                                __ATOMIC_ACQUIRE))
+		return made;
+	return rec_at(r, ref); /* another thread was first; ours stays unused */
+}
+
+/* The leaf of addr's 2 MiB region; NULL when there is none (make = false) or no room. */
+static COLD uint32_t *
+leaf_walk(struct recorder *r, struct thread *t, uintptr_t addr, bool make)
+{
+	uint32_t *root = (uint32_t *)(void *)(r->base + REC_ROOT_OFF);
+	uint32_t *slot = &root[addr >> REC_ROOT_SHIFT];
+	uint32_t *mid, *leaf;
+
+	if (!make && *slot == 0)
+		return NULL;
+	mid = step(r, slot, REC_CHUNK_MID, REC_MID_SLOTS * sizeof(*mid), t->row_ref);
+	if (mid == NULL)
+		return NULL;
+	slot = &mid[addr >> REC_MID_SHIFT & (REC_MID_SLOTS - 1)];
+	if (!make && *slot == 0)
+		return NULL;
+	leaf = step(r, slot, REC_CHUNK_LEAF, REC_LEAF_SLOTS * sizeof(*leaf), t->row_ref);
+	if (leaf == NULL)
+		return NULL;
+	t->leaf = leaf;
+	t->leaf_region = (addr >> REC_MID_SHIFT) + 1;
+	return leaf;
+}
+
+static ALWAYS_INLINE uint32_t *
+leaf_slot(struct recorder *r, struct thread *t, uintptr_t addr, bool make)
+{
+	uint32_t *leaf = t->leaf;
+
+	if (UNLIKELY(t->leaf_region != (addr >> REC_MID_SHIFT) + 1)) {
+		leaf = leaf_walk(r, t, addr, make);
+		if (leaf == NULL)
+			return NULL;
+	}
+	return &leaf[addr >> REC_LEAF_SHIFT & (REC_LEAF_SLOTS - 1)];
+}
+
+/* One more bucket for a page, right behind the first: the newest is the largest and likeliest. */
+static COLD struct rec_bucket *
+extend(struct recorder *r, struct rec_bucket *first, uint32_t me)
+{
+	struct rec_bucket *b = bucket_new(r, first->next == 0 ? 12 : REC_BUCKET_CAP_MAX, me);
+
+	if (b == NULL)
+		return NULL;
+	b->next = first->next;
+	__atomic_store_n(&first->next, rec_ref(r, b), __ATOMIC_RELEASE);
+	return b;
+}
+
+enum live_result
+live_put_far(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot *ret)
+{
+	struct rec_bucket *first, *b, *room = NULL;
+	uint32_t *slot;
+	int free_index = -1;
+
+	if (UNLIKELY(addr >> REC_ADDRESS_BITS != 0))
+		return LIVE_RANGE;
+	slot = leaf_slot(r, t, addr, true);
+	if (slot == NULL)
+		return LIVE_ROOM;
+	if (UNLIKELY(*slot == 0)) {
+		b = bucket_new(r, 4, t->row_ref);
+		if (b == NULL)
+			return LIVE_ROOM;
+		uint32_t none = 0;
+		__atomic_compare_exchange_n(slot, &none, rec_ref(r, b), false, __ATOMIC_ACQ_REL,
+		                            __ATOMIC_ACQUIRE);
+	}
+	first = rec_at(r, __atomic_load_n(slot, __ATOMIC_ACQUIRE));
+	if (!live_lock(t, first))
+		return LIVE_LOCK;
+	ret->first = first;
+	for (b = first;; b = rec_at(r, b->next)) {
+		if (UNLIKELY(live_look(b, addr) >= 0)) {
+			live_unlock(t, ret);
+			return LIVE_STALE;
+		}
+		if (room == NULL && (free_index = live_vacant(b)) >= 0)
+			room = b;
+		if (b->next == 0)
+			break;
+	}
+	if (UNLIKELY(room == NULL)) {
+		room = extend(r, first, t->row_ref);
+		free_index = 0;
+	}
+	if (LIKELY(room != NULL))
+		live_occupy(ret, room, (unsigned)free_index, addr);
+	live_unlock(t, ret);
+	return room != NULL ? LIVE_OK : LIVE_ROOM;
+}
+
+enum live_result
+live_find_far(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot *ret)
+{
+	struct rec_bucket *first, *b;
+	uint32_t *slot, ref;
+
+	if (UNLIKELY(addr >> REC_ADDRESS_BITS != 0))
+		return LIVE_NONE;
+	slot = leaf_slot(r, t, addr, false);
+	if (slot == NULL || (ref = __atomic_load_n(slot, __ATOMIC_ACQUIRE)) == 0)
+		return LIVE_NONE;
+	first = rec_at(r, ref);
+	if (!live_lock(t, first))
+		return LIVE_LOCK;
+	ret->first = first;
+	for (b = first;; b = rec_at(r, b->next)) {
+		int k = live_look(b, addr);
+
+		if (k >= 0) {
+			ret->bucket = b;
+			ret->index = (unsigned)k;
+			ret->block = &live_blocks(b)[k];
+			return LIVE_OK;
+		}
+		if (b->next == 0)
+			break;
+	}
+	live_unlock(t, ret);
+	return LIVE_NONE;
+}

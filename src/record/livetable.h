@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* livetable.h -- which blocks are allocated now, by address. How it is built: livetable.c. */
+#ifndef SEEP_LIVETABLE_H
+#define SEEP_LIVETABLE_H
+
+#include "base/match.h"
+#include "record/recorder.h"
+
+enum live_result {
+	LIVE_OK,
+	LIVE_STALE, /* put: the address is in there already; its free was not seen */
+	LIVE_NONE,  /* find: not in the table */
+	LIVE_ROOM,  /* put: no room for it */
+	LIVE_LOCK,  /* the page's lock stayed taken */
+	LIVE_RANGE, /* put: above the addresses the table covers */
+};
+
+static ALWAYS_INLINE unsigned
+live_cap(const struct rec_bucket *b)
+{
+	return (unsigned)(b->used >> REC_BUCKET_CAP_SHIFT);
+}
+
+static ALWAYS_INLINE uint8_t *
+live_offs(struct rec_bucket *b)
+{
+	return (uint8_t *)(b + 1);
+}
+
+static ALWAYS_INLINE struct rec_block *
+live_blocks(struct rec_bucket *b)
+{
+	return (struct rec_block *)(void *)(live_offs(b) + ALIGN_UP(live_cap(b), 16u));
+}
+
+/* A page is locked by its first bucket; a lone thread has nobody to lock out. */
+static ALWAYS_INLINE bool
+live_lock(struct thread *t, struct rec_bucket *first)
+{
+	return t->alone || lock_take(&first->lock, t->row_ref);
+}
+
+static ALWAYS_INLINE void
+live_unlock(struct thread *t, struct live_slot *s)
+{
+	if (UNLIKELY(!t->alone))
+		lock_drop(&s->first->lock);
+}
+
+/* Is slot `k` of `b` the block at `addr`? */
+static ALWAYS_INLINE bool
+live_is(struct rec_bucket *b, const struct rec_block *blocks, unsigned k, uintptr_t addr)
+{
+	return blocks[k].b != 0 && live_offs(b)[k] == (uint8_t)(addr >> 4) &&
+	       (blocks[k].a >> REC_BLOCK_LOW_SHIFT & 15) == (addr & 15);
+}
+
+/* The slot holding `addr` in one bucket, or -1. */
+static ALWAYS_INLINE int
+live_look(struct rec_bucket *b, uintptr_t addr)
+{
+	unsigned cap = live_cap(b);
+	const uint8_t *offs = live_offs(b);
+	const struct rec_block *blocks = live_blocks(b);
+
+	for (unsigned i = 0; i < cap; i += 16) {
+		uint32_t hits = match16(offs + i, (uint8_t)(addr >> 4));
+
+		for (; hits != 0; hits &= hits - 1) {
+			unsigned k = i + (unsigned)__builtin_ctz(hits);
+
+			if (k < cap && blocks[k].b != 0 &&
+			    (blocks[k].a >> REC_BLOCK_LOW_SHIFT & 15) == (addr & 15))
+				return (int)k;
+		}
+	}
+	return -1;
+}
+
+static ALWAYS_INLINE int
+live_vacant(const struct rec_bucket *b)
+{
+	uint64_t taken = b->used | ~((UINT64_C(1) << live_cap(b)) - 1);
+
+	return ~taken == 0 ? -1 : __builtin_ctzll(~taken);
+}
+
+static ALWAYS_INLINE void
+live_occupy(struct live_slot *ret, struct rec_bucket *b, unsigned index, uintptr_t addr)
+{
+	b->used |= UINT64_C(1) << index;
+	live_offs(b)[index] = (uint8_t)(addr >> 4);
+	ret->bucket = b;
+	ret->index = index;
+	ret->block = &live_blocks(b)[index];
+}
+
+/* The first bucket of addr's page, if its region is the one used last; else NULL. */
+static ALWAYS_INLINE struct rec_bucket *
+live_near(struct recorder *r, struct thread *t, uintptr_t addr)
+{
+	uint32_t ref;
+
+	if (UNLIKELY(t->leaf_region != (addr >> REC_MID_SHIFT) + 1))
+		return NULL;
+	ref = __atomic_load_n(&t->leaf[addr >> REC_LEAF_SHIFT & (REC_LEAF_SLOTS - 1)],
+	                      __ATOMIC_ACQUIRE);
+	return LIKELY(ref != 0) ? rec_at(r, ref) : NULL;
+}
+
+enum live_result live_put_far(struct recorder *r, struct thread *t, uintptr_t addr,
+                              struct live_slot *ret);
+enum live_result live_find_far(struct recorder *r, struct thread *t, uintptr_t addr,
+                               struct live_slot *ret);
+
+/* Reserve a slot for `addr`: it is the caller's, but no reader sees it until `block->b` is set
+ * (write `block->a` first). The page is not locked on return. */
+static ALWAYS_INLINE enum live_result
+live_put(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot *ret)
+{
+	struct rec_bucket *first = live_near(r, t, addr);
+	int k;
+
+	/* Inline only what a page with a few blocks needs, and a lone thread. */
+	if (LIKELY(first != NULL && t->alone && first->next == 0 &&
+	           (k = live_vacant(first)) >= 0 && live_look(first, addr) < 0)) {
+		ret->first = first;
+		live_occupy(ret, first, (unsigned)k, addr);
+		return LIVE_OK;
+	}
+	return live_put_far(r, t, addr, ret);
+}
+
+/* Find the live block at `addr`. On LIVE_OK the page is locked: end with live_clear_unlock, or
+ * with live_unlock to leave the block as it is. */
+static ALWAYS_INLINE enum live_result
+live_find(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot *ret)
+{
+	struct rec_bucket *first = live_near(r, t, addr);
+	int k;
+
+	if (LIKELY(first != NULL && t->alone && (k = live_look(first, addr)) >= 0)) {
+		*ret = (struct live_slot){ .first = first, .bucket = first,
+			                   .block = &live_blocks(first)[k],
+			                   .index = (unsigned)k };
+		return LIVE_OK;
+	}
+	return live_find_far(r, t, addr, ret);
+}
+
+/* The slot is empty now (the caller has set block->b to 0): hand it back. Page locked. */
+static ALWAYS_INLINE void
+live_clear_unlock(struct thread *t, struct live_slot *s)
+{
+	s->bucket->used &= ~(UINT64_C(1) << s->index);
+	live_unlock(t, s);
+}
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* modules.c -- which ELF objects are mapped where, and since when.
+ *
+ * A module is entered when the unwinder meets its first address in it, with the build-id from its
+ * own notes. The loader says in r_state that it is changing the list, and while it does, it
+ * allocates and frees, so we always get to see that: the next quiet event then compares every
+ * known module with what is mapped there now. Same range and same build-id is the same code, were
+ * it loaded anew; anything else ends the old module's row and its rules. dlopen and dlclose need
+ * no wrappers for this, so the loader keeps seeing the real caller. */
+#include "record/modules.h"
+
+#include "record/space.h"
+#include "rt/rt_text.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+enum { LOCK_MODULES = 1 };
+
+/* The build-id note of a mapped module; returns its size, 0 when it has none. Only the headers
+ * are believed that lie inside the first page. */
+static uint32_t
+build_id(uintptr_t start, uintptr_t end, uintptr_t bias, unsigned char *ret)
+{
+	const ElfW(Ehdr) *eh = (const void *)start;
+	const ElfW(Phdr) *ph;
+
+	if (memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    eh->e_phoff + eh->e_phnum * sizeof(*ph) > 4096)
+		return 0;
+	ph = (const void *)(start + eh->e_phoff);
+	for (unsigned i = 0; i < eh->e_phnum; i++) {
+		uintptr_t at = bias + ph[i].p_vaddr;
+		uintptr_t stop = at + ph[i].p_memsz;
+
+		if (ph[i].p_type != PT_NOTE || at < start || stop > end || stop < at)
+			continue;
+		while (stop - at >= sizeof(ElfW(Nhdr))) {
+			const ElfW(Nhdr) *n = (const void *)at;
+			uintptr_t desc = at + sizeof(*n) + ALIGN_UP((uintptr_t)n->n_namesz, 4ul);
+
+			if (desc > stop || n->n_descsz > stop - desc)
+				break;
+			if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 &&
+			    memcmp(n + 1, "GNU", 4) == 0 && n->n_descsz <= REC_BUILD_ID_MAX) {
+				memcpy(ret, (const void *)desc, n->n_descsz);
+				return n->n_descsz;
+			}
+			at = desc + ALIGN_UP((uintptr_t)n->n_descsz, 4ul);
+		}
+	}
+	return 0;
+}
+
+/* The path as the loader has it is relative when dlopen was given a relative one. */
+static uint32_t
+path_ref(struct recorder *r, const char *path, uint32_t me)
+{
+	char full[2 * REC_PAGE_BYTES];
+	struct text t = text_on(full, sizeof(full));
+
+	if (path[0] == '\0') /* the executable */
+		return space_string(r, (const char *)r->base + REC_TEXT_OFF, me);
+	if (path[0] != '/' && !r->sealed) {
+		char cwd[REC_PAGE_BYTES];
+
+		if (SYS2(SYS_getcwd, cwd, sizeof(cwd)) > 0) {
+			text_add(&t, cwd);
+			text_add(&t, "/");
+		}
+	}
+	text_add(&t, path);
+	return space_string(r, full, me);
+}
+
+static struct known_module *
+known(struct recorder *r, uintptr_t start, uintptr_t end)
+{
+	uint32_t n = __atomic_load_n(&r->nmodules, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = n; i-- > 0;)
+		if (r->modules[i].start == start && r->modules[i].end == end &&
+		    !r->modules[i].gone)
+			return &r->modules[i];
+	return NULL;
+}
+
+/* Enter a module. Lock held. */
+static struct known_module *
+enter(struct recorder *r, const struct host_module *m, uint32_t me)
+{
+	struct rec_head *h = r->head;
+	struct known_module *k = &r->modules[r->nmodules];
+	struct rec_module *row;
+
+	if (r->nmodules == RECORDER_MODULES_MAX)
+		return NULL;
+	row = space_alloc(r, REC_CHUNK_MODULE, sizeof(*row), me);
+	if (row == NULL)
+		return NULL;
+	row->start = m->start;
+	row->end = m->end;
+	row->bias = m->bias;
+	row->loaded_ms = h->clock_ms;
+	row->path = path_ref(r, m->path, me);
+	row->build_id_bytes = build_id(m->start, m->end, m->bias, row->build_id);
+	*k = (struct known_module){ .start = m->start, .end = m->end, .eh_hdr = m->eh_hdr,
+		                    .row = row, .id = h->modules + 1 };
+	__atomic_store_n(&h->modules, h->modules + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->nmodules, r->nmodules + 1, __ATOMIC_RELEASE);
+	return k;
+}
+
+bool
+modules_find(uintptr_t pc, struct unw_module *ret)
+{
+	struct recorder *r = recorder_now;
+	struct host_module m;
+	struct known_module *k;
+	uint32_t me = lock_id();
+
+	if (!r->host->module_find(pc, &m))
+		return false;
+	k = known(r, m.start, m.end);
+	if (k == NULL && lock_take(&r->head->locks[LOCK_MODULES], me)) {
+		k = known(r, m.start, m.end);
+		if (k == NULL)
+			k = enter(r, &m, me);
+		lock_drop(&r->head->locks[LOCK_MODULES]);
+	}
+	if (k == NULL)
+		rec_lost(r, REC_LOST_MODULE);
+	*ret = (struct unw_module){ .start = m.start, .end = m.end, .eh_hdr = m.eh_hdr,
+		                    .id = k == NULL ? UNW_MODULE_MAX : k->id };
+	return true;
+}
+
+static bool
+still_there(struct recorder *r, const struct known_module *k)
+{
+	unsigned char id[REC_BUILD_ID_MAX];
+	struct host_module m;
+
+	return r->host->module_find(k->start, &m) && m.start == k->start && m.end == k->end &&
+	       build_id(m.start, m.end, m.bias, id) == k->row->build_id_bytes &&
+	       memcmp(id, k->row->build_id, k->row->build_id_bytes) == 0;
+}
+
+void
+modules_check(struct recorder *r, struct thread *t)
+{
+	if (!lock_take(&r->head->locks[LOCK_MODULES], t->row_ref))
+		return;
+	r->modules_stale = false;
+	for (uint32_t i = 0; i < r->nmodules; i++) {
+		struct known_module *k = &r->modules[i];
+
+		if (k->gone || still_there(r, k))
+			continue;
+		k->gone = true;
+		k->row->unloaded_ms = t->now_ms + 1; /* never 0, which says "still there" */
+		unw_forget(r->unw, k->start, k->end);
+	}
+	lock_drop(&r->head->locks[LOCK_MODULES]);
+}

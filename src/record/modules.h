@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* modules.h -- which ELF objects are mapped where, and since when. */
+#ifndef SEEP_MODULES_H
+#define SEEP_MODULES_H
+
+#include "record/recorder.h"
+
+/* For the unwinder: the module covering pc, entered into the recording when it is new. */
+bool modules_find(uintptr_t pc, struct unw_module *ret);
+
+/* Modules came or went: mark what is gone and forget its unwinding rules. */
+void modules_check(struct recorder *r, struct thread *t);
+
+#endif

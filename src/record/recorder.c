@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/* recorder.c -- a recording begins: the file, its head, the recorder's private memory.
+ *
+ * Everything that can be refused is asked for here, once: the sparse file of full size, its
+ * mapping, the private tables. The limits of the process are read first, because growing a file
+ * past RLIMIT_FSIZE is answered with a signal. The descriptor is closed at once: programs close
+ * what they do not know, and the mapping is all we need. */
+#include "record/recorder.h"
+
+#include "record/modules.h"
+#include "record/sample.h"
+#include "record/space.h"
+#include "record/stacks.h"
+#include "rt/rt_map.h"
+#include "rt/rt_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#ifndef MADV_POPULATE_WRITE
+#	define MADV_POPULATE_WRITE 23
+#endif
+
+enum {
+	FILE_BYTES_MIN = 2 << 20, /* below this a recording is not worth beginning */
+	PREFILL_BYTES = 64 << 20, /* what is made at once where pages cannot be asked for later */
+};
+
+
+static uint32_t
+node_for_unwinder(void *arg, uint32_t parent, uintptr_t pc, uint32_t module, unsigned kind)
+{
+	struct thread *t = arg;
+	static const unsigned char kinds[] = { [UNW_NODE_PC] = REC_NODE_PC,
+		                               [UNW_NODE_TRUNCATED] = REC_NODE_TRUNCATED,
+		                               [UNW_NODE_ELIDED] = REC_NODE_ELIDED };
+
+	return stacks_node(t->recorder, parent, pc, module, kinds[kind], t->row_ref);
+}
+
+static const struct unw_ops unwinder_ops = { .find = modules_find, .node = node_for_unwinder };
+
+static uint64_t
+limit_of(int resource)
+{
+	struct rlimit64 {
+		uint64_t cur, max;
+	} lim = { 0, 0 };
+
+	if (SYS4(SYS_prlimit64, 0, resource, 0, &lim) < 0)
+		return UINT64_MAX;
+	return lim.cur;
+}
+
+/* Contents of a small file of /proc. Returns the bytes read, NUL-terminated; 0 on failure. */
+static size_t
+slurp(const char *path, char *buf, size_t cap)
+{
+	long fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	size_t n = 0;
+	long got;
+
+	if (fd < 0)
+		return 0;
+	while (n < cap - 1 && (got = sys_read((int)fd, buf + n, cap - 1 - n)) > 0)
+		n += (size_t)got;
+	sys_close((int)fd);
+	buf[n] = '\0';
+	return n;
+}
+
+/* Pages of address space the process has already. */
+static uint64_t
+address_space_used(void)
+{
+	char buf[128];
+	uint64_t pages = 0;
+
+	if (slurp("/proc/self/statm", buf, sizeof(buf)) == 0)
+		return 0;
+	for (const char *s = buf; *s >= '0' && *s <= '9'; s++)
+		pages = pages * 10 + (uint64_t)(*s - '0');
+	return pages * 4096;
+}
+
+/* How large the recording may get, given the process's limits; 0 when too small to begin. */
+static uint64_t
+size_allowed(const struct recorder_settings *s)
+{
+	uint64_t bytes = s->max_bytes;
+	uint64_t file = limit_of(RLIMIT_FSIZE);
+	uint64_t space = limit_of(RLIMIT_AS);
+
+	if (bytes > file)
+		bytes = file;
+	if (space != UINT64_MAX) {
+		uint64_t used = address_space_used();
+
+		/* An eighth of what is left: the program's own room comes first. */
+		space = space > used ? (space - used) / 8 : 0;
+		if (bytes > space)
+			bytes = space;
+	}
+	bytes = ALIGN_DOWN(bytes, (uint64_t)REC_POPULATE_BYTES);
+	return bytes < FILE_BYTES_MIN ? 0 : bytes;
+}
+
+static uint64_t
+random_u64(void)
+{
+	uint64_t x = 0;
+	struct timespec ts;
+
+	if (SYS3(SYS_getrandom, &x, sizeof(x), 1 /* GRND_NONBLOCK */) == sizeof(x))
+		return x;
+	SYS2(SYS_clock_gettime, CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_nsec * UINT64_C(0x9E3779B97F4A7C15) ^ (uintptr_t)&x;
+}
+
+static uint64_t
+wall_ns(int clock)
+{
+	struct timespec ts = { 0, 0 };
+
+	SYS2(SYS_clock_gettime, clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* Create and map <dir>/<pid>.<random>.live, or private memory when there is no directory. */
+static long
+map_file(const struct recorder_settings *s, uint64_t bytes, bool *prefilled)
+{
+	char path[sizeof(s->dir) + 64];
+	struct text t = text_on(path, sizeof(path));
+	long fd, r;
+
+	if (s->dir[0] == '\0')
+		return sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		                MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	text_add(&t, s->dir);
+	text_add(&t, "/");
+	text_dec(&t, (uint64_t)sys_getpid());
+	text_add(&t, ".");
+	text_hex(&t, random_u64(), 16);
+	text_add(&t, ".live");
+	fd = sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fd;
+	r = sys_ftruncate((int)fd, bytes);
+	if (r >= 0)
+		r = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		             (int)fd);
+	if (r > 0 || r < -4095) {
+		long p = sys_madvise((void *)r, REC_CHUNKS_OFF, MADV_POPULATE_WRITE);
+
+		if (p == -EINVAL) { /* before Linux 5.14 */
+			p = SYS4(SYS_fallocate, fd, 0, 0,
+			         bytes < PREFILL_BYTES ? bytes : PREFILL_BYTES);
+			*prefilled = true;
+		}
+		if (p < 0) {
+			sys_munmap((void *)r, bytes);
+			r = p;
+		}
+	}
+	sys_close((int)fd);
+	if (r < 0 && r > -4096)
+		sys_unlink(path);
+	return r;
+}
+
+/* Field 22 of /proc/self/stat, counted from behind the name, which may hold anything. */
+static uint64_t
+start_ticks(void)
+{
+	char buf[1024];
+	size_t n = slurp("/proc/self/stat", buf, sizeof(buf));
+	uint64_t v = 0;
+	unsigned field = 2;
+
+	while (n > 0 && buf[n - 1] != ')')
+		n--;
+	for (const char *s = buf + n; *s != '\0'; s++) {
+		if (*s == ' ')
+			field++;
+		else if (field == 22 && *s >= '0' && *s <= '9')
+			v = v * 10 + (uint64_t)(*s - '0');
+	}
+	return v;
+}
+
+/* Text page: executable, NUL, directory, NUL, arguments each with a NUL. */
+static void
+fill_text(struct rec_head *h, unsigned char *base)
+{
+	char *at = (char *)base + REC_TEXT_OFF;
+	size_t n = 0, got;
+	long r = SYS4(SYS_readlinkat, -100, "/proc/self/exe", at, REC_TEXT_BYTES / 4);
+
+	n = r > 0 ? (size_t)r + 1 : 1;
+	r = SYS2(SYS_getcwd, at + n, REC_TEXT_BYTES / 4);
+	n += r > 0 ? (size_t)r : 1;
+	got = slurp("/proc/self/cmdline", at + n, REC_TEXT_BYTES - n);
+	if (n + got + 1 >= REC_TEXT_BYTES)
+		h->flags |= REC_FLAG_TEXT_CUT;
+}
+
+static void
+fill_head(struct recorder *r, const struct recorder_settings *s)
+{
+	struct rec_head *h = r->head;
+	struct utsname un;
+
+	h->version = REC_VERSION;
+#if defined(__x86_64__)
+	h->arch = REC_ARCH_X86_64;
+#else
+	h->arch = REC_ARCH_AARCH64;
+#endif
+	h->head_bytes = sizeof(*h);
+	h->chunk_bytes = REC_CHUNK_BYTES;
+	h->file_bytes = r->bytes;
+	h->pid = (uint32_t)sys_getpid();
+	h->ppid = (uint32_t)SYS0(SYS_getppid);
+	h->uid = (uint32_t)SYS0(SYS_getuid);
+	h->mode = s->mode;
+	h->start_ns = wall_ns(CLOCK_REALTIME);
+	h->start_mono_ns = wall_ns(CLOCK_MONOTONIC);
+	h->process_ticks = start_ticks();
+	h->rate_bytes = s->mode == REC_MODE_SAMPLE ? s->rate_bytes : 0;
+	h->rates[0] = h->rate_bytes;
+	h->run_id = s->run_id;
+	h->flags = (s->forked ? REC_FLAG_FORKED : 0) | (s->mmap_class ? REC_FLAG_MMAP : 0);
+	h->point_every_ms = 10;
+	if (SYS1(SYS_uname, &un) == 0)
+		memcpy(h->host, un.nodename, sizeof(h->host) - 1);
+	fill_text(h, r->base);
+}
+
+/* The private tables; kept from the parent where a fork left them. */
+static bool
+private_memory(struct recorder *r)
+{
+	static uint32_t *heads;
+	static struct unw_shared *unw;
+	static struct known_module *modules;
+	static struct sample_shared *sample;
+	size_t heads_bytes = RECORDER_NODE_HEADS * sizeof(*heads);
+	size_t modules_bytes = RECORDER_MODULES_MAX * sizeof(*modules);
+
+	if (heads != NULL) {
+		rt_map_reset(heads, heads_bytes);
+		rt_map_reset(unw, unw_shared_bytes());
+		rt_map_reset(sample, sample_shared_bytes());
+	} else {
+		uint32_t *a = rt_map(heads_bytes);
+		void *b = rt_map(unw_shared_bytes());
+		void *c = rt_map(modules_bytes);
+		void *d = rt_map(sample_shared_bytes());
+
+		if (a == NULL || b == NULL || c == NULL || d == NULL) {
+			rt_unmap(a, heads_bytes);
+			rt_unmap(b, unw_shared_bytes());
+			rt_unmap(c, modules_bytes);
+			rt_unmap(d, sample_shared_bytes());
+			return false;
+		}
+		heads = a, unw = b, modules = c, sample = d;
+	}
+	r->node_heads = heads;
+	r->unw = unw;
+	r->modules = modules;
+	r->sample = sample;
+	return true;
+}
+
+int
+recorder_start(struct recorder *r, const struct recorder_settings *s, const struct host *host,
+               uint64_t id)
+{
+	uint64_t bytes = size_allowed(s);
+	bool prefilled = false;
+	struct recorder fresh = { .host = host, .id = id, .bytes = bytes };
+	uint32_t me = lock_id();
+	long map;
+
+	if (bytes == 0)
+		return -EFBIG;
+	map = map_file(s, bytes, &prefilled);
+	if (map < 0 && map > -4096)
+		return (int)map;
+	sys_madvise((void *)map, bytes, MADV_DONTDUMP);
+	fresh.base = (unsigned char *)map;
+	fresh.head = (struct rec_head *)map;
+	if (prefilled && fresh.bytes > PREFILL_BYTES)
+		fresh.bytes = PREFILL_BYTES;
+	fresh.prefilled = prefilled;
+	fresh.single = host->single_threaded != NULL && *host->single_threaded != 0;
+	if (!private_memory(&fresh)) {
+		sys_munmap((void *)map, bytes);
+		return -ENOMEM;
+	}
+	recorder_now = r;
+	fill_head(&fresh, s);
+	unw_shared_init(fresh.unw, &unwinder_ops);
+	fresh.overflow_node = stacks_node(&fresh, 0, 1, 0, REC_NODE_TRUNCATED, me);
+	if (fresh.overflow_node == 0 ||
+	    stacks_site(&fresh, fresh.overflow_node, 0, me) == NULL) {
+		sys_munmap((void *)map, bytes);
+		return -ENOSPC;
+	}
+	memcpy(fresh.head->magic, REC_MAGIC, sizeof(fresh.head->magic));
+	unsigned char *base = fresh.base;
+
+	fresh.base = NULL;
+	*r = fresh;
+	__atomic_store_n(&r->base, base, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void
+recorder_forget(unsigned char *base, uint64_t bytes)
+{
+	if (base != NULL)
+		sys_munmap(base, bytes);
+}

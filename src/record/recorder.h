@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* recorder.h -- the recorder's own state, around the recording that it maps.
+ *
+ * What has to survive the process is in the recording (base/recording.h). Here is what need not:
+ * where it is mapped, the hash over its stack nodes, the unwinder's rules, and per thread the
+ * memo, small caches and the way to its cells.
+ *
+ * struct recorder lives on a page that fork wipes: a child finds `base` NULL and starts a
+ * recording of its own. Nothing here takes memory from the program's heap, waits without a bound,
+ * or fails in a way that the program could notice. */
+#ifndef SEEP_RECORDER_H
+#define SEEP_RECORDER_H
+
+#include "base/compiler.h"
+#include "base/recording.h"
+#include "rt/lock.h"
+#include "unwind/unwind.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A mapped object, as the loader knows it. */
+struct host_module {
+	uintptr_t start, end;
+	uintptr_t bias;
+	const unsigned char *eh_hdr;
+	const char *path;
+};
+
+/* What the recorder needs of its surroundings; preload and injected code fill it differently. */
+struct host {
+	/* Module covering pc: mapped range, .eh_frame_hdr, path (may be "" for the executable).
+	 * false when none. Lock-free. */
+	bool (*module_find)(uintptr_t pc, struct host_module *ret);
+	/* Upper end of the stack that `sp` lies on, or 0 when that is not known. */
+	uintptr_t (*stack_top)(uintptr_t sp);
+	/* Coarse monotonic clock in ns. */
+	uint64_t (*clock_ns)(void);
+	/* Not 0 while modules come or go (the loader's r_state). May be NULL. */
+	const volatile int *loader_busy;
+	/* 0 as soon as a second thread may exist. NULL: assume threads. */
+	const volatile char *single_threaded;
+};
+
+struct recorder_settings {
+	enum rec_mode mode;
+	uint64_t rate_bytes;
+	uint64_t max_bytes;
+	uint64_t run_id;
+	bool mmap_class;
+	bool children;
+	bool forked;      /* this is a forked child */
+	char dir[512];    /* where recordings go; "" = private memory, for as long as we live */
+};
+
+enum {
+	RECORDER_NODE_HEADS = 1 << 18,
+	RECORDER_MODULES_MAX = 4096,
+};
+
+/* A module as the unwinder asks for it: private twin of struct rec_module. */
+struct known_module {
+	uintptr_t start, end;
+	const unsigned char *eh_hdr;
+	struct rec_module *row;
+	uint32_t id;
+	bool gone;
+};
+
+struct recorder {
+	unsigned char *base; /* the recording; NULL: nothing is recorded */
+	struct rec_head *head;
+	uint64_t id; /* never the same twice in a process: what tls.owner is compared with */
+	bool single; /* one thread so far, as far as we have seen */
+	bool modules_stale;
+	bool full;   /* no more chunks */
+	bool sealed; /* a seccomp filter is active: ask the kernel for nothing */
+	bool prefilled; /* kernel without MADV_POPULATE_WRITE: all pages were made at the start */
+	uint32_t overflow_node; /* stands in for stacks that found no room */
+	const struct host *host;
+	uint64_t bytes; /* size of the mapping */
+	uint32_t *node_heads;
+	struct unw_shared *unw;
+	struct known_module *modules;
+	uint32_t nmodules;
+	uint32_t idle_lock;
+	struct thread *idle; /* private states of ended threads, to use again */
+	uint64_t next_point_ms;
+	struct sample_shared *sample;
+};
+
+/* A slot of the block table. `first` carries the page's lock. */
+struct live_slot {
+	struct rec_bucket *first;
+	struct rec_bucket *bucket;
+	struct rec_block *block;
+	unsigned index;
+};
+
+/* One thread's private state. Only that thread touches it. */
+struct thread {
+	struct rec_thread *row;
+	uint32_t row_ref; /* also its id in locks */
+	uint32_t serial;
+	uint64_t clock_seen, clock_same, now_ms;
+	uintptr_t leaf_region; /* 2 MiB region of `leaf`, plus 1; 0 = none */
+	uint32_t *leaf;
+	struct live_slot recent[2]; /* where its last two allocations are, oldest at `turn` */
+	uintptr_t recent_addr[2];
+	unsigned turn;
+	bool alone;         /* no other thread exists: nothing to lock out, nothing shared */
+	int64_t live_bytes; /* while alone: the process's */
+	uint32_t last_node;
+	struct rec_site *last_site;
+	struct rec_cell *last_cell;
+	uint32_t cells;        /* ref list through rec_cell.thread_next */
+	uint32_t cell_count;
+	uint64_t *cell_slots;  /* hash: site ref << 32 | cell ref */
+	uint32_t cell_mask;
+	struct rec_block *pending_block; /* resize under way: where the old block was */
+	struct live_slot pending;
+	uint64_t pending_b;
+	bool pending_temporary;
+	uintptr_t pending_addr;
+	uint64_t random;       /* sampling */
+	struct recorder *recorder;
+	struct thread *next_idle;
+	struct unw_thread *unw;
+	size_t mapped_bytes;
+};
+
+static ALWAYS_INLINE void *
+rec_at(const struct recorder *r, uint32_t ref)
+{
+	return r->base + (uint64_t)ref * 8;
+}
+
+static ALWAYS_INLINE uint32_t
+rec_ref(const struct recorder *r, const void *p)
+{
+	return (uint32_t)((uint64_t)((const unsigned char *)p - r->base) / 8);
+}
+
+/* Count what was not recorded. */
+static inline void
+rec_lost(struct recorder *r, enum rec_lost why)
+{
+	__atomic_fetch_add(&r->head->lost[why], 1, __ATOMIC_RELAXED);
+}
+
+/* The process's one recorder. A global, because the unwinder asks for modules without an
+ * argument. On a page that fork wipes; never NULL once the hooks work. */
+extern struct recorder *recorder_now;
+
+/* Map a recording and fill its head; on success r->base is set, last of all. Returns 0 or
+ * -errno, and then r is as before. The caller has checked that no other thread starts one. */
+int recorder_start(struct recorder *r, const struct recorder_settings *s,
+                   const struct host *host, uint64_t id);
+/* Give the mappings of a recorder back without touching the recording's contents: what a forked
+ * child does with its parent's. `base` and `bytes` are passed because fork wiped `r`. */
+void recorder_forget(unsigned char *base, uint64_t bytes);
+
+#endif

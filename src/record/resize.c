@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* resize.c -- realloc: one block freed and one allocated, seen by a reader as one change.
+ *
+ * The old block leaves the table before the real call, because another thread may be handed its
+ * address while that runs. But its removal stays in the journal, open, across the call: a reader
+ * meanwhile puts it back and sees the state before. After the call the rest of the step joins the
+ * same journal and one commit ends all of it. The old slot stays reserved until then.
+ *
+ * Exact mode only: a sampled resize is a free and an allocation with a fresh draw, each a step. */
+#include "record/events.h"
+#include "record/hot.h"
+
+void
+record_resize_begin(struct recorder *r, struct thread *t, uintptr_t addr)
+{
+	enum live_result got;
+	struct step s;
+
+	t->pending_block = NULL;
+	hot_look_around(r, t);
+	got = hot_find(r, t, addr, &t->pending, &t->pending_temporary);
+	if (got != LIVE_OK) {
+		hot_free_unknown(r, got);
+		return;
+	}
+	t->pending_addr = addr;
+	t->pending_b = t->pending.block->b;
+	t->pending_block = t->pending.block;
+	s = step_begin(r, t);
+	jot(&s, &t->pending_block->b);
+	publish(&s);
+	t->pending_block->b = 0;
+	live_unlock(t, &t->pending);
+}
+
+/* The step is off: the block is where it was. */
+static void
+put_back(struct thread *t)
+{
+	t->pending_block->b = t->pending_b;
+	COMPILER_BARRIER();
+	*(volatile uint32_t *)&t->row->journal_count = 0;
+	t->pending_block = NULL;
+}
+
+void
+record_resize_fail(struct recorder *r, struct thread *t)
+{
+	(void)r;
+	if (t->pending_block != NULL)
+		put_back(t);
+}
+
+void
+record_resize_freed(struct recorder *r, struct thread *t)
+{
+	if (t->pending_block == NULL)
+		return;
+	put_back(t);
+	record_free(r, t, t->pending_addr);
+}
+
+/* Both halves in one step. */
+static void
+both_halves(struct recorder *r, struct thread *t, struct rec_cell *old, struct rec_cell *new,
+            uint64_t bytes, struct live_slot *slot)
+{
+	uint64_t old_bytes = t->pending_block->a & REC_BLOCK_SIZE_MASK;
+	struct amount minus = { .bytes = old_bytes }, plus = { .bytes = bytes };
+	unsigned life = t->pending_temporary ? REC_LIFE_TEMPORARY
+	                                     : life_bucket(t->now_ms, t->pending_b);
+	unsigned size = size_bucket(bytes);
+	struct rec_site *old_site = rec_at(r, old->site), *site = rec_at(r, new->site);
+	struct step s = step_begin(r, t);
+
+	s.at++; /* the old block's word is in the journal already */
+	jot_free(&s, old, life, false);
+	s.at = jot_stamp(s, old);
+	/* Undone last to first, so words noted twice, in one cell, are harmless. */
+	jot_alloc(&s, new, slot->block, size, false);
+	s.at = jot_stamp(s, new);
+	if (t->alone)
+		s.at = jot_peak(s, site);
+	publish(&s);
+	if (old->stamp != s.stamp)
+		renew_stamp(s.stamp, old);
+	do_free(old, life, false, &minus);
+	if (new->stamp != s.stamp)
+		renew_stamp(s.stamp, new);
+	do_alloc(new, slot->block, (uint64_t)new->site | t->now_ms << 32, size, false, &plus);
+	if (t->alone) {
+		t->live_bytes += (int64_t)(bytes - old_bytes);
+		set_peak(r, t, site, (int64_t)(new->alloc_bytes - new->free_bytes));
+	}
+	commit(&s);
+	if (!t->alone) {
+		add_shared(r, t, old_site, -(int64_t)old_bytes);
+		add_shared(r, t, site, (int64_t)bytes);
+	}
+}
+
+void
+record_resize_end(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t bytes,
+                  enum rec_kind kind, const struct unw_start *start)
+{
+	struct rec_cell *old, *new;
+	struct live_slot slot;
+	enum live_result got;
+
+	if (t->pending_block == NULL) { /* never seen, or its lock was held too long */
+		record_alloc(r, t, addr, bytes, kind, start);
+		return;
+	}
+	clock_now(r, t);
+	new = hot_cell(r, t, kind, start);
+	old = hot_cell_at(r, t, rec_at(r, (uint32_t)t->pending_b));
+	if (new == NULL || old == NULL) {
+		rec_lost(r, REC_LOST_SPACE);
+		record_resize_freed(r, t);
+		return;
+	}
+	got = live_put(r, t, addr, &slot);
+	if (got != LIVE_OK) { /* no room, or a stale block in the way: in two steps then */
+		record_resize_freed(r, t);
+		record_alloc(r, t, addr, bytes, kind, start);
+		return;
+	}
+	slot.block->a = hot_word_a(t, false, addr, bytes, kind);
+	both_halves(r, t, old, new, bytes, &slot);
+	t->pending_block = NULL;
+	if (live_lock(t, t->pending.first))
+		live_clear_unlock(t, &t->pending);
+	hot_remember(t, addr, &slot);
+}

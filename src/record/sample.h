@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* sample.h -- Poisson sampling in bytes: when to look, and what a sample stands for. */
+#ifndef SEEP_SAMPLE_H
+#define SEEP_SAMPLE_H
+
+#include "base/compiler.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	SAMPLE_FILTER_SLOTS = 1 << 16,
+	SAMPLE_COUNT_ONE = 1024, /* est_allocs and est_frees count in 1/1024 */
+};
+
+/* Which addresses may be sampled ones: how many live samples share each slot. A free that finds
+ * 0 here passes by. 255 stays 255. */
+struct sample_shared {
+	uint8_t filter[SAMPLE_FILTER_SLOTS];
+};
+
+static ALWAYS_INLINE uint32_t
+sample_slot(uintptr_t addr)
+{
+	return (uint32_t)((addr >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> (64 - 16));
+}
+
+static inline size_t
+sample_shared_bytes(void)
+{
+	return sizeof(struct sample_shared);
+}
+
+void sample_filter_add(struct sample_shared *s, uintptr_t addr);
+void sample_filter_del(struct sample_shared *s, uintptr_t addr);
+
+/* What a sampled block of `bytes` stands for at a mean distance of `rate` bytes. */
+struct sample_weight {
+	uint64_t bytes; /* bytes / p */
+	uint64_t count; /* 1 / p, in 1/SAMPLE_COUNT_ONE */
+	uint64_t var;   /* (bytes / p)^2 * (1 - p), in KiB^2 */
+};
+
+struct sample_weight sample_weigh(uint64_t bytes, uint64_t rate);
+
+/* Bytes to the next sample: exponentially distributed with mean `rate`, at least 1. `state` is the
+ * thread's random state, seeded on first use. */
+uint64_t sample_next(uint64_t *state, uint64_t rate);
+
+/* -ln(u) for u in (0, 1] and 1 - exp(-x) for x >= 0, good to 1e-9: libm is not ours to call. */
+double sample_neg_log(double u);
+double sample_probability(double x);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* space.c -- room in the recording.
+ *
+ * The file is sparse and mapped whole. A store to a page that is not there could end in SIGBUS
+ * (file system full) or in SIGXFSZ, so pages are made present, 256 KiB at a time, by
+ * MADV_POPULATE_WRITE, which reports failure instead. Only then the chunk is published. When that
+ * fails once, the recording stays at its size: events that need room are counted as lost, what is
+ * there goes on being kept up to date.
+ *
+ * Objects are cut from the newest chunk of their kind with one atomic addition; a thread that
+ * runs past the end takes the lock and brings the next chunk. Nothing is ever moved. */
+#include "record/space.h"
+
+#include "rt/rt_text.h"
+#include "rt/sys.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#ifndef MADV_POPULATE_WRITE
+#	define MADV_POPULATE_WRITE 23
+#endif
+
+enum { LOCK_SPACE = 0 };
+
+static struct rec_chunk *
+chunk_at(const struct recorder *r, uint32_t index)
+{
+	return (struct rec_chunk *)(void *)(r->base + REC_CHUNKS_OFF +
+	                                    (uint64_t)(index - 1) * REC_CHUNK_BYTES);
+}
+
+static uint32_t
+chunks_possible(const struct recorder *r)
+{
+	return (uint32_t)((r->bytes - REC_CHUNKS_OFF) / REC_CHUNK_BYTES);
+}
+
+/* Make chunks up to and including number `upto` present. Lock held. */
+static bool
+populate(struct recorder *r, uint32_t upto)
+{
+	struct rec_head *h = r->head;
+	uint32_t step = REC_POPULATE_BYTES / REC_CHUNK_BYTES;
+	uint32_t most = chunks_possible(r);
+
+	if (upto <= h->populated)
+		return true;
+	if (upto > most || r->full || r->sealed)
+		return false;
+	if (upto < h->populated + step)
+		upto = h->populated + step;
+	if (upto > most)
+		upto = most;
+	if (!r->prefilled &&
+	    sys_madvise(chunk_at(r, h->populated + 1),
+	                (uint64_t)(upto - h->populated) * REC_CHUNK_BYTES, MADV_POPULATE_WRITE) < 0)
+		return false;
+	h->populated = upto;
+	return true;
+}
+
+/* Objects of 256 and 512 bytes shall not straddle cache lines' pages: start them aligned. */
+static uint32_t
+first_offset(enum rec_chunk_kind kind)
+{
+	switch (kind) {
+	case REC_CHUNK_CELL:
+		return sizeof(struct rec_cell);
+	case REC_CHUNK_THREAD:
+		return sizeof(struct rec_thread);
+	default:
+		return sizeof(struct rec_chunk);
+	}
+}
+
+/* A new chunk in front of the list of its kind. Lock held. */
+static struct rec_chunk *
+chunk_new(struct recorder *r, enum rec_chunk_kind kind)
+{
+	struct rec_head *h = r->head;
+	uint32_t index = h->chunks + 1;
+	struct rec_chunk *c;
+
+	if (!populate(r, index)) {
+		r->full = true;
+		__atomic_fetch_or(&h->flags, REC_FLAG_FULL, __ATOMIC_RELAXED);
+		return NULL;
+	}
+	c = chunk_at(r, index);
+	c->used = first_offset(kind);
+	c->next = h->chunk_lists[kind];
+	c->kind = kind;
+	h->chunks = index;
+	__atomic_store_n(&h->chunk_lists[kind], index, __ATOMIC_RELEASE);
+	return c;
+}
+
+/* Room in the newest chunk, or NULL when it is full. */
+static void *
+take(struct recorder *r, enum rec_chunk_kind kind, uint32_t bytes)
+{
+	uint32_t index = __atomic_load_n(&r->head->chunk_lists[kind], __ATOMIC_ACQUIRE);
+	struct rec_chunk *c;
+	uint32_t at;
+
+	if (index == 0)
+		return NULL;
+	c = chunk_at(r, index);
+	/* Looked at first, so that `used` does not creep towards an overflow. */
+	if (__atomic_load_n(&c->used, __ATOMIC_RELAXED) + bytes > REC_CHUNK_BYTES)
+		return NULL;
+	at = __atomic_fetch_add(&c->used, bytes, __ATOMIC_RELAXED);
+	if (at + bytes > REC_CHUNK_BYTES)
+		return NULL;
+	return (unsigned char *)c + at;
+}
+
+void *
+space_alloc(struct recorder *r, enum rec_chunk_kind kind, uint32_t bytes, uint32_t me)
+{
+	void *p = take(r, kind, bytes);
+
+	if (LIKELY(p != NULL) || r->full)
+		return p;
+	if (!lock_take(&r->head->locks[LOCK_SPACE], me)) {
+		rec_lost(r, REC_LOST_LOCK);
+		return NULL;
+	}
+	p = take(r, kind, bytes); /* someone else may have brought the chunk meanwhile */
+	if (p == NULL && chunk_new(r, kind) != NULL)
+		p = take(r, kind, bytes);
+	lock_drop(&r->head->locks[LOCK_SPACE]);
+	return p;
+}
+
+struct rec_cell *
+space_cell(struct recorder *r, uint32_t me)
+{
+	struct rec_cell *cell = NULL;
+	struct rec_head *h = r->head;
+
+	if (h->free_cells != 0 && lock_take(&h->locks[LOCK_SPACE], me)) {
+		if (h->free_cells != 0) {
+			cell = rec_at(r, h->free_cells);
+			h->free_cells = cell->next;
+		}
+		lock_drop(&h->locks[LOCK_SPACE]);
+		if (cell != NULL) {
+			memset(cell, 0, sizeof(*cell));
+			return cell;
+		}
+	}
+	return space_alloc(r, REC_CHUNK_CELL, sizeof(*cell), me);
+}
+
+void
+space_cell_free(struct recorder *r, struct rec_cell *cell, uint32_t me)
+{
+	struct rec_head *h = r->head;
+
+	cell->site = 0; /* readers see that it belongs to nobody */
+	if (!lock_take(&h->locks[LOCK_SPACE], me))
+		return; /* one cell is lost until the end; nothing is counted wrong */
+	cell->next = h->free_cells;
+	h->free_cells = rec_ref(r, cell);
+	lock_drop(&h->locks[LOCK_SPACE]);
+}
+
+uint32_t
+space_string(struct recorder *r, const char *s, uint32_t me)
+{
+	size_t n = text_len(s);
+	struct rec_string *str;
+
+	if (n > REC_PAGE_BYTES)
+		n = REC_PAGE_BYTES; /* PATH_MAX; nothing longer can be opened anyway */
+	str = space_alloc(r, REC_CHUNK_STRING, (uint32_t)ALIGN_UP(sizeof(*str) + n + 1, 8ul), me);
+	if (str == NULL)
+		return 0;
+	memcpy(str->text, s, n);
+	__atomic_store_n(&str->bytes, (uint32_t)n, __ATOMIC_RELEASE);
+	return rec_ref(r, str);
+}
+
+void
+space_reserve(struct recorder *r, uint64_t bytes, uint32_t me)
+{
+	uint32_t most = chunks_possible(r);
+	uint64_t upto;
+
+	if (!lock_take(&r->head->locks[LOCK_SPACE], me))
+		return;
+	upto = r->head->chunks + bytes / REC_CHUNK_BYTES;
+	populate(r, upto > most ? most : (uint32_t)upto);
+	lock_drop(&r->head->locks[LOCK_SPACE]);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* space.h -- room in the recording: chunks made present before use, objects inside them. */
+#ifndef SEEP_SPACE_H
+#define SEEP_SPACE_H
+
+#include "record/recorder.h"
+
+/* `bytes` of zeroed room in a chunk of `kind`, or NULL when the recording is full (counted by the
+ * caller). Objects of one kind all have sizes that keep their alignment. `me` is the caller's lock
+ * id. Never faults later: the pages are present. */
+void *space_alloc(struct recorder *r, enum rec_chunk_kind kind, uint32_t bytes, uint32_t me);
+
+/* The same under the lock, from a list of used ones first: for cells. */
+struct rec_cell *space_cell(struct recorder *r, uint32_t me);
+void space_cell_free(struct recorder *r, struct rec_cell *cell, uint32_t me);
+
+/* Copy of a string in the recording; 0 when there is no room. */
+uint32_t space_string(struct recorder *r, const char *s, uint32_t me);
+
+/* Make `bytes` more present now, because the kernel will not be asked again. */
+void space_reserve(struct recorder *r, uint64_t bytes, uint32_t me);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* stacks.c -- the prefix tree of stacks.
+ *
+ * Nodes are in the recording, the hash heads over them in private memory: a reader needs only
+ * the parents. A chain is a list through rec_node.next, newest first; insertion is one
+ * compare-and-swap of the head. Two threads that insert the same frame at once: the loser looks
+ * at what came in front since, finds the winner's node, and its own stays behind unlinked (pc 0,
+ * which readers skip). Nodes are never removed: code that is gone has another module number than
+ * what is loaded at its address later, so the two never meet. */
+#include "record/stacks.h"
+
+#include "record/space.h"
+
+static uint32_t *
+head_of(struct recorder *r, uint32_t parent, uint64_t pc)
+{
+	uint64_t h = (pc ^ (uint64_t)parent << 32 ^ parent) * UINT64_C(0x9E3779B97F4A7C15);
+
+	return &r->node_heads[h >> (64 - 18)];
+}
+
+static uint32_t
+find(struct recorder *r, uint32_t ref, uint32_t until, uint32_t parent, uint64_t pc,
+     uint32_t module)
+{
+	for (; ref != until; ) {
+		const struct rec_node *n = rec_at(r, ref);
+
+		if (n->pc == pc && n->parent == parent && n->module == module)
+			return ref;
+		ref = n->next;
+	}
+	return 0;
+}
+
+uint32_t
+stacks_node(struct recorder *r, uint32_t parent, uint64_t pc, uint32_t module, unsigned kind,
+            uint32_t me)
+{
+	uint32_t *head = head_of(r, parent, pc);
+	uint32_t mk = (module & 0xffffff) | (uint32_t)kind << 24;
+	uint32_t first = __atomic_load_n(head, __ATOMIC_ACQUIRE);
+	uint32_t ref = find(r, first, 0, parent, pc, mk);
+	uint32_t until;
+	struct rec_node *n;
+
+	if (LIKELY(ref != 0))
+		return ref;
+	n = space_alloc(r, REC_CHUNK_NODE, sizeof(*n), me);
+	if (n == NULL) {
+		rec_lost(r, REC_LOST_TRUNCATED);
+		return r->overflow_node;
+	}
+	ref = rec_ref(r, n);
+	n->parent = parent;
+	n->module = mk;
+	n->pc = pc;
+	for (;;) {
+		n->next = first;
+		until = first;
+		if (__atomic_compare_exchange_n(head, &first, ref, false, __ATOMIC_RELEASE,
+		                                __ATOMIC_ACQUIRE))
+			return ref;
+		uint32_t other = find(r, first, until, parent, pc, mk);
+
+		if (other != 0) {
+			n->pc = 0;
+			return other;
+		}
+	}
+}
+
+struct rec_site *
+stacks_site(struct recorder *r, uint32_t node, uint64_t now_ms, uint32_t me)
+{
+	struct rec_node *n = rec_at(r, node);
+	uint32_t ref = __atomic_load_n(&n->site, __ATOMIC_ACQUIRE);
+	struct rec_site *s;
+
+	if (LIKELY(ref != 0))
+		return rec_at(r, ref);
+	s = space_alloc(r, REC_CHUNK_SITE, sizeof(*s), me);
+	if (s == NULL)
+		return NULL;
+	s->first_ms = now_ms;
+	s->node = node;
+	if (__atomic_compare_exchange_n(&n->site, &ref, rec_ref(r, s), false, __ATOMIC_RELEASE,
+	                                __ATOMIC_ACQUIRE))
+		return s;
+	s->node = 0; /* another thread was first; readers skip ours */
+	return rec_at(r, ref);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* threads.c -- threads come and go.
+ *
+ * A thread attaches at its first event and detaches when it ends. What a live thread holds: a
+ * record in the recording (1 KiB, with the journal), a private mapping (caches, memo), and a cell
+ * at each site it touched. All three are used again by later threads, so the number of threads
+ * that ever lived does not matter, only how many live at once. */
+#include "record/threads.h"
+
+#include "record/cells.h"
+#include "record/space.h"
+#include "rt/rt_map.h"
+
+#include <string.h>
+#include <sys/prctl.h>
+
+enum { LOCK_THREADS = 2 };
+
+/* A record: one that an ended thread left, or a new one. */
+static struct rec_thread *
+row_take(struct recorder *r, uint32_t me)
+{
+	struct rec_head *h = r->head;
+	struct rec_thread *row = NULL;
+
+	if (lock_take(&h->locks[LOCK_THREADS], me)) {
+		if (h->free_threads != 0) {
+			row = rec_at(r, h->free_threads);
+			h->free_threads = row->next_free;
+		}
+		lock_drop(&h->locks[LOCK_THREADS]);
+	}
+	if (row == NULL)
+		row = space_alloc(r, REC_CHUNK_THREAD, sizeof(*row), me);
+	return row;
+}
+
+static struct thread *
+state_take(struct recorder *r, uint32_t me)
+{
+	size_t own = ALIGN_UP(sizeof(struct thread), 4096ul);
+	size_t bytes = own + unw_thread_bytes();
+	struct thread *t = NULL;
+
+	if (r->idle != NULL && lock_take(&r->idle_lock, me)) {
+		t = r->idle;
+		if (t != NULL)
+			r->idle = t->next_idle;
+		lock_drop(&r->idle_lock);
+	}
+	if (t != NULL)
+		return t;
+	t = rt_map(bytes);
+	if (t == NULL)
+		return NULL;
+	t->mapped_bytes = bytes;
+	t->unw = (struct unw_thread *)(void *)((unsigned char *)t + own);
+	__atomic_fetch_add(&r->head->own_kib, 16, __ATOMIC_RELAXED);
+	return t;
+}
+
+static void
+state_give(struct recorder *r, struct thread *t, uint32_t me)
+{
+	if (!lock_take(&r->idle_lock, me))
+		return;
+	t->next_idle = r->idle;
+	r->idle = t;
+	lock_drop(&r->idle_lock);
+}
+
+struct thread *
+threads_attach(struct recorder *r)
+{
+	struct rec_head *h = r->head;
+	uint32_t me = lock_id();
+	struct thread *t = state_take(r, me);
+	struct rec_thread *row = t == NULL ? NULL : row_take(r, me);
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+	if (row == NULL) {
+		if (t != NULL)
+			state_give(r, t, me);
+		rec_lost(r, REC_LOST_THREAD);
+		return NULL;
+	}
+	t->row = row;
+	t->row_ref = rec_ref(r, row);
+	t->recorder = r;
+	t->leaf_region = 0;
+	t->last_node = 0;
+	t->recent_addr[0] = t->recent_addr[1] = 0;
+	t->pending_block = NULL;
+	t->clock_seen = h->clock_ms;
+	t->now_ms = h->clock_ms;
+	t->clock_same = 4096; /* no tool? then the very first event reads the clock */
+	t->serial = (uint32_t)__atomic_add_fetch(&h->threads_seen, 1, __ATOMIC_RELAXED);
+	row->tid = (uint32_t)sys_gettid();
+	row->serial = t->serial;
+	row->unflushed = 0;
+	row->started_ms = t->now_ms;
+	memset(row->name, 0, sizeof(row->name));
+	if (!r->sealed)
+		SYS2(SYS_prctl, PR_GET_NAME, row->name);
+	__atomic_store_n(&row->state, REC_THREAD_LIVE, __ATOMIC_RELEASE);
+	unw_thread_init(t->unw, r->unw, t);
+	unw_thread_bounds(t->unw, here - 4096, r->host->stack_top(here));
+	t->live_bytes = 0;
+	t->alone = t->serial == 1 && r->single;
+	if (!t->alone && r->single) {
+		r->single = false; /* the first thread sees it at its next event */
+		__atomic_fetch_or(&h->flags, REC_FLAG_THREADED, __ATOMIC_RELAXED);
+	}
+	return t;
+}
+
+void
+threads_detach(struct recorder *r, struct thread *t)
+{
+	struct rec_head *h = r->head;
+	struct rec_thread *row = t->row;
+	uint32_t me = lock_id();
+
+	cells_fold(r, t);
+	if (row->unflushed != 0) {
+		__atomic_fetch_add(&h->live_bytes, row->unflushed, __ATOMIC_RELAXED);
+		row->unflushed = 0;
+	}
+	row->journal_count = 0;
+	__atomic_store_n(&row->state, REC_THREAD_FREE, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&h->threads_ended, 1, __ATOMIC_RELAXED);
+	if (lock_take(&h->locks[LOCK_THREADS], me)) {
+		row->next_free = h->free_threads;
+		h->free_threads = rec_ref(r, row);
+		lock_drop(&h->locks[LOCK_THREADS]);
+	}
+	state_give(r, t, me);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* threads.h -- threads come and go: their records, their private state. */
+#ifndef SEEP_THREADS_H
+#define SEEP_THREADS_H
+
+#include "record/recorder.h"
+
+/* Private state and record for the calling thread; NULL when there is no room (counted). */
+struct thread *threads_attach(struct recorder *r);
+
+/* The thread ends: fold its cells, hand its record and state to the next one. */
+void threads_detach(struct recorder *r, struct thread *t);
+
+#endif

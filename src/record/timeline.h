@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* timeline.h -- live bytes and RSS over time, in a table of fixed size. */
+#ifndef SEEP_TIMELINE_H
+#define SEEP_TIMELINE_H
+
+#include "record/recorder.h"
+
+/* Add a point for `t->now_ms`. When the table is full every second point is dropped and the
+ * distance doubled, so it always spans the whole run. Skipped when another thread is at it. */
+void timeline_point(struct recorder *r, struct thread *t);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* figure.c -- numbers and foreign text as reports show them. */
+#include "render/figure.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/fmt.h"
+
+#define FIGURE_PLUS_MINUS "\xc2\xb1"
+
+double
+figure_sqrt(double x)
+{
+	double r = x;
+
+	if (!(x > 0))
+		return 0;
+	/* Newton's way from above: each step halves r until it is near, then doubles the digits. */
+	for (int i = 0; i < 600; i++) {
+		double next = (r + x / r) / 2;
+
+		if (next == r)
+			break;
+		r = next;
+	}
+	return r;
+}
+
+/* Digits behind the point that show two significant digits of `error`. */
+static int
+figure_digits(double error)
+{
+	int digits = 0;
+
+	for (; digits < 3 && error < 10; digits++)
+		error *= 10;
+	return digits;
+}
+
+struct figure_str
+figure_bytes(int64_t bytes, double variance, bool exact)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+	uint64_t n = bytes > 0 ? (uint64_t)bytes : 0;
+	double error = figure_sqrt(variance), x = (double)n;
+	struct figure_str f;
+	unsigned unit = 0;
+	int digits;
+
+	if (error <= 0) {
+		if (exact)
+			snprintf(f.s, sizeof f.s, "%s byte%s", fmt_count(n).s,
+				 n == 1 ? "" : "s");
+		else
+			snprintf(f.s, sizeof f.s, "%s", fmt_size(n).s);
+		return f;
+	}
+	if (exact) {
+		snprintf(f.s, sizeof f.s, "%s " FIGURE_PLUS_MINUS " %s bytes",
+			 fmt_count(n).s, fmt_count((uint64_t)(error + 0.5)).s);
+		return f;
+	}
+	while (unit + 1 < sizeof units / sizeof units[0] &&
+	       (x >= 1000 || error >= 1000)) {
+		x /= 1024;
+		error /= 1024;
+		unit++;
+	}
+	digits = unit == 0 ? 0 : figure_digits(error);
+	snprintf(f.s, sizeof f.s, "%.*f " FIGURE_PLUS_MINUS " %.*f %s", digits, x, digits,
+		 error, units[unit]);
+	return f;
+}
+
+struct figure_str
+figure_count(int64_t n, double variance)
+{
+	uint64_t u = n > 0 ? (uint64_t)n : 0;
+	struct figure_str f;
+
+	if (variance > 0)
+		snprintf(f.s, sizeof f.s, "about %s " FIGURE_PLUS_MINUS " %s",
+			 fmt_count(u).s,
+			 fmt_count((uint64_t)(figure_sqrt(variance) + 0.5)).s);
+	else
+		snprintf(f.s, sizeof f.s, "%s", fmt_count(u).s);
+	return f;
+}
+
+struct figure_str
+figure_things(int64_t n, double variance, const char *one)
+{
+	struct figure_str f;
+	size_t len;
+
+	f = figure_count(n, variance);
+	len = strlen(f.s);
+	snprintf(f.s + len, sizeof f.s - len, " %.20s%s", one, n == 1 ? "" : "s");
+	return f;
+}
+
+struct figure_str
+figure_ms(uint64_t ms)
+{
+	struct figure_str f;
+
+	snprintf(f.s, sizeof f.s, "%s",
+		 fmt_duration(ms < UINT64_MAX / 1000000 ? ms * 1000000 : UINT64_MAX).s);
+	return f;
+}
+
+struct figure_str
+figure_signal(int number)
+{
+	const char *name = sigabbrev_np(number);
+	struct figure_str f;
+
+	if (name != NULL)
+		snprintf(f.s, sizeof f.s, "SIG%s", name);
+	else
+		snprintf(f.s, sizeof f.s, "signal %d", number);
+	return f;
+}
+
+void
+figure_text(struct buf *out, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	for (; *s != '\0'; s++) {
+		if (*s == '\t') {
+			buf_add_char(out, ' ');
+		} else if (*s < 0x20 || *s == 0x7f) {
+			buf_add_char(out, '?');
+		} else if (*s == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0) {
+			buf_add_char(out,
+				     '?'); /* U+0080 … U+009F: terminals obey these too */
+			s++;
+		} else {
+			buf_add_char(out, (char)*s);
+		}
+	}
+}
+
+size_t
+figure_width(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text != '\0'; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
+void
+figure_pad(struct buf *out, size_t from, size_t width, size_t least)
+{
+	size_t have = figure_width(buf_str(out) + from);
+	size_t want = have < width ? width - have : 0;
+
+	for (size_t n = want > least ? want : least; n > 0; n--)
+		buf_add_char(out, ' ');
+}
+
+void
+figure_to_ascii(struct buf *out, size_t from)
+{
+	static const struct {
+		const char *sign, *ascii;
+	} signs[] = {
+		{"\xc2\xb7", "-"},	{FIGURE_PLUS_MINUS, "+-"}, {"\xc2\xb5", "u"},
+		{"\xe2\x86\x90", "<-"}, {"\xe2\x86\x92", "->"},	   {"\xe2\x88\x92", "-"},
+		{"\xe2\x80\x93", "-"},	{"\xe2\x80\xa6", "..."},
+	};
+	struct buf text = {0};
+	const char *s;
+
+	if (out->len <= from)
+		return;
+	buf_add(&text, out->data + from, out->len - from);
+	out->len = from;
+	for (s = buf_str(&text); *s != '\0';) {
+		size_t i = 0, n = sizeof signs / sizeof signs[0];
+
+		while (i < n && strncmp(s, signs[i].sign, strlen(signs[i].sign)) != 0)
+			i++;
+		if (i == n) {
+			buf_add_char(out, *s++);
+			continue;
+		}
+		buf_add_str(out, signs[i].ascii);
+		s += strlen(signs[i].sign);
+	}
+	buf_done(&text);
+}

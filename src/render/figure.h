@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* figure.h -- numbers and foreign text as reports show them.
+ *
+ * An estimate is never shown without its error: "6.1 ± 0.8 MiB". Names, source lines and paths
+ * come from files that anyone may have made, so control characters in them never reach the
+ * terminal. */
+#ifndef SEEP_RENDER_FIGURE_H
+#define SEEP_RENDER_FIGURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/buf.h"
+
+struct figure_str {
+	char s[112];
+};
+
+/* Square root without libm, which nothing else here needs; 0 for what has none. */
+double figure_sqrt(double x);
+
+/* Bytes: "3.09 MiB", with `exact` "3,235,840 bytes". A variance over 0 makes it an estimate
+ * with its standard error to two significant digits, in the same unit. Below 0 counts as 0. */
+struct figure_str figure_bytes(int64_t bytes, double variance, bool exact);
+
+/* A number of things: "120", or "about 120 ± 11". */
+struct figure_str figure_count(int64_t n, double variance);
+
+/* "80 blocks", "1 block"; `one` is the word for one. */
+struct figure_str figure_things(int64_t n, double variance, const char *one);
+
+/* Milliseconds as fmt_duration. */
+struct figure_str figure_ms(uint64_t ms);
+
+/* "SIGKILL", or "signal 77". */
+struct figure_str figure_signal(int number);
+
+/* Appends foreign text: control characters become '?', tabs one space. */
+void figure_text(struct buf *out, const char *text);
+
+/* Characters of a UTF-8 text, as columns. */
+size_t figure_width(const char *text);
+
+/* Appends spaces until `from` (an offset in `out`) is followed by `width` columns; always
+ * at least `least` spaces. */
+void figure_pad(struct buf *out, size_t from, size_t width, size_t least);
+
+/* Replaces the signs that reports use by ASCII ones, from offset `from` on. */
+void figure_to_ascii(struct buf *out, size_t from);
+
+#endif

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT */
+/* report.c -- the text report: verdict, places, totals, notes, next step.
+ *
+ * One process has its figures in the lines themselves. Several are summed up, those without a
+ * finding are folded into one line for each kind, and the others are named. */
+#include "render/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/choose.h"
+#include "render/figure.h"
+#include "render/report_impl.h"
+#include "util/fmt.h"
+
+bool
+report_locale_is_utf8(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		const char *v = getenv(names[i]);
+
+		if (v != NULL && v[0] != '\0')
+			return strcasestr(v, "UTF-8") != NULL ||
+			       strcasestr(v, "UTF8") != NULL;
+	}
+	return false;
+}
+
+bool
+report_chose(const struct report *r, uint32_t i)
+{
+	return i > 0 && (r->o->chosen == NULL || r->o->chosen[i]);
+}
+
+/* The largest place at the highest peak. */
+static void
+report_peak_place(struct report *r)
+{
+	const struct verdict *v = &r->v;
+
+	if (v->peak_bytes <= 0)
+		return;
+	buf_printf(r->out, "; peak %s%s", r->sampled ? "about " : "",
+		   figure_bytes(v->peak_bytes, 0, r->o->bytes).s);
+	if (v->peak_row == UINT32_MAX)
+		return;
+	buf_add_str(r->out, " in ");
+	report_place(r, &r->sites.rows[v->peak_row]);
+}
+
+static void
+report_nothing(struct report *r)
+{
+	const struct prof_process *pr = &r->p->processes[r->one];
+
+	if (r->v.nchosen == 0)
+		buf_add_str(r->out, "there is no process in this recording");
+	else if (r->one == 0)
+		buf_printf(r->out, "none of %u processes could be recorded",
+			   r->v.nchosen);
+	if (r->one == 0)
+		return;
+	report_process(r, r->one);
+	buf_add_str(r->out, ": ");
+	figure_text(r->out, prof_text(r->p, pr->not_recorded));
+}
+
+static void
+report_everything_freed(struct report *r)
+{
+	const struct verdict_figures *f = &r->v.all;
+
+	if (f->allocs == 0 && f->frees == 0) {
+		buf_add_str(r->out,
+			    r->sampled ? "nothing was sampled, so little was allocated"
+				       : "nothing was allocated");
+		return;
+	}
+	if (r->sampled)
+		buf_printf(r->out, "nothing of %s is left",
+			   figure_things((int64_t)f->samples, 0, "sample").s);
+	else
+		buf_printf(r->out, "everything freed: %s, %s",
+			   figure_things((int64_t)f->allocs, 0, "alloc").s,
+			   figure_things((int64_t)f->frees, 0, "free").s);
+	report_peak_place(r);
+}
+
+/* What stands behind the word. */
+static void
+report_verdict_text(struct report *r)
+{
+	const struct verdict_figures *f = &r->v.all;
+	const struct prof_process *pr = &r->p->processes[r->one];
+
+	switch (f->word) {
+	case VERDICT_NONE:
+		report_nothing(r);
+		return;
+	case VERDICT_PARTIAL:
+		report_coverage(r);
+		return;
+	case VERDICT_OK:
+		report_everything_freed(r);
+		return;
+	case VERDICT_HELD:
+		buf_printf(r->out, "%s in %s freed only after exit began",
+			   figure_bytes(f->held_bytes, 0, r->o->bytes).s,
+			   figure_things(f->held_blocks, 0, "block").s);
+		break;
+	default:
+		if (f->allocs == 0 && f->blocks == 0)
+			buf_add_str(r->out, "nothing: no allocation was recorded");
+		else
+			report_amount(r, f, true);
+		if (r->one != 0 && pr->end == PROF_END_SIGNAL)
+			buf_printf(r->out, " when %s killed it",
+				   figure_signal(pr->status).s);
+		else if (r->one != 0 && pr->end == PROF_END_EXEC)
+			buf_add_str(r->out, " when exec replaced it");
+		else if (r->one != 0 && f->word == VERDICT_LIVE &&
+			 pr->end != PROF_END_RUNNING)
+			buf_add_str(r->out, " when its recording ended");
+	}
+	if (r->v.nrecorded > 1)
+		buf_printf(r->out, ", in %u of %u processes", r->v.nfound, r->v.nchosen);
+}
+
+static enum term_style
+report_style(enum verdict_word word)
+{
+	switch (word) {
+	case VERDICT_OK:
+		return TERM_GOOD;
+	case VERDICT_NOT_FREED:
+		return TERM_BAD;
+	case VERDICT_HELD:
+	case VERDICT_PARTIAL:
+	case VERDICT_NONE:
+		return TERM_WARN;
+	default:
+		return TERM_BOLD;
+	}
+}
+
+static void
+report_word(struct report *r, const char *word, enum term_style style)
+{
+	const struct term *t = r->o->term;
+
+	if (t == NULL)
+		buf_add_str(r->out, word);
+	else
+		buf_printf(r->out, "%s%s%s%s", term_on(t, TERM_BOLD),
+			   style == TERM_BOLD ? "" : term_on(t, style), word,
+			   term_off(t));
+	buf_add_str(r->out, "  ");
+}
+
+/* The first line: the verdict, or the figure at the moment asked for. */
+static void
+report_first_line(struct report *r)
+{
+	static const char *const moments[] = {
+		[SITES_AT_PEAK] = "AT PEAK", [SITES_AT_EXIT] = "AT EXIT"};
+	const struct sites_total *t = &r->sites.total;
+	uint32_t places = 0;
+	char mark[72] = "AT ";
+
+	if (r->o->point.at == SITES_AT_END || r->v.all.word == VERDICT_PARTIAL ||
+	    r->v.all.word == VERDICT_NONE) {
+		report_word(r, verdict_word_name(r->v.all.word),
+			    report_style(r->v.all.word));
+		report_verdict_text(r);
+		buf_add_char(r->out, '\n');
+		if (r->o->point.at == SITES_AT_END || r->v.all.word == VERDICT_NONE)
+			return;
+	}
+	for (uint32_t i = 0; i < r->sites.nrows; i++)
+		places += r->sites.rows[i].t.live_blocks > 0;
+	strncat(mark, r->o->point.mark, sizeof mark - 4);
+	report_word(r, r->o->point.at == SITES_AT_MARK ? mark : moments[r->o->point.at],
+		    TERM_BOLD);
+	buf_printf(r->out, "%s%s in %s at %s\n", t->var_live_bytes > 0 ? "about " : "",
+		   figure_bytes(t->live_bytes, t->var_live_bytes, r->o->bytes).s,
+		   figure_things(t->live_blocks, 0, "block").s,
+		   figure_things(places, 0, "place").s);
+}
+
+static void
+report_kept(struct report *r)
+{
+	const char *told[8];
+	size_t ntold = 0;
+	int64_t bytes = 0;
+
+	for (uint32_t i = 0; i < r->sites.nrows; i++) {
+		const struct sites_row *row = &r->sites.rows[i];
+		size_t k = 0;
+
+		if (row->kept == NULL || row->t.live_bytes <= 0)
+			continue;
+		bytes += row->t.live_bytes;
+		while (k < ntold && strcmp(told[k], row->kept) != 0)
+			k++;
+		if (k == ntold && ntold < sizeof told / sizeof told[0])
+			told[ntold++] = row->kept;
+	}
+	if (bytes == 0)
+		return;
+	buf_printf(r->out, "%s kept by libc itself (", figure_bytes(bytes, 0, true).s);
+	for (size_t k = 0; k < ntold; k++)
+		buf_printf(r->out, "%s%s", k > 0 ? ", " : "", told[k]);
+	buf_add_str(r->out, ")\n");
+}
+
+static void
+report_exactness(struct report *r)
+{
+	uint64_t missed = report_missed(r), rate = 0;
+
+	if (!r->sampled) {
+		if (missed > 0)
+			buf_printf(r->out, "exact but for %s missed, see below",
+				   figure_things((int64_t)missed, 0, "event").s);
+		else
+			buf_add_str(r->out,
+				    r->p->ndamages > 0
+					    ? "exact as far as the file could be read"
+					    : "exact, nothing missed");
+		return;
+	}
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		if (report_chose(r, i) && r->p->processes[i].rate_bytes > rate)
+			rate = r->p->processes[i].rate_bytes;
+	}
+	buf_printf(r->out, "sampled, one per ~%s, %s", fmt_size(rate).s,
+		   figure_things((int64_t)r->sites.total.samples, 0, "sample").s);
+	if (missed > 0)
+		buf_printf(r->out, ", %s events missed", fmt_count(missed).s);
+}
+
+static void
+report_totals(struct report *r)
+{
+	const struct sites_total *t = &r->sites.total;
+	const struct prof_process *pk = &r->p->processes[r->v.peak_process];
+	double share, var_peak = 0;
+
+	if (r->v.nrecorded == 0)
+		return;
+	if (t->alloc_bytes > 0) {
+		share = (double)r->v.peak_bytes / (double)t->alloc_bytes;
+		var_peak = t->var_alloc_bytes * (share > 0 ? share : 0);
+	}
+	report_ends(r);
+	buf_add_str(r->out, REPORT_DOT);
+	report_exactness(r);
+	buf_printf(
+		r->out, REPORT_DOT "%s, %s, %s",
+		figure_things((int64_t)t->allocs, sites_variance(t, SITES_COUNT), "alloc")
+			.s,
+		figure_things((int64_t)t->frees, sites_count_variance(t, t->frees),
+			      "free")
+			.s,
+		figure_bytes((int64_t)t->alloc_bytes, t->var_alloc_bytes,
+			     !r->sampled || r->o->bytes)
+			.s);
+	buf_printf(r->out, REPORT_DOT "%s %s", r->one != 0 ? "peak" : "highest peak",
+		   figure_bytes(r->v.peak_bytes, var_peak, r->o->bytes).s);
+	if (r->v.peak_bytes > 0)
+		buf_printf(r->out, " at %s", figure_ms(pk->peak_ms).s);
+	if (r->one == 0 && r->v.peak_process != 0) {
+		buf_add_str(r->out, " in ");
+		report_process(r, r->v.peak_process);
+	}
+	buf_add_char(r->out, '\n');
+}
+
+/* Temporary allocations, and what was only freed on the way out. */
+static void
+report_habits(struct report *r)
+{
+	const struct sites_total *t = &r->sites.total;
+	const char *dot = "";
+	int64_t held = 0;
+	bool exited = false;
+
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		if (!report_chose(r, i))
+			continue;
+		held += r->v.each[i].held_bytes;
+		exited = exited || r->p->processes[i].exit_ms != 0;
+	}
+	if (t->allocs > 0) {
+		buf_printf(r->out, "temporary %s of allocations",
+			   fmt_percent(t->temps, t->allocs).s);
+		dot = REPORT_DOT;
+	}
+	if (exited)
+		buf_printf(r->out, "%sfreed only at exit %s", dot,
+			   held > 0 ? figure_bytes(held, 0, r->o->bytes).s : "0");
+	if (t->allocs > 0 || exited)
+		buf_add_char(r->out, '\n');
+}
+
+/* Places of those processes only that the verdict is about. */
+static void
+report_found_list(struct report *r)
+{
+	struct sites_query q = {
+		.chosen = r->found, .point = r->o->point, .depth = r->depth};
+	struct sites ss;
+
+	/* Nothing is left of what was held: who had it when exit began? */
+	if (r->v.all.word == VERDICT_HELD && q.point.at == SITES_AT_END) {
+		q.point.at = SITES_AT_EXIT;
+	} else if (r->v.nchosen == 1) {
+		report_list(r, &r->sites, SITES_LIVE);
+		return;
+	}
+	sites_init(&ss, r->p, r->skip, &q);
+	report_list(r, &ss, SITES_LIVE);
+	sites_done(&ss);
+}
+
+static void
+report_ranked(struct report *r)
+{
+	static const char *const heads[SITES_BY_MAX] = {
+		[SITES_LIVE] = "live:",
+		[SITES_PEAK] = "at the peak:",
+		[SITES_COUNT] = "most allocations:",
+		[SITES_ALLOCATED] = "most bytes allocated:",
+		[SITES_TEMPORARY] = "most temporary allocations:",
+	};
+
+	if (r->o->by_given) {
+		buf_printf(r->out, "%s\n", heads[r->o->by]);
+		report_list(r, &r->sites, r->o->by);
+		return;
+	}
+	if (!r->o->tables)
+		return;
+	if (r->sites.total.at_peak_bytes > 0) {
+		buf_printf(r->out, "%s\n", heads[SITES_PEAK]);
+		report_table(r, SITES_PEAK);
+	}
+	if (r->sites.total.allocs > 0) {
+		buf_printf(r->out, "%s\n", heads[SITES_COUNT]);
+		report_table(r, SITES_COUNT);
+	}
+	if (r->sites.total.temps > 0) {
+		buf_printf(r->out, "%s\n", heads[SITES_TEMPORARY]);
+		report_table(r, SITES_TEMPORARY);
+	}
+}
+
+static void
+report_last_lines(struct report *r)
+{
+	if (r->o->saved != NULL) {
+		buf_add_str(r->out, "saved ");
+		figure_text(r->out, r->o->saved);
+		buf_printf(r->out, " (%s)",
+			   r->o->saved_names ? "names inside" : "without names");
+	}
+	if (r->o->next != NULL)
+		buf_printf(r->out, "%snext: %s", r->o->saved != NULL ? "     " : "",
+			   r->o->next);
+	if (r->o->saved != NULL || r->o->next != NULL)
+		buf_add_char(r->out, '\n');
+}
+
+static void
+report_full(struct report *r)
+{
+	report_first_line(r);
+	if (!r->o->by_given || r->o->by == SITES_LIVE)
+		report_found_list(r);
+	if (r->o->point.at == SITES_AT_END)
+		report_kept(r);
+	report_processes(r);
+	report_totals(r);
+	report_habits(r);
+	if (!r->o->by_given || r->o->by != SITES_LIVE)
+		report_ranked(r);
+	if (r->v.coverage.say && r->v.all.word != VERDICT_PARTIAL) {
+		report_coverage(r);
+		buf_add_char(r->out, '\n');
+	}
+	report_rss(r);
+	report_notes(r, "");
+	report_last_lines(r);
+}
+
+static void
+report_full_top(struct report *r)
+{
+	size_t before = r->out->len;
+
+	if (r->v.all.word == VERDICT_PARTIAL) {
+		buf_add_str(r->out, "# ");
+		report_coverage(r);
+		buf_add_char(r->out, '\n');
+	}
+	before = r->out->len - before;
+	report_top(r);
+	if (r->out->len == before) {
+		buf_add_str(r->out, "# ");
+		report_first_line(r);
+	}
+	report_notes(r, "# ");
+}
+
+int
+report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
+{
+	struct report r = {.out = out, .p = p, .o = o};
+	struct sites_query q = {.chosen = o->chosen, .depth = o->all ? 0 : REPORT_FRAMES};
+	size_t from = out->len;
+	int found;
+
+	r.depth = q.depth;
+	r.skip = skip_new(p, o->skip);
+	sites_init(&r.sites, p, r.skip, &q);
+	verdict_init(&r.v, p, &r.sites, o->chosen);
+	r.found = xcalloc(p->nprocesses, sizeof *r.found);
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		if (!report_chose(&r, i))
+			continue;
+		r.one = r.v.nchosen == 1 ? i : 0;
+		r.sampled = r.sampled || p->processes[i].mode == PROF_SAMPLED;
+		r.found[i] = r.v.all.word == VERDICT_PARTIAL ||
+			     o->point.at != SITES_AT_END ||
+			     r.v.each[i].word == r.v.all.word;
+	}
+	if (o->by_given || o->point.at != SITES_AT_END) {
+		sites_done(&r.sites);
+		q.by = o->by_given ? o->by : SITES_LIVE;
+		q.point = o->point;
+		sites_init(&r.sites, p, r.skip, &q);
+		r.v.peak_row = UINT32_MAX; /* was a row of the other ranking */
+	}
+	if (o->top)
+		report_full_top(&r);
+	else
+		report_full(&r);
+	if (o->ascii)
+		figure_to_ascii(out, from);
+	found = r.v.all.word == VERDICT_NOT_FREED;
+	free(r.found);
+	verdict_done(&r.v);
+	sites_done(&r.sites);
+	skip_free(r.skip);
+	return found;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* report.h -- a profile as people and programs read it.
+ *
+ * The text has the answer first, the evidence next and one next step last; what was lost, cut
+ * or estimated has a line of its own. The JSON has everything (docs/json.md). Both are made
+ * from the same analysis. Nothing is printed or looked up here: names must be in the profile
+ * already, and text goes to a buffer. */
+#ifndef SEEP_RENDER_REPORT_H
+#define SEEP_RENDER_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/sites.h"
+#include "analyze/skip.h"
+#include "model/prof.h"
+#include "util/buf.h"
+#include "util/term.h"
+
+enum {
+	REPORT_ROWS = 10,      /* places listed unless told otherwise */
+	REPORT_TABLE_ROWS = 5, /* in the short tables by peak and count */
+	REPORT_FRAMES = 8,     /* frames shown of a stack, and by which places differ */
+};
+
+/* A zeroed one gives the report of `seep run`: plain, all processes, no tables. */
+struct report_opts {
+	const struct term *term; /* colours and width; NULL = plain */
+	bool ascii;		 /* the locale is not UTF-8 */
+	bool bytes;		 /* whole numbers instead of KiB, MiB */
+	bool top;		 /* one place a line and nothing else */
+	bool tables;		 /* also by peak and by count: `seep report` */
+	bool all;		 /* list every place, every process and whole stacks */
+	uint32_t rows;		 /* places listed; 0 = REPORT_ROWS */
+	bool by_given;		 /* one list, ranked by `by` */
+	enum sites_by by;
+	struct sites_point point;     /* which moment the live columns are of */
+	const bool *chosen;	      /* processes; NULL = all */
+	const struct skip_opts *skip; /* NULL = the usual frames are left out */
+	const char *saved; /* file the recording was saved to; NULL = no such line */
+	bool saved_names;  /* with names inside */
+	const char *next;  /* command to try next; NULL = none */
+};
+
+/* Appends the report. Returns 0 when it found nothing, 1 when something was not freed: what a
+ * caller may turn into an exit status. */
+int report_text(struct buf *out, const struct prof *p, const struct report_opts *o);
+
+/* Appends one JSON object and a newline. Uses of `o` only chosen, point, skip, by and saved: there
+ * is no cutting. Returns as report_text. */
+int report_json(struct buf *out, const struct prof *p, const struct report_opts *o);
+
+/* True when LC_ALL, LC_CTYPE or LANG ask for UTF-8, in that order; for report_opts.ascii. */
+bool report_locale_is_utf8(void);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* report_impl.h -- between the files of report.h: the report being written. */
+#ifndef SEEP_RENDER_REPORT_IMPL_H
+#define SEEP_RENDER_REPORT_IMPL_H
+
+#include "analyze/sites.h"
+#include "analyze/skip.h"
+#include "analyze/verdict.h"
+#include "render/report.h"
+
+#define REPORT_DOT " \xc2\xb7 "
+#define REPORT_ARROW " \xe2\x86\x90 "
+#define REPORT_MORE "\xe2\x80\xa6"
+
+struct report {
+	struct buf *out;
+	const struct prof *p;
+	const struct report_opts *o;
+	struct skip *skip;
+	struct sites sites; /* of the moment and processes asked for */
+	struct verdict v;
+	bool *found;  /* for every process: its places are listed */
+	uint32_t one; /* the only process chosen, 0 = there are several or none */
+	bool sampled;
+	unsigned depth;
+};
+
+/* Is process `i` among those asked for? */
+bool report_chose(const struct report *r, uint32_t i);
+
+/* ---- report_procs.c ---- */
+
+/* Appends "NAME (PID)". */
+void report_process(struct report *r, uint32_t process);
+
+/* Appends "6.13 MiB in 120 blocks", and " at 2 places" if asked. */
+void report_amount(struct report *r, const struct verdict_figures *f, bool places);
+
+/* A line for each process with a finding and for each kind without; nothing for only one. */
+void report_processes(struct report *r);
+
+/* How the process ended, or the processes, counted; without an end of line. */
+void report_ends(struct report *r);
+
+/* ---- report_places.c ---- */
+
+/* The numbered list with stacks, ranked by `by`, of `ss`. */
+void report_list(struct report *r, const struct sites *ss, enum sites_by by);
+
+/* A short table, one line a place. Leaves r->sites ranked by `by`. */
+void report_table(struct report *r, enum sites_by by);
+
+/* One line a place and nothing else, for `--top`, as r->sites is ranked. */
+void report_top(struct report *r);
+
+/* Appends "function file:line" of the row's innermost frame. */
+void report_place(struct report *r, const struct sites_row *row);
+
+/* ---- report_notes.c ---- */
+
+/* "recorded 4 MiB of 143 MiB …" without an end of line. */
+void report_coverage(struct report *r);
+
+/* Everything that was lost, cut or estimated, one line each, after `prefix`. */
+void report_notes(struct report *r, const char *prefix);
+
+/* Memory as the kernel saw it. */
+void report_rss(struct report *r);
+
+/* Events that are missing from the totals. */
+uint64_t report_missed(const struct report *r);
+
+#endif

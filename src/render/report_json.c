@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT */
+/* report_json.c -- everything a report knows, as one JSON object; docs/json.md has the schema.
+ *
+ * Unlike the text nothing is left out or rounded: whole stacks, allocator frames too, every
+ * place, every process, every counter. Figures are bytes, counts and milliseconds. */
+#include "render/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/choose.h"
+#include "analyze/verdict.h"
+#include "base/recording.h"
+#include "render/figure.h"
+#include "util/json.h"
+
+/* The members of "lost", by enum rec_lost. */
+static const char *const report_json_lost[REC_LOST_MAX] = {
+	[REC_LOST_SPACE] = "space",	    [REC_LOST_REENTRY] = "reentry",
+	[REC_LOST_LOCK] = "lock",	    [REC_LOST_ADDRESS] = "address",
+	[REC_LOST_TRUNCATED] = "truncated", [REC_LOST_ELIDED] = "elided",
+	[REC_LOST_CHILD] = "child",	    [REC_LOST_BOOT] = "boot",
+	[REC_LOST_MARK] = "mark",	    [REC_LOST_MODULE] = "module",
+	[REC_LOST_THREAD] = "thread",	    [REC_LOST_EXEC] = "exec",
+};
+
+struct report_json {
+	struct json j;
+	const struct prof *p;
+	const struct report_opts *o;
+	struct skip *skip;
+	struct sites sites;
+	struct verdict v;
+	uint32_t *first; /* for every location: number of its first frame */
+};
+
+static void
+rj_u64(struct report_json *r, const char *key, uint64_t n)
+{
+	json_key(&r->j, key);
+	json_u64(&r->j, n);
+}
+
+static void
+rj_i64(struct report_json *r, const char *key, int64_t n)
+{
+	json_key(&r->j, key);
+	json_i64(&r->j, n);
+}
+
+static void
+rj_bool(struct report_json *r, const char *key, bool x)
+{
+	json_key(&r->j, key);
+	json_bool(&r->j, x);
+}
+
+/* A string of the profile, null when there is none. */
+static void
+rj_id(struct report_json *r, const char *key, uint32_t id)
+{
+	json_key(&r->j, key);
+	json_str(&r->j, id != 0 ? prof_text(r->p, id) : NULL);
+}
+
+static void
+rj_str(struct report_json *r, const char *key, const char *s)
+{
+	json_key(&r->j, key);
+	json_str(&r->j, s);
+}
+
+static void
+rj_error(struct report_json *r, const char *key, double variance)
+{
+	json_key(&r->j, key);
+	json_f64(&r->j, figure_sqrt(variance));
+}
+
+static void
+rj_figures(struct report_json *r, const struct verdict_figures *f)
+{
+	rj_str(r, "verdict", verdict_word_name(f->word));
+	rj_i64(r, "left_bytes", f->bytes);
+	rj_i64(r, "left_blocks", f->blocks);
+	rj_error(r, "left_bytes_error", f->var_bytes);
+	rj_u64(r, "left_places", f->places);
+	rj_i64(r, "kept_by_libc_bytes", f->kept_bytes);
+	rj_i64(r, "kept_by_libc_blocks", f->kept_blocks);
+	rj_i64(r, "freed_only_at_exit_bytes", f->held_bytes);
+	rj_i64(r, "freed_only_at_exit_blocks", f->held_blocks);
+	rj_u64(r, "allocs", f->allocs);
+	rj_u64(r, "frees", f->frees);
+	rj_u64(r, "allocated_bytes", f->alloc_bytes);
+	rj_u64(r, "temporary_allocs", f->temps);
+	rj_u64(r, "samples", f->samples);
+}
+
+static void
+rj_end(struct report_json *r, const struct prof_process *pr)
+{
+	static const char *const ends[] = {
+		[PROF_END_UNKNOWN] = "unknown", [PROF_END_RUNNING] = "running",
+		[PROF_END_EXITED] = "exited",	[PROF_END_SIGNAL] = "signal",
+		[PROF_END_EXEC] = "exec",
+	};
+
+	rj_str(r, "end", pr->end <= PROF_END_EXEC ? ends[pr->end] : "unknown");
+	json_key(&r->j, "status");
+	if (pr->end == PROF_END_EXITED || pr->end == PROF_END_SIGNAL)
+		json_i64(&r->j, pr->status);
+	else
+		json_null(&r->j);
+	if (pr->end == PROF_END_SIGNAL)
+		rj_str(r, "signal", figure_signal(pr->status).s);
+}
+
+static void
+rj_lost(struct report_json *r, const struct prof_process *pr)
+{
+	json_key(&r->j, "lost");
+	json_obj(&r->j);
+	for (unsigned i = 0; i < REC_LOST_MAX && i < PROF_LOST_MAX; i++) {
+		if (report_json_lost[i] != NULL)
+			rj_u64(r, report_json_lost[i], pr->lost[i]);
+	}
+	rj_u64(r, "frees_inherited", pr->frees_inherited);
+	rj_u64(r, "frees_unknown", pr->frees_unknown);
+	rj_u64(r, "paused_allocs", pr->paused_allocs);
+	rj_bool(r, "sealed_by_seccomp", (pr->flags & REC_FLAG_SEALED) != 0);
+	json_obj_end(&r->j);
+}
+
+static void
+rj_memory(struct report_json *r, const struct prof_process *pr)
+{
+	json_key(&r->j, "memory");
+	json_obj(&r->j);
+	rj_u64(r, "rss_bytes", pr->rss_kib << 10);
+	rj_u64(r, "rss_peak_bytes", pr->rss_peak_kib << 10);
+	rj_u64(r, "anonymous_bytes", pr->anon_kib << 10);
+	rj_u64(r, "recorder_bytes", pr->recorder_kib << 10);
+	rj_id(r, "hidden_in", pr->coverage);
+	json_obj_end(&r->j);
+}
+
+static void
+rj_process(struct report_json *r, uint32_t i)
+{
+	const struct prof_process *pr = &r->p->processes[i];
+
+	json_obj(&r->j);
+	rj_u64(r, "pid", pr->pid);
+	rj_u64(r, "ppid", pr->ppid);
+	rj_str(r, "name", choose_process_name(r->p, i));
+	rj_id(r, "exe", pr->exe);
+	rj_id(r, "cmdline", pr->cmdline);
+	rj_id(r, "cwd", pr->cwd);
+	rj_id(r, "host", pr->host);
+	rj_id(r, "allocator", pr->allocator);
+	rj_id(r, "not_recorded", pr->not_recorded);
+	rj_str(r, "mode", pr->mode == PROF_SAMPLED ? "sampled" : "exact");
+	rj_u64(r, "rate_bytes", pr->rate_bytes);
+	rj_u64(r, "start_ns", pr->start_ns);
+	rj_u64(r, "duration_ms", pr->duration_ms);
+	json_key(&r->j, "exit_ms");
+	if (pr->exit_ms != 0)
+		json_u64(&r->j, pr->exit_ms);
+	else
+		json_null(&r->j);
+	rj_end(r, pr);
+	rj_bool(r, "paused", pr->paused);
+	rj_i64(r, "live_bytes", pr->live_bytes);
+	rj_i64(r, "peak_bytes", pr->peak_bytes);
+	rj_u64(r, "peak_ms", pr->peak_ms);
+	rj_u64(r, "threads", pr->threads_seen);
+	rj_figures(r, &r->v.each[i]);
+	rj_memory(r, pr);
+	rj_lost(r, pr);
+	json_obj_end(&r->j);
+}
+
+static void
+rj_total(struct report_json *r, const struct sites_total *t)
+{
+	rj_i64(r, "live_bytes", t->live_bytes);
+	rj_i64(r, "live_blocks", t->live_blocks);
+	rj_u64(r, "allocs", t->allocs);
+	rj_u64(r, "frees", t->frees);
+	rj_u64(r, "allocated_bytes", t->alloc_bytes);
+	rj_u64(r, "freed_bytes", t->free_bytes);
+	rj_u64(r, "temporary_allocs", t->temps);
+	rj_u64(r, "temporary_bytes", t->temp_bytes);
+	rj_i64(r, "at_peak_bytes", t->at_peak_bytes);
+	rj_i64(r, "at_peak_blocks", t->at_peak_blocks);
+	rj_i64(r, "at_exit_bytes", t->at_exit_bytes);
+	rj_i64(r, "at_exit_blocks", t->at_exit_blocks);
+	rj_u64(r, "samples", t->samples);
+	rj_u64(r, "live_samples", t->live_samples);
+	rj_error(r, "live_bytes_error", t->var_live_bytes);
+	rj_error(r, "allocated_bytes_error", t->var_alloc_bytes);
+}
+
+/* Frames have numbers: those of a location follow one another, a location without names has
+ * one. */
+static void
+rj_number_frames(struct report_json *r)
+{
+	uint32_t n = 0;
+
+	r->first = xcalloc(r->p->nlocs, sizeof *r->first);
+	for (uint32_t i = 1; i < r->p->nlocs; i++) {
+		r->first[i] = n;
+		n += r->p->locs[i].nframes > 0 ? r->p->locs[i].nframes : 1;
+	}
+}
+
+/* One function at a location; `f` is NULL when it has no name. */
+static void
+rj_frame(struct report_json *r, const struct prof_loc *l, const struct prof_frame *f)
+{
+	static const char *const kinds[] = {
+		[PROF_LOC_CODE] = "code",
+		[PROF_LOC_TRUNCATED] = "truncated",
+		[PROF_LOC_ELIDED] = "elided",
+		[PROF_LOC_CLASS] = "class",
+	};
+
+	json_obj(&r->j);
+	rj_str(r, "kind", l->kind <= PROF_LOC_CLASS ? kinds[l->kind] : "code");
+	rj_id(r, "function", f != NULL ? f->function : 0);
+	rj_id(r, "linkage", f != NULL ? (f->linkage != 0 ? f->linkage : f->function) : 0);
+	rj_id(r, "file", f != NULL ? f->file : 0);
+	json_key(&r->j, "line");
+	if (f != NULL && f->line != 0)
+		json_u64(&r->j, f->line);
+	else
+		json_null(&r->j);
+	rj_id(r, "source", f != NULL ? f->source : 0);
+	rj_bool(r, "inlined", f != NULL && f->inlined);
+	json_key(&r->j, "module");
+	if (l->module != 0)
+		json_u64(&r->j, l->module - 1);
+	else
+		json_null(&r->j);
+	rj_u64(r, "offset", l->offset);
+	json_obj_end(&r->j);
+}
+
+static void
+rj_frames(struct report_json *r)
+{
+	json_key(&r->j, "frames");
+	json_arr(&r->j);
+	for (uint32_t i = 1; i < r->p->nlocs; i++) {
+		const struct prof_loc *l = &r->p->locs[i];
+
+		for (uint32_t k = 0; k < l->nframes; k++)
+			rj_frame(r, l, &r->p->frames[l->frames + k]);
+		if (l->nframes == 0)
+			rj_frame(r, l, NULL);
+	}
+	json_arr_end(&r->j);
+}
+
+/* The whole stack, and which part of it the text report shows. */
+static void
+rj_stack(struct report_json *r, uint32_t node)
+{
+	struct skip_pos pos = {.node = node}, at = skip_first(r->skip, node);
+	uint64_t n = 0, from = 0, shown = node != 0;
+
+	json_key(&r->j, "stack");
+	json_arr(&r->j);
+	for (bool more = node != 0; more; more = skip_step(r->p, &pos), n++) {
+		if (pos.node == at.node && pos.inl == at.inl)
+			from = n;
+		json_u64(&r->j, r->first[r->p->nodes[pos.node].loc] + pos.inl);
+	}
+	json_arr_end(&r->j);
+	while (skip_next(r->skip, &at))
+		shown++;
+	rj_u64(r, "shown_from", from);
+	rj_u64(r, "shown", shown);
+}
+
+static void
+rj_sites(struct report_json *r)
+{
+	json_key(&r->j, "sites");
+	json_arr(&r->j);
+	for (uint32_t i = 0; i < r->sites.nrows; i++) {
+		const struct sites_row *row = &r->sites.rows[i];
+
+		json_obj(&r->j);
+		rj_total(r, &row->t);
+		rj_i64(r, "own_peak_bytes", row->peak_bytes);
+		rj_u64(r, "first_ms", row->first_ms);
+		rj_str(r, "kept_by_libc", row->kept);
+		rj_u64(r, "processes", row->processes);
+		rj_u64(r, "pid", r->p->processes[row->process].pid);
+		rj_stack(r, row->node);
+		json_obj_end(&r->j);
+	}
+	json_arr_end(&r->j);
+}
+
+static void
+rj_modules(struct report_json *r)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	json_key(&r->j, "modules");
+	json_arr(&r->j);
+	for (uint32_t i = 1; i < r->p->nmodules; i++) {
+		const struct prof_module *m = &r->p->modules[i];
+		char id[2 * PROF_BUILD_ID_MAX];
+		size_t n = m->build_id_bytes;
+
+		if (n > PROF_BUILD_ID_MAX)
+			n = PROF_BUILD_ID_MAX;
+		for (size_t k = 0; k < n; k++) {
+			id[2 * k] = digits[m->build_id[k] >> 4];
+			id[2 * k + 1] = digits[m->build_id[k] & 15];
+		}
+		json_obj(&r->j);
+		rj_id(r, "path", m->path);
+		json_key(&r->j, "build_id");
+		json_strn(&r->j, n > 0 ? id : "", 2 * n);
+		rj_id(r, "why_no_names", m->why_no_names);
+		json_obj_end(&r->j);
+	}
+	json_arr_end(&r->j);
+}
+
+static void
+rj_marks(struct report_json *r)
+{
+	json_key(&r->j, "marks");
+	json_arr(&r->j);
+	for (uint32_t i = 0; i < r->p->nmarks; i++) {
+		const struct prof_mark *m = &r->p->marks[i];
+
+		if (m->number == 0 || (r->o->chosen != NULL && !r->o->chosen[m->process]))
+			continue;
+		json_obj(&r->j);
+		rj_u64(r, "pid", r->p->processes[m->process].pid);
+		rj_u64(r, "number", m->number);
+		rj_id(r, "name", m->name);
+		rj_u64(r, "ms", m->ms);
+		rj_i64(r, "live_bytes", m->live_bytes);
+		json_obj_end(&r->j);
+	}
+	json_arr_end(&r->j);
+}
+
+static void
+rj_head(struct report_json *r)
+{
+	static const char *const points[] = {[SITES_AT_END] = "end",
+					     [SITES_AT_PEAK] = "peak",
+					     [SITES_AT_EXIT] = "exit"};
+	const struct coverage *c = &r->v.coverage;
+
+	rj_u64(r, "seep_json", 1);
+	rj_str(r, "point",
+	       r->o->point.at == SITES_AT_MARK ? r->o->point.mark
+					       : points[r->o->point.at]);
+	rj_str(r, "saved", r->o->saved);
+	json_key(&r->j, "summary");
+	json_obj(&r->j);
+	rj_figures(r, &r->v.all);
+	rj_u64(r, "processes", r->v.nchosen);
+	rj_u64(r, "processes_recorded", r->v.nrecorded);
+	rj_u64(r, "processes_with_verdict", r->v.nfound);
+	json_obj_end(&r->j);
+	json_key(&r->j, "totals");
+	json_obj(&r->j);
+	rj_total(r, &r->sites.total);
+	json_obj_end(&r->j);
+	json_key(&r->j, "coverage");
+	json_obj(&r->j);
+	rj_u64(r, "recorded_bytes", c->recorded_bytes);
+	rj_u64(r, "anonymous_bytes", c->anon_bytes);
+	rj_bool(r, "partial", c->partial);
+	json_obj_end(&r->j);
+}
+
+static void
+rj_damages(struct report_json *r)
+{
+	rj_u64(r, "blocks_not_listed", r->p->blocks_dropped);
+	json_key(&r->j, "damage");
+	json_arr(&r->j);
+	for (uint32_t i = 0; i < r->p->ndamages; i++) {
+		json_obj(&r->j);
+		rj_id(r, "what", r->p->damages[i].what);
+		rj_u64(r, "count", r->p->damages[i].count);
+		json_obj_end(&r->j);
+	}
+	json_arr_end(&r->j);
+}
+
+int
+report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
+{
+	struct report_json r = {.p = p, .o = o, .skip = skip_new(p, o->skip)};
+	struct sites_query q = {.chosen = o->chosen,
+				.by = o->by_given ? o->by : SITES_LIVE};
+	int found;
+
+	json_init(&r.j, out);
+	sites_init(&r.sites, p, r.skip, &q);
+	verdict_init(&r.v, p, &r.sites, o->chosen);
+	if (o->point.at != SITES_AT_END) {
+		sites_done(&r.sites);
+		q.point = o->point;
+		sites_init(&r.sites, p, r.skip, &q);
+	}
+	json_obj(&r.j);
+	rj_head(&r);
+	json_key(&r.j, "processes");
+	json_arr(&r.j);
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		if (o->chosen == NULL || o->chosen[i])
+			rj_process(&r, i);
+	}
+	json_arr_end(&r.j);
+	rj_damages(&r);
+	rj_marks(&r);
+	rj_modules(&r);
+	rj_number_frames(&r);
+	rj_frames(&r);
+	rj_sites(&r);
+	json_obj_end(&r.j);
+	buf_add_char(out, '\n');
+	found = r.v.all.word == VERDICT_NOT_FREED;
+	free(r.first);
+	verdict_done(&r.v);
+	sites_done(&r.sites);
+	skip_free(r.skip);
+	return found;
+}

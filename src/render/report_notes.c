@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* report_notes.c -- how far a report can be trusted: coverage, memory, and what is missing.
+ *
+ * Every counter of the recorder has one sentence here. A counter of 0 has no line, so that a
+ * complete recording has no notes at all. */
+#include "render/report_impl.h"
+
+#include <string.h>
+
+#include "analyze/choose.h"
+#include "base/compiler.h"
+#include "base/recording.h"
+#include "render/figure.h"
+#include "util/fmt.h"
+
+/* "12 allocations …": the words before and after the number, for one and for many. */
+struct report_note {
+	const char *before, *one, *many;
+};
+
+static const struct report_note report_lost[REC_LOST_MAX] = {
+	[REC_LOST_SPACE] = {"not recorded: ", "allocation (no room: raise --max-size)",
+			    "allocations (no room: raise --max-size)"},
+	[REC_LOST_REENTRY] = {"not recorded: ",
+			      "call from a signal handler that interrupted the recorder",
+			      "calls from signal handlers that interrupted the recorder"},
+	[REC_LOST_LOCK] = {"not recorded: ", "event (a lock stayed taken)",
+			   "events (a lock stayed taken)"},
+	[REC_LOST_ADDRESS] = {"not recorded: ",
+			      "block above the addresses that the table covers",
+			      "blocks above the addresses that the table covers"},
+	[REC_LOST_TRUNCATED] = {"", "stack could not be unwound to main",
+				"stacks could not be unwound to main"},
+	[REC_LOST_ELIDED] = {"", "stack was too deep: its middle is left out",
+			     "stacks were too deep: their middle is left out"},
+	[REC_LOST_CHILD] = {"not recorded: ", "forked child", "forked children"},
+	[REC_LOST_BOOT] = {"not recorded: ",
+			   "block from before the real allocator was known",
+			   "blocks from before the real allocator was known"},
+	[REC_LOST_MARK] = {"", "mark found no room", "marks found no room"},
+	[REC_LOST_MODULE] = {"", "module found no room: its frames have no names",
+			     "modules found no room: their frames have no names"},
+	[REC_LOST_THREAD] = {"", "thread is counted under \"other threads\"",
+			     "threads are counted under \"other threads\""},
+	[REC_LOST_EXEC] = {"not recorded: ",
+			   "program that was started and cannot be recorded",
+			   "programs that were started and cannot be recorded"},
+};
+
+static void
+report_note(struct report *r, const char *prefix, const struct report_note *n,
+	    uint64_t count)
+{
+	if (count == 0)
+		return;
+	buf_printf(r->out, "%s%s%s %s\n", prefix, n->before, fmt_count(count).s,
+		   count == 1 ? n->one : n->many);
+}
+
+static uint64_t
+report_sum_lost(const struct report *r, unsigned reason)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		if (report_chose(r, i))
+			n += r->p->processes[i].lost[reason];
+	}
+	return n;
+}
+
+uint64_t
+report_missed(const struct report *r)
+{
+	static const unsigned reasons[] = {REC_LOST_SPACE, REC_LOST_REENTRY,
+					   REC_LOST_LOCK, REC_LOST_ADDRESS,
+					   REC_LOST_BOOT};
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+		n += report_sum_lost(r, reasons[i]);
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		if (report_chose(r, i))
+			n += r->p->processes[i].paused_allocs;
+	}
+	return n;
+}
+
+static void
+report_note_counters(struct report *r, const char *prefix)
+{
+	static const struct report_note
+		inherited = {"", "free of a block from before the fork",
+			     "frees of blocks from before the fork"},
+		unknown =
+			{"",
+			 "free of a block never seen (allocated before or beside the recording)",
+			 "frees of blocks never seen (allocated before or beside the recording)"},
+		paused = {"not recorded: ", "allocation while paused",
+			  "allocations while paused"},
+		sealed = {
+			"",
+			"process installed a seccomp filter: the recording could not grow after it",
+			"processes installed a seccomp filter: their recordings could not grow after it"};
+	uint64_t ninherited = 0, nunknown = 0, npaused = 0, nsealed = 0;
+
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		const struct prof_process *pr = &r->p->processes[i];
+
+		if (!report_chose(r, i))
+			continue;
+		ninherited += pr->frees_inherited;
+		nunknown += pr->frees_unknown;
+		npaused += pr->paused_allocs;
+		nsealed += (pr->flags & REC_FLAG_SEALED) != 0;
+	}
+	report_note(r, prefix, &paused, npaused);
+	report_note(r, prefix, &inherited, ninherited);
+	report_note(r, prefix, &unknown, nunknown);
+	report_note(r, prefix, &sealed, nsealed);
+}
+
+void
+report_notes(struct report *r, const char *prefix)
+{
+	static const struct report_note dropped = {
+		"", "live block is only in the totals, not listed by address",
+		"live blocks are only in the totals, not listed by address"};
+	static const struct report_note other = {
+		"not recorded: ", "event (other reasons)", "events (other reasons)"};
+
+	for (unsigned i = 0; i < REC_LOST_MAX && i < PROF_LOST_MAX; i++)
+		report_note(r, prefix,
+			    report_lost[i].one != NULL ? &report_lost[i] : &other,
+			    report_sum_lost(r, i));
+	report_note_counters(r, prefix);
+	report_note(r, prefix, &dropped, r->p->blocks_dropped);
+	for (uint32_t i = 0; i < r->p->ndamages; i++) {
+		buf_printf(r->out, "%sdamaged file: ", prefix);
+		figure_text(r->out, prof_text(r->p, r->p->damages[i].what));
+		if (r->p->damages[i].count > 1)
+			buf_printf(r->out, " (%s times)",
+				   fmt_count(r->p->damages[i].count).s);
+		buf_add_char(r->out, '\n');
+	}
+}
+
+void
+report_coverage(struct report *r)
+{
+	const struct coverage *c = &r->v.coverage;
+	const char *where = "";
+
+	buf_printf(r->out, "recorded %s of %s anonymous memory (%s)",
+		   figure_bytes((int64_t)c->recorded_bytes, 0, r->o->bytes).s,
+		   figure_bytes((int64_t)c->anon_bytes, 0, r->o->bytes).s,
+		   fmt_percent(c->recorded_bytes, c->anon_bytes).s);
+	if (c->process != 0)
+		where = prof_text(r->p, r->p->processes[c->process].coverage);
+	if (where[0] == '\0') {
+		if (c->partial)
+			buf_add_str(r->out,
+				    ": the rest did not come from malloc (mmap, static "
+				    "data, or an allocator of its own)");
+		return;
+	}
+	buf_add_str(r->out, ": ");
+	if (strchr(where, ' ') == NULL) {
+		figure_text(r->out, choose_process_name(r->p, c->process));
+		buf_add_str(r->out, " keeps memory in ");
+	}
+	figure_text(r->out, where);
+}
+
+void
+report_rss(struct report *r)
+{
+	uint64_t rss = 0, peak = 0, anon = 0, own = 0;
+	int64_t live = 0;
+
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		const struct prof_process *pr = &r->p->processes[i];
+
+		if (!report_chose(r, i))
+			continue;
+		rss += pr->rss_kib;
+		peak += pr->rss_peak_kib;
+		anon += pr->anon_kib;
+		own += pr->recorder_kib;
+		live += pr->peak_bytes;
+	}
+	if (rss == 0 && peak == 0)
+		return;
+	buf_printf(r->out, "RSS %s%s", fmt_size((peak > 0 ? peak : rss) << 10).s,
+		   peak > 0 ? " peak" : "");
+	if (peak > 0 && rss > 0 && rss != peak)
+		buf_printf(r->out, ", %s when last seen", fmt_size(rss << 10).s);
+	if (anon > 0)
+		buf_printf(r->out, REPORT_DOT "anonymous %s", fmt_size(anon << 10).s);
+	buf_printf(r->out, REPORT_DOT "recorded peak %s", figure_bytes(live, 0, false).s);
+	if (own > 0)
+		buf_printf(r->out, REPORT_DOT "seep itself %s", fmt_size(own << 10).s);
+	if (r->v.nchosen > 1)
+		buf_add_str(r->out, REPORT_DOT "sums over all processes");
+	buf_add_char(r->out, '\n');
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* lock.h -- a spin lock that can never hang the program.
+ *
+ * The word holds the owner's id (never 0). Waiting is bounded: after about a second lock_take
+ * gives up and the caller counts the event as lost. An owner that finds its own id in the word
+ * was thrown out of the critical section by a longjmp from a signal handler (the caller has
+ * made sure that it is not merely interrupted) and takes the lock over.
+ *
+ *
+ * Rank: page locks and site locks may be held while the space lock is taken, never the other way
+ * round; module, thread and timeline locks are leaves. No lock is held while foreign code runs. */
+#ifndef SEEP_LOCK_H
+#define SEEP_LOCK_H
+
+#include "base/compiler.h"
+#include "rt/sys.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Owner's id where there is no thread record: apart from the refs used as ids elsewhere. */
+static inline uint32_t
+lock_id(void)
+{
+	return (uint32_t)sys_gettid() | 1u << 31;
+}
+
+enum {
+	LOCK_SPINS = 256,
+	LOCK_YIELDS = 20000, /* about a second on a busy machine */
+};
+
+static COLD bool
+lock_wait(uint32_t *word, uint32_t me)
+{
+	for (int i = 0; i < LOCK_YIELDS; i++) {
+		for (int k = 0; k < LOCK_SPINS; k++) {
+			uint32_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
+
+			if ((seen == 0 || seen == me) &&
+			    __atomic_compare_exchange_n(word, &seen, me, false, __ATOMIC_ACQUIRE,
+			                                __ATOMIC_RELAXED))
+				return true;
+			CPU_RELAX();
+		}
+		sys_yield();
+	}
+	return false;
+}
+
+static ALWAYS_INLINE bool
+lock_take(uint32_t *word, uint32_t me)
+{
+	uint32_t none = 0;
+
+	if (LIKELY(__atomic_compare_exchange_n(word, &none, me, false, __ATOMIC_ACQUIRE,
+	                                       __ATOMIC_RELAXED)))
+		return true;
+	return lock_wait(word, me);
+}
+
+static ALWAYS_INLINE void
+lock_drop(uint32_t *word)
+{
+	__atomic_store_n(word, 0, __ATOMIC_RELEASE);
+}
+
+#endif

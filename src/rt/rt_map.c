@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* rt_map.c -- private anonymous mappings by raw system calls. See rt_map.h. */
+#include "rt/rt_map.h"
+
+#include "rt/sys.h"
+
+#include <sys/mman.h>
+
+#ifndef MADV_WIPEONFORK
+#	define MADV_WIPEONFORK 18
+#endif
+
+void *
+rt_map(size_t bytes)
+{
+	long r = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+
+	if (r < 0 && r > -4096)
+		return NULL;
+	sys_madvise((void *)r, bytes, MADV_DONTDUMP);
+	return (void *)r;
+}
+
+void
+rt_unmap(void *p, size_t bytes)
+{
+	if (p != NULL)
+		sys_munmap(p, bytes);
+}
+
+void
+rt_map_reset(void *p, size_t bytes)
+{
+	sys_madvise(p, bytes, MADV_DONTNEED);
+}
+
+void *
+rt_map_wiped(size_t bytes)
+{
+	void *p = rt_map(bytes);
+
+	if (p == NULL)
+		return NULL;
+	if (sys_madvise(p, bytes, MADV_WIPEONFORK) < 0) {
+		rt_unmap(p, bytes);
+		return NULL;
+	}
+	return p;
+}

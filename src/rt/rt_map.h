@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* rt_map.h -- memory of our own: private anonymous mappings, never the program's heap. */
+#ifndef SEEP_RT_MAP_H
+#define SEEP_RT_MAP_H
+
+#include <stddef.h>
+
+/* Zeroed private memory, touched page by page as it is used, left out of core dumps. NULL when
+ * the kernel refuses (RLIMIT_AS). Signal-safe. */
+void *rt_map(size_t bytes);
+void rt_unmap(void *p, size_t bytes);
+
+/* The same memory, zero again. */
+void rt_map_reset(void *p, size_t bytes);
+
+/* Zeroed memory that a forked child finds zeroed again: how a fork is noticed. NULL when the
+ * kernel cannot do it (before Linux 4.14). */
+void *rt_map_wiped(size_t bytes);
+
+#endif

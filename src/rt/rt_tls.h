@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* rt_tls.h -- what each thread carries: 64 bytes of static TLS.
+ *
+ * Initial-exec, so that reaching it is one instruction and never calls the loader. All zero in a
+ * new thread: `left` = 0 sends the first allocation to the slow path, which attaches. */
+#ifndef SEEP_RT_TLS_H
+#define SEEP_RT_TLS_H
+
+#include "base/compiler.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct thread;    /* record/recorder.h */
+struct unw_start; /* unwind/unwind.h */
+
+struct tls {
+	uint64_t left;       /* bytes that may still be allocated before we look: 0 = look always */
+	struct thread *self; /* NULL: not attached */
+	uint64_t owner;      /* which recorder `self` belongs to; another after fork */
+	uintptr_t busy;      /* stack pointer of the hook that is recording now, 0 = none */
+	const struct unw_start *forward; /* operator new was called from here; malloc takes it */
+	uintptr_t forward_free;          /* operator delete has recorded this one already */
+	uint32_t forward_kind;
+	uint32_t ended; /* the thread's destructors have run: attach for one event at a time */
+	uint64_t reserved;
+};
+
+_Static_assert(sizeof(struct tls) == 64, "static TLS room is scarce");
+
+extern TLS_STATIC struct tls tls;
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* sym.h -- from an address in a binary to function, file and line, inlined calls
+ * included.
+ *
+ * One struct sym answers for one ELF file and its separate debug file. Nothing is read
+ * before it is needed: opening looks at headers only, the first question sorts the
+ * compilation units by address, and each unit that is asked about gets its lines and its
+ * functions read once into sorted arrays. After that a question is two binary searches.
+ * Not thread safe: questions fill caches.
+ *
+ * It does not relocate, does not read memory, and does not fetch anything from the
+ * network. */
+#ifndef SEEP_SYM_H
+#define SEEP_SYM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "util/err.h"
+
+struct sym;
+
+struct sym_opts {
+	/* Put before the paths of debug files; NULL for none. The binary's own path is
+	 * used as given. */
+	const char *sysroot;
+	/* Folders of debug files, separated by ':'; NULL: "/usr/lib/debug". */
+	const char *debug_dirs;
+	/* Where the binary was when it ran, if `path` is another name for it such as
+	 * /proc/PID/exe: debug files are looked for beside it. NULL: `path`. */
+	const char *real_path;
+	bool no_debug_files; /* look at the binary alone */
+	/* Functions from the symbol tables, no lines and no inlined frames: for libraries
+	 * whose inside is of no interest. Debug files with packed sections, as
+	 * distributions ship them, cost tens of milliseconds to open; their symbol tables
+	 * do not. */
+	bool names_only;
+};
+
+struct sym_frame {
+	const char *linkage;	/* name in the symbol table; "" when unknown */
+	const char *name;	/* demangled, with parameters; same as linkage for C */
+	const char *short_name; /* demangled, without parameters */
+	const char *file; /* absolute where the compiler said enough; "" when unknown */
+	uint32_t line;	  /* 0 when unknown; for callers: the line of the call */
+	uint64_t offset;  /* bytes from the function's beginning; 0 for inlined ones */
+	bool inlined;	  /* into the frame after it */
+};
+
+/* Opens the binary `path`. With a `build_id` (len 0: none) a file that has another or
+ * none is refused with -ESTALE and both ids in the message; a file that is gone is
+ * replaced by its debug file if one is found by that id. `o` may be NULL. NULL on
+ * failure: -ENOENT "file is gone", -ENOEXEC not an ELF file, or another errno; e->msg
+ * says it in words. A broken file gives an error or as much as can be read. Free with
+ * sym_close. */
+struct sym *sym_open(const char *path, const unsigned char *build_id, size_t build_id_len,
+		     const struct sym_opts *o, struct err *e);
+void sym_close(struct sym *s);
+
+/* Frames at `vaddr`, an address as in the ELF file's own program headers (for a return
+ * address pass it minus 1), innermost first, the real function last. Returns how many
+ * were filled in, at most `max`; 0 when nothing is known. When there are more than `max`,
+ * those next to the real function are left out. Strings are borrowed until sym_close. */
+unsigned sym_find(struct sym *s, uint64_t vaddr, struct sym_frame *ret_frames,
+		  unsigned max);
+
+/* Why there are no lines, or no names either: "built without -g", "stripped", "debug file
+ * … is for another build", "split debug file x.dwo is missing". NULL while nothing is
+ * missing. Borrowed until sym_close; it may change with questions. */
+const char *sym_reason(struct sym *s);
+
+/* The file's build-id; returns its length, 0 when it has none. Borrowed. */
+size_t sym_build_id(const struct sym *s, const unsigned char **ret_id);
+
+/* When the binary was last written: for src_line. */
+struct timespec sym_mtime(const struct sym *s);
+
+/* Path of the separate debug file that goes with the binary, or NULL. Borrowed. */
+const char *sym_debug_path(struct sym *s);
+
+#endif

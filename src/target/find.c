@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* find.c -- see find.h. */
+#include "target/find.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "target/procfs.h"
+#include "target/rundir.h"
+#include "util/x.h"
+
+/* The file of one mapping, whatever mount namespace the process lives in. map_files cannot be
+ * fooled but is for root only; the path can, so what it leads to is compared. */
+static int
+open_mapping(int pid, const struct procfs_map *m)
+{
+	char path[512];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", pid,
+	         (unsigned long long)m->start, (unsigned long long)m->end);
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 &&
+	    (size_t)snprintf(path, sizeof path, "/proc/%d/root%s", pid, m->path) < sizeof path)
+		fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0 || st.st_ino != m->inode ||
+	    makedev(m->dev_major, m->dev_minor) != st.st_dev) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+static bool
+is_live_path(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char name[64];
+	size_t len;
+
+	if (slash == NULL)
+		return false;
+	/* A deleted one can still be opened through map_files. */
+	len = strcspn(slash + 1, " ");
+	if (len >= sizeof name)
+		return false;
+	memcpy(name, slash + 1, len);
+	name[len] = '\0';
+	return rundir_is_live_name(name, NULL);
+}
+
+int
+target_find_pid(int pid, struct livefile *ret_file, struct err *e)
+{
+	char path[64], *at;
+	struct procfs_stat st;
+	struct procfs_map m;
+	struct livefile f = {.fd = -1};
+	struct buf maps = {0};
+	uid_t uid;
+	int r = procfs_stat(pid, &st, e);
+
+	if (r == 0 && procfs_uid(pid, &uid) < 0)
+		r = err_set(e, -ESRCH, "no process %d", pid);
+	snprintf(path, sizeof path, "/proc/%d/maps", pid);
+	if (r == 0)
+		r = buf_read_file(&maps, path, e);
+	if (r == -EACCES || r == -EPERM)
+		r = err_set(e, r, "%d (%s): not yours to look at; try sudo", pid, st.comm);
+	at = maps.data;
+	while (r == 0 && at != NULL && procfs_next_map(&at, &m)) {
+		int fd;
+
+		if (!is_live_path(m.path) || m.offset != 0)
+			continue;
+		fd = open_mapping(pid, &m);
+		r = fd < 0 ? err_sys(e, fd, "%d (%s): cannot open its recording %s", pid, st.comm,
+		                     m.path)
+		           : livefile_adopt(fd, m.path, &f, e);
+		if (r == 0 && f.uid != uid && f.uid != geteuid())
+			r = err_set(e, -EPERM, "%d (%s): its recording is another user's", pid,
+			            st.comm);
+		break;
+	}
+	buf_done(&maps);
+	if (r == 0 && f.fd < 0)
+		r = err_set(e, -ENOENT, "%d (%s): not recorded; start it with seep run", pid,
+		            st.comm);
+	if (r < 0) {
+		livefile_close(&f);
+		return r;
+	}
+	f.pid = pid;
+	*ret_file = f;
+	return 0;
+}
+
+static int
+find_by_name(const char *name, struct livefile *ret_file, struct err *e)
+{
+	struct procfs_pids pids = {0};
+	struct livefile found = {.fd = -1};
+	struct buf several = {0};
+	int r = procfs_find(name, &pids, e);
+	unsigned n = 0;
+
+	for (size_t i = 0; r == 0 && i < pids.len; i++) {
+		struct livefile f = {.fd = -1};
+
+		if (target_find_pid(pids.data[i], &f, NULL) < 0)
+			continue;
+		buf_printf(&several, "%s%d", n++ > 0 ? ", " : "", pids.data[i]);
+		if (n == 1)
+			found = f;
+		else
+			livefile_close(&f);
+	}
+	if (r == 0 && n > 1)
+		r = err_set(e, -EEXIST, "%s: %u recorded processes have that name: %s", name, n,
+		            buf_str(&several));
+	else if (r == 0 && n == 0 && pids.len > 0)
+		r = err_set(e, -ENOENT, "%s: runs, but is not recorded; start it with seep run",
+		            name);
+	else if (r == 0 && n == 0)
+		r = err_set(e, -ESRCH, "%s: no such process", name);
+	if (r == 0)
+		*ret_file = found;
+	else
+		livefile_close(&found);
+	buf_done(&several);
+	vec_done(&pids);
+	return r;
+}
+
+int
+target_find(const char *what, struct livefile *ret_file, struct err *e)
+{
+	char *end;
+	long pid = strtol(what, &end, 10);
+
+	if (*what >= '0' && *what <= '9' && *end == '\0') {
+		if (pid <= 0 || pid > 0x7fffffff)
+			return err_set(e, -ESRCH, "%s: no process has that number", what);
+		return target_find_pid((int)pid, ret_file, e);
+	}
+	return find_by_name(what, ret_file, e);
+}
+
+void
+target_path(const struct livefile *f, char *ret_path, unsigned size)
+{
+	snprintf(ret_path, size, "/proc/self/fd/%d", f->fd);
+}

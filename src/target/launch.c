@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* launch.c -- see launch.h.
+ *
+ * A pipe that closes itself on exec tells whether the program was started: end of file means yes,
+ * four bytes are the errno. Everything is prepared before fork; between fork and exec the child
+ * only restores its signal mask. */
+#include "target/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "util/buf.h"
+#include "util/vec.h"
+#include "util/x.h"
+
+extern char **environ;
+
+struct strings VEC_BODY(char *);
+
+/* The variable of our own: all that libseep.so has to know. */
+static char *
+settings(const struct launch *l)
+{
+	struct buf b = {0};
+
+	buf_add_str(&b, "SEEP=");
+	if (l->rate_bytes > 0)
+		buf_printf(&b, "mode=sample,rate=%" PRIu64, l->rate_bytes);
+	else
+		buf_add_str(&b, "mode=exact");
+	buf_printf(&b, ",dir=%s,run=%016" PRIx64 ",max=%" PRIu64, l->dir, l->run_id,
+	           l->max_bytes);
+	if (l->no_children)
+		buf_add_str(&b, ",children=0");
+	if (l->mmap)
+		buf_add_str(&b, ",mmap=1");
+	return buf_take(&b);
+}
+
+/* Ours first: it wraps whatever allocator the user preloads. */
+static char *
+preload(const struct launch *l)
+{
+	const char *had = getenv("LD_PRELOAD");
+
+	if (had == NULL || *had == '\0')
+		return xasprintf("LD_PRELOAD=%s", l->libseep);
+	return xasprintf("LD_PRELOAD=%s:%s", l->libseep, had);
+}
+
+static void
+environment(const struct launch *l, struct strings *ret_env)
+{
+	for (char **at = environ; *at != NULL; at++) {
+		if (strncmp(*at, "LD_PRELOAD=", 11) != 0 && strncmp(*at, "SEEP=", 5) != 0)
+			vec_push(ret_env, *at);
+	}
+	vec_push(ret_env, preload(l));
+	vec_push(ret_env, settings(l));
+	vec_push(ret_env, NULL);
+}
+
+/* What to execute: the program, or the shell with the script put in as its first argument. */
+static void
+arguments(const struct launch *l, struct strings *ret_argv)
+{
+	if (l->program->by_shell) {
+		vec_push(ret_argv, "/bin/sh");
+		vec_push(ret_argv, l->program->path);
+	} else {
+		vec_push(ret_argv, l->argv[0]);
+	}
+	for (char *const *at = l->argv + 1; *at != NULL; at++)
+		vec_push(ret_argv, *at);
+	vec_push(ret_argv, NULL);
+}
+
+static void
+run_child(const struct launch *l, char **argv, char **env, int told)
+{
+	const char *path = l->program->by_shell ? "/bin/sh" : l->program->path;
+	int code;
+
+	sigprocmask(SIG_SETMASK, l->mask, NULL);
+	execve(path, argv, env);
+	code = errno;
+	if (write(told, &code, sizeof code) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/* Waits until the child has executed or failed to; returns its errno, 0 for success. */
+static int
+exec_result(int fd)
+{
+	int code = 0;
+	ssize_t got;
+
+	do {
+		got = read(fd, &code, sizeof code);
+	} while (got < 0 && errno == EINTR);
+	return got == (ssize_t)sizeof code ? code : 0;
+}
+
+int
+launch_start(const struct launch *l, int *ret_pid, int *ret_status, struct err *e)
+{
+	struct strings argv = {0}, env = {0};
+	int pipe_fd[2], pid, code;
+
+	*ret_status = INSPECT_FAILED;
+	if (pipe2(pipe_fd, O_CLOEXEC) < 0)
+		return err_sys(e, -errno, "cannot make a pipe");
+	arguments(l, &argv);
+	environment(l, &env);
+	pid = fork();
+	if (pid == 0)
+		run_child(l, argv.data, env.data, pipe_fd[1]);
+	code = pid < 0 ? errno : 0;
+	close(pipe_fd[1]);
+	if (pid > 0) {
+		code = exec_result(pipe_fd[0]);
+		if (code != 0) {
+			while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+				;
+			*ret_status =
+				code == ENOENT ? INSPECT_NOT_FOUND : INSPECT_NOT_EXECUTABLE;
+		}
+	}
+	close(pipe_fd[0]);
+	free(env.data[env.len - 2]);
+	free(env.data[env.len - 3]);
+	vec_done(&env);
+	vec_done(&argv);
+	if (code != 0)
+		return err_sys(e, -code, "%s: cannot start it", l->argv[0]);
+	*ret_pid = pid;
+	return 0;
+}

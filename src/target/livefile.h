@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* livefile.h -- a live recording as the tool touches it: opened safely, checked, mapped.
+ *
+ * The file belongs to a process that may be hostile to us or die at any moment, so the size comes
+ * from the file and not from its header, and nothing beyond what the recorder made present is
+ * touched: reading a hole of a full tmpfs would be SIGBUS. Reading a recording for a report is
+ * src/format's business; this is for control, marks and the clock. */
+#ifndef SEEP_TARGET_LIVEFILE_H
+#define SEEP_TARGET_LIVEFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/recording.h"
+#include "util/err.h"
+
+/* Start with `= {.fd = -1}`; livefile_close is legal at any time. */
+struct livefile {
+	int fd;
+	int pid; /* as the tool's /proc numbers it; differs from head->pid in containers */
+	uint64_t file_bytes;
+	uint64_t inode;
+	dev_t dev;
+	uid_t uid;
+	struct rec_head *head; /* mapped, shared, writable */
+	uint64_t mapped_bytes; /* from the start of the file */
+};
+
+/* Takes over `fd` (also on failure) and maps the first page. Refused: not a regular file, owner
+ * neither we nor, for root, anyone; wrong magic, version or sizes. -EAGAIN: still being made. */
+int livefile_adopt(int fd, const char *name, struct livefile *ret_file, struct err *e);
+
+/* Opens `name` in the folder `dirfd`, without following links. */
+int livefile_open(int dirfd, const char *name, struct livefile *ret_file, struct err *e);
+
+/* Maps everything that chunks may take up to now and in future; head may move. */
+int livefile_map_all(struct livefile *f, struct err *e);
+
+void livefile_close(struct livefile *f);
+
+/* Whether its process still runs. */
+bool livefile_alive(const struct livefile *f);
+
+/* Head of chunk `index` (1 …), or NULL when it was not made present or lies outside. Needs
+ * livefile_map_all. */
+struct rec_chunk *livefile_chunk(const struct livefile *f, uint32_t index);
+
+/* Object at a ref, `bytes` long; NULL when that is 0, misplaced or not present. */
+void *livefile_at(const struct livefile *f, uint32_t ref, uint64_t bytes);
+
+/* Bytes the recorder holds: the file's present part and its own memory. */
+uint64_t livefile_held_bytes(const struct livefile *f);
+
+/* Names of running threads into their records, where they changed. Needs livefile_map_all. */
+void livefile_refresh_names(struct livefile *f);
+
+#endif

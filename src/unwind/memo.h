@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* memo.h -- a thread's last stack, and the walk that replaces the part of it that changed.
+ * Inside the unwinder only; memo.c says how and why it is sound. */
+#ifndef SEEP_UNWIND_MEMO_H
+#define SEEP_UNWIND_MEMO_H
+
+#include "unwind/rules.h"
+#include "unwind/unwind_fast.h"
+
+#define MEMO_FRAMES 16384
+
+/* One frame as it was when the walk came to it. */
+struct memo_frame {
+	uintptr_t pc;  /* see unw_ops.node */
+	uint64_t rule; /* how it was left */
+	uintptr_t sp;  /* lowest bit set: not known, only frame records are followed */
+	uint32_t node; /* of the first `noded` frames */
+	/* Of the first `clean` frames: how many checks this frame and those outside of it need,
+	 * times two, plus one when leaving them depends on bp. */
+	uint32_t checks_bp;
+	uintptr_t bp;
+};
+
+/* Frames lie outermost first, so that what stays stays in place. */
+struct unw_thread {
+	struct unw_hot hot; /* must be first */
+	struct unw_shared *shared;
+	void *arg;
+	uintptr_t lo, hi; /* the thread's own stack; equal when not known */
+	uint32_t n;	  /* frames kept */
+	uint32_t clean;	  /* frames that may be reused: no opaque one among or outside them */
+	uint32_t noded;	  /* frames that have an id */
+	bool truncated, elided;   /* the stack kept */
+	uint32_t window, backoff;	   /* walks; see memo_judge() */
+	uint64_t window_frames, window_reused;
+	struct unw_stats stats; /* without hot.hits */
+	uintptr_t zero;		/* always 0, read by the check that never matches */
+	struct unw_regs regs;
+	struct cfi_scratch scratch;
+	struct unw_check checks[3 * MEMO_FRAMES + 2];
+	struct memo_frame frames[MEMO_FRAMES];
+};
+
+enum walk_end {
+	WALK_ON,
+	WALK_TAIL,	/* the rest is the memo's */
+	WALK_STOP,	/* outermost frame reached */
+	WALK_ZERO,	/* its return address is 0, read from walk.zero_slot */
+	WALK_TRUNCATED, /* there is more, but not for us */
+	WALK_HARD,	/* all registers are needed */
+};
+
+/* One walk in progress. Fresh frames are written from the far end of `frames` downwards,
+ * innermost first, hence in the same order as those kept. */
+struct walk {
+	struct unw_thread *t;
+	const struct unw_start *start;
+	struct memo_frame *fresh; /* the last one written */
+	struct memo_frame *floor; /* not to be overwritten below */
+	uint32_t count;		  /* fresh frames */
+	uint32_t candidates;	  /* frames of the memo that may still be met */
+	uint32_t kept;		  /* of the memo, with WALK_TAIL */
+	const uintptr_t *zero_slot;
+	bool wrapped; /* more frames than there is room for; the middle is lost */
+	bool use_memo;
+};
+
+void walk_init(struct walk *w, struct unw_thread *t, const struct unw_start *start,
+	       bool use_memo);
+
+/* Makes room where there is none; called by walk_push() only. */
+void walk_overflow(struct walk *w);
+
+static ALWAYS_INLINE struct memo_frame *
+walk_push(struct walk *w, uintptr_t pc, uintptr_t sp, uintptr_t bp)
+{
+	struct memo_frame *f;
+
+	if (UNLIKELY(w->fresh == w->floor))
+		walk_overflow(w);
+	f = --w->fresh;
+	w->count++;
+	f->pc = pc;
+	f->sp = sp;
+	f->bp = bp;
+	return f;
+}
+
+/* Takes the last one back: it is the memo's. */
+static inline void
+walk_pop(struct walk *w)
+{
+	w->fresh++;
+	w->count--;
+}
+
+/* Tries the candidate that has the sp of `f`; true when the memo holds from there on. */
+bool memo_try(struct walk *w, const struct memo_frame *f);
+
+/* Is the frame `f` in the memo, and all outside of it unchanged? */
+static ALWAYS_INLINE bool
+memo_match(struct walk *w, const struct memo_frame *f)
+{
+	const struct memo_frame *frames = w->t->frames;
+	uint32_t n = w->candidates;
+
+	while (n > 0 && frames[n - 1].sp < f->sp)
+		n--;
+	w->candidates = n;
+	return n > 0 && frames[n - 1].sp == f->sp && memo_try(w, f);
+}
+
+/* Nothing is kept any more. */
+void memo_clear(struct unw_thread *t);
+
+/* Adds what hits did since the last walk to the figures. */
+void memo_fold_hits(struct unw_thread *t);
+
+/* Makes the stack just walked the memo; with `ids`, returns its id, else 0. */
+uint32_t memo_commit(struct walk *w, enum walk_end end, bool ids);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* term.c -- terminal or pipe, width, colours.
+ *
+ * The width is asked of the terminal, then COLUMNS, then taken as 80. The styles are the
+ * eight colours every terminal has, so no terminfo is needed. */
+#include "util/term.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define TERM_DEFAULT_COLUMNS 80
+#define TERM_LEAST_COLUMNS 20
+#define TERM_MOST_COLUMNS 10000
+
+static unsigned
+term_columns(int fd)
+{
+	const char *env = getenv("COLUMNS");
+	struct winsize w;
+	unsigned long n = 0;
+
+	if (ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0)
+		n = w.ws_col;
+	else if (env != NULL)
+		n = strtoul(env, NULL, 10);
+	if (n == 0 || n > TERM_MOST_COLUMNS)
+		n = TERM_DEFAULT_COLUMNS;
+	return n < TERM_LEAST_COLUMNS ? TERM_LEAST_COLUMNS : (unsigned)n;
+}
+
+void
+term_init(struct term *t, int fd)
+{
+	const char *no = getenv("NO_COLOR");
+	const char *name = getenv("TERM");
+
+	t->tty = isatty(fd) == 1;
+	t->columns = t->tty ? term_columns(fd) : 0;
+	t->colour = t->tty && (no == NULL || no[0] == '\0') && name != NULL &&
+		    name[0] != '\0' && strcmp(name, "dumb") != 0;
+}
+
+const char *
+term_on(const struct term *t, enum term_style style)
+{
+	static const char *const on[] = {
+		[TERM_PLAIN] = "",	  [TERM_BOLD] = "\033[1m",
+		[TERM_DIM] = "\033[2m",	  [TERM_BAD] = "\033[1;31m",
+		[TERM_WARN] = "\033[33m", [TERM_GOOD] = "\033[32m",
+		[TERM_NAME] = "\033[36m",
+	};
+
+	return t->colour ? on[style] : "";
+}
+
+const char *
+term_off(const struct term *t)
+{
+	return t->colour ? "\033[0m" : "";
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* term.h -- what the output goes to: a terminal or not, how wide, coloured or plain.
+ *
+ * Colour only on a terminal, and not when NO_COLOR is set to anything but "" or TERM is
+ * "dumb" or missing. Piped output is plain and never cut to a width. Writes nothing
+ * itself. */
+#ifndef SEEP_UTIL_TERM_H
+#define SEEP_UTIL_TERM_H
+
+#include <stdbool.h>
+
+enum term_style {
+	TERM_PLAIN,
+	TERM_BOLD,
+	TERM_DIM,
+	TERM_BAD,  /* red: a leak */
+	TERM_WARN, /* yellow: growing, not covered */
+	TERM_GOOD, /* green: nothing found */
+	TERM_NAME, /* cyan: functions and files */
+};
+
+struct term {
+	bool tty;
+	bool colour;
+	unsigned columns; /* 0: not a terminal, no limit */
+};
+
+/* Looks at `fd` and the environment. */
+void term_init(struct term *t, int fd);
+
+/* Bytes that switch a style on, "" when there is no colour. Static strings. */
+const char *term_on(const struct term *t, enum term_style style);
+
+/* Bytes that switch back to plain, "" when there is no colour. */
+const char *term_off(const struct term *t);
+
+#endif

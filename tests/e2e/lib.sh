@@ -1,0 +1,194 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# What every end-to-end test starts with:
+#
+#	#!/bin/bash
+#	# SPDX-License-Identifier: MIT
+#	# What this test is for.
+#	. "$(dirname "$0")/lib.sh"
+#	prog=$(program leak_cases)
+#	run "$SEEP" run -o "$TMP/a.rec" -- "$prog"
+#	expect_eq "exit status" "$status" 0
+#	expect_match "first line" "$err" '^LEAK '
+#
+# Each expect_* counts as one test and the script goes on after a failure; at its end it
+# prints `N passed, N failed` and leaves with 1 when something failed. A script that stops
+# halfway (`set -u`, an error of its own) fails too. $TMP is the test's own folder, removed
+# afterwards; children still running are the test's own business to end.
+set -u
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+BUILD=${SEEP_BUILD:-$ROOT/build}
+SEEP=$BUILD/seep
+LIBSEEP=$BUILD/libseep.so
+SOAK=${SEEP_SOAK:-}
+TMP=$(mktemp -d "${TMPDIR:-/tmp}/seep-test.XXXXXX")
+export LC_ALL=C.UTF-8
+unset SEEP_DIR LD_PRELOAD MALLOC_CONF HEAPPROFILE HEAPCHECK MALLOC_TRACE # the caller's own
+
+lib_passed=0
+lib_failed=0
+lib_done=
+
+lib_end() {
+	local code=$?
+	rm -rf "$TMP"
+	if [ -z "$lib_done" ]; then
+		if [ $code -ne 0 ]; then
+			echo "stopped halfway with status $code"
+			lib_failed=$((lib_failed + 1))
+		fi
+		echo "$lib_passed passed, $lib_failed failed"
+		# A bare `exit` in a trap means the status from before it.
+		code=1
+		[ $lib_failed -gt 0 ] || [ $lib_passed -eq 0 ] || code=0
+	fi
+	exit $code
+}
+trap lib_end EXIT
+
+# skip WHY: this machine cannot run the test. Never for what seep cannot do.
+skip() {
+	echo "skipped: $*"
+	lib_done=yes
+	exit 77
+}
+
+# The products must be there. (A tree that has not got them yet skips its tests.)
+need_seep() {
+	[ -e "$ROOT/src/cli/main.c" ] || skip "no tool in this tree yet"
+	[ -x "$SEEP" ] || { echo "$SEEP is missing: make build"; exit 3; }
+}
+need_libseep() {
+	[ -e "$ROOT/src/preload/meson.build" ] || skip "no recorder in this tree yet"
+	[ -e "$LIBSEEP" ] || { echo "$LIBSEEP is missing: make build"; exit 3; }
+}
+
+# need_command NAME...: skip unless they are installed.
+need_command() {
+	local name
+	for name; do
+		command -v "$name" >/dev/null || skip "no $name here"
+	done
+}
+
+# find_library NAME: path of a shared library such as libjemalloc.so.2, or nothing.
+find_library() {
+	/sbin/ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }'
+}
+
+# program NAME [TAG CFLAGS...]: builds tests/programs/NAME.c (or .cpp) and prints the path of
+# the binary. Flags are -O2 -g unless the source says `/* cflags: ... */` in its first 40
+# lines; TAG names a variant built with CFLAGS in their place.
+program() {
+	local name=$1 source out flags compiler=${CC:-gcc} tag=${2:-}
+	source=$ROOT/tests/programs/$name.c
+	if [ ! -e "$source" ]; then
+		source=$ROOT/tests/programs/$name.cpp
+		compiler=${CXX:-g++}
+	fi
+	flags=$(sed -n '1,40s,^/[/*] *cflags: \(.*[^ ]\) *\*/$,\1,p; 1,40s,^// cflags: ,,p' "$source" | head -n 1)
+	[ -n "$flags" ] || flags='-O2 -g'
+	if [ -n "$tag" ]; then
+		shift 2
+		flags=$*
+	fi
+	out=$BUILD/programs/$name${tag:+.$tag}
+	mkdir -p "$BUILD/programs"
+	if [ ! -e "$out" ] || [ "$source" -nt "$out" ] || [ "$flags" != "$(cat "$out.flags" 2>/dev/null)" ]; then
+		# Renamed into place: another test may be building or running the same one.
+		# shellcheck disable=SC2086 # flags are words
+		"$compiler" -I"$ROOT/include" -o "$out.$$" "$source" $flags >&2 || {
+			echo "cannot build $source" >&2
+			return 1
+		}
+		echo "$flags" >"$out.flags"
+		mv "$out.$$" "$out"
+	fi
+	echo "$out"
+}
+
+# run COMMAND...: leaves its output in $out and $err (also in $TMP/out, $TMP/err) and its
+# status in $status. Never ends the script.
+run() {
+	"$@" >"$TMP/out" 2>"$TMP/err" </dev/null
+	# shellcheck disable=SC2034 # for the test
+	status=$?
+	# shellcheck disable=SC2034 # for the test
+	out=$(tr -d '\0' <"$TMP/out")
+	# shellcheck disable=SC2034 # for the test
+	err=$(tr -d '\0' <"$TMP/err")
+}
+
+pass() { lib_passed=$((lib_passed + 1)); }
+
+# fail WHAT [DETAIL...]
+fail() {
+	lib_failed=$((lib_failed + 1))
+	echo "FAILED $1  (${BASH_SOURCE[2]##*/}:${BASH_LINENO[1]})"
+	shift
+	[ $# -eq 0 ] || printf '    %s\n' "$@"
+}
+
+# expect_eq WHAT GOT WANTED
+expect_eq() {
+	if [ "$2" = "$3" ]; then pass; else fail "$1" "got:    $2" "wanted: $3"; fi
+}
+
+# expect_match WHAT TEXT REGEX: some line of TEXT matches the extended regular expression.
+expect_match() {
+	if grep -qE -e "$3" <<<"$2"; then pass; else fail "$1" "no line matches: $3" "$2"; fi
+}
+
+# expect_no_match WHAT TEXT REGEX
+expect_no_match() {
+	if grep -qE -e "$3" <<<"$2"; then fail "$1" "a line matches: $3" "$2"; else pass; fi
+}
+
+# expect_between WHAT NUMBER LOW HIGH: inclusive, decimals allowed.
+expect_between() {
+	if awk -v n="$2" -v low="$3" -v high="$4" \
+		'BEGIN { exit !(n ~ /^-?[0-9]+(\.[0-9]+)?$/ && n >= low && n <= high) }'; then
+		pass
+	else
+		fail "$1" "got $2, wanted $3 to $4"
+	fi
+}
+
+# expect_status WANTED COMMAND...: as run, then compares the status.
+expect_status() {
+	local wanted=$1
+	shift
+	run "$@"
+	if [ "$status" = "$wanted" ]; then
+		pass
+	else
+		fail "status of $*" "got $status, wanted $wanted" "$out" "$err"
+	fi
+}
+
+# expect_json WHAT FILE FILTER WANTED: what jq -r -c FILTER says about FILE.
+expect_json() {
+	local got
+	got=$(jq -r -c "$3" "$2" 2>&1)
+	if [ "$got" = "$4" ]; then pass; else fail "$1" "$3" "got:    $got" "wanted: $4"; fi
+}
+
+# expect_file WHAT FILE GOLDEN: the same bytes.
+expect_file() {
+	local difference
+	if difference=$(diff -u "$3" "$2" 2>&1); then pass; else fail "$1" "$difference"; fi
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds; false when it has not by then.
+wait_for() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.05
+	done
+}
+
+# times SHORT LONG: how often to do something, LONG under `make soak`.
+times() { if [ -n "$SOAK" ]; then echo "$2"; else echo "$1"; fi; }

@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""`seep CMD --help` and the manual page know the same options, both ways.
+
+The page is man/seep-CMD.1; its options are those of its `.It Fl` lines. A command without a
+page of its own must have its options in man/seep.1, which may have more.
+"""
+import re
+import subprocess
+import sys
+
+from lib_meta import BUILD, ROOT, finish, skip
+
+EVERYWHERE = {"help", "version"}
+OPTION = re.compile(r"--([a-z][a-z0-9-]*)")
+
+
+def help_options(text):
+    """Long options of the lines that begin with one, up to where their description starts."""
+    found = set()
+    for line in text.splitlines():
+        stripped = line.strip()
+        if not line.startswith(" ") or not stripped.startswith("-"):
+            continue
+        found |= set(OPTION.findall(re.split(r"\s{2,}", stripped)[0]))
+    return found - EVERYWHERE
+
+
+def man_options(text):
+    found = set()
+    for line in text.splitlines():
+        if line.startswith(".It Fl"):
+            found |= set(re.findall(r"(?:Fl|,|\|) -([a-z][a-z0-9-]*)", line))
+    return found - EVERYWHERE
+
+
+def self_check():
+    text = "usage: seep x --not-this\n  -o, --out FILE  as --other does\n      --all|--some N\n"
+    page = ".It Fl o , Fl -out Ar file\n.It Fl -all | Fl -some Ar n\n.Fl -mentioned\n"
+    faults = []
+    for got in (help_options(text), man_options(page)):
+        if got != {"out", "all", "some"}:
+            faults.append(f"help.py itself: found {sorted(got)}")
+    return faults
+
+
+def run(*args):
+    return subprocess.run(args, capture_output=True, text=True, timeout=20,
+                          stdin=subprocess.DEVNULL, check=False)
+
+
+def main():
+    seep = BUILD / "seep"
+    if not (ROOT / "src/cli/main.c").exists():
+        skip("no tool in this tree yet")
+    faults = self_check()
+    top = run(seep, "--help")
+    if top.returncode != 0:
+        faults.append(f"seep --help: status {top.returncode}")
+    commands = [p.stem[4:] for p in sorted((ROOT / "src/cli").glob("cmd_*.c"))]
+    for name in (c.replace("_", "-") for c in commands):
+        got = run(seep, name, "--help")
+        if got.returncode != 0:
+            faults.append(f"seep {name} --help: status {got.returncode}")
+            continue
+        if not re.search(rf"^\s+{name}\b", top.stdout, re.M):
+            faults.append(f"seep --help does not list {name}")
+        own = ROOT / f"man/seep-{name}.1"
+        page = own if own.exists() else ROOT / "man/seep.1"
+        if not page.exists():
+            faults.append(f"no manual page for seep {name}")
+            continue
+        said, written = help_options(got.stdout), man_options(page.read_text())
+        for option in sorted(said - written):
+            faults.append(f"{page.name} does not have --{option} of seep {name}")
+        for option in sorted(written - said if page is own else ()):
+            faults.append(f"{page.name} has --{option}, seep {name} --help does not")
+    finish(faults, len(commands), "commands")
+
+
+sys.exit(main())

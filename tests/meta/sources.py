@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Every source file: opens with its licence and what it is for, has a name of its own, is not
+too long, uses no function we banned, and says nothing that belongs elsewhere.
+"""
+import re
+import sys
+
+from lib_meta import finish, read, tree_files, without_comments
+
+SOFT_LINES, HARD_LINES = 600, 700
+SPDX = "SPDX-License-Identifier: "
+LICENCES = {"MIT", "MIT OR GPL-2.0-only"}
+PURPOSE_CHARS = 20
+CODE = {".c", ".h", ".cpp", ".S"}
+SCRIPTS = {".sh", ".py"}
+# Copy without a bound, or keep hidden state.
+BANNED = re.compile(r"\b(strcpy|stpcpy|strcat|sprintf|vsprintf|strtok|gets|mktemp|tmpnam|"
+                    r"alloca)\s*\(")
+# Only cli and web talk to the user; everyone else returns an error.
+SILENT = {"model", "sym", "format", "analyze", "leak"}
+TALKS = re.compile(r"\b(printf|puts|putchar|perror|exit|abort)\s*\(|\b(stderr|stdout)\b")
+UNFINISHED = re.compile(r"\b(FIXME|XXX|HACK)\b|\bTODO\b(?!\([a-z][a-z0-9-]*\): \S)")
+# Folders of the machine it was written on. Spelt so that this file does not find itself.
+PLACES = re.compile(r"(?<![\w.$}*/-])/(wor" r"k|roo" r"t|hom" r"e/[a-z]+|tmp/bri" r"ef)/")
+SELF = "tests/meta/sources.py"
+
+
+def opening(path, text):
+    """What is wrong with the first lines, or None."""
+    lines = text.splitlines()
+    if path.suffix in CODE:
+        match = re.match(r"/[*/] " + SPDX + r"(.*?)( \*/)?$", lines[0] if lines else "")
+        if not match:
+            return "line 1 is not the SPDX comment"
+        rest = "\n".join(lines[1:4])
+        purpose = re.match(r"(/\*|//)\s*(\S.*)", rest)
+        if not purpose or len(purpose.group(2)) < PURPOSE_CHARS:
+            return "line 2 does not begin to say what the file is for"
+    else:
+        head = [line for line in lines[:3] if line.startswith("# " + SPDX)]
+        if not head:
+            return "no SPDX line among the first three"
+        match = re.match("# " + SPDX + "(.*)", head[0])
+        after = lines[lines.index(head[0]) + 1:][:1]
+        if not after or not re.match(r'(# |""")\S.{%d,}' % (PURPOSE_CHARS - 1), after[0]):
+            return "no purpose after the SPDX line"
+    return None if match.group(1) in LICENCES else f"unknown licence {match.group(1)}"
+
+
+def self_check():
+    """Each rule must catch a breach of it."""
+    wrong = []
+    for regex, bad, good in [
+        (BANNED, "strcpy(a, b)", "my_strcpy(a, b)"),
+        (BANNED, "sprintf (a)", "snprintf(a)"),
+        (TALKS, "printf(x)", "snprintf(x)"),
+        (TALKS, "fputs(s, stderr)", "buf_puts(s)"),
+        (UNFINISHED, "TO" "DO later", "TO" "DO(anna): when v2 is out"),
+        (PLACES, "see /wor" "k/x", "http://a.b/wor" "k/x"),
+    ]:
+        if not regex.search(bad) or regex.search(good):
+            wrong.append(f"{SELF} itself: {bad!r} or {good!r} judged wrongly")
+    return wrong
+
+
+def main():
+    faults = self_check()
+    seen, looked_at = {}, 0
+    for path in tree_files():
+        name = str(path)
+        if path.parts[:2] == ("tests", "golden") or "corpus" in path.parts:
+            continue
+        if path.suffix in (".png", ".rec", ".gz", ".zst", ".heap"):
+            continue
+        text = read(path)
+        if name != SELF:
+            for number, line in enumerate(text.splitlines(), 1):
+                if UNFINISHED.search(line) or PLACES.search(line):
+                    faults.append(f"{path}:{number}: {line.strip()[:80]}")
+        if path.suffix not in CODE | SCRIPTS:
+            continue
+        looked_at += 1
+        why = None if path.name == "lib.sh" else opening(path, text)
+        if why:
+            faults.append(f"{path}: {why}")
+        if path.suffix not in CODE:
+            continue
+        code = without_comments(text)
+        for number, line in enumerate(code.splitlines(), 1):
+            match = BANNED.search(line)
+            if not match and path.parts[0] == "src" and path.parts[1] in SILENT:
+                match = TALKS.search(line)
+            if match:
+                faults.append(f"{path}:{number}: {match.group(0).strip()} is not used here")
+        if path.parts[0] in ("src", "include"):
+            lines = text.count("\n")
+            if lines > HARD_LINES:
+                faults.append(f"{path}: {lines} lines, more than {HARD_LINES}: split it")
+            elif lines > SOFT_LINES:
+                print(f"note: {path} has {lines} lines")
+            if path.name in seen:
+                faults.append(f"{path}: {seen[path.name]} has the same name")
+            seen[path.name] = path
+    finish(faults, looked_at, "sources")
+
+
+sys.exit(main())

@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: MIT */
+/* test_pack.c -- the packed recording: what goes in comes out, to the byte, and what was damaged
+ * on the way is told or refused, with the exact words. */
+#include "t.h"
+
+#include <stdint.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/recording.h"
+#include "format/format.h"
+#include "format/pack.h"
+#include "format/pack_impl.h"
+#include "model/prof.h"
+#include "util/buf.h"
+#include "util/err.h"
+
+/* A field of every kind set to something that would show if it got lost. */
+static void
+fill(struct prof *p, unsigned type, uint32_t row, uint64_t *random)
+{
+	const struct pack_table *t = &pack_tables[type];
+	unsigned char *rows;
+
+	memcpy(&rows, (unsigned char *)p + t->rows_off, sizeof rows);
+	for (unsigned i = 0; i < t->ncols; i++) {
+		const struct pack_col *c = &t->cols[i];
+
+		for (unsigned k = 0; k < c->count; k++) {
+			unsigned char *at = rows + (size_t)row * t->row_bytes + c->off +
+					    (size_t)k * c->bytes;
+			double real = (double)(*random >> 40) / 7;
+			uint64_t v;
+
+			*random = *random * 6364136223846793005u + 1442695040888963407u;
+			v = *random >> (*random >> 58); /* of any magnitude */
+			if (c->kind == PACK_UINT && c->max != UINT64_MAX)
+				v %= c->max + 1;
+			if (c->kind == PACK_STR)
+				v %= 4;
+			if (c->kind == PACK_ROW)
+				v %= 3;
+			if (c->kind == PACK_BACK)
+				v %= row;
+			if (c->kind == PACK_REAL)
+				memcpy(&v, &real, sizeof v);
+			memcpy(at, &v, c->bytes);
+		}
+	}
+}
+
+/* Two or more rows in every table, all fields set. */
+static struct prof *
+sample(void)
+{
+	struct prof *p = prof_new();
+	uint64_t random = 4711;
+
+	prof_str(p, "alpha");
+	prof_str(p, "beta");
+	prof_strn(p, "with\0nul", 8);
+	for (uint32_t i = 1; i <= 3; i++) {
+		fill(p, PACK_PROCESSES, prof_add_process(p), &random);
+		fill(p, PACK_MODULES, prof_module(p, "m", (uint8_t[]){(uint8_t)i}, 1),
+		     &random);
+		fill(p, PACK_FRAMES, prof_add_frame(p), &random);
+		prof_loc(p, 1, i * 1009, PROF_LOC_CODE, false);
+	}
+	fill(p, PACK_LOCS, 1, &random);
+	fill(p, PACK_LOCS, 2, &random);
+	p->locs[1].frames = p->locs[2].frames = 1;
+	p->locs[1].nframes = 2;
+	p->locs[2].nframes = 0;
+	prof_node(p, 0, 1);
+	prof_node(p, 1, 2);
+	prof_node(p, 1, 3);
+	prof_node(p, 3, 1);
+	for (uint32_t i = 0; i < 5; i++) {
+		fill(p, PACK_SITES, prof_add_site(p), &random);
+		fill(p, PACK_THREADS, prof_add_thread(p), &random);
+		fill(p, PACK_CELLS, prof_add_cell(p), &random);
+		fill(p, PACK_MARKS, prof_add_mark(p), &random);
+		fill(p, PACK_MARK_ROWS, prof_add_mark_row(p), &random);
+		fill(p, PACK_POINTS, prof_add_point(p), &random);
+		fill(p, PACK_RANGES, prof_add_range(p), &random);
+		fill(p, PACK_BLOCKS, prof_add_block(p), &random);
+		p->marks[i].rows = i;
+		p->marks[i].nrows = 5 - i;
+	}
+	prof_add_damage(p, "alpha", 31);
+	prof_add_damage(p, "beta", UINT64_MAX);
+	p->blocks_dropped = 8009;
+	p->has_names = true;
+	return p;
+}
+
+static struct buf
+packed(const struct prof *p)
+{
+	struct buf out = {0};
+
+	pack_write(p, &out);
+	return out;
+}
+
+static uint64_t
+damage(const struct prof *p, const char *words)
+{
+	for (uint32_t i = 0; i < p->ndamages; i++) {
+		if (strcmp(prof_text(p, p->damages[i].what), words) == 0)
+			return p->damages[i].count;
+	}
+	return 0;
+}
+
+static void
+same_tables(const struct prof *a, const struct prof *b)
+{
+	for (unsigned type = PACK_PROCESSES; type < PACK_TYPES; type++) {
+		const struct pack_table *t = &pack_tables[type];
+		const unsigned char *x, *y;
+		uint32_t n, m;
+
+		memcpy(&x, (const unsigned char *)a + t->rows_off, sizeof x);
+		memcpy(&y, (const unsigned char *)b + t->rows_off, sizeof y);
+		memcpy(&n, (const unsigned char *)a + t->n_off, sizeof n);
+		memcpy(&m, (const unsigned char *)b + t->n_off, sizeof m);
+		T_EQ(n, m);
+		for (uint32_t i = 0; i < n && n == m; i++) {
+			for (unsigned k = 0; k < t->ncols; k++) {
+				size_t at = (size_t)i * t->row_bytes + t->cols[k].off;
+				size_t bytes =
+					(size_t)t->cols[k].bytes * t->cols[k].count;
+
+				if (memcmp(x + at, y + at, bytes) != 0)
+					T_FAIL("%s: row %u, column %u", t->name, i, k);
+			}
+		}
+	}
+}
+
+T_TEST(round_trip)
+{
+	struct prof *p = sample(), *q = prof_new();
+	struct buf a = packed(p), b;
+	struct err e = {0};
+
+	T_EQ(pack_load(a.data, a.len, q, &e), 0);
+	T_STR(e.msg, "");
+	same_tables(p, q);
+	T_EQ(q->blocks_dropped, 8009);
+	T_EQ(q->has_names, true);
+	T_MEM(prof_text(q, 3), "with\0nul", 8);
+	T_EQ(q->ndamages, 2);
+	b = packed(q);
+	T_EQ(a.len, b.len);
+	if (a.len == b.len)
+		T_MEM(a.data, b.data, a.len);
+	/* and it can be added to */
+	T_EQ(prof_node(q, 3, 1), 4);
+	T_EQ(prof_node(q, 4, 1), 5);
+	T_EQ(prof_add_cell(q), 5);
+	buf_done(&a);
+	buf_done(&b);
+	prof_free(p);
+	prof_free(q);
+}
+
+/* Every field of every row is in some column: no byte of a struct but padding is left out. */
+T_TEST(no_field_forgotten)
+{
+	static const struct {
+		unsigned type;
+		size_t padding;
+	} known[] = {
+		{PACK_PROCESSES, 3}, {PACK_MODULES, 3}, {PACK_LOCS, 2},
+		{PACK_NODES, 0},     {PACK_SITES, 0},	{PACK_FRAMES, 2},
+		{PACK_THREADS, 3},   {PACK_CELLS, 0},	{PACK_MARKS, 4},
+		{PACK_MARK_ROWS, 4}, {PACK_POINTS, 4},	{PACK_RANGES, 0},
+		{PACK_DAMAGES, 4},   {PACK_BLOCKS, 1},
+	};
+
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		const struct pack_table *t = &pack_tables[known[i].type];
+		size_t covered = 0;
+
+		for (unsigned k = 0; k < t->ncols; k++)
+			covered += (size_t)t->cols[k].bytes * t->cols[k].count;
+		if (covered + known[i].padding != t->row_bytes)
+			T_FAIL("%s: %zu of %u bytes are in columns, %zu are padding",
+			       t->name, covered, t->row_bytes, known[i].padding);
+	}
+}
+
+T_TEST(empty_profile)
+{
+	struct prof *p = prof_new(), *q = prof_new();
+	struct buf a = packed(p);
+
+	T_EQ(pack_load(a.data, a.len, q, NULL), 0);
+	same_tables(p, q);
+	T_EQ(q->ndamages, 0);
+	buf_done(&a);
+	prof_free(p);
+	prof_free(q);
+}
+
+/* ---- refusals ---- */
+
+static void
+refused(const void *data, size_t bytes, const char *message)
+{
+	struct prof *p = prof_new();
+	struct err e = {0};
+
+	T_CHECK(pack_load(data, bytes, p, &e) < 0);
+	T_STR(e.msg, message);
+	prof_free(p);
+}
+
+T_TEST(refusals)
+{
+	struct prof *p = sample();
+	struct buf a = packed(p);
+
+	refused("", 0, "not a seep recording");
+	refused("SEEPREC", 7, "not a seep recording");
+	refused("\177ELF, of course, and more", 24, "not a seep recording");
+	refused(a.data, 8, "cut off after 8 bytes, within its head");
+	refused(a.data, 15, "cut off after 15 bytes, within its head");
+	refused(a.data, 16,
+		"cut off after 16 bytes, before the end of section \"strings\"");
+	a.data[8] = 7;
+	refused(a.data, a.len,
+		"recording of version 7, this seep reads 1: use a newer seep");
+	a.data[8] = 0;
+	refused(a.data, a.len,
+		"recording of version 0, this seep reads 1: use an older seep");
+	a.data[8] = 1;
+	a.data[13] ^= 4;
+	refused(a.data, a.len, "its head is damaged (wrong checksum)");
+	buf_done(&a);
+	prof_free(p);
+}
+
+/* Where section `type` begins, from the file's own index. */
+static size_t
+section_off(const struct buf *b, unsigned type)
+{
+	struct pack_tail t;
+	uint64_t off;
+
+	memcpy(&t, b->data + b->len - sizeof t, sizeof t);
+	memcpy(&off, b->data + t.index_off + 8 * (type - 1), 8);
+	return off;
+}
+
+/* A flipped bit in the contents, and in the head, of each section in turn. */
+T_TEST(damaged_sections)
+{
+	struct prof *p = sample();
+	struct buf a = packed(p);
+
+	for (unsigned type = 1; type < PACK_TYPES; type++) {
+		for (unsigned in_head = 0; in_head < 2; in_head++) {
+			size_t at = section_off(&a, type) + (in_head ? 9 : 40);
+			struct prof *q = prof_new();
+			struct err e = {0};
+			char want[80];
+			int r;
+
+			a.data[at] ^= 8;
+			r = pack_load(a.data, a.len, q, &e);
+			a.data[at] ^= 8;
+			if (pack_tables[type].needed) {
+				snprintf(want, sizeof want,
+					 "section \"%s\" is damaged (wrong checksum)",
+					 pack_tables[type].name);
+				T_CHECK(r < 0);
+				T_STR(e.msg, want);
+			} else {
+				snprintf(want, sizeof want, "section \"%s\" is damaged",
+					 pack_tables[type].name);
+				T_EQ(r, 0);
+				T_EQ(damage(q, want), 1);
+				T_EQ(q->nsites, 6);
+			}
+			if (type == PACK_MARK_ROWS)
+				T_EQ(q->nmarks, 0);
+			if (type == PACK_FRAMES) {
+				T_EQ(q->has_names, false);
+				T_EQ(q->locs[1].nframes, 0);
+			}
+			prof_free(q);
+		}
+	}
+	buf_done(&a);
+	prof_free(p);
+}
+
+T_TEST(damaged_index)
+{
+	struct prof *p = sample(), *q = prof_new();
+	struct buf a = packed(p);
+
+	a.data[a.len - 40] ^= 1;
+	T_EQ(pack_load(a.data, a.len, q, NULL), 0);
+	T_EQ(damage(q, "index at the end is missing or damaged"), 1);
+	T_EQ(q->ndamages, 3);
+	T_EQ(q->nblocks, 5);
+	buf_done(&a);
+	prof_free(p);
+	prof_free(q);
+}
+
+/* Cut at every length: refused up to the end of the totals, then read with what is missing. */
+T_TEST(cut_at_every_length)
+{
+	struct prof *p = sample();
+	struct buf a = packed(p);
+	size_t totals_end = section_off(&a, PACK_FRAMES);
+
+	for (size_t n = 0; n < a.len; n++) {
+		char *copy = malloc(n ? n : 1);
+		struct prof *q = prof_new();
+		struct err e = {0};
+		int r;
+
+		memcpy(copy, a.data, n);
+		r = pack_load(copy, n, q, &e);
+		T_EQ(r < 0, n < totals_end);
+		T_EQ(e.msg[0] != '\0', n < totals_end);
+		if (r == 0) {
+			T_EQ(damage(q, "index at the end is missing or damaged"), 1);
+			T_EQ(q->nsites, 6);
+			T_EQ(damage(q, "section \"blocks\" is missing"), q->nblocks == 0);
+			T_EQ(damage(q, "section \"frames\" is missing"), q->nframes == 0);
+		}
+		prof_free(q);
+		free(copy);
+	}
+	buf_done(&a);
+	prof_free(p);
+}
+
+/* Damages beside the two that are part of the profile. */
+static unsigned
+told(const struct prof *p)
+{
+	return p->ndamages - (damage(p, "alpha") != 0) - (damage(p, "beta") != 0);
+}
+
+T_TEST(flipped_bits_never_pass_unseen)
+{
+	struct prof *p = sample();
+	struct buf a = packed(p);
+	uint64_t random = 8087;
+
+	for (unsigned i = 0; i < 5000; i++) {
+		struct prof *q = prof_new();
+		size_t at;
+
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		at = (size_t)(random >> 33) % a.len;
+		a.data[at] = (char)(a.data[at] ^ (1 << (random >> 30 & 7)));
+		if (pack_load(a.data, a.len, q, NULL) == 0 && told(q) == 0)
+			T_FAIL("bit %u of byte %zu", (unsigned)(random >> 30 & 7), at);
+		a.data[at] = (char)(a.data[at] ^ (1 << (random >> 30 & 7)));
+		prof_free(q);
+	}
+	buf_done(&a);
+	prof_free(p);
+}
+
+/* ---- hostile contents under right checksums ---- */
+
+/* Puts another head before the section of cells, with its checksums right: what is told of it. */
+static struct prof *
+load_with(struct buf *b, struct pack_section s)
+{
+	size_t off = section_off(b, PACK_CELLS);
+	struct prof *p = prof_new();
+	struct pack_section was;
+
+	memcpy(&was, b->data + off, sizeof was);
+	s.stored_crc = was.stored_crc;
+	s.crc = (uint32_t)crc32_z(0, (unsigned char *)&s, sizeof s - 4);
+	memcpy(b->data + off, &s, sizeof s);
+	T_EQ(pack_load(b->data, b->len, p, NULL), 0);
+	T_EQ(p->nsites, 6);
+	T_EQ(p->ncells, 0);
+	memcpy(b->data + off, &was, sizeof was);
+	return p;
+}
+
+T_TEST(claims_are_checked)
+{
+	struct prof *p = sample(), *q;
+	struct buf a = packed(p);
+	struct pack_section s, bad;
+
+	memcpy(&s, a.data + section_off(&a, PACK_CELLS), sizeof s);
+	bad = s;
+	bad.rows = 1u << 30; /* would be 40 GB */
+	q = load_with(&a, bad);
+	T_EQ(damage(q, "section \"cells\" is damaged"), 1);
+	prof_free(q);
+
+	bad = s;
+	bad.raw_bytes = UINT64_MAX;
+	q = load_with(&a, bad);
+	T_EQ(damage(q, "section \"cells\" is damaged"), 1);
+	prof_free(q);
+
+	bad.flags = PACK_ZSTD;
+	q = load_with(&a, bad);
+	T_EQ(damage(q, "section \"cells\" is damaged"), 1);
+	prof_free(q);
+
+	bad = s;
+	bad.type = 99;
+	q = load_with(&a, bad);
+	T_EQ(damage(q, "sections of an unknown kind"), 1);
+	T_EQ(damage(q, "section \"cells\" is missing"), 1);
+	prof_free(q);
+
+	bad.type = PACK_SITES; /* a second one */
+	q = load_with(&a, bad);
+	T_EQ(damage(q, "sections of an unknown kind"), 1);
+	prof_free(q);
+	buf_done(&a);
+	prof_free(p);
+}
+
+T_TEST(refs_are_checked)
+{
+	struct prof *p = sample(), *q = prof_new();
+	struct buf a;
+
+	p->sites[1].node = 4001;
+	p->sites[2].process = 77;
+	p->cells[1].thread = 99;
+	p->blocks[3].site = UINT32_MAX;
+	p->nodes[2].parent = 2; /* itself */
+	p->nodes[3].parent = 4; /* its child */
+	p->locs[1].frames = UINT32_MAX;
+	p->marks[0].nrows = 7;
+	p->processes[1].exe = 1234567;
+	p->processes[2].mode = 9;
+	p->blocks[0].kind = 8;
+	a = packed(p);
+	T_EQ(pack_load(a.data, a.len, q, NULL), 0);
+	T_EQ(damage(q, "references that lead nowhere"), 7);
+	T_EQ(damage(q, "values out of range"), 4);
+	T_EQ(q->sites[1].node, 0);
+	T_EQ(q->sites[2].process, 0);
+	T_EQ(q->nodes[2].parent, 0);
+	T_EQ(q->nodes[3].parent, 0);
+	T_EQ(q->locs[1].nframes, 0);
+	T_EQ(q->marks[0].nrows, 0);
+	T_STR(prof_text(q, q->processes[1].exe), "");
+	T_EQ(q->processes[2].mode, 0);
+	buf_done(&a);
+	prof_free(p);
+	prof_free(q);
+}
+
+/* What compresses better than the reader believes is stored as it is. */
+T_TEST(alike_rows_can_be_read_back)
+{
+	enum { N = 300007 };
+	struct prof *p = prof_new(), *q = prof_new();
+	struct buf a;
+
+	for (uint32_t i = 0; i < N; i++)
+		prof_add_cell(p);
+	a = packed(p);
+	T_EQ(pack_load(a.data, a.len, q, NULL), 0);
+	T_EQ(q->ncells, N);
+	T_EQ(q->ndamages, 0);
+	buf_done(&a);
+	prof_free(p);
+	prof_free(q);
+}
+
+T_TEST(blocks_are_thinned)
+{
+	enum { N = PACK_BLOCKS_MAX + 100003 };
+	struct prof *p = prof_new(), *q = prof_new();
+	struct buf a;
+
+	for (uint32_t i = 0; i < N; i++) {
+		uint32_t row = prof_add_block(p);
+
+		p->blocks[row].addr = 16 * (uint64_t)i;
+		p->blocks[row].bytes = 7;
+	}
+	p->blocks_dropped = 11;
+	a = packed(p);
+	T_EQ(p->nblocks, N);
+	T_EQ(pack_load(a.data, a.len, q, NULL), 0);
+	T_EQ(q->nblocks, PACK_BLOCKS_MAX);
+	T_EQ(q->blocks_dropped, 100003 + 11);
+	T_EQ(q->blocks[0].addr, 0);
+	T_CHECK(q->blocks[PACK_BLOCKS_MAX - 1].addr > 16 * (uint64_t)(N - 3));
+	buf_done(&a);
+	prof_free(p);
+	prof_free(q);
+}
+
+/* ---- files ---- */
+
+T_TEST(saved_file)
+{
+	char dir[] = "/tmp/seep-test-pack-XXXXXX";
+	char path[64], want[160];
+	struct prof *p = sample(), *q = NULL;
+	struct err e = {0};
+	struct stat st;
+
+	T_CHECK(mkdtemp(dir) != NULL);
+	snprintf(path, sizeof path, "%s/a.rec", dir);
+	T_EQ(pack_save(p, path, &e), 0);
+	T_EQ(stat(path, &st), 0);
+	T_EQ(st.st_mode & 0777, 0600);
+	T_EQ(format_load(path, &q, &e), 0);
+	same_tables(p, q);
+	prof_free(q);
+	q = NULL;
+	T_EQ(truncate(path, 100), 0);
+	T_CHECK(format_load(path, &q, &e) < 0);
+	snprintf(want, sizeof want,
+		 "%s: cut off after 100 bytes, before the end of section \"strings\"",
+		 path);
+	T_STR(e.msg, want);
+	T_CHECK(q == NULL);
+	T_EQ(truncate(path, 5), 0);
+	T_CHECK(format_load(path, &q, &e) < 0);
+	snprintf(want, sizeof want,
+		 "%s: in no format that seep knows (begins with 53 45 45 50 52)", path);
+	T_STR(e.msg, want);
+	unlink(path);
+	T_CHECK(format_load(path, &q, &e) < 0);
+	snprintf(want, sizeof want, "%s: cannot open: No such file or directory", path);
+	T_STR(e.msg, want);
+	snprintf(path, sizeof path, "%s/no/such/a.rec", dir);
+	T_CHECK(pack_save(p, path, &e) < 0);
+	T_CHECK(strstr(e.msg, path) == e.msg);
+	rmdir(dir);
+	prof_free(p);
+}
+
+static double
+seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* 200,003 stacks of 40 frames: the first 24 of a few hundred paths, the last 16 of their own tree. */
+T_TEST(large_profile_is_quick)
+{
+	enum { SITES = 200003, DEPTH = 40 };
+	struct prof *p = prof_new(), *q = prof_new();
+	uint32_t module = prof_module(p, "/bin/large", NULL, 0);
+	struct buf a;
+	double start;
+
+	prof_add_process(p);
+	for (uint32_t i = 0; i < SITES; i++) {
+		uint32_t node = 0, key = i, row;
+
+		for (uint32_t depth = 0; depth < DEPTH; depth++) {
+			key = depth < 24 ? i % 307 : depth < 36 ? i % 10007 : i;
+			node = prof_node(p, node,
+					 prof_loc(p, module, key * 64 % 100003 + depth,
+						  PROF_LOC_CODE, false));
+		}
+		row = prof_add_site(p);
+		p->sites[row].process = 1;
+		p->sites[row].node = node;
+		p->sites[row].allocs = i * 7919u % 10007;
+		p->sites[row].alloc_bytes = i * UINT64_C(1299709) % 15485863;
+		p->sites[row].live_bytes = (int64_t)(i % 4099);
+		p->sites[row].sizes[i % 16] = i % 101;
+		row = prof_add_cell(p);
+		p->cells[row].site = i + 1;
+		p->cells[row].allocs = p->sites[i + 1].allocs;
+	}
+	start = seconds();
+	a = packed(p);
+	printf("    %u nodes, %u locs: saved in %.2f s", p->nnodes, p->nlocs,
+	       seconds() - start);
+#ifdef __OPTIMIZE__
+#	ifndef __SANITIZE_ADDRESS__
+	T_CHECK(seconds() - start < 1);
+#	endif
+#endif
+	start = seconds();
+	T_EQ(pack_load(a.data, a.len, q, NULL), 0);
+	printf(", %zu bytes, loaded in %.2f s\n", a.len, seconds() - start);
+#ifdef __OPTIMIZE__
+#	ifndef __SANITIZE_ADDRESS__
+	T_CHECK(seconds() - start < 1);
+#	endif
+#endif
+	T_EQ(q->nnodes, p->nnodes);
+	T_EQ(memcmp(q->nodes, p->nodes, p->nnodes * sizeof *p->nodes), 0);
+	T_EQ(q->sites[SITES].alloc_bytes, p->sites[SITES].alloc_bytes);
+	buf_done(&a);
+	prof_free(p);
+	prof_free(q);
+}
+
+T_MAIN()

@@ -1,0 +1,195 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Sees to it that what seep is built, tested, linted or measured with is installed.
+#
+#   tools/deps.sh build|test|lint|bench ...
+#
+# Each thing is looked for itself (a command, a header, a library), not for its package, so a
+# complete machine of any distribution passes without a package manager being asked, in a few
+# milliseconds. What is missing is installed with apt; services that come along are neither
+# started nor left enabled. What a release of Debian does not have is named and, where only
+# some tests want it (marked ~), left out: those tests say that they were skipped.
+set -eu
+
+# KIND:NAME package      a second package after | is taken when the first does not exist
+list_build='
+cmd:gcc gcc
+cmd:meson meson
+cmd:ninja ninja-build
+cmd:pkg-config pkgconf|pkg-config
+hdr:stdio.h libc6-dev
+hdr:elfutils/libdw.h libdw-dev
+hdr:libelf.h libelf-dev
+hdr:libiberty/demangle.h libiberty-dev
+hdr:zstd.h libzstd-dev
+hdr:zlib.h zlib1g-dev
+'
+list_test='
+cmd:g++ g++
+cmd:jq jq
+cmd:mandoc mandoc
+cmd:valgrind valgrind
+cmd:perl perl
+cmd:/usr/bin/python3 python3
+cmd:git git
+cmd:openssl openssl
+cmd:sqlite3 sqlite3
+hdr:libunwind.h libunwind-dev
+~cmd:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+~file:/usr/aarch64-linux-gnu/include/stdio.h libc6-dev-arm64-cross
+~cmd:qemu-aarch64 qemu-user
+~lib:libjemalloc.so.2 libjemalloc2
+~lib:libtcmalloc.so.4 libgoogle-perftools4|libgoogle-perftools4t64
+~lib:libmimalloc.so.2 libmimalloc2.0|libmimalloc3
+~cmd:redis-server redis-server
+~cmd:nginx nginx-light|nginx
+~cmd:node nodejs
+~cmd:go golang-go
+'
+list_lint='
+cmd:clang clang
+cmd:clang-format clang-format
+cmd:clang-tidy clang-tidy
+cmd:cppcheck cppcheck
+cmd:shellcheck shellcheck
+cmd:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+file:/usr/aarch64-linux-gnu/include/stdio.h libc6-dev-arm64-cross
+'
+list_bench='
+cmd:g++ g++
+cmd:valgrind valgrind
+cmd:sqlite3 sqlite3
+cmd:/usr/bin/python3 python3
+~cmd:heaptrack heaptrack
+~cmd:redis-server redis-server
+~lib:libjemalloc.so.2 libjemalloc2
+~lib:libtcmalloc.so.4 libgoogle-perftools4|libgoogle-perftools4t64
+~lib:liblsan.so.0 liblsan0
+'
+
+PATH=$PATH:/usr/sbin:/sbin # nginx lives there, and not every user looks there
+shopt -s nullglob
+
+have() {
+	local name=${1#*:} hits
+	case $1 in
+	cmd:*) command -v "$name" >/dev/null ;;
+	file:*) [ -e "$name" ] ;;
+	hdr:*)
+		hits=(/usr/include/"$name"* /usr/include/*-linux-gnu/"$name"* /usr/local/include/"$name"*)
+		[ ${#hits[@]} -gt 0 ]
+		;;
+	lib:*)
+		hits=(/usr/lib/"$name"* /usr/lib/*-linux-gnu/"$name"* /usr/lib64/"$name"* /usr/local/lib/"$name"*)
+		[ ${#hits[@]} -gt 0 ]
+		;;
+	esac
+}
+
+# Prints `mark what package` for each thing that is not there.
+missing() {
+	local what package
+	while read -r what package; do
+		[ -n "$what" ] || continue
+		local mark=-
+		case $what in ~*) mark='~' ;; esac
+		have "${what#\~}" || echo "$mark ${what#\~} $package"
+	done
+}
+
+groups=("$@")
+[ ${#groups[@]} -gt 0 ] || groups=(build)
+wanted=
+for group in "${groups[@]}"; do
+	case $group in
+	build) wanted+=$list_build ;;
+	test) wanted+=$list_test ;;
+	lint) wanted+=$list_lint ;;
+	bench) wanted+=$list_bench ;;
+	*)
+		echo "usage: $0 build|test|lint|bench ..." >&2
+		exit 2
+		;;
+	esac
+done
+
+absent=$(missing <<<"$wanted" | sort -u)
+# What could not be had last time is not asked for again at every `make`.
+tried=${SEEP_DEPS_TRIED:-build/deps.tried}
+if [ -n "$absent" ] && [ -e "$tried" ]; then
+	absent=$(grep -vxFf "$tried" <<<"$absent" || true)
+fi
+if [ -z "$absent" ]; then
+	echo "deps: all there for ${groups[*]}"
+	exit 0
+fi
+
+if ! command -v apt-get >/dev/null; then
+	echo "deps: no apt-get here; please install what provides:" >&2
+	awk '{ print "  " $2 "   (Debian: " $3 ")" }' <<<"$absent" >&2
+	if grep -q '^-' <<<"$absent"; then
+		exit 3
+	fi
+	exit 0
+fi
+
+root=()
+if [ "$(id -u)" -ne 0 ]; then
+	if ! command -v sudo >/dev/null; then
+		echo "deps: missing, and neither root nor sudo to install them:" >&2
+		awk '{ print "  " $3 }' <<<"$absent" >&2
+		exit 3
+	fi
+	root=(sudo)
+fi
+as_root() { "${root[@]}" "$@"; }
+
+echo "deps: looking for" "$(awk '{ printf "%s ", $3 }' <<<"$absent")"
+as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update
+
+packages=()
+while read -r mark what names; do
+	found=
+	for name in ${names//|/ }; do
+		if [ -n "$(apt-cache madison "$name" 2>/dev/null)" ]; then
+			found=$name
+			break
+		fi
+	done
+	if [ -n "$found" ]; then
+		packages+=("$found")
+	elif [ "$mark" = '~' ]; then
+		echo "deps: this release has no $names; tests that want it are skipped"
+		mkdir -p "$(dirname "$tried")"
+		echo "$mark $what $names" >>"$tried"
+	else
+		echo "deps: this release has no package $names (for $what)" >&2
+		exit 3
+	fi
+done <<<"$absent"
+[ ${#packages[@]} -gt 0 ] || exit 0
+
+# 101 means `do not start it`; both invoke-rc.d and deb-systemd-invoke ask this file.
+policy=/usr/sbin/policy-rc.d
+ours=
+if [ ! -e $policy ]; then
+	printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null
+	as_root chmod 755 $policy
+	ours=yes
+fi
+undo() { [ -z "$ours" ] || as_root rm -f $policy; }
+trap undo EXIT
+
+as_root env DEBIAN_FRONTEND=noninteractive \
+	apt-get -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 install "${packages[@]}"
+
+for package in "${packages[@]}"; do
+	case $package in
+	redis-server | nginx*)
+		if command -v systemctl >/dev/null; then
+			as_root systemctl disable "${package%-light}" >/dev/null 2>&1 || true
+		fi
+		;;
+	esac
+done
+echo "deps: installed ${packages[*]}"
