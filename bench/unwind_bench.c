@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* unwind_bench.c -- what one frame costs: nanoseconds, the best of many runs.
  *
- * At 17, 60 and 67 frames: the memo when nothing changed, the memo when the last four levels
- * were left and entered again, rules without memo, and libunwind's unw_backtrace (its cached
- * trace), each with what the four calls themselves cost taken off. Build without frame
- * pointers, which is how most of the world's code is built:
+ * At 17, 60 and 67 frames: the memo when nothing changed; when the last four levels were left
+ * and entered again; when they were left and four others entered; rules without memo; and
+ * libunwind's unw_backtrace (its cached trace). What the calls themselves cost is taken off.
+ * Build without frame pointers, which is how most of the world's code is built:
  *
  *	gcc -O2 -Isrc bench/unwind_bench.c src/unwind/[!a]*.c src/unwind/arch_x86_64.c -lunwind
  *
@@ -31,6 +31,7 @@ static struct unw_thread *bench_thread;
 static enum bench_way bench_way;
 static volatile unsigned bench_sink;
 static unsigned bench_frames;
+static bool bench_alternate;
 static double bench_best;
 
 static bool
@@ -108,14 +109,27 @@ bench_again(unsigned levels)
 }
 
 static NOINLINE void
+bench_others(unsigned levels)
+{
+	if (levels > 0)
+		bench_others(levels - 1);
+	else
+		bench_leaf();
+	bench_sink += 2;
+}
+
+static NOINLINE void
 bench_measure(unsigned levels)
 {
+	/* one call for both, so that only what is called differs */
+	void (*go[])(unsigned) = {bench_again, bench_alternate ? bench_others : bench_again};
+
 	bench_best = 1e18;
 	for (int round = 0; round < BENCH_ROUNDS; round++) {
 		double from = bench_now_ns(), took;
 
 		for (int i = 0; i < BENCH_STACKS; i++)
-			bench_again(levels);
+			go[i % 2](levels);
 		took = (bench_now_ns() - from) / BENCH_STACKS;
 		bench_best = took < bench_best ? took : bench_best;
 	}
@@ -182,21 +196,26 @@ main(void)
 	unw_shared_init(shared, &ops);
 	bench_thread = bench_map(unw_thread_bytes());
 	unw_thread_init(bench_thread, shared, NULL);
-	printf("ns a frame   %10s %10s %10s %10s\n", "same", "4 again", "rules", "libunwind");
+	printf("ns a frame   %10s %10s %10s %10s %10s\n", "same", "4 again", "4 others", "rules",
+	       "libunwind");
 	for (unsigned i = 0; i < ARRAY_LEN(wanted); i++) {
 		unsigned depth = BENCH_AGAIN + 1;
-		double ns[4];
+		double ns[5];
 
 		do { /* main and the frames of libc count as well */
 			bench_run(BENCH_RULES, ++depth, 0);
 		} while (bench_frames < wanted[i]);
 		ns[0] = bench_run(BENCH_HIT, depth, 0);
 		ns[1] = bench_run(BENCH_HIT, depth, BENCH_AGAIN);
-		ns[2] = bench_run(BENCH_RULES, depth, 0);
-		ns[3] = bench_run(BENCH_LIBUNWIND, depth, 0);
-		printf("%2u frames    %10.2f %10.2f %10.2f %10.2f\n", bench_frames,
-		       ns[0] / bench_frames, ns[1] / bench_frames, ns[2] / bench_frames,
-		       ns[3] / bench_frames);
+		bench_alternate = true;
+		ns[2] = bench_run(BENCH_HIT, depth, BENCH_AGAIN);
+		bench_alternate = false;
+		ns[3] = bench_run(BENCH_RULES, depth, 0);
+		ns[4] = bench_run(BENCH_LIBUNWIND, depth, 0);
+		printf("%2u frames    ", bench_frames);
+		for (unsigned k = 0; k < ARRAY_LEN(ns); k++)
+			printf("%10.2f ", ns[k] / bench_frames);
+		putchar('\n');
 	}
 	return 0;
 }

@@ -3,7 +3,7 @@
  *
  *	fuzz_live [--write DIR] [-n COUNT] [FILE|DIR]…
  *
- * Feeds it its seeds, COUNT (2,000) changed copies of each, always the same ones, and every file
+ * Feeds it its seeds, COUNT (500) changed copies of each, always the same ones, and every file
  * given. --write puts the seeds into DIR, for libFuzzer to start from. Whatever is wrong ends the
  * program: build it with sanitizers. */
 #include "fuzz.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FUZZ_ROOM = 1 << 20, FUZZ_COPIES = 2000 };
+enum { FUZZ_ROOM = 1 << 20, FUZZ_COPIES = 500 };
 
 static uint8_t seed[FUZZ_ROOM], copy[FUZZ_ROOM];
 static unsigned long runs;

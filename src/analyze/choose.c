@@ -23,6 +23,24 @@ choose_process_name(const struct prof *p, uint32_t process)
 	return name[0] != '\0' ? name : "?";
 }
 
+bool
+choose_is_replaced(const struct prof *p, uint32_t process)
+{
+	const struct prof_process *a = &p->processes[process];
+
+	if (a->end == PROF_END_EXEC)
+		return true;
+	/* The recorder may have had no time to say so: exec keeps the process's start time. */
+	for (uint32_t i = 1; i < p->nprocesses && a->process_ticks != 0; i++) {
+		const struct prof_process *b = &p->processes[i];
+
+		if (b->pid == a->pid && b->process_ticks == a->process_ticks &&
+		    b->run_id == a->run_id && b->start_ns > a->start_ns)
+			return true;
+	}
+	return false;
+}
+
 /* A whole positive number, else 0. */
 static unsigned long
 choose_number(const char *word)

@@ -28,6 +28,9 @@ int choose_by(const char *word, enum sites_by *ret_by, struct err *e);
 /* Is this the mark that `word` names, by name or number? */
 bool choose_mark_is(const struct prof *p, const struct prof_mark *m, const char *word);
 
+/* Was this the recording of a program that exec replaced? Its memory was taken from it. */
+bool choose_is_replaced(const struct prof *p, uint32_t process);
+
 /* Name of a process for people: the last part of its program's path, or "?". Borrowed. */
 const char *choose_process_name(const struct prof *p, uint32_t process);
 

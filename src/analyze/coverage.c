@@ -2,6 +2,7 @@
 /* coverage.c -- how much of a process's memory the recording speaks of. */
 #include "analyze/coverage.h"
 
+#include "analyze/choose.h"
 #include "util/x.h"
 
 /* Blocks that each process had at its peak. */
@@ -29,7 +30,8 @@ coverage_of(const struct prof *p, const bool *chosen)
 		const struct prof_process *pr = &p->processes[i];
 		uint64_t anon = pr->anon_kib << 10, recorded, hidden;
 
-		if ((chosen != NULL && !chosen[i]) || pr->not_recorded != 0 || anon == 0)
+		if ((chosen != NULL && !chosen[i]) || pr->not_recorded != 0 ||
+		    anon == 0 || choose_is_replaced(p, i))
 			continue;
 		recorded = (pr->peak_bytes > 0 ? (uint64_t)pr->peak_bytes : 0) +
 			   blocks[i] * COVERAGE_BLOCK_BYTES;

@@ -65,6 +65,7 @@ static const struct skip_rule skip_loaders[] = {
 };
 
 const struct skip_rule skip_roots[] = {
+	{"libseep.so*", NULL}, /* wraps main and thread functions */
 	{"libc.so*", NULL},
 	{"libc-2.*.so", NULL},
 	{"libpthread*.so*", NULL},
@@ -90,6 +91,7 @@ const struct skip_kept skip_kept_table[] = {
 	{"libc.so*", "__new_exitfn", 0, "list of exit handlers"},
 	{"libc.so*", "__cxa_atexit", 0, "list of exit handlers"},
 	{"libc.so*", "_nl_*", 0, "locale"},
+	{"libc.so*", "setlocale", 0, "locale"},
 	{"libc.so*", "__gconv*", 0, "character sets"},
 	{"libc.so*", "tzset_internal", 0, "time zone"},
 	{"libc.so*", "__tzfile_*", 0, "time zone"},
@@ -99,7 +101,8 @@ const struct skip_kept skip_kept_table[] = {
 	{"ld-linux*.so*", NULL, 0, "loader"},
 	{"libstdc++.so*", "_GLOBAL__sub_I_eh_alloc*", 0, "emergency pool for exceptions"},
 	{"libstdc++.so*", "*__gnu_cxx*pool*", 0, "emergency pool for exceptions"},
-	/* Its constructor is a local symbol, so a stripped library leaves the size alone. */
+	/* Its constructor is a local symbol: of a stripped library only the size is left, and
+	 * that the loader called it. */
 	{"libstdc++.so*", NULL, 72704, "emergency pool for exceptions"},
 	{"libstdc++.so*", NULL, 73728, "emergency pool for exceptions"},
 	{NULL, NULL, 0, NULL},
@@ -126,6 +129,13 @@ skip_basename(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash != NULL ? slash + 1 : path;
+}
+
+/* glibc's debug information names functions by their hidden aliases. */
+static const char *
+skip_alias(const char *function)
+{
+	return strncmp(function, "__GI_", 5) == 0 ? function + 5 : function;
 }
 
 static bool
@@ -196,6 +206,15 @@ skip_loc_is_root(const struct skip *s, uint32_t loc)
 	return n > 0 || (skip_flags(s, loc, 0) & SKIP_ROOT) != 0;
 }
 
+/* The outermost frame of a stripped program is its _start, without the name. */
+static bool
+skip_may_be_start(const struct prof *p, uint32_t node)
+{
+	const struct prof_loc *l = &p->locs[p->nodes[node].loc];
+
+	return p->nodes[node].parent == 0 && l->kind == PROF_LOC_CODE && l->nframes == 0;
+}
+
 static void
 skip_find_tails(struct skip *s)
 {
@@ -205,8 +224,10 @@ skip_find_tails(struct skip *s)
 		uint32_t parent = p->nodes[i].parent;
 
 		/* Parents are added before their children. */
-		s->tails[i] = (parent == 0 || (parent < i && s->tails[parent])) &&
-			      skip_loc_is_root(s, p->nodes[i].loc);
+		if (!skip_loc_is_root(s, p->nodes[i].loc) || parent >= i)
+			continue;
+		s->tails[i] =
+			parent == 0 || s->tails[parent] || skip_may_be_start(p, parent);
 	}
 }
 
@@ -229,7 +250,7 @@ skip_new(const struct prof *p, const struct skip_opts *o)
 		uint64_t *flags = map_add(&functions, name);
 
 		if (*flags == 0)
-			*flags = skip_classify(o, prof_text(p, name), false);
+			*flags = skip_classify(o, skip_alias(prof_text(p, name)), false);
 		s->frames[i] = (uint8_t)*flags;
 	}
 	if (!s->off)
@@ -324,6 +345,13 @@ skip_loc(const struct prof *p, struct skip_pos pos)
 	return &p->locs[p->nodes[pos.node].loc];
 }
 
+/* Last part of the path of the module at `pos`. */
+static const char *
+skip_module(const struct prof *p, struct skip_pos pos)
+{
+	return skip_basename(prof_text(p, p->modules[skip_loc(p, pos)->module].path));
+}
+
 const struct prof_frame *
 skip_frame(const struct prof *p, struct skip_pos pos)
 {
@@ -332,29 +360,55 @@ skip_frame(const struct prof *p, struct skip_pos pos)
 	return pos.inl < l->nframes ? &p->frames[l->frames + pos.inl] : NULL;
 }
 
-const char *
-skip_kept_by_libc(const struct skip *s, const struct prof_site *site)
+/* The rule that the frame at `pos` fits, innermost or further out; NULL when there is none.
+ * *ret_system: the module is one that the table speaks of. */
+static const struct skip_kept *
+skip_kept_rule(const struct prof *p, struct skip_pos pos, const struct prof_site *site,
+	       bool innermost, bool *ret_system)
 {
-	const struct prof *p = s->p;
-	struct skip_pos pos = {.node = site->node};
-	const struct prof_frame *f;
-	const char *module, *function;
+	const struct prof_frame *f = skip_frame(p, pos);
+	const char *module = skip_module(p, pos), *function = "", *linkage = "";
 
-	if (site->node == 0 || !skip_past(s, &pos, SKIP_ALLOC))
-		return NULL;
-	f = skip_frame(p, pos);
-	module = skip_basename(prof_text(p, p->modules[skip_loc(p, pos)->module].path));
-	function =
-		f != NULL ? prof_text(p, f->linkage != 0 ? f->linkage : f->function) : "";
+	if (f != NULL) {
+		function = skip_alias(prof_text(p, f->function));
+		linkage = skip_alias(prof_text(p, f->linkage));
+	}
+	*ret_system = false;
 	for (const struct skip_kept *k = skip_kept_table; k->what != NULL; k++) {
 		if (!skip_matches(k->module, module))
 			continue;
-		if (k->function != NULL && !skip_matches(k->function, function) &&
-		    (f == NULL || !skip_matches(k->function, prof_text(p, f->function))))
+		*ret_system = true;
+		if (k->function == NULL && !innermost)
 			continue;
-		if (k->bytes == 0 ||
-		    (site->allocs > 0 && site->alloc_bytes == k->bytes * site->allocs))
-			return k->what;
+		if (!skip_matches(k->function, function) &&
+		    !skip_matches(k->function, linkage))
+			continue;
+		if (k->bytes == 0)
+			return k;
+		if (site->allocs > 0 && site->alloc_bytes == k->bytes * site->allocs &&
+		    skip_step(p, &pos) &&
+		    skip_in(skip_loaders, skip_module(p, pos), true))
+			return k;
 	}
+	return NULL;
+}
+
+const char *
+skip_kept_by_libc(const struct skip *s, const struct prof_site *site)
+{
+	struct skip_pos pos = {.node = site->node};
+	bool innermost = true, system = true;
+
+	if (site->node == 0 || !skip_past(s, &pos, SKIP_ALLOC))
+		return NULL;
+	/* Through the library's own frames: setlocale calls strdup, and keeps it. */
+	do {
+		const struct skip_kept *k =
+			skip_kept_rule(s->p, pos, site, innermost, &system);
+
+		if (k != NULL)
+			return k->what;
+		innermost = false;
+	} while (system && skip_step(s->p, &pos));
 	return NULL;
 }

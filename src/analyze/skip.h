@@ -35,9 +35,11 @@ struct skip_rule {
 /* Memory that libc, the loader or libstdc++ keep on purpose until the process is gone. */
 struct skip_kept {
 	const char *module;
-	const char *function; /* of the innermost frame outside malloc itself */
-	uint64_t bytes;	      /* every block has this size; 0 = any */
-	const char *what;     /* in words, for reports */
+	const char *function; /* of a frame between malloc and the first other module's;
+				 NULL = any, but only next to malloc */
+	uint64_t
+		bytes; /* every block has this size, and the loader is the caller; 0 = any */
+	const char *what; /* in words, for reports */
 };
 
 /* One frame of a stack: a node, and which of the functions inlined at its location. */

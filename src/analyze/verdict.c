@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/choose.h"
 #include "util/map.h"
 #include "util/x.h"
 
@@ -49,14 +50,15 @@ verdict_add_site(struct verdict_figures *f, const struct prof_process *pr,
 }
 
 static enum verdict_word
-verdict_of(const struct prof_process *pr, const struct verdict_figures *f)
+verdict_of(const struct prof *p, uint32_t process, const struct verdict_figures *f)
 {
+	const struct prof_process *pr = &p->processes[process];
 	bool exited = pr->end == PROF_END_EXITED ||
 		      (pr->end == PROF_END_UNKNOWN && pr->exit_ms != 0);
 
 	if (pr->not_recorded != 0)
 		return VERDICT_NONE;
-	if (pr->end == PROF_END_EXEC)
+	if (choose_is_replaced(p, process))
 		return VERDICT_REPLACED;
 	if (!exited)
 		return VERDICT_LIVE;
@@ -132,7 +134,7 @@ verdict_find_peak(struct verdict *v, const struct prof *p, const struct sites *s
 			bytes[ss->row_of_site[i]] += p->sites[i].at_peak_bytes;
 	}
 	for (uint32_t i = 0; i < ss->nrows; i++) {
-		if (bytes[i] > most) {
+		if (bytes[i] > most && ss->rows[i].kept == NULL) {
 			most = bytes[i];
 			v->peak_row = i;
 		}
@@ -156,7 +158,7 @@ verdict_init(struct verdict *ret_verdict, const struct prof *p, const struct sit
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		if (chosen != NULL && !chosen[i])
 			continue;
-		v.each[i].word = verdict_of(&p->processes[i], &v.each[i]);
+		v.each[i].word = verdict_of(p, i, &v.each[i]);
 		v.count[v.each[i].word]++;
 		v.nchosen++;
 		v.nrecorded += p->processes[i].not_recorded == 0;

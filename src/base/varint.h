@@ -32,15 +32,16 @@ static inline size_t
 varint_get(const unsigned char *from, size_t left, uint64_t *ret_v)
 {
 	uint64_t v = 0;
+	unsigned shift = 0;
 
-	for (size_t n = 0; n < left && n < VARINT_MAX_BYTES; n++) {
-		if (n == VARINT_MAX_BYTES - 1 && from[n] > 1)
-			return 0;
-		v |= (uint64_t)(from[n] & 0x7f) << (7 * n);
-		if ((from[n] & 0x80) == 0) {
-			*ret_v = v;
-			return n + 1;
-		}
+	for (size_t n = 0; n < left && shift < 64; n++, shift += 7) {
+		v |= (uint64_t)(from[n] & 0x7f) << shift;
+		if ((from[n] & 0x80) != 0)
+			continue;
+		if (shift == 63 && from[n] > 1)
+			return 0; /* a 65th bit */
+		*ret_v = v;
+		return n + 1;
 	}
 	return 0;
 }

@@ -46,7 +46,7 @@ cmd_usage(const struct cmd *c, const char *fmt, ...)
 	struct buf behind = {0};
 	va_list ap;
 
-	buf_printf(&behind, "; see: seep %s --help", c->name);
+	buf_printf(&behind, " (seep %s --help)", c->name);
 	va_start(ap, fmt);
 	say(c, fmt, ap, buf_str(&behind));
 	va_end(ap);

@@ -305,10 +305,9 @@ check_process(const char *what)
 		say(BAD, "mappings", "%s; try sudo", e.msg);
 	else if (maps.len > 0)
 		check_allocator(&st, maps.data);
-	if (target_find_pid(pid, &f, &e) == 0)
-		say(OK, "recorded", "yes, %s live, since %s; see: seep report %d",
-		    fmt_size(f.head->live_bytes > 0 ? (uint64_t)f.head->live_bytes : 0).s,
-		    fmt_duration(f.head->clock_ms * 1000000).s, pid);
+	if (target_find_pid(pid, &f, &e) == 0 && livefile_map_all(&f, &e) == 0)
+		say(OK, "recorded", "yes, %s live; see: seep report %d",
+		    fmt_size(livefile_live_bytes(&f)).s, pid);
 	else
 		say(NOTE, "recorded", "no: %s", e.msg);
 	livefile_close(&f);

@@ -75,7 +75,8 @@ add_row(struct ps_rows *rows, int pid, struct livefile *f)
 	row->paused = f->head->paused != 0;
 	row->since_ns = f->head->start_ns;
 	row->age_ns = now > f->head->start_mono_ns ? now - f->head->start_mono_ns : 0;
-	row->live_bytes = f->head->live_bytes > 0 ? (uint64_t)f->head->live_bytes : 0;
+	if (livefile_map_all(f, NULL) == 0)
+		row->live_bytes = livefile_live_bytes(f);
 	row->held_bytes = livefile_held_bytes(f);
 	row->owned = f->head->tool_pid != 0 && procfs_alive((int)f->head->tool_pid, 0);
 	target_path(f, link, sizeof link);

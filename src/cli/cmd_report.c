@@ -14,12 +14,13 @@
 #include "cli/cmd.h"
 #include "cli/last.h"
 #include "cli/names.h"
+#include "cli/save.h"
 #include "format/format.h"
 #include "format/live_load.h"
 #include "model/prof.h"
 #include "render/report.h"
 #include "target/find.h"
-#include "target/inspect.h"
+
 #include "target/procfs.h"
 #include "util/term.h"
 #include "util/vec.h"
@@ -105,10 +106,6 @@ report_look_at(struct prof *p, int pid)
 {
 	struct prof_process *pr = &p->processes[p->nprocesses - 1];
 	uint64_t rss_kib = 0, anon_kib = 0;
-	struct inspect_elf elf = {0};
-	uint32_t traits = 0;
-	const char *where;
-	char path[32];
 
 	if (procfs_memory(pid, &rss_kib, &anon_kib) == 0) {
 		pr->rss_kib = rss_kib;
@@ -116,14 +113,7 @@ report_look_at(struct prof *p, int pid)
 		if (pr->rss_peak_kib < rss_kib)
 			pr->rss_peak_kib = rss_kib;
 	}
-	snprintf(path, sizeof path, "/proc/%d/exe", pid);
-	if (inspect_elf(path, &elf, NULL) == 0)
-		traits = elf.traits;
-	for (uint32_t i = 1; i < p->nmodules; i++)
-		traits |= inspect_module_traits(prof_text(p, p->modules[i].path));
-	where = inspect_coverage(traits);
-	if (where != NULL && pr->coverage == 0)
-		pr->coverage = prof_str(p, where);
+	save_coverage(p);
 }
 
 static int

@@ -116,8 +116,8 @@ check_output(struct run *r, struct err *e)
 	if (ret == 0 && r->folder == NULL)
 		ret = err_sys(e, -errno, "%s: cannot save the recording there", folder);
 	if (ret == 0 && access(r->folder, W_OK | X_OK) < 0)
-		ret = err_sys(e, -errno, "%s: cannot save the recording there; use -o or --dir",
-		              r->folder);
+		ret = err_set(e, -errno, "%s: cannot save the recording there (%s); use -o or --dir",
+		              r->folder, strerror(errno));
 	if (ret == 0 && opt_output != NULL)
 		r->output = xasprintf("%s/%s", r->folder, base_name(opt_output));
 	free(folder);
@@ -220,7 +220,7 @@ checkpoint(void *ctx)
 }
 
 static void
-show_progress(void *ctx, const struct ticker *t)
+show_progress(void *ctx, struct ticker *t)
 {
 	struct run *r = ctx;
 
@@ -239,7 +239,7 @@ annotate(struct run *r, struct prof_process *pr)
 	if (f != NULL) {
 		pr->rss_kib = f->rss_kib;
 		pr->rss_peak_kib = f->rss_peak_kib;
-		pr->anon_kib = f->anon_kib > f->anon_own_kib ? f->anon_kib - f->anon_own_kib : 0;
+		pr->anon_kib = f->anon_kib;
 	}
 	if (pr->pid != (uint32_t)r->pid || pr->end == PROF_END_EXEC)
 		return;

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analyze/skip.h"
 #include "sym/srcline.h"
 #include "sym/sym.h"
 #include "util/vec.h"
@@ -85,12 +84,20 @@ names_reason(const struct err *e, const char *path)
 	return at != NULL ? at + 2 : e->msg;
 }
 
+/* The name people know: glibc's debug information says __GI__IO_puts. */
+static const char *
+names_public(const char *name)
+{
+	return strncmp(name, "__GI_", 5) == 0 && name[5] != '\0' ? name + 5 : name;
+}
+
 static void
 names_add(struct names *n, struct sym *s, const struct sym_frame *f)
 {
 	struct prof *p = n->p;
 	struct timespec built = sym_mtime(s);
-	uint32_t function = prof_str(p, f->short_name), linkage = prof_str(p, f->linkage);
+	uint32_t function = prof_str(p, names_public(f->short_name));
+	uint32_t linkage = prof_str(p, f->linkage);
 	uint32_t row = prof_add_frame(p); /* the table may move */
 	struct prof_frame *to = &p->frames[row];
 	const char *text = NULL;

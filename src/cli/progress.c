@@ -33,12 +33,11 @@ progress_wanted(const struct progress *p)
 }
 
 void
-progress_show(struct progress *p, const char *program, const struct ticker *t)
+progress_show(struct progress *p, const char *program, struct ticker *t)
 {
 	struct buf b = {0};
 	struct timespec ts;
-	uint64_t now, rss = 0;
-	int64_t live = 0;
+	uint64_t now, rss = 0, live = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
@@ -46,16 +45,17 @@ progress_show(struct progress *p, const char *program, const struct ticker *t)
 	if (!p->wanted || now - t->start_ns < PROGRESS_AFTER_NS || !in_foreground())
 		return;
 	for (size_t i = 0; i < t->files.len; i++) {
-		const struct ticker_file *f = &t->files.data[i];
+		struct ticker_file *f = &t->files.data[i];
 
 		if (f->gone)
 			continue;
-		live += f->live.head->live_bytes;
+		if (livefile_map_all(&f->live, NULL) == 0)
+			live += livefile_live_bytes(&f->live);
 		rss += f->rss_kib << 10;
 	}
 	buf_printf(&b, "seep: recording %.40s  %s  live %s  RSS %s", program,
 	           fmt_duration((now - t->start_ns) / 1000000000 * 1000000000).s,
-	           fmt_size(live > 0 ? (uint64_t)live : 0).s, fmt_size(rss).s);
+	           fmt_size(live).s, fmt_size(rss).s);
 	if (p->term.columns > 1 && b.len >= p->term.columns)
 		b.data[b.len = p->term.columns - 1] = '\0';
 	buf_add_str(&b, "\033[K\r");

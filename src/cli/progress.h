@@ -23,7 +23,7 @@ void progress_init(struct progress *p);
 bool progress_wanted(const struct progress *p);
 
 /* Shows or renews the line. */
-void progress_show(struct progress *p, const char *program, const struct ticker *t);
+void progress_show(struct progress *p, const char *program, struct ticker *t);
 
 /* Wipes it. */
 void progress_done(struct progress *p);

@@ -90,23 +90,48 @@ save_coverage(struct prof *p)
 
 /* ---- folders that were left behind ---- */
 
-/* Whether the file at `path` is of this run, as a checkpoint of it would be. */
-static bool
-is_of_run(const char *path, uint64_t run_id)
+/* The file that this run has saved before, at its end or at a checkpoint; NULL when there is none
+ * or it is another run's. */
+static struct prof *
+saved_before(const struct rundir *d)
 {
 	struct prof *p = NULL;
-	bool same = false;
 
-	if (format_load(path, &p, NULL) == 0)
-		same = p->nprocesses > 1 && p->processes[1].run_id == run_id;
-	prof_free(p);
-	return same;
+	if (d->output[0] == '/' && format_load(d->output, &p, NULL) == 0 &&
+	    (p->nprocesses < 2 || p->processes[1].run_id != d->run_id)) {
+		prof_free(p);
+		p = NULL;
+	}
+	return p;
+}
+
+/* What only the tool that ran them knew about processes that had ended before it did. */
+static void
+keep_known(struct prof *p, const struct prof *before)
+{
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		struct prof_process *to = &p->processes[i];
+
+		for (uint32_t k = 1; k < before->nprocesses; k++) {
+			const struct prof_process *from = &before->processes[k];
+
+			if (from->pid != to->pid || from->start_ns != to->start_ns)
+				continue;
+			if (from->end == PROF_END_EXITED || from->end == PROF_END_SIGNAL) {
+				to->end = from->end;
+				to->status = from->status;
+			}
+			to->rss_kib = from->rss_kib;
+			to->rss_peak_kib = from->rss_peak_kib;
+			to->anon_kib = from->anon_kib;
+		}
+	}
 }
 
 /* Where to save an orphan: where its run meant to, unless another run's file is there by now,
  * or the state folder when that place is not to be had. To be freed. */
 static int
-orphan_path(const struct rundir *d, char **ret_path, struct err *e)
+orphan_path(const struct rundir *d, bool ours, char **ret_path, struct err *e)
 {
 	char *folder = NULL, *slash;
 	int r;
@@ -119,7 +144,7 @@ orphan_path(const struct rundir *d, char **ret_path, struct err *e)
 		slash[slash == dir ? 1 : 0] = '\0';
 		writable = access(dir, W_OK | X_OK) == 0;
 		free(dir);
-		if (writable && (access(d->output, F_OK) < 0 || is_of_run(d->output, d->run_id))) {
+		if (writable && (ours || access(d->output, F_OK) < 0)) {
 			*ret_path = xstrdup(d->output);
 			return 0;
 		}
@@ -135,12 +160,14 @@ orphan_path(const struct rundir *d, char **ret_path, struct err *e)
 static int
 save_orphan(const struct rundir *d, bool names, struct err *e)
 {
-	struct prof *p = prof_new();
+	struct prof *p = prof_new(), *before = saved_before(d);
 	char *path = NULL;
 	int r = 0;
 
 	if (save_load(d, p) > 0) {
-		r = orphan_path(d, &path, e);
+		r = orphan_path(d, before != NULL, &path, e);
+		if (r == 0 && before != NULL)
+			keep_known(p, before);
 		if (r == 0) {
 			save_coverage(p);
 			if (names)
@@ -154,6 +181,7 @@ save_orphan(const struct rundir *d, bool names, struct err *e)
 	}
 	free(path);
 	prof_free(p);
+	prof_free(before);
 	return r;
 }
 

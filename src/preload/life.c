@@ -17,6 +17,7 @@
 #include "preload/life.h"
 
 #include "preload/gate.h"
+#include "preload/guard.h"
 #include "preload/loader.h"
 #include "preload/next.h"
 #include "preload/settings.h"
@@ -103,6 +104,7 @@ begin(void)
 	gate.mmap = settings.recorder.mmap_class;
 	gate.look = settings.recorder.mode == REC_MODE_EXACT;
 	state = STATE_ON;
+	guard_install();
 }
 
 static void
@@ -170,6 +172,21 @@ begin_locked(void)
 	on = state == STATE_ON && recorder_now->base != NULL;
 	lock_drop(&begin_lock);
 	return on;
+}
+
+/* The recording is lost: pass everything by from now on. What is under way ends harmlessly. */
+void
+life_broken(void)
+{
+	switch_off();
+	recorder_now->id = UINT64_MAX; /* every thread comes to the slow way in, and passes */
+}
+
+void
+life_mapped(unsigned char **ret_base, uint64_t *ret_bytes)
+{
+	*ret_base = state == STATE_ON ? mapped : NULL;
+	*ret_bytes = mapped_bytes;
 }
 
 bool
@@ -255,29 +272,6 @@ __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
 	return real(main_then_exit, argc, argv, init, fini, rtld_fini, stack_end);
 }
 
-static NORETURN void
-real_exit(const char *name, int status)
-{
-	void (*real)(int) = (void (*)(int))dlsym(RTLD_NEXT, name);
-
-	real(status);
-	__builtin_unreachable();
-}
-
-SEEP_EXPORT NORETURN void
-exit(int status)
-{
-	life_exit_begins();
-	real_exit("exit", status);
-}
-
-SEEP_EXPORT NORETURN void
-quick_exit(int status)
-{
-	life_exit_begins();
-	real_exit("quick_exit", status);
-}
-
 /* _exit is async-signal-safe and so is this: a store, and the system call itself. */
 static NORETURN void
 leave_now(int status)
@@ -289,6 +283,24 @@ leave_now(int status)
 		r->head->life = REC_LIFE_EXITED;
 	for (;;)
 		SYS1(SYS_exit_group, status);
+}
+
+SEEP_EXPORT NORETURN void
+exit(int status)
+{
+	life_exit_begins();
+	if (next_find())
+		next.exit(status);
+	leave_now(status);
+}
+
+SEEP_EXPORT NORETURN void
+quick_exit(int status)
+{
+	life_exit_begins();
+	if (next_find())
+		next.quick_exit(status);
+	leave_now(status);
 }
 
 SEEP_EXPORT NORETURN void

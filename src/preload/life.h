@@ -4,6 +4,7 @@
 #define SEEP_LIFE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Is something being recorded? Begins it when it is time: at the first call of a process, and at
  * the first call of a forked child. Called busy, so nothing it does is recorded. */
@@ -14,5 +15,9 @@ void life_thread_began(void);
 
 /* exit() was entered or main has returned. */
 void life_exit_begins(void);
+
+/* Where the recording is mapped, NULL when there is none; and: it is broken, stop. For guard.c. */
+void life_mapped(unsigned char **ret_base, uint64_t *ret_bytes);
+void life_broken(void);
 
 #endif

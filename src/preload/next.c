@@ -25,6 +25,7 @@ bool
 next_find(void)
 {
 	static TLS_STATIC bool under_way;
+	void *(*real_malloc)(size_t);
 	struct next found;
 
 	if (LIKELY(next.malloc != NULL))
@@ -47,17 +48,27 @@ next_find(void)
 	FIND(mremap);
 	FIND(brk);
 	FIND(sbrk);
+	FIND(execve);
+	FIND(execvpe);
+	FIND(fexecve);
+	FIND(posix_spawn);
+	FIND(posix_spawnp);
+	FIND(exit);
+	FIND(quick_exit);
+	FIND(sigaction);
+	FIND(signal);
+	FIND(prctl);
+	FIND(syscall);
 	FIND(malloc);
 	if (found.memalign == NULL)
 		found.memalign = found.aligned_alloc;
 	/* malloc last: it is what says that all are there. */
-	next.free = found.free;
-	void *(*m)(size_t) = found.malloc;
+	real_malloc = found.malloc;
 	found.malloc = NULL;
 	next = found;
-	__atomic_store_n(&next.malloc, m, __ATOMIC_RELEASE);
+	__atomic_store_n(&next.malloc, real_malloc, __ATOMIC_RELEASE);
 	under_way = false;
-	return m != NULL;
+	return real_malloc != NULL;
 }
 
 void *

@@ -3,6 +3,8 @@
 #ifndef SEEP_NEXT_H
 #define SEEP_NEXT_H
 
+#include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +29,21 @@ struct next {
 	void *(*mremap)(void *, size_t, size_t, int, ...);
 	int (*brk)(void *);
 	void *(*sbrk)(intptr_t);
+	/* Looked up early, because they are called where dlsym must not be: between fork and exec,
+	 * in signal handlers. */
+	int (*execve)(const char *, char *const *, char *const *);
+	int (*execvpe)(const char *, char *const *, char *const *);
+	int (*fexecve)(int, char *const *, char *const *);
+	int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+	                   const posix_spawnattr_t *, char *const *, char *const *);
+	int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+	                    const posix_spawnattr_t *, char *const *, char *const *);
+	void (*exit)(int);
+	void (*quick_exit)(int);
+	int (*sigaction)(int, const struct sigaction *, struct sigaction *);
+	sighandler_t (*signal)(int, sighandler_t);
+	long (*syscall)(long, long, long, long, long, long, long);
+	int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
 };
 
 extern struct next next;

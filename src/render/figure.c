@@ -144,6 +144,100 @@ figure_text(struct buf *out, const char *text)
 	}
 }
 
+/* The end of the template arguments that begin at `s`, which is a '<'; NULL when unbalanced. */
+static const char *
+figure_close(const char *s)
+{
+	int depth = 0;
+
+	for (; *s != '\0'; s++) {
+		if (*s == '<')
+			depth++;
+		else if (*s == '>' && s[-1] != '-' && --depth == 0)
+			return s + 1;
+	}
+	return NULL;
+}
+
+/* Bytes of a default argument of a standard template at `s`, with its comma; else 0. */
+static size_t
+figure_default(const char *s)
+{
+	static const char *const defaults[] = {
+		", std::allocator<", ", std::less<",	    ", std::hash<",
+		", std::equal_to<",  ", std::char_traits<", ", std::default_delete<"};
+
+	for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) {
+		size_t n = strlen(defaults[i]);
+		const char *end;
+
+		if (strncmp(s, defaults[i], n) != 0)
+			continue;
+		end = figure_close(s + n - 1);
+		return end != NULL ? (size_t)(end - s) : 0;
+	}
+	return 0;
+}
+
+/* The name without what a reader does not need. */
+static void
+figure_plain(struct buf *out, const char *s)
+{
+	static const char string[] =
+		"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >";
+
+	while (*s != '\0') {
+		size_t n = figure_default(s);
+
+		if (n > 0) {
+			s += n;
+		} else if (strncmp(s, string, sizeof string - 1) == 0) {
+			buf_add_str(out, "std::string");
+			s += sizeof string - 1;
+		} else if (strncmp(s, "std::__cxx11::", 14) == 0) {
+			buf_add_str(out, "std::");
+			s += 14;
+		} else if (s[0] == ' ' && s[1] == '>') {
+			s++;
+		} else {
+			buf_add_char(out, *s++);
+		}
+	}
+}
+
+void
+figure_function(struct buf *out, const char *name, size_t max)
+{
+	struct buf plain = {0}, bare = {0};
+	const char *s;
+
+	figure_plain(&plain, name);
+	if (figure_width(buf_str(&plain)) <= max) {
+		figure_text(out, buf_str(&plain));
+		buf_done(&plain);
+		return;
+	}
+	for (s = buf_str(&plain); *s != '\0';) {
+		const char *end = *s == '<' ? figure_close(s) : NULL;
+
+		if (strncmp(s, "operator", 8) == 0) {
+			size_t n = 8 +
+				   strspn(s + 8, "<>=-"); /* not the sign of a template */
+
+			buf_add(&bare, s, n);
+			s += n;
+		} else if (end != NULL && end > s + 2) {
+			buf_add_str(&bare, "<\xe2\x80\xa6>");
+			s = end;
+		} else {
+			buf_add_char(&bare, *s++);
+		}
+	}
+	figure_text(out, buf_str(&bare));
+	buf_done(&plain);
+	buf_done(&bare);
+}
+
 size_t
 figure_width(const char *text)
 {

@@ -39,6 +39,10 @@ struct figure_str figure_signal(int number);
 /* Appends foreign text: control characters become '?', tabs one space. */
 void figure_text(struct buf *out, const char *text);
 
+/* Appends the name of a function as people say it: std::string for what it stands for, no
+ * default arguments of templates, and if that is still wider than `max`, no arguments at all. */
+void figure_function(struct buf *out, const char *name, size_t max);
+
 /* Characters of a UTF-8 text, as columns. */
 size_t figure_width(const char *text);
 

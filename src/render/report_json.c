@@ -107,7 +107,7 @@ rj_end(struct report_json *r, const struct prof_process *pr)
 
 	rj_str(r, "end", pr->end <= PROF_END_EXEC ? ends[pr->end] : "unknown");
 	json_key(&r->j, "status");
-	if (pr->end == PROF_END_EXITED || pr->end == PROF_END_SIGNAL)
+	if ((pr->end == PROF_END_EXITED && pr->status >= 0) || pr->end == PROF_END_SIGNAL)
 		json_i64(&r->j, pr->status);
 	else
 		json_null(&r->j);
@@ -126,6 +126,7 @@ rj_lost(struct report_json *r, const struct prof_process *pr)
 	}
 	rj_u64(r, "frees_inherited", pr->frees_inherited);
 	rj_u64(r, "frees_unknown", pr->frees_unknown);
+	rj_u64(r, "frees_unseen", pr->frees_unseen);
 	rj_u64(r, "paused_allocs", pr->paused_allocs);
 	rj_bool(r, "sealed_by_seccomp", (pr->flags & REC_FLAG_SEALED) != 0);
 	json_obj_end(&r->j);

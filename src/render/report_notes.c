@@ -96,13 +96,17 @@ report_note_counters(struct report *r, const char *prefix)
 			{"",
 			 "free of a block never seen (allocated before or beside the recording)",
 			 "frees of blocks never seen (allocated before or beside the recording)"},
+		unseen =
+			{"",
+			 "block was freed without our seeing it: its address came again",
+			 "blocks were freed without our seeing it: their addresses came again"},
 		paused = {"not recorded: ", "allocation while paused",
 			  "allocations while paused"},
 		sealed = {
 			"",
 			"process installed a seccomp filter: the recording could not grow after it",
 			"processes installed a seccomp filter: their recordings could not grow after it"};
-	uint64_t ninherited = 0, nunknown = 0, npaused = 0, nsealed = 0;
+	uint64_t ninherited = 0, nunknown = 0, npaused = 0, nsealed = 0, nunseen = 0;
 
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
 		const struct prof_process *pr = &r->p->processes[i];
@@ -111,12 +115,14 @@ report_note_counters(struct report *r, const char *prefix)
 			continue;
 		ninherited += pr->frees_inherited;
 		nunknown += pr->frees_unknown;
+		nunseen += pr->frees_unseen;
 		npaused += pr->paused_allocs;
 		nsealed += (pr->flags & REC_FLAG_SEALED) != 0;
 	}
 	report_note(r, prefix, &paused, npaused);
 	report_note(r, prefix, &inherited, ninherited);
 	report_note(r, prefix, &unknown, nunknown);
+	report_note(r, prefix, &unseen, nunseen);
 	report_note(r, prefix, &sealed, nsealed);
 }
 
@@ -181,7 +187,7 @@ report_rss(struct report *r)
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
 		const struct prof_process *pr = &r->p->processes[i];
 
-		if (!report_chose(r, i))
+		if (!report_chose(r, i) || choose_is_replaced(r->p, i))
 			continue;
 		rss += pr->rss_kib;
 		peak += pr->rss_peak_kib;

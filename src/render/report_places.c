@@ -50,7 +50,8 @@ report_class_name(uint64_t class)
 
 /* A location without a name. */
 static void
-report_unnamed(struct report_line *l, const struct prof *p, const struct prof_loc *loc)
+report_unnamed(struct report_line *l, const struct prof *p, const struct prof_loc *loc,
+	       bool why)
 {
 	const struct prof_module *m = &p->modules[loc->module];
 
@@ -73,7 +74,7 @@ report_unnamed(struct report_line *l, const struct prof *p, const struct prof_lo
 	}
 	buf_add_str(&l->function, " in ");
 	figure_text(&l->function, skip_basename(prof_text(p, m->path)));
-	if (m->why_no_names != 0) {
+	if (why && m->why_no_names != 0) {
 		buf_add_str(&l->function, " (");
 		figure_text(&l->function, prof_text(p, m->why_no_names));
 		buf_add_char(&l->function, ')');
@@ -82,9 +83,10 @@ report_unnamed(struct report_line *l, const struct prof *p, const struct prof_lo
 
 /* The frame at `pos`; `why` asks for the reason why there is no line. */
 static void
-report_line_make(struct report_line *l, const struct prof *p, struct skip_pos pos,
+report_line_make(struct report_line *l, const struct report *r, struct skip_pos pos,
 		 bool why)
 {
+	const struct prof *p = r->p;
 	const struct prof_loc *loc = skip_loc(p, pos);
 	const struct prof_frame *f = skip_frame(p, pos);
 	const struct prof_module *m = &p->modules[loc->module];
@@ -94,11 +96,17 @@ report_line_make(struct report_line *l, const struct prof *p, struct skip_pos po
 	buf_clear(&l->rest);
 	l->aligned = f != NULL && f->function != 0;
 	if (!l->aligned && (f == NULL || f->line == 0)) {
-		report_unnamed(l, p, loc);
+		report_unnamed(l, p, loc, why);
 		return;
 	}
 	l->aligned = true;
-	figure_text(&l->function, f->function != 0 ? prof_text(p, f->function) : "?");
+	if (f->function == 0)
+		buf_add_char(&l->function, '?');
+	else if (r->o->all)
+		figure_text(&l->function, prof_text(p, f->function));
+	else
+		figure_function(&l->function, prof_text(p, f->function),
+				REPORT_FUNCTION_MAX);
 	if (f->line != 0) {
 		figure_text(&l->where, skip_basename(prof_text(p, f->file)));
 		buf_printf(&l->where, ":%u", f->line);
@@ -168,7 +176,7 @@ report_measure(const struct report *r, const struct sites *ss, enum sites_by by,
 					figure_width(report_share(row, by, whole).s), 20);
 		skip_stack(r->skip, row->node, &st);
 		for (size_t k = 0; k < report_frames(r, &st); k++) {
-			report_line_make(&l, r->p, st.data[k], false);
+			report_line_make(&l, r, st.data[k], false);
 			if (!l.aligned)
 				continue;
 			w->function = report_max(w->function,
@@ -247,7 +255,7 @@ report_stack(struct report *r, uint32_t node, const struct report_widths *w)
 		const struct prof_frame *f = skip_frame(r->p, st.data[k]);
 		uint32_t module = skip_loc(r->p, st.data[k])->module;
 
-		report_line_make(&l, r->p, st.data[k], module != told);
+		report_line_make(&l, r, st.data[k], module != told);
 		if (f == NULL || f->line == 0)
 			told = module;
 		/* The line that allocates is shown, its callers are only named. */
@@ -368,11 +376,10 @@ report_rest(struct report *r, const struct sites *ss, enum sites_by by, uint32_t
 		return;
 	for (uint32_t i = from; i < to; i++)
 		value += sites_value(&ss->rows[i].t, by);
-	buf_printf(r->out, "%*s%s more place%s, %s%s (--all)\n", REPORT_INDENT, "",
+	buf_printf(r->out, "%*s%s more place%s, %s (--all)\n", REPORT_INDENT, "",
 		   fmt_count(to - from).s, to - from == 1 ? "" : "s",
 		   sites_in_bytes(by) ? figure_bytes(value, 0, r->o->bytes).s
-				      : fmt_count((uint64_t)value).s,
-		   sites_in_bytes(by) ? "" : " allocs");
+				      : figure_things(value, 0, "alloc").s);
 }
 
 void
@@ -403,7 +410,7 @@ report_frame_short(struct report *r, struct skip_pos pos)
 {
 	struct report_line l = {0};
 
-	report_line_make(&l, r->p, pos, false);
+	report_line_make(&l, r, pos, false);
 	buf_add_str(r->out, buf_str(&l.function));
 	if (l.where.len > 0)
 		buf_printf(r->out, " %s", buf_str(&l.where));

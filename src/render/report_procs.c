@@ -27,7 +27,10 @@ report_end(struct report *r, const struct prof_process *pr)
 			buf_add_str(r->out, ", recording paused");
 		return;
 	case PROF_END_EXITED:
-		buf_printf(r->out, "exited %d", pr->status);
+		if (pr->status >= 0)
+			buf_printf(r->out, "exited %d", pr->status);
+		else
+			buf_add_str(r->out, "exited, status not known,");
 		break;
 	case PROF_END_SIGNAL:
 		buf_printf(r->out, "killed by %s", figure_signal(pr->status).s);
@@ -124,12 +127,14 @@ report_processes(struct report *r)
 void
 report_ends(struct report *r)
 {
-	uint32_t ok = 0, failed = 0, killed = 0, running = 0, replaced = 0, other = 0;
+	uint32_t ok = 0, failed = 0, exited = 0, killed = 0, running = 0, replaced = 0,
+		 other = 0;
 	const struct {
 		const uint32_t *n;
 		const char *what;
 	} kinds[] = {{&ok, "exited 0"},
 		     {&failed, "exited otherwise"},
+		     {&exited, "exited with a status not known"},
 		     {&killed, "killed"},
 		     {&running, "running"},
 		     {&replaced, "replaced by exec"},
@@ -145,12 +150,17 @@ report_ends(struct report *r)
 
 		if (!report_chose(r, i))
 			continue;
-		ok += pr->end == PROF_END_EXITED && pr->status == 0;
-		failed += pr->end == PROF_END_EXITED && pr->status != 0;
-		killed += pr->end == PROF_END_SIGNAL;
-		running += pr->end == PROF_END_RUNNING;
-		replaced += pr->end == PROF_END_EXEC;
-		other += pr->end == PROF_END_UNKNOWN;
+		if (choose_is_replaced(r->p, i))
+			replaced++;
+		else if (pr->end == PROF_END_SIGNAL)
+			killed++;
+		else if (pr->end == PROF_END_RUNNING)
+			running++;
+		else if (pr->end == PROF_END_EXITED && pr->status >= 0)
+			(*(pr->status == 0 ? &ok : &failed))++;
+		else
+			(*(pr->exit_ms != 0 || pr->end == PROF_END_EXITED ? &exited
+									  : &other))++;
 	}
 	buf_printf(r->out, "%u processes", r->v.nchosen);
 	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {

@@ -6,7 +6,7 @@
  * before it is needed: opening looks at headers only, the first question sorts the
  * compilation units by address, and each unit that is asked about gets its lines and its
  * functions read once into sorted arrays. After that a question is two binary searches.
- * Not thread safe: questions fill caches.
+ * Questions fill caches: one thread at a time for each struct sym.
  *
  * It does not relocate, does not read memory, and does not fetch anything from the
  * network. */
@@ -24,7 +24,7 @@ struct sym;
 
 struct sym_opts {
 	/* Put before the paths of debug files; NULL for none. The binary's own path is
-	 * used as given. */
+	 * used as given, so real_path has to say where it is inside. */
 	const char *sysroot;
 	/* Folders of debug files, separated by ':'; NULL: "/usr/lib/debug". */
 	const char *debug_dirs;
@@ -68,7 +68,8 @@ unsigned sym_find(struct sym *s, uint64_t vaddr, struct sym_frame *ret_frames,
 
 /* Why there are no lines, or no names either: "built without -g", "stripped", "debug file
  * … is for another build", "split debug file x.dwo is missing". NULL while nothing is
- * missing. Borrowed until sym_close; it may change with questions. */
+ * missing: a frame without a line then belongs to a part built without -g. Borrowed until
+ * sym_close; it may change with questions. */
 const char *sym_reason(struct sym *s);
 
 /* The file's build-id; returns its length, 0 when it has none. Borrowed. */

@@ -8,8 +8,6 @@
 
 #include "sym/sym_priv.h"
 
-struct sym_heap VEC_BODY(const struct sym_range *);
-
 static int
 sym_range_compare(const void *pa, const void *pb)
 {
@@ -32,14 +30,14 @@ sym_range_wins(const struct sym_range *a, const struct sym_range *b)
 }
 
 static void
-sym_heap_push(struct sym_heap *h, const struct sym_range *r)
+sym_heap_push(struct sym_ranges *h, struct sym_range r)
 {
 	size_t i = h->len, up;
 
 	vec_push(h, r);
 	while (i > 0) {
 		up = (i - 1) / 2;
-		if (!sym_range_wins(r, h->data[up]))
+		if (!sym_range_wins(&r, &h->data[up]))
 			break;
 		h->data[i] = h->data[up];
 		i = up;
@@ -48,16 +46,16 @@ sym_heap_push(struct sym_heap *h, const struct sym_range *r)
 }
 
 static void
-sym_heap_pop(struct sym_heap *h)
+sym_heap_pop(struct sym_ranges *h)
 {
-	const struct sym_range *r = h->data[--h->len];
+	struct sym_range r = h->data[--h->len];
 	size_t i = 0, child;
 
 	while ((child = 2 * i + 1) < h->len) {
 		if (child + 1 < h->len &&
-		    sym_range_wins(h->data[child + 1], h->data[child]))
+		    sym_range_wins(&h->data[child + 1], &h->data[child]))
 			child++;
-		if (!sym_range_wins(h->data[child], r))
+		if (!sym_range_wins(&h->data[child], &r))
 			break;
 		h->data[i] = h->data[child];
 		i = child;
@@ -85,31 +83,31 @@ sym_span_add(struct sym_spans *spans, uint64_t at, uint32_t id)
 /* Lets everything end that ends at or before `to`, telling what comes out from under
  * it. */
 static void
-sym_sweep(struct sym_heap *open, uint64_t to, struct sym_spans *ret)
+sym_sweep(struct sym_ranges *open, uint64_t to, struct sym_spans *ret)
 {
 	uint64_t at;
 
-	while (open->len > 0 && open->data[0]->hi <= to) {
-		at = open->data[0]->hi;
+	while (open->len > 0 && open->data[0].hi <= to) {
+		at = open->data[0].hi;
 		/* those that ended unseen, under a shorter one, first */
-		while (open->len > 0 && open->data[0]->hi <= at)
+		while (open->len > 0 && open->data[0].hi <= at)
 			sym_heap_pop(open);
-		sym_span_add(ret, at, open->len > 0 ? open->data[0]->id : SYM_NONE);
+		sym_span_add(ret, at, open->len > 0 ? open->data[0].id : SYM_NONE);
 	}
 }
 
 void
 sym_paint(struct sym_ranges *r, struct sym_spans *ret)
 {
-	struct sym_heap open = {0};
+	struct sym_ranges open = {0};
 
 	vec_sort(r, sym_range_compare);
 	for (size_t i = 0; i < r->len; i++) {
 		if (r->data[i].lo >= r->data[i].hi)
 			continue;
 		sym_sweep(&open, r->data[i].lo, ret);
-		sym_heap_push(&open, &r->data[i]);
-		sym_span_add(ret, r->data[i].lo, open.data[0]->id);
+		sym_heap_push(&open, r->data[i]);
+		sym_span_add(ret, r->data[i].lo, open.data[0].id);
 	}
 	sym_sweep(&open, UINT64_MAX, ret);
 	vec_done(&open);

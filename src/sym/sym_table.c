@@ -94,12 +94,11 @@ sym_symbols_read(struct sym *s, const struct sym_file *f, unsigned type)
 	return tables;
 }
 
-static struct strtab *sym_sort_strings; /* qsort passes nothing through */
-
 static int
-sym_symbol_compare(const void *pa, const void *pb)
+sym_symbol_compare(const void *pa, const void *pb, void *strings)
 {
 	const struct sym_symbol *a = pa, *b = pb;
+	const struct strtab *t = strings;
 	size_t na, nb;
 
 	if (a->lo != b->lo)
@@ -108,12 +107,11 @@ sym_symbol_compare(const void *pa, const void *pb)
 		return a->rank < b->rank ? -1 : 1;
 	if (a->name == b->name)
 		return (a->hi < b->hi) - (a->hi > b->hi); /* the longer first */
-	na = strtab_len(sym_sort_strings, a->name);
-	nb = strtab_len(sym_sort_strings, b->name);
+	na = strtab_len(t, a->name);
+	nb = strtab_len(t, b->name);
 	if (na != nb)
 		return na < nb ? -1 : 1;
-	return strcmp(strtab_str(sym_sort_strings, a->name),
-		      strtab_str(sym_sort_strings, b->name));
+	return strcmp(strtab_str(t, a->name), strtab_str(t, b->name));
 }
 
 /* End of the segment that `addr` is in. */
@@ -166,9 +164,9 @@ sym_symbols_load(struct sym *s)
 		sym_symbols_read(s, &s->mini, SHT_SYMTAB);
 		sym_symbols_read(s, &s->file, SHT_DYNSYM);
 	}
-	sym_sort_strings = &s->strings;
-	vec_sort(&s->symbols, sym_symbol_compare);
-	sym_sort_strings = NULL;
+	if (s->symbols.len > 1)
+		qsort_r(s->symbols.data, s->symbols.len, sizeof *s->symbols.data,
+			sym_symbol_compare, &s->strings);
 	sym_symbols_settle(s);
 	s->symbols_loaded = true;
 }

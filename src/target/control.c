@@ -89,30 +89,16 @@ sum_site(const struct livefile *f, const struct rec_site *s, struct rec_mark_row
 }
 
 static void
-sum_sites(const struct livefile *f, struct rows *ret_rows)
+add_site(void *ctx, const struct livefile *f, void *object)
 {
-	uint32_t index = f->head->chunk_lists[REC_CHUNK_SITE];
-	uint32_t most = f->head->chunks;
+	const struct rec_site *s = object;
+	struct rows *rows = ctx;
+	struct rec_mark_row row = {
+		.site = (uint32_t)((uint64_t)((const char *)s - (const char *)f->head) / 8),
+	};
 
-	for (uint32_t n = 0; index != 0 && n < most; n++) {
-		struct rec_chunk *c = livefile_chunk(f, index);
-		uint32_t used;
-
-		if (c == NULL)
-			return;
-		used = c->used < REC_CHUNK_BYTES ? c->used : REC_CHUNK_BYTES;
-		for (uint32_t at = sizeof *c; at + sizeof(struct rec_site) <= used;
-		     at += sizeof(struct rec_site)) {
-			struct rec_site *s = (struct rec_site *)((char *)c + at);
-			struct rec_mark_row row = {
-				.site = (uint32_t)((uint64_t)((char *)s - (char *)f->head) / 8),
-			};
-
-			if (s->node != 0 && sum_site(f, s, &row))
-				vec_push(ret_rows, row);
-		}
-		index = c->next;
-	}
+	if (s->node != 0 && sum_site(f, s, &row))
+		vec_push(rows, row);
 }
 
 /* ---- room ---- */
@@ -293,7 +279,8 @@ control_mark(struct livefile *f, const char *name, struct control_marked *ret_ma
 		return r;
 	snprintf(head.name, sizeof head.name, "%s", name);
 	head.ms = now > start ? (now - start) / 1000000 : 0;
-	sum_sites(f, &rows);
+	livefile_each(f, REC_CHUNK_SITE, sizeof(struct rec_chunk), sizeof(struct rec_site), add_site,
+	              &rows);
 	for (size_t i = 0; i < rows.len; i++)
 		head.live_bytes += rows.data[i].live_bytes;
 

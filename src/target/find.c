@@ -58,6 +58,16 @@ is_live_path(const char *path)
 	return rundir_is_live_name(name, NULL);
 }
 
+/* Whether it is this process that records into the file: tools and forked children have it mapped
+ * too. The start time is the same in all pid namespaces, the number is not. */
+static bool
+is_recorder(const struct livefile *f, const struct procfs_stat *st)
+{
+	if (f->head->process_ticks != 0)
+		return f->head->process_ticks == st->start_ticks;
+	return (int)f->head->pid == st->pid;
+}
+
 int
 target_find_pid(int pid, struct livefile *ret_file, struct err *e)
 {
@@ -74,7 +84,7 @@ target_find_pid(int pid, struct livefile *ret_file, struct err *e)
 	snprintf(path, sizeof path, "/proc/%d/maps", pid);
 	if (r == 0)
 		r = buf_read_file(&maps, path, e);
-	if (r == -EACCES || r == -EPERM)
+	if ((r == -EACCES || r == -EPERM) && geteuid() != 0)
 		r = err_set(e, r, "%d (%s): not yours to look at; try sudo", pid, st.comm);
 	at = maps.data;
 	while (r == 0 && at != NULL && procfs_next_map(&at, &m)) {
@@ -86,6 +96,10 @@ target_find_pid(int pid, struct livefile *ret_file, struct err *e)
 		r = fd < 0 ? err_sys(e, fd, "%d (%s): cannot open its recording %s", pid, st.comm,
 		                     m.path)
 		           : livefile_adopt(fd, m.path, &f, e);
+		if (r == 0 && !is_recorder(&f, &st)) {
+			livefile_close(&f);
+			continue;
+		}
 		if (r == 0 && f.uid != uid && f.uid != geteuid())
 			r = err_set(e, -EPERM, "%d (%s): its recording is another user's", pid,
 			            st.comm);

@@ -153,9 +153,50 @@ livefile_held_bytes(const struct livefile *f)
 	return (uint64_t)st.st_blocks * 512 + f->head->own_kib * 1024;
 }
 
-static void
-refresh_name(const struct livefile *f, struct rec_thread *t)
+void
+livefile_each(const struct livefile *f, enum rec_chunk_kind kind, uint32_t first,
+              uint32_t bytes, livefile_visitor *each, void *ctx)
 {
+	uint32_t index = __atomic_load_n(&f->head->chunk_lists[kind], __ATOMIC_ACQUIRE);
+	uint32_t most = f->head->chunks; /* a list cannot be longer, also if it bites its tail */
+
+	for (uint32_t n = 0; index != 0 && n < most; n++) {
+		struct rec_chunk *c = livefile_chunk(f, index);
+		uint32_t used;
+
+		if (c == NULL)
+			return;
+		used = c->used < REC_CHUNK_BYTES ? c->used : REC_CHUNK_BYTES;
+		for (uint32_t at = first; at + bytes <= used; at += bytes)
+			each(ctx, f, (char *)c + at);
+		index = c->next;
+	}
+}
+
+static void
+add_live(void *ctx, const struct livefile *f, void *object)
+{
+	const struct rec_cell *c = object;
+
+	(void)f;
+	if (c->site != 0)
+		*(int64_t *)ctx += (int64_t)(c->alloc_bytes - c->free_bytes);
+}
+
+uint64_t
+livefile_live_bytes(const struct livefile *f)
+{
+	int64_t sum = 0;
+
+	livefile_each(f, REC_CHUNK_CELL, sizeof(struct rec_cell), sizeof(struct rec_cell),
+	              add_live, &sum);
+	return sum > 0 ? (uint64_t)sum : 0;
+}
+
+static void
+refresh_name(void *ctx, const struct livefile *f, void *object)
+{
+	struct rec_thread *t = object;
 	union {
 		char text[sizeof t->name + 1];
 		uint64_t words[2];
@@ -163,10 +204,11 @@ refresh_name(const struct livefile *f, struct rec_thread *t)
 	uint64_t *to = (uint64_t *)(void *)t->name;
 	uint32_t tid = __atomic_load_n(&t->tid, __ATOMIC_RELAXED);
 
+	(void)ctx;
 	if (t->state != REC_THREAD_LIVE || tid == 0)
 		return;
 	procfs_thread_name(f->pid, (int)tid, name.text, sizeof name.text);
-	if (name.text[0] == '\0' || memcmp(name.text, t->name, sizeof t->name) == 0)
+	if (name.text[0] == '\0' || strncmp(name.text, t->name, sizeof t->name) == 0)
 		return;
 	memset(name.text + strlen(name.text), 0, sizeof t->name - strlen(name.text));
 	/* The record may have gone to another thread meanwhile: then the name is not its own. */
@@ -179,19 +221,6 @@ refresh_name(const struct livefile *f, struct rec_thread *t)
 void
 livefile_refresh_names(struct livefile *f)
 {
-	uint32_t index = f->head->chunk_lists[REC_CHUNK_THREAD];
-	uint32_t most = f->head->chunks; /* a list cannot be longer, also if it bites its tail */
-
-	for (uint32_t n = 0; index != 0 && n < most; n++) {
-		struct rec_chunk *c = livefile_chunk(f, index);
-		uint32_t used;
-
-		if (c == NULL)
-			return;
-		used = c->used < REC_CHUNK_BYTES ? c->used : REC_CHUNK_BYTES;
-		for (uint32_t at = sizeof(struct rec_thread);
-		     at + sizeof(struct rec_thread) <= used; at += sizeof(struct rec_thread))
-			refresh_name(f, (struct rec_thread *)((char *)c + at));
-		index = c->next;
-	}
+	livefile_each(f, REC_CHUNK_THREAD, sizeof(struct rec_thread), sizeof(struct rec_thread),
+	              refresh_name, NULL);
 }

@@ -42,12 +42,22 @@ void livefile_close(struct livefile *f);
 /* Whether its process still runs. */
 bool livefile_alive(const struct livefile *f);
 
+/* Calls `each` with every object of `bytes` in the chunks of one kind, newest chunk first. The
+ * first one is at the offset `first` of its chunk. Needs livefile_map_all. */
+typedef void livefile_visitor(void *ctx, const struct livefile *f, void *object);
+void livefile_each(const struct livefile *f, enum rec_chunk_kind kind, uint32_t first,
+                   uint32_t bytes, livefile_visitor *each, void *ctx);
+
 /* Head of chunk `index` (1 …), or NULL when it was not made present or lies outside. Needs
  * livefile_map_all. */
 struct rec_chunk *livefile_chunk(const struct livefile *f, uint32_t index);
 
 /* Object at a ref, `bytes` long; NULL when that is 0, misplaced or not present. */
 void *livefile_at(const struct livefile *f, uint32_t ref, uint64_t bytes);
+
+/* Bytes live in the program now: the sum over all cells, as head's own figure is kept only once
+ * there are threads. May be off by the calls under way. Needs livefile_map_all. */
+uint64_t livefile_live_bytes(const struct livefile *f);
 
 /* Bytes the recorder holds: the file's present part and its own memory. */
 uint64_t livefile_held_bytes(const struct livefile *f);

@@ -27,7 +27,7 @@
 
 enum {
 	MEMORY_MS = 50,
-	PROGRESS_MS = 500,
+	PROGRESS_MS = 1000,
 	NAMES_MS = 1000, /* names of threads are looked at again at most so often */
 	TICK_MS = 1,
 	TICK_MOST_MS = 5,
@@ -175,7 +175,7 @@ look_at_names(struct ticker_file *f, uint64_t now, bool always)
 static void
 look_at_file(struct ticker_file *f, uint64_t now)
 {
-	uint64_t rss = 0, anon = 0;
+	uint64_t rss = 0, anon = 0, own;
 
 	if (!livefile_alive(&f->live) || procfs_memory(f->pid, &rss, &anon) < 0) {
 		f->gone = f->seen_here;
@@ -189,11 +189,10 @@ look_at_file(struct ticker_file *f, uint64_t now)
 	f->rss_kib = rss;
 	if (rss > f->rss_peak_kib)
 		f->rss_peak_kib = rss;
-	if (anon > f->anon_kib) {
+	own = f->live.head->own_kib;
+	anon = anon > own ? anon - own : 0;
+	if (anon > f->anon_kib)
 		f->anon_kib = anon;
-		f->anon_live_bytes = f->live.head->live_bytes;
-		f->anon_own_kib = f->live.head->own_kib;
-	}
 	__atomic_store_n(&f->live.head->rss_kib, rss, __ATOMIC_RELAXED);
 }
 
@@ -406,8 +405,15 @@ ticker_find(const struct ticker *t, uint32_t pid, uint64_t start_ns)
 void
 ticker_done(struct ticker *t)
 {
-	for (size_t i = 0; i < t->files.len; i++)
+	for (size_t i = 0; i < t->files.len; i++) {
+		struct rec_head *h = t->files.data[i].live.head;
+
+		if (h != NULL) {
+			__atomic_store_n(&h->clock_ms, 0, __ATOMIC_RELAXED);
+			__atomic_store_n(&h->tool_pid, 0, __ATOMIC_RELAXED);
+		}
 		livefile_close(&t->files.data[i].live);
+	}
 	vec_done(&t->files);
 	if (t->notify_fd > 0)
 		close(t->notify_fd);

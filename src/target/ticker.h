@@ -29,9 +29,7 @@ struct ticker_file {
 	uint64_t named_threads; /* head.threads_seen when names were last looked at */
 	uint64_t named_ns;      /* and when that was */
 	uint64_t rss_kib, rss_peak_kib; /* last and largest seen */
-	uint64_t anon_kib;              /* largest anonymous memory seen … */
-	int64_t anon_live_bytes;        /* … and what was live in the recording then */
-	uint64_t anon_own_kib;          /* … and what the recorder itself held, outside its file */
+	uint64_t anon_kib; /* largest anonymous memory seen, without the recorder's own */
 };
 
 struct ticker_files VEC_BODY(struct ticker_file);
@@ -45,8 +43,8 @@ struct ticker {
 	/* Saves a copy. Called in a forked child, so that a long one does not stop the clock and a
 	 * crash in it ends nothing else. Returns the child's exit status, 0 = saved. */
 	int (*checkpoint)(void *ctx);
-	/* About twice a second; or NULL. */
-	void (*progress)(void *ctx, const struct ticker *t);
+	/* About once a second; or NULL. The recordings that are not gone may be mapped whole. */
+	void (*progress)(void *ctx, struct ticker *t);
 	void *ctx;
 
 	/* told back */
@@ -74,7 +72,8 @@ int ticker_wait(struct ticker *t, struct err *e);
  * exec begins a new recording under the same pid. Borrowed until ticker_done. */
 const struct ticker_file *ticker_find(const struct ticker *t, uint32_t pid, uint64_t start_ns);
 
-/* Closes everything; legal on a zeroed one. */
+/* Closes everything and tells processes that go on that nobody keeps their clock any more; legal
+ * on a zeroed one. */
 void ticker_done(struct ticker *t);
 
 #endif

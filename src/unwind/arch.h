@@ -9,6 +9,7 @@
  *	ARCH_RA_FIXED		true when a call pushes the return address at CFA - 8
  *	ARCH_RED_ZONE		bytes below the stack pointer that signals leave alone
  *	ARCH_CHAIN_KEEPS_SP	true when following a frame pointer also tells the CFA
+ *	ARCH_SIGNAL_TABLES	true when tables of signal frames tell all registers
  *	arch_strip(pc)		without pointer authentication bits
  *	arch_regs_here(regs)	captures the registers of the function it is used in
  *	arch_rule_*()		pack and unpack a rule, see rules.h

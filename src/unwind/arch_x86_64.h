@@ -19,6 +19,7 @@
 #define ARCH_RA_FIXED true
 #define ARCH_RED_ZONE 128
 #define ARCH_CHAIN_KEEPS_SP true
+#define ARCH_SIGNAL_TABLES true
 
 static inline uintptr_t
 arch_strip(uintptr_t pc)

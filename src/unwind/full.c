@@ -21,6 +21,8 @@ full_find(const struct unw_shared *s, struct cfi_scratch *scratch,
 	switch (rules_row(s, scratch, addr, &m)) {
 	case ROW_FOUND:
 		*ret_rule = rules_from_row(&scratch->row, m.id);
+		if (!ARCH_SIGNAL_TABLES && scratch->row.signal && arch_is_sigreturn(addr))
+			return FULL_SIGRETURN;
 		return FULL_TABLE;
 	case ROW_NO_TABLE:
 		if (regs->exact || !arch_is_sigreturn(addr)) {
@@ -119,6 +121,9 @@ full_apply(struct cfi_scratch *scratch, struct unw_regs *regs)
 		return false;
 	next->pc = arch_strip(next->r[ra]);
 	next->exact = scratch->row.signal;
+	/* Its value was for this return; the next frame has to say where its own is. */
+	if (!scratch->row.signal)
+		next->valid &= ~((uint64_t)1 << ra);
 	*regs = *next;
 	return true;
 }

@@ -6,6 +6,7 @@
  * the same mixer. The seed is drawn once per process. */
 #include "util/map.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -17,14 +18,16 @@
 static uint64_t
 map_seed(void)
 {
-	static uint64_t seed;
+	static _Atomic uint64_t shared; /* 0 until the first thread has drawn one */
+	uint64_t seed = atomic_load_explicit(&shared, memory_order_relaxed);
+	uint64_t fresh = 0;
 
-	if (seed == 0) {
-		if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed)
-			seed = (uint64_t)getpid() * 0x9e3779b97f4a7c15u;
-		seed |= 1;
-	}
-	return seed;
+	if (seed != 0)
+		return seed;
+	if (getrandom(&fresh, sizeof fresh, GRND_NONBLOCK) != (ssize_t)sizeof fresh)
+		fresh = (uint64_t)getpid() * 0x9e3779b97f4a7c15u;
+	fresh |= 1;
+	return atomic_compare_exchange_strong(&shared, &seed, fresh) ? fresh : seed;
 }
 
 static uint64_t

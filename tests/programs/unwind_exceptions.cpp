@@ -133,13 +133,13 @@ operator new(std::size_t bytes)
 	return std::malloc(bytes);
 }
 
-void
+__attribute__((noinline)) void
 operator delete(void *p) noexcept
 {
 	std::free(p);
 }
 
-void
+__attribute__((noinline)) void
 operator delete(void *p, std::size_t) noexcept
 {
 	std::free(p);

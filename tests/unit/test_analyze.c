@@ -54,6 +54,26 @@ T_TEST(skip_takes_both_ends)
 	prof_free(p);
 }
 
+T_TEST(skip_finds_the_start_of_a_stripped_program)
+{
+	struct prof *p = prof_new();
+	uint32_t node = TP_STACK(p, "0x1156 - app", "0x11a0 - app",
+				 "__libc_start_call_main - libc.so.6", "0x1081 - app");
+	uint32_t sort = TP_STACK(p, "0x1300 - app", "qsort - libc.so.6", "0x11b0 - app",
+				 "__libc_start_call_main - libc.so.6", "0x1081 - app");
+	struct skip *s = skip_new(p, NULL);
+	struct skip_stack st = {0};
+
+	skip_stack(s, node, &st);
+	T_EQ(st.len, 2);
+	skip_stack(s, sort, &st);
+	T_EQ(st.len, 3);
+	T_STR(name_at(p, st.data[1]), "qsort");
+	vec_done(&st);
+	skip_free(s);
+	prof_free(p);
+}
+
 T_TEST(skip_can_be_told_more_or_off)
 {
 	static const char *const more[] = {"xmalloc*", "libglib*"};
@@ -111,11 +131,12 @@ T_TEST(kept_by_libc_is_a_short_list)
 		const char *what;
 	} cases[] = {
 		{"_IO_file_doallocate - libc.so.6", 1024, "stdio buffer"},
+		{"__GI__IO_file_doallocate filedoalloc.c:78 libc.so.6", 1024,
+		 "stdio buffer"},
 		{"_IO_file_doallocate io.c:3 app", 1024, NULL}, /* a namesake */
 		{"_dl_allocate_tls - ld-linux-x86-64.so.2", 304, "loader"},
-		{"0x1234 - libstdc++.so.6", 72704, "emergency pool for exceptions"},
-		{"0x1234 - libstdc++.so.6", 72703, NULL},
 		{"strdup - libc.so.6", 17, NULL},
+		{"__GI_setlocale - libc.so.6", 17, "locale"},
 		{"getdelim - libc.so.6", 120, NULL},
 		{"fopen - libc.so.6", 472, NULL},
 		{"vasprintf - libc.so.6", 99, NULL},
@@ -127,6 +148,39 @@ T_TEST(kept_by_libc_is_a_short_list)
 		uint32_t pr = tp_process(p, "/bin/app", 1, 1);
 		uint32_t node = TP_STACK(p, "malloc - libseep.so", cases[i].module_frame,
 					 "main app.c:2 app");
+		struct prof_site *site = tp_site(p, pr, node, 1, 0, cases[i].bytes, 0);
+		struct skip *s = skip_new(p, NULL);
+
+		T_STR(skip_kept_by_libc(s, site), cases[i].what);
+		skip_free(s);
+		prof_free(p);
+	}
+}
+
+/* The pool is told by its size only when the loader ran the constructor; what libc's own
+ * functions allocate for libc is libc's, through strdup or not. */
+T_TEST(kept_by_libc_looks_at_callers)
+{
+	static const struct {
+		const char *first, *second;
+		uint64_t bytes;
+		const char *what;
+	} cases[] = {
+		{"0x1234 - libstdc++.so.6", "call_init - ld-linux-x86-64.so.2", 72704,
+		 "emergency pool for exceptions"},
+		{"0x1234 - libstdc++.so.6", "call_init - ld-linux-x86-64.so.2", 72703,
+		 NULL},
+		{"0x1234 - libstdc++.so.6", "init app.c:9 app", 72704, NULL},
+		{"strdup - libc.so.6", "setlocale - libc.so.6", 7, "locale"},
+		{"strdup - libc.so.6", "setlocale app.c:8 app", 7, NULL},
+		{"strdup - libc.so.6", "call_init - ld-linux-x86-64.so.2", 7, NULL},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct prof *p = prof_new();
+		uint32_t pr = tp_process(p, "/bin/app", 1, 1);
+		uint32_t node = TP_STACK(p, "malloc - libseep.so", cases[i].first,
+					 cases[i].second, "main app.c:2 app");
 		struct prof_site *site = tp_site(p, pr, node, 1, 0, cases[i].bytes, 0);
 		struct skip *s = skip_new(p, NULL);
 
@@ -291,6 +345,33 @@ T_TEST(verdict_knows_how_it_ended)
 		T_EQ(word_of(p), cases[i].word);
 		prof_free(p);
 	}
+}
+
+/* bash started python by exec: one process, two recordings, one memory. */
+T_TEST(replaced_by_exec_counts_once)
+{
+	struct prof *p = prof_new();
+	struct sites ss;
+	struct verdict v;
+
+	for (unsigned i = 0; i < 3; i++) {
+		uint32_t pr = tp_process(p, i == 1 ? "/bin/python3" : "/bin/bash",
+					 800 + i / 2, 9);
+
+		tp_site(p, pr, TP_STACK(p, "main b.c:1 bash"), 1, 0, 1000 + i, 0);
+		p->processes[pr].start_ns = 100 + i;
+		p->processes[pr].process_ticks = 55;
+		p->processes[pr].anon_kib = 90 << 10;
+	}
+	group(&ss, p, SITES_LIVE, 8);
+	verdict_init(&v, p, &ss, NULL);
+	T_EQ(v.each[1].word, VERDICT_REPLACED);
+	T_EQ(v.each[2].word, VERDICT_NOT_FREED);
+	T_EQ(v.each[3].word, VERDICT_NOT_FREED); /* another pid */
+	T_EQ(v.coverage.anon_bytes, 180 << 20);
+	verdict_done(&v);
+	sites_done(&ss);
+	prof_free(p);
 }
 
 T_TEST(verdict_of_many_is_the_worst)

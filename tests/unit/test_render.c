@@ -523,6 +523,36 @@ T_TEST(figures)
 	T_EQ((long long)figure_sqrt(-1), 0);
 }
 
+static const char *
+function(const char *name)
+{
+	buf_clear(&render_out);
+	figure_function(&render_out, name, 48);
+	return buf_str(&render_out);
+}
+
+T_TEST(functions_as_people_say_them)
+{
+	T_STR(function("main"), "main");
+	T_STR(function("std::vector<int, std::allocator<int> >::push_back"),
+	      "std::vector<int>::push_back");
+	T_STR(function("f<std::__cxx11::basic_string<char, std::char_traits<char>, "
+		       "std::allocator<char> > >"),
+	      "f<std::string>");
+	T_STR(function(
+		      "std::map<int, std::vector<a::very_long_name_of_a_class, std::allocator<"
+		      "a::very_long_name_of_a_class> >, std::less<int> >::insert"),
+	      "std::map<…>::insert");
+	T_STR(function("operator<<"), "operator<<");
+	T_STR(function(
+		      "a_namespace::another_one::operator<< <a_namespace::another_type_x>"),
+	      "a_namespace::another_one::operator<< <…>");
+	T_STR(function("ptr<a_type_with_a_long_name_000000000000000000000>::operator->"),
+	      "ptr<…>::operator->");
+	T_STR(function("broken<never<closed"), "broken<never<closed");
+	T_STR(function("f<\x1b[31m>"), "f<?[31m>");
+}
+
 T_TEST(json_is_complete)
 {
 	struct prof *p = tp_demo();

@@ -21,6 +21,17 @@
 
 static char dir[64];
 
+/* Also after a run of chosen tests, or a failed one. */
+static void
+clean_up(void)
+{
+	char *cmd = xasprintf("rm -rf %s", dir);
+
+	if (getenv("KEEP") == NULL && system(cmd) != 0)
+		fprintf(stderr, "%s: not removed\n", dir);
+	free(cmd);
+}
+
 static const char shop_c[] = "#include <stdlib.h>\n"				  /* 1 */
 			     "volatile int sink;\n"				  /* 2 */
 			     "static inline __attribute__((always_inline)) int\n" /* 3 */
@@ -87,8 +98,10 @@ fixture(void)
 		return state > 0;
 	state = -1;
 	strcpy(dir, "/tmp/seep-test-sym.XXXXXX");
-	if (mkdtemp(dir) == NULL ||
-	    file_write(at("shop.c"), shop_c, sizeof shop_c - 1, NULL) != 0)
+	if (mkdtemp(dir) == NULL)
+		return false;
+	atexit(clean_up);
+	if (file_write(at("shop.c"), shop_c, sizeof shop_c - 1, NULL) != 0)
 		return false;
 	if (sh("cc -g -O1 -Wl,--build-id shop.c -o full") != 0 ||
 	    sh("objcopy --only-keep-debug full full.debug") != 0 ||
@@ -577,14 +590,6 @@ T_TEST(sym_survives_flipped_bytes)
 	}
 	free(copy);
 	buf_done(&b);
-}
-
-T_TEST(zz_cleans_up)
-{
-	char *cmd = xasprintf("rm -rf %s", dir);
-
-	T_EQ(dir[0] == '\0' || getenv("KEEP") != NULL ? 0 : system(cmd), 0);
-	free(cmd);
 }
 
 T_MAIN()

@@ -393,6 +393,9 @@ T_TEST(rules_stay_right_while_others_forget_them)
 	T_CHECK(h_shared->large.used < 3u << (RULES_LARGE_BITS - 2));
 }
 
+/* From here on in this processor's own code. */
+#if defined(__x86_64__)
+
 /* ---- a library in the place of another ---------------------------------------------------- */
 
 /* Assembles a library with one function `go` that calls its argument from a frame of so many
@@ -488,8 +491,6 @@ T_TEST(a_library_that_took_anothers_place)
 }
 
 /* ---- code without tables ------------------------------------------------------------------ */
-
-#if defined(__x86_64__)
 
 static void (*edge_code(const unsigned char *bytes, size_t n))(void (*)(void))
 {

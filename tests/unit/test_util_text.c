@@ -395,6 +395,8 @@ T_TEST(json_mends_broken_utf8)
 	} rows[] = {
 		{"gr\xc3\xbc\xc3\x9f \xe2\x86\x92 \xf0\x9f\x98\x80",
 		 "gr\xc3\xbc\xc3\x9f \xe2\x86\x92 \xf0\x9f\x98\x80"},
+		{"\xe0\x80\x80", "???"}, /* overlong too */
+		{"\xf0\x80\x80\x80", "????"},
 		{"\xff", "?"},
 		{"a\xc3", "a?"},
 		{"\xc0\x80z", "??z"},	      /* overlong */

@@ -32,6 +32,7 @@ static struct unw_shared *h_shared;
 /* The hooked function's caller: use in a function that is never inlined. A frame record is
  * below the CFA on x86-64; on aarch64 only the compiler knows. */
 #if defined(__x86_64__)
+#	define H_EMULATED false
 #	define H_START()                                                                \
 		(struct unw_start)                                                       \
 		{                                                                        \
@@ -40,6 +41,7 @@ static struct unw_shared *h_shared;
 			.bp = *(uintptr_t *)__builtin_frame_address(0),                  \
 		}
 #else
+#	define H_EMULATED true
 #	define H_START()                                                                \
 		(struct unw_start)                                                       \
 		{                                                                        \
@@ -66,13 +68,27 @@ h_module_id(uintptr_t start)
 	return 256;
 }
 
+/* The emulator's signal trampoline is in no module; the kernel's is. */
+static bool
+h_find_trampoline(uintptr_t after, struct unw_module *ret_module)
+{
+	static const uint32_t code[] = {0xd2801168, 0xd4000001};
+	uintptr_t pc = after + 1;
+
+	if (!H_EMULATED || (pc & 3) != 0 || pc < 4096 ||
+	    memcmp((const void *)pc, code, sizeof code) != 0)
+		return false;
+	*ret_module = (struct unw_module){.start = pc, .end = pc + sizeof code, .id = 255};
+	return true;
+}
+
 static bool
 h_find(uintptr_t pc, struct unw_module *ret_module)
 {
 	struct dl_find_object found;
 
 	if (_dl_find_object((void *)pc, &found) != 0)
-		return false;
+		return h_find_trampoline(pc, ret_module);
 	ret_module->start = (uintptr_t)found.dlfo_map_start;
 	ret_module->end = (uintptr_t)found.dlfo_map_end;
 	ret_module->eh_hdr = found.dlfo_eh_frame;

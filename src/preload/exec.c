@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* exec.c -- exec and posix_spawn, all forms: children are followed, or left in peace.
+ *
+ * Following needs nothing: LD_PRELOAD and SEEP are inherited. But a program that cannot take the
+ * library must not see it (exec_check.c): it is started with an environment that lacks the two,
+ * and counted. An exec that replaces this process is noted in the recording, so that the reader
+ * knows why it ends.
+ *
+ * All of it may run in the child of a vfork, on the parent's memory and between fork and exec of
+ * a threaded program: only the stack, raw system calls and mappings of our own. */
+#include "preload/exec_check.h"
+#include "preload/gate.h"
+#include "preload/next.h"
+#include "rt/rt_map.h"
+#include "rt/rt_text.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ARGS_MAX = 4096 };
+
+/* An environment without us. `at` is NULL when the given one will do. */
+struct scrubbed {
+	char **at;
+	size_t bytes;
+};
+
+static bool
+is_variable(const char *entry, const char *name)
+{
+	size_t n = text_len(name);
+
+	for (size_t i = 0; i < n; i++)
+		if (entry[i] != name[i])
+			return false;
+	return entry[n] == '=';
+}
+
+static bool
+names_us(const char *s, size_t n)
+{
+	static const char us[] = "libseep.so";
+	size_t len = sizeof(us) - 1;
+
+	return n >= len && memcmp(s + n - len, us, len) == 0;
+}
+
+/* LD_PRELOAD=… without libseep.so, written to `to`; false when nothing is left of it. */
+static bool
+without_us(const char *entry, char *to, size_t cap)
+{
+	struct text t = text_on(to, cap);
+	const char *s = entry + sizeof("LD_PRELOAD=") - 1;
+	size_t head;
+
+	text_add(&t, "LD_PRELOAD=");
+	head = t.len;
+	while (*s != '\0') {
+		size_t n = 0;
+
+		while (s[n] != '\0' && s[n] != ':' && s[n] != ' ')
+			n++;
+		if (n > 0 && !names_us(s, n)) {
+			if (t.len > head)
+				text_add(&t, ":");
+			text_addn(&t, s, n);
+		}
+		s += n;
+		if (*s != '\0')
+			s++;
+	}
+	return t.len > head;
+}
+
+static struct scrubbed
+scrub(char *const *env)
+{
+	struct scrubbed none = { NULL, 0 }, sc;
+	size_t n = 0, text = 0, k = 0;
+	bool ours = false;
+	char *room;
+
+	for (; env != NULL && env[n] != NULL; n++) {
+		if (is_variable(env[n], "LD_PRELOAD")) {
+			text += text_len(env[n]) + 1;
+			ours = true;
+		}
+	}
+	if (!ours)
+		return none;
+	sc.bytes = (n + 1) * sizeof(char *) + text;
+	sc.at = rt_map(sc.bytes);
+	if (sc.at == NULL)
+		return none;
+	room = (char *)(sc.at + n + 1);
+	for (size_t i = 0; i < n; i++) {
+		if (is_variable(env[i], "SEEP"))
+			continue;
+		if (!is_variable(env[i], "LD_PRELOAD")) {
+			sc.at[k++] = env[i];
+			continue;
+		}
+		size_t len = text_len(env[i]) + 1;
+
+		if (without_us(env[i], room, len))
+			sc.at[k++] = room;
+		room += len;
+	}
+	sc.at[k] = NULL;
+	return sc;
+}
+
+static void
+scrub_done(struct scrubbed *sc)
+{
+	rt_unmap(sc->at, sc->bytes);
+}
+
+/* Where the shell's rules find `file`; false when nowhere. */
+static bool
+search(const char *file, char *ret, size_t cap)
+{
+	const char *path = getenv("PATH");
+	const char *s = path == NULL ? "/bin:/usr/bin" : path;
+
+	for (const char *c = file; *c != '\0'; c++) {
+		if (*c == '/') {
+			struct text t = text_on(ret, cap);
+
+			text_add(&t, file);
+			return !t.cut;
+		}
+	}
+	for (;;) {
+		struct text t = text_on(ret, cap);
+		size_t n = 0;
+
+		while (s[n] != '\0' && s[n] != ':')
+			n++;
+		text_addn(&t, s, n);
+		text_add(&t, n > 0 ? "/" : "");
+		text_add(&t, file);
+		if (!t.cut && SYS4(SYS_faccessat, -100, ret, X_OK, 0) == 0)
+			return true;
+		if (s[n] == '\0')
+			return false;
+		s += n + 1;
+	}
+}
+
+/* The environment to start `path` with. */
+static struct scrubbed
+prepare(const char *path, char *const *env)
+{
+	struct scrubbed sc = { NULL, 0 };
+
+	if (path == NULL || exec_takes_us(path))
+		return sc;
+	sc = scrub(env);
+	if (sc.at != NULL && recorder_now->base != NULL)
+		rec_lost(recorder_now, REC_LOST_EXEC);
+	return sc;
+}
+
+/* This process is about to be replaced (not a vfork child, which only borrows our memory). */
+static bool
+note_exec(void)
+{
+	struct recorder *r = recorder_now;
+
+	if (r->base == NULL || (uint32_t)sys_getpid() != r->head->pid)
+		return false;
+	r->head->exec_ms = r->head->clock_ms + 1;
+	r->head->life = REC_LIFE_EXEC;
+	return true;
+}
+
+/* How libc is asked: execve, execvpe (it knows what to do with scripts that have no `#!`), or
+ * fexecve. libc's own variants reach the kernel without passing through us again. */
+struct call {
+	const char *file;
+	int fd;
+	char *const *argv, *const *env;
+};
+
+static int
+ask_execve(const struct call *c, char *const *env)
+{
+	return next.execve(c->file, c->argv, env);
+}
+
+static int
+ask_execvpe(const struct call *c, char *const *env)
+{
+	return next.execvpe(c->file, c->argv, env);
+}
+
+static int
+ask_fexecve(const struct call *c, char *const *env)
+{
+	return next.fexecve(c->fd, c->argv, env);
+}
+
+/* `path` is what will be started, as far as we know it; NULL: nothing of that name. */
+static int
+replace(const struct call *c, const char *path,
+        int (*ask)(const struct call *, char *const *env))
+{
+	struct scrubbed sc = prepare(path, c->env);
+	bool noted = note_exec();
+	int r, saved;
+
+	next_find();
+	r = ask(c, sc.at != NULL ? sc.at : c->env);
+	saved = errno;
+	if (noted)
+		recorder_now->head->life = REC_LIFE_RUNNING;
+	scrub_done(&sc);
+	errno = saved;
+	return r;
+}
+
+static int
+run(const char *path, char *const *argv, char *const *env)
+{
+	struct call c = { .file = path, .argv = argv, .env = env };
+
+	return replace(&c, path, ask_execve);
+}
+
+static int
+run_path(const char *file, char *const *argv, char *const *env)
+{
+	struct call c = { .file = file, .argv = argv, .env = env };
+	char path[4096];
+
+	return replace(&c, search(file, path, sizeof(path)) ? path : NULL, ask_execvpe);
+}
+
+SEEP_EXPORT int
+execve(const char *path, char *const argv[], char *const envp[])
+{
+	return run(path, argv, envp);
+}
+
+SEEP_EXPORT int
+execv(const char *path, char *const argv[])
+{
+	return run(path, argv, environ);
+}
+
+SEEP_EXPORT int
+execvpe(const char *file, char *const argv[], char *const envp[])
+{
+	return run_path(file, argv, envp);
+}
+
+SEEP_EXPORT int
+execvp(const char *file, char *const argv[])
+{
+	return run_path(file, argv, environ);
+}
+
+/* The argument list of execl and its kin as an array, and what follows its NULL. false: too long
+ * for us, and for the kernel hardly not. */
+static bool
+gather(const char *first, va_list *ap, char **argv)
+{
+	size_t n = 0;
+
+	argv[n++] = (char *)(uintptr_t)first;
+	while (argv[n - 1] != NULL) {
+		if (n == ARGS_MAX)
+			return false;
+		argv[n++] = va_arg(*ap, char *);
+	}
+	return true;
+}
+
+#define GATHER_OR_FAIL(first)                                                            \
+	char *argv[ARGS_MAX];                                                            \
+	va_list ap;                                                                      \
+	bool fits;                                                                       \
+                                                                                         \
+	va_start(ap, first);                                                             \
+	fits = gather(first, &ap, argv)
+
+SEEP_EXPORT int
+execl(const char *path, const char *arg, ...)
+{
+	GATHER_OR_FAIL(arg);
+
+	va_end(ap);
+	if (!fits) {
+		errno = E2BIG;
+		return -1;
+	}
+	return run(path, argv, environ);
+}
+
+SEEP_EXPORT int
+execlp(const char *file, const char *arg, ...)
+{
+	GATHER_OR_FAIL(arg);
+
+	va_end(ap);
+	if (!fits) {
+		errno = E2BIG;
+		return -1;
+	}
+	return run_path(file, argv, environ);
+}
+
+SEEP_EXPORT int
+execle(const char *path, const char *arg, ...)
+{
+	char *const *env = NULL;
+	GATHER_OR_FAIL(arg);
+
+	if (fits)
+		env = va_arg(ap, char *const *);
+	va_end(ap);
+	if (!fits) {
+		errno = E2BIG;
+		return -1;
+	}
+	return run(path, argv, env);
+}
+
+SEEP_EXPORT int
+fexecve(int fd, char *const argv[], char *const envp[])
+{
+	struct call c = { .fd = fd, .argv = argv, .env = envp };
+	char path[64];
+	struct text t = text_on(path, sizeof(path));
+
+	text_add(&t, "/proc/self/fd/");
+	text_dec(&t, (uint64_t)(fd < 0 ? 0 : fd));
+	return replace(&c, path, ask_fexecve);
+}
+
+SEEP_EXPORT int
+posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *fa,
+            const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+	struct scrubbed sc = prepare(path, envp);
+	int r = next.posix_spawn(pid, path, fa, attr, argv, sc.at != NULL ? sc.at : envp);
+
+	scrub_done(&sc);
+	return r;
+}
+
+SEEP_EXPORT int
+posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *fa,
+             const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+	char path[4096];
+	struct scrubbed sc = prepare(search(file, path, sizeof(path)) ? path : NULL, envp);
+	int r = next.posix_spawnp(pid, file, fa, attr, argv, sc.at != NULL ? sc.at : envp);
+
+	scrub_done(&sc);
+	return r;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* exec_check.c -- may libseep.so be preloaded into this program?
+ *
+ * LD_PRELOAD is inherited by everything a program starts. A 32-bit loader prints a warning for a
+ * 64-bit library, musl's refuses to start, AddressSanitizer's runtime stops the program when it
+ * is not the first library. Each would be a change of behaviour, so exec.c asks here first. The
+ * file is foreign: every offset is checked against what was read. */
+#include "preload/exec_check.h"
+
+#include "rt/rt_text.h"
+#include "rt/sys.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+	SCRIPT_LEVELS = 4,
+	PHDRS_MAX = 64,
+	DYNS_MAX = 256,
+	PATH_BYTES = 4096,
+};
+
+struct image {
+	int fd;
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph[PHDRS_MAX];
+};
+
+static bool
+read_at(int fd, void *buf, size_t bytes, uint64_t off)
+{
+	return SYS4(SYS_pread64, fd, buf, bytes, off) == (long)bytes;
+}
+
+static bool
+read_some(int fd, char *buf, size_t cap, uint64_t off)
+{
+	long n = SYS4(SYS_pread64, fd, buf, cap - 1, off);
+
+	if (n <= 0)
+		return false;
+	buf[n] = '\0';
+	return true;
+}
+
+static bool
+begins(const char *s, const char *with)
+{
+	while (*with != '\0')
+		if (*s++ != *with++)
+			return false;
+	return true;
+}
+
+static bool
+contains(const char *s, const char *what)
+{
+	for (; *s != '\0'; s++)
+		if (begins(s, what))
+			return true;
+	return false;
+}
+
+/* File offset of a virtual address, by the program headers; 0 when none covers it. */
+static uint64_t
+offset_of(const struct image *im, uint64_t vaddr)
+{
+	for (unsigned i = 0; i < im->eh.e_phnum; i++) {
+		const Elf64_Phdr *p = &im->ph[i];
+
+		if (p->p_type == PT_LOAD && vaddr >= p->p_vaddr &&
+		    vaddr - p->p_vaddr < p->p_filesz)
+			return vaddr - p->p_vaddr + p->p_offset;
+	}
+	return 0;
+}
+
+static bool
+is_sanitizer(const char *needed)
+{
+	static const char *const runtimes[] = { "libasan.so", "libtsan.so", "liblsan.so",
+		                                "libmsan.so", "libhwasan.so",
+		                                "libclang_rt." };
+
+	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
+		if (begins(needed, runtimes[i]))
+			return true;
+	return false;
+}
+
+/* Does it need a sanitizer's runtime? */
+static bool
+sanitized(const struct image *im, const Elf64_Phdr *dynamic)
+{
+	uint64_t strtab = 0;
+
+	for (int pass = 0; pass < 2; pass++) {
+		for (unsigned i = 0; i < DYNS_MAX; i++) {
+			Elf64_Dyn d;
+			char name[32];
+
+			if ((i + 1) * sizeof(d) > dynamic->p_filesz ||
+			    !read_at(im->fd, &d, sizeof(d), dynamic->p_offset + i * sizeof(d)) ||
+			    d.d_tag == DT_NULL)
+				break;
+			if (d.d_tag == DT_STRTAB)
+				strtab = offset_of(im, d.d_un.d_ptr);
+			if (pass == 1 && d.d_tag == DT_NEEDED && strtab != 0 &&
+			    read_some(im->fd, name, sizeof(name), strtab + d.d_un.d_val) &&
+			    is_sanitizer(name))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool
+elf_takes_us(struct image *im)
+{
+#if defined(__x86_64__)
+	const unsigned machine = EM_X86_64;
+#else
+	const unsigned machine = EM_AARCH64;
+#endif
+	if (im->eh.e_ident[EI_CLASS] != ELFCLASS64 || im->eh.e_machine != machine)
+		return false;
+	if (im->eh.e_phnum > PHDRS_MAX || im->eh.e_phentsize != sizeof(Elf64_Phdr) ||
+	    !read_at(im->fd, im->ph, im->eh.e_phnum * sizeof(Elf64_Phdr), im->eh.e_phoff))
+		return true;
+	for (unsigned i = 0; i < im->eh.e_phnum; i++) {
+		const Elf64_Phdr *p = &im->ph[i];
+		char interp[256];
+
+		if (p->p_type == PT_INTERP &&
+		    read_some(im->fd, interp, sizeof(interp), p->p_offset) &&
+		    !contains(interp, "ld-linux"))
+			return false;
+		if (p->p_type == PT_DYNAMIC && sanitized(im, p))
+			return false;
+	}
+	return true;
+}
+
+/* The interpreter named after `#!`. */
+static bool
+interpreter(const char *line, char *ret)
+{
+	struct text t = text_on(ret, PATH_BYTES);
+	const char *s = line + 2;
+
+	while (*s == ' ' || *s == '\t')
+		s++;
+	while (*s != '\0' && *s != ' ' && *s != '\t' && *s != '\n')
+		text_addn(&t, s++, 1);
+	return t.len > 0 && !t.cut;
+}
+
+bool
+exec_takes_us(const char *path)
+{
+	struct image im;
+	char line[512], next[PATH_BYTES];
+
+	for (int level = 0; level < SCRIPT_LEVELS; level++) {
+		bool yes = true, script = false;
+		long fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+
+		if (fd < 0)
+			return true;
+		im.fd = (int)fd;
+		if (read_at(im.fd, &im.eh, sizeof(im.eh), 0) &&
+		    memcmp(im.eh.e_ident, ELFMAG, SELFMAG) == 0)
+			yes = elf_takes_us(&im);
+		else if (read_some(im.fd, line, sizeof(line), 0) && begins(line, "#!"))
+			script = interpreter(line, next);
+		sys_close(im.fd);
+		if (!script)
+			return yes;
+		path = next;
+	}
+	return true;
+}

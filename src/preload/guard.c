@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* guard.c -- two things that would otherwise kill the program through us.
+ *
+ * Somebody truncates the recording's file: the next store into it is answered with SIGBUS. While
+ * the program leaves that signal at its default we handle it: a fault inside the recording puts
+ * plain memory in its place and ends recording; any other one is given back to the default
+ * action. The program is shown the default too when it asks. A handler of its own replaces ours.
+ *
+ * A seccomp filter: from then on no system call is certain. We learn of it from prctl and
+ * syscall; before the filter is there some more room is made present, and nothing is asked of the kernel after. */
+#include "preload/guard.h"
+
+#include "preload/gate.h"
+#include "preload/life.h"
+#include "preload/next.h"
+#include "record/space.h"
+
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+enum { SEALED_ROOM_BYTES = 4 << 20 };
+
+static bool installed;
+
+static void
+on_bus(int sig, siginfo_t *info, void *context)
+{
+	unsigned char *base, *at = info->si_addr;
+	uint64_t bytes;
+	struct sigaction dfl;
+
+	(void)context;
+	life_mapped(&base, &bytes);
+	if (info->si_code > 0 && base != NULL && at >= base && at < base + bytes &&
+	    sys_mmap(base, bytes, PROT_READ | PROT_WRITE,
+	             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1) > 0) {
+		life_broken();
+		return;
+	}
+	memset(&dfl, 0, sizeof(dfl));
+	dfl.sa_handler = SIG_DFL;
+	next.sigaction(sig, &dfl, NULL);
+	/* A fault comes again by itself when we return; one that was sent is sent again. */
+	if (info->si_code <= 0)
+		SYS3(SYS_tgkill, sys_getpid(), sys_gettid(), sig);
+}
+
+static bool
+is_ours(const struct sigaction *sa)
+{
+	return (sa->sa_flags & SA_SIGINFO) != 0 && sa->sa_sigaction == on_bus;
+}
+
+static bool
+handle_bus(struct sigaction *ret_old)
+{
+	struct sigaction sa;
+
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_sigaction = on_bus;
+	sa.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+	return next.sigaction(SIGBUS, &sa, ret_old) == 0;
+}
+
+void
+guard_install(void)
+{
+	struct sigaction old;
+
+	if (next.sigaction != NULL && next.sigaction(SIGBUS, NULL, &old) == 0 &&
+	    old.sa_handler == SIG_DFL)
+		installed = handle_bus(NULL);
+}
+
+SEEP_EXPORT int
+sigaction(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	int r;
+
+	if (!next_find())
+		return -1;
+	/* Back to the default means back to ours. */
+	if (sig == SIGBUS && installed && act != NULL && act->sa_handler == SIG_DFL) {
+		r = handle_bus(old) ? 0 : -1;
+	} else {
+		r = next.sigaction(sig, act, old);
+	}
+	if (sig == SIGBUS && r == 0 && old != NULL && is_ours(old)) {
+		memset(old, 0, sizeof(*old));
+		old->sa_handler = SIG_DFL;
+	}
+	return r;
+}
+
+SEEP_EXPORT sighandler_t
+signal(int sig, sighandler_t handler)
+{
+	sighandler_t old;
+
+	if (!next_find())
+		return SIG_ERR;
+	if (sig == SIGBUS && installed && handler == SIG_DFL) {
+		struct sigaction was;
+
+		if (sigaction(sig, &(struct sigaction){ .sa_handler = SIG_DFL }, &was) != 0)
+			return SIG_ERR;
+		return was.sa_handler;
+	}
+	old = next.signal(sig, handler);
+	return old == (sighandler_t)(void (*)(void))on_bus ? SIG_DFL : old;
+}
+
+/* The filter comes: make room now, ask for nothing afterwards. */
+static void
+seal(void)
+{
+	struct thread *t = gate_enter();
+
+	if (t == NULL)
+		return;
+	space_reserve(recorder_now, SEALED_ROOM_BYTES, t->row_ref);
+	recorder_now->sealed = true;
+	__atomic_fetch_or(&recorder_now->head->flags, REC_FLAG_SEALED, __ATOMIC_RELAXED);
+	gate_leave();
+}
+
+/* syscall(2) as a function, under another name here because libc declares it without its
+ * arguments. It must end in a jump: a vfork made through it returns twice. */
+SEEP_EXPORT long hook_syscall(long nr, long a, long b, long c, long d, long e,
+                              long f) __asm__("syscall");
+
+SEEP_EXPORT long
+hook_syscall(long nr, long a, long b, long c, long d, long e, long f)
+{
+	if (UNLIKELY(nr == SYS_seccomp))
+		seal();
+	return next.syscall(nr, a, b, c, d, e, f);
+}
+
+SEEP_EXPORT int
+prctl(int option, ...)
+{
+	unsigned long a[4];
+	va_list ap;
+
+	va_start(ap, option);
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(ap, unsigned long);
+	va_end(ap);
+	if (option == PR_SET_SECCOMP)
+		seal();
+	return next_find() ? next.prctl(option, a[0], a[1], a[2], a[3]) : -1;
+}

@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Every hooked function, known numbers of calls, from eight threads, half of the frees by other
+# threads: allocations, frees and bytes equal to the block. Over glibc's malloc and over
+# jemalloc, tcmalloc and mimalloc, preloaded by the user and linked.
+. "$(dirname "$0")/lib.sh"
+. "$ROOT/tests/e2e/lib_truth.sh"
+need_seep
+need_libseep
+need_command jq
+
+# all_of WHAT PROGRAM: C and C++ say the same kind of thing.
+all_of() {
+	local what=$1
+	shift
+	run "$@"
+	local alone=$out
+	expect_eq "$what: status without seep" "$status" 0
+	record "$@"
+	expect_eq "$what: status" "$status" 0
+	expect_eq "$what: stderr" "$err" ""
+	expect_no_match "$what: complaints" "$out" '^[^e]'
+	expect_eq "$what: says the same as without seep" "$out" "$alone"
+	expect_truth "$what" "$TMP/json" "$out"
+	expect_nothing_lost "$what" "$TMP/json"
+}
+
+c=$(program counts) || exit
+cxx=$(program counts_cxx) || exit
+all_of "glibc" "$c"
+# What is not the program's own is libc's: one block a thread, made by pthread_create.
+expect_json "glibc: the rest" "$TMP/json" \
+	'.frames as $f | [.sites[] | select([.stack[] | $f[.].function] | any(test("^(with_|resize)")) | not)]
+	| [([.[].allocs] | add), (map([.stack[] | $f[.].function] | any(test("pthread_create"))) | all)] | @csv' \
+	'8,true'
+expect_json "threads" "$TMP/json" '.processes[0].threads' 9
+all_of "glibc, C++" "$cxx"
+
+options=(--sample 1)
+all_of "glibc, every byte sampled" "$c"
+options=()
+
+for name in libjemalloc.so.2 libtcmalloc.so.4 libtcmalloc_minimal.so.4 libmimalloc.so.2; do
+	path=$(find_library $name)
+	if [ -z "$path" ]; then
+		echo "remark: no $name here"
+		continue
+	fi
+	fail=()
+	[ $name != libmimalloc.so.2 ] || fail=(without)
+	export LD_PRELOAD=$path
+	all_of "$name preloaded" "$c"
+	expect_match "$name is really there" "$(grep -ao "[^[:cntrl:]]*$name" "$TMP/json" | head -n 1)" "$name"
+	all_of "$name preloaded, C++" "$cxx" "${fail[@]}"
+	unset LD_PRELOAD
+	linked=$(program counts "$name" -O1 -g -pthread -fno-builtin -Wl,--no-as-needed "$path") || exit
+	all_of "$name linked" "$linked"
+	linked=$(program counts_cxx "$name" -O1 -g -pthread -fno-builtin -std=c++17 -Wl,--no-as-needed "$path") || exit
+	all_of "$name linked, C++" "$linked" "${fail[@]}"
+done
