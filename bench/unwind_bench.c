@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* unwind_bench.c -- what one frame costs: nanoseconds, the best of many runs.
  *
- * At 17, 60 and 67 frames: the memo when nothing changed; when the last four levels were left
- * and entered again; when they were left and four others entered; rules without memo; and
- * libunwind's unw_backtrace (its cached trace). What the calls themselves cost is taken off.
- * Build without frame pointers, which is how most of the world's code is built:
+ * At 17, 60 and 67 frames: the memo when nothing changed; when the last four levels were
+ * left and entered again; when they were left and four others entered; rules without
+ * memo; and libunwind's unw_backtrace (its cached trace). What the calls themselves cost
+ * is taken off. Build without frame pointers, which is how most of the world's code is
+ * built:
  *
  *	gcc -O2 -Isrc bench/unwind_bench.c src/unwind/[!a]*.c src/unwind/arch_x86_64.c -lunwind
  *
@@ -87,8 +88,8 @@ bench_leaf(void)
 		bench_sink += id;
 		break;
 	case BENCH_RULES:
-		bench_frames = unw_addresses(bench_thread, &start, (uintptr_t *)trace, 256,
-					     false);
+		bench_frames = unw_addresses(bench_thread, &start, (uintptr_t *)trace,
+					     256, false);
 		break;
 	case BENCH_LIBUNWIND:
 		bench_sink += (unsigned)unw_backtrace(trace, 256);
@@ -122,7 +123,8 @@ static NOINLINE void
 bench_measure(unsigned levels)
 {
 	/* one call for both, so that only what is called differs */
-	void (*go[])(unsigned) = {bench_again, bench_alternate ? bench_others : bench_again};
+	void (*go[])(unsigned) = {bench_again,
+				  bench_alternate ? bench_others : bench_again};
 
 	bench_best = 1e18;
 	for (int round = 0; round < BENCH_ROUNDS; round++) {
@@ -160,7 +162,8 @@ bench_odd(unsigned depth, unsigned levels)
 	bench_sink += (unsigned char)buffer[0];
 }
 
-/* Nanoseconds a stack `depth` levels deep, of which `levels` are left and entered again. */
+/* Nanoseconds a stack `depth` levels deep, of which `levels` are left and entered
+ * again. */
 static double
 bench_run(enum bench_way way, unsigned depth, unsigned levels)
 {
@@ -196,8 +199,8 @@ main(void)
 	unw_shared_init(shared, &ops);
 	bench_thread = bench_map(unw_thread_bytes());
 	unw_thread_init(bench_thread, shared, NULL);
-	printf("ns a frame   %10s %10s %10s %10s %10s\n", "same", "4 again", "4 others", "rules",
-	       "libunwind");
+	printf("ns a frame   %10s %10s %10s %10s %10s\n", "same", "4 again", "4 others",
+	       "rules", "libunwind");
 	for (unsigned i = 0; i < ARRAY_LEN(wanted); i++) {
 		unsigned depth = BENCH_AGAIN + 1;
 		double ns[5];

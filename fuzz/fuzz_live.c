@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_live.c -- the reader of live recordings under arbitrary damage.
  *
- * Live recordings are hundreds of KiB of mostly zeros, too large to be changed byte by byte. So an
- * input is a list of changes to the image that the unit tests use (tests/unit/live_image.h):
+ * Live recordings are hundreds of KiB of mostly zeros, too large to be changed byte by
+ * byte. So an input is a list of changes to the image that the unit tests use
+ * (tests/unit/live_image.h):
  *
  *	flags u8 (bit 0: stopped) | cut u32 (bytes left; 0 = all)
  *	change: off u32 | n u8 | n bytes … as many as there are
  *
- * An offset's top bit chooses bytes that matter: it then counts only those that are not zero. An
- * input that begins like a recording is taken as one. After loading, every id must lead somewhere,
- * and the profile must survive packing. */
+ * An offset's top bit chooses bytes that matter: it then counts only those that are
+ * not zero. An input that begins like a recording is taken as one. After loading,
+ * every id must lead somewhere, and the profile must survive packing. */
 #include "fuzz.h"
 
 #include <stdbool.h>

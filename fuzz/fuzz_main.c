@@ -3,9 +3,9 @@
  *
  *	fuzz_live [--write DIR] [-n COUNT] [FILE|DIR]…
  *
- * Feeds it its seeds, COUNT (500) changed copies of each, always the same ones, and every file
- * given. --write puts the seeds into DIR, for libFuzzer to start from. Whatever is wrong ends the
- * program: build it with sanitizers. */
+ * Feeds it its seeds, COUNT (500) changed copies of each, always the same ones, and
+ * every file given. --write puts the seeds into DIR, for libFuzzer to start from.
+ * Whatever is wrong ends the program: build it with sanitizers. */
 #include "fuzz.h"
 
 #include <dirent.h>

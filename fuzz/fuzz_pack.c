@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_pack.c -- the reader of packed recordings under arbitrary bytes.
  *
- * Checksums would keep a fuzzer out of all that lies behind them. So every input is read twice: as
- * it is, and with all checksums put right. What can be read must be sound and survive being
- * written and read again. */
+ * Checksums would keep a fuzzer out of all that lies behind them. So every input is
+ * read twice: as it is, and with all checksums put right. What can be read must be
+ * sound and survive being written and read again. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -31,8 +31,8 @@ load(const uint8_t *data, size_t bytes)
 	prof_free(p);
 }
 
-/* Puts the checksums of head and sections right, as far as the sections can be followed; the
- * index is made void, so that they are. */
+/* Puts the checksums of head and sections right, as far as the sections can be
+ * followed; the index is made void, so that they are. */
 static void
 reseal(uint8_t *data, size_t bytes)
 {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* seep.h -- what a program may tell seep about itself.
  *
- * Nothing has to be linked. The functions are weak: they are there when the program runs under
- * `seep run` and NULL otherwise, so each call is written with its macro, which tests for that:
+ * Nothing has to be linked. The functions are weak: they are there when the program runs
+ * under `seep run` and NULL otherwise, so each call is written with its macro, which
+ * tests for that:
  *
  *	#include <seep/seep.h>
  *	SEEP_MARK("configuration loaded");
  *
- * Without seep a macro costs one load and one branch. All may be called from any thread, at any
- * time, also from several at once; not from signal handlers. errno is left as it was. */
+ * Without seep a macro costs one load and one branch. All may be called from any thread,
+ * at any time, also from several at once; not from signal handlers. errno is left as it
+ * was. */
 #ifndef SEEP_SEEP_H
 #define SEEP_SEEP_H
 
@@ -31,9 +33,9 @@ SEEP_WEAK void seep_resume(void);
  * `seep report FILE@NAME`. NULL is "". */
 SEEP_WEAK void seep_mark(const char *name);
 
-/* For allocators of your own: a block of `bytes` at `p` was handed out, or is about to be taken
- * back. The call's stack is what the report shows. `p` must not be a block that malloc returned,
- * which is recorded already; a NULL `p` is ignored. */
+/* For allocators of your own: a block of `bytes` at `p` was handed out, or is about to be
+ * taken back. The call's stack is what the report shows. `p` must not be a block that
+ * malloc returned, which is recorded already; a NULL `p` is ignored. */
 SEEP_WEAK void seep_malloc_like(const void *p, size_t bytes);
 SEEP_WEAK void seep_free_like(const void *p);
 

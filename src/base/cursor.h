@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* cursor.h -- bounded reading of foreign bytes.
  *
- * A cursor walks over bytes that someone else wrote and never leaves them. A read that does not
- * fit gives 0, and the cursor is failed from then on: it stays where it was, every further read
- * gives 0, and the first reason and its offset are kept. So a parser may read a whole record and
- * ask cur_ok once. Counts still have to be compared with cur_left before they are believed.
- * Little-endian unless the name says `be`. Pure, allocates nothing, does not own the bytes. */
+ * A cursor walks over bytes that someone else wrote and never leaves them. A read that
+ * does not fit gives 0, and the cursor is failed from then on: it stays where it was,
+ * every further read gives 0, and the first reason and its offset are kept. So a
+ * parser may read a whole record and ask cur_ok once. Counts still have to be compared
+ * with cur_left before they are believed. Little-endian unless the name says `be`.
+ * Pure, allocates nothing, does not own the bytes. */
 #ifndef SEEP_BASE_CURSOR_H
 #define SEEP_BASE_CURSOR_H
 
@@ -45,8 +46,8 @@ cur_left(const struct cur *c)
 	return cur_ok(c) ? c->bytes - c->off : 0;
 }
 
-/* Fails the cursor, unless it has failed already; `why` must be a string constant. Returns false,
- * so that `return cur_fail(c, "…")` reads well. */
+/* Fails the cursor, unless it has failed already; `why` must be a string constant.
+ * Returns false, so that `return cur_fail(c, "…")` reads well. */
 static inline bool
 cur_fail(struct cur *c, const char *why)
 {
@@ -57,7 +58,8 @@ cur_fail(struct cur *c, const char *why)
 	return false;
 }
 
-/* The next `n` bytes, borrowed, or NULL when there are fewer (the cursor has failed then). */
+/* The next `n` bytes, borrowed, or NULL when there are fewer (the cursor has failed
+ * then). */
 static inline const unsigned char *
 cur_take(struct cur *c, size_t n)
 {
@@ -95,8 +97,8 @@ cur_align(struct cur *c, size_t align)
 	cur_skip(c, (align - (c->off & (align - 1))) & (align - 1));
 }
 
-/* A cursor over the next `n` bytes alone, which are stepped over here. Failed, and empty, when
- * there are fewer. Its offsets count from its own beginning. */
+/* A cursor over the next `n` bytes alone, which are stepped over here. Failed, and
+ * empty, when there are fewer. Its offsets count from its own beginning. */
 static inline struct cur
 cur_sub(struct cur *c, size_t n)
 {
@@ -200,7 +202,8 @@ cur_sleb(struct cur *c)
 	return (int64_t)v;
 }
 
-/* A string with its NUL, borrowed; NULL when no NUL is left (the cursor has failed then). */
+/* A string with its NUL, borrowed; NULL when no NUL is left (the cursor has failed
+ * then). */
 static inline const char *
 cur_cstr(struct cur *c)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* hash.h -- mixing of 64-bit words and runs of bytes, for hash tables.
  *
- * Two rounds of multiply and shift: every bit of the input moves every bit of the result. Not
- * for secrets, and never stored: the constants may change. Who reads foreign keys gives a seed
- * that the file's author cannot know. Pure, any thread, signal handlers too. */
+ * Two rounds of multiply and shift: every bit of the input moves every bit of the
+ * result. Not for secrets, and never stored: the constants may change. Who reads
+ * foreign keys gives a seed that the file's author cannot know. Pure, any thread,
+ * signal handlers too. */
 #ifndef SEEP_BASE_HASH_H
 #define SEEP_BASE_HASH_H
 

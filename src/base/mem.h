@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* mem.h -- numbers in bytes: little- and big-endian loads and stores at any address.
  *
- * Through memcpy, so alignment and aliasing are no concern; compilers make one instruction of
- * each. The bounds are the caller's business: foreign bytes go through cursor.h instead. Pure,
- * any thread, signal handlers too. */
+ * Through memcpy, so alignment and aliasing are no concern; compilers make one
+ * instruction of each. The bounds are the caller's business: foreign bytes go through
+ * cursor.h instead. Pure, any thread, signal handlers too. */
 #ifndef SEEP_BASE_MEM_H
 #define SEEP_BASE_MEM_H
 

@@ -5,7 +5,7 @@
  * target was killed. Both sides include only this header. docs/format.md draws every byte.
  *
  *   0       struct rec_head            one page: identity, settings, control, counters
- *   4 KiB   text page                  command line, executable, directory (NUL-terminated)
+ *   4 KiB   text page                  executable, directory, arguments, a NUL after each
  *   8 KiB   unused
  *   64 KiB  struct rec_point[4096]     timeline
  *   128 KiB uint32_t root[32768]       top of the tree that finds live blocks by address
@@ -78,8 +78,8 @@ enum rec_lost {
 	REC_LOST_REENTRY,    /* calls from a signal handler that interrupted the recorder */
 	REC_LOST_LOCK,       /* events given up because a lock stayed taken */
 	REC_LOST_ADDRESS,    /* blocks above the addresses the table covers */
-	REC_LOST_TRUNCATED,  /* stacks that could not be unwound to their root */
-	REC_LOST_ELIDED,     /* stacks too deep: both ends kept */
+	REC_LOST_TRUNCATED,  /* frames that found no room; readers add the stacks that were cut */
+	REC_LOST_ELIDED,     /* readers only: stacks too deep, both ends kept */
 	REC_LOST_CHILD,      /* forked children without a recording of their own */
 	REC_LOST_BOOT,       /* blocks handed out before the real allocator was known */
 	REC_LOST_MARK,       /* marks that found no room */
@@ -103,7 +103,8 @@ enum rec_chunk_kind {
 	REC_CHUNK_MARK = 10,
 };
 
-/* Head of every chunk. Objects follow it back to back; `used` counts bytes including this head
+/* Head of every chunk. Objects follow it back to back, cells and threads from the first multiple
+ * of their size on; `used` counts bytes including this head
  * and may run past the chunk's end when threads raced for the last room. */
 struct rec_chunk {
 	uint32_t kind; /* enum rec_chunk_kind */
@@ -293,8 +294,10 @@ struct rec_string {
 	char text[];
 };
 
-/* A named snapshot of every site's live totals: this head, then `sites` rows. A mark that does
- * not fit one chunk goes on in another record with the same number. */
+/* A named snapshot of every site's live totals: this head, then room for REC_MARK_ROWS rows, of
+ * which `sites` are used. A mark with more goes on in another record with the same number. */
+enum { REC_MARK_ROWS = 677 };
+
 struct rec_mark {
 	uint32_t number; /* 1, 2, … ; 0 = not finished, ignore */
 	uint32_t sites;
@@ -359,7 +362,7 @@ struct rec_head {
 	uint32_t chunk_lists[12]; /* newest chunk of each kind, as index; 0 = none */
 
 	/* 512: the process's live bytes and its peak */
-	int64_t live_bytes; /* once there are threads: without what they have not flushed */
+	int64_t live_bytes; /* about: one thread shows it now and then, several flush theirs */
 	int64_t peak_bytes;
 	uint64_t stamp; /* peak epoch and exit bit, see REC_STAMP_* */
 	uint64_t peak_ms;
@@ -383,7 +386,9 @@ struct rec_head {
 	uint32_t modules;       /* rows in the module table */
 	uint64_t own_kib;       /* memory the recorder holds outside this file */
 	uint64_t exec_ms;       /* when it was replaced by exec */
-	uint64_t reserved3[3];
+	uint32_t exit_status; /* 256 + what exit or _exit was given; 0 = it was not called */
+	uint32_t reserved4;
+	uint64_t reserved3[2];
 };
 
 _Static_assert(sizeof(struct rec_chunk) == 64, "chunk head");

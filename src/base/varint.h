@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* varint.h -- whole numbers in as few bytes as they need.
  *
- * Seven bits a byte, lowest first, top bit set on all but the last: the code of protobuf and of
- * DWARF's ULEB128. Signed numbers are folded first (0, -1, 1, -2 … become 0, 1, 2, 3 …), so that
- * small ones stay short. Pure; the writer's room is the caller's business. */
+ * Seven bits a byte, lowest first, top bit set on all but the last: the code of
+ * protobuf and of DWARF's ULEB128. Signed numbers are folded first (0, -1, 1, -2 …
+ * become 0, 1, 2, 3 …), so that small ones stay short. Pure; the writer's room is the
+ * caller's business. */
 #ifndef SEEP_BASE_VARINT_H
 #define SEEP_BASE_VARINT_H
 
@@ -12,7 +13,8 @@
 
 enum { VARINT_MAX_BYTES = 10 }; /* of a 64-bit number */
 
-/* Writes `v` at `to`, which has VARINT_MAX_BYTES of room; returns how many bytes it took. */
+/* Writes `v` at `to`, which has VARINT_MAX_BYTES of room; returns how many bytes it
+ * took. */
 static inline size_t
 varint_put(unsigned char *to, uint64_t v)
 {
@@ -26,8 +28,8 @@ varint_put(unsigned char *to, uint64_t v)
 	return n;
 }
 
-/* Reads a number from `left` bytes; returns how many it took, or 0 when they end too soon or
- * hold more than 64 bits. *ret_v is untouched then. */
+/* Reads a number from `left` bytes; returns how many it took, or 0 when they end too
+ * soon or hold more than 64 bits. *ret_v is untouched then. */
 static inline size_t
 varint_get(const unsigned char *from, size_t left, uint64_t *ret_v)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd.c -- what commands say on stderr. Each message is one line, written at once, so that it
- * does not mix with what the program prints there. */
+/* cmd.c -- what commands say on stderr. Each message is one line, written at once, so
+ * that it does not mix with what the program prints there. */
 #include "cli/cmd.h"
 
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd.h -- a command of seep: one row of a const table, in a file of its own.
  *
- * main.c reads the options with the row's table, counts the words that are left and calls `run`.
- * The same rows make `seep help`, and the tests compare them with man pages and completions. Only
- * this folder prints and decides about exit statuses. */
+ * main.c reads the options with the row's table, counts the words that are left and calls
+ * `run`. The same rows make `seep help`, and the tests compare them with man pages and
+ * completions. Only this folder prints and decides about exit statuses. */
 #ifndef SEEP_CLI_CMD_H
 #define SEEP_CLI_CMD_H
 
@@ -29,18 +29,21 @@ struct cmd {
 	const char *man;  /* name of its manual page */
 	const struct opt *opts;
 	int min_args, max_args; /* words besides the options; CMD_ANY_ARGS: no limit */
-	bool options_first;     /* the first word ends the options: they are a program's then */
-	/* argv[0 … argc - 1] are the words, argv[argc] is NULL. Returns the exit status. */
+	bool options_first; /* the first word ends the options: they are a program's then */
+	/* argv[0 … argc - 1] are the words, argv[argc] is NULL. Returns the exit
+	 * status. */
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct cmd cmd_run, cmd_report, cmd_pause, cmd_resume, cmd_mark, cmd_ps, cmd_doctor;
+extern const struct cmd cmd_run, cmd_report, cmd_pause, cmd_resume, cmd_mark, cmd_ps,
+	cmd_doctor;
 
 /* Says "seep: MESSAGE" on stderr and returns CMD_FAILED. */
 int cmd_fail(const struct err *e);
 
 /* Says "seep CMD: MESSAGE" and where help is, and returns CMD_USAGE. */
-int cmd_usage(const struct cmd *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int cmd_usage(const struct cmd *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* A remark on stderr: "seep: MESSAGE". */
 void cmd_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

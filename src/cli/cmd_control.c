@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_control.c -- `seep pause`, `resume` and `mark`: three words to a recorder at work. */
+/* cmd_control.c -- `seep pause`, `resume` and `mark`: three words to a recorder at
+ * work. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -20,7 +21,8 @@ set_paused(const char *what, bool paused)
 	was = f.head->paused != 0;
 	control_pause(&f, paused);
 	printf("%d %s%s\n", f.pid, was == paused ? "already " : "",
-	       paused ? "paused: new allocations are not recorded, frees are" : "recording");
+	       paused ? "paused: new allocations are not recorded, frees are"
+		      : "recording");
 	livefile_close(&f);
 	return CMD_OK;
 }
@@ -51,7 +53,8 @@ mark_run(int argc, char **argv)
 	if (r == 0)
 		r = control_mark(&f, name, &m, &e);
 	if (r == 0)
-		printf("mark %" PRIu32 "%s%s of %d: %s live at %" PRIu32 " stacks, %s in\n",
+		printf("mark %" PRIu32 "%s%s of %d: %s live at %" PRIu32
+		       " stacks, %s in\n",
 		       m.number, *name != '\0' ? " " : "", name, f.pid,
 		       fmt_size(m.live_bytes > 0 ? (uint64_t)m.live_bytes : 0).s, m.sites,
 		       fmt_duration(m.ms * 1000000).s);

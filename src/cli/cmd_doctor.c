@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_doctor.c -- `seep doctor`: can seep work here, and with this process?
  *
- * One line a check: `ok`, `note` for what works less well, `BAD` for what does not work, each with
- * what to do about it. Only the last makes the exit status 3. Leftovers of dead runs are saved and
- * removed on the way. */
+ * One line a check: `ok`, `note` for what works less well, `BAD` for what does not work,
+ * each with what to do about it. Only the last makes the exit status 3. Leftovers of dead
+ * runs are saved and removed on the way. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,7 +40,8 @@ static void say(enum mark m, const char *what, const char *fmt, ...)
 static void
 say(enum mark m, const char *what, const char *fmt, ...)
 {
-	static const char *const words[] = {[OK] = "ok  ", [NOTE] = "note", [BAD] = "BAD "};
+	static const char *const words[] = {
+		[OK] = "ok  ", [NOTE] = "note", [BAD] = "BAD "};
 	va_list ap;
 
 	found_bad = found_bad || m == BAD;
@@ -84,22 +85,24 @@ check_folder(void)
 	tmpfs = fstatfs(d.fd, &fs) == 0 && fs.f_type == 0x01021994;
 	*strrchr(d.path, '/') = '\0';
 	if (!tmpfs)
-		say(NOTE, "run folder", "%s is not a tmpfs, which makes exact recording slow; %s",
-		    d.path, "give /dev/shm more room");
+		say(NOTE, "run folder",
+		    "%s is not a tmpfs, which makes exact recording slow; %s", d.path,
+		    "give /dev/shm more room");
 	else
-		say(room < (UINT64_C(1) << 30) ? NOTE : OK, "run folder", "%s, %s free%s", d.path,
-		    fmt_size(room).s,
+		say(room < (UINT64_C(1) << 30) ? NOTE : OK, "run folder", "%s, %s free%s",
+		    d.path, fmt_size(room).s,
 		    room < (UINT64_C(1) << 30)
-		            ? ": large programs will run out; docker run --shm-size=4g"
-		            : "");
+			    ? ": large programs will run out; docker run --shm-size=4g"
+			    : "");
 	d.path[strlen(d.path)] = '/';
-	rundir_remove(&d, NULL);
+	rundir_remove(&d, NULL, NULL);
 }
 
 static void
 check_memory(void)
 {
-	say(OK, "memory limit", "%s; a recording takes at most a quarter unless told otherwise",
+	say(OK, "memory limit",
+	    "%s; a recording takes at most a quarter unless told otherwise",
 	    fmt_size(procfs_memory_limit_bytes()).s);
 }
 
@@ -107,7 +110,8 @@ static void
 check_kernel(void)
 {
 	size_t bytes = 4096;
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
 
 	if (p == MAP_FAILED)
 		say(BAD, "kernel", "cannot map memory: %s", strerror(errno));
@@ -157,13 +161,15 @@ check_names(void)
 	bool dirs = access("/usr/lib/debug/.build-id", R_OK) == 0;
 
 	if (dirs)
-		say(OK, "debug files", "/usr/lib/debug has some; your own programs need -g");
+		say(OK, "debug files",
+		    "/usr/lib/debug has some; your own programs need -g");
 	else
 		say(NOTE, "debug files",
 		    "none in /usr/lib/debug: libraries show functions without lines; install "
 		    "their -dbgsym or -debuginfo packages");
 	if (urls != NULL && *urls != '\0')
-		say(NOTE, "debuginfod", "DEBUGINFOD_URLS is set but not used: seep asks nobody");
+		say(NOTE, "debuginfod",
+		    "DEBUGINFOD_URLS is set but not used: seep asks nobody");
 }
 
 static void
@@ -175,7 +181,8 @@ check_state(void)
 	if (last_folder(&folder, &e) < 0)
 		say(NOTE, "@last", "cannot be remembered: %s", e.msg);
 	else if (access(folder, W_OK | X_OK) < 0)
-		say(NOTE, "@last", "cannot be remembered: %s: %s", folder, strerror(errno));
+		say(NOTE, "@last", "cannot be remembered: %s: %s", folder,
+		    strerror(errno));
 	else if (last_read(&last, NULL) < 0)
 		say(OK, "@last", "nothing recorded yet");
 	else if (access(last, R_OK) < 0)
@@ -208,8 +215,9 @@ check_leftovers(void)
 		rundir_close(&d);
 	}
 	rundir_names_done(&paths);
-	say(OK, "leftovers", "%u saved and removed, %u in use, %u with processes that go on", saved,
-	    owned, living);
+	say(OK, "leftovers",
+	    "%u saved and removed, %u in use, %u with processes that go on", saved, owned,
+	    living);
 }
 
 /* ---- one process ---- */
@@ -218,7 +226,7 @@ static void
 check_allocator(const struct procfs_stat *st, char *maps)
 {
 	static const char *const known[] = {"libjemalloc", "libtcmalloc", "libmimalloc",
-	                                    "libasan",     "libtsan",     "libhwasan"};
+					    "libasan",	   "libtsan",	  "libhwasan"};
 	const char *found = "glibc";
 	uint32_t traits = 0;
 	struct procfs_map m;
@@ -257,16 +265,20 @@ check_program(int pid)
 	const char *hides;
 
 	snprintf(link, sizeof link, "/proc/%d/exe", pid);
-	if (file_proc_link(pid, "exe", &exe, NULL, &e) < 0 || inspect_elf(link, &elf, &e) < 0) {
+	if (file_proc_link(pid, "exe", &exe, NULL, &e) < 0 ||
+	    inspect_elf(link, &elf, &e) < 0) {
 		say(NOTE, "program", "%s", e.msg);
 	} else {
 		hides = inspect_coverage(elf.traits | inspect_module_traits(exe));
 		if ((elf.traits & INSPECT_STATIC) != 0)
-			say(BAD, "program", "%s: statically linked, malloc cannot be wrapped", exe);
+			say(BAD, "program",
+			    "%s: statically linked, malloc cannot be wrapped", exe);
 		else if ((elf.traits & (INSPECT_CLASS32 | INSPECT_OTHER_MACHINE)) != 0)
-			say(BAD, "program", "%s: not a 64-bit program of this machine", exe);
+			say(BAD, "program", "%s: not a 64-bit program of this machine",
+			    exe);
 		else if ((elf.traits & INSPECT_SANITIZER) != 0)
-			say(BAD, "program", "%s: built with a sanitizer, which owns malloc", exe);
+			say(BAD, "program",
+			    "%s: built with a sanitizer, which owns malloc", exe);
 		else
 			say(OK, "program", "%s: dynamically linked", exe);
 		if (hides != NULL)
@@ -289,7 +301,8 @@ check_process(const char *what)
 	if (*end != '\0' || end == what) {
 		r = procfs_find(what, &pids, &e);
 		if (r == 0 && pids.len != 1)
-			r = err_set(&e, -ESRCH, "%s: %zu processes have that name", what, pids.len);
+			r = err_set(&e, -ESRCH, "%s: %zu processes have that name", what,
+				    pids.len);
 		pid = r == 0 ? pids.data[0] : 0;
 		vec_done(&pids);
 	}

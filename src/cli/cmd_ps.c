@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_ps.c -- `seep ps`: which processes are being recorded.
  *
- * Found through the mappings of every process that we may look at, so recordings made without
- * `seep run` are there too. Folders that a killed seep left behind are saved first. */
+ * Found through the mappings of every process that we may look at, so recordings made
+ * without `seep run` are there too. Folders that a killed seep left behind are saved
+ * first. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@
 static bool opt_json;
 
 static const struct opt ps_opts[] = {
-	{"json", 0, OPT_NONE, .to = &opt_json, .help = "list as JSON"},
+	{"json", 0, OPT_NONE, .to = &opt_json, .help = "List as JSON."},
 	{0},
 };
 
@@ -80,7 +81,8 @@ add_row(struct ps_rows *rows, int pid, struct livefile *f)
 	row->held_bytes = livefile_held_bytes(f);
 	row->owned = f->head->tool_pid != 0 && procfs_alive((int)f->head->tool_pid, 0);
 	target_path(f, link, sizeof link);
-	if (file_readlink(link, &row->folder, NULL) == 0 && strrchr(row->folder, '/') != NULL)
+	if (file_readlink(link, &row->folder, NULL) == 0 &&
+	    strrchr(row->folder, '/') != NULL)
 		*strrchr(row->folder, '/') = '\0';
 }
 
@@ -118,8 +120,8 @@ print_table(const struct ps_rows *rows)
 		puts("nothing is being recorded; start with: seep run PROGRAM");
 		return;
 	}
-	printf("%8s  %-16s %-8s %9s %10s %10s %10s  %s\n", "PID", "NAME", "MODE", "SINCE", "LIVE",
-	       "RSS", "SEEP", "FOLDER");
+	printf("%8s  %-16s %-8s %9s %10s %10s %10s  %s\n", "PID", "NAME", "MODE", "SINCE",
+	       "LIVE", "RSS", "SEEP", "FOLDER");
 	for (size_t i = 0; i < rows->len; i++) {
 		const struct ps_row *r = &rows->data[i];
 

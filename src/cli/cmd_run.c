@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_run.c -- `seep run`: start a program recorded, wait for it, save, report.
  *
- * Everything that can fail is tried before the program starts; from then on nothing of ours may
- * end it or change its exit status. The report goes to stderr, or to --log-file, and so does every
- * remark: stdout belongs to the program. */
+ * Everything that can fail is tried before the program starts; from then on nothing of
+ * ours may end it or change its exit status. The report goes to stderr, or to --log-file,
+ * and so does every remark: stdout belongs to the program. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -43,27 +43,29 @@ static const char *opt_output, *opt_log_file, *opt_dir, *opt_process;
 static uint64_t opt_checkpoint = UINT64_C(10000000000), opt_max_size;
 
 static const struct opt run_opts[] = {
-	{"exact", 0, OPT_NONE, .to = &opt_exact, .help = "record every allocation (the default)"},
+	{"exact", 0, OPT_NONE, .to = &opt_exact,
+	 .help = "Record every allocation (the default)."},
 	{"sample", 0, OPT_SIZE_OPTIONAL, .to = &opt_sample, .metavar = "N",
-         .help = "record one allocation in about N bytes (512K)"},
+	 .help = "Record one allocation in about N bytes (512K)."},
 	{"output", 'o', OPT_STRING, .to = &opt_output, .metavar = "FILE",
-         .help = "save the recording there (seep.PROG.PID.rec)"},
+	 .help = "Save the recording there (seep.PROG.PID.rec)."},
 	{"dir", 0, OPT_STRING, .to = &opt_dir, .metavar = "DIR",
-         .help = "save it in that folder instead of the current one"},
+	 .help = "Save it in that folder instead of the current one."},
 	{"log-file", 0, OPT_STRING, .to = &opt_log_file, .metavar = "FILE",
-         .help = "write the report there instead of to stderr"},
-	{"json", 0, OPT_NONE, .to = &opt_json, .help = "report as JSON"},
+	 .help = "Write the report there instead of to stderr."},
+	{"json", 0, OPT_NONE, .to = &opt_json, .help = "Report as JSON."},
 	{"process", 0, OPT_STRING, .to = &opt_process, .metavar = "NAME|PID",
-         .help = "report only these processes of the run"},
+	 .help = "Report only these processes of the run."},
 	{"checkpoint", 0, OPT_DURATION, .to = &opt_checkpoint, .metavar = "SECONDS",
-         .help = "save a copy so often while the program runs; 0 = never (10)"},
+	 .help = "Save a copy so often while the program runs; 0 = never (10)."},
 	{"max-size", 0, OPT_SIZE, .to = &opt_max_size, .metavar = "N",
-         .help = "most that the recording of one process may take (8G, a quarter of memory)"},
+	 .help = "Most that the recording of one process may take (8G, a quarter of memory)."},
 	{"no-children", 0, OPT_NONE, .to = &opt_no_children,
-         .help = "record only the program itself, not what it starts"},
-	{"mmap", 0, OPT_NONE, .to = &opt_mmap, .help = "also record mmap and brk, apart from malloc"},
+	 .help = "Record only the program itself, not what it starts."},
+	{"mmap", 0, OPT_NONE, .to = &opt_mmap,
+	 .help = "Also record mmap and brk, apart from malloc."},
 	{"no-names", 0, OPT_NONE, .to = &opt_no_names,
-         .help = "save without names: smaller and sooner done"},
+	 .help = "Save without names: smaller and sooner done."},
 	{0},
 };
 
@@ -77,7 +79,8 @@ struct run {
 	char *folder; /* absolute; where the recording goes */
 	char *output; /* absolute */
 	int pid;
-	unsigned living; /* processes of the run that go on */
+	unsigned living;	   /* processes of the run that go on */
+	struct rundir_names saved; /* recordings that were read at the end */
 };
 
 /* ---- before ---- */
@@ -110,14 +113,16 @@ check_output(struct run *r, struct err *e)
 			slash[slash == folder ? 1 : 0] = '\0';
 		if (base_name(opt_output)[0] == '\0' ||
 		    (stat(opt_output, &st) == 0 && S_ISDIR(st.st_mode)))
-			ret = err_set(e, -EISDIR, "%s: a folder; use --dir for that", opt_output);
+			ret = err_set(e, -EISDIR, "%s: a folder; use --dir for that",
+				      opt_output);
 	}
 	r->folder = realpath(*folder != '\0' ? folder : ".", NULL);
 	if (ret == 0 && r->folder == NULL)
 		ret = err_sys(e, -errno, "%s: cannot save the recording there", folder);
 	if (ret == 0 && access(r->folder, W_OK | X_OK) < 0)
-		ret = err_set(e, -errno, "%s: cannot save the recording there (%s); use -o or --dir",
-		              r->folder, strerror(errno));
+		ret = err_set(e, -errno,
+			      "%s: cannot save the recording there (%s); use -o or --dir",
+			      r->folder, strerror(errno));
 	if (ret == 0 && opt_output != NULL)
 		r->output = xasprintf("%s/%s", r->folder, base_name(opt_output));
 	free(folder);
@@ -138,7 +143,8 @@ command_text(char **argv)
 static uint64_t
 max_size(const struct run *r)
 {
-	uint64_t n = procfs_memory_limit_bytes() / 4, room = rundir_room_bytes(&r->dir) / 2;
+	uint64_t n = procfs_memory_limit_bytes() / 4,
+		 room = rundir_room_bytes(&r->dir) / 2;
 
 	if (opt_max_size > 0)
 		return opt_max_size < MAX_SIZE_LEAST ? MAX_SIZE_LEAST : opt_max_size;
@@ -154,7 +160,8 @@ rate(void)
 {
 	if (!opt_sample.given)
 		return 0;
-	return opt_sample.has_value && opt_sample.value > 0 ? opt_sample.value : RATE_DEFAULT;
+	return opt_sample.has_value && opt_sample.value > 0 ? opt_sample.value
+							    : RATE_DEFAULT;
 }
 
 /* Everything up to the running program. Returns 0 or the exit status. */
@@ -193,14 +200,15 @@ start(struct run *r)
 		},
 		&r->pid, &status, &e);
 	if (ret < 0) {
-		rundir_remove(&r->dir, NULL);
+		rundir_remove(&r->dir, NULL, NULL);
 		cmd_fail(&e);
 		return status;
 	}
-	signal(SIGPIPE, SIG_IGN); /* the reader of our stderr may leave before the program */
+	signal(SIGPIPE,
+	       SIG_IGN); /* the reader of our stderr may leave before the program */
 	if (r->output == NULL)
-		r->output = xasprintf("%s/seep.%s.%d.rec", r->folder, base_name(r->argv[0]),
-		                      r->pid);
+		r->output = xasprintf("%s/seep.%s.%d.rec", r->folder,
+				      base_name(r->argv[0]), r->pid);
 	rundir_set_output(&r->dir, r->output, NULL);
 	return 0;
 }
@@ -214,7 +222,7 @@ checkpoint(void *ctx)
 	struct run *r = ctx;
 	struct prof *p = prof_new();
 
-	if (save_load(&r->dir, p) == 0)
+	if (save_load(&r->dir, p, NULL) == 0)
 		return 0;
 	return pack_save(p, r->output, NULL) < 0 ? 1 : 0;
 }
@@ -252,28 +260,45 @@ annotate(struct run *r, struct prof_process *pr)
 	}
 }
 
-/* A row for the program when it left no recording, so that no report is silently empty. */
+/* Why our child has no recording of its end, or NULL when it has one. */
+static const char *
+missing(const struct run *r, const struct prof *p)
+{
+	const char *why = "it ended before it allocated, or did not load libseep.so";
+
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		if (p->processes[i].pid != (uint32_t)r->pid)
+			continue;
+		if (p->processes[i].end != PROF_END_EXEC)
+			return NULL;
+		why = "it became another program by exec, which was not recorded";
+	}
+	return why;
+}
+
+/* A row for the program when it left no recording, so that no report is silently
+ * empty. */
 static void
 add_missing(struct run *r, struct prof *p)
 {
+	const char *why = missing(r, p);
+	struct prof_process *pr;
 	char *command;
 	uint32_t row;
 
-	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		if (p->processes[i].pid == (uint32_t)r->pid)
-			return;
-	}
+	if (why == NULL)
+		return;
 	command = command_text(r->argv);
 	row = prof_add_process(p);
-	p->processes[row].pid = (uint32_t)r->pid;
-	p->processes[row].ppid = (uint32_t)getpid();
-	p->processes[row].uid = getuid();
-	p->processes[row].mode = opt_sample.given ? PROF_SAMPLED : PROF_EXACT;
-	p->processes[row].run_id = r->dir.run_id;
-	p->processes[row].exe = prof_str(p, r->program.path);
-	p->processes[row].cmdline = prof_str(p, command);
-	p->processes[row].not_recorded =
-		prof_str(p, "it ended before it allocated, or did not load libseep.so");
+	pr = &p->processes[row];
+	pr->pid = (uint32_t)r->pid;
+	pr->ppid = (uint32_t)getpid();
+	pr->uid = getuid();
+	pr->mode = opt_sample.given ? PROF_SAMPLED : PROF_EXACT;
+	pr->run_id = r->dir.run_id;
+	pr->exe = prof_str(p, r->program.path);
+	pr->cmdline = prof_str(p, command);
+	pr->not_recorded = prof_str(p, why);
 	free(command);
 }
 
@@ -282,7 +307,7 @@ collect(struct run *r)
 {
 	struct prof *p = prof_new();
 
-	save_load(&r->dir, p);
+	save_load(&r->dir, p, &r->saved);
 	add_missing(r, p);
 	for (uint32_t i = 1; i < p->nprocesses; i++)
 		annotate(r, &p->processes[i]);
@@ -305,7 +330,8 @@ report(const struct run *r, struct prof *p, bool saved)
 		o.term = &term;
 	if (saved) {
 		/* In the current folder, unless the user said otherwise. */
-		o.saved = opt_dir == NULL && opt_output == NULL ? base_name(r->output) : r->output;
+		o.saved = opt_dir == NULL && opt_output == NULL ? base_name(r->output)
+								: r->output;
 		o.saved_names = !opt_no_names;
 		o.next = "seep report";
 	}
@@ -332,12 +358,10 @@ report(const struct run *r, struct prof *p, bool saved)
 static void
 finish(struct run *r)
 {
-	struct prof *p;
+	struct prof *p = collect(r);
 	struct err e = {0};
 	bool saved;
 
-	r->living = rundir_living(&r->dir, NULL, 0);
-	p = collect(r);
 	if (!opt_no_names)
 		names_resolve(p, NULL);
 	saved = pack_save(p, r->output, &e) == 0;
@@ -345,13 +369,13 @@ finish(struct run *r)
 		last_write(r->output, NULL);
 	if (opt_no_names) /* the report has them in any case */
 		names_resolve(p, NULL);
+	r->living = rundir_living(&r->dir, NULL, 0) + rundir_forked(&r->dir, r->pid);
 	report(r, p, saved);
 	if (!saved)
 		cmd_note("%s; the recording stays in %s", e.msg, r->dir.path);
 	prof_free(p);
-	if (saved && r->living == 0)
-		rundir_remove(&r->dir, NULL);
-	else
+	/* One that came after the look above keeps the folder as well. */
+	if (!saved || r->living > 0 || rundir_remove(&r->dir, &r->saved, NULL) < 0)
 		rundir_close(&r->dir);
 }
 
@@ -385,13 +409,14 @@ run_run(int argc, char **argv)
 			cmd_fail(&e);
 		progress_done(&r.progress);
 		status = WIFSIGNALED(r.ticker.wait_status)
-		                 ? 128 + WTERMSIG(r.ticker.wait_status)
-		                 : WEXITSTATUS(r.ticker.wait_status);
+				 ? 128 + WTERMSIG(r.ticker.wait_status)
+				 : WEXITSTATUS(r.ticker.wait_status);
 		finish(&r);
 		save_orphans();
 		ticker_done(&r.ticker);
 	}
 	rundir_close(&r.dir);
+	rundir_names_done(&r.saved);
 	inspect_done(&r.program);
 	free(r.libseep);
 	free(r.folder);
@@ -401,7 +426,7 @@ run_run(int argc, char **argv)
 
 const struct cmd cmd_run = {
 	.name = "run",
-	.args = "[--] PROGRAM [ARG…]",
+	.args = "[--] PROGRAM [ARG...]",
 	.help = "start a program and tell at its end what it did not free",
 	.man = "seep-run",
 	.opts = run_opts,

@@ -70,7 +70,8 @@ last_read(char **ret_path, struct err *e)
 	path = xasprintf("%s/last", folder);
 	r = file_read(path, LAST_BYTES_MAX, &b, e);
 	if (r == -ENOENT)
-		r = err_set(e, r, "nothing was recorded yet; start with: seep run PROGRAM");
+		r = err_set(e, r,
+			    "nothing was recorded yet; start with: seep run PROGRAM");
 	if (r == 0 && b.len > 0 && b.data[b.len - 1] == '\n')
 		b.data[--b.len] = '\0';
 	if (r == 0 && b.len == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* last.h -- which recording was saved last: what `@last` means.
  *
- * One line in ${XDG_STATE_HOME:-$HOME/.local/state}/seep/last. A run that cannot write it goes on
- * without a word; `seep doctor` tells. */
+ * One line in ${XDG_STATE_HOME:-$HOME/.local/state}/seep/last. A run that cannot write it
+ * goes on without a word; `seep doctor` tells. */
 #ifndef SEEP_CLI_LAST_H
 #define SEEP_CLI_LAST_H
 

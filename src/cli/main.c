@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c -- the command line: finds the command, reads its options, shows help.
  *
- * There are no global options but --help and --version. Options may stand anywhere among a
- * command's words, except for `run`, where the first word is the program and all behind it are
- * the program's own. */
+ * There are no global options but --help and --version. Options may stand anywhere among
+ * a command's words, except for `run`, where the first word is the program and all behind
+ * it are the program's own. */
 #include <errno.h>
-#include <stdarg.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
 #include "cli/cmd.h"
@@ -52,8 +53,8 @@ help_command(FILE *out, const struct cmd *c)
 
 	term_init(&term, fileno(out));
 	fprintf(out, "usage: seep %s%s%s%s\n%s\n", c->name,
-	        opts[0].name != NULL ? " [OPTIONS]" : "", *c->args != '\0' ? " " : "", c->args,
-	        c->help);
+		opts[0].name != NULL ? " [OPTIONS]" : "", *c->args != '\0' ? " " : "",
+		c->args, c->help);
 	opt_usage(opts, term.columns, &b);
 	if (b.len > 0)
 		fprintf(out, "\n%s", buf_str(&b));
@@ -77,8 +78,9 @@ unknown_command(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
 		if (opt_is_near(name, commands[i]->name)) {
-			fprintf(stderr, "seep: no command \"%s\"; did you mean \"seep %s\"?\n",
-			        name, commands[i]->name);
+			fprintf(stderr,
+				"seep: no command \"%s\"; did you mean \"seep %s\"?\n",
+				name, commands[i]->name);
 			return CMD_USAGE;
 		}
 	}
@@ -99,7 +101,7 @@ struct words VEC_BODY(char *);
 /* Reads options and words alike. At the word that could not be read *at is left. */
 static int
 read_words(const struct cmd *c, int argc, char **argv, int *at, struct words *ret_words,
-           struct err *e)
+	   struct err *e)
 {
 	const struct opt *opts = c->opts != NULL ? c->opts : no_opts;
 
@@ -126,11 +128,13 @@ run_command(const struct cmd *c, int argc, char **argv)
 	int at = 0, status;
 
 	if (read_words(c, argc, argv, &at, &words, &e) < 0)
-		status = is_help(argv[at]) ? help_command(stdout, c) : cmd_usage(c, "%s", e.msg);
+		status = is_help(argv[at]) ? help_command(stdout, c)
+					   : cmd_usage(c, "%s", e.msg);
 	else if ((int)words.len < c->min_args)
 		status = cmd_usage(c, "too few words: it takes %s", c->args);
 	else if (c->max_args != CMD_ANY_ARGS && (int)words.len > c->max_args)
-		status = cmd_usage(c, "too many words, from \"%s\" on", words.data[c->max_args]);
+		status = cmd_usage(c, "too many words, from \"%s\" on",
+				   words.data[c->max_args]);
 	else {
 		vec_push(&words, NULL);
 		status = c->run((int)words.len - 1, words.data);
@@ -169,15 +173,33 @@ dispatch(int argc, char **argv)
 	return c != NULL ? run_command(c, argc - 2, argv + 2) : unknown_command(argv[1]);
 }
 
+/* Descriptors 0 to 2 are never anything else of ours, also if we were started without them: a
+ * message must not end up in a recording. The program that we start finds them as we did. */
+static void
+hold_std_fds(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd <= 2);
+	if (fd > 2)
+		close(fd);
+}
+
 int
 main(int argc, char **argv)
 {
-	int status = dispatch(argc, argv);
+	int status;
+
+	hold_std_fds();
+	status = dispatch(argc, argv);
 
 	/* A full disk or a closed pipe is not to pass for success. */
 	if ((fflush(stdout) != 0 || ferror(stdout)) && status == CMD_OK) {
 		if (errno != EPIPE)
-			fprintf(stderr, "seep: cannot write the output: %s\n", strerror(errno));
+			fprintf(stderr, "seep: cannot write the output: %s\n",
+				strerror(errno));
 		status = CMD_FAILED;
 	}
 	return status;

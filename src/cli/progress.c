@@ -54,8 +54,8 @@ progress_show(struct progress *p, const char *program, struct ticker *t)
 		rss += f->rss_kib << 10;
 	}
 	buf_printf(&b, "seep: recording %.40s  %s  live %s  RSS %s", program,
-	           fmt_duration((now - t->start_ns) / 1000000000 * 1000000000).s,
-	           fmt_size(live).s, fmt_size(rss).s);
+		   fmt_duration((now - t->start_ns) / 1000000000 * 1000000000).s,
+		   fmt_size(live).s, fmt_size(rss).s);
 	if (p->term.columns > 1 && b.len >= p->term.columns)
 		b.data[b.len = p->term.columns - 1] = '\0';
 	buf_add_str(&b, "\033[K\r");
@@ -69,6 +69,7 @@ progress_done(struct progress *p)
 {
 	static const char wipe[] = "\r\033[K";
 
-	if (p->shown && in_foreground() && write(STDERR_FILENO, wipe, sizeof wipe - 1) > 0)
+	if (p->shown && in_foreground() &&
+	    write(STDERR_FILENO, wipe, sizeof wipe - 1) > 0)
 		p->shown = false;
 }

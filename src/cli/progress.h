@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* progress.h -- one line on the terminal while a quiet program runs.
  *
- * Shown only when nobody else is likely to write there: stderr is a terminal and ours is its
- * foreground group, but stdout, where programs print, goes elsewhere. It begins after two seconds,
- * leaves the cursor at the line's start, so that whatever comes overwrites it, and is wiped in
- * the end. */
+ * Shown only when nobody else is likely to write there: stderr is a terminal and ours is
+ * its foreground group, but stdout, where programs print, goes elsewhere. It begins after
+ * two seconds, leaves the cursor at the line's start, so that whatever comes overwrites
+ * it, and is wiped in the end. */
 #ifndef SEEP_CLI_PROGRESS_H
 #define SEEP_CLI_PROGRESS_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* save.c -- see save.h.
  *
- * Orphans are read in a child process: whatever ended the run may have left a recording, or
- * binaries, that end their reader too, and then `seep ps` must not die of it time and again. */
+ * Orphans are read in a child process: whatever ended the run may have left a recording,
+ * or binaries, that end their reader too, and then `seep ps` must not die of it time and
+ * again. */
 #include "cli/save.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@
 #include "util/x.h"
 
 unsigned
-save_load(const struct rundir *d, struct prof *p)
+save_load(const struct rundir *d, struct prof *p, struct rundir_names *ret_names)
 {
 	struct rundir_names names = {0};
 	unsigned n = 0;
@@ -40,9 +41,12 @@ save_load(const struct rundir *d, struct prof *p)
 			r = live_load_fd(f.fd, !livefile_alive(&f), p, &e);
 		if (r == 0)
 			n++;
-		else if (r != -EAGAIN) /* the recorder got no further than making the file */
+		else if (r !=
+			 -EAGAIN) /* the recorder got no further than making the file */
 			prof_add_damage(p, e.msg, 1);
 		livefile_close(&f);
+		if (ret_names != NULL)
+			vec_push(ret_names, TAKE(names.data[i]));
 	}
 	rundir_names_done(&names);
 	return n;
@@ -73,8 +77,8 @@ save_coverage(struct prof *p)
 		const struct prof_range *r = &p->ranges[i];
 
 		if (r->process < p->nprocesses && r->module < p->nmodules)
-			traits[r->process] |=
-				inspect_module_traits(prof_text(p, p->modules[r->module].path));
+			traits[r->process] |= inspect_module_traits(
+				prof_text(p, p->modules[r->module].path));
 	}
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		const char *text;
@@ -90,8 +94,8 @@ save_coverage(struct prof *p)
 
 /* ---- folders that were left behind ---- */
 
-/* The file that this run has saved before, at its end or at a checkpoint; NULL when there is none
- * or it is another run's. */
+/* The file that this run has saved before, at its end or at a checkpoint; NULL when there
+ * is none or it is another run's. */
 static struct prof *
 saved_before(const struct rundir *d)
 {
@@ -105,10 +109,13 @@ saved_before(const struct rundir *d)
 	return p;
 }
 
-/* What only the tool that ran them knew about processes that had ended before it did. */
-static void
+/* What only the tool that ran them knew about processes that had ended before it did. Returns
+ * how many are in both. */
+static unsigned
 keep_known(struct prof *p, const struct prof *before)
 {
+	unsigned n = 0;
+
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		struct prof_process *to = &p->processes[i];
 
@@ -117,19 +124,22 @@ keep_known(struct prof *p, const struct prof *before)
 
 			if (from->pid != to->pid || from->start_ns != to->start_ns)
 				continue;
-			if (from->end == PROF_END_EXITED || from->end == PROF_END_SIGNAL) {
+			if (from->end == PROF_END_EXITED ||
+			    from->end == PROF_END_SIGNAL) {
 				to->end = from->end;
 				to->status = from->status;
 			}
 			to->rss_kib = from->rss_kib;
 			to->rss_peak_kib = from->rss_peak_kib;
 			to->anon_kib = from->anon_kib;
+			n++;
 		}
 	}
+	return n;
 }
 
-/* Where to save an orphan: where its run meant to, unless another run's file is there by now,
- * or the state folder when that place is not to be had. To be freed. */
+/* Where to save an orphan: where its run meant to, unless another run's file is there by
+ * now, or the state folder when that place is not to be had. To be freed. */
 static int
 orphan_path(const struct rundir *d, bool ours, char **ret_path, struct err *e)
 {
@@ -164,20 +174,23 @@ save_orphan(const struct rundir *d, bool names, struct err *e)
 	char *path = NULL;
 	int r = 0;
 
-	if (save_load(d, p) > 0) {
+	if (save_load(d, p, NULL) > 0)
 		r = orphan_path(d, before != NULL, &path, e);
-		if (r == 0 && before != NULL)
-			keep_known(p, before);
-		if (r == 0) {
-			save_coverage(p);
-			if (names)
-				names_resolve(p, NULL);
+	if (path != NULL) {
+		save_coverage(p);
+		if (names)
+			names_resolve(p, NULL);
+		/* The folder has all processes of the run, or only those that came later. */
+		if (before != NULL && keep_known(p, before) == 0) {
+			prof_merge(before, p);
+			r = pack_save(before, path, e);
+		} else {
 			r = pack_save(p, path, e);
 		}
-		if (r == 0) {
-			last_write(path, NULL);
-			cmd_note("saved %s, left behind by: %s", path, d->command);
-		}
+	}
+	if (path != NULL && r == 0) {
+		last_write(path, NULL);
+		cmd_note("saved %s, left behind by: %s", path, d->command);
 	}
 	free(path);
 	prof_free(p);
@@ -209,7 +222,7 @@ save_apart(const struct rundir *d, bool names)
 		return save_apart(d, false); /* the names are the likelier culprit */
 	if (WIFSIGNALED(status))
 		cmd_note("cannot save %s: its reader was ended by signal %d", d->path,
-		         WTERMSIG(status));
+			 WTERMSIG(status));
 	return WIFEXITED(status);
 }
 
@@ -227,7 +240,7 @@ save_orphans(void)
 			continue;
 		if (!rundir_owned(&d) && rundir_living(&d, NULL, 0) == 0 &&
 		    rundir_take(&d, NULL) == 0 && save_apart(&d, true)) {
-			rundir_remove(&d, NULL);
+			rundir_remove(&d, NULL, NULL);
 			n++;
 		}
 		rundir_close(&d);

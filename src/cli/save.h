@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* save.h -- from a run folder to the one file that stays.
  *
- * All live recordings of the folder become one profile, names are looked up, and the file is
- * replaced by rename. Used at the end of a run, at its checkpoints, and for folders that a killed
- * seep left behind. */
+ * All live recordings of the folder become one profile, names are looked up, and the file
+ * is replaced by rename. Used at the end of a run, at its checkpoints, and for folders
+ * that a killed seep left behind. */
 #ifndef SEEP_CLI_SAVE_H
 #define SEEP_CLI_SAVE_H
 
@@ -13,17 +13,19 @@
 #include "target/rundir.h"
 #include "util/err.h"
 
-/* Adds every recording of the folder to `p`, each as a process. One that cannot be read is told
- * as damage. Returns how many were read. */
-unsigned save_load(const struct rundir *d, struct prof *p);
+/* Adds every recording of the folder to `p`, each as a process. One that cannot be read is
+ * told as damage. Returns how many were read. The names of all that were tried are added to
+ * `ret_names` unless that is NULL. */
+unsigned save_load(const struct rundir *d, struct prof *p,
+		   struct rundir_names *ret_names);
 
-/* Says of each process where its memory may hide (prof_process.coverage), from its program and
- * its modules. */
+/* Says of each process where its memory may hide (prof_process.coverage), from its
+ * program and its modules. */
 void save_coverage(struct prof *p);
 
-/* Saves every folder of this user that no process records into any more and that no seep owns,
- * to where its run meant to save it, and removes the folder. Tells each on stderr. Returns how
- * many were saved. */
+/* Saves every folder of this user that no process records into any more and that no seep
+ * owns, to where its run meant to save it, and removes the folder. Tells each on stderr.
+ * Returns how many were saved. */
 unsigned save_orphans(void);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* format.c -- the table of formats and how a file finds its row.
  *
- * The first 4 KiB decide. A live recording whose process still runs is read as it stands; from
- * one whose process is gone, calls that were under way are undone. Which of the two it is, is
- * asked of /proc: same pid, same start time. */
+ * The first 4 KiB decide. A live recording whose process still runs is read as it
+ * stands; from one whose process is gone, calls that were under way are undone. Which
+ * of the two it is, is asked of /proc: same pid, same start time. */
 #include "format.h"
 
 #include <errno.h>
@@ -26,8 +26,8 @@
 
 static const struct format *const formats[] = {&format_pack, &format_live};
 
-/* Start time of a process in clock ticks: field 22 of /proc/PID/stat; 0 when there is none. The
- * second field is a name in parentheses and may hold anything. */
+/* Start time of a process in clock ticks: field 22 of /proc/PID/stat; 0 when there is
+ * none. The second field is a name in parentheses and may hold anything. */
 static uint64_t
 format_process_ticks(uint32_t pid)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* live_blocks.c -- live blocks, marks and the timeline of a live recording.
  *
- * Blocks hang in a tree by address, so they come out sorted. In a sampled recording each stands
- * for size / p bytes, where p = 1 - exp(-size / rate) is the chance that it was picked; the
- * variance of that estimate, (size / p)^2 (1 - p), is added to its site. */
+ * Blocks hang in a tree by address, so they come out page by page. In a sampled
+ * recording each stands for size / p bytes, where p = 1 - exp(-size / rate) is the
+ * chance that it was picked; the variance of that estimate, (size / p)^2 (1 - p), is
+ * added to its site. */
 #include "live_impl.h"
 
 #include <math.h>
@@ -158,7 +159,7 @@ live_find_marks(struct live *l, uint32_t chunk, struct live_marks *marks)
 	for (uint32_t slot = 0; (m = live_slot(l, chunk, slot)) != NULL; slot++) {
 		if (m->number == 0)
 			continue; /* never begun, or not finished */
-		if (m->sites > LIVE_MARK_ROWS) {
+		if (m->sites > REC_MARK_ROWS) {
 			l->bad[LIVE_BAD_MARK]++;
 			continue;
 		}

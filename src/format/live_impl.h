@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* live_impl.h -- what the files live*.c share: the private copy and the way to its objects.
+/* live_impl.h -- what the files live*.c share: the private copy and the way to its
+ * objects.
  *
- * Nothing outside src/format/live*.c includes it. Every ref is looked up with live_at, which
- * gives NULL for one that does not name a whole object of the kind that is asked for. */
+ * Nothing outside src/format/live*.c includes it. Every ref is looked up with live_at,
+ * which gives NULL for one that does not name a whole object of the kind that is asked
+ * for. */
 #ifndef SEEP_FORMAT_LIVE_IMPL_H
 #define SEEP_FORMAT_LIVE_IMPL_H
 
@@ -35,15 +37,13 @@ enum live_bad {
 
 /* The recorder gives every record of a mark room for this many rows. */
 enum {
-	LIVE_MARK_ROWS = (REC_CHUNK_BYTES / 4 - 128) / (int)sizeof(struct rec_mark_row),
 	LIVE_MARK_BYTES = (int)sizeof(struct rec_mark) +
-			  LIVE_MARK_ROWS * (int)sizeof(struct rec_mark_row),
+			  REC_MARK_ROWS * (int)sizeof(struct rec_mark_row),
 };
 
 struct live_chunk {
 	uint8_t kind;
-	uint32_t
-		first; /* how many objects the chunks of its kind before it have room for */
+	uint32_t first; /* room for objects in the chunks of its kind before it */
 };
 
 struct live {
@@ -65,7 +65,6 @@ struct live {
 
 	struct prof *p;
 	uint32_t process;
-	int64_t unflushed; /* of all threads */
 	uint64_t last_ms;  /* the latest time seen anywhere */
 	uint64_t bad[LIVE_BAD_MAX];
 };
@@ -76,8 +75,8 @@ struct live_kind {
 };
 extern const struct live_kind live_kinds[REC_CHUNK_MARK + 1];
 
-/* The object that `ref` names in a chunk of `kind`, with at least `bytes` bytes up to the end of
- * the chunk and of the file. NULL: it names none. */
+/* The object that `ref` names in a chunk of `kind`, with at least `bytes` bytes up to
+ * the end of the chunk and of the file. NULL: it names none. */
 void *live_at(const struct live *l, uint32_t ref, enum rec_chunk_kind kind, size_t bytes);
 
 /* Its number among the objects of its kind, below l->room[kind]; only after live_at. */
@@ -87,8 +86,8 @@ uint32_t live_number(const struct live *l, uint32_t ref);
 void *live_slot(const struct live *l, uint32_t chunk, uint32_t slot);
 uint32_t live_slot_ref(const struct live *l, uint32_t chunk, uint32_t slot);
 
-/* Marks `bytes` bytes at `ref` as read; false when some of them were before. Bounds every walk:
- * nothing is read twice, however the refs are bent. */
+/* Marks `bytes` bytes at `ref` as read; false when some of them were before. Bounds
+ * every walk: nothing is read twice, however the refs are bent. */
 bool live_first_visit(struct live *l, uint32_t ref, size_t bytes);
 
 static inline void

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* live_load.c -- a live recording becomes a process of a profile.
  *
- * The part in use is copied, because the target may be writing it. If the target is dead or
- * stopped, calls that were under way are undone in the copy (journals). Then every chunk is
- * classified, and threads, modules, stacks with their totals, live blocks, marks and the timeline
- * are read in that order (live_stacks.c, live_blocks.c).
+ * The part in use is copied, because the target may be writing it. If the target is
+ * dead or stopped, calls that were under way are undone in the copy (journals). Then
+ * every chunk is classified, and threads, modules, stacks with their totals, live
+ * blocks, marks and the timeline are read in that order (live_stacks.c,
+ * live_blocks.c).
  *
- * The bytes are not trusted: refs are checked against kind and bounds, everything is read at most
- * once, and `used` and the chunk lists are not needed at all. A figure that was overwritten by
- * another figure cannot be told; there are no checksums in a file that changes all the time. */
+ * The bytes are not trusted: refs are checked against kind and bounds, everything is
+ * read at most once, and `used` and the chunk lists are not needed at all. A figure
+ * that was overwritten by another figure cannot be told; there are no checksums in a
+ * file that changes all the time. */
 #include "live_load.h"
 
 #include <errno.h>
@@ -175,8 +177,8 @@ live_check_head(const struct rec_head *h, size_t bytes, struct err *e)
 	return 0;
 }
 
-/* How many bytes the head says are in use. Several words say it; the largest is taken, so that
- * one bad word does not hide the rest. */
+/* How many bytes the head says are in use. Several words say it; the largest is taken,
+ * so that one bad word does not hide the rest. */
 static uint64_t
 live_used_bytes(const struct rec_head *h)
 {
@@ -201,7 +203,8 @@ live_make_room(struct live *l, size_t bytes)
 	l->bytes = bytes;
 }
 
-/* Undoes what a thread had under way: its words get their old values back, the last first. */
+/* Undoes what a thread had under way: its words get their old values back, the last
+ * first. */
 static void
 live_undo(struct live *l, const struct rec_thread *t)
 {
@@ -280,7 +283,10 @@ live_read_life(struct live *l, struct prof_process *x)
 
 	x->end = l->stopped ? PROF_END_UNKNOWN : PROF_END_RUNNING;
 	x->status = -1;
-	if (h->life == REC_LIFE_EXITED)
+	if (h->exit_status != 0 && l->stopped) {
+		x->end = PROF_END_EXITED;
+		x->status = (int32_t)(h->exit_status & 255);
+	} else if (h->life == REC_LIFE_EXITED)
 		x->end = PROF_END_EXITED;
 	else if (h->life == REC_LIFE_EXEC)
 		x->end = PROF_END_EXEC;
@@ -332,27 +338,25 @@ live_read_process(struct live *l)
 	live_read_life(l, x);
 }
 
-/* The process's live bytes are the sum over its cells: words that threads share are not exact.
- * When that is above the peak that was noted, the peak is now, and so is every site's share. */
+/* The process's live bytes are the sum over its cells: words that threads share are
+ * not exact. When that is above the peak that was noted, the peak is now, and so is
+ * every site's share. */
 static void
 live_finish_process(struct live *l, uint32_t first_site)
 {
 	const struct rec_head *h = l->head;
 	struct prof_process *x = &l->p->processes[l->process];
 	uint64_t sum = 0;
-	int64_t now = (int64_t)((uint64_t)h->live_bytes + (uint64_t)l->unflushed);
 
 	for (uint32_t i = first_site; i < l->p->nsites; i++)
 		sum += (uint64_t)l->p->sites[i].live_bytes;
 	x->live_bytes = (int64_t)sum;
-	if (x->live_bytes > now)
-		now = x->live_bytes;
 	x->peak_bytes = h->peak_bytes;
 	x->peak_ms = h->peak_ms;
 	x->duration_ms = l->last_ms;
-	if (now <= h->peak_bytes)
+	if (x->live_bytes <= h->peak_bytes)
 		return;
-	x->peak_bytes = now;
+	x->peak_bytes = x->live_bytes;
 	x->peak_ms = l->last_ms;
 	for (uint32_t i = first_site; i < l->p->nsites; i++) {
 		l->p->sites[i].at_peak_bytes = l->p->sites[i].live_bytes;
@@ -444,7 +448,8 @@ live_pread(int fd, void *to, size_t bytes, off_t off, size_t *ret_got, struct er
 	return 0;
 }
 
-/* Where the data of the first `end` bytes end, as far as the file system knows of holes. */
+/* Where the data of the first `end` bytes end, as far as the file system knows of
+ * holes. */
 static uint64_t
 live_data_end(int fd, uint64_t end)
 {

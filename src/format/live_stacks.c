@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* live_stacks.c -- threads, modules, stacks and totals of a live recording.
  *
- * Sites are found by walking their chunks; each pulls in its stack from the inside out and the
- * list of its cells. A stack that cannot be followed keeps its readable inner part under a
- * `truncated` root. A list of cells that breaks off keeps the cells before. */
+ * Sites are found by walking their chunks; each pulls in its stack from the inside out
+ * and the list of its cells. A stack that cannot be followed keeps its readable inner
+ * part under a `truncated` root. A list of cells that breaks off keeps the cells
+ * before. */
 #include "live_impl.h"
 
 #include <string.h>
@@ -25,8 +26,6 @@ live_read_threads(struct live *l)
 			struct prof_thread *x;
 			uint32_t row;
 
-			l->unflushed = (int64_t)((uint64_t)l->unflushed +
-						 (uint64_t)t->unflushed);
 			if (t->serial == 0)
 				continue; /* never used */
 			if (t->state > REC_THREAD_LIVE)
@@ -135,7 +134,8 @@ live_loc(struct live *l, const struct rec_node *n)
 	}
 	if (n->module >> 24 != REC_NODE_PC)
 		l->bad[LIVE_BAD_STACK]++;
-	/* the recorder gives a number past the table to code it had no room to describe */
+	/* the recorder gives a number past the table to code it had no room to
+	 * describe */
 	if (number != 0 && number <= l->room[REC_CHUNK_MODULE])
 		module = l->module_rows[number];
 	if (module != 0)
@@ -143,8 +143,9 @@ live_loc(struct live *l, const struct rec_node *n)
 	return prof_loc(l->p, module, offset, PROF_LOC_CODE, false);
 }
 
-/* Row of the node that `ref` names. Walks up until a node that is known, then comes back down.
- * A ref that leads nowhere, or back into the path, gives a `truncated` root. */
+/* Row of the node that `ref` names. Walks up until a node that is known, then comes
+ * back down. A ref that leads nowhere, or back into the path, gives a `truncated`
+ * root. */
 static uint32_t
 live_node(struct live *l, uint32_t ref)
 {
@@ -255,8 +256,9 @@ live_add_cell(struct live *l, uint32_t site_row, const struct rec_cell *c)
 	}
 }
 
-/* The cells of a site. Those of ended threads were added up in one that stands apart, and a
- * process may have died between adding one and unlinking it: that one is named and left out. */
+/* The cells of a site. Those of ended threads were added up in one that stands apart,
+ * and a process may have died between adding one and unlinking it: that one is named
+ * and left out. */
 static void
 live_read_cells(struct live *l, uint32_t row, const struct rec_site *s, uint32_t site_ref)
 {
@@ -292,6 +294,7 @@ live_finish_site(struct live *l, struct prof_site *site, const struct rec_site *
 		site->live_blocks = (int64_t)(site->allocs - site->frees) / 1024;
 		site->allocs >>= 10;
 		site->frees >>= 10;
+		site->temps = (uint64_t)live_scale(l, site, (int64_t)site->temps);
 		site->at_peak_blocks = live_scale(l, site, site->at_peak_blocks);
 		site->at_exit_blocks = live_scale(l, site, site->at_exit_blocks);
 	} else {
@@ -306,6 +309,22 @@ live_finish_site(struct live *l, struct prof_site *site, const struct rec_site *
 	if (site->live_bytes > site->peak_bytes) {
 		site->peak_bytes = site->live_bytes;
 		site->peak_ms = l->last_ms;
+	}
+}
+
+/* Stacks that do not show all of their frames are counted, by the allocations made there. */
+static void
+live_count_cut(struct live *l, const struct prof_site *site)
+{
+	struct prof_process *x = &l->p->processes[l->process];
+
+	for (uint32_t n = site->node; n != 0; n = l->p->nodes[n].parent) {
+		uint8_t kind = l->p->locs[l->p->nodes[n].loc].kind;
+
+		if (kind == PROF_LOC_TRUNCATED)
+			x->lost[REC_LOST_TRUNCATED] += site->allocs;
+		else if (kind == PROF_LOC_ELIDED)
+			x->lost[REC_LOST_ELIDED] += site->allocs;
 	}
 }
 
@@ -327,6 +346,7 @@ live_read_site(struct live *l, const struct rec_site *s, uint32_t ref)
 	l->site_rows[live_number(l, ref)] = row;
 	live_read_cells(l, row, s, ref);
 	live_finish_site(l, &l->p->sites[row], s);
+	live_count_cut(l, &l->p->sites[row]);
 }
 
 void

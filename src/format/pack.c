@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* pack.c -- a profile becomes a packed recording.
  *
- * Every table is written column by column as varints, so that alike things stand together, and
- * then compressed with zstd. The whole file is made in memory first, which is small beside the
- * profile itself, and put in place in one step. */
+ * Every table is written column by column as varints, so that alike things stand
+ * together, and then compressed with zstd. The whole file is made in memory first,
+ * which is small beside the profile itself, and put in place in one step. */
 #include "pack.h"
 
 #include <stdlib.h>
@@ -164,8 +164,8 @@ pack_tail(const uint64_t *offs, uint32_t n, size_t start, struct buf *out)
 	buf_add(out, &t, sizeof t);
 }
 
-/* When there are more blocks than are stored: every so many, all over the address space, so that
- * each place keeps its share of examples. */
+/* When there are more blocks than are stored: every so many, all over the address
+ * space, so that each place keeps its share of examples. */
 static void
 pack_thin_blocks(struct prof *thin)
 {

@@ -6,8 +6,8 @@
  *	index      u64 offset of every section
  *	tail       struct pack_tail
  *
- * A section holds one table of the profile, column after column; pack_tables says which. To change
- * a column is to raise PACK_VERSION. */
+ * A section holds one table of the profile, column after column; pack_tables says
+ * which. To change a column is to raise PACK_VERSION. */
 #ifndef SEEP_FORMAT_PACK_IMPL_H
 #define SEEP_FORMAT_PACK_IMPL_H
 
@@ -50,8 +50,8 @@ _Static_assert(sizeof(struct pack_section) == 40, "packed section v1");
 _Static_assert(sizeof(struct pack_tail) == 24, "packed tail v1");
 
 enum {
-	/* A section may claim this much more than is stored, so that a small file cannot ask
-	 * for all memory; what compresses even better is stored as it is. */
+	/* A section may claim this much more than is stored, so that a small file
+	 * cannot ask for all memory; what compresses even better is stored as it is. */
 	PACK_RATIO_MAX = 1024,
 	PACK_SLACK_BYTES = 1 << 20,
 };
@@ -106,7 +106,8 @@ struct pack_table {
 	bool needed;			   /* without it there is nothing to report */
 };
 
-/* By type. PACK_META has struct prof itself as its one row, PACK_STRINGS has no columns. */
+/* By type. PACK_META has struct prof itself as its one row, PACK_STRINGS has no
+ * columns. */
 extern const struct pack_table pack_tables[PACK_TYPES];
 
 static inline uint32_t

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* pack_tables.c -- the columns of every section of a packed recording.
  *
- * One row of these tables is one column in the file, in this order. Both directions walk them, so
- * that a field cannot be written and forgotten in reading. Sorted or slowly changing columns are
- * kept as differences. */
+ * One row of these tables is one column in the file, in this order. Both directions
+ * walk them, so that a field cannot be written and forgotten in reading. Sorted or
+ * slowly changing columns are kept as differences. */
 #include "pack_impl.h"
 
 #include "base/compiler.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* unpack.c -- a packed recording becomes a profile.
  *
- * The index at the end says where the sections are; without a sound one (the file was cut off)
- * they are walked from the beginning. A section is believed when its checksums are right, and even
- * then every number is checked: rows and strings that do not exist become "none", and are counted.
- * A section that is damaged or missing is counted too; if reports need it, the file is refused. */
+ * The index at the end says where the sections are; without a sound one (the file was
+ * cut off) they are walked from the beginning. A section is believed when its
+ * checksums are right, and even then every number is checked: rows and strings that do
+ * not exist become "none", and are counted. A section that is damaged or missing is
+ * counted too; if reports need it, the file is refused. */
 #include "pack.h"
 
 #include <errno.h>
@@ -214,7 +215,8 @@ unpack_bytes(const struct pack_section *s, const unsigned char *stored, struct b
 	return true;
 }
 
-/* Reads the section at `off`. Its end, or 0 when there is no whole section with a sound head. */
+/* Reads the section at `off`. Its end, or 0 when there is no whole section with a
+ * sound head. */
 static uint64_t
 unpack_section(struct unpack *u, uint64_t off)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* merge.c -- one profile appended to another: the processes of a run become one recording.
+/* merge.c -- one profile appended to another: the processes of a run become one
+ * recording.
  *
- * Every id of the source is translated. Rows that name a process are appended as they are, since
- * two processes never share one; modules, locations and nodes go through the interning calls of
- * prof.h. Nodes need one pass, because a parent always comes before its children; a source that
- * breaks this rule gets the blank row as parent. No I/O, nothing of the source is changed. */
+ * Every id of the source is translated. Rows that name a process are appended as they
+ * are, since two processes never share one; modules, locations and nodes go through
+ * the interning calls of prof.h. Nodes need one pass, because a parent always comes
+ * before its children; a source that breaks this rule gets the blank row as parent. No
+ * I/O, nothing of the source is changed. */
 #include <string.h>
 
 #include "prof.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* prof.c -- the profile in memory: tables that grow, and who is in them already.
  *
- * Tables are doubled arrays. Modules, locations and nodes are found again through one hash
- * table each, which holds row numbers only and compares with the rows. A table is brought up to
- * date when it is first asked, so a reader that fills rows directly pays nothing for it, and a
- * profile that is only shown never builds it. The hash is seeded by an address, which a file's
- * author does not know. */
+ * Tables are doubled arrays. Modules, locations and nodes are found again through one
+ * hash table each, which holds row numbers only and compares with the rows. A table is
+ * brought up to date when it is first asked, so a reader that fills rows directly pays
+ * nothing for it, and a profile that is only shown never builds it. The hash is seeded
+ * by an address, which a file's author does not know. */
 #include "prof.h"
 
 #include <string.h>

@@ -9,7 +9,8 @@
  * Frames are keyed by (module, offset): modules of different processes with the same build-id
  * (or, without one, the same path) are one row, so the same code in two processes, or under two
  * load addresses, is one location. Totals are int64/uint64 columns of a site; in a sampled
- * profile they are estimates and var_* hold the variances. */
+ * profile they are estimates and var_* hold the variances; only sizes[] and lifetimes[] count
+ * samples then. */
 #ifndef SEEP_PROF_H
 #define SEEP_PROF_H
 

@@ -348,7 +348,7 @@ posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *fa,
             const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
 	struct scrubbed sc = prepare(path, envp);
-	int r = next.posix_spawn(pid, path, fa, attr, argv, sc.at != NULL ? sc.at : envp);
+	int r = !next_find() ? ENOSYS : next.posix_spawn(pid, path, fa, attr, argv, sc.at != NULL ? sc.at : envp);
 
 	scrub_done(&sc);
 	return r;
@@ -360,7 +360,7 @@ posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *fa,
 {
 	char path[4096];
 	struct scrubbed sc = prepare(search(file, path, sizeof(path)) ? path : NULL, envp);
-	int r = next.posix_spawnp(pid, file, fa, attr, argv, sc.at != NULL ? sc.at : envp);
+	int r = !next_find() ? ENOSYS : next.posix_spawnp(pid, file, fa, attr, argv, sc.at != NULL ? sc.at : envp);
 
 	scrub_done(&sc);
 	return r;

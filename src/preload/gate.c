@@ -34,7 +34,7 @@ abandoned(uintptr_t here)
 static bool
 attach(struct recorder *r)
 {
-	struct thread *t = threads_attach(r);
+	struct thread *t = threads_attach(r, tls.ended != 0);
 
 	if (t == NULL)
 		return false;

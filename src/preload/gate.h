@@ -65,8 +65,8 @@ gate_allocated_hot(void *p, size_t n, const struct unw_start *at)
 {
 	struct recorder *r = recorder_now;
 
-	if (UNLIKELY(tls.busy != 0 || tls.owner != r->id ||
-	             r->head->mode != REC_MODE_EXACT || r->head->paused != 0)) {
+	if (UNLIKELY(tls.busy != 0 || tls.owner != r->id || !r->exact ||
+	             r->head->paused != 0)) {
 		gate_allocated(p, n, REC_KIND_MALLOC, at);
 		return;
 	}
@@ -81,7 +81,7 @@ gate_freeing_hot(void *p)
 {
 	struct recorder *r = recorder_now;
 
-	if (UNLIKELY(tls.busy != 0 || tls.owner != r->id || r->head->mode != REC_MODE_EXACT)) {
+	if (UNLIKELY(tls.busy != 0 || tls.owner != r->id || !r->exact)) {
 		gate_freeing(p);
 		return;
 	}

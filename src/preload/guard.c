@@ -15,6 +15,7 @@
 #include "preload/next.h"
 #include "record/space.h"
 
+#include <errno.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -139,6 +140,14 @@ hook_syscall(long nr, long a, long b, long c, long d, long e, long f)
 {
 	if (UNLIKELY(nr == SYS_seccomp))
 		seal();
+	if (UNLIKELY(next.syscall == NULL) && !next_find()) {
+		long r = sys_raw(nr, a, b, c, d, e, f);
+
+		if (r >= 0 || r < -4095)
+			return r;
+		errno = (int)-r;
+		return -1;
+	}
 	return next.syscall(nr, a, b, c, d, e, f);
 }
 

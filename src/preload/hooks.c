@@ -30,6 +30,7 @@ allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at)
 		if (forward->sp > at->sp && forward->sp - at->sp < 4096) {
 			at = forward;
 			kind = (enum rec_kind)tls.forward_kind;
+			n = tls.forward_bytes; /* aligned new rounds it up before it asks */
 		}
 	}
 	if (LIKELY(p != NULL))

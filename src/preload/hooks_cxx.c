@@ -43,6 +43,7 @@ new_at(void **slot, const char *name, size_t n, uintptr_t second, uintptr_t thir
 		return real(n, second, third); /* new[] calls new, the first one counts */
 	tls.forward = at;
 	tls.forward_kind = kind;
+	tls.forward_bytes = n;
 	p = real(n, second, third);
 	if (UNLIKELY(tls.forward != NULL)) {
 		tls.forward = NULL;

@@ -227,7 +227,7 @@ life_thread_began(void)
 /* ---- exit ---- */
 
 void
-life_exit_begins(void)
+life_exit_begins(int status)
 {
 	struct thread *t = gate_enter();
 	struct rec_head *h;
@@ -235,6 +235,7 @@ life_exit_begins(void)
 	if (t == NULL)
 		return;
 	h = recorder_now->head;
+	h->exit_status = 256u + (status & 255);
 	if (h->exit_ms == 0) {
 		clock_read(recorder_now, t);
 		h->exit_ms = t->now_ms + 1; /* never 0: that says "not yet" */
@@ -251,7 +252,7 @@ main_then_exit(int argc, char **argv, char **envp)
 {
 	int r = program_main(argc, argv, envp);
 
-	life_exit_begins();
+	life_exit_begins(r);
 	return r;
 }
 
@@ -279,8 +280,10 @@ leave_now(int status)
 	struct recorder *r = recorder_now;
 
 	/* Not for a vfork child, which shares our memory. */
-	if (r->base != NULL && (uint32_t)sys_getpid() == r->head->pid)
+	if (r->base != NULL && (uint32_t)sys_getpid() == r->head->pid) {
+		r->head->exit_status = 256u + (status & 255);
 		r->head->life = REC_LIFE_EXITED;
+	}
 	for (;;)
 		SYS1(SYS_exit_group, status);
 }
@@ -288,7 +291,7 @@ leave_now(int status)
 SEEP_EXPORT NORETURN void
 exit(int status)
 {
-	life_exit_begins();
+	life_exit_begins(status);
 	if (next_find())
 		next.exit(status);
 	leave_now(status);
@@ -297,7 +300,7 @@ exit(int status)
 SEEP_EXPORT NORETURN void
 quick_exit(int status)
 {
-	life_exit_begins();
+	life_exit_begins(status);
 	if (next_find())
 		next.quick_exit(status);
 	leave_now(status);

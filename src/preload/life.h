@@ -13,8 +13,8 @@ bool life_begun(void);
 /* A thread has attached: be told when it ends. */
 void life_thread_began(void);
 
-/* exit() was entered or main has returned. */
-void life_exit_begins(void);
+/* exit() was entered or main has returned, with this status. */
+void life_exit_begins(int status);
 
 /* Where the recording is mapped, NULL when there is none; and: it is broken, stop. For guard.c. */
 void life_mapped(unsigned char **ret_base, uint64_t *ret_bytes);

@@ -7,10 +7,40 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/auxv.h>
 #include <sys/single_threaded.h>
 #include <time.h>
 
 extern void *__libc_stack_end;
+
+/* All segments of the program. The kernel may have left holes between them, and glibc then knows
+ * each by itself, though the unwind table is in another one than the code. */
+static void
+program_range(uintptr_t bias, struct host_module *m)
+{
+	static uintptr_t start, end;
+
+	if (end == 0) {
+		const ElfW(Phdr) *ph = (const void *)getauxval(AT_PHDR);
+		unsigned long n = getauxval(AT_PHNUM);
+		uintptr_t lo = UINTPTR_MAX, hi = 0;
+
+		for (unsigned long i = 0; ph != NULL && i < n; i++) {
+			if (ph[i].p_type != PT_LOAD)
+				continue;
+			if (bias + ph[i].p_vaddr < lo)
+				lo = ALIGN_DOWN(bias + ph[i].p_vaddr, (uintptr_t)4096);
+			if (bias + ph[i].p_vaddr + ph[i].p_memsz > hi)
+				hi = bias + ph[i].p_vaddr + ph[i].p_memsz;
+		}
+		start = lo;
+		end = hi;
+	}
+	if (m->start >= start && m->end <= end) {
+		m->start = start;
+		m->end = end;
+	}
+}
 
 static bool
 module_find(uintptr_t pc, struct host_module *ret)
@@ -26,6 +56,8 @@ module_find(uintptr_t pc, struct host_module *ret)
 		.eh_hdr = o.dlfo_eh_frame,
 		.path = o.dlfo_link_map->l_name,
 	};
+	if (ret->path[0] == '\0')
+		program_range(ret->bias, ret);
 	return true;
 }
 

@@ -14,7 +14,7 @@ no_longer_alone(struct recorder *r, struct thread *t)
 	t->alone = false;
 	r->single = false;
 	__atomic_fetch_or(&r->head->flags, REC_FLAG_THREADED, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&r->head->live_bytes, t->live_bytes, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&r->head->live_bytes, t->live_bytes - t->live_shown, __ATOMIC_RELAXED);
 	for (uint32_t ref = t->cells; ref != 0;) {
 		const struct rec_cell *c = rec_at(r, ref);
 		struct rec_site *site = rec_at(r, c->site);
@@ -28,11 +28,15 @@ no_longer_alone(struct recorder *r, struct thread *t)
 COLD void
 hot_changes(struct recorder *r, struct thread *t)
 {
-	if (*r->host->loader_busy != 0)
-		r->modules_stale = true;
-	else if (r->modules_stale)
+	static const int stale = 1;
+
+	if (*r->host->loader_busy != 0) {
+		r->loader_busy = &stale; /* come here again when the loader is done */
+	} else if (r->loader_busy == &stale) {
+		r->loader_busy = r->host->loader_busy;
 		modules_check(r, t);
-	if (t->alone && (*r->host->single_threaded == 0 || !r->single))
+	}
+	if (t->alone && *r->single_threaded == 0)
 		no_longer_alone(r, t);
 }
 

@@ -30,10 +30,7 @@ void hot_free_unknown(struct recorder *r, enum live_result got);
 static ALWAYS_INLINE void
 hot_look_around(struct recorder *r, struct thread *t)
 {
-	const struct host *h = r->host;
-
-	if (UNLIKELY(*h->loader_busy != 0 || r->modules_stale ||
-	             (t->alone && (*h->single_threaded == 0 || !r->single))))
+	if (UNLIKELY(*r->loader_busy != 0 || (t->alone && *r->single_threaded == 0)))
 		hot_changes(r, t);
 }
 
@@ -70,8 +67,15 @@ hot_word_a(struct thread *t, bool sampled, uintptr_t addr, uint64_t bytes, enum 
 static ALWAYS_INLINE void
 hot_remember(struct thread *t, uintptr_t addr, const struct live_slot *slot)
 {
-	t->recent[t->turn] = *slot;
-	t->recent_addr[t->turn] = addr;
+	struct recent *rec = &t->recent[t->turn];
+
+	/* Word by word: copied as a vector it would wait for its halves to be stored. */
+	rec->slot.first = slot->first;
+	rec->slot.bucket = slot->bucket;
+	rec->slot.block = slot->block;
+	rec->slot.bit = slot->bit;
+	rec->addr = addr;
+	rec->a = slot->block->a;
 	t->turn ^= 1;
 }
 
@@ -144,18 +148,24 @@ static ALWAYS_INLINE enum live_result
 hot_find(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot *ret,
          bool *ret_temporary)
 {
-	for (unsigned i = 0; i < 2; i++) {
-		if (t->recent_addr[i] != addr)
-			continue;
-		*ret = t->recent[i];
-		t->recent_addr[i] = 0;
+	struct recent *rec = &t->recent[t->turn ^ 1]; /* the newest */
+
+	if (rec->addr != addr)
+		rec = &t->recent[t->turn];
+	if (LIKELY(rec->addr == addr)) {
+		rec->addr = 0;
+		ret->first = rec->slot.first;
+		ret->bucket = rec->slot.bucket;
+		ret->block = rec->slot.block;
+		ret->bit = rec->slot.bit;
 		if (!live_lock(t, ret->first))
 			return LIVE_LOCK;
-		*ret_temporary = live_is(ret->bucket, live_blocks(ret->bucket), ret->index, addr);
+		/* Same page, same slot, same `a`: else another thread has freed it, and the slot was
+		 * used again. */
+		*ret_temporary = ret->block->b != 0 && ret->block->a == rec->a;
 		if (LIKELY(*ret_temporary))
 			return LIVE_OK;
-		live_unlock(t, ret); /* freed by another thread, and the slot used again */
-		break;
+		live_unlock(t, ret);
 	}
 	*ret_temporary = false;
 	return live_find(r, t, addr, ret);
@@ -180,7 +190,7 @@ hot_free(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr)
 		hot_free_unknown(r, got);
 		return;
 	}
-	clock_now(r, t);
+	clock_glance(r, t);
 	a = slot.block->a;
 	b = slot.block->b;
 	site = rec_at(r, (uint32_t)b);

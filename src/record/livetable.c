@@ -159,7 +159,7 @@ live_find_far(struct recorder *r, struct thread *t, uintptr_t addr, struct live_
 
 		if (k >= 0) {
 			ret->bucket = b;
-			ret->index = (unsigned)k;
+			ret->bit = UINT64_C(1) << k;
 			ret->block = &live_blocks(b)[k];
 			return LIVE_OK;
 		}

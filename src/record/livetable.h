@@ -47,14 +47,6 @@ live_unlock(struct thread *t, struct live_slot *s)
 		lock_drop(&s->first->lock);
 }
 
-/* Is slot `k` of `b` the block at `addr`? */
-static ALWAYS_INLINE bool
-live_is(struct rec_bucket *b, const struct rec_block *blocks, unsigned k, uintptr_t addr)
-{
-	return blocks[k].b != 0 && live_offs(b)[k] == (uint8_t)(addr >> 4) &&
-	       (blocks[k].a >> REC_BLOCK_LOW_SHIFT & 15) == (addr & 15);
-}
-
 /* The slot holding `addr` in one bucket, or -1. */
 static ALWAYS_INLINE int
 live_look(struct rec_bucket *b, uintptr_t addr)
@@ -64,12 +56,13 @@ live_look(struct rec_bucket *b, uintptr_t addr)
 	const struct rec_block *blocks = live_blocks(b);
 
 	for (unsigned i = 0; i < cap; i += 16) {
-		uint32_t hits = match16(offs + i, (uint8_t)(addr >> 4));
+		/* Most slots that look alike are vacant: the same address, freed before. */
+		uint32_t hits = match16(offs + i, (uint8_t)(addr >> 4)) & (uint32_t)(b->used >> i);
 
 		for (; hits != 0; hits &= hits - 1) {
 			unsigned k = i + (unsigned)__builtin_ctz(hits);
 
-			if (k < cap && blocks[k].b != 0 &&
+			if (blocks[k].b != 0 &&
 			    (blocks[k].a >> REC_BLOCK_LOW_SHIFT & 15) == (addr & 15))
 				return (int)k;
 		}
@@ -88,11 +81,11 @@ live_vacant(const struct rec_bucket *b)
 static ALWAYS_INLINE void
 live_occupy(struct live_slot *ret, struct rec_bucket *b, unsigned index, uintptr_t addr)
 {
-	b->used |= UINT64_C(1) << index;
-	live_offs(b)[index] = (uint8_t)(addr >> 4);
+	ret->bit = UINT64_C(1) << index;
 	ret->bucket = b;
-	ret->index = index;
 	ret->block = &live_blocks(b)[index];
+	b->used |= ret->bit;
+	live_offs(b)[index] = (uint8_t)(addr >> 4);
 }
 
 /* The first bucket of addr's page, if its region is the one used last; else NULL. */
@@ -140,9 +133,9 @@ live_find(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot
 	int k;
 
 	if (LIKELY(first != NULL && t->alone && (k = live_look(first, addr)) >= 0)) {
-		*ret = (struct live_slot){ .first = first, .bucket = first,
-			                   .block = &live_blocks(first)[k],
-			                   .index = (unsigned)k };
+		ret->first = ret->bucket = first;
+		ret->block = &live_blocks(first)[k];
+		ret->bit = UINT64_C(1) << k;
 		return LIVE_OK;
 	}
 	return live_find_far(r, t, addr, ret);
@@ -152,7 +145,7 @@ live_find(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot
 static ALWAYS_INLINE void
 live_clear_unlock(struct thread *t, struct live_slot *s)
 {
-	s->bucket->used &= ~(UINT64_C(1) << s->index);
+	s->bucket->used &= ~s->bit;
 	live_unlock(t, s);
 }
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* marks.c -- marks. See marks.h.
  *
- * The rows are cut into records of up to 64 KiB, one a chunk at most; each record carries the
- * mark's number, written last, so one that was not finished is not seen. */
+ * The rows are cut into records of 16 KiB; each carries the mark's number, written last, so one that was not finished is not seen. */
 #include "record/marks.h"
 
 #include "record/space.h"
+#include "record/timeline.h"
 #include "rt/rt_text.h"
 
 #include <string.h>
 
-enum { ROWS_A_RECORD = (REC_CHUNK_BYTES / 4 - 128) / (int)sizeof(struct rec_mark_row) };
+_Static_assert(sizeof(struct rec_mark) + REC_MARK_ROWS * sizeof(struct rec_mark_row) <=
+                       REC_CHUNK_BYTES / 4,
+               "a chunk holds at least three");
 
 static void
 add_cell(const struct rec_cell *c, struct rec_mark_row *row)
@@ -61,7 +63,7 @@ start(struct writer *w)
 {
 	struct rec_mark *m = space_alloc(
 		w->r, REC_CHUNK_MARK,
-		sizeof(*m) + ROWS_A_RECORD * sizeof(struct rec_mark_row), w->t->row_ref);
+		sizeof(*m) + REC_MARK_ROWS * sizeof(struct rec_mark_row), w->t->row_ref);
 	struct text name;
 
 	if (m == NULL) {
@@ -71,6 +73,8 @@ start(struct writer *w)
 	name = text_on(m->name, sizeof(m->name));
 	text_add(&name, w->name);
 	m->ms = w->t->now_ms;
+	if (w->t->alone)
+		timeline_show_live(w->r, w->t);
 	m->live_bytes = w->r->head->live_bytes;
 	w->record = m;
 	return true;
@@ -84,7 +88,7 @@ add_site(struct writer *w, const struct rec_site *s)
 	add_up(w->r, s, &row);
 	if (row.live_bytes == 0 && row.live_blocks == 0)
 		return true;
-	if (w->record != NULL && w->record->sites == ROWS_A_RECORD)
+	if (w->record != NULL && w->record->sites == REC_MARK_ROWS)
 		finish(w);
 	if (w->record == NULL && !start(w))
 		return false;

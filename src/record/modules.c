@@ -152,7 +152,6 @@ modules_check(struct recorder *r, struct thread *t)
 {
 	if (!lock_take(&r->head->locks[LOCK_MODULES], t->row_ref))
 		return;
-	r->modules_stale = false;
 	for (uint32_t i = 0; i < r->nmodules; i++) {
 		struct known_module *k = &r->modules[i];
 

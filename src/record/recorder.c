@@ -300,7 +300,10 @@ recorder_start(struct recorder *r, const struct recorder_settings *s, const stru
 	if (prefilled && fresh.bytes > PREFILL_BYTES)
 		fresh.bytes = PREFILL_BYTES;
 	fresh.prefilled = prefilled;
-	fresh.single = host->single_threaded != NULL && *host->single_threaded != 0;
+	fresh.loader_busy = host->loader_busy;
+	fresh.single_threaded = host->single_threaded;
+	fresh.exact = s->mode == REC_MODE_EXACT;
+	fresh.single = *host->single_threaded != 0;
 	if (!private_memory(&fresh)) {
 		sys_munmap((void *)map, bytes);
 		return -ENOMEM;

@@ -37,9 +37,9 @@ struct host {
 	uintptr_t (*stack_top)(uintptr_t sp);
 	/* Coarse monotonic clock in ns. */
 	uint64_t (*clock_ns)(void);
-	/* Not 0 while modules come or go (the loader's r_state). May be NULL. */
+	/* Not 0 while modules come or go (the loader's r_state). */
 	const volatile int *loader_busy;
-	/* 0 as soon as a second thread may exist. NULL: assume threads. */
+	/* 0 as soon as a second thread may exist. */
 	const volatile char *single_threaded;
 };
 
@@ -72,12 +72,16 @@ struct recorder {
 	unsigned char *base; /* the recording; NULL: nothing is recorded */
 	struct rec_head *head;
 	uint64_t id; /* never the same twice in a process: what tls.owner is compared with */
+	bool exact;  /* mode, at hand */
 	bool single; /* one thread so far, as far as we have seen */
-	bool modules_stale;
 	bool full;   /* no more chunks */
 	bool sealed; /* a seccomp filter is active: ask the kernel for nothing */
 	bool prefilled; /* kernel without MADV_POPULATE_WRITE: all pages were made at the start */
 	uint32_t overflow_node; /* stands in for stacks that found no room */
+	/* The host's words, at hand. While modules have to be checked the first points to a word that
+	 * is never 0; once a thread came that the host did not announce, the second to one that is. */
+	const volatile int *loader_busy;
+	const volatile char *single_threaded;
 	const struct host *host;
 	uint64_t bytes; /* size of the mapping */
 	uint32_t *node_heads;
@@ -95,7 +99,14 @@ struct live_slot {
 	struct rec_bucket *first;
 	struct rec_bucket *bucket;
 	struct rec_block *block;
-	unsigned index;
+	uint64_t bit; /* of the slot, in bucket->used */
+};
+
+/* An allocation just made: most are freed soon, and then need not be searched for. */
+struct recent {
+	uintptr_t addr; /* 0 = none */
+	uint64_t a;     /* the entry's word, to see that it is still the same block */
+	struct live_slot slot;
 };
 
 /* One thread's private state. Only that thread touches it. */
@@ -106,11 +117,12 @@ struct thread {
 	uint64_t clock_seen, clock_same, now_ms;
 	uintptr_t leaf_region; /* 2 MiB region of `leaf`, plus 1; 0 = none */
 	uint32_t *leaf;
-	struct live_slot recent[2]; /* where its last two allocations are, oldest at `turn` */
-	uintptr_t recent_addr[2];
+	struct recent recent[2]; /* its last two allocations, the older one at `turn` */
 	unsigned turn;
 	bool alone;         /* no other thread exists: nothing to lock out, nothing shared */
+	bool late;          /* its end was seen: attached for one event */
 	int64_t live_bytes; /* while alone: the process's */
+	int64_t live_shown; /* while alone: what of it head->live_bytes says, now and then */
 	uint32_t last_node;
 	struct rec_site *last_site;
 	struct rec_cell *last_cell;

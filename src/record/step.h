@@ -181,10 +181,12 @@ static MAYBE_UNUSED NOINLINE void
 flush_live(struct recorder *r, struct thread *t)
 {
 	struct rec_head *h = r->head;
-	int64_t live =
-		__atomic_add_fetch(&h->live_bytes, t->row->unflushed, __ATOMIC_RELAXED);
+	int64_t delta = t->row->unflushed, live;
 
+	/* Taken off first: a reader in between sees too little, and has the cells to know better. */
 	t->row->unflushed = 0;
+	COMPILER_BARRIER();
+	live = __atomic_add_fetch(&h->live_bytes, delta, __ATOMIC_RELAXED);
 	if (raise_to(&h->peak_bytes, live)) {
 		__atomic_store_n(&h->peak_ms, t->now_ms, __ATOMIC_RELAXED);
 		__atomic_fetch_add(&h->stamp, 1, __ATOMIC_RELAXED);

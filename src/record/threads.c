@@ -70,7 +70,7 @@ state_give(struct recorder *r, struct thread *t, uint32_t me)
 }
 
 struct thread *
-threads_attach(struct recorder *r)
+threads_attach(struct recorder *r, bool late)
 {
 	struct rec_head *h = r->head;
 	uint32_t me = lock_id();
@@ -89,12 +89,16 @@ threads_attach(struct recorder *r)
 	t->recorder = r;
 	t->leaf_region = 0;
 	t->last_node = 0;
-	t->recent_addr[0] = t->recent_addr[1] = 0;
+	t->last_site = NULL;
+	t->last_cell = NULL;
+	t->recent[0].addr = t->recent[1].addr = 0;
 	t->pending_block = NULL;
 	t->clock_seen = h->clock_ms;
 	t->now_ms = h->clock_ms;
 	t->clock_same = 4096; /* no tool? then the very first event reads the clock */
-	t->serial = (uint32_t)__atomic_add_fetch(&h->threads_seen, 1, __ATOMIC_RELAXED);
+	t->late = late;
+	t->serial = late ? UINT32_MAX
+	                 : (uint32_t)__atomic_add_fetch(&h->threads_seen, 1, __ATOMIC_RELAXED);
 	row->tid = (uint32_t)sys_gettid();
 	row->serial = t->serial;
 	row->unflushed = 0;
@@ -105,10 +109,13 @@ threads_attach(struct recorder *r)
 	__atomic_store_n(&row->state, REC_THREAD_LIVE, __ATOMIC_RELEASE);
 	unw_thread_init(t->unw, r->unw, t);
 	unw_thread_bounds(t->unw, here - 4096, r->host->stack_top(here));
-	t->live_bytes = 0;
+	t->live_bytes = t->live_shown = 0;
 	t->alone = t->serial == 1 && r->single;
 	if (!t->alone && r->single) {
-		r->single = false; /* the first thread sees it at its next event */
+		static const char threads;
+
+		r->single = false;
+		r->single_threaded = &threads; /* the first thread sees it at its next event */
 		__atomic_fetch_or(&h->flags, REC_FLAG_THREADED, __ATOMIC_RELAXED);
 	}
 	return t;
@@ -120,15 +127,17 @@ threads_detach(struct recorder *r, struct thread *t)
 	struct rec_head *h = r->head;
 	struct rec_thread *row = t->row;
 	uint32_t me = lock_id();
+	int64_t unflushed;
 
 	cells_fold(r, t);
-	if (row->unflushed != 0) {
-		__atomic_fetch_add(&h->live_bytes, row->unflushed, __ATOMIC_RELAXED);
-		row->unflushed = 0;
-	}
+	unflushed = row->unflushed;
+	row->unflushed = 0;
+	COMPILER_BARRIER();
+	__atomic_fetch_add(&h->live_bytes, unflushed, __ATOMIC_RELAXED);
 	row->journal_count = 0;
 	__atomic_store_n(&row->state, REC_THREAD_FREE, __ATOMIC_RELEASE);
-	__atomic_fetch_add(&h->threads_ended, 1, __ATOMIC_RELAXED);
+	if (!t->late)
+		__atomic_fetch_add(&h->threads_ended, 1, __ATOMIC_RELAXED);
 	if (lock_take(&h->locks[LOCK_THREADS], me)) {
 		row->next_free = h->free_threads;
 		h->free_threads = rec_ref(r, row);

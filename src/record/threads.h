@@ -5,8 +5,9 @@
 
 #include "record/recorder.h"
 
-/* Private state and record for the calling thread; NULL when there is no room (counted). */
-struct thread *threads_attach(struct recorder *r);
+/* Private state and record for the calling thread; NULL when there is no room (counted). `late`: it
+ * has been here before and ended; it is not counted again. */
+struct thread *threads_attach(struct recorder *r, bool late);
 
 /* The thread ends: fold its cells, hand its record and state to the next one. */
 void threads_detach(struct recorder *r, struct thread *t);

@@ -29,6 +29,8 @@ clock_moved(struct recorder *r, struct thread *t, uint64_t seen)
 {
 	t->clock_seen = seen;
 	t->clock_same = 0;
+	if (t->alone) /* for whoever looks on */
+		timeline_show_live(r, t);
 	/* A wild value from outside must not wreck ages: never back, at most a day at once. */
 	if (seen > t->now_ms && seen - t->now_ms < 86400000)
 		t->now_ms = seen;
@@ -47,6 +49,16 @@ clock_now(struct recorder *r, struct thread *t)
 	else if (UNLIKELY(++t->clock_same > CLOCK_UNMOVED && t->clock_same % CLOCK_EVERY == 0))
 		clock_read(r, t);
 	return t->now_ms;
+}
+
+/* The same where being late by a few events does no harm: nothing is counted. */
+static ALWAYS_INLINE void
+clock_glance(struct recorder *r, struct thread *t)
+{
+	uint64_t seen = __atomic_load_n(&r->head->clock_ms, __ATOMIC_RELAXED);
+
+	if (UNLIKELY(seen != t->clock_seen))
+		clock_moved(r, t, seen);
 }
 
 #endif

@@ -26,6 +26,8 @@ timeline_point(struct recorder *r, struct thread *t)
 	if (!__atomic_compare_exchange_n(&h->locks[LOCK_TIMELINE], &none, t->row_ref, false,
 	                                 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
+	if (t->alone)
+		timeline_show_live(r, t);
 	if (t->now_ms >= r->next_point_ms) {
 		if (h->points >= REC_POINTS_MAX)
 			thin_out(h, points);

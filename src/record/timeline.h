@@ -9,4 +9,12 @@
  * distance doubled, so it always spans the whole run. Skipped when another thread is at it. */
 void timeline_point(struct recorder *r, struct thread *t);
 
+/* A lone thread follows the live bytes in private; let readers see them now and then. */
+static inline void
+timeline_show_live(struct recorder *r, struct thread *t)
+{
+	__atomic_fetch_add(&r->head->live_bytes, t->live_bytes - t->live_shown, __ATOMIC_RELAXED);
+	t->live_shown = t->live_bytes;
+}
+
 #endif

@@ -39,6 +39,17 @@ figure_digits(double error)
 	return digits;
 }
 
+/* An error in whole things, to two significant digits. */
+static uint64_t
+figure_round(double error)
+{
+	uint64_t n = (uint64_t)(error + 0.5), unit = 1;
+
+	while (n / unit >= 100)
+		unit *= 10;
+	return (n + unit / 2) / unit * unit;
+}
+
 struct figure_str
 figure_bytes(int64_t bytes, double variance, bool exact)
 {
@@ -59,7 +70,7 @@ figure_bytes(int64_t bytes, double variance, bool exact)
 	}
 	if (exact) {
 		snprintf(f.s, sizeof f.s, "%s " FIGURE_PLUS_MINUS " %s bytes",
-			 fmt_count(n).s, fmt_count((uint64_t)(error + 0.5)).s);
+			 fmt_count(n).s, fmt_count(figure_round(error)).s);
 		return f;
 	}
 	while (unit + 1 < sizeof units / sizeof units[0] &&
@@ -83,7 +94,7 @@ figure_count(int64_t n, double variance)
 	if (variance > 0)
 		snprintf(f.s, sizeof f.s, "about %s " FIGURE_PLUS_MINUS " %s",
 			 fmt_count(u).s,
-			 fmt_count((uint64_t)(figure_sqrt(variance) + 0.5)).s);
+			 fmt_count(figure_round(figure_sqrt(variance))).s);
 	else
 		snprintf(f.s, sizeof f.s, "%s", fmt_count(u).s);
 	return f;

@@ -433,9 +433,10 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 			continue;
 		r.one = r.v.nchosen == 1 ? i : 0;
 		r.sampled = r.sampled || p->processes[i].mode == PROF_SAMPLED;
-		r.found[i] = r.v.all.word == VERDICT_PARTIAL ||
-			     o->point.at != SITES_AT_END ||
-			     r.v.each[i].word == r.v.all.word;
+		r.found[i] = o->point.at != SITES_AT_END ||
+			     r.v.each[i].word == r.v.all.word ||
+			     (r.v.all.word == VERDICT_PARTIAL &&
+			      r.v.each[i].word >= VERDICT_LIVE);
 	}
 	if (o->by_given || o->point.at != SITES_AT_END) {
 		sites_done(&r.sites);

@@ -157,7 +157,8 @@ report_coverage(struct report *r)
 	const struct coverage *c = &r->v.coverage;
 	const char *where = "";
 
-	buf_printf(r->out, "recorded %s of %s anonymous memory (%s)",
+	buf_printf(r->out, "recorded %s%s of %s anonymous memory (%s)",
+		   r->sampled ? "about " : "",
 		   figure_bytes((int64_t)c->recorded_bytes, 0, r->o->bytes).s,
 		   figure_bytes((int64_t)c->anon_bytes, 0, r->o->bytes).s,
 		   fmt_percent(c->recorded_bytes, c->anon_bytes).s);
@@ -203,7 +204,8 @@ report_rss(struct report *r)
 		buf_printf(r->out, ", %s when last seen", fmt_size(rss << 10).s);
 	if (anon > 0)
 		buf_printf(r->out, REPORT_DOT "anonymous %s", fmt_size(anon << 10).s);
-	buf_printf(r->out, REPORT_DOT "recorded peak %s", figure_bytes(live, 0, false).s);
+	buf_printf(r->out, REPORT_DOT "recorded peak %s%s", r->sampled ? "about " : "",
+		   figure_bytes(live, 0, false).s);
 	if (own > 0)
 		buf_printf(r->out, REPORT_DOT "seep itself %s", fmt_size(own << 10).s);
 	if (r->v.nchosen > 1)

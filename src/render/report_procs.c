@@ -2,9 +2,12 @@
 /* report_procs.c -- the processes of a run: how they ended and what they left.
  *
  * Those without a finding are folded into one line for each kind, the others are named. */
+#include <stdlib.h>
+
 #include "analyze/choose.h"
 #include "render/figure.h"
 #include "render/report_impl.h"
+#include "util/vec.h"
 
 /* Processes that are named one by one before the rest is only counted. */
 enum { REPORT_PROCESSES = 10 };
@@ -92,34 +95,53 @@ report_fold(struct report *r, enum verdict_word word, const char *what)
 	buf_add_char(r->out, '\n');
 }
 
+/* A process with a finding, and the bytes it is ranked by. */
+struct report_rank {
+	int64_t bytes;
+	uint32_t process;
+};
+
+static int
+report_compare(const void *pa, const void *pb)
+{
+	const struct report_rank *a = pa, *b = pb;
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return a->process > b->process ? 1 : -1;
+}
+
 void
 report_processes(struct report *r)
 {
-	uint32_t shown = 0, left = 0;
+	VEC(struct report_rank) found = {0};
 
 	if (r->v.nchosen < 2)
 		return;
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
-		if (!r->found[i] || r->v.each[i].word < VERDICT_LIVE)
-			continue;
-		if (shown == REPORT_PROCESSES && !r->o->all) {
-			left++;
-			continue;
+		if (report_chose(r, i) && r->v.each[i].word >= VERDICT_LIVE)
+			vec_push(&found, (struct report_rank){r->v.each[i].bytes, i});
+	}
+	vec_sort(&found, report_compare);
+	for (size_t i = 0; i < found.len; i++) {
+		uint32_t process = found.data[i].process;
+
+		if (i == REPORT_PROCESSES && !r->o->all) {
+			buf_printf(r->out, "%zu more processes with findings (--all)\n",
+				   found.len - i);
+			break;
 		}
-		shown++;
-		report_process(r, i);
+		report_process(r, process);
 		buf_add_str(r->out, ": ");
-		report_amount(r, &r->v.each[i], true);
+		report_amount(r, &r->v.each[process], true);
 		buf_add_str(r->out, REPORT_DOT);
-		report_end(r, &r->p->processes[i]);
+		report_end(r, &r->p->processes[process]);
 		buf_add_char(r->out, '\n');
 	}
-	if (left > 0)
-		buf_printf(r->out, "%u more processes with findings (--all)\n", left);
+	vec_done(&found);
 	report_fold(r, VERDICT_OK, "everything freed");
 	report_fold(r, VERDICT_HELD,
 		    "everything freed, much of it only after exit began");
-	report_fold(r, VERDICT_LIVE, "running or ended by force");
 	report_fold(r, VERDICT_REPLACED, "replaced by exec");
 	report_not_recorded(r);
 }

@@ -23,7 +23,7 @@ struct tls {
 	uintptr_t forward_free;          /* operator delete has recorded this one already */
 	uint32_t forward_kind;
 	uint32_t ended; /* the thread's destructors have run: attach for one event at a time */
-	uint64_t reserved;
+	uint64_t forward_bytes; /* what operator new was asked for */
 };
 
 _Static_assert(sizeof(struct tls) == 64, "static TLS room is scarce");

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* control.c -- see control.h.
  *
- * A mark is made in three steps. The sites' live totals are summed into memory of ours, without a
- * lock: a sum taken while the program allocates is off by the calls of that millisecond. Then room
- * is found in the recording, as the recorder does it: from the newest chunk of marks by an atomic
- * addition, else from a new chunk under the space lock, whose pages are made present before the
- * lock is taken. Last the rows are stored and, when all are there, their number: a reader ignores
- * records whose number is 0, so a mark cut short by our own death does not count.
+ * A mark is made in three steps. The sites' live totals are summed into memory of ours,
+ * without a lock: a sum taken while the program allocates is off by the calls of that
+ * millisecond. Then room is found in the recording, as the recorder does it: from the
+ * newest chunk of marks by an atomic addition, else from a new chunk under the space
+ * lock, whose pages are made present before the lock is taken. Last the rows are stored
+ * and, when all are there, their number: a reader ignores records whose number is 0, so a
+ * mark cut short by our own death does not count.
  *
  * The lock holds our id, which is odd: the recorder's ids are refs, which never are. */
 #include "target/control.h"
@@ -32,7 +33,8 @@ enum {
 	LOCK_WAIT_MS = 1000,
 	CELLS_MAX = 1 << 20, /* of one site; more is a list that bites its tail */
 	CHUNK_ROOM = REC_CHUNK_BYTES - sizeof(struct rec_chunk),
-	ROWS_PER_CHUNK = (CHUNK_ROOM - sizeof(struct rec_mark)) / sizeof(struct rec_mark_row),
+	ROWS_PER_CHUNK =
+		(CHUNK_ROOM - sizeof(struct rec_mark)) / sizeof(struct rec_mark_row),
 };
 
 struct rows VEC_BODY(struct rec_mark_row);
@@ -65,8 +67,9 @@ add_cell(const struct livefile *f, const struct rec_cell *c, struct rec_mark_row
 		row->live_blocks += (int64_t)(c->allocs - c->frees);
 }
 
-/* Adds one site's cells up: those of running threads and the sum of the ended ones, which may
- * just have taken up a cell that is still in the list. False when nothing is live there. */
+/* Adds one site's cells up: those of running threads and the sum of the ended ones, which
+ * may just have taken up a cell that is still in the list. False when nothing is live
+ * there. */
 static bool
 sum_site(const struct livefile *f, const struct rec_site *s, struct rec_mark_row *row)
 {
@@ -94,7 +97,8 @@ add_site(void *ctx, const struct livefile *f, void *object)
 	const struct rec_site *s = object;
 	struct rows *rows = ctx;
 	struct rec_mark_row row = {
-		.site = (uint32_t)((uint64_t)((const char *)s - (const char *)f->head) / 8),
+		.site = (uint32_t)((uint64_t)((const char *)s - (const char *)f->head) /
+				   8),
 	};
 
 	if (s->node != 0 && sum_site(f, s, &row))
@@ -119,13 +123,14 @@ space_lock(struct livefile *f, struct err *e)
 	for (;;) {
 		uint32_t none = 0;
 
-		if (__atomic_compare_exchange_n(word, &none, lock_id(), false, __ATOMIC_ACQUIRE,
-		                                __ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(word, &none, lock_id(), false,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			return 0;
 		if (now_ns() > until)
-			return err_set(e, -EBUSY,
-			               "process %d keeps its recording locked (is it stopped?)",
-			               f->pid);
+			return err_set(
+				e, -EBUSY,
+				"process %d keeps its recording locked (is it stopped?)",
+				f->pid);
 		nanosleep(&nap, NULL);
 	}
 }
@@ -136,7 +141,7 @@ space_unlock(struct livefile *f)
 	uint32_t mine = lock_id();
 
 	__atomic_compare_exchange_n(&f->head->locks[LOCK_SPACE], &mine, 0, false,
-	                            __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 /* Makes chunks first … last present, for us and so for the program: it is one file. */
@@ -155,8 +160,8 @@ make_present(struct livefile *f, uint32_t first, uint32_t last)
 	return errno == EINVAL && posix_fallocate(f->fd, (off_t)off, (off_t)bytes) == 0;
 }
 
-/* A new chunk of marks at the front of its list. -EAGAIN: the program took the room that was
- * made present; try again. */
+/* A new chunk of marks at the front of its list. -EAGAIN: the program took the room that
+ * was made present; try again. */
 static int
 chunk_under_lock(struct livefile *f, uint32_t present)
 {
@@ -184,7 +189,8 @@ static int
 chunk_new(struct livefile *f, struct err *e)
 {
 	for (int tries = 0; tries < 100; tries++) {
-		uint32_t populated = __atomic_load_n(&f->head->populated, __ATOMIC_RELAXED);
+		uint32_t populated =
+			__atomic_load_n(&f->head->populated, __ATOMIC_RELAXED);
 		uint32_t want = __atomic_load_n(&f->head->chunks, __ATOMIC_RELAXED) + 1;
 		int r;
 
@@ -196,7 +202,9 @@ chunk_new(struct livefile *f, struct err *e)
 		r = chunk_under_lock(f, want > populated ? want : populated);
 		space_unlock(f);
 		if (r != -EAGAIN)
-			return r < 0 ? err_set(e, r, "no room for a mark in the recording") : 0;
+			return r < 0 ? err_set(e, r,
+					       "no room for a mark in the recording")
+				     : 0;
 	}
 	return err_set(e, -EBUSY, "no room for a mark: process %d is faster", f->pid);
 }
@@ -209,14 +217,15 @@ take_record(struct livefile *f, uint32_t rows, struct rec_mark **ret_mark, struc
 		(uint32_t)(sizeof(struct rec_mark) + rows * sizeof(struct rec_mark_row));
 
 	for (int tries = 0; tries < 100; tries++) {
-		uint32_t index =
-			__atomic_load_n(&f->head->chunk_lists[REC_CHUNK_MARK], __ATOMIC_ACQUIRE);
+		uint32_t index = __atomic_load_n(&f->head->chunk_lists[REC_CHUNK_MARK],
+						 __ATOMIC_ACQUIRE);
 		struct rec_chunk *c = livefile_chunk(f, index);
 		int r;
 
-		if (c != NULL &&
-		    __atomic_load_n(&c->used, __ATOMIC_RELAXED) + bytes <= REC_CHUNK_BYTES) {
-			uint32_t at = __atomic_fetch_add(&c->used, bytes, __ATOMIC_RELAXED);
+		if (c != NULL && __atomic_load_n(&c->used, __ATOMIC_RELAXED) + bytes <=
+					 REC_CHUNK_BYTES) {
+			uint32_t at =
+				__atomic_fetch_add(&c->used, bytes, __ATOMIC_RELAXED);
 
 			if (at + bytes <= REC_CHUNK_BYTES) {
 				*ret_mark = (struct rec_mark *)((char *)c + at);
@@ -233,8 +242,8 @@ take_record(struct livefile *f, uint32_t rows, struct rec_mark **ret_mark, struc
 /* ---- the mark ---- */
 
 static void
-fill_record(struct rec_mark *m, const struct rec_mark *head, const struct rec_mark_row *rows,
-            uint32_t n)
+fill_record(struct rec_mark *m, const struct rec_mark *head,
+	    const struct rec_mark_row *rows, uint32_t n)
 {
 	*m = *head;
 	m->number = 0;
@@ -245,13 +254,13 @@ fill_record(struct rec_mark *m, const struct rec_mark *head, const struct rec_ma
 
 static int
 store_rows(struct livefile *f, const struct rec_mark *head, const struct rows *rows,
-           struct records *done, struct err *e)
+	   struct records *done, struct err *e)
 {
 	size_t at = 0;
 
 	do {
 		uint32_t n = rows->len - at < ROWS_PER_CHUNK ? (uint32_t)(rows->len - at)
-		                                             : (uint32_t)ROWS_PER_CHUNK;
+							     : (uint32_t)ROWS_PER_CHUNK;
 		struct rec_mark *m = NULL;
 		int r = take_record(f, n, &m, e);
 
@@ -266,7 +275,7 @@ store_rows(struct livefile *f, const struct rec_mark *head, const struct rows *r
 
 int
 control_mark(struct livefile *f, const char *name, struct control_marked *ret_mark,
-             struct err *e)
+	     struct err *e)
 {
 	struct rec_mark head = {0};
 	struct rows rows = {0};
@@ -279,8 +288,8 @@ control_mark(struct livefile *f, const char *name, struct control_marked *ret_ma
 		return r;
 	snprintf(head.name, sizeof head.name, "%s", name);
 	head.ms = now > start ? (now - start) / 1000000 : 0;
-	livefile_each(f, REC_CHUNK_SITE, sizeof(struct rec_chunk), sizeof(struct rec_site), add_site,
-	              &rows);
+	livefile_each(f, REC_CHUNK_SITE, sizeof(struct rec_chunk),
+		      sizeof(struct rec_site), add_site, &rows);
 	for (size_t i = 0; i < rows.len; i++)
 		head.live_bytes += rows.data[i].live_bytes;
 
@@ -291,7 +300,8 @@ control_mark(struct livefile *f, const char *name, struct control_marked *ret_ma
 	if (r == 0) {
 		head.number = __atomic_add_fetch(&f->head->marks, 1, __ATOMIC_RELAXED);
 		for (size_t i = 0; i < done.len; i++)
-			__atomic_store_n(&done.data[i]->number, head.number, __ATOMIC_RELEASE);
+			__atomic_store_n(&done.data[i]->number, head.number,
+					 __ATOMIC_RELEASE);
 	} else {
 		__atomic_fetch_add(&f->head->lost[REC_LOST_MARK], 1, __ATOMIC_RELAXED);
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* control.h -- tells the recorder something while its program runs: pause, resume, mark.
  *
- * All of it by storing words in the shared recording. The program is not stopped, signalled or
- * waited for, but for the recording's space lock, which is held for some stores at a time. */
+ * All of it by storing words in the shared recording. The program is not stopped,
+ * signalled or waited for, but for the recording's space lock, which is held for some
+ * stores at a time. */
 #ifndef SEEP_TARGET_CONTROL_H
 #define SEEP_TARGET_CONTROL_H
 
@@ -12,7 +13,8 @@
 #include "target/livefile.h"
 #include "util/err.h"
 
-/* Stops or goes on recording new allocations; frees of known blocks are recorded all the time. */
+/* Stops or goes on recording new allocations; frees of known blocks are recorded all the
+ * time. */
 void control_pause(struct livefile *f, bool paused);
 
 struct control_marked {
@@ -22,9 +24,10 @@ struct control_marked {
 	int64_t live_bytes;
 };
 
-/* Adds a mark: every site's live totals of this moment, under `name` (cut to 39 bytes; "" is
- * legal). -EBUSY: the lock stayed taken for a second; -ENOSPC: no room, counted as lost. */
+/* Adds a mark: every site's live totals of this moment, under `name` (cut to 39 bytes; ""
+ * is legal). -EBUSY: the lock stayed taken for a second; -ENOSPC: no room, counted as
+ * lost. */
 int control_mark(struct livefile *f, const char *name, struct control_marked *ret_mark,
-                 struct err *e);
+		 struct err *e);
 
 #endif

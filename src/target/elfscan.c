@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* elfscan.c -- what an ELF file is: inspect_elf of inspect.h.
  *
- * Read with pread in small pieces, each range checked against the size the file had when it was
- * opened; counts are bounded before they are believed. Program headers and the dynamic section
- * decide whether it can be recorded, as they do for the kernel and the loader. Section headers
- * only add what they can: a file without them, or with nonsense in them, is none the worse. */
+ * Read with pread in small pieces, each range checked against the size the file had when
+ * it was opened; counts are bounded before they are believed. Program headers and the
+ * dynamic section decide whether it can be recorded, as they do for the kernel and the
+ * loader. Section headers only add what they can: a file without them, or with nonsense
+ * in them, is none the worse. */
 #include "target/inspect.h"
 
 #include <elf.h>
@@ -85,7 +86,7 @@ elf_offset(const struct elf *f, uint64_t vaddr)
 /* Copies the string at `off` of a table at strtab (file offset) into a small buffer. */
 static bool
 dyn_string(const struct elf *f, uint64_t strtab, uint64_t strsz, uint64_t off, char *text,
-           size_t size)
+	   size_t size)
 {
 	uint64_t n;
 
@@ -102,7 +103,7 @@ static void
 scan_needed(struct elf *f, const char *name)
 {
 	static const char *const sanitizers[] = {"libasan.so", "libtsan.so", "libmsan.so",
-	                                         "liblsan.so", "libhwasan.so"};
+						 "liblsan.so", "libhwasan.so"};
 
 	for (size_t i = 0; i < ARRAY_LEN(sanitizers); i++) {
 		if (strncmp(name, sanitizers[i], strlen(sanitizers[i])) == 0)
@@ -111,8 +112,8 @@ scan_needed(struct elf *f, const char *name)
 	f->out->traits |= inspect_module_traits(name);
 }
 
-/* Looks at DT_NEEDED and DT_SONAME. True when this is the loader itself, which has no PT_INTERP
- * and preloads all the same. */
+/* Looks at DT_NEEDED and DT_SONAME. True when this is the loader itself, which has no
+ * PT_INTERP and preloads all the same. */
 static bool
 scan_dynamic(struct elf *f, const Elf64_Phdr *p)
 {
@@ -170,8 +171,8 @@ static const struct symbol_row symbol_rows[] = {
 	{"__hwasan_init", INSPECT_SANITIZER, true, false},
 };
 
-/* Places in a string table at which one of the names above begins. Linkers store a name that is
- * the end of another one only once, so every fitting end counts. */
+/* Places in a string table at which one of the names above begins. Linkers store a name
+ * that is the end of another one only once, so every fitting end counts. */
 struct hits {
 	uint64_t off[HITS_MAX];
 	const struct symbol_row *row[HITS_MAX];
@@ -263,12 +264,14 @@ scan_sections(struct elf *f)
 		const Elf64_Shdr *s = &sh[i];
 
 		if (f->eh.e_shstrndx < n &&
-		    dyn_string(f, sh[f->eh.e_shstrndx].sh_offset, sh[f->eh.e_shstrndx].sh_size,
-		               s->sh_name, name, sizeof name) &&
-		    (strcmp(name, ".go.buildinfo") == 0 || strcmp(name, ".note.go.buildid") == 0))
+		    dyn_string(f, sh[f->eh.e_shstrndx].sh_offset,
+			       sh[f->eh.e_shstrndx].sh_size, s->sh_name, name,
+			       sizeof name) &&
+		    (strcmp(name, ".go.buildinfo") == 0 ||
+		     strcmp(name, ".note.go.buildid") == 0))
 			f->out->traits |= INSPECT_GO;
-		if ((s->sh_type == SHT_SYMTAB || s->sh_type == SHT_DYNSYM) && s->sh_link < n &&
-		    s->sh_entsize == sizeof(Elf64_Sym))
+		if ((s->sh_type == SHT_SYMTAB || s->sh_type == SHT_DYNSYM) &&
+		    s->sh_link < n && s->sh_entsize == sizeof(Elf64_Sym))
 			scan_symbols(f, s, &sh[s->sh_link]);
 	}
 	free(sh);
@@ -287,17 +290,19 @@ scan_program_headers(struct elf *f, const char *path, struct err *e)
 
 		if (p->p_type == PT_LOAD &&
 		    (p->p_offset > f->size || p->p_filesz > f->size - p->p_offset))
-			return err_set(e, -ENOEXEC, "%s: is cut off: %llu bytes are too few", path,
-			               (unsigned long long)f->size);
+			return err_set(e, -ENOEXEC,
+				       "%s: is cut off: %llu bytes are too few", path,
+				       (unsigned long long)f->size);
 		if (p->p_type == PT_DYNAMIC)
 			dynamic = p;
 		if (p->p_type == PT_INTERP) {
-			uint64_t n = p->p_filesz < sizeof f->out->interp ? p->p_filesz
-			                                                 : sizeof f->out->interp - 1;
+			uint64_t n = p->p_filesz < sizeof f->out->interp
+					     ? p->p_filesz
+					     : sizeof f->out->interp - 1;
 
 			if (n == 0 || !elf_read(f, p->p_offset, f->out->interp, n))
-				return err_set(e, -ENOEXEC, "%s: its loader's name is damaged",
-				               path);
+				return err_set(e, -ENOEXEC,
+					       "%s: its loader's name is damaged", path);
 			f->out->interp[n] = '\0';
 		}
 	}
@@ -315,7 +320,8 @@ scan_header(struct elf *f, const char *path, struct err *e)
 {
 	const Elf64_Ehdr *h = &f->eh;
 
-	if (!elf_read(f, 0, f->eh.e_ident, 20) || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
+	if (!elf_read(f, 0, f->eh.e_ident, 20) ||
+	    memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
 		return err_set(e, -ENOEXEC, "%s: not an ELF file", path);
 	/* Up to here both classes look the same, e_type and e_machine included. */
 	if (h->e_ident[EI_DATA] != ELFDATA2LSB ||
@@ -352,7 +358,8 @@ inspect_elf_fd(int fd, const char *path, struct inspect_elf *ret_elf, struct err
 		f.nph = f.eh.e_phnum;
 		f.ph = xcalloc(f.nph, sizeof *f.ph);
 		if (!elf_read(&f, f.eh.e_phoff, f.ph, f.nph * sizeof *f.ph))
-			r = err_set(e, -ENOEXEC, "%s: is cut off in its program headers", path);
+			r = err_set(e, -ENOEXEC, "%s: is cut off in its program headers",
+				    path);
 		else
 			r = scan_program_headers(&f, path, e);
 		if (r == 0)

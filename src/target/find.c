@@ -15,8 +15,9 @@
 #include "target/rundir.h"
 #include "util/x.h"
 
-/* The file of one mapping, whatever mount namespace the process lives in. map_files cannot be
- * fooled but is for root only; the path can, so what it leads to is compared. */
+/* The file of one mapping, whatever mount namespace the process lives in. map_files
+ * cannot be fooled but is for root only; the path can, so what it leads to is
+ * compared. */
 static int
 open_mapping(int pid, const struct procfs_map *m)
 {
@@ -25,10 +26,10 @@ open_mapping(int pid, const struct procfs_map *m)
 	int fd;
 
 	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", pid,
-	         (unsigned long long)m->start, (unsigned long long)m->end);
+		 (unsigned long long)m->start, (unsigned long long)m->end);
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 &&
-	    (size_t)snprintf(path, sizeof path, "/proc/%d/root%s", pid, m->path) < sizeof path)
+	if (fd < 0 && (size_t)snprintf(path, sizeof path, "/proc/%d/root%s", pid,
+				       m->path) < sizeof path)
 		fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
@@ -58,14 +59,15 @@ is_live_path(const char *path)
 	return rundir_is_live_name(name, NULL);
 }
 
-/* Whether it is this process that records into the file: tools and forked children have it mapped
- * too. The start time is the same in all pid namespaces, the number is not. */
+/* Whether it is this process that records into the file: tools and forked children have it
+ * mapped too, and may have been started in the same hundredth of a second. */
 static bool
 is_recorder(const struct livefile *f, const struct procfs_stat *st)
 {
-	if (f->head->process_ticks != 0)
-		return f->head->process_ticks == st->start_ticks;
-	return (int)f->head->pid == st->pid;
+	uint64_t ticks = f->head->process_ticks;
+
+	return (ticks == 0 || ticks == st->start_ticks) &&
+	       (int)f->head->pid == procfs_ns_pid(st->pid);
 }
 
 int
@@ -85,7 +87,8 @@ target_find_pid(int pid, struct livefile *ret_file, struct err *e)
 	if (r == 0)
 		r = buf_read_file(&maps, path, e);
 	if ((r == -EACCES || r == -EPERM) && geteuid() != 0)
-		r = err_set(e, r, "%d (%s): not yours to look at; try sudo", pid, st.comm);
+		r = err_set(e, r, "%d (%s): not yours to look at; try sudo", pid,
+			    st.comm);
 	at = maps.data;
 	while (r == 0 && at != NULL && procfs_next_map(&at, &m)) {
 		int fd;
@@ -93,22 +96,22 @@ target_find_pid(int pid, struct livefile *ret_file, struct err *e)
 		if (!is_live_path(m.path) || m.offset != 0)
 			continue;
 		fd = open_mapping(pid, &m);
-		r = fd < 0 ? err_sys(e, fd, "%d (%s): cannot open its recording %s", pid, st.comm,
-		                     m.path)
-		           : livefile_adopt(fd, m.path, &f, e);
+		r = fd < 0 ? err_sys(e, fd, "%d (%s): cannot open its recording %s", pid,
+				     st.comm, m.path)
+			   : livefile_adopt(fd, m.path, &f, e);
 		if (r == 0 && !is_recorder(&f, &st)) {
 			livefile_close(&f);
 			continue;
 		}
 		if (r == 0 && f.uid != uid && f.uid != geteuid())
-			r = err_set(e, -EPERM, "%d (%s): its recording is another user's", pid,
-			            st.comm);
+			r = err_set(e, -EPERM, "%d (%s): its recording is another user's",
+				    pid, st.comm);
 		break;
 	}
 	buf_done(&maps);
 	if (r == 0 && f.fd < 0)
-		r = err_set(e, -ENOENT, "%d (%s): not recorded; start it with seep run", pid,
-		            st.comm);
+		r = err_set(e, -ENOENT, "%d (%s): not recorded; start it with seep run",
+			    pid, st.comm);
 	if (r < 0) {
 		livefile_close(&f);
 		return r;
@@ -139,11 +142,12 @@ find_by_name(const char *name, struct livefile *ret_file, struct err *e)
 			livefile_close(&f);
 	}
 	if (r == 0 && n > 1)
-		r = err_set(e, -EEXIST, "%s: %u recorded processes have that name: %s", name, n,
-		            buf_str(&several));
+		r = err_set(e, -EEXIST, "%s: %u recorded processes have that name: %s",
+			    name, n, buf_str(&several));
 	else if (r == 0 && n == 0 && pids.len > 0)
-		r = err_set(e, -ENOENT, "%s: runs, but is not recorded; start it with seep run",
-		            name);
+		r = err_set(e, -ENOENT,
+			    "%s: runs, but is not recorded; start it with seep run",
+			    name);
 	else if (r == 0 && n == 0)
 		r = err_set(e, -ESRCH, "%s: no such process", name);
 	if (r == 0)

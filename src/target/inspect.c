@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* inspect.c -- see inspect.h: lookup, scripts, privileges, refusals. ELF is elfscan.c's.
  *
- * What the kernel would do is followed step by step, but a file may change between this look and
- * the exec: then the exec hook in libseep.so is the second line, and the report says what was not
- * recorded. */
+ * What the kernel would do is followed step by step, but a file may change between this
+ * look and the exec: then the exec hook in libseep.so is the second line, and the report
+ * says what was not recorded. */
 #include "target/inspect.h"
 
 #include <elf.h>
@@ -58,7 +58,7 @@ lookup_path(const char *name, char **ret_path)
 	for (const char *at = path;; at++) {
 		size_t len = strcspn(at, ":");
 		char *full = len == 0 ? xasprintf("./%s", name)
-		                      : xasprintf("%.*s/%s", (int)len, at, name);
+				      : xasprintf("%.*s/%s", (int)len, at, name);
 		int r = executable(full);
 
 		if (r == 0) {
@@ -104,7 +104,8 @@ gains_rights(const char *path)
 		return false;
 	if ((st.st_mode & S_ISUID) != 0 && st.st_uid != getuid())
 		return true;
-	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid())
+	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
+	    st.st_gid != getgid())
 		return true;
 	return getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
 }
@@ -114,13 +115,15 @@ static const struct refusal {
 	const char *text;
 } refusals[] = {
 	{INSPECT_OTHER_MACHINE,
-         "built for another kind of processor; record it on a machine of that kind"},
-	{INSPECT_CLASS32, "a 32-bit program; seep records 64-bit programs, build it without -m32"},
+	 "built for another kind of processor; record it on a machine of that kind"},
+	{INSPECT_CLASS32,
+	 "a 32-bit program; seep records 64-bit programs, build it without -m32"},
 	{INSPECT_STATIC, "statically linked, so its malloc cannot be wrapped; link it "
-                         "dynamically, or attach to it while it runs"},
-	{INSPECT_MUSL, "linked with musl, and libseep.so needs glibc; build it with glibc"},
+			 "dynamically, or attach to it while it runs"},
+	{INSPECT_MUSL,
+	 "linked with musl, and libseep.so needs glibc; build it with glibc"},
 	{INSPECT_SANITIZER,
-         "built with a sanitizer, which has taken malloc over; build it without -fsanitize"},
+	 "built with a sanitizer, which has taken malloc over; build it without -fsanitize"},
 };
 
 /* Why the ELF file cannot be recorded, or NULL. */
@@ -139,7 +142,8 @@ refusal(const char *path, const struct inspect_elf *elf)
 
 /* Says no; for a script also how we came to `path`. */
 static int
-refuse(struct inspect *in, const char *name, const char *path, const char *why, struct err *e)
+refuse(struct inspect *in, const char *name, const char *path, const char *why,
+       struct err *e)
 {
 	in->exit_status = INSPECT_FAILED;
 	if (strcmp(path, in->path) == 0)
@@ -191,8 +195,8 @@ next_word(char **at)
 	return word;
 }
 
-/* Program that a `#!` line starts, to be freed. env is stepped over, as it only looks up the
- * next one; when that is not found, env itself is what runs, and it will say so. */
+/* Program that a `#!` line starts, to be freed. env is stepped over, as it only looks up
+ * the next one; when that is not found, env itself is what runs, and it will say so. */
 static char *
 script_program(char *line)
 {
@@ -261,7 +265,7 @@ inspect_program(const char *name, struct inspect *ret_inspect, struct err *e)
 	if (r == -ENOENT || r == -ENOTDIR) {
 		in.exit_status = INSPECT_NOT_FOUND;
 		err_set(e, r, "%s: %s", name,
-		        strchr(name, '/') != NULL ? "no such file" : "not found in PATH");
+			strchr(name, '/') != NULL ? "no such file" : "not found in PATH");
 	} else if (r < 0) {
 		in.exit_status = INSPECT_NOT_EXECUTABLE;
 		err_sys(e, r, "%s", name);

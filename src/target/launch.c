@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* launch.c -- see launch.h.
  *
- * A pipe that closes itself on exec tells whether the program was started: end of file means yes,
- * four bytes are the errno. Everything is prepared before fork; between fork and exec the child
- * only restores its signal mask. */
+ * A pipe that closes itself on exec tells whether the program was started: end of file
+ * means yes, four bytes are the errno. Everything is prepared before fork; between fork
+ * and exec the child only restores its signal mask. */
 #include "target/launch.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ settings(const struct launch *l)
 	else
 		buf_add_str(&b, "mode=exact");
 	buf_printf(&b, ",dir=%s,run=%016" PRIx64 ",max=%" PRIu64, l->dir, l->run_id,
-	           l->max_bytes);
+		   l->max_bytes);
 	if (l->no_children)
 		buf_add_str(&b, ",children=0");
 	if (l->mmap)
@@ -65,7 +65,8 @@ environment(const struct launch *l, struct strings *ret_env)
 	vec_push(ret_env, NULL);
 }
 
-/* What to execute: the program, or the shell with the script put in as its first argument. */
+/* What to execute: the program, or the shell with the script put in as its first
+ * argument. */
 static void
 arguments(const struct launch *l, struct strings *ret_argv)
 {
@@ -81,11 +82,13 @@ arguments(const struct launch *l, struct strings *ret_argv)
 }
 
 static void
-run_child(const struct launch *l, char **argv, char **env, int told)
+run_child(const struct launch *l, char **argv, char **env, int told, bool chld_ignored)
 {
 	const char *path = l->program->by_shell ? "/bin/sh" : l->program->path;
 	int code;
 
+	if (chld_ignored)
+		signal(SIGCHLD, SIG_IGN);
 	sigprocmask(SIG_SETMASK, l->mask, NULL);
 	execve(path, argv, env);
 	code = errno;
@@ -107,20 +110,35 @@ exec_result(int fd)
 	return got == (ssize_t)sizeof code ? code : 0;
 }
 
+/* Whoever started us may have left SIGCHLD ignored. Then the kernel would not keep the program's
+ * exit status for us; the program itself shall find it as it was. */
+static bool
+take_back_sigchld(void)
+{
+	struct sigaction sa;
+
+	if (sigaction(SIGCHLD, NULL, &sa) < 0 || sa.sa_handler != SIG_IGN)
+		return false;
+	signal(SIGCHLD, SIG_DFL);
+	return true;
+}
+
 int
 launch_start(const struct launch *l, int *ret_pid, int *ret_status, struct err *e)
 {
 	struct strings argv = {0}, env = {0};
 	int pipe_fd[2], pid, code;
+	bool chld_ignored;
 
 	*ret_status = INSPECT_FAILED;
 	if (pipe2(pipe_fd, O_CLOEXEC) < 0)
 		return err_sys(e, -errno, "cannot make a pipe");
 	arguments(l, &argv);
 	environment(l, &env);
+	chld_ignored = take_back_sigchld();
 	pid = fork();
 	if (pid == 0)
-		run_child(l, argv.data, env.data, pipe_fd[1]);
+		run_child(l, argv.data, env.data, pipe_fd[1], chld_ignored);
 	code = pid < 0 ? errno : 0;
 	close(pipe_fd[1]);
 	if (pid > 0) {
@@ -128,8 +146,8 @@ launch_start(const struct launch *l, int *ret_pid, int *ret_status, struct err *
 		if (code != 0) {
 			while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 				;
-			*ret_status =
-				code == ENOENT ? INSPECT_NOT_FOUND : INSPECT_NOT_EXECUTABLE;
+			*ret_status = code == ENOENT ? INSPECT_NOT_FOUND
+						     : INSPECT_NOT_EXECUTABLE;
 		}
 	}
 	close(pipe_fd[0]);

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /* launch.h -- starts a program as it would have been started without us, but recorded.
  *
- * The program is our direct child: same terminal, process group, directory, descriptors, signal
- * mask and dispositions, and the environment plus LD_PRELOAD and SEEP. */
+ * The program is our direct child: same terminal, process group, directory, descriptors,
+ * signal mask and dispositions, and the environment plus LD_PRELOAD and SEEP. */
 #ifndef SEEP_TARGET_LAUNCH_H
 #define SEEP_TARGET_LAUNCH_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <signal.h>
 
 #include "target/inspect.h"
 #include "util/err.h"
 
 struct launch {
 	const struct inspect *program;
-	char *const *argv;    /* of the program; argv[0] as the user wrote it */
-	const char *libseep;  /* path for LD_PRELOAD */
-	const char *dir;      /* run folder */
+	char *const *argv;   /* of the program; argv[0] as the user wrote it */
+	const char *libseep; /* path for LD_PRELOAD */
+	const char *dir;     /* run folder */
 	uint64_t run_id;
-	uint64_t rate_bytes;  /* 0 = exact, else mean distance of samples */
-	uint64_t max_bytes;   /* most that one recording may take */
+	uint64_t rate_bytes; /* 0 = exact, else mean distance of samples */
+	uint64_t max_bytes;  /* most that one recording may take */
 	bool no_children;
 	bool mmap;
 	const sigset_t *mask; /* the program's signal mask */
 };
 
-/* Forks and executes; returns when the program runs (exec has succeeded). On failure *ret_status
- * is what to exit with (126, 127), and nothing is left running. */
+/* Forks and executes; returns when the program runs (exec has succeeded). On failure
+ * *ret_status is what to exit with (126, 127), and nothing is left running. */
 int launch_start(const struct launch *l, int *ret_pid, int *ret_status, struct err *e);
 
 #endif

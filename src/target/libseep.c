@@ -30,10 +30,11 @@ try_path(char *path, char **ret_path, struct err *e)
 	if (real == NULL)
 		r = err_sys(e, -errno, "%s", path);
 	if (r == 0 && strpbrk(real, " :") != NULL)
-		r = err_set(e, -EINVAL,
-		            "%s: LD_PRELOAD cannot name a path with a space or colon; copy it "
-		            "elsewhere and set SEEP_LIB",
-		            real);
+		r = err_set(
+			e, -EINVAL,
+			"%s: LD_PRELOAD cannot name a path with a space or colon; copy it "
+			"elsewhere and set SEEP_LIB",
+			real);
 	if (r == 0)
 		r = inspect_elf(real, &elf, e);
 	if (r == 0 && (elf.traits & (INSPECT_OTHER_MACHINE | INSPECT_CLASS32)) != 0)
@@ -58,7 +59,8 @@ libseep_find(char **ret_path, struct err *e)
 	}
 	if (file_proc_link(getpid(), "exe", &exe, NULL, NULL) == 0 &&
 	    (slash = strrchr(exe, '/')) != NULL) {
-		static const char *const beside[] = {"libseep.so", "../lib/seep/libseep.so"};
+		static const char *const beside[] = {"libseep.so",
+						     "../lib/seep/libseep.so"};
 
 		*slash = '\0';
 		for (size_t i = 0; i < ARRAY_LEN(beside); i++) {
@@ -72,9 +74,10 @@ libseep_find(char **ret_path, struct err *e)
 	free(exe);
 	r = try_path(xasprintf("%s/libseep.so", SEEP_LIBDIR), ret_path, e);
 	if (r == -ENOENT)
-		return err_set(e, r,
-		               "libseep.so is neither beside seep nor in %s; install it there or "
-		               "set SEEP_LIB to its path",
-		               SEEP_LIBDIR);
+		return err_set(
+			e, r,
+			"libseep.so is neither beside seep nor in %s; install it there or "
+			"set SEEP_LIB to its path",
+			SEEP_LIBDIR);
 	return r;
 }

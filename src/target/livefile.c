@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* livefile.c -- see livefile.h.
  *
- * The header's own words (chunks, populated) are read each time they are needed and capped by the
- * file's size: the process they come from may write anything there. */
+ * The header's own words (chunks, populated) are read each time they are needed and
+ * capped by the file's size: the process they come from may write anything there. */
 #include "target/livefile.h"
 
 #include <errno.h>
@@ -24,9 +24,10 @@ check_head(const struct rec_head *h, const char *name, struct err *e)
 	}
 	if (h->version != REC_VERSION || h->head_bytes != sizeof *h ||
 	    h->chunk_bytes != REC_CHUNK_BYTES)
-		return err_set(e, -EPROTO,
-		               "%s: recorded by another version of seep (format %u, not %u)", name,
-		               h->version, REC_VERSION);
+		return err_set(
+			e, -EPROTO,
+			"%s: recorded by another version of seep (format %u, not %u)",
+			name, h->version, REC_VERSION);
 	return 0;
 }
 
@@ -48,7 +49,8 @@ livefile_adopt(int fd, const char *name, struct livefile *ret_file, struct err *
 		f.inode = st.st_ino;
 		f.dev = st.st_dev;
 		f.uid = st.st_uid;
-		f.head = mmap(NULL, REC_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		f.head = mmap(NULL, REC_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+			      fd, 0);
 		if (f.head == MAP_FAILED) {
 			f.head = NULL;
 			r = err_sys(e, -errno, "%s: cannot map", name);
@@ -84,10 +86,11 @@ livefile_map_all(struct livefile *f, struct err *e)
 
 	if (f->mapped_bytes == f->file_bytes)
 		return 0;
-	p = mmap(NULL, f->file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, f->fd,
-	         0);
+	p = mmap(NULL, f->file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		 f->fd, 0);
 	if (p == MAP_FAILED)
-		return err_sys(e, -errno, "cannot map the recording of process %d", f->pid);
+		return err_sys(e, -errno, "cannot map the recording of process %d",
+			       f->pid);
 	munmap(f->head, f->mapped_bytes);
 	f->head = p;
 	f->mapped_bytes = f->file_bytes;
@@ -155,10 +158,11 @@ livefile_held_bytes(const struct livefile *f)
 
 void
 livefile_each(const struct livefile *f, enum rec_chunk_kind kind, uint32_t first,
-              uint32_t bytes, livefile_visitor *each, void *ctx)
+	      uint32_t bytes, livefile_visitor *each, void *ctx)
 {
 	uint32_t index = __atomic_load_n(&f->head->chunk_lists[kind], __ATOMIC_ACQUIRE);
-	uint32_t most = f->head->chunks; /* a list cannot be longer, also if it bites its tail */
+	uint32_t most =
+		f->head->chunks; /* a list cannot be longer, also if it bites its tail */
 
 	for (uint32_t n = 0; index != 0 && n < most; n++) {
 		struct rec_chunk *c = livefile_chunk(f, index);
@@ -189,7 +193,7 @@ livefile_live_bytes(const struct livefile *f)
 	int64_t sum = 0;
 
 	livefile_each(f, REC_CHUNK_CELL, sizeof(struct rec_cell), sizeof(struct rec_cell),
-	              add_live, &sum);
+		      add_live, &sum);
 	return sum > 0 ? (uint64_t)sum : 0;
 }
 
@@ -211,7 +215,8 @@ refresh_name(void *ctx, const struct livefile *f, void *object)
 	if (name.text[0] == '\0' || strncmp(name.text, t->name, sizeof t->name) == 0)
 		return;
 	memset(name.text + strlen(name.text), 0, sizeof t->name - strlen(name.text));
-	/* The record may have gone to another thread meanwhile: then the name is not its own. */
+	/* The record may have gone to another thread meanwhile: then the name is not its
+	 * own. */
 	if (__atomic_load_n(&t->tid, __ATOMIC_RELAXED) != tid)
 		return;
 	__atomic_store_n(&to[0], name.words[0], __ATOMIC_RELAXED);
@@ -221,6 +226,6 @@ refresh_name(void *ctx, const struct livefile *f, void *object)
 void
 livefile_refresh_names(struct livefile *f)
 {
-	livefile_each(f, REC_CHUNK_THREAD, sizeof(struct rec_thread), sizeof(struct rec_thread),
-	              refresh_name, NULL);
+	livefile_each(f, REC_CHUNK_THREAD, sizeof(struct rec_thread),
+		      sizeof(struct rec_thread), refresh_name, NULL);
 }

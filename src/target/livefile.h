@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* livefile.h -- a live recording as the tool touches it: opened safely, checked, mapped.
  *
- * The file belongs to a process that may be hostile to us or die at any moment, so the size comes
- * from the file and not from its header, and nothing beyond what the recorder made present is
- * touched: reading a hole of a full tmpfs would be SIGBUS. Reading a recording for a report is
- * src/format's business; this is for control, marks and the clock. */
+ * The file belongs to a process that may be hostile to us or die at any moment, so the
+ * size comes from the file and not from its header, and nothing beyond what the recorder
+ * made present is touched: reading a hole of a full tmpfs would be SIGBUS. Reading a
+ * recording for a report is src/format's business; this is for control, marks and the
+ * clock. */
 #ifndef SEEP_TARGET_LIVEFILE_H
 #define SEEP_TARGET_LIVEFILE_H
 
@@ -27,8 +28,9 @@ struct livefile {
 	uint64_t mapped_bytes; /* from the start of the file */
 };
 
-/* Takes over `fd` (also on failure) and maps the first page. Refused: not a regular file, owner
- * neither we nor, for root, anyone; wrong magic, version or sizes. -EAGAIN: still being made. */
+/* Takes over `fd` (also on failure) and maps the first page. Refused: not a regular file,
+ * owner neither we nor, for root, anyone; wrong magic, version or sizes. -EAGAIN: still
+ * being made. */
 int livefile_adopt(int fd, const char *name, struct livefile *ret_file, struct err *e);
 
 /* Opens `name` in the folder `dirfd`, without following links. */
@@ -42,27 +44,29 @@ void livefile_close(struct livefile *f);
 /* Whether its process still runs. */
 bool livefile_alive(const struct livefile *f);
 
-/* Calls `each` with every object of `bytes` in the chunks of one kind, newest chunk first. The
- * first one is at the offset `first` of its chunk. Needs livefile_map_all. */
+/* Calls `each` with every object of `bytes` in the chunks of one kind, newest chunk
+ * first. The first one is at the offset `first` of its chunk. Needs livefile_map_all. */
 typedef void livefile_visitor(void *ctx, const struct livefile *f, void *object);
 void livefile_each(const struct livefile *f, enum rec_chunk_kind kind, uint32_t first,
-                   uint32_t bytes, livefile_visitor *each, void *ctx);
+		   uint32_t bytes, livefile_visitor *each, void *ctx);
 
-/* Head of chunk `index` (1 …), or NULL when it was not made present or lies outside. Needs
- * livefile_map_all. */
+/* Head of chunk `index` (1 …), or NULL when it was not made present or lies outside.
+ * Needs livefile_map_all. */
 struct rec_chunk *livefile_chunk(const struct livefile *f, uint32_t index);
 
 /* Object at a ref, `bytes` long; NULL when that is 0, misplaced or not present. */
 void *livefile_at(const struct livefile *f, uint32_t ref, uint64_t bytes);
 
-/* Bytes live in the program now: the sum over all cells, as head's own figure is kept only once
- * there are threads. May be off by the calls under way. Needs livefile_map_all. */
+/* Bytes live in the program now: the sum over all cells, as head's own figure is kept
+ * only once there are threads. May be off by the calls under way. Needs
+ * livefile_map_all. */
 uint64_t livefile_live_bytes(const struct livefile *f);
 
 /* Bytes the recorder holds: the file's present part and its own memory. */
 uint64_t livefile_held_bytes(const struct livefile *f);
 
-/* Names of running threads into their records, where they changed. Needs livefile_map_all. */
+/* Names of running threads into their records, where they changed. Needs
+ * livefile_map_all. */
 void livefile_refresh_names(struct livefile *f);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* procfs.c -- see procfs.h.
  *
- * Small files go through one fixed buffer and one read, because the clock asks for them twenty
- * times a second. What a hostile process can write (its name, its command line) is bounded and
- * never used as a format or a path. */
+ * Small files go through one fixed buffer and one read, because the clock asks for them
+ * twenty times a second. What a hostile process can write (its name, its command line) is
+ * bounded and never used as a format or a path. */
 #include "target/procfs.h"
 
 #include <ctype.h>
@@ -74,7 +74,8 @@ procfs_stat(int pid, struct procfs_stat *ret_stat, struct err *e)
 	/* The name may hold anything, parentheses too: the last one closes it. */
 	open_at = strchr(text, '(');
 	close_at = strrchr(text, ')');
-	if (open_at == NULL || close_at == NULL || close_at < open_at || close_at[1] != ' ')
+	if (open_at == NULL || close_at == NULL || close_at < open_at ||
+	    close_at[1] != ' ')
 		return err_set(e, -EIO, "/proc/%d/stat makes no sense", pid);
 	memset(ret_stat, 0, sizeof *ret_stat);
 	len = (size_t)(close_at - open_at - 1);
@@ -140,6 +141,23 @@ procfs_uid(int pid, uid_t *ret_uid)
 	return 0;
 }
 
+int
+procfs_ns_pid(int pid)
+{
+	char text[4096], *at, *end;
+
+	if (read_proc(pid, "status", text, sizeof text) < 0)
+		return pid;
+	at = strstr(text, "\nNSpid:");
+	if (at == NULL)
+		return pid;
+	at += strlen("\nNSpid:");
+	at[strcspn(at, "\n")] = '\0';
+	/* One number for each namespace, the innermost last. */
+	end = strrchr(at, '\t');
+	return end != NULL ? atoi(end + 1) : pid;
+}
+
 void
 procfs_thread_name(int pid, int tid, char *ret_name, size_t size)
 {
@@ -171,7 +189,9 @@ procfs_command(int pid, size_t max, struct buf *ret_text)
 	for (ssize_t i = 0; i < got && (size_t)i < max; i++) {
 		unsigned char c = (unsigned char)text[i];
 
-		buf_add_char(ret_text, c == '\0' ? ' ' : c < 32 || c == 127 ? '?' : (char)c);
+		buf_add_char(ret_text, c == '\0'	    ? ' '
+				       : c < 32 || c == 127 ? '?'
+							    : (char)c);
 	}
 	return 0;
 }
@@ -187,9 +207,10 @@ procfs_next_map(char **at, struct procfs_map *ret_map)
 		if (end != NULL)
 			*end = '\0';
 		*at = end != NULL ? end + 1 : line + strlen(line);
-		n = sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 "%n",
-		           &m.start, &m.end, m.perms, &m.offset, &m.dev_major, &m.dev_minor,
-		           &m.inode, &used);
+		n = sscanf(line,
+			   "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 "%n",
+			   &m.start, &m.end, m.perms, &m.offset, &m.dev_major,
+			   &m.dev_minor, &m.inode, &used);
 		if (n < 7)
 			continue;
 		m.path = line + used + strspn(line + used, " ");
@@ -230,7 +251,8 @@ procfs_children(int pid, struct procfs_pids *ret_pids)
 
 		if (!isdigit((unsigned char)de->d_name[0]))
 			continue;
-		snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", pid, de->d_name);
+		snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", pid,
+			 de->d_name);
 		if (buf_read_file(&b, path, NULL) == 0 && b.len > 0) {
 			at = b.data;
 			while ((word = strsep(&at, " \n")) != NULL) {
@@ -323,7 +345,8 @@ cgroup_limit(const char *root, char *path, const char *leaf, uint64_t least)
 uint64_t
 procfs_memory_limit_bytes(void)
 {
-	uint64_t least = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t least =
+		(uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	struct buf b = {0};
 	char *at, *line;
 
@@ -331,8 +354,9 @@ procfs_memory_limit_bytes(void)
 		least = UINT64_C(1) << 30;
 	if (buf_read_file(&b, "/proc/self/cgroup", NULL) < 0 || b.len == 0)
 		return least;
-	/* Lines are NUMBER:CONTROLLERS:PATH; version 2 has no controllers. Inside a container the
-	 * path may not exist below our mount; the walk upwards ends at its root anyway. */
+	/* Lines are NUMBER:CONTROLLERS:PATH; version 2 has no controllers. Inside a
+	 * container the path may not exist below our mount; the walk upwards ends at its
+	 * root anyway. */
 	at = b.data;
 	while ((line = strsep(&at, "\n")) != NULL) {
 		char *controllers = strchr(line, ':');
@@ -347,11 +371,11 @@ procfs_memory_limit_bytes(void)
 
 			snprintf(again, sizeof again, "%s", path);
 			least = cgroup_limit("/sys/fs/cgroup", path, "memory.max", least);
-			least = cgroup_limit("/sys/fs/cgroup/unified", again, "memory.max",
-			                     least);
+			least = cgroup_limit("/sys/fs/cgroup/unified", again,
+					     "memory.max", least);
 		} else if (strstr(controllers, "memory") != NULL) {
 			least = cgroup_limit("/sys/fs/cgroup/memory", path,
-			                     "memory.limit_in_bytes", least);
+					     "memory.limit_in_bytes", least);
 		}
 	}
 	buf_done(&b);

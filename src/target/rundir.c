@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* rundir.c -- see rundir.h.
  *
- * The owner file holds fields that each end with a NUL: pid, start ticks, run id, output, command.
- * Whoever has it locked owns the folder; pid and ticks say the same to tools that may not open it
- * for writing, and survive file systems where locks do not work. */
+ * The owner file holds fields that each end with a NUL: pid, start ticks, run id, output,
+ * command. Whoever has it locked owns the folder; pid and ticks say the same to tools
+ * that may not open it for writing, and survive file systems where locks do not work. */
 #include "target/rundir.h"
 
 #include <dirent.h>
@@ -38,7 +38,8 @@ enum {
 
 /* ---- places ---- */
 
-/* The i-th place for run folders, or NULL at the end; "" stands for one that is not there. */
+/* The i-th place for run folders, or NULL at the end; "" stands for one that is not
+ * there. */
 static const char *
 place(unsigned i)
 {
@@ -49,9 +50,10 @@ place(unsigned i)
 		return "/dev/shm";
 	case 1:
 		/* SEEP= separates its settings by commas. */
-		return runtime == NULL || runtime[0] != '/' || strchr(runtime, ',') != NULL
-		               ? ""
-		               : runtime;
+		return runtime == NULL || runtime[0] != '/' ||
+				       strchr(runtime, ',') != NULL
+			       ? ""
+			       : runtime;
 	case 2:
 		return "/tmp";
 	default:
@@ -110,13 +112,14 @@ owner_write(struct rundir *d, struct err *e)
 	struct buf b = {0};
 	int r = 0;
 
-	buf_printf(&b, "%d%c%" PRIu64 "%c%016" PRIx64 "%c", d->owner_pid, 0, d->owner_ticks, 0,
-	           d->run_id, 0);
+	buf_printf(&b, "%d%c%" PRIu64 "%c%016" PRIx64 "%c", d->owner_pid, 0,
+		   d->owner_ticks, 0, d->run_id, 0);
 	buf_add(&b, d->output, strlen(d->output) + 1);
 	buf_add(&b, d->command, strlen(d->command) + 1);
 	if (pwrite(d->lock_fd, b.data, b.len, 0) != (ssize_t)b.len ||
 	    ftruncate(d->lock_fd, (off_t)b.len) < 0)
-		r = err_sys(e, errno != 0 ? -errno : -EIO, "%s/owner: cannot write", d->path);
+		r = err_sys(e, errno != 0 ? -errno : -EIO, "%s/owner: cannot write",
+			    d->path);
 	buf_done(&b);
 	return r;
 }
@@ -140,7 +143,8 @@ owner_read(struct rundir *d)
 	const char *at, *end;
 	int fd = openat(d->fd, "owner", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
-	if (fd >= 0 && buf_read_fd(&b, fd, OWNER_BYTES_MAX, "owner", NULL) == 0 && b.len > 0) {
+	if (fd >= 0 && buf_read_fd(&b, fd, OWNER_BYTES_MAX, "owner", NULL) == 0 &&
+	    b.len > 0) {
 		at = b.data;
 		end = b.data + b.len;
 		d->owner_pid = atoi(next_field(&at, end));
@@ -185,12 +189,14 @@ rundir_new(const char *command, struct rundir *ret_dir, struct err *e)
 	int r = 0;
 
 	if (where == NULL)
-		return err_set(e, -ENOSPC,
-		               "no room for a recording in /dev/shm, $XDG_RUNTIME_DIR or /tmp");
+		return err_set(
+			e, -ENOSPC,
+			"no room for a recording in /dev/shm, $XDG_RUNTIME_DIR or /tmp");
 	if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
 		return err_sys(e, -errno, "no random numbers");
 	d.run_id = random[1];
-	d.path = xasprintf("%s/seep-%u-%016" PRIx64, where, (unsigned)geteuid(), random[0]);
+	d.path = xasprintf("%s/seep-%u-%016" PRIx64, where, (unsigned)geteuid(),
+			   random[0]);
 	d.command = xstrdup(command);
 	d.output = xstrdup("");
 	owner_set_self(&d);
@@ -199,8 +205,9 @@ rundir_new(const char *command, struct rundir *ret_dir, struct err *e)
 	if (r == 0) {
 		d.fd = open(d.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (d.fd >= 0)
-			d.lock_fd = openat(d.fd, "owner",
-			                   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+			d.lock_fd = openat(
+				d.fd, "owner",
+				O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (d.lock_fd < 0 || flock(d.lock_fd, LOCK_EX | LOCK_NB) < 0)
 			r = err_sys(e, -errno, "%s: cannot use the run folder", d.path);
 	}
@@ -208,7 +215,7 @@ rundir_new(const char *command, struct rundir *ret_dir, struct err *e)
 		r = owner_write(&d, e);
 	if (r < 0) {
 		if (d.lock_fd >= 0)
-			rundir_remove(&d, NULL);
+			rundir_remove(&d, NULL, NULL);
 		rundir_close(&d);
 		return r;
 	}
@@ -248,27 +255,60 @@ rundir_close(struct rundir *d)
 	*d = (struct rundir)RUNDIR_NONE;
 }
 
-int
-rundir_remove(struct rundir *d, struct err *e)
+static bool
+is_known(const struct rundir_names *known, const char *name)
 {
-	struct dirent *de;
-	DIR *dir;
-	int fd, r = 0;
+	for (size_t i = 0; i < known->len; i++) {
+		if (strcmp(known->data[i], name) == 0)
+			return true;
+	}
+	return false;
+}
 
-	if (d->lock_fd < 0)
-		return err_set(e, -EPERM, "%s: not ours to remove", d->path);
-	fd = openat(d->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	dir = fd >= 0 ? fdopendir(fd) : NULL;
-	/* The owner file goes last: until then the folder can be told to be ours. */
+/* Removes what is inside, but for the owner file, which tells whose the folder is. */
+static void
+empty_folder(const struct rundir *d)
+{
+	int fd = openat(d->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *de;
+
 	while (dir != NULL && (de = readdir(dir)) != NULL) {
 		if (de->d_name[0] != '.' && strcmp(de->d_name, "owner") != 0)
 			unlinkat(d->fd, de->d_name, 0);
 	}
 	if (dir != NULL)
 		closedir(dir);
+}
+
+int
+rundir_remove(struct rundir *d, const struct rundir_names *known, struct err *e)
+{
+	struct rundir_names names = {0};
+	bool strange = false;
+	int r = 0;
+
+	if (d->lock_fd < 0)
+		return err_set(e, -EPERM, "%s: not ours to remove", d->path);
+	rundir_files(d, &names);
+	for (size_t i = 0; known != NULL && i < names.len; i++)
+		strange = strange || !is_known(known, names.data[i]);
+	rundir_names_done(&names);
+	if (strange)
+		return err_set(e, -ENOTEMPTY, "%s: has new recordings", d->path);
+	empty_folder(d);
 	unlinkat(d->fd, "owner", 0);
 	if (rmdir(d->path) < 0)
 		r = err_sys(e, -errno, "%s: cannot remove", d->path);
+	if (r == -ENOTEMPTY || r == -EEXIST) {
+		/* One came in this very moment: it needs an owner file to be found by. */
+		close(d->lock_fd);
+		d->lock_fd = openat(d->fd, "owner",
+				    O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (d->lock_fd >= 0 && flock(d->lock_fd, LOCK_EX | LOCK_NB) == 0)
+			owner_write(d, NULL);
+		return -ENOTEMPTY;
+	}
 	rundir_close(d);
 	return r;
 }
@@ -310,7 +350,8 @@ rundir_take(struct rundir *d, struct err *e)
 	if (d->lock_fd >= 0)
 		return 0;
 	if (rundir_owned(d))
-		return err_set(e, -EBUSY, "%s: its owner, process %d, runs", d->path, d->owner_pid);
+		return err_set(e, -EBUSY, "%s: its owner, process %d, runs", d->path,
+			       d->owner_pid);
 	fd = openat(d->fd, "owner", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_sys(e, -errno, "%s/owner", d->path);
@@ -404,30 +445,39 @@ rundir_names_done(struct rundir_names *v)
 
 struct inodes VEC_BODY(uint64_t);
 
-/* A process of another pid namespace that has one of the files mapped. Those of our own were
- * told by their pid. Maps that we may not read belong to other users, who cannot be inside. */
+/* Whether a process has one of the files mapped. Maps that we may not read belong to other
+ * users, who cannot be inside. */
 static bool
-maps_one_of(int pid, const char *own_ns, const struct inodes *files)
+maps_one_of(int pid, const struct inodes *files)
 {
-	char path[64], *ns = NULL, *at;
+	char path[64], *at;
 	struct buf maps = {0};
 	struct procfs_map m;
 	bool found = false;
-	bool other = file_proc_link(pid, "ns/pid", &ns, NULL, NULL) == 0 && strcmp(ns, own_ns) != 0;
 
-	free(ns);
-	if (!other)
-		return false;
 	snprintf(path, sizeof path, "/proc/%d/maps", pid);
 	if (buf_read_file(&maps, path, NULL) == 0 && maps.len > 0) {
 		at = maps.data;
 		while (!found && procfs_next_map(&at, &m)) {
-			for (size_t i = 0; i < files->len && strstr(m.path, ".live") != NULL; i++)
+			for (size_t i = 0;
+			     i < files->len && strstr(m.path, ".live") != NULL; i++)
 				found = found || m.inode == files->data[i];
 		}
 	}
 	buf_done(&maps);
 	return found;
+}
+
+/* Those of our own pid namespace were told by their pid. */
+static bool
+is_elsewhere(int pid, const char *own_ns)
+{
+	char *ns = NULL;
+	bool other = file_proc_link(pid, "ns/pid", &ns, NULL, NULL) == 0 &&
+		     strcmp(ns, own_ns) != 0;
+
+	free(ns);
+	return other;
 }
 
 static unsigned
@@ -440,7 +490,8 @@ count_elsewhere(const struct inodes *files, int *ret_pids, unsigned max)
 	if (files->len > 0 && procfs_pids(&pids, NULL) == 0 &&
 	    file_proc_link(getpid(), "ns/pid", &own_ns, NULL, NULL) == 0) {
 		for (size_t i = 0; i < pids.len; i++) {
-			if (!maps_one_of(pids.data[i], own_ns, files))
+			if (!is_elsewhere(pids.data[i], own_ns) ||
+			    !maps_one_of(pids.data[i], files))
 				continue;
 			if (ret_pids != NULL && n < max)
 				ret_pids[n] = pids.data[i];
@@ -477,8 +528,43 @@ rundir_living(const struct rundir *d, int *ret_pids, unsigned max)
 		livefile_close(&f);
 	}
 	n += count_elsewhere(&silent, ret_pids != NULL && n < max ? ret_pids + n : NULL,
-	                     n < max ? max - n : 0);
+			     n < max ? max - n : 0);
 	vec_done(&silent);
+	rundir_names_done(&names);
+	return n;
+}
+
+unsigned
+rundir_forked(const struct rundir *d, int after)
+{
+	struct rundir_names names = {0};
+	struct procfs_pids pids = {0};
+	struct inodes files = {0};
+	unsigned n = 0;
+
+	rundir_files(d, &names);
+	for (size_t i = 0; i < names.len; i++) {
+		struct stat st;
+
+		if (fstatat(d->fd, names.data[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
+			vec_push(&files, st.st_ino);
+	}
+	if (files.len > 0 && procfs_pids(&pids, NULL) == 0) {
+		for (size_t i = 0; i < pids.len; i++) {
+			bool recorder = false;
+
+			for (size_t k = 0; k < names.len; k++) {
+				int pid = 0;
+
+				rundir_is_live_name(names.data[k], &pid);
+				recorder = recorder || pid == pids.data[i];
+			}
+			if (pids.data[i] > after && pids.data[i] != getpid() && !recorder)
+				n += maps_one_of(pids.data[i], &files);
+		}
+	}
+	vec_done(&files);
+	vec_done(&pids);
 	rundir_names_done(&names);
 	return n;
 }

@@ -5,9 +5,9 @@
  *	    owner                               who made it, for what; locked while it lives
  *	    <pid>.<16 hex digits>.live          one a process, made by the recorder
  *
- * A folder outlives its owner when daemons still record into it, or when the owner was killed. The
- * next run, ps or doctor finds it, saves what is inside and removes it once no process has it
- * mapped any more. Folders of other users are never touched. */
+ * A folder outlives its owner when daemons still record into it, or when the owner was
+ * killed. The next run, ps or doctor finds it, saves what is inside and removes it once
+ * no process has it mapped any more. Folders of other users are never touched. */
 #ifndef SEEP_TARGET_RUNDIR_H
 #define SEEP_TARGET_RUNDIR_H
 
@@ -17,9 +17,10 @@
 #include "util/err.h"
 #include "util/vec.h"
 
-/* Start with `= {.fd = -1, .lock_fd = -1}`, or RUNDIR_NONE; rundir_close is legal at any time. */
+/* Start with `= {.fd = -1, .lock_fd = -1}`, or RUNDIR_NONE; rundir_close is legal at any
+ * time. */
 struct rundir {
-	int fd;      /* the folder */
+	int fd;	     /* the folder */
 	int lock_fd; /* the owner file, locked: ours. -1: only looking */
 	char *path;
 	uint64_t run_id;
@@ -28,6 +29,8 @@ struct rundir {
 	char *output;  /* absolute path of the file to be saved; "" unknown */
 	char *command; /* for people */
 };
+
+struct rundir_names VEC_BODY(char *);
 
 #define RUNDIR_NONE                                                                      \
 	{                                                                                \
@@ -49,9 +52,10 @@ int rundir_open(const char *path, struct rundir *ret_dir, struct err *e);
 /* Closes without removing anything. */
 void rundir_close(struct rundir *d);
 
-/* Removes the folder with its recordings, then closes. Processes that still record go on in
- * memory that nobody else sees. Only for an owned folder (lock_fd). */
-int rundir_remove(struct rundir *d, struct err *e);
+/* Removes the folder, then closes it; only for an owned one (lock_fd). With `known`, a folder
+ * that has recordings of other names is left as it is: -ENOTEMPTY, and `d` stays open. NULL
+ * removes whatever is inside; processes that still record go on in memory that nobody sees. */
+int rundir_remove(struct rundir *d, const struct rundir_names *known, struct err *e);
 
 /* Whether its owner runs. */
 bool rundir_owned(const struct rundir *d);
@@ -60,17 +64,20 @@ bool rundir_owned(const struct rundir *d);
 int rundir_take(struct rundir *d, struct err *e);
 
 /* Paths of all run folders of this user. Free with rundir_names_done. */
-struct rundir_names VEC_BODY(char *);
 void rundir_list(struct rundir_names *ret_paths);
 
 /* Names of the live recordings in a folder. */
 void rundir_files(const struct rundir *d, struct rundir_names *ret_names);
 void rundir_names_done(struct rundir_names *v);
 
-/* How many recordings of the folder have a living process, and of these how many pids went into
- * `ret_pids` (NULL: only count). Looks into every process's maps when the pid alone does not
- * tell, as after a fork into another pid namespace. */
+/* How many recordings of the folder have a living process, and of these how many pids
+ * went into `ret_pids` (NULL: only count). Looks into every process's maps when the pid
+ * alone does not tell, as after a fork into another pid namespace. */
 unsigned rundir_living(const struct rundir *d, int *ret_pids, unsigned max);
+
+/* How many processes with a number above `after` were forked by a recorded one and have not yet
+ * begun a recording of their own: they still have their parent's mapped. */
+unsigned rundir_forked(const struct rundir *d, int after);
 
 /* Whether a name is one that the recorder gives; *ret_pid may be NULL. */
 bool rundir_is_live_name(const char *name, int *ret_pid);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* ticker.c -- see ticker.h.
  *
- * Signals are blocked and taken with sigtimedwait, so no disposition is changed that the program
- * could inherit, and none can interrupt us in the middle of something. A process whose pid does
- * not mean the same here (it lives in a pid namespace of its own) gets its clock, but its memory
- * is not looked at: those figures would be a stranger's.
+ * Signals are blocked and taken with sigtimedwait, so no disposition is changed that the
+ * program could inherit, and none can interrupt us in the middle of something. A process
+ * whose pid does not mean the same here (it lives in a pid namespace of its own) gets its
+ * clock, but its memory is not looked at: those figures would be a stranger's.
  *
- * Waking up costs 3 µs on one machine and 25 µs on another, so the tick is a millisecond only
- * where all of this stays below half a percent of a core; elsewhere it gets longer, up to five.
- * The recorder does not depend on it: when the word stands still it reads a clock of its own. */
+ * Waking up costs 3 µs on one machine and 25 µs on another, so the tick is a millisecond
+ * only where all of this stays below half a percent of a core; elsewhere it gets longer,
+ * up to five. The recorder does not depend on it: when the word stands still it reads a
+ * clock of its own. */
 #include "target/ticker.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ enum {
 	TICK_MS = 1,
 	TICK_MOST_MS = 5,
 	TICK_SAMPLED_MS = 10, /* ages in a sampled recording are estimates anyway */
-	PACE_MS = 100,        /* our own cost is looked at so often */
+	PACE_MS = 100,	      /* our own cost is looked at so often */
 	PACE_SHARE = 200,     /* 1 / share of a core that we may take */
 };
 
@@ -54,8 +55,8 @@ now_ns(void)
 static void
 handled_signals(sigset_t *set)
 {
-	static const int handled[] = {SIGCHLD, SIGINT,  SIGQUIT, SIGTERM,
-	                              SIGHUP,  SIGUSR1, SIGUSR2};
+	static const int handled[] = {SIGCHLD, SIGINT,	SIGQUIT, SIGTERM,
+				      SIGHUP,  SIGUSR1, SIGUSR2};
 
 	sigemptyset(set);
 	for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
@@ -114,7 +115,7 @@ add_file(struct ticker *t, const char *name)
 	f->start_ns = live.head->start_ns;
 	f->start_mono_ns = live.head->start_mono_ns;
 	f->seen_here = procfs_stat(f->pid, &st, NULL) == 0 &&
-	               (f->process_ticks == 0 || st.start_ticks == f->process_ticks);
+		       (f->process_ticks == 0 || st.start_ticks == f->process_ticks);
 	__atomic_store_n(&live.head->tool_pid, (uint32_t)getpid(), __ATOMIC_RELAXED);
 	tick_file(f, now_ns());
 	return true;
@@ -134,8 +135,9 @@ scan_folder(struct ticker *t)
 	return all;
 }
 
-/* Takes in the recordings that were made since the last call. False when one has to be tried
- * again, or when the kernel lost count: then the whole folder is to be looked at. */
+/* Takes in the recordings that were made since the last call. False when one has to be
+ * tried again, or when the kernel lost count: then the whole folder is to be looked
+ * at. */
 static bool
 add_new_files(struct ticker *t)
 {
@@ -143,9 +145,11 @@ add_new_files(struct ticker *t)
 	bool all = t->notify_fd >= 0;
 	ssize_t got;
 
-	while (t->notify_fd >= 0 && (got = read(t->notify_fd, events, sizeof events)) > 0) {
+	while (t->notify_fd >= 0 &&
+	       (got = read(t->notify_fd, events, sizeof events)) > 0) {
 		for (char *at = events; at < events + got;) {
-			const struct inotify_event *ev = (const struct inotify_event *)(void *)at;
+			const struct inotify_event *ev =
+				(const struct inotify_event *)(void *)at;
 
 			if ((ev->mask & IN_Q_OVERFLOW) != 0)
 				all = false;
@@ -244,8 +248,8 @@ checkpoint_ended(struct ticker *t, int status)
 
 /* ---- the loop ---- */
 
-/* Passes a signal on. What the terminal sent (SI_KERNEL) went to its whole foreground group, and
- * so to the program already. */
+/* Passes a signal on. What the terminal sent (SI_KERNEL) went to its whole foreground
+ * group, and so to the program already. */
 static void
 pass_on(const struct ticker *t, const siginfo_t *info)
 {
@@ -257,13 +261,14 @@ pass_on(const struct ticker *t, const siginfo_t *info)
 static bool
 reap(struct ticker *t)
 {
-	bool ended = false;
+	bool ended;
 	int status, pid;
 
-	if (waitpid(t->child, &status, WNOHANG) == t->child) {
+	pid = waitpid(t->child, &status, WNOHANG);
+	if (pid == t->child)
 		t->wait_status = status;
-		ended = true;
-	}
+	/* ECHILD: somebody else has taken it in, which is no reason to wait for ever. */
+	ended = pid == t->child || (pid < 0 && errno == ECHILD);
 	if (t->checkpoint_pid != 0) {
 		pid = waitpid(t->checkpoint_pid, &status, WNOHANG);
 		if (pid == t->checkpoint_pid)
@@ -297,7 +302,8 @@ static void
 start(struct ticker *t)
 {
 	t->start_ns = now_ns();
-	t->next_memory_ns = t->start_ns + 5 * MS; /* the first look early: some end soon */
+	t->next_memory_ns =
+		t->start_ns + 5 * MS; /* the first look early: some end soon */
 	t->next_progress_ns = t->start_ns + PROGRESS_MS * MS;
 	t->next_checkpoint_ns = t->start_ns + t->checkpoint_ns;
 	t->notify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -334,7 +340,8 @@ pace_adjust(struct pace *p, uint64_t now)
 	cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID);
 	used = cpu - p->cpu_ns;
 	may = (now - p->since_ns) / PACE_SHARE;
-	/* What a tick costs does not depend on their distance: this is where they fit in. */
+	/* What a tick costs does not depend on their distance: this is where they fit
+	 * in. */
 	p->tick_ns = p->tick_ns * used / (may > 0 ? may : 1);
 	if (p->tick_ns < p->least_ns)
 		p->tick_ns = p->least_ns;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* ticker.h -- what the tool does while the program runs: keep the recordings' clock, look at
- * their memory, pass on signals, save copies, and wait for the end.
+/* ticker.h -- what the tool does while the program runs: keep the recordings' clock, look
+ * at their memory, pass on signals, save copies, and wait for the end.
  *
- * One loop, one wait in it (sigtimedwait): a tick, every millisecond where that is cheap, costs
- * one system call. Everything slower (new recordings, memory, checkpoints) is done in every n-th
- * turn. */
+ * One loop, one wait in it (sigtimedwait): a tick, every millisecond where that is cheap,
+ * costs one system call. Everything slower (new recordings, memory, checkpoints) is done
+ * in every n-th turn. */
 #ifndef SEEP_TARGET_TICKER_H
 #define SEEP_TARGET_TICKER_H
 
@@ -21,13 +21,13 @@
 struct ticker_file {
 	char name[48];
 	struct livefile live; /* closed once the process is gone */
-	int pid;              /* as in the recording, kept for afterwards */
+	int pid;	      /* as in the recording, kept for afterwards */
 	uint64_t process_ticks;
 	uint64_t start_ns, start_mono_ns;
 	bool seen_here; /* the pid means the same in our /proc */
 	bool gone;
 	uint64_t named_threads; /* head.threads_seen when names were last looked at */
-	uint64_t named_ns;      /* and when that was */
+	uint64_t named_ns;	/* and when that was */
 	uint64_t rss_kib, rss_peak_kib; /* last and largest seen */
 	uint64_t anon_kib; /* largest anonymous memory seen, without the recorder's own */
 };
@@ -38,42 +38,45 @@ struct ticker {
 	/* set by the caller */
 	struct rundir *dir;
 	int child;
-	bool sampled;           /* 10 ms ticks will do */
+	bool sampled;		/* 10 ms ticks will do */
 	uint64_t checkpoint_ns; /* between checkpoints; 0 = never */
-	/* Saves a copy. Called in a forked child, so that a long one does not stop the clock and a
-	 * crash in it ends nothing else. Returns the child's exit status, 0 = saved. */
+	/* Saves a copy. Called in a forked child, so that a long one does not stop the
+	 * clock and a crash in it ends nothing else. Returns the child's exit status, 0 =
+	 * saved. */
 	int (*checkpoint)(void *ctx);
-	/* About once a second; or NULL. The recordings that are not gone may be mapped whole. */
+	/* About once a second; or NULL. The recordings that are not gone may be mapped
+	 * whole. */
 	void (*progress)(void *ctx, struct ticker *t);
 	void *ctx;
 
 	/* told back */
 	struct ticker_files files;
-	int wait_status;           /* as waitpid gave it */
+	int wait_status;	   /* as waitpid gave it */
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	unsigned checkpoints, checkpoints_failed;
 
 	/* private */
-	int notify_fd;       /* inotify on the folder, -1 = look at it every time */
-	int checkpoint_pid;  /* under way; 0 = none */
+	int notify_fd;	    /* inotify on the folder, -1 = look at it every time */
+	int checkpoint_pid; /* under way; 0 = none */
 	uint64_t next_memory_ns, next_progress_ns, next_checkpoint_ns;
 };
 
-/* Blocks the signals that the loop handles and tells the mask that was before, for the program.
- * To be called before launch_start. */
+/* Blocks the signals that the loop handles and tells the mask that was before, for the
+ * program. To be called before launch_start. */
 void ticker_signals(sigset_t *ret_before);
 
-/* Runs until the child has ended and a checkpoint under way is done. Interrupt keys are left to
- * the program, which gets them from the terminal itself; signals that somebody sent to us are
- * passed on to it. */
+/* Runs until the child has ended and a checkpoint under way is done. Interrupt keys are
+ * left to the program, which gets them from the terminal itself; signals that somebody
+ * sent to us are passed on to it. */
 int ticker_wait(struct ticker *t, struct err *e);
 
-/* Row of the recording that this process (head.pid) began at `start_ns` (head.start_ns), or NULL:
- * exec begins a new recording under the same pid. Borrowed until ticker_done. */
-const struct ticker_file *ticker_find(const struct ticker *t, uint32_t pid, uint64_t start_ns);
+/* Row of the recording that this process (head.pid) began at `start_ns` (head.start_ns),
+ * or NULL: exec begins a new recording under the same pid. Borrowed until ticker_done. */
+const struct ticker_file *ticker_find(const struct ticker *t, uint32_t pid,
+				      uint64_t start_ns);
 
-/* Closes everything and tells processes that go on that nobody keeps their clock any more; legal
- * on a zeroed one. */
+/* Closes everything and tells processes that go on that nobody keeps their clock any
+ * more; legal on a zeroed one. */
 void ticker_done(struct ticker *t);
 
 #endif

@@ -21,7 +21,8 @@ arch_special_rule(const struct cfi_row *row, uint32_t module_id)
 bool
 arch_is_sigreturn(uintptr_t pc)
 {
-	static const uint32_t code[] = {0xd2801168, 0xd4000001}; /* mov x8, #139; svc #0 */
+	static const uint32_t code[] = {0xd2801168,
+					0xd4000001}; /* mov x8, #139; svc #0 */
 
 	return (pc & 3) == 0 && memcmp((const void *)pc, code, sizeof code) == 0;
 }
@@ -31,7 +32,8 @@ arch_sigreturn_regs(struct unw_regs *regs)
 {
 	/* sp points at siginfo (128 bytes), then ucontext; its registers follow the fault
 	 * address 176 bytes in: x0 to x30, sp, pc. */
-	const uintptr_t *saved = (const uintptr_t *)(regs->r[ARCH_REG_SP] + 128 + 176 + 8);
+	const uintptr_t *saved =
+		(const uintptr_t *)(regs->r[ARCH_REG_SP] + 128 + 176 + 8);
 
 	memcpy(regs->r, saved, 32 * sizeof saved[0]);
 	regs->pc = saved[32];

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* arch_aarch64.h -- aarch64 for arch.h. Include that.
  *
- * A rule is kind:4 | module:20 | record:1 | saved:20 | cfa:19 from the lowest bit, offsets
- * signed and in words of 8 bytes. With `record` the frame pointer is at CFA + saved and the
- * return address in the next word, which is how compilers save the two; without it only the
- * return address is saved. All else is a hard rule.
+ * A rule is kind:4 | module:20 | record:1 | saved:20 | cfa:19 from the lowest bit,
+ * offsets signed and in words of 8 bytes. With `record` the frame pointer is at CFA +
+ * saved and the return address in the next word, which is how compilers save the two;
+ * without it only the return address is saved. All else is a hard rule.
  *
- * Frame records are what is left where there is no table. They are not preferred to tables:
- * code built without frame pointers uses x29 as it likes, and a walk along records would
- * silently leave out callers; with the rule cached a table costs no more. */
+ * Frame records are what is left where there is no table. They are not preferred to
+ * tables: code built without frame pointers uses x29 as it likes, and a walk along
+ * records would silently leave out callers; with the rule cached a table costs no
+ * more. */
 #ifndef SEEP_UNWIND_ARCH_AARCH64_H
 #define SEEP_UNWIND_ARCH_AARCH64_H
 
@@ -39,13 +40,13 @@ arch_strip(uintptr_t pc)
 static inline int64_t
 arch_rule_cfa(uint64_t rule)
 {
-	return (int64_t)rule >> 45 << 3;
+	return ((int64_t)rule >> 45) * 8;
 }
 
 static inline int64_t
 arch_rule_saved(uint64_t rule)
 {
-	return (int64_t)(rule << 19) >> 44 << 3;
+	return ((int64_t)(rule << 19) >> 44) * 8;
 }
 
 /* Offset of the saved frame pointer from the CFA, 0 when the register is unchanged. */

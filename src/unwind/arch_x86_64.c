@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* arch_x86_64.c -- the parts of x86-64 that are more than a number: realigned stacks and the
- * kernel's signal frame. */
+/* arch_x86_64.c -- the parts of x86-64 that are more than a number: realigned stacks and
+ * the kernel's signal frame. */
 #include "unwind/arch.h"
 
 #include <string.h>
@@ -45,7 +45,8 @@ arch_special_rule(const struct cfi_row *row, uint32_t module_id)
 	    !arch_fp_block(row, fp.value, false, &fp_at) ||
 	    !arch_rule_fits(cfa_at, fp_at, ra.value))
 		return RULE_NONE;
-	return rule_make(RULE_DRAP, module_id) | arch_rule_offsets(cfa_at, fp_at, ra.value);
+	return rule_make(RULE_DRAP, module_id) |
+	       arch_rule_offsets(cfa_at, fp_at, ra.value);
 }
 
 bool
@@ -62,8 +63,8 @@ arch_is_sigreturn(uintptr_t pc)
 void
 arch_sigreturn_regs(struct unw_regs *regs)
 {
-	/* The handler's return popped its address, so rsp points at the ucontext. Its general
-	 * registers begin 40 bytes in, in this order; rip follows rsp. */
+	/* The handler's return popped its address, so rsp points at the ucontext. Its
+	 * general registers begin 40 bytes in, in this order; rip follows rsp. */
 	static const unsigned char order[] = {8, 9, 10, 11, 12, 13, 14, 15,
 					      5, 4, 6,	3,  1,	0,  2,	7};
 	const uintptr_t *saved = (const uintptr_t *)(regs->r[ARCH_REG_SP] + 40);

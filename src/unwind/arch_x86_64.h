@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* arch_x86_64.h -- x86-64 for arch.h. Include that.
  *
- * A rule is kind:4 | module:20 | cfa:26 | bp:14 from the lowest bit, offsets signed and in
- * words of 8 bytes: frames to 256 MiB, and a saved rbp within 64 KiB of the CFA. */
+ * A rule is kind:4 | module:20 | cfa:26 | bp:14 from the lowest bit, offsets signed and
+ * in words of 8 bytes: frames to 256 MiB, and a saved rbp within 64 KiB of the CFA. */
 #ifndef SEEP_UNWIND_ARCH_X86_64_H
 #define SEEP_UNWIND_ARCH_X86_64_H
 
@@ -30,14 +30,14 @@ arch_strip(uintptr_t pc)
 static inline int64_t
 arch_rule_cfa(uint64_t rule)
 {
-	return (int64_t)(rule << 14) >> 38 << 3;
+	return ((int64_t)(rule << 14) >> 38) * 8;
 }
 
 /* Offset of the saved frame pointer from the CFA, 0 when the register is unchanged. */
 static inline int64_t
 arch_rule_bp(uint64_t rule)
 {
-	return (int64_t)rule >> 50 << 3;
+	return ((int64_t)rule >> 50) * 8;
 }
 
 static inline int64_t

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cfi.c -- the call frame instructions of DWARF, as .eh_frame uses them.
  *
- * Only the row for one address is wanted, so the machine starts with the CIE's instructions,
- * runs the FDE's until they pass that address, and stops. Registers that arch.h does not
- * count (vector registers) are read over. */
+ * Only the row for one address is wanted, so the machine starts with the CIE's
+ * instructions, runs the FDE's until they pass that address, and stops. Registers that
+ * arch.h does not count (vector registers) are read over. */
 #include "unwind/cfi.h"
 
 #include <string.h>
@@ -194,8 +194,8 @@ cfi_op_rest(struct cfi_run *run, uint8_t op)
 		row->cfa_offset = eh_sleb(c) * run->fde->data_align;
 		break;
 	case CFA_DEF_CFA_EXPR:
-		row->cfa = (struct cfi_reg){.how = CFI_VAL_EXPR,
-					    .value = cfi_take_block(c)};
+		row->cfa =
+			(struct cfi_reg){.how = CFI_VAL_EXPR, .value = cfi_take_block(c)};
 		break;
 	default:
 		c->bad = true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cfi.h -- where a frame keeps its caller's registers: runs the instructions of one FDE. */
+/* cfi.h -- where a frame keeps its caller's registers: runs the instructions of one
+ * FDE. */
 #ifndef SEEP_UNWIND_CFI_H
 #define SEEP_UNWIND_CFI_H
 

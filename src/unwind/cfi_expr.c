@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cfi_expr.c -- DWARF expressions in unwind tables.
  *
- * They occur where a register and an offset do not suffice: procedure linkage tables, signal
- * frames, realigned stacks, hand-written assembly. A stack of 32 words and 512 operations
- * bound what a damaged one can do. Memory is read where the expression says; the lowest page,
- * where no memory can be, is refused. What belongs to debuggers (pieces, locations, threads)
- * is refused too. */
+ * They occur where a register and an offset do not suffice: procedure linkage tables,
+ * signal frames, realigned stacks, hand-written assembly. A stack of 32 words and 512
+ * operations bound what a damaged one can do. Memory is read where the expression says;
+ * the lowest page, where no memory can be, is refused. What belongs to debuggers (pieces,
+ * locations, threads) is refused too. */
 #include "unwind/cfi.h"
 
 #include <string.h>
@@ -258,7 +258,8 @@ expr_op_binary(struct expr *x, uint8_t op)
 	intptr_t sa = (intptr_t)a, sb = (intptr_t)b;
 
 	if ((op == OP_DIV || op == OP_MOD) && (b == 0 || b == UINTPTR_MAX))
-		x->c.bad = true; /* traps on the processor; nothing sane divides by these */
+		x->c.bad =
+			true; /* traps on the processor; nothing sane divides by these */
 	if (x->c.bad)
 		return;
 	switch (op) {

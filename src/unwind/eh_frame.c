@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* eh_frame.c -- .eh_frame_hdr and .eh_frame, as they lie in memory.
  *
- * The header's sorted table (pairs of 32-bit offsets from the header) is searched by halves;
- * a module whose table has another shape, or none, is walked entry by entry, which is slow
- * but happens once for each new return address. Every read is bounded by the module's range,
- * so a damaged table leads to "no entry" and never outside the module.
+ * The header's sorted table (pairs of 32-bit offsets from the header) is searched by
+ * halves; a module whose table has another shape, or none, is walked entry by entry,
+ * which is slow but happens once for each new return address. Every read is bounded by
+ * the module's range, so a damaged table leads to "no entry" and never outside the
+ * module.
  *
  * .debug_frame and tables registered at run time are not read. */
 #include "unwind/eh_frame.h"
@@ -145,8 +146,8 @@ eh_cur_at(const struct unw_module *m, uintptr_t at)
 	return c;
 }
 
-/* Opens the entry at `c`: `ret_body` is what follows the length, `c` moves past it. False at
- * the terminator or when damaged. */
+/* Opens the entry at `c`: `ret_body` is what follows the length, `c` moves past it. False
+ * at the terminator or when damaged. */
 static bool
 eh_entry(struct eh_cur *c, struct eh_cur *ret_body)
 {

@@ -19,7 +19,8 @@ uint64_t eh_uleb(struct eh_cur *c);
 int64_t eh_sleb(struct eh_cur *c);
 void eh_skip(struct eh_cur *c, uint64_t bytes);
 
-/* A pointer encoded as `enc` says (DW_EH_PE_*), `data_base` for the data-relative ones. */
+/* A pointer encoded as `enc` says (DW_EH_PE_*), `data_base` for the data-relative
+ * ones. */
 uintptr_t eh_pointer(struct eh_cur *c, uint8_t enc, uintptr_t data_base);
 
 /* One function's entry (FDE) with what it shares with others (CIE). */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* full.c -- unwinding with all registers: slow, and right where rules in one word are not.
+/* full.c -- unwinding with all registers: slow, and right where rules in one word are
+ * not.
  *
- * Used for the few frames whose CFA is in another register or behind an expression, and for
- * signal frames, where every register comes out of memory. Nothing is cached: what costs is
- * running the instructions again, about a microsecond a frame.
+ * Used for the few frames whose CFA is in another register or behind an expression, and
+ * for signal frames, where every register comes out of memory. Nothing is cached: what
+ * costs is running the instructions again, about a microsecond a frame.
  *
  * A register counts as known only if it was captured, restored by a rule, or is one that
- * calls preserve. A rule that asks for an unknown one ends the walk instead of guessing. */
+ * calls preserve. A rule that asks for an unknown one ends the walk instead of
+ * guessing. */
 #include "unwind/full.h"
 
 #include <string.h>

@@ -12,14 +12,16 @@ enum full_how {
 	FULL_CHAIN,	/* nothing known */
 };
 
-/* The address by which the frame is known: pc, or pc + 1 when it was interrupted there. */
+/* The address by which the frame is known: pc, or pc + 1 when it was interrupted
+ * there. */
 static inline uintptr_t
 full_address(const struct unw_regs *regs)
 {
 	return regs->exact ? regs->pc + 1 : regs->pc;
 }
 
-/* How the frame at `regs` is to be left; its rule goes to *ret_rule. Reads tables only. */
+/* How the frame at `regs` is to be left; its rule goes to *ret_rule. Reads tables
+ * only. */
 enum full_how full_find(const struct unw_shared *s, struct cfi_scratch *scratch,
 			const struct unw_regs *regs, uint64_t *ret_rule);
 

@@ -1,31 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /* memo.c -- why most frames need not be unwound again.
  *
- * Unwinding is a function of the words it reads: from a frame's state (pc, sp, bp) the rule of
- * pc tells which words to read, and these make the state of the next frame. So if a frame met
- * now has the state that a frame had last time, and each word that was read from there on
- * still holds the same, the rest of the stack is the same, and need only be compared, not
- * unwound. That costs one load and one comparison a word; ids of nodes come along for free.
+ * Unwinding is a function of the words it reads: from a frame's state (pc, sp, bp) the
+ * rule of pc tells which words to read, and these make the state of the next frame. So if
+ * a frame met now has the state that a frame had last time, and each word that was read
+ * from there on still holds the same, the rest of the stack is the same, and need only be
+ * compared, not unwound. That costs one load and one comparison a word; ids of nodes come
+ * along for free.
  *
- * - Soundness. Words are compared innermost first, and reading stops at the first difference.
- *   By induction each word read is one that unwinding from the present state would read as
- *   well: while all before were equal, the state is the one of last time, and so is the next
- *   address. A stack that was unmapped meanwhile is therefore never touched, not even when
- *   another, shorter one took its place, nor when a coroutine's outermost frame leads on to
- *   the stack of whoever resumed it. Nothing is assumed about which stack a frame is on.
- * - bp is a plain register in code without frame pointers and changes with every turn of a
- *   loop. It is part of the state only for frames from which some frame outside uses it before
- *   it is reloaded; only then its save slot counts among the words.
- * - Opaque frames (RULE_HARD above all) read words that are not listed. They and all inside of them are
- *   never reused; frames outside of them are.
+ * - Soundness. Words are compared innermost first, and reading stops at the first
+ *   difference. By induction each word read is one that unwinding from the present state
+ *   would read as well: while all before were equal, the state is the one of last time,
+ *   and so is the next address. A stack that was unmapped meanwhile is therefore never
+ *   touched, not even when another, shorter one took its place, nor when a coroutine's
+ *   outermost frame leads on to the stack of whoever resumed it. Nothing is assumed about
+ *   which stack a frame is on.
+ * - bp is a plain register in code without frame pointers and changes with every turn of
+ *   a loop. It is part of the state only for frames from which some frame outside uses it
+ *   before it is reloaded; only then its save slot counts among the words.
+ * - Opaque frames (RULE_HARD above all) read words that are not listed. They and all
+ *   inside of them are never reused; frames outside of them are.
  * - Rules are part of the function: a change of generation makes the memo worthless.
- * - A frame without a table is left by its frame record or not at all, as the state and the
- *   stack's bounds say, so it is as good as any other.
+ * - A frame without a table is left by its frame record or not at all, as the state and
+ *   the stack's bounds say, so it is as good as any other.
  *
- * A memo is never half written: first it is cut back to what stays, which is a memo in itself,
- * then it grows, and at last hot.sp declares it good to hit. A longjmp at any time is harmless.
+ * A memo is never half written: first it is cut back to what stays, which is a memo in
+ * itself, then it grows, and at last hot.sp declares it good to hit. A longjmp at any
+ * time is harmless.
  *
- * What it costs when nothing can be reused is won back by leaving it alone for a while. */
+ * What it costs when nothing can be reused is won back by leaving it alone for a
+ * while. */
 #include "unwind/memo.h"
 
 #define MEMO_WINDOW 128	 /* walks between two judgements */
@@ -70,8 +74,8 @@ walk_init(struct walk *w, struct unw_thread *t, const struct unw_start *start,
 }
 
 /* Fresh frames met those kept: these are given up. Or they fill all the room: then the
- * innermost stay and the rest of the room is gone through again, so that at the end it holds
- * the outermost. */
+ * innermost stay and the rest of the room is gone through again, so that at the end it
+ * holds the outermost. */
 COLD void
 walk_overflow(struct walk *w)
 {
@@ -101,8 +105,8 @@ memo_try(struct walk *w, const struct memo_frame *f)
 		c--;
 	if (c == t->checks)
 		return true;
-	/* All frames that need this word differ; the next to try is the one outside of them. So
-	 * no word is compared twice in one walk. */
+	/* All frames that need this word differ; the next to try is the one outside of
+	 * them. So no word is compared twice in one walk. */
 	differs = (uint32_t)(c - t->checks);
 	while (w->candidates > 0 &&
 	       t->frames[w->candidates - 1].checks_bp >> 1 >= differs)
@@ -110,8 +114,8 @@ memo_try(struct walk *w, const struct memo_frame *f)
 	return false;
 }
 
-/* Does leaving frame number `i` depend on words that we do not list? A realigned outermost
- * frame ends the stack because of what its CFA was found to be. */
+/* Does leaving frame number `i` depend on words that we do not list? A realigned
+ * outermost frame ends the stack because of what its CFA was found to be. */
 static bool
 memo_opaque(uint64_t rule, uint32_t i)
 {
@@ -147,7 +151,8 @@ memo_add_words(struct unw_check *c, const struct memo_frame *f,
 	return c;
 }
 
-/* Lists the words that leaving frame `i` depends on, after those of the frames outside. */
+/* Lists the words that leaving frame `i` depends on, after those of the frames
+ * outside. */
 static void
 memo_add_checks(struct walk *w, uint32_t i)
 {
@@ -201,8 +206,8 @@ memo_give_nodes(struct unw_thread *t, uint32_t count)
 	return id;
 }
 
-/* The pseudo frame for `left_out` frames under `parent`. The exact number would make a new
- * stack of each depth. */
+/* The pseudo frame for `left_out` frames under `parent`. The exact number would make a
+ * new stack of each depth. */
 static uint32_t
 memo_elided_node(const struct unw_thread *t, uint32_t parent, uint32_t left_out)
 {
@@ -211,8 +216,8 @@ memo_elided_node(const struct unw_thread *t, uint32_t parent, uint32_t left_out)
 	return t->shared->ops->node(t->arg, parent, rounded, 0, UNW_NODE_ELIDED);
 }
 
-/* Id of the stack kept. The ids of the inner frames of a very deep stack are not kept: the
- * next one may be less deep, and then they are others. */
+/* Id of the stack kept. The ids of the inner frames of a very deep stack are not kept:
+ * the next one may be less deep, and then they are others. */
 static uint32_t
 memo_stack_node(struct unw_thread *t)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* memo.h -- a thread's last stack, and the walk that replaces the part of it that changed.
- * Inside the unwinder only; memo.c says how and why it is sound. */
+/* memo.h -- a thread's last stack, and the walk that replaces the part of it that
+ * changed. Inside the unwinder only; memo.c says how and why it is sound. */
 #ifndef SEEP_UNWIND_MEMO_H
 #define SEEP_UNWIND_MEMO_H
 
@@ -15,8 +15,8 @@ struct memo_frame {
 	uint64_t rule; /* how it was left */
 	uintptr_t sp;  /* lowest bit set: not known, only frame records are followed */
 	uint32_t node; /* of the first `noded` frames */
-	/* Of the first `clean` frames: how many checks this frame and those outside of it need,
-	 * times two, plus one when leaving them depends on bp. */
+	/* Of the first `clean` frames: how many checks this frame and those outside of it
+	 * need, times two, plus one when leaving them depends on bp. */
 	uint32_t checks_bp;
 	uintptr_t bp;
 };
@@ -28,10 +28,10 @@ struct unw_thread {
 	void *arg;
 	uintptr_t lo, hi; /* the thread's own stack; equal when not known */
 	uint32_t n;	  /* frames kept */
-	uint32_t clean;	  /* frames that may be reused: no opaque one among or outside them */
-	uint32_t noded;	  /* frames that have an id */
-	bool truncated, elided;   /* the stack kept */
-	uint32_t window, backoff;	   /* walks; see memo_judge() */
+	uint32_t clean; /* frames that may be reused: none opaque among or outside them */
+	uint32_t noded; /* frames that have an id */
+	bool truncated, elided;	  /* the stack kept */
+	uint32_t window, backoff; /* walks; see memo_judge() */
 	uint64_t window_frames, window_reused;
 	struct unw_stats stats; /* without hot.hits */
 	uintptr_t zero;		/* always 0, read by the check that never matches */

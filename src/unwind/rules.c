@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* rules.c -- the rule cache: filled one return address at a time, read without locks.
  *
- * A program has as many entries as call sites its stacks pass through: hundreds in a small
- * one, more than 100,000 in a compiler. Two open-addressed tables share the load: 16,384
- * entries that every program uses, and 262,144 whose pages stay untouched until the first is
- * three quarters full. When the second is full as well, rules are worked out each time.
+ * A program has as many entries as call sites its stacks pass through: hundreds in a
+ * small one, more than 100,000 in a compiler. Two open-addressed tables share the load:
+ * 16,384 entries that every program uses, and 262,144 whose pages stay untouched until
+ * the first is three quarters full. When the second is full as well, rules are worked out
+ * each time.
  *
- * An entry is claimed by compare-and-swap, then filled, then published by storing its address
- * with release. Two threads may publish the same address twice; both are right. Forgetting
- * turns entries into tombstones, which the next newcomer may take. A thread that dies between
- * claim and publication costs one entry.
+ * An entry is claimed by compare-and-swap, then filled, then published by storing its
+ * address with release. Two threads may publish the same address twice; both are right.
+ * Forgetting turns entries into tombstones, which the next newcomer may take. A thread
+ * that dies between claim and publication costs one entry.
  *
  * What lies outside all modules is not kept: nobody would tell us when it goes. */
 #include "unwind/rules.h"
@@ -36,7 +37,8 @@ rules_claim(struct rules_table *t, uintptr_t addr)
 		if (found == 0 && !room)
 			return NULL;
 		if (!__atomic_compare_exchange_n(&e->addr, &found, (uintptr_t)RULES_BUSY,
-						 false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+						 false, __ATOMIC_ACQUIRE,
+						 __ATOMIC_RELAXED))
 			continue;
 		if (found == 0)
 			__atomic_fetch_add(&t->used, 1, __ATOMIC_RELAXED);
@@ -64,8 +66,8 @@ rules_keep(struct unw_shared *s, uintptr_t addr, uint64_t rule, uint32_t generat
 		return;
 	__atomic_store_n(&e->rule, rule, __ATOMIC_RELAXED);
 	__atomic_store_n(&e->addr, addr, __ATOMIC_RELEASE);
-	/* If the module went while we read its tables, unw_forget() may have passed by before
-	 * the entry was there. */
+	/* If the module went while we read its tables, unw_forget() may have passed by
+	 * before the entry was there. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&s->generation, __ATOMIC_RELAXED) != generation)
 		rules_bury(e, addr);
@@ -116,9 +118,9 @@ rules_row(const struct unw_shared *s, struct cfi_scratch *scratch, uintptr_t add
 	if (eh_find(ret_module, addr - 1, &fde) &&
 	    cfi_row(scratch, ret_module, &fde, addr - 1))
 		return ROW_FOUND;
-	/* Code that nobody called: what a coroutine's or a signal handler's first function
-	 * returns to is put on the stack by hand, as the beginning of a function. If that is
-	 * not a signal frame, nothing is outside of it. */
+	/* Code that nobody called: what a coroutine's or a signal handler's first
+	 * function returns to is put on the stack by hand, as the beginning of a
+	 * function. If that is not a signal frame, nothing is outside of it. */
 	if (eh_find(ret_module, addr, &fde) && fde.start == addr &&
 	    cfi_row(scratch, ret_module, &fde, addr)) {
 		if (!row->signal)
@@ -154,7 +156,8 @@ rules_probe(const struct rules_table *t, uintptr_t addr)
 	unsigned h = rules_hash(addr, t->bits);
 
 	for (unsigned i = 0; i < RULES_PROBES; i++) {
-		const struct rules_entry *e = &t->entries[(h + i) & ((1u << t->bits) - 1)];
+		const struct rules_entry *e =
+			&t->entries[(h + i) & ((1u << t->bits) - 1)];
 		uint64_t rule = rules_read(e, addr);
 
 		if (rule != RULE_NONE)
@@ -189,7 +192,8 @@ rules_forget(struct rules_table *t, uintptr_t start, uintptr_t end)
 		struct rules_entry *e = &t->entries[i];
 		uintptr_t addr = __atomic_load_n(&e->addr, __ATOMIC_RELAXED);
 
-		/* A return address may lie just past the end, after a call that never returns. */
+		/* A return address may lie just past the end, after a call that never
+		 * returns. */
 		if (addr > RULES_BUSY && addr - 1 >= start && addr - 1 < end)
 			rules_bury(e, addr);
 	}
@@ -198,8 +202,8 @@ rules_forget(struct rules_table *t, uintptr_t start, uintptr_t end)
 void
 unw_forget(struct unw_shared *s, uintptr_t start, uintptr_t end)
 {
-	/* Before the sweep, so that a thread that publishes behind it sees the change. Zero is
-	 * left out: it is the generation of a memo that is not there. */
+	/* Before the sweep, so that a thread that publishes behind it sees the change.
+	 * Zero is left out: it is the generation of a memo that is not there. */
 	if (__atomic_add_fetch(&s->generation, 1, __ATOMIC_SEQ_CST) == 0)
 		__atomic_add_fetch(&s->generation, 1, __ATOMIC_SEQ_CST);
 	if (start < end) {

@@ -11,7 +11,8 @@
 #include "base/compiler.h"
 #include "unwind/cfi.h"
 
-/* Low four bits of a rule. Then 20 bits of module id, then offsets as arch_*.h packs them. */
+/* Low four bits of a rule. Then 20 bits of module id, then offsets as arch_*.h packs
+ * them. */
 enum rule_kind {
 	RULE_NONE,  /* not known yet */
 	RULE_SP,    /* CFA = sp + cfa */
@@ -80,8 +81,9 @@ rules_hash(uintptr_t addr, unsigned bits)
 	return (unsigned)(addr * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
 }
 
-/* The rule in `e` if it is that of `addr`, else RULE_NONE. The address is read once more after
- * the rule: in between the entry may have been forgotten and taken for another address. */
+/* The rule in `e` if it is that of `addr`, else RULE_NONE. The address is read once more
+ * after the rule: in between the entry may have been forgotten and taken for another
+ * address. */
 static ALWAYS_INLINE uint64_t
 rules_read(const struct rules_entry *e, uintptr_t addr)
 {
@@ -95,8 +97,8 @@ rules_read(const struct rules_entry *e, uintptr_t addr)
 	return rule;
 }
 
-/* The same when it is not at its very place in the small table: looks further, into the large
- * one too, else works it out and keeps it. */
+/* The same when it is not at its very place in the small table: looks further, into the
+ * large one too, else works it out and keeps it. */
 uint64_t rules_miss(struct unw_shared *s, struct cfi_scratch *scratch, uintptr_t addr);
 
 /* How to leave the frame with return address `addr`. Never RULE_NONE. */

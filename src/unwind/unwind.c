@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* unwind.c -- walks a stack from the hook outwards.
  *
- * Frame by frame: look whether the memo goes on from here (memo.c); else look up the rule of
- * the return address (rules.c) and apply it to three registers. Where three do not suffice the
- * walk starts again with all of them, taken from the function below and led through our own
- * frames by our own tables (full.c).
+ * Frame by frame: look whether the memo goes on from here (memo.c); else look up the rule
+ * of the return address (rules.c) and apply it to three registers. Where three do not
+ * suffice the walk starts again with all of them, taken from the function below and led
+ * through our own frames by our own tables (full.c).
  *
  * What keeps a damaged stack or a wrong table from doing harm:
  * - the CFA must be above the stack pointer and a multiple of 8; each step goes up;
- * - on the thread's own stack, whose bounds are known, it stays below the upper one, and so do
- *   all reads. On other stacks one step is at most 16 MiB;
+ * - on the thread's own stack, whose bounds are known, it stays below the upper one, and
+ *   so do all reads. On other stacks one step is at most 16 MiB;
  * - the walk may change to another stack only where a rule says so that is hard (signal
- *   frames among them) or that computes from bp and leads to the thread's own stack, as code
- *   does that runs a function on a stack of its own. The latter can happen once, the former
- *   eight times;
- * - a frame without a table is left by its frame record only if that lies on the thread's own
- *   stack, above the stack pointer, and less than 1 MiB away;
- * - a walk ends after a million frames.
- * Wherever one of these fails, the stack ends in UNW_NODE_TRUNCATED. */
+ *   frames among them) or that computes from bp and leads to the thread's own stack, as
+ *   code does that runs a function on a stack of its own. The latter can happen once, the
+ *   former eight times;
+ * - a frame without a table is left by its frame record only if that lies on the thread's
+ *   own stack, above the stack pointer, and less than 1 MiB away;
+ * - a walk ends after a million frames. Wherever one of these fails, the stack ends in
+ *   UNW_NODE_TRUNCATED. */
 #include "unwind/unwind.h"
 
 #include "unwind/full.h"
@@ -39,14 +39,16 @@ walk_on_own_stack(const struct unw_thread *t, uintptr_t sp)
 	return sp - t->lo < t->hi - t->lo;
 }
 
-/* May a frame at `sp` have this CFA? *ret_lowest is where its saved registers may begin. */
+/* May a frame at `sp` have this CFA? *ret_lowest is where its saved registers may
+ * begin. */
 static ALWAYS_INLINE bool
 walk_sane(const struct unw_thread *t, uintptr_t sp, uintptr_t cfa, uintptr_t *ret_lowest)
 {
 	bool own = walk_on_own_stack(t, sp);
 	uintptr_t room = own ? t->hi - sp : WALK_STEP_MAX;
 
-	/* Interrupted in an epilogue, a frame has its saved registers below the stack pointer. */
+	/* Interrupted in an epilogue, a frame has its saved registers below the stack
+	 * pointer. */
 	*ret_lowest = sp - ARCH_RED_ZONE;
 	if (UNLIKELY((cfa & 7) != 0))
 		return false;
@@ -104,7 +106,8 @@ walk_step(struct walk *w, struct walk_state *st, uint64_t rule)
 	return walk_return(w, st, ra_slot, cfa);
 }
 
-/* Leaves a frame by RULE_DRAP: both words lie near bp, which is at the frame's upper end. */
+/* Leaves a frame by RULE_DRAP: both words lie near bp, which is at the frame's upper
+ * end. */
 static enum walk_end
 walk_step_drap(struct walk *w, struct walk_state *st, uint64_t rule)
 {
@@ -122,8 +125,8 @@ walk_step_drap(struct walk *w, struct walk_state *st, uint64_t rule)
 	return walk_return(w, st, cfa - 8, cfa);
 }
 
-/* Leaves a frame by its frame record. Where that does not tell the CFA, the lowest bit of sp
- * says so, and all frames outside are left in the same way. */
+/* Leaves a frame by its frame record. Where that does not tell the CFA, the lowest bit of
+ * sp says so, and all frames outside are left in the same way. */
 static enum walk_end
 walk_step_chain(struct walk *w, struct walk_state *st)
 {
@@ -274,7 +277,8 @@ walk_full(struct walk *w)
 		}
 		how = full_find(t->shared, &t->scratch, regs, &f->rule);
 		end = walk_full_step(w, how, f->rule);
-		if (end == WALK_ON && regs->r[ARCH_REG_SP] <= sp && ++back > WALK_BACK_MAX)
+		if (end == WALK_ON && regs->r[ARCH_REG_SP] <= sp &&
+		    ++back > WALK_BACK_MAX)
 			end = WALK_TRUNCATED;
 		if (w->count >= WALK_FRAMES_MAX && end == WALK_ON)
 			end = WALK_TRUNCATED;
@@ -291,7 +295,8 @@ walk_run(struct walk *w)
 	return LIKELY(end != WALK_HARD) ? end : walk_full(w);
 }
 
-/* A memo of rules that were forgotten is cleared, and the one to come gets today's date. */
+/* A memo of rules that were forgotten is cleared, and the one to come gets today's
+ * date. */
 static void
 walk_date(struct unw_thread *t)
 {
@@ -382,7 +387,8 @@ unw_thread_init(struct unw_thread *t, struct unw_shared *s, void *arg)
 	t->stats = (struct unw_stats){0};
 	t->zero = 0;
 	t->checks[0] = (struct unw_check){.slot = &t->zero, .value = 1};
-	t->hot = (struct unw_hot){.generation_now = &s->generation, .checks_end = t->checks};
+	t->hot = (struct unw_hot){.generation_now = &s->generation,
+				  .checks_end = t->checks};
 }
 
 void

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* unwind_fast.h -- the part of the unwinder that runs on every malloc, to be inlined there.
+/* unwind_fast.h -- the part of the unwinder that runs on every malloc, to be inlined
+ * there.
  *
  *	uint32_t id = unw_hit(t, &start);
  *
@@ -7,13 +8,14 @@
  *		id = unw_walk(t, &start);
  *
  * A hit says: this stack is the one before, word for word. It compares the caller's three
- * registers with those of last time, then re-reads every stack word that unwinding depended
- * on, innermost first. The words lie in a list that ends in one that never matches, so the
- * loop has a single branch.
+ * registers with those of last time, then re-reads every stack word that unwinding
+ * depended on, innermost first. The words lie in a list that ends in one that never
+ * matches, so the loop has a single branch.
  *
  * Order matters. A word is read only after all words inside of it were found unchanged,
- * because only then is it certain that unwinding would read it too, hence that it is still
- * mapped: the memo may be of a coroutine whose stack is long gone. Never batch the loads. */
+ * because only then is it certain that unwinding would read it too, hence that it is
+ * still mapped: the memo may be of a coroutine whose stack is long gone. Never batch the
+ * loads. */
 #ifndef SEEP_UNWIND_UNWIND_FAST_H
 #define SEEP_UNWIND_UNWIND_FAST_H
 
@@ -25,17 +27,17 @@ struct unw_check {
 	uintptr_t value;
 };
 
-/* First cache line of struct unw_thread; only the unwinder writes it, but for `hits`. */
+/* How struct unw_thread begins. Only the unwinder writes it, but for `hits`. */
 struct unw_hot {
 	uintptr_t sp; /* 0: there is nothing to hit */
 	uintptr_t pc;
 	uintptr_t bp;
-	uintptr_t bp_mask;		 /* 0 when no frame needs the register bp */
-	const struct unw_check *checks;	 /* innermost; they go downwards to checks_end */
-	const uint32_t *generation_now;	 /* the process' */
-	uint32_t generation;		 /* the memo's */
-	uint32_t node;			 /* id of the stack */
-	uint64_t hits;			 /* since the last walk */
+	uintptr_t bp_mask;		/* 0 when no frame needs the register bp */
+	const struct unw_check *checks; /* innermost; they go downwards to checks_end */
+	const uint32_t *generation_now; /* the process' */
+	uint32_t generation;		/* the memo's */
+	uint32_t node;			/* id of the stack */
+	uint64_t hits;			/* since the last walk */
 	const struct unw_check *checks_end; /* the one that never matches */
 };
 
@@ -47,14 +49,16 @@ unw_same(const struct unw_hot *h, const struct unw_start *start)
 
 	if (UNLIKELY(h->sp != start->sp || h->pc != start->pc ||
 		     ((h->bp ^ start->bp) & h->bp_mask) != 0 ||
-		     h->generation != __atomic_load_n(h->generation_now, __ATOMIC_ACQUIRE)))
+		     h->generation !=
+			     __atomic_load_n(h->generation_now, __ATOMIC_ACQUIRE)))
 		return false;
 	for (c = h->checks; LIKELY(*c->slot == c->value); c--)
 		;
 	return c == h->checks_end;
 }
 
-/* Id of the stack at `start` when it is the one before, else 0. Same rules as unw_stack(). */
+/* Id of the stack at `start` when it is the one before, else 0. Same rules as
+ * unw_stack(). */
 static ALWAYS_INLINE uint32_t
 unw_hit(struct unw_thread *t, const struct unw_start *start)
 {

@@ -16,6 +16,7 @@ need_libseep
 real_sed=
 real_sane=
 real_limit=60
+real_killed=no # yes: the command itself ends as one that ran too long does
 real_ways=(exact sample preload)
 real_rounds=$(times 1 20)
 TIMEFORMAT='%U %S'
@@ -89,7 +90,8 @@ real_same() {
 	done
 	shift
 	real_once bare "$name" "$@"
-	expect_no_match "$name ends" "$(cat "$TMP/$name.bare.status")" '^(124|137)$'
+	[ "$real_killed" = yes ] ||
+		expect_no_match "$name ends" "$(cat "$TMP/$name.bare.status")" '^(124|137)$'
 	for ((round = 1; round <= real_rounds; round++)); do
 		for way in "${real_ways[@]}"; do
 			real_once "$way" "$name" "$@"
@@ -100,16 +102,29 @@ real_same() {
 	done
 }
 
+# real_refused NAME WHY COMMAND...: seep run does not start it, and says why.
+real_refused() {
+	local name=$1 why=$2
+	shift 2
+	expect_status 3 "$SEEP" run -o "$TMP/$name.rec" -- "$@"
+	expect_match "$name: why" "$err" "$why"
+	expect_eq "$name: was not started" "$out" ""
+}
+
 # real_valgrind NAME COMMAND...: allocations and bytes as memcheck counts them equal those of the
-# exact recording that real_same left. For deterministic programs with one thread and process.
+# exact recording that real_same left. For deterministic programs with one thread and process that
+# do not copy their environment.
 real_valgrind() {
 	local name=$1 seen wanted
 	shift
 	command -v valgrind >/dev/null || return 0
-	mkdir -p "$TMP/in"
-	seen=$(cd "$TMP/in" && timeout 120 valgrind --run-libc-freeres=no \
+	rm -rf "$TMP/in"
+	mkdir "$TMP/in"
+	seen=$(cd "$TMP/in" || exit
+		[ "$(type -t real_setup)" != function ] || real_setup >/dev/null || exit
+		timeout 120 valgrind --run-libc-freeres=no \
 		--run-cxx-freeres=no --log-fd=9 -- "$@" \
-		9>&1 >/dev/null 2>&1 </dev/null |
+		9>&1 >"$TMP/valgrind.out" 2>&1 </dev/null |
 		sed -n 's/.*total heap usage: \([0-9,]*\) allocs, \([0-9,]*\) frees, \([0-9,]*\) .*/\1 \2 \3/p')
 	wanted=$(tr -d , <<<"$seen")
 	expect_eq "$name as memcheck counts: allocs frees bytes" \

@@ -41,3 +41,20 @@ record() {
 	rm -f "$TMP/json" "$TMP/rec"
 	run "$SEEP" run --json --log-file "$TMP/json" -o "$TMP/rec" "${options[@]}" -- "$@"
 }
+
+# expect_processes WHAT TEXT: the same for each process apart, from lines `at PID expect …` and
+# `at PID inherited N|any`, with the recording in $TMP/rec.
+expect_processes() {
+	local what=$1 pid said
+	for pid in $(sed -n 's/^at \([0-9]*\) .*/\1/p' <<<"$2" | sort -un); do
+		said=$(sed -n "s/^at $pid //p" <<<"$2")
+		"$SEEP" report --json --process "$pid" "$TMP/rec" >"$TMP/json.$pid" 2>&1
+		expect_truth "$what, process" "$TMP/json.$pid" "$said"
+		grep -q '^inherited any' <<<"$said" || expect_json "$what, process: inherited" \
+			"$TMP/json.$pid" '[.processes[].lost.frees_inherited] | add' \
+			"$(sed -n 's/^inherited //p' <<<"$said" | grep . || echo 0)"
+		expect_json "$what, process: lost" "$TMP/json.$pid" \
+			'[.processes[].lost | del(.frees_inherited) | to_entries[]
+			| select(.value != 0 and .value != false)]' '[]'
+	done
+}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* unwind_exceptions.cpp -- C++ exceptions under way while the unwinder looks at the stack.
+/* unwind_exceptions.cpp -- C++ exceptions under way while the unwinder looks at the
+ * stack.
  *
  * Every `new` of this program unwinds its stack with our unwinder (memo and ids) and with
- * libunwind and compares: on the way down, in destructors that allocate while an exception
- * passes, in handlers, after a rethrow, in an exception thrown and caught inside such a
- * destructor, and in the frames that are called again where others were unwound a moment ago,
- * which is what a stale memo would get wrong.
+ * libunwind and compares: on the way down, in destructors that allocate while an
+ * exception passes, in handlers, after a rethrow, in an exception thrown and caught
+ * inside such a destructor, and in the frames that are called again where others were
+ * unwound a moment ago, which is what a stale memo would get wrong.
  *
  *	g++ -O2 -Isrc unwind_exceptions.cpp libseep_core.a -lunwind
  *

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* live_image.h -- builds live recordings in memory, by hand, for tests of their reader.
+/* live_image.h -- builds live recordings in memory, by hand, for tests of their
+ * reader.
  *
- * Written from base/recording.h and docs/format.md alone, without the recorder: where the two
- * disagree a test fails. Images are a few chunks long. Objects are named by refs, as in the
- * file; pointers into an image are good until it next grows. */
+ * Written from base/recording.h and docs/format.md alone, without the recorder: where
+ * the two disagree a test fails. Images are a few chunks long. Objects are named by
+ * refs, as in the file; pointers into an image are good until it next grows. */
 #ifndef SEEP_TESTS_LIVE_IMAGE_H
 #define SEEP_TESTS_LIVE_IMAGE_H
 
@@ -68,8 +69,8 @@ image_new(void)
 	h->start_ns = 1700000000000000003;
 	h->process_ticks = 8887;
 	h->run_id = 0x5ee9;
-	strcpy(h->host, "box");
-	strcpy(h->libc, "glibc 2.36");
+	memcpy(h->host, "box", 4);
+	memcpy(h->libc, "glibc 2.36", 11);
 	memcpy(m.data + REC_TEXT_OFF, text, sizeof text);
 	return m;
 }
@@ -188,7 +189,8 @@ image_thread(struct image *m, uint32_t serial, uint32_t tid, const char *name)
 	return ref;
 }
 
-/* A cell in front of the site's list. `thread` 0: not listed, the caller makes it `ended`. */
+/* A cell in front of the site's list. `thread` 0: not listed, the caller makes it
+ * `ended`. */
 static inline uint32_t
 image_cell(struct image *m, uint32_t site, uint32_t thread)
 {
@@ -231,8 +233,9 @@ image_step(struct image *m, size_t off, uint32_t kind, uint32_t bytes)
 	return ref;
 }
 
-/* A live block; `number` is the thread's serial, or in a sampled recording that of the rate. The
- * ref of the bucket that holds it. Buckets have 4 slots here, chained when full. */
+/* A live block; `number` is the thread's serial, or in a sampled recording that of the
+ * rate. The ref of the bucket that holds it. Buckets have 4 slots here, chained when
+ * full. */
 static inline uint32_t
 image_block(struct image *m, uint64_t addr, uint64_t bytes, uint32_t site, uint32_t ms,
 	    uint32_t number, uint32_t kind)
@@ -301,12 +304,13 @@ image_point(struct image *m, uint32_t ms, uint32_t rss_kib, int64_t live_bytes)
 		.ms = ms, .rss_kib = rss_kib, .live_bytes = live_bytes};
 }
 
-/* The image that tests and fuzzers start from: two modules, five frames, three sites, two threads
- * and an ended one, marks, points and blocks. Every figure is a prime or a sum of primes:
+/* The image that tests and fuzzers start from: two modules, five frames, three sites,
+ * two threads and an ended one, marks, points and blocks. Every figure is a prime or a
+ * sum of primes:
  *
- *	main 0x1100 > work 0x1200                site 0: 31 of 311 bytes, 7 of them freed (71)
- *	main 0x1100 > work 0x1200 > lib 0x400    site 1: 13 / 1301, 13 / 1301; ended: 17 / 173, 5 / 53
- *	truncated > elided 19 > 0x7fff00000011   site 2: 3 / 37, none freed */
+ * 	0  main+1100 > work+1200             31 of 311 bytes, 7 of 71 freed
+ * 	1  main+1100 > work+1200 > lib+400   13 of 1301, all freed; ended: 17 of 173, 5 of 53 freed
+ * 	2  truncated > elided 19 > 7fff00000011   3 of 37, none freed */
 struct image_demo {
 	struct image m;
 	uint32_t main, work, lib, sites[3], cells[4], ended, threads[2], marks[3];

@@ -1,86 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_live.c -- the reader of live recordings, on images built by hand (live_image.h).
- *
- * First that sound images give the figures that went in; then that damaged ones (cut anywhere,
- * bits flipped, refs bent into circles) never crash and say what is missing. */
+/* test_live.c -- the reader of live recordings: images built by hand (live_image.h)
+ * give the figures that went in. Damaged ones are in test_live_damage.c. */
 #include "t.h"
 
 #include <math.h>
-#include <unistd.h>
 
-#include "format/format.h"
-#include "format/live_load.h"
-#include "live_image.h"
-#include "model/prof.h"
-#include "util/err.h"
-
-static struct prof *
-load(const struct image *m, bool stopped)
-{
-	struct prof *p = prof_new();
-	struct err e = {0};
-
-	T_EQ(live_load(m->data, m->bytes, stopped, p, &e), 0);
-	T_STR(e.msg, "");
-	return p;
-}
-
-/* Number of a damage by a part of its words; 0 = it was not told. */
-static uint64_t
-damage(const struct prof *p, const char *part)
-{
-	for (uint32_t i = 0; i < p->ndamages; i++) {
-		if (strstr(prof_text(p, p->damages[i].what), part) != NULL)
-			return p->damages[i].count;
-	}
-	return 0;
-}
-
-/* Every id leads somewhere, whatever was read. */
-static bool
-sound(const struct prof *p)
-{
-	bool ok = true;
-
-	for (uint32_t i = 1; i < p->nnodes; i++)
-		ok &= p->nodes[i].parent < i && p->nodes[i].loc < p->nlocs;
-	for (uint32_t i = 1; i < p->nlocs; i++)
-		ok &= p->locs[i].module < p->nmodules &&
-		      p->locs[i].kind <= PROF_LOC_CLASS;
-	for (uint32_t i = 1; i < p->nsites; i++)
-		ok &= p->sites[i].node < p->nnodes && p->sites[i].process == 1;
-	for (uint32_t i = 0; i < p->ncells; i++)
-		ok &= p->cells[i].site < p->nsites && p->cells[i].thread < p->nthreads;
-	for (uint32_t i = 0; i < p->nblocks; i++)
-		ok &= p->blocks[i].site < p->nsites;
-	for (uint32_t i = 0; i < p->nmarks; i++)
-		ok &= p->marks[i].rows + (uint64_t)p->marks[i].nrows <= p->nmark_rows;
-	for (uint32_t i = 0; i < p->nmark_rows; i++)
-		ok &= p->mark_rows[i].site < p->nsites;
-	return ok;
-}
-
-/* Text of a stack, innermost first: "libx.so+400 demo+1200 demo+1100". */
-static const char *
-stack(const struct prof *p, uint32_t node)
-{
-	static char text[512];
-	size_t n = 0;
-
-	text[0] = '\0';
-	for (; node != 0 && n < 400; node = p->nodes[node].parent) {
-		const struct prof_loc *l = &p->locs[p->nodes[node].loc];
-		const char *path = prof_text(p, p->modules[l->module].path);
-		const char *slash = strrchr(path, '/');
-
-		n += (size_t)snprintf(
-			text + n, sizeof text - n, "%s%s%s%s+%llx", n ? " " : "",
-			l->kind == PROF_LOC_TRUNCATED ? "?" : "",
-			l->kind == PROF_LOC_ELIDED ? "..." : "",
-			slash != NULL ? slash + 1 : path, (unsigned long long)l->offset);
-	}
-	return text;
-}
+#include "live_check.h"
 
 T_TEST(process)
 {
@@ -239,7 +164,8 @@ T_TEST(marks_and_points)
 	image_free(&d.m);
 }
 
-/* at_peak: the noted value where the stamp is of this epoch, else what is live; same for exit. */
+/* at_peak: the noted value where the stamp is of this epoch, else what is live; same
+ * for exit. */
 T_TEST(peak_and_exit)
 {
 	struct image_demo d = image_demo();
@@ -291,7 +217,8 @@ T_TEST(absorbed_cell_counts_once)
 	struct image_demo d = image_demo();
 	struct prof *p;
 
-	/* the thread of cell 2 ended: its 13 are in the sum already, but it is still listed */
+	/* the thread of cell 2 ended: its 13 are in the sum already, but it is still
+	 * listed */
 	((struct rec_cell *)image_at(&d.m, d.ended))->absorbed = d.cells[2];
 	image_count(&d.m, d.ended, 30, 1474, 18, 1354);
 	p = load(&d.m, true);
@@ -367,6 +294,8 @@ T_TEST(sampled)
 	T_EQ(p->sites[1].live_bytes, 240);
 	T_EQ(p->sites[1].samples, 31);
 	T_EQ(p->sites[1].live_samples, 24);
+	T_EQ(p->sites[1].temps, 4 * 103 / 31);
+	T_EQ(p->sites[1].at_peak_blocks, 24 * 103 / 31);
 	T_EQ(p->sites[1].var_alloc_bytes, 17 << 20);
 	want = pow(500 / p1, 2) * (1 - p1) + pow(3000 / p2, 2) * (1 - p2);
 	T_CHECK(fabs(p->sites[1].var_live_bytes - want) < 1e-6 * want);
@@ -391,297 +320,6 @@ T_TEST(same_code_in_two_places_is_one_row)
 	T_EQ(p->nranges, 3);
 	T_EQ(p->sites[4].node, p->sites[2].node);
 	prof_free(p);
-	image_free(&d.m);
-}
-
-/* ---- damage ---- */
-
-T_TEST(circles_end)
-{
-	struct image_demo d = image_demo();
-	struct prof *p;
-
-	((struct rec_node *)image_at(&d.m, d.main))->parent = d.lib;
-	((struct rec_cell *)image_at(&d.m, d.cells[0]))->next = d.cells[1];
-	p = load(&d.m, true);
-	T_CHECK(sound(p));
-	T_EQ(damage(p, "followed to their root"), 1);
-	T_EQ(damage(p, "break off"), 1);
-	T_EQ(p->sites[1].allocs, 31); /* each cell was read once */
-	T_EQ(p->sites[3].live_bytes, 37);
-	T_STR(stack(p, p->sites[1].node), "demo+1200 demo+1100 libx.so+400 ?+0");
-	prof_free(p);
-	p = load(&d.m, false);
-	T_EQ(damage(p, "changed while they were being read"), 2);
-	prof_free(p);
-	image_free(&d.m);
-}
-
-T_TEST(bucket_circle_and_wild_tree)
-{
-	struct image_demo d = image_demo();
-	uint32_t *root = (uint32_t *)(void *)(d.m.data + REC_ROOT_OFF);
-	uint32_t ref = image_block(&d.m, 0x7f1234567010, 3, d.sites[2], 61, 1, 0);
-	struct prof *p;
-
-	((struct rec_bucket *)image_at(&d.m, ref))->next = ref;
-	root = (uint32_t *)(void *)(d.m.data + REC_ROOT_OFF);
-	for (int i = 0; i < 31; i++)
-		root[i] = root[0x555500020010 >> REC_ROOT_SHIFT];
-	root[97] = UINT32_MAX;
-	root[101] = d.sites[0];
-	p = load(&d.m, true);
-	T_EQ(p->nblocks, 7);
-	/* the circle, 30 + 1 second visits, two refs to nowhere */
-	T_EQ(damage(p, "table of live blocks"), 1 + 31 + 2);
-	prof_free(p);
-	image_free(&d.m);
-}
-
-T_TEST(wild_refs)
-{
-	struct image_demo d = image_demo();
-	struct prof *p;
-	uint32_t ref;
-
-	((struct rec_site *)image_at(&d.m, d.sites[0]))->cells = d.cells[0] + 1;
-	((struct rec_site *)image_at(&d.m, d.sites[1]))->ended = d.cells[3];
-	((struct rec_cell *)image_at(&d.m, d.cells[3]))->thread = 7;
-	image_block(&d.m, 0x9000, 3, d.main, 61, 1, 0);
-	image_block(&d.m, 0x9010, 3, 0, 61, 1, REC_KIND_INHERITED);
-	image_mark_row(&d.m, d.marks[0], 11, 1, 1);
-	((struct rec_mark *)image_at(&d.m, d.marks[1]))->sites = 678;
-	image_head(&d.m)->points = 4099;
-	/* module 3: a build-id of 99 bytes, and a path that is no string */
-	image_module(&d.m, NULL, 0x1000, 0x2000, 0, 0x17);
-	ref = image_head(&d.m)->chunk_lists[REC_CHUNK_MODULE] - 1;
-	ref = (REC_CHUNKS_OFF + ref * REC_CHUNK_BYTES + 64 + 2 * 128) / 8;
-	((struct rec_module *)image_at(&d.m, ref))->build_id_bytes = 99;
-	((struct rec_module *)image_at(&d.m, ref))->path = d.main;
-	p = load(&d.m, true);
-	T_CHECK(sound(p));
-	T_EQ(damage(p, "break off"), 3);
-	T_EQ(damage(p, "place is unknown"), 1);
-	T_EQ(damage(p, "parts of marks"), 2);
-	T_EQ(damage(p, "points of the timeline"), 3);
-	T_EQ(damage(p, "modules that could not be read"), 2);
-	T_EQ(p->nmodules, 3);
-	T_EQ(p->npoints, 4096);
-	T_EQ(p->nmarks, 1);
-	T_EQ(p->nblocks, 8);
-	T_EQ(p->blocks[0].site, 0);
-	T_EQ(p->blocks[1].kind, REC_KIND_INHERITED);
-	prof_free(p);
-	image_free(&d.m);
-}
-
-static void
-refused(const struct image *m, size_t bytes, const char *message)
-{
-	struct prof *p = prof_new();
-	struct err e = {0};
-
-	T_CHECK(live_load(m->data, bytes, true, p, &e) < 0);
-	T_STR(e.msg, message);
-	T_EQ(p->nprocesses, 1);
-	prof_free(p);
-}
-
-T_TEST(refusals)
-{
-	struct image_demo d = image_demo();
-	struct rec_head *h = image_head(&d.m);
-	char text[128];
-
-	refused(&d.m, 0, "not a live recording");
-	refused(&d.m, 7, "not a live recording");
-	refused(&d.m, 8, "cut off after 8 bytes, within its head");
-	snprintf(text, sizeof text, "cut off after %zu bytes, within its head",
-		 sizeof *h - 1);
-	refused(&d.m, sizeof *h - 1, text);
-	h->version = 7;
-	refused(&d.m, d.m.bytes,
-		"recording of version 7, this seep reads 1: use a newer seep");
-	h->version = 0;
-	refused(&d.m, d.m.bytes,
-		"recording of version 0, this seep reads 1: use an older seep");
-	h->version = 1;
-	h->arch = 40;
-	refused(&d.m, d.m.bytes,
-		"recording of ELF machine 40, this seep reads 62 (x86-64) and 183 (aarch64)");
-	h->arch = REC_ARCH_AARCH64;
-	h->chunk_bytes = 4096;
-	snprintf(
-		text, sizeof text,
-		"recording with a head of %zu and chunks of 4096 bytes, this seep reads %zu "
-		"and 65536",
-		sizeof *h, sizeof *h);
-	refused(&d.m, d.m.bytes, text);
-	h->magic[3] ^= 1;
-	refused(&d.m, d.m.bytes, "not a live recording");
-	image_free(&d.m);
-}
-
-/* The image cut to `bytes`, in memory of exactly that size. */
-static void
-load_cut(const struct image *m, size_t bytes)
-{
-	void *copy = malloc(bytes ? bytes : 1);
-	struct prof *p = prof_new();
-	struct err e = {0};
-	int r;
-
-	memcpy(copy, m->data, bytes);
-	r = live_load(copy, bytes, true, p, &e);
-	if (r == 0)
-		T_EQ(damage(p, "bytes missing at the end"), m->bytes - bytes);
-	else
-		T_CHECK(e.msg[0] != '\0');
-	T_CHECK(bytes >= sizeof(struct rec_head) ? r == 0 : r < 0);
-	T_CHECK(sound(p));
-	prof_free(p);
-	free(copy);
-}
-
-T_TEST(cut_anywhere)
-{
-	struct image_demo d = image_demo();
-	uint32_t cuts[] = {d.main,	 d.work,       d.lib,	   d.sites[0],
-			   d.sites[1],	 d.cells[0],   d.cells[2], d.ended,
-			   d.threads[0], d.threads[1], d.marks[0], d.marks[2]};
-
-	for (size_t n = 0; n < d.m.bytes; n += 997)
-		load_cut(&d.m, n);
-	for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
-		load_cut(&d.m, (size_t)cuts[i] * 8);
-		load_cut(&d.m, (size_t)cuts[i] * 8 + 1);
-		load_cut(&d.m, (size_t)cuts[i] * 8 - 1);
-	}
-	for (size_t n = REC_CHUNKS_OFF; n < d.m.bytes; n += REC_CHUNK_BYTES) {
-		load_cut(&d.m, n);
-		load_cut(&d.m, n + sizeof(struct rec_chunk));
-	}
-	load_cut(&d.m, REC_TEXT_OFF + 5);
-	load_cut(&d.m, REC_POINTS_OFF + 16);
-	image_free(&d.m);
-}
-
-T_TEST(cut_keeps_what_came_before)
-{
-	struct image_demo d = image_demo();
-	struct prof *p = prof_new();
-
-	/* in the middle of the cell of site 1: what came before it is whole */
-	T_EQ(live_load(d.m.data, (size_t)d.cells[2] * 8 + 64, true, p, NULL), 0);
-	T_EQ(p->nsites, 4);
-	T_EQ(p->sites[1].alloc_bytes, 311);
-	T_EQ(p->sites[2].alloc_bytes, 0);
-	T_EQ(damage(p, "break off"), 3); /* cell 2, the ended one, cell 3 */
-	prof_free(p);
-	image_free(&d.m);
-}
-
-T_TEST(flipped_bits)
-{
-	struct image_demo d = image_demo();
-	uint64_t random = 0x5eed;
-	unsigned loaded = 0;
-
-	for (int i = 0; i < 5000; i++) {
-		struct prof *p = prof_new();
-		size_t at;
-
-		random ^= random << 13;
-		random ^= random >> 7;
-		random ^= random << 17;
-		/* half of them in the few bytes that are not zero */
-		at = (size_t)(random >> 8) % d.m.bytes;
-		for (size_t tries = 0; (i & 1) != 0 && d.m.data[at] == 0; tries++)
-			at = (at + 1) % d.m.bytes;
-		d.m.data[at] ^= (unsigned char)(1u << (random & 7));
-		loaded += live_load(d.m.data, d.m.bytes, (i & 2) != 0, p, NULL) == 0;
-		if (!sound(p))
-			T_FAIL("bit %d of byte %zu", (int)(random & 7), at);
-		d.m.data[at] ^= (unsigned char)(1u << (random & 7));
-		prof_free(p);
-	}
-	T_CHECK(loaded > 4500);
-	image_free(&d.m);
-}
-
-/* ---- from a file ---- */
-
-T_TEST(sparse_file)
-{
-	struct image_demo d = image_demo();
-	char path[] = "/tmp/seep-test-live-XXXXXX";
-	int fd = mkstemp(path);
-	struct prof *p = NULL;
-	struct err e = {0};
-	char want[256];
-
-	T_CHECK(write(fd, d.m.data, d.m.bytes) == (ssize_t)d.m.bytes);
-	T_EQ(ftruncate(fd, (off_t)1 << 38), 0); /* as it is left: sparse, far too large */
-	T_EQ(format_load(path, &p, &e), 0);
-	T_STR(e.msg, "");
-	T_CHECK(p != NULL);
-	T_EQ(p->nblocks, 6);
-	T_EQ(p->processes[1].live_bytes, 397);
-	T_EQ(p->processes[1].end, PROF_END_UNKNOWN); /* no such process */
-	T_EQ(p->ndamages, 0);
-	prof_free(p);
-
-	/* a head that claims 256 GiB of holes: no memory is wasted on them */
-	image_head(&d.m)->chunks = 1 << 22;
-	T_CHECK(pwrite(fd, d.m.data, 4096, 0) == 4096);
-	p = NULL;
-	T_EQ(format_load(path, &p, &e), 0);
-	T_EQ(p->nblocks, 6);
-	prof_free(p);
-
-	image_head(&d.m)->version = 7;
-	T_CHECK(pwrite(fd, d.m.data, 4096, 0) == 4096);
-	p = NULL;
-	T_CHECK(format_load_fd(fd, "some.live", &p, &e) < 0);
-	T_STR(e.msg,
-	      "some.live: recording of version 7, this seep reads 1: use a newer seep");
-	T_CHECK(p == NULL);
-	T_EQ(ftruncate(fd, 0), 0);
-	T_CHECK(format_load(path, &p, &e) < 0);
-	snprintf(want, sizeof want, "%s: empty file", path);
-	T_STR(e.msg, want);
-	T_CHECK(write(fd, "ELF?", 4) == 4);
-	T_CHECK(format_load_fd(fd, "x", &p, &e) < 0);
-	close(fd);
-	unlink(path);
-	T_CHECK(format_load("/", &p, &e) < 0);
-	T_STR(e.msg, "/: is a directory");
-	image_free(&d.m);
-}
-
-/* The running process's own pid and start time: read as running, so nothing is undone. */
-T_TEST(running_process_is_known)
-{
-	struct image_demo d = image_demo();
-	char path[] = "/tmp/seep-test-live-XXXXXX";
-	int fd = mkstemp(path);
-	FILE *f = fopen("/proc/self/stat", "r");
-	char stat[1024] = "", *at;
-	struct prof *p = NULL;
-
-	T_CHECK(f != NULL && fread(stat, 1, sizeof stat - 1, f) > 0);
-	fclose(f);
-	at = strrchr(stat, ')');
-	for (int field = 2; field < 22; field++)
-		at = strchr(at + 1, ' ');
-	image_head(&d.m)->pid = (uint32_t)getpid();
-	image_head(&d.m)->process_ticks = strtoull(at, NULL, 10);
-	T_CHECK(write(fd, d.m.data, d.m.bytes) == (ssize_t)d.m.bytes);
-	T_EQ(format_load(path, &p, NULL), 0);
-	T_EQ(p->processes[1].end, PROF_END_RUNNING);
-	prof_free(p);
-	close(fd);
-	unlink(path);
 	image_free(&d.m);
 }
 

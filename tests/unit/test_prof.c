@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_prof.c -- the profile in memory: rows that are found again, strings, and merging. Also the
- * headers of src/base that hold no state: cursor, varint, hash. */
+/* test_prof.c -- the profile in memory: rows that are found again, strings, and
+ * merging. Also the headers of src/base that hold no state: cursor, varint, hash. */
 #include "t.h"
 
 #include <stdint.h>
@@ -186,6 +186,13 @@ T_TEST(locs_and_nodes)
 	T_EQ(prof_node(p, n1, a), n2);
 	T_EQ(p->nlocs, 6);
 	T_EQ(p->nnodes, 3);
+	/* so many that they meet in the hash table */
+	for (uint64_t i = 0; i < 1009; i++) {
+		prof_loc(p, 3, i, PROF_LOC_CODE, false);
+		prof_loc(p, 3, i, PROF_LOC_CODE, true);
+		prof_loc(p, 4, i, PROF_LOC_CODE, false);
+	}
+	T_EQ(p->nlocs, 6 + 3 * 1009);
 	prof_free(p);
 }
 
@@ -224,7 +231,8 @@ T_TEST(damage_adds_up)
 	prof_free(p);
 }
 
-/* A profile of one process: main > leaf in a module shared by all, with figures of its own. */
+/* A profile of one process: main > leaf in a module shared by all, with figures of its
+ * own. */
 static struct prof *
 one(uint32_t pid, const char *name, uint64_t bytes, bool names)
 {

@@ -326,10 +326,10 @@ T_TEST(clean_processes_are_folded)
 	      " 1  26.4 KiB  100 %   27 blocks, 0 freed, in 2 processes\n"
 	      "    job_new   job.c:31\n"
 	      "    main      job.c:90\n"
-	      "worker (107): 6.84 KiB in 7 blocks at 1 place · exited 0 after "
-	      "0.11 s\n"
 	      "worker (120): 19.5 KiB in 20 blocks at 1 place · exited 0 after "
 	      "0.12 s\n"
+	      "worker (107): 6.84 KiB in 7 blocks at 1 place · exited 0 after "
+	      "0.11 s\n"
 	      "31 processes: everything freed\n"
 	      "busybox (133) not recorded: statically linked\n"
 	      "34 processes: 34 exited 0 · exact, nothing missed · 390 allocs, "
@@ -513,6 +513,9 @@ T_TEST(figures)
 	      "6.13 \xc2\xb1 0.82 MiB");
 	T_STR(figure_bytes(2000, 40960.0 * 40960.0, false).s, "2 \xc2\xb1 40 KiB");
 	T_STR(figure_count(120, 121).s, "about 120 \xc2\xb1 11");
+	T_STR(figure_count(122566, 2023.0 * 2023.0).s, "about 122,566 ± 2,000");
+	T_STR(figure_bytes(5000000, 123456.0 * 123456.0, true).s,
+	      "5,000,000 ± 120,000 bytes");
 	T_STR(figure_things(1, 0, "block").s, "1 block");
 	T_STR(figure_things(0, 0, "block").s, "0 blocks");
 	T_STR(figure_signal(SIGKILL).s, "SIGKILL");

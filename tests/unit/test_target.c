@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_target.c -- src/target: inspecting programs, run folders, live recordings, marks, starting
- * and waiting. Programs to be refused are made here: by the compiler where it can, by hand where
- * it cannot. Live recordings are made by hand too, with figures that nothing else would give. */
-/* libs: pthread */
-#include <elf.h>
+/* test_target.c -- src/target but for inspect: /proc, run folders, live recordings, marks,
+ * starting and waiting. Live recordings are made by hand, with figures that nothing else would
+ * give. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/recording.h"
+#include "t.h"
 #include "target/control.h"
 #include "target/find.h"
 #include "target/inspect.h"
@@ -24,7 +23,6 @@
 #include "target/procfs.h"
 #include "target/rundir.h"
 #include "target/ticker.h"
-#include "t.h"
 #include "util/file.h"
 #include "util/x.h"
 
@@ -66,294 +64,6 @@ write_program(const char *name, const void *data, size_t bytes, mode_t mode)
 	return path;
 }
 
-static const char *
-script(const char *name, const char *text)
-{
-	return write_program(name, text, strlen(text), 0755);
-}
-
-/* Compiles; false when the compiler cannot do that here. */
-static bool
-compile(const char *name, const char *flags, const char *text)
-{
-	const char *source = write_program("p.c", text, strlen(text), 0600);
-	char *command = xasprintf("cc -w -o %s %s %s >/dev/null 2>&1", in_folder(name), source, flags);
-	bool done = system(command) == 0;
-
-	free(command);
-	return done;
-}
-
-struct seen {
-	int r, status;
-	uint32_t traits;
-	char msg[512], binary[256];
-	bool by_shell;
-};
-
-static struct seen
-look(const char *name)
-{
-	struct inspect in;
-	struct err e = {0};
-	struct seen s = {.r = inspect_program(name, &in, &e)};
-
-	s.status = in.exit_status;
-	s.traits = in.elf.traits;
-	s.by_shell = in.by_shell;
-	snprintf(s.msg, sizeof s.msg, "%s", e.msg);
-	snprintf(s.binary, sizeof s.binary, "%s", in.binary != NULL ? in.binary : "");
-	inspect_done(&in);
-	return s;
-}
-
-/* Everything a 64-bit dynamic program needs to be believed, and nothing else. */
-struct tiny {
-	Elf64_Ehdr eh;
-	Elf64_Phdr ph[2];
-	char interp[32];
-};
-
-static struct tiny
-tiny_elf(const char *interp)
-{
-	struct tiny t = {0};
-
-	memcpy(t.eh.e_ident, ELFMAG, SELFMAG);
-	t.eh.e_ident[EI_CLASS] = ELFCLASS64;
-	t.eh.e_ident[EI_DATA] = ELFDATA2LSB;
-	t.eh.e_type = ET_DYN;
-#if defined(__aarch64__)
-	t.eh.e_machine = EM_AARCH64;
-#else
-	t.eh.e_machine = EM_X86_64;
-#endif
-	t.eh.e_phoff = sizeof t.eh;
-	t.eh.e_phentsize = sizeof t.ph[0];
-	t.eh.e_phnum = 2;
-	t.ph[0] = (Elf64_Phdr){.p_type = PT_LOAD, .p_filesz = sizeof t};
-	t.ph[1] = (Elf64_Phdr){.p_type = PT_INTERP, .p_offset = offsetof(struct tiny, interp),
-	                       .p_filesz = strlen(interp) + 1};
-	snprintf(t.interp, sizeof t.interp, "%s", interp);
-	return t;
-}
-
-/* ---- inspect ---- */
-
-T_TEST(inspect_finds_programs_as_exec_does)
-{
-	T_EQ(look("/bin/sh").r, 0);
-	T_EQ(look("sh").r, 0);
-	T_EQ(look("no-such-program-4711").status, 127);
-	T_STR(look("no-such-program-4711").msg, "no-such-program-4711: not found in PATH");
-	T_EQ(look("./no/such/program").status, 127);
-	T_EQ(look("/tmp").status, 126);
-	T_EQ(look("").status, 127);
-	write_program("noexec", "#!/bin/sh\n", 10, 0644);
-	T_EQ(look(in_folder("noexec")).status, 126);
-}
-
-T_TEST(inspect_path_order_and_empty_elements)
-{
-	const char *old = getenv("PATH");
-	char *saved = xstrdup(old != NULL ? old : "");
-	char *cwd = getcwd(NULL, 0);
-	char *path;
-
-	script("here-only", "#!/bin/sh\nexit 0\n");
-	path = xasprintf("/no/such:%s::/bin", "/also/not");
-	setenv("PATH", path, 1);
-	T_EQ(look("here-only").status, 127);
-	T_EQ(chdir(folder), 0);
-	T_EQ(look("here-only").r, 0); /* the empty element is the current folder */
-	T_EQ(chdir(cwd), 0);
-	setenv("PATH", saved, 1);
-	free(path);
-	free(cwd);
-	free(saved);
-}
-
-T_TEST(inspect_follows_scripts)
-{
-	struct seen s;
-
-	s = look(script("one", "#!/bin/sh -e\nexit 0\n"));
-	T_EQ(s.r, 0);
-	T_STR(s.binary, "/bin/sh");
-	char *two = xasprintf("#! %s\n", in_folder("one"));
-	s = look(script("two", two));
-	T_EQ(s.r, 0);
-	T_STR(s.binary, "/bin/sh");
-	s = look(script("viaenv", "#!/usr/bin/env -S LANG=C sh\n"));
-	T_EQ(s.r, 0);
-	T_CHECK(strstr(s.binary, "/sh") != NULL);
-	s = look(script("plain", "exit 3\n"));
-	T_EQ(s.r, 0);
-	T_CHECK(s.by_shell);
-	T_EQ(look(script("bare", "#!\n")).status, 126);
-	T_EQ(look(script("gone", "#!/no/such/interpreter\n")).status, 126);
-	char *self = xasprintf("#!%s\n", in_folder("loop"));
-	s = look(script("loop", self));
-	T_EQ(s.status, 126);
-	T_CHECK(strstr(s.msg, "too many levels") != NULL);
-	T_EQ(look(write_program("zeros", "\0\0\0\0\0", 5, 0755)).status, 126);
-	free(two);
-	free(self);
-}
-
-T_TEST(inspect_refuses_static_programs)
-{
-	struct seen s;
-	char *text;
-
-	if (!compile("static", "-static", "int main(void) { return 0; }"))
-		T_SKIP("no static libc");
-	s = look(in_folder("static"));
-	T_EQ(s.status, 3);
-	T_CHECK((s.traits & INSPECT_STATIC) != 0);
-	T_CHECK(strstr(s.msg, "/static: statically linked, so its malloc cannot be wrapped") != NULL);
-	if (compile("static-pie", "-static-pie -fPIE", "int main(void) { return 0; }"))
-		T_EQ(look(in_folder("static-pie")).status, 3);
-	text = xasprintf("#!%s\n", in_folder("static"));
-	s = look(script("static-script", text));
-	T_EQ(s.status, 3);
-	T_CHECK(strstr(s.msg, "static-script: run by ") != NULL);
-	free(text);
-}
-
-T_TEST(inspect_refuses_other_classes_and_machines)
-{
-	struct tiny t = tiny_elf("/bin/sh");
-
-	T_EQ(look(write_program("tiny", &t, sizeof t, 0755)).r, 0);
-	t.eh.e_machine = EM_S390;
-	T_EQ(look(write_program("s390", &t, sizeof t, 0755)).traits, INSPECT_OTHER_MACHINE);
-	t = tiny_elf("/bin/sh");
-	t.eh.e_ident[EI_CLASS] = ELFCLASS32;
-	T_EQ(look(write_program("class32", &t, sizeof t, 0755)).traits, INSPECT_CLASS32);
-	T_EQ(look(in_folder("class32")).status, 3);
-	t = tiny_elf("/bin/sh");
-	t.eh.e_ident[EI_DATA] = ELFDATA2MSB;
-	T_EQ(look(write_program("big", &t, sizeof t, 0755)).status, 3);
-	t = tiny_elf("/bin/sh");
-	t.eh.e_type = ET_REL;
-	T_EQ(look(write_program("object", &t, sizeof t, 0755)).status, 126);
-	t = tiny_elf("/lib/ld-musl-x86_64.so.1");
-	T_EQ(look(write_program("musl", &t, sizeof t, 0755)).traits, INSPECT_MUSL);
-	t = tiny_elf("/no/such/loader");
-	T_EQ(look(write_program("noloader", &t, sizeof t, 0755)).status, 127);
-	if (compile("m32", "-m32 -nostdlib -static", "void _start(void) { for (;;) ; }"))
-		T_EQ(look(in_folder("m32")).traits, INSPECT_CLASS32);
-}
-
-T_TEST(inspect_refuses_setuid_of_others)
-{
-	struct tiny t = tiny_elf("/bin/sh");
-	const char *path = write_program("suid", &t, sizeof t, 0755);
-
-	if (geteuid() != 0 || chown(path, 65534, 65534) < 0)
-		T_SKIP("only root can make a file of another user");
-	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
-		T_SKIP("setuid has no effect here");
-	T_EQ(look(path).r, 0);
-	T_EQ(chmod(path, 04755), 0);
-	T_EQ(look(path).status, 3);
-	T_CHECK(strstr(look(path).msg, "setuid") != NULL);
-	T_EQ(chmod(path, 02755), 0);
-	T_EQ(look(path).status, 3);
-	T_EQ(chmod(path, 02745), 0); /* without g+x it is mandatory locking of old */
-	T_EQ(look(path).r, 0);
-	T_EQ(chown(path, 0, 0), 0);
-	T_EQ(chmod(path, 06755), 0); /* gives us nothing that we have not */
-	T_EQ(look(path).r, 0);
-}
-
-T_TEST(inspect_sees_sanitizers_and_mallocs_inside)
-{
-	if (!compile("plain-c", "", "int main(void) { return 0; }"))
-		T_SKIP("no compiler");
-	T_EQ(look(in_folder("plain-c")).traits, 0);
-	if (compile("asan", "-fsanitize=address", "int main(void) { return 0; }"))
-		T_EQ(look(in_folder("asan")).status, 3);
-	/* Importing malloc is what everyone does; defining it is another matter. */
-	T_CHECK(compile("uses", "-O0", "#include <stdlib.h>\nint main(void) { return malloc(7) == 0; }"));
-	T_EQ(look(in_folder("uses")).traits, 0);
-	T_CHECK(compile("own", "-rdynamic", "#include <stddef.h>\nvoid *malloc(size_t n) { return 0; }\n"
-	                "int main(void) { return 0; }"));
-	T_EQ(look(in_folder("own")).traits, INSPECT_OWN_MALLOC);
-	T_CHECK(compile("rjem", "", "#include <stddef.h>\nvoid *_rjem_malloc(size_t n) { return 0; }\n"
-	                "int main(void) { return _rjem_malloc(1) != 0; }"));
-	T_EQ(look(in_folder("rjem")).traits, INSPECT_JEMALLOC);
-	T_EQ(look(in_folder("rjem")).r, 0);
-	T_CHECK(compile("near", "", "int my_malloc_count; int main(void) { return my_malloc_count; }"));
-	T_EQ(look(in_folder("near")).traits, 0);
-}
-
-T_TEST(inspect_survives_every_truncation)
-{
-	struct buf b = {0};
-	char *path;
-	unsigned refused = 0;
-
-	if (!compile("whole", "-g", "int main(void) { return 0; }"))
-		T_SKIP("no compiler");
-	path = xstrdup(in_folder("cut"));
-	T_EQ(buf_read_file(&b, in_folder("whole"), NULL), 0);
-	T_CHECK(b.len > 8192);
-	for (size_t n = 0; n < 4096; n++) {
-		struct inspect_elf elf;
-		struct err e = {0};
-
-		write_program("cut", b.data, n, 0755);
-		if (inspect_elf(path, &elf, &e) == -ENOEXEC && e.msg[0] != '\0')
-			refused++;
-	}
-	T_EQ(refused, 4096); /* its segments reach further than that */
-	free(path);
-	buf_done(&b);
-}
-
-T_TEST(inspect_survives_flipped_bytes)
-{
-	struct buf b = {0};
-	char *path;
-	unsigned done = 0;
-
-	if (!compile("whole", "-g", "int main(void) { return 0; }"))
-		T_SKIP("no compiler");
-	path = xstrdup(in_folder("flip"));
-	T_EQ(buf_read_file(&b, in_folder("whole"), NULL), 0);
-	for (size_t i = 0; i < 2000; i++) {
-		/* Headers first, then the section headers at the end. */
-		size_t at = i < 1200 ? i : b.len - 1 - (i - 1200) * 2;
-		struct inspect_elf elf;
-		char was = b.data[at];
-
-		b.data[at] = (char)(i % 3 == 0 ? 0xff : i % 3 == 1 ? 0x7f : was ^ 0x10);
-		write_program("flip", b.data, b.len, 0755);
-		inspect_elf(path, &elf, NULL);
-		b.data[at] = was;
-		done++;
-	}
-	T_EQ(done, 2000);
-	free(path);
-	buf_done(&b);
-}
-
-T_TEST(inspect_coverage_says_where_memory_hides)
-{
-	T_CHECK(inspect_coverage(0) == NULL);
-	T_CHECK(strstr(inspect_coverage(INSPECT_GO), "Go keeps") != NULL);
-	unsetenv("PYTHONMALLOC");
-	T_CHECK(strstr(inspect_coverage(INSPECT_PYTHON), "pymalloc") != NULL);
-	setenv("PYTHONMALLOC", "malloc", 1);
-	T_CHECK(inspect_coverage(INSPECT_PYTHON) == NULL);
-	unsetenv("PYTHONMALLOC");
-	T_EQ(inspect_module_traits("/usr/lib/libpython3.11.so.1.0"), INSPECT_PYTHON);
-	T_EQ(inspect_module_traits("/x/libjvm.so"), INSPECT_JVM);
-	T_EQ(inspect_module_traits("/x/libc.so.6"), 0);
-}
-
 /* ---- procfs ---- */
 
 T_TEST(procfs_reads_ourselves)
@@ -366,6 +76,7 @@ T_TEST(procfs_reads_ourselves)
 	T_STR(st.comm, "a) b (c");
 	T_EQ(st.ppid, getppid());
 	T_EQ(st.threads, 1);
+	T_EQ(procfs_ns_pid(getpid()), getpid());
 	T_CHECK(st.start_ticks > 0);
 	T_CHECK(procfs_alive(getpid(), st.start_ticks));
 	T_CHECK(!procfs_alive(getpid(), st.start_ticks + 1));
@@ -395,6 +106,108 @@ T_TEST(procfs_maps_rows)
 	T_EQ(m.dev_minor, 0x19);
 	T_STR(m.path, "/dev/shm/x.live");
 	T_CHECK(!procfs_next_map(&at, &m));
+}
+
+/* ---- recordings made by hand ---- */
+
+enum { FILE_CHUNKS = 16, FILE_BYTES = REC_CHUNKS_OFF + FILE_CHUNKS * REC_CHUNK_BYTES };
+
+struct made {
+	unsigned char *map;
+	struct rec_head *head;
+	uint32_t sites, cells;
+};
+
+static void *
+made_chunk(struct made *m, enum rec_chunk_kind kind, uint32_t used)
+{
+	uint32_t index = ++m->head->chunks;
+	struct rec_chunk *c = (struct rec_chunk *)(void *)(m->map + REC_CHUNKS_OFF +
+							   (index - 1) * REC_CHUNK_BYTES);
+
+	c->kind = kind;
+	c->used = used;
+	c->next = m->head->chunk_lists[kind];
+	m->head->chunk_lists[kind] = index;
+	return c;
+}
+
+static uint32_t
+made_ref(const struct made *m, const void *p)
+{
+	return (uint32_t)((const unsigned char *)p - m->map) / 8;
+}
+
+/* A recording of ours with `sites` sites: number i has i + 1 blocks of 37 bytes live in
+ * one cell and one of 11 in the cell of ended threads. */
+static struct made
+make_live(int dirfd, const char *name, uint32_t sites)
+{
+	int fd = openat(dirfd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	struct made m = {.sites = sites};
+	struct procfs_stat st;
+	struct timespec ts;
+
+	if (fd < 0 || ftruncate(fd, FILE_BYTES) < 0)
+		abort();
+	m.map = mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (m.map == MAP_FAILED)
+		abort();
+	close(fd);
+	m.head = (struct rec_head *)(void *)m.map;
+	memcpy(m.head->magic, REC_MAGIC, 8);
+	m.head->version = REC_VERSION;
+	m.head->head_bytes = sizeof *m.head;
+	m.head->chunk_bytes = REC_CHUNK_BYTES;
+	m.head->file_bytes = FILE_BYTES;
+	m.head->pid = (uint32_t)getpid();
+	m.head->mode = REC_MODE_EXACT;
+	procfs_stat(getpid(), &st, NULL);
+	m.head->process_ticks = st.start_ticks;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	m.head->start_mono_ns =
+		(uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec - 5000000;
+	m.head->populated = 8;
+	if ((1 + 2 * sites) * sizeof(struct rec_cell) > REC_CHUNK_BYTES)
+		abort(); /* the cells go into one chunk */
+	char *cells = made_chunk(&m, REC_CHUNK_CELL,
+				 (1 + 2 * sites) * (uint32_t)sizeof(struct rec_cell));
+	char *rows = made_chunk(
+		&m, REC_CHUNK_SITE,
+		(uint32_t)(sizeof(struct rec_chunk) + sites * sizeof(struct rec_site)));
+
+	for (uint32_t i = 0; i < sites; i++) {
+		struct rec_site *s =
+			(struct rec_site *)(void *)(rows + sizeof(struct rec_chunk)) + i;
+		struct rec_cell *c = (struct rec_cell *)(void *)cells + 1 + 2 * i,
+				*ended = c + 1;
+
+		s->node = 77;
+		s->cells = made_ref(&m, c);
+		s->ended = made_ref(&m, ended);
+		c->site = ended->site = made_ref(&m, s);
+		c->allocs = i + 3;
+		c->frees = 2;
+		c->alloc_bytes = (i + 3) * UINT64_C(37);
+		c->free_bytes = 74;
+		ended->allocs = 5;
+		ended->frees = 4;
+		ended->alloc_bytes = 55;
+		ended->free_bytes = 44;
+	}
+	return m;
+}
+
+static void
+made_done(struct made *m)
+{
+	munmap(m->map, FILE_BYTES);
+}
+
+static char *
+live_name(void)
+{
+	return xasprintf("%d.00112233445566aa.live", getpid());
 }
 
 /* ---- run folders ---- */
@@ -454,7 +267,7 @@ T_TEST(rundir_is_kept_while_owned_and_taken_when_not)
 	T_CHECK(a.run_id != 0);
 	T_CHECK(rundir_owned(&a));
 	T_EQ(rundir_take(&a, NULL), -EBUSY);
-	T_EQ(rundir_remove(&a, NULL), -EPERM);
+	T_EQ(rundir_remove(&a, NULL, NULL), -EPERM);
 
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
@@ -463,9 +276,57 @@ T_TEST(rundir_is_kept_while_owned_and_taken_when_not)
 	T_EQ(rundir_take(&a, NULL), 0);
 	T_EQ(rundir_take(&b, NULL), -EBUSY);
 	rundir_close(&b);
-	T_EQ(rundir_remove(&a, NULL), 0);
+	T_EQ(rundir_remove(&a, NULL, NULL), 0);
 	T_EQ(stat(path, &st), -1);
 	free(path);
+}
+
+T_TEST(rundir_with_a_new_recording_is_not_removed)
+{
+	struct rundir d = RUNDIR_NONE;
+	struct rundir_names known = {0};
+	struct stat st;
+	int fd;
+
+	T_EQ(rundir_new("test", &d, NULL), 0);
+	fd = openat(d.fd, "17.0123456789abcdef.live", O_CREAT | O_WRONLY, 0600);
+	close(fd);
+	rundir_files(&d, &known);
+	T_EQ(known.len, 1);
+	fd = openat(d.fd, "19.0123456789abcdef.live", O_CREAT | O_WRONLY, 0600);
+	close(fd);
+	T_EQ(rundir_remove(&d, &known, NULL), -ENOTEMPTY);
+	T_EQ(fstatat(d.fd, "17.0123456789abcdef.live", &st, 0), 0);
+	T_EQ(unlinkat(d.fd, "19.0123456789abcdef.live", 0), 0);
+	T_EQ(rundir_remove(&d, &known, NULL), 0);
+	T_EQ(d.fd, -1);
+	rundir_names_done(&known);
+}
+
+T_TEST(rundir_sees_forked_processes_that_have_no_recording_yet)
+{
+	struct rundir d = RUNDIR_NONE;
+	char *name = live_name();
+	struct made m;
+	int pid;
+
+	T_EQ(rundir_new("test", &d, NULL), 0);
+	m = make_live(d.fd, name, 1);
+	T_EQ(rundir_living(&d, NULL, 0), 1);
+	T_EQ(rundir_forked(&d, getpid()), 0);
+	pid = fork();
+	if (pid == 0) {
+		for (;;)
+			pause();
+	}
+	T_EQ(rundir_forked(&d, pid - 1), 1);
+	T_EQ(rundir_forked(&d, pid), 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	T_EQ(rundir_forked(&d, pid - 1), 0);
+	made_done(&m);
+	T_EQ(rundir_remove(&d, NULL, NULL), 0);
+	free(name);
 }
 
 T_TEST(rundir_refuses_links_and_open_folders)
@@ -479,105 +340,6 @@ T_TEST(rundir_refuses_links_and_open_folders)
 	T_EQ(rundir_open(open_dir, &d, NULL), -EPERM);
 	T_EQ(symlink(folder, link), 0);
 	T_CHECK(rundir_open(link, &d, NULL) < 0);
-}
-
-/* ---- live recordings ---- */
-
-enum { FILE_CHUNKS = 16, FILE_BYTES = REC_CHUNKS_OFF + FILE_CHUNKS * REC_CHUNK_BYTES };
-
-struct made {
-	unsigned char *map;
-	struct rec_head *head;
-	uint32_t sites, cells;
-};
-
-static void *
-made_chunk(struct made *m, enum rec_chunk_kind kind, uint32_t used)
-{
-	uint32_t index = ++m->head->chunks;
-	struct rec_chunk *c =
-		(struct rec_chunk *)(void *)(m->map + REC_CHUNKS_OFF + (index - 1) * REC_CHUNK_BYTES);
-
-	c->kind = kind;
-	c->used = used;
-	c->next = m->head->chunk_lists[kind];
-	m->head->chunk_lists[kind] = index;
-	return c;
-}
-
-static uint32_t
-made_ref(const struct made *m, const void *p)
-{
-	return (uint32_t)((const unsigned char *)p - m->map) / 8;
-}
-
-/* A recording of ours with `sites` sites: number i has i + 1 blocks of 37 bytes live in one cell
- * and one of 11 in the cell of ended threads. */
-static struct made
-make_live(int dirfd, const char *name, uint32_t sites)
-{
-	int fd = openat(dirfd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	struct made m = {.sites = sites};
-	struct procfs_stat st;
-	struct timespec ts;
-
-	if (fd < 0 || ftruncate(fd, FILE_BYTES) < 0)
-		abort();
-	m.map = mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (m.map == MAP_FAILED)
-		abort();
-	close(fd);
-	m.head = (struct rec_head *)(void *)m.map;
-	memcpy(m.head->magic, REC_MAGIC, 8);
-	m.head->version = REC_VERSION;
-	m.head->head_bytes = sizeof *m.head;
-	m.head->chunk_bytes = REC_CHUNK_BYTES;
-	m.head->file_bytes = FILE_BYTES;
-	m.head->pid = (uint32_t)getpid();
-	m.head->mode = REC_MODE_EXACT;
-	procfs_stat(getpid(), &st, NULL);
-	m.head->process_ticks = st.start_ticks;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	m.head->start_mono_ns = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec - 5000000;
-	m.head->populated = 8;
-	if ((1 + 2 * sites) * sizeof(struct rec_cell) > REC_CHUNK_BYTES)
-		abort(); /* the cells go into one chunk */
-	char *cells = made_chunk(&m, REC_CHUNK_CELL,
-	                         (1 + 2 * sites) * (uint32_t)sizeof(struct rec_cell));
-	char *rows = made_chunk(&m, REC_CHUNK_SITE,
-	                        (uint32_t)(sizeof(struct rec_chunk) + sites * sizeof(struct rec_site)));
-
-	for (uint32_t i = 0; i < sites; i++) {
-		struct rec_site *s =
-			(struct rec_site *)(void *)(rows + sizeof(struct rec_chunk)) + i;
-		struct rec_cell *c = (struct rec_cell *)(void *)cells + 1 + 2 * i, *ended = c + 1;
-
-		s->node = 77;
-		s->cells = made_ref(&m, c);
-		s->ended = made_ref(&m, ended);
-		c->site = ended->site = made_ref(&m, s);
-		c->allocs = i + 3;
-		c->frees = 2;
-		c->alloc_bytes = (i + 3) * UINT64_C(37);
-		c->free_bytes = 74;
-		ended->allocs = 5;
-		ended->frees = 4;
-		ended->alloc_bytes = 55;
-		ended->free_bytes = 44;
-	}
-	return m;
-}
-
-static void
-made_done(struct made *m)
-{
-	munmap(m->map, FILE_BYTES);
-}
-
-static char *
-live_name(void)
-{
-	return xasprintf("%d.00112233445566aa.live", getpid());
 }
 
 T_TEST(livefile_refuses_what_is_none)
@@ -620,6 +382,12 @@ T_TEST(find_goes_through_our_own_mappings)
 	T_EQ(target_find(number, &f, &e), -ENOENT);
 	T_CHECK(strstr(e.msg, "not recorded") != NULL);
 	m = make_live(dirfd, name, 3);
+	m.head->pid++; /* somebody else's, whom we only look at */
+	T_EQ(target_find(number, &f, NULL), -ENOENT);
+	m.head->pid--;
+	m.head->process_ticks++;
+	T_EQ(target_find(number, &f, NULL), -ENOENT);
+	m.head->process_ticks--;
 	T_EQ(target_find(number, &f, NULL), 0);
 	T_EQ(f.pid, getpid());
 	T_CHECK(livefile_alive(&f));
@@ -638,18 +406,21 @@ T_TEST(find_goes_through_our_own_mappings)
 
 /* Sum over the records of a mark in the recording. */
 static void
-read_mark(const struct made *m, uint32_t number, uint32_t *rows, int64_t *bytes, int64_t *blocks)
+read_mark(const struct made *m, uint32_t number, uint32_t *rows, int64_t *bytes,
+	  int64_t *blocks)
 {
 	uint32_t index = m->head->chunk_lists[REC_CHUNK_MARK];
 
 	*rows = 0;
 	*bytes = *blocks = 0;
 	while (index != 0) {
-		unsigned char *c = m->map + REC_CHUNKS_OFF + (index - 1) * (uint64_t)REC_CHUNK_BYTES;
+		unsigned char *c =
+			m->map + REC_CHUNKS_OFF + (index - 1) * (uint64_t)REC_CHUNK_BYTES;
 		struct rec_chunk *head = (struct rec_chunk *)(void *)c;
 		uint32_t at = sizeof *head;
 
-		while (at < head->used && at + sizeof(struct rec_mark) <= REC_CHUNK_BYTES) {
+		while (at < head->used &&
+		       at + sizeof(struct rec_mark) <= REC_CHUNK_BYTES) {
 			struct rec_mark *k = (struct rec_mark *)(void *)(c + at);
 			struct rec_mark_row *r = (struct rec_mark_row *)(k + 1);
 
@@ -692,8 +463,9 @@ T_TEST(mark_holds_every_site_once)
 	T_EQ(m.head->chunks, 3);
 
 	/* An absorbed cell counts once. */
-	struct rec_site *s = (struct rec_site *)(void *)(m.map + REC_CHUNKS_OFF + REC_CHUNK_BYTES +
-	                                                 sizeof(struct rec_chunk));
+	struct rec_site *s =
+		(struct rec_site *)(void *)(m.map + REC_CHUNKS_OFF + REC_CHUNK_BYTES +
+					    sizeof(struct rec_chunk));
 	struct rec_cell *ended = livefile_at(&f, s->ended, sizeof *ended);
 
 	T_CHECK(ended != NULL);
@@ -798,14 +570,20 @@ T_TEST(livefile_stays_within_what_is_present)
 
 /* ---- starting and waiting ---- */
 
-/* Starts a shell command under a ticker, with nothing in LD_PRELOAD that does anything. */
+/* Starts a shell command under a ticker, with nothing in LD_PRELOAD that does
+ * anything. */
 static int
 run_shell(const char *text, struct ticker *t, struct rundir *d, const sigset_t *mask)
 {
 	char *argv[] = {"sh", "-c", (char *)text, NULL};
 	struct inspect in;
-	struct launch l = {.program = &in, .argv = argv, .libseep = "/dev/null/none", .dir = d->path,
-	                   .run_id = 0xabcdef, .max_bytes = 1 << 20, .mask = mask};
+	struct launch l = {.program = &in,
+			   .argv = argv,
+			   .libseep = "/dev/null/none",
+			   .dir = d->path,
+			   .run_id = 0xabcdef,
+			   .max_bytes = 1 << 20,
+			   .mask = mask};
 	int pid = 0, status = 0, r;
 
 	r = inspect_program("sh", &in, NULL);
@@ -822,15 +600,17 @@ T_TEST(launch_passes_settings_and_status)
 	struct rundir d = RUNDIR_NONE;
 	struct ticker t = {0};
 	sigset_t before;
-	char *text = xasprintf("exec 2>/dev/null; echo \"$LD_PRELOAD $SEEP\" >%s; exit 23",
-	                       in_folder("env"));
+	char *text =
+		xasprintf("exec 2>/dev/null; echo \"$LD_PRELOAD $SEEP\" >%s; exit 23",
+			  in_folder("env"));
 	struct buf b = {0};
 	char *want;
 
 	T_EQ(rundir_new("test", &d, NULL), 0);
 	ticker_signals(&before);
 	setenv("LD_PRELOAD", "", 1);
-	/* The loader complains about a library that is not there: not into the test's output. */
+	/* The loader complains about a library that is not there: not into the test's
+	 * output. */
 	int err = dup(2);
 	int null = open("/dev/null", O_WRONLY);
 	dup2(null, 2);
@@ -843,14 +623,44 @@ T_TEST(launch_passes_settings_and_status)
 	T_CHECK(WIFEXITED(t.wait_status));
 	T_EQ(WEXITSTATUS(t.wait_status), 23);
 	T_EQ(buf_read_file(&b, in_folder("env"), NULL), 0);
-	want = xasprintf("/dev/null/none mode=exact,dir=%s,run=0000000000abcdef,max=1048576\n", d.path);
+	want = xasprintf(
+		"/dev/null/none mode=exact,dir=%s,run=0000000000abcdef,max=1048576\n",
+		d.path);
 	T_STR(buf_str(&b), want);
 	ticker_done(&t);
-	rundir_remove(&d, NULL);
+	rundir_remove(&d, NULL, NULL);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	buf_done(&b);
 	free(want);
 	free(text);
+}
+
+T_TEST(launch_with_sigchld_ignored)
+{
+	struct rundir d = RUNDIR_NONE;
+	struct ticker t = {0};
+	sigset_t before;
+	int err = dup(2), null = open("/dev/null", O_WRONLY);
+
+	T_EQ(rundir_new("test", &d, NULL), 0);
+	signal(SIGCHLD, SIG_IGN);
+	ticker_signals(&before);
+	dup2(null, 2);
+	/* 17 is SIGCHLD: bit 16 of the ignored ones must still be set in the program. */
+	T_EQ(run_shell(
+		     "case $(grep SigIgn /proc/$$/status) in *[13579bdf]????) exit 31 ;; esac; "
+		     "exit 32",
+		     &t, &d, &before),
+	     0);
+	T_EQ(ticker_wait(&t, NULL), 0);
+	dup2(err, 2);
+	T_EQ(WEXITSTATUS(t.wait_status), 31);
+	signal(SIGCHLD, SIG_DFL);
+	ticker_done(&t);
+	rundir_remove(&d, NULL, NULL);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	close(err);
+	close(null);
 }
 
 static int
@@ -863,8 +673,9 @@ T_TEST(ticker_keeps_the_clock_and_passes_signals_on)
 {
 	struct rundir d = RUNDIR_NONE;
 	int checkpoint_status = 0;
-	struct ticker t = {.checkpoint_ns = 40000000, .checkpoint = count_checkpoint,
-	                   .ctx = &checkpoint_status};
+	struct ticker t = {.checkpoint_ns = 40000000,
+			   .checkpoint = count_checkpoint,
+			   .ctx = &checkpoint_status};
 	char *name = live_name();
 	const struct ticker_file *row;
 	sigset_t before;
@@ -876,7 +687,9 @@ T_TEST(ticker_keeps_the_clock_and_passes_signals_on)
 	m.head->start_ns = 12345;
 	ticker_signals(&before);
 	dup2(null, 2);
-	T_EQ(run_shell("trap 'exit 9' TERM; while :; do sleep 0.01; done", &t, &d, &before), 0);
+	T_EQ(run_shell("trap 'exit 9' TERM; while :; do sleep 0.01; done", &t, &d,
+		       &before),
+	     0);
 	dup2(err, 2);
 	helper = fork();
 	if (helper == 0) {
@@ -905,7 +718,7 @@ T_TEST(ticker_keeps_the_clock_and_passes_signals_on)
 	ticker_done(&t);
 	made_done(&m);
 	T_EQ(rundir_living(&d, NULL, 0), 1); /* that is us */
-	rundir_remove(&d, NULL);
+	rundir_remove(&d, NULL, NULL);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(err);
 	close(null);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_unwind.c -- our unwinder against libunwind, on random stacks.
  *
- * Each stack is unwound four ways: as a recorder does (memo and ids), by rules alone, and by
- * libunwind's two ways. All must give the same return addresses. UNWIND_STACKS sets how many
- * stacks (60,000 unless told). libunwind gives the address at which a signal interrupted a
- * frame; ours is one higher, as unwind.h says. */
+ * Each stack is unwound four ways: as a recorder does (memo and ids), by rules alone, and
+ * by libunwind's two ways. All must give the same return addresses. UNWIND_STACKS sets
+ * how many stacks (60,000 unless told). libunwind gives the address at which a signal
+ * interrupted a frame; ours is one higher, as unwind.h says. */
 /* libs: unwind */
 #include "t.h"
 
@@ -18,7 +18,8 @@
 static struct unw_thread *with_bounds, *without_bounds;
 static unsigned long checked, differences, truncated;
 
-/* libunwind step by step, from the caller of the caller on; says which were interrupted. */
+/* libunwind step by step, from the caller of the caller on; says which were
+ * interrupted. */
 static NOINLINE unsigned
 reference_steps(uintptr_t *ret_pcs, unsigned max)
 {
@@ -166,8 +167,8 @@ T_TEST(interrupted_anywhere_as_libunwind)
 	h_shared = h_shared_new(&h_ops);
 	with_bounds = h_thread_new(h_shared, true);
 	stacks_init();
-	/* At the last instructions of such a function gcc's table has a wrong rbp, and nobody can
-	 * unwind it. */
+	/* At the last instructions of such a function gcc's table has a wrong rbp, and
+	 * nobody can unwind it. */
 	stacks_no_drap = true;
 	interrupt_for(stacks, 0);
 	interrupt_for(stacks, SA_ONSTACK);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_unwind_edge.c -- where stacks end badly, change under us, or are very deep.
  *
- * The truth is what the test built: so many levels of recursion, machine code without tables,
- * a library that took the place of another. Reaches into the unwinder for its tables. */
+ * The truth is what the test built: so many levels of recursion, machine code without
+ * tables, a library that took the place of another. Reaches into the unwinder for its
+ * tables. */
 #include "t.h"
 
 #include <setjmp.h>
@@ -64,7 +65,8 @@ edge_recurse(unsigned depth, void (*leaf)(void))
 	edge_sink++;
 }
 
-/* ---- depth ------------------------------------------------------------------------------- */
+/* ---- depth
+ * ------------------------------------------------------------------------------- */
 
 T_TEST(stacks_to_1024_frames_are_exact)
 {
@@ -162,7 +164,8 @@ T_TEST(deep_stacks_share_their_nodes)
 	T_EQ(stats.elided, 102);
 }
 
-/* ---- the memo ---------------------------------------------------------------------------- */
+/* ---- the memo
+ * ---------------------------------------------------------------------------- */
 
 static NOINLINE void
 edge_twice(void)
@@ -250,7 +253,8 @@ T_TEST(longjmp_out_of_the_middle_does_no_harm)
 	T_EQ(wrong, 0);
 }
 
-/* ---- tables ------------------------------------------------------------------------------ */
+/* ---- tables
+ * ------------------------------------------------------------------------------ */
 
 /* A copy of this program's own image, against pages that must not be touched. */
 static struct unw_module
@@ -360,7 +364,8 @@ edge_forget_rules(void *arg)
 	return NULL;
 }
 
-/* Every byte of libc's text taken for a return address: more than both tables hold well. */
+/* Every byte of libc's text taken for a return address: more than both tables hold
+ * well. */
 T_TEST(rules_stay_right_while_others_forget_them)
 {
 	pthread_t readers[2], forgetter;
@@ -393,13 +398,65 @@ T_TEST(rules_stay_right_while_others_forget_them)
 	T_CHECK(h_shared->large.used < 3u << (RULES_LARGE_BITS - 2));
 }
 
+/* ---- code without tables
+ * ------------------------------------------------------------------ */
+
+static void (*edge_code(const void *bytes, size_t n))(void (*)(void))
+{
+	char *page = h_map(4096);
+	void (*go)(void (*)(void));
+
+	memcpy(page, bytes, n);
+	mprotect(page, 4096, PROT_READ | PROT_EXEC);
+	__builtin___clear_cache(page, page + n);
+	memcpy(&go, &page, sizeof go);
+	return go;
+}
+
+/* Makes a frame record, calls its argument, returns. */
+#if defined(__x86_64__)
+#	define EDGE_RETURN 6
+/* push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret */
+static const unsigned char edge_with_record[] = {0x55, 0x48, 0x89, 0xe5,
+						 0xff, 0xd7, 0x5d, 0xc3};
+#else
+#	define EDGE_RETURN 12
+/* stp x29, x30, [sp, #-16]!; mov x29, sp; blr x0; ldp x29, x30, [sp], #16; ret */
+static const uint32_t edge_with_record[] = {0xa9bf7bfd, 0x910003fd, 0xd63f0000,
+					    0xa8c17bfd, 0xd65f03c0};
+#endif
+
+T_TEST(generated_code_is_left_by_its_frame_record)
+{
+	void (*go)(void (*)(void)) = edge_code(edge_with_record, sizeof edge_with_record);
+	unsigned around;
+
+	edge_setup(true);
+	edge_leaf();
+	around = edge_n;
+	go(edge_leaf);
+	T_EQ(edge_n, around + 1);
+	T_EQ(edge_pcs[0] - (uintptr_t)go, EDGE_RETURN);
+	T_CHECK(edge_path_is_addresses());
+	T_EQ(edge_pseudo[UNW_NODE_TRUNCATED], 0);
+	T_EQ(h_nodes[edge_id].module, 0);
+	go(edge_twice);
+	T_EQ(edge_hit, true);
+	/* on a stack of unknown bounds it is not followed */
+	edge_setup(false);
+	go(edge_leaf);
+	T_EQ(edge_n, 1);
+	T_EQ(edge_pseudo[UNW_NODE_TRUNCATED], 1);
+}
+
 /* From here on in this processor's own code. */
 #if defined(__x86_64__)
 
-/* ---- a library in the place of another ---------------------------------------------------- */
+/* ---- a library in the place of another
+ * ---------------------------------------------------- */
 
-/* Assembles a library with one function `go` that calls its argument from a frame of so many
- * bytes. All have the same length, so that one fits where another was. */
+/* Assembles a library with one function `go` that calls its argument from a frame of so
+ * many bytes. All have the same length, so that one fits where another was. */
 static void *
 edge_load(unsigned frame_bytes)
 {
@@ -490,22 +547,6 @@ T_TEST(a_library_that_took_anothers_place)
 	T_EQ(same_place, 5);
 }
 
-/* ---- code without tables ------------------------------------------------------------------ */
-
-static void (*edge_code(const unsigned char *bytes, size_t n))(void (*)(void))
-{
-	void *page = h_map(4096);
-	void (*go)(void (*)(void));
-
-	memcpy(page, bytes, n);
-	mprotect(page, 4096, PROT_READ | PROT_EXEC);
-	memcpy(&go, &page, sizeof go);
-	return go;
-}
-
-/* push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret */
-static const unsigned char edge_with_record[] = {0x55, 0x48, 0x89, 0xe5,
-						 0xff, 0xd7, 0x5d, 0xc3};
 /* sub $8, %rsp; call *%rdi; add $8, %rsp; ret */
 static const unsigned char edge_without[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd7,
 					     0x48, 0x83, 0xc4, 0x08, 0xc3};
@@ -524,29 +565,6 @@ edge_call_with_bp(void (*go)(void (*)(void)), void (*leaf)(void), uintptr_t bp)
 			 : "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory",
 			   "cc");
 	edge_sink++;
-}
-
-T_TEST(generated_code_is_left_by_its_frame_record)
-{
-	void (*go)(void (*)(void)) = edge_code(edge_with_record, sizeof edge_with_record);
-	unsigned around;
-
-	edge_setup(true);
-	edge_leaf();
-	around = edge_n;
-	go(edge_leaf);
-	T_EQ(edge_n, around + 1);
-	T_EQ(edge_pcs[0] - (uintptr_t)go, 6);
-	T_CHECK(edge_path_is_addresses());
-	T_EQ(edge_pseudo[UNW_NODE_TRUNCATED], 0);
-	T_EQ(h_nodes[edge_id].module, 0);
-	go(edge_twice);
-	T_EQ(edge_hit, true);
-	/* on a stack of unknown bounds it is not followed */
-	edge_setup(false);
-	go(edge_leaf);
-	T_EQ(edge_n, 1);
-	T_EQ(edge_pseudo[UNW_NODE_TRUNCATED], 1);
 }
 
 T_TEST(generated_code_without_one_ends_the_stack)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_unwind_libgcc.c -- our unwinder against libgcc's, on random stacks.
  *
- * libgcc keeps nothing between two stacks and runs on every processor, so this is the test
- * for aarch64; on x86-64 it is a second opinion. libgcc is slow, hence fewer stacks:
+ * libgcc keeps nothing between two stacks and runs on every processor, so this is the
+ * test for aarch64; on x86-64 it is a second opinion. libgcc is slow, hence fewer stacks:
  * UNWIND_STACKS / 20, or 3,000. */
 #include "t.h"
 

@@ -2,8 +2,8 @@
 /* unwind_harness.h -- what every test of the unwinder needs around it: modules from the
  * loader, a prefix tree of its own, and the way back from an id to its addresses.
  *
- * The tree is a hash table that starts anew when it is full; then all memos are forgotten too,
- * because the ids in them mean nothing any more. Include after t.h. */
+ * The tree is a hash table that starts anew when it is full; then all memos are forgotten
+ * too, because the ids in them mean nothing any more. Include after t.h. */
 #ifndef SEEP_TESTS_UNWIND_HARNESS_H
 #define SEEP_TESTS_UNWIND_HARNESS_H
 
@@ -29,8 +29,8 @@ static struct h_node h_nodes[H_NODES]; /* by id; 0 is not used */
 static uint32_t h_index[4 * H_NODES], h_count;
 static struct unw_shared *h_shared;
 
-/* The hooked function's caller: use in a function that is never inlined. A frame record is
- * below the CFA on x86-64; on aarch64 only the compiler knows. */
+/* The hooked function's caller: use in a function that is never inlined. A frame record
+ * is below the CFA on x86-64; on aarch64 only the compiler knows. */
 #if defined(__x86_64__)
 #	define H_EMULATED false
 #	define H_START()                                                                \
@@ -78,7 +78,8 @@ h_find_trampoline(uintptr_t after, struct unw_module *ret_module)
 	if (!H_EMULATED || (pc & 3) != 0 || pc < 4096 ||
 	    memcmp((const void *)pc, code, sizeof code) != 0)
 		return false;
-	*ret_module = (struct unw_module){.start = pc, .end = pc + sizeof code, .id = 255};
+	*ret_module =
+		(struct unw_module){.start = pc, .end = pc + sizeof code, .id = 255};
 	return true;
 }
 
@@ -128,8 +129,8 @@ h_room(uint32_t more)
 	unw_forget(h_shared, 0, 0);
 }
 
-/* Addresses of stack `id`, innermost first; pseudo frames are left out of them and counted in
- * ret_pseudo[kind] if that is not NULL. */
+/* Addresses of stack `id`, innermost first; pseudo frames are left out of them and
+ * counted in ret_pseudo[kind] if that is not NULL. */
 static MAYBE_UNUSED unsigned
 h_path(uint32_t id, uintptr_t *ret_pcs, unsigned max, unsigned *ret_pseudo)
 {

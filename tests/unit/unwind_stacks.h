@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* unwind_stacks.h -- builds stacks of every shape that unwinders get wrong, at random.
  *
- * A stack is a list of choices, one a level. Between two stacks some inner levels are chosen
- * anew, so they share their outer part as real ones do. At the bottom stacks_leaf() is called
- * from one of two places. Compile without frame pointers. */
+ * A stack is a list of choices, one a level. Between two stacks some inner levels are
+ * chosen anew, so they share their outer part as real ones do. At the bottom
+ * stacks_leaf() is called from one of two places. Compile without frame pointers. */
 #ifndef SEEP_TESTS_UNWIND_STACKS_H
 #define SEEP_TESTS_UNWIND_STACKS_H
 
-#include <alloca.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,7 +43,7 @@ static uint64_t stacks_seed = 88172645463325252u;
 static unsigned char stacks_choice[STACKS_LEVELS + 1];
 static volatile unsigned long stacks_sink;
 static unsigned stacks_signals, stacks_alts, stacks_fibres, stacks_large; /* nested now */
-static unsigned stacks_down;				     /* passed to callbacks */
+static unsigned stacks_down; /* passed to callbacks */
 static unsigned stacks_met[STACKS_SHAPES];
 static bool stacks_no_drap;
 static void stacks_leaf(void);
@@ -79,7 +78,7 @@ stacks_buffer(unsigned d)
 static NOINLINE void
 stacks_alloca(unsigned d)
 {
-	volatile char *room = alloca(16 + (stacks_choice[d + 1] & 7) * 16);
+	volatile char *room = __builtin_alloca(16 + (stacks_choice[d + 1] & 7) * 16);
 
 	room[0] = (char)d;
 	stacks_descend(d);
@@ -96,16 +95,18 @@ stacks_aligned(unsigned d)
 	stacks_sink += (unsigned char)buffer[0];
 }
 
-/* Arguments on the stack, a realigned frame of unknown size: the CFA must be kept in memory. */
+/* Arguments on the stack, a realigned frame of unknown size: the CFA must be kept in
+ * memory. */
 static NOINLINE void
 stacks_drap(unsigned d, long b, long c, long e, long f, long g, long on_stack)
 {
 	volatile char buffer[64] __attribute__((aligned(64)));
-	volatile char *room = alloca(16 + (unsigned)on_stack % 64);
+	volatile char *room = __builtin_alloca(16 + (unsigned)on_stack % 64);
 
 	buffer[0] = room[0] = (char)d;
 	stacks_descend(d);
-	stacks_sink += (unsigned char)buffer[0] + (unsigned long)(b + c + e + f + g + on_stack);
+	stacks_sink +=
+		(unsigned char)buffer[0] + (unsigned long)(b + c + e + f + g + on_stack);
 }
 
 static NOINLINE void
@@ -117,30 +118,39 @@ stacks_fp(unsigned d)
 	stacks_sink += fp & 1;
 }
 
+/* go(d), with any value in the frame pointer register. In assembly, because a compiler that
+ * keeps frame pointers would not have it. */
+void stacks_call_with_bp(unsigned d, unsigned long any, void (*go)(unsigned));
+
 #if defined(__x86_64__)
-#	define STACKS_SET_BP(v) __asm__ volatile("movq %0, %%rbp" : : "r"(v) : "rbp")
+__asm__(".text\n.type stacks_call_with_bp, @function\n"
+	"stacks_call_with_bp:\n\t.cfi_startproc\n\t"
+	"pushq %rbp\n\t.cfi_adjust_cfa_offset 8\n\t.cfi_offset %rbp, -16\n\t"
+	"movq %rsi, %rbp\n\tcall *%rdx\n\t"
+	"popq %rbp\n\t.cfi_adjust_cfa_offset -8\n\t.cfi_restore %rbp\n\t"
+	"ret\n\t.cfi_endproc\n");
 #else
-#	define STACKS_SET_BP(v) __asm__ volatile("" : : "r"(v))
+__asm__(".text\n.type stacks_call_with_bp, @function\n"
+	"stacks_call_with_bp:\n\t.cfi_startproc\n\t"
+	"stp x29, x30, [sp, #-32]!\n\t.cfi_adjust_cfa_offset 32\n\t"
+	".cfi_offset x29, -32\n\t.cfi_offset x30, -24\n\t"
+	"mov x29, x1\n\tblr x2\n\t"
+	"ldp x29, x30, [sp], #32\n\t.cfi_adjust_cfa_offset -32\n\t"
+	".cfi_restore x29\n\t.cfi_restore x30\n\tret\n\t.cfi_endproc\n");
 #endif
 
 static NOINLINE void
 stacks_bp(unsigned d)
 {
-	unsigned long any = (unsigned long)stacks_random() << 3;
-
-	STACKS_SET_BP(any);
-	stacks_descend(d);
+	stacks_call_with_bp(d, (unsigned long)stacks_random() << 3, stacks_descend);
 	stacks_sink++;
 }
 
 static NOINLINE void
 stacks_loop(unsigned d)
 {
-	for (int i = 0; i < 2; i++) {
-		unsigned long any = stacks_random();
-
-		STACKS_SET_BP(any);
-		stacks_descend(d);
+	for (volatile int i = 0; i < 2; i++) {
+		stacks_call_with_bp(d, stacks_random(), stacks_descend);
 		stacks_sink++;
 	}
 }
@@ -219,8 +229,8 @@ stacks_fibre_main(void)
 	swapcontext(&stacks_there[me], &stacks_back[me]);
 }
 
-/* Every stack is a new mapping that is gone afterwards, often smaller than the one before at
- * the same place: a memo that reads where none is now would crash. */
+/* Every stack is a new mapping that is gone afterwards, often smaller than the one before
+ * at the same place: a memo that reads where none is now would crash. */
 static NOINLINE void
 stacks_fibre(unsigned d)
 {
@@ -265,7 +275,8 @@ stacks_descend(unsigned d)
 	shape = stacks_choice[d] % STACKS_SHAPES;
 	if (shape == STACKS_DRAP && stacks_no_drap)
 		shape = STACKS_ALIGNED;
-	/* From a fibre above the alternate stack, that would be entered at its top again. */
+	/* From a fibre above the alternate stack, that would be entered at its top
+	 * again. */
 	if (shape == STACKS_FIBRE && (stacks_fibres >= STACKS_FIBRES || stacks_alts > 0))
 		shape = STACKS_PLAIN;
 	if (shape == STACKS_LARGE_FRAME && stacks_large >= STACKS_LARGE)
@@ -317,7 +328,8 @@ stacks_descend(unsigned d)
 	stacks_sink++;
 }
 
-/* A level's shape: mostly ordinary, `rare` in 4096 of the slow ones, few that multiply. */
+/* A level's shape: mostly ordinary, `rare` in 4096 of the slow ones, few that
+ * multiply. */
 static unsigned char
 stacks_choose(unsigned rare)
 {
@@ -327,7 +339,8 @@ stacks_choose(unsigned rare)
 		return (unsigned char)(STACKS_SIGNAL + (r >> 12) % 3);
 	shape = (r >> 12) % STACKS_SIGNAL;
 	/* a loop doubles the number of leaves, and qsort and large frames are slow */
-	if ((shape == STACKS_LOOP || shape == STACKS_QSORT || shape == STACKS_LARGE_FRAME) &&
+	if ((shape == STACKS_LOOP || shape == STACKS_QSORT ||
+	     shape == STACKS_LARGE_FRAME) &&
 	    (r >> 20) % 16 != 0)
 		shape = STACKS_PLAIN;
 	return (unsigned char)(shape + STACKS_SHAPES * ((r >> 24) % 8));

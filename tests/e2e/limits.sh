@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The program comes first: full file systems, resource limits, a recording that others cut off or
+# delete. Each time the output and the exit status are those of the program alone, and the
+# report says in a line what is missing.
+. "$(dirname "$0")/lib.sh"
+# timeout: 300
+need_seep
+need_libseep
+need_command jq
+prog=$(program limits) || exit
+cd "$TMP" || exit
+count=$(times 30011 300007)
+truth=$("$prog" "$count")
+left=$(sed -n 's/not freed blocks=\([0-9]*\) .*/\1/p' <<<"$truth")
+
+# same WHAT: what the program printed and its status are its own.
+same() {
+	expect_eq "$1: status" "$status" 23
+	expect_eq "$1: output" "$out" "$truth"
+}
+
+# whole_or_said WHAT: the right answer, or a reason that is not another one.
+whole_or_said() {
+	if grep -qF 'exact, nothing missed' <<<"$err"; then
+		expect_match "$1: nothing missed, then it is right" "$err" \
+			"^NOT FREED .* in $(sed -E ':a; s/([0-9])([0-9]{3})($|,)/\1,\2\3/; ta' <<<$((left + 1))) blocks"
+	else
+		expect_match "$1: what is missing is said" "$err" "$2"
+	fi
+	expect_no_match "$1: no false reason" "$err" 'ended before it allocated|did not load libseep'
+	expect_no_match "$1: no false OK" "$err" '^OK '
+}
+
+# disturb WHAT COMMAND…: runs the program up to its half, then COMMAND with the path of the live
+# recording as its last word, then lets it go on.
+disturb() {
+	local pid child live what=$1
+	shift
+	rm -f ready go
+	"$SEEP" run -o disturbed.rec -- "$prog" "$count" ready go >"$TMP/out" 2>"$TMP/err" &
+	pid=$!
+	wait_for 10 test -e ready || fail "$what: does not start"
+	child=$(pgrep -P $pid)
+	live=$(awk '/\.live/ { print $6; exit }' "/proc/$child/maps")
+	"$@" "$live"
+	touch go
+	wait $pid
+	status=$?
+	out=$(cat "$TMP/out")
+	err=$(cat "$TMP/err")
+	same "$what"
+}
+
+# ---- someone else at the live recording ----
+disturb "truncated to 0" truncate -s 0
+whole_or_said "truncated to 0" 'truncated|cut off|cut short|missing at the end'
+disturb "truncated to 1 MiB" truncate -s 1M
+whole_or_said "truncated to 1 MiB" 'truncated|cut off|cut short|missing at the end'
+disturb "deleted" rm -f
+whole_or_said "deleted" 'deleted|removed|is gone'
+delete_folder() { case "$1" in /*/seep*/*.live) rm -r "${1%/*}" ;; esac; }
+disturb "folder deleted" delete_folder
+whole_or_said "folder deleted" 'deleted|removed|is gone'
+read_only() { chmod 500 "${1%/*}"; }
+disturb "folder read-only" read_only
+whole_or_said "folder read-only" 'never'
+
+# ---- limits of the process ----
+for blocks in 1 100 1500; do # ulimit -f counts 1024 bytes
+	run bash -c 'ulimit -f "$1"; shift; "$@" 2>&1 >&3 3>&- | cat >&2; exit ${PIPESTATUS[0]}' - \
+		$blocks bash -c 'exec 3>&1; "$@" 3>&- | cat; exit ${PIPESTATUS[0]}' - \
+		"$SEEP" run -o fsize.rec -- "$prog" "$count" 3>&1
+	same "ulimit -f $blocks"
+	whole_or_said "ulimit -f $blocks" 'file size|ulimit -f|no room'
+done
+least=1000
+until (ulimit -v $least && "$prog" "$count" >/dev/null 2>&1); do least=$((least + 1000)); done
+for more in 0 1000 3000 8000 16000 40000; do
+	run bash -c 'ulimit -v "$1"; shift; exec "$@"' - $((least + more)) \
+		env LD_PRELOAD="$LIBSEEP" SEEP=mode=exact,dir="$TMP" "$prog" "$count"
+	same "ulimit -v $more KiB over what it needs"
+	rm -f "$TMP"/*.live
+done
+
+# ---- small recordings ----
+run "$SEEP" run --max-size 2M -o small.rec -- "$prog" "$count"
+same "--max-size 2M"
+whole_or_said "--max-size 2M" '^not recorded: [0-9,]+ allocations \(no room: raise --max-size\)'
+expect_no_match "--max-size 2M: memory is from malloc" "$err" 'did not come from malloc'
+run "$SEEP" run --max-size 1M -o small.rec -- "$prog" "$count"
+same "--max-size 1M"
+whole_or_said "--max-size 1M" 'no room'
+
+# ---- places that cannot be written ----
+mkdir read_only
+chmod 500 read_only
+if [ "$(id -u)" != 0 ]; then
+	expect_status 3 "$SEEP" run --dir read_only -- "$prog" "$count"
+	expect_match "read-only folder" "$err" '^seep: .*read_only: cannot save the recording there'
+	expect_eq "read-only folder: not started" "$out" ""
+fi
+expect_status 3 "$SEEP" run --dir missing -- "$prog" "$count"
+expect_match "missing folder" "$err" '^seep: missing: cannot save'
+expect_eq "missing folder: not started" "$out" ""
+expect_status 3 "$SEEP" run -o / -- "$prog" "$count"
+expect_status 23 "$SEEP" run --log-file missing/log -o log.rec -- "$prog" "$count"
+expect_match "log file that cannot be made" "$err" '^seep: missing/log: '
+run "$SEEP" run -o /dev/full -- "$prog" "$count"
+same "-o /dev/full"
+
+if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=2M none small 2>/dev/null; then
+	run env LD_PRELOAD="$LIBSEEP" SEEP=mode=exact,dir="$TMP/small" "$prog" "$count"
+	same "full tmpfs"
+	run "$SEEP" report small/*.live
+	expect_eq "full tmpfs: report" "$status" 0
+	expect_match "full tmpfs: loss said" "$out" '^not recorded: [0-9,]+ allocations \(no room'
+	rm -f small/*
+	head -c 3M /dev/zero >small/full 2>/dev/null
+	run "$SEEP" run --dir small -- "$prog" "$count"
+	same "full disk as --dir"
+	expect_match "full disk as --dir: said" "$err" '^seep: .*No space left.*; the recording stays in /'
+	stays=$(sed -n 's/^seep: .*; the recording stays in //p' <<<"$err")
+	expect_eq "full disk: it does stay" "$(find "$stays" -name '*.live' | wc -l)" 1
+	run "$SEEP" report "$stays"/*.live
+	expect_match "full disk: and can be read" "$out" '^NOT FREED '
+	case "$stays" in /*/seep*) rm -r "$stays" ;; esac
+	expect_eq "full disk: no half recording" "$(ls small)" full
+	umount small
+else
+	echo "no mount here: full file systems not tested"
+fi

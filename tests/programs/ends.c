@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* cflags: -O1 -g -pthread -fno-builtin */
+/* ends.c -- the many ways in which a process can end.
+ *
+ *	ends [HOW]
+ *
+ * Seven blocks of 19 bytes are made, four of them freed; a second thread makes and frees none. Then
+ * it ends: return (default), exit, _exit, quick_exit, abort, SIGTERM, SIGKILL, SIGSEGV, from a
+ * thread, in a destructor, in an exit handler. What handlers allocate and free is counted too and
+ * said before. */
+#define _GNU_SOURCE
+#include "truth.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct tally made = { .name = "make_seven" };
+static struct tally late = { .name = "make_late" };
+static const char *how = "return";
+
+static TRUTH_NOINLINE void *
+make_seven(void)
+{
+	tally_alloc(&made, 19);
+	return malloc(19);
+}
+
+static TRUTH_NOINLINE void *
+make_late(void)
+{
+	return malloc(23);
+}
+
+static void
+late_work(void)
+{
+	free(make_late());
+	make_late();
+}
+
+static void
+tell(unsigned lates)
+{
+	truth_tell(&made);
+	while (lates-- > 0) {
+		tally_alloc(&late, 23);
+		tally_alloc(&late, 23);
+		tally_free(&late, 23);
+	}
+	truth_tell(&late);
+}
+
+static void
+exit_again(void)
+{
+	late_work();
+	exit(37);
+}
+
+__attribute__((destructor)) static void
+destroy(void)
+{
+	if (strcmp(how, "destructor") == 0) {
+		late_work();
+		_exit(41);
+	}
+}
+
+static void *
+thread(void *arg)
+{
+	(void)arg;
+	exit(43);
+}
+
+static void
+finish(void)
+{
+	pthread_t id;
+
+	if (strcmp(how, "exit") == 0) {
+		tell(1);
+		atexit(late_work);
+		exit(31);
+	} else if (strcmp(how, "_exit") == 0) {
+		tell(0);
+		atexit(late_work);
+		_exit(29);
+	} else if (strcmp(how, "quick_exit") == 0) {
+		tell(1);
+		at_quick_exit(late_work);
+		atexit(late_work); /* not run */
+		quick_exit(23);
+	} else if (strcmp(how, "thread") == 0) {
+		tell(1);
+		atexit(late_work);
+		pthread_create(&id, NULL, thread, NULL);
+		for (;;)
+			pause();
+	} else if (strcmp(how, "exit_again") == 0) {
+		tell(2);
+		atexit(late_work);
+		atexit(exit_again);
+		exit(1);
+	} else if (strcmp(how, "destructor") == 0) {
+		tell(1);
+	} else if (strcmp(how, "abort") == 0) {
+		tell(0);
+		abort();
+	} else if (strcmp(how, "SIGTERM") == 0) {
+		tell(0);
+		raise(SIGTERM);
+	} else if (strcmp(how, "SIGKILL") == 0) {
+		tell(0);
+		raise(SIGKILL);
+	} else if (strcmp(how, "SIGSEGV") == 0) {
+		tell(0);
+		*(volatile int *)16 = 1;
+	} else if (strcmp(how, "SIGBUS") == 0) {
+		tell(0);
+		raise(SIGBUS);
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	void *mine[7];
+
+	if (argc > 1)
+		how = argv[1];
+	for (unsigned i = 0; i < 7; i++)
+		mine[i] = make_seven();
+	for (unsigned i = 0; i < 4; i++) {
+		free(mine[i]);
+		tally_free(&made, 19);
+	}
+	finish();
+	return 0;
+}
