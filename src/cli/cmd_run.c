@@ -102,15 +102,15 @@ check_output(struct run *r, struct err *e)
 	int ret = 0;
 
 	if (opt_output != NULL) {
-		char *slash;
+		const char *slash;
 
 		free(folder);
-		folder = xstrdup(opt_output);
-		slash = strrchr(folder, '/');
-		if (slash == NULL)
-			strcpy(folder, ".");
-		else
-			slash[slash == folder ? 1 : 0] = '\0';
+		slash = strrchr(opt_output, '/');
+		folder = slash == NULL ? xstrdup(".")
+				       : xmemdup0(opt_output,
+						  slash == opt_output
+							  ? 1
+							  : (size_t)(slash - opt_output));
 		if (base_name(opt_output)[0] == '\0' ||
 		    (stat(opt_output, &st) == 0 && S_ISDIR(st.st_mode)))
 			ret = err_set(e, -EISDIR, "%s: a folder; use --dir for that",

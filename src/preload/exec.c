@@ -157,11 +157,11 @@ static struct scrubbed
 prepare(const char *path, char *const *env)
 {
 	struct scrubbed sc = { NULL, 0 };
+	enum exec_fit fit = path == NULL ? EXEC_FOLLOWED : exec_fit(path);
 
-	if (path == NULL || exec_takes_us(path))
-		return sc;
-	sc = scrub(env);
-	if (sc.at != NULL && recorder_now->base != NULL)
+	if (fit == EXEC_REFUSES)
+		sc = scrub(env);
+	if (fit != EXEC_FOLLOWED && recorder_now->base != NULL)
 		rec_lost(recorder_now, REC_LOST_EXEC);
 	return sc;
 }

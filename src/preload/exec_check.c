@@ -12,6 +12,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -116,31 +117,34 @@ sanitized(const struct image *im, const Elf64_Phdr *dynamic)
 	return false;
 }
 
-static bool
-elf_takes_us(struct image *im)
+static enum exec_fit
+elf_fit(struct image *im)
 {
+	bool is_static = true;
+
 #if defined(__x86_64__)
 	const unsigned machine = EM_X86_64;
 #else
 	const unsigned machine = EM_AARCH64;
 #endif
 	if (im->eh.e_ident[EI_CLASS] != ELFCLASS64 || im->eh.e_machine != machine)
-		return false;
+		return EXEC_REFUSES;
 	if (im->eh.e_phnum > PHDRS_MAX || im->eh.e_phentsize != sizeof(Elf64_Phdr) ||
 	    !read_at(im->fd, im->ph, im->eh.e_phnum * sizeof(Elf64_Phdr), im->eh.e_phoff))
-		return true;
+		return EXEC_FOLLOWED;
 	for (unsigned i = 0; i < im->eh.e_phnum; i++) {
 		const Elf64_Phdr *p = &im->ph[i];
 		char interp[256];
 
+		is_static &= p->p_type != PT_INTERP;
 		if (p->p_type == PT_INTERP &&
 		    read_some(im->fd, interp, sizeof(interp), p->p_offset) &&
 		    !contains(interp, "ld-linux"))
-			return false;
+			return EXEC_REFUSES;
 		if (p->p_type == PT_DYNAMIC && sanitized(im, p))
-			return false;
+			return EXEC_REFUSES;
 	}
-	return true;
+	return is_static ? EXEC_STATIC : EXEC_FOLLOWED;
 }
 
 /* The interpreter named after `#!`. */
@@ -157,28 +161,29 @@ interpreter(const char *line, char *ret)
 	return t.len > 0 && !t.cut;
 }
 
-bool
-exec_takes_us(const char *path)
+enum exec_fit
+exec_fit(const char *path)
 {
 	struct image im;
 	char line[512], next[PATH_BYTES];
 
 	for (int level = 0; level < SCRIPT_LEVELS; level++) {
-		bool yes = true, script = false;
+		enum exec_fit fit = EXEC_FOLLOWED;
+		bool script = false;
 		long fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
 
 		if (fd < 0)
-			return true;
+			return EXEC_FOLLOWED;
 		im.fd = (int)fd;
 		if (read_at(im.fd, &im.eh, sizeof(im.eh), 0) &&
 		    memcmp(im.eh.e_ident, ELFMAG, SELFMAG) == 0)
-			yes = elf_takes_us(&im);
+			fit = elf_fit(&im);
 		else if (read_some(im.fd, line, sizeof(line), 0) && begins(line, "#!"))
 			script = interpreter(line, next);
 		sys_close(im.fd);
 		if (!script)
-			return yes;
+			return fit;
 		path = next;
 	}
-	return true;
+	return EXEC_FOLLOWED;
 }

@@ -4,8 +4,9 @@
  * The slow way in: recording has not begun (life.c), this is a forked child (its recorder page
  * was wiped: begin anew), the thread is new (attach), or the thread is busy. Busy means one of
  * two things. A signal handler runs on top of the recorder: let the call pass, count it. Or a
- * handler left the recorder by longjmp and will never come back: then the stack pointer is above
- * where the recorder was, and we are not on the alternate stack; take the thread's state anew. */
+ * handler left the recorder by longjmp and will never come back: then either we are not below
+ * the recorder's frame, where a handler would be, or that frame has been written over since; and
+ * we are not on the alternate stack. Take the thread's state anew. */
 #include "preload/gate.h"
 
 #include "preload/boot.h"
@@ -15,6 +16,11 @@
 
 #include <signal.h>
 
+enum {
+	SIGNAL_FRAME_LEAST = 1024,
+	SAME_STACK = 1 << 20,
+};
+
 static struct recorder nobody = { .id = UINT64_MAX };
 struct recorder *recorder_now = &nobody;
 
@@ -22,11 +28,13 @@ struct gate gate = { .look = true };
 
 /* Is the recorder's frame of this thread gone, thrown away by longjmp? */
 static bool
-abandoned(uintptr_t here)
+abandoned(uintptr_t frame)
 {
 	stack_t ss = { 0 };
 
-	if (here <= tls.busy)
+	/* A handler on the same stack has the kernel's signal frame between it and us. */
+	if (frame + SIGNAL_FRAME_LEAST <= tls.busy &&
+	    (tls.busy - frame > SAME_STACK || *(const uintptr_t *)(tls.busy + 8) == tls.busy_ra))
 		return false;
 	return SYS2(SYS_sigaltstack, 0, &ss) == 0 && (ss.ss_flags & SS_ONSTACK) == 0;
 }
@@ -46,15 +54,14 @@ attach(struct recorder *r)
 	return true;
 }
 
+/* Not NULL: go on, the thread is attached. */
 COLD struct thread *
-gate_enter_slow(void)
+gate_enter_slow(uintptr_t frame)
 {
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-
 	if (tls.busy == GATE_QUIET)
 		return NULL;
 	if (tls.busy != 0) {
-		if (!abandoned(here)) {
+		if (!abandoned(frame)) {
 			if (recorder_now->base != NULL)
 				rec_lost(recorder_now, REC_LOST_REENTRY);
 			return NULL;
@@ -62,11 +69,12 @@ gate_enter_slow(void)
 		if (tls.owner == recorder_now->id && tls.self != NULL)
 			tls.self->row->journal_count = 0; /* what it had begun stays as it is */
 	}
-	tls.busy = here;
+	tls.busy = GATE_QUIET;
 	if (!life_begun() || (tls.owner != recorder_now->id && !attach(recorder_now))) {
 		tls.busy = 0;
 		return NULL;
 	}
+	tls.busy = 0;
 	return tls.self;
 }
 

@@ -12,8 +12,17 @@
 #include "record/sample.h"
 #include "rt/rt_tls.h"
 
-/* tls.busy while libc works for us: what it allocates passes by, uncounted. */
+/* tls.busy while libc, or the real allocator, works for us: what they allocate by calling our
+ * hooks in turn passes by, uncounted. */
 #define GATE_QUIET 1
+
+/* operator new on its way to malloc. */
+struct forward {
+	struct unw_start at; /* where new was called */
+	size_t bytes;        /* what it was asked for */
+	size_t passed_on;    /* what malloc will be asked for then */
+	enum rec_kind kind;
+};
 
 struct gate {
 	bool look;             /* look at every free: exact mode, or not yet begun */
@@ -23,15 +32,24 @@ struct gate {
 
 extern struct gate gate;
 
-struct thread *gate_enter_slow(void);
+struct thread *gate_enter_slow(uintptr_t frame);
+
+/* Mark the thread busy, from the function it is inlined into. */
+static ALWAYS_INLINE void
+gate_mark_busy(void)
+{
+	tls.busy_ra = (uintptr_t)__builtin_return_address(0);
+	tls.busy = (uintptr_t)__builtin_frame_address(0);
+	COMPILER_BARRIER();
+}
 
 static ALWAYS_INLINE struct thread *
 gate_enter(void)
 {
-	if (UNLIKELY(tls.busy != 0 || tls.owner != recorder_now->id))
-		return gate_enter_slow();
-	tls.busy = (uintptr_t)__builtin_frame_address(0);
-	COMPILER_BARRIER();
+	if (UNLIKELY(tls.busy != 0 || tls.owner != recorder_now->id) &&
+	    gate_enter_slow((uintptr_t)__builtin_frame_address(0)) == NULL)
+		return NULL;
+	gate_mark_busy();
 	return tls.self;
 }
 
@@ -44,6 +62,24 @@ gate_leave(void)
 	tls.busy = 0;
 	if (UNLIKELY(tls.ended))
 		gate_leave_ended();
+}
+
+/* Around a call of the real allocator that may call our hooks by name: they let it pass. */
+static ALWAYS_INLINE uintptr_t
+gate_quiet(void)
+{
+	uintptr_t was = tls.busy;
+
+	tls.busy = GATE_QUIET;
+	COMPILER_BARRIER();
+	return was;
+}
+
+static ALWAYS_INLINE void
+gate_unquiet(uintptr_t was)
+{
+	COMPILER_BARRIER();
+	tls.busy = was;
 }
 
 /* Where the hook was called from, for the unwinder. In the hook's own, not inlined function. */
@@ -70,8 +106,7 @@ gate_allocated_hot(void *p, size_t n, const struct unw_start *at)
 		gate_allocated(p, n, REC_KIND_MALLOC, at);
 		return;
 	}
-	tls.busy = (uintptr_t)__builtin_frame_address(0);
-	COMPILER_BARRIER();
+	gate_mark_busy();
 	hot_alloc(r, tls.self, false, (uintptr_t)p, n, REC_KIND_MALLOC, at);
 	gate_leave();
 }
@@ -85,8 +120,7 @@ gate_freeing_hot(void *p)
 		gate_freeing(p);
 		return;
 	}
-	tls.busy = (uintptr_t)__builtin_frame_address(0);
-	COMPILER_BARRIER();
+	gate_mark_busy();
 	hot_free(r, tls.self, false, (uintptr_t)p);
 	gate_leave();
 }

@@ -10,6 +10,7 @@
  * here calls libc but for the real functions, and what they do to it is theirs. */
 #include "preload/boot.h"
 #include "preload/gate.h"
+#include "preload/life.h"
 #include "preload/next.h"
 #include "record/events.h"
 
@@ -22,15 +23,16 @@
 static ALWAYS_INLINE void
 allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at)
 {
-	const struct unw_start *forward = tls.forward;
+	const struct forward *f = tls.forward;
 
-	if (UNLIKELY(forward != NULL)) {
+	if (UNLIKELY(f != NULL)) {
 		tls.forward = NULL;
-		/* Taken only from a frame right below: one left by an exception is stale. */
-		if (forward->sp > at->sp && forward->sp - at->sp < 4096) {
-			at = forward;
-			kind = (enum rec_kind)tls.forward_kind;
-			n = tls.forward_bytes; /* aligned new rounds it up before it asks */
+		/* Only from a frame right below and for what it must be asking: one that an exception
+		 * left behind is stale. */
+		if (f->at.sp > at->sp && f->at.sp - at->sp < 4096 && n == f->passed_on) {
+			at = &f->at;
+			kind = f->kind;
+			n = f->bytes;
 		}
 	}
 	if (LIKELY(p != NULL))
@@ -46,6 +48,8 @@ malloc_event(size_t n)
 	if (UNLIKELY(next.malloc == NULL) && !next_find())
 		return boot_alloc(n, 16);
 	p = next.malloc(n);
+	if (UNLIKELY(p == NULL) && life_give_back())
+		p = next.malloc(n);
 	if (UNLIKELY(tls.forward != NULL))
 		allocated(p, n, REC_KIND_MALLOC, &at);
 	else if (LIKELY(p != NULL))
@@ -67,6 +71,7 @@ static NOINLINE void *
 calloc_event(size_t count, size_t each)
 {
 	const struct unw_start at = GATE_HERE();
+	uintptr_t was;
 	size_t n;
 	void *p;
 
@@ -74,7 +79,11 @@ calloc_event(size_t count, size_t each)
 		n = SIZE_MAX; /* the real one refuses it, with its own errno */
 	if (UNLIKELY(!next_find()))
 		return n == SIZE_MAX ? NULL : boot_alloc(n, 16);
+	was = gate_quiet();
 	p = next.calloc(count, each);
+	gate_unquiet(was);
+	if (UNLIKELY(p == NULL) && life_give_back())
+		p = next.calloc(count, each);
 	allocated(p, n, REC_KIND_MALLOC, &at);
 	return p;
 }
@@ -154,10 +163,13 @@ leave_boot(void *p, size_t n)
 static void *
 realloc_sampled(void *p, size_t n, const struct unw_start *at)
 {
+	uintptr_t was;
 	void *q;
 
 	gate_freeing(p);
+	was = gate_quiet();
 	q = next.realloc(p, n);
+	gate_unquiet(was);
 	if (q != NULL)
 		gate_allocated(q, n, REC_KIND_MALLOC, at);
 	return q;
@@ -167,10 +179,13 @@ static void *
 realloc_exact(struct thread *t, void *p, size_t n, const struct unw_start *at)
 {
 	struct recorder *r = recorder_now;
+	uintptr_t was;
 	void *q;
 
 	record_resize_begin(r, t, (uintptr_t)p);
+	was = gate_quiet();
 	q = next.realloc(p, n);
+	gate_unquiet(was);
 	if (q == NULL && n != 0)
 		record_resize_fail(r, t);
 	else if (q == NULL || __atomic_load_n(&r->head->paused, __ATOMIC_RELAXED) == 1)
@@ -184,12 +199,15 @@ static ALWAYS_INLINE void *
 realloc_at(void *p, size_t n, const struct unw_start *at)
 {
 	struct thread *t;
+	uintptr_t was;
 	void *q;
 
 	if (UNLIKELY(!next_find()))
 		return p == NULL ? boot_alloc(n, 16) : leave_boot(p, n);
 	if (p == NULL) {
+		was = gate_quiet();
 		q = next.realloc(NULL, n);
+		gate_unquiet(was);
 		allocated(q, n, REC_KIND_MALLOC, at);
 		return q;
 	}
@@ -242,6 +260,7 @@ SEEP_EXPORT NOINLINE int
 posix_memalign(void **out, size_t align, size_t n)
 {
 	const struct unw_start at = GATE_HERE();
+	uintptr_t was;
 	int r;
 
 	if (UNLIKELY(!next_find())) {
@@ -252,7 +271,9 @@ posix_memalign(void **out, size_t align, size_t n)
 		*out = p;
 		return 0;
 	}
+	was = gate_quiet();
 	r = next.posix_memalign(out, align, n);
+	gate_unquiet(was);
 	if (r == 0)
 		allocated(*out, n, REC_KIND_ALIGNED, &at);
 	return r;
@@ -262,11 +283,14 @@ SEEP_EXPORT NOINLINE void *
 aligned_alloc(size_t align, size_t n)
 {
 	const struct unw_start at = GATE_HERE();
+	uintptr_t was;
 	void *p;
 
 	if (UNLIKELY(!next_find()))
 		return boot_alloc(n, align);
+	was = gate_quiet();
 	p = next.aligned_alloc(align, n);
+	gate_unquiet(was);
 	allocated(p, n, REC_KIND_ALIGNED, &at);
 	return p;
 }
@@ -275,11 +299,14 @@ SEEP_EXPORT NOINLINE void *
 memalign(size_t align, size_t n)
 {
 	const struct unw_start at = GATE_HERE();
+	uintptr_t was;
 	void *p;
 
 	if (UNLIKELY(!next_find()))
 		return boot_alloc(n, align);
+	was = gate_quiet();
 	p = next.memalign(align, n);
+	gate_unquiet(was);
 	allocated(p, n, REC_KIND_ALIGNED, &at);
 	return p;
 }
@@ -288,11 +315,14 @@ SEEP_EXPORT NOINLINE void *
 valloc(size_t n)
 {
 	const struct unw_start at = GATE_HERE();
+	uintptr_t was;
 	void *p;
 
 	if (UNLIKELY(!next_find()))
 		return boot_alloc(n, 4096);
+	was = gate_quiet();
 	p = next.valloc != NULL ? next.valloc(n) : next.memalign(4096, n);
+	gate_unquiet(was);
 	allocated(p, n, REC_KIND_ALIGNED, &at);
 	return p;
 }
@@ -301,12 +331,15 @@ SEEP_EXPORT NOINLINE void *
 pvalloc(size_t n)
 {
 	const struct unw_start at = GATE_HERE();
+	uintptr_t was;
 	void *p;
 
 	if (UNLIKELY(!next_find()))
 		return boot_alloc(ALIGN_UP(n, (size_t)4096), 4096);
+	was = gate_quiet();
 	p = next.pvalloc != NULL ? next.pvalloc(n)
 	                         : next.memalign(4096, ALIGN_UP(n, (size_t)4096));
+	gate_unquiet(was);
 	allocated(p, n, REC_KIND_ALIGNED, &at);
 	return p;
 }

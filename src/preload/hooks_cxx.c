@@ -30,25 +30,33 @@ resolve(void **slot, const char *name)
 	return f;
 }
 
+/* What libstdc++ asks malloc for: 1 for 0, and a multiple of the alignment. */
+static size_t
+passed_on(size_t n, size_t align)
+{
+	n += n == 0;
+	return align == 0 ? n : (n + align - 1) & ~(align - 1);
+}
+
 static void *
-new_at(void **slot, const char *name, size_t n, uintptr_t second, uintptr_t third,
-       enum rec_kind kind, const struct unw_start *at)
+new_at(void **slot, const char *name, const struct forward *f, uintptr_t second, uintptr_t third)
 {
 	new_function *real = (new_function *)__atomic_load_n(slot, __ATOMIC_ACQUIRE);
+	const struct forward *outer = tls.forward;
+	size_t n = f->bytes;
 	void *p;
 
 	if (UNLIKELY(real == NULL) && (real = (new_function *)resolve(slot, name)) == NULL)
 		return malloc(n);
-	if (tls.forward != NULL && tls.forward->sp > at->sp && tls.forward->sp - at->sp < 4096)
+	if (outer != NULL && outer->at.sp > f->at.sp && outer->at.sp - f->at.sp < 4096 &&
+	    outer->bytes == n)
 		return real(n, second, third); /* new[] calls new, the first one counts */
-	tls.forward = at;
-	tls.forward_kind = kind;
-	tls.forward_bytes = n;
+	tls.forward = f;
 	p = real(n, second, third);
 	if (UNLIKELY(tls.forward != NULL)) {
 		tls.forward = NULL;
 		if (p != NULL)
-			gate_allocated(p, n, kind, at);
+			gate_allocated(p, n, f->kind, &f->at);
 	}
 	return p;
 }
@@ -77,14 +85,17 @@ delete_at(void **slot, const char *name, void *p, uintptr_t second, uintptr_t th
 	tls.forward_free = 0;
 }
 
-#define NEW(symbol, kind, params, args)                                                  \
+#define NEW(symbol, what, align, params, args)                                           \
 	SEEP_EXPORT void *symbol params;                                                 \
 	SEEP_EXPORT NOINLINE void *symbol params                                         \
 	{                                                                                \
 		static void *real;                                                       \
-		const struct unw_start at = GATE_HERE();                                 \
+		const struct forward f = { .at = GATE_HERE(),                            \
+			                   .bytes = n,                                   \
+			                   .passed_on = passed_on(n, align),             \
+			                   .kind = what };                               \
                                                                                          \
-		return new_at(&real, #symbol, args, kind, &at);                          \
+		return new_at(&real, #symbol, &f, args);                                 \
 	}
 
 #define DELETE(symbol, params, args)                                                     \
@@ -99,14 +110,14 @@ delete_at(void **slot, const char *name, void *p, uintptr_t second, uintptr_t th
 #define ARGS(...) __VA_ARGS__
 
 /* clang-format off */
-NEW(_Znwm,                              REC_KIND_NEW,       (size_t n),                             ARGS(n, 0, 0))
-NEW(_ZnwmRKSt9nothrow_t,                REC_KIND_NEW,       (size_t n, uintptr_t t),                ARGS(n, t, 0))
-NEW(_ZnwmSt11align_val_t,               REC_KIND_NEW,       (size_t n, uintptr_t al),               ARGS(n, al, 0))
-NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, REC_KIND_NEW,       (size_t n, uintptr_t al, uintptr_t t),  ARGS(n, al, t))
-NEW(_Znam,                              REC_KIND_NEW_ARRAY, (size_t n),                             ARGS(n, 0, 0))
-NEW(_ZnamRKSt9nothrow_t,                REC_KIND_NEW_ARRAY, (size_t n, uintptr_t t),                ARGS(n, t, 0))
-NEW(_ZnamSt11align_val_t,               REC_KIND_NEW_ARRAY, (size_t n, uintptr_t al),               ARGS(n, al, 0))
-NEW(_ZnamSt11align_val_tRKSt9nothrow_t, REC_KIND_NEW_ARRAY, (size_t n, uintptr_t al, uintptr_t t),  ARGS(n, al, t))
+NEW(_Znwm,                              REC_KIND_NEW,       0, (size_t n),                             ARGS(0, 0))
+NEW(_ZnwmRKSt9nothrow_t,                REC_KIND_NEW,       0, (size_t n, uintptr_t t),                ARGS(t, 0))
+NEW(_ZnwmSt11align_val_t,               REC_KIND_NEW,       al, (size_t n, uintptr_t al),               ARGS(al, 0))
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, REC_KIND_NEW,       al, (size_t n, uintptr_t al, uintptr_t t),  ARGS(al, t))
+NEW(_Znam,                              REC_KIND_NEW_ARRAY, 0, (size_t n),                             ARGS(0, 0))
+NEW(_ZnamRKSt9nothrow_t,                REC_KIND_NEW_ARRAY, 0, (size_t n, uintptr_t t),                ARGS(t, 0))
+NEW(_ZnamSt11align_val_t,               REC_KIND_NEW_ARRAY, al, (size_t n, uintptr_t al),               ARGS(al, 0))
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, REC_KIND_NEW_ARRAY, al, (size_t n, uintptr_t al, uintptr_t t),  ARGS(al, t))
 
 DELETE(_ZdlPv,                               (void *p),                            ARGS(p, 0, 0))
 DELETE(_ZdlPvRKSt9nothrow_t,                 (void *p, uintptr_t t),               ARGS(p, t, 0))

@@ -27,6 +27,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -34,6 +35,7 @@
 enum state {
 	STATE_NEW,
 	STATE_ON,
+	STATE_AGAIN, /* forked in the middle of an event: begin again at the next one */
 	STATE_OFF, /* for good */
 };
 
@@ -70,6 +72,8 @@ switch_off(void)
 {
 	gate.filter = nothing;
 	gate.look = false;
+	gate.mmap = false;
+	recorder_now->id = UINT64_MAX; /* no thread's: all come to the slow way in, and pass */
 	state = STATE_OFF;
 }
 
@@ -160,14 +164,14 @@ begin_locked(void)
 
 	/* A child that inherits this lock taken finds its own page wiped and may take it: the
 	 * thread that held it does not exist here. */
-	if (state == STATE_ON && recorder_now->base == NULL && begin_lock != 0 &&
+	if (state != STATE_NEW && recorder_now->base == NULL && begin_lock != 0 &&
 	    begin_lock != me)
 		begin_lock = 0;
 	if (!lock_take(&begin_lock, me))
 		return false;
 	if (state == STATE_NEW && environ != NULL && next_find())
 		begin_first();
-	else if (state == STATE_ON && recorder_now->base == NULL)
+	else if (state == STATE_AGAIN || (state == STATE_ON && recorder_now->base == NULL))
 		begin_again();
 	on = state == STATE_ON && recorder_now->base != NULL;
 	lock_drop(&begin_lock);
@@ -179,7 +183,6 @@ void
 life_broken(void)
 {
 	switch_off();
-	recorder_now->id = UINT64_MAX; /* every thread comes to the slow way in, and passes */
 }
 
 void
@@ -222,6 +225,85 @@ life_thread_began(void)
 	tls.busy = GATE_QUIET; /* what libc allocates for this is not the program's */
 	pthread_setspecific(thread_key, (void *)1);
 	tls.busy = busy;
+}
+
+/* ---- fork ---- */
+
+/* In a child, where fork was called by a signal handler on top of the recorder: the event below
+ * will go on. It shall neither find its recorder wiped nor write into the parent's recording. */
+static void
+fork_left_us_inside(void)
+{
+	sys_mmap(mapped, mapped_bytes, PROT_READ | PROT_WRITE,
+	         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1);
+	recorder_now->id = UINT64_MAX;
+	state = STATE_AGAIN;
+}
+
+static pid_t
+fork_by(pid_t (*real)(void))
+{
+	struct recorder *page = recorder_now;
+	bool inside = tls.busy > GATE_QUIET && state == STATE_ON && page->base != NULL;
+	pid_t pid;
+
+	if (LIKELY(!inside))
+		return real();
+	rt_map_wipe(page, sizeof(*page), false);
+	pid = real();
+	rt_map_wipe(page, sizeof(*page), true);
+	if (pid == 0)
+		fork_left_us_inside();
+	return pid;
+}
+
+SEEP_EXPORT pid_t
+fork(void)
+{
+	return next_find() ? fork_by(next.fork) : -1;
+}
+
+SEEP_EXPORT pid_t
+_Fork(void)
+{
+	return next_find() ? fork_by(next._Fork) : -1;
+}
+
+/* ---- address space ---- */
+
+/* The program was refused memory and has a limit on its address space: what we hold may be what
+ * it lacks. true: something was given back, try again. The recording's file stays as it is. */
+bool
+life_give_back(void)
+{
+	struct recorder *r = recorder_now;
+	uint64_t keep;
+
+	if (state != STATE_ON || r->base == NULL || !r->space_limited || tls.busy != 0)
+		return false;
+	rec_lost(r, REC_LOST_SPACE);
+	r->space_limited = false;
+	r->full = true;
+	if (r->single && tls.owner == r->id && tls.self->alone) {
+		struct thread *t = tls.self;
+
+		switch_off();
+		tls.self = NULL;
+		recorder_forget_private(r);
+		rt_unmap(t->cell_slots, (t->cell_mask + 1) * sizeof(*t->cell_slots));
+		rt_unmap(t, t->mapped_bytes);
+		recorder_forget(mapped, mapped_bytes);
+		r->base = NULL;
+		return true;
+	}
+	/* Other threads may be in here: only what none of them has touched. */
+	keep = REC_CHUNKS_OFF + (uint64_t)r->head->populated * REC_CHUNK_BYTES;
+	if (keep >= r->bytes)
+		return false;
+	sys_munmap(r->base + keep, r->bytes - keep);
+	r->bytes = keep;
+	mapped_bytes = keep;
+	return true;
 }
 
 /* ---- exit ---- */

@@ -16,6 +16,9 @@ void life_thread_began(void);
 /* exit() was entered or main has returned, with this status. */
 void life_exit_begins(int status);
 
+/* Memory was refused: give back what address space we can. true: ask again. */
+bool life_give_back(void);
+
 /* Where the recording is mapped, NULL when there is none; and: it is broken, stop. For guard.c. */
 void life_mapped(unsigned char **ret_base, uint64_t *ret_bytes);
 void life_broken(void);

@@ -53,6 +53,8 @@ next_find(void)
 	FIND(fexecve);
 	FIND(posix_spawn);
 	FIND(posix_spawnp);
+	FIND(fork);
+	FIND(_Fork);
 	FIND(exit);
 	FIND(quick_exit);
 	FIND(sigaction);

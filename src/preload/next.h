@@ -38,6 +38,8 @@ struct next {
 	                   const posix_spawnattr_t *, char *const *, char *const *);
 	int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
 	                    const posix_spawnattr_t *, char *const *, char *const *);
+	pid_t (*fork)(void);
+	pid_t (*_Fork)(void);
 	void (*exit)(int);
 	void (*quick_exit)(int);
 	int (*sigaction)(int, const struct sigaction *, struct sigaction *);

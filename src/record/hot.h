@@ -15,6 +15,7 @@
 #include "record/livetable.h"
 #include "record/modules.h"
 #include "record/step.h"
+#include "record/threads.h"
 #include "record/ticks.h"
 #include "unwind/unwind_fast.h"
 
@@ -40,8 +41,11 @@ hot_cell(struct recorder *r, struct thread *t, enum rec_kind kind,
 {
 	uint32_t node = unw_hit(t->unw, start);
 
-	if (UNLIKELY(node == 0))
+	if (UNLIKELY(node == 0)) {
+		if (UNLIKELY(start->sp < t->stack_low))
+			threads_stack_grew(t, start->sp);
 		node = unw_walk(t->unw, start);
+	}
 	if (LIKELY(node == t->last_node && kind < REC_KIND_MMAP))
 		return t->last_cell;
 	return hot_place(r, t, node, kind);

@@ -43,7 +43,24 @@ node_for_unwinder(void *arg, uint32_t parent, uintptr_t pc, uint32_t module, uns
 	return stacks_node(t->recorder, parent, pc, module, kinds[kind], t->row_ref);
 }
 
-static const struct unw_ops unwinder_ops = { .find = modules_find, .node = node_for_unwinder };
+static uint32_t
+recall_for_unwinder(void *arg, uint64_t hash)
+{
+	return stacks_recall(((struct thread *)arg)->recorder, hash);
+}
+
+static void
+learn_for_unwinder(void *arg, uint64_t hash, uint32_t node)
+{
+	stacks_learn(((struct thread *)arg)->recorder, hash, node);
+}
+
+static const struct unw_ops unwinder_ops = {
+	.find = modules_find,
+	.node = node_for_unwinder,
+	.recall = recall_for_unwinder,
+	.learn = learn_for_unwinder,
+};
 
 static uint64_t
 limit_of(int resource)
@@ -242,40 +259,35 @@ fill_head(struct recorder *r, const struct recorder_settings *s)
 	fill_text(h, r->base);
 }
 
-/* The private tables; kept from the parent where a fork left them. */
+/* The private tables, one mapping; kept from the parent where a fork left it. */
+static unsigned char *private_at;
+static size_t private_bytes;
+
 static bool
 private_memory(struct recorder *r)
 {
-	static uint32_t *heads;
-	static struct unw_shared *unw;
-	static struct known_module *modules;
-	static struct sample_shared *sample;
-	size_t heads_bytes = RECORDER_NODE_HEADS * sizeof(*heads);
-	size_t modules_bytes = RECORDER_MODULES_MAX * sizeof(*modules);
+	unsigned char *at = private_at;
+	size_t heads = RECORDER_NODE_HEADS * sizeof(*r->node_heads);
+	/* Probing may run past the end of the index. */
+	size_t index = ALIGN_UP((((size_t)1 << STACKS_INDEX_BITS) + 64) * sizeof(*r->stack_index),
+	                        (size_t)4096);
+	size_t modules = ALIGN_UP(RECORDER_MODULES_MAX * sizeof(*r->modules), (size_t)4096);
+	size_t sample = ALIGN_UP(sample_shared_bytes(), (size_t)4096);
+	size_t all = heads + index + modules + sample + unw_shared_bytes();
 
-	if (heads != NULL) {
-		rt_map_reset(heads, heads_bytes);
-		rt_map_reset(unw, unw_shared_bytes());
-		rt_map_reset(sample, sample_shared_bytes());
-	} else {
-		uint32_t *a = rt_map(heads_bytes);
-		void *b = rt_map(unw_shared_bytes());
-		void *c = rt_map(modules_bytes);
-		void *d = rt_map(sample_shared_bytes());
-
-		if (a == NULL || b == NULL || c == NULL || d == NULL) {
-			rt_unmap(a, heads_bytes);
-			rt_unmap(b, unw_shared_bytes());
-			rt_unmap(c, modules_bytes);
-			rt_unmap(d, sample_shared_bytes());
-			return false;
-		}
-		heads = a, unw = b, modules = c, sample = d;
-	}
-	r->node_heads = heads;
-	r->unw = unw;
-	r->modules = modules;
-	r->sample = sample;
+	if (at != NULL)
+		rt_map_reset(at, all);
+	else
+		at = rt_map(all);
+	if (at == NULL)
+		return false;
+	private_at = at;
+	private_bytes = all;
+	r->node_heads = (void *)at;
+	r->stack_index = (void *)(at + heads);
+	r->modules = (void *)(at + heads + index);
+	r->sample = (void *)(at + heads + index + modules);
+	r->unw = (void *)(at + heads + index + modules + sample);
 	return true;
 }
 
@@ -302,6 +314,7 @@ recorder_start(struct recorder *r, const struct recorder_settings *s, const stru
 	fresh.prefilled = prefilled;
 	fresh.loader_busy = host->loader_busy;
 	fresh.single_threaded = host->single_threaded;
+	fresh.space_limited = limit_of(RLIMIT_AS) != UINT64_MAX;
 	fresh.exact = s->mode == REC_MODE_EXACT;
 	fresh.single = *host->single_threaded != 0;
 	if (!private_memory(&fresh)) {
@@ -331,4 +344,13 @@ recorder_forget(unsigned char *base, uint64_t bytes)
 {
 	if (base != NULL)
 		sys_munmap(base, bytes);
+}
+
+void
+recorder_forget_private(struct recorder *r)
+{
+	rt_unmap(private_at, private_bytes);
+	private_at = NULL;
+	r->node_heads = NULL;
+	r->unw = NULL;
 }

@@ -75,6 +75,7 @@ struct recorder {
 	bool exact;  /* mode, at hand */
 	bool single; /* one thread so far, as far as we have seen */
 	bool full;   /* no more chunks */
+	bool space_limited; /* the process has a limit on its address space */
 	bool sealed; /* a seccomp filter is active: ask the kernel for nothing */
 	bool prefilled; /* kernel without MADV_POPULATE_WRITE: all pages were made at the start */
 	uint32_t overflow_node; /* stands in for stacks that found no room */
@@ -85,6 +86,7 @@ struct recorder {
 	const struct host *host;
 	uint64_t bytes; /* size of the mapping */
 	uint32_t *node_heads;
+	struct stacks_index *stack_index;
 	struct unw_shared *unw;
 	struct known_module *modules;
 	uint32_t nmodules;
@@ -135,7 +137,8 @@ struct thread {
 	uint64_t pending_b;
 	bool pending_temporary;
 	uintptr_t pending_addr;
-	uint64_t random;       /* sampling */
+	uintptr_t stack_low, stack_top; /* its stack, as far as it is known */
+	uint64_t random;                /* sampling */
 	struct recorder *recorder;
 	struct thread *next_idle;
 	struct unw_thread *unw;
@@ -172,5 +175,7 @@ int recorder_start(struct recorder *r, const struct recorder_settings *s,
 /* Give the mappings of a recorder back without touching the recording's contents: what a forked
  * child does with its parent's. `base` and `bytes` are passed because fork wiped `r`. */
 void recorder_forget(unsigned char *base, uint64_t bytes);
+/* Give the private tables back too. Nobody may be using them. */
+void recorder_forget_private(struct recorder *r);
 
 #endif

@@ -69,6 +69,17 @@ state_give(struct recorder *r, struct thread *t, uint32_t me)
 	lock_drop(&r->idle_lock);
 }
 
+/* How far down the stack reaches is not known without asking libc; but what lies less than a
+ * megabyte below what was seen of it is taken for the same stack. */
+void
+threads_stack_grew(struct thread *t, uintptr_t sp)
+{
+	if (t->stack_low != UINTPTR_MAX && t->stack_low - sp > 1 << 20)
+		return;
+	t->stack_low = sp - (64 << 10);
+	unw_thread_bounds(t->unw, t->stack_low, t->stack_top);
+}
+
 struct thread *
 threads_attach(struct recorder *r, bool late)
 {
@@ -108,7 +119,9 @@ threads_attach(struct recorder *r, bool late)
 		SYS2(SYS_prctl, PR_GET_NAME, row->name);
 	__atomic_store_n(&row->state, REC_THREAD_LIVE, __ATOMIC_RELEASE);
 	unw_thread_init(t->unw, r->unw, t);
-	unw_thread_bounds(t->unw, here - 4096, r->host->stack_top(here));
+	t->stack_top = r->host->stack_top(here);
+	t->stack_low = UINTPTR_MAX;
+	threads_stack_grew(t, here);
 	t->live_bytes = t->live_shown = 0;
 	t->alone = t->serial == 1 && r->single;
 	if (!t->alone && r->single) {

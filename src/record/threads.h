@@ -9,6 +9,9 @@
  * has been here before and ended; it is not counted again. */
 struct thread *threads_attach(struct recorder *r, bool late);
 
+/* The stack is deeper than it was seen before: `sp`. Called where it is below t->stack_low. */
+void threads_stack_grew(struct thread *t, uintptr_t sp);
+
 /* The thread ends: fold its cells, hand its record and state to the next one. */
 void threads_detach(struct recorder *r, struct thread *t);
 

@@ -8,6 +8,7 @@
 
 #ifndef MADV_WIPEONFORK
 #	define MADV_WIPEONFORK 18
+#	define MADV_KEEPONFORK 19
 #endif
 
 void *
@@ -33,6 +34,12 @@ void
 rt_map_reset(void *p, size_t bytes)
 {
 	sys_madvise(p, bytes, MADV_DONTNEED);
+}
+
+void
+rt_map_wipe(void *p, size_t bytes, bool wipe)
+{
+	sys_madvise(p, bytes, wipe ? MADV_WIPEONFORK : MADV_KEEPONFORK);
 }
 
 void *

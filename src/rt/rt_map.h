@@ -3,6 +3,7 @@
 #ifndef SEEP_RT_MAP_H
 #define SEEP_RT_MAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Zeroed private memory, touched page by page as it is used, left out of core dumps. NULL when
@@ -16,5 +17,7 @@ void rt_map_reset(void *p, size_t bytes);
 /* Zeroed memory that a forked child finds zeroed again: how a fork is noticed. NULL when the
  * kernel cannot do it (before Linux 4.14). */
 void *rt_map_wiped(size_t bytes);
+/* Switch that property of such memory. */
+void rt_map_wipe(void *p, size_t bytes, bool wipe);
 
 #endif

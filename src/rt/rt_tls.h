@@ -12,18 +12,17 @@
 #include <stdint.h>
 
 struct thread;    /* record/recorder.h */
-struct unw_start; /* unwind/unwind.h */
+struct forward;   /* preload/gate.h */
 
 struct tls {
 	uint64_t left;       /* bytes that may still be allocated before we look: 0 = look always */
 	struct thread *self; /* NULL: not attached */
 	uint64_t owner;      /* which recorder `self` belongs to; another after fork */
 	uintptr_t busy;      /* stack pointer of the hook that is recording now, 0 = none */
-	const struct unw_start *forward; /* operator new was called from here; malloc takes it */
-	uintptr_t forward_free;          /* operator delete has recorded this one already */
-	uint32_t forward_kind;
-	uint32_t ended; /* the thread's destructors have run: attach for one event at a time */
-	uint64_t forward_bytes; /* what operator new was asked for */
+	uintptr_t busy_ra;           /* that hook's return address, to see whether its frame still is */
+	const struct forward *forward; /* operator new is under way; malloc takes it from here */
+	uintptr_t forward_free;        /* operator delete has recorded this one already */
+	uint64_t ended; /* the thread's destructors have run: attach for one event at a time */
 };
 
 _Static_assert(sizeof(struct tls) == 64, "static TLS room is scarce");

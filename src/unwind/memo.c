@@ -28,8 +28,13 @@
  * itself, then it grows, and at last hot.sp declares it good to hit. A longjmp at any
  * time is harmless.
  *
+ * A stack that was seen before, though not last, is recognised by a hash over its frames, so
+ * that no node has to be looked up. The hash of a frame is its own plus an odd constant times
+ * that of all outside of it: it goes on from what the memo kept, and differs for stacks that
+ * differ as well as 64 random bits do.
+ *
  * What it costs when nothing can be reused is won back by leaving it alone for a
- * while. */
+ * while: such a walk neither reads nor writes the memo. */
 #include "unwind/memo.h"
 
 #define MEMO_WINDOW 128	 /* walks between two judgements */
@@ -40,7 +45,7 @@ memo_clear(struct unw_thread *t)
 {
 	t->hot.sp = 0;
 	COMPILER_BARRIER();
-	t->n = t->clean = t->noded = 0;
+	t->n = t->clean = t->noded = t->hashed = 0;
 	t->truncated = t->elided = false;
 }
 
@@ -173,6 +178,56 @@ memo_add_checks(struct walk *w, uint32_t i)
 	f->checks_bp = (uint32_t)(c - t->checks) << 1 | bp;
 }
 
+/* The hash of frame `f` and those outside, whose hash is `outer`. The module is part of it:
+ * another one may have had this address. */
+static ALWAYS_INLINE uint64_t
+memo_hash(uint64_t outer, const struct memo_frame *f)
+{
+	uint64_t own = (f->pc ^ (uint64_t)rule_module(f->rule) << 44) *
+		       UINT64_C(0x9e3779b97f4a7c15);
+
+	own ^= own >> 29;
+	own *= UINT64_C(0xbf58476d1ce4e5b9);
+	return outer * UINT64_C(0x2545f4914f6cdd1d) + (own ^ own >> 32);
+}
+
+/* The hash of no frame at all: what lies outside of the outermost one. */
+static uint64_t
+memo_hash_root(bool truncated)
+{
+	return truncated ? UINT64_C(0x94d049bb133111eb) : 1;
+}
+
+/* The hash of the stack kept. */
+static uint64_t
+memo_stack_hash(struct unw_thread *t)
+{
+	uint32_t i = t->hashed;
+	uint64_t hash = i > 0 ? t->frames[i - 1].hash : memo_hash_root(t->truncated);
+
+	for (; i < t->n; i++) {
+		hash = memo_hash(hash, &t->frames[i]);
+		t->frames[i].hash = hash;
+	}
+	t->hashed = t->n;
+	return hash;
+}
+
+static uint32_t
+memo_recall(const struct unw_thread *t, uint64_t hash)
+{
+	const struct unw_ops *ops = t->shared->ops;
+
+	return ops->recall != NULL ? ops->recall(t->arg, hash) : 0;
+}
+
+static void
+memo_learn(const struct unw_thread *t, uint64_t hash, uint32_t id)
+{
+	if (t->shared->ops->learn != NULL)
+		t->shared->ops->learn(t->arg, hash, id);
+}
+
 static uint32_t
 memo_node(const struct unw_thread *t, uint32_t parent, const struct memo_frame *f)
 {
@@ -223,8 +278,16 @@ memo_stack_node(struct unw_thread *t)
 {
 	uint32_t id;
 
-	if (t->n <= UNW_EXACT_MAX)
-		return memo_give_nodes(t, t->n);
+	if (t->n <= UNW_EXACT_MAX) {
+		uint64_t hash = memo_stack_hash(t);
+
+		id = memo_recall(t, hash);
+		if (id == 0) {
+			id = memo_give_nodes(t, t->n);
+			memo_learn(t, hash, id);
+		}
+		return id;
+	}
 	id = memo_give_nodes(t, UNW_KEEP_OUTER);
 	id = memo_elided_node(t, id, t->n - UNW_KEEP_OUTER - UNW_KEEP_INNER);
 	for (uint32_t i = t->n - UNW_KEEP_INNER; i < t->n; i++)
@@ -278,6 +341,7 @@ memo_replace(struct walk *w, enum walk_end end)
 	t->n = w->kept;
 	t->clean = t->clean < w->kept ? t->clean : w->kept;
 	t->noded = t->noded < w->kept ? t->noded : w->kept;
+	t->hashed = t->hashed < w->kept ? t->hashed : w->kept;
 	if (w->kept == 0)
 		t->truncated = end == WALK_TRUNCATED;
 	COMPILER_BARRIER();
@@ -309,6 +373,19 @@ memo_arm(struct unw_thread *t, const struct unw_start *start, uint32_t node)
 	t->hot.sp = start->sp;
 }
 
+/* The id of a stack just walked without the memo, if it was seen before; else 0. */
+static uint32_t
+memo_passing(const struct walk *w, enum walk_end end)
+{
+	uint64_t hash = memo_hash_root(end == WALK_TRUNCATED);
+
+	if (w->count > UNW_EXACT_MAX)
+		return 0;
+	for (uint32_t i = 0; i < w->count; i++)
+		hash = memo_hash(hash, &w->fresh[i]);
+	return memo_recall(w->t, hash);
+}
+
 uint32_t
 memo_commit(struct walk *w, enum walk_end end, bool ids)
 {
@@ -323,6 +400,10 @@ memo_commit(struct walk *w, enum walk_end end, bool ids)
 		t->stats.truncated += t->truncated;
 		t->stats.elided++;
 		return ids ? memo_wrapped_node(w) : 0;
+	}
+	if (ids && !w->use_memo && (id = memo_passing(w, end)) != 0) {
+		t->stats.truncated += end == WALK_TRUNCATED;
+		return id;
 	}
 	memo_replace(w, end);
 	t->stats.truncated += t->truncated;

@@ -19,6 +19,7 @@ struct memo_frame {
 	 * need, times two, plus one when leaving them depends on bp. */
 	uint32_t checks_bp;
 	uintptr_t bp;
+	uint64_t hash; /* of this frame and all outside of it; of the first `hashed` frames */
 };
 
 /* Frames lie outermost first, so that what stays stays in place. */
@@ -30,6 +31,7 @@ struct unw_thread {
 	uint32_t n;	  /* frames kept */
 	uint32_t clean; /* frames that may be reused: none opaque among or outside them */
 	uint32_t noded; /* frames that have an id */
+	uint32_t hashed; /* frames that have a hash */
 	bool truncated, elided;	  /* the stack kept */
 	uint32_t window, backoff; /* walks; see memo_judge() */
 	uint64_t window_frames, window_reused;

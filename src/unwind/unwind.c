@@ -27,6 +27,7 @@
 #define WALK_RECORD_MAX ((uintptr_t)1 << 20)
 #define WALK_FRAMES_MAX (1u << 20)
 #define WALK_OWN_MAX 64 /* frames of ours between walk_full() and the hook's caller */
+#define WALK_TOP 64	/* bytes */
 #define WALK_BACK_MAX 8 /* changes to a lower stack */
 
 struct walk_state {
@@ -125,6 +126,14 @@ walk_step_drap(struct walk *w, struct walk_state *st, uint64_t rule)
 	return walk_return(w, st, cfa - 8, cfa);
 }
 
+/* Nothing can be outside of a frame at the very top of the thread's stack: that is where the
+ * kernel started the process, in code of the loader that has no table. */
+static bool
+walk_at_top(const struct unw_thread *t, uintptr_t sp)
+{
+	return t->hi != t->lo && sp <= t->hi && t->hi - sp <= WALK_TOP;
+}
+
 /* Leaves a frame by its frame record. Where that does not tell the CFA, the lowest bit of
  * sp says so, and all frames outside are left in the same way. */
 static enum walk_end
@@ -133,7 +142,7 @@ walk_step_chain(struct walk *w, struct walk_state *st)
 	uintptr_t record = st->bp;
 
 	if (!walk_record_sane(w->t, st->sp, record))
-		return WALK_TRUNCATED;
+		return walk_at_top(w->t, st->sp) ? WALK_STOP : WALK_TRUNCATED;
 	st->bp = *(const uintptr_t *)record;
 	return walk_return(w, st, record + 8, (record + 16) | !ARCH_CHAIN_KEEPS_SP);
 }

@@ -56,6 +56,12 @@ struct unw_ops {
 	 * and for pseudo frames. Called on the thread that unwinds. */
 	uint32_t (*node)(void *arg, uint32_t parent, uintptr_t pc, uint32_t module_id,
 			 unsigned kind);
+
+	/* The id that was given to a whole stack with this hash before, or 0: saves asking for
+	 * each frame. learn() may forget. Both may be NULL. Two stacks share a hash of 64 bits
+	 * about once in 10^7 programs with a million stacks each. */
+	uint32_t (*recall)(void *arg, uint64_t hash);
+	void (*learn)(void *arg, uint64_t hash, uint32_t id);
 };
 
 /* Where to start: the state that the hooked function's caller finds when it returns. */

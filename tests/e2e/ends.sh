@@ -35,3 +35,6 @@ ending SIGTERM 143 signal 15
 ending SIGKILL 137 signal 9
 ending SIGSEGV 139 signal 11
 ending SIGBUS 135 signal 7
+ending SIGBUS-fault 135 signal 7
+ending SIGBUS-handled 0 exited 0
+expect_no_match "SIGBUS-handled: nothing to complain of" "$out" '^[^e]'

@@ -107,7 +107,9 @@ real_refused() {
 	local name=$1 why=$2
 	shift 2
 	expect_status 3 "$SEEP" run -o "$TMP/$name.rec" -- "$@"
+	# shellcheck disable=SC2154 # set by run
 	expect_match "$name: why" "$err" "$why"
+	# shellcheck disable=SC2154 # set by run
 	expect_eq "$name: was not started" "$out" ""
 }
 

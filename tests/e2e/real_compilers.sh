@@ -22,7 +22,9 @@ int main() { std::map<std::string, int> m; m["x"] = 19; std::regex r("x+");
 	for (auto &p : m) std::cout << p.first << p.second << std::regex_match(p.first, r) << "\n"; }
 END
 real_setup() { cp "$TMP"/a.c "$TMP"/a.cpp .; }
-real_sed='s,/tmp/cc[A-Za-z0-9]+,/tmp/ccTMP,g'
+# Rust names the thread's id, gcc its temporary files.
+# shellcheck disable=SC2034 # of lib_real.sh
+real_sed="s,thread 'main' \([0-9]+\),thread 'main',; s,/tmp/cc[A-Za-z0-9]+,/tmp/ccTMP,g"
 
 # children NAME: what a recording has, by name and number.
 children() {
@@ -48,10 +50,14 @@ o%.o: o%.c
 main.o: main.c
 	gcc -O -c -o $@ $<
 END
+cat >"$TMP/main.c" <<'END'
+int f1(int), f7(int), printf(const char *, ...);
+int main(void) { return printf("%d\n", f1(11) + f7(13)) != 4; }
+END
+# shellcheck disable=SC2317 # called by real_once
 real_setup() {
-	cp "$TMP/Makefile" .
-	for n in 1 2 3 4 5 6 7; do echo "int f$n(int x) { return x * $n + 3; }" >o$n.c; done
-	echo 'int f1(int), f7(int); int printf(const char *, ...); int main(void) { return printf("%d\n", f1(11) + f7(13)) != 4; }' >main.c
+	cp "$TMP/Makefile" "$TMP/main.c" .
+	for n in 1 2 3 4 5 6 7; do echo "int f$n(int x) { return x * $n + 3; }" >"o$n.c"; done
 }
 real_same make -- sh -c 'make -s -j2 --output-sync && ./prog; echo $?; make -s nothing'
 

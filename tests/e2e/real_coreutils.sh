@@ -16,4 +16,5 @@ real_valgrind sort_one sort --parallel=1 "$TMP/lines"
 real_same find -- find /usr/share/doc /usr/include -name '*.h' -printf '%p %s\n'
 real_valgrind find find /usr/share/doc /usr/include -name '*.h' -printf '%p %s\n'
 real_same grep -- grep -rcE '(foo|ba[rz]+)+ .*x$' /usr/include/linux
+# shellcheck disable=SC2016 # awk's own
 real_same awk -- awk '{ n[$1 % 97] += $3 } END { for (k = 0; k < 97; k++) print k, n[k] }' "$TMP/lines"

@@ -84,6 +84,7 @@ gcc -g -no-pie -o "$TMP/hole_fixed" "$ROOT/examples/leaky.c" -Wl,-z,max-page-siz
 
 # Set-user-id programs ignore us, and their children too when the loader cleans the environment.
 if command -v su >/dev/null && [ "$(id -u)" = 0 ]; then
+	# shellcheck disable=SC2016 # expanded by the shell under test
 	real_same su --unrecorded su,sh -- su nobody -s /bin/sh -c 'id -un; echo $((6 * 7)); exit 5'
 fi
 cp "$(command -v id)" "$TMP/suid" && chmod 4755 "$TMP/suid" && [ "$(id -u)" = 0 ] &&

@@ -44,8 +44,8 @@ ab -q -n 101 -c 2 -H 'Accept-Encoding: gzip' "http://127.0.0.1:$port/file" 2>&1 
 kill -QUIT "$(cat pid)"
 wait $boss
 echo "end $?"
-grep -c . logs/access
-cat logs/error
+[ "$(grep -c . logs/access)" -gt "$REQUESTS" ] && echo "access is logged"
+sed -E 's/^[^[]*//; s/[0-9]+#[0-9]+: \*[0-9]+ //; s/127.0.0.1:[0-9]+/PORT/' logs/error
 END
 export REQUESTS=$requests
 # The tool is put in front of nginx itself, not of its driver.

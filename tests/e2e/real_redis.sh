@@ -32,11 +32,7 @@ cli memory doctor >/dev/null
 cli shutdown nosave
 wait $boss
 echo "end $?"
-start redis-server-is-not-recorded-again 2>/dev/null
-END
 # The second start, to read the snapshot, is plain.
-sed -i '$d' "$TMP/drive"
-cat >>"$TMP/drive" <<'END'
 start
 cli dbsize
 cli strlen k1999

@@ -211,6 +211,7 @@ thread(void *arg)
 {
 	unsigned me = (unsigned)(uintptr_t)arg, other = (me + 1) % THREADS;
 
+	errno = 4711;
 	for (unsigned k = 0; k < KINDS; k++) {
 		for (unsigned i = 0; i < kinds[k].count; i++) {
 			size_t n = size_of(&kinds[k], i);
@@ -219,15 +220,20 @@ thread(void *arg)
 				(struct block){ kinds[k].make(&kinds[k], n), n, kinds[k].tally };
 		}
 	}
+	if (me == 0)
+		truth_say("errno %d after calls that succeeded\n", errno);
 	resize_all();
 	fail_all();
 	pthread_barrier_wait(&all_made);
+	errno = 4711;
 	for (unsigned k = 0; k < KINDS; k++) {
 		for (unsigned i = KEPT; i < kinds[k].count; i += 2)
 			free_one(&blocks[me][k][i]);
 		for (unsigned i = KEPT + 1; i < kinds[k].count; i += 2)
 			free_one(&blocks[other][k][i]);
 	}
+	if (errno != 4711)
+		truth_say("free changed errno\n");
 	return NULL;
 }
 

@@ -5,16 +5,19 @@
  *	ends [HOW]
  *
  * Seven blocks of 19 bytes are made, four of them freed; a second thread makes and frees none. Then
- * it ends: return (default), exit, _exit, quick_exit, abort, SIGTERM, SIGKILL, SIGSEGV, from a
- * thread, in a destructor, in an exit handler. What handlers allocate and free is counted too and
+ * it ends: return (default), exit, _exit, quick_exit, abort, SIGTERM, SIGKILL, SIGSEGV, SIGBUS, from
+ * a thread, in a destructor, in an exit handler. What handlers allocate and free is counted too and
  * said before. */
 #define _GNU_SOURCE
 #include "truth.h"
 
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static struct tally made = { .name = "make_seven" };
 static struct tally late = { .name = "make_late" };
@@ -75,6 +78,47 @@ thread(void *arg)
 	exit(43);
 }
 
+/* A store behind the end of a file. */
+static void
+fault(void)
+{
+	FILE *f = tmpfile();
+	char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(f), 0);
+
+	p[7] = 1;
+}
+
+static sigjmp_buf back;
+static volatile int bus_at;
+
+static void
+on_bus(int sig, siginfo_t *info, void *context)
+{
+	(void)sig, (void)context;
+	bus_at = (int)((uintptr_t)info->si_addr & 4095);
+	siglongjmp(back, 1);
+}
+
+/* The signal is the program's own: what it asks and sets is as without seep. */
+static void
+handle_bus(void)
+{
+	struct sigaction sa = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO }, old;
+
+	if (sigaction(SIGBUS, NULL, &old) != 0 || old.sa_handler != SIG_DFL)
+		truth_say("SIGBUS was not at its default\n");
+	if (signal(SIGBUS, SIG_IGN) != SIG_DFL || signal(SIGBUS, SIG_DFL) != SIG_IGN)
+		truth_say("signal gave something else back\n");
+	if (sigaction(SIGBUS, &sa, &old) != 0 || old.sa_handler != SIG_DFL || old.sa_flags != 0)
+		truth_say("SIGBUS was not back at its default\n");
+	if (sigsetjmp(back, 1) == 0)
+		fault();
+	if (bus_at != 7)
+		truth_say("the handler did not see the fault\n");
+	if (sigaction(SIGBUS, &old, &sa) != 0 || sa.sa_sigaction != on_bus)
+		truth_say("the handler was not there\n");
+}
+
 static void
 finish(void)
 {
@@ -121,6 +165,12 @@ finish(void)
 	} else if (strcmp(how, "SIGBUS") == 0) {
 		tell(0);
 		raise(SIGBUS);
+	} else if (strcmp(how, "SIGBUS-fault") == 0) {
+		tell(0);
+		fault();
+	} else if (strcmp(how, "SIGBUS-handled") == 0) {
+		handle_bus();
+		tell(0);
 	}
 }
 

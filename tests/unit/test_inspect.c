@@ -22,7 +22,7 @@ make_folder(void)
 {
 	if (folder[0] != '\0')
 		return;
-	strcpy(folder, "/tmp/seep-test-target-XXXXXX");
+	snprintf(folder, sizeof folder, "/tmp/seep-test-target-XXXXXX");
 	if (mkdtemp(folder) == NULL)
 		abort();
 }

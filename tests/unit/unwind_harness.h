@@ -51,6 +51,27 @@ static struct unw_shared *h_shared;
 		}
 #endif
 
+/* Calls go(arg) with `bp` in the frame pointer register. In assembly, because a compiler that
+ * keeps frame pointers would not have it. */
+void h_call_with_bp(uintptr_t arg, uintptr_t bp, uintptr_t go);
+
+#if defined(__x86_64__)
+__asm__(".text\n.type h_call_with_bp, @function\n"
+	"h_call_with_bp:\n\t.cfi_startproc\n\t"
+	"pushq %rbp\n\t.cfi_adjust_cfa_offset 8\n\t.cfi_offset %rbp, -16\n\t"
+	"movq %rsi, %rbp\n\tcall *%rdx\n\t"
+	"popq %rbp\n\t.cfi_adjust_cfa_offset -8\n\t.cfi_restore %rbp\n\t"
+	"ret\n\t.cfi_endproc\n");
+#else
+__asm__(".text\n.type h_call_with_bp, @function\n"
+	"h_call_with_bp:\n\t.cfi_startproc\n\t"
+	"stp x29, x30, [sp, #-32]!\n\t.cfi_adjust_cfa_offset 32\n\t"
+	".cfi_offset x29, -32\n\t.cfi_offset x30, -24\n\t"
+	"mov x29, x1\n\tblr x2\n\t"
+	"ldp x29, x30, [sp], #32\n\t.cfi_adjust_cfa_offset -32\n\t"
+	".cfi_restore x29\n\t.cfi_restore x30\n\tret\n\t.cfi_endproc\n");
+#endif
+
 /* Modules get ids by the order in which they are met. */
 static uint32_t
 h_module_id(uintptr_t start)

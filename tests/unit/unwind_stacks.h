@@ -3,7 +3,7 @@
  *
  * A stack is a list of choices, one a level. Between two stacks some inner levels are
  * chosen anew, so they share their outer part as real ones do. At the bottom
- * stacks_leaf() is called from one of two places. Compile without frame pointers. */
+ * stacks_leaf() is called from one of two places. Include unwind_harness.h first. */
 #ifndef SEEP_TESTS_UNWIND_STACKS_H
 #define SEEP_TESTS_UNWIND_STACKS_H
 
@@ -118,31 +118,10 @@ stacks_fp(unsigned d)
 	stacks_sink += fp & 1;
 }
 
-/* go(d), with any value in the frame pointer register. In assembly, because a compiler that
- * keeps frame pointers would not have it. */
-void stacks_call_with_bp(unsigned d, unsigned long any, void (*go)(unsigned));
-
-#if defined(__x86_64__)
-__asm__(".text\n.type stacks_call_with_bp, @function\n"
-	"stacks_call_with_bp:\n\t.cfi_startproc\n\t"
-	"pushq %rbp\n\t.cfi_adjust_cfa_offset 8\n\t.cfi_offset %rbp, -16\n\t"
-	"movq %rsi, %rbp\n\tcall *%rdx\n\t"
-	"popq %rbp\n\t.cfi_adjust_cfa_offset -8\n\t.cfi_restore %rbp\n\t"
-	"ret\n\t.cfi_endproc\n");
-#else
-__asm__(".text\n.type stacks_call_with_bp, @function\n"
-	"stacks_call_with_bp:\n\t.cfi_startproc\n\t"
-	"stp x29, x30, [sp, #-32]!\n\t.cfi_adjust_cfa_offset 32\n\t"
-	".cfi_offset x29, -32\n\t.cfi_offset x30, -24\n\t"
-	"mov x29, x1\n\tblr x2\n\t"
-	"ldp x29, x30, [sp], #32\n\t.cfi_adjust_cfa_offset -32\n\t"
-	".cfi_restore x29\n\t.cfi_restore x30\n\tret\n\t.cfi_endproc\n");
-#endif
-
 static NOINLINE void
 stacks_bp(unsigned d)
 {
-	stacks_call_with_bp(d, (unsigned long)stacks_random() << 3, stacks_descend);
+	h_call_with_bp(d, (uintptr_t)stacks_random() << 3, (uintptr_t)stacks_descend);
 	stacks_sink++;
 }
 
@@ -150,7 +129,7 @@ static NOINLINE void
 stacks_loop(unsigned d)
 {
 	for (volatile int i = 0; i < 2; i++) {
-		stacks_call_with_bp(d, stacks_random(), stacks_descend);
+		h_call_with_bp(d, stacks_random(), (uintptr_t)stacks_descend);
 		stacks_sink++;
 	}
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_control.c -- `seep pause`, `resume` and `mark`: three words to a recorder at
- * work. */
-#include <inttypes.h>
+/* cmd_pause.c -- `seep pause` and `seep resume`: one word to a recorder at work. */
 #include <stdio.h>
 
 #include "cli/cmd.h"
 #include "target/control.h"
 #include "target/find.h"
-#include "util/fmt.h"
 
 static int
 set_paused(const char *what, bool paused)
@@ -41,27 +38,6 @@ resume_run(int argc, char **argv)
 	return set_paused(argv[0], false);
 }
 
-static int
-mark_run(int argc, char **argv)
-{
-	struct livefile f = {.fd = -1};
-	struct control_marked m;
-	struct err e = {0};
-	const char *name = argc > 1 ? argv[1] : "";
-	int r = target_find(argv[0], &f, &e);
-
-	if (r == 0)
-		r = control_mark(&f, name, &m, &e);
-	if (r == 0)
-		printf("mark %" PRIu32 "%s%s of %d: %s live at %" PRIu32
-		       " stacks, %s in\n",
-		       m.number, *name != '\0' ? " " : "", name, f.pid,
-		       fmt_size(m.live_bytes > 0 ? (uint64_t)m.live_bytes : 0).s, m.sites,
-		       fmt_duration(m.ms * 1000000).s);
-	livefile_close(&f);
-	return r < 0 ? cmd_fail(&e) : CMD_OK;
-}
-
 const struct cmd cmd_pause = {
 	.name = "pause",
 	.args = "PID|NAME",
@@ -80,14 +56,4 @@ const struct cmd cmd_resume = {
 	.min_args = 1,
 	.max_args = 1,
 	.run = resume_run,
-};
-
-const struct cmd cmd_mark = {
-	.name = "mark",
-	.args = "PID|NAME [MARK]",
-	.help = "note what is live now, to compare with later",
-	.man = "seep-control",
-	.min_args = 1,
-	.max_args = 2,
-	.run = mark_run,
 };

@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Programs that confine themselves in the middle of their work: another root, another user, no
+# descriptors, no system calls. They survive; what was recorded is exact, the rest is counted.
+. "$(dirname "$0")/lib.sh"
+. "$ROOT/tests/e2e/lib_truth.sh"
+need_seep
+need_libseep
+need_command jq
+
+prog=$(program confine) || exit
+mkdir "$TMP/empty"
+chmod 755 "$TMP" "$TMP/empty"
+
+# confined WHAT CHILDREN ARGS...: its fork has a recording of its own (yes), or is counted
+# as lost (no).
+confined() {
+	local what=$1 children=$2
+	shift 2
+	record "$prog" "$@"
+	expect_eq "$what: status" "$status $err" "0 "
+	expect_truth "$what" "$TMP/json" "$out"
+	if [ "$children" = yes ]; then
+		expect_nothing_lost "$what" "$TMP/json"
+		expect_truth "$what" "$TMP/json" "expect in=make_childs allocs=13 live_bytes=3991"
+	else
+		expect_json "$what: the child is not forgotten" "$TMP/json" \
+			'[(.processes[0].lost.child), ([.processes[] | select(.not_recorded != null)] | length)] | add' 1
+		expect_truth "$what" "$TMP/json" "expect in=make_childs allocs=0"
+	fi
+}
+
+confined "close" yes close
+confined "limits" no limits
+if [ "$(id -u)" = 0 ]; then
+	confined "chroot" no chroot "$TMP/empty"
+	confined "setuid before" no setuid
+	confined "setuid after" no setuid-late
+	# Another user from the start cannot write into root's folder: it runs, and that is said.
+	if command -v setpriv >/dev/null; then
+		cp "$prog" "$TMP/empty/confine"
+		record setpriv --reuid=65534 --regid=65534 --clear-groups "$TMP/empty/confine" close
+		expect_eq "another user: status" "$status" 0
+		expect_json "another user: recorded or said" "$TMP/json" \
+			'[.processes[] | select(.not_recorded != null or .allocs == 52)] | length > 0' true
+	fi
+else
+	echo "remark: not root, so no chroot and no setuid"
+fi
+
+n=$(times 1009 40009)
+for how in prctl syscall raw; do
+	record "$prog" seccomp $how "$n"
+	if [ "$status" = 77 ]; then
+		echo "remark: $out"
+		continue
+	fi
+	expect_eq "seccomp by $how: status" "$status $err" "0 "
+	expect_truth "seccomp by $how" "$TMP/json" "$out"
+	seen=$(jq '.frames as $f | [.sites[] | select(any(.stack[]; $f[.].function == "make_after")) | .allocs] | add // 0' "$TMP/json")
+	missing=$(jq '.processes[0].lost | .space + .thread + .reentry + .lock' "$TMP/json")
+	all=$(sed -n 's/^after //p' <<<"$out")
+	expect_between "seccomp by $how: seen or counted as lost" $((seen + missing)) "${all:-0}" "${all:-0}"
+	expect_between "seccomp by $how: seen" "$seen" 1 "${all:-0}"
+	[ $how = raw ] || expect_json "seccomp by $how: said" "$TMP/json" '.processes[0].lost.sealed_by_seccomp' true
+done

@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# A daemon outlives its `seep run`: that is said, it can be asked by its pid, and when it has ended
+# the next `seep ps` or `seep run` puts its figures into the file.
+. "$(dirname "$0")/lib.sh"
+. "$ROOT/tests/e2e/lib_truth.sh"
+need_seep
+need_libseep
+need_command jq
+
+prog=$(program daemon) || exit
+mkfifo "$TMP/fifo"
+cd "$TMP" || exit
+pid=
+trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; lib_end' EXIT
+
+# start: leaves its pid in $pid.
+start() {
+	"$SEEP" run -o "$TMP/rec" -- "$prog" "$TMP/fifo" >"$TMP/run.out" 2>"$TMP/run.err" </dev/null &
+	local tool=$!
+	read -r word pid < <(timeout 20 cat "$TMP/fifo")
+	expect_eq "daemon: word" "$word" ready
+	wait $tool
+	expect_eq "daemon: status of run" "$?" 0
+	expect_match "daemon: said" "$(cat "$TMP/run.err")" '^still running: 1'
+}
+
+gone() { [ ! -e "/proc/$1" ]; }
+
+end() {
+	kill "$pid"
+	wait_for 10 gone "$pid"
+}
+
+in_file() {
+	run "$SEEP" report --json "$TMP/rec"
+	jq -r '.frames as $f | [.sites[] | select(any(.stack[]; $f[.].function == "make_as_daemon"))] | "\([.[].allocs] | add) \([.[].frees] | add)"' "$TMP/out"
+}
+
+start
+run "$SEEP" ps
+expect_match "ps lists it" "$out" "^ *$pid +daemon "
+expect_status 0 "$SEEP" report --json "$pid"
+expect_truth "by pid" "$TMP/out" "expect in=make_as_daemon allocs=46 frees=0 live_bytes=46414"
+expect_json "by pid: end" "$TMP/out" '.processes[0].end' running
+kill -USR1 "$pid"
+read -r word _ < <(timeout 20 cat "$TMP/fifo")
+expect_eq "daemon: goes on" "$word" freed
+expect_status 0 "$SEEP" report --json "$pid"
+expect_truth "by pid, later" "$TMP/out" "expect in=make_as_daemon allocs=46 frees=23 live_bytes=23207"
+end
+run "$SEEP" ps
+expect_no_match "ps does not list it any more" "$out" "^ *$pid "
+expect_eq "packed by ps" "$(in_file)" "46 23"
+
+rm -f "$TMP/rec"
+start
+end
+run "$SEEP" run -o "$TMP/other.rec" -- true
+expect_eq "packed by the next run" "$(in_file)" "46 0"
+pid=

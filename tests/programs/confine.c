@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* cflags: -O1 -g -pthread -fno-builtin */
+/* confine.c -- programs that give up rights in the middle of their work, and must survive it.
+ *
+ *	confine chroot DIR        changes its root to an empty folder; forks there
+ *	confine setuid            becomes nobody at once, before its first allocation
+ *	confine setuid-late       after it; a child forks then
+ *	confine close             closes every descriptor but stdout
+ *	confine seccomp HOW N     a filter that kills on nearly every system call: HOW is prctl,
+ *	                          syscall (with all threads) or raw, an instruction nobody can hook.
+ *	                          N different stacks allocate afterwards, and threads that had not
+ *	                          allocated before
+ *	confine limits            no new descriptors, and files of 1 MiB at most
+ *
+ * Says what it did before (`expect`) and how many blocks it made afterwards in all (`after N`). */
+#define _GNU_SOURCE
+#include "truth.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+enum { NOBODY = 65534 };
+
+static struct tally before = { .name = "make_before" };
+static struct tally after = { .name = "make_after" };
+static struct tally childs = { .name = "make_childs" };
+
+static TRUTH_NOINLINE void *
+make_before(size_t n)
+{
+	tally_alloc(&before, n);
+	return malloc(n);
+}
+
+static TRUTH_NOINLINE void *
+make_after(size_t n)
+{
+	tally_alloc(&after, n);
+	return malloc(n);
+}
+
+static TRUTH_NOINLINE void *
+make_childs(size_t n)
+{
+	tally_alloc(&childs, n);
+	return malloc(n);
+}
+
+static void
+work_before(void)
+{
+	for (unsigned i = 0; i < 23; i++) {
+		void *p = make_before(101 + i);
+
+		if (i % 2 == 0)
+			continue;
+		free(p);
+		tally_free(&before, 101 + i);
+	}
+}
+
+static void
+work_after(void)
+{
+	for (unsigned i = 0; i < 29; i++) {
+		void *p = make_after(211 + i);
+
+		if (i % 3 == 0)
+			continue;
+		free(p);
+		tally_free(&after, 211 + i);
+	}
+}
+
+static bool
+fork_and_work(void)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		for (unsigned i = 0; i < 13; i++)
+			make_childs(307);
+		_exit(0);
+	}
+	return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+/* ---- seccomp ---- */
+
+#define ALLOW(nr)                                                                        \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1),                                 \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+static struct sock_filter filter[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	ALLOW(SYS_write),
+	ALLOW(SYS_exit_group),
+	ALLOW(SYS_exit),
+	ALLOW(SYS_brk),
+	ALLOW(SYS_mmap),
+	ALLOW(SYS_munmap),
+	ALLOW(SYS_mremap),
+	ALLOW(SYS_futex),
+	ALLOW(SYS_rt_sigreturn),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+};
+
+static struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
+
+static pthread_barrier_t go;
+
+/* Attaches to seep, if at all, under the filter. */
+static void *
+late_thread(void *arg)
+{
+	pthread_barrier_wait(&go); /* starting takes more calls than are allowed later, */
+	pthread_barrier_wait(&go);
+	for (unsigned i = 0; i < 11; i++)
+		make_after(17);
+	pthread_barrier_wait(&go);
+	pthread_barrier_wait(&go); /* and so does ending: they end with the process */
+	return arg;
+}
+
+/* A different stack for each path: depth bits choose the call. */
+static TRUTH_NOINLINE void
+paths(unsigned bits, unsigned depth)
+{
+	if (depth == 0)
+		make_after(41);
+	else if (bits & 1)
+		paths(bits >> 1, depth - 1);
+	else
+		paths(bits >> 1, depth - 1);
+	__asm__ volatile("");
+}
+
+static int
+install(const char *how)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -1;
+	if (strcmp(how, "prctl") == 0)
+		return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+	if (strcmp(how, "syscall") == 0)
+		return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+				    SECCOMP_FILTER_FLAG_TSYNC, &program);
+#ifdef __x86_64__
+	long r;
+
+	__asm__ volatile("syscall"
+			 : "=a"(r)
+			 : "0"((long)SYS_seccomp), "D"((long)SECCOMP_SET_MODE_FILTER),
+			   "S"((long)SECCOMP_FILTER_FLAG_TSYNC), "d"(&program)
+			 : "rcx", "r11", "memory");
+	return (int)r;
+#else
+	return -1;
+#endif
+}
+
+static int
+run_seccomp(const char *how, unsigned n)
+{
+	bool threads = strcmp(how, "prctl") != 0;
+	pthread_t ids[3];
+
+	mallopt(M_ARENA_MAX, 1); /* else glibc counts the processors for a thread's arena */
+	work_before();
+	pthread_barrier_init(&go, NULL, 4);
+	for (unsigned i = 0; i < 3 && threads; i++)
+		pthread_create(&ids[i], NULL, late_thread, NULL);
+	if (threads)
+		pthread_barrier_wait(&go);
+	truth_tell(&before);
+	if (install(how) != 0) {
+		truth_say("no filter here: %d\n", errno);
+		return 77;
+	}
+	for (unsigned i = 0; i < n; i++)
+		paths(i, 16);
+	if (threads) {
+		pthread_barrier_wait(&go);
+		pthread_barrier_wait(&go);
+	}
+	for (unsigned i = 0; i < 10007; i++)
+		make_after(19 + i % 5);
+	truth_say("after %lu\n", after.allocs);
+	return 0;
+}
+
+static int
+run_other(const char *mode, const char *dir)
+{
+	struct rlimit none = { 0, 0 }, little = { 1 << 20, 1 << 20 };
+	bool ok = true;
+
+	if (strcmp(mode, "setuid") != 0)
+		work_before();
+	if (strcmp(mode, "chroot") == 0)
+		ok = chroot(dir) == 0 && chdir("/") == 0;
+	else if (strcmp(mode, "close") == 0)
+		ok = close_range(3, ~0u, 0) == 0 && close(0) == 0 && close(2) == 0;
+	else if (strcmp(mode, "limits") == 0)
+		ok = setrlimit(RLIMIT_NOFILE, &none) == 0 && setrlimit(RLIMIT_FSIZE, &little) == 0;
+	else
+		ok = setgid(NOBODY) == 0 && setuid(NOBODY) == 0;
+	if (!ok)
+		return 1;
+	work_after();
+	ok = fork_and_work();
+	truth_tell(&before);
+	truth_tell(&after);
+	return ok ? 0 : 1;
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc < 2)
+		return 2;
+	if (strcmp(argv[1], "seccomp") == 0)
+		return argc < 4 ? 2 : run_seccomp(argv[2], (unsigned)atoi(argv[3]));
+	return run_other(argv[1], argc > 2 ? argv[2] : ".");
+}
