@@ -11,16 +11,35 @@
 /* How many names a refusal lists. */
 enum { CHOOSE_NAMES_MAX = 12 };
 
-const char *
+struct choose_name
 choose_process_name(const struct prof *p, uint32_t process)
 {
-	const struct prof_process *pr = &p->processes[process];
-	const char *name = skip_basename(prof_text(p, pr->exe));
+	const char *exe = prof_text(p, p->processes[process].exe);
+	const char *line = prof_text(p, p->processes[process].cmdline);
+	const char *base = skip_basename(exe), *from = line;
+	struct choose_name name = {"?"};
+	size_t n = strcspn(line, " "), len = strlen(exe);
 
-	if (name[0] != '\0')
-		return name;
-	name = prof_text(p, pr->cmdline);
-	return name[0] != '\0' ? name : "?";
+	if (len > 0 && strncmp(line, exe, len) == 0)
+		n = len; /* a path with spaces in it */
+	for (size_t i = 0; i < n; i++) {
+		if (line[i] == '/' && i + 1 < n)
+			from = line + i + 1;
+	}
+	n -= (size_t)(from - line);
+	if (n > 1 && from[0] == '-') /* a login shell */
+		from++, n--;
+	if (n > 1 && from[n - 1] == ':') /* "nginx: worker process" */
+		n--;
+	if (n == 0 || n >= sizeof name.s) {
+		from = base;
+		n = strlen(base);
+	}
+	if (n > 0 && n < sizeof name.s) {
+		memcpy(name.s, from, n);
+		name.s[n] = '\0';
+	}
+	return name;
 }
 
 bool
@@ -54,6 +73,16 @@ choose_number(const char *word)
 	return *end == '\0' ? n : 0;
 }
 
+/* By any name that people may know it by. */
+static bool
+choose_is_called(const struct prof *p, uint32_t process, const char *name)
+{
+	const char *exe = prof_text(p, p->processes[process].exe);
+
+	return strcmp(name, choose_process_name(p, process).s) == 0 ||
+	       strcmp(name, exe) == 0 || strcmp(name, skip_basename(exe)) == 0;
+}
+
 int
 choose_processes(const struct prof *p, const char *which, bool *chosen, struct err *e)
 {
@@ -65,12 +94,11 @@ choose_processes(const struct prof *p, const char *which, bool *chosen, struct e
 		const struct prof_process *pr = &p->processes[i];
 
 		chosen[i] = i > 0 && (which == NULL || choose_number(which) == pr->pid ||
-				      strcmp(which, choose_process_name(p, i)) == 0 ||
-				      strcmp(which, prof_text(p, pr->exe)) == 0);
+				      choose_is_called(p, i, which));
 		found += chosen[i];
 		if (i > 0 && i <= CHOOSE_NAMES_MAX)
 			buf_printf(&names, "%s%s (%u)", i > 1 ? ", " : "",
-				   choose_process_name(p, i), pr->pid);
+				   choose_process_name(p, i).s, pr->pid);
 	}
 	if (found > 0 || which == NULL) {
 		buf_done(&names);

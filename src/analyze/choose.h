@@ -12,8 +12,8 @@
 #include "model/prof.h"
 #include "util/err.h"
 
-/* Sets chosen[i] for every process that `which` names: a pid, or the name of the program with
- * or without its folder; NULL chooses all. Room for p->nprocesses. -ENOENT when none is. */
+/* Sets chosen[i] for every process that `which` names: a pid, what it was started
+ * as, or its program with or without the folder; NULL chooses all. Room for p->nprocesses. -ENOENT when none is. */
 int choose_processes(const struct prof *p, const char *which, bool *chosen,
 		     struct err *e);
 
@@ -31,7 +31,11 @@ bool choose_mark_is(const struct prof *p, const struct prof_mark *m, const char 
 /* Was this the recording of a program that exec replaced? Its memory was taken from it. */
 bool choose_is_replaced(const struct prof *p, uint32_t process);
 
-/* Name of a process for people: the last part of its program's path, or "?". Borrowed. */
-const char *choose_process_name(const struct prof *p, uint32_t process);
+/* Name of a process for people: the last part of what it was started as, which may be a link to
+ * its program (sh, redis-server), or of its program's path, or "?". */
+struct choose_name {
+	char s[256];
+};
+struct choose_name choose_process_name(const struct prof *p, uint32_t process);
 
 #endif

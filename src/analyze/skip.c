@@ -38,6 +38,9 @@ const struct skip_rule skip_allocators[] = {
 	{NULL, "_mid_memalign"},
 	{NULL, "operator new*"},
 	{NULL, "__cxa_allocate_exception"},
+	{NULL, "__cxa_allocate_dependent_exception"},
+	{NULL, "__cxa_init_primary_exception"},
+	{NULL, "std::__throw_*"},
 	{NULL, "_Znwm*"},
 	{NULL, "_Znam*"},
 	{NULL, "__gnu_cxx::new_allocator<*"},
@@ -62,6 +65,14 @@ static const struct skip_rule skip_loaders[] = {
 	{"ld-linux*.so*", NULL},
 	{"ld-2.*.so", NULL},
 	{"ld.so*", NULL},
+	{NULL, NULL},
+};
+
+/* What of these has no name is their inside: how operator new throws, how a string grows. */
+static const struct skip_rule skip_cxx_runtimes[] = {
+	{"libstdc++.so*", NULL},
+	{"libc++.so*", NULL},
+	{"libc++abi.so*", NULL},
 	{NULL, NULL},
 };
 
@@ -96,9 +107,19 @@ const struct skip_kept skip_kept_table[] = {
 	{"libc.so*", "*bindtextdomain", 0, "locale"},
 	{"libc.so*", "*textdomain", 0, "locale"},
 	{"libc.so*", "__gconv*", 0, "character sets"},
+	{"libc.so*", "__wcsmbs_load_conv", 0, "character sets"},
 	{"libc.so*", "tzset_internal", 0, "time zone"},
 	{"libc.so*", "__tzfile_*", 0, "time zone"},
 	{"libc.so*", "__tzstring*", 0, "time zone"},
+	/* The one buffer that all calls of these answer in. */
+	{"libc.so*", "getpwuid", 0, "name service"},
+	{"libc.so*", "getpwnam", 0, "name service"},
+	{"libc.so*", "getpwent", 0, "name service"},
+	{"libc.so*", "getgrgid", 0, "name service"},
+	{"libc.so*", "getgrnam", 0, "name service"},
+	{"libc.so*", "getgrent", 0, "name service"},
+	{"libc.so*", "gethostbyname", 0, "name service"},
+	{"libc.so*", "getservbyname", 0, "name service"},
 	{"libc.so*", "__nss_*", 0, "name service"},
 	{"libc.so*", "nss_*", 0, "name service"},
 	{"ld-linux*.so*", NULL, 0, "loader"},
@@ -116,6 +137,7 @@ enum {
 	SKIP_ALLOC = 2,
 	SKIP_LOADER = 4,
 	SKIP_ROOT = 8,
+	SKIP_CXX = 16, /* without a name: as the allocator */
 };
 
 struct skip {
@@ -175,6 +197,8 @@ skip_classify(const struct skip_opts *o, const char *text, bool module)
 		flags |= SKIP_LOADER;
 	if (skip_in(skip_roots, text, module))
 		flags |= SKIP_ROOT;
+	if (skip_in(skip_cxx_runtimes, text, module))
+		flags |= SKIP_CXX;
 	for (size_t i = 0; o != NULL && i < o->nmore; i++) {
 		if (fnmatch(o->more[i], text, 0) == 0)
 			flags |= SKIP_ALLOC;
@@ -192,7 +216,7 @@ skip_flags(const struct skip *s, uint32_t loc, uint32_t inl)
 		return 0;
 	flags = l->module < s->p->nmodules ? s->modules[l->module] : 0;
 	if (inl < l->nframes)
-		flags |= s->frames[l->frames + inl];
+		flags = (uint8_t)((flags & ~SKIP_CXX) | s->frames[l->frames + inl]);
 	return flags;
 }
 
@@ -218,6 +242,19 @@ skip_may_be_start(const struct prof *p, uint32_t node)
 	return p->nodes[node].parent == 0 && l->kind == PROF_LOC_CODE && l->nframes == 0;
 }
 
+/* A frame of libseep.so itself that is start code, not a hook: the function around main. What
+ * called it could not be followed, but is not worth a word either. */
+static bool
+skip_is_wrapper(const struct skip *s, uint32_t node)
+{
+	const struct prof *p = s->p;
+	uint32_t parent = p->nodes[node].parent;
+	uint8_t both = SKIP_ALLOC | SKIP_ROOT;
+
+	return (s->modules[p->locs[p->nodes[node].loc].module] & both) == both &&
+	       p->locs[p->nodes[parent].loc].kind != PROF_LOC_CODE;
+}
+
 static void
 skip_find_tails(struct skip *s)
 {
@@ -229,8 +266,8 @@ skip_find_tails(struct skip *s)
 		/* Parents are added before their children. */
 		if (!skip_loc_is_root(s, p->nodes[i].loc) || parent >= i)
 			continue;
-		s->tails[i] =
-			parent == 0 || s->tails[parent] || skip_may_be_start(p, parent);
+		s->tails[i] = parent == 0 || s->tails[parent] ||
+			      skip_may_be_start(p, parent) || skip_is_wrapper(s, i);
 	}
 }
 
@@ -306,7 +343,7 @@ skip_first(const struct skip *s, uint32_t node)
 
 	if (s->off || node == 0)
 		return pos;
-	if (skip_past(s, &pos, SKIP_ALLOC | SKIP_LOADER) && !s->tails[pos.node])
+	if (skip_past(s, &pos, SKIP_ALLOC | SKIP_LOADER | SKIP_CXX) && !s->tails[pos.node])
 		return pos;
 	/* Nothing but the loader and start code: without the allocator at least. */
 	pos = (struct skip_pos){.node = node};
@@ -322,8 +359,11 @@ skip_next(const struct skip *s, struct skip_pos *pos)
 
 	if (pos->node == 0 || !skip_step(s->p, &next))
 		return false;
-	/* A stack that is start code all through is shown whole. */
-	if (!s->off && s->tails[next.node] && !s->tails[pos->node])
+	/* A stack that is start code all through is shown, but for what is ours. */
+	if (!s->off && s->tails[next.node] &&
+	    (!s->tails[pos->node] ||
+	     ((skip_flags(s, s->p->nodes[next.node].loc, 0) & SKIP_ALLOC) != 0 &&
+	      (skip_flags(s, s->p->nodes[pos->node].loc, pos->inl) & SKIP_ALLOC) == 0)))
 		return false;
 	*pos = next;
 	return true;

@@ -134,7 +134,7 @@ verdict_find_peak(struct verdict *v, const struct prof *p, const struct sites *s
 			bytes[ss->row_of_site[i]] += p->sites[i].at_peak_bytes;
 	}
 	for (uint32_t i = 0; i < ss->nrows; i++) {
-		if (bytes[i] > most && ss->rows[i].kept == NULL) {
+		if (bytes[i] > most) {
 			most = bytes[i];
 			v->peak_row = i;
 		}

@@ -144,7 +144,7 @@ struct rec_site {
 	uint32_t cells; /* list of struct rec_cell, one per thread seen */
 	uint32_t ended; /* the cell of ended threads, 0 = none yet */
 	uint32_t lock;
-	int64_t live_bytes; /* only once there are threads, see above */
+	int64_t live_bytes; /* about, and only once there are threads, see above */
 	int64_t peak_bytes; /* largest sum seen */
 	uint64_t peak_ms;
 	uint64_t first_ms;
@@ -188,7 +188,8 @@ struct rec_cell {
 	uint64_t est_frees;
 	uint64_t var_allocs; /* sampled: variance of alloc_bytes, in KiB^2 */
 	uint64_t var_frees;  /* sampled: what of it has been freed */
-	uint64_t reserved2[2];
+	int64_t shown_bytes; /* with threads: what of its live bytes is in the site's */
+	uint64_t reserved2;
 };
 
 /* stamp: bits 0-62 peak epoch, bit 63 exit has begun */

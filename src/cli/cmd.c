@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd.c -- what commands say on stderr. Each message is one line, written at once, so
- * that it does not mix with what the program prints there. */
+/* cmd.c -- what commands say on stderr, or where a log is kept instead. Each message is one
+ * line, written at once, so that it does not mix with what the program prints there. */
 #include "cli/cmd.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "render/figure.h"
 #include "util/buf.h"
+
+static FILE *say_to; /* NULL: stderr */
 
 __attribute__((format(printf, 2, 0))) static void
 say(const struct cmd *c, const char *fmt, va_list ap, const char *behind)
 {
-	struct buf b = {0};
+	struct buf b = {0}, message = {0};
+	FILE *to = say_to != NULL ? say_to : stderr;
 
 	buf_add_str(&b, "seep");
 	if (c != NULL)
 		buf_printf(&b, " %s", c->name);
 	buf_add_str(&b, ": ");
-	buf_vprintf(&b, fmt, ap);
+	buf_vprintf(&message, fmt, ap);
+	figure_text(&b, buf_str(&message));
 	buf_printf(&b, "%s\n", behind);
-	fputs(buf_str(&b), stderr);
+	fputs(buf_str(&b), to);
+	fflush(to);
+	buf_done(&message);
 	buf_done(&b);
 }
 
@@ -31,6 +38,12 @@ cmd_note(const char *fmt, ...)
 	va_start(ap, fmt);
 	say(NULL, fmt, ap, "");
 	va_end(ap);
+}
+
+void
+cmd_say_to(FILE *f)
+{
+	say_to = f;
 }
 
 int

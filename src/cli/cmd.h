@@ -8,6 +8,7 @@
 #define SEEP_CLI_CMD_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "util/err.h"
 #include "util/opt.h"
@@ -45,7 +46,11 @@ int cmd_fail(const struct err *e);
 int cmd_usage(const struct cmd *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A remark on stderr: "seep: MESSAGE". */
+/* A remark on stderr: "seep: MESSAGE". As in all of these, control characters of what is quoted
+ * do not reach the terminal. */
 void cmd_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* From now on all of these go to `f`, at once, and nothing to stderr. Borrowed. */
+void cmd_say_to(FILE *f);
 
 #endif

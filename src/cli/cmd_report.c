@@ -124,7 +124,7 @@ report_load_process(struct report_target *t, struct prof **ret_prof, struct err 
 	int r = target_find(t->what, &f, e);
 
 	if (r == 0)
-		r = live_load_fd(f.fd, false, p, e);
+		r = save_load_file(&f, p, e);
 	if (r == 0) {
 		t->pid = f.pid;
 		report_look_at(p, f.pid);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,19 +29,19 @@
 #include "target/rundir.h"
 #include "target/ticker.h"
 #include "util/buf.h"
-#include "util/file.h"
+#include "util/fmt.h"
 #include "util/term.h"
 #include "util/x.h"
 
 #define RATE_DEFAULT (UINT64_C(512) << 10)
 #define RATE_MAX (UINT64_C(1) << 30)
 #define MAX_SIZE_DEFAULT (UINT64_C(8) << 30)
-#define MAX_SIZE_LEAST (UINT64_C(1) << 20)
+#define MAX_SIZE_LEAST (UINT64_C(2) << 20) /* the recorder begins nothing smaller */
 
 static bool opt_exact, opt_json, opt_no_children, opt_mmap, opt_no_names;
 static struct opt_optional opt_sample;
 static const char *opt_output, *opt_log_file, *opt_dir, *opt_process;
-static uint64_t opt_checkpoint = UINT64_C(10000000000), opt_max_size;
+static uint64_t opt_checkpoint = UINT64_C(10000000000), opt_max_size = UINT64_MAX;
 
 static const struct opt run_opts[] = {
 	{"exact", 0, OPT_NONE, .to = &opt_exact,
@@ -59,7 +60,7 @@ static const struct opt run_opts[] = {
 	{"checkpoint", 0, OPT_DURATION, .to = &opt_checkpoint, .metavar = "SECONDS",
 	 .help = "Save a copy so often while the program runs; 0 = never (10)."},
 	{"max-size", 0, OPT_SIZE, .to = &opt_max_size, .metavar = "N",
-	 .help = "Most that the recording of one process may take (8G, a quarter of memory)."},
+	 .help = "Most that the recording of one process may take, at least 2M (8G, a quarter of memory)."},
 	{"no-children", 0, OPT_NONE, .to = &opt_no_children,
 	 .help = "Record only the program itself, not what it starts."},
 	{"mmap", 0, OPT_NONE, .to = &opt_mmap,
@@ -79,6 +80,8 @@ struct run {
 	char *folder; /* absolute; where the recording goes */
 	char *output; /* absolute */
 	int pid;
+	bool xfsz_ignored; /* by us: a file too large is an error to tell, not our end */
+	FILE *log; /* where report and remarks go once the program has ended */
 	unsigned living;	   /* processes of the run that go on */
 	struct rundir_names saved; /* recordings that were read at the end */
 };
@@ -146,7 +149,7 @@ max_size(const struct run *r)
 	uint64_t n = procfs_memory_limit_bytes() / 4,
 		 room = rundir_room_bytes(&r->dir) / 2;
 
-	if (opt_max_size > 0)
+	if (opt_max_size != UINT64_MAX)
 		return opt_max_size < MAX_SIZE_LEAST ? MAX_SIZE_LEAST : opt_max_size;
 	if (n > MAX_SIZE_DEFAULT)
 		n = MAX_SIZE_DEFAULT;
@@ -197,6 +200,7 @@ start(struct run *r)
 			.no_children = opt_no_children,
 			.mmap = opt_mmap,
 			.mask = &before,
+			.xfsz_ignored = r->xfsz_ignored,
 		},
 		&r->pid, &status, &e);
 	if (ret < 0) {
@@ -260,20 +264,47 @@ annotate(struct run *r, struct prof_process *pr)
 	}
 }
 
-/* Why our child has no recording of its end, or NULL when it has one. */
-static const char *
+/* What stood in the way of a recording, as far as it can be seen from here. To be freed. */
+static char *
+no_recording(const struct run *r)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < MAX_SIZE_LEAST)
+		return xasprintf("the file size limit (ulimit -f) of %s leaves no room for "
+				 "a recording, which takes 2 MiB",
+				 fmt_size(limit.rlim_cur).s);
+	for (size_t i = 0; i < r->ticker.files.len; i++) {
+		if (r->ticker.files.data[i].pid == r->pid)
+			return xstrdup("somebody truncated its recording while it ran");
+	}
+	if (access(r->dir.path, F_OK) < 0)
+		return xasprintf("its run folder %s was deleted while it ran",
+				 r->dir.path);
+	if (rundir_room_bytes(&r->dir) < MAX_SIZE_LEAST)
+		return xasprintf("no room is left in %s", r->dir.path);
+	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		return xasprintf("it allocated nothing, or the address space limit "
+				 "(ulimit -v) of %s left no room for a recording",
+				 fmt_size(limit.rlim_cur).s);
+	return xstrdup("it ended before it allocated, or did not load libseep.so");
+}
+
+/* Why our child has no recording of its end, or NULL when it has one. To be freed. */
+static char *
 missing(const struct run *r, const struct prof *p)
 {
-	const char *why = "it ended before it allocated, or did not load libseep.so";
+	bool became = false;
 
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		if (p->processes[i].pid != (uint32_t)r->pid)
 			continue;
 		if (p->processes[i].end != PROF_END_EXEC)
 			return NULL;
-		why = "it became another program by exec, which was not recorded";
+		became = true;
 	}
-	return why;
+	return became ? xstrdup("it became another program by exec, which was not recorded")
+		      : no_recording(r);
 }
 
 /* A row for the program when it left no recording, so that no report is silently
@@ -281,7 +312,7 @@ missing(const struct run *r, const struct prof *p)
 static void
 add_missing(struct run *r, struct prof *p)
 {
-	const char *why = missing(r, p);
+	char *why = missing(r, p);
 	struct prof_process *pr;
 	char *command;
 	uint32_t row;
@@ -300,6 +331,20 @@ add_missing(struct run *r, struct prof *p)
 	pr->cmdline = prof_str(p, command);
 	pr->not_recorded = prof_str(p, why);
 	free(command);
+	free(why);
+}
+
+/* Recordings that somebody deleted under us are still there through our descriptors. */
+static void
+load_deleted(struct run *r, struct prof *p)
+{
+	for (size_t i = 0; i < r->ticker.files.len; i++) {
+		const struct livefile *f = &r->ticker.files.data[i].live;
+		struct err e = {0};
+
+		if (livefile_deleted(f) && save_load_file(f, p, &e) < 0)
+			prof_add_damage(p, e.msg, 1);
+	}
 }
 
 static struct prof *
@@ -308,6 +353,7 @@ collect(struct run *r)
 	struct prof *p = prof_new();
 
 	save_load(&r->dir, p, &r->saved);
+	load_deleted(r, p);
 	add_missing(r, p);
 	for (uint32_t i = 1; i < p->nprocesses; i++)
 		annotate(r, &p->processes[i]);
@@ -326,7 +372,7 @@ report(const struct run *r, struct prof *p, bool saved)
 	struct term term;
 
 	term_init(&term, STDERR_FILENO);
-	if (opt_log_file == NULL)
+	if (r->log == NULL)
 		o.term = &term;
 	if (saved) {
 		/* In the current folder, unless the user said otherwise. */
@@ -347,12 +393,35 @@ report(const struct run *r, struct prof *p, bool saved)
 		report_text(&b, p, &o);
 	if (r->living > 0 && !opt_json)
 		buf_printf(&b, "still running: %u (seep ps)\n", r->living);
-	if (opt_log_file == NULL)
-		fputs(buf_str(&b), stderr);
-	else if (file_write(opt_log_file, buf_str(&b), b.len, &e) < 0)
-		cmd_fail(&e);
+	fputs(buf_str(&b), r->log != NULL ? r->log : stderr);
+	if (r->log != NULL)
+		fflush(r->log); /* orphans are saved in children, which say so there too */
 	buf_done(&b);
 	free(chosen);
+}
+
+/* From here on nothing of ours goes to the program's stderr, if the user wants it so. */
+static void
+log_open(struct run *r)
+{
+	if (opt_log_file == NULL)
+		return;
+	r->log = fopen(opt_log_file, "we");
+	if (r->log == NULL)
+		cmd_note("%s: %s", opt_log_file, strerror(errno));
+	cmd_say_to(r->log);
+}
+
+static void
+log_close(struct run *r)
+{
+	bool failed = r->log != NULL && (fflush(r->log) != 0 || ferror(r->log));
+
+	if (r->log == NULL)
+		return;
+	cmd_say_to(NULL);
+	if (fclose(r->log) != 0 || failed)
+		cmd_note("%s: cannot write the report", opt_log_file);
 }
 
 static void
@@ -371,11 +440,13 @@ finish(struct run *r)
 		names_resolve(p, NULL);
 	r->living = rundir_living(&r->dir, NULL, 0) + rundir_forked(&r->dir, r->pid);
 	report(r, p, saved);
-	if (!saved)
+	if (!saved && r->saved.len == 0)
+		cmd_note("%s", e.msg);
+	else if (!saved)
 		cmd_note("%s; the recording stays in %s", e.msg, r->dir.path);
 	prof_free(p);
 	/* One that came after the look above keeps the folder as well. */
-	if (!saved || r->living > 0 || rundir_remove(&r->dir, &r->saved, NULL) < 0)
+	if ((!saved && r->saved.len > 0) || r->living > 0 || rundir_remove(&r->dir, &r->saved, NULL) < 0)
 		rundir_close(&r->dir);
 }
 
@@ -391,8 +462,13 @@ run_run(int argc, char **argv)
 		return cmd_usage(&cmd_run, "--exact and --sample exclude each other");
 	if (rate() > RATE_MAX)
 		return cmd_usage(&cmd_run, "--sample: at most 1G");
+	if (opt_sample.has_value && opt_sample.value == 0)
+		return cmd_usage(&cmd_run, "--sample: at least 1");
+	if (opt_max_size == 0)
+		return cmd_usage(&cmd_run, "--max-size: at least 2M");
 	if (opt_output != NULL && opt_dir != NULL)
 		return cmd_usage(&cmd_run, "-o and --dir exclude each other");
+	r.xfsz_ignored = signal(SIGXFSZ, SIG_IGN) != SIG_IGN;
 	status = start(&r);
 	if (status == 0) {
 		progress_init(&r.progress);
@@ -402,17 +478,21 @@ run_run(int argc, char **argv)
 			.sampled = opt_sample.given,
 			.checkpoint_ns = opt_checkpoint,
 			.checkpoint = checkpoint,
-			.progress = progress_wanted(&r.progress) ? show_progress : NULL,
+			.progress = opt_log_file == NULL && progress_wanted(&r.progress)
+					    ? show_progress
+					    : NULL,
 			.ctx = &r,
 		};
 		if (ticker_wait(&r.ticker, &e) < 0)
 			cmd_fail(&e);
 		progress_done(&r.progress);
+		log_open(&r);
 		status = WIFSIGNALED(r.ticker.wait_status)
 				 ? 128 + WTERMSIG(r.ticker.wait_status)
 				 : WEXITSTATUS(r.ticker.wait_status);
 		finish(&r);
 		save_orphans();
+		log_close(&r);
 		ticker_done(&r.ticker);
 	}
 	rundir_close(&r.dir);

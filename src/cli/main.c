@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 #include "cli/cmd.h"
+#include "cli/sigbus.h"
 #include "util/buf.h"
 #include "util/term.h"
 #include "util/vec.h"
@@ -193,6 +194,7 @@ main(int argc, char **argv)
 	int status;
 
 	hold_std_fds();
+	sigbus_survive();
 	status = dispatch(argc, argv);
 
 	/* A full disk or a closed pipe is not to pass for success. */

@@ -7,8 +7,10 @@
 #include "cli/names.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "sym/srcline.h"
 #include "sym/sym.h"
 #include "util/vec.h"
@@ -17,23 +19,19 @@
 /* More functions inlined at one place than this are cut by sym_find. */
 enum { NAMES_INLINED_MAX = 64 };
 
+/* Libraries of the system of which functions are named and nothing more: their inner lines help
+ * nobody, and to unpack the debug information that distributions ship for them takes longer
+ * than all the rest. A program that is called so itself is read in full. */
+static const char *const names_of_system[] = {
+	"libc.so*",	  "libc-2.*.so", "ld-linux*.so*", "ld-2.*.so",	  "libpthread*.so*",
+	"libm.so*",	  "libdl.so*",	 "librt.so*",	  "libstdc++.so*", "libgcc_s.so*",
+};
+
 struct names {
 	struct prof *p;
 	const struct names_opts *o;
 	struct src *src;
 };
-
-static struct sym *
-names_try(const struct names *n, const struct prof_module *m, char *path, struct err *e)
-{
-	struct sym_opts so = {.sysroot = n->o->sysroot,
-			      .debug_dirs = n->o->debug_dirs,
-			      .real_path = prof_text(n->p, m->path)};
-	struct sym *s = sym_open(path, m->build_id, m->build_id_bytes, &so, e);
-
-	free(path);
-	return s;
-}
 
 /* Is this module the program of one of the processes? */
 static bool
@@ -44,6 +42,31 @@ names_is_program(const struct names *n, const char *path)
 			return true;
 	}
 	return false;
+}
+
+static bool
+names_is_system(const struct names *n, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	for (size_t i = 0; i < ARRAY_LEN(names_of_system); i++) {
+		if (slash != NULL && fnmatch(names_of_system[i], slash + 1, 0) == 0)
+			return !names_is_program(n, path);
+	}
+	return false;
+}
+
+static struct sym *
+names_try(const struct names *n, const struct prof_module *m, char *path, struct err *e)
+{
+	struct sym_opts so = {.sysroot = n->o->sysroot,
+			      .debug_dirs = n->o->debug_dirs,
+			      .real_path = prof_text(n->p, m->path),
+			      .names_only = names_is_system(n, prof_text(n->p, m->path))};
+	struct sym *s = sym_open(path, m->build_id, m->build_id_bytes, &so, e);
+
+	free(path);
+	return s;
 }
 
 /* The module's symbols; NULL with the reason in `e`. */

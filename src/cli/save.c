@@ -25,6 +25,17 @@
 #include "util/map.h"
 #include "util/x.h"
 
+int
+save_load_file(const struct livefile *f, struct prof *p, struct err *e)
+{
+	bool alive = livefile_alive(f);
+	int r = live_load_fd(f->fd, !alive, p, e);
+
+	if (r == 0 && alive)
+		p->processes[p->nprocesses - 1].duration_ms = livefile_age_ms(f);
+	return r;
+}
+
 unsigned
 save_load(const struct rundir *d, struct prof *p, struct rundir_names *ret_names)
 {
@@ -38,7 +49,7 @@ save_load(const struct rundir *d, struct prof *p, struct rundir_names *ret_names
 		int r = livefile_open(d->fd, names.data[i], &f, &e);
 
 		if (r == 0)
-			r = live_load_fd(f.fd, !livefile_alive(&f), p, &e);
+			r = save_load_file(&f, p, &e);
 		if (r == 0)
 			n++;
 		else if (r !=
@@ -190,7 +201,8 @@ save_orphan(const struct rundir *d, bool names, struct err *e)
 	}
 	if (path != NULL && r == 0) {
 		last_write(path, NULL);
-		cmd_note("saved %s, left behind by: %s", path, d->command);
+		cmd_note("saved %s, left behind by: %.*s", path,
+			 (int)strcspn(d->command, "\n"), d->command);
 	}
 	free(path);
 	prof_free(p);

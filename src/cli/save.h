@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "model/prof.h"
+#include "target/livefile.h"
 #include "target/rundir.h"
 #include "util/err.h"
 
@@ -19,12 +20,15 @@
 unsigned save_load(const struct rundir *d, struct prof *p,
 		   struct rundir_names *ret_names);
 
+/* Adds the recording behind `f` as a process, which need not have a name any more. */
+int save_load_file(const struct livefile *f, struct prof *p, struct err *e);
+
 /* Says of each process where its memory may hide (prof_process.coverage), from its
  * program and its modules. */
 void save_coverage(struct prof *p);
 
 /* Saves every folder of this user that no process records into any more and that no seep
- * owns, to where its run meant to save it, and removes the folder. Tells each on stderr.
+ * owns, to where its run meant to save it, and removes the folder. Tells each by cmd_note.
  * Returns how many were saved. */
 unsigned save_orphans(void);
 

@@ -109,6 +109,9 @@ format_load_fd(int fd, const char *name, struct prof **ret, struct err *e)
 
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
 		return err_set(e, -EISDIR, "%s: is a directory", name);
+	if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
+		return err_set(e, -ESPIPE, "%s: not a file that can be read anywhere",
+			       name);
 	got = pread(fd, head, sizeof head, 0);
 	if (got < 0)
 		return err_sys(e, -errno, "%s: cannot read", name);
@@ -128,7 +131,8 @@ format_load_fd(int fd, const char *name, struct prof **ret, struct err *e)
 int
 format_load(const char *path, struct prof **ret, struct err *e)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	/* Without waiting: a FIFO may never have a writer. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	int r;
 
 	if (fd < 0)

@@ -329,7 +329,9 @@ life_exit_begins(int status)
 
 static int (*program_main)(int, char **, char **);
 
-static int
+/* In a section of its own, by which the unwinder knows that it has come to main's caller: the
+ * frames outside of it are always the same. */
+__attribute__((section("seep_main"))) static int
 main_then_exit(int argc, char **argv, char **envp)
 {
 	int r = program_main(argc, argv, envp);

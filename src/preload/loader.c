@@ -12,6 +12,8 @@
 #include <time.h>
 
 extern void *__libc_stack_end;
+/* The section of main's wrapper in life.c, by the linker. */
+extern const char __start_seep_main[], __stop_seep_main[];
 
 /* All segments of the program. The kernel may have left holes between them, and glibc then knows
  * each by itself, though the unwind table is in another one than the code. */
@@ -86,6 +88,8 @@ const struct host loader_host = {
 	.module_find = module_find,
 	.stack_top = stack_top,
 	.clock_ns = clock_ns,
+	.root_start = __start_seep_main,
+	.root_end = __stop_seep_main,
 	.loader_busy = (const volatile int *)&_r_debug.r_state,
 	.single_threaded = &__libc_single_threaded,
 };

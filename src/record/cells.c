@@ -169,6 +169,9 @@ fold_one(struct recorder *r, struct rec_site *site, struct rec_cell *c, uint32_t
 	__atomic_store_n(&site->ended, rec_ref(r, sum), __ATOMIC_RELEASE);
 	unlink_cell(r, site, c);
 	sum->absorbed = 0;
+	__atomic_fetch_add(&site->live_bytes,
+	                   (int64_t)(c->alloc_bytes - c->free_bytes) - c->shown_bytes,
+	                   __ATOMIC_RELAXED);
 	if (old != NULL)
 		space_cell_free(r, old, me);
 	space_cell_free(r, c, me);

@@ -16,11 +16,11 @@ no_longer_alone(struct recorder *r, struct thread *t)
 	__atomic_fetch_or(&r->head->flags, REC_FLAG_THREADED, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&r->head->live_bytes, t->live_bytes - t->live_shown, __ATOMIC_RELAXED);
 	for (uint32_t ref = t->cells; ref != 0;) {
-		const struct rec_cell *c = rec_at(r, ref);
+		struct rec_cell *c = rec_at(r, ref);
 		struct rec_site *site = rec_at(r, c->site);
 
-		__atomic_fetch_add(&site->live_bytes, (int64_t)(c->alloc_bytes - c->free_bytes),
-		                   __ATOMIC_RELAXED);
+		c->shown_bytes = (int64_t)(c->alloc_bytes - c->free_bytes);
+		__atomic_fetch_add(&site->live_bytes, c->shown_bytes, __ATOMIC_RELAXED);
 		ref = c->thread_next;
 	}
 }

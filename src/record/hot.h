@@ -112,8 +112,8 @@ hot_alloc_step(struct recorder *r, struct thread *t, struct rec_cell *c, bool sa
 	if (UNLIKELY(peak))
 		set_peak(r, t, site, site_live);
 	commit(&s);
-	if (UNLIKELY(!t->alone))
-		add_shared(r, t, site, (int64_t)n.bytes);
+	if (!t->alone)
+		add_shared(r, t, c, (int64_t)n.bytes);
 }
 
 static ALWAYS_INLINE void
@@ -222,7 +222,7 @@ hot_free(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr)
 	if (LIKELY(t->alone))
 		t->live_bytes -= (int64_t)n.bytes;
 	else
-		add_shared(r, t, site, -(int64_t)n.bytes);
+		add_shared(r, t, c, -(int64_t)n.bytes);
 	if (sampled)
 		sample_filter_del(r->sample, addr);
 }

@@ -43,7 +43,7 @@ live_lock(struct thread *t, struct rec_bucket *first)
 static ALWAYS_INLINE void
 live_unlock(struct thread *t, struct live_slot *s)
 {
-	if (UNLIKELY(!t->alone))
+	if (!t->alone)
 		lock_drop(&s->first->lock);
 }
 

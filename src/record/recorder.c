@@ -324,6 +324,7 @@ recorder_start(struct recorder *r, const struct recorder_settings *s, const stru
 	recorder_now = r;
 	fill_head(&fresh, s);
 	unw_shared_init(fresh.unw, &unwinder_ops);
+	unw_shared_root(fresh.unw, (uintptr_t)host->root_start, (uintptr_t)host->root_end);
 	fresh.overflow_node = stacks_node(&fresh, 0, 1, 0, REC_NODE_TRUNCATED, me);
 	if (fresh.overflow_node == 0 ||
 	    stacks_site(&fresh, fresh.overflow_node, 0, me) == NULL) {

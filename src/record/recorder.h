@@ -39,6 +39,8 @@ struct host {
 	uint64_t (*clock_ns)(void);
 	/* Not 0 while modules come or go (the loader's r_state). */
 	const volatile int *loader_busy;
+	/* Code of ours that called main: stacks end there. Equal: none. */
+	const char *root_start, *root_end;
 	/* 0 as soon as a second thread may exist. */
 	const volatile char *single_threaded;
 };

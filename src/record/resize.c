@@ -70,7 +70,7 @@ both_halves(struct recorder *r, struct thread *t, struct rec_cell *old, struct r
 	unsigned life = t->pending_temporary ? REC_LIFE_TEMPORARY
 	                                     : life_bucket(t->now_ms, t->pending_b);
 	unsigned size = size_bucket(bytes);
-	struct rec_site *old_site = rec_at(r, old->site), *site = rec_at(r, new->site);
+	struct rec_site *site = rec_at(r, new->site);
 	struct step s = step_begin(r, t);
 
 	s.at++; /* the old block's word is in the journal already */
@@ -94,8 +94,8 @@ both_halves(struct recorder *r, struct thread *t, struct rec_cell *old, struct r
 	}
 	commit(&s);
 	if (!t->alone) {
-		add_shared(r, t, old_site, -(int64_t)old_bytes);
-		add_shared(r, t, site, (int64_t)bytes);
+		add_shared(r, t, old, -(int64_t)old_bytes);
+		add_shared(r, t, new, (int64_t)bytes);
 	}
 }
 

@@ -7,8 +7,8 @@
  *
  * Live bytes of the process and of a site are sums over cells. To notice peaks they are followed
  * as they change: by a lone thread in a private word and in its only cell, so that most events
- * write nothing shared; by several threads in head and site with atomic additions, the process's
- * in steps of 4 KiB, to which its peak is then exact.
+ * write nothing shared; by several threads in head and site with atomic additions, in steps of
+ * 4 KiB a thread, to which their peaks are then exact.
  *
  * Peak: head->stamp counts new maxima. Before a cell changes for the first time after a maximum,
  * its live figures are those of the maximum: they are saved, and the stamp with them. So the heap
@@ -193,18 +193,37 @@ flush_live(struct recorder *r, struct thread *t)
 	}
 }
 
-/* Several threads: after the step. */
-static ALWAYS_INLINE void
-add_shared(struct recorder *r, struct thread *t, struct rec_site *site, int64_t delta)
+/* Bring the site's live bytes up to date with what this thread's cell has. */
+static MAYBE_UNUSED NOINLINE void
+flush_site(struct recorder *r, struct thread *t, struct rec_cell *c)
 {
-	struct rec_thread *row = t->row;
-	int64_t live = __atomic_add_fetch(&site->live_bytes, delta, __ATOMIC_RELAXED);
+	struct rec_site *site = rec_at(r, c->site);
+	int64_t live = (int64_t)(c->alloc_bytes - c->free_bytes);
+	int64_t delta = live - c->shown_bytes;
 
-	if (UNLIKELY(live > __atomic_load_n(&site->peak_bytes, __ATOMIC_RELAXED)) &&
-	    raise_to(&site->peak_bytes, live))
+	c->shown_bytes = live;
+	live = __atomic_add_fetch(&site->live_bytes, delta, __ATOMIC_RELAXED);
+	if (raise_to(&site->peak_bytes, live))
 		__atomic_store_n(&site->peak_ms, t->now_ms, __ATOMIC_RELAXED);
-	row->unflushed += delta;
-	if (UNLIKELY(row->unflushed > STEP_FLUSH_BYTES || row->unflushed < -STEP_FLUSH_BYTES))
+}
+
+static ALWAYS_INLINE bool
+step_is_large(int64_t delta)
+{
+	return (uint64_t)(delta + STEP_FLUSH_BYTES) > 2 * STEP_FLUSH_BYTES;
+}
+
+/* Several threads: after the step. Shared words are touched only for every 4 KiB, so that threads
+ * that allocate at the same place do not pass them to and fro. */
+static ALWAYS_INLINE void
+add_shared(struct recorder *r, struct thread *t, struct rec_cell *c, int64_t delta)
+{
+	int64_t live = (int64_t)(c->alloc_bytes - c->free_bytes);
+
+	t->row->unflushed += delta;
+	if (UNLIKELY(step_is_large(live - c->shown_bytes)))
+		flush_site(r, t, c);
+	if (UNLIKELY(step_is_large(t->row->unflushed)))
 		flush_live(r, t);
 }
 

@@ -46,6 +46,11 @@ report_peak_place(struct report *r)
 		   figure_bytes(v->peak_bytes, 0, r->o->bytes).s);
 	if (v->peak_row == UINT32_MAX)
 		return;
+	if (r->sites.rows[v->peak_row].kept != NULL) {
+		buf_printf(r->out, ", most of it kept by libc itself: %s",
+			   r->sites.rows[v->peak_row].kept);
+		return;
+	}
 	buf_add_str(r->out, " in ");
 	report_place(r, &r->sites.rows[v->peak_row]);
 }
@@ -216,6 +221,19 @@ report_kept(struct report *r)
 	buf_add_str(r->out, ")\n");
 }
 
+/* How far "exact" goes when no event of what was recorded is missing. */
+static const char *
+report_exact_words(const struct report *r)
+{
+	if (r->p->ndamages > 0)
+		return "exact as far as the file could be read";
+	if (r->v.coverage.partial || r->v.nrecorded < r->v.nchosen ||
+	    report_unrecorded(r) > 0)
+		return "exact, but not everything was recorded";
+	return report_cut_stacks(r) > 0 ? "exact, but some stacks are cut short"
+					: "exact, nothing missed";
+}
+
 static void
 report_exactness(struct report *r)
 {
@@ -226,10 +244,7 @@ report_exactness(struct report *r)
 			buf_printf(r->out, "exact but for %s missed, see below",
 				   figure_things((int64_t)missed, 0, "event").s);
 		else
-			buf_add_str(r->out,
-				    r->p->ndamages > 0
-					    ? "exact as far as the file could be read"
-					    : "exact, nothing missed");
+			buf_add_str(r->out, report_exact_words(r));
 		return;
 	}
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {

@@ -70,4 +70,8 @@ void report_rss(struct report *r);
 /* Events that are missing from the totals. */
 uint64_t report_missed(const struct report *r);
 
+/* Programs and children that were started and not recorded; stacks that are not whole. */
+uint64_t report_unrecorded(const struct report *r);
+uint64_t report_cut_stacks(const struct report *r);
+
 #endif

@@ -153,7 +153,7 @@ rj_process(struct report_json *r, uint32_t i)
 	json_obj(&r->j);
 	rj_u64(r, "pid", pr->pid);
 	rj_u64(r, "ppid", pr->ppid);
-	rj_str(r, "name", choose_process_name(r->p, i));
+	rj_str(r, "name", choose_process_name(r->p, i).s);
 	rj_id(r, "exe", pr->exe);
 	rj_id(r, "cmdline", pr->cmdline);
 	rj_id(r, "cwd", pr->cwd);

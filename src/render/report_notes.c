@@ -70,6 +70,19 @@ report_sum_lost(const struct report *r, unsigned reason)
 }
 
 uint64_t
+report_unrecorded(const struct report *r)
+{
+	return report_sum_lost(r, REC_LOST_CHILD) + report_sum_lost(r, REC_LOST_EXEC);
+}
+
+uint64_t
+report_cut_stacks(const struct report *r)
+{
+	return report_sum_lost(r, REC_LOST_TRUNCATED) +
+	       report_sum_lost(r, REC_LOST_ELIDED);
+}
+
+uint64_t
 report_missed(const struct report *r)
 {
 	static const unsigned reasons[] = {REC_LOST_SPACE, REC_LOST_REENTRY,
@@ -162,6 +175,13 @@ report_coverage(struct report *r)
 		   figure_bytes((int64_t)c->recorded_bytes, 0, r->o->bytes).s,
 		   figure_bytes((int64_t)c->anon_bytes, 0, r->o->bytes).s,
 		   fmt_percent(c->recorded_bytes, c->anon_bytes).s);
+	if (c->partial && report_sum_lost(r, REC_LOST_SPACE) > 0) {
+		buf_printf(r->out, ": %s found no room; raise --max-size",
+			   figure_things((int64_t)report_sum_lost(r, REC_LOST_SPACE), 0,
+					 "allocation")
+				   .s);
+		return;
+	}
 	if (c->process != 0)
 		where = prof_text(r->p, r->p->processes[c->process].coverage);
 	if (where[0] == '\0') {
@@ -173,7 +193,7 @@ report_coverage(struct report *r)
 	}
 	buf_add_str(r->out, ": ");
 	if (strchr(where, ' ') == NULL) {
-		figure_text(r->out, choose_process_name(r->p, c->process));
+		figure_text(r->out, choose_process_name(r->p, c->process).s);
 		buf_add_str(r->out, " keeps memory in ");
 	}
 	figure_text(r->out, where);

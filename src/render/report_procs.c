@@ -15,7 +15,7 @@ enum { REPORT_PROCESSES = 10 };
 void
 report_process(struct report *r, uint32_t process)
 {
-	figure_text(r->out, choose_process_name(r->p, process));
+	figure_text(r->out, choose_process_name(r->p, process).s);
 	buf_printf(r->out, " (%u)", r->p->processes[process].pid);
 }
 

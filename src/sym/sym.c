@@ -65,6 +65,16 @@ sym_file_has_dwarf(const struct sym_file *f)
 	       sym_file_has_section(f, ".zdebug_info");
 }
 
+/* Are there more names than those that the loader needs? */
+static bool
+sym_has_symtab(struct sym *s)
+{
+	if (sym_file_has_symtab(&s->file))
+		return true;
+	sym_debug_open(s);
+	return sym_file_has_symtab(&s->debug);
+}
+
 /* Opens the debug information where it is, once, or says why there is none. Left until
  * the first question: sections that are packed are all unpacked here. */
 static void
@@ -76,7 +86,8 @@ sym_dwarf_open(struct sym *s)
 		return;
 	s->dwarf_tried = true;
 	if (s->opts.names_only) {
-		snprintf(s->reason, sizeof s->reason, "only names were asked for");
+		if (!sym_has_symtab(s))
+			snprintf(s->reason, sizeof s->reason, "stripped");
 		return;
 	}
 	if (!sym_file_has_dwarf(f)) {
@@ -92,7 +103,7 @@ sym_dwarf_open(struct sym *s)
 	}
 	if (s->reason[0] != '\0')
 		return; /* a debug file was found and refused */
-	if (sym_file_has_symtab(&s->file) || sym_file_has_symtab(&s->debug))
+	if (sym_has_symtab(s))
 		snprintf(s->reason, sizeof s->reason, "built without -g");
 	else
 		snprintf(s->reason, sizeof s->reason, "stripped");

@@ -35,7 +35,7 @@ struct sym_opts {
 	/* Functions from the symbol tables, no lines and no inlined frames: for libraries
 	 * whose inside is of no interest. Debug files with packed sections, as
 	 * distributions ship them, cost tens of milliseconds to open; their symbol tables
-	 * do not. */
+	 * do not. Lines that were not asked for are no gap for sym_reason. */
 	bool names_only;
 };
 

@@ -119,7 +119,7 @@ static const struct refusal {
 	{INSPECT_CLASS32,
 	 "a 32-bit program; seep records 64-bit programs, build it without -m32"},
 	{INSPECT_STATIC, "statically linked, so its malloc cannot be wrapped; link it "
-			 "dynamically, or attach to it while it runs"},
+			 "dynamically"},
 	{INSPECT_MUSL,
 	 "linked with musl, and libseep.so needs glibc; build it with glibc"},
 	{INSPECT_SANITIZER,

@@ -89,6 +89,8 @@ run_child(const struct launch *l, char **argv, char **env, int told, bool chld_i
 
 	if (chld_ignored)
 		signal(SIGCHLD, SIG_IGN);
+	if (l->xfsz_ignored)
+		signal(SIGXFSZ, SIG_DFL);
 	sigprocmask(SIG_SETMASK, l->mask, NULL);
 	execve(path, argv, env);
 	code = errno;

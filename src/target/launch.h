@@ -24,6 +24,7 @@ struct launch {
 	bool no_children;
 	bool mmap;
 	const sigset_t *mask; /* the program's signal mask */
+	bool xfsz_ignored; /* SIGXFSZ is ignored by us alone: default for the program */
 };
 
 /* Forks and executes; returns when the program runs (exec has succeeded). On failure

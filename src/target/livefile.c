@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "target/procfs.h"
@@ -111,6 +112,25 @@ bool
 livefile_alive(const struct livefile *f)
 {
 	return f->head != NULL && procfs_alive(f->pid, f->head->process_ticks);
+}
+
+uint64_t
+livefile_age_ms(const struct livefile *f)
+{
+	struct timespec ts;
+	uint64_t now, start = f->head->start_mono_ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	return now > start ? (now - start) / 1000000 : 0;
+}
+
+bool
+livefile_deleted(const struct livefile *f)
+{
+	struct stat st;
+
+	return f->fd >= 0 && fstat(f->fd, &st) == 0 && st.st_nlink == 0;
 }
 
 /* Bytes from the start of the file that can be touched without a fault. */

@@ -44,6 +44,12 @@ void livefile_close(struct livefile *f);
 /* Whether its process still runs. */
 bool livefile_alive(const struct livefile *f);
 
+/* Milliseconds since it began; for a process that lives and whose clock nobody may keep. */
+uint64_t livefile_age_ms(const struct livefile *f);
+
+/* Whether somebody has deleted the file: then what `f` holds is the last way to it. */
+bool livefile_deleted(const struct livefile *f);
+
 /* Calls `each` with every object of `bytes` in the chunks of one kind, newest chunk
  * first. The first one is at the offset `first` of its chunk. Needs livefile_map_all. */
 typedef void livefile_visitor(void *ctx, const struct livefile *f, void *object);

@@ -183,7 +183,7 @@ look_at_file(struct ticker_file *f, uint64_t now)
 
 	if (!livefile_alive(&f->live) || procfs_memory(f->pid, &rss, &anon) < 0) {
 		f->gone = f->seen_here;
-		if (f->gone)
+		if (f->gone && !livefile_deleted(&f->live))
 			livefile_close(&f->live);
 		return;
 	}

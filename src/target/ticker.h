@@ -20,7 +20,7 @@
 /* A recording that is or was there during the run. */
 struct ticker_file {
 	char name[48];
-	struct livefile live; /* closed once the process is gone */
+	struct livefile live; /* closed once the process is gone, unless it was deleted */
 	int pid;	      /* as in the recording, kept for afterwards */
 	uint64_t process_ticks;
 	uint64_t start_ns, start_mono_ns;

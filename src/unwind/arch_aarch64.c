@@ -35,6 +35,8 @@ arch_sigreturn_regs(struct unw_regs *regs)
 	const uintptr_t *saved =
 		(const uintptr_t *)(regs->r[ARCH_REG_SP] + 128 + 176 + 8);
 
+	/* cppcheck reads this file with the sizes of x86-64 */
+	/* cppcheck-suppress bufferAccessOutOfBounds */
 	memcpy(regs->r, saved, 32 * sizeof saved[0]);
 	regs->pc = saved[32];
 	regs->valid = UINT64_C(0xffffffff);

@@ -74,7 +74,7 @@ arch_rule_offsets(int64_t cfa, int64_t bp, int64_t ra)
 {
 	int64_t saved = bp != 0 ? bp : ra;
 
-	return (uint64_t)(cfa >> 3) << 45 | ((uint64_t)(saved >> 3) & 0xfffff) << 25 |
+	return (uint64_t)(cfa / 8) << 45 | ((uint64_t)(saved / 8) & 0xfffff) << 25 |
 	       (uint64_t)(bp != 0) << 24;
 }
 

@@ -58,7 +58,7 @@ static inline uint64_t
 arch_rule_offsets(int64_t cfa, int64_t bp, int64_t ra)
 {
 	(void)ra;
-	return ((uint64_t)(cfa >> 3) & 0x3ffffff) << 24 | (uint64_t)(bp >> 3) << 50;
+	return ((uint64_t)(cfa / 8) & 0x3ffffff) << 24 | (uint64_t)(bp / 8) << 50;
 }
 
 /* Must be a macro: the registers are those of the function that uses it. */

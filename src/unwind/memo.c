@@ -38,7 +38,8 @@
 #include "unwind/memo.h"
 
 #define MEMO_WINDOW 128	 /* walks between two judgements */
-#define MEMO_BACKOFF 512 /* walks without a memo */
+#define MEMO_BACKOFF 512 /* walks without a memo, at first */
+#define MEMO_BACKOFF_MAX 16384
 
 void
 memo_clear(struct unw_thread *t)
@@ -75,6 +76,7 @@ walk_init(struct walk *w, struct unw_thread *t, const struct unw_start *start,
 		.floor = t->frames + t->n,
 		.candidates = use_memo ? t->clean : 0,
 		.use_memo = use_memo,
+		.power = 1,
 	};
 }
 
@@ -178,19 +180,6 @@ memo_add_checks(struct walk *w, uint32_t i)
 	f->checks_bp = (uint32_t)(c - t->checks) << 1 | bp;
 }
 
-/* The hash of frame `f` and those outside, whose hash is `outer`. The module is part of it:
- * another one may have had this address. */
-static ALWAYS_INLINE uint64_t
-memo_hash(uint64_t outer, const struct memo_frame *f)
-{
-	uint64_t own = (f->pc ^ (uint64_t)rule_module(f->rule) << 44) *
-		       UINT64_C(0x9e3779b97f4a7c15);
-
-	own ^= own >> 29;
-	own *= UINT64_C(0xbf58476d1ce4e5b9);
-	return outer * UINT64_C(0x2545f4914f6cdd1d) + (own ^ own >> 32);
-}
-
 /* The hash of no frame at all: what lies outside of the outermost one. */
 static uint64_t
 memo_hash_root(bool truncated)
@@ -198,18 +187,20 @@ memo_hash_root(bool truncated)
 	return truncated ? UINT64_C(0x94d049bb133111eb) : 1;
 }
 
-/* The hash of the stack kept. */
+/* The hash of the first `count` frames kept. */
 static uint64_t
-memo_stack_hash(struct unw_thread *t)
+memo_outer_hash(struct unw_thread *t, uint32_t count)
 {
-	uint32_t i = t->hashed;
+	uint32_t i = t->hashed < count ? t->hashed : count;
 	uint64_t hash = i > 0 ? t->frames[i - 1].hash : memo_hash_root(t->truncated);
 
-	for (; i < t->n; i++) {
-		hash = memo_hash(hash, &t->frames[i]);
+	for (; i < count; i++) {
+		const struct memo_frame *f = &t->frames[i];
+
+		hash = hash * MEMO_HASH_FACTOR + memo_own_hash(f->pc, f->rule);
 		t->frames[i].hash = hash;
+		t->hashed = i + 1;
 	}
-	t->hashed = t->n;
 	return hash;
 }
 
@@ -274,12 +265,13 @@ memo_elided_node(const struct unw_thread *t, uint32_t parent, uint32_t left_out)
 /* Id of the stack kept. The ids of the inner frames of a very deep stack are not kept:
  * the next one may be less deep, and then they are others. */
 static uint32_t
-memo_stack_node(struct unw_thread *t)
+memo_stack_node(const struct walk *w)
 {
+	struct unw_thread *t = w->t;
 	uint32_t id;
 
 	if (t->n <= UNW_EXACT_MAX) {
-		uint64_t hash = memo_stack_hash(t);
+		uint64_t hash = w->hash + w->power * memo_outer_hash(t, w->kept);
 
 		id = memo_recall(t, hash);
 		if (id == 0) {
@@ -323,8 +315,13 @@ memo_judge(struct unw_thread *t, uint32_t frames, uint32_t reused)
 	t->window_reused += reused;
 	if (++t->window < MEMO_WINDOW)
 		return;
-	if (t->window_reused < t->window_frames / 8)
-		t->backoff = MEMO_BACKOFF;
+	/* Longer each time, while it stays of no use. */
+	if (t->window_reused >= t->window_frames / 8)
+		t->backoff_next = MEMO_BACKOFF;
+	else
+		t->backoff = t->backoff_next < MEMO_BACKOFF ? MEMO_BACKOFF : t->backoff_next;
+	if (t->backoff != 0 && t->backoff < MEMO_BACKOFF_MAX)
+		t->backoff_next = t->backoff * 4;
 	t->window = 0;
 	t->window_frames = t->window_reused = 0;
 }
@@ -377,13 +374,10 @@ memo_arm(struct unw_thread *t, const struct unw_start *start, uint32_t node)
 static uint32_t
 memo_passing(const struct walk *w, enum walk_end end)
 {
-	uint64_t hash = memo_hash_root(end == WALK_TRUNCATED);
-
 	if (w->count > UNW_EXACT_MAX)
 		return 0;
-	for (uint32_t i = 0; i < w->count; i++)
-		hash = memo_hash(hash, &w->fresh[i]);
-	return memo_recall(w->t, hash);
+	return memo_recall(w->t,
+			   w->hash + w->power * memo_hash_root(end == WALK_TRUNCATED));
 }
 
 uint32_t
@@ -409,7 +403,7 @@ memo_commit(struct walk *w, enum walk_end end, bool ids)
 	t->stats.truncated += t->truncated;
 	t->stats.elided += t->elided;
 	if (ids)
-		id = memo_stack_node(t);
+		id = memo_stack_node(w);
 	memo_arm(t, w->start, id);
 	if (w->use_memo)
 		memo_judge(t, t->n, w->kept);

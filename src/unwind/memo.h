@@ -33,7 +33,7 @@ struct unw_thread {
 	uint32_t noded; /* frames that have an id */
 	uint32_t hashed; /* frames that have a hash */
 	bool truncated, elided;	  /* the stack kept */
-	uint32_t window, backoff; /* walks; see memo_judge() */
+	uint32_t window, backoff, backoff_next; /* walks; see memo_judge() */
 	uint64_t window_frames, window_reused;
 	struct unw_stats stats; /* without hot.hits */
 	uintptr_t zero;		/* always 0, read by the check that never matches */
@@ -62,6 +62,8 @@ struct walk {
 	uint32_t count;		  /* fresh frames */
 	uint32_t candidates;	  /* frames of the memo that may still be met */
 	uint32_t kept;		  /* of the memo, with WALK_TAIL */
+	/* The hash of the whole is `hash` plus `power` times that of the frames outside. */
+	uint64_t hash, power;
 	const uintptr_t *zero_slot;
 	bool wrapped; /* more frames than there is room for; the middle is lost */
 	bool use_memo;
@@ -87,6 +89,16 @@ walk_push(struct walk *w, uintptr_t pc, uintptr_t sp, uintptr_t bp)
 	f->bp = bp;
 	return f;
 }
+
+/* A frame's own part of the hash. The module is in it, in the upper bits of an address: another
+ * one may have had this address. */
+static ALWAYS_INLINE uint64_t
+memo_own_hash(uintptr_t pc, uint64_t rule)
+{
+	return pc ^ rule << 40;
+}
+
+#define MEMO_HASH_FACTOR UINT64_C(0x2545f4914f6cdd1d)
 
 /* Takes the last one back: it is the memo's. */
 static inline void

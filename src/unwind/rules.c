@@ -140,6 +140,8 @@ rules_compute(struct unw_shared *s, struct cfi_scratch *scratch, uintptr_t addr,
 	*ret_keep = true;
 	switch (rules_row(s, scratch, addr, &m)) {
 	case ROW_FOUND:
+		if (addr - s->root_start < s->root_end - s->root_start)
+			return rule_make(RULE_STOP, m.id);
 		return rules_from_row(&scratch->row, m.id);
 	case ROW_NO_TABLE:
 		return arch_is_sigreturn(addr) ? rule_make(RULE_HARD, m.id)
@@ -214,6 +216,13 @@ unw_forget(struct unw_shared *s, uintptr_t start, uintptr_t end)
 	/* After it, so that no memo made of a rule swept away is believed. */
 	if (__atomic_add_fetch(&s->generation, 1, __ATOMIC_SEQ_CST) == 0)
 		__atomic_add_fetch(&s->generation, 1, __ATOMIC_SEQ_CST);
+}
+
+void
+unw_shared_root(struct unw_shared *s, uintptr_t start, uintptr_t end)
+{
+	s->root_start = start;
+	s->root_end = end;
 }
 
 size_t

@@ -45,8 +45,11 @@ struct rules_table {
 struct unw_shared {
 	uint32_t generation; /* goes up with each unw_forget(); never 0 */
 	const struct unw_ops *ops;
+	uintptr_t root_start, root_end; /* see unw_shared_root() */
 	struct rules_table small, large;
 	ALIGNED_CACHE struct rules_entry small_entries[1 << RULES_SMALL_BITS];
+	/* For each place in it, that of the caller met last: a guess, to be checked. */
+	uint16_t callers[1 << RULES_SMALL_BITS];
 	struct rules_entry large_entries[1 << RULES_LARGE_BITS];
 };
 
@@ -108,6 +111,28 @@ rules_get(struct unw_shared *s, struct cfi_scratch *scratch, uintptr_t addr)
 	unsigned h = rules_hash(addr, RULES_SMALL_BITS);
 	uint64_t rule = rules_read(&s->small_entries[h], addr);
 
+	return LIKELY(rule != RULE_NONE) ? rule : rules_miss(s, scratch, addr);
+}
+
+/* The same, in a walk outwards: *at is the place of the frame before, and becomes that of this
+ * one. The guess does not depend on the stack, so the processor need not wait for the return
+ * address to know the rule: it takes 17 cycles to get from one frame to the next by the hash of
+ * the address, and about half of that by a guess that is right. */
+static ALWAYS_INLINE uint64_t
+rules_get_next(struct unw_shared *s, struct cfi_scratch *scratch, uintptr_t addr,
+	       unsigned *at)
+{
+	unsigned guess = __atomic_load_n(&s->callers[*at], __ATOMIC_RELAXED);
+	uint64_t rule = rules_read(&s->small_entries[guess], addr);
+
+	if (LIKELY(rule != RULE_NONE)) {
+		*at = guess;
+		return rule;
+	}
+	guess = rules_hash(addr, RULES_SMALL_BITS);
+	__atomic_store_n(&s->callers[*at], (uint16_t)guess, __ATOMIC_RELAXED);
+	*at = guess;
+	rule = rules_read(&s->small_entries[guess], addr);
 	return LIKELY(rule != RULE_NONE) ? rule : rules_miss(s, scratch, addr);
 }
 

@@ -164,27 +164,54 @@ walk_step_rare(struct walk *w, const struct memo_frame *f, struct walk_state *re
 	}
 }
 
+/* The frames from `w->fresh` down to `f` are written. */
+static ALWAYS_INLINE void
+walk_wrote(struct walk *w, struct memo_frame *f)
+{
+	w->count += (uint32_t)(w->fresh - f);
+	w->fresh = f;
+}
+
+/* What changes with every frame is kept in local variables, that is, in registers. */
 static enum walk_end
 walk_fast(struct walk *w)
 {
 	struct unw_thread *t = w->t;
 	struct walk_state st = {arch_strip(w->start->pc), w->start->sp, w->start->bp};
+	struct memo_frame *f = w->fresh;
+	unsigned at = rules_hash(w->start->pc, RULES_SMALL_BITS);
+	uint64_t hash = 0, power = 1;
 	enum walk_end end;
 
 	do {
-		struct memo_frame *f = walk_push(w, st.pc, st.sp, st.bp);
 		uint64_t rule;
 
-		if (memo_match(w, f)) {
-			walk_pop(w);
-			w->kept = w->candidates;
-			return WALK_TAIL;
+		if (UNLIKELY(f == w->floor)) {
+			walk_wrote(w, f);
+			if (w->count >= WALK_FRAMES_MAX) {
+				end = WALK_TRUNCATED;
+				break;
+			}
+			walk_overflow(w);
+			f = w->fresh;
 		}
-		rule = rules_get(t->shared, &t->scratch, st.pc);
+		f--;
+		f->pc = st.pc;
+		f->sp = st.sp;
+		f->bp = st.bp;
+		if (w->candidates != 0 && memo_match(w, f)) {
+			f++; /* it is the memo's */
+			w->kept = w->candidates;
+			end = WALK_TAIL;
+			break;
+		}
+		rule = rules_get_next(t->shared, &t->scratch, st.pc, &at);
 		if (!ARCH_CHAIN_KEEPS_SP && (st.sp & 1) != 0 &&
 		    rule_kind(rule) != RULE_STOP)
 			rule = rule_chain(rule_module(rule));
 		f->rule = rule;
+		hash += power * memo_own_hash(st.pc, rule);
+		power *= MEMO_HASH_FACTOR;
 		if (LIKELY(rule_kind(rule) <= RULE_BP)) {
 			end = walk_step(w, &st, rule);
 		} else {
@@ -195,9 +222,10 @@ walk_fast(struct walk *w)
 			st.sp = next.sp;
 			st.bp = next.bp;
 		}
-		if (UNLIKELY(w->count >= WALK_FRAMES_MAX) && end == WALK_ON)
-			end = WALK_TRUNCATED;
 	} while (end == WALK_ON);
+	walk_wrote(w, f);
+	w->hash = hash;
+	w->power = power;
 	return end;
 }
 
@@ -285,6 +313,8 @@ walk_full(struct walk *w)
 			return WALK_TAIL;
 		}
 		how = full_find(t->shared, &t->scratch, regs, &f->rule);
+		w->hash += w->power * memo_own_hash(f->pc, f->rule);
+		w->power *= MEMO_HASH_FACTOR;
 		end = walk_full_step(w, how, f->rule);
 		if (end == WALK_ON && regs->r[ARCH_REG_SP] <= sp &&
 		    ++back > WALK_BACK_MAX)
@@ -391,7 +421,7 @@ unw_thread_init(struct unw_thread *t, struct unw_shared *s, void *arg)
 	t->shared = s;
 	t->arg = arg;
 	t->lo = t->hi = 0;
-	t->window = t->backoff = 0;
+	t->window = t->backoff = t->backoff_next = 0;
 	t->window_frames = t->window_reused = 0;
 	t->stats = (struct unw_stats){0};
 	t->zero = 0;

@@ -94,6 +94,10 @@ size_t unw_thread_bytes(void);
 /* `ops` is borrowed for good. Call before any thread is initialised. */
 void unw_shared_init(struct unw_shared *s, const struct unw_ops *ops);
 
+/* Frames whose return address lies in [start, end) are outermost: what is outside of the caller's
+ * own code there is of no interest and never changes. */
+void unw_shared_root(struct unw_shared *s, uintptr_t start, uintptr_t end);
+
 /* `arg` goes to ops->node(). `t` belongs to one thread; may be initialised again for the
  * next. */
 void unw_thread_init(struct unw_thread *t, struct unw_shared *s, void *arg);

@@ -36,7 +36,7 @@ expect_eq "serves" "$word" ready
 ask() {
 	echo "$1" >&"${TARGET[1]}"
 	read -r -t 20 word <&"${TARGET[0]}"
-	expect_eq "$1" "$word" done
+	expect_eq "$1" "$word" "done"
 }
 live() {
 	expect_status 0 "$SEEP" report --json "$pid"

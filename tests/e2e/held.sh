@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2016 # jq has variables of its own
 # What was there when exit began, what exit handlers and static destructors freed of it, what
 # they left: the words for it and @exit.
 . "$(dirname "$0")/lib.sh"

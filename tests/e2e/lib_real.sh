@@ -102,6 +102,20 @@ real_same() {
 	done
 }
 
+# real_estimate NAME: what the sampled recording that real_same left estimates lies within five
+# standard errors of what the exact one counted, for a Poisson process of one sample in 512 KiB.
+# For programs that ask for the same each time.
+real_estimate() {
+	local exact sampled
+	exact=$(jq .totals.allocated_bytes "$TMP/$1.exact.json")
+	sampled=$(jq .totals.allocated_bytes "$TMP/$1.sample.json")
+	if awk -v e="$exact" -v s="$sampled" 'BEGIN { d = s - e; exit !(d * d <= 25 * 524288 * e) }'; then
+		pass
+	else
+		fail "$1: estimate" "sampled $sampled of $exact bytes"
+	fi
+}
+
 # real_refused NAME WHY COMMAND...: seep run does not start it, and says why.
 real_refused() {
 	local name=$1 why=$2

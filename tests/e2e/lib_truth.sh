@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016,SC2013 # jq has variables of its own; pids are words
 # SPDX-License-Identifier: MIT
 # What programs say about themselves (tests/programs/truth.h), compared with what seep saw.
 

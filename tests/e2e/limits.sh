@@ -12,6 +12,7 @@ prog=$(program limits) || exit
 cd "$TMP" || exit
 count=$(times 30011 300007)
 truth=$("$prog" "$count")
+truth_100003=$("$prog" 100003)
 left=$(sed -n 's/not freed blocks=\([0-9]*\) .*/\1/p' <<<"$truth")
 
 # same WHAT: what the program printed and its status are its own.
@@ -67,25 +68,48 @@ disturb "folder read-only" read_only
 whole_or_said "folder read-only" 'never'
 
 # ---- limits of the process ----
-for blocks in 1 100 1500; do # ulimit -f counts 1024 bytes
-	run bash -c 'ulimit -f "$1"; shift; "$@" 2>&1 >&3 3>&- | cat >&2; exit ${PIPESTATUS[0]}' - \
-		$blocks bash -c 'exec 3>&1; "$@" 3>&- | cat; exit ${PIPESTATUS[0]}' - \
-		"$SEEP" run -o fsize.rec -- "$prog" "$count" 3>&1
+for blocks in 1 100 1500; do # of 1024 bytes; into pipes, because the limit holds for them too
+	bash -c 'ulimit -f "$1"; shift; exec "$@"' - $blocks "$SEEP" run -o "$TMP/fsize.rec" -- \
+		"$prog" "$count" 2> >(cat >"$TMP/err") | cat >"$TMP/out"
+	status=${PIPESTATUS[0]}
+	sleep 0.1 # the other cat
+	out=$(cat "$TMP/out")
+	err=$(cat "$TMP/err")
 	same "ulimit -f $blocks"
 	whole_or_said "ulimit -f $blocks" 'file size|ulimit -f|no room'
 done
-least=1000
-until (ulimit -v $least && "$prog" "$count" >/dev/null 2>&1); do least=$((least + 1000)); done
+(
+	ulimit -f 0
+	exec "$SEEP" run -o "$TMP/none.rec" -- "$prog" "$count"
+) 2> >(cat >"$TMP/err") | cat >"$TMP/out"
+status=${PIPESTATUS[0]}
+sleep 0.1
+out=$(cat "$TMP/out")
+if [ "$status" != 3 ]; then same "ulimit -f 0"; fi
+expect_match "ulimit -f 0: said" "$(cat "$TMP/err")" 'file size|ulimit -f|File too large|no room'
+
+# What it needs: found by halving between 2 MiB and 1 GiB, to 256 KiB.
+fits() {
+	(ulimit -v "$1" && "$prog" 100003 >/dev/null 2>&1)
+	[ $? = 23 ]
+}
+low=2048 least=1048576
+while [ $((least - low)) -gt 256 ]; do
+	middle=$(((low + least) / 2))
+	if fits $middle; then least=$middle; else low=$middle; fi
+done
 for more in 0 1000 3000 8000 16000 40000; do
 	run bash -c 'ulimit -v "$1"; shift; exec "$@"' - $((least + more)) \
-		env LD_PRELOAD="$LIBSEEP" SEEP=mode=exact,dir="$TMP" "$prog" "$count"
-	same "ulimit -v $more KiB over what it needs"
+		env LD_PRELOAD="$LIBSEEP" SEEP=mode=exact,dir="$TMP" "$prog" 100003
+	expect_eq "ulimit -v $more KiB over what it needs: status" "$status" 23
+	expect_eq "ulimit -v $more KiB over what it needs: output" "$out" "$truth_100003"
 	rm -f "$TMP"/*.live
 done
 
 # ---- small recordings ----
-run "$SEEP" run --max-size 2M -o small.rec -- "$prog" "$count"
-same "--max-size 2M"
+run "$SEEP" run --max-size 2M -o small.rec -- "$prog" 100003
+expect_eq "--max-size 2M: status" "$status" 23
+expect_eq "--max-size 2M: output" "$out" "$truth_100003"
 whole_or_said "--max-size 2M" '^not recorded: [0-9,]+ allocations \(no room: raise --max-size\)'
 expect_no_match "--max-size 2M: memory is from malloc" "$err" 'did not come from malloc'
 run "$SEEP" run --max-size 1M -o small.rec -- "$prog" "$count"
@@ -110,8 +134,9 @@ run "$SEEP" run -o /dev/full -- "$prog" "$count"
 same "-o /dev/full"
 
 if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=2M none small 2>/dev/null; then
-	run env LD_PRELOAD="$LIBSEEP" SEEP=mode=exact,dir="$TMP/small" "$prog" "$count"
-	same "full tmpfs"
+	run env LD_PRELOAD="$LIBSEEP" SEEP=mode=exact,dir="$TMP/small" "$prog" 100003
+	expect_eq "full tmpfs: status" "$status" 23
+	expect_eq "full tmpfs: output" "$out" "$truth_100003"
 	run "$SEEP" report small/*.live
 	expect_eq "full tmpfs: report" "$status" 0
 	expect_match "full tmpfs: loss said" "$out" '^not recorded: [0-9,]+ allocations \(no room'
@@ -127,6 +152,44 @@ if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=2M none small 2>/
 	case "$stays" in /*/seep*) rm -r "$stays" ;; esac
 	expect_eq "full disk: no half recording" "$(ls small)" full
 	umount small
+	# A shared-memory file system that others fill while the program runs.
+	cat >filled.sh <<'END'
+mount -t tmpfs -o size=300M none /dev/shm || exit 77
+"$1" run -o filled.rec -- "$2" 300007 ready go &
+until [ -e ready ]; do sleep 0.05; done
+head -c 400M /dev/zero >/dev/shm/full 2>/dev/null
+touch go
+wait $!
+END
+	rm -f ready go
+	XDG_RUNTIME_DIR='' run unshare -m bash filled.sh "$SEEP" "$prog"
+	expect_eq "filled meanwhile: status" "$status" 23
+	expect_eq "filled meanwhile: output" "$out" "$("$prog" 300007)"
+	expect_match "filled meanwhile: loss said" "$err" '^not recorded: [0-9,]+ allocations \(no room'
 else
 	echo "no mount here: full file systems not tested"
+fi
+
+# ---- a memory limit 32 MiB over what the program needs by itself ----
+group=
+if [ -w /sys/fs/cgroup/memory/cgroup.procs ]; then
+	group=/sys/fs/cgroup/memory/seep-test-$$
+	limit_file=memory.limit_in_bytes
+elif grep -qw memory /sys/fs/cgroup/cgroup.subtree_control 2>/dev/null && [ -w /sys/fs/cgroup ]; then
+	group=/sys/fs/cgroup/seep-test-$$
+	limit_file=memory.max
+fi
+if [ -n "$group" ] && mkdir "$group" 2>/dev/null; then
+	# 300,007 blocks hold 158 MB; with malloc's own overhead it needs less than 172 MB.
+	echo $(((172 + 32) * 1000 * 1000)) >"$group/$limit_file"
+	run bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$group" "$prog" 300007
+	expect_eq "memory limit: fits alone" "$status" 23
+	run bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$group" \
+		"$SEEP" run -o group.rec -- "$prog" 300007
+	expect_eq "memory limit: status" "$status" 23
+	expect_eq "memory limit: output" "$out" "$("$prog" 300007)"
+	expect_match "memory limit: report" "$err" '^(NOT FREED|PARTIAL) '
+	rmdir "$group"
+else
+	echo "no memory controller to write to: memory limit not tested"
 fi

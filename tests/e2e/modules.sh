@@ -17,7 +17,7 @@ loaded() {
 	shift 2
 	for name in alpha gamma omega; do
 		# shellcheck disable=SC2086 # flags are words
-		plugins+=("$(program plugin "$name.${what// /-}" $flags -DNAME=$name "$@")" $name) || exit
+		plugins+=("$(program plugin "$name.${what// /-}" $flags -DNAME=$name "$@")" "$name") || exit
 	done
 	record "$prog" "$rounds" "${plugins[@]}"
 	expect_eq "$what: status" "$status $err" "0 "

@@ -6,6 +6,7 @@
 need_command ls sort find grep awk
 
 real_same ls -- ls -laR /usr/share/doc
+real_estimate ls
 real_valgrind ls ls -laR /usr/share/doc
 
 # 50,021 lines in a scrambled order, more than the buffer holds: merges temporary files, 2 threads.
@@ -14,7 +15,10 @@ real_same sort -- sort -S 256K --parallel=2 -T "$TMP" -n "$TMP/lines"
 real_same sort_one -- sort --parallel=1 "$TMP/lines"
 real_valgrind sort_one sort --parallel=1 "$TMP/lines"
 real_same find -- find /usr/share/doc /usr/include -name '*.h' -printf '%p %s\n'
+real_estimate find
 real_valgrind find find /usr/share/doc /usr/include -name '*.h' -printf '%p %s\n'
 real_same grep -- grep -rcE '(foo|ba[rz]+)+ .*x$' /usr/include/linux
 # shellcheck disable=SC2016 # awk's own
 real_same awk -- awk '{ n[$1 % 97] += $3 } END { for (k = 0; k < 97; k++) print k, n[k] }' "$TMP/lines"
+# shellcheck disable=SC2016 # awk's own
+real_valgrind awk awk '{ n[$1 % 97] += $3 } END { for (k = 0; k < 97; k++) print k, n[k] }' "$TMP/lines"

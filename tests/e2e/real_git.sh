@@ -19,6 +19,7 @@ real_setup() { cp -r "$TMP/repo" r; }
 real_sed="s,$TMP/in,HERE,g; s/in [0-9.]+ seconds/in S seconds/"
 
 real_same log -- git -C r log --stat -p
+real_estimate log
 real_same clone -- git clone -q --no-local r copy
 real_same gc -- git -C r gc --aggressive --quiet --prune=now
 real_same fsck -- git -C r fsck --full --no-progress

@@ -13,6 +13,7 @@ real_same enc -- sh -c 'seq 1 20011 | openssl enc -aes-256-cbc -pbkdf2 -pass pas
 real_same rsa -- sh -c 'openssl genrsa -out k 2048 2>/dev/null && openssl rsa -in k -check -noout &&
 	openssl req -x509 -key k -subj /CN=x -days 3 -out c && openssl verify -CAfile c c'
 real_same wrong -- openssl x509 -in /dev/null -noout
+real_valgrind wrong openssl x509 -in /dev/null -noout
 # shellcheck disable=SC2034 # of lib_real.sh
 # Its own clock decides how often: only that it works, and ends.
 real_sed='s/[0-9.]+k?( *\/s)?/N/g; s/N( +N)*/N/g; s/ +/ /g; s/: N .*/: N/'

@@ -33,6 +33,7 @@ END
 PERL_HASH_SEED=0 PERL_PERTURB_KEYS=0
 export PERL_HASH_SEED PERL_PERTURB_KEYS
 real_same one -- perl "$TMP/one.pl"
+real_estimate one
 
 real_same forks -- perl "$TMP/forks.pl"
 if perl -Mthreads -e 1 2>/dev/null; then

@@ -19,5 +19,6 @@ select json_group_array(a) from t where a < 23;
 update t set b = upper(b) where a < 101; vacuum; pragma integrity_check;
 END
 real_same work -- sqlite3 -bail :memory: ".read $TMP/work.sql"
+real_estimate work
 real_valgrind work sqlite3 -bail :memory: ".read $TMP/work.sql"
 real_same file -- sqlite3 -bail file.db ".read $TMP/work.sql" 'select nothing from nowhere'

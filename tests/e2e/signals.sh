@@ -12,14 +12,14 @@ need_command jq
 prog=$(program signals) || exit
 bump=$(program bump) || exit
 
-# interrupted WHAT ARGS...: leaves $done and $handled.
+# interrupted WHAT ARGS...: leaves $finished and $handled.
 interrupted() {
 	local what=$1
 	shift
 	LD_PRELOAD=$bump record timeout 60 "$prog" "$@"
 	expect_eq "$what: status" "$status $err" "0 "
 	expect_truth "$what" "$TMP/json" "$out"
-	read -r _ done _ handled < <(grep '^done ' <<<"$out")
+	read -r _ finished _ handled < <(grep '^done ' <<<"$out")
 	expect_eq "$what: signals" "${handled:-none}" "$2"
 	reentry=$(jq '[.processes[].lost.reentry] | add' "$TMP/json")
 }
@@ -36,7 +36,7 @@ for stack in "" alt; do
 	interrupted "longjmp $stack" longjmp "$n" $stack
 	# Two allocations a turn; each jump may cost what was under way, and no more.
 	expect_between "longjmp $stack: recorded" "$(allocs_in make_in_loop allocs)" \
-		$((2 * done - 2 * handled)) $((2 * done + 2 * handled))
+		$((2 * finished - 2 * handled)) $((2 * finished + 2 * handled))
 	expect_between "longjmp $stack: left behind" "$(allocs_in make_in_loop live_blocks)" 0 $((2 * handled))
 	expect_between "longjmp $stack: lost" "$reentry" 0 $((3 * handled))
 
@@ -47,7 +47,7 @@ for stack in "" alt; do
 	expect_eq "allocating $stack: handlers' frees" "$(allocs_in make_in_handler live_blocks)" 0
 	expect_eq "allocating $stack: the loop" \
 		"$(allocs_in make_in_loop allocs make_in_handler) $(allocs_in make_in_loop live_blocks)" \
-		"$((2 * done)) 0"
+		"$((2 * finished)) 0"
 done
 LD_PRELOAD=$bump record "$prog" exit 101
 expect_eq "_exit in a handler" "$status $out" "0 "

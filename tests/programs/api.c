@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cflags: -O1 -g -fno-builtin */
-/* api.c -- what a program may say to seep (include/seep/seep.h), and a program to be asked from
- * outside.
+/* api.c -- what a program may say to seep (include/seep/seep.h), and a program to be
+ * asked from outside.
  *
  *	api          pauses, resumes, marks, tells of blocks of its own; says what must come out
  *	api serve    reads `make N`, `free N` and `quit` from stdin, answers when it is done */
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct tally seen = { .name = "make_seen" };
-static struct tally custom = { .name = "make_custom" };
+static struct tally seen = {.name = "make_seen"};
+static struct tally custom = {.name = "make_custom"};
 static char pool[64][101];
 
 static TRUTH_NOINLINE void *
@@ -62,7 +62,8 @@ speak(void)
 		if (i == 4)
 			SEEP_MARK("five");
 		if (i == 11)
-			SEEP_MARK("a name that is much longer than the thirty-nine bytes there are");
+			SEEP_MARK(
+				"a name that is much longer than the thirty-nine bytes there are");
 	}
 	check_errno("mark");
 	SEEP_PAUSE();
@@ -72,7 +73,8 @@ speak(void)
 		free(recorded[i]);
 		tally_free(&seen, 59);
 	}
-	recorded[7] = realloc(recorded[7], 67); /* the old one goes, the new one is not seen */
+	recorded[7] =
+		realloc(recorded[7], 67); /* the old one goes, the new one is not seen */
 	tally_free(&seen, 59);
 	SEEP_RESUME();
 	check_errno("pause");

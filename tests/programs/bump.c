@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* cflags: -O2 -g -fPIC -shared -fno-builtin */
-/* bump.c -- the simplest allocator: hands out ever higher addresses, free does nothing.
+/* bump.c -- the simplest allocator: hands out ever higher addresses, free does
+ * nothing.
  *
- * A shared library to be preloaded behind seep. It may be interrupted anywhere, by handlers that
- * allocate or never come back, which no ordinary malloc survives: so what goes wrong under it is
- * not the allocator's fault.
+ * A shared library to be preloaded behind seep. It may be interrupted anywhere, by
+ * handlers that allocate or never come back, which no ordinary malloc survives: so
+ * what goes wrong under it is not the allocator's fault.
  *
- * Built with -DNESTED it is like many a wrapper that people preload: calloc, realloc and memalign
- * call malloc and free by their names. */
+ * Built with -DNESTED it is like many a wrapper that people preload: calloc, realloc
+ * and memalign call malloc and free by their names. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

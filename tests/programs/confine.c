@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cflags: -O1 -g -pthread -fno-builtin */
-/* confine.c -- programs that give up rights in the middle of their work, and must survive it.
+/* confine.c -- programs that give up rights in the middle of their work, and must
+ * survive it.
  *
  *	confine chroot DIR        changes its root to an empty folder; forks there
  *	confine setuid            becomes nobody at once, before its first allocation
@@ -12,7 +13,8 @@
  *	                          allocated before
  *	confine limits            no new descriptors, and files of 1 MiB at most
  *
- * Says what it did before (`expect`) and how many blocks it made afterwards in all (`after N`). */
+ * Says what it did before (`expect`) and how many blocks it made afterwards in all
+ * (`after N`). */
 #define _GNU_SOURCE
 #include "truth.h"
 
@@ -32,9 +34,9 @@
 
 enum { NOBODY = 65534 };
 
-static struct tally before = { .name = "make_before" };
-static struct tally after = { .name = "make_after" };
-static struct tally childs = { .name = "make_childs" };
+static struct tally before = {.name = "make_before"};
+static struct tally after = {.name = "make_after"};
+static struct tally childs = {.name = "make_childs"};
 
 static TRUTH_NOINLINE void *
 make_before(size_t n)
@@ -117,7 +119,7 @@ static struct sock_filter filter[] = {
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
 
-static struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
+static struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
 
 static pthread_barrier_t go;
 
@@ -177,7 +179,8 @@ run_seccomp(const char *how, unsigned n)
 	bool threads = strcmp(how, "prctl") != 0;
 	pthread_t ids[3];
 
-	mallopt(M_ARENA_MAX, 1); /* else glibc counts the processors for a thread's arena */
+	mallopt(M_ARENA_MAX,
+		1); /* else glibc counts the processors for a thread's arena */
 	work_before();
 	pthread_barrier_init(&go, NULL, 4);
 	for (unsigned i = 0; i < 3 && threads; i++)
@@ -204,7 +207,7 @@ run_seccomp(const char *how, unsigned n)
 static int
 run_other(const char *mode, const char *dir)
 {
-	struct rlimit none = { 0, 0 }, little = { 1 << 20, 1 << 20 };
+	struct rlimit none = {0, 0}, little = {1 << 20, 1 << 20};
 	bool ok = true;
 
 	if (strcmp(mode, "setuid") != 0)
@@ -214,7 +217,8 @@ run_other(const char *mode, const char *dir)
 	else if (strcmp(mode, "close") == 0)
 		ok = close_range(3, ~0u, 0) == 0 && close(0) == 0 && close(2) == 0;
 	else if (strcmp(mode, "limits") == 0)
-		ok = setrlimit(RLIMIT_NOFILE, &none) == 0 && setrlimit(RLIMIT_FSIZE, &little) == 0;
+		ok = setrlimit(RLIMIT_NOFILE, &none) == 0 &&
+		     setrlimit(RLIMIT_FSIZE, &little) == 0;
 	else
 		ok = setgid(NOBODY) == 0 && setuid(NOBODY) == 0;
 	if (!ok)

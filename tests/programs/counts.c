@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* cflags: -O1 -g -pthread -fno-builtin */
-/* counts.c -- every function of malloc's family, a known number of times, from eight threads.
+/* counts.c -- every function of malloc's family, a known number of times, from eight
+ * threads.
  *
- * Each thread allocates in each way, a prime number of blocks of sizes of their own; then all
- * meet, and every block but a few is freed: half by the thread that made it, half by its neighbour.
- * Calls that fail are made as well: they must not count. counts.c says what each of its functions
- * did, by what the functions of the allocator underneath returned: realloc(p, 0) is a free where
- * it gives NULL, and a resize to nothing where it does not. It also names the allocator that it
- * finds in the process. With an argument pvalloc is left out: jemalloc has none, and libc's gives
- * blocks that jemalloc's free cannot take. */
+ * Each thread allocates in each way, a prime number of blocks of sizes of their own;
+ * then all meet, and every block but a few is freed: half by the thread that made it,
+ * half by its neighbour. Calls that fail are made as well: they must not count.
+ * counts.c says what each of its functions did, by what the functions of the allocator
+ * underneath returned: realloc(p, 0) is a free where it gives NULL, and a resize to
+ * nothing where it does not. It also names the allocator that it finds in the process.
+ * With an argument pvalloc is left out: jemalloc has none, and libc's gives blocks
+ * that jemalloc's free cannot take. */
 #define _GNU_SOURCE
 #include "truth.h"
 
@@ -47,7 +49,7 @@ static pthread_barrier_t all_made;
 static struct block blocks[THREADS][16][MOST];
 
 #define MAKER(function, call)                                                            \
-	static struct tally function##_tally = { .name = #function };                    \
+	static struct tally function##_tally = {.name = #function};                      \
 	static TRUTH_NOINLINE void *function(const struct kind *k, size_t bytes)         \
 	{                                                                                \
 		void *p = call;                                                          \
@@ -80,19 +82,19 @@ MAKER(with_large, malloc(bytes))
 MAKER(with_zero, malloc(bytes - bytes))
 
 static struct kind kinds[] = {
-	{ with_malloc, 101, 17, &with_malloc_tally },
-	{ with_calloc, 89, 31, &with_calloc_tally },
-	{ with_calloc_many, 83, 41, &with_calloc_many_tally },
-	{ with_realloc_null, 79, 53, &with_realloc_null_tally },
-	{ with_reallocarray_null, 73, 67, &with_reallocarray_null_tally },
-	{ with_posix_memalign, 71, 71, &with_posix_memalign_tally },
-	{ with_aligned_alloc, 67, 83, &with_aligned_alloc_tally },
-	{ with_memalign, 61, 97, &with_memalign_tally },
-	{ with_valloc, 23, 103, &with_valloc_tally },
-	{ with_pvalloc, 19, 107, &with_pvalloc_tally },
-	{ with_strdup, 59, 0, &with_strdup_tally },
-	{ with_large, 13, 1000003, &with_large_tally },
-	{ with_zero, 11, 0, &with_zero_tally },
+	{with_malloc, 101, 17, &with_malloc_tally},
+	{with_calloc, 89, 31, &with_calloc_tally},
+	{with_calloc_many, 83, 41, &with_calloc_many_tally},
+	{with_realloc_null, 79, 53, &with_realloc_null_tally},
+	{with_reallocarray_null, 73, 67, &with_reallocarray_null_tally},
+	{with_posix_memalign, 71, 71, &with_posix_memalign_tally},
+	{with_aligned_alloc, 67, 83, &with_aligned_alloc_tally},
+	{with_memalign, 61, 97, &with_memalign_tally},
+	{with_valloc, 23, 103, &with_valloc_tally},
+	{with_pvalloc, 19, 107, &with_pvalloc_tally},
+	{with_strdup, 59, 0, &with_strdup_tally},
+	{with_large, 13, 1000003, &with_large_tally},
+	{with_zero, 11, 0, &with_zero_tally},
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
@@ -108,7 +110,7 @@ size_of(const struct kind *k, unsigned i)
 
 /* ---- resizing: growing, shrinking, to nothing; where it fails the block stays ---- */
 
-static struct tally resized = { .name = "resize" };
+static struct tally resized = {.name = "resize"};
 
 static TRUTH_NOINLINE void *
 resize(void *p, size_t from, size_t to)
@@ -216,8 +218,8 @@ thread(void *arg)
 		for (unsigned i = 0; i < kinds[k].count; i++) {
 			size_t n = size_of(&kinds[k], i);
 
-			blocks[me][k][i] =
-				(struct block){ kinds[k].make(&kinds[k], n), n, kinds[k].tally };
+			blocks[me][k][i] = (struct block){kinds[k].make(&kinds[k], n), n,
+							  kinds[k].tally};
 		}
 	}
 	if (me == 0)

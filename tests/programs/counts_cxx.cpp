@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cflags: -O1 -g -pthread -fno-builtin -std=c++17 -Wno-sized-deallocation */
-/* counts_cxx.cpp -- every form of operator new and delete, a known number of times, from eight
- * threads: plain, array, nothrow, aligned, and deleted plainly, sized, aligned, sized and aligned,
- * nothrow; half by the thread that made the block, half by its neighbour. Requests that fail, with
- * an exception or with nullptr, and a new_handler that helps in the end, must not count.
- * With an argument nothing fails: a mimalloc that was built as C aborts instead of throwing. */
+/* counts_cxx.cpp -- every form of operator new and delete, a known number of times,
+ * from eight threads: plain, array, nothrow, aligned, and deleted plainly, sized,
+ * aligned, sized and aligned, nothrow; half by the thread that made the block, half by
+ * its neighbour. Requests that fail, with an exception or with nullptr, and a
+ * new_handler that helps in the end, must not count. With an argument nothing fails: a
+ * mimalloc that was built as C aborts instead of throwing. */
 #include "truth.h"
 
 #include <pthread.h>
@@ -69,31 +70,78 @@ namespace
 {
 
 kind kinds[] = {
-	{with_new, [](void *p, std::size_t) { ::operator delete(p); }, 101, 17, &with_new_tally, {}},
-	{with_new_sized, [](void *p, std::size_t n) { ::operator delete(p, n); }, 97, 23,
-	 &with_new_sized_tally, {}},
-	{with_new_nothrow, [](void *p, std::size_t) { ::operator delete(p, std::nothrow); }, 89, 29,
-	 &with_new_nothrow_tally, {}},
-	{with_new_aligned, [](void *p, std::size_t) { ::operator delete(p, al); }, 83, 31,
-	 &with_new_aligned_tally, {}},
-	{with_new_aligned_sized, [](void *p, std::size_t n) { ::operator delete(p, n, al); }, 79, 37,
-	 &with_new_aligned_sized_tally, {}},
+	{with_new,
+	 [](void *p, std::size_t) { ::operator delete(p); },
+	 101,
+	 17,
+	 &with_new_tally,
+	 {}},
+	{with_new_sized,
+	 [](void *p, std::size_t n) { ::operator delete(p, n); },
+	 97,
+	 23,
+	 &with_new_sized_tally,
+	 {}},
+	{with_new_nothrow,
+	 [](void *p, std::size_t) { ::operator delete(p, std::nothrow); },
+	 89,
+	 29,
+	 &with_new_nothrow_tally,
+	 {}},
+	{with_new_aligned,
+	 [](void *p, std::size_t) { ::operator delete(p, al); },
+	 83,
+	 31,
+	 &with_new_aligned_tally,
+	 {}},
+	{with_new_aligned_sized,
+	 [](void *p, std::size_t n) { ::operator delete(p, n, al); },
+	 79,
+	 37,
+	 &with_new_aligned_sized_tally,
+	 {}},
 	{with_new_aligned_nothrow,
-	 [](void *p, std::size_t) { ::operator delete(p, al, std::nothrow); }, 73, 41,
-	 &with_new_aligned_nothrow_tally, {}},
-	{with_array, [](void *p, std::size_t) { ::operator delete[](p); }, 71, 43,
-	 &with_array_tally, {}},
-	{with_array_sized, [](void *p, std::size_t n) { ::operator delete[](p, n); }, 67, 47,
-	 &with_array_sized_tally, {}},
-	{with_array_nothrow, [](void *p, std::size_t) { ::operator delete[](p, std::nothrow); }, 61,
-	 53, &with_array_nothrow_tally, {}},
-	{with_array_aligned, [](void *p, std::size_t) { ::operator delete[](p, al); }, 59, 59,
-	 &with_array_aligned_tally, {}},
-	{with_array_aligned_sized, [](void *p, std::size_t n) { ::operator delete[](p, n, al); }, 53,
-	 61, &with_array_aligned_sized_tally, {}},
+	 [](void *p, std::size_t) { ::operator delete(p, al, std::nothrow); },
+	 73,
+	 41,
+	 &with_new_aligned_nothrow_tally,
+	 {}},
+	{with_array,
+	 [](void *p, std::size_t) { ::operator delete[](p); },
+	 71,
+	 43,
+	 &with_array_tally,
+	 {}},
+	{with_array_sized,
+	 [](void *p, std::size_t n) { ::operator delete[](p, n); },
+	 67,
+	 47,
+	 &with_array_sized_tally,
+	 {}},
+	{with_array_nothrow,
+	 [](void *p, std::size_t) { ::operator delete[](p, std::nothrow); },
+	 61,
+	 53,
+	 &with_array_nothrow_tally,
+	 {}},
+	{with_array_aligned,
+	 [](void *p, std::size_t) { ::operator delete[](p, al); },
+	 59,
+	 59,
+	 &with_array_aligned_tally,
+	 {}},
+	{with_array_aligned_sized,
+	 [](void *p, std::size_t n) { ::operator delete[](p, n, al); },
+	 53,
+	 61,
+	 &with_array_aligned_sized_tally,
+	 {}},
 	{with_array_aligned_nothrow,
-	 [](void *p, std::size_t) { ::operator delete[](p, al, std::nothrow); }, 47, 67,
-	 &with_array_aligned_nothrow_tally, {}},
+	 [](void *p, std::size_t) { ::operator delete[](p, al, std::nothrow); },
+	 47,
+	 67,
+	 &with_array_aligned_nothrow_tally,
+	 {}},
 };
 
 pthread_barrier_t all_made;
@@ -145,7 +193,8 @@ fail_all()
 			caught++;
 		}
 		try {
-			with_failing_tally.allocs += ::operator new[](huge, al) != nullptr;
+			with_failing_tally.allocs +=
+				::operator new[](huge, al) != nullptr;
 		} catch (const std::bad_alloc &) {
 			caught++;
 		}

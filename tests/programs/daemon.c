@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cflags: -O1 -g -fno-builtin */
-/* daemon.c -- becomes a daemon as the book says: forks twice, a session of its own, / as its
- * folder, every descriptor closed. Then it works, says so in the FIFO given, and waits.
+/* daemon.c -- becomes a daemon as the book says: forks twice, a session of its own, /
+ * as its folder, every descriptor closed. Then it works, says so in the FIFO given,
+ * and waits.
  *
  *	daemon FIFO
  *

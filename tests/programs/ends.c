@@ -4,10 +4,10 @@
  *
  *	ends [HOW]
  *
- * Seven blocks of 19 bytes are made, four of them freed; a second thread makes and frees none. Then
- * it ends: return (default), exit, _exit, quick_exit, abort, SIGTERM, SIGKILL, SIGSEGV, SIGBUS, from
- * a thread, in a destructor, in an exit handler. What handlers allocate and free is counted too and
- * said before. */
+ * Seven blocks of 19 bytes are made, four of them freed; a second thread makes and
+ * frees none. Then it ends: return (default), exit, _exit, quick_exit, abort, SIGTERM,
+ * SIGKILL, SIGSEGV, SIGBUS, from a thread, in a destructor, in an exit handler. What
+ * handlers allocate and free is counted too and said before. */
 #define _GNU_SOURCE
 #include "truth.h"
 
@@ -19,8 +19,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static struct tally made = { .name = "make_seven" };
-static struct tally late = { .name = "make_late" };
+static struct tally made = {.name = "make_seven"};
+static struct tally late = {.name = "make_late"};
 static const char *how = "return";
 
 static TRUTH_NOINLINE void *
@@ -103,13 +103,14 @@ on_bus(int sig, siginfo_t *info, void *context)
 static void
 handle_bus(void)
 {
-	struct sigaction sa = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO }, old;
+	struct sigaction sa = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO}, old;
 
 	if (sigaction(SIGBUS, NULL, &old) != 0 || old.sa_handler != SIG_DFL)
 		truth_say("SIGBUS was not at its default\n");
 	if (signal(SIGBUS, SIG_IGN) != SIG_DFL || signal(SIGBUS, SIG_DFL) != SIG_IGN)
 		truth_say("signal gave something else back\n");
-	if (sigaction(SIGBUS, &sa, &old) != 0 || old.sa_handler != SIG_DFL || old.sa_flags != 0)
+	if (sigaction(SIGBUS, &sa, &old) != 0 || old.sa_handler != SIG_DFL ||
+	    old.sa_flags != 0)
 		truth_say("SIGBUS was not back at its default\n");
 	if (sigsetjmp(back, 1) == 0)
 		fault();

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* cflags: -O1 -g -fno-builtin */
-/* exec_family.c -- every function that starts a program, in every way that works or fails.
+/* exec_family.c -- every function that starts a program, in every way that works or
+ * fails.
  *
  *	exec_family DIR      runs all of them on what DIR holds and prints what came of it
  *	exec_family show …   prints its arguments and a variable: what is started
  *
- * DIR has `good` (this program), `script` (no #!), `shebang` (#! naming good), `plain` (not
- * executable), `folder`. The lines must be the same with and without seep. */
+ * DIR has `good` (this program), `script` (no #!), `shebang` (#! naming good), `plain`
+ * (not executable), `folder`. The lines must be the same with and without seep. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -33,8 +34,9 @@ enum how {
 	HOWS,
 };
 
-static const char *const names[] = { "execv",  "execve", "execvp",  "execvpe",     "execl",
-	                             "execlp", "execle", "fexecve", "posix_spawn", "posix_spawnp" };
+static const char *const names[] = {"execv",	   "execve",	  "execvp", "execvpe",
+				    "execl",	   "execlp",	  "execle", "fexecve",
+				    "posix_spawn", "posix_spawnp"};
 
 static char *own_env[64];
 
@@ -57,7 +59,7 @@ spawn(enum how how, const char *file, char **argv)
 	int status, r;
 
 	r = how == SPAWN ? posix_spawn(&pid, file, NULL, NULL, argv, own_env)
-	                 : posix_spawnp(&pid, file, NULL, NULL, argv, own_env);
+			 : posix_spawnp(&pid, file, NULL, NULL, argv, own_env);
 	if (r != 0) {
 		errno = r;
 		return -1;
@@ -94,7 +96,7 @@ start(enum how how, const char *file, char **argv)
 static void
 attempt(enum how how, const char *file, int by_vfork)
 {
-	char *argv[] = { "zero", "show", "two words", NULL };
+	char *argv[] = {"zero", "show", "two words", NULL};
 	volatile int code = 0;
 	int status = -1;
 	pid_t pid;
@@ -110,21 +112,23 @@ attempt(enum how how, const char *file, int by_vfork)
 		_exit(errno);
 	}
 	waitpid(pid, &status, 0);
-	printf(" status %d errno %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -status, code);
+	printf(" status %d errno %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -status,
+	       code);
 	fflush(stdout);
 }
 
 int
 main(int argc, char **argv)
 {
-	static const char *const files[] = { "./good",   "good",       "./script",  "script",
-		                             "./shebang", "./plain",   "plain",     "./folder",
-		                             "./missing", "missing",   "",          "/dev/null",
-		                             "./good/x",  "/bin/echo", "echo" };
+	static const char *const files[] = {
+		"./good",  "good",	"./script", "script",	 "./shebang",
+		"./plain", "plain",	"./folder", "./missing", "missing",
+		"",	   "/dev/null", "./good/x", "/bin/echo", "echo"};
 
 	if (argc > 1 && strcmp(argv[1], "show") == 0) {
 		free(malloc(4711));
-		printf("[%s %s %d %s]", argv[0], argv[argc - 1], argc, getenv("VARIABLE"));
+		printf("[%s %s %d %s]", argv[0], argv[argc - 1], argc,
+		       getenv("VARIABLE"));
 		return 23;
 	}
 	if (argc < 2 || chdir(argv[1]) != 0)

@@ -4,9 +4,10 @@
  *
  *	fibres ROUNDS
  *
- * In each round seven fibres are made on mapped stacks of their own. They allocate, change over to
- * one another in the middle, and leave a block that the main stack frees. Then their stacks are
- * unmapped and something else, unreadable, is mapped in their place. */
+ * In each round seven fibres are made on mapped stacks of their own. They allocate,
+ * change over to one another in the middle, and leave a block that the main stack
+ * frees. Then their stacks are unmapped and something else, unreadable, is mapped in
+ * their place. */
 #define _GNU_SOURCE
 #include "truth.h"
 
@@ -21,9 +22,9 @@ enum {
 	STEPS = 11,
 };
 
-static struct tally in_fibre = { .name = "make_in_fibre" };
-static struct tally in_main = { .name = "make_in_main" };
-static struct tally by_root = { .name = "fibre_main" };
+static struct tally in_fibre = {.name = "make_in_fibre"};
+static struct tally in_main = {.name = "make_in_main"};
+static struct tally by_root = {.name = "fibre_main"};
 
 static ucontext_t main_context, contexts[FIBRES];
 static void *left[FIBRES];

@@ -27,15 +27,17 @@
 
 extern char **environ;
 
-static struct tally parents = { .name = "make_parents" };
-static struct tally childs = { .name = "make_childs" };
-static struct tally loops = { .name = "make_loops" };
+static struct tally parents = {.name = "make_parents"};
+static struct tally childs = {.name = "make_childs"};
+static struct tally loops = {.name = "make_loops"};
 
 static void
 tell(const struct tally *t)
 {
-	truth_say("at %d expect in=%s allocs=%lu frees=%lu allocated_bytes=%lu freed_bytes=%lu\n",
-		  (int)getpid(), t->name, t->allocs, t->frees, t->alloc_bytes, t->free_bytes);
+	truth_say(
+		"at %d expect in=%s allocs=%lu frees=%lu allocated_bytes=%lu freed_bytes=%lu\n",
+		(int)getpid(), t->name, t->allocs, t->frees, t->alloc_bytes,
+		t->free_bytes);
 }
 
 static void
@@ -47,7 +49,7 @@ tell_inherited(unsigned n)
 static void
 forget(struct tally *t)
 {
-	*t = (struct tally){ .name = t->name };
+	*t = (struct tally){.name = t->name};
 }
 
 static TRUTH_NOINLINE void *
@@ -104,7 +106,8 @@ grandchild(void **of_parent, void **of_child)
 		mine[i] = make_childs(107);
 	free(of_parent[7]);
 	free(of_parent[8]);
-	of_child[5] = realloc(of_child[5], 211); /* an inherited block ends, one of ours begins */
+	of_child[5] = realloc(of_child[5],
+			      211); /* an inherited block ends, one of ours begins */
 	free(of_child[6]);
 	for (unsigned i = 0; i < 17; i++) {
 		free(mine[i]);
@@ -222,7 +225,7 @@ static volatile unsigned nchildren;
 static void
 on_alarm(int sig)
 {
-	struct itimerval off = { 0 };
+	struct itimerval off = {0};
 	pid_t pid;
 
 	(void)sig;
@@ -243,8 +246,8 @@ on_alarm(int sig)
 static int
 run_handler(unsigned n)
 {
-	struct itimerval every = { { 0, 300 }, { 0, 300 } }, off = { 0 };
-	struct sigaction sa = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
+	struct itimerval every = {{0, 300}, {0, 300}}, off = {0};
+	struct sigaction sa = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
 	bool ok = true;
 
 	forks_left = (sig_atomic_t)(n < 4096 ? n : 4096);
@@ -275,7 +278,7 @@ run_handler(unsigned n)
 static int
 run_spawn(char *program)
 {
-	char *argv[] = { program, NULL };
+	char *argv[] = {program, NULL};
 	char command[4096];
 	pid_t pid;
 	bool ok;
@@ -308,11 +311,12 @@ static int
 run_exec(char **argv, unsigned n)
 {
 	char number[16];
-	char *next[] = { argv[0], argv[1], number, NULL };
+	char *next[] = {argv[0], argv[1], number, NULL};
 
 	for (unsigned i = 0; i <= n; i++)
 		make_parents(10);
-	for (unsigned i = 0; i < 3; i++) /* never as many as there are: all images differ */
+	for (unsigned i = 0; i < 3;
+	     i++) /* never as many as there are: all images differ */
 		if (i <= n)
 			free(make_childs(n));
 	if (n == 0)

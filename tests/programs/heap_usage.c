@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* cflags: -O1 -g -fno-builtin */
-/* heap_usage.c -- small single-threaded programs in one, to be compared with valgrind's own count.
+/* heap_usage.c -- small single-threaded programs in one, to be compared with
+ * valgrind's own count.
  *
  *	heap_usage list      names of the cases, one a line
  *	heap_usage CASE      runs it
  *
- * Each uses the heap in another way: through libc's functions that allocate for themselves, with
- * resizing, with much freed and little kept. Nothing here says how much: valgrind is the truth. */
+ * Each uses the heap in another way: through libc's functions that allocate for
+ * themselves, with resizing, with much freed and little kept. Nothing here says how
+ * much: valgrind is the truth. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <glob.h>
@@ -33,7 +35,7 @@ random_number(void)
 static void
 churn(void)
 {
-	void *slots[211] = { NULL };
+	void *slots[211] = {NULL};
 
 	for (unsigned i = 0; i < 10007; i++) {
 		unsigned k = random_number() % 211;
@@ -46,20 +48,21 @@ churn(void)
 static void
 resizes(void)
 {
-	void *slots[53] = { NULL };
+	void *slots[53] = {NULL};
 
 	for (unsigned i = 0; i < 5003; i++) {
 		unsigned k = random_number() % 53;
 		size_t n = 1 + random_number() % (k == 0 ? 3000000 : 3000);
 
-		slots[k] = i % 3 == 0 ? reallocarray(slots[k], n, 3) : realloc(slots[k], n);
+		slots[k] =
+			i % 3 == 0 ? reallocarray(slots[k], n, 3) : realloc(slots[k], n);
 	}
 }
 
 static void
 aligned(void)
 {
-	void *slots[31] = { NULL };
+	void *slots[31] = {NULL};
 
 	for (unsigned i = 0; i < 1009; i++) {
 		unsigned k = random_number() % 31;
@@ -144,7 +147,8 @@ patterns(void)
 	glob_t found;
 
 	for (unsigned i = 0; i < 7; i++) {
-		if (regcomp(&re, "^(a|b)+[[:digit:]]{2,5}(xyz|q.*r)?$", REG_EXTENDED) != 0)
+		if (regcomp(&re, "^(a|b)+[[:digit:]]{2,5}(xyz|q.*r)?$", REG_EXTENDED) !=
+		    0)
 			abort();
 		regexec(&re, "abab1234qzzzzr", 0, NULL, 0);
 		if (i % 3 != 0)
@@ -199,9 +203,9 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	{ "churn", churn },       { "resizes", resizes },   { "aligned", aligned },
-	{ "zeroed", zeroed },     { "streams", streams },   { "strings", strings },
-	{ "patterns", patterns }, { "trees", trees },       { "environment", environment },
+	{"churn", churn},	{"resizes", resizes}, {"aligned", aligned},
+	{"zeroed", zeroed},	{"streams", streams}, {"strings", strings},
+	{"patterns", patterns}, {"trees", trees},     {"environment", environment},
 };
 
 int

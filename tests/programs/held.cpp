@@ -2,10 +2,11 @@
 /* cflags: -O1 -g -fno-builtin -std=c++17 */
 /* held.cpp -- memory that is freed only when the program ends.
  *
- * 22 blocks of 1,009 bytes: eleven are freed by an exit handler. 14 strings in a global, freed by its
- * destructor; 7 blocks of a static inside a function, freed likewise; 5 are freed before exit, 3 never. What
- * destructors allocate anew and keep is lost, but was not there at exit. With `quick` it leaves with
- * _exit, and nothing of this happens. */
+ * 22 blocks of 1,009 bytes: eleven are freed by an exit handler. 14 strings in a
+ * global, freed by its destructor; 7 blocks of a static inside a function, freed
+ * likewise; 5 are freed before exit, 3 never. What destructors allocate anew and keep
+ * is lost, but was not there at exit. With `quick` it leaves with _exit, and nothing
+ * of this happens. */
 #include "truth.h"
 
 #include <cstdlib>
@@ -115,18 +116,20 @@ main(int argc, char **argv)
 	fill();
 	std::atexit(on_exit_free);
 	if (quick) {
-		truth_say("expect in=make_for_handler allocs=22 frees=0 live_bytes=22198\n"
-			  "expect in=make_for_global allocs=14 frees=0 live_bytes=7042\n"
-			  "expect in=make_for_static allocs=7 frees=0 live_bytes=1757\n"
-			  "expect in=make_in_destructor allocs=0\n");
+		truth_say(
+			"expect in=make_for_handler allocs=22 frees=0 live_bytes=22198\n"
+			"expect in=make_for_global allocs=14 frees=0 live_bytes=7042\n"
+			"expect in=make_for_static allocs=7 frees=0 live_bytes=1757\n"
+			"expect in=make_in_destructor allocs=0\n");
 		_exit(0);
 	}
-	truth_say("expect in=make_for_handler at_exit_blocks=22 at_exit_bytes=22198 live_blocks=11\n"
-		  "expect in=make_for_global at_exit_blocks=14 at_exit_bytes=7042 live_blocks=0\n"
-		  "expect in=make_for_static at_exit_blocks=7 at_exit_bytes=1757 live_blocks=0\n"
-		  "expect in=make_early at_exit_blocks=0 frees=5 live_blocks=0\n"
-		  "expect in=make_never at_exit_blocks=3 at_exit_bytes=183 live_bytes=183\n"
-		  "expect in=make_in_destructor at_exit_blocks=0 live_blocks=2 live_bytes=62\n");
+	truth_say(
+		"expect in=make_for_handler at_exit_blocks=22 at_exit_bytes=22198 live_blocks=11\n"
+		"expect in=make_for_global at_exit_blocks=14 at_exit_bytes=7042 live_blocks=0\n"
+		"expect in=make_for_static at_exit_blocks=7 at_exit_bytes=1757 live_blocks=0\n"
+		"expect in=make_early at_exit_blocks=0 frees=5 live_blocks=0\n"
+		"expect in=make_never at_exit_blocks=3 at_exit_bytes=183 live_bytes=183\n"
+		"expect in=make_in_destructor at_exit_blocks=0 live_blocks=2 live_bytes=62\n");
 	if (call)
 		std::exit(0);
 	return 0;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* cflags: -O1 -g -pthread -fno-builtin */
-/* modules.c -- libraries loaded, used and unloaded in turn, one at the other's addresses.
+/* modules.c -- libraries loaded, used and unloaded in turn, one at the other's
+ * addresses.
  *
  *	modules ROUNDS PLUGIN NAME PLUGIN NAME …
  *
- * In each round each plugin (plugin.c) is opened, used as often as its place in the list says, and
- * closed, while a thread allocates without pause. Says what each must have done, and how many times
- * a plugin came to lie where another had been. */
+ * In each round each plugin (plugin.c) is opened, used as often as its place in the
+ * list says, and closed, while a thread allocates without pause. Says what each must
+ * have done, and how many times a plugin came to lie where another had been. */
 #define _GNU_SOURCE
 #include "truth.h"
 
@@ -16,7 +17,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-static struct tally beside = { .name = "make_beside" };
+static struct tally beside = {.name = "make_beside"};
 static bool stop;
 
 static TRUTH_NOINLINE void
@@ -45,10 +46,11 @@ tell(const char *name, unsigned rounds, unsigned uses)
 
 	for (unsigned i = 0; i < uses; i++)
 		bytes += 17 + i;
-	truth_say("expect in=%s_begin allocs=%u frees=%u allocated_bytes=%u\n", name, rounds * 5,
-		  rounds * 3, rounds * 5 * 31);
-	truth_say("expect in=%s_make allocs=%u frees=%u allocated_bytes=%lu live_bytes=%u\n", name,
-		  rounds * (uses + 1), rounds * uses, rounds * bytes, rounds * 13);
+	truth_say("expect in=%s_begin allocs=%u frees=%u allocated_bytes=%u\n", name,
+		  rounds * 5, rounds * 3, rounds * 5 * 31);
+	truth_say(
+		"expect in=%s_make allocs=%u frees=%u allocated_bytes=%lu live_bytes=%u\n",
+		name, rounds * (uses + 1), rounds * uses, rounds * bytes, rounds * 13);
 	truth_say("expect in=%s_end allocs=%u frees=0 allocated_bytes=%u\n", name, rounds,
 		  rounds * 37);
 }

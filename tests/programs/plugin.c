@@ -2,9 +2,9 @@
 /* cflags: -O1 -g -fPIC -shared -fno-builtin -DNAME=alpha */
 /* plugin.c -- a library that allocates when it is loaded, used and unloaded.
  *
- * Built several times with another NAME, which all its functions carry: so whoever mixes up two
- * libraries that lay at the same addresses shows the wrong names. Keeps its figures in the
- * program, which outlives it (modules.c). */
+ * Built several times with another NAME, which all its functions carry: so whoever
+ * mixes up two libraries that lay at the same addresses shows the wrong names. Keeps
+ * its figures in the program, which outlives it (modules.c). */
 #include "truth.h"
 
 #include <stdlib.h>

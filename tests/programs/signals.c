@@ -6,9 +6,10 @@
  *	signals alloc N [alt]      each allocates and frees
  *	signals exit               the last handler calls _exit in the middle
  *
- * With `alt` handlers run on an alternate stack. To be run over bump.so. The program says what came
- * for certain: `done` is what the interrupted loop finished, `handled` what handlers did; and a
- * quiet last part, after all signals, in the same frames as before, is exact. */
+ * With `alt` handlers run on an alternate stack. To be run over bump.so. The program
+ * says what came for certain: `done` is what the interrupted loop finished, `handled`
+ * what handlers did; and a quiet last part, after all signals, in the same frames as
+ * before, is exact. */
 #define _GNU_SOURCE
 #include "truth.h"
 
@@ -19,7 +20,7 @@
 #include <string.h>
 #include <sys/time.h>
 
-static struct tally after = { .name = "make_after" };
+static struct tally after = {.name = "make_after"};
 static volatile unsigned long done, handled;
 static volatile sig_atomic_t wanted;
 static volatile sig_atomic_t may_jump;
@@ -100,7 +101,7 @@ loop(void)
 static void
 start_timer(long us)
 {
-	struct itimerval every = { { 0, us }, { 0, us } };
+	struct itimerval every = {{0, us}, {0, us}};
 
 	setitimer(ITIMER_REAL, &every, NULL);
 }
@@ -109,8 +110,8 @@ int
 main(int argc, char **argv)
 {
 	static char alt_stack[1 << 16];
-	stack_t ss = { .ss_sp = alt_stack, .ss_size = sizeof(alt_stack) };
-	struct sigaction sa = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
+	stack_t ss = {.ss_sp = alt_stack, .ss_size = sizeof(alt_stack)};
+	struct sigaction sa = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
 
 	if (argc < 3)
 		return 2;

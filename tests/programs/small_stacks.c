@@ -6,9 +6,9 @@
  *	small_stacks signal PLUGIN    in handlers on an alternate stack of MINSIGSTKSZ and 4 KiB
  *	small_stacks fibre PLUGIN     on contexts with 6 KiB
  *
- * What such code calls for the first time is what takes seep the most room: a library that it
- * has not met (PLUGIN, see plugin.c), a forked child, a thread's first and last call. Each stack
- * ends in a guard page, and a few bytes before that are checked. */
+ * What such code calls for the first time is what takes seep the most room: a library
+ * that it has not met (PLUGIN, see plugin.c), a forked child, an exec, a thread's
+ * first and last call. Each stack ends in a guard page. */
 #define _GNU_SOURCE
 #include "truth.h"
 
@@ -28,7 +28,7 @@
 #	define AT_MINSIGSTKSZ 51
 #endif
 
-static struct tally made = { .name = "make_small" };
+static struct tally made = {.name = "make_small"};
 static void (*use)(unsigned);
 static bool child_failed;
 
@@ -64,6 +64,13 @@ work_forked(void)
 	}
 	if (waitpid(pid, &status, 0) != pid || status != 0)
 		child_failed = true;
+	pid = _Fork();
+	if (pid == 0) {
+		execl("/bin/true", "true", (char *)NULL);
+		_exit(1);
+	}
+	if (waitpid(pid, &status, 0) != pid || status != 0)
+		child_failed = true;
 }
 
 /* A mapping of `bytes` rounded up to pages, its lower end unreadable. */
@@ -71,8 +78,8 @@ static char *
 stack_with_guard(size_t bytes, size_t *ret_bytes)
 {
 	size_t whole = (bytes + 4095) / 4096 * 4096;
-	char *p = mmap(NULL, whole + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		       -1, 0);
+	char *p = mmap(NULL, whole + 4096, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	mprotect(p, 4096, PROT_NONE);
 	*ret_bytes = bytes;
@@ -114,9 +121,9 @@ on_signal(int sig)
 static void
 run_signal(void)
 {
-	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
+	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
 	unsigned long least = getauxval(AT_MINSIGSTKSZ);
-	stack_t ss = { 0 };
+	stack_t ss = {0};
 
 	ss.ss_sp = stack_with_guard((least > 2048 ? least : 2048) + 4096, &ss.ss_size);
 	sigaltstack(&ss, NULL);

@@ -2,10 +2,11 @@
 /* cflags: -O1 -g -pthread -fno-builtin -std=c++17 */
 /* thread_ends.cpp -- destructors that allocate and free while their thread ends.
  *
- * Threads with a C++ thread_local and with forty pthread keys, more than libc keeps in the thread
- * itself. Each key's destructor frees its block and makes another, round after round, as long as
- * libc calls it: in the last round some run after seep's own, whatever order there is. The keys are
- * made before and after others are deleted, so their numbers do not follow the order of making. */
+ * Threads with a C++ thread_local and with forty pthread keys, more than libc keeps in
+ * the thread itself. Each key's destructor frees its block and makes another, round
+ * after round, as long as libc calls it: in the last round some run after seep's own,
+ * whatever order there is. The keys are made before and after others are deleted, so
+ * their numbers do not follow the order of making. */
 #include "truth.h"
 
 #include <limits.h>

@@ -7,9 +7,10 @@
  *	threads cancel N   N threads that are cancelled while they wait; cleanup handlers free
  *	threads main N     main leaves with pthread_exit, N threads go on and end the process
  *
- * Every thread makes three blocks: frees one, hands one to main, or to nobody when it is the last
- * of a hundred and one, and leaves one to the next thread. `short` also says how much room the
- * recording of this process takes after a tenth of the threads and after all of them. */
+ * Every thread makes three blocks: frees one, hands one to main, or to nobody when it
+ * is the last of a hundred and one, and leaves one to the next thread. `short` also
+ * says how much room the recording of this process takes after a tenth of the threads
+ * and after all of them. */
 #define _GNU_SOURCE
 #include "truth.h"
 
@@ -28,9 +29,9 @@ enum {
 	HANDED_BYTES = 53,
 };
 
-static struct tally left = { .name = "make_left" };
-static struct tally own = { .name = "make_own" };
-static struct tally handed = { .name = "make_handed" };
+static struct tally left = {.name = "make_left"};
+static struct tally own = {.name = "make_own"};
+static struct tally handed = {.name = "make_handed"};
 
 static void *parcel; /* left by one thread, freed by the next */
 static pthread_barrier_t all_there;
@@ -79,10 +80,12 @@ live(uintptr_t number)
 	void *p, *q;
 
 	if (number % 2 != 0) /* a free is the first that is seen of this thread */
-		drop(&left, __atomic_exchange_n(&parcel, NULL, __ATOMIC_ACQ_REL), LEFT_BYTES);
+		drop(&left, __atomic_exchange_n(&parcel, NULL, __ATOMIC_ACQ_REL),
+		     LEFT_BYTES);
 	p = make_own();
 	q = make_handed();
-	drop(&left, __atomic_exchange_n(&parcel, make_left(), __ATOMIC_ACQ_REL), LEFT_BYTES);
+	drop(&left, __atomic_exchange_n(&parcel, make_left(), __ATOMIC_ACQ_REL),
+	     LEFT_BYTES);
 	drop(&own, p, OWN_BYTES);
 	return number % 101 == 100 ? NULL : q;
 }
@@ -146,7 +149,8 @@ recording_kib(void)
 	char *end, *path;
 	struct stat st;
 
-	while (n < sizeof(maps) - 1 && (got = read(fd, maps + n, sizeof(maps) - 1 - n)) > 0)
+	while (n < sizeof(maps) - 1 &&
+	       (got = read(fd, maps + n, sizeof(maps) - 1 - n)) > 0)
 		n += (size_t)got;
 	close(fd);
 	maps[n] = '\0';
@@ -168,7 +172,8 @@ run_short(unsigned n)
 		unsigned k = 0;
 
 		for (; k < BATCH && made < n; k++, made++)
-			if (pthread_create(&ids[k], NULL, short_thread, (void *)(uintptr_t)made))
+			if (pthread_create(&ids[k], NULL, short_thread,
+					   (void *)(uintptr_t)made))
 				abort();
 		while (k > 0)
 			join(ids[--k]);

@@ -5,8 +5,8 @@
  *	tally_alloc(&made, 23);
  *	truth_tell(&made);   prints: expect in=make_block allocs=1 frees=0 allocated_bytes=23 …
  *
- * `in` is a function that every counted allocation has on its stack. Nothing in here allocates,
- * and counting is safe from threads and signal handlers. */
+ * `in` is a function that every counted allocation has on its stack. Nothing in here
+ * allocates, and counting is safe from threads and signal handlers. */
 #ifndef TRUTH_H
 #define TRUTH_H
 
@@ -54,8 +54,9 @@ truth_say(const char *format, ...)
 static inline void
 truth_tell(const struct tally *t)
 {
-	truth_say("expect in=%s allocs=%lu frees=%lu allocated_bytes=%lu freed_bytes=%lu\n",
-		  t->name, t->allocs, t->frees, t->alloc_bytes, t->free_bytes);
+	truth_say(
+		"expect in=%s allocs=%lu frees=%lu allocated_bytes=%lu freed_bytes=%lu\n",
+		t->name, t->allocs, t->frees, t->alloc_bytes, t->free_bytes);
 }
 
 #endif

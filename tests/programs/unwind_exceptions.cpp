@@ -277,10 +277,12 @@ map(std::size_t bytes)
 int
 main(int argc, char **argv)
 {
-	static const unw_ops ops = {find, node_id};
+	static unw_ops ops{};
 	unsigned long wanted = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 20000;
 	auto shared = static_cast<unw_shared *>(map(unw_shared_bytes()));
 
+	ops.find = find;
+	ops.node = node_id;
 	unw_shared_init(shared, &ops);
 	thread_state = static_cast<unw_thread *>(map(unw_thread_bytes()));
 	unw_thread_init(thread_state, shared, nullptr);

@@ -332,7 +332,7 @@ T_TEST(clean_processes_are_folded)
 	      "0.11 s\n"
 	      "31 processes: everything freed\n"
 	      "busybox (133) not recorded: statically linked\n"
-	      "34 processes: 34 exited 0 · exact, nothing missed · 390 allocs, "
+	      "34 processes: 34 exited 0 · exact, but not everything was recorded · 390 allocs, "
 	      "363 frees, 63,300 bytes · highest peak 20.6 KiB at 0.12 s in "
 	      "worker (120)\n"
 	      "temporary 0 % of allocations · freed only at exit 0\n");
@@ -379,7 +379,7 @@ T_TEST(partial_coverage_gives_no_verdict)
 	      "    do_something   jemalloc-demo.c:7    malloc(i * 1024);\n"
 	      "    main           jemalloc-demo.c:22\n"
 	      "    1 more place, 3.05 MiB (--all)\n"
-	      "exited 0 after 0.02 s · exact, nothing missed · 120 allocs, 0 "
+	      "exited 0 after 0.02 s · exact, but not everything was recorded · 120 allocs, 0 "
 	      "frees, 6,430,720 bytes · peak 6.13 MiB at 0.02 s\n"
 	      "temporary 0 % of allocations · freed only at exit 0\n"
 	      "RSS 151 MiB peak, 140 MiB when last seen · anonymous 143 MiB · "

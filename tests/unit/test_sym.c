@@ -263,7 +263,7 @@ T_TEST(sym_finds_debug_files)
 	T_EQ(f[0].line, 0);
 	T_EQ(f[0].offset, 1);
 	T_CHECK(s->dwarf == NULL);
-	T_STR(sym_reason(s), "only names were asked for");
+	T_CHECK(sym_reason(s) == NULL);
 	sym_close(s);
 	T_EQ(sh("mv ids/.build-id/%.2s/%s.debug full.debug", hex, hex + 2), 0);
 	free(dirs);

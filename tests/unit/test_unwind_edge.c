@@ -2,16 +2,13 @@
 /* test_unwind_edge.c -- where stacks end badly, change under us, or are very deep.
  *
  * The truth is what the test built: so many levels of recursion, machine code without
- * tables, a library that took the place of another. Reaches into the unwinder for its
- * tables. */
-/* tsan */
+ * tables, a library that took the place of another. */
 #include "t.h"
 
 #include <setjmp.h>
 #include <unistd.h>
 #include <unwind.h>
 
-#include "unwind/rules.h"
 #include "unwind/unwind_fast.h"
 #include "unwind_harness.h"
 
@@ -71,8 +68,7 @@ edge_recurse(unsigned depth, void (*leaf)(void))
 	edge_sink++;
 }
 
-/* ---- depth
- * ------------------------------------------------------------------------------- */
+/* ---- depth ---- */
 
 T_TEST(stacks_to_1024_frames_are_exact)
 {
@@ -173,8 +169,7 @@ T_TEST(deep_stacks_share_their_nodes)
 	T_EQ(stats.elided, 102);
 }
 
-/* ---- the memo
- * ---------------------------------------------------------------------------- */
+/* ---- the memo ---- */
 
 static NOINLINE void
 edge_twice(void)
@@ -262,161 +257,7 @@ T_TEST(longjmp_out_of_the_middle_does_no_harm)
 	T_EQ(wrong, 0);
 }
 
-/* ---- tables
- * ------------------------------------------------------------------------------ */
-
-/* memcpy() that no sanitizer looks at: it reads over all there is. */
-__attribute__((no_sanitize("address"))) static void
-edge_copy_bytes(char *to, const volatile char *from, size_t n)
-{
-	while (n-- > 0)
-		*to++ = *from++;
-}
-
-/* A copy of this program's own image, against pages that must not be touched. */
-static struct unw_module
-edge_copy_module(uintptr_t *ret_shift)
-{
-	struct unw_module m;
-	size_t bytes;
-	char *room;
-
-	if (!h_find((uintptr_t)edge_copy_module, &m))
-		abort();
-	bytes = ALIGN_UP(m.end - m.start, (uintptr_t)4096);
-	room = h_map(bytes + 2 * 4096);
-	mprotect(room, 4096, PROT_NONE);
-	mprotect(room + 4096 + bytes, 4096, PROT_NONE);
-	room += 4096 + bytes - (m.end - m.start); /* ends at the guard */
-	edge_copy_bytes(room, (const volatile char *)m.start, m.end - m.start);
-	*ret_shift = (uintptr_t)room - m.start;
-	m.start += *ret_shift;
-	m.end += *ret_shift;
-	m.eh_hdr += *ret_shift;
-	return m;
-}
-
-static struct cfi_scratch edge_scratch;
-
-static uint64_t
-edge_rule(const struct unw_module *m, uintptr_t addr)
-{
-	struct eh_fde fde;
-
-	if (!eh_find(m, addr, &fde) || !cfi_row(&edge_scratch, m, &fde, addr))
-		return RULE_NONE;
-	return rules_from_row(&edge_scratch.row, m->id);
-}
-
-T_TEST(without_a_search_table_the_same_rules)
-{
-	uintptr_t shift, at = (uintptr_t)edge_copy_module & ~(uintptr_t)4095;
-	struct unw_module m = edge_copy_module(&shift), original;
-	unsigned same = 0, differ = 0;
-
-	h_find((uintptr_t)edge_copy_module, &original);
-	((unsigned char *)(uintptr_t)m.eh_hdr)[3] = 0xff; /* no table */
-	for (unsigned i = 0; i < 4096; i++) {
-		uint64_t with = edge_rule(&original, at + i);
-
-		same += with != RULE_NONE && with == edge_rule(&m, at + i + shift);
-		differ += with != edge_rule(&m, at + i + shift);
-	}
-	T_CHECK(same > 2000);
-	T_EQ(differ, 0);
-}
-
-T_TEST(damaged_tables_are_survived)
-{
-	uintptr_t shift, at = (uintptr_t)edge_copy_module & ~(uintptr_t)4095;
-	struct unw_module m = edge_copy_module(&shift);
-	unsigned char *hdr = (unsigned char *)(uintptr_t)m.eh_hdr;
-	size_t bytes = m.end - (uintptr_t)hdr;
-	unsigned long seed = 12345, found = 0;
-
-	bytes = bytes < 8192 ? bytes : 8192; /* the header and .eh_frame after it */
-	for (unsigned round = 0; round < 30000; round++) {
-		size_t where;
-		unsigned char was;
-
-		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		where = (seed >> 33) % (round % 4 == 0 ? 16 : bytes);
-		was = hdr[where];
-		hdr[where] = (unsigned char)(seed >> 25);
-		found += edge_rule(&m, at + shift + (seed >> 40) % 4096) != RULE_NONE;
-		if (round % 512 != 511)
-			hdr[where] = was; /* else the damage stays and adds up */
-	}
-	T_CHECK(found > 1000);
-}
-
-#define EDGE_RULES 150000
-
-static uint64_t edge_rules[EDGE_RULES];
-static unsigned edge_rules_wrong;
-static bool edge_forgetting;
-static uintptr_t edge_text;
-
-static void *
-edge_read_rules(void *arg)
-{
-	struct cfi_scratch *scratch = h_map(sizeof *scratch);
-
-	for (unsigned i = 0; i < EDGE_RULES; i++) {
-		unsigned k = arg != NULL ? i : EDGE_RULES - 1 - i;
-
-		if (rules_get(h_shared, scratch, edge_text + k) != edge_rules[k])
-			__atomic_fetch_add(&edge_rules_wrong, 1, __ATOMIC_RELAXED);
-	}
-	return NULL;
-}
-
-static void *
-edge_forget_rules(void *arg)
-{
-	(void)arg;
-	for (unsigned i = 0; __atomic_load_n(&edge_forgetting, __ATOMIC_RELAXED); i++)
-		unw_forget(h_shared, edge_text + i % 8 * 16384,
-			   edge_text + (i % 8 + 1) * 16384);
-	return NULL;
-}
-
-/* Every byte of libc's text taken for a return address: more than both tables hold
- * well. */
-T_TEST(rules_stay_right_while_others_forget_them)
-{
-	pthread_t readers[2], forgetter;
-	struct unw_module libc;
-
-	edge_setup(true);
-	h_find((uintptr_t)dlsym(RTLD_DEFAULT, "qsort"), &libc);
-	edge_text = (uintptr_t)dlsym(RTLD_DEFAULT, "qsort") - EDGE_RULES / 2;
-	for (unsigned i = 0; i < EDGE_RULES; i++) {
-		bool table = rules_row(h_shared, &edge_scratch, edge_text + i, &libc) ==
-			     ROW_FOUND;
-
-		edge_rules[i] = table ? rules_from_row(&edge_scratch.row, libc.id)
-				      : rule_chain(libc.id);
-	}
-	edge_read_rules(NULL);
-	edge_read_rules(NULL);
-	T_EQ(edge_rules_wrong, 0);
-	T_CHECK(h_shared->small.used >= 3u << (RULES_SMALL_BITS - 2));
-	T_CHECK(h_shared->large.used > 100000);
-	edge_forgetting = true;
-	pthread_create(&forgetter, NULL, edge_forget_rules, NULL);
-	pthread_create(&readers[0], NULL, edge_read_rules, NULL);
-	pthread_create(&readers[1], NULL, edge_read_rules, &edge_text);
-	pthread_join(readers[0], NULL);
-	pthread_join(readers[1], NULL);
-	__atomic_store_n(&edge_forgetting, false, __ATOMIC_RELAXED);
-	pthread_join(forgetter, NULL);
-	T_EQ(edge_rules_wrong, 0);
-	T_CHECK(h_shared->large.used < 3u << (RULES_LARGE_BITS - 2));
-}
-
-/* ---- code without tables
- * ------------------------------------------------------------------ */
+/* ---- code without tables ---- */
 
 static void (*edge_code(const void *bytes, size_t n))(void (*)(void))
 {
@@ -469,8 +310,7 @@ T_TEST(generated_code_is_left_by_its_frame_record)
 /* From here on in this processor's own code. */
 #if defined(__x86_64__)
 
-/* ---- a library in the place of another
- * ---------------------------------------------------- */
+/* ---- a library in the place of another ---- */
 
 /* Assembles a library with one function `go` that calls its argument from a frame of so
  * many bytes. All have the same length, so that one fits where another was. */

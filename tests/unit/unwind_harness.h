@@ -140,7 +140,7 @@ h_node(void *arg, uint32_t parent, uintptr_t pc, uint32_t module, unsigned kind)
 }
 
 /* To be called between stacks: the tree has room for `more` further nodes. */
-static void
+static MAYBE_UNUSED void
 h_room(uint32_t more)
 {
 	if (h_count + more < H_NODES)

@@ -1,0 +1,137 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What is not a recording, or no longer one, gives one clear line and status 3, or what could be
+# read and a count of what could not. Wrong words on the command line give one line and status 2.
+. "$(dirname "$0")/lib.sh"
+# timeout: 300
+need_seep
+need_libseep
+need_command python3 jq
+${CC:-gcc} -g -o "$TMP/leaky" "$ROOT/examples/leaky.c" || exit
+cd "$TMP" || exit
+"$SEEP" run -o leaky.rec -- ./leaky 2>/dev/null
+LD_PRELOAD=$LIBSEEP SEEP=mode=exact,dir=$TMP ./leaky
+mv ./*.live whole.live
+size=$((256 * 1024 + 64 * 1024 * $(od -An -tu4 -j456 -N4 whole.live)))
+head -c $size whole.live >leaky.live # without the sparse end
+
+# refused WHAT REGEX COMMAND…: status 3, nothing on stdout, one line on stderr.
+refused() {
+	local what=$1 regex=$2
+	shift 2
+	run timeout 10 "$@"
+	expect_eq "$what: status" "$status" 3
+	expect_eq "$what: nothing on stdout" "$out" ""
+	expect_eq "$what: one line" "$(wc -l <"$TMP/err")" 1
+	expect_match "$what: says why" "$err" "$regex"
+}
+
+: >empty
+echo 'not a recording' >text
+gzip -c text >text.gz
+mkfifo fifo
+mkdir folder
+refused "empty" '^seep: \./empty: empty file$' "$SEEP" report ./empty
+refused "text" '^seep: \./text: in no format that seep knows' "$SEEP" report ./text
+refused "gzip" '^seep: \./text\.gz: in no format' "$SEEP" report ./text.gz
+refused "ELF" '^seep: /bin/ls: in no format' "$SEEP" report /bin/ls
+refused "folder" '^seep: \./folder: is a directory$' "$SEEP" report ./folder
+refused "folder by name" '^seep: folder: neither a recording nor a process$' "$SEEP" report folder
+refused "/dev/null" '^seep: /dev/null: ' "$SEEP" report /dev/null
+refused "fifo" '^seep: \./fifo: ' "$SEEP" report ./fifo
+refused "nothing there" '^seep: \./missing: cannot open: No such file' "$SEEP" report ./missing
+refused "no such process" '^seep: .*99999999' "$SEEP" report 99999999
+refused "no such mark" '^seep: no mark @nowhere' "$SEEP" report ./leaky.rec@nowhere
+refused "no such process inside" '^seep: no process nobody' "$SEEP" report --process nobody ./leaky.rec
+refused "not recorded process" '^seep: ' "$SEEP" report $$
+refused "pause of a stranger" '^seep: ' "$SEEP" pause $$
+refused "mark of a stranger" '^seep: ' "$SEEP" mark $$ here
+for kind in rec live; do # a later version
+	cp leaky.$kind later.$kind
+	printf '\x07' | dd of=later.$kind bs=1 seek=8 conv=notrunc status=none
+	refused "later $kind" 'version 7.*(newer|this seep reads)' "$SEEP" report ./later.$kind
+done
+
+# Cut anywhere, or with one bit turned: see the sentences below.
+cat >spoil.py <<'END'
+import random, subprocess, sys
+seep, path, cuts, flips = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+random.seed(7919)
+whole = open(path, "rb").read()
+full = subprocess.run([seep, "report", "--json", path], capture_output=True).stdout
+used = [i for i, byte in enumerate(whole) if byte]
+
+def judge(what, data):
+    spoiled = "./spoiled" + path[path.rindex("."):]
+    open(spoiled, "wb").write(data)
+    for form in [["--json"], []]:
+        try:
+            r = subprocess.run([seep, "report", *form, spoiled], capture_output=True, timeout=20)
+        except subprocess.TimeoutExpired:
+            return print(what, "hangs")
+        lines = r.stderr.count(b"\n")
+        if r.returncode == 3 and (lines != 1 or r.stdout):
+            print(what, "is refused with", lines, "lines and", len(r.stdout), "bytes on stdout")
+        elif r.returncode == 0 and lines:
+            print(what, "is read, but with a message:", r.stderr)
+        elif r.returncode not in (0, 3):
+            print(what, "ends with status", r.returncode, r.stderr[:200])
+        # A packed recording has checksums: nothing that was changed is taken for true.
+        elif r.returncode == 0 and form and path.endswith(".rec") and b'"damage":[]' in r.stdout:
+            print(what, "is read as if it were whole")
+        elif r.returncode == 0 and not form and path.endswith(".rec") and b"damaged file" not in r.stdout:
+            print(what, "is reported without a word about the damage")
+    return None
+
+for n in range(cuts):
+    at = random.randrange(len(whole)) if n else len(whole) - 1
+    judge(f"{path} cut at {at}", whole[:at])
+for n in range(flips):
+    at, bit = random.choice(used), random.randrange(8)
+    judge(f"{path} with bit {bit} of byte {at} turned",
+          whole[:at] + bytes([whole[at] ^ 1 << bit]) + whole[at + 1:])
+END
+for file in ./leaky.rec ./leaky.live; do
+	expect_eq "$file spoiled" "$(python3 spoil.py "$SEEP" $file "$(times 25 300)" "$(times 50 1000)")" ""
+done
+
+# ---- usage ----
+usage() {
+	run "$SEEP" "$@"
+	expect_eq "$*: status" "$status" 2
+	expect_eq "$*: one line" "$(wc -l <"$TMP/err")" 1
+	expect_eq "$*: nothing on stdout" "$out" ""
+	expect_match "$*: names us" "$err" '^seep( [a-z]+)?: .*(see: seep|seep [a-z]+ --help|did you mean)'
+}
+usage nonsense
+usage --nonsense
+usage help nonsense
+usage report --nonsense leaky.rec
+usage report --by nonsense leaky.rec
+usage report --by
+usage report -n x leaky.rec
+usage report -n -1 leaky.rec
+usage report -n
+usage report --top=yes leaky.rec
+usage report leaky.rec another.rec
+usage run
+usage run --
+usage run --nonsense -- ./leaky
+usage run --sample=x -- ./leaky
+usage run --sample=0 -- ./leaky
+usage run --sample=2G -- ./leaky
+usage run --exact --sample -- ./leaky
+usage run --max-size -- ./leaky
+usage run --max-size 12Q -- ./leaky
+usage run --max-size=-1 -- ./leaky
+usage run --max-size=0 -- ./leaky
+usage run --checkpoint soon -- ./leaky
+usage run --json=x -- ./leaky
+usage run -o a.rec --dir . -- ./leaky
+usage run -o
+usage mark
+usage pause
+usage resume
+usage pause 1 2
+usage doctor 1 2
+usage ps 1
