@@ -24,14 +24,20 @@ coverage_of(const struct prof *p, const bool *chosen)
 {
 	struct coverage c = {0};
 	uint64_t *blocks = coverage_blocks(p), most = 0;
-	bool known_place = false;
+	bool known_place = false, nothing = false;
 
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		const struct prof_process *pr = &p->processes[i];
 		uint64_t anon = pr->anon_kib << 10, recorded, hidden;
 
 		if ((chosen != NULL && !chosen[i]) || pr->not_recorded != 0 ||
-		    anon == 0 || choose_is_replaced(p, i))
+		    choose_is_replaced(p, i))
+			continue;
+		if (pr->coverage != 0 && pr->peak_bytes <= 0) {
+			known_place = nothing = true;
+			c.process = c.process != 0 ? c.process : i;
+		}
+		if (anon == 0)
 			continue;
 		recorded = (pr->peak_bytes > 0 ? (uint64_t)pr->peak_bytes : 0) +
 			   blocks[i] * COVERAGE_BLOCK_BYTES;
@@ -48,8 +54,11 @@ coverage_of(const struct prof *p, const bool *chosen)
 			known_place = true;
 	}
 	free(blocks);
-	c.partial = c.anon_bytes > 0 && c.recorded_bytes < c.anon_bytes / 2 &&
-		    (c.anon_bytes >= COVERAGE_MIN_BYTES || known_place);
+	/* Of a program that is known to keep its memory elsewhere and of which nothing was seen
+	 * it does not matter how much that is, or whether anyone had time to look. */
+	c.partial = (c.recorded_bytes == 0 && nothing) ||
+		    (c.anon_bytes > 0 && c.recorded_bytes < c.anon_bytes / 2 &&
+		     (c.anon_bytes >= COVERAGE_MIN_BYTES || known_place));
 	c.say = c.partial || c.anon_bytes >= COVERAGE_MIN_BYTES;
 	return c;
 }

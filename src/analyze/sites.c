@@ -150,6 +150,14 @@ sites_load_mark(struct sites_work *w)
 	}
 }
 
+double
+sites_blocks_variance(int64_t blocks, int64_t bytes, double var_bytes)
+{
+	double share = bytes > 0 ? (double)blocks / (double)bytes : 0;
+
+	return share * share * var_bytes;
+}
+
 static void
 sites_total_add(struct sites_total *t, const struct sites_work *w, uint32_t i)
 {
@@ -188,6 +196,9 @@ sites_total_add(struct sites_total *t, const struct sites_work *w, uint32_t i)
 	t->live_samples += s->live_samples;
 	t->var_alloc_bytes += s->var_alloc_bytes;
 	t->var_live_bytes += var;
+	t->var_allocs += sites_blocks_variance(
+		(int64_t)s->allocs, (int64_t)s->alloc_bytes, s->var_alloc_bytes);
+	t->var_live_blocks += sites_blocks_variance(blocks, bytes, var);
 }
 
 int64_t
@@ -233,14 +244,7 @@ sites_in_bytes(enum sites_by by)
 double
 sites_count_variance(const struct sites_total *t, uint64_t n)
 {
-	double samples = (double)t->samples;
-
-	if (t->samples == 0 || n == 0)
-		return 0;
-	/* The samples behind n, then n over their square root. */
-	if (t->allocs > n)
-		samples *= (double)n / (double)t->allocs;
-	return (double)n * (double)n / (samples < 1 ? 1 : samples);
+	return t->allocs > 0 ? t->var_allocs * (double)n / (double)t->allocs : 0;
 }
 
 double

@@ -46,7 +46,9 @@ struct sites_total {
 	int64_t at_peak_bytes, at_peak_blocks;
 	int64_t at_exit_bytes, at_exit_blocks;
 	uint64_t samples, live_samples;
-	double var_alloc_bytes, var_live_bytes; /* 0 in exact profiles */
+	/* Variances, 0 in exact profiles; those of counts are the bytes' own, stack by stack, which
+	 * is right where all blocks of a stack have one size. */
+	double var_alloc_bytes, var_live_bytes, var_allocs, var_live_blocks;
 };
 
 struct sites_row {
@@ -91,11 +93,13 @@ int64_t sites_beside(const struct sites_total *t, enum sites_by by);
 bool sites_in_bytes(enum sites_by by);
 
 /* Variance of sites_value in a sampled profile; 0 in an exact one. Where the recording has
- * none it is derived: bytes at the peak as a share of the bytes allocated, counts from the
- * number of samples (true when blocks of a place are of one size). */
+ * none it is derived: bytes at the peak as a share of the bytes allocated. */
 double sites_variance(const struct sites_total *t, enum sites_by by);
 
 /* The same for `n` of the allocations counted in `t`. */
 double sites_count_variance(const struct sites_total *t, uint64_t n);
+
+/* Variance of a number of blocks that have so many bytes with that variance. */
+double sites_blocks_variance(int64_t blocks, int64_t bytes, double var_bytes);
 
 #endif

@@ -41,6 +41,8 @@ verdict_add_site(struct verdict_figures *f, const struct prof_process *pr,
 		f->bytes += s->live_bytes;
 		f->blocks += s->live_blocks;
 		f->var_bytes += s->var_live_bytes;
+		f->var_blocks += sites_blocks_variance(s->live_blocks, s->live_bytes,
+						       s->var_live_bytes);
 		f->live_samples += s->live_samples;
 	}
 	if (pr->exit_ms != 0 && s->at_exit_bytes > s->live_bytes)
@@ -80,6 +82,7 @@ verdict_sum(struct verdict_figures *to, const struct verdict_figures *f)
 	to->kept_bytes += f->kept_bytes;
 	to->kept_blocks += f->kept_blocks;
 	to->var_bytes += f->var_bytes;
+	to->var_blocks += f->var_blocks;
 	to->live_samples += f->live_samples;
 	to->allocs += f->allocs;
 	to->frees += f->frees;
@@ -90,7 +93,8 @@ verdict_sum(struct verdict_figures *to, const struct verdict_figures *f)
 
 /* Different places with something left, for each process and, in `all`, for those found. */
 static void
-verdict_count_places(struct verdict *v, const struct prof *p, const struct sites *ss)
+verdict_count_places(struct verdict *v, const struct prof *p, const struct sites *ss,
+		     const bool *focus)
 {
 	struct map seen = {0};
 
@@ -104,7 +108,8 @@ verdict_count_places(struct verdict *v, const struct prof *p, const struct sites
 			continue;
 		n = map_add(&seen, (uint64_t)s->process << 32 | row);
 		v->each[s->process].places += (*n)++ == 0;
-		if (v->each[s->process].word != v->all.word)
+		if (v->each[s->process].word != v->all.word ||
+		    (focus != NULL && !focus[s->process]))
 			continue;
 		n = map_add(&seen, row); /* process 0 is nobody's */
 		v->all.places += (*n)++ == 0;
@@ -113,41 +118,42 @@ verdict_count_places(struct verdict *v, const struct prof *p, const struct sites
 }
 
 /* The highest peak of a single process, and what was largest then. */
-static void
-verdict_find_peak(struct verdict *v, const struct prof *p, const struct sites *ss,
-		  const bool *chosen)
+static struct verdict_peak
+verdict_find_peak(const struct prof *p, const struct sites *ss, const bool *chosen)
 {
 	int64_t *bytes = xcalloc(ss->nrows, sizeof *bytes), most = 0;
+	struct verdict_peak peak = {.row = UINT32_MAX};
 
-	v->peak_row = UINT32_MAX;
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		if ((chosen == NULL || chosen[i]) &&
-		    (v->peak_process == 0 ||
-		     p->processes[i].peak_bytes > v->peak_bytes)) {
-			v->peak_bytes = p->processes[i].peak_bytes;
-			v->peak_process = i;
+		    (peak.process == 0 || p->processes[i].peak_bytes > peak.bytes)) {
+			peak.bytes = p->processes[i].peak_bytes;
+			peak.process = i;
 		}
 	}
 	for (uint32_t i = 1; i < p->nsites; i++) {
-		if (p->sites[i].process == v->peak_process &&
+		if (p->sites[i].process == peak.process &&
 		    ss->row_of_site[i] != UINT32_MAX)
 			bytes[ss->row_of_site[i]] += p->sites[i].at_peak_bytes;
 	}
 	for (uint32_t i = 0; i < ss->nrows; i++) {
 		if (bytes[i] > most) {
 			most = bytes[i];
-			v->peak_row = i;
+			peak.row = i;
 		}
 	}
 	free(bytes);
+	return peak;
 }
 
 void
 verdict_init(struct verdict *ret_verdict, const struct prof *p, const struct sites *ss,
-	     const bool *chosen)
+	     const bool *chosen, const bool *focus)
 {
 	struct verdict v = {.each = xcalloc(p->nprocesses, sizeof *v.each)};
 
+	if (focus == NULL)
+		focus = chosen;
 	for (uint32_t i = 1; i < p->nsites; i++) {
 		uint32_t row = ss->row_of_site[i], process = p->sites[i].process;
 
@@ -162,18 +168,22 @@ verdict_init(struct verdict *ret_verdict, const struct prof *p, const struct sit
 		v.count[v.each[i].word]++;
 		v.nchosen++;
 		v.nrecorded += p->processes[i].not_recorded == 0;
+		if (focus != NULL && !focus[i])
+			continue;
+		v.nfocus++;
 		if (v.each[i].word > v.all.word)
 			v.all.word = v.each[i].word;
 	}
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		if ((chosen == NULL || chosen[i]) && v.each[i].word == v.all.word) {
+		if ((focus == NULL || focus[i]) && v.each[i].word == v.all.word) {
 			v.nfound++;
 			verdict_sum(&v.all, &v.each[i]);
 		}
 	}
-	verdict_count_places(&v, p, ss);
-	verdict_find_peak(&v, p, ss, chosen);
-	v.coverage = coverage_of(p, chosen);
+	verdict_count_places(&v, p, ss, focus);
+	v.peak = verdict_find_peak(p, ss, chosen);
+	v.focus_peak = verdict_find_peak(p, ss, focus);
+	v.coverage = coverage_of(p, focus);
 	if (v.coverage.partial)
 		v.all.word = VERDICT_PARTIAL;
 	*ret_verdict = v;

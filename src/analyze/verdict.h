@@ -37,29 +37,36 @@ struct verdict_figures {
 	uint32_t places;
 	int64_t held_bytes, held_blocks; /* live when exit began, freed since */
 	int64_t kept_bytes, kept_blocks; /* libc's own */
-	double var_bytes;		 /* sampled: variance of bytes */
+	double var_bytes, var_blocks;	 /* sampled: variances of these */
 	uint64_t live_samples;
 	uint64_t allocs, frees, alloc_bytes, temps;
 	uint64_t samples;
 };
 
+/* The highest peak of a single process. */
+struct verdict_peak {
+	int64_t bytes;
+	uint32_t process, row; /* row: most bytes then; UINT32_MAX = none */
+};
+
 struct verdict {
-	struct verdict_figures all;   /* of the processes that have the worst word */
+	struct verdict_figures all; /* of the processes in focus that have the worst word */
 	struct verdict_figures *each; /* for every process of the profile */
 	uint32_t nchosen;	      /* processes chosen */
 	uint32_t nrecorded;	      /* of these */
-	uint32_t nfound;	      /* have the word of `all` */
+	uint32_t nfocus;	      /* in focus */
+	uint32_t nfound;	      /* of these have the word of `all` */
 	uint32_t count[VERDICT_PARTIAL + 1]; /* processes by word */
-	int64_t peak_bytes; /* of the process with the highest peak; its sum is in each process */
-	uint32_t peak_process, peak_row; /* row: most bytes then; UINT32_MAX = none */
-	struct coverage coverage;
+	struct verdict_peak peak, focus_peak; /* of all chosen, and of those in focus */
+	struct coverage coverage;	      /* of those in focus */
 };
 
 const char *verdict_word_name(enum verdict_word word);
 
-/* `ss` must be of the same profile, processes and of SITES_AT_END. Free with verdict_done. */
+/* `ss` must be of the same profile, processes and of SITES_AT_END. `focus` are those of `chosen`
+ * that the word is about (focus.h); NULL = all of them. Free with verdict_done. */
 void verdict_init(struct verdict *ret_verdict, const struct prof *p,
-		  const struct sites *ss, const bool *chosen);
+		  const struct sites *ss, const bool *chosen, const bool *focus);
 void verdict_done(struct verdict *v); /* legal on a zeroed one */
 
 #endif

@@ -255,6 +255,8 @@ annotate(struct run *r, struct prof_process *pr)
 	}
 	if (pr->pid != (uint32_t)r->pid || pr->end == PROF_END_EXEC)
 		return;
+	if (f != NULL && r->ticker.end_ns > f->start_mono_ns)
+		pr->duration_ms = (r->ticker.end_ns - f->start_mono_ns) / 1000000;
 	if (WIFSIGNALED(status)) {
 		pr->end = PROF_END_SIGNAL;
 		pr->status = WTERMSIG(status);
@@ -409,7 +411,8 @@ log_open(struct run *r)
 	r->log = fopen(opt_log_file, "we");
 	if (r->log == NULL)
 		cmd_note("%s: %s", opt_log_file, strerror(errno));
-	cmd_say_to(r->log);
+	if (!opt_json) /* nobody could read it with remarks in between */
+		cmd_say_to(r->log);
 }
 
 static void
@@ -422,6 +425,22 @@ log_close(struct run *r)
 	cmd_say_to(NULL);
 	if (fclose(r->log) != 0 || failed)
 		cmd_note("%s: cannot write the report", opt_log_file);
+}
+
+/* Processes that go on. One that is between its fork and its recording is only seen as forked,
+ * so the two are asked until none can have changed sides in between. */
+static unsigned
+count_living(const struct run *r)
+{
+	unsigned forked = rundir_forked(&r->dir, r->pid), before, living;
+
+	for (unsigned i = 0;; i++) {
+		living = rundir_living(&r->dir, NULL, 0);
+		before = forked;
+		forked = rundir_forked(&r->dir, r->pid);
+		if (forked == before || i == 3)
+			return living + forked;
+	}
 }
 
 static void
@@ -438,7 +457,7 @@ finish(struct run *r)
 		last_write(r->output, NULL);
 	if (opt_no_names) /* the report has them in any case */
 		names_resolve(p, NULL);
-	r->living = rundir_living(&r->dir, NULL, 0) + rundir_forked(&r->dir, r->pid);
+	r->living = count_living(r);
 	report(r, p, saved);
 	if (!saved && r->saved.len == 0)
 		cmd_note("%s", e.msg);

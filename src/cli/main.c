@@ -132,7 +132,7 @@ run_command(const struct cmd *c, int argc, char **argv)
 		status = is_help(argv[at]) ? help_command(stdout, c)
 					   : cmd_usage(c, "%s", e.msg);
 	else if ((int)words.len < c->min_args)
-		status = cmd_usage(c, "too few words: it takes %s", c->args);
+		status = cmd_usage(c, "incomplete; usage: seep %s %s", c->name, c->args);
 	else if (c->max_args != CMD_ANY_ARGS && (int)words.len > c->max_args)
 		status = cmd_usage(c, "too many words, from \"%s\" on",
 				   words.data[c->max_args]);

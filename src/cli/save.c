@@ -250,8 +250,9 @@ save_orphans(void)
 
 		if (rundir_open(paths.data[i], &d, NULL) < 0)
 			continue;
-		if (!rundir_owned(&d) && rundir_living(&d, NULL, 0) == 0 &&
-		    rundir_take(&d, NULL) == 0 && save_apart(&d, true)) {
+		/* Forked ones have yet to begin, and need the folder for it. */
+		if (!rundir_owned(&d) && rundir_forked(&d, 0) == 0 &&
+		    rundir_living(&d, NULL, 0) == 0 && rundir_take(&d, NULL) == 0 && save_apart(&d, true)) {
 			rundir_remove(&d, NULL, NULL);
 			n++;
 		}

@@ -293,7 +293,9 @@ live_read_life(struct live *l, struct prof_process *x)
 	else if (h->life > REC_LIFE_EXEC)
 		l->bad[LIVE_BAD_HEAD]++;
 	x->exit_ms = h->exit_ms;
-	live_saw_ms(l, h->clock_ms);
+	/* The tool may go on with the clock of one that has gone unnoticed. */
+	if (!l->stopped || (h->exit_ms == 0 && h->exec_ms == 0))
+		live_saw_ms(l, h->clock_ms);
 	live_saw_ms(l, h->exit_ms);
 	live_saw_ms(l, h->exec_ms);
 	live_saw_ms(l, h->peak_ms);

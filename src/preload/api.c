@@ -9,7 +9,7 @@
 static void
 set_paused(uint32_t value)
 {
-	struct thread *t = gate_enter();
+	struct thread *t = gate_enter(GATE_CFA());
 
 	if (t == NULL)
 		return;
@@ -32,7 +32,7 @@ seep_resume(void)
 SEEP_EXPORT void
 seep_mark(const char *name)
 {
-	struct thread *t = gate_enter();
+	struct thread *t = gate_enter(GATE_CFA());
 
 	if (t == NULL)
 		return;
@@ -53,5 +53,5 @@ SEEP_EXPORT void
 seep_free_like(const void *p)
 {
 	if (p != NULL)
-		gate_freeing((void *)(uintptr_t)p);
+		gate_freeing((void *)(uintptr_t)p, GATE_CFA());
 }

@@ -21,12 +21,20 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ARGS_MAX = 4096 };
+enum {
+	ARGS_NEAR = 64,    /* arguments of execl kept on the stack; a mapping beyond */
+	ENTRIES_NEAR = 192, /* the same for environments */
+	TEXT_NEAR = 512,
+	PATH_MOST = 1024,
+};
 
-/* An environment without us. `at` is NULL when the given one will do. */
+/* An environment without us: `at`, NULL when the given one will do. Room for it is on the stack,
+ * because after a vfork nobody is there to give a mapping back; larger ones are mapped. */
 struct scrubbed {
 	char **at;
-	size_t bytes;
+	size_t mapped_bytes;
+	char *near[ENTRIES_NEAR];
+	char text[TEXT_NEAR];
 };
 
 static bool
@@ -76,13 +84,12 @@ without_us(const char *entry, char *to, size_t cap)
 	return t.len > head;
 }
 
-static struct scrubbed
-scrub(char *const *env)
+static void
+scrub(char *const *env, struct scrubbed *sc)
 {
-	struct scrubbed none = { NULL, 0 }, sc;
 	size_t n = 0, text = 0, k = 0;
 	bool ours = false;
-	char *room;
+	char *room = sc->text;
 
 	for (; env != NULL && env[n] != NULL; n++) {
 		if (is_variable(env[n], "LD_PRELOAD")) {
@@ -91,33 +98,36 @@ scrub(char *const *env)
 		}
 	}
 	if (!ours)
-		return none;
-	sc.bytes = (n + 1) * sizeof(char *) + text;
-	sc.at = rt_map(sc.bytes);
-	if (sc.at == NULL)
-		return none;
-	room = (char *)(sc.at + n + 1);
+		return;
+	sc->at = sc->near;
+	if (n >= ENTRIES_NEAR || text > TEXT_NEAR) {
+		sc->mapped_bytes = (n + 1) * sizeof(char *) + text;
+		sc->at = rt_map(sc->mapped_bytes);
+		if (sc->at == NULL)
+			return;
+		room = (char *)(sc->at + n + 1);
+	}
 	for (size_t i = 0; i < n; i++) {
 		if (is_variable(env[i], "SEEP"))
 			continue;
 		if (!is_variable(env[i], "LD_PRELOAD")) {
-			sc.at[k++] = env[i];
+			sc->at[k++] = env[i];
 			continue;
 		}
 		size_t len = text_len(env[i]) + 1;
 
 		if (without_us(env[i], room, len))
-			sc.at[k++] = room;
+			sc->at[k++] = room;
 		room += len;
 	}
-	sc.at[k] = NULL;
-	return sc;
+	sc->at[k] = NULL;
 }
 
 static void
 scrub_done(struct scrubbed *sc)
 {
-	rt_unmap(sc->at, sc->bytes);
+	if (sc->mapped_bytes != 0)
+		rt_unmap(sc->at, sc->mapped_bytes);
 }
 
 /* Where the shell's rules find `file`; false when nowhere. */
@@ -152,18 +162,18 @@ search(const char *file, char *ret, size_t cap)
 	}
 }
 
-/* The environment to start `path` with. */
-static struct scrubbed
-prepare(const char *path, char *const *env)
+/* The environment to start `path` with, instead of `env` where `at` is set. */
+static void
+prepare(const char *path, char *const *env, struct scrubbed *ret)
 {
-	struct scrubbed sc = { NULL, 0 };
 	enum exec_fit fit = path == NULL ? EXEC_FOLLOWED : exec_fit(path);
 
+	ret->at = NULL;
+	ret->mapped_bytes = 0;
 	if (fit == EXEC_REFUSES)
-		sc = scrub(env);
+		scrub(env, ret);
 	if (fit != EXEC_FOLLOWED && recorder_now->base != NULL)
 		rec_lost(recorder_now, REC_LOST_EXEC);
-	return sc;
 }
 
 /* This process is about to be replaced (not a vfork child, which only borrows our memory). */
@@ -210,10 +220,11 @@ static int
 replace(const struct call *c, const char *path,
         int (*ask)(const struct call *, char *const *env))
 {
-	struct scrubbed sc = prepare(path, c->env);
+	struct scrubbed sc;
 	bool noted = note_exec();
 	int r, saved;
 
+	prepare(path, c->env, &sc);
 	next_find();
 	r = ask(c, sc.at != NULL ? sc.at : c->env);
 	saved = errno;
@@ -236,7 +247,7 @@ static int
 run_path(const char *file, char *const *argv, char *const *env)
 {
 	struct call c = { .file = file, .argv = argv, .env = env };
-	char path[4096];
+	char path[PATH_MOST];
 
 	return replace(&c, search(file, path, sizeof(path)) ? path : NULL, ask_execvpe);
 }
@@ -265,70 +276,86 @@ execvp(const char *file, char *const argv[])
 	return run_path(file, argv, environ);
 }
 
-/* The argument list of execl and its kin as an array, and what follows its NULL. false: too long
- * for us, and for the kernel hardly not. */
-static bool
-gather(const char *first, va_list *ap, char **argv)
-{
-	size_t n = 0;
+/* The argument list of execl and its kin as an array, in `near` if it fits. The list is read
+ * twice: once to count. */
+struct arguments {
+	char **at;
+	size_t mapped_bytes;
+	char *near[ARGS_NEAR];
+};
 
-	argv[n++] = (char *)(uintptr_t)first;
-	while (argv[n - 1] != NULL) {
-		if (n == ARGS_MAX)
+static bool
+gather(const char *first, va_list *counting, va_list *ap, struct arguments *ret)
+{
+	size_t n = 1;
+
+	for (const char *s = first; s != NULL; n++)
+		s = va_arg(*counting, const char *);
+	ret->at = ret->near;
+	ret->mapped_bytes = 0;
+	if (n > ARGS_NEAR) {
+		ret->mapped_bytes = n * sizeof(char *);
+		ret->at = rt_map(ret->mapped_bytes);
+		if (ret->at == NULL) {
+			errno = ENOMEM;
 			return false;
-		argv[n++] = va_arg(*ap, char *);
+		}
 	}
+	ret->at[0] = (char *)(uintptr_t)first;
+	for (size_t i = 1; i < n; i++)
+		ret->at[i] = va_arg(*ap, char *);
 	return true;
 }
 
-#define GATHER_OR_FAIL(first)                                                            \
-	char *argv[ARGS_MAX];                                                            \
-	va_list ap;                                                                      \
+/* Declares `args` and `ap`, which then stands behind the NULL. */
+#define GATHER(first)                                                                    \
+	struct arguments args;                                                           \
+	va_list counting, ap;                                                            \
 	bool fits;                                                                       \
                                                                                          \
+	va_start(counting, first);                                                       \
 	va_start(ap, first);                                                             \
-	fits = gather(first, &ap, argv)
+	fits = gather(first, &counting, &ap, &args);                                     \
+	va_end(counting)
+
+static int
+gathered(int r, struct arguments *args)
+{
+	int saved = errno;
+
+	if (args->mapped_bytes != 0)
+		rt_unmap(args->at, args->mapped_bytes);
+	errno = saved;
+	return r;
+}
 
 SEEP_EXPORT int
 execl(const char *path, const char *arg, ...)
 {
-	GATHER_OR_FAIL(arg);
+	GATHER(arg);
 
 	va_end(ap);
-	if (!fits) {
-		errno = E2BIG;
-		return -1;
-	}
-	return run(path, argv, environ);
+	return fits ? gathered(run(path, args.at, environ), &args) : -1;
 }
 
 SEEP_EXPORT int
 execlp(const char *file, const char *arg, ...)
 {
-	GATHER_OR_FAIL(arg);
+	GATHER(arg);
 
 	va_end(ap);
-	if (!fits) {
-		errno = E2BIG;
-		return -1;
-	}
-	return run_path(file, argv, environ);
+	return fits ? gathered(run_path(file, args.at, environ), &args) : -1;
 }
 
 SEEP_EXPORT int
 execle(const char *path, const char *arg, ...)
 {
-	char *const *env = NULL;
-	GATHER_OR_FAIL(arg);
+	char *const *env;
+	GATHER(arg);
 
-	if (fits)
-		env = va_arg(ap, char *const *);
+	env = fits ? va_arg(ap, char *const *) : NULL;
 	va_end(ap);
-	if (!fits) {
-		errno = E2BIG;
-		return -1;
-	}
-	return run(path, argv, env);
+	return fits ? gathered(run(path, args.at, env), &args) : -1;
 }
 
 SEEP_EXPORT int
@@ -347,8 +374,11 @@ SEEP_EXPORT int
 posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *fa,
             const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
-	struct scrubbed sc = prepare(path, envp);
-	int r = !next_find() ? ENOSYS : next.posix_spawn(pid, path, fa, attr, argv, sc.at != NULL ? sc.at : envp);
+	struct scrubbed sc;
+	int r;
+
+	prepare(path, envp, &sc);
+	r = !next_find() ? ENOSYS : next.posix_spawn(pid, path, fa, attr, argv, sc.at != NULL ? sc.at : envp);
 
 	scrub_done(&sc);
 	return r;
@@ -358,9 +388,12 @@ SEEP_EXPORT int
 posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *fa,
              const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
-	char path[4096];
-	struct scrubbed sc = prepare(search(file, path, sizeof(path)) ? path : NULL, envp);
-	int r = !next_find() ? ENOSYS : next.posix_spawnp(pid, file, fa, attr, argv, sc.at != NULL ? sc.at : envp);
+	char path[PATH_MOST];
+	struct scrubbed sc;
+	int r;
+
+	prepare(search(file, path, sizeof(path)) ? path : NULL, envp, &sc);
+	r = !next_find() ? ENOSYS : next.posix_spawnp(pid, file, fa, attr, argv, sc.at != NULL ? sc.at : envp);
 
 	scrub_done(&sc);
 	return r;

@@ -16,17 +16,17 @@
 #include <stdint.h>
 #include <string.h>
 
+/* All buffers are small: this runs on whatever stack the program calls exec from. */
 enum {
 	SCRIPT_LEVELS = 4,
 	PHDRS_MAX = 64,
 	DYNS_MAX = 256,
-	PATH_BYTES = 4096,
+	LINE_BYTES = 256, /* the kernel reads no more of a script either */
 };
 
 struct image {
 	int fd;
 	Elf64_Ehdr eh;
-	Elf64_Phdr ph[PHDRS_MAX];
 };
 
 static bool
@@ -64,17 +64,22 @@ contains(const char *s, const char *what)
 	return false;
 }
 
+static bool
+read_phdr(const struct image *im, unsigned i, Elf64_Phdr *ret)
+{
+	return i < im->eh.e_phnum && i < PHDRS_MAX &&
+	       read_at(im->fd, ret, sizeof(*ret), im->eh.e_phoff + i * sizeof(*ret));
+}
+
 /* File offset of a virtual address, by the program headers; 0 when none covers it. */
 static uint64_t
 offset_of(const struct image *im, uint64_t vaddr)
 {
-	for (unsigned i = 0; i < im->eh.e_phnum; i++) {
-		const Elf64_Phdr *p = &im->ph[i];
+	Elf64_Phdr p;
 
-		if (p->p_type == PT_LOAD && vaddr >= p->p_vaddr &&
-		    vaddr - p->p_vaddr < p->p_filesz)
-			return vaddr - p->p_vaddr + p->p_offset;
-	}
+	for (unsigned i = 0; read_phdr(im, i, &p); i++)
+		if (p.p_type == PT_LOAD && vaddr >= p.p_vaddr && vaddr - p.p_vaddr < p.p_filesz)
+			return vaddr - p.p_vaddr + p.p_offset;
 	return 0;
 }
 
@@ -121,6 +126,8 @@ static enum exec_fit
 elf_fit(struct image *im)
 {
 	bool is_static = true;
+	char interp[128];
+	Elf64_Phdr p;
 
 #if defined(__x86_64__)
 	const unsigned machine = EM_X86_64;
@@ -129,19 +136,14 @@ elf_fit(struct image *im)
 #endif
 	if (im->eh.e_ident[EI_CLASS] != ELFCLASS64 || im->eh.e_machine != machine)
 		return EXEC_REFUSES;
-	if (im->eh.e_phnum > PHDRS_MAX || im->eh.e_phentsize != sizeof(Elf64_Phdr) ||
-	    !read_at(im->fd, im->ph, im->eh.e_phnum * sizeof(Elf64_Phdr), im->eh.e_phoff))
+	if (im->eh.e_phentsize != sizeof(Elf64_Phdr))
 		return EXEC_FOLLOWED;
-	for (unsigned i = 0; i < im->eh.e_phnum; i++) {
-		const Elf64_Phdr *p = &im->ph[i];
-		char interp[256];
-
-		is_static &= p->p_type != PT_INTERP;
-		if (p->p_type == PT_INTERP &&
-		    read_some(im->fd, interp, sizeof(interp), p->p_offset) &&
+	for (unsigned i = 0; read_phdr(im, i, &p); i++) {
+		is_static &= p.p_type != PT_INTERP;
+		if (p.p_type == PT_INTERP && read_some(im->fd, interp, sizeof(interp), p.p_offset) &&
 		    !contains(interp, "ld-linux"))
 			return EXEC_REFUSES;
-		if (p->p_type == PT_DYNAMIC && sanitized(im, p))
+		if (p.p_type == PT_DYNAMIC && sanitized(im, &p))
 			return EXEC_REFUSES;
 	}
 	return is_static ? EXEC_STATIC : EXEC_FOLLOWED;
@@ -151,7 +153,7 @@ elf_fit(struct image *im)
 static bool
 interpreter(const char *line, char *ret)
 {
-	struct text t = text_on(ret, PATH_BYTES);
+	struct text t = text_on(ret, LINE_BYTES);
 	const char *s = line + 2;
 
 	while (*s == ' ' || *s == '\t')
@@ -165,7 +167,7 @@ enum exec_fit
 exec_fit(const char *path)
 {
 	struct image im;
-	char line[512], next[PATH_BYTES];
+	char line[LINE_BYTES], next[LINE_BYTES];
 
 	for (int level = 0; level < SCRIPT_LEVELS; level++) {
 		enum exec_fit fit = EXEC_FOLLOWED;

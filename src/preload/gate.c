@@ -3,10 +3,13 @@
  *
  * The slow way in: recording has not begun (life.c), this is a forked child (its recorder page
  * was wiped: begin anew), the thread is new (attach), or the thread is busy. Busy means one of
- * two things. A signal handler runs on top of the recorder: let the call pass, count it. Or a
- * handler left the recorder by longjmp and will never come back: then either we are not below
- * the recorder's frame, where a handler would be, or that frame has been written over since; and
- * we are not on the alternate stack. Take the thread's state anew. */
+ * three things, told apart by where the new call stands:
+ * - a signal handler runs on top of the recorder: then the kernel's signal frame is between, at
+ *   least a kilobyte. Let the call pass, count it;
+ * - the real allocator, called by us, calls another of its functions by name: right below. Let it
+ *   pass; what the program asked for is recorded when the outer call returns;
+ * - a handler left the recorder by longjmp, and it will never come back: the call is not below
+ *   it, or its frame was written over since. Undo what it had begun and go on. */
 #include "preload/gate.h"
 
 #include "preload/boot.h"
@@ -24,19 +27,44 @@ enum {
 static struct recorder nobody = { .id = UINT64_MAX };
 struct recorder *recorder_now = &nobody;
 
-struct gate gate = { .look = true };
+const uint32_t gate_always = 1;
+struct gate gate = { .look = true, .watch = &gate_always };
 
-/* Is the recorder's frame of this thread gone, thrown away by longjmp? */
-static bool
-abandoned(uintptr_t frame)
+enum busy_with { BUSY_HANDLER, BUSY_NESTED, BUSY_ABANDONED };
+
+static enum busy_with
+busy_with(uintptr_t cfa)
 {
+	uintptr_t at = tls.busy & ~(uintptr_t)GATE_QUIET;
+	bool quiet = (tls.busy & GATE_QUIET) != 0;
 	stack_t ss = { 0 };
 
-	/* A handler on the same stack has the kernel's signal frame between it and us. */
-	if (frame + SIGNAL_FRAME_LEAST <= tls.busy &&
-	    (tls.busy - frame > SAME_STACK || *(const uintptr_t *)(tls.busy + 8) == tls.busy_ra))
-		return false;
-	return SYS2(SYS_sigaltstack, 0, &ss) == 0 && (ss.ss_flags & SS_ONSTACK) == 0;
+	if (at == 0)
+		return BUSY_NESTED; /* libc works for us */
+	if (cfa < at && at - cfa >= SIGNAL_FRAME_LEAST &&
+	    (at - cfa > SAME_STACK || *(const uintptr_t *)(at - 8) == tls.busy_ra))
+		return BUSY_HANDLER;
+	if (quiet && cfa < at && *(const uintptr_t *)(at - 8) == tls.busy_ra)
+		return BUSY_NESTED;
+	/* On the alternate stack all of this means nothing. */
+	if (!rt_sealed && SYS2(SYS_sigaltstack, 0, &ss) == 0 && (ss.ss_flags & SS_ONSTACK) != 0)
+		return BUSY_HANDLER;
+	return BUSY_ABANDONED;
+}
+
+/* The event that will not be finished: as if it had not begun. */
+static void
+undo(struct recorder *r)
+{
+	struct rec_thread *row;
+
+	if (tls.owner != r->id || tls.self == NULL)
+		return;
+	row = tls.self->row;
+	for (uint32_t i = row->journal_count; i-- > 0 && i < REC_JOURNAL_MAX;)
+		*(uint64_t *)(void *)(r->base + row->journal[i].off) = row->journal[i].old;
+	row->journal_count = 0;
+	tls.self->pending_block = NULL;
 }
 
 static bool
@@ -54,28 +82,26 @@ attach(struct recorder *r)
 	return true;
 }
 
-/* Not NULL: go on, the thread is attached. */
-COLD struct thread *
-gate_enter_slow(uintptr_t frame)
+/* true: try again, the thread is not busy and attached. */
+COLD bool
+gate_enter_slow(uintptr_t cfa)
 {
-	if (tls.busy == GATE_QUIET)
-		return NULL;
+	bool ready;
+
 	if (tls.busy != 0) {
-		if (!abandoned(frame)) {
-			if (recorder_now->base != NULL)
-				rec_lost(recorder_now, REC_LOST_REENTRY);
-			return NULL;
-		}
-		if (tls.owner == recorder_now->id && tls.self != NULL)
-			tls.self->row->journal_count = 0; /* what it had begun stays as it is */
+		enum busy_with what = busy_with(cfa);
+
+		if (what == BUSY_HANDLER && recorder_now->base != NULL)
+			rec_lost(recorder_now, REC_LOST_REENTRY);
+		if (what != BUSY_ABANDONED)
+			return false;
+		undo(recorder_now);
 	}
-	tls.busy = GATE_QUIET;
-	if (!life_begun() || (tls.owner != recorder_now->id && !attach(recorder_now))) {
-		tls.busy = 0;
-		return NULL;
-	}
+	tls.busy_ra = *(const uintptr_t *)(cfa - 8);
+	tls.busy = cfa | GATE_QUIET;
+	ready = life_begun() && (tls.owner == recorder_now->id || attach(recorder_now));
 	tls.busy = 0;
-	return tls.self;
+	return ready;
 }
 
 /* The thread's destructors have run: give its state back after each late event. */
@@ -92,9 +118,8 @@ gate_leave_ended(void)
 	tls.busy = 0;
 }
 
-/* Sampled: is this the block that the countdown hits? Counts down otherwise. */
-static bool
-its_turn(struct thread *t, struct recorder *r, size_t n)
+bool
+gate_its_turn(struct thread *t, struct recorder *r, size_t n)
 {
 	if (tls.left > n) {
 		tls.left -= n;
@@ -107,22 +132,22 @@ its_turn(struct thread *t, struct recorder *r, size_t n)
 void
 gate_allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at)
 {
-	struct thread *t = gate_enter();
+	struct thread *t = gate_enter(at->sp);
 	struct recorder *r = recorder_now;
 
 	if (UNLIKELY(t == NULL))
 		return;
 	if (UNLIKELY(__atomic_load_n(&r->head->paused, __ATOMIC_RELAXED) == 1))
 		__atomic_fetch_add(&r->head->paused_allocs, 1, __ATOMIC_RELAXED);
-	else if (r->head->mode == REC_MODE_EXACT || its_turn(t, r, n))
+	else if (r->head->mode == REC_MODE_EXACT || gate_its_turn(t, r, n))
 		record_alloc(r, t, (uintptr_t)p, n, kind, at);
 	gate_leave();
 }
 
 void
-gate_freeing(void *p)
+gate_freeing(void *p, uintptr_t cfa)
 {
-	struct thread *t = gate_enter();
+	struct thread *t = gate_enter(cfa);
 
 	if (UNLIKELY(t == NULL))
 		return;

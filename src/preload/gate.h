@@ -12,9 +12,12 @@
 #include "record/sample.h"
 #include "rt/rt_tls.h"
 
-/* tls.busy while libc, or the real allocator, works for us: what they allocate by calling our
- * hooks in turn passes by, uncounted. */
+/* tls.busy is the CFA of the hook that records. With this bit, libc or the real allocator works
+ * for us meanwhile: what they allocate by calling our hooks in turn passes by, uncounted. */
 #define GATE_QUIET 1
+
+/* CFA of the function it is used in: what its caller's stack pointer will be again. */
+#define GATE_CFA() ((uintptr_t)__builtin_dwarf_cfa())
 
 /* operator new on its way to malloc. */
 struct forward {
@@ -25,32 +28,49 @@ struct forward {
 };
 
 struct gate {
-	bool look;             /* look at every free: exact mode, or not yet begun */
+	/* Samples alive, when that is all that matters for a free; else points to a word that is not
+	 * 0, and `look` says whether every free has to be looked at. */
+	const uint32_t *watch;
+	bool look; /* exact mode, not yet begun, or the boot arena was used */
 	bool mmap;             /* mmap and brk are recorded too */
 	const uint8_t *filter; /* sampled: addresses that may be samples */
 };
 
 extern struct gate gate;
+extern const uint32_t gate_always;
 
-struct thread *gate_enter_slow(uintptr_t frame);
-
-/* Mark the thread busy, from the function it is inlined into. */
-static ALWAYS_INLINE void
-gate_mark_busy(void)
+/* Is this free of no interest to anybody? */
+static ALWAYS_INLINE bool
+gate_free_passes(const void *p)
 {
-	tls.busy_ra = (uintptr_t)__builtin_return_address(0);
-	tls.busy = (uintptr_t)__builtin_frame_address(0);
+	return __atomic_load_n(gate.watch, __ATOMIC_RELAXED) == 0 ||
+	       (!gate.look && gate.filter[sample_slot((uintptr_t)p)] == 0);
+}
+
+bool gate_enter_slow(uintptr_t cfa);
+
+/* `cfa` is the exported hook's. */
+static ALWAYS_INLINE void
+gate_mark_busy(uintptr_t cfa)
+{
+	tls.busy_ra = *(const uintptr_t *)(cfa - 8);
+	tls.busy = cfa;
 	COMPILER_BARRIER();
 }
 
+/* Busy first, questions after: a signal handler that forks in between must find us so. */
 static ALWAYS_INLINE struct thread *
-gate_enter(void)
+gate_enter(uintptr_t cfa)
 {
-	if (UNLIKELY(tls.busy != 0 || tls.owner != recorder_now->id) &&
-	    gate_enter_slow((uintptr_t)__builtin_frame_address(0)) == NULL)
-		return NULL;
-	gate_mark_busy();
-	return tls.self;
+	do {
+		if (LIKELY(tls.busy == 0)) {
+			gate_mark_busy(cfa);
+			if (LIKELY(tls.owner == recorder_now->id))
+				return tls.self;
+			tls.busy = 0;
+		}
+	} while (gate_enter_slow(cfa));
+	return NULL;
 }
 
 void gate_leave_ended(void);
@@ -66,11 +86,13 @@ gate_leave(void)
 
 /* Around a call of the real allocator that may call our hooks by name: they let it pass. */
 static ALWAYS_INLINE uintptr_t
-gate_quiet(void)
+gate_quiet(uintptr_t cfa)
 {
 	uintptr_t was = tls.busy;
 
-	tls.busy = GATE_QUIET;
+	if (was == 0)
+		tls.busy_ra = *(const uintptr_t *)(cfa - 8);
+	tls.busy = (was == 0 ? cfa : was) | GATE_QUIET;
 	COMPILER_BARRIER();
 	return was;
 }
@@ -90,39 +112,47 @@ gate_unquiet(uintptr_t was)
 		.bp = *(const uintptr_t *)__builtin_frame_address(0),                    \
 	}
 
+/* Sampled: is a request of `n` bytes the one that the countdown hits? Counts down otherwise. */
+bool gate_its_turn(struct thread *t, struct recorder *r, size_t n);
+
 /* A new block: record it if this thread's turn has come. `n` is what was asked for. */
 void gate_allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at);
 /* A block is about to go. */
-void gate_freeing(void *p);
+void gate_freeing(void *p, uintptr_t cfa);
 
 /* The same, inlined for malloc and free in exact mode: the hot path of all hot paths. */
 static ALWAYS_INLINE void
 gate_allocated_hot(void *p, size_t n, const struct unw_start *at)
 {
-	struct recorder *r = recorder_now;
+	if (LIKELY(tls.busy == 0)) {
+		struct recorder *r = recorder_now;
 
-	if (UNLIKELY(tls.busy != 0 || tls.owner != r->id || !r->exact ||
-	             r->head->paused != 0)) {
-		gate_allocated(p, n, REC_KIND_MALLOC, at);
-		return;
+		gate_mark_busy(at->sp);
+		if (LIKELY(tls.owner == r->id && r->exact && r->head->paused == 0)) {
+			hot_alloc(r, tls.self, false, (uintptr_t)p, n, REC_KIND_MALLOC, at);
+			gate_leave();
+			return;
+		}
+		tls.busy = 0;
 	}
-	gate_mark_busy();
-	hot_alloc(r, tls.self, false, (uintptr_t)p, n, REC_KIND_MALLOC, at);
-	gate_leave();
+	gate_allocated(p, n, REC_KIND_MALLOC, at);
 }
 
 static ALWAYS_INLINE void
-gate_freeing_hot(void *p)
+gate_freeing_hot(void *p, uintptr_t cfa)
 {
-	struct recorder *r = recorder_now;
+	if (LIKELY(tls.busy == 0)) {
+		struct recorder *r = recorder_now;
 
-	if (UNLIKELY(tls.busy != 0 || tls.owner != r->id || !r->exact)) {
-		gate_freeing(p);
-		return;
+		gate_mark_busy(cfa);
+		if (LIKELY(tls.owner == r->id && r->exact)) {
+			hot_free(r, tls.self, false, (uintptr_t)p);
+			gate_leave();
+			return;
+		}
+		tls.busy = 0;
 	}
-	gate_mark_busy();
-	hot_free(r, tls.self, false, (uintptr_t)p);
-	gate_leave();
+	gate_freeing(p, cfa);
 }
 
 #endif

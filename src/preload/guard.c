@@ -120,12 +120,12 @@ signal(int sig, sighandler_t handler)
 static void
 seal(void)
 {
-	struct thread *t = gate_enter();
+	struct thread *t = gate_enter(GATE_CFA());
 
 	if (t == NULL)
 		return;
 	space_reserve(recorder_now, SEALED_ROOM_BYTES, t->row_ref);
-	recorder_now->sealed = true;
+	rt_sealed = true;
 	__atomic_fetch_or(&recorder_now->head->flags, REC_FLAG_SEALED, __ATOMIC_RELAXED);
 	gate_leave();
 }

@@ -79,7 +79,7 @@ calloc_event(size_t count, size_t each)
 		n = SIZE_MAX; /* the real one refuses it, with its own errno */
 	if (UNLIKELY(!next_find()))
 		return n == SIZE_MAX ? NULL : boot_alloc(n, 16);
-	was = gate_quiet();
+	was = gate_quiet(at.sp);
 	p = next.calloc(count, each);
 	gate_unquiet(was);
 	if (UNLIKELY(p == NULL) && life_give_back())
@@ -108,21 +108,15 @@ free_event(void *p)
 	if (UNLIKELY(tls.forward_free == (uintptr_t)p))
 		tls.forward_free = 0; /* operator delete has recorded it */
 	else
-		gate_freeing_hot(p);
+		gate_freeing_hot(p, GATE_CFA());
 	if (LIKELY(next.free != NULL || next_find()))
 		next.free(p);
-}
-
-static ALWAYS_INLINE bool
-free_passes(const void *p)
-{
-	return !gate.look && gate.filter[sample_slot((uintptr_t)p)] == 0 && !boot_used;
 }
 
 SEEP_EXPORT void
 free(void *p)
 {
-	if (LIKELY(free_passes(p))) {
+	if (LIKELY(gate_free_passes(p))) {
 		next.free(p);
 		return;
 	}
@@ -158,40 +152,41 @@ leave_boot(void *p, size_t n)
 	return q;
 }
 
-/* Sampled: a resized block is a block freed and another allocated, with a fresh draw: a sample
- * that was kept would be one too many (the new size has its own chance of being caught). */
-static void *
-realloc_sampled(void *p, size_t n, const struct unw_start *at)
+/* The block at `p` is now at `q`. Sampled: it is a block freed and another allocated, with a fresh
+ * draw: a sample that was kept would be one too many, for the new size has its own chance. */
+static void
+resized(struct thread *t, void *q, size_t n, const struct unw_start *at)
 {
-	uintptr_t was;
-	void *q;
+	struct recorder *r = recorder_now;
 
-	gate_freeing(p);
-	was = gate_quiet();
-	q = next.realloc(p, n);
-	gate_unquiet(was);
-	if (q != NULL)
-		gate_allocated(q, n, REC_KIND_MALLOC, at);
-	return q;
+	if (UNLIKELY(__atomic_load_n(&r->head->paused, __ATOMIC_RELAXED) == 1)) {
+		record_resize_freed(r, t);
+		__atomic_fetch_add(&r->head->paused_allocs, 1, __ATOMIC_RELAXED);
+	} else if (r->exact) {
+		record_resize_end(r, t, (uintptr_t)q, n, REC_KIND_MALLOC, at);
+	} else {
+		record_resize_freed(r, t);
+		if (gate_its_turn(t, r, n))
+			record_alloc(r, t, (uintptr_t)q, n, REC_KIND_MALLOC, at);
+	}
 }
 
 static void *
-realloc_exact(struct thread *t, void *p, size_t n, const struct unw_start *at)
+realloc_recorded(struct thread *t, void *p, size_t n, const struct unw_start *at)
 {
-	struct recorder *r = recorder_now;
 	uintptr_t was;
 	void *q;
 
-	record_resize_begin(r, t, (uintptr_t)p);
-	was = gate_quiet();
+	record_resize_begin(recorder_now, t, (uintptr_t)p);
+	was = gate_quiet(at->sp);
 	q = next.realloc(p, n);
 	gate_unquiet(was);
-	if (q == NULL && n != 0)
-		record_resize_fail(r, t);
-	else if (q == NULL || __atomic_load_n(&r->head->paused, __ATOMIC_RELAXED) == 1)
-		record_resize_freed(r, t);
+	if (q != NULL)
+		resized(t, q, n, at);
+	else if (n != 0)
+		record_resize_fail(recorder_now, t);
 	else
-		record_resize_end(r, t, (uintptr_t)q, n, REC_KIND_MALLOC, at);
+		record_resize_freed(recorder_now, t);
 	return q;
 }
 
@@ -205,7 +200,7 @@ realloc_at(void *p, size_t n, const struct unw_start *at)
 	if (UNLIKELY(!next_find()))
 		return p == NULL ? boot_alloc(n, 16) : leave_boot(p, n);
 	if (p == NULL) {
-		was = gate_quiet();
+		was = gate_quiet(at->sp);
 		q = next.realloc(NULL, n);
 		gate_unquiet(was);
 		allocated(q, n, REC_KIND_MALLOC, at);
@@ -213,14 +208,10 @@ realloc_at(void *p, size_t n, const struct unw_start *at)
 	}
 	if (UNLIKELY(boot_owns(p)))
 		return leave_boot(p, n);
-	t = gate_enter();
+	t = gate_enter(at->sp);
 	if (UNLIKELY(t == NULL))
 		return next.realloc(p, n);
-	if (recorder_now->head->mode == REC_MODE_SAMPLE) {
-		gate_leave();
-		return realloc_sampled(p, n, at);
-	}
-	q = realloc_exact(t, p, n, at);
+	q = realloc_recorded(t, p, n, at);
 	gate_leave();
 	return q;
 }
@@ -236,7 +227,7 @@ realloc_event(void *p, size_t n)
 SEEP_EXPORT void *
 realloc(void *p, size_t n)
 {
-	if (LIKELY(tls.left > n && free_passes(p))) {
+	if (LIKELY(tls.left > n && gate_free_passes(p))) {
 		tls.left -= n;
 		return next.realloc(p, n);
 	}
@@ -271,7 +262,7 @@ posix_memalign(void **out, size_t align, size_t n)
 		*out = p;
 		return 0;
 	}
-	was = gate_quiet();
+	was = gate_quiet(at.sp);
 	r = next.posix_memalign(out, align, n);
 	gate_unquiet(was);
 	if (r == 0)
@@ -288,7 +279,7 @@ aligned_alloc(size_t align, size_t n)
 
 	if (UNLIKELY(!next_find()))
 		return boot_alloc(n, align);
-	was = gate_quiet();
+	was = gate_quiet(at.sp);
 	p = next.aligned_alloc(align, n);
 	gate_unquiet(was);
 	allocated(p, n, REC_KIND_ALIGNED, &at);
@@ -304,7 +295,7 @@ memalign(size_t align, size_t n)
 
 	if (UNLIKELY(!next_find()))
 		return boot_alloc(n, align);
-	was = gate_quiet();
+	was = gate_quiet(at.sp);
 	p = next.memalign(align, n);
 	gate_unquiet(was);
 	allocated(p, n, REC_KIND_ALIGNED, &at);
@@ -320,7 +311,7 @@ valloc(size_t n)
 
 	if (UNLIKELY(!next_find()))
 		return boot_alloc(n, 4096);
-	was = gate_quiet();
+	was = gate_quiet(at.sp);
 	p = next.valloc != NULL ? next.valloc(n) : next.memalign(4096, n);
 	gate_unquiet(was);
 	allocated(p, n, REC_KIND_ALIGNED, &at);
@@ -336,7 +327,7 @@ pvalloc(size_t n)
 
 	if (UNLIKELY(!next_find()))
 		return boot_alloc(ALIGN_UP(n, (size_t)4096), 4096);
-	was = gate_quiet();
+	was = gate_quiet(at.sp);
 	p = next.pvalloc != NULL ? next.pvalloc(n)
 	                         : next.memalign(4096, ALIGN_UP(n, (size_t)4096));
 	gate_unquiet(was);

@@ -30,6 +30,21 @@ resolve(void **slot, const char *name)
 	return f;
 }
 
+/* Does the real new call malloc? Learnt from the first one recorded. If so, malloc counts the
+ * bytes to the next sample; if not, we do. */
+static enum { NEW_UNKNOWN, NEW_CALLS_MALLOC, NEW_DOES_NOT } new_is;
+
+/* Nobody looks: jump on. */
+static ALWAYS_INLINE bool
+new_passes(size_t n)
+{
+	if (UNLIKELY(tls.left <= n || new_is == NEW_UNKNOWN))
+		return false;
+	if (new_is == NEW_DOES_NOT)
+		tls.left -= n;
+	return true;
+}
+
 /* What libstdc++ asks malloc for: 1 for 0, and a multiple of the alignment. */
 static size_t
 passed_on(size_t n, size_t align)
@@ -53,6 +68,7 @@ new_at(void **slot, const char *name, const struct forward *f, uintptr_t second,
 		return real(n, second, third); /* new[] calls new, the first one counts */
 	tls.forward = f;
 	p = real(n, second, third);
+	new_is = tls.forward == NULL ? NEW_CALLS_MALLOC : NEW_DOES_NOT;
 	if (UNLIKELY(tls.forward != NULL)) {
 		tls.forward = NULL;
 		if (p != NULL)
@@ -62,7 +78,8 @@ new_at(void **slot, const char *name, const struct forward *f, uintptr_t second,
 }
 
 static void
-delete_at(void **slot, const char *name, void *p, uintptr_t second, uintptr_t third)
+delete_at(void **slot, const char *name, uintptr_t cfa, void *p, uintptr_t second,
+          uintptr_t third)
 {
 	delete_function *real = (delete_function *)__atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
@@ -79,23 +96,29 @@ delete_at(void **slot, const char *name, void *p, uintptr_t second, uintptr_t th
 		real(p, second, third);
 		return;
 	}
-	gate_freeing(p);
+	gate_freeing(p, cfa);
 	tls.forward_free = (uintptr_t)p;
 	real(p, second, third);
 	tls.forward_free = 0;
 }
 
-#define NEW(symbol, what, align, params, args)                                           \
+#define NEW(symbol, what, align, params, names, args)                                    \
 	SEEP_EXPORT void *symbol params;                                                 \
-	SEEP_EXPORT NOINLINE void *symbol params                                         \
+	static void *symbol##_real;                                                      \
+	static NOINLINE void *symbol##_event params                                      \
 	{                                                                                \
-		static void *real;                                                       \
 		const struct forward f = { .at = GATE_HERE(),                            \
 			                   .bytes = n,                                   \
 			                   .passed_on = passed_on(n, align),             \
 			                   .kind = what };                               \
                                                                                          \
-		return new_at(&real, #symbol, &f, args);                                 \
+		return new_at(&symbol##_real, #symbol, &f, args);                        \
+	}                                                                                \
+	SEEP_EXPORT void *symbol params                                                  \
+	{                                                                                \
+		if (LIKELY(new_passes(n)) && symbol##_real != NULL)                      \
+			return ((new_function *)symbol##_real)(n, args);                 \
+		return symbol##_event names;                                             \
 	}
 
 #define DELETE(symbol, params, args)                                                     \
@@ -104,20 +127,23 @@ delete_at(void **slot, const char *name, void *p, uintptr_t second, uintptr_t th
 	{                                                                                \
 		static void *real;                                                       \
                                                                                          \
-		delete_at(&real, #symbol, args);                                         \
+		if (LIKELY(gate_free_passes(p)) && real != NULL)                         \
+			((delete_function *)real)(args);                                 \
+		else                                                                     \
+			delete_at(&real, #symbol, GATE_CFA(), args);                     \
 	}
 
 #define ARGS(...) __VA_ARGS__
 
 /* clang-format off */
-NEW(_Znwm,                              REC_KIND_NEW,       0, (size_t n),                             ARGS(0, 0))
-NEW(_ZnwmRKSt9nothrow_t,                REC_KIND_NEW,       0, (size_t n, uintptr_t t),                ARGS(t, 0))
-NEW(_ZnwmSt11align_val_t,               REC_KIND_NEW,       al, (size_t n, uintptr_t al),               ARGS(al, 0))
-NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, REC_KIND_NEW,       al, (size_t n, uintptr_t al, uintptr_t t),  ARGS(al, t))
-NEW(_Znam,                              REC_KIND_NEW_ARRAY, 0, (size_t n),                             ARGS(0, 0))
-NEW(_ZnamRKSt9nothrow_t,                REC_KIND_NEW_ARRAY, 0, (size_t n, uintptr_t t),                ARGS(t, 0))
-NEW(_ZnamSt11align_val_t,               REC_KIND_NEW_ARRAY, al, (size_t n, uintptr_t al),               ARGS(al, 0))
-NEW(_ZnamSt11align_val_tRKSt9nothrow_t, REC_KIND_NEW_ARRAY, al, (size_t n, uintptr_t al, uintptr_t t),  ARGS(al, t))
+NEW(_Znwm,                              REC_KIND_NEW,       0, (size_t n), (n), ARGS(0, 0))
+NEW(_ZnwmRKSt9nothrow_t,                REC_KIND_NEW,       0, (size_t n, uintptr_t t), (n, t), ARGS(t, 0))
+NEW(_ZnwmSt11align_val_t,               REC_KIND_NEW,       al, (size_t n, uintptr_t al), (n, al), ARGS(al, 0))
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, REC_KIND_NEW,       al, (size_t n, uintptr_t al, uintptr_t t), (n, al, t), ARGS(al, t))
+NEW(_Znam,                              REC_KIND_NEW_ARRAY, 0, (size_t n), (n), ARGS(0, 0))
+NEW(_ZnamRKSt9nothrow_t,                REC_KIND_NEW_ARRAY, 0, (size_t n, uintptr_t t), (n, t), ARGS(t, 0))
+NEW(_ZnamSt11align_val_t,               REC_KIND_NEW_ARRAY, al, (size_t n, uintptr_t al), (n, al), ARGS(al, 0))
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, REC_KIND_NEW_ARRAY, al, (size_t n, uintptr_t al, uintptr_t t), (n, al, t), ARGS(al, t))
 
 DELETE(_ZdlPv,                               (void *p),                            ARGS(p, 0, 0))
 DELETE(_ZdlPvRKSt9nothrow_t,                 (void *p, uintptr_t t),               ARGS(p, t, 0))

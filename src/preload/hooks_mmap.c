@@ -67,7 +67,7 @@ munmap(void *addr, size_t n)
 		return -1;
 	}
 	if (UNLIKELY(gate.mmap)) {
-		struct thread *t = gate_enter();
+		struct thread *t = gate_enter(GATE_CFA());
 
 		if (t != NULL) {
 			record_unmap(recorder_now, t, (uintptr_t)addr, page_up(n));
@@ -93,7 +93,7 @@ mremap(void *old, size_t old_bytes, size_t new_bytes, int flags, ...)
 		errno = ENOSYS;
 		return MAP_FAILED;
 	}
-	if (UNLIKELY(gate.mmap) && (t = gate_enter()) != NULL)
+	if (UNLIKELY(gate.mmap) && (t = gate_enter(GATE_CFA())) != NULL)
 		record_resize_begin(recorder_now, t, (uintptr_t)old);
 	p = next.mremap(old, old_bytes, new_bytes, flags, where);
 	if (t == NULL)
@@ -117,7 +117,7 @@ moved(uintptr_t from, uintptr_t to, const struct unw_start *at)
 		gate_allocated((void *)from, to - from, REC_KIND_BRK, at);
 		return;
 	}
-	t = gate_enter();
+	t = gate_enter(GATE_CFA());
 	if (t == NULL)
 		return;
 	record_unmap(recorder_now, t, to, from - to);

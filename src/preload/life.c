@@ -16,6 +16,7 @@
  * signal needs nothing: the recording is complete at every instruction. */
 #include "preload/life.h"
 
+#include "preload/boot.h"
 #include "preload/gate.h"
 #include "preload/guard.h"
 #include "preload/loader.h"
@@ -70,8 +71,11 @@ variable(const char *name)
 static void
 switch_off(void)
 {
+	static const uint32_t never;
+
 	gate.filter = nothing;
-	gate.look = false;
+	gate.look = boot_used;
+	gate.watch = boot_used ? &gate_always : &never;
 	gate.mmap = false;
 	recorder_now->id = UINT64_MAX; /* no thread's: all come to the slow way in, and pass */
 	state = STATE_OFF;
@@ -106,7 +110,8 @@ begin(void)
 	mapped_bytes = r->bytes;
 	gate.filter = r->sample->filter;
 	gate.mmap = settings.recorder.mmap_class;
-	gate.look = settings.recorder.mode == REC_MODE_EXACT;
+	gate.look = settings.recorder.mode == REC_MODE_EXACT || boot_used;
+	gate.watch = gate.look ? &gate_always : &r->sample->live;
 	state = STATE_ON;
 	guard_install();
 }
@@ -207,7 +212,7 @@ life_begun(void)
 __attribute__((constructor)) static void
 constructed(void)
 {
-	struct thread *t = gate_enter();
+	struct thread *t = gate_enter(GATE_CFA());
 
 	if (t != NULL)
 		gate_leave();
@@ -311,7 +316,7 @@ life_give_back(void)
 void
 life_exit_begins(int status)
 {
-	struct thread *t = gate_enter();
+	struct thread *t = gate_enter(GATE_CFA());
 	struct rec_head *h;
 
 	if (t == NULL)

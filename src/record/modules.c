@@ -53,25 +53,24 @@ build_id(uintptr_t start, uintptr_t end, uintptr_t bias, unsigned char *ret)
 	return 0;
 }
 
-/* The path as the loader has it is relative when dlopen was given a relative one. */
+/* The path as the loader has it is relative when dlopen was given a relative one. Lock held. */
 static uint32_t
 path_ref(struct recorder *r, const char *path, uint32_t me)
 {
-	char full[2 * REC_PAGE_BYTES];
-	struct text t = text_on(full, sizeof(full));
+	struct text t = text_on(r->scratch, RECORDER_SCRATCH_BYTES);
+	char *cwd = r->scratch + RECORDER_SCRATCH_BYTES / 2;
 
+	/* Two pages of the recorder's own, because the program's stack may be small. */
 	if (path[0] == '\0') /* the executable */
 		return space_string(r, (const char *)r->base + REC_TEXT_OFF, me);
-	if (path[0] != '/' && !r->sealed) {
-		char cwd[REC_PAGE_BYTES];
-
-		if (SYS2(SYS_getcwd, cwd, sizeof(cwd)) > 0) {
-			text_add(&t, cwd);
-			text_add(&t, "/");
-		}
+	t.cap = RECORDER_SCRATCH_BYTES / 2;
+	if (path[0] != '/' && !rt_sealed &&
+	    SYS2(SYS_getcwd, cwd, RECORDER_SCRATCH_BYTES / 2) > 0) {
+		text_add(&t, cwd);
+		text_add(&t, "/");
 	}
 	text_add(&t, path);
-	return space_string(r, full, me);
+	return space_string(r, r->scratch, me);
 }
 
 static struct known_module *

@@ -195,7 +195,7 @@ map_file(const struct recorder_settings *s, uint64_t bytes, bool *prefilled)
 static uint64_t
 start_ticks(void)
 {
-	char buf[1024];
+	char buf[384]; /* the field is in the first 200 bytes, the name has at most 64 */
 	size_t n = slurp("/proc/self/stat", buf, sizeof(buf));
 	uint64_t v = 0;
 	unsigned field = 2;
@@ -273,7 +273,8 @@ private_memory(struct recorder *r)
 	                        (size_t)4096);
 	size_t modules = ALIGN_UP(RECORDER_MODULES_MAX * sizeof(*r->modules), (size_t)4096);
 	size_t sample = ALIGN_UP(sample_shared_bytes(), (size_t)4096);
-	size_t all = heads + index + modules + sample + unw_shared_bytes();
+	size_t tables = heads + index + modules + sample + RECORDER_SCRATCH_BYTES;
+	size_t all = tables + unw_shared_bytes();
 
 	if (at != NULL)
 		rt_map_reset(at, all);
@@ -287,7 +288,8 @@ private_memory(struct recorder *r)
 	r->stack_index = (void *)(at + heads);
 	r->modules = (void *)(at + heads + index);
 	r->sample = (void *)(at + heads + index + modules);
-	r->unw = (void *)(at + heads + index + modules + sample);
+	r->scratch = (char *)(at + heads + index + modules + sample);
+	r->unw = (void *)(at + tables);
 	return true;
 }
 

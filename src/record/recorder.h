@@ -59,6 +59,7 @@ struct recorder_settings {
 enum {
 	RECORDER_NODE_HEADS = 1 << 18,
 	RECORDER_MODULES_MAX = 4096,
+	RECORDER_SCRATCH_BYTES = 8192,
 };
 
 /* A module as the unwinder asks for it: private twin of struct rec_module. */
@@ -78,7 +79,6 @@ struct recorder {
 	bool single; /* one thread so far, as far as we have seen */
 	bool full;   /* no more chunks */
 	bool space_limited; /* the process has a limit on its address space */
-	bool sealed; /* a seccomp filter is active: ask the kernel for nothing */
 	bool prefilled; /* kernel without MADV_POPULATE_WRITE: all pages were made at the start */
 	uint32_t overflow_node; /* stands in for stacks that found no room */
 	/* The host's words, at hand. While modules have to be checked the first points to a word that
@@ -92,6 +92,7 @@ struct recorder {
 	struct unw_shared *unw;
 	struct known_module *modules;
 	uint32_t nmodules;
+	char *scratch; /* under the lock of the modules */
 	uint32_t idle_lock;
 	struct thread *idle; /* private states of ended threads, to use again */
 	uint64_t next_point_ms;

@@ -108,6 +108,7 @@ sample_filter_add(struct sample_shared *s, uintptr_t addr)
 	uint8_t *slot = &s->filter[sample_slot(addr)];
 	uint8_t seen = __atomic_load_n(slot, __ATOMIC_RELAXED);
 
+	__atomic_fetch_add(&s->live, 1, __ATOMIC_RELAXED);
 	while (seen < UINT8_MAX &&
 	       !__atomic_compare_exchange_n(slot, &seen, (uint8_t)(seen + 1), false,
 	                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -120,6 +121,7 @@ sample_filter_del(struct sample_shared *s, uintptr_t addr)
 	uint8_t *slot = &s->filter[sample_slot(addr)];
 	uint8_t seen = __atomic_load_n(slot, __ATOMIC_RELAXED);
 
+	__atomic_fetch_sub(&s->live, 1, __ATOMIC_RELAXED);
 	while (seen > 0 && seen < UINT8_MAX &&
 	       !__atomic_compare_exchange_n(slot, &seen, (uint8_t)(seen - 1), false,
 	                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED))

@@ -16,13 +16,14 @@ enum {
 /* Which addresses may be sampled ones: how many live samples share each slot. A free that finds
  * 0 here passes by. 255 stays 255. */
 struct sample_shared {
-	uint8_t filter[SAMPLE_FILTER_SLOTS];
+	uint32_t live; /* samples that are alive; 0 = the filter need not be asked */
+	ALIGNED_CACHE uint8_t filter[SAMPLE_FILTER_SLOTS];
 };
 
 static ALWAYS_INLINE uint32_t
 sample_slot(uintptr_t addr)
 {
-	return (uint32_t)((addr >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> (64 - 16));
+	return (uint32_t)(addr >> 4) * UINT32_C(0x9E3779B1) >> (32 - 16);
 }
 
 static inline size_t

@@ -46,7 +46,7 @@ populate(struct recorder *r, uint32_t upto)
 
 	if (upto <= h->populated)
 		return true;
-	if (upto > most || r->full || r->sealed)
+	if (upto > most || r->full || rt_sealed)
 		return false;
 	if (upto < h->populated + step)
 		upto = h->populated + step;

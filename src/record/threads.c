@@ -110,12 +110,12 @@ threads_attach(struct recorder *r, bool late)
 	t->late = late;
 	t->serial = late ? UINT32_MAX
 	                 : (uint32_t)__atomic_add_fetch(&h->threads_seen, 1, __ATOMIC_RELAXED);
-	row->tid = (uint32_t)sys_gettid();
+	row->tid = rt_sealed ? 0 : (uint32_t)sys_gettid();
 	row->serial = t->serial;
 	row->unflushed = 0;
 	row->started_ms = t->now_ms;
 	memset(row->name, 0, sizeof(row->name));
-	if (!r->sealed)
+	if (!rt_sealed)
 		SYS2(SYS_prctl, PR_GET_NAME, row->name);
 	__atomic_store_n(&row->state, REC_THREAD_LIVE, __ATOMIC_RELEASE);
 	unw_thread_init(t->unw, r->unw, t);

@@ -28,7 +28,9 @@ static COLD void
 clock_moved(struct recorder *r, struct thread *t, uint64_t seen)
 {
 	t->clock_seen = seen;
-	t->clock_same = 0;
+	t->clock_same = seen == 0 ? CLOCK_UNMOVED : 0;
+	if (seen == 0) /* whoever advanced it has left */
+		clock_read(r, t);
 	if (t->alone) /* for whoever looks on */
 		timeline_show_live(r, t);
 	/* A wild value from outside must not wreck ages: never back, at most a day at once. */

@@ -89,12 +89,14 @@ struct figure_str
 figure_count(int64_t n, double variance)
 {
 	uint64_t u = n > 0 ? (uint64_t)n : 0;
+	uint64_t error = figure_round(figure_sqrt(variance)), unit = 1;
 	struct figure_str f;
 
-	if (variance > 0)
-		snprintf(f.s, sizeof f.s, "about %s " FIGURE_PLUS_MINUS " %s",
-			 fmt_count(u).s,
-			 fmt_count(figure_round(figure_sqrt(variance))).s);
+	while (error / unit >= 100)
+		unit *= 10;
+	if (error > 0)
+		snprintf(f.s, sizeof f.s, "%s " FIGURE_PLUS_MINUS " %s",
+			 fmt_count((u + unit / 2) / unit * unit).s, fmt_count(error).s);
 	else
 		snprintf(f.s, sizeof f.s, "%s", fmt_count(u).s);
 	return f;
@@ -277,7 +279,7 @@ figure_to_ascii(struct buf *out, size_t from)
 	} signs[] = {
 		{"\xc2\xb7", "-"},	{FIGURE_PLUS_MINUS, "+-"}, {"\xc2\xb5", "u"},
 		{"\xe2\x86\x90", "<-"}, {"\xe2\x86\x92", "->"},	   {"\xe2\x88\x92", "-"},
-		{"\xe2\x80\x93", "-"},	{"\xe2\x80\xa6", "..."},
+		{"\xe2\x80\x93", "-"},	{"\xe2\x80\xa6", "..."},	   {"\xc3\x97", "x"},
 	};
 	struct buf text = {0};
 	const char *s;

@@ -24,7 +24,7 @@ double figure_sqrt(double x);
  * with its standard error to two significant digits, in the same unit. Below 0 counts as 0. */
 struct figure_str figure_bytes(int64_t bytes, double variance, bool exact);
 
-/* A number of things: "120", or "about 120 ± 11". */
+/* A number of things: "120", or "120 ± 11", rounded to the digits that its error leaves. */
 struct figure_str figure_count(int64_t n, double variance);
 
 /* "80 blocks", "1 block"; `one` is the word for one. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyze/choose.h"
+#include "analyze/focus.h"
 #include "render/figure.h"
 #include "render/report_impl.h"
 #include "util/fmt.h"
@@ -38,21 +39,21 @@ report_chose(const struct report *r, uint32_t i)
 static void
 report_peak_place(struct report *r)
 {
-	const struct verdict *v = &r->v;
+	const struct verdict_peak *peak = &r->v.focus_peak;
 
-	if (v->peak_bytes <= 0)
+	if (peak->bytes <= 0)
 		return;
 	buf_printf(r->out, "; peak %s%s", r->sampled ? "about " : "",
-		   figure_bytes(v->peak_bytes, 0, r->o->bytes).s);
-	if (v->peak_row == UINT32_MAX)
+		   figure_bytes(peak->bytes, 0, r->o->bytes).s);
+	if (peak->row == UINT32_MAX)
 		return;
-	if (r->sites.rows[v->peak_row].kept != NULL) {
+	if (r->sites.rows[peak->row].kept != NULL) {
 		buf_printf(r->out, ", most of it kept by libc itself: %s",
-			   r->sites.rows[v->peak_row].kept);
+			   r->sites.rows[peak->row].kept);
 		return;
 	}
 	buf_add_str(r->out, " in ");
-	report_place(r, &r->sites.rows[v->peak_row]);
+	report_place(r, &r->sites.rows[peak->row]);
 }
 
 static void
@@ -87,10 +88,29 @@ report_everything_freed(struct report *r)
 		buf_printf(r->out, "nothing of %s is left",
 			   figure_things((int64_t)f->samples, 0, "sample").s);
 	else
-		buf_printf(r->out, "everything freed: %s, %s",
+		buf_printf(r->out, "everything freed%s: %s, %s",
+			   f->kept_bytes > 0 ? " but what libc keeps" : "",
 			   figure_things((int64_t)f->allocs, 0, "alloc").s,
 			   figure_things((int64_t)f->frees, 0, "free").s);
 	report_peak_place(r);
+}
+
+/* In which of several processes that was. */
+static void
+report_where(struct report *r)
+{
+	uint32_t first = 0;
+
+	for (uint32_t i = 1; i < r->p->nprocesses && first == 0; i++)
+		first = r->found[i] ? i : 0;
+	if (r->v.nchosen < 2 || r->v.nrecorded < 2 || first == 0)
+		return;
+	if (r->v.nfocus < r->v.nchosen && r->v.nfound == 1) {
+		buf_add_str(r->out, ", in ");
+		report_process(r, first);
+	} else if (r->v.all.word != VERDICT_OK || r->v.nfocus < r->v.nchosen) {
+		buf_printf(r->out, ", in %u of %u processes", r->v.nfound, r->v.nchosen);
+	}
 }
 
 /* What stands behind the word. */
@@ -109,6 +129,7 @@ report_verdict_text(struct report *r)
 		return;
 	case VERDICT_OK:
 		report_everything_freed(r);
+		report_where(r);
 		return;
 	case VERDICT_HELD:
 		buf_printf(r->out, "%s in %s freed only after exit began",
@@ -129,8 +150,7 @@ report_verdict_text(struct report *r)
 			 pr->end != PROF_END_RUNNING)
 			buf_add_str(r->out, " when its recording ended");
 	}
-	if (r->v.nrecorded > 1)
-		buf_printf(r->out, ", in %u of %u processes", r->v.nfound, r->v.nchosen);
+	report_where(r);
 }
 
 static enum term_style
@@ -194,20 +214,23 @@ report_first_line(struct report *r)
 		   figure_things(places, 0, "place").s);
 }
 
+/* What libc keeps in the processes that the verdict is about. */
 static void
-report_kept(struct report *r)
+report_kept(struct report *r, const struct sites *ss)
 {
 	const char *told[8];
 	size_t ntold = 0;
 	int64_t bytes = 0;
+	double var = 0;
 
-	for (uint32_t i = 0; i < r->sites.nrows; i++) {
-		const struct sites_row *row = &r->sites.rows[i];
+	for (uint32_t i = 0; i < ss->nrows; i++) {
+		const struct sites_row *row = &ss->rows[i];
 		size_t k = 0;
 
 		if (row->kept == NULL || row->t.live_bytes <= 0)
 			continue;
 		bytes += row->t.live_bytes;
+		var += row->t.var_live_bytes;
 		while (k < ntold && strcmp(told[k], row->kept) != 0)
 			k++;
 		if (k == ntold && ntold < sizeof told / sizeof told[0])
@@ -215,7 +238,8 @@ report_kept(struct report *r)
 	}
 	if (bytes == 0)
 		return;
-	buf_printf(r->out, "%s kept by libc itself (", figure_bytes(bytes, 0, true).s);
+	buf_printf(r->out, "%s kept by libc itself (",
+		   figure_bytes(bytes, var, !r->sampled || r->o->bytes).s);
 	for (size_t k = 0; k < ntold; k++)
 		buf_printf(r->out, "%s%s", k > 0 ? ", " : "", told[k]);
 	buf_add_str(r->out, ")\n");
@@ -261,13 +285,13 @@ static void
 report_totals(struct report *r)
 {
 	const struct sites_total *t = &r->sites.total;
-	const struct prof_process *pk = &r->p->processes[r->v.peak_process];
+	const struct prof_process *pk = &r->p->processes[r->v.peak.process];
 	double share, var_peak = 0;
 
 	if (r->v.nrecorded == 0)
 		return;
 	if (t->alloc_bytes > 0) {
-		share = (double)r->v.peak_bytes / (double)t->alloc_bytes;
+		share = (double)r->v.peak.bytes / (double)t->alloc_bytes;
 		var_peak = t->var_alloc_bytes * (share > 0 ? share : 0);
 	}
 	report_ends(r);
@@ -284,12 +308,12 @@ report_totals(struct report *r)
 			     !r->sampled || r->o->bytes)
 			.s);
 	buf_printf(r->out, REPORT_DOT "%s %s", r->one != 0 ? "peak" : "highest peak",
-		   figure_bytes(r->v.peak_bytes, var_peak, r->o->bytes).s);
-	if (r->v.peak_bytes > 0)
+		   figure_bytes(r->v.peak.bytes, var_peak, r->o->bytes).s);
+	if (r->v.peak.bytes > 0)
 		buf_printf(r->out, " at %s", figure_ms(pk->peak_ms).s);
-	if (r->one == 0 && r->v.peak_process != 0) {
+	if (r->one == 0 && r->v.peak.process != 0) {
 		buf_add_str(r->out, " in ");
-		report_process(r, r->v.peak_process);
+		report_process(r, r->v.peak.process);
 	}
 	buf_add_char(r->out, '\n');
 }
@@ -337,8 +361,26 @@ report_found_list(struct report *r)
 		return;
 	}
 	sites_init(&ss, r->p, r->skip, &q);
+	r->same = r->v.nfocus < r->v.nchosen && r->v.nfound == 1;
 	report_list(r, &ss, SITES_LIVE);
+	r->same = false;
 	sites_done(&ss);
+}
+
+/* From here on the places are those of the processes in focus. */
+static void
+report_narrow(struct report *r)
+{
+	struct sites_query q = {.chosen = r->focus,
+				.point = r->o->point,
+				.by = r->o->by_given ? r->o->by : SITES_LIVE,
+				.depth = r->depth};
+
+	if (r->v.nfocus == r->v.nchosen)
+		return;
+	sites_done(&r->sites);
+	sites_init(&r->sites, r->p, r->skip, &q);
+	r->same = r->v.nfocus == 1;
 }
 
 static void
@@ -359,18 +401,9 @@ report_ranked(struct report *r)
 	}
 	if (!r->o->tables)
 		return;
-	if (r->sites.total.at_peak_bytes > 0) {
-		buf_printf(r->out, "%s\n", heads[SITES_PEAK]);
-		report_table(r, SITES_PEAK);
-	}
-	if (r->sites.total.allocs > 0) {
-		buf_printf(r->out, "%s\n", heads[SITES_COUNT]);
-		report_table(r, SITES_COUNT);
-	}
-	if (r->sites.total.temps > 0) {
-		buf_printf(r->out, "%s\n", heads[SITES_TEMPORARY]);
-		report_table(r, SITES_TEMPORARY);
-	}
+	report_table(r, SITES_PEAK, heads[SITES_PEAK]);
+	report_table(r, SITES_COUNT, heads[SITES_COUNT]);
+	report_table(r, SITES_TEMPORARY, heads[SITES_TEMPORARY]);
 }
 
 static void
@@ -395,11 +428,20 @@ report_full(struct report *r)
 	report_first_line(r);
 	if (!r->o->by_given || r->o->by == SITES_LIVE)
 		report_found_list(r);
-	if (r->o->point.at == SITES_AT_END)
-		report_kept(r);
+	if (r->o->point.at == SITES_AT_END && r->v.nfocus == r->v.nchosen) {
+		report_kept(r, &r->sites);
+	} else if (r->o->point.at == SITES_AT_END) {
+		struct sites_query q = {.chosen = r->focus, .depth = r->depth};
+		struct sites ss;
+
+		sites_init(&ss, r->p, r->skip, &q);
+		report_kept(r, &ss);
+		sites_done(&ss);
+	}
 	report_processes(r);
 	report_totals(r);
 	report_habits(r);
+	report_narrow(r);
 	if (!r->o->by_given || r->o->by != SITES_LIVE)
 		report_ranked(r);
 	if (r->v.coverage.say && r->v.all.word != VERDICT_PARTIAL) {
@@ -436,29 +478,36 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 	struct report r = {.out = out, .p = p, .o = o};
 	struct sites_query q = {.chosen = o->chosen, .depth = o->all ? 0 : REPORT_FRAMES};
 	size_t from = out->len;
+	bool all;
 	int found;
 
 	r.depth = q.depth;
 	r.skip = skip_new(p, o->skip);
 	sites_init(&r.sites, p, r.skip, &q);
-	verdict_init(&r.v, p, &r.sites, o->chosen);
+	r.focus = xcalloc(p->nprocesses, sizeof *r.focus);
+	focus_of(p, o->chosen, r.focus);
+	/* At another moment than the end there is no verdict, only sums over all. */
+	all = o->all || o->point.at != SITES_AT_END;
+	verdict_init(&r.v, p, &r.sites, o->chosen, all ? NULL : r.focus);
 	r.found = xcalloc(p->nprocesses, sizeof *r.found);
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		if (!report_chose(&r, i))
 			continue;
 		r.one = r.v.nchosen == 1 ? i : 0;
 		r.sampled = r.sampled || p->processes[i].mode == PROF_SAMPLED;
-		r.found[i] = o->point.at != SITES_AT_END ||
-			     r.v.each[i].word == r.v.all.word ||
-			     (r.v.all.word == VERDICT_PARTIAL &&
-			      r.v.each[i].word >= VERDICT_LIVE);
+		r.focus[i] = r.focus[i] || all;
+		r.found[i] = r.focus[i] &&
+			     (o->point.at != SITES_AT_END ||
+			      r.v.each[i].word == r.v.all.word ||
+			      (r.v.all.word == VERDICT_PARTIAL &&
+			       r.v.each[i].word >= VERDICT_LIVE));
 	}
 	if (o->by_given || o->point.at != SITES_AT_END) {
 		sites_done(&r.sites);
 		q.by = o->by_given ? o->by : SITES_LIVE;
 		q.point = o->point;
 		sites_init(&r.sites, p, r.skip, &q);
-		r.v.peak_row = UINT32_MAX; /* was a row of the other ranking */
+		r.v.focus_peak.row = UINT32_MAX; /* was a row of the other ranking */
 	}
 	if (o->top)
 		report_full_top(&r);
@@ -468,6 +517,7 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 		figure_to_ascii(out, from);
 	found = r.v.all.word == VERDICT_NOT_FREED;
 	free(r.found);
+	free(r.focus);
 	verdict_done(&r.v);
 	sites_done(&r.sites);
 	skip_free(r.skip);

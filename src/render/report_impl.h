@@ -19,9 +19,11 @@ struct report {
 	struct skip *skip;
 	struct sites sites; /* of the moment and processes asked for */
 	struct verdict v;
+	bool *focus;  /* for every process: the verdict is about it (focus.h) */
 	bool *found;  /* for every process: its places are listed */
 	uint32_t one; /* the only process chosen, 0 = there are several or none */
 	bool sampled;
+	bool same; /* what is being listed is all of one process, which has been named */
 	unsigned depth;
 };
 
@@ -47,8 +49,9 @@ void report_ends(struct report *r);
 /* The numbered list with stacks, ranked by `by`, of `ss`. */
 void report_list(struct report *r, const struct sites *ss, enum sites_by by);
 
-/* A short table, one line a place. Leaves r->sites ranked by `by`. */
-void report_table(struct report *r, enum sites_by by);
+/* A short table under its heading, one line a place; nothing when there are none. Leaves
+ * r->sites ranked by `by`. */
+void report_table(struct report *r, enum sites_by by, const char *head);
 
 /* One line a place and nothing else, for `--top`, as r->sites is ranked. */
 void report_top(struct report *r);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyze/choose.h"
+#include "analyze/focus.h"
 #include "analyze/verdict.h"
 #include "base/recording.h"
 #include "render/figure.h"
@@ -32,6 +33,7 @@ struct report_json {
 	struct sites sites;
 	struct verdict v;
 	uint32_t *first; /* for every location: number of its first frame */
+	bool *focus; /* for every process, see focus.h */
 };
 
 static void
@@ -160,6 +162,7 @@ rj_process(struct report_json *r, uint32_t i)
 	rj_id(r, "host", pr->host);
 	rj_id(r, "allocator", pr->allocator);
 	rj_id(r, "not_recorded", pr->not_recorded);
+	rj_bool(r, "in_focus", r->focus[i]);
 	rj_str(r, "mode", pr->mode == PROF_SAMPLED ? "sampled" : "exact");
 	rj_u64(r, "rate_bytes", pr->rate_bytes);
 	rj_u64(r, "start_ns", pr->start_ns);
@@ -412,12 +415,14 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 
 	json_init(&r.j, out);
 	sites_init(&r.sites, p, r.skip, &q);
-	verdict_init(&r.v, p, &r.sites, o->chosen);
+	verdict_init(&r.v, p, &r.sites, o->chosen, NULL);
 	if (o->point.at != SITES_AT_END) {
 		sites_done(&r.sites);
 		q.point = o->point;
 		sites_init(&r.sites, p, r.skip, &q);
 	}
+	r.focus = xcalloc(p->nprocesses, sizeof *r.focus);
+	focus_of(p, o->chosen, r.focus);
 	json_obj(&r.j);
 	rj_head(&r);
 	json_key(&r.j, "processes");
@@ -437,6 +442,7 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 	buf_add_char(out, '\n');
 	found = r.v.all.word == VERDICT_NOT_FREED;
 	free(r.first);
+	free(r.focus);
 	verdict_done(&r.v);
 	sites_done(&r.sites);
 	skip_free(r.skip);

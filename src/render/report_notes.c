@@ -170,11 +170,14 @@ report_coverage(struct report *r)
 	const struct coverage *c = &r->v.coverage;
 	const char *where = "";
 
-	buf_printf(r->out, "recorded %s%s of %s anonymous memory (%s)",
-		   r->sampled ? "about " : "",
-		   figure_bytes((int64_t)c->recorded_bytes, 0, r->o->bytes).s,
-		   figure_bytes((int64_t)c->anon_bytes, 0, r->o->bytes).s,
-		   fmt_percent(c->recorded_bytes, c->anon_bytes).s);
+	if (c->anon_bytes == 0)
+		buf_add_str(r->out, "nothing was recorded");
+	else
+		buf_printf(r->out, "recorded %s%s of %s anonymous memory (%s)",
+			   r->sampled ? "about " : "",
+			   figure_bytes((int64_t)c->recorded_bytes, 0, r->o->bytes).s,
+			   figure_bytes((int64_t)c->anon_bytes, 0, r->o->bytes).s,
+			   fmt_percent(c->recorded_bytes, c->anon_bytes).s);
 	if (c->partial && report_sum_lost(r, REC_LOST_SPACE) > 0) {
 		buf_printf(r->out, ": %s found no room; raise --max-size",
 			   figure_things((int64_t)report_sum_lost(r, REC_LOST_SPACE), 0,
@@ -208,8 +211,9 @@ report_rss(struct report *r)
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
 		const struct prof_process *pr = &r->p->processes[i];
 
-		if (!report_chose(r, i) || choose_is_replaced(r->p, i))
-			continue;
+		if (!report_chose(r, i) || choose_is_replaced(r->p, i) ||
+		    (pr->rss_kib == 0 && pr->rss_peak_kib == 0))
+			continue; /* gone before anyone looked */
 		rss += pr->rss_kib;
 		peak += pr->rss_peak_kib;
 		anon += pr->anon_kib;

@@ -272,13 +272,6 @@ report_stack(struct report *r, uint32_t node, const struct report_widths *w)
 	vec_done(&st);
 }
 
-/* Estimated number of blocks behind live samples. */
-static double
-report_var_blocks(int64_t blocks, uint64_t samples)
-{
-	return samples > 0 ? (double)blocks * (double)blocks / (double)samples : 0;
-}
-
 /* What stands beside the ranked figure. */
 static void
 report_beside(struct report *r, const struct sites_row *row, enum sites_by by)
@@ -292,17 +285,17 @@ report_beside(struct report *r, const struct sites_row *row, enum sites_by by)
 	case SITES_LIVE:
 		buf_printf(
 			r->out, "%s, %s freed",
-			figure_things(t->live_blocks,
-				      report_var_blocks(t->live_blocks, t->live_samples),
-				      "block")
-				.s,
+			figure_things(t->live_blocks, t->var_live_blocks, "block").s,
 			freed.s);
 		break;
 	case SITES_PEAK:
 		buf_printf(
 			r->out, "%s at the peak, %s now",
 			figure_things(t->at_peak_blocks,
-				      report_var_blocks(t->at_peak_blocks, t->samples),
+				      sites_count_variance(
+					      t, t->at_peak_blocks > 0
+							 ? (uint64_t)t->at_peak_blocks
+							 : 0),
 				      "block")
 				.s,
 			fmt_count(t->live_blocks > 0 ? (uint64_t)t->live_blocks : 0).s);
@@ -321,7 +314,7 @@ report_beside(struct report *r, const struct sites_row *row, enum sites_by by)
 		buf_printf(r->out, "temporary, of %s",
 			   figure_things((int64_t)t->allocs, var, "alloc").s);
 	}
-	if (r->v.nchosen > 1 && row->processes == 1) {
+	if (r->v.nchosen > 1 && row->processes == 1 && !r->same) {
 		buf_add_str(r->out, ", in ");
 		report_process(r, row->process);
 	} else if (row->processes > 1) {
@@ -376,8 +369,9 @@ report_rest(struct report *r, const struct sites *ss, enum sites_by by, uint32_t
 		return;
 	for (uint32_t i = from; i < to; i++)
 		value += sites_value(&ss->rows[i].t, by);
-	buf_printf(r->out, "%*s%s more place%s, %s (--all)\n", REPORT_INDENT, "",
+	buf_printf(r->out, "%*s%s more place%s, %s%s (--all)\n", REPORT_INDENT, "",
 		   fmt_count(to - from).s, to - from == 1 ? "" : "s",
+		   r->sampled ? "about " : "",
 		   sites_in_bytes(by) ? figure_bytes(value, 0, r->o->bytes).s
 				      : figure_things(value, 0, "alloc").s);
 }
@@ -440,7 +434,7 @@ report_place_caller(struct report *r, const struct sites_row *row)
 }
 
 void
-report_table(struct report *r, enum sites_by by)
+report_table(struct report *r, enum sites_by by, const char *head)
 {
 	const struct sites *ss = &r->sites;
 	struct report_widths w = {0};
@@ -451,6 +445,8 @@ report_table(struct report *r, enum sites_by by)
 	n = report_listable(ss, by);
 	rows = report_limit(r, n, REPORT_TABLE_ROWS);
 	whole = report_whole(ss, by);
+	if (rows > 0)
+		buf_printf(r->out, "%s\n", head);
 	for (uint32_t i = 0; i < rows; i++) {
 		w.value = report_max(
 			w.value, figure_width(report_value(r, &ss->rows[i], by).s), 60);
@@ -484,12 +480,26 @@ report_top_max(const struct report *r)
 	return r->o->term != NULL && r->o->term->tty ? REPORT_TOP_ROWS : UINT32_MAX;
 }
 
+/* Columns of the first figure. */
+static size_t
+report_top_width(const struct report *r, enum sites_by by, uint32_t max)
+{
+	size_t width = 10;
+
+	for (uint32_t i = 0; i < r->sites.nrows && i < max; i++)
+		width = report_max(width,
+				   figure_width(report_value(r, &r->sites.rows[i], by).s),
+				   40);
+	return width;
+}
+
 void
 report_top(struct report *r)
 {
 	enum sites_by by = r->o->by_given ? r->o->by : SITES_LIVE;
 	const struct sites *ss = &r->sites;
 	uint32_t shown = 0, more = 0, max = report_top_max(r);
+	size_t width = r->o->bytes ? 0 : report_top_width(r, by, max);
 
 	for (uint32_t i = 0; i < ss->nrows; i++) {
 		const struct sites_row *row = &ss->rows[i];
@@ -507,7 +517,7 @@ report_top(struct report *r)
 		if (r->o->bytes) {
 			buf_printf(r->out, "%" PRId64 "  %" PRId64 "  ", value, beside);
 		} else {
-			report_right(r->out, report_value(r, row, by).s, 10);
+			report_right(r->out, report_value(r, row, by).s, width);
 			buf_add_str(r->out, "  ");
 			report_right(r->out,
 				     sites_in_bytes(by)

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* report_procs.c -- the processes of a run: how they ended and what they left.
  *
- * Those without a finding are folded into one line for each kind, the others are named. */
+ * Those without a finding are folded into one line for each kind, those that the report is about
+ * are named, and programs that came along with them have a line each. */
 #include <stdlib.h>
 
 #include "analyze/choose.h"
 #include "render/figure.h"
 #include "render/report_impl.h"
+#include "util/map.h"
 #include "util/vec.h"
 
-/* Processes that are named one by one before the rest is only counted. */
-enum { REPORT_PROCESSES = 10 };
+enum {
+	REPORT_PROCESSES = 10, /* lines of them before the rest is only counted */
+	REPORT_SAME = 3,       /* more of one program than this share a line */
+	REPORT_OTHERS = 5,     /* programs that the report is not about */
+};
+
+#define REPORT_TIMES " \xc3\x97 "
 
 void
 report_process(struct report *r, uint32_t process)
@@ -51,13 +58,9 @@ report_end(struct report *r, const struct prof_process *pr)
 void
 report_amount(struct report *r, const struct verdict_figures *f, bool places)
 {
-	double var = f->live_samples > 0 ? (double)f->blocks * (double)f->blocks /
-						   (double)f->live_samples
-					 : 0;
-
 	buf_printf(r->out, "%s%s in %s", f->var_bytes > 0 ? "about " : "",
 		   figure_bytes(f->bytes, f->var_bytes, r->o->bytes).s,
-		   figure_things(f->blocks, var, "block").s);
+		   figure_things(f->blocks, f->var_blocks, "block").s);
 	if (places)
 		buf_printf(r->out, " at %s", figure_things(f->places, 0, "place").s);
 }
@@ -79,15 +82,18 @@ report_not_recorded(struct report *r)
 static void
 report_fold(struct report *r, enum verdict_word word, const char *what)
 {
-	uint32_t n = r->v.count[word];
+	uint32_t n = 0;
 	int64_t bytes = 0;
 
-	if (n == 0 || (word == r->v.all.word && word != VERDICT_OK))
-		return;
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
-		if (report_chose(r, i) && r->v.each[i].word == word)
-			bytes += r->v.each[i].bytes;
+		if (!report_chose(r, i) || r->v.each[i].word != word ||
+		    (word != VERDICT_OK && r->found[i]))
+			continue;
+		n++;
+		bytes += r->v.each[i].bytes;
 	}
+	if (n == 0)
+		return;
 	buf_printf(r->out, "%u process%s: %s", n, n == 1 ? "" : "es", what);
 	if (bytes > 0)
 		buf_printf(r->out, ", %s live then",
@@ -95,51 +101,157 @@ report_fold(struct report *r, enum verdict_word word, const char *what)
 	buf_add_char(r->out, '\n');
 }
 
-/* A process with a finding, and the bytes it is ranked by. */
+/* A process with a finding; those of one program stand together. */
 struct report_rank {
-	int64_t bytes;
-	uint32_t process;
+	int64_t bytes, program_bytes;
+	uint64_t program; /* the same for all of them that are, or are not, in focus */
+	uint32_t process, processes;
+	bool focus;
 };
+
+struct report_ranks VEC_BODY(struct report_rank);
 
 static int
 report_compare(const void *pa, const void *pb)
 {
 	const struct report_rank *a = pa, *b = pb;
 
+	if (a->focus != b->focus)
+		return a->focus ? -1 : 1;
+	if (a->program_bytes != b->program_bytes)
+		return a->program_bytes > b->program_bytes ? -1 : 1;
+	if (a->program != b->program)
+		return a->program > b->program ? 1 : -1;
 	if (a->bytes != b->bytes)
 		return a->bytes > b->bytes ? -1 : 1;
 	return a->process > b->process ? 1 : -1;
 }
 
+/* Processes with a finding, the programs in focus first, then by bytes. */
+static void
+report_rank_processes(const struct report *r, struct report_ranks *ret)
+{
+	struct map bytes = {0}, processes = {0};
+
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		uint64_t program = (uint64_t)r->p->processes[i].exe << 1 | r->focus[i];
+
+		if (!report_chose(r, i) || r->v.each[i].word < VERDICT_LIVE)
+			continue;
+		vec_push(ret, (struct report_rank){.bytes = r->v.each[i].bytes,
+						   .process = i,
+						   .program = program,
+						   .focus = r->focus[i]});
+		*map_add(&bytes, program) += (uint64_t)r->v.each[i].bytes;
+		++*map_add(&processes, program);
+	}
+	for (size_t i = 0; i < ret->len; i++) {
+		struct report_rank *a = &ret->data[i];
+
+		a->program_bytes = (int64_t)*map_find(&bytes, a->program);
+		a->processes = (uint32_t)*map_find(&processes, a->program);
+	}
+	map_done(&bytes);
+	map_done(&processes);
+	vec_sort(ret, report_compare);
+}
+
+/* "cc1 × 8: 14.8 MiB in 21,905 blocks" for the processes of one program. */
+static void
+report_program(struct report *r, const struct report_rank *first)
+{
+	struct verdict_figures sum = {0};
+
+	for (uint32_t i = 0; i < first->processes; i++) {
+		const struct verdict_figures *f = &r->v.each[first[i].process];
+
+		sum.bytes += f->bytes;
+		sum.blocks += f->blocks;
+		sum.var_bytes += f->var_bytes;
+		sum.var_blocks += f->var_blocks;
+	}
+	if (first->processes == 1) {
+		report_process(r, first->process);
+	} else {
+		figure_text(r->out, choose_process_name(r->p, first->process).s);
+		buf_printf(r->out, REPORT_TIMES "%u", first->processes);
+	}
+	buf_add_str(r->out, ": ");
+	report_amount(r, &sum, false);
+	buf_add_char(r->out, '\n');
+}
+
+/* A line for each process in focus that left something, or for each program that many ran. */
+static size_t
+report_in_focus(struct report *r, const struct report_ranks *found)
+{
+	unsigned lines = 0;
+	size_t i = 0;
+
+	while (i < found->len && found->data[i].focus) {
+		const struct report_rank *a = &found->data[i];
+
+		if (lines++ == REPORT_PROCESSES && !r->o->all) {
+			size_t rest = i;
+
+			while (rest < found->len && found->data[rest].focus)
+				rest++;
+			buf_printf(r->out, "%zu more processes with findings (--all)\n",
+				   rest - i);
+			return rest;
+		}
+		if (a->processes > REPORT_SAME && !r->o->all) {
+			report_program(r, a);
+			i += a->processes;
+			continue;
+		}
+		report_process(r, a->process);
+		buf_add_str(r->out, ": ");
+		report_amount(r, &r->v.each[a->process], true);
+		buf_add_str(r->out, REPORT_DOT);
+		report_end(r, &r->p->processes[a->process]);
+		buf_add_char(r->out, '\n');
+		i++;
+	}
+	return i;
+}
+
+/* Programs that the list of places leaves out, one line each. */
+static void
+report_beside_focus(struct report *r, const struct report_ranks *found, size_t i)
+{
+	unsigned lines = 0, more = 0;
+
+	if (i < found->len)
+		buf_add_str(r->out,
+			    "other programs left, not listed above (--process NAME):\n");
+	for (; i < found->len; i += found->data[i].processes) {
+		if (lines++ < REPORT_OTHERS) {
+			buf_add_str(r->out, "    ");
+			report_program(r, &found->data[i]);
+		} else {
+			more++;
+		}
+	}
+	if (more > 0)
+		buf_printf(r->out, "    %u more program%s (--all)\n", more,
+			   more == 1 ? "" : "s");
+}
+
 void
 report_processes(struct report *r)
 {
-	VEC(struct report_rank) found = {0};
+	struct report_ranks found = {0};
 
 	if (r->v.nchosen < 2)
 		return;
-	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
-		if (report_chose(r, i) && r->v.each[i].word >= VERDICT_LIVE)
-			vec_push(&found, (struct report_rank){r->v.each[i].bytes, i});
-	}
-	vec_sort(&found, report_compare);
-	for (size_t i = 0; i < found.len; i++) {
-		uint32_t process = found.data[i].process;
-
-		if (i == REPORT_PROCESSES && !r->o->all) {
-			buf_printf(r->out, "%zu more processes with findings (--all)\n",
-				   found.len - i);
-			break;
-		}
-		report_process(r, process);
-		buf_add_str(r->out, ": ");
-		report_amount(r, &r->v.each[process], true);
-		buf_add_str(r->out, REPORT_DOT);
-		report_end(r, &r->p->processes[process]);
-		buf_add_char(r->out, '\n');
-	}
+	report_rank_processes(r, &found);
+	report_beside_focus(r, &found, report_in_focus(r, &found));
 	vec_done(&found);
-	report_fold(r, VERDICT_OK, "everything freed");
+	report_fold(r, VERDICT_OK,
+		    r->v.all.word == VERDICT_PARTIAL
+			    ? "nothing left of what was recorded"
+			    : "everything freed");
 	report_fold(r, VERDICT_HELD,
 		    "everything freed, much of it only after exit began");
 	report_fold(r, VERDICT_REPLACED, "replaced by exec");

@@ -13,16 +13,19 @@
 #define SEEP_LOCK_H
 
 #include "base/compiler.h"
+#include "rt/rt_map.h"
+#include "rt/rt_tls.h"
 #include "rt/sys.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Owner's id where there is no thread record: apart from the refs used as ids elsewhere. */
+/* Owner's id where there is no thread record: of its TLS, so no two living threads share it, and
+ * apart from the refs used as ids elsewhere. */
 static inline uint32_t
 lock_id(void)
 {
-	return (uint32_t)sys_gettid() | 1u << 31;
+	return (uint32_t)((uintptr_t)&tls >> 6) | 1u << 31;
 }
 
 enum {
@@ -43,7 +46,8 @@ lock_wait(uint32_t *word, uint32_t me)
 				return true;
 			CPU_RELAX();
 		}
-		sys_yield();
+		if (!rt_sealed)
+			sys_yield();
 	}
 	return false;
 }

@@ -11,12 +11,17 @@
 #	define MADV_KEEPONFORK 19
 #endif
 
+bool rt_sealed;
+
 void *
 rt_map(size_t bytes)
 {
-	long r = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	long r;
 
+	if (rt_sealed)
+		return NULL;
+	r = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+	             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	if (r < 0 && r > -4096)
 		return NULL;
 	sys_madvise((void *)r, bytes, MADV_DONTDUMP);
@@ -26,7 +31,7 @@ rt_map(size_t bytes)
 void
 rt_unmap(void *p, size_t bytes)
 {
-	if (p != NULL)
+	if (p != NULL && !rt_sealed)
 		sys_munmap(p, bytes);
 }
 

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* A seccomp filter is active: nothing more is asked of the kernel, and rt_map gives NULL. */
+extern bool rt_sealed;
+
 /* Zeroed private memory, touched page by page as it is used, left out of core dumps. NULL when
  * the kernel refuses (RLIMIT_AS). Signal-safe. */
 void *rt_map(size_t bytes);

@@ -27,7 +27,7 @@ whole() {
 	expect_between "$1: something happened" "$allocs" 100 1000000000000
 }
 
-for ((i = 0; i < $(times 12 500); i++)); do
+for ((i = 0; i < $(times 12 199); i++)); do
 	threads=$((i % 4 + 1))
 	mkfifo "$TMP/fifo.$i"
 	"$SEEP" run --json --log-file "$TMP/json" -o "$TMP/rec" -- "$prog" $threads >"$TMP/fifo.$i" 2>"$TMP/err" </dev/null &

@@ -14,15 +14,15 @@ cd "$TMP" || exit
 pid=
 trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; lib_end' EXIT
 
-# start: leaves its pid in $pid.
+# start [late]: leaves its pid in $pid.
 start() {
-	"$SEEP" run -o "$TMP/rec" -- "$prog" "$TMP/fifo" >"$TMP/run.out" 2>"$TMP/run.err" </dev/null &
+	"$SEEP" run -o "$TMP/rec" -- "$prog" "$TMP/fifo" "$@" >"$TMP/run.out" 2>"$TMP/run.err" </dev/null &
 	local tool=$!
 	read -r word pid < <(timeout 20 cat "$TMP/fifo")
 	expect_eq "daemon: word" "$word" ready
 	wait $tool
 	expect_eq "daemon: status of run" "$?" 0
-	expect_match "daemon: said" "$(cat "$TMP/run.err")" '^still running: 1'
+	expect_match "daemon: said" "$(cat "$TMP/run.err")" '^still running: [12] '
 }
 
 gone() { [ ! -e "/proc/$1" ]; }
@@ -56,6 +56,22 @@ expect_eq "packed by ps" "$(in_file)" "46 23"
 rm -f "$TMP/rec"
 start
 end
-run "$SEEP" run -o "$TMP/other.rec" -- true
+run "$SEEP" run --json --log-file "$TMP/other.json" -o "$TMP/other.rec" -- true
+expect_eq "what it says about that is not mixed with its JSON" \
+	"$(jq -s length "$TMP/other.json" 2>&1)" 1
 expect_eq "packed by the next run" "$(in_file)" "46 0"
+
+# One that has not allocated anything when its run ends, nor when others clean up.
+rm -f "$TMP/rec"
+start late
+run "$SEEP" run -o "$TMP/other.rec" -- true
+run "$SEEP" ps
+kill -USR1 "$pid"
+read -r word _ < <(timeout 20 cat "$TMP/fifo")
+expect_eq "late: allocates" "$word" made
+expect_status 0 "$SEEP" report --json "$pid"
+expect_truth "late, by pid" "$TMP/out" "expect in=make_as_daemon allocs=46 frees=0 live_bytes=46414"
+end
+run "$SEEP" ps
+expect_eq "late: packed" "$(in_file)" "46 0"
 pid=

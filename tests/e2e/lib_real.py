@@ -66,16 +66,20 @@ def stack_end(doc, site):
     if root["kind"] == "code":
         # The entry point of a stripped program has no name; what it calls has.
         callee = frames[site["stack"][-2]]["function"] if len(site["stack"]) > 1 else None
-        good = root["function"] in ROOTS or str(callee).startswith("__libc_start_main")
+        good = (root["function"] in ROOTS or str(callee).startswith("__libc_start_main")
+                or module_path(doc, root).endswith("/libseep.so"))  # it calls main
         return ("root" if good else "other"), frame_text(doc, root)
     known = [frames[i] for i in site["stack"] if frames[i]["kind"] == "code"]
     return root["kind"], frame_text(doc, known[-1]) if known else "nothing"
 
 
-def frame_text(doc, frame):
+def module_path(doc, frame):
     module = frame.get("module")
-    path = doc["modules"][module]["path"] if module is not None else "no module"
-    return f"{frame.get('function')}+{frame.get('offset', 0):#x} in {path}"
+    return str(doc["modules"][module]["path"]) if module is not None else "no module"
+
+
+def frame_text(doc, frame):
+    return f"{frame.get('function')}+{frame.get('offset', 0):#x} in {module_path(doc, frame)}"
 
 
 def main():

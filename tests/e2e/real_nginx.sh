@@ -12,7 +12,8 @@ requests=$(times 2003 20011)
 # shellcheck disable=SC2016 # expanded later
 cat >"$TMP/drive" <<'END'
 # In a new folder: start, load, reload under load, stop. Says what came back, and nginx's end.
-for port in $(shuf -i 20000-40000 -n 20); do
+# Below the range from which the kernel takes the clients' own.
+for port in $(shuf -i 10007-32003 -n 20); do
 	(exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null || break
 done
 mkdir logs html

@@ -4,9 +4,10 @@
  * as its folder, every descriptor closed. Then it works, says so in the FIFO given,
  * and waits.
  *
- *	daemon FIFO
+ *	daemon FIFO [late]
  *
- * SIGUSR1: frees half of its blocks and says so again; SIGTERM ends it. */
+ * SIGUSR1: frees half of its blocks and says so again; SIGTERM ends it. With `late` the
+ * first SIGUSR1 is what it waits for before its first allocation. */
 #define _GNU_SOURCE
 #include "truth.h"
 
@@ -51,9 +52,13 @@ main(int argc, char **argv)
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);
+	if (argc > 2) {
+		say(argv[1], "ready");
+		sigwait(&set, &sig);
+	}
 	for (unsigned i = 0; i < 46; i++)
 		blocks[i] = make_as_daemon();
-	say(argv[1], "ready");
+	say(argv[1], argc > 2 ? "made" : "ready");
 	while (sigwait(&set, &sig) == 0) {
 		for (unsigned i = 0; i < 23; i++) {
 			free(blocks[i]);

@@ -54,11 +54,14 @@ next_call(struct account *a)
 	struct next_call c;
 	uint64_t x;
 
-	a->random = a->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	a->random =
+		a->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	x = a->random >> 20;
 	c.slot = (unsigned)(x % SLOTS);
 	c.bytes = 1 + (x >> 8) % ((x >> 32) % 16 == 0 ? 20011 : 613);
-	c.what = a->size[c.slot] == 0 ? WHAT_MALLOC : (x >> 36) % 3 == 0 ? WHAT_REALLOC : WHAT_FREE;
+	c.what = a->size[c.slot] == 0 ? WHAT_MALLOC
+		 : (x >> 36) % 3 == 0 ? WHAT_REALLOC
+				      : WHAT_FREE;
 	return c;
 }
 
@@ -98,7 +101,10 @@ WORKER(2)
 WORKER(3)
 
 static void (*const workers[THREADS])(struct account *, struct next_call) = {
-	worker_0, worker_1, worker_2, worker_3,
+	worker_0,
+	worker_1,
+	worker_2,
+	worker_3,
 };
 
 static void *
@@ -140,8 +146,8 @@ print_truth(unsigned i)
 	while (a->calls < n)
 		count(a, next_call(a));
 	for (int k = 0; k < 2; k++) {
-		printf(" %lu %lu %lu %lu %lu %lu", a->calls, a->allocs, a->frees, a->bytes,
-		       a->live_blocks, a->live_bytes);
+		printf(" %lu %lu %lu %lu %lu %lu", a->calls, a->allocs, a->frees,
+		       a->bytes, a->live_blocks, a->live_bytes);
 		count(a, next_call(a));
 	}
 	putchar('\n');
@@ -156,7 +162,7 @@ main(int argc, char **argv)
 	if (argc < 2)
 		return 2;
 	for (unsigned i = 0; i < THREADS; i++)
-		accounts[i] = (struct account){ .number = i, .random = 7919 * (i + 1) };
+		accounts[i] = (struct account){.number = i, .random = 7919 * (i + 1)};
 	open_done(argv[1 + truth], truth ? O_RDWR : O_RDWR | O_CREAT);
 	for (unsigned i = 0; truth && i < THREADS; i++)
 		print_truth(i);

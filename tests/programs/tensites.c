@@ -44,16 +44,16 @@ PLACE(8)
 PLACE(9)
 
 static struct place places[] = {
-	{ site_0, "site_0", 24, 24, 0, 0, 0, 0 },
-	{ site_1, "site_1", 32, 128, 0, 0, 0, 0 },
-	{ site_2, "site_2", 24, 1021, 0, 0, 0, 0 },
-	{ site_3, "site_3", 499, 503, 0, 0, 0, 0 },
-	{ site_4, "site_4", 1009, 1013, 0, 0, 0, 0 },
-	{ site_5, "site_5", 24, 8191, 0, 0, 0, 0 },
-	{ site_6, "site_6", 4093, 4099, 0, 0, 0, 0 },
-	{ site_7, "site_7", 16381, 16411, 0, 0, 0, 0 },
-	{ site_8, "site_8", 1, 24571, 0, 0, 0, 0 },
-	{ site_9, "site_9", 61, 67, 0, 0, 0, 0 },
+	{site_0, "site_0", 24, 24, 0, 0, 0, 0},
+	{site_1, "site_1", 32, 128, 0, 0, 0, 0},
+	{site_2, "site_2", 24, 1021, 0, 0, 0, 0},
+	{site_3, "site_3", 499, 503, 0, 0, 0, 0},
+	{site_4, "site_4", 1009, 1013, 0, 0, 0, 0},
+	{site_5, "site_5", 24, 8191, 0, 0, 0, 0},
+	{site_6, "site_6", 4093, 4099, 0, 0, 0, 0},
+	{site_7, "site_7", 16381, 16411, 0, 0, 0, 0},
+	{site_8, "site_8", 1, 24571, 0, 0, 0, 0},
+	{site_9, "site_9", 61, 67, 0, 0, 0, 0},
 };
 
 enum { PLACES = sizeof places / sizeof places[0], KEEP_BYTES = 1600000 };
@@ -90,7 +90,8 @@ main(void)
 {
 	unsigned open = PLACES;
 
-	while (open > 0) { /* all places in turn, so that they share the samples' stream */
+	while (open >
+	       0) { /* all places in turn, so that they share the samples' stream */
 		open = 0;
 		for (unsigned i = 0; i < PLACES; i++) {
 			if (places[i].live_bytes < KEEP_BYTES) {

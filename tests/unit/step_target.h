@@ -74,6 +74,7 @@ enum how {
 	HOW_THREADS = 4,   /* there is a second thread */
 	HOW_IN_THREAD = 8, /* and it is the one that calls */
 	HOW_COLD = 16,	   /* the first call from there */
+	HOW_SAMPLED = 32,  /* every byte is a sample, so that everything is recorded */
 };
 
 static void
@@ -203,6 +204,7 @@ target(void)
 	if (target_name == NULL)
 		return;
 	target_how = (unsigned)atoi(getenv("STEP_HOW"));
+	marker(strcmp(target_name, "start") == 0);
 	warm_up(target_how);
 	if ((target_how & (HOW_THREADS | HOW_IN_THREAD)) != 0) {
 		pthread_create(&thread, NULL, second_thread, NULL);

@@ -204,12 +204,12 @@ T_TEST(demo_has_two_places)
 	T_EQ(ss.rows[1].t.live_blocks, 40);
 	T_EQ(ss.total.alloc_bytes, 6430720);
 	T_EQ(ss.total.allocs, 120);
-	verdict_init(&v, p, &ss, NULL);
+	verdict_init(&v, p, &ss, NULL, NULL);
 	T_EQ(v.all.word, VERDICT_NOT_FREED);
 	T_EQ(v.all.bytes, 6430720);
 	T_EQ(v.all.blocks, 120);
 	T_EQ(v.all.places, 2);
-	T_EQ(v.peak_row, 0);
+	T_EQ(v.peak.row, 0);
 	verdict_done(&v);
 	sites_done(&ss);
 	prof_free(p);
@@ -313,7 +313,7 @@ word_of(struct prof *p)
 	enum verdict_word word;
 
 	group(&ss, p, SITES_LIVE, 8);
-	verdict_init(&v, p, &ss, NULL);
+	verdict_init(&v, p, &ss, NULL, NULL);
 	word = v.all.word;
 	verdict_done(&v);
 	sites_done(&ss);
@@ -364,7 +364,7 @@ T_TEST(replaced_by_exec_counts_once)
 		p->processes[pr].anon_kib = 90 << 10;
 	}
 	group(&ss, p, SITES_LIVE, 8);
-	verdict_init(&v, p, &ss, NULL);
+	verdict_init(&v, p, &ss, NULL, NULL);
 	T_EQ(v.each[1].word, VERDICT_REPLACED);
 	T_EQ(v.each[2].word, VERDICT_NOT_FREED);
 	T_EQ(v.each[3].word, VERDICT_NOT_FREED); /* another pid */
@@ -392,7 +392,7 @@ T_TEST(verdict_of_many_is_the_worst)
 			p->processes[pr].end = PROF_END_EXEC;
 	}
 	group(&ss, p, SITES_LIVE, 8);
-	verdict_init(&v, p, &ss, NULL);
+	verdict_init(&v, p, &ss, NULL, NULL);
 	T_EQ(v.all.word, VERDICT_NOT_FREED);
 	T_EQ(v.all.bytes,
 	     11); /* the 33 bytes of the replaced one are not held against it */
@@ -493,7 +493,7 @@ T_TEST(choosing_by_name_and_pid)
 	prof_free(p);
 }
 
-/* Errors of sampled figures: as recorded, or from the number of samples. */
+/* Errors of sampled figures: as recorded, or shares of these. */
 T_TEST(variances_of_samples)
 {
 	struct sites_total t = {.allocs = 6400,
@@ -503,13 +503,17 @@ T_TEST(variances_of_samples)
 				.samples = 64,
 				.temps = 1600,
 				.var_alloc_bytes = 4e8,
-				.var_live_bytes = 9e6};
+				.var_live_bytes = 9e6,
+				.var_allocs = 800 * 800};
 
 	T_EQ(sites_variance(&t, SITES_LIVE), 9000000);
 	T_EQ(sites_variance(&t, SITES_ALLOCATED), 400000000);
 	T_EQ(sites_variance(&t, SITES_PEAK), 100000000);
 	T_EQ(sites_variance(&t, SITES_COUNT), 800 * 800);
-	T_EQ(sites_variance(&t, SITES_TEMPORARY), 400 * 400); /* of 16 samples */
+	T_EQ(sites_variance(&t, SITES_TEMPORARY), 400 * 400); /* a quarter of them */
+	/* Blocks of one size are as far off as their bytes: 30 of 3,000 bytes, 1 %. */
+	T_EQ(sites_blocks_variance(700, 3000, 30 * 30), 7 * 7);
+	T_EQ(sites_blocks_variance(700, 0, 30 * 30), 0);
 	t.samples = 0;
 	T_EQ(sites_variance(&t, SITES_COUNT), 0);
 }

@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# SIGBUS stays the program's own, and a recording that someone truncates under four busy threads
+# costs the recording but not the program.
+. "$(dirname "$0")/lib.sh"
+need_seep
+need_libseep
+prog=$(program bus) || exit
+churn=$(program kill_churn) || exit
+cd "$TMP" || exit
+mkdir live
+
+for way in dies sent handles ignores; do
+	run bash -c '"$@"; exit $?' - "$prog" file $way
+	alone=$out alone_status=$status
+	run "$SEEP" run -o bus.rec -- "$prog" file $way
+	expect_eq "$way: output" "$out" "$alone"
+	expect_eq "$way: status" "$status" "$alone_status"
+	expect_match "$way: recorded" "$err" ' in (101|108) blocks'
+	run bash -c '"$@"; exit $?' - env LD_PRELOAD="$LIBSEEP" SEEP=mode=sample,dir="$TMP/live" "$prog" file $way
+	expect_eq "$way, sampled: output" "$out" "$alone"
+	expect_eq "$way, sampled: status" "$status" "$alone_status"
+done
+
+counters() { "$churn" --truth counts | awk '{ print $2 }'; }
+busy() { [ "$(counters | awk '$1 > 100' | wc -l)" = 4 ]; }
+gone_on() { # every thread has made calls since $1
+	counters | paste - <(echo "$1") | awk '$1 <= $2 { stuck = 1 } END { exit stuck }'
+}
+for i in $(seq 1 "$(times 6 60)"); do
+	rm -rf counts live
+	mkdir live
+	calls=()
+	[ $((i % 2)) -eq 0 ] || calls=(53)
+	mode=exact
+	[ $((i % 3)) -ne 0 ] || mode=sample,rate=64
+	LD_PRELOAD=$LIBSEEP SEEP=mode=$mode,dir=$TMP/live "$churn" counts "${calls[@]}" 2>churn.err &
+	pid=$!
+	wait_for 10 busy || fail "$mode $i: does not get going"
+	truncate -s $((i % 4 * 300000)) live/*.live
+	then=$(counters)
+	if wait_for 5 gone_on "$then" && sleep 0.1 && kill -0 $pid; then
+		pass
+	else
+		fail "$mode $i: the program does not go on after truncation to $((i % 4 * 300000)) bytes"
+	fi
+	{ kill -KILL $pid && wait $pid; } 2>/dev/null
+	expect_eq "$mode $i: said nothing for the program" "$(cat churn.err)" ""
+	run "$SEEP" report live/*.live
+	expect_match "$mode $i: what is left is read or refused" "$status" '^(0|3)$'
+done
