@@ -3,6 +3,7 @@
 #include "analyze/coverage.h"
 
 #include "analyze/choose.h"
+#include "base/recording.h"
 #include "util/x.h"
 
 /* Blocks that each process had at its peak. */
@@ -17,6 +18,22 @@ coverage_blocks(const struct prof *p)
 				(uint64_t)p->sites[i].at_peak_blocks;
 	}
 	return blocks;
+}
+
+/* Allocations that were recorded and that found no room. */
+static void
+coverage_count(const struct prof *p, const bool *chosen, struct coverage *c)
+{
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		if (chosen == NULL || chosen[i])
+			c->missed += p->processes[i].lost[REC_LOST_SPACE];
+	}
+	for (uint32_t i = 1; i < p->nsites; i++) {
+		const struct prof_site *s = &p->sites[i];
+
+		if (chosen == NULL || chosen[s->process])
+			c->seen += s->samples > 0 ? s->samples : s->allocs;
+	}
 }
 
 struct coverage
@@ -56,7 +73,8 @@ coverage_of(const struct prof *p, const bool *chosen)
 	free(blocks);
 	/* Of a program that is known to keep its memory elsewhere and of which nothing was seen
 	 * it does not matter how much that is, or whether anyone had time to look. */
-	c.partial = (c.recorded_bytes == 0 && nothing) ||
+	coverage_count(p, chosen, &c);
+	c.partial = (c.recorded_bytes == 0 && nothing) || c.missed > c.seen ||
 		    (c.anon_bytes > 0 && c.recorded_bytes < c.anon_bytes / 2 &&
 		     (c.anon_bytes >= COVERAGE_MIN_BYTES || known_place));
 	c.say = c.partial || c.anon_bytes >= COVERAGE_MIN_BYTES;

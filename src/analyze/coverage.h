@@ -5,7 +5,8 @@
  * live at one time, with what malloc adds to each block. The most and not the last: memory that
  * was freed stays with malloc and is still anonymous, and it was covered. Programs that keep
  * their memory elsewhere (pymalloc, Go, a JVM, mmap) come out low, and then a report gives no
- * verdict. Little memory proves nothing, as stacks and libc alone take some. */
+ * verdict. Little memory proves nothing, as stacks and libc alone take some. Nor is there a
+ * verdict when more allocations found no room in the recording than did. */
 #ifndef SEEP_ANALYZE_COVERAGE_H
 #define SEEP_ANALYZE_COVERAGE_H
 
@@ -22,6 +23,7 @@ enum {
 struct coverage {
 	uint64_t recorded_bytes; /* most at one time, with malloc's own share */
 	uint64_t anon_bytes;	 /* 0 = not known */
+	uint64_t seen, missed;	 /* allocations (sampled: samples), and how many found no room */
 	bool say;		 /* worth a line in the report */
 	bool partial;		 /* under half: no verdict */
 	uint32_t process;	 /* the one that hides most; 0 = none */

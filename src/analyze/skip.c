@@ -138,6 +138,7 @@ enum {
 	SKIP_LOADER = 4,
 	SKIP_ROOT = 8,
 	SKIP_CXX = 16, /* without a name: as the allocator */
+	SKIP_SYSTEM = 32, /* a module that skip_kept_table speaks of */
 };
 
 struct skip {
@@ -202,6 +203,18 @@ skip_classify(const struct skip_opts *o, const char *text, bool module)
 	for (size_t i = 0; o != NULL && i < o->nmore; i++) {
 		if (fnmatch(o->more[i], text, 0) == 0)
 			flags |= SKIP_ALLOC;
+	}
+	return flags;
+}
+
+static uint8_t
+skip_classify_module(const struct skip_opts *o, const char *name)
+{
+	uint8_t flags = skip_classify(o, name, true);
+
+	for (const struct skip_kept *k = skip_kept_table; k->what != NULL; k++) {
+		if (skip_matches(k->module, name))
+			return flags | SKIP_SYSTEM;
 	}
 	return flags;
 }
@@ -283,8 +296,8 @@ skip_new(const struct prof *p, const struct skip_opts *o)
 	s->frames = xcalloc(p->nframes, 1);
 	s->tails = xcalloc(p->nnodes, sizeof *s->tails);
 	for (uint32_t i = 1; i < p->nmodules; i++)
-		s->modules[i] = skip_classify(
-			o, skip_basename(prof_text(p, p->modules[i].path)), true);
+		s->modules[i] = skip_classify_module(
+			o, skip_basename(prof_text(p, p->modules[i].path)));
 	for (uint32_t i = 0; i < p->nframes; i++) {
 		uint32_t name = p->frames[i].function;
 		uint64_t *flags = map_add(&functions, name);
@@ -403,11 +416,10 @@ skip_frame(const struct prof *p, struct skip_pos pos)
 	return pos.inl < l->nframes ? &p->frames[l->frames + pos.inl] : NULL;
 }
 
-/* The rule that the frame at `pos` fits, innermost or further out; NULL when there is none.
- * *ret_system: the module is one that the table speaks of. */
+/* The rule that the frame at `pos` fits, innermost or further out; NULL when there is none. */
 static const struct skip_kept *
 skip_kept_rule(const struct prof *p, struct skip_pos pos, const struct prof_site *site,
-	       bool innermost, bool *ret_system)
+	       bool innermost)
 {
 	const struct prof_frame *f = skip_frame(p, pos);
 	const char *module = skip_module(p, pos), *function = "", *linkage = "";
@@ -416,11 +428,9 @@ skip_kept_rule(const struct prof *p, struct skip_pos pos, const struct prof_site
 		function = skip_alias(prof_text(p, f->function));
 		linkage = skip_alias(prof_text(p, f->linkage));
 	}
-	*ret_system = false;
 	for (const struct skip_kept *k = skip_kept_table; k->what != NULL; k++) {
 		if (!skip_matches(k->module, module))
 			continue;
-		*ret_system = true;
 		if (k->function == NULL && !innermost)
 			continue;
 		if (!skip_matches(k->function, function) &&
@@ -440,18 +450,19 @@ const char *
 skip_kept_by_libc(const struct skip *s, const struct prof_site *site)
 {
 	struct skip_pos pos = {.node = site->node};
-	bool innermost = true, system = true;
+	bool innermost = true;
 
 	if (site->node == 0 || !skip_past(s, &pos, SKIP_ALLOC))
 		return NULL;
 	/* Through the library's own frames: setlocale calls strdup, and keeps it. */
-	do {
-		const struct skip_kept *k =
-			skip_kept_rule(s->p, pos, site, innermost, &system);
+	while ((s->modules[skip_loc(s->p, pos)->module] & SKIP_SYSTEM) != 0) {
+		const struct skip_kept *k = skip_kept_rule(s->p, pos, site, innermost);
 
 		if (k != NULL)
 			return k->what;
 		innermost = false;
-	} while (system && skip_step(s->p, &pos));
+		if (!skip_step(s->p, &pos))
+			break;
+	}
 	return NULL;
 }

@@ -69,6 +69,20 @@ report_sum_lost(const struct report *r, unsigned reason)
 	return n;
 }
 
+/* Allocations that found no room because the recording may not grow: more would not help. */
+static uint64_t
+report_sealed(const struct report *r)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		if (report_chose(r, i) &&
+		    (r->p->processes[i].flags & REC_FLAG_SEALED) != 0)
+			n += r->p->processes[i].lost[REC_LOST_SPACE];
+	}
+	return n;
+}
+
 uint64_t
 report_unrecorded(const struct report *r)
 {
@@ -145,10 +159,17 @@ report_notes(struct report *r, const char *prefix)
 	static const struct report_note dropped = {
 		"", "live block is only in the totals, not listed by address",
 		"live blocks are only in the totals, not listed by address"};
+	static const struct report_note filtered = {
+		"not recorded: ",
+		"allocation (no room, and a seccomp filter keeps the recording from growing)",
+		"allocations (no room, and a seccomp filter keeps the recording from growing)"};
 	static const struct report_note other = {
 		"not recorded: ", "event (other reasons)", "events (other reasons)"};
 
-	for (unsigned i = 0; i < REC_LOST_MAX && i < PROF_LOST_MAX; i++)
+	report_note(r, prefix, &filtered, report_sealed(r));
+	report_note(r, prefix, &report_lost[REC_LOST_SPACE],
+		    report_sum_lost(r, REC_LOST_SPACE) - report_sealed(r));
+	for (unsigned i = REC_LOST_SPACE + 1; i < REC_LOST_MAX && i < PROF_LOST_MAX; i++)
 		report_note(r, prefix,
 			    report_lost[i].one != NULL ? &report_lost[i] : &other,
 			    report_sum_lost(r, i));
@@ -170,7 +191,11 @@ report_coverage(struct report *r)
 	const struct coverage *c = &r->v.coverage;
 	const char *where = "";
 
-	if (c->anon_bytes == 0)
+	if (c->missed > c->seen)
+		buf_printf(r->out, "recorded %s of %s allocations (%s)", fmt_count(c->seen).s,
+			   fmt_count(c->seen + c->missed).s,
+			   fmt_percent(c->seen, c->seen + c->missed).s);
+	else if (c->anon_bytes == 0)
 		buf_add_str(r->out, "nothing was recorded");
 	else
 		buf_printf(r->out, "recorded %s%s of %s anonymous memory (%s)",
@@ -178,11 +203,12 @@ report_coverage(struct report *r)
 			   figure_bytes((int64_t)c->recorded_bytes, 0, r->o->bytes).s,
 			   figure_bytes((int64_t)c->anon_bytes, 0, r->o->bytes).s,
 			   fmt_percent(c->recorded_bytes, c->anon_bytes).s);
-	if (c->partial && report_sum_lost(r, REC_LOST_SPACE) > 0) {
-		buf_printf(r->out, ": %s found no room; raise --max-size",
-			   figure_things((int64_t)report_sum_lost(r, REC_LOST_SPACE), 0,
-					 "allocation")
-				   .s);
+	if (c->partial && c->missed > 0) {
+		buf_printf(r->out, ": %s found no room; %s",
+			   figure_things((int64_t)c->missed, 0, "allocation").s,
+			   report_sealed(r) > 0 ? "a seccomp filter keeps the recording "
+						  "from growing"
+						: "raise --max-size");
 		return;
 	}
 	if (c->process != 0)

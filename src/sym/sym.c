@@ -21,7 +21,7 @@ sym_hex(char *ret, const unsigned char *id, size_t len)
 	for (size_t i = 0; i < len; i++)
 		snprintf(ret + 2 * i, 3, "%02x", id[i]);
 	if (len == 0)
-		strcpy(ret, "none");
+		memcpy(ret, "none", sizeof "none");
 }
 
 static int

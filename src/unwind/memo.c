@@ -326,6 +326,16 @@ memo_judge(struct unw_thread *t, uint32_t frames, uint32_t reused)
 	t->window_frames = t->window_reused = 0;
 }
 
+/* Word by word: the words were stored just now, and a vector load would wait for them all. */
+static ALWAYS_INLINE void
+memo_copy(struct memo_frame *to, const struct memo_frame *from)
+{
+	to->pc = from->pc;
+	to->rule = from->rule;
+	to->sp = from->sp;
+	to->bp = from->bp;
+}
+
 /* Replaces what changed. Frames [0, kept) stay. */
 static void
 memo_replace(struct walk *w, enum walk_end end)
@@ -343,7 +353,7 @@ memo_replace(struct walk *w, enum walk_end end)
 		t->truncated = end == WALK_TRUNCATED;
 	COMPILER_BARRIER();
 	for (uint32_t i = w->kept; i < n; i++) {
-		t->frames[i] = w->fresh[i - w->kept];
+		memo_copy(&t->frames[i], &w->fresh[i - w->kept]);
 		if (w->use_memo && t->clean == i && !memo_opaque(t->frames[i].rule, i)) {
 			memo_add_checks(w, i);
 			t->clean = i + 1;
@@ -351,6 +361,74 @@ memo_replace(struct walk *w, enum walk_end end)
 	}
 	t->n = n;
 	t->elided = n > UNW_EXACT_MAX;
+}
+
+static struct memo_spare *
+memo_spares_of(struct unw_thread *t, uintptr_t pc, uintptr_t sp)
+{
+	uint64_t h = (pc ^ sp << 20) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &t->spares[(h >> 61) * MEMO_SPARE_WAYS];
+}
+
+_Static_assert(MEMO_SPARES == MEMO_SPARE_WAYS << 3, "three bits of a hash");
+
+/* The order matters, as in unwind_fast.h: no word is read before all inside of it were equal. */
+static bool
+memo_spare_same(const struct unw_thread *t, const struct memo_spare *s,
+		const struct unw_start *start)
+{
+	if (s->sp != start->sp || s->pc != start->pc ||
+	    ((s->bp ^ start->bp) & s->bp_mask) != 0 || s->generation != t->hot.generation)
+		return false;
+	for (uint32_t i = 0; i < s->count; i++)
+		if (*s->checks[i].slot != s->checks[i].value)
+			return false;
+	return true;
+}
+
+uint32_t
+memo_spare_hit(struct unw_thread *t, const struct unw_start *start)
+{
+	const struct memo_spare *s = memo_spares_of(t, start->pc, start->sp);
+
+	for (unsigned i = 0; i < MEMO_SPARE_WAYS; i++, s++) {
+		if (!memo_spare_same(t, s, start))
+			continue;
+		t->stats.stacks++;
+		t->stats.hits++;
+		t->stats.frames_reused += s->count;
+		t->stats.truncated += s->truncated;
+		return s->node;
+	}
+	return 0;
+}
+
+/* Keeps the stack just made the memo for when it has been replaced. */
+static void
+memo_keep_spare(struct unw_thread *t)
+{
+	struct memo_spare *s = memo_spares_of(t, t->hot.pc, t->hot.sp);
+	uint32_t count = (uint32_t)(t->hot.checks - t->checks);
+
+	if (count > MEMO_SPARE_CHECKS)
+		return;
+	s += t->spare_turn++ % MEMO_SPARE_WAYS;
+	s->sp = 0;
+	COMPILER_BARRIER();
+	for (uint32_t i = 0; i < count; i++) {
+		s->checks[i].slot = t->checks[count - i].slot;
+		s->checks[i].value = t->checks[count - i].value;
+	}
+	s->count = count;
+	s->pc = t->hot.pc;
+	s->bp = t->hot.bp;
+	s->bp_mask = t->hot.bp_mask;
+	s->generation = t->hot.generation;
+	s->node = t->hot.node;
+	s->truncated = t->truncated;
+	COMPILER_BARRIER();
+	s->sp = t->hot.sp;
 }
 
 /* Makes the stack kept one that can be hit, if all of it may be reused. */
@@ -368,6 +446,8 @@ memo_arm(struct unw_thread *t, const struct unw_start *start, uint32_t node)
 	t->hot.node = node;
 	COMPILER_BARRIER();
 	t->hot.sp = start->sp;
+	if (node != 0)
+		memo_keep_spare(t);
 }
 
 /* The id of a stack just walked without the memo, if it was seen before; else 0. */

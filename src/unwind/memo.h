@@ -22,6 +22,22 @@ struct memo_frame {
 	uint64_t hash; /* of this frame and all outside of it; of the first `hashed` frames */
 };
 
+/* A stack that was the last one some time ago, complete: programs alternate between a few. */
+#define MEMO_SPARES 32
+#define MEMO_SPARE_WAYS 4 /* that may begin with the same frame */
+#define MEMO_SPARE_CHECKS 24
+
+struct memo_spare {
+	uintptr_t sp; /* 0: free */
+	uintptr_t pc;
+	uintptr_t bp, bp_mask;
+	uint32_t generation;
+	uint32_t node;
+	uint32_t count;
+	bool truncated;
+	struct unw_check checks[MEMO_SPARE_CHECKS]; /* innermost first */
+};
+
 /* Frames lie outermost first, so that what stays stays in place. */
 struct unw_thread {
 	struct unw_hot hot; /* must be first */
@@ -38,6 +54,8 @@ struct unw_thread {
 	struct unw_stats stats; /* without hot.hits */
 	uintptr_t zero;		/* always 0, read by the check that never matches */
 	struct unw_regs regs;
+	struct memo_spare spares[MEMO_SPARES];
+	uint32_t spare_turn; /* which way is replaced next */
 	struct cfi_scratch scratch;
 	struct unw_check checks[3 * MEMO_FRAMES + 2];
 	struct memo_frame frames[MEMO_FRAMES];
@@ -129,6 +147,9 @@ void memo_clear(struct unw_thread *t);
 
 /* Adds what hits did since the last walk to the figures. */
 void memo_fold_hits(struct unw_thread *t);
+
+/* Id of the stack at `start` if it is one of the spare ones, else 0. */
+uint32_t memo_spare_hit(struct unw_thread *t, const struct unw_start *start);
 
 /* Makes the stack just walked the memo; with `ids`, returns its id, else 0. */
 uint32_t memo_commit(struct walk *w, enum walk_end end, bool ids);

@@ -352,9 +352,13 @@ unw_walk(struct unw_thread *t, const struct unw_start *start)
 {
 	struct walk w;
 	bool use_memo = t->backoff == 0;
+	uint32_t id;
 
 	memo_fold_hits(t);
 	walk_date(t);
+	id = memo_spare_hit(t, start);
+	if (id != 0)
+		return id;
 	if (!use_memo)
 		t->backoff--;
 	walk_init(&w, t, start, use_memo);
@@ -421,6 +425,8 @@ unw_thread_init(struct unw_thread *t, struct unw_shared *s, void *arg)
 	t->shared = s;
 	t->arg = arg;
 	t->lo = t->hi = 0;
+	for (unsigned i = 0; i < MEMO_SPARES; i++)
+		t->spares[i].sp = 0;
 	t->window = t->backoff = t->backoff_next = 0;
 	t->window_frames = t->window_reused = 0;
 	t->stats = (struct unw_stats){0};
@@ -435,6 +441,8 @@ unw_thread_bounds(struct unw_thread *t, uintptr_t lo, uintptr_t hi)
 {
 	memo_fold_hits(t);
 	memo_clear(t);
+	for (unsigned i = 0; i < MEMO_SPARES; i++)
+		t->spares[i].sp = 0; /* what ended at the old bounds may go on now */
 	t->lo = lo;
 	t->hi = lo < hi ? hi : lo;
 }

@@ -43,6 +43,8 @@ def problems_of_process(pr, opt):
             yield f"{who}: not recorded: {pr['not_recorded']}"
         return
     lost = pr["lost"]
+    if lost["sealed_by_seccomp"] and opt.sealed:
+        return  # cannot grow, nor begin anew in a child: all of it is counted
     for key in MUST_BE_ZERO:
         if lost[key]:
             yield f"{who}: lost {key} {lost[key]}"
@@ -88,6 +90,7 @@ def main():
     args.add_argument("--unknown", type=int, default=0, help="frees of unknown blocks allowed")
     args.add_argument("--reentry", type=int, default=0)
     args.add_argument("--child", type=int, default=0, help="forked children not recorded")
+    args.add_argument("--sealed", action="store_true", help="may confine itself by seccomp")
     args.add_argument("--running", action="store_true", help="some may outlive the first")
     args.add_argument("--truncated", type=float, default=0.0, help="per cent of allocations")
     args.add_argument("--unrecorded", default="", help="names that need not be recorded")

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs nobody here wrote that work on programs: gdb, strace, valgrind, java, env, timeout.
+# Programs nobody here wrote that work on programs: gdb, strace, valgrind, java, env, timeout;
+# and programs that confine themselves.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 need_command gcc gdb
@@ -22,7 +23,7 @@ expect_match "gdb saw the breakpoint" "$(cat "$TMP/gdb.exact.out")" 'work .*n=53
 expect_match "gdb saw the end" "$(cat "$TMP/gdb.exact.out")" 'exited with code 07'
 real_same timeout -- timeout 5 env -u NOTHING nice -n 1 "$TMP/a"
 real_killed=yes
-real_same stopped -- timeout -s KILL 0.3 sleep 5
+real_same stopped --running -- timeout -s KILL 0.3 sleep 5
 real_killed=no
 if command -v strace >/dev/null; then
 	real_same strace -- strace -f -e trace=exit_group -o trace "$TMP/a"
@@ -36,4 +37,11 @@ fi
 real_sane='--reentry 1000'
 if command -v java >/dev/null; then
 	real_same java -- java -Xint -version
+fi
+# These confine themselves by seccomp filters, in which our system calls are not foreseen.
+if command -v man >/dev/null && man -w ls >/dev/null 2>&1; then
+	real_same man --sealed -- man -P cat ls
+fi
+if command -v file >/dev/null; then
+	real_same file --sealed -- file -L "$TMP/a" /etc/passwd "$(type -P ls)"
 fi

@@ -156,21 +156,8 @@ install(const char *how)
 		return -1;
 	if (strcmp(how, "prctl") == 0)
 		return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
-	if (strcmp(how, "syscall") == 0)
-		return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 				    SECCOMP_FILTER_FLAG_TSYNC, &program);
-#ifdef __x86_64__
-	long r;
-
-	__asm__ volatile("syscall"
-			 : "=a"(r)
-			 : "0"((long)SYS_seccomp), "D"((long)SECCOMP_SET_MODE_FILTER),
-			   "S"((long)SECCOMP_FILTER_FLAG_TSYNC), "d"(&program)
-			 : "rcx", "r11", "memory");
-	return (int)r;
-#else
-	return -1;
-#endif
 }
 
 static int

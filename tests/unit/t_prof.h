@@ -171,7 +171,7 @@ __attribute__((unused)) static struct prof *
 tp_demo(void)
 {
 	struct prof *p = prof_new();
-	uint32_t pr = tp_process(p, "/home/me/jemalloc-demo", 4711, 20);
+	uint32_t pr = tp_process(p, "/opt/me/jemalloc-demo", 4711, 20);
 	uint64_t small = 0, large = 0;
 
 	for (uint64_t i = 0; i < 80; i++)

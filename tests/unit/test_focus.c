@@ -7,6 +7,7 @@
 #include "analyze/coverage.h"
 #include "analyze/focus.h"
 #include "analyze/skip.h"
+#include "base/recording.h"
 #include "render/report.h"
 #include "t.h"
 #include "t_prof.h"
@@ -50,7 +51,7 @@ T_TEST(own_programs_of_a_script)
 	add(p, "/usr/bin/dash", 100, 1);
 	add(p, "/usr/bin/ls", 101, 2);
 	T_STR(focus(p), "+."); /* no other: the shell is what was started */
-	add(p, "/home/u/server", 102, 3);
+	add(p, "/opt/server", 102, 3);
 	T_STR(focus(p), "..+");
 	add(p, "/usr/local/bin/tool", 103, 4);
 	T_STR(focus(p), "..++");
@@ -63,7 +64,7 @@ T_TEST(what_was_started_is_always_in)
 
 	add(p, "/usr/bin/ls", 109, 5);
 	add(p, "/usr/bin/python3.11", 100, 1); /* the first, though not in the table */
-	add(p, "/home/u/helper", 102, 3);
+	add(p, "/opt/helper", 102, 3);
 	add(p, "/usr/bin/python3.11", 103, 4); /* forked by it */
 	T_STR(focus(p), ".+++");
 	prof_free(p);
@@ -84,7 +85,7 @@ T_TEST(exec_goes_on_under_the_same_pid)
 T_TEST(nothing_recorded_is_no_focus)
 {
 	struct prof *p = prof_new();
-	uint32_t i = add(p, "/home/u/static", 100, 1);
+	uint32_t i = add(p, "/opt/static", 100, 1);
 
 	p->processes[i].not_recorded = prof_str(p, "statically linked");
 	add(p, "/usr/bin/ls", 101, 2);
@@ -146,7 +147,7 @@ T_TEST(others_have_a_line_each)
 	add(p, "/usr/bin/dash", 100, 1);
 	for (unsigned i = 0; i < 11; i++)
 		add(p, i < 5 ? "/usr/bin/ls" : "/usr/bin/sort", 101 + i, 2 + i);
-	add(p, "/home/u/server", 131, 31);
+	add(p, "/opt/server", 131, 31);
 	T_EQ(report_text(&out, p, &o), 1);
 	T_STR(buf_str(&out),
 	      "NOT FREED  707 B in 7 blocks at 1 place, in server (131)\n"
@@ -191,6 +192,32 @@ T_TEST(nothing_of_a_known_hider_is_partial)
 	      "freed only at exit 0\n");
 	p->processes[i].peak_bytes = 4099;
 	T_EQ(coverage_of(p, NULL).partial, false);
+	buf_done(&out);
+	prof_free(p);
+}
+
+/* More that found no room than did: no verdict, and the reason that is true. */
+T_TEST(mostly_missed_is_partial)
+{
+	struct prof *p = prof_new();
+	uint32_t i = add(p, "/opt/server", 100, 1);
+	struct report_opts o = {0};
+	struct buf out = {0};
+
+	p->processes[i].lost[REC_LOST_SPACE] = 7;
+	T_EQ(coverage_of(p, NULL).partial, false);
+	p->processes[i].lost[REC_LOST_SPACE] = 13;
+	report_text(&out, p, &o);
+	T_STR(strtok(out.data, "\n"), "PARTIAL  recorded 7 of 20 allocations (35 %): 13 "
+				      "allocations found no room; raise --max-size");
+	T_CHECK(strstr(strtok(NULL, ""),
+		       "\nnot recorded: 13 allocations (no room: raise --max-size)\n") != NULL);
+	buf_clear(&out);
+	p->processes[i].flags = REC_FLAG_SEALED;
+	report_text(&out, p, &o);
+	T_STR(strtok(out.data, "\n"),
+	      "PARTIAL  recorded 7 of 20 allocations (35 %): 13 allocations found no room; a "
+	      "seccomp filter keeps the recording from growing");
 	buf_done(&out);
 	prof_free(p);
 }

@@ -97,7 +97,7 @@ fixture(void)
 	if (state != 0)
 		return state > 0;
 	state = -1;
-	strcpy(dir, "/tmp/seep-test-sym.XXXXXX");
+	snprintf(dir, sizeof dir, "/tmp/seep-test-sym.XXXXXX");
 	if (mkdtemp(dir) == NULL)
 		return false;
 	atexit(clean_up);

@@ -132,7 +132,7 @@ fixture(void)
 
 	if (dir[0] != '\0')
 		return true;
-	strcpy(dir, "/tmp/seep-test-peers.XXXXXX");
+	snprintf(dir, sizeof dir, "/tmp/seep-test-peers.XXXXXX");
 	if (mkdtemp(dir) == NULL)
 		abort();
 	atexit(clean_up);
