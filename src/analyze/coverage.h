@@ -23,10 +23,11 @@ enum {
 struct coverage {
 	uint64_t recorded_bytes; /* most at one time, with malloc's own share */
 	uint64_t anon_bytes;	 /* 0 = not known */
-	uint64_t seen, missed;	 /* allocations (sampled: samples), and how many found no room */
-	bool say;		 /* worth a line in the report */
-	bool partial;		 /* under half: no verdict */
-	uint32_t process;	 /* the one that hides most; 0 = none */
+	uint64_t seen,
+		missed;	  /* allocations (sampled: samples), and how many found no room */
+	bool say;	  /* worth a line in the report */
+	bool partial;	  /* under half: no verdict */
+	uint32_t process; /* the one that hides most; 0 = none */
 };
 
 /* Sums over the chosen processes (NULL = all) that were recorded. */

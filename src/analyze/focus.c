@@ -9,14 +9,14 @@
 #include "analyze/skip.h"
 
 const char *const focus_system_folders[] = {
-	"/bin/",     "/sbin/",	   "/lib/", "/lib64/",	     "/usr/bin/",
+	"/bin/",      "/sbin/",	   "/lib/",	  "/lib64/",	   "/usr/bin/",
 	"/usr/sbin/", "/usr/lib/", "/usr/lib64/", "/usr/libexec/", NULL,
 };
 
 const char *const focus_launchers[] = {
-	"sh",	"dash",	 "bash", "zsh",	    "ksh",   "fish",	"env",	  "make",
-	"gmake", "ninja", "nice", "nohup",   "sudo",  "setsid", "timeout", "time",
-	"xargs", "find",  "watch", "parallel", NULL,
+	"sh",	   "dash",  "bash",  "zsh",  "ksh",   "fish",	  "env",
+	"make",	   "gmake", "ninja", "nice", "nohup", "sudo",	  "setsid",
+	"timeout", "time",  "xargs", "find", "watch", "parallel", NULL,
 };
 
 static bool
@@ -49,7 +49,8 @@ focus_first(const struct prof *p, const bool *chosen)
 
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		if ((chosen == NULL || chosen[i]) &&
-		    (first == 0 || p->processes[i].start_ns < p->processes[first].start_ns))
+		    (first == 0 ||
+		     p->processes[i].start_ns < p->processes[first].start_ns))
 			first = i;
 	}
 	return first;
@@ -81,10 +82,10 @@ focus_of(const struct prof *p, const bool *chosen, bool *ret_focus)
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		const char *exe = prof_text(p, p->processes[i].exe);
 
-		ret_focus[i] = (chosen == NULL || chosen[i]) &&
-			       (!focus_is_system(exe) ||
-				(focus_is_started(p, i, first) &&
-				 !(own && focus_is_launcher(exe))));
+		ret_focus[i] =
+			(chosen == NULL || chosen[i]) &&
+			(!focus_is_system(exe) || (focus_is_started(p, i, first) &&
+						   !(own && focus_is_launcher(exe))));
 		n += ret_focus[i];
 		recorded += ret_focus[i] && p->processes[i].not_recorded == 0;
 	}

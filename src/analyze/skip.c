@@ -137,7 +137,7 @@ enum {
 	SKIP_ALLOC = 2,
 	SKIP_LOADER = 4,
 	SKIP_ROOT = 8,
-	SKIP_CXX = 16, /* without a name: as the allocator */
+	SKIP_CXX = 16,	  /* without a name: as the allocator */
 	SKIP_SYSTEM = 32, /* a module that skip_kept_table speaks of */
 };
 
@@ -356,7 +356,8 @@ skip_first(const struct skip *s, uint32_t node)
 
 	if (s->off || node == 0)
 		return pos;
-	if (skip_past(s, &pos, SKIP_ALLOC | SKIP_LOADER | SKIP_CXX) && !s->tails[pos.node])
+	if (skip_past(s, &pos, SKIP_ALLOC | SKIP_LOADER | SKIP_CXX) &&
+	    !s->tails[pos.node])
 		return pos;
 	/* Nothing but the loader and start code: without the allocator at least. */
 	pos = (struct skip_pos){.node = node};

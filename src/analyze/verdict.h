@@ -50,13 +50,14 @@ struct verdict_peak {
 };
 
 struct verdict {
-	struct verdict_figures all; /* of the processes in focus that have the worst word */
-	struct verdict_figures *each; /* for every process of the profile */
-	uint32_t nchosen;	      /* processes chosen */
-	uint32_t nrecorded;	      /* of these */
-	uint32_t nfocus;	      /* in focus */
-	uint32_t nfound;	      /* of these have the word of `all` */
-	uint32_t count[VERDICT_PARTIAL + 1]; /* processes by word */
+	struct verdict_figures
+		all; /* of the processes in focus that have the worst word */
+	struct verdict_figures *each;	      /* for every process of the profile */
+	uint32_t nchosen;		      /* processes chosen */
+	uint32_t nrecorded;		      /* of these */
+	uint32_t nfocus;		      /* in focus */
+	uint32_t nfound;		      /* of these have the word of `all` */
+	uint32_t count[VERDICT_PARTIAL + 1];  /* processes by word */
 	struct verdict_peak peak, focus_peak; /* of all chosen, and of those in focus */
 	struct coverage coverage;	      /* of those in focus */
 };

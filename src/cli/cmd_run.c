@@ -81,8 +81,8 @@ struct run {
 	char *output; /* absolute */
 	int pid;
 	bool xfsz_ignored; /* by us: a file too large is an error to tell, not our end */
-	FILE *log; /* where report and remarks go once the program has ended */
-	unsigned living;	   /* processes of the run that go on */
+	FILE *log;	   /* where report and remarks go once the program has ended */
+	unsigned living;   /* processes of the run that go on */
 	struct rundir_names saved; /* recordings that were read at the end */
 };
 
@@ -273,9 +273,10 @@ no_recording(const struct run *r)
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < MAX_SIZE_LEAST)
-		return xasprintf("the file size limit (ulimit -f) of %s leaves no room for "
-				 "a recording, which takes 2 MiB",
-				 fmt_size(limit.rlim_cur).s);
+		return xasprintf(
+			"the file size limit (ulimit -f) of %s leaves no room for "
+			"a recording, which takes 2 MiB",
+			fmt_size(limit.rlim_cur).s);
 	for (size_t i = 0; i < r->ticker.files.len; i++) {
 		if (r->ticker.files.data[i].pid == r->pid)
 			return xstrdup("somebody truncated its recording while it ran");
@@ -465,7 +466,8 @@ finish(struct run *r)
 		cmd_note("%s; the recording stays in %s", e.msg, r->dir.path);
 	prof_free(p);
 	/* One that came after the look above keeps the folder as well. */
-	if ((!saved && r->saved.len > 0) || r->living > 0 || rundir_remove(&r->dir, &r->saved, NULL) < 0)
+	if ((!saved && r->saved.len > 0) || r->living > 0 ||
+	    rundir_remove(&r->dir, &r->saved, NULL) < 0)
 		rundir_close(&r->dir);
 }
 

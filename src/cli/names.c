@@ -23,8 +23,8 @@ enum { NAMES_INLINED_MAX = 64 };
  * nobody, and to unpack the debug information that distributions ship for them takes longer
  * than all the rest. A program that is called so itself is read in full. */
 static const char *const names_of_system[] = {
-	"libc.so*",	  "libc-2.*.so", "ld-linux*.so*", "ld-2.*.so",	  "libpthread*.so*",
-	"libm.so*",	  "libdl.so*",	 "librt.so*",	  "libstdc++.so*", "libgcc_s.so*",
+	"libc.so*", "libc-2.*.so", "ld-linux*.so*", "ld-2.*.so",     "libpthread*.so*",
+	"libm.so*", "libdl.so*",   "librt.so*",	    "libstdc++.so*", "libgcc_s.so*",
 };
 
 struct names {

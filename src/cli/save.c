@@ -252,7 +252,8 @@ save_orphans(void)
 			continue;
 		/* Forked ones have yet to begin, and need the folder for it. */
 		if (!rundir_owned(&d) && rundir_forked(&d, 0) == 0 &&
-		    rundir_living(&d, NULL, 0) == 0 && rundir_take(&d, NULL) == 0 && save_apart(&d, true)) {
+		    rundir_living(&d, NULL, 0) == 0 && rundir_take(&d, NULL) == 0 &&
+		    save_apart(&d, true)) {
 			rundir_remove(&d, NULL, NULL);
 			n++;
 		}

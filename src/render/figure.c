@@ -279,7 +279,7 @@ figure_to_ascii(struct buf *out, size_t from)
 	} signs[] = {
 		{"\xc2\xb7", "-"},	{FIGURE_PLUS_MINUS, "+-"}, {"\xc2\xb5", "u"},
 		{"\xe2\x86\x90", "<-"}, {"\xe2\x86\x92", "->"},	   {"\xe2\x88\x92", "-"},
-		{"\xe2\x80\x93", "-"},	{"\xe2\x80\xa6", "..."},	   {"\xc3\x97", "x"},
+		{"\xe2\x80\x93", "-"},	{"\xe2\x80\xa6", "..."},   {"\xc3\x97", "x"},
 	};
 	struct buf text = {0};
 	const char *s;

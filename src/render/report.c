@@ -496,11 +496,10 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 		r.one = r.v.nchosen == 1 ? i : 0;
 		r.sampled = r.sampled || p->processes[i].mode == PROF_SAMPLED;
 		r.focus[i] = r.focus[i] || all;
-		r.found[i] = r.focus[i] &&
-			     (o->point.at != SITES_AT_END ||
-			      r.v.each[i].word == r.v.all.word ||
-			      (r.v.all.word == VERDICT_PARTIAL &&
-			       r.v.each[i].word >= VERDICT_LIVE));
+		r.found[i] = r.focus[i] && (o->point.at != SITES_AT_END ||
+					    r.v.each[i].word == r.v.all.word ||
+					    (r.v.all.word == VERDICT_PARTIAL &&
+					     r.v.each[i].word >= VERDICT_LIVE));
 	}
 	if (o->by_given || o->point.at != SITES_AT_END) {
 		sites_done(&r.sites);

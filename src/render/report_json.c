@@ -33,7 +33,7 @@ struct report_json {
 	struct sites sites;
 	struct verdict v;
 	uint32_t *first; /* for every location: number of its first frame */
-	bool *focus; /* for every process, see focus.h */
+	bool *focus;	 /* for every process, see focus.h */
 };
 
 static void

@@ -192,8 +192,8 @@ report_coverage(struct report *r)
 	const char *where = "";
 
 	if (c->missed > c->seen)
-		buf_printf(r->out, "recorded %s of %s allocations (%s)", fmt_count(c->seen).s,
-			   fmt_count(c->seen + c->missed).s,
+		buf_printf(r->out, "recorded %s of %s allocations (%s)",
+			   fmt_count(c->seen).s, fmt_count(c->seen + c->missed).s,
 			   fmt_percent(c->seen, c->seen + c->missed).s);
 	else if (c->anon_bytes == 0)
 		buf_add_str(r->out, "nothing was recorded");

@@ -283,10 +283,9 @@ report_beside(struct report *r, const struct sites_row *row, enum sites_by by)
 
 	switch (by) {
 	case SITES_LIVE:
-		buf_printf(
-			r->out, "%s, %s freed",
-			figure_things(t->live_blocks, t->var_live_blocks, "block").s,
-			freed.s);
+		buf_printf(r->out, "%s, %s freed",
+			   figure_things(t->live_blocks, t->var_live_blocks, "block").s,
+			   freed.s);
 		break;
 	case SITES_PEAK:
 		buf_printf(

@@ -249,9 +249,8 @@ report_processes(struct report *r)
 	report_beside_focus(r, &found, report_in_focus(r, &found));
 	vec_done(&found);
 	report_fold(r, VERDICT_OK,
-		    r->v.all.word == VERDICT_PARTIAL
-			    ? "nothing left of what was recorded"
-			    : "everything freed");
+		    r->v.all.word == VERDICT_PARTIAL ? "nothing left of what was recorded"
+						     : "everything freed");
 	report_fold(r, VERDICT_HELD,
 		    "everything freed, much of it only after exit began");
 	report_fold(r, VERDICT_REPLACED, "replaced by exec");

@@ -184,7 +184,7 @@ memo_add_checks(struct walk *w, uint32_t i)
 static uint64_t
 memo_hash_root(bool truncated)
 {
-	return truncated ? UINT64_C(0x94d049bb133111eb) : 1;
+	return truncated ? UINT64_C(0x94d049bb133111eb) : MEMO_HASH_ROOT;
 }
 
 /* The hash of the first `count` frames kept. */
@@ -204,12 +204,12 @@ memo_outer_hash(struct unw_thread *t, uint32_t count)
 	return hash;
 }
 
-static uint32_t
+uint32_t
 memo_recall(const struct unw_thread *t, uint64_t hash)
 {
 	const struct unw_ops *ops = t->shared->ops;
 
-	return ops->recall != NULL ? ops->recall(t->arg, hash) : 0;
+	return hash != 0 && ops->recall != NULL ? ops->recall(t->arg, hash) : 0;
 }
 
 static void

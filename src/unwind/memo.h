@@ -117,6 +117,10 @@ memo_own_hash(uintptr_t pc, uint64_t rule)
 }
 
 #define MEMO_HASH_FACTOR UINT64_C(0x2545f4914f6cdd1d)
+#define MEMO_HASH_ROOT 1u /* of what lies outside of the outermost frame: nothing */
+
+/* The id that a stack with this hash was given before, or 0. Nothing has the hash 0. */
+uint32_t memo_recall(const struct unw_thread *t, uint64_t hash);
 
 /* Takes the last one back: it is the memo's. */
 static inline void

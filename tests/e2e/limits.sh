@@ -132,6 +132,15 @@ expect_status 23 "$SEEP" run --log-file missing/log -o log.rec -- "$prog" "$coun
 expect_match "log file that cannot be made" "$err" '^seep: missing/log: '
 run "$SEEP" run -o /dev/full -- "$prog" "$count"
 same "-o /dev/full"
+expect_match "-o /dev/full: said" "$err" '^seep: /dev/full: .*No space left'
+mkfifo fifo # nobody reads it
+run timeout -k 2 5 "$SEEP" run -o fifo -- "$prog" "$count"
+if [ "$status" = 3 ]; then
+	expect_match "-o FIFO: refused with a line" "$err" '^seep: .*fifo'
+	expect_eq "-o FIFO: not started" "$out" ""
+else
+	same "-o FIFO"
+fi
 
 if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=2M none small 2>/dev/null; then
 	run env LD_PRELOAD="$LIBSEEP" SEEP=mode=exact,dir="$TMP/small" "$prog" 100003

@@ -211,7 +211,8 @@ T_TEST(mostly_missed_is_partial)
 	T_STR(strtok(out.data, "\n"), "PARTIAL  recorded 7 of 20 allocations (35 %): 13 "
 				      "allocations found no room; raise --max-size");
 	T_CHECK(strstr(strtok(NULL, ""),
-		       "\nnot recorded: 13 allocations (no room: raise --max-size)\n") != NULL);
+		       "\nnot recorded: 13 allocations (no room: raise --max-size)\n") !=
+		NULL);
 	buf_clear(&out);
 	p->processes[i].flags = REC_FLAG_SEALED;
 	report_text(&out, p, &o);
@@ -251,7 +252,9 @@ T_TEST(what_is_ours_is_never_shown)
 
 	T_EQ(shown(p, node, &first), 3);
 	/* main, called by what could not be followed further */
-	node = prof_node(p, cut, tp_loc(p, (const char *const[]){"main_then_exit - libseep.so"}, 1));
+	node = prof_node(
+		p, cut,
+		tp_loc(p, (const char *const[]){"main_then_exit - libseep.so"}, 1));
 	node = prof_node(p, node, tp_loc(p, (const char *const[]){"main a.c:3 app"}, 1));
 	T_EQ(shown(p, node, &first), 1);
 	T_STR(first, "main");
@@ -262,12 +265,13 @@ T_TEST(exceptions_belong_to_who_throws)
 {
 	struct prof *p = prof_new();
 	const char *first;
-	uint32_t thrown = TP_STACK(p, "malloc - libc.so.6",
-				   "__cxa_allocate_exception - libstdc++.so.6",
-				   "0x9d500 - libstdc++.so.6", "operator___new - libstdc++.so.6",
-				   "with_failing t.cc:6 app", "main t.cc:9 app");
-	uint32_t named = TP_STACK(p, "malloc - libc.so.6", "0x9d500 - libstdc++.so.6",
-				  "std::string::append - libstdc++.so.6", "main t.cc:9 app");
+	uint32_t thrown = TP_STACK(
+		p, "malloc - libc.so.6", "__cxa_allocate_exception - libstdc++.so.6",
+		"0x9d500 - libstdc++.so.6", "operator___new - libstdc++.so.6",
+		"with_failing t.cc:6 app", "main t.cc:9 app");
+	uint32_t named =
+		TP_STACK(p, "malloc - libc.so.6", "0x9d500 - libstdc++.so.6",
+			 "std::string::append - libstdc++.so.6", "main t.cc:9 app");
 
 	T_EQ(shown(p, thrown, &first), 2);
 	T_STR(first, "with_failing");
