@@ -388,7 +388,7 @@ struct rec_head {
 	uint64_t own_kib;       /* memory the recorder holds outside this file */
 	uint64_t exec_ms;       /* when it was replaced by exec */
 	uint32_t exit_status; /* 256 + what exit or _exit was given; 0 = it was not called */
-	uint32_t reserved4;
+	uint32_t exit_anon_kib; /* anonymous memory when exit began; 0 = not known */
 	uint64_t reserved3[2];
 };
 

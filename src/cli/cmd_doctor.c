@@ -198,7 +198,7 @@ static void
 check_leftovers(void)
 {
 	struct rundir_names paths = {0};
-	unsigned saved = save_orphans(), owned = 0, living = 0;
+	unsigned saved = save_orphans(true), owned = 0, living = 0;
 
 	rundir_list(&paths);
 	for (size_t i = 0; i < paths.len; i++) {

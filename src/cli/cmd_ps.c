@@ -181,7 +181,7 @@ ps_run(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	save_orphans();
+	save_orphans(true);
 	r = find_rows(&rows, &e);
 	if (r == 0 && opt_json)
 		print_json(&rows);

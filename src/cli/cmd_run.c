@@ -60,7 +60,8 @@ static const struct opt run_opts[] = {
 	{"checkpoint", 0, OPT_DURATION, .to = &opt_checkpoint, .metavar = "SECONDS",
 	 .help = "Save a copy so often while the program runs; 0 = never (10)."},
 	{"max-size", 0, OPT_SIZE, .to = &opt_max_size, .metavar = "N",
-	 .help = "Most that the recording of one process may take, at least 2M (8G, a quarter of memory)."},
+	 .help = "Most that the recording of one process may take, at least 2M (8G, a "
+		 "quarter of memory)."},
 	{"no-children", 0, OPT_NONE, .to = &opt_no_children,
 	 .help = "Record only the program itself, not what it starts."},
 	{"mmap", 0, OPT_NONE, .to = &opt_mmap,
@@ -80,6 +81,7 @@ struct run {
 	char *folder; /* absolute; where the recording goes */
 	char *output; /* absolute */
 	int pid;
+	sigset_t mask;	   /* as it was, and as the program has it */
 	bool xfsz_ignored; /* by us: a file too large is an error to tell, not our end */
 	FILE *log;	   /* where report and remarks go once the program has ended */
 	unsigned living;   /* processes of the run that go on */
@@ -117,6 +119,11 @@ check_output(struct run *r, struct err *e)
 		if (base_name(opt_output)[0] == '\0' ||
 		    (stat(opt_output, &st) == 0 && S_ISDIR(st.st_mode)))
 			ret = err_set(e, -EISDIR, "%s: a folder; use --dir for that",
+				      opt_output);
+		else if (stat(opt_output, &st) == 0 &&
+			 (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+			ret = err_set(e, -EINVAL,
+				      "%s: a pipe or socket; a recording needs a file",
 				      opt_output);
 	}
 	r->folder = realpath(*folder != '\0' ? folder : ".", NULL);
@@ -172,7 +179,6 @@ static int
 start(struct run *r)
 {
 	struct err e = {0};
-	sigset_t before;
 	char *command;
 	int status = CMD_FAILED, ret;
 
@@ -187,7 +193,7 @@ start(struct run *r)
 	free(command);
 	if (ret < 0)
 		return cmd_fail(&e);
-	ticker_signals(&before);
+	ticker_signals(&r->mask);
 	ret = launch_start(
 		&(struct launch){
 			.program = &r->program,
@@ -199,7 +205,7 @@ start(struct run *r)
 			.max_bytes = max_size(r),
 			.no_children = opt_no_children,
 			.mmap = opt_mmap,
-			.mask = &before,
+			.mask = &r->mask,
 			.xfsz_ignored = r->xfsz_ignored,
 		},
 		&r->pid, &status, &e);
@@ -251,7 +257,8 @@ annotate(struct run *r, struct prof_process *pr)
 	if (f != NULL) {
 		pr->rss_kib = f->rss_kib;
 		pr->rss_peak_kib = f->rss_peak_kib;
-		pr->anon_kib = f->anon_kib;
+		if (f->anon_kib > pr->anon_kib) /* else it knew better itself, at its end */
+			pr->anon_kib = f->anon_kib;
 	}
 	if (pr->pid != (uint32_t)r->pid || pr->end == PROF_END_EXEC)
 		return;
@@ -412,7 +419,7 @@ log_open(struct run *r)
 	r->log = fopen(opt_log_file, "we");
 	if (r->log == NULL)
 		cmd_note("%s: %s", opt_log_file, strerror(errno));
-	if (!opt_json) /* nobody could read it with remarks in between */
+	if (!opt_json) /* remarks would spoil it */
 		cmd_say_to(r->log);
 }
 
@@ -429,22 +436,23 @@ log_close(struct run *r)
 }
 
 /* Processes that go on. One that is between its fork and its recording is only seen as forked,
- * so the two are asked until none can have changed sides in between. */
+ * so that is asked for in between: nobody can have changed sides unless the living differ. */
 static unsigned
 count_living(const struct run *r)
 {
-	unsigned forked = rundir_forked(&r->dir, r->pid), before, living;
+	unsigned living = rundir_living(&r->dir, NULL, 0), before, forked;
 
 	for (unsigned i = 0;; i++) {
-		living = rundir_living(&r->dir, NULL, 0);
-		before = forked;
+		before = living;
 		forked = rundir_forked(&r->dir, r->pid);
-		if (forked == before || i == 3)
+		living = rundir_living(&r->dir, NULL, 0);
+		if (living == before || i == 3)
 			return living + forked;
 	}
 }
 
-static void
+/* Saves and reports. True when the recording was saved. */
+static bool
 finish(struct run *r)
 {
 	struct prof *p = collect(r);
@@ -469,16 +477,13 @@ finish(struct run *r)
 	if ((!saved && r->saved.len > 0) || r->living > 0 ||
 	    rundir_remove(&r->dir, &r->saved, NULL) < 0)
 		rundir_close(&r->dir);
+	return saved;
 }
 
+/* Options that do not go together, or make no sense. */
 static int
-run_run(int argc, char **argv)
+check_options(void)
 {
-	struct run r = {.argv = argv, .dir = RUNDIR_NONE};
-	struct err e = {0};
-	int status;
-
-	(void)argc;
 	if (opt_exact && opt_sample.given)
 		return cmd_usage(&cmd_run, "--exact and --sample exclude each other");
 	if (rate() > RATE_MAX)
@@ -489,6 +494,21 @@ run_run(int argc, char **argv)
 		return cmd_usage(&cmd_run, "--max-size: at least 2M");
 	if (opt_output != NULL && opt_dir != NULL)
 		return cmd_usage(&cmd_run, "-o and --dir exclude each other");
+	return 0;
+}
+
+static int
+run_run(int argc, char **argv)
+{
+	struct run r = {.argv = argv, .dir = RUNDIR_NONE};
+	struct err e = {0};
+	bool saved;
+	int status;
+
+	(void)argc;
+	status = check_options();
+	if (status != 0)
+		return status;
 	r.xfsz_ignored = signal(SIGXFSZ, SIG_IGN) != SIG_IGN;
 	status = start(&r);
 	if (status == 0) {
@@ -506,13 +526,17 @@ run_run(int argc, char **argv)
 		};
 		if (ticker_wait(&r.ticker, &e) < 0)
 			cmd_fail(&e);
+		ticker_signals_end(&r.mask);
 		progress_done(&r.progress);
 		log_open(&r);
 		status = WIFSIGNALED(r.ticker.wait_status)
 				 ? 128 + WTERMSIG(r.ticker.wait_status)
 				 : WEXITSTATUS(r.ticker.wait_status);
-		finish(&r);
-		save_orphans();
+		saved = finish(&r);
+		/* Orphans are no reason to forget which recording is the last. Said in the
+		 * middle of JSON, nobody could read it. */
+		if (save_orphans(!opt_json) > 0 && saved)
+			last_write(r.output, NULL);
 		log_close(&r);
 		ticker_done(&r.ticker);
 	}

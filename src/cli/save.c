@@ -179,7 +179,7 @@ orphan_path(const struct rundir *d, bool ours, char **ret_path, struct err *e)
 
 /* Saves the recordings of one folder, which is ours by now. The folder stays. */
 static int
-save_orphan(const struct rundir *d, bool names, struct err *e)
+save_orphan(const struct rundir *d, bool names, bool tell, struct err *e)
 {
 	struct prof *p = prof_new(), *before = saved_before(d);
 	char *path = NULL;
@@ -199,11 +199,11 @@ save_orphan(const struct rundir *d, bool names, struct err *e)
 			r = pack_save(p, path, e);
 		}
 	}
-	if (path != NULL && r == 0) {
+	if (path != NULL && r == 0)
 		last_write(path, NULL);
+	if (path != NULL && r == 0 && tell)
 		cmd_note("saved %s, left behind by: %.*s", path,
 			 (int)strcspn(d->command, "\n"), d->command);
-	}
 	free(path);
 	prof_free(p);
 	prof_free(before);
@@ -212,13 +212,13 @@ save_orphan(const struct rundir *d, bool names, struct err *e)
 
 /* The same in a child; true when it was saved. */
 static bool
-save_apart(const struct rundir *d, bool names)
+save_apart(const struct rundir *d, bool names, bool tell)
 {
 	struct err e = {0};
 	int status, pid = fork();
 
 	if (pid == 0) {
-		if (save_orphan(d, names, &e) < 0) {
+		if (save_orphan(d, names, tell, &e) < 0) {
 			cmd_note("cannot save %s: %s", d->path, e.msg);
 			_exit(1);
 		}
@@ -230,8 +230,8 @@ save_apart(const struct rundir *d, bool names)
 	}
 	if (pid < 0 || (WIFEXITED(status) && WEXITSTATUS(status) != 0))
 		return false;
-	if (WIFSIGNALED(status) && names)
-		return save_apart(d, false); /* the names are the likelier culprit */
+	if (WIFSIGNALED(status) && names) /* they are the likelier culprit */
+		return save_apart(d, false, tell);
 	if (WIFSIGNALED(status))
 		cmd_note("cannot save %s: its reader was ended by signal %d", d->path,
 			 WTERMSIG(status));
@@ -239,7 +239,7 @@ save_apart(const struct rundir *d, bool names)
 }
 
 unsigned
-save_orphans(void)
+save_orphans(bool tell)
 {
 	struct rundir_names paths = {0};
 	unsigned n = 0;
@@ -253,7 +253,7 @@ save_orphans(void)
 		/* Forked ones have yet to begin, and need the folder for it. */
 		if (!rundir_owned(&d) && rundir_forked(&d, 0) == 0 &&
 		    rundir_living(&d, NULL, 0) == 0 && rundir_take(&d, NULL) == 0 &&
-		    save_apart(&d, true)) {
+		    save_apart(&d, true, tell)) {
 			rundir_remove(&d, NULL, NULL);
 			n++;
 		}

@@ -28,8 +28,8 @@ int save_load_file(const struct livefile *f, struct prof *p, struct err *e);
 void save_coverage(struct prof *p);
 
 /* Saves every folder of this user that no process records into any more and that no seep
- * owns, to where its run meant to save it, and removes the folder. Tells each by cmd_note.
- * Returns how many were saved. */
-unsigned save_orphans(void);
+ * owns, to where its run meant to save it, and removes the folder. Tells each by cmd_note
+ * if `tell`; what cannot be saved is always told. Returns how many were saved. */
+unsigned save_orphans(bool tell);
 
 #endif

@@ -336,6 +336,7 @@ live_read_process(struct live *l)
 	x->threads_ended = h->threads_ended;
 	x->recorder_kib = h->own_kib + l->bytes / 1024;
 	x->rss_kib = x->rss_peak_kib = h->rss_kib;
+	x->anon_kib = h->exit_anon_kib;
 	live_read_text(l, x);
 	live_read_life(l, x);
 }

@@ -124,7 +124,7 @@ seal(void)
 
 	if (t == NULL)
 		return;
-	space_reserve(recorder_now, SEALED_ROOM_BYTES, t->row_ref);
+	space_reserve(recorder_now, SEALED_ROOM_BYTES, t->me);
 	rt_sealed = true;
 	__atomic_fetch_or(&recorder_now->head->flags, REC_FLAG_SEALED, __ATOMIC_RELAXED);
 	gate_leave();

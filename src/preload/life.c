@@ -323,6 +323,8 @@ life_exit_begins(int status)
 		return;
 	h = recorder_now->head;
 	h->exit_status = 256u + (status & 255);
+	if (!rt_sealed)
+		h->exit_anon_kib = (uint32_t)recorder_anon_kib();
 	if (h->exit_ms == 0) {
 		clock_read(recorder_now, t);
 		h->exit_ms = t->now_ms + 1; /* never 0: that says "not yet" */
@@ -370,6 +372,8 @@ leave_now(int status)
 
 	/* Not for a vfork child, which shares our memory. */
 	if (r->base != NULL && (uint32_t)sys_getpid() == r->head->pid) {
+		if (!rt_sealed && r->head->exit_anon_kib == 0)
+			r->head->exit_anon_kib = (uint32_t)recorder_anon_kib();
 		r->head->exit_status = 256u + (status & 255);
 		r->head->life = REC_LIFE_EXITED;
 	}

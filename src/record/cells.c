@@ -58,7 +58,7 @@ make(struct recorder *r, struct thread *t, struct rec_site *site, uint32_t site_
 	if (t->cell_slots == NULL || t->cell_count * 4 >= t->cell_mask * 3)
 		if (!grow(t) && (t->cell_slots == NULL || t->cell_count >= t->cell_mask))
 			return NULL;
-	c = space_cell(r, t->row_ref);
+	c = space_cell(r, t->me);
 	if (c == NULL)
 		return NULL;
 	ref = rec_ref(r, c);
@@ -67,9 +67,9 @@ make(struct recorder *r, struct thread *t, struct rec_site *site, uint32_t site_
 	c->thread_next = t->cells;
 	c->site = site_ref;
 	/* Under the lock, because folding unlinks from the middle of this list. */
-	if (!lock_take(&site->lock, t->row_ref)) {
+	if (!lock_take(&site->lock, t->me)) {
 		rec_lost(r, REC_LOST_LOCK);
-		space_cell_free(r, c, t->row_ref);
+		space_cell_free(r, c, t->me);
 		return NULL;
 	}
 	first = site->cells;
@@ -188,11 +188,11 @@ cells_fold(struct recorder *r, struct thread *t)
 		struct rec_site *site = rec_at(r, c->site);
 
 		ref = c->thread_next;
-		if (!lock_take(&site->lock, t->row_ref)) {
+		if (!lock_take(&site->lock, t->me)) {
 			rec_lost(r, REC_LOST_LOCK); /* the cell stays, its figures with it */
 			continue;
 		}
-		if (!fold_one(r, site, c, t->row_ref))
+		if (!fold_one(r, site, c, t->me))
 			c->thread = 0; /* no room to add up: it goes on counting by itself */
 		lock_drop(&site->lock);
 	}

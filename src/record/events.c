@@ -52,10 +52,10 @@ hot_place(struct recorder *r, struct thread *t, uint32_t node, enum rec_kind kin
 	struct rec_cell *cell;
 
 	if (class != REC_CLASS_HEAP)
-		node = stacks_node(r, node, class, 0, REC_NODE_CLASS, t->row_ref);
-	site = stacks_site(r, node, t->now_ms, t->row_ref);
+		node = stacks_node(r, node, class, 0, REC_NODE_CLASS, t->me);
+	site = stacks_site(r, node, t->now_ms, t->me);
 	if (site == NULL)
-		site = stacks_site(r, r->overflow_node, 0, t->row_ref);
+		site = stacks_site(r, r->overflow_node, 0, t->me);
 	cell = cells_get(r, t, site);
 	if (cell == NULL)
 		return NULL;

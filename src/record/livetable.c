@@ -55,13 +55,13 @@ leaf_walk(struct recorder *r, struct thread *t, uintptr_t addr, bool make)
 
 	if (!make && *slot == 0)
 		return NULL;
-	mid = step(r, slot, REC_CHUNK_MID, REC_MID_SLOTS * sizeof(*mid), t->row_ref);
+	mid = step(r, slot, REC_CHUNK_MID, REC_MID_SLOTS * sizeof(*mid), t->me);
 	if (mid == NULL)
 		return NULL;
 	slot = &mid[addr >> REC_MID_SHIFT & (REC_MID_SLOTS - 1)];
 	if (!make && *slot == 0)
 		return NULL;
-	leaf = step(r, slot, REC_CHUNK_LEAF, REC_LEAF_SLOTS * sizeof(*leaf), t->row_ref);
+	leaf = step(r, slot, REC_CHUNK_LEAF, REC_LEAF_SLOTS * sizeof(*leaf), t->me);
 	if (leaf == NULL)
 		return NULL;
 	t->leaf = leaf;
@@ -108,7 +108,7 @@ live_put_far(struct recorder *r, struct thread *t, uintptr_t addr, struct live_s
 	if (slot == NULL)
 		return LIVE_ROOM;
 	if (UNLIKELY(*slot == 0)) {
-		b = bucket_new(r, 4, t->row_ref);
+		b = bucket_new(r, 4, t->me);
 		if (b == NULL)
 			return LIVE_ROOM;
 		uint32_t none = 0;
@@ -130,7 +130,7 @@ live_put_far(struct recorder *r, struct thread *t, uintptr_t addr, struct live_s
 			break;
 	}
 	if (UNLIKELY(room == NULL)) {
-		room = extend(r, first, t->row_ref);
+		room = extend(r, first, t->me);
 		free_index = 0;
 	}
 	if (LIKELY(room != NULL))

@@ -37,7 +37,7 @@ live_blocks(struct rec_bucket *b)
 static ALWAYS_INLINE bool
 live_lock(struct thread *t, struct rec_bucket *first)
 {
-	return t->alone || lock_take(&first->lock, t->row_ref);
+	return t->alone || lock_take(&first->lock, t->me);
 }
 
 static ALWAYS_INLINE void

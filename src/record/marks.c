@@ -63,7 +63,7 @@ start(struct writer *w)
 {
 	struct rec_mark *m = space_alloc(
 		w->r, REC_CHUNK_MARK,
-		sizeof(*m) + REC_MARK_ROWS * sizeof(struct rec_mark_row), w->t->row_ref);
+		sizeof(*m) + REC_MARK_ROWS * sizeof(struct rec_mark_row), w->t->me);
 	struct text name;
 
 	if (m == NULL) {

@@ -95,7 +95,10 @@ enter(struct recorder *r, const struct host_module *m, uint32_t me)
 
 	if (r->nmodules == RECORDER_MODULES_MAX)
 		return NULL;
-	row = space_alloc(r, REC_CHUNK_MODULE, sizeof(*row), me);
+	/* A row that was begun and left by longjmp is used again: its place is its number. */
+	if (r->module_row == NULL)
+		r->module_row = space_alloc(r, REC_CHUNK_MODULE, sizeof(*row), me);
+	row = r->module_row;
 	if (row == NULL)
 		return NULL;
 	row->start = m->start;
@@ -107,6 +110,7 @@ enter(struct recorder *r, const struct host_module *m, uint32_t me)
 	*k = (struct known_module){ .start = m->start, .end = m->end, .eh_hdr = m->eh_hdr,
 		                    .row = row, .id = h->modules + 1 };
 	__atomic_store_n(&h->modules, h->modules + 1, __ATOMIC_RELEASE);
+	r->module_row = NULL;
 	__atomic_store_n(&r->nmodules, r->nmodules + 1, __ATOMIC_RELEASE);
 	return k;
 }
@@ -149,7 +153,7 @@ still_there(struct recorder *r, const struct known_module *k)
 void
 modules_check(struct recorder *r, struct thread *t)
 {
-	if (!lock_take(&r->head->locks[LOCK_MODULES], t->row_ref))
+	if (!lock_take(&r->head->locks[LOCK_MODULES], t->me))
 		return;
 	for (uint32_t i = 0; i < r->nmodules; i++) {
 		struct known_module *k = &r->modules[i];

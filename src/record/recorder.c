@@ -40,7 +40,7 @@ node_for_unwinder(void *arg, uint32_t parent, uintptr_t pc, uint32_t module, uns
 		                               [UNW_NODE_TRUNCATED] = REC_NODE_TRUNCATED,
 		                               [UNW_NODE_ELIDED] = REC_NODE_ELIDED };
 
-	return stacks_node(t->recorder, parent, pc, module, kinds[kind], t->row_ref);
+	return stacks_node(t->recorder, parent, pc, module, kinds[kind], t->me);
 }
 
 static uint32_t
@@ -91,18 +91,35 @@ slurp(const char *path, char *buf, size_t cap)
 	return n;
 }
 
-/* Pages of address space the process has already. */
-static uint64_t
-address_space_used(void)
-{
-	char buf[128];
-	uint64_t pages = 0;
+/* Bytes of address space, resident, and resident with a file or shared; 0s when not known. */
+struct memory_used {
+	uint64_t space, resident, shared;
+};
 
-	if (slurp("/proc/self/statm", buf, sizeof(buf)) == 0)
-		return 0;
-	for (const char *s = buf; *s >= '0' && *s <= '9'; s++)
-		pages = pages * 10 + (uint64_t)(*s - '0');
-	return pages * 4096;
+static struct memory_used
+memory_used(void)
+{
+	uint64_t fields[3] = { 0, 0, 0 };
+	unsigned i = 0;
+	char buf[128];
+
+	buf[0] = '\0';
+	slurp("/proc/self/statm", buf, sizeof(buf));
+	for (const char *s = buf; *s != '\0' && i < 3; s++) {
+		if (*s >= '0' && *s <= '9')
+			fields[i] = fields[i] * 10 + (uint64_t)(*s - '0');
+		else
+			i++;
+	}
+	return (struct memory_used){ fields[0] * 4096, fields[1] * 4096, fields[2] * 4096 };
+}
+
+uint64_t
+recorder_anon_kib(void)
+{
+	struct memory_used m = memory_used();
+
+	return m.resident > m.shared ? (m.resident - m.shared) >> 10 : 0;
 }
 
 /* How large the recording may get, given the process's limits; 0 when too small to begin. */
@@ -116,7 +133,7 @@ size_allowed(const struct recorder_settings *s)
 	if (bytes > file)
 		bytes = file;
 	if (space != UINT64_MAX) {
-		uint64_t used = address_space_used();
+		uint64_t used = memory_used().space;
 
 		/* An eighth of what is left: the program's own room comes first. */
 		space = space > used ? (space - used) / 8 : 0;

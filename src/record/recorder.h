@@ -92,6 +92,7 @@ struct recorder {
 	struct unw_shared *unw;
 	struct known_module *modules;
 	uint32_t nmodules;
+	struct rec_module *module_row; /* the next one's, begun */
 	char *scratch; /* under the lock of the modules */
 	uint32_t idle_lock;
 	struct thread *idle; /* private states of ended threads, to use again */
@@ -117,7 +118,8 @@ struct recent {
 /* One thread's private state. Only that thread touches it. */
 struct thread {
 	struct rec_thread *row;
-	uint32_t row_ref; /* also its id in locks */
+	uint32_t row_ref;
+	uint32_t me; /* its id in locks: lock_id() */
 	uint32_t serial;
 	uint64_t clock_seen, clock_same, now_ms;
 	uintptr_t leaf_region; /* 2 MiB region of `leaf`, plus 1; 0 = none */
@@ -178,6 +180,8 @@ int recorder_start(struct recorder *r, const struct recorder_settings *s,
 /* Give the mappings of a recorder back without touching the recording's contents: what a forked
  * child does with its parent's. `base` and `bytes` are passed because fork wiped `r`. */
 void recorder_forget(unsigned char *base, uint64_t bytes);
+/* Anonymous memory of the process now, by the kernel's account; 0 when it cannot be asked. */
+uint64_t recorder_anon_kib(void);
 /* Give the private tables back too. Nobody may be using them. */
 void recorder_forget_private(struct recorder *r);
 

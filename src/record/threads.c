@@ -97,6 +97,7 @@ threads_attach(struct recorder *r, bool late)
 	}
 	t->row = row;
 	t->row_ref = rec_ref(r, row);
+	t->me = me;
 	t->recorder = r;
 	t->leaf_region = 0;
 	t->last_node = 0;

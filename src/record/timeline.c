@@ -23,7 +23,7 @@ timeline_point(struct recorder *r, struct thread *t)
 	struct rec_point *points = (struct rec_point *)(void *)(r->base + REC_POINTS_OFF);
 	uint32_t none = 0;
 
-	if (!__atomic_compare_exchange_n(&h->locks[LOCK_TIMELINE], &none, t->row_ref, false,
+	if (!__atomic_compare_exchange_n(&h->locks[LOCK_TIMELINE], &none, t->me, false,
 	                                 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
 	if (t->alone)

@@ -27,7 +27,9 @@
 #define MS UINT64_C(1000000)
 
 enum {
-	MEMORY_MS = 50,
+	MEMORY_MS = 50,	     /* a process's memory is looked at so often, */
+	MEMORY_SHARE = 8,    /* and while it is young after each eighth of its life, */
+	MEMORY_LEAST_MS = 5, /* but no more often than this */
 	PROGRESS_MS = 1000,
 	NAMES_MS = 1000, /* names of threads are looked at again at most so often */
 	TICK_MS = 1,
@@ -70,6 +72,19 @@ ticker_signals(sigset_t *ret_before)
 
 	handled_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, ret_before);
+}
+
+void
+ticker_signals_end(const sigset_t *before)
+{
+	static const struct timespec now = {0};
+	sigset_t set;
+
+	/* What came with the program's own end was meant for it. */
+	handled_signals(&set);
+	while (sigtimedwait(&set, NULL, &now) > 0)
+		;
+	sigprocmask(SIG_SETMASK, before, NULL);
 }
 
 /* ---- the recordings of the run ---- */
@@ -200,6 +215,18 @@ look_at_file(struct ticker_file *f, uint64_t now)
 	__atomic_store_n(&f->live.head->rss_kib, rss, __ATOMIC_RELAXED);
 }
 
+/* Soon again for a young process: a short life may end at its largest. */
+static uint64_t
+look_after_ns(const struct ticker_file *f, uint64_t now)
+{
+	uint64_t wait =
+		now > f->start_mono_ns ? (now - f->start_mono_ns) / MEMORY_SHARE : 0;
+
+	if (wait < MEMORY_LEAST_MS * MS)
+		return MEMORY_LEAST_MS * MS;
+	return wait < MEMORY_MS * MS ? wait : MEMORY_MS * MS;
+}
+
 static void
 look_at_memory(struct ticker *t, uint64_t now)
 {
@@ -211,8 +238,10 @@ look_at_memory(struct ticker *t, uint64_t now)
 			f->gone = true;
 			livefile_close(&f->live);
 		}
-		if (!f->gone && f->seen_here)
-			look_at_file(f, now);
+		if (f->gone || !f->seen_here || now < f->next_look_ns)
+			continue;
+		look_at_file(f, now);
+		f->next_look_ns = now + look_after_ns(f, now);
 	}
 }
 
@@ -284,10 +313,7 @@ turn(struct ticker *t, uint64_t now, bool *rescan)
 	*rescan = !add_new_files(t) || *rescan;
 	if (*rescan)
 		*rescan = !scan_folder(t);
-	if (now >= t->next_memory_ns) {
-		look_at_memory(t, now);
-		t->next_memory_ns = now + MEMORY_MS * MS;
-	}
+	look_at_memory(t, now);
 	if (t->progress != NULL && now >= t->next_progress_ns) {
 		t->progress(t->ctx, t);
 		t->next_progress_ns = now + PROGRESS_MS * MS;
@@ -302,8 +328,6 @@ static void
 start(struct ticker *t)
 {
 	t->start_ns = now_ns();
-	t->next_memory_ns =
-		t->start_ns + 5 * MS; /* the first look early: some end soon */
 	t->next_progress_ns = t->start_ns + PROGRESS_MS * MS;
 	t->next_checkpoint_ns = t->start_ns + t->checkpoint_ns;
 	t->notify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);

@@ -28,6 +28,7 @@ struct ticker_file {
 	bool gone;
 	uint64_t named_threads; /* head.threads_seen when names were last looked at */
 	uint64_t named_ns;	/* and when that was */
+	uint64_t next_look_ns;	/* when to look at its memory again */
 	uint64_t rss_kib, rss_peak_kib; /* last and largest seen */
 	uint64_t anon_kib; /* largest anonymous memory seen, without the recorder's own */
 };
@@ -58,12 +59,16 @@ struct ticker {
 	/* private */
 	int notify_fd;	    /* inotify on the folder, -1 = look at it every time */
 	int checkpoint_pid; /* under way; 0 = none */
-	uint64_t next_memory_ns, next_progress_ns, next_checkpoint_ns;
+	uint64_t next_progress_ns, next_checkpoint_ns;
 };
 
 /* Blocks the signals that the loop handles and tells the mask that was before, for the
  * program. To be called before launch_start. */
 void ticker_signals(sigset_t *ret_before);
+
+/* After ticker_wait: drops those of them that are pending, and sets the mask back, so that
+ * whatever takes long from here on can be interrupted. */
+void ticker_signals_end(const sigset_t *before);
 
 /* Runs until the child has ended and a checkpoint under way is done. Interrupt keys are
  * left to the program, which gets them from the terminal itself; signals that somebody

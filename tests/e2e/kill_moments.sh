@@ -77,3 +77,23 @@ for i in $(seq 1 "$(times 8 60)"); do
 	check "run $i" "$TMP/log"
 	expect_json "run $i: how it ended" "$TMP/log" '.processes[0] | [.end, .signal]' '["signal","SIGKILL"]'
 done
+
+# The tool itself is killed: the program goes on, and whoever comes next saves its recording.
+limits=$(program limits) || exit
+rm -f ready go
+"$SEEP" run -o "$TMP/orphan.rec" -- "$limits" 30011 ready go >orphan.out 2>/dev/null &
+pid=$!
+wait_for 10 test -e ready || fail "the program does not get going"
+child=$(pgrep -P $pid)
+{ kill -KILL $pid && wait $pid; } 2>/dev/null
+touch go
+gone() { ! kill -0 "$child" 2>/dev/null; }
+wait_for 10 gone || fail "the program does not end"
+expect_eq "tool killed: output of the program" "$(cat orphan.out)" "$("$limits" 30011)"
+saved() {
+	"$SEEP" ps >/dev/null 2>&1
+	[ -s "$TMP/orphan.rec" ]
+}
+wait_for 10 saved || fail "the recording of a killed tool is not saved"
+run "$SEEP" report --json "$TMP/orphan.rec"
+expect_json "tool killed: figures" "$TMP/out" '[.summary.allocs, .summary.frees, .summary.left_blocks]' '[30013,20007,10005]'

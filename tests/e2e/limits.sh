@@ -160,6 +160,13 @@ if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=2M none small 2>/
 	expect_match "full disk: and can be read" "$out" '^NOT FREED '
 	case "$stays" in /*/seep*) rm -r "$stays" ;; esac
 	expect_eq "full disk: no half recording" "$(ls small)" full
+	rm -f ready go # and while it runs
+	(sleep 0.5 && touch go) &
+	run "$SEEP" run --checkpoint 50ms --dir small -- "$prog" "$count" ready go
+	same "full disk at checkpoints"
+	expect_eq "full disk at checkpoints: one line about it" "$(grep -c 'No space left' <<<"$err")" 1
+	stays=$(sed -n 's/^seep: .*; the recording stays in //p' <<<"$err")
+	case "$stays" in /*/seep*) rm -r "$stays" ;; esac
 	umount small
 	# A shared-memory file system that others fill while the program runs.
 	cat >filled.sh <<'END'

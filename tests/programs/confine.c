@@ -7,10 +7,9 @@
  *	confine setuid            becomes nobody at once, before its first allocation
  *	confine setuid-late       after it; a child forks then
  *	confine close             closes every descriptor but stdout
- *	confine seccomp HOW N     a filter that kills on nearly every system call: HOW is prctl,
- *	                          syscall (with all threads) or raw, an instruction nobody can hook.
- *	                          N different stacks allocate afterwards, and threads that had not
- *	                          allocated before
+ *	confine seccomp HOW N     a filter that kills on nearly every system call: HOW is prctl
+ *	                          or syscall (with all threads). N different stacks allocate
+ *	                          afterwards, and threads that had not allocated before
  *	confine limits            no new descriptors, and files of 1 MiB at most
  *
  * Says what it did before (`expect`) and how many blocks it made afterwards in all
@@ -157,7 +156,7 @@ install(const char *how)
 	if (strcmp(how, "prctl") == 0)
 		return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-				    SECCOMP_FILTER_FLAG_TSYNC, &program);
+			    SECCOMP_FILTER_FLAG_TSYNC, &program);
 }
 
 static int

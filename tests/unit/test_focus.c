@@ -196,6 +196,15 @@ T_TEST(nothing_of_a_known_hider_is_partial)
 	prof_free(p);
 }
 
+/* Does the report begin with this line? */
+static bool
+begins(const struct buf *out, const char *line)
+{
+	size_t n = strlen(line);
+
+	return strncmp(buf_str(out), line, n) == 0 && buf_str(out)[n] == '\n';
+}
+
 /* More that found no room than did: no verdict, and the reason that is true. */
 T_TEST(mostly_missed_is_partial)
 {
@@ -208,17 +217,18 @@ T_TEST(mostly_missed_is_partial)
 	T_EQ(coverage_of(p, NULL).partial, false);
 	p->processes[i].lost[REC_LOST_SPACE] = 13;
 	report_text(&out, p, &o);
-	T_STR(strtok(out.data, "\n"), "PARTIAL  recorded 7 of 20 allocations (35 %): 13 "
-				      "allocations found no room; raise --max-size");
-	T_CHECK(strstr(strtok(NULL, ""),
-		       "\nnot recorded: 13 allocations (no room: raise --max-size)\n") !=
-		NULL);
+	T_CHECK(begins(&out,
+		       "PARTIAL  recorded 7 of 20 allocations (35 %): 13 allocations "
+		       "found no room; raise --max-size"));
+	T_CHECK(strstr(buf_str(&out), "\nnot recorded: 13 allocations (no room: raise "
+				      "--max-size)\n") != NULL);
 	buf_clear(&out);
 	p->processes[i].flags = REC_FLAG_SEALED;
 	report_text(&out, p, &o);
-	T_STR(strtok(out.data, "\n"),
-	      "PARTIAL  recorded 7 of 20 allocations (35 %): 13 allocations found no room; a "
-	      "seccomp filter keeps the recording from growing");
+	T_CHECK(begins(&out,
+		       "PARTIAL  recorded 7 of 20 allocations (35 %): 13 allocations "
+		       "found no room; a seccomp filter keeps the recording from "
+		       "growing"));
 	buf_done(&out);
 	prof_free(p);
 }

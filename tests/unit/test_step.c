@@ -427,15 +427,32 @@ observe(const char *name, unsigned how, const struct target_case *c)
 	forget(&h);
 }
 
-static void
-observe_all(unsigned how)
+/* NULL, or why nothing can be observed here. */
+static const char *
+why_not(void)
 {
 	char *lib = path_of_libseep();
 	bool there = access(lib, R_OK) == 0;
+	int status = 0;
+	pid_t pid = fork();
 
+	if (pid == 0)
+		_exit(ptrace(PTRACE_TRACEME, 0, 0, 0) < 0);
 	free(lib);
 	if (!there)
-		T_SKIP("no libseep.so in this build");
+		return "no libseep.so in this build";
+	if (waitpid(pid, &status, 0) != pid || status != 0)
+		return "no ptrace here";
+	return NULL;
+}
+
+static void
+observe_all(unsigned how)
+{
+	const char *why = why_not();
+
+	if (why != NULL)
+		T_SKIP(why);
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		/* A first call from somewhere is ten times as long: not all each time. */
 		if ((how & HOW_COLD) != 0 && getenv("SEEP_SOAK") == NULL &&
@@ -506,8 +523,11 @@ T_TEST(beginning)
 	struct prof *p;
 	bool end = false, ok = true;
 	unsigned not_yet = 0;
+	const char *why = why_not();
 	int status;
 
+	if (why != NULL)
+		T_SKIP(why);
 	T_CHECK(mkdtemp(t.dir) != NULL);
 	start_target(&t, "start", 0);
 	T_CHECK(waitpid(t.pid, &status, __WALL) == t.pid && WIFSTOPPED(status));
@@ -544,6 +564,10 @@ T_TEST(beginning)
 /* The figures are folded into the site's: no reader sees them twice or not at all. */
 T_TEST(end_of_a_thread)
 {
+	const char *why = why_not();
+
+	if (why != NULL)
+		T_SKIP(why);
 	observe("thread_end", HOW_IN_THREAD, NULL);
 }
 
