@@ -14,7 +14,8 @@ match16(const uint8_t *at, uint8_t byte)
 {
 	__m128i have = _mm_loadu_si128((const __m128i *)(const void *)at);
 
-	return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(have, _mm_set1_epi8((char)byte)));
+	return (uint32_t)_mm_movemask_epi8(
+		_mm_cmpeq_epi8(have, _mm_set1_epi8((char)byte)));
 }
 #else
 static inline uint32_t

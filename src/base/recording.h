@@ -28,7 +28,7 @@
 
 #include <stdint.h>
 
-#define REC_MAGIC   "SEEPLIVE"
+#define REC_MAGIC "SEEPLIVE"
 #define REC_VERSION 1u
 
 enum {
@@ -55,13 +55,16 @@ enum rec_mode {
 };
 
 enum rec_flags {
-	REC_FLAG_FORKED = 1 << 0,     /* made by fork: frees of unknown blocks are inherited ones */
-	REC_FLAG_TABLE_COPIED = 1 << 1, /* the parent's blocks were copied, marked inherited */
-	REC_FLAG_MMAP = 1 << 2,       /* mmap, brk … recorded as a class of their own */
-	REC_FLAG_SEALED = 1 << 3,     /* a seccomp filter came: no new chunks since then */
-	REC_FLAG_THREADED = 1 << 4,   /* there was a second thread: head and site are atomics */
-	REC_FLAG_FULL = 1 << 5,       /* out of room at some moment, see lost[] */
-	REC_FLAG_TEXT_CUT = 1 << 6,   /* the command line did not fit */
+	REC_FLAG_FORKED =
+		1 << 0, /* made by fork: frees of unknown blocks are inherited ones */
+	REC_FLAG_TABLE_COPIED =
+		1 << 1,		  /* the parent's blocks were copied, marked inherited */
+	REC_FLAG_MMAP = 1 << 2,	  /* mmap, brk … recorded as a class of their own */
+	REC_FLAG_SEALED = 1 << 3, /* a seccomp filter came: no new chunks since then */
+	REC_FLAG_THREADED =
+		1 << 4,		/* there was a second thread: head and site are atomics */
+	REC_FLAG_FULL = 1 << 5, /* out of room at some moment, see lost[] */
+	REC_FLAG_TEXT_CUT = 1 << 6, /* the command line did not fit */
 };
 
 /* How far the process got, as the recorder saw it. */
@@ -69,23 +72,24 @@ enum rec_life {
 	REC_LIFE_RUNNING = 0,
 	REC_LIFE_EXITING = 1, /* exit() was entered or main returned: @exit */
 	REC_LIFE_EXITED = 2,  /* _exit() or the last exit handler */
-	REC_LIFE_EXEC = 3,    /* replaced by exec; a new recording goes on under the same pid */
+	REC_LIFE_EXEC =
+		3, /* replaced by exec; a new recording goes on under the same pid */
 };
 
 /* Why something is missing. Each has a counter in the head and a sentence in every report. */
 enum rec_lost {
-	REC_LOST_SPACE = 0,  /* allocations not recorded: no room left in the recording */
-	REC_LOST_REENTRY,    /* calls from a signal handler that interrupted the recorder */
-	REC_LOST_LOCK,       /* events given up because a lock stayed taken */
-	REC_LOST_ADDRESS,    /* blocks above the addresses the table covers */
-	REC_LOST_TRUNCATED,  /* frames that found no room; readers add the stacks that were cut */
-	REC_LOST_ELIDED,     /* readers only: stacks too deep, both ends kept */
-	REC_LOST_CHILD,      /* forked children without a recording of their own */
-	REC_LOST_BOOT,       /* blocks handed out before the real allocator was known */
-	REC_LOST_MARK,       /* marks that found no room */
-	REC_LOST_MODULE,     /* modules that found no room: their frames have no names */
-	REC_LOST_THREAD,     /* threads without a record: counted under "other threads" */
-	REC_LOST_EXEC,       /* exec of programs that cannot be recorded */
+	REC_LOST_SPACE = 0, /* allocations not recorded: no room left in the recording */
+	REC_LOST_REENTRY, /* calls from a signal handler that interrupted the recorder */
+	REC_LOST_LOCK,	  /* events given up because a lock stayed taken */
+	REC_LOST_ADDRESS, /* blocks above the addresses the table covers */
+	REC_LOST_TRUNCATED, /* frames that found no room; readers add the stacks that were cut */
+	REC_LOST_ELIDED, /* readers only: stacks too deep, both ends kept */
+	REC_LOST_CHILD,	 /* forked children without a recording of their own */
+	REC_LOST_BOOT,	 /* blocks handed out before the real allocator was known */
+	REC_LOST_MARK,	 /* marks that found no room */
+	REC_LOST_MODULE, /* modules that found no room: their frames have no names */
+	REC_LOST_THREAD, /* threads without a record: counted under "other threads" */
+	REC_LOST_EXEC,	 /* exec of programs that cannot be recorded */
 	REC_LOST_MAX = 16,
 };
 
@@ -109,7 +113,8 @@ enum rec_chunk_kind {
 struct rec_chunk {
 	uint32_t kind; /* enum rec_chunk_kind */
 	uint32_t used;
-	uint32_t next; /* newest-first list of chunks of the same kind, as index; 0 = end */
+	uint32_t
+		next; /* newest-first list of chunks of the same kind, as index; 0 = end */
 	uint32_t reserved[13];
 };
 
@@ -119,8 +124,8 @@ struct rec_chunk {
 enum rec_node_kind {
 	REC_NODE_PC = 0,
 	REC_NODE_TRUNCATED = 1, /* root of a stack that could not be followed further */
-	REC_NODE_ELIDED = 2,    /* pc = about how many frames were left out here */
-	REC_NODE_CLASS = 3,     /* pc = enum rec_class: not malloc's memory but this */
+	REC_NODE_ELIDED = 2,	/* pc = about how many frames were left out here */
+	REC_NODE_CLASS = 3,	/* pc = enum rec_class: not malloc's memory but this */
 };
 
 enum rec_class {
@@ -133,9 +138,10 @@ enum rec_class {
 struct rec_node {
 	uint64_t pc;
 	uint32_t parent; /* ref, 0 = outermost */
-	uint32_t next;   /* hash chain, of no use to readers */
-	uint32_t module; /* bits 0-23: number of the module (its place in the table), 24-31: kind */
-	uint32_t site;   /* ref of the totals, 0 = nothing was allocated exactly here */
+	uint32_t next;	 /* hash chain, of no use to readers */
+	uint32_t
+		module; /* bits 0-23: number of the module (its place in the table), 24-31: kind */
+	uint32_t site; /* ref of the totals, 0 = nothing was allocated exactly here */
 };
 
 /* Totals of one stack that all threads share. What is exact is in the cells. */
@@ -153,7 +159,8 @@ struct rec_site {
 
 enum {
 	REC_SIZE_BUCKETS = 16, /* <= 16, 32, 64 … 256 KiB, 512 KiB, larger */
-	REC_LIFE_BUCKETS = 12, /* < 1 ms, 4, 16, 64, 256 ms, 1, 4, 16, 65 s, 4, 17 min, longer */
+	REC_LIFE_BUCKETS =
+		12, /* < 1 ms, 4, 16, 64, 256 ms, 1, 4, 16, 65 s, 4, 17 min, longer */
 	/* One more, for blocks freed by their own thread before its next but one allocation: they
 	 * are counted here instead of by their age. */
 	REC_LIFE_TEMPORARY = REC_LIFE_BUCKETS,
@@ -163,7 +170,7 @@ enum {
  * site's totals. In sampled recordings allocs, frees and the histograms count samples, *_bytes are
  * weighted estimates, and est_* say how many calls. */
 struct rec_cell {
-	uint32_t site;   /* 0 = not in use */
+	uint32_t site;	 /* 0 = not in use */
 	uint32_t thread; /* ref of struct rec_thread, 0 = ended and other threads */
 	uint32_t next;
 	uint32_t absorbed; /* in an `ended` cell: ref of a cell already counted in here */
@@ -172,7 +179,8 @@ struct rec_cell {
 	uint64_t alloc_bytes;
 	uint64_t free_bytes;
 	uint64_t temp_bytes; /* of what lifetimes[REC_LIFE_TEMPORARY] counts */
-	uint64_t stamp; /* head.stamp when peak_* and exit_* were last brought up to date */
+	uint64_t
+		stamp; /* head.stamp when peak_* and exit_* were last brought up to date */
 
 	uint64_t sizes[REC_SIZE_BUCKETS];
 
@@ -182,9 +190,9 @@ struct rec_cell {
 	uint32_t thread_next; /* the same thread's next cell, of no use to readers */
 	uint32_t reserved;
 
-	int64_t exit_live_bytes; /* when exit began, if stamp's exit bit is set; */
+	int64_t exit_live_bytes;  /* when exit began, if stamp's exit bit is set; */
 	int64_t exit_live_blocks; /* else unchanged since */
-	uint64_t est_allocs;      /* sampled: estimated calls, in 1/1024 */
+	uint64_t est_allocs;	  /* sampled: estimated calls, in 1/1024 */
 	uint64_t est_frees;
 	uint64_t var_allocs; /* sampled: variance of alloc_bytes, in KiB^2 */
 	uint64_t var_frees;  /* sampled: what of it has been freed */
@@ -238,7 +246,7 @@ enum {
 
 /* Which function a block came from. */
 enum rec_kind {
-	REC_KIND_MALLOC = 0, /* malloc calloc realloc reallocarray */
+	REC_KIND_MALLOC = 0,  /* malloc calloc realloc reallocarray */
 	REC_KIND_ALIGNED = 1, /* memalign and its kin */
 	REC_KIND_NEW = 2,
 	REC_KIND_NEW_ARRAY = 3,
@@ -284,7 +292,7 @@ struct rec_module {
 	uint64_t bias; /* address = ELF virtual address + bias */
 	uint64_t loaded_ms;
 	uint64_t unloaded_ms; /* 0 = still there */
-	uint32_t path;        /* ref of struct rec_string, 0 = unknown */
+	uint32_t path;	      /* ref of struct rec_string, 0 = unknown */
 	uint32_t build_id_bytes;
 	unsigned char build_id[REC_BUILD_ID_MAX];
 	uint64_t reserved[6];
@@ -337,29 +345,31 @@ struct rec_head {
 	uint32_t pid;
 	uint32_t ppid;
 	uint32_t uid;
-	uint32_t mode; /* enum rec_mode */
-	uint64_t start_ns;       /* wall clock, when recording began */
-	uint64_t start_mono_ns;  /* CLOCK_MONOTONIC then: `ms` everywhere counts from here */
-	uint64_t process_ticks;  /* field 22 of /proc/PID/stat: tells a recycled pid; 0 = unknown */
-	uint64_t rate_bytes;     /* mean distance of samples now */
-	uint64_t run_id;         /* same in all processes of one run */
+	uint32_t mode;	   /* enum rec_mode */
+	uint64_t start_ns; /* wall clock, when recording began */
+	uint64_t
+		start_mono_ns; /* CLOCK_MONOTONIC then: `ms` everywhere counts from here */
+	uint64_t
+		process_ticks; /* field 22 of /proc/PID/stat: tells a recycled pid; 0 = unknown */
+	uint64_t rate_bytes; /* mean distance of samples now */
+	uint64_t run_id;     /* same in all processes of one run */
 	char host[REC_HOST_BYTES];
-	char libc[REC_ABI_BYTES]; /* which allocator is underneath, for people */
+	char libc[REC_ABI_BYTES];      /* which allocator is underneath, for people */
 	uint64_t rates[REC_RATES_MAX]; /* every rate used so far, in order */
 	uint64_t reserved0[9];
 
 	/* 384: written by the tool, range-checked by the recorder */
-	uint64_t clock_ms;  /* milliseconds since start_mono_ns; 0 = nobody advances it */
-	uint64_t rss_kib;   /* last seen by the tool */
-	uint32_t paused;    /* 1 = record no new allocations */
-	uint32_t tool_pid;  /* who advances the clock */
+	uint64_t clock_ms; /* milliseconds since start_mono_ns; 0 = nobody advances it */
+	uint64_t rss_kib;  /* last seen by the tool */
+	uint32_t paused;   /* 1 = record no new allocations */
+	uint32_t tool_pid; /* who advances the clock */
 	uint64_t reserved1[5];
 
 	/* 448: changes rarely */
-	uint32_t flags; /* enum rec_flags */
-	uint32_t life;  /* enum rec_life */
-	uint32_t chunks;    /* chunks given out */
-	uint32_t populated; /* chunks made present */
+	uint32_t flags;		  /* enum rec_flags */
+	uint32_t life;		  /* enum rec_life */
+	uint32_t chunks;	  /* chunks given out */
+	uint32_t populated;	  /* chunks made present */
 	uint32_t chunk_lists[12]; /* newest chunk of each kind, as index; 0 = none */
 
 	/* 512: the process's live bytes and its peak */
@@ -373,21 +383,25 @@ struct rec_head {
 	/* 576: counters */
 	uint64_t lost[REC_LOST_MAX];
 	uint64_t frees_inherited; /* of blocks from before the fork */
-	uint64_t frees_unknown;   /* of blocks never seen: from before recording, or while paused */
-	uint64_t frees_unseen;    /* blocks whose address was handed out again: freed behind us */
-	uint64_t paused_allocs;   /* allocations let through while paused */
+	uint64_t
+		frees_unknown; /* of blocks never seen: from before recording, or while paused */
+	uint64_t
+		frees_unseen; /* blocks whose address was handed out again: freed behind us */
+	uint64_t paused_allocs; /* allocations let through while paused */
 	uint64_t threads_seen;
 	uint64_t threads_ended;
 	uint32_t free_threads; /* ref list of records to use again */
 	uint32_t free_cells;
-	uint32_t points;        /* timeline points in use */
-	uint32_t point_every_ms; /* distance between them; doubled when the table is full */
-	uint32_t locks[4];      /* space, modules, threads, timeline */
-	uint32_t marks;         /* last mark's number */
-	uint32_t modules;       /* rows in the module table */
-	uint64_t own_kib;       /* memory the recorder holds outside this file */
-	uint64_t exec_ms;       /* when it was replaced by exec */
-	uint32_t exit_status; /* 256 + what exit or _exit was given; 0 = it was not called */
+	uint32_t points; /* timeline points in use */
+	uint32_t
+		point_every_ms; /* distance between them; doubled when the table is full */
+	uint32_t locks[4];	/* space, modules, threads, timeline */
+	uint32_t marks;		/* last mark's number */
+	uint32_t modules;	/* rows in the module table */
+	uint64_t own_kib;	/* memory the recorder holds outside this file */
+	uint64_t exec_ms;	/* when it was replaced by exec */
+	uint32_t
+		exit_status; /* 256 + what exit or _exit was given; 0 = it was not called */
 	uint32_t exit_anon_kib; /* anonymous memory when exit began; 0 = not known */
 	uint64_t reserved3[2];
 };
@@ -409,7 +423,7 @@ _Static_assert(__builtin_offsetof(struct rec_head, live_bytes) == 512, "hot word
 _Static_assert(__builtin_offsetof(struct rec_head, lost) == 576, "counters");
 _Static_assert(sizeof(struct rec_head) <= REC_PAGE_BYTES, "head fits its page");
 _Static_assert(REC_POINTS_OFF + REC_POINTS_MAX * sizeof(struct rec_point) <= REC_ROOT_OFF,
-               "timeline fits");
+	       "timeline fits");
 _Static_assert(REC_ROOT_OFF + REC_ROOT_SLOTS * 4 <= REC_CHUNKS_OFF, "root fits");
 
 #endif

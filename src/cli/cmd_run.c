@@ -257,7 +257,8 @@ annotate(struct run *r, struct prof_process *pr)
 	if (f != NULL) {
 		pr->rss_kib = f->rss_kib;
 		pr->rss_peak_kib = f->rss_peak_kib;
-		if (f->anon_kib > pr->anon_kib) /* else it knew better itself, at its end */
+		if (f->anon_kib >
+		    pr->anon_kib) /* else it knew better itself, at its end */
 			pr->anon_kib = f->anon_kib;
 	}
 	if (pr->pid != (uint32_t)r->pid || pr->end == PROF_END_EXEC)

@@ -34,34 +34,36 @@ enum prof_loc_kind {
 	PROF_LOC_CODE = 0,
 	PROF_LOC_TRUNCATED, /* the stack goes on, but could not be followed */
 	PROF_LOC_ELIDED,    /* offset = about how many frames were left out */
-	PROF_LOC_CLASS,     /* offset = enum rec_class: memory that malloc did not hand out */
+	PROF_LOC_CLASS, /* offset = enum rec_class: memory that malloc did not hand out */
 };
 
 struct prof_module {
 	uint32_t path; /* string */
 	uint8_t build_id_bytes;
 	uint8_t build_id[PROF_BUILD_ID_MAX];
-	uint32_t why_no_names; /* string: set by whoever tried to read the symbols; 0 = fine */
+	uint32_t
+		why_no_names; /* string: set by whoever tried to read the symbols; 0 = fine */
 };
 
 /* One resolved function at a location; a location has several when code was inlined there. */
 struct prof_frame {
 	uint32_t function; /* string, demangled and short; 0 = unknown */
 	uint32_t linkage;  /* string, as in the symbol table; 0 = same */
-	uint32_t file;     /* string, absolute where known; 0 = unknown */
-	uint32_t line;     /* 0 = unknown */
+	uint32_t file;	   /* string, absolute where known; 0 = unknown */
+	uint32_t line;	   /* 0 = unknown */
 	uint32_t source;   /* string: the text of that line, trimmed; 0 = not available */
 	uint32_t symbol_off; /* bytes into the function, for `name +0x1c` */
-	uint8_t inlined;   /* 1: inlined into the frame after it */
-	uint8_t lang;      /* enum prof_lang */
+	uint8_t inlined;     /* 1: inlined into the frame after it */
+	uint8_t lang;	     /* enum prof_lang */
 };
 
 struct prof_loc {
 	uint32_t module; /* 0 = in no known module */
-	uint8_t kind;    /* enum prof_loc_kind */
-	uint8_t exact;   /* 1: offset is the instruction itself, else one past it */
-	uint64_t offset; /* ELF virtual address in the module; raw address when there is none */
-	uint32_t frames; /* first of `nframes` rows in prof.frames, innermost first */
+	uint8_t kind;	 /* enum prof_loc_kind */
+	uint8_t exact;	 /* 1: offset is the instruction itself, else one past it */
+	uint64_t
+		offset; /* ELF virtual address in the module; raw address when there is none */
+	uint32_t frames;  /* first of `nframes` rows in prof.frames, innermost first */
 	uint32_t nframes; /* 0 = not resolved */
 };
 
@@ -79,10 +81,12 @@ struct prof_site {
 	int64_t peak_bytes; /* its own largest live_bytes */
 	uint64_t peak_ms, first_ms;
 	int64_t at_peak_bytes, at_peak_blocks; /* when the process had its peak */
-	int64_t at_exit_bytes, at_exit_blocks; /* when exit began; it never did: what is live */
+	int64_t at_exit_bytes,
+		at_exit_blocks; /* when exit began; it never did: what is live */
 	uint64_t sizes[PROF_SIZE_BUCKETS];
-	uint64_t lifetimes[PROF_LIFE_BUCKETS]; /* of freed blocks, without the temporary ones */
-	uint64_t samples, live_samples;      /* sampled: how many stand behind the estimates */
+	uint64_t lifetimes
+		[PROF_LIFE_BUCKETS];	/* of freed blocks, without the temporary ones */
+	uint64_t samples, live_samples; /* sampled: how many stand behind the estimates */
 	double var_alloc_bytes, var_live_bytes; /* sampled: variances; exact: 0 */
 };
 
@@ -139,18 +143,18 @@ enum prof_end {
 	PROF_END_RUNNING,
 	PROF_END_EXITED, /* status */
 	PROF_END_SIGNAL, /* status = signal number */
-	PROF_END_EXEC,   /* replaced by another program under the same pid */
+	PROF_END_EXEC,	 /* replaced by another program under the same pid */
 };
 
 struct prof_process {
 	uint32_t pid, ppid, uid;
 	uint32_t exe, cmdline, host, cwd, allocator; /* strings */
 	uint32_t not_recorded; /* string: why there is nothing, 0 = it was recorded */
-	uint32_t flags; /* enum rec_flags */
-	uint8_t mode;   /* enum prof_mode */
-	uint8_t end;    /* enum prof_end */
-	uint16_t arch;  /* enum rec_arch: ELF machine number, 0 = unknown */
-	int32_t status; /* of PROF_END_EXITED: -1 = not known */
+	uint32_t flags;	       /* enum rec_flags */
+	uint8_t mode;	       /* enum prof_mode */
+	uint8_t end;	       /* enum prof_end */
+	uint16_t arch;	       /* enum rec_arch: ELF machine number, 0 = unknown */
+	int32_t status;	       /* of PROF_END_EXITED: -1 = not known */
 	uint64_t rate_bytes, run_id, process_ticks;
 	uint64_t start_ns, duration_ms;
 	uint64_t exit_ms; /* 0: exit never began */
@@ -158,11 +162,14 @@ struct prof_process {
 	uint64_t peak_ms;
 	uint64_t lost[PROF_LOST_MAX];
 	uint64_t frees_inherited, frees_unknown, paused_allocs;
-	uint64_t frees_unseen; /* blocks whose address was handed out again: freed behind us */
+	uint64_t
+		frees_unseen; /* blocks whose address was handed out again: freed behind us */
 	uint64_t threads_seen, threads_ended;
-	uint64_t recorder_kib;   /* memory held by the recorder itself */
-	uint64_t rss_kib, rss_peak_kib, anon_kib; /* as the tool saw them last; 0 = unknown */
-	uint32_t coverage; /* string: where memory hides from us ("pymalloc" …), 0 = none found */
+	uint64_t recorder_kib; /* memory held by the recorder itself */
+	uint64_t rss_kib, rss_peak_kib,
+		anon_kib; /* as the tool saw them last; 0 = unknown */
+	uint32_t
+		coverage; /* string: where memory hides from us ("pymalloc" …), 0 = none found */
 	bool paused;
 };
 
@@ -193,7 +200,7 @@ struct prof {
 	PROF_TABLE(prof_mark_row, mark_rows);
 	PROF_TABLE(prof_damage, damages);
 	uint64_t blocks_dropped; /* live blocks that were not kept one by one */
-	bool has_names;          /* frames were resolved by whoever wrote it */
+	bool has_names;		 /* frames were resolved by whoever wrote it */
 	/* interning maps, private to prof.c */
 	struct prof_index *index;
 };
@@ -222,10 +229,11 @@ uint32_t prof_add_range(struct prof *p);
 void prof_add_damage(struct prof *p, const char *what, uint64_t count);
 
 /* Row of the module with this build-id, or of this path when it has none; added when new. */
-uint32_t prof_module(struct prof *p, const char *path, const uint8_t *build_id, size_t bytes);
+uint32_t prof_module(struct prof *p, const char *path, const uint8_t *build_id,
+		     size_t bytes);
 /* Row of a location, a node; added when new. */
-uint32_t prof_loc(struct prof *p, uint32_t module, uint64_t offset, enum prof_loc_kind kind,
-                  bool exact);
+uint32_t prof_loc(struct prof *p, uint32_t module, uint64_t offset,
+		  enum prof_loc_kind kind, bool exact);
 uint32_t prof_node(struct prof *p, uint32_t parent, uint32_t loc);
 
 /* Appends everything in `from` to `into`, which shares nothing with it afterwards: processes

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 enum {
-	ARGS_NEAR = 64,    /* arguments of execl kept on the stack; a mapping beyond */
+	ARGS_NEAR = 64,	    /* arguments of execl kept on the stack; a mapping beyond */
 	ENTRIES_NEAR = 192, /* the same for environments */
 	TEXT_NEAR = 512,
 	PATH_MOST = 1024,
@@ -218,7 +218,7 @@ ask_fexecve(const struct call *c, char *const *env)
 /* `path` is what will be started, as far as we know it; NULL: nothing of that name. */
 static int
 replace(const struct call *c, const char *path,
-        int (*ask)(const struct call *, char *const *env))
+	int (*ask)(const struct call *, char *const *env))
 {
 	struct scrubbed sc;
 	bool noted = note_exec();
@@ -238,7 +238,7 @@ replace(const struct call *c, const char *path,
 static int
 run(const char *path, char *const *argv, char *const *env)
 {
-	struct call c = { .file = path, .argv = argv, .env = env };
+	struct call c = {.file = path, .argv = argv, .env = env};
 
 	return replace(&c, path, ask_execve);
 }
@@ -246,7 +246,7 @@ run(const char *path, char *const *argv, char *const *env)
 static int
 run_path(const char *file, char *const *argv, char *const *env)
 {
-	struct call c = { .file = file, .argv = argv, .env = env };
+	struct call c = {.file = file, .argv = argv, .env = env};
 	char path[PATH_MOST];
 
 	return replace(&c, search(file, path, sizeof(path)) ? path : NULL, ask_execvpe);
@@ -361,7 +361,7 @@ execle(const char *path, const char *arg, ...)
 SEEP_EXPORT int
 fexecve(int fd, char *const argv[], char *const envp[])
 {
-	struct call c = { .fd = fd, .argv = argv, .env = envp };
+	struct call c = {.fd = fd, .argv = argv, .env = envp};
 	char path[64];
 	struct text t = text_on(path, sizeof(path));
 
@@ -372,13 +372,15 @@ fexecve(int fd, char *const argv[], char *const envp[])
 
 SEEP_EXPORT int
 posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *fa,
-            const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+	    const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
 	struct scrubbed sc;
 	int r;
 
 	prepare(path, envp, &sc);
-	r = !next_find() ? ENOSYS : next.posix_spawn(pid, path, fa, attr, argv, sc.at != NULL ? sc.at : envp);
+	r = !next_find() ? ENOSYS
+			 : next.posix_spawn(pid, path, fa, attr, argv,
+					    sc.at != NULL ? sc.at : envp);
 
 	scrub_done(&sc);
 	return r;
@@ -386,14 +388,16 @@ posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *fa,
 
 SEEP_EXPORT int
 posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *fa,
-             const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+	     const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
 	char path[PATH_MOST];
 	struct scrubbed sc;
 	int r;
 
 	prepare(search(file, path, sizeof(path)) ? path : NULL, envp, &sc);
-	r = !next_find() ? ENOSYS : next.posix_spawnp(pid, file, fa, attr, argv, sc.at != NULL ? sc.at : envp);
+	r = !next_find() ? ENOSYS
+			 : next.posix_spawnp(pid, file, fa, attr, argv,
+					     sc.at != NULL ? sc.at : envp);
 
 	scrub_done(&sc);
 	return r;

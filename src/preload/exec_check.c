@@ -78,7 +78,8 @@ offset_of(const struct image *im, uint64_t vaddr)
 	Elf64_Phdr p;
 
 	for (unsigned i = 0; read_phdr(im, i, &p); i++)
-		if (p.p_type == PT_LOAD && vaddr >= p.p_vaddr && vaddr - p.p_vaddr < p.p_filesz)
+		if (p.p_type == PT_LOAD && vaddr >= p.p_vaddr &&
+		    vaddr - p.p_vaddr < p.p_filesz)
 			return vaddr - p.p_vaddr + p.p_offset;
 	return 0;
 }
@@ -86,9 +87,9 @@ offset_of(const struct image *im, uint64_t vaddr)
 static bool
 is_sanitizer(const char *needed)
 {
-	static const char *const runtimes[] = { "libasan.so", "libtsan.so", "liblsan.so",
-		                                "libmsan.so", "libhwasan.so",
-		                                "libclang_rt." };
+	static const char *const runtimes[] = {"libasan.so",   "libtsan.so",
+					       "liblsan.so",   "libmsan.so",
+					       "libhwasan.so", "libclang_rt."};
 
 	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
 		if (begins(needed, runtimes[i]))
@@ -108,13 +109,15 @@ sanitized(const struct image *im, const Elf64_Phdr *dynamic)
 			char name[32];
 
 			if ((i + 1) * sizeof(d) > dynamic->p_filesz ||
-			    !read_at(im->fd, &d, sizeof(d), dynamic->p_offset + i * sizeof(d)) ||
+			    !read_at(im->fd, &d, sizeof(d),
+				     dynamic->p_offset + i * sizeof(d)) ||
 			    d.d_tag == DT_NULL)
 				break;
 			if (d.d_tag == DT_STRTAB)
 				strtab = offset_of(im, d.d_un.d_ptr);
 			if (pass == 1 && d.d_tag == DT_NEEDED && strtab != 0 &&
-			    read_some(im->fd, name, sizeof(name), strtab + d.d_un.d_val) &&
+			    read_some(im->fd, name, sizeof(name),
+				      strtab + d.d_un.d_val) &&
 			    is_sanitizer(name))
 				return true;
 		}
@@ -140,7 +143,8 @@ elf_fit(struct image *im)
 		return EXEC_FOLLOWED;
 	for (unsigned i = 0; read_phdr(im, i, &p); i++) {
 		is_static &= p.p_type != PT_INTERP;
-		if (p.p_type == PT_INTERP && read_some(im->fd, interp, sizeof(interp), p.p_offset) &&
+		if (p.p_type == PT_INTERP &&
+		    read_some(im->fd, interp, sizeof(interp), p.p_offset) &&
 		    !contains(interp, "ld-linux"))
 			return EXEC_REFUSES;
 		if (p.p_type == PT_DYNAMIC && sanitized(im, &p))

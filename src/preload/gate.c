@@ -24,11 +24,11 @@ enum {
 	SAME_STACK = 1 << 20,
 };
 
-static struct recorder nobody = { .id = UINT64_MAX };
+static struct recorder nobody = {.id = UINT64_MAX};
 struct recorder *recorder_now = &nobody;
 
 const uint32_t gate_always = 1;
-struct gate gate = { .look = true, .watch = &gate_always };
+struct gate gate = {.look = true, .watch = &gate_always};
 
 enum busy_with { BUSY_HANDLER, BUSY_NESTED, BUSY_ABANDONED };
 
@@ -37,7 +37,7 @@ busy_with(uintptr_t cfa)
 {
 	uintptr_t at = tls.busy & ~(uintptr_t)GATE_QUIET;
 	bool quiet = (tls.busy & GATE_QUIET) != 0;
-	stack_t ss = { 0 };
+	stack_t ss = {0};
 
 	if (at == 0)
 		return BUSY_NESTED; /* libc works for us */
@@ -47,7 +47,8 @@ busy_with(uintptr_t cfa)
 	if (quiet && cfa < at && *(const uintptr_t *)(at - 8) == tls.busy_ra)
 		return BUSY_NESTED;
 	/* On the alternate stack all of this means nothing. */
-	if (!rt_sealed && SYS2(SYS_sigaltstack, 0, &ss) == 0 && (ss.ss_flags & SS_ONSTACK) != 0)
+	if (!rt_sealed && SYS2(SYS_sigaltstack, 0, &ss) == 0 &&
+	    (ss.ss_flags & SS_ONSTACK) != 0)
 		return BUSY_HANDLER;
 	return BUSY_ABANDONED;
 }
@@ -62,7 +63,8 @@ undo(struct recorder *r)
 		return;
 	row = tls.self->row;
 	for (uint32_t i = row->journal_count; i-- > 0 && i < REC_JOURNAL_MAX;)
-		*(uint64_t *)(void *)(r->base + row->journal[i].off) = row->journal[i].old;
+		*(uint64_t *)(void *)(r->base + row->journal[i].off) =
+			row->journal[i].old;
 	row->journal_count = 0;
 	tls.self->pending_block = NULL;
 }

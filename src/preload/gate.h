@@ -22,7 +22,7 @@
 /* operator new on its way to malloc. */
 struct forward {
 	struct unw_start at; /* where new was called */
-	size_t bytes;        /* what it was asked for */
+	size_t bytes;	     /* what it was asked for */
 	size_t passed_on;    /* what malloc will be asked for then */
 	enum rec_kind kind;
 };
@@ -31,8 +31,8 @@ struct gate {
 	/* Samples alive, when that is all that matters for a free; else points to a word that is not
 	 * 0, and `look` says whether every free has to be looked at. */
 	const uint32_t *watch;
-	bool look; /* exact mode, not yet begun, or the boot arena was used */
-	bool mmap;             /* mmap and brk are recorded too */
+	bool look;	       /* exact mode, not yet begun, or the boot arena was used */
+	bool mmap;	       /* mmap and brk are recorded too */
 	const uint8_t *filter; /* sampled: addresses that may be samples */
 };
 
@@ -129,7 +129,8 @@ gate_allocated_hot(void *p, size_t n, const struct unw_start *at)
 
 		gate_mark_busy(at->sp);
 		if (LIKELY(tls.owner == r->id && r->exact && r->head->paused == 0)) {
-			hot_alloc(r, tls.self, false, (uintptr_t)p, n, REC_KIND_MALLOC, at);
+			hot_alloc(r, tls.self, false, (uintptr_t)p, n, REC_KIND_MALLOC,
+				  at);
 			gate_leave();
 			return;
 		}

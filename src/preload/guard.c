@@ -39,7 +39,7 @@ on_bus(int sig, siginfo_t *info, void *context)
 	life_mapped(&base, &bytes);
 	if (info->si_code > 0 && base != NULL && at >= base && at < base + bytes &&
 	    sys_mmap(base, bytes, PROT_READ | PROT_WRITE,
-	             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1) > 0) {
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1) > 0) {
 		life_broken();
 		return;
 	}
@@ -108,7 +108,7 @@ signal(int sig, sighandler_t handler)
 	if (sig == SIGBUS && installed && handler == SIG_DFL) {
 		struct sigaction was;
 
-		if (sigaction(sig, &(struct sigaction){ .sa_handler = SIG_DFL }, &was) != 0)
+		if (sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL}, &was) != 0)
 			return SIG_ERR;
 		return was.sa_handler;
 	}
@@ -133,7 +133,7 @@ seal(void)
 /* syscall(2) as a function, under another name here because libc declares it without its
  * arguments. It must end in a jump: a vfork made through it returns twice. */
 SEEP_EXPORT long hook_syscall(long nr, long a, long b, long c, long d, long e,
-                              long f) __asm__("syscall");
+			      long f) __asm__("syscall");
 
 SEEP_EXPORT long
 hook_syscall(long nr, long a, long b, long c, long d, long e, long f)

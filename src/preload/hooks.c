@@ -15,9 +15,9 @@
 #include "record/events.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <malloc.h>
 
 /* A call that operator new forwards is recorded as the program's call of new. */
 static ALWAYS_INLINE void
@@ -329,7 +329,7 @@ pvalloc(size_t n)
 		return boot_alloc(ALIGN_UP(n, (size_t)4096), 4096);
 	was = gate_quiet(at.sp);
 	p = next.pvalloc != NULL ? next.pvalloc(n)
-	                         : next.memalign(4096, ALIGN_UP(n, (size_t)4096));
+				 : next.memalign(4096, ALIGN_UP(n, (size_t)4096));
 	gate_unquiet(was);
 	allocated(p, n, REC_KIND_ALIGNED, &at);
 	return p;

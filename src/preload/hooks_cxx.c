@@ -54,14 +54,16 @@ passed_on(size_t n, size_t align)
 }
 
 static void *
-new_at(void **slot, const char *name, const struct forward *f, uintptr_t second, uintptr_t third)
+new_at(void **slot, const char *name, const struct forward *f, uintptr_t second,
+       uintptr_t third)
 {
 	new_function *real = (new_function *)__atomic_load_n(slot, __ATOMIC_ACQUIRE);
 	const struct forward *outer = tls.forward;
 	size_t n = f->bytes;
 	void *p;
 
-	if (UNLIKELY(real == NULL) && (real = (new_function *)resolve(slot, name)) == NULL)
+	if (UNLIKELY(real == NULL) &&
+	    (real = (new_function *)resolve(slot, name)) == NULL)
 		return malloc(n);
 	if (outer != NULL && outer->at.sp > f->at.sp && outer->at.sp - f->at.sp < 4096 &&
 	    outer->bytes == n)
@@ -79,9 +81,10 @@ new_at(void **slot, const char *name, const struct forward *f, uintptr_t second,
 
 static void
 delete_at(void **slot, const char *name, uintptr_t cfa, void *p, uintptr_t second,
-          uintptr_t third)
+	  uintptr_t third)
 {
-	delete_function *real = (delete_function *)__atomic_load_n(slot, __ATOMIC_ACQUIRE);
+	delete_function *real =
+		(delete_function *)__atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
 	if (UNLIKELY(p == NULL))
 		return;
@@ -107,10 +110,10 @@ delete_at(void **slot, const char *name, uintptr_t cfa, void *p, uintptr_t secon
 	static void *symbol##_real;                                                      \
 	static NOINLINE void *symbol##_event params                                      \
 	{                                                                                \
-		const struct forward f = { .at = GATE_HERE(),                            \
-			                   .bytes = n,                                   \
-			                   .passed_on = passed_on(n, align),             \
-			                   .kind = what };                               \
+		const struct forward f = {.at = GATE_HERE(),                             \
+					  .bytes = n,                                    \
+					  .passed_on = passed_on(n, align),              \
+					  .kind = what};                                 \
                                                                                          \
 		return new_at(&symbol##_real, #symbol, &f, args);                        \
 	}                                                                                \

@@ -102,7 +102,7 @@ mremap(void *old, size_t old_bytes, size_t new_bytes, int flags, ...)
 		record_resize_fail(recorder_now, t);
 	else if (t->pending_block != NULL)
 		record_resize_end(recorder_now, t, (uintptr_t)p, page_up(new_bytes),
-		                  REC_KIND_MMAP, &at);
+				  REC_KIND_MMAP, &at);
 	gate_leave();
 	return p;
 }

@@ -28,16 +28,16 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <sys/mman.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum state {
 	STATE_NEW,
 	STATE_ON,
 	STATE_AGAIN, /* forked in the middle of an event: begin again at the next one */
-	STATE_OFF, /* for good */
+	STATE_OFF,   /* for good */
 };
 
 enum { LAST_ROUND = 4 }; /* PTHREAD_DESTRUCTOR_ITERATIONS */
@@ -46,7 +46,8 @@ static enum state state;
 static uint32_t begin_lock;
 static struct settings settings;
 static uint64_t begun; /* how many recordings this process and its ancestors began */
-static unsigned char *mapped; /* where the last one is: known to a child whose page was wiped */
+static unsigned char
+	*mapped; /* where the last one is: known to a child whose page was wiped */
 static uint64_t mapped_bytes;
 static pthread_key_t thread_key;
 static bool thread_key_made;
@@ -77,7 +78,8 @@ switch_off(void)
 	gate.look = boot_used;
 	gate.watch = boot_used ? &gate_always : &never;
 	gate.mmap = false;
-	recorder_now->id = UINT64_MAX; /* no thread's: all come to the slow way in, and pass */
+	recorder_now->id =
+		UINT64_MAX; /* no thread's: all come to the slow way in, and pass */
 	state = STATE_OFF;
 }
 
@@ -122,7 +124,8 @@ begin_first(void)
 	const char *bad;
 	struct recorder *page;
 
-	if (getauxval(AT_SECURE) != 0 || !settings_parse(variable("SEEP"), &settings, &bad) ||
+	if (getauxval(AT_SECURE) != 0 ||
+	    !settings_parse(variable("SEEP"), &settings, &bad) ||
 	    settings.recorder.mode == REC_MODE_OFF ||
 	    (settings.parent != 0 && SYS0(SYS_getppid) != (long)settings.parent)) {
 		switch_off();
@@ -152,8 +155,9 @@ begin_again(void)
 
 		begin();
 		if (state == STATE_OFF)
-			__atomic_fetch_add(&((struct rec_head *)old)->lost[REC_LOST_CHILD], 1,
-			                   __ATOMIC_RELAXED);
+			__atomic_fetch_add(
+				&((struct rec_head *)old)->lost[REC_LOST_CHILD], 1,
+				__ATOMIC_RELAXED);
 		recorder_forget(old, old_bytes);
 	} else {
 		recorder_forget(mapped, mapped_bytes);
@@ -176,7 +180,8 @@ begin_locked(void)
 		return false;
 	if (state == STATE_NEW && environ != NULL && next_find())
 		begin_first();
-	else if (state == STATE_AGAIN || (state == STATE_ON && recorder_now->base == NULL))
+	else if (state == STATE_AGAIN ||
+		 (state == STATE_ON && recorder_now->base == NULL))
 		begin_again();
 	on = state == STATE_ON && recorder_now->base != NULL;
 	lock_drop(&begin_lock);
@@ -240,7 +245,7 @@ static void
 fork_left_us_inside(void)
 {
 	sys_mmap(mapped, mapped_bytes, PROT_READ | PROT_WRITE,
-	         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1);
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1);
 	recorder_now->id = UINT64_MAX;
 	state = STATE_AGAIN;
 }
@@ -348,15 +353,15 @@ main_then_exit(int argc, char **argv, char **envp)
 }
 
 typedef int start_main(int (*main)(int, char **, char **), int argc, char **argv,
-                       void (*init)(void), void (*fini)(void), void (*rtld_fini)(void),
-                       void *stack_end);
+		       void (*init)(void), void (*fini)(void), void (*rtld_fini)(void),
+		       void *stack_end);
 
 SEEP_EXPORT start_main __libc_start_main;
 
 SEEP_EXPORT int
 __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
-                  void (*init)(void), void (*fini)(void), void (*rtld_fini)(void),
-                  void *stack_end)
+		  void (*init)(void), void (*fini)(void), void (*rtld_fini)(void),
+		  void *stack_end)
 {
 	start_main *real = (start_main *)dlsym(RTLD_NEXT, "__libc_start_main");
 

@@ -68,7 +68,8 @@ clock_ns(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts); /* in the vDSO: no system call, no lock */
+	clock_gettime(CLOCK_MONOTONIC_COARSE,
+		      &ts); /* in the vDSO: no system call, no lock */
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 

@@ -24,15 +24,14 @@ find(const char *name)
 bool
 next_find(void)
 {
-	static TLS_STATIC bool under_way;
 	void *(*real_malloc)(size_t);
 	struct next found;
 
 	if (LIKELY(next.malloc != NULL))
 		return true;
-	if (under_way)
+	if (tls.resolving)
 		return false;
-	under_way = true;
+	tls.resolving = 1;
 	FIND(free);
 	FIND(calloc);
 	FIND(realloc);
@@ -69,7 +68,7 @@ next_find(void)
 	found.malloc = NULL;
 	next = found;
 	__atomic_store_n(&next.malloc, real_malloc, __ATOMIC_RELEASE);
-	under_way = false;
+	tls.resolving = 0;
 	return real_malloc != NULL;
 }
 

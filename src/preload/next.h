@@ -35,9 +35,9 @@ struct next {
 	int (*execvpe)(const char *, char *const *, char *const *);
 	int (*fexecve)(int, char *const *, char *const *);
 	int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
-	                   const posix_spawnattr_t *, char *const *, char *const *);
+			   const posix_spawnattr_t *, char *const *, char *const *);
 	int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
-	                    const posix_spawnattr_t *, char *const *, char *const *);
+			    const posix_spawnattr_t *, char *const *, char *const *);
 	pid_t (*fork)(void);
 	pid_t (*_Fork)(void);
 	void (*exit)(int);

@@ -33,17 +33,17 @@ yes_no(struct word w, bool *ret)
 static bool
 set_mode(struct settings *s, struct word w)
 {
-	s->recorder.mode = word_is(w, "exact")  ? REC_MODE_EXACT
-	                 : word_is(w, "sample") ? REC_MODE_SAMPLE
-	                                        : REC_MODE_OFF;
+	s->recorder.mode = word_is(w, "exact")	  ? REC_MODE_EXACT
+			   : word_is(w, "sample") ? REC_MODE_SAMPLE
+						  : REC_MODE_OFF;
 	return s->recorder.mode != REC_MODE_OFF || word_is(w, "off");
 }
 
 static bool
 set_rate(struct settings *s, struct word w)
 {
-	return text_size(w.at, w.end, &s->recorder.rate_bytes) && s->recorder.rate_bytes >= 1 &&
-	       s->recorder.rate_bytes <= RATE_MAX;
+	return text_size(w.at, w.end, &s->recorder.rate_bytes) &&
+	       s->recorder.rate_bytes >= 1 && s->recorder.rate_bytes <= RATE_MAX;
 }
 
 static bool
@@ -94,9 +94,9 @@ static const struct key {
 	const char *name;
 	bool (*set)(struct settings *, struct word);
 } keys[] = {
-	{ "mode", set_mode },     { "rate", set_rate },     { "max", set_max },
-	{ "dir", set_dir },       { "run", set_run },       { "parent", set_parent },
-	{ "mmap", set_mmap },     { "children", set_children },
+	{"mode", set_mode}, {"rate", set_rate},		{"max", set_max},
+	{"dir", set_dir},   {"run", set_run},		{"parent", set_parent},
+	{"mmap", set_mmap}, {"children", set_children},
 };
 
 static bool
@@ -109,8 +109,8 @@ set_one(struct settings *s, struct word w)
 	if (eq == w.end)
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (word_is((struct word){ w.at, eq }, keys[i].name))
-			return keys[i].set(s, (struct word){ eq + 1, w.end });
+		if (word_is((struct word){w.at, eq}, keys[i].name))
+			return keys[i].set(s, (struct word){eq + 1, w.end});
 	return false;
 }
 
@@ -123,7 +123,7 @@ settings_parse(const char *text, struct settings *ret, const char **ret_bad)
 	ret->recorder.children = true;
 	*ret_bad = NULL;
 	while (text != NULL && *text != '\0') {
-		struct word w = { text, text };
+		struct word w = {text, text};
 
 		while (*w.end != '\0' && *w.end != ',')
 			w.end++;

@@ -32,7 +32,8 @@ slot_of(uint64_t *slots, uint32_t mask, uint32_t site)
 static bool
 grow(struct thread *t)
 {
-	uint32_t count = t->cell_slots == NULL ? CELL_SLOTS_FIRST : (t->cell_mask + 1) * 2;
+	uint32_t count =
+		t->cell_slots == NULL ? CELL_SLOTS_FIRST : (t->cell_mask + 1) * 2;
 	uint64_t *slots = rt_map(count * sizeof(*slots));
 
 	if (slots == NULL)
@@ -40,7 +41,8 @@ grow(struct thread *t)
 	if (t->cell_slots != NULL) {
 		for (uint32_t i = 0; i <= t->cell_mask; i++)
 			if (t->cell_slots[i] != 0)
-				*slot_of(slots, count - 1, (uint32_t)(t->cell_slots[i] >> 32)) =
+				*slot_of(slots, count - 1,
+					 (uint32_t)(t->cell_slots[i] >> 32)) =
 					t->cell_slots[i];
 		rt_unmap(t->cell_slots, (t->cell_mask + 1) * sizeof(*slots));
 	}
@@ -109,16 +111,16 @@ add(struct rec_cell *into, const struct rec_cell *c, uint64_t now)
 	bool its = (into->stamp & REC_STAMP_EPOCH) == epoch;
 
 	into->peak_live_bytes = (its ? into->peak_live_bytes : into_bytes) +
-	                        (mine ? c->peak_live_bytes : live_bytes);
+				(mine ? c->peak_live_bytes : live_bytes);
 	into->peak_live_blocks = (its ? into->peak_live_blocks : into_blocks) +
-	                         (mine ? c->peak_live_blocks : live_blocks);
+				 (mine ? c->peak_live_blocks : live_blocks);
 	if ((now & REC_STAMP_EXIT) != 0) {
 		mine = (c->stamp & REC_STAMP_EXIT) != 0;
 		its = (into->stamp & REC_STAMP_EXIT) != 0;
 		into->exit_live_bytes = (its ? into->exit_live_bytes : into_bytes) +
-		                        (mine ? c->exit_live_bytes : live_bytes);
+					(mine ? c->exit_live_bytes : live_bytes);
 		into->exit_live_blocks = (its ? into->exit_live_blocks : into_blocks) +
-		                         (mine ? c->exit_live_blocks : live_blocks);
+					 (mine ? c->exit_live_blocks : live_blocks);
 	}
 	into->stamp = now;
 	into->allocs += c->allocs;
@@ -170,8 +172,8 @@ fold_one(struct recorder *r, struct rec_site *site, struct rec_cell *c, uint32_t
 	unlink_cell(r, site, c);
 	sum->absorbed = 0;
 	__atomic_fetch_add(&site->live_bytes,
-	                   (int64_t)(c->alloc_bytes - c->free_bytes) - c->shown_bytes,
-	                   __ATOMIC_RELAXED);
+			   (int64_t)(c->alloc_bytes - c->free_bytes) - c->shown_bytes,
+			   __ATOMIC_RELAXED);
 	if (old != NULL)
 		space_cell_free(r, old, me);
 	space_cell_free(r, c, me);
@@ -189,11 +191,13 @@ cells_fold(struct recorder *r, struct thread *t)
 
 		ref = c->thread_next;
 		if (!lock_take(&site->lock, t->me)) {
-			rec_lost(r, REC_LOST_LOCK); /* the cell stays, its figures with it */
+			rec_lost(r,
+				 REC_LOST_LOCK); /* the cell stays, its figures with it */
 			continue;
 		}
 		if (!fold_one(r, site, c, t->me))
-			c->thread = 0; /* no room to add up: it goes on counting by itself */
+			c->thread =
+				0; /* no room to add up: it goes on counting by itself */
 		lock_drop(&site->lock);
 	}
 	t->cells = 0;

@@ -14,7 +14,8 @@ no_longer_alone(struct recorder *r, struct thread *t)
 	t->alone = false;
 	r->single = false;
 	__atomic_fetch_or(&r->head->flags, REC_FLAG_THREADED, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&r->head->live_bytes, t->live_bytes - t->live_shown, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&r->head->live_bytes, t->live_bytes - t->live_shown,
+			   __ATOMIC_RELAXED);
 	for (uint32_t ref = t->cells; ref != 0;) {
 		struct rec_cell *c = rec_at(r, ref);
 		struct rec_site *site = rec_at(r, c->site);
@@ -43,10 +44,10 @@ hot_changes(struct recorder *r, struct thread *t)
 NOINLINE struct rec_cell *
 hot_place(struct recorder *r, struct thread *t, uint32_t node, enum rec_kind kind)
 {
-	static const unsigned char classes[] = { [REC_KIND_MMAP] = REC_CLASS_MMAP,
-		                                 [REC_KIND_BRK] = REC_CLASS_BRK,
-		                                 [REC_KIND_CUSTOM] = REC_CLASS_CUSTOM,
-		                                 [REC_KIND_INHERITED] = REC_CLASS_HEAP };
+	static const unsigned char classes[] = {[REC_KIND_MMAP] = REC_CLASS_MMAP,
+						[REC_KIND_BRK] = REC_CLASS_BRK,
+						[REC_KIND_CUSTOM] = REC_CLASS_CUSTOM,
+						[REC_KIND_INHERITED] = REC_CLASS_HEAP};
 	unsigned class = classes[kind];
 	struct rec_site *site;
 	struct rec_cell *cell;
@@ -69,8 +70,8 @@ hot_place(struct recorder *r, struct thread *t, uint32_t node, enum rec_kind kin
 
 /* An address that is still in the table was freed behind our back. */
 COLD bool
-hot_slot_failed(struct recorder *r, struct thread *t, uintptr_t addr, enum live_result got,
-                struct live_slot *slot)
+hot_slot_failed(struct recorder *r, struct thread *t, uintptr_t addr,
+		enum live_result got, struct live_slot *slot)
 {
 	if (got == LIVE_STALE) {
 		__atomic_fetch_add(&r->head->frees_unseen, 1, __ATOMIC_RELAXED);
@@ -79,9 +80,9 @@ hot_slot_failed(struct recorder *r, struct thread *t, uintptr_t addr, enum live_
 		if (got == LIVE_OK)
 			return true;
 	}
-	rec_lost(r, got == LIVE_LOCK    ? REC_LOST_LOCK
-	            : got == LIVE_RANGE ? REC_LOST_ADDRESS
-	                                : REC_LOST_SPACE);
+	rec_lost(r, got == LIVE_LOCK	? REC_LOST_LOCK
+		    : got == LIVE_RANGE ? REC_LOST_ADDRESS
+					: REC_LOST_SPACE);
 	return false;
 }
 
@@ -95,8 +96,8 @@ hot_free_unknown(struct recorder *r, enum live_result got)
 		rec_lost(r, REC_LOST_LOCK);
 	else if (h->mode == REC_MODE_EXACT) /* sampled: nearly all blocks are unknown */
 		__atomic_fetch_add(forked == REC_FLAG_FORKED ? &h->frees_inherited
-		                                             : &h->frees_unknown,
-		                   1, __ATOMIC_RELAXED);
+							     : &h->frees_unknown,
+				   1, __ATOMIC_RELAXED);
 }
 
 static bool
@@ -107,7 +108,7 @@ sampled(const struct recorder *r)
 
 void
 record_alloc_in(struct recorder *r, struct thread *t, struct rec_cell *c, uintptr_t addr,
-                uint64_t bytes, enum rec_kind kind)
+		uint64_t bytes, enum rec_kind kind)
 {
 	if (sampled(r))
 		hot_alloc_in(r, t, c, true, addr, bytes, kind);
@@ -117,7 +118,7 @@ record_alloc_in(struct recorder *r, struct thread *t, struct rec_cell *c, uintpt
 
 void
 record_alloc(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t bytes,
-             enum rec_kind kind, const struct unw_start *start)
+	     enum rec_kind kind, const struct unw_start *start)
 {
 	if (sampled(r))
 		hot_alloc(r, t, true, addr, bytes, kind, start);

@@ -11,11 +11,11 @@
 
 /* A block came into being. `start` is where the hooked function was called from. */
 void record_alloc(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t bytes,
-                  enum rec_kind kind, const struct unw_start *start);
+		  enum rec_kind kind, const struct unw_start *start);
 
 /* The same at a place that is known already: `c` is the thread's cell there. */
-void record_alloc_in(struct recorder *r, struct thread *t, struct rec_cell *c, uintptr_t addr,
-                     uint64_t bytes, enum rec_kind kind);
+void record_alloc_in(struct recorder *r, struct thread *t, struct rec_cell *c,
+		     uintptr_t addr, uint64_t bytes, enum rec_kind kind);
 
 /* A block is about to be freed. Unknown addresses are counted. */
 void record_free(struct recorder *r, struct thread *t, uintptr_t addr);
@@ -23,10 +23,11 @@ void record_free(struct recorder *r, struct thread *t, uintptr_t addr);
 /* A block is about to be resized: it is taken out, but a reader still sees it until the end.
  * `resize_end`: moved to `addr` with `bytes`; `resize_fail`: it stays as it was. */
 void record_resize_begin(struct recorder *r, struct thread *t, uintptr_t addr);
-void record_resize_end(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t bytes,
-                       enum rec_kind kind, const struct unw_start *start);
+void record_resize_end(struct recorder *r, struct thread *t, uintptr_t addr,
+		       uint64_t bytes, enum rec_kind kind, const struct unw_start *start);
 void record_resize_fail(struct recorder *r, struct thread *t);
-void record_resize_freed(struct recorder *r, struct thread *t); /* realloc(p, 0) freed it */
+void record_resize_freed(struct recorder *r,
+			 struct thread *t); /* realloc(p, 0) freed it */
 
 /* [addr, addr + bytes) is unmapped: recorded mappings in there end or get shorter. */
 void record_unmap(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t bytes);

@@ -21,10 +21,10 @@
 
 /* events.c: the rare turns. */
 struct rec_cell *hot_place(struct recorder *r, struct thread *t, uint32_t node,
-                           enum rec_kind kind);
+			   enum rec_kind kind);
 void hot_changes(struct recorder *r, struct thread *t);
-bool hot_slot_failed(struct recorder *r, struct thread *t, uintptr_t addr, enum live_result got,
-                     struct live_slot *slot);
+bool hot_slot_failed(struct recorder *r, struct thread *t, uintptr_t addr,
+		     enum live_result got, struct live_slot *slot);
 void hot_free_unknown(struct recorder *r, enum live_result got);
 
 /* Modules come and go; a second thread appears. */
@@ -37,7 +37,7 @@ hot_look_around(struct recorder *r, struct thread *t)
 
 static ALWAYS_INLINE struct rec_cell *
 hot_cell(struct recorder *r, struct thread *t, enum rec_kind kind,
-         const struct unw_start *start)
+	 const struct unw_start *start)
 {
 	uint32_t node = unw_hit(t->unw, start);
 
@@ -60,11 +60,13 @@ hot_cell_at(struct recorder *r, struct thread *t, struct rec_site *site)
 }
 
 static ALWAYS_INLINE uint64_t
-hot_word_a(struct thread *t, bool sampled, uintptr_t addr, uint64_t bytes, enum rec_kind kind)
+hot_word_a(struct thread *t, bool sampled, uintptr_t addr, uint64_t bytes,
+	   enum rec_kind kind)
 {
 	uint64_t who = sampled ? 0 : t->serial & 0xffff;
 
-	return (bytes & REC_BLOCK_SIZE_MASK) | (uint64_t)(addr & 15) << REC_BLOCK_LOW_SHIFT |
+	return (bytes & REC_BLOCK_SIZE_MASK) |
+	       (uint64_t)(addr & 15) << REC_BLOCK_LOW_SHIFT |
 	       (uint64_t)kind << REC_BLOCK_KIND_SHIFT | who << REC_BLOCK_THREAD_SHIFT;
 }
 
@@ -86,7 +88,7 @@ hot_remember(struct thread *t, uintptr_t addr, const struct live_slot *slot)
 /* Count a block in cell `c`, whose slot has been reserved. */
 static ALWAYS_INLINE void
 hot_alloc_step(struct recorder *r, struct thread *t, struct rec_cell *c, bool sampled,
-               uint64_t bytes, struct live_slot *slot)
+	       uint64_t bytes, struct live_slot *slot)
 {
 	struct amount n = amount_of(r, sampled, bytes, 0);
 	unsigned bucket = size_bucket(bytes);
@@ -101,14 +103,16 @@ hot_alloc_step(struct recorder *r, struct thread *t, struct rec_cell *c, bool sa
 		s.at = jot_stamp(s, c);
 	if (LIKELY(t->alone)) {
 		t->live_bytes += (int64_t)n.bytes;
-		peak = t->live_bytes > r->head->peak_bytes || site_live > site->peak_bytes;
+		peak = t->live_bytes > r->head->peak_bytes ||
+		       site_live > site->peak_bytes;
 		if (UNLIKELY(peak))
 			s.at = jot_peak(s, site);
 	}
 	publish(&s);
 	if (UNLIKELY(stale))
 		renew_stamp(s.stamp, c);
-	do_alloc(c, slot->block, (uint64_t)c->site | t->now_ms << 32, bucket, sampled, &n);
+	do_alloc(c, slot->block, (uint64_t)c->site | t->now_ms << 32, bucket, sampled,
+		 &n);
 	if (UNLIKELY(peak))
 		set_peak(r, t, site, site_live);
 	commit(&s);
@@ -118,7 +122,7 @@ hot_alloc_step(struct recorder *r, struct thread *t, struct rec_cell *c, bool sa
 
 static ALWAYS_INLINE void
 hot_alloc_in(struct recorder *r, struct thread *t, struct rec_cell *c, bool sampled,
-             uintptr_t addr, uint64_t bytes, enum rec_kind kind)
+	     uintptr_t addr, uint64_t bytes, enum rec_kind kind)
 {
 	struct live_slot slot;
 	enum live_result got = live_put(r, t, addr, &slot);
@@ -133,8 +137,8 @@ hot_alloc_in(struct recorder *r, struct thread *t, struct rec_cell *c, bool samp
 }
 
 static ALWAYS_INLINE void
-hot_alloc(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr, uint64_t bytes,
-          enum rec_kind kind, const struct unw_start *start)
+hot_alloc(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr,
+	  uint64_t bytes, enum rec_kind kind, const struct unw_start *start)
 {
 	struct rec_cell *c;
 
@@ -150,7 +154,7 @@ hot_alloc(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr, ui
 /* The block at `addr`, locked. *ret_temporary: it is one of the thread's last two. */
 static ALWAYS_INLINE enum live_result
 hot_find(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot *ret,
-         bool *ret_temporary)
+	 bool *ret_temporary)
 {
 	struct recent *rec = &t->recent[t->turn ^ 1]; /* the newest */
 
@@ -199,7 +203,8 @@ hot_free(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr)
 	b = slot.block->b;
 	site = rec_at(r, (uint32_t)b);
 	c = hot_cell_at(r, t, site);
-	if (UNLIKELY(c == NULL)) { /* no room to count it: the block stays, and that is said */
+	if (UNLIKELY(c ==
+		     NULL)) { /* no room to count it: the block stays, and that is said */
 		live_unlock(t, &slot);
 		rec_lost(r, REC_LOST_SPACE);
 		return;

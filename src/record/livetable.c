@@ -19,7 +19,7 @@ static struct rec_bucket *
 bucket_new(struct recorder *r, unsigned cap, uint32_t me)
 {
 	uint32_t bytes = (uint32_t)(sizeof(struct rec_bucket) + ALIGN_UP(cap, 16u) +
-	                            cap * sizeof(struct rec_block));
+				    cap * sizeof(struct rec_block));
 	struct rec_bucket *b = space_alloc(r, REC_CHUNK_BUCKET, bytes, me);
 
 	if (b != NULL)
@@ -29,7 +29,8 @@ bucket_new(struct recorder *r, unsigned cap, uint32_t me)
 
 /* What `slot` (of root, mid or leaf) points to, made when it is empty. NULL: no room. */
 static void *
-step(struct recorder *r, uint32_t *slot, enum rec_chunk_kind kind, uint32_t bytes, uint32_t me)
+step(struct recorder *r, uint32_t *slot, enum rec_chunk_kind kind, uint32_t bytes,
+     uint32_t me)
 {
 	uint32_t ref = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 	void *made;
@@ -39,8 +40,8 @@ step(struct recorder *r, uint32_t *slot, enum rec_chunk_kind kind, uint32_t byte
 	made = space_alloc(r, kind, bytes, me);
 	if (made == NULL)
 		return NULL;
-	if (__atomic_compare_exchange_n(slot, &ref, rec_ref(r, made), false, __ATOMIC_ACQ_REL,
-	                                __ATOMIC_ACQUIRE))
+	if (__atomic_compare_exchange_n(slot, &ref, rec_ref(r, made), false,
+					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return made;
 	return rec_at(r, ref); /* another thread was first; ours stays unused */
 }
@@ -86,7 +87,8 @@ leaf_slot(struct recorder *r, struct thread *t, uintptr_t addr, bool make)
 static COLD struct rec_bucket *
 extend(struct recorder *r, struct rec_bucket *first, uint32_t me)
 {
-	struct rec_bucket *b = bucket_new(r, first->next == 0 ? 12 : REC_BUCKET_CAP_MAX, me);
+	struct rec_bucket *b =
+		bucket_new(r, first->next == 0 ? 12 : REC_BUCKET_CAP_MAX, me);
 
 	if (b == NULL)
 		return NULL;
@@ -112,8 +114,8 @@ live_put_far(struct recorder *r, struct thread *t, uintptr_t addr, struct live_s
 		if (b == NULL)
 			return LIVE_ROOM;
 		uint32_t none = 0;
-		__atomic_compare_exchange_n(slot, &none, rec_ref(r, b), false, __ATOMIC_ACQ_REL,
-		                            __ATOMIC_ACQUIRE);
+		__atomic_compare_exchange_n(slot, &none, rec_ref(r, b), false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 	}
 	first = rec_at(r, __atomic_load_n(slot, __ATOMIC_ACQUIRE));
 	if (!live_lock(t, first))

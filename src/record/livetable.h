@@ -57,7 +57,8 @@ live_look(struct rec_bucket *b, uintptr_t addr)
 
 	for (unsigned i = 0; i < cap; i += 16) {
 		/* Most slots that look alike are vacant: the same address, freed before. */
-		uint32_t hits = match16(offs + i, (uint8_t)(addr >> 4)) & (uint32_t)(b->used >> i);
+		uint32_t hits = match16(offs + i, (uint8_t)(addr >> 4)) &
+				(uint32_t)(b->used >> i);
 
 		for (; hits != 0; hits &= hits - 1) {
 			unsigned k = i + (unsigned)__builtin_ctz(hits);
@@ -97,14 +98,14 @@ live_near(struct recorder *r, struct thread *t, uintptr_t addr)
 	if (UNLIKELY(t->leaf_region != (addr >> REC_MID_SHIFT) + 1))
 		return NULL;
 	ref = __atomic_load_n(&t->leaf[addr >> REC_LEAF_SHIFT & (REC_LEAF_SLOTS - 1)],
-	                      __ATOMIC_ACQUIRE);
+			      __ATOMIC_ACQUIRE);
 	return LIKELY(ref != 0) ? rec_at(r, ref) : NULL;
 }
 
 enum live_result live_put_far(struct recorder *r, struct thread *t, uintptr_t addr,
-                              struct live_slot *ret);
+			      struct live_slot *ret);
 enum live_result live_find_far(struct recorder *r, struct thread *t, uintptr_t addr,
-                               struct live_slot *ret);
+			       struct live_slot *ret);
 
 /* Reserve a slot for `addr`: it is the caller's, but no reader sees it until `block->b` is set
  * (write `block->a` first). The page is not locked on return. */
@@ -116,7 +117,7 @@ live_put(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot 
 
 	/* Inline only what a page with a few blocks needs, and a lone thread. */
 	if (LIKELY(first != NULL && t->alone && first->next == 0 &&
-	           (k = live_vacant(first)) >= 0 && live_look(first, addr) < 0)) {
+		   (k = live_vacant(first)) >= 0 && live_look(first, addr) < 0)) {
 		ret->first = first;
 		live_occupy(ret, first, (unsigned)k, addr);
 		return LIVE_OK;

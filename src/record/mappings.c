@@ -44,7 +44,8 @@ record_unmap(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t byte
 			continue;
 		c = cells_get(r, t, rec_at(r, (uint32_t)b.b));
 		if (c != NULL)
-			record_alloc_in(r, t, c, end, stop - end,
-			                (enum rec_kind)(b.a >> REC_BLOCK_KIND_SHIFT & 15));
+			record_alloc_in(
+				r, t, c, end, stop - end,
+				(enum rec_kind)(b.a >> REC_BLOCK_KIND_SHIFT & 15));
 	}
 }

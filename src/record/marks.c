@@ -11,8 +11,8 @@
 #include <string.h>
 
 _Static_assert(sizeof(struct rec_mark) + REC_MARK_ROWS * sizeof(struct rec_mark_row) <=
-                       REC_CHUNK_BYTES / 4,
-               "a chunk holds at least three");
+		       REC_CHUNK_BYTES / 4,
+	       "a chunk holds at least three");
 
 static void
 add_cell(const struct rec_cell *c, struct rec_mark_row *row)
@@ -83,7 +83,7 @@ start(struct writer *w)
 static bool
 add_site(struct writer *w, const struct rec_site *s)
 {
-	struct rec_mark_row row = { .site = rec_ref(w->r, s) };
+	struct rec_mark_row row = {.site = rec_ref(w->r, s)};
 
 	add_up(w->r, s, &row);
 	if (row.live_bytes == 0 && row.live_blocks == 0)
@@ -102,19 +102,21 @@ void
 marks_take(struct recorder *r, struct thread *t, const char *name)
 {
 	struct rec_head *h = r->head;
-	struct writer w = { .r = r, .t = t, .name = name };
+	struct writer w = {.r = r, .t = t, .name = name};
 	uint32_t index = h->chunk_lists[REC_CHUNK_SITE];
 
 	w.number = __atomic_add_fetch(&h->marks, 1, __ATOMIC_RELAXED);
 	if (!start(&w)) /* so that a mark with nothing live is there too */
 		return;
 	for (; index != 0;) {
-		const struct rec_chunk *c = (const void *)(r->base + REC_CHUNKS_OFF +
-		                                           (uint64_t)(index - 1) * REC_CHUNK_BYTES);
+		const struct rec_chunk *c =
+			(const void *)(r->base + REC_CHUNKS_OFF +
+				       (uint64_t)(index - 1) * REC_CHUNK_BYTES);
 		uint32_t used = c->used < REC_CHUNK_BYTES ? c->used : REC_CHUNK_BYTES;
 		const struct rec_site *s = (const void *)(c + 1);
 
-		for (; (const unsigned char *)(s + 1) <= (const unsigned char *)c + used; s++)
+		for (; (const unsigned char *)(s + 1) <= (const unsigned char *)c + used;
+		     s++)
 			if (s->node != 0 && !add_site(&w, s))
 				return;
 		index = c->next;

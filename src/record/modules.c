@@ -24,7 +24,7 @@ static uint32_t
 build_id(uintptr_t start, uintptr_t end, uintptr_t bias, unsigned char *ret)
 {
 	const ElfW(Ehdr) *eh = (const void *)start;
-	const ElfW(Phdr) *ph;
+	const ElfW(Phdr) * ph;
 
 	if (memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0 ||
 	    eh->e_phoff + eh->e_phnum * sizeof(*ph) > 4096)
@@ -38,12 +38,14 @@ build_id(uintptr_t start, uintptr_t end, uintptr_t bias, unsigned char *ret)
 			continue;
 		while (stop - at >= sizeof(ElfW(Nhdr))) {
 			const ElfW(Nhdr) *n = (const void *)at;
-			uintptr_t desc = at + sizeof(*n) + ALIGN_UP((uintptr_t)n->n_namesz, 4ul);
+			uintptr_t desc =
+				at + sizeof(*n) + ALIGN_UP((uintptr_t)n->n_namesz, 4ul);
 
 			if (desc > stop || n->n_descsz > stop - desc)
 				break;
 			if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 &&
-			    memcmp(n + 1, "GNU", 4) == 0 && n->n_descsz <= REC_BUILD_ID_MAX) {
+			    memcmp(n + 1, "GNU", 4) == 0 &&
+			    n->n_descsz <= REC_BUILD_ID_MAX) {
 				memcpy(ret, (const void *)desc, n->n_descsz);
 				return n->n_descsz;
 			}
@@ -107,8 +109,11 @@ enter(struct recorder *r, const struct host_module *m, uint32_t me)
 	row->loaded_ms = h->clock_ms;
 	row->path = path_ref(r, m->path, me);
 	row->build_id_bytes = build_id(m->start, m->end, m->bias, row->build_id);
-	*k = (struct known_module){ .start = m->start, .end = m->end, .eh_hdr = m->eh_hdr,
-		                    .row = row, .id = h->modules + 1 };
+	*k = (struct known_module){.start = m->start,
+				   .end = m->end,
+				   .eh_hdr = m->eh_hdr,
+				   .row = row,
+				   .id = h->modules + 1};
 	__atomic_store_n(&h->modules, h->modules + 1, __ATOMIC_RELEASE);
 	r->module_row = NULL;
 	__atomic_store_n(&r->nmodules, r->nmodules + 1, __ATOMIC_RELEASE);
@@ -134,8 +139,10 @@ modules_find(uintptr_t pc, struct unw_module *ret)
 	}
 	if (k == NULL)
 		rec_lost(r, REC_LOST_MODULE);
-	*ret = (struct unw_module){ .start = m.start, .end = m.end, .eh_hdr = m.eh_hdr,
-		                    .id = k == NULL ? UNW_MODULE_MAX : k->id };
+	*ret = (struct unw_module){.start = m.start,
+				   .end = m.end,
+				   .eh_hdr = m.eh_hdr,
+				   .id = k == NULL ? UNW_MODULE_MAX : k->id};
 	return true;
 }
 
@@ -145,7 +152,8 @@ still_there(struct recorder *r, const struct known_module *k)
 	unsigned char id[REC_BUILD_ID_MAX];
 	struct host_module m;
 
-	return r->host->module_find(k->start, &m) && m.start == k->start && m.end == k->end &&
+	return r->host->module_find(k->start, &m) && m.start == k->start &&
+	       m.end == k->end &&
 	       build_id(m.start, m.end, m.bias, id) == k->row->build_id_bytes &&
 	       memcmp(id, k->row->build_id, k->row->build_id_bytes) == 0;
 }
@@ -161,7 +169,8 @@ modules_check(struct recorder *r, struct thread *t)
 		if (k->gone || still_there(r, k))
 			continue;
 		k->gone = true;
-		k->row->unloaded_ms = t->now_ms + 1; /* never 0, which says "still there" */
+		k->row->unloaded_ms =
+			t->now_ms + 1; /* never 0, which says "still there" */
 		unw_forget(r->unw, k->start, k->end);
 	}
 	lock_drop(&r->head->locks[LOCK_MODULES]);

@@ -28,17 +28,18 @@
 
 enum {
 	FILE_BYTES_MIN = 2 << 20, /* below this a recording is not worth beginning */
-	PREFILL_BYTES = 64 << 20, /* what is made at once where pages cannot be asked for later */
+	PREFILL_BYTES =
+		64 << 20, /* what is made at once where pages cannot be asked for later */
 };
 
-
 static uint32_t
-node_for_unwinder(void *arg, uint32_t parent, uintptr_t pc, uint32_t module, unsigned kind)
+node_for_unwinder(void *arg, uint32_t parent, uintptr_t pc, uint32_t module,
+		  unsigned kind)
 {
 	struct thread *t = arg;
-	static const unsigned char kinds[] = { [UNW_NODE_PC] = REC_NODE_PC,
-		                               [UNW_NODE_TRUNCATED] = REC_NODE_TRUNCATED,
-		                               [UNW_NODE_ELIDED] = REC_NODE_ELIDED };
+	static const unsigned char kinds[] = {[UNW_NODE_PC] = REC_NODE_PC,
+					      [UNW_NODE_TRUNCATED] = REC_NODE_TRUNCATED,
+					      [UNW_NODE_ELIDED] = REC_NODE_ELIDED};
 
 	return stacks_node(t->recorder, parent, pc, module, kinds[kind], t->me);
 }
@@ -67,7 +68,7 @@ limit_of(int resource)
 {
 	struct rlimit64 {
 		uint64_t cur, max;
-	} lim = { 0, 0 };
+	} lim = {0, 0};
 
 	if (SYS4(SYS_prlimit64, 0, resource, 0, &lim) < 0)
 		return UINT64_MAX;
@@ -99,7 +100,7 @@ struct memory_used {
 static struct memory_used
 memory_used(void)
 {
-	uint64_t fields[3] = { 0, 0, 0 };
+	uint64_t fields[3] = {0, 0, 0};
 	unsigned i = 0;
 	char buf[128];
 
@@ -111,7 +112,7 @@ memory_used(void)
 		else
 			i++;
 	}
-	return (struct memory_used){ fields[0] * 4096, fields[1] * 4096, fields[2] * 4096 };
+	return (struct memory_used){fields[0] * 4096, fields[1] * 4096, fields[2] * 4096};
 }
 
 uint64_t
@@ -159,7 +160,7 @@ random_u64(void)
 static uint64_t
 wall_ns(int clock)
 {
-	struct timespec ts = { 0, 0 };
+	struct timespec ts = {0, 0};
 
 	SYS2(SYS_clock_gettime, clock, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
@@ -175,7 +176,7 @@ map_file(const struct recorder_settings *s, uint64_t bytes, bool *prefilled)
 
 	if (s->dir[0] == '\0')
 		return sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		                MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+				MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	text_add(&t, s->dir);
 	text_add(&t, "/");
 	text_dec(&t, (uint64_t)sys_getpid());
@@ -187,14 +188,14 @@ map_file(const struct recorder_settings *s, uint64_t bytes, bool *prefilled)
 		return fd;
 	r = sys_ftruncate((int)fd, bytes);
 	if (r >= 0)
-		r = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-		             (int)fd);
+		r = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_NORESERVE, (int)fd);
 	if (r > 0 || r < -4095) {
 		long p = sys_madvise((void *)r, REC_CHUNKS_OFF, MADV_POPULATE_WRITE);
 
 		if (p == -EINVAL) { /* before Linux 5.14 */
 			p = SYS4(SYS_fallocate, fd, 0, 0,
-			         bytes < PREFILL_BYTES ? bytes : PREFILL_BYTES);
+				 bytes < PREFILL_BYTES ? bytes : PREFILL_BYTES);
 			*prefilled = true;
 		}
 		if (p < 0) {
@@ -269,7 +270,8 @@ fill_head(struct recorder *r, const struct recorder_settings *s)
 	h->rate_bytes = s->mode == REC_MODE_SAMPLE ? s->rate_bytes : 0;
 	h->rates[0] = h->rate_bytes;
 	h->run_id = s->run_id;
-	h->flags = (s->forked ? REC_FLAG_FORKED : 0) | (s->mmap_class ? REC_FLAG_MMAP : 0);
+	h->flags =
+		(s->forked ? REC_FLAG_FORKED : 0) | (s->mmap_class ? REC_FLAG_MMAP : 0);
 	h->point_every_ms = 10;
 	if (SYS1(SYS_uname, &un) == 0)
 		memcpy(h->host, un.nodename, sizeof(h->host) - 1);
@@ -286,9 +288,11 @@ private_memory(struct recorder *r)
 	unsigned char *at = private_at;
 	size_t heads = RECORDER_NODE_HEADS * sizeof(*r->node_heads);
 	/* Probing may run past the end of the index. */
-	size_t index = ALIGN_UP((((size_t)1 << STACKS_INDEX_BITS) + 64) * sizeof(*r->stack_index),
-	                        (size_t)4096);
-	size_t modules = ALIGN_UP(RECORDER_MODULES_MAX * sizeof(*r->modules), (size_t)4096);
+	size_t index = ALIGN_UP((((size_t)1 << STACKS_INDEX_BITS) + 64) *
+					sizeof(*r->stack_index),
+				(size_t)4096);
+	size_t modules =
+		ALIGN_UP(RECORDER_MODULES_MAX * sizeof(*r->modules), (size_t)4096);
 	size_t sample = ALIGN_UP(sample_shared_bytes(), (size_t)4096);
 	size_t tables = heads + index + modules + sample + RECORDER_SCRATCH_BYTES;
 	size_t all = tables + unw_shared_bytes();
@@ -311,12 +315,12 @@ private_memory(struct recorder *r)
 }
 
 int
-recorder_start(struct recorder *r, const struct recorder_settings *s, const struct host *host,
-               uint64_t id)
+recorder_start(struct recorder *r, const struct recorder_settings *s,
+	       const struct host *host, uint64_t id)
 {
 	uint64_t bytes = size_allowed(s);
 	bool prefilled = false;
-	struct recorder fresh = { .host = host, .id = id, .bytes = bytes };
+	struct recorder fresh = {.host = host, .id = id, .bytes = bytes};
 	uint32_t me = lock_id();
 	long map;
 
@@ -343,7 +347,8 @@ recorder_start(struct recorder *r, const struct recorder_settings *s, const stru
 	recorder_now = r;
 	fill_head(&fresh, s);
 	unw_shared_init(fresh.unw, &unwinder_ops);
-	unw_shared_root(fresh.unw, (uintptr_t)host->root_start, (uintptr_t)host->root_end);
+	unw_shared_root(fresh.unw, (uintptr_t)host->root_start,
+			(uintptr_t)host->root_end);
 	fresh.overflow_node = stacks_node(&fresh, 0, 1, 0, REC_NODE_TRUNCATED, me);
 	if (fresh.overflow_node == 0 ||
 	    stacks_site(&fresh, fresh.overflow_node, 0, me) == NULL) {

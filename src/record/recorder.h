@@ -52,8 +52,8 @@ struct recorder_settings {
 	uint64_t run_id;
 	bool mmap_class;
 	bool children;
-	bool forked;      /* this is a forked child */
-	char dir[512];    /* where recordings go; "" = private memory, for as long as we live */
+	bool forked; /* this is a forked child */
+	char dir[512]; /* where recordings go; "" = private memory, for as long as we live */
 };
 
 enum {
@@ -74,10 +74,11 @@ struct known_module {
 struct recorder {
 	unsigned char *base; /* the recording; NULL: nothing is recorded */
 	struct rec_head *head;
-	uint64_t id; /* never the same twice in a process: what tls.owner is compared with */
-	bool exact;  /* mode, at hand */
-	bool single; /* one thread so far, as far as we have seen */
-	bool full;   /* no more chunks */
+	uint64_t
+		id; /* never the same twice in a process: what tls.owner is compared with */
+	bool exact;	    /* mode, at hand */
+	bool single;	    /* one thread so far, as far as we have seen */
+	bool full;	    /* no more chunks */
 	bool space_limited; /* the process has a limit on its address space */
 	bool prefilled; /* kernel without MADV_POPULATE_WRITE: all pages were made at the start */
 	uint32_t overflow_node; /* stands in for stacks that found no room */
@@ -93,7 +94,7 @@ struct recorder {
 	struct known_module *modules;
 	uint32_t nmodules;
 	struct rec_module *module_row; /* the next one's, begun */
-	char *scratch; /* under the lock of the modules */
+	char *scratch;		       /* under the lock of the modules */
 	uint32_t idle_lock;
 	struct thread *idle; /* private states of ended threads, to use again */
 	uint64_t next_point_ms;
@@ -111,7 +112,7 @@ struct live_slot {
 /* An allocation just made: most are freed soon, and then need not be searched for. */
 struct recent {
 	uintptr_t addr; /* 0 = none */
-	uint64_t a;     /* the entry's word, to see that it is still the same block */
+	uint64_t a;	/* the entry's word, to see that it is still the same block */
 	struct live_slot slot;
 };
 
@@ -126,16 +127,16 @@ struct thread {
 	uint32_t *leaf;
 	struct recent recent[2]; /* its last two allocations, the older one at `turn` */
 	unsigned turn;
-	bool alone;         /* no other thread exists: nothing to lock out, nothing shared */
-	bool late;          /* its end was seen: attached for one event */
+	bool alone; /* no other thread exists: nothing to lock out, nothing shared */
+	bool late;  /* its end was seen: attached for one event */
 	int64_t live_bytes; /* while alone: the process's */
 	int64_t live_shown; /* while alone: what of it head->live_bytes says, now and then */
 	uint32_t last_node;
 	struct rec_site *last_site;
 	struct rec_cell *last_cell;
-	uint32_t cells;        /* ref list through rec_cell.thread_next */
+	uint32_t cells; /* ref list through rec_cell.thread_next */
 	uint32_t cell_count;
-	uint64_t *cell_slots;  /* hash: site ref << 32 | cell ref */
+	uint64_t *cell_slots; /* hash: site ref << 32 | cell ref */
 	uint32_t cell_mask;
 	struct rec_block *pending_block; /* resize under way: where the old block was */
 	struct live_slot pending;
@@ -143,7 +144,7 @@ struct thread {
 	bool pending_temporary;
 	uintptr_t pending_addr;
 	uintptr_t stack_low, stack_top; /* its stack, as far as it is known */
-	uint64_t random;                /* sampling */
+	uint64_t random;		/* sampling */
 	struct recorder *recorder;
 	struct thread *next_idle;
 	struct unw_thread *unw;
@@ -176,7 +177,7 @@ extern struct recorder *recorder_now;
 /* Map a recording and fill its head; on success r->base is set, last of all. Returns 0 or
  * -errno, and then r is as before. The caller has checked that no other thread starts one. */
 int recorder_start(struct recorder *r, const struct recorder_settings *s,
-                   const struct host *host, uint64_t id);
+		   const struct host *host, uint64_t id);
 /* Give the mappings of a recorder back without touching the recording's contents: what a forked
  * child does with its parent's. `base` and `bytes` are passed because fork wiped `r`. */
 void recorder_forget(unsigned char *base, uint64_t bytes);

@@ -62,13 +62,13 @@ record_resize_freed(struct recorder *r, struct thread *t)
 
 /* Both halves in one step. */
 static void
-both_halves(struct recorder *r, struct thread *t, struct rec_cell *old, struct rec_cell *new,
-            uint64_t bytes, struct live_slot *slot)
+both_halves(struct recorder *r, struct thread *t, struct rec_cell *old,
+	    struct rec_cell *new, uint64_t bytes, struct live_slot *slot)
 {
 	uint64_t old_bytes = t->pending_block->a & REC_BLOCK_SIZE_MASK;
-	struct amount minus = { .bytes = old_bytes }, plus = { .bytes = bytes };
+	struct amount minus = {.bytes = old_bytes}, plus = {.bytes = bytes};
 	unsigned life = t->pending_temporary ? REC_LIFE_TEMPORARY
-	                                     : life_bucket(t->now_ms, t->pending_b);
+					     : life_bucket(t->now_ms, t->pending_b);
 	unsigned size = size_bucket(bytes);
 	struct rec_site *site = rec_at(r, new->site);
 	struct step s = step_begin(r, t);
@@ -87,7 +87,8 @@ both_halves(struct recorder *r, struct thread *t, struct rec_cell *old, struct r
 	do_free(old, life, false, &minus);
 	if (new->stamp != s.stamp)
 		renew_stamp(s.stamp, new);
-	do_alloc(new, slot->block, (uint64_t)new->site | t->now_ms << 32, size, false, &plus);
+	do_alloc(new, slot->block, (uint64_t) new->site | t->now_ms << 32, size, false,
+		 &plus);
 	if (t->alone) {
 		t->live_bytes += (int64_t)(bytes - old_bytes);
 		set_peak(r, t, site, (int64_t)(new->alloc_bytes - new->free_bytes));
@@ -101,7 +102,7 @@ both_halves(struct recorder *r, struct thread *t, struct rec_cell *old, struct r
 
 void
 record_resize_end(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t bytes,
-                  enum rec_kind kind, const struct unw_start *start)
+		  enum rec_kind kind, const struct unw_start *start)
 {
 	struct rec_cell *old, *new;
 	struct live_slot slot;
@@ -120,7 +121,8 @@ record_resize_end(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t
 		return;
 	}
 	got = live_put(r, t, addr, &slot);
-	if (got != LIVE_OK) { /* no room, or a stale block in the way: in two steps then */
+	if (got !=
+	    LIVE_OK) { /* no room, or a stale block in the way: in two steps then */
 		record_resize_freed(r, t);
 		record_alloc(r, t, addr, bytes, kind, start);
 		return;

@@ -65,7 +65,7 @@ sample_probability(double x)
 struct sample_weight
 sample_weigh(uint64_t bytes, uint64_t rate)
 {
-	struct sample_weight w = { .bytes = bytes, .count = SAMPLE_COUNT_ONE };
+	struct sample_weight w = {.bytes = bytes, .count = SAMPLE_COUNT_ONE};
 	double p, s = (double)(bytes == 0 ? 1 : bytes);
 
 	if (rate <= 1)
@@ -84,7 +84,7 @@ sample_next(uint64_t *state, uint64_t rate)
 	double distance;
 
 	if (x == 0) {
-		struct timespec ts = { 0, 0 };
+		struct timespec ts = {0, 0};
 
 		if (SYS3(SYS_getrandom, &x, sizeof(x), 1) != sizeof(x) || x == 0) {
 			SYS2(SYS_clock_gettime, CLOCK_MONOTONIC, &ts);
@@ -111,7 +111,7 @@ sample_filter_add(struct sample_shared *s, uintptr_t addr)
 	__atomic_fetch_add(&s->live, 1, __ATOMIC_RELAXED);
 	while (seen < UINT8_MAX &&
 	       !__atomic_compare_exchange_n(slot, &seen, (uint8_t)(seen + 1), false,
-	                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
 
@@ -124,6 +124,6 @@ sample_filter_del(struct sample_shared *s, uintptr_t addr)
 	__atomic_fetch_sub(&s->live, 1, __ATOMIC_RELAXED);
 	while (seen > 0 && seen < UINT8_MAX &&
 	       !__atomic_compare_exchange_n(slot, &seen, (uint8_t)(seen - 1), false,
-	                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }

@@ -39,7 +39,7 @@ void sample_filter_del(struct sample_shared *s, uintptr_t addr);
 struct sample_weight {
 	uint64_t bytes; /* bytes / p */
 	uint64_t count; /* 1 / p, in 1/SAMPLE_COUNT_ONE */
-	uint64_t var;   /* (bytes / p)^2 * (1 - p), in KiB^2 */
+	uint64_t var;	/* (bytes / p)^2 * (1 - p), in KiB^2 */
 };
 
 struct sample_weight sample_weigh(uint64_t bytes, uint64_t rate);

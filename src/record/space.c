@@ -27,7 +27,7 @@ static struct rec_chunk *
 chunk_at(const struct recorder *r, uint32_t index)
 {
 	return (struct rec_chunk *)(void *)(r->base + REC_CHUNKS_OFF +
-	                                    (uint64_t)(index - 1) * REC_CHUNK_BYTES);
+					    (uint64_t)(index - 1) * REC_CHUNK_BYTES);
 }
 
 static uint32_t
@@ -54,7 +54,8 @@ populate(struct recorder *r, uint32_t upto)
 		upto = most;
 	if (!r->prefilled &&
 	    sys_madvise(chunk_at(r, h->populated + 1),
-	                (uint64_t)(upto - h->populated) * REC_CHUNK_BYTES, MADV_POPULATE_WRITE) < 0)
+			(uint64_t)(upto - h->populated) * REC_CHUNK_BYTES,
+			MADV_POPULATE_WRITE) < 0)
 		return false;
 	h->populated = upto;
 	return true;
@@ -175,7 +176,8 @@ space_string(struct recorder *r, const char *s, uint32_t me)
 
 	if (n > REC_PAGE_BYTES)
 		n = REC_PAGE_BYTES; /* PATH_MAX; nothing longer can be opened anyway */
-	str = space_alloc(r, REC_CHUNK_STRING, (uint32_t)ALIGN_UP(sizeof(*str) + n + 1, 8ul), me);
+	str = space_alloc(r, REC_CHUNK_STRING,
+			  (uint32_t)ALIGN_UP(sizeof(*str) + n + 1, 8ul), me);
 	if (str == NULL)
 		return 0;
 	memcpy(str->text, s, n);

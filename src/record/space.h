@@ -8,7 +8,8 @@
 /* `bytes` of zeroed room in a chunk of `kind`, or NULL when the recording is full (counted by the
  * caller). Objects of one kind all have sizes that keep their alignment. `me` is the caller's lock
  * id. Never faults later: the pages are present. */
-void *space_alloc(struct recorder *r, enum rec_chunk_kind kind, uint32_t bytes, uint32_t me);
+void *space_alloc(struct recorder *r, enum rec_chunk_kind kind, uint32_t bytes,
+		  uint32_t me);
 
 /* The same under the lock, from a list of used ones first: for cells. */
 struct rec_cell *space_cell(struct recorder *r, uint32_t me);

@@ -15,7 +15,8 @@
 static uint32_t *
 head_of(struct recorder *r, uint32_t parent, uint64_t pc)
 {
-	uint64_t h = (pc ^ (uint64_t)parent << 32 ^ parent) * UINT64_C(0x9E3779B97F4A7C15);
+	uint64_t h =
+		(pc ^ (uint64_t)parent << 32 ^ parent) * UINT64_C(0x9E3779B97F4A7C15);
 
 	return &r->node_heads[h >> (64 - 18)];
 }
@@ -24,7 +25,7 @@ static uint32_t
 find(struct recorder *r, uint32_t ref, uint32_t until, uint32_t parent, uint64_t pc,
      uint32_t module)
 {
-	for (; ref != until; ) {
+	for (; ref != until;) {
 		const struct rec_node *n = rec_at(r, ref);
 
 		if (n->pc == pc && n->parent == parent && n->module == module)
@@ -35,8 +36,8 @@ find(struct recorder *r, uint32_t ref, uint32_t until, uint32_t parent, uint64_t
 }
 
 uint32_t
-stacks_node(struct recorder *r, uint32_t parent, uint64_t pc, uint32_t module, unsigned kind,
-            uint32_t me)
+stacks_node(struct recorder *r, uint32_t parent, uint64_t pc, uint32_t module,
+	    unsigned kind, uint32_t me)
 {
 	uint32_t *head = head_of(r, parent, pc);
 	uint32_t mk = (module & 0xffffff) | (uint32_t)kind << 24;
@@ -59,8 +60,8 @@ stacks_node(struct recorder *r, uint32_t parent, uint64_t pc, uint32_t module, u
 	for (;;) {
 		n->next = first;
 		until = first;
-		if (__atomic_compare_exchange_n(head, &first, ref, false, __ATOMIC_RELEASE,
-		                                __ATOMIC_ACQUIRE))
+		if (__atomic_compare_exchange_n(head, &first, ref, false,
+						__ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
 			return ref;
 		uint32_t other = find(r, first, until, parent, pc, mk);
 
@@ -101,8 +102,9 @@ stacks_learn(struct recorder *r, uint64_t hash, uint32_t node)
 		struct stacks_index *e = &r->stack_index[at];
 		uint64_t none = 0;
 
-		if (!__atomic_compare_exchange_n(&e->hash, &none, (uint64_t)INDEX_BUSY, false,
-		                                 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		if (!__atomic_compare_exchange_n(&e->hash, &none, (uint64_t)INDEX_BUSY,
+						 false, __ATOMIC_ACQUIRE,
+						 __ATOMIC_RELAXED))
 			continue;
 		e->node = node;
 		__atomic_store_n(&e->hash, hash, __ATOMIC_RELEASE);
@@ -124,8 +126,8 @@ stacks_site(struct recorder *r, uint32_t node, uint64_t now_ms, uint32_t me)
 		return NULL;
 	s->first_ms = now_ms;
 	s->node = node;
-	if (__atomic_compare_exchange_n(&n->site, &ref, rec_ref(r, s), false, __ATOMIC_RELEASE,
-	                                __ATOMIC_ACQUIRE))
+	if (__atomic_compare_exchange_n(&n->site, &ref, rec_ref(r, s), false,
+					__ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
 		return s;
 	s->node = 0; /* another thread was first; readers skip ours */
 	return rec_at(r, ref);

@@ -94,10 +94,11 @@ struct amount {
 static ALWAYS_INLINE struct amount
 amount_of(struct recorder *r, bool sampled, uint64_t bytes, uint64_t rate_number)
 {
-	struct amount a = { .bytes = bytes };
+	struct amount a = {.bytes = bytes};
 
 	if (sampled) {
-		a.weight = sample_weigh(bytes, r->head->rates[rate_number % REC_RATES_MAX]);
+		a.weight =
+			sample_weigh(bytes, r->head->rates[rate_number % REC_RATES_MAX]);
 		a.bytes = a.weight.bytes;
 	}
 	return a;
@@ -171,8 +172,8 @@ raise_to(int64_t *max, int64_t value)
 	int64_t seen = __atomic_load_n(max, __ATOMIC_RELAXED);
 
 	while (value > seen)
-		if (__atomic_compare_exchange_n(max, &seen, value, false, __ATOMIC_RELAXED,
-		                                __ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(max, &seen, value, false,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			return true;
 	return false;
 }
@@ -231,7 +232,7 @@ add_shared(struct recorder *r, struct thread *t, struct rec_cell *c, int64_t del
 
 static ALWAYS_INLINE void
 jot_alloc(struct step *s, struct rec_cell *c, struct rec_block *block, unsigned bucket,
-          bool sampled)
+	  bool sampled)
 {
 	jot(s, &block->b);
 	jot(s, &c->allocs);
@@ -245,7 +246,7 @@ jot_alloc(struct step *s, struct rec_cell *c, struct rec_block *block, unsigned 
 
 static ALWAYS_INLINE void
 do_alloc(struct rec_cell *c, struct rec_block *block, uint64_t b, unsigned bucket,
-         bool sampled, const struct amount *n)
+	 bool sampled, const struct amount *n)
 {
 	block->b = b;
 	c->allocs++;

@@ -110,7 +110,8 @@ threads_attach(struct recorder *r, bool late)
 	t->clock_same = 4096; /* no tool? then the very first event reads the clock */
 	t->late = late;
 	t->serial = late ? UINT32_MAX
-	                 : (uint32_t)__atomic_add_fetch(&h->threads_seen, 1, __ATOMIC_RELAXED);
+			 : (uint32_t)__atomic_add_fetch(&h->threads_seen, 1,
+							__ATOMIC_RELAXED);
 	row->tid = rt_sealed ? 0 : (uint32_t)sys_gettid();
 	row->serial = t->serial;
 	row->unflushed = 0;
@@ -129,7 +130,8 @@ threads_attach(struct recorder *r, bool late)
 		static const char threads;
 
 		r->single = false;
-		r->single_threaded = &threads; /* the first thread sees it at its next event */
+		r->single_threaded =
+			&threads; /* the first thread sees it at its next event */
 		__atomic_fetch_or(&h->flags, REC_FLAG_THREADED, __ATOMIC_RELAXED);
 	}
 	return t;

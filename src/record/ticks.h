@@ -48,7 +48,8 @@ clock_now(struct recorder *r, struct thread *t)
 
 	if (UNLIKELY(seen != t->clock_seen))
 		clock_moved(r, t, seen);
-	else if (UNLIKELY(++t->clock_same > CLOCK_UNMOVED && t->clock_same % CLOCK_EVERY == 0))
+	else if (UNLIKELY(++t->clock_same > CLOCK_UNMOVED &&
+			  t->clock_same % CLOCK_EVERY == 0))
 		clock_read(r, t);
 	return t->now_ms;
 }

@@ -13,7 +13,8 @@ void timeline_point(struct recorder *r, struct thread *t);
 static inline void
 timeline_show_live(struct recorder *r, struct thread *t)
 {
-	__atomic_fetch_add(&r->head->live_bytes, t->live_bytes - t->live_shown, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&r->head->live_bytes, t->live_bytes - t->live_shown,
+			   __ATOMIC_RELAXED);
 	t->live_shown = t->live_bytes;
 }
 

@@ -41,8 +41,9 @@ lock_wait(uint32_t *word, uint32_t me)
 			uint32_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
 
 			if ((seen == 0 || seen == me) &&
-			    __atomic_compare_exchange_n(word, &seen, me, false, __ATOMIC_ACQUIRE,
-			                                __ATOMIC_RELAXED))
+			    __atomic_compare_exchange_n(word, &seen, me, false,
+							__ATOMIC_ACQUIRE,
+							__ATOMIC_RELAXED))
 				return true;
 			CPU_RELAX();
 		}
@@ -58,7 +59,7 @@ lock_take(uint32_t *word, uint32_t me)
 	uint32_t none = 0;
 
 	if (LIKELY(__atomic_compare_exchange_n(word, &none, me, false, __ATOMIC_ACQUIRE,
-	                                       __ATOMIC_RELAXED)))
+					       __ATOMIC_RELAXED)))
 		return true;
 	return lock_wait(word, me);
 }

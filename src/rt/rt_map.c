@@ -21,7 +21,7 @@ rt_map(size_t bytes)
 	if (rt_sealed)
 		return NULL;
 	r = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-	             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	if (r < 0 && r > -4096)
 		return NULL;
 	sys_madvise((void *)r, bytes, MADV_DONTDUMP);

@@ -8,7 +8,7 @@ struct text
 text_on(char *buf, size_t cap)
 {
 	buf[0] = '\0';
-	return (struct text){ .at = buf, .cap = cap };
+	return (struct text){.at = buf, .cap = cap};
 }
 
 void
@@ -83,10 +83,10 @@ text_size(const char *s, const char *end, uint64_t *ret)
 	if (s == first)
 		return false;
 	if (s < end) {
-		unsigned shift = *s == 'K' || *s == 'k' ? 10
-		               : *s == 'M' || *s == 'm' ? 20
-		               : *s == 'G' || *s == 'g' ? 30
-		                                        : 0;
+		unsigned shift = *s == 'K' || *s == 'k'	  ? 10
+				 : *s == 'M' || *s == 'm' ? 20
+				 : *s == 'G' || *s == 'g' ? 30
+							  : 0;
 
 		if (shift == 0 || s + 1 != end || n > UINT64_MAX >> shift)
 			return false;
@@ -104,9 +104,9 @@ text_hex_u64(const char *s, const char *end, uint64_t *ret)
 	if (s == end || end - s > 16)
 		return false;
 	for (; s < end; s++) {
-		unsigned d = *s >= '0' && *s <= '9' ? (unsigned)(*s - '0')
-		           : *s >= 'a' && *s <= 'f' ? (unsigned)(*s - 'a' + 10)
-		                                    : 16u;
+		unsigned d = *s >= '0' && *s <= '9'   ? (unsigned)(*s - '0')
+			     : *s >= 'a' && *s <= 'f' ? (unsigned)(*s - 'a' + 10)
+						      : 16u;
 
 		if (d == 16)
 			return false;

@@ -11,18 +11,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct thread;    /* record/recorder.h */
-struct forward;   /* preload/gate.h */
+struct thread;	/* record/recorder.h */
+struct forward; /* preload/gate.h */
 
 struct tls {
-	uint64_t left;       /* bytes that may still be allocated before we look: 0 = look always */
+	uint64_t
+		left; /* bytes that may still be allocated before we look: 0 = look always */
 	struct thread *self; /* NULL: not attached */
-	uint64_t owner;      /* which recorder `self` belongs to; another after fork */
-	uintptr_t busy; /* CFA of the hook that is recording now, 0 = none; lowest bit: see gate.h */
-	uintptr_t busy_ra; /* its return address, to see whether its frame is still there */
-	const struct forward *forward; /* operator new is under way; malloc takes it from here */
-	uintptr_t forward_free;        /* operator delete has recorded this one already */
-	uint64_t ended; /* the thread's destructors have run: attach for one event at a time */
+	uint64_t owner;	     /* which recorder `self` belongs to; another after fork */
+	uintptr_t
+		busy; /* CFA of the hook that is recording now, 0 = none; lowest bit: see gate.h */
+	uintptr_t
+		busy_ra; /* its return address, to see whether its frame is still there */
+	const struct forward
+		*forward;	/* operator new is under way; malloc takes it from here */
+	uintptr_t forward_free; /* operator delete has recorded this one already */
+	uint32_t
+		ended; /* the thread's destructors have run: attach for one event at a time */
+	uint32_t resolving; /* the real functions are being looked up */
 };
 
 _Static_assert(sizeof(struct tls) == 64, "static TLS room is scarce");

@@ -16,10 +16,10 @@
 #	include "rt/sys_aarch64.h"
 #endif
 
-#define SYS0(nr)             sys_raw(nr, 0, 0, 0, 0, 0, 0)
-#define SYS1(nr, a)          sys_raw(nr, (long)(a), 0, 0, 0, 0, 0)
-#define SYS2(nr, a, b)       sys_raw(nr, (long)(a), (long)(b), 0, 0, 0, 0)
-#define SYS3(nr, a, b, c)    sys_raw(nr, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define SYS0(nr) sys_raw(nr, 0, 0, 0, 0, 0, 0)
+#define SYS1(nr, a) sys_raw(nr, (long)(a), 0, 0, 0, 0, 0)
+#define SYS2(nr, a, b) sys_raw(nr, (long)(a), (long)(b), 0, 0, 0, 0)
+#define SYS3(nr, a, b, c) sys_raw(nr, (long)(a), (long)(b), (long)(c), 0, 0, 0)
 #define SYS4(nr, a, b, c, d) sys_raw(nr, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 
 static inline long

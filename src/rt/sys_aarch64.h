@@ -15,9 +15,9 @@ sys_raw(long nr, long a, long b, long c, long d, long e, long f)
 	register long x5 __asm__("x5") = f;
 
 	__asm__ volatile("svc 0"
-	                 : "+r"(x0)
-	                 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
-	                 : "memory");
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
 	return x0;
 }
 

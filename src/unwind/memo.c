@@ -319,7 +319,8 @@ memo_judge(struct unw_thread *t, uint32_t frames, uint32_t reused)
 	if (t->window_reused >= t->window_frames / 8)
 		t->backoff_next = MEMO_BACKOFF;
 	else
-		t->backoff = t->backoff_next < MEMO_BACKOFF ? MEMO_BACKOFF : t->backoff_next;
+		t->backoff =
+			t->backoff_next < MEMO_BACKOFF ? MEMO_BACKOFF : t->backoff_next;
 	if (t->backoff != 0 && t->backoff < MEMO_BACKOFF_MAX)
 		t->backoff_next = t->backoff * 4;
 	t->window = 0;
@@ -368,10 +369,10 @@ memo_spares_of(struct unw_thread *t, uintptr_t pc, uintptr_t sp)
 {
 	uint64_t h = (pc ^ sp << 20) * UINT64_C(0x9e3779b97f4a7c15);
 
-	return &t->spares[(h >> 61) * MEMO_SPARE_WAYS];
+	return &t->spares[(h >> 60) * MEMO_SPARE_WAYS];
 }
 
-_Static_assert(MEMO_SPARES == MEMO_SPARE_WAYS << 3, "three bits of a hash");
+_Static_assert(MEMO_SPARES == MEMO_SPARE_WAYS << 4, "four bits of a hash");
 
 /* The order matters, as in unwind_fast.h: no word is read before all inside of it were equal. */
 static bool

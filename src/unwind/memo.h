@@ -19,13 +19,14 @@ struct memo_frame {
 	 * need, times two, plus one when leaving them depends on bp. */
 	uint32_t checks_bp;
 	uintptr_t bp;
-	uint64_t hash; /* of this frame and all outside of it; of the first `hashed` frames */
+	uint64_t
+		hash; /* of this frame and all outside of it; of the first `hashed` frames */
 };
 
 /* A stack that was the last one some time ago, complete: programs alternate between a few. */
-#define MEMO_SPARES 32
+#define MEMO_SPARES 64
 #define MEMO_SPARE_WAYS 4 /* that may begin with the same frame */
-#define MEMO_SPARE_CHECKS 24
+#define MEMO_SPARE_CHECKS 64
 
 struct memo_spare {
 	uintptr_t sp; /* 0: free */
@@ -47,8 +48,8 @@ struct unw_thread {
 	uint32_t n;	  /* frames kept */
 	uint32_t clean; /* frames that may be reused: none opaque among or outside them */
 	uint32_t noded; /* frames that have an id */
-	uint32_t hashed; /* frames that have a hash */
-	bool truncated, elided;	  /* the stack kept */
+	uint32_t hashed;			/* frames that have a hash */
+	bool truncated, elided;			/* the stack kept */
 	uint32_t window, backoff, backoff_next; /* walks; see memo_judge() */
 	uint64_t window_frames, window_reused;
 	struct unw_stats stats; /* without hot.hits */

@@ -182,8 +182,11 @@ walk_hash(struct unw_thread *t, const struct unw_start *start)
 		hash += power * memo_own_hash(pc, rule);
 		power *= MEMO_HASH_FACTOR;
 		if (UNLIKELY(rule_kind(rule) > RULE_BP))
-			return rule_kind(rule) == RULE_STOP ? hash + power * MEMO_HASH_ROOT : 0;
-		cfa = (rule_kind(rule) == RULE_SP ? sp : bp) + (uintptr_t)arch_rule_cfa(rule);
+			return rule_kind(rule) == RULE_STOP
+				       ? hash + power * MEMO_HASH_ROOT
+				       : 0;
+		cfa = (rule_kind(rule) == RULE_SP ? sp : bp) +
+		      (uintptr_t)arch_rule_cfa(rule);
 		if (UNLIKELY((cfa & 7) != 0 || sp < t->lo || cfa <= sp || cfa > t->hi))
 			return 0;
 		if (bp_off != 0) {

@@ -125,7 +125,8 @@ pass() { lib_passed=$((lib_passed + 1)); }
 # fail WHAT [DETAIL...]
 fail() {
 	lib_failed=$((lib_failed + 1))
-	echo "FAILED $1  (${BASH_SOURCE[2]##*/}:${BASH_LINENO[1]})"
+	local at=$((${#BASH_SOURCE[@]} > 2 ? 2 : 1)) # called by an expect_*, or at the top of a script
+	echo "FAILED $1  (${BASH_SOURCE[at]##*/}:${BASH_LINENO[at - 1]})"
 	shift
 	[ $# -eq 0 ] || printf '    %s\n' "$@"
 }

@@ -35,7 +35,7 @@ static char *
 in_dir(const char *name)
 {
 	if (dir[0] == '\0') {
-		strcpy(dir, "/tmp/seep-test-util.XXXXXX");
+		snprintf(dir, sizeof(dir), "/tmp/seep-test-util.XXXXXX");
 		if (mkdtemp(dir) == NULL)
 			abort();
 		atexit(clean_up);
