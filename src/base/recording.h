@@ -216,6 +216,14 @@ enum {
 	REC_ADDRESS_BITS = 48,
 };
 
+/* Stands right in front of a page's first bucket: the recorder's notes on the page, of no use to
+ * readers. */
+struct rec_page {
+	uint64_t present[4]; /* bit n: a block lives at 16 n, about */
+	uint32_t room;       /* ref of a bucket that may have a free slot, 0 = the first */
+	uint32_t reserved[3];
+};
+
 /* head | offs[cap rounded up to 16] | struct rec_block[cap]. An entry is live when its `b` is not
  * 0, whatever `used` says; offs[i] = bits 4-11 of the address. */
 struct rec_bucket {
@@ -410,6 +418,7 @@ _Static_assert(sizeof(struct rec_chunk) == 64, "chunk head");
 _Static_assert(sizeof(struct rec_node) == 24, "node");
 _Static_assert(sizeof(struct rec_site) == 64, "site");
 _Static_assert(sizeof(struct rec_cell) == 384, "cell");
+_Static_assert(sizeof(struct rec_page) == 48, "page notes");
 _Static_assert(sizeof(struct rec_bucket) == 16, "bucket head");
 _Static_assert(sizeof(struct rec_block) == 16, "block");
 _Static_assert(sizeof(struct rec_thread) == 1024, "thread");

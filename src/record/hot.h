@@ -223,7 +223,7 @@ hot_free(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr)
 	slot.block->b = 0;
 	do_free(c, bucket, sampled, &n);
 	commit(&s);
-	live_clear_unlock(t, &slot);
+	live_clear_unlock(t, &slot, addr);
 	if (LIKELY(t->alone))
 		t->live_bytes -= (int64_t)n.bytes;
 	else

@@ -5,7 +5,9 @@
  * walks ours in order too. The way to a block: three steps of a radix tree over the address lead
  * to its 4 KiB page; the last leaf used is remembered per thread. A page has a chain of buckets of
  * 4, 12, then 48 slots: one byte of address per slot in front, compared 16 at a time, 16-byte
- * entries behind. With 46 blocks a page, as for sizes of 16 to 128 bytes, that is 25 bytes a block.
+ * entries behind. With 46 blocks a page, as for sizes of 16 to 128 bytes, that is 26 bytes a block.
+ * In front of the first bucket are notes: which addresses are taken, so that a new one need not be
+ * searched for, and where there is a free slot.
  * The tree costs 4 bytes a page; a hashed directory, tried first, needed probing and a fixed size.
  *
  * Nothing moves when it grows, so the tool can read while the program runs. An entry appears and
@@ -24,6 +26,23 @@ bucket_new(struct recorder *r, unsigned cap, uint32_t me)
 
 	if (b != NULL)
 		b->used = (uint64_t)cap << REC_BUCKET_CAP_SHIFT;
+	return b;
+}
+
+/* A page's first bucket, with the page's notes in front. */
+static struct rec_bucket *
+bucket_first(struct recorder *r, uint32_t me)
+{
+	enum { CAP = 4 };
+	uint32_t bytes = sizeof(struct rec_page) + sizeof(struct rec_bucket) + 16 +
+	                 CAP * sizeof(struct rec_block);
+	struct rec_page *page = space_alloc(r, REC_CHUNK_BUCKET, bytes, me);
+	struct rec_bucket *b;
+
+	if (page == NULL)
+		return NULL;
+	b = (struct rec_bucket *)(void *)(page + 1);
+	b->used = (uint64_t)CAP << REC_BUCKET_CAP_SHIFT;
 	return b;
 }
 
@@ -97,48 +116,88 @@ extend(struct recorder *r, struct rec_bucket *first, uint32_t me)
 	return b;
 }
 
+/* A bucket of the page with a free slot: the one noted, else any, else a new one. NULL: no room. */
+static struct rec_bucket *
+room_in(struct recorder *r, struct rec_bucket *first, uint32_t me, unsigned *ret_index)
+{
+	struct rec_page *page = live_page(first);
+	struct rec_bucket *b = page->room == 0 ? first : rec_at(r, page->room);
+	int k = live_vacant(b);
+
+	for (b = k >= 0 ? b : first; k < 0 && (k = live_vacant(b)) < 0 && b->next != 0;)
+		b = rec_at(r, b->next);
+	if (k < 0) {
+		b = extend(r, first, me);
+		k = 0;
+	}
+	if (b != NULL)
+		page->room = rec_ref(r, b);
+	*ret_index = (unsigned)k;
+	return b;
+}
+
+/* Is the address in the page already? `present` may only be wrong in saying yes: two blocks of 8
+ * bytes share a bit. */
+static bool
+stale(struct recorder *r, struct rec_bucket *first, uintptr_t addr)
+{
+	struct rec_bucket *b = first;
+
+	while (live_look(b, addr) < 0) {
+		if (b->next == 0)
+			return false;
+		b = rec_at(r, b->next);
+	}
+	return true;
+}
+
+/* The first bucket of addr's page, made when there is none. NULL: no room. */
+static struct rec_bucket *
+first_of(struct recorder *r, struct thread *t, uintptr_t addr)
+{
+	uint32_t *slot = leaf_slot(r, t, addr, true);
+	uint32_t none = 0;
+	struct rec_bucket *b;
+
+	if (slot == NULL)
+		return NULL;
+	if (UNLIKELY(*slot == 0)) {
+		b = bucket_first(r, t->me);
+		if (b == NULL)
+			return NULL;
+		__atomic_compare_exchange_n(slot, &none, rec_ref(r, b), false, __ATOMIC_ACQ_REL,
+		                            __ATOMIC_ACQUIRE);
+	}
+	return rec_at(r, __atomic_load_n(slot, __ATOMIC_ACQUIRE));
+}
+
 enum live_result
 live_put_far(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot *ret)
 {
-	struct rec_bucket *first, *b, *room = NULL;
-	uint32_t *slot;
-	int free_index = -1;
+	struct rec_bucket *first, *b;
+	uint64_t bit, *present;
+	unsigned k;
 
 	if (UNLIKELY(addr >> REC_ADDRESS_BITS != 0))
 		return LIVE_RANGE;
-	slot = leaf_slot(r, t, addr, true);
-	if (slot == NULL)
+	first = first_of(r, t, addr);
+	if (first == NULL)
 		return LIVE_ROOM;
-	if (UNLIKELY(*slot == 0)) {
-		b = bucket_new(r, 4, t->me);
-		if (b == NULL)
-			return LIVE_ROOM;
-		uint32_t none = 0;
-		__atomic_compare_exchange_n(slot, &none, rec_ref(r, b), false,
-					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-	}
-	first = rec_at(r, __atomic_load_n(slot, __ATOMIC_ACQUIRE));
 	if (!live_lock(t, first))
 		return LIVE_LOCK;
 	ret->first = first;
-	for (b = first;; b = rec_at(r, b->next)) {
-		if (UNLIKELY(live_look(b, addr) >= 0)) {
-			live_unlock(t, ret);
-			return LIVE_STALE;
-		}
-		if (room == NULL && (free_index = live_vacant(b)) >= 0)
-			room = b;
-		if (b->next == 0)
-			break;
+	present = live_present(live_page(first), addr, &bit);
+	if (UNLIKELY((*present & bit) != 0) && stale(r, first, addr)) {
+		live_unlock(t, ret);
+		return LIVE_STALE;
 	}
-	if (UNLIKELY(room == NULL)) {
-		room = extend(r, first, t->me);
-		free_index = 0;
+	b = room_in(r, first, t->me, &k);
+	if (LIKELY(b != NULL)) {
+		*present |= bit;
+		live_occupy(ret, b, k, addr);
 	}
-	if (LIKELY(room != NULL))
-		live_occupy(ret, room, (unsigned)free_index, addr);
 	live_unlock(t, ret);
-	return room != NULL ? LIVE_OK : LIVE_ROOM;
+	return b != NULL ? LIVE_OK : LIVE_ROOM;
 }
 
 enum live_result

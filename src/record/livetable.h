@@ -107,20 +107,40 @@ enum live_result live_put_far(struct recorder *r, struct thread *t, uintptr_t ad
 enum live_result live_find_far(struct recorder *r, struct thread *t, uintptr_t addr,
 			       struct live_slot *ret);
 
+static ALWAYS_INLINE struct rec_page *
+live_page(struct rec_bucket *first)
+{
+	return (struct rec_page *)(void *)first - 1;
+}
+
+/* Which word and bit of rec_page.present stand for an address. */
+static ALWAYS_INLINE uint64_t *
+live_present(struct rec_page *page, uintptr_t addr, uint64_t *ret_bit)
+{
+	*ret_bit = UINT64_C(1) << (addr >> 4 & 63);
+	return &page->present[addr >> 10 & 3];
+}
+
 /* Reserve a slot for `addr`: it is the caller's, but no reader sees it until `block->b` is set
  * (write `block->a` first). The page is not locked on return. */
 static ALWAYS_INLINE enum live_result
 live_put(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot *ret)
 {
 	struct rec_bucket *first = live_near(r, t, addr);
-	int k;
 
-	/* Inline only what a page with a few blocks needs, and a lone thread. */
-	if (LIKELY(first != NULL && t->alone && first->next == 0 &&
-		   (k = live_vacant(first)) >= 0 && live_look(first, addr) < 0)) {
-		ret->first = first;
-		live_occupy(ret, first, (unsigned)k, addr);
-		return LIVE_OK;
+	/* Inline only what a lone thread needs, for an address that is surely new. */
+	if (LIKELY(first != NULL && t->alone)) {
+		struct rec_page *page = live_page(first);
+		struct rec_bucket *b = page->room == 0 ? first : rec_at(r, page->room);
+		uint64_t bit, *present = live_present(page, addr, &bit);
+		int k = live_vacant(b);
+
+		if (LIKELY(k >= 0 && (*present & bit) == 0)) {
+			*present |= bit;
+			ret->first = first;
+			live_occupy(ret, b, (unsigned)k, addr);
+			return LIVE_OK;
+		}
 	}
 	return live_put_far(r, t, addr, ret);
 }
@@ -144,8 +164,13 @@ live_find(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot
 
 /* The slot is empty now (the caller has set block->b to 0): hand it back. Page locked. */
 static ALWAYS_INLINE void
-live_clear_unlock(struct thread *t, struct live_slot *s)
+live_clear_unlock(struct thread *t, struct live_slot *s, uintptr_t addr)
 {
+	struct rec_page *page = live_page(s->first);
+	uint64_t bit, *present = live_present(page, addr, &bit);
+
+	*present &= ~bit;
+	page->room = rec_ref(t->recorder, s->bucket);
 	s->bucket->used &= ~s->bit;
 	live_unlock(t, s);
 }

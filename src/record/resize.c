@@ -131,6 +131,6 @@ record_resize_end(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t
 	both_halves(r, t, old, new, bytes, &slot);
 	t->pending_block = NULL;
 	if (live_lock(t, t->pending.first))
-		live_clear_unlock(t, &t->pending);
+		live_clear_unlock(t, &t->pending, t->pending_addr);
 	hot_remember(t, addr, &slot);
 }
