@@ -382,10 +382,26 @@ memo_spare_same(const struct unw_thread *t, const struct memo_spare *s,
 	if (s->sp != start->sp || s->pc != start->pc ||
 	    ((s->bp ^ start->bp) & s->bp_mask) != 0 || s->generation != t->hot.generation)
 		return false;
-	for (uint32_t i = 0; i < s->count; i++)
+	for (uint32_t i = s->count; i > 0; i--)
 		if (*s->checks[i].slot != s->checks[i].value)
 			return false;
 	return true;
+}
+
+/* Hit this one first from now on. */
+static void
+memo_promote(struct unw_thread *t, const struct memo_spare *s)
+{
+	t->hot.sp = 0;
+	COMPILER_BARRIER();
+	t->hot.pc = s->pc;
+	t->hot.bp = s->bp;
+	t->hot.bp_mask = s->bp_mask;
+	t->hot.checks = &s->checks[s->count];
+	t->hot.checks_end = s->checks;
+	t->hot.node = s->node;
+	COMPILER_BARRIER();
+	t->hot.sp = s->sp;
 }
 
 uint32_t
@@ -400,6 +416,10 @@ memo_spare_hit(struct unw_thread *t, const struct unw_start *start)
 		t->stats.hits++;
 		t->stats.frames_reused += s->count;
 		t->stats.truncated += s->truncated;
+		/* Twice running it is the last stack again. Not at once, for most alternate. */
+		if (t->spare_last == s)
+			memo_promote(t, s);
+		t->spare_last = s;
 		return s->node;
 	}
 	return 0;
@@ -417,9 +437,9 @@ memo_keep_spare(struct unw_thread *t)
 	s += t->spare_turn++ % MEMO_SPARE_WAYS;
 	s->sp = 0;
 	COMPILER_BARRIER();
-	for (uint32_t i = 0; i < count; i++) {
-		s->checks[i].slot = t->checks[count - i].slot;
-		s->checks[i].value = t->checks[count - i].value;
+	for (uint32_t i = 0; i <= count; i++) {
+		s->checks[i].slot = t->checks[i].slot;
+		s->checks[i].value = t->checks[i].value;
 	}
 	s->count = count;
 	s->pc = t->hot.pc;
@@ -444,6 +464,7 @@ memo_arm(struct unw_thread *t, const struct unw_start *start, uint32_t node)
 	t->hot.bp = start->bp;
 	t->hot.bp_mask = -(uintptr_t)(leaf->checks_bp & 1);
 	t->hot.checks = &t->checks[leaf->checks_bp >> 1];
+	t->hot.checks_end = t->checks;
 	t->hot.node = node;
 	COMPILER_BARRIER();
 	t->hot.sp = start->sp;

@@ -36,7 +36,8 @@ struct memo_spare {
 	uint32_t node;
 	uint32_t count;
 	bool truncated;
-	struct unw_check checks[MEMO_SPARE_CHECKS]; /* innermost first */
+	/* As unw_thread.checks: the first never matches, the innermost is the last. */
+	struct unw_check checks[MEMO_SPARE_CHECKS + 1];
 };
 
 /* Frames lie outermost first, so that what stays stays in place. */
@@ -57,6 +58,7 @@ struct unw_thread {
 	struct unw_regs regs;
 	struct memo_spare spares[MEMO_SPARES];
 	uint32_t spare_turn; /* which way is replaced next */
+	const struct memo_spare *spare_last; /* the one that was hit last */
 	struct cfi_scratch scratch;
 	struct unw_check checks[3 * MEMO_FRAMES + 2];
 	struct memo_frame frames[MEMO_FRAMES];
