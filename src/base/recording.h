@@ -220,8 +220,10 @@ enum {
  * readers. */
 struct rec_page {
 	uint64_t present[4]; /* bit n: a block lives at 16 n, about */
-	uint32_t room;       /* ref of a bucket that may have a free slot, 0 = the first */
-	uint32_t reserved[3];
+	uint32_t room; /* ref of a bucket that may have a free slot, 0 = the first */
+	uint32_t
+		odd; /* 1: blocks not at multiples of 16 were here, so bits are never cleared */
+	uint32_t reserved[2];
 };
 
 /* head | offs[cap rounded up to 16] | struct rec_block[cap]. An entry is live when its `b` is not

@@ -18,7 +18,7 @@
 
 /* All buffers are small: this runs on whatever stack the program calls exec from. */
 enum {
-	SCRIPT_LEVELS = 4,
+	SCRIPT_LEVELS = 6, /* the kernel follows five */
 	PHDRS_MAX = 64,
 	DYNS_MAX = 256,
 	LINE_BYTES = 256, /* the kernel reads no more of a script either */
@@ -129,7 +129,8 @@ static enum exec_fit
 elf_fit(struct image *im)
 {
 	bool is_static = true;
-	char interp[128];
+	unsigned i;
+	char interp[256];
 	Elf64_Phdr p;
 
 #if defined(__x86_64__)
@@ -141,7 +142,7 @@ elf_fit(struct image *im)
 		return EXEC_REFUSES;
 	if (im->eh.e_phentsize != sizeof(Elf64_Phdr))
 		return EXEC_FOLLOWED;
-	for (unsigned i = 0; read_phdr(im, i, &p); i++) {
+	for (i = 0; read_phdr(im, i, &p); i++) {
 		is_static &= p.p_type != PT_INTERP;
 		if (p.p_type == PT_INTERP &&
 		    read_some(im->fd, interp, sizeof(interp), p.p_offset) &&
@@ -150,7 +151,7 @@ elf_fit(struct image *im)
 		if (p.p_type == PT_DYNAMIC && sanitized(im, &p))
 			return EXEC_REFUSES;
 	}
-	return is_static ? EXEC_STATIC : EXEC_FOLLOWED;
+	return is_static && i > 0 && i == im->eh.e_phnum ? EXEC_STATIC : EXEC_FOLLOWED;
 }
 
 /* The interpreter named after `#!`. */
@@ -176,7 +177,7 @@ exec_fit(const char *path)
 	for (int level = 0; level < SCRIPT_LEVELS; level++) {
 		enum exec_fit fit = EXEC_FOLLOWED;
 		bool script = false;
-		long fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+		long fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 
 		if (fd < 0)
 			return EXEC_FOLLOWED;

@@ -13,7 +13,8 @@
 
 extern void *__libc_stack_end;
 /* The section of main's wrapper in life.c, by the linker. */
-extern const char __start_seep_main[], __stop_seep_main[];
+extern const char __start_seep_main[] __attribute__((visibility("hidden")));
+extern const char __stop_seep_main[] __attribute__((visibility("hidden")));
 
 /* All segments of the program. The kernel may have left holes between them, and glibc then knows
  * each by itself, though the unwind table is in another one than the code. */

@@ -168,9 +168,10 @@ hot_find(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot 
 		ret->bit = rec->slot.bit;
 		if (!live_lock(t, ret->first))
 			return LIVE_LOCK;
-		/* Same page, same slot, same `a`: else another thread has freed it, and the slot was
-		 * used again. */
-		*ret_temporary = ret->block->b != 0 && ret->block->a == rec->a;
+		/* Still this block? Another thread may have freed it, and the slot been used again. */
+		*ret_temporary = ret->block->b != 0 && ret->block->a == rec->a &&
+				 live_offs(ret->bucket)[__builtin_ctzll(ret->bit)] ==
+					 (uint8_t)(addr >> 4);
 		if (LIKELY(*ret_temporary))
 			return LIVE_OK;
 		live_unlock(t, ret);

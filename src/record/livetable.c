@@ -35,7 +35,7 @@ bucket_first(struct recorder *r, uint32_t me)
 {
 	enum { CAP = 4 };
 	uint32_t bytes = sizeof(struct rec_page) + sizeof(struct rec_bucket) + 16 +
-	                 CAP * sizeof(struct rec_block);
+			 CAP * sizeof(struct rec_block);
 	struct rec_page *page = space_alloc(r, REC_CHUNK_BUCKET, bytes, me);
 	struct rec_bucket *b;
 
@@ -165,8 +165,8 @@ first_of(struct recorder *r, struct thread *t, uintptr_t addr)
 		b = bucket_first(r, t->me);
 		if (b == NULL)
 			return NULL;
-		__atomic_compare_exchange_n(slot, &none, rec_ref(r, b), false, __ATOMIC_ACQ_REL,
-		                            __ATOMIC_ACQUIRE);
+		__atomic_compare_exchange_n(slot, &none, rec_ref(r, b), false,
+					    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 	}
 	return rec_at(r, __atomic_load_n(slot, __ATOMIC_ACQUIRE));
 }
@@ -194,6 +194,8 @@ live_put_far(struct recorder *r, struct thread *t, uintptr_t addr, struct live_s
 	b = room_in(r, first, t->me, &k);
 	if (LIKELY(b != NULL)) {
 		*present |= bit;
+		if ((addr & 15) != 0)
+			live_page(first)->odd = 1;
 		live_occupy(ret, b, k, addr);
 	}
 	live_unlock(t, ret);
@@ -229,4 +231,18 @@ live_find_far(struct recorder *r, struct thread *t, uintptr_t addr, struct live_
 	}
 	live_unlock(t, ret);
 	return LIVE_NONE;
+}
+
+void
+live_clear_late(struct recorder *r, struct thread *t, struct live_slot *s, uintptr_t addr)
+{
+	struct rec_page *page = live_page(s->first);
+	uint64_t bit, *present = live_present(page, addr, &bit);
+
+	if (!live_lock(t, s->first))
+		return; /* a slot is lost, nothing else */
+	s->bucket->used &= ~s->bit;
+	if (page->odd == 0 && !stale(r, s->first, addr))
+		*present &= ~bit;
+	live_unlock(t, s);
 }

@@ -135,7 +135,7 @@ live_put(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot 
 		uint64_t bit, *present = live_present(page, addr, &bit);
 		int k = live_vacant(b);
 
-		if (LIKELY(k >= 0 && (*present & bit) == 0)) {
+		if (LIKELY(k >= 0 && ((*present & bit) | (addr & 15)) == 0)) {
 			*present |= bit;
 			ret->first = first;
 			live_occupy(ret, b, (unsigned)k, addr);
@@ -162,6 +162,11 @@ live_find(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot
 	return live_find_far(r, t, addr, ret);
 }
 
+/* Hand back a slot whose block was taken out some time ago; meanwhile the address may have been
+ * given out again. Locks the page itself. */
+void live_clear_late(struct recorder *r, struct thread *t, struct live_slot *s,
+		     uintptr_t addr);
+
 /* The slot is empty now (the caller has set block->b to 0): hand it back. Page locked. */
 static ALWAYS_INLINE void
 live_clear_unlock(struct thread *t, struct live_slot *s, uintptr_t addr)
@@ -169,7 +174,8 @@ live_clear_unlock(struct thread *t, struct live_slot *s, uintptr_t addr)
 	struct rec_page *page = live_page(s->first);
 	uint64_t bit, *present = live_present(page, addr, &bit);
 
-	*present &= ~bit;
+	if (LIKELY(page->odd == 0))
+		*present &= ~bit;
 	page->room = rec_ref(t->recorder, s->bucket);
 	s->bucket->used &= ~s->bit;
 	live_unlock(t, s);

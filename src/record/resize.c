@@ -130,7 +130,6 @@ record_resize_end(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t
 	slot.block->a = hot_word_a(t, false, addr, bytes, kind);
 	both_halves(r, t, old, new, bytes, &slot);
 	t->pending_block = NULL;
-	if (live_lock(t, t->pending.first))
-		live_clear_unlock(t, &t->pending, t->pending_addr);
+	live_clear_late(r, t, &t->pending, t->pending_addr);
 	hot_remember(t, addr, &slot);
 }

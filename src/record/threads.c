@@ -9,6 +9,7 @@
 
 #include "record/cells.h"
 #include "record/space.h"
+#include "record/ticks.h"
 #include "rt/rt_map.h"
 
 #include <string.h>
@@ -107,7 +108,8 @@ threads_attach(struct recorder *r, bool late)
 	t->pending_block = NULL;
 	t->clock_seen = h->clock_ms;
 	t->now_ms = h->clock_ms;
-	t->clock_same = 4096; /* no tool? then the very first event reads the clock */
+	/* No tool? Then the very first event reads the clock. */
+	t->clock_same = CLOCK_UNMOVED + CLOCK_EVERY - 1;
 	t->late = late;
 	t->serial = late ? UINT32_MAX
 			 : (uint32_t)__atomic_add_fetch(&h->threads_seen, 1,

@@ -57,7 +57,7 @@ struct unw_thread {
 	uintptr_t zero;		/* always 0, read by the check that never matches */
 	struct unw_regs regs;
 	struct memo_spare spares[MEMO_SPARES];
-	uint32_t spare_turn; /* which way is replaced next */
+	uint32_t spare_turn;		     /* which way is replaced next */
 	const struct memo_spare *spare_last; /* the one that was hit last */
 	struct cfi_scratch scratch;
 	struct unw_check checks[3 * MEMO_FRAMES + 2];
