@@ -2,13 +2,14 @@
 /* churn1.c -- a tight loop of malloc and free, 16 to 256 bytes, three frames deep.
  *
  * The worst case for anything that does work per event: nearly all of the time is the
- * allocator's own. Each block is touched in its first byte and freed at once.
+ * allocator's own. Up to a cache line of each block is filled, and it is freed at once.
  *
  * Usage: churn1 PAIRS
  * Will not keep anything: live bytes at the end are 0. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static uint64_t rng = 0x9e3779b97f4a7c15;
 
@@ -20,7 +21,7 @@ churn_one(size_t bytes)
 
 	if (p == NULL)
 		abort();
-	*p = 1;
+	memset(p, 1, bytes < 64 ? bytes : 64);
 	__asm__ volatile("" : : "r"(p) : "memory");
 	free(p);
 	__asm__ volatile("" : : : "memory"); /* no tail jump: the frame stays */

@@ -196,9 +196,43 @@ T_TEST(stale_with_a_neighbour_gone)
 	T_EQ(take(t, at + 8), LIVE_NONE);
 	T_EQ(put(t, at), LIVE_OK);
 	T_EQ(put(t, at + 8), LIVE_OK);
+	T_EQ(take(t, at + 8), LIVE_OK);
+	T_EQ(put(t, at), LIVE_STALE);
+	T_EQ(put(t, at + 8), LIVE_OK);
+	T_EQ(put(t, at + 8), LIVE_STALE);
 	T_EQ(take(t, at), LIVE_OK);
 	T_EQ(take(t, at), LIVE_NONE);
 	T_EQ(take(t, at + 8), LIVE_OK);
+	T_EQ(put(t, at), LIVE_OK);
+}
+
+/* Puts and takes in every order at neighbouring addresses. */
+static void
+neighbours(bool single)
+{
+	struct thread *t = rh_start(REC_MODE_EXACT, 16 << 20, 0, single);
+	uintptr_t at = UINT64_C(0x7f3a00003000);
+	bool live[8] = {false};
+	unsigned wrong = 0;
+
+	for (unsigned i = 0; i < 100000; i++) {
+		unsigned k = (unsigned)rh_random(&seed) % 8;
+
+		if (rh_random(&seed) % 2 == 0) {
+			wrong += put(t, at + k * 8) != (live[k] ? LIVE_STALE : LIVE_OK);
+			live[k] = true;
+		} else {
+			wrong += take(t, at + k * 8) != (live[k] ? LIVE_OK : LIVE_NONE);
+			live[k] = false;
+		}
+	}
+	T_EQ(wrong, 0);
+}
+
+T_TEST(neighbours_eight_bytes_apart)
+{
+	neighbours(true);
+	neighbours(false);
 }
 
 /* A page can hold 512 blocks 8 bytes apart, each found again. */
@@ -257,7 +291,7 @@ out_of_room(uint64_t spread)
 
 T_TEST(out_of_room_dense)
 {
-	out_of_room(4 << 20);
+	out_of_room(32 << 20);
 }
 
 T_TEST(out_of_room_sparse)
