@@ -40,6 +40,8 @@
 #define MEMO_WINDOW 128	 /* walks between two judgements */
 #define MEMO_BACKOFF 512 /* walks without a memo, at first */
 #define MEMO_BACKOFF_MAX 16384
+#define MEMO_SPARE_TRUST 64  /* that many more misses than hits, and the spares */
+#define MEMO_SPARE_REST 1024 /* are left alone for so many walks */
 
 void
 memo_clear(struct unw_thread *t)
@@ -409,6 +411,10 @@ memo_spare_hit(struct unw_thread *t, const struct unw_start *start)
 {
 	const struct memo_spare *s = memo_spares_of(t, start->pc, start->sp);
 
+	if (t->spare_rest > 0) {
+		t->spare_rest--;
+		return 0;
+	}
 	for (unsigned i = 0; i < MEMO_SPARE_WAYS; i++, s++) {
 		if (!memo_spare_same(t, s, start))
 			continue;
@@ -416,11 +422,16 @@ memo_spare_hit(struct unw_thread *t, const struct unw_start *start)
 		t->stats.hits++;
 		t->stats.frames_reused += s->count;
 		t->stats.truncated += s->truncated;
+		t->spare_credit += t->spare_credit < MEMO_SPARE_TRUST;
 		/* Twice running it is the last stack again. Not at once, for most alternate. */
 		if (t->spare_last == s)
 			memo_promote(t, s);
 		t->spare_last = s;
 		return s->node;
+	}
+	if (--t->spare_credit < -MEMO_SPARE_TRUST) {
+		t->spare_credit = 0;
+		t->spare_rest = MEMO_SPARE_REST;
 	}
 	return 0;
 }
@@ -432,7 +443,7 @@ memo_keep_spare(struct unw_thread *t)
 	struct memo_spare *s = memo_spares_of(t, t->hot.pc, t->hot.sp);
 	uint32_t count = (uint32_t)(t->hot.checks - t->checks);
 
-	if (count > MEMO_SPARE_CHECKS)
+	if (count > MEMO_SPARE_CHECKS || t->spare_rest > 0)
 		return;
 	s += t->spare_turn++ % MEMO_SPARE_WAYS;
 	s->sp = 0;

