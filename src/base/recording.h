@@ -194,7 +194,7 @@ struct rec_cell {
 	int64_t exit_live_blocks; /* else unchanged since */
 	uint64_t est_allocs;	  /* sampled: estimated calls, in 1/1024 */
 	uint64_t est_frees;
-	uint64_t var_allocs; /* sampled: variance of alloc_bytes, in KiB^2 */
+	uint64_t var_allocs; /* sampled: variance of alloc_bytes, in (64 bytes)^2 */
 	uint64_t var_frees;  /* sampled: what of it has been freed */
 	int64_t shown_bytes; /* with threads: what of its live bytes is in the site's */
 	uint64_t reserved2;

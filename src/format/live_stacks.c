@@ -252,7 +252,7 @@ live_add_cell(struct live *l, uint32_t site_row, const struct rec_cell *c)
 	if (l->sampled) {
 		site->samples += c->allocs;
 		site->live_samples += c->allocs - c->frees;
-		site->var_alloc_bytes += (double)c->var_allocs * 1024 * 1024;
+		site->var_alloc_bytes += (double)c->var_allocs * 64 * 64;
 	}
 }
 

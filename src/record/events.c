@@ -8,8 +8,8 @@
 
 /* A second thread: from now on live bytes are shared words. They start with what this thread, the
  * only one so far, has; as additions, because the other may be adding already. */
-static void
-no_longer_alone(struct recorder *r, struct thread *t)
+void
+record_no_longer_alone(struct recorder *r, struct thread *t)
 {
 	t->alone = false;
 	r->single = false;
@@ -38,7 +38,7 @@ hot_changes(struct recorder *r, struct thread *t)
 		modules_check(r, t);
 	}
 	if (t->alone && *r->single_threaded == 0)
-		no_longer_alone(r, t);
+		record_no_longer_alone(r, t);
 }
 
 NOINLINE struct rec_cell *

@@ -29,6 +29,9 @@ void record_resize_fail(struct recorder *r, struct thread *t);
 void record_resize_freed(struct recorder *r,
 			 struct thread *t); /* realloc(p, 0) freed it */
 
+/* There is, or will be, another thread than this one. */
+void record_no_longer_alone(struct recorder *r, struct thread *t);
+
 /* [addr, addr + bytes) is unmapped: recorded mappings in there end or get shorter. */
 void record_unmap(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t bytes);
 

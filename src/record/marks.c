@@ -36,6 +36,8 @@ add_up(const struct recorder *r, const struct rec_site *s, struct rec_mark_row *
 	for (ref = __atomic_load_n(&s->cells, __ATOMIC_ACQUIRE); ref != 0;) {
 		const struct rec_cell *c = rec_at(r, ref);
 
+		if (c->site != row->site)
+			break; /* its thread has just ended, and it leads elsewhere now */
 		if (ref != absorbed)
 			add_cell(c, row);
 		ref = c->next;

@@ -146,6 +146,17 @@ modules_find(uintptr_t pc, struct unw_module *ret)
 	return true;
 }
 
+/* Without build-ids the path has to do: as the loader has it, it ends what we noted. */
+static bool
+same_path(struct recorder *r, const struct known_module *k, const char *path)
+{
+	const struct rec_string *s = rec_at(r, k->row->path);
+	size_t n = text_len(path);
+
+	return k->row->path == 0 ||
+	       (n <= s->bytes && memcmp(s->text + s->bytes - n, path, n) == 0);
+}
+
 static bool
 still_there(struct recorder *r, const struct known_module *k)
 {
@@ -155,7 +166,8 @@ still_there(struct recorder *r, const struct known_module *k)
 	return r->host->module_find(k->start, &m) && m.start == k->start &&
 	       m.end == k->end &&
 	       build_id(m.start, m.end, m.bias, id) == k->row->build_id_bytes &&
-	       memcmp(id, k->row->build_id, k->row->build_id_bytes) == 0;
+	       memcmp(id, k->row->build_id, k->row->build_id_bytes) == 0 &&
+	       (k->row->build_id_bytes != 0 || same_path(r, k, m.path));
 }
 
 void

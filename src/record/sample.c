@@ -73,7 +73,9 @@ sample_weigh(uint64_t bytes, uint64_t rate)
 	p = sample_probability(s / (double)rate);
 	w.bytes = bytes == 0 ? 0 : (uint64_t)(s / p + 0.5);
 	w.count = (uint64_t)(SAMPLE_COUNT_ONE / p + 0.5);
-	w.var = (uint64_t)(s / p / 1024.0 * (s / p / 1024.0) * (1.0 - p) + 0.5);
+	w.var = (uint64_t)(s / p / SAMPLE_VAR_UNIT * (s / p / SAMPLE_VAR_UNIT) *
+				   (1.0 - p) +
+			   0.5);
 	return w;
 }
 

@@ -11,6 +11,7 @@
 enum {
 	SAMPLE_FILTER_SLOTS = 1 << 16,
 	SAMPLE_COUNT_ONE = 1024, /* est_allocs and est_frees count in 1/1024 */
+	SAMPLE_VAR_UNIT = 64,	 /* bytes */
 };
 
 /* Which addresses may be sampled ones: how many live samples share each slot. A free that finds
@@ -39,7 +40,7 @@ void sample_filter_del(struct sample_shared *s, uintptr_t addr);
 struct sample_weight {
 	uint64_t bytes; /* bytes / p */
 	uint64_t count; /* 1 / p, in 1/SAMPLE_COUNT_ONE */
-	uint64_t var;	/* (bytes / p)^2 * (1 - p), in KiB^2 */
+	uint64_t var;	/* (bytes / p)^2 * (1 - p), in SAMPLE_VAR_UNIT^2 */
 };
 
 struct sample_weight sample_weigh(uint64_t bytes, uint64_t rate);

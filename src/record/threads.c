@@ -8,6 +8,7 @@
 #include "record/threads.h"
 
 #include "record/cells.h"
+#include "record/events.h"
 #include "record/space.h"
 #include "record/ticks.h"
 #include "rt/rt_map.h"
@@ -147,6 +148,8 @@ threads_detach(struct recorder *r, struct thread *t)
 	uint32_t me = lock_id();
 	int64_t unflushed;
 
+	if (t->alone) /* the first thread ends, others go on */
+		record_no_longer_alone(r, t);
 	cells_fold(r, t);
 	unflushed = row->unflushed;
 	row->unflushed = 0;

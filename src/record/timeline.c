@@ -24,7 +24,8 @@ timeline_point(struct recorder *r, struct thread *t)
 	uint32_t none = 0;
 
 	if (!__atomic_compare_exchange_n(&h->locks[LOCK_TIMELINE], &none, t->me, false,
-					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) &&
+	    none != t->me) /* ours: left by longjmp */
 		return;
 	if (t->alone)
 		timeline_show_live(r, t);

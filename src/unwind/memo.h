@@ -59,8 +59,9 @@ struct unw_thread {
 	struct memo_spare spares[MEMO_SPARES];
 	uint32_t spare_turn;		     /* which way is replaced next */
 	const struct memo_spare *spare_last; /* the one that was hit last */
-	int32_t spare_credit;  /* hits less misses, within bounds */
-	uint32_t spare_rest;   /* walks for which the spares are left alone: they were of no use */
+	int32_t spare_credit;		     /* hits less misses, within bounds */
+	uint32_t
+		spare_rest; /* walks for which the spares are left alone: they were of no use */
 	struct cfi_scratch scratch;
 	struct unw_check checks[3 * MEMO_FRAMES + 2];
 	struct memo_frame frames[MEMO_FRAMES];

@@ -25,6 +25,12 @@ static uint64_t
 static volatile int rh_loader_busy;
 static volatile char rh_single;
 
+/* Stacks end at functions so marked, wherever those were called from. */
+#define RH_ROOT __attribute__((noinline, section("rh_root")))
+
+extern const char __start_rh_root[] __attribute__((weak)),
+	__stop_rh_root[] __attribute__((weak));
+
 static bool
 rh_module_find(uintptr_t pc, struct host_module *ret)
 {
@@ -66,6 +72,8 @@ static const struct host rh_host = {
 	.clock_ns = rh_clock,
 	.loader_busy = &rh_loader_busy,
 	.single_threaded = &rh_single,
+	.root_start = __start_rh_root,
+	.root_end = __stop_rh_root,
 };
 
 /* Begins a recording of at most `max_bytes` and attaches the calling thread to it. `single`: the

@@ -17,7 +17,7 @@
 /* A site's figures, also what is read back from the recording. */
 struct rm_site {
 	uint64_t allocs, frees, alloc_bytes, free_bytes, temp_bytes;
-	int64_t peak_bytes;		/* its own largest */
+	int64_t peak_bytes; /* its own largest */
 	int64_t at_peak_bytes, at_peak_blocks;
 	int64_t at_exit_bytes, at_exit_blocks;
 	uint64_t sizes[REC_SIZE_BUCKETS], lifetimes[REC_LIFE_BUCKETS + 1];
@@ -77,6 +77,15 @@ rm_path(struct thread *t, enum rm_op op, uintptr_t addr, uint64_t bytes,
 		rm_path(t, op, addr, bytes, (depth - 1) << 16 | site);
 		__asm__ volatile("# none" ::: "memory");
 	}
+}
+
+/* From here on outwards all stacks are the same. */
+static RH_ROOT void
+rm_at(struct thread *t, enum rm_op op, uintptr_t addr, uint64_t bytes,
+      unsigned site_depth)
+{
+	rm_path(t, op, addr, bytes, site_depth);
+	__asm__ volatile("" ::: "memory");
 }
 
 static unsigned
@@ -161,7 +170,7 @@ rm_alloc(struct rm *m, struct thread *t, uintptr_t addr, uint64_t bytes, unsigne
 {
 	struct rm_block *b = rm_block(m, addr);
 
-	rm_path(t, RM_ALLOC, addr, bytes, m->depth << 16 | site);
+	rm_at(t, RM_ALLOC, addr, bytes, m->depth << 16 | site);
 	if (b != NULL) { /* freed behind our back */
 		m->unseen++;
 		rm_do_free(m, b);
@@ -199,7 +208,7 @@ rm_resize(struct rm *m, struct thread *t, uintptr_t addr, uintptr_t to, uint64_t
 				m->recent[i] = 0; /* no longer taken for temporary */
 		return;
 	}
-	rm_path(t, RM_RESIZE, to, bytes, m->depth << 16 | site);
+	rm_at(t, RM_RESIZE, to, bytes, m->depth << 16 | site);
 	if (b != NULL)
 		rm_do_free(m, b);
 	else

@@ -189,11 +189,11 @@ check_unbiased(uint64_t rate, unsigned long blocks, unsigned least)
 		double off = (double)s->est_bytes - (double)s->bytes, z;
 
 		total += off;
-		total_var += (double)s->var * 1024 * 1024;
+		total_var += (double)s->var * SAMPLE_VAR_UNIT * SAMPLE_VAR_UNIT;
 		if (s->samples < least)
 			continue;
 		used++;
-		z = off / (1024 * sqrt((double)s->var));
+		z = off / (SAMPLE_VAR_UNIT * sqrt((double)s->var));
 		sum += z;
 		squares += z * z;
 		/* as many calls, within a few of their own errors */

@@ -21,7 +21,9 @@ some_size(void)
 {
 	uint64_t r = rh_random(&seed);
 
-	return r % 64 == 0 ? r / 64 % (3 << 20) : r % 8 == 0 ? r / 8 % 9000 : r / 64 % 300;
+	return r % 64 == 0  ? r / 64 % (3 << 20)
+	       : r % 8 == 0 ? r / 8 % 9000
+			    : r / 64 % 300;
 }
 
 /* 1,200 places 16 bytes apart and as many in a sparse range. */
@@ -58,8 +60,8 @@ some_event(struct thread *t, unsigned i)
 		rm_alloc(&model, t, rh_random(&seed) % 64 == 0 ? addr : some_vacant(),
 			 some_size(), site);
 	else if (what < 55 && model.recent[0] != 0)
-		rm_free(&model, t, model.recent[rh_random(&seed) % 2 == 0 &&
-						model.recent[1] != 0]);
+		rm_free(&model, t,
+			model.recent[rh_random(&seed) % 2 == 0 && model.recent[1] != 0]);
 	else if (what < 85)
 		rm_free(&model, t, addr);
 	else if (what < 92)
@@ -216,18 +218,17 @@ T_TEST(histogram_limits)
 	static const struct {
 		uint64_t value;
 		unsigned bucket;
-	} sizes[] = {{0, 0},	    {1, 0},	    {16, 0},	   {17, 1},
-		     {32, 1},	    {33, 2},	    {4096, 8},	   {4097, 9},
+	} sizes[] = {{0, 0},	   {1, 0},	 {16, 0},      {17, 1},
+		     {32, 1},	   {33, 2},	 {4096, 8},    {4097, 9},
 		     {262144, 14}, {262145, 15}, {524288, 15}, {UINT64_C(1) << 39, 15}},
-	  lives[] = {{0, 0},	 {1, 1},      {3, 1},	     {4, 2},
-		     {15, 2},	 {16, 3},     {65535, 8},    {65536, 9},
+	  lives[] = {{0, 0},	    {1, 1},	   {3, 1},	    {4, 2},
+		     {15, 2},	    {16, 3},	   {65535, 8},	    {65536, 9},
 		     {1048575, 10}, {1048576, 11}, {UINT32_MAX, 11}};
 
 	for (unsigned i = 0; i < ARRAY_LEN(sizes); i++)
 		T_EQ(size_bucket(sizes[i].value), sizes[i].bucket);
 	for (unsigned i = 0; i < ARRAY_LEN(lives); i++)
-		T_EQ(life_bucket(lives[i].value + 5, UINT64_C(5) << 32),
-		     lives[i].bucket);
+		T_EQ(life_bucket(lives[i].value + 5, UINT64_C(5) << 32), lives[i].bucket);
 	T_EQ(life_bucket(3, UINT64_C(9) << 32), 0); /* another thread's clock was ahead */
 }
 
@@ -242,10 +243,10 @@ T_TEST(slot_used_again_by_another_block)
 	rm_reset(&model, 2);
 	two = threads_attach(&rh, false);
 	T_CHECK(two != NULL && two != one && two->serial != one->serial);
-	rm_path(one, RM_ALLOC, a, 53, 2 << 16 | 0);
+	rm_at(one, RM_ALLOC, a, 53, 2 << 16 | 0);
 	record_free(&rh, two, a);
-	rm_path(one, RM_ALLOC, b, 53, 2 << 16 | 1);
-	rm_path(two, RM_ALLOC, a, 53, 2 << 16 | 2);
+	rm_at(one, RM_ALLOC, b, 53, 2 << 16 | 1);
+	rm_at(two, RM_ALLOC, a, 53, 2 << 16 | 2);
 	record_free(&rh, one, a);
 	T_EQ(live_find(&rh, one, a, &s), LIVE_NONE);
 	T_EQ(live_find(&rh, one, b, &s), LIVE_OK);
@@ -271,11 +272,11 @@ T_TEST(old_address_taken_during_resize)
 	struct rm_site is;
 
 	rm_reset(&model, 2);
-	rm_path(one, RM_ALLOC, heap, 101, 2 << 16 | 0);
+	rm_at(one, RM_ALLOC, heap, 101, 2 << 16 | 0);
 	record_resize_begin(&rh, one, heap);
-	rm_path(two, RM_ALLOC, heap, 103, 2 << 16 | 1);
-	rm_path(one, RM_RESIZE, heap + 4096, 211, 2 << 16 | 2);
-	rm_path(two, RM_ALLOC, heap, 107, 2 << 16 | 3); /* free unseen */
+	rm_at(two, RM_ALLOC, heap, 103, 2 << 16 | 1);
+	rm_at(one, RM_RESIZE, heap + 4096, 211, 2 << 16 | 2);
+	rm_at(two, RM_ALLOC, heap, 107, 2 << 16 | 3); /* free unseen */
 	T_EQ(rh.head->frees_unseen, 1);
 	rm_read(1, &is);
 	T_EQ(is.free_bytes, 103);
@@ -301,7 +302,7 @@ T_TEST(first_event_has_a_time)
 	rm_reset(&model, 2);
 	rh_clock_ns = UINT64_C(61007) * 1000000;
 	t = threads_attach(&rh, false);
-	rm_path(t, RM_ALLOC, heap, 19, 2 << 16);
+	rm_at(t, RM_ALLOC, heap, 19, 2 << 16);
 	T_EQ(live_find(&rh, t, heap, &s), LIVE_OK);
 	T_EQ(s.block->b >> 32, 61007);
 	live_unlock(t, &s);
@@ -316,7 +317,7 @@ T_TEST(full_recording)
 
 	rm_reset(&model, 5);
 	for (unsigned i = 0; i < n; i++)
-		rm_path(t, RM_ALLOC, heap + (uintptr_t)i * 48, 31, 5 << 16 | i % 32);
+		rm_at(t, RM_ALLOC, heap + (uintptr_t)i * 48, 31, 5 << 16 | i % 32);
 	for (unsigned i = 0; i < n; i++)
 		record_free(&rh, t, heap + (uintptr_t)i * 48);
 	for (unsigned i = 0; i < 32; i++) {
