@@ -26,6 +26,10 @@ all: build
 deps:
 	@tools/deps.sh build test lint bench
 
+# Before the build, which leaves out what it has no library for.
+deps-test deps-bench:
+	$(call need,build $(@:deps-%=%))
+
 # Meson does not notice files that come and go, so the list it was set up with is kept.
 build:
 	$(call need,build)
@@ -48,12 +52,10 @@ demo: build
 	cd $(BUILD)/demo && $(abspath $(BUILD))/seep run -o leaky.rec -- ./leaky
 	$(BUILD)/seep report $(BUILD)/demo/leaky.rec
 
-test: build
-	$(call need,test)
+test: deps-test build
 	@tools/run-tests --build $(BUILD) --jobs $(JOBS)
 
-soak: build
-	$(call need,test)
+soak: deps-test build
 	@SEEP_SOAK=1 tools/run-tests --build $(BUILD) --jobs $(JOBS) --timeout 1800
 
 lint:
@@ -64,8 +66,7 @@ sanitize:
 	$(call need,build test)
 	@tools/sanitize.sh
 
-bench: build
-	$(call need,bench)
+bench: deps-bench build
 	@bench/run
 
 install: build
@@ -77,4 +78,4 @@ uninstall:
 clean:
 	@rm -rf $(BUILD) build-lint-* build-asan build-tsan build-aarch64
 
-.PHONY: all deps build demo test soak lint sanitize bench install uninstall clean
+.PHONY: all deps deps-test deps-bench build demo test soak lint sanitize bench install uninstall clean

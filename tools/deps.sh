@@ -7,8 +7,9 @@
 # Each thing is looked for itself (a command, a header, a library), not for its package, so a
 # complete machine of any distribution passes without a package manager being asked, in a few
 # milliseconds. What is missing is installed with apt; services that come along are neither
-# started nor left enabled. What a release of Debian does not have is named and, where only
-# some tests want it (marked ~), left out: those tests say that they were skipped.
+# started nor left enabled. What a release of Debian does not have, or cannot have beside what
+# is installed, is named and, where only some tests want it (marked ~), left out: those tests
+# say that they were skipped.
 set -eu
 
 # KIND:NAME package      a second package after | is taken when the first does not exist
@@ -26,25 +27,37 @@ hdr:zlib.h zlib1g-dev
 '
 list_test='
 cmd:g++ g++
+cmd:make make
 cmd:jq jq
 cmd:mandoc mandoc
-cmd:valgrind valgrind
 cmd:perl perl
 cmd:/usr/bin/python3 python3
 cmd:git git
 cmd:openssl openssl
 cmd:sqlite3 sqlite3
-hdr:libunwind.h libunwind-dev
+~cmd:valgrind valgrind
+~cmd:gdb gdb
+~cmd:strace strace
+~cmd:curl curl
+~cmd:ab apache2-utils
+~cmd:nginx nginx-light|nginx
+~cmd:redis-server redis-server
+~cmd:/usr/bin/node nodejs
+~cmd:go golang-go
+~cmd:gfortran gfortran
+~cmd:musl-gcc musl-tools
+~cmd:xz xz-utils
+~cmd:file file
+~cmd:clang clang
+~hdr:libunwind.h libunwind-dev
+~lib:libjemalloc.so.2 libjemalloc2
+~lib:libjemalloc.a libjemalloc-dev
+~lib:libtcmalloc.so.4 libgoogle-perftools4|libgoogle-perftools4t64
+~lib:libmimalloc.so.2 libmimalloc2.0|libmimalloc3
+~glob:/usr/lib/python3.*/test/test_json libpython3.11-testsuite|libpython3.13-testsuite
 ~cmd:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
 ~file:/usr/aarch64-linux-gnu/include/stdio.h libc6-dev-arm64-cross
 ~cmd:qemu-aarch64 qemu-user
-~lib:libjemalloc.so.2 libjemalloc2
-~lib:libtcmalloc.so.4 libgoogle-perftools4|libgoogle-perftools4t64
-~lib:libmimalloc.so.2 libmimalloc2.0|libmimalloc3
-~cmd:redis-server redis-server
-~cmd:nginx nginx-light|nginx
-~cmd:node nodejs
-~cmd:go golang-go
 '
 list_lint='
 cmd:clang clang
@@ -75,6 +88,7 @@ have() {
 	case $1 in
 	cmd:*) command -v "$name" >/dev/null ;;
 	file:*) [ -e "$name" ] ;;
+	glob:*) compgen -G "$name" >/dev/null ;;
 	hdr:*)
 		hits=(/usr/include/"$name"* /usr/include/*-linux-gnu/"$name"* /usr/local/include/"$name"*)
 		[ ${#hits[@]} -gt 0 ]
@@ -147,7 +161,9 @@ as_root() { "${root[@]}" "$@"; }
 echo "deps: looking for" "$(awk '{ printf "%s ", $3 }' <<<"$absent")"
 as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update
 
-packages=()
+# One for each thing, in the order wanted: those that must be there, and those that may.
+must=()
+may=()
 while read -r mark what names; do
 	found=
 	for name in ${names//|/ }; do
@@ -156,18 +172,17 @@ while read -r mark what names; do
 			break
 		fi
 	done
-	if [ -n "$found" ]; then
-		packages+=("$found")
+	if [ -n "$found" ] && [ "$mark" = '~' ]; then
+		may+=("$found")
+	elif [ -n "$found" ]; then
+		must+=("$found")
 	elif [ "$mark" = '~' ]; then
 		echo "deps: this release has no $names; tests that want it are skipped"
-		mkdir -p "$(dirname "$tried")"
-		echo "$mark $what $names" >>"$tried"
 	else
 		echo "deps: this release has no package $names (for $what)" >&2
 		exit 3
 	fi
 done <<<"$absent"
-[ ${#packages[@]} -gt 0 ] || exit 0
 
 # 101 means `do not start it`; both invoke-rc.d and deb-systemd-invoke ask this file.
 policy=/usr/sbin/policy-rc.d
@@ -180,10 +195,20 @@ fi
 undo() { [ -z "$ours" ] || as_root rm -f $policy; }
 trap undo EXIT
 
-as_root env DEBIAN_FRONTEND=noninteractive \
-	apt-get -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 install "${packages[@]}"
+install() {
+	[ $# -eq 0 ] || as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
+		--no-install-recommends -o Dpkg::Use-Pty=0 install "$@" </dev/null
+}
 
-for package in "${packages[@]}"; do
+# All at once; one that conflicts with what is installed must not keep the others away.
+if ! install "${must[@]}" "${may[@]}"; then
+	install "${must[@]}" || exit 3
+	for package in "${may[@]}"; do
+		install "$package" || echo "deps: $package cannot be installed here"
+	done
+fi
+
+for package in "${may[@]}"; do
 	case $package in
 	redis-server | nginx*)
 		if command -v systemctl >/dev/null; then
@@ -192,4 +217,15 @@ for package in "${packages[@]}"; do
 		;;
 	esac
 done
-echo "deps: installed ${packages[*]}"
+
+# What is still not there will not be asked for again at every `make`.
+left=$(missing <<<"$wanted" | sort -u)
+if grep -q '^-' <<<"$left"; then
+	echo "deps: still missing:" "$(sed -n 's/^- //p' <<<"$left")" >&2
+	exit 3
+fi
+if [ -n "$left" ]; then
+	mkdir -p "$(dirname "$tried")"
+	echo "$left" >>"$tried"
+fi
+echo "deps: installed ${must[*]} ${may[*]}"

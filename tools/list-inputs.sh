@@ -26,6 +26,14 @@ list_unit() {
 	done
 }
 
+# Which of the libraries that tests ask for are there: one more is one more test to build.
+list_libs() {
+	list_unit | tr ' ' '\n' | sed -n 's/^lib://p' | sort -u | while read -r lib; do
+		path=$("${CC:-cc}" -print-file-name="lib$lib.so")
+		[ ! -e "$path" ] || echo "lib$lib"
+	done
+}
+
 list_existing() {
 	for file; do
 		[ ! -e "$file" ] || echo "$file"
@@ -37,6 +45,7 @@ man) list_existing man/*.[1-9] ;;
 unit) list_unit ;;
 all)
 	list_unit
+	list_libs
 	list_existing man/*.[1-9] src/*/meson.build src/preload/libseep.map include/seep/seep.h
 	;;
 *)

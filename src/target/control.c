@@ -211,10 +211,11 @@ chunk_new(struct livefile *f, struct err *e)
 
 /* Room for one record of `rows` rows. */
 static int
-take_record(struct livefile *f, uint32_t rows, struct rec_mark **ret_mark, struct err *e)
+take_record(struct livefile *f, struct rec_mark **ret_mark, struct err *e)
 {
-	uint32_t bytes =
-		(uint32_t)(sizeof(struct rec_mark) + rows * sizeof(struct rec_mark_row));
+	/* All records of a kind have one size: that is how readers find the next. */
+	uint32_t bytes = (uint32_t)(sizeof(struct rec_mark) +
+				    REC_MARK_ROWS * sizeof(struct rec_mark_row));
 
 	for (int tries = 0; tries < 100; tries++) {
 		uint32_t index = __atomic_load_n(&f->head->chunk_lists[REC_CHUNK_MARK],
@@ -262,7 +263,7 @@ store_rows(struct livefile *f, const struct rec_mark *head, const struct rows *r
 		uint32_t n = rows->len - at < ROWS_PER_CHUNK ? (uint32_t)(rows->len - at)
 							     : (uint32_t)ROWS_PER_CHUNK;
 		struct rec_mark *m = NULL;
-		int r = take_record(f, n, &m, e);
+		int r = take_record(f, &m, e);
 
 		if (r < 0)
 			return r;

@@ -36,7 +36,7 @@ settings(const struct launch *l)
 	buf_printf(&b, ",dir=%s,run=%016" PRIx64 ",max=%" PRIu64, l->dir, l->run_id,
 		   l->max_bytes);
 	if (l->no_children)
-		buf_add_str(&b, ",children=0");
+		buf_printf(&b, ",children=0,parent=%d", (int)getpid());
 	if (l->mmap)
 		buf_add_str(&b, ",mmap=1");
 	return buf_take(&b);

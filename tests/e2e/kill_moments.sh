@@ -71,7 +71,7 @@ for i in $(seq 1 "$(times 8 60)"); do
 	"$SEEP" run --json -o "$TMP/run.rec" --log-file "$TMP/log" -- "$prog" "$TMP/done" $(calls "$i") &
 	pid=$!
 	moment
-	kill -KILL "$(pgrep -P $pid)"
+	kill -KILL "$(child_of $pid)"
 	wait $pid
 	expect_eq "run $i: status" "$?" 137
 	check "run $i" "$TMP/log"
@@ -84,7 +84,7 @@ rm -f ready go
 "$SEEP" run -o "$TMP/orphan.rec" -- "$limits" 30011 ready go >orphan.out 2>/dev/null &
 pid=$!
 wait_for 10 test -e ready || fail "the program does not get going"
-child=$(pgrep -P $pid)
+child=$(child_of $pid)
 { kill -KILL $pid && wait $pid; } 2>/dev/null
 touch go
 gone() { ! kill -0 "$child" 2>/dev/null; }

@@ -191,5 +191,12 @@ wait_for() {
 	done
 }
 
+# child_of PID: the first child that its main thread has now, or nothing.
+child_of() {
+	local first=
+	read -r first _ <"/proc/$1/task/$1/children"
+	echo "$first"
+} 2>/dev/null
+
 # times SHORT LONG: how often to do something, LONG under `make soak`.
 times() { if [ -n "$SOAK" ]; then echo "$2"; else echo "$1"; fi; }

@@ -8,7 +8,7 @@ need_command openssl bash
 # shellcheck disable=SC2016 # expanded by the shell under test
 real_same enc -- sh -c 'seq 1 20011 | openssl enc -aes-256-cbc -pbkdf2 -pass pass:x | tee file |
 	openssl enc -d -aes-256-cbc -pbkdf2 -pass pass:x | openssl md5; wc -c <file
-	openssl dgst -sha256 -hmac key /etc/services; openssl enc -d -aes-256-cbc -in /etc/services -k x'
+	openssl dgst -sha256 -hmac key /etc/passwd; openssl enc -d -aes-256-cbc -in /etc/passwd -k x'
 # shellcheck disable=SC2016
 real_same rsa -- sh -c 'openssl genrsa -out k 2048 2>/dev/null && openssl rsa -in k -check -noout &&
 	openssl req -x509 -key k -subj /CN=x -days 3 -out c && openssl verify -CAfile c c'

@@ -298,7 +298,7 @@ T_TEST(sampled)
 	T_EQ(p->sites[1].live_samples, 24);
 	T_EQ(p->sites[1].temps, 4 * 103 / 31);
 	T_EQ(p->sites[1].at_peak_blocks, 24 * 103 / 31);
-	T_EQ(p->sites[1].var_alloc_bytes, 17 << 20);
+	T_EQ(p->sites[1].var_alloc_bytes, 17 << 12);
 	want = pow(500 / p1, 2) * (1 - p1) + pow(3000 / p2, 2) * (1 - p2);
 	T_CHECK(fabs(p->sites[1].var_live_bytes - want) < 1e-6 * want);
 	T_EQ(p->blocks[0].thread_serial, 0); /* it was the rate's number */

@@ -122,7 +122,7 @@ T_TEST(weights_of_the_extremes)
 	w = sample_weigh(1 << 20, 1 << 20); /* 1 / (1 - 1/e) = 1.5819767068693265 */
 	T_EQ(w.bytes, 1658823);
 	T_EQ(w.count, 1620);
-	T_EQ(w.var, 965396); /* 1619.944^2 / e */
+	T_EQ(w.var, 247141436); /* (1658823 / 64)^2 / e */
 }
 
 /* One site: blocks of its sizes through one thread's countdown, as the hooks do it. */
@@ -219,7 +219,7 @@ T_TEST(estimates_are_unbiased)
 	check_unbiased(1000, 300000, 40);
 }
 
-/* The error is kept in KiB^2: at small distances it must not be rounded away. */
+/* At small distances the error must not be rounded away. */
 T_TEST(errors_of_small_distances)
 {
 	check_unbiased(600, 300000, 40);
