@@ -33,8 +33,6 @@ enum {
 	LOCK_WAIT_MS = 1000,
 	CELLS_MAX = 1 << 20, /* of one site; more is a list that bites its tail */
 	CHUNK_ROOM = REC_CHUNK_BYTES - sizeof(struct rec_chunk),
-	ROWS_PER_CHUNK =
-		(CHUNK_ROOM - sizeof(struct rec_mark)) / sizeof(struct rec_mark_row),
 };
 
 struct rows VEC_BODY(struct rec_mark_row);
@@ -260,8 +258,8 @@ store_rows(struct livefile *f, const struct rec_mark *head, const struct rows *r
 	size_t at = 0;
 
 	do {
-		uint32_t n = rows->len - at < ROWS_PER_CHUNK ? (uint32_t)(rows->len - at)
-							     : (uint32_t)ROWS_PER_CHUNK;
+		uint32_t n = rows->len - at < REC_MARK_ROWS ? (uint32_t)(rows->len - at)
+							    : (uint32_t)REC_MARK_ROWS;
 		struct rec_mark *m = NULL;
 		int r = take_record(f, &m, e);
 

@@ -429,7 +429,8 @@ read_mark(const struct made *m, uint32_t number, uint32_t *rows, int64_t *bytes,
 				*blocks += r[i].live_blocks;
 				(*rows)++;
 			}
-			at += (uint32_t)(sizeof *k + k->sites * sizeof *r);
+			at += (uint32_t)sizeof(struct rec_mark) +
+			      REC_MARK_ROWS * sizeof(struct rec_mark_row);
 		}
 		index = head->next;
 	}
