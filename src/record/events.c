@@ -26,6 +26,18 @@ record_no_longer_alone(struct recorder *r, struct thread *t)
 	}
 }
 
+void
+record_flush(struct recorder *r, struct thread *t)
+{
+	for (uint32_t ref = t->cells; ref != 0;) {
+		struct rec_cell *c = rec_at(r, ref);
+
+		flush_site(r, t, c);
+		ref = c->thread_next;
+	}
+	flush_live(r, t);
+}
+
 COLD void
 hot_changes(struct recorder *r, struct thread *t)
 {

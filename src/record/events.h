@@ -32,6 +32,9 @@ void record_resize_freed(struct recorder *r,
 /* There is, or will be, another thread than this one. */
 void record_no_longer_alone(struct recorder *r, struct thread *t);
 
+/* What this thread has not yet added to the shared live bytes is added, and peaks raised. */
+void record_flush(struct recorder *r, struct thread *t);
+
 /* [addr, addr + bytes) is unmapped: recorded mappings in there end or get shorter. */
 void record_unmap(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t bytes);
 

@@ -146,15 +146,11 @@ threads_detach(struct recorder *r, struct thread *t)
 	struct rec_head *h = r->head;
 	struct rec_thread *row = t->row;
 	uint32_t me = lock_id();
-	int64_t unflushed;
 
 	if (t->alone) /* the first thread ends, others go on */
 		record_no_longer_alone(r, t);
+	record_flush(r, t); /* many short threads make a peak too */
 	cells_fold(r, t);
-	unflushed = row->unflushed;
-	row->unflushed = 0;
-	COMPILER_BARRIER();
-	__atomic_fetch_add(&h->live_bytes, unflushed, __ATOMIC_RELAXED);
 	row->journal_count = 0;
 	__atomic_store_n(&row->state, REC_THREAD_FREE, __ATOMIC_RELEASE);
 	if (!t->late)

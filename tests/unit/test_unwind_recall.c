@@ -437,4 +437,94 @@ T_TEST(elided_stacks)
 	T_CHECK(ways.recalled > 30);
 }
 
+/* ---- stacks that only one word tells apart ---- */
+
+/* The frame's size is such that the leaf is always called at the same stack pointer. What shorter
+ * ways left on the stack is still there, inside the frame of longer ones. */
+static NOINLINE void
+leaf_at(uintptr_t target)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	volatile char *room = __builtin_alloca((here - target) & ~(uintptr_t)15);
+
+	stacks_leaf();
+	stacks_sink += (unsigned char)room[0];
+}
+
+static NOINLINE void
+way(unsigned bits, unsigned levels, uintptr_t target)
+{
+	if (levels == 0)
+		leaf_at(target);
+	else if (bits & 1)
+		way(bits >> 1, levels - 1, target);
+	else
+		way(bits >> 1, levels - 1, target);
+	stacks_sink++;
+}
+
+/* Same pc, same sp, and words of the other stack where its frames were: bp alone tells. */
+T_TEST(same_place_other_frames)
+{
+	uintptr_t target = (uintptr_t)__builtin_frame_address(0) - 4096;
+
+	start_anew();
+	for (unsigned i = 0; i < 20000; i++)
+		way(stacks_random(), stacks_random() % 6, target);
+	say("same place");
+	T_EQ(differences, 0);
+	T_CHECK(ways.spares > 300);
+	T_CHECK(ways.walks > 5000);
+}
+
+/* Calls go() from code that has no unwind table. */
+void no_table(void (*go)(void));
+
+#if defined(__x86_64__)
+__asm__(".text\n.type no_table, @function\nno_table:\n\t"
+	"subq $8, %rsp\n\tcall *%rdi\n\taddq $8, %rsp\n\tret\n");
+#else
+__asm__(".text\n.type no_table, @function\nno_table:\n\t"
+	"str x30, [sp, #-16]!\n\tblr x0\n\tldr x30, [sp], #16\n\tret\n");
+#endif
+
+static unsigned long whole, cut;
+
+/* The stack's upper end is right here, so this was the outermost frame; or far away, then it was
+ * not, and could only not be followed. */
+static NOINLINE void
+end_leaf(void)
+{
+	struct unw_start start = H_START();
+	struct state *s = &states[2];
+	unsigned long before = truncated;
+
+	s->lo = stack_lo;
+	s->hi = stacks_random() % 2 == 0 ? start.sp + 16 : stack_hi;
+	unw_thread_bounds(s->t, s->lo, s->hi);
+	check(s, &start);
+	whole += truncated == before;
+	cut += truncated != before;
+}
+
+static NOINLINE void
+through_no_table(void)
+{
+	no_table(end_leaf);
+	stacks_sink++;
+}
+
+/* The same addresses, once as all there is and once as all that could be seen. */
+T_TEST(ended_or_truncated)
+{
+	start_anew();
+	for (unsigned i = 0; i < 4000; i++)
+		h_call_with_bp(0, stacks_random() | 1, (uintptr_t)through_no_table);
+	say("ended or truncated");
+	T_EQ(differences, 0);
+	T_CHECK(ways.recalled > 2000);
+	T_CHECK(whole > 1000);
+	T_CHECK(cut > 1000);
+}
+
 T_MAIN()
