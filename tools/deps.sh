@@ -49,12 +49,14 @@ cmd:sqlite3 sqlite3
 ~cmd:xz xz-utils
 ~cmd:file file
 ~cmd:clang clang
+~glob:/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.asan-x86_64.a libclang-rt-14-dev|libclang-rt-19-dev
+~file:/usr/lib32/libc.so gcc-14-multilib|gcc-13-multilib|gcc-12-multilib
 ~hdr:libunwind.h libunwind-dev
 ~lib:libjemalloc.so.2 libjemalloc2
 ~lib:libjemalloc.a libjemalloc-dev
 ~lib:libtcmalloc.so.4 libgoogle-perftools4|libgoogle-perftools4t64
 ~lib:libmimalloc.so.2 libmimalloc2.0|libmimalloc3
-~glob:/usr/lib/python3.*/test/test_json libpython3.11-testsuite|libpython3.13-testsuite
+~glob:/usr/lib/python3.*/test/test_json libpython3.13-testsuite|libpython3.11-testsuite
 ~cmd:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
 ~file:/usr/aarch64-linux-gnu/include/stdio.h libc6-dev-arm64-cross
 ~cmd:qemu-aarch64 qemu-user

@@ -25,7 +25,7 @@ static uint32_t
 find(struct recorder *r, uint32_t ref, uint32_t until, uint32_t parent, uint64_t pc,
      uint32_t module)
 {
-	for (; ref != until;) {
+	while (ref != until && ref != 0) {
 		const struct rec_node *n = rec_at(r, ref);
 
 		if (n->pc == pc && n->parent == parent && n->module == module)

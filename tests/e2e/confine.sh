@@ -37,7 +37,7 @@ if [ "$(id -u)" = 0 ]; then
 	confined "setuid before" no setuid
 	confined "setuid after" no setuid-late
 	# Another user from the start cannot write into root's folder: it runs, and that is said.
-	if command -v setpriv >/dev/null; then
+	if have setpriv; then
 		cp "$prog" "$TMP/empty/confine"
 		record setpriv --reuid=65534 --regid=65534 --clear-groups "$TMP/empty/confine" close
 		expect_eq "another user: status" "$status" 0

@@ -50,7 +50,7 @@ options=()
 for name in libjemalloc.so.2 libtcmalloc.so.4 libtcmalloc_minimal.so.4 libmimalloc.so.2; do
 	path=$(find_library $name)
 	if [ -z "$path" ]; then
-		echo "remark: no $name here"
+		left_out "no $name here"
 		continue
 	fi
 	c_args=() cxx_args=() # what the allocator cannot do, see the programs

@@ -69,7 +69,7 @@ int main(void) { for (int i = 0; i < 50021; i++) memset(malloc(1009), 1, 1009); 
 	fi
 fi
 
-if command -v go >/dev/null; then
+if have go; then
 	cat >hold.go <<'END'
 package main
 

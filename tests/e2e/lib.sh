@@ -72,6 +72,14 @@ need_command() {
 	done
 }
 
+# have NAME: is it installed? Says so when not: for a part of a test that goes without.
+have() {
+	command -v "$1" >/dev/null || { left_out "no $1 here"; return 1; }
+}
+
+# left_out WHY: this machine cannot run a part of the test.
+left_out() { echo "left out: $*"; }
+
 # find_library NAME: path of a shared library such as libjemalloc.so.2, or nothing.
 find_library() {
 	/sbin/ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }'

@@ -53,7 +53,7 @@ os.execve('$TMP/$name', ['x', 'replaced'], os.environ)"
 built() {
 	local name=$1
 	shift
-	command -v "$1" >/dev/null || { echo "left out: $name, no $1"; return 1; }
+	have "$1" || return 1
 	"$@" -o "$TMP/$name" "$TMP/a.c" 2>"$TMP/build.err" && "$TMP/$name" x >/dev/null 2>&1
-	[ $? -eq 17 ] || { echo "left out: $name cannot be built or run here"; return 1; }
+	[ $? -eq 17 ] || { left_out "$name cannot be built or run here"; return 1; }
 }

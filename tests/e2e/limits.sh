@@ -184,10 +184,10 @@ END
 		expect_eq "filled meanwhile: output" "$out" "$("$prog" 300007)"
 		expect_match "filled meanwhile: loss said" "$err" '^not recorded: [0-9,]+ allocations \(no room'
 	else
-		echo "no mounts of one's own here: a file system filled meanwhile not tested"
+		left_out "no mounts of one's own here: a file system filled meanwhile"
 	fi
 else
-	echo "no mount here: full file systems not tested"
+	left_out "no mount here: full file systems"
 fi
 
 # ---- a memory limit 32 MiB over what the program needs by itself ----
@@ -211,5 +211,5 @@ if [ -n "$group" ] && mkdir "$group" 2>/dev/null; then
 	expect_match "memory limit: report" "$err" '^(NOT FREED|PARTIAL) '
 	rmdir "$group"
 else
-	echo "no memory controller to write to: memory limit not tested"
+	left_out "no memory controller to write to: a memory limit"
 fi

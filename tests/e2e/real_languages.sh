@@ -13,7 +13,7 @@ real_sed="s,thread 'main' \([0-9]+\),thread 'main',"
 
 # Built once, run each way.
 mkdir -p "$TMP/built"
-if command -v gfortran >/dev/null; then
+if have gfortran; then
 	cat >"$TMP/h.f90" <<'END'
 program h
   integer, allocatable :: a(:), b(:)
@@ -33,7 +33,7 @@ END
 	gfortran -g -o "$TMP/built/h_f" "$TMP/h.f90" && real_same fortran -- "$TMP/built/h_f" &&
 		real_valgrind fortran "$TMP/built/h_f"
 fi
-if command -v gnatmake >/dev/null; then
+if have gnatmake; then
 	cat >"$TMP/built/hada.adb" <<'END'
 with Ada.Text_IO; use Ada.Text_IO;
 procedure Hada is
@@ -80,8 +80,10 @@ END
 	# shellcheck disable=SC2034 # of lib_real.sh
 	real_limit=120
 	real_same rustc --reentry 100 -- "$rustc" --crate-type rlib -o "$TMP/built/librlib.rlib" "$TMP/h.rs"
+else
+	left_out "no rustc here"
 fi
-if command -v javac >/dev/null; then
+if have javac; then
 	cat >"$TMP/built/H.java" <<'END'
 import java.util.*;
 import java.util.concurrent.*;

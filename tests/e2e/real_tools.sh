@@ -25,23 +25,23 @@ real_same timeout -- timeout 5 env -u NOTHING nice -n 1 "$TMP/a"
 real_killed=yes
 real_same stopped --running -- timeout -s KILL 0.3 sleep 5
 real_killed=no
-if command -v strace >/dev/null; then
+if have strace; then
 	real_same strace -- strace -f -e trace=exit_group -o trace "$TMP/a"
 fi
 # valgrind replaces malloc itself: it must work as ever, and seep must say what it did not see.
-if command -v valgrind >/dev/null; then
+if have valgrind; then
 	real_sane='--unrecorded memcheck-amd64-linux,valgrind,valgrind.bin,memcheck-amd64-,a'
 	real_same valgrind -- valgrind -q --leak-check=full "$TMP/a"
 	expect_eq "valgrind passes 7 on" "$(cat "$TMP/valgrind.exact.status")" 7
 fi
 real_sane='--reentry 1000'
-if command -v java >/dev/null; then
+if have java; then
 	real_same java -- java -Xint -version
 fi
 # These confine themselves by seccomp filters, in which our system calls are not foreseen.
-if command -v man >/dev/null && man -w ls >/dev/null 2>&1; then
+if have man && man -w ls >/dev/null 2>&1; then
 	real_same man --sealed -- man -P cat ls
 fi
-if command -v file >/dev/null; then
+if have file; then
 	real_same file --sealed -- file -L "$TMP/a" /etc/passwd "$(type -P ls)"
 fi

@@ -41,7 +41,7 @@ threads "cancelled" 101 "$prog" cancel 101
 threads "outliving main" 13 "$prog" main 13
 threads "destructors" 53 "$ends" 53
 for name in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2; do
-	[ -n "$(find_library $name)" ] || continue
+	[ -n "$(find_library $name)" ] || { left_out "no $name here"; continue; }
 	export LD_PRELOAD=$name
 	threads "destructors over $name" 17 "$ends" 17
 	threads "short over $name" 307 "$prog" short 307

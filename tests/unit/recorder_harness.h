@@ -121,12 +121,17 @@ rh_random(uint64_t *state)
 	return *state * UINT64_C(0x2545f4914f6cdd1d) >> 16;
 }
 
-/* The hooked function's caller; use in a function that is never inlined. */
+/* The hooked function's caller; use in a function that is never inlined. A frame record is below
+ * the CFA on x86-64; on aarch64 only the compiler knows. */
+#if defined(__x86_64__)
+#	define RH_CFA() ((uintptr_t)__builtin_frame_address(0) + 16)
+#else
+#	define RH_CFA() ((uintptr_t)__builtin_dwarf_cfa())
+#endif
 #define RH_START()                                                                       \
 	(struct unw_start)                                                               \
 	{                                                                                \
-		.pc = (uintptr_t)__builtin_return_address(0),                            \
-		.sp = (uintptr_t)__builtin_dwarf_cfa(),                                  \
+		.pc = (uintptr_t)__builtin_return_address(0), .sp = RH_CFA(),            \
 		.bp = *(uintptr_t *)__builtin_frame_address(0),                          \
 	}
 

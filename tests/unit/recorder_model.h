@@ -60,7 +60,7 @@ rm_event(struct thread *t, enum rm_op op, uintptr_t addr, uint64_t bytes, unsign
 		__atomic_fetch_add(&rm_mixed, 1, __ATOMIC_RELAXED);
 }
 
-/* The path is the site's bits; what follows each call keeps the two apart. */
+/* The path is the site's bits; what is around each call keeps the two apart. */
 static NOINLINE void
 rm_path(struct thread *t, enum rm_op op, uintptr_t addr, uint64_t bytes,
 	unsigned site_depth)
@@ -71,9 +71,11 @@ rm_path(struct thread *t, enum rm_op op, uintptr_t addr, uint64_t bytes,
 		rm_event(t, op, addr, bytes, site);
 		__asm__ volatile("" ::: "memory");
 	} else if (site >> (depth - 1) & 1) {
+		__asm__ volatile("# to one" ::: "memory");
 		rm_path(t, op, addr, bytes, (depth - 1) << 16 | site);
 		__asm__ volatile("# one" ::: "memory");
 	} else {
+		__asm__ volatile("# to none" ::: "memory");
 		rm_path(t, op, addr, bytes, (depth - 1) << 16 | site);
 		__asm__ volatile("# none" ::: "memory");
 	}

@@ -143,7 +143,6 @@ T_TEST(this_machines_programs)
 {
 	T_EQ(exec_fit("/bin/true"), EXEC_FOLLOWED);
 	T_EQ(exec_fit("/bin/sh"), EXEC_FOLLOWED);
-	T_EQ(exec_fit("/proc/self/exe"), EXEC_FOLLOWED);
 }
 
 /* exec itself will say what is wrong. */
@@ -225,7 +224,7 @@ T_TEST(other_loaders)
 	for (size_t n = 20; n < 230; n += 7) {
 		memset(path, 'd', sizeof path);
 		path[0] = path[n] = '/';
-		strcpy(path + n + 1, "ld-linux-x.so.2");
+		snprintf(path + n + 1, sizeof path - n - 1, "ld-linux-x.so.2");
 		if (exec_fit(with_interp("long", path)) != EXEC_FOLLOWED)
 			T_FAIL("refused with a loader's path of %zu bytes", strlen(path));
 	}

@@ -10,6 +10,7 @@
  * the table of known stacks forgets at random. UNWIND_STACKS sets the number of stacks. */
 #include "t.h"
 
+#include "unwind/arch.h"
 #include "unwind/unwind_fast.h"
 
 #include "unwind_harness.h"
@@ -58,7 +59,7 @@ wanted_stacks(void)
 {
 	const char *wanted = getenv("UNWIND_STACKS");
 
-	return wanted != NULL ? strtoul(wanted, NULL, 10) : 70000;
+	return wanted != NULL ? strtoul(wanted, NULL, 10) : 150000;
 }
 
 /* libc has another id each time it was forgotten, as after dlclose and dlopen. */
@@ -337,7 +338,7 @@ T_TEST(alternating_stacks)
 	rebound_every = 64;
 	for (unsigned round = 0; ways.stacks < stacks; round++) {
 		if (round % 4096 == 0)
-			fill_pool(1 + stacks_random() % 60, 1, 14, 4);
+			fill_pool(24, 1, 14, 4);
 		for (unsigned i = 0; i <= stacks_random() % 3; i++)
 			build(&pool[stacks_random() % 24]);
 	}
@@ -345,7 +346,7 @@ T_TEST(alternating_stacks)
 	T_EQ(differences, 0);
 	T_CHECK(ways.spares > stacks / 8);
 	T_CHECK(ways.recalled > stacks / 32);
-	T_CHECK(truncated > stacks / 200);
+	T_CHECK(truncated > stacks / 1000);
 	T_CHECK(forgotten > stacks / 1024);
 	T_CHECK(rebounded > stacks / 1024);
 }
@@ -363,7 +364,7 @@ T_TEST(random_stacks)
 	T_EQ(differences, 0);
 	T_CHECK(ways.recalled > stacks / 64);
 	T_CHECK(ways.walks > stacks / 4);
-	T_CHECK(truncated > stacks / 200);
+	T_CHECK(truncated > stacks / 1000);
 }
 
 /* Nothing is the same twice running, so the memo is left alone, but most of it is known. */
@@ -388,7 +389,9 @@ T_TEST(deep_stacks_back_off)
 	rebound_every = 128;
 	while (ways.stacks < stacks / 2)
 		back_off(97, 0);
-	T_CHECK(ways.hashes > stacks / 8);
+	if (ARCH_RA_FIXED) /* elsewhere a return address may be in a register, and frames are
+			      * walked one by one */
+		T_CHECK(ways.hashes > stacks / 8);
 	forget_every = 700;
 	while (ways.stacks < stacks * 3 / 4)
 		back_off(POOL, 0);
@@ -439,42 +442,63 @@ T_TEST(elided_stacks)
 
 /* ---- stacks that only one word tells apart ---- */
 
-/* The frame's size is such that the leaf is always called at the same stack pointer. What shorter
- * ways left on the stack is still there, inside the frame of longer ones. */
+typedef void hop(unsigned path, uintptr_t target);
+
+static hop *volatile hops[4];
+
+/* The frame's size is such that the leaf is always called at the same stack pointer. What longer
+ * ways left on the stack is still there, inside the frame of shorter ones. */
 static NOINLINE void
-leaf_at(uintptr_t target)
+leaf_at(unsigned path, uintptr_t target)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	volatile char *room = __builtin_alloca((here - target) & ~(uintptr_t)15);
 
+	(void)path;
 	stacks_leaf();
 	stacks_sink += (unsigned char)room[0];
 }
 
 static NOINLINE void
-way(unsigned bits, unsigned levels, uintptr_t target)
+hop_on(unsigned path, uintptr_t target)
 {
-	if (levels == 0)
-		leaf_at(target);
-	else if (bits & 1)
-		way(bits >> 1, levels - 1, target);
-	else
-		way(bits >> 1, levels - 1, target);
-	stacks_sink++;
+	volatile char buffer[160];
+
+	buffer[159] = (char)path;
+	hops[path % 4](path / 4, target);
+	stacks_sink += (unsigned char)buffer[159];
 }
 
-/* Same pc, same sp, and words of the other stack where its frames were: bp alone tells. */
+static NOINLINE void
+hop_far(unsigned path, uintptr_t target)
+{
+	volatile char buffer[352];
+
+	buffer[351] = (char)path;
+	hops[path % 4](path / 4, target);
+	stacks_sink += (unsigned char)buffer[351];
+}
+
+/* Same pc, same sp, and every word of the other stack is where it was, for the first call is made
+ * from one place: bp alone tells them apart. */
 T_TEST(same_place_other_frames)
 {
-	uintptr_t target = (uintptr_t)__builtin_frame_address(0) - 4096;
+	uintptr_t target = (uintptr_t)__builtin_frame_address(0) - 8192;
 
 	start_anew();
-	for (unsigned i = 0; i < 20000; i++)
-		way(stacks_random(), stacks_random() % 6, target);
+	hops[0] = leaf_at;
+	hops[1] = hops[2] = hop_on;
+	hops[3] = hop_far;
+	for (unsigned i = 0; i < 20000; i++) {
+		unsigned path = stacks_random() % (i < 10000 ? 8 : 256);
+
+		hops[path % 4](path / 4, target);
+		stacks_sink++;
+	}
 	say("same place");
 	T_EQ(differences, 0);
-	T_CHECK(ways.spares > 300);
-	T_CHECK(ways.walks > 5000);
+	T_CHECK(ways.spares > 1000);
+	T_CHECK(ways.walks > 1000);
 }
 
 /* Calls go() from code that has no unwind table. */
@@ -507,19 +531,13 @@ end_leaf(void)
 	cut += truncated != before;
 }
 
-static NOINLINE void
-through_no_table(void)
-{
-	no_table(end_leaf);
-	stacks_sink++;
-}
-
 /* The same addresses, once as all there is and once as all that could be seen. */
 T_TEST(ended_or_truncated)
 {
 	start_anew();
 	for (unsigned i = 0; i < 4000; i++)
-		h_call_with_bp(0, stacks_random() | 1, (uintptr_t)through_no_table);
+		h_call_with_bp((uintptr_t)end_leaf, stacks_random() | 1,
+			       (uintptr_t)no_table);
 	say("ended or truncated");
 	T_EQ(differences, 0);
 	T_CHECK(ways.recalled > 2000);
