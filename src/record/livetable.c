@@ -73,13 +73,13 @@ leaf_walk(struct recorder *r, struct thread *t, uintptr_t addr, bool make)
 	uint32_t *slot = &root[addr >> REC_ROOT_SHIFT];
 	uint32_t *mid, *leaf;
 
-	if (!make && *slot == 0)
+	if (!make && __atomic_load_n(slot, __ATOMIC_RELAXED) == 0)
 		return NULL;
 	mid = step(r, slot, REC_CHUNK_MID, REC_MID_SLOTS * sizeof(*mid), t->me);
 	if (mid == NULL)
 		return NULL;
 	slot = &mid[addr >> REC_MID_SHIFT & (REC_MID_SLOTS - 1)];
-	if (!make && *slot == 0)
+	if (!make && __atomic_load_n(slot, __ATOMIC_RELAXED) == 0)
 		return NULL;
 	leaf = step(r, slot, REC_CHUNK_LEAF, REC_LEAF_SLOTS * sizeof(*leaf), t->me);
 	if (leaf == NULL)
@@ -161,7 +161,7 @@ first_of(struct recorder *r, struct thread *t, uintptr_t addr)
 
 	if (slot == NULL)
 		return NULL;
-	if (UNLIKELY(*slot == 0)) {
+	if (UNLIKELY(__atomic_load_n(slot, __ATOMIC_RELAXED) == 0)) {
 		b = bucket_first(r, t->me);
 		if (b == NULL)
 			return NULL;

@@ -141,7 +141,8 @@ space_cell(struct recorder *r, uint32_t me)
 	struct rec_cell *cell = NULL;
 	struct rec_head *h = r->head;
 
-	if (h->free_cells != 0 && lock_take(&h->locks[LOCK_SPACE], me)) {
+	if (__atomic_load_n(&h->free_cells, __ATOMIC_RELAXED) != 0 &&
+	    lock_take(&h->locks[LOCK_SPACE], me)) {
 		if (h->free_cells != 0) {
 			cell = rec_at(r, h->free_cells);
 			h->free_cells = cell->next;

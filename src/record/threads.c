@@ -44,7 +44,8 @@ state_take(struct recorder *r, uint32_t me)
 	size_t bytes = own + unw_thread_bytes();
 	struct thread *t = NULL;
 
-	if (r->idle != NULL && lock_take(&r->idle_lock, me)) {
+	if (__atomic_load_n(&r->idle, __ATOMIC_RELAXED) != NULL &&
+	    lock_take(&r->idle_lock, me)) {
 		t = r->idle;
 		if (t != NULL)
 			r->idle = t->next_idle;

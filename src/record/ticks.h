@@ -20,7 +20,7 @@ clock_read(struct recorder *r, struct thread *t)
 
 	if (ms > t->now_ms)
 		t->now_ms = ms;
-	if (t->now_ms >= r->next_point_ms)
+	if (t->now_ms >= __atomic_load_n(&r->next_point_ms, __ATOMIC_RELAXED))
 		timeline_point(r, t);
 }
 
@@ -36,7 +36,7 @@ clock_moved(struct recorder *r, struct thread *t, uint64_t seen)
 	/* A wild value from outside must not wreck ages: never back, at most a day at once. */
 	if (seen > t->now_ms && seen - t->now_ms < 86400000)
 		t->now_ms = seen;
-	if (t->now_ms >= r->next_point_ms)
+	if (t->now_ms >= __atomic_load_n(&r->next_point_ms, __ATOMIC_RELAXED))
 		timeline_point(r, t);
 }
 

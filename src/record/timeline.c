@@ -38,7 +38,8 @@ timeline_point(struct recorder *r, struct thread *t)
 			.live_bytes = __atomic_load_n(&h->live_bytes, __ATOMIC_RELAXED),
 		};
 		__atomic_store_n(&h->points, h->points + 1, __ATOMIC_RELEASE);
-		r->next_point_ms = t->now_ms + h->point_every_ms;
+		__atomic_store_n(&r->next_point_ms, t->now_ms + h->point_every_ms,
+				 __ATOMIC_RELAXED);
 	}
 	lock_drop(&h->locks[LOCK_TIMELINE]);
 }
