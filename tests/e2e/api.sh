@@ -28,8 +28,10 @@ expect_truth "at the first mark" "$TMP/out" "expect in=make_seen live_blocks=5 l
 expect_status 0 "$SEEP" report --json "$TMP/rec@2"
 expect_truth "at the second mark" "$TMP/out" "expect in=make_seen live_blocks=12 live_bytes=708"
 
-# From outside.
-coproc TARGET { "$SEEP" run --json --log-file "$TMP/json" -o "$TMP/rec" -- "$prog" serve 2>"$TMP/serve.err"; }
+# From outside. Its name is its own: someone else may run this test too.
+name=api-$$
+cp "$prog" "$TMP/$name" || exit
+coproc TARGET { "$SEEP" run --json --log-file "$TMP/json" -o "$TMP/rec" -- "$TMP/$name" serve 2>"$TMP/serve.err"; }
 tool=$TARGET_PID
 read -r -t 20 word pid <&"${TARGET[0]}"
 expect_eq "serves" "$word" ready
@@ -48,7 +50,7 @@ expect_status 0 "$SEEP" mark "$pid" first
 ask "make 5"
 expect_status 0 "$SEEP" pause "$pid"
 run "$SEEP" ps --json
-expect_match "ps says that it is paused" "$out" '"paused":true'
+expect_json "ps says that it is paused" "$TMP/out" "[.. | objects | select(.pid == $pid) | .paused]" '[true]'
 ask "make 3"
 live "paused" "allocs=12"
 expect_json "paused, and said" "$TMP/out" '.processes[0] | [.paused, .lost.paused_allocs]' '[true,3]'
@@ -60,8 +62,8 @@ expect_json "resumed, and said" "$TMP/out" '.processes[0].paused' false
 expect_status 0 "$SEEP" report "$pid@first"
 expect_status 0 "$SEEP" mark "$pid"
 run "$SEEP" ps
-expect_match "ps" "$out" "^ *$pid +api +exact"
-run "$SEEP" report api
+expect_match "ps" "$out" "^ *$pid +$name +exact"
+run "$SEEP" report "$name"
 expect_match "by name" "$out" 'make_served'
 echo quit >&"${TARGET[1]}"
 wait "$tool"
