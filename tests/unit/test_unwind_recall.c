@@ -501,8 +501,9 @@ T_TEST(same_place_other_frames)
 	T_CHECK(ways.walks > 1000);
 }
 
-/* Calls go() from code that has no unwind table. */
-void no_table(void (*go)(void));
+/* Calls go() from code that has no unwind table. Hidden: an address by way of the GOT would not be
+ * that of a label in assembly. */
+__attribute__((visibility("hidden"))) void no_table(void (*go)(void));
 
 #if defined(__x86_64__)
 __asm__(".text\n.type no_table, @function\nno_table:\n\t"
