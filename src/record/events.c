@@ -53,8 +53,8 @@ hot_changes(struct recorder *r, struct thread *t)
 		record_no_longer_alone(r, t);
 }
 
-NOINLINE struct rec_cell *
-hot_place(struct recorder *r, struct thread *t, uint32_t node, enum rec_kind kind)
+static COLD struct rec_cell *
+hot_place_new(struct recorder *r, struct thread *t, uint32_t node, enum rec_kind kind)
 {
 	static const unsigned char classes[] = {[REC_KIND_MMAP] = REC_CLASS_MMAP,
 						[REC_KIND_BRK] = REC_CLASS_BRK,
@@ -72,11 +72,28 @@ hot_place(struct recorder *r, struct thread *t, uint32_t node, enum rec_kind kin
 	cell = cells_get(r, t, site);
 	if (cell == NULL)
 		return NULL;
-	if (class == REC_CLASS_HEAP) {
-		t->last_node = node;
-		t->last_site = site;
-		t->last_cell = cell;
+	if (class == REC_CLASS_HEAP)
+		t->places[node % THREAD_PLACES] =
+			(struct thread_place){node, rec_ref(r, cell)};
+	return cell;
+}
+
+NOINLINE struct rec_cell *
+hot_place(struct recorder *r, struct thread *t, uint32_t node, enum rec_kind kind)
+{
+	const struct thread_place *place = &t->places[node % THREAD_PLACES];
+	struct rec_cell *cell;
+
+	if (UNLIKELY(place->node != node || kind >= REC_KIND_MMAP)) {
+		cell = hot_place_new(r, t, node, kind);
+		if (cell == NULL || kind >= REC_KIND_MMAP)
+			return cell;
+	} else {
+		cell = rec_at(r, place->cell);
 	}
+	t->last_node = node;
+	t->last_cell = cell;
+	t->last_site = rec_at(r, cell->site);
 	return cell;
 }
 

@@ -71,7 +71,7 @@ hot_word_a(struct thread *t, bool sampled, uintptr_t addr, uint64_t bytes,
 }
 
 static ALWAYS_INLINE void
-hot_remember(struct thread *t, uintptr_t addr, const struct live_slot *slot)
+hot_remember(struct thread *t, uintptr_t addr, const struct live_slot *slot, uint64_t a)
 {
 	struct recent *rec = &t->recent[t->turn];
 
@@ -81,7 +81,7 @@ hot_remember(struct thread *t, uintptr_t addr, const struct live_slot *slot)
 	rec->slot.block = slot->block;
 	rec->slot.bit = slot->bit;
 	rec->addr = addr;
-	rec->a = slot->block->a;
+	rec->a = a; /* the entry's; read back from there it might be waited for */
 	t->turn ^= 1;
 }
 
@@ -126,12 +126,14 @@ hot_alloc_in(struct recorder *r, struct thread *t, struct rec_cell *c, bool samp
 {
 	struct live_slot slot;
 	enum live_result got = live_put(r, t, addr, &slot);
+	uint64_t a;
 
 	if (UNLIKELY(got != LIVE_OK) && !hot_slot_failed(r, t, addr, got, &slot))
 		return;
-	slot.block->a = hot_word_a(t, sampled, addr, bytes, kind);
+	a = hot_word_a(t, sampled, addr, bytes, kind);
+	slot.block->a = a;
 	hot_alloc_step(r, t, c, sampled, bytes, &slot);
-	hot_remember(t, addr, &slot);
+	hot_remember(t, addr, &slot, a);
 	if (sampled)
 		sample_filter_add(r->sample, addr);
 }
@@ -143,6 +145,7 @@ hot_alloc(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr,
 	struct rec_cell *c;
 
 	hot_look_around(r, t);
+	live_prefetch(r, t, addr);
 	clock_now(r, t);
 	c = hot_cell(r, t, kind, start);
 	if (LIKELY(c != NULL))

@@ -89,29 +89,51 @@ live_occupy(struct live_slot *ret, struct rec_bucket *b, unsigned index, uintptr
 	live_offs(b)[index] = (uint8_t)(addr >> 4);
 }
 
-/* The first bucket of addr's page, if its region is the one used last; else NULL. */
+static ALWAYS_INLINE struct live_leaf *
+live_leaf(struct thread *t, uintptr_t addr)
+{
+	return &t->leaves[addr >> REC_MID_SHIFT & (LIVE_LEAVES - 1)];
+}
+
+/* The first bucket of addr's page, if its region is one of those used last; else NULL. */
 static ALWAYS_INLINE struct rec_bucket *
 live_near(struct recorder *r, struct thread *t, uintptr_t addr)
 {
+	const struct live_leaf *l = live_leaf(t, addr);
 	uint32_t ref;
 
-	if (UNLIKELY(t->leaf_region != (addr >> REC_MID_SHIFT) + 1))
+	if (UNLIKELY(l->region != (addr >> REC_MID_SHIFT) + 1))
 		return NULL;
-	ref = __atomic_load_n(&t->leaf[addr >> REC_LEAF_SHIFT & (REC_LEAF_SLOTS - 1)],
+	ref = __atomic_load_n(&l->leaf[addr >> REC_LEAF_SHIFT & (REC_LEAF_SLOTS - 1)],
 			      __ATOMIC_ACQUIRE);
 	return LIKELY(ref != 0) ? rec_at(r, ref) : NULL;
 }
-
-enum live_result live_put_far(struct recorder *r, struct thread *t, uintptr_t addr,
-			      struct live_slot *ret);
-enum live_result live_find_far(struct recorder *r, struct thread *t, uintptr_t addr,
-			       struct live_slot *ret);
 
 static ALWAYS_INLINE struct rec_page *
 live_page(struct rec_bucket *first)
 {
 	return (struct rec_page *)(void *)first - 1;
 }
+
+/* Asks for the cache lines that live_put() will need, which may be far away; there is a stack to
+ * be looked at meanwhile. */
+static ALWAYS_INLINE void
+live_prefetch(struct recorder *r, struct thread *t, uintptr_t addr)
+{
+	struct rec_bucket *first = live_near(r, t, addr);
+
+	if (LIKELY(first != NULL)) {
+		uint32_t room = live_page(first)->room;
+
+		__builtin_prefetch(live_offs(first), 1);
+		__builtin_prefetch(rec_at(r, room), 1); /* 0: the head; no harm */
+	}
+}
+
+enum live_result live_put_far(struct recorder *r, struct thread *t, uintptr_t addr,
+			      struct live_slot *ret);
+enum live_result live_find_far(struct recorder *r, struct thread *t, uintptr_t addr,
+			       struct live_slot *ret);
 
 /* Which word and bit of rec_page.present stand for an address. */
 static ALWAYS_INLINE uint64_t *

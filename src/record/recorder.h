@@ -109,11 +109,25 @@ struct live_slot {
 	uint64_t bit; /* of the slot, in bucket->used */
 };
 
+/* The leaf of the block table for one 2 MiB region. */
+enum { LIVE_LEAVES = 8 };
+struct live_leaf {
+	uintptr_t region; /* its number plus 1; 0 = none */
+	uint32_t *leaf;
+};
+
 /* An allocation just made: most are freed soon, and then need not be searched for. */
 struct recent {
 	uintptr_t addr; /* 0 = none */
 	uint64_t a;	/* the entry's word, to see that it is still the same block */
 	struct live_slot slot;
+};
+
+/* The cell of an allocating stack, found by its node without a search. */
+enum { THREAD_PLACES = 256 };
+struct thread_place {
+	uint32_t node; /* 0 = none */
+	uint32_t cell;
 };
 
 /* One thread's private state. Only that thread touches it. */
@@ -123,14 +137,15 @@ struct thread {
 	uint32_t me; /* its id in locks: lock_id() */
 	uint32_t serial;
 	uint64_t clock_seen, clock_same, now_ms;
-	uintptr_t leaf_region; /* 2 MiB region of `leaf`, plus 1; 0 = none */
-	uint32_t *leaf;
+	struct live_leaf leaves[LIVE_LEAVES]; /* used last; place by region */
+	struct rec_bucket *page_before; /* the first bucket it made last; NULL = none */
 	struct recent recent[2]; /* its last two allocations, the older one at `turn` */
 	unsigned turn;
 	bool alone; /* no other thread exists: nothing to lock out, nothing shared */
 	bool late;  /* its end was seen: attached for one event */
 	int64_t live_bytes; /* while alone: the process's */
 	int64_t live_shown; /* while alone: what of it head->live_bytes says, now and then */
+	struct thread_place places[THREAD_PLACES];
 	uint32_t last_node;
 	struct rec_site *last_site;
 	struct rec_cell *last_cell;

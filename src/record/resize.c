@@ -4,7 +4,8 @@
  * The old block leaves the table before the real call, because another thread may be handed its
  * address while that runs. But its removal stays in the journal, open, across the call: a reader
  * meanwhile puts it back and sees the state before. After the call the rest of the step joins the
- * same journal and one commit ends all of it. The old slot stays reserved until then.
+ * same journal and one commit ends all of it. The old slot stays reserved until then; a block that
+ * stayed where it was gets it again.
  *
  * Exact mode only: a sampled resize is a free and an allocation with a fresh draw, each a step. */
 #include "record/events.h"
@@ -60,11 +61,12 @@ record_resize_freed(struct recorder *r, struct thread *t)
 	record_free(r, t, t->pending_addr);
 }
 
-/* Both halves in one step. */
+/* Both halves in one step. `a` is the entry's word for the new block. */
 static void
 both_halves(struct recorder *r, struct thread *t, struct rec_cell *old,
-	    struct rec_cell *new, uint64_t bytes, struct live_slot *slot)
+	    struct rec_cell *new, uint64_t a, struct live_slot *slot)
 {
+	uint64_t bytes = a & REC_BLOCK_SIZE_MASK;
 	uint64_t old_bytes = t->pending_block->a & REC_BLOCK_SIZE_MASK;
 	struct amount minus = {.bytes = old_bytes}, plus = {.bytes = bytes};
 	unsigned life = t->pending_temporary ? REC_LIFE_TEMPORARY
@@ -73,7 +75,8 @@ both_halves(struct recorder *r, struct thread *t, struct rec_cell *old,
 	struct rec_site *site = rec_at(r, new->site);
 	struct step s = step_begin(r, t);
 
-	s.at++; /* the old block's word is in the journal already */
+	s.at++; /* the old block's word b is in the journal already */
+	jot(&s, &slot->block->a);
 	jot_free(&s, old, life, false);
 	s.at = jot_stamp(s, old);
 	/* Undone last to first, so words noted twice, in one cell, are harmless. */
@@ -87,6 +90,7 @@ both_halves(struct recorder *r, struct thread *t, struct rec_cell *old,
 	do_free(old, life, false, &minus);
 	if (new->stamp != s.stamp)
 		renew_stamp(s.stamp, new);
+	slot->block->a = a;
 	do_alloc(new, slot->block, (uint64_t) new->site | t->now_ms << 32, size, false,
 		 &plus);
 	if (t->alone) {
@@ -105,8 +109,9 @@ record_resize_end(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t
 		  enum rec_kind kind, const struct unw_start *start)
 {
 	struct rec_cell *old, *new;
-	struct live_slot slot;
-	enum live_result got;
+	struct live_slot slot = t->pending;
+	bool moved = addr != t->pending_addr;
+	uint64_t a = hot_word_a(t, false, addr, bytes, kind);
 
 	if (t->pending_block == NULL) { /* never seen, or its lock was held too long */
 		record_alloc(r, t, addr, bytes, kind, start);
@@ -120,16 +125,15 @@ record_resize_end(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t
 		record_resize_freed(r, t);
 		return;
 	}
-	got = live_put(r, t, addr, &slot);
-	if (got !=
-	    LIVE_OK) { /* no room, or a stale block in the way: in two steps then */
+	if (moved && live_put(r, t, addr, &slot) != LIVE_OK) {
+		/* no room, or a stale block in the way: in two steps then */
 		record_resize_freed(r, t);
 		record_alloc(r, t, addr, bytes, kind, start);
 		return;
 	}
-	slot.block->a = hot_word_a(t, false, addr, bytes, kind);
-	both_halves(r, t, old, new, bytes, &slot);
+	both_halves(r, t, old, new, a, &slot);
 	t->pending_block = NULL;
-	live_clear_late(r, t, &t->pending, t->pending_addr);
-	hot_remember(t, addr, &slot);
+	if (moved)
+		live_clear_late(r, t, &t->pending, t->pending_addr);
+	hot_remember(t, addr, &slot, a);
 }

@@ -102,7 +102,10 @@ threads_attach(struct recorder *r, bool late)
 	t->row_ref = rec_ref(r, row);
 	t->me = me;
 	t->recorder = r;
-	t->leaf_region = 0;
+	for (unsigned i = 0; i < LIVE_LEAVES; i++)
+		t->leaves[i].region = 0;
+	t->page_before = NULL;
+	memset(t->places, 0, sizeof(t->places));
 	t->last_node = 0;
 	t->last_site = NULL;
 	t->last_cell = NULL;

@@ -5,6 +5,7 @@
 #define SEEP_UNWIND_MEMO_H
 
 #include "unwind/rules.h"
+#include "unwind/runs.h"
 #include "unwind/unwind_fast.h"
 
 #define MEMO_FRAMES 16384
@@ -63,6 +64,7 @@ struct unw_thread {
 	uint32_t
 		spare_rest; /* walks for which the spares are left alone: they were of no use */
 	struct cfi_scratch scratch;
+	struct unw_run runs[1 << RUNS_BITS];
 	struct unw_check checks[3 * MEMO_FRAMES + 2];
 	struct memo_frame frames[MEMO_FRAMES];
 };

@@ -164,46 +164,6 @@ walk_step_rare(struct walk *w, const struct memo_frame *f, struct walk_state *re
 	}
 }
 
-/* The hash of the whole stack at `start`, with nothing written down: for stacks that are never the
- * same twice running, yet mostly known. 0 when some frame is not of the simplest kinds, or the
- * stack not the thread's own; then the ordinary walk has to see. */
-static uint64_t
-walk_hash(struct unw_thread *t, const struct unw_start *start)
-{
-	uintptr_t pc = arch_strip(start->pc), sp = start->sp, bp = start->bp;
-	unsigned at = rules_hash(start->pc, RULES_SMALL_BITS);
-	uint64_t hash = 0, power = 1;
-
-	for (unsigned n = 0; n < UNW_EXACT_MAX; n++) {
-		uint64_t rule = rules_get_next(t->shared, &t->scratch, pc, &at);
-		uintptr_t cfa;
-		int64_t bp_off = arch_rule_bp(rule);
-
-		hash += power * memo_own_hash(pc, rule);
-		power *= MEMO_HASH_FACTOR;
-		if (UNLIKELY(rule_kind(rule) > RULE_BP))
-			return rule_kind(rule) == RULE_STOP
-				       ? hash + power * MEMO_HASH_ROOT
-				       : 0;
-		cfa = (rule_kind(rule) == RULE_SP ? sp : bp) +
-		      (uintptr_t)arch_rule_cfa(rule);
-		if (UNLIKELY((cfa & 7) != 0 || sp < t->lo || cfa <= sp || cfa > t->hi))
-			return 0;
-		if (bp_off != 0) {
-			uintptr_t slot = cfa + (uintptr_t)bp_off;
-
-			if (UNLIKELY(slot < sp || slot >= cfa))
-				return 0;
-			bp = *(const uintptr_t *)slot;
-		}
-		pc = *(const uintptr_t *)(cfa + (uintptr_t)arch_rule_ra(rule));
-		if (UNLIKELY(pc == 0 || !ARCH_RA_FIXED))
-			return 0;
-		sp = cfa;
-	}
-	return 0;
-}
-
 /* The frames from `w->fresh` down to `f` are written. */
 static ALWAYS_INLINE void
 walk_wrote(struct walk *w, struct memo_frame *f)
@@ -219,7 +179,7 @@ walk_fast(struct walk *w)
 	struct unw_thread *t = w->t;
 	struct walk_state st = {arch_strip(w->start->pc), w->start->sp, w->start->bp};
 	struct memo_frame *f = w->fresh;
-	unsigned at = rules_hash(w->start->pc, RULES_SMALL_BITS);
+	unsigned at = rules_before(w->start->pc);
 	uint64_t hash = 0, power = 1;
 	enum walk_end end;
 
@@ -401,7 +361,7 @@ unw_walk(struct unw_thread *t, const struct unw_start *start)
 		return id;
 	if (!use_memo) {
 		t->backoff--;
-		id = memo_recall(t, walk_hash(t, start));
+		id = memo_recall(t, runs_hash(t, start));
 		if (id != 0) {
 			t->stats.stacks++;
 			return id;
