@@ -195,6 +195,47 @@ merge_sites(struct merge *m)
 	}
 }
 
+/* Sites that had no unrounded figures get their rounded ones. */
+static void
+merge_reals(struct merge *m)
+{
+	struct prof *into = m->into;
+
+	if (into->nreals == 0 && m->from->nreals == 0)
+		return;
+	for (uint32_t i = into->nreals; i < into->nsites; i++) {
+		const struct prof_site *x = &into->sites[i];
+		const struct prof_real *had = NULL;
+		uint32_t row = prof_add_real(into);
+
+		if (i > m->sites && i - m->sites < m->from->nreals)
+			had = &m->from->reals[i - m->sites];
+		into->reals[row] =
+			had != NULL ? *had
+				    : (struct prof_real){
+					      .live_blocks = (double)x->live_blocks,
+					      .live_bytes = (double)x->live_bytes,
+					      .allocs = (double)x->allocs,
+					      .alloc_bytes = (double)x->alloc_bytes,
+				      };
+	}
+}
+
+static void
+merge_labels(struct merge *m)
+{
+	for (uint32_t i = 0; i < m->from->nlabels; i++) {
+		uint32_t row = prof_add_label(m->into);
+		struct prof_label *x = &m->into->labels[row];
+
+		*x = m->from->labels[i];
+		x->site = merge_site(m, x->site);
+		x->key = merge_str(m, x->key);
+		x->text = merge_str(m, x->text);
+		x->unit = merge_str(m, x->unit);
+	}
+}
+
 static void
 merge_marks(struct merge *m)
 {
@@ -233,7 +274,14 @@ prof_merge(struct prof *into, const struct prof *from)
 	merge_stacks(&m);
 	merge_processes(&m);
 	merge_sites(&m);
+	merge_reals(&m);
+	merge_labels(&m);
 	merge_marks(&m);
+	into->columns &= from->columns;
+	if (into->format == 0)
+		into->format = merge_str(&m, from->format);
+	if (into->time_ns == 0 || (from->time_ns != 0 && from->time_ns < into->time_ns))
+		into->time_ns = from->time_ns;
 	for (uint32_t i = 0; i < from->ndamages; i++)
 		prof_add_damage(into, prof_text(from, from->damages[i].what),
 				from->damages[i].count);

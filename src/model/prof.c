@@ -60,6 +60,7 @@ prof_new(void)
 	PROF_APPEND(p, nodes);
 	PROF_APPEND(p, sites);
 	PROF_APPEND(p, threads);
+	p->columns = PROF_HAS_ALL;
 	return p;
 }
 
@@ -88,6 +89,8 @@ prof_free(struct prof *p)
 	free(p->marks);
 	free(p->mark_rows);
 	free(p->damages);
+	free(p->labels);
+	free(p->reals);
 	free(p);
 }
 
@@ -113,6 +116,18 @@ uint32_t
 prof_add_cell(struct prof *p)
 {
 	return PROF_APPEND(p, cells);
+}
+
+uint32_t
+prof_add_label(struct prof *p)
+{
+	return PROF_APPEND(p, labels);
+}
+
+uint32_t
+prof_add_real(struct prof *p)
+{
+	return PROF_APPEND(p, reals);
 }
 
 uint32_t

@@ -173,6 +173,27 @@ struct prof_process {
 	bool paused;
 };
 
+/* A site's figures before they were rounded, where the format's own tools sum fractions. Row i is
+ * of site i. */
+struct prof_real {
+	double live_blocks, live_bytes, allocs, alloc_bytes;
+};
+
+/* A label of a site, from formats that have them: text, or a number with its unit. */
+struct prof_label {
+	uint32_t site;
+	uint32_t key, text; /* strings; text 0: it is a number */
+	int64_t number;
+	uint32_t unit; /* string */
+};
+
+/* Which columns of the sites mean something; seep's own recordings have all of them. */
+enum prof_columns {
+	PROF_HAS_LIVE = 1,
+	PROF_HAS_ALLOCS = 2, /* allocs, alloc_bytes */
+	PROF_HAS_ALL = -1,
+};
+
 /* What a reader could not read, in words and numbers; shown in every report. */
 struct prof_damage {
 	uint32_t what; /* string */
@@ -199,6 +220,12 @@ struct prof {
 	PROF_TABLE(prof_mark, marks);
 	PROF_TABLE(prof_mark_row, mark_rows);
 	PROF_TABLE(prof_damage, damages);
+	PROF_TABLE(prof_label, labels);
+	PROF_TABLE(prof_real, reals); /* none, or one for every site */
+	int columns;		      /* enum prof_columns */
+	uint32_t
+		format; /* string: of the file it was read from ("heap_v2" …); 0 = seep's own */
+	uint64_t time_ns; /* when it was taken, from formats that say so; 0 = unknown */
 	uint64_t blocks_dropped; /* live blocks that were not kept one by one */
 	bool has_names;		 /* frames were resolved by whoever wrote it */
 	/* interning maps, private to prof.c */
@@ -226,6 +253,8 @@ uint32_t prof_add_point(struct prof *p);
 uint32_t prof_add_mark(struct prof *p);
 uint32_t prof_add_mark_row(struct prof *p);
 uint32_t prof_add_range(struct prof *p);
+uint32_t prof_add_label(struct prof *p);
+uint32_t prof_add_real(struct prof *p);
 void prof_add_damage(struct prof *p, const char *what, uint64_t count);
 
 /* Row of the module with this build-id, or of this path when it has none; added when new. */
