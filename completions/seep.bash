@@ -22,7 +22,7 @@ _seep() {
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_seep_reply -W \
-			'run report ps mark pause resume doctor help --version --help' -- "$cur"
+			'run report diff convert ps mark pause resume doctor jeprof google-pprof pprof mtrace help --version --help' -- "$cur"
 		return
 	fi
 	case $prev in
@@ -32,6 +32,19 @@ _seep() {
 		;;
 	--dir)
 		_seep_reply -d -- "$cur"
+		return
+		;;
+	-t | --to)
+		_seep_reply -W 'pprof proto heap folded speedscope csv json rec' -- "$cur"
+		return
+		;;
+	--sample-index)
+		_seep_reply -W 'live peak allocated temporary live-objects peak-objects
+			allocated-objects temporary-objects' -- "$cur"
+		return
+		;;
+	--exe | --base | --diff_base | --svg | --pdf | --ps | --png | --gif | --flame | --html)
+		_seep_reply -f -- "$cur"
 		return
 		;;
 	--by)
@@ -70,11 +83,69 @@ _seep() {
 		;;
 	report)
 		if [[ $cur == -* ]]; then
-			_seep_reply -W '--top --bytes --by --rows --all --process
-				--skip --no-skip --json --help' -- "$cur"
+			_seep_reply -W '--top --sites --tree --bottom-up --peek --list --traces
+				--tags --threads --sizes --graph --svg --pdf --ps --png --gif
+				--flame --html --functions --filefunctions --lines --files
+				--modules --addresses --no-inlines --sample-index --objects
+				--cum --relative --focus --ignore --hide --show --show-from
+				--prune-from --tagfocus --tagignore --tagshow --taghide
+				--thread --size --age --nodecount --nodefraction
+				--edgefraction --bytes --by --rows --all --process
+				--skip --no-skip --debug-dir --sysroot --exe --debuginfod
+				--no-cache --share --json --no-pager --help' -- "$cur"
 		else
 			_seep_reply -W "@last $(_seep_pids)" -- "$cur"
-			_seep_reply -f -X '!*.rec' -- "$cur"
+			_seep_reply -f -- "$cur"
+		fi
+		;;
+	diff)
+		if [[ $cur == -* ]]; then
+			_seep_reply -W '--base --diff_base --normalize --by --rows --all --bytes
+				--process --skip --no-skip --debug-dir --sysroot --exe
+				--debuginfod --no-cache --json --no-pager --help' -- "$cur"
+		else
+			_seep_reply -W "@last $(_seep_pids)" -- "$cur"
+			_seep_reply -f -- "$cur"
+		fi
+		;;
+	convert)
+		if [[ $cur == -* ]]; then
+			_seep_reply -W '--to --sample-index --no-skip --no-names --exe
+				--debug-dir --sysroot --debuginfod --no-cache
+				--help' -- "$cur"
+		else
+			_seep_reply -W "@last $(_seep_pids)" -- "$cur"
+			_seep_reply -f -- "$cur"
+		fi
+		;;
+	jeprof | google-pprof)
+		if [[ $cur == -* ]]; then
+			_seep_reply -W '--text --collapsed --list --dot --svg --pdf --ps --gif
+				--callgrind --raw --symbols --interactive --functions --lines
+				--files --addresses --inuse_space --inuse_objects
+				--alloc_space --alloc_objects --show_bytes --drop_negative
+				--base --cum --nodecount --nodefraction --edgefraction
+				--maxdegree --focus --ignore --retain --exclude --thread
+				--heapcheck --stacks --show_addresses --lib_prefix
+				--debug-syms-by-id --help --version' -- "$cur"
+		else
+			_seep_reply -f -- "$cur"
+		fi
+		;;
+	pprof)
+		if [[ $cur == -* ]]; then
+			_seep_reply -W '--top --text --tree --peek --list --traces --tags --comments
+				--raw --proto --callgrind --dot --svg --png --gif --pdf --ps
+				--output --functions --filefunctions --files --lines
+				--addresses --noinlines --sample_index --inuse_space
+				--inuse_objects --alloc_space --alloc_objects --focus --ignore
+				--hide --show --show_from --prune_from --tagfocus --tagignore
+				--tagshow --taghide --cum --nodecount --nodefraction
+				--edgefraction --trim --base --diff_base --normalize
+				--drop_negative --relative_percentages --unit --divide_by
+				--seconds --help --version' -- "$cur"
+		else
+			_seep_reply -f -- "$cur"
 		fi
 		;;
 	ps) _seep_reply -W '--json --help' -- "$cur" ;;
@@ -83,7 +154,7 @@ _seep() {
 			_seep_reply -W "--help $(_seep_pids)" -- "$cur"
 		;;
 	help)
-		_seep_reply -W 'run report ps mark pause resume doctor' -- "$cur"
+		_seep_reply -W 'run report diff convert ps mark pause resume doctor jeprof pprof' -- "$cur"
 		;;
 	esac
 }

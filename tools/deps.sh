@@ -24,6 +24,7 @@ hdr:libelf.h libelf-dev
 hdr:libiberty/demangle.h libiberty-dev
 hdr:zstd.h libzstd-dev
 hdr:zlib.h zlib1g-dev
+hdr:pcre2.h libpcre2-dev
 '
 list_test='
 cmd:g++ g++
@@ -44,6 +45,7 @@ cmd:sqlite3 sqlite3
 ~cmd:redis-server redis-server
 ~cmd:/usr/bin/node nodejs
 ~cmd:go golang-go
+~cmd:dot graphviz
 ~cmd:gfortran gfortran
 ~cmd:musl-gcc musl-tools
 ~cmd:xz xz-utils
@@ -56,6 +58,17 @@ cmd:sqlite3 sqlite3
 ~lib:libjemalloc.a libjemalloc-dev
 ~lib:libtcmalloc.so.4 libgoogle-perftools4|libgoogle-perftools4t64
 ~lib:libmimalloc.so.2 libmimalloc2.0|libmimalloc3
+~lib:libcurl.so.4 libcurl4|libcurl4t64
+~cmd:jeprof libjemalloc-dev
+~cmd:google-pprof google-perftools
+~cmd:mtrace libc-devtools
+~cmd:luajit luajit2|luajit
+~file:/usr/lib/nginx/modules/ngx_http_lua_module.so libnginx-mod-http-lua
+~cmd:zstd zstd
+~cmd:dwz dwz
+~cmd:debuginfod debuginfod
+~cmd:llvm-symbolizer llvm
+~cmd:chromium chromium
 ~glob:/usr/lib/python3.*/test/test_json libpython3.13-testsuite|libpython3.11-testsuite
 ~cmd:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
 ~file:/usr/aarch64-linux-gnu/include/stdio.h libc6-dev-arm64-cross

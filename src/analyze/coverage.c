@@ -6,7 +6,7 @@
 #include "base/recording.h"
 #include "util/x.h"
 
-/* Blocks that each process had at its peak. */
+/* Blocks that each process had at its peak, without inherited ones. */
 static uint64_t *
 coverage_blocks(const struct prof *p)
 {
@@ -36,6 +36,22 @@ coverage_count(const struct prof *p, const bool *chosen, struct coverage *c)
 	}
 }
 
+/* Bytes that are known of the process at its peak: what it allocated and what it was forked with.
+ * One that allocated nothing had no peak, and all that it began with. */
+static uint64_t
+coverage_recorded(const struct prof_process *pr, uint64_t blocks)
+{
+	int64_t bytes = pr->inherited_at_peak_bytes, more = pr->inherited_at_peak_blocks;
+
+	if (pr->peak_bytes <= 0) {
+		bytes = (int64_t)pr->inherited_bytes;
+		more = (int64_t)pr->inherited_blocks;
+	}
+	return (pr->peak_bytes > 0 ? (uint64_t)pr->peak_bytes : 0) +
+	       (bytes > 0 ? (uint64_t)bytes : 0) +
+	       (blocks + (more > 0 ? (uint64_t)more : 0)) * COVERAGE_BLOCK_BYTES;
+}
+
 struct coverage
 coverage_of(const struct prof *p, const bool *chosen)
 {
@@ -50,14 +66,14 @@ coverage_of(const struct prof *p, const bool *chosen)
 		if ((chosen != NULL && !chosen[i]) || pr->not_recorded != 0 ||
 		    choose_is_replaced(p, i))
 			continue;
-		if (pr->coverage != 0 && pr->peak_bytes <= 0) {
+		if (pr->coverage != 0 && pr->peak_bytes <= 0 &&
+		    pr->inherited_blocks == 0) {
 			known_place = nothing = true;
 			c.process = c.process != 0 ? c.process : i;
 		}
 		if (anon == 0)
 			continue;
-		recorded = (pr->peak_bytes > 0 ? (uint64_t)pr->peak_bytes : 0) +
-			   blocks[i] * COVERAGE_BLOCK_BYTES;
+		recorded = coverage_recorded(pr, blocks[i]);
 		if (recorded > anon)
 			recorded = anon; /* not every byte asked for was ever touched */
 		c.recorded_bytes += recorded;

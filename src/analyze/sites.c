@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "analyze/choose.h"
+#include "base/hash.h"
 #include "util/map.h"
 
 const char *const sites_by_names[SITES_BY_MAX] = {
@@ -106,22 +107,20 @@ sites_number_nodes(struct sites_work *w)
 	}
 }
 
-/* Number of the place of the stack at `node`. */
-static uint32_t
+/* Key of the place of the stack at `node`: a number, or a hash where frames are limited. */
+static uint64_t
 sites_key(struct sites_work *w, uint32_t node)
 {
 	struct skip_pos pos = skip_first(w->s, node);
 	const struct prof_node *n = &w->p->nodes[pos.node];
-	uint32_t key = 0;
+	uint64_t key = 0;
 
 	if (node == 0)
 		return 0;
 	if (w->q->depth == 0)
 		return sites_key_loc(w, w->node_keys[n->parent], n->loc, pos.inl);
 	for (unsigned i = 0; i < w->q->depth; i++) {
-		key = sites_intern(&w->keys, key,
-				   sites_spot(w, w->p->nodes[pos.node].loc, pos.inl),
-				   &w->nkeys);
+		key = hash_pair(key, sites_spot(w, w->p->nodes[pos.node].loc, pos.inl));
 		if (!skip_next(w->s, &pos))
 			break;
 	}
@@ -346,12 +345,13 @@ sites_add(struct sites *ss, struct sites_rows *rows, struct sites_seen *seen,
 {
 	const struct prof_site *s = &w->p->sites[i];
 	const char *kept = skip_kept_by_libc(w->s, s);
-	uint32_t key = sites_key(w, s->node), at;
+	uint64_t key = sites_key(w, s->node);
+	uint32_t at;
 	struct sites_row *r;
 	uint64_t *n;
 
 	if (kept != NULL) /* never in one row with what is the program's own */
-		key = sites_intern(&w->keys, key, UINT32_MAX, &w->nkeys);
+		key = hash_pair(key, UINT32_MAX);
 	n = map_add(&seen->rows, key);
 	if (*n == 0) {
 		*vec_add(rows) = (struct sites_row){

@@ -396,6 +396,12 @@ skip_stack(const struct skip *s, uint32_t node, struct skip_stack *ret_stack)
 	} while (skip_next(s, &pos));
 }
 
+bool
+skip_is_tail(const struct skip *s, uint32_t node)
+{
+	return s->tails[node];
+}
+
 const struct prof_loc *
 skip_loc(const struct prof *p, struct skip_pos pos)
 {

@@ -68,6 +68,10 @@ bool skip_step(const struct prof *p, struct skip_pos *pos);
 /* All frames to show, innermost first, replacing what is in `ret_stack`. */
 void skip_stack(const struct skip *s, uint32_t node, struct skip_stack *ret_stack);
 
+/* Is this node start code above which nothing else is? Its frames are shown only in stacks that
+ * have no other. */
+bool skip_is_tail(const struct skip *s, uint32_t node);
+
 /* Row of prof.frames at `pos`, or NULL when the location has no names. */
 const struct prof_frame *skip_frame(const struct prof *p, struct skip_pos pos);
 const struct prof_loc *skip_loc(const struct prof *p, struct skip_pos pos);

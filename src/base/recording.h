@@ -55,10 +55,9 @@ enum rec_mode {
 };
 
 enum rec_flags {
-	REC_FLAG_FORKED =
-		1 << 0, /* made by fork: frees of unknown blocks are inherited ones */
-	REC_FLAG_TABLE_COPIED =
-		1 << 1,		  /* the parent's blocks were copied, marked inherited */
+	REC_FLAG_FORKED = 1 << 0, /* made by fork */
+	/* All of the parent's blocks were entered, as inherited. */
+	REC_FLAG_TABLE_COPIED = 1 << 1,
 	REC_FLAG_MMAP = 1 << 2,	  /* mmap, brk … recorded as a class of their own */
 	REC_FLAG_SEALED = 1 << 3, /* a seccomp filter came: no new chunks since then */
 	REC_FLAG_THREADED =
@@ -133,6 +132,8 @@ enum rec_class {
 	REC_CLASS_MMAP = 1,
 	REC_CLASS_BRK = 2,
 	REC_CLASS_CUSTOM = 3, /* seep_malloc_like */
+	REC_CLASS_INHERITED =
+		4, /* the only node of the site of all blocks from before the fork */
 };
 
 struct rec_node {
@@ -263,7 +264,7 @@ enum rec_kind {
 	REC_KIND_MMAP = 4,
 	REC_KIND_BRK = 5,
 	REC_KIND_CUSTOM = 6,
-	REC_KIND_INHERITED = 7, /* was there at fork; belongs to the parent's account */
+	REC_KIND_INHERITED = 8, /* was there at fork: not in live_bytes and peak_bytes */
 };
 
 enum { REC_JOURNAL_MAX = 48 };
@@ -382,7 +383,7 @@ struct rec_head {
 	uint32_t populated;	  /* chunks made present */
 	uint32_t chunk_lists[12]; /* newest chunk of each kind, as index; 0 = none */
 
-	/* 512: the process's live bytes and its peak */
+	/* 512: the process's live bytes and its peak, without what was inherited */
 	int64_t live_bytes; /* about: one thread shows it now and then, several flush theirs */
 	int64_t peak_bytes;
 	uint64_t stamp; /* peak epoch and exit bit, see REC_STAMP_* */
@@ -392,7 +393,8 @@ struct rec_head {
 
 	/* 576: counters */
 	uint64_t lost[REC_LOST_MAX];
-	uint64_t frees_inherited; /* of blocks from before the fork */
+	uint64_t
+		frees_inherited; /* of blocks from before the fork that are not in the table */
 	uint64_t
 		frees_unknown; /* of blocks never seen: from before recording, or while paused */
 	uint64_t

@@ -31,13 +31,15 @@ struct cmd {
 	const struct opt *opts;
 	int min_args, max_args; /* words besides the options; CMD_ANY_ARGS: no limit */
 	bool options_first; /* the first word ends the options: they are a program's then */
+	bool own_options; /* `run` gets all words and reads the options itself: a personality */
 	/* argv[0 … argc - 1] are the words, argv[argc] is NULL. Returns the exit
 	 * status. */
 	int (*run)(int argc, char **argv);
 };
 
 extern const struct cmd cmd_run, cmd_report, cmd_pause, cmd_resume, cmd_mark, cmd_ps,
-	cmd_doctor;
+	cmd_doctor, cmd_jeprof, cmd_pprof, cmd_mtrace, cmd_flamegraph, cmd_convert,
+	cmd_diff;
 
 /* Says "seep: MESSAGE" on stderr and returns CMD_FAILED. */
 int cmd_fail(const struct err *e);
@@ -45,6 +47,10 @@ int cmd_fail(const struct err *e);
 /* Says "seep CMD: MESSAGE" and where help is, and returns CMD_USAGE. */
 int cmd_usage(const struct cmd *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Print what `seep help CMD` and `seep --version` do, and return CMD_OK. */
+int cmd_help(const struct cmd *c);
+int cmd_version(void);
 
 /* A remark on stderr: "seep: MESSAGE". As in all of these, control characters of what is quoted
  * do not reach the terminal. */

@@ -38,6 +38,7 @@ struct ps_row {
 	uint64_t age_ns;
 	uint64_t live_bytes, held_bytes, rss_kib;
 	char *folder; /* where its recording is, NULL = not known */
+	bool by_run;  /* `seep run` began it; else it was LD_PRELOAD and SEEP */
 	bool owned;   /* a `seep run` looks after it */
 };
 
@@ -79,6 +80,7 @@ add_row(struct ps_rows *rows, int pid, struct livefile *f)
 	if (livefile_map_all(f, NULL) == 0)
 		row->live_bytes = livefile_live_bytes(f);
 	row->held_bytes = livefile_held_bytes(f);
+	row->by_run = f->head->run_id != 0;
 	row->owned = f->head->tool_pid != 0 && procfs_alive((int)f->head->tool_pid, 0);
 	target_path(f, link, sizeof link);
 	if (file_readlink(link, &row->folder, NULL) == 0 &&
@@ -129,7 +131,7 @@ print_table(const struct ps_rows *rows)
 		       r->paused ? "paused" : r->mode, fmt_duration(r->age_ns).s,
 		       fmt_size(r->live_bytes).s, fmt_size(r->rss_kib << 10).s,
 		       fmt_size(r->held_bytes).s, r->folder != NULL ? r->folder : "?",
-		       r->owned ? "" : "  (its seep run has ended)");
+		       r->owned || !r->by_run ? "" : "  (its seep run has ended)");
 	}
 }
 

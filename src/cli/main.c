@@ -22,7 +22,21 @@
 #endif
 
 static const struct cmd *const commands[] = {
-	&cmd_run, &cmd_report, &cmd_ps, &cmd_mark, &cmd_pause, &cmd_resume, &cmd_doctor,
+	&cmd_run,   &cmd_report, &cmd_diff,	  &cmd_convert, &cmd_ps,
+	&cmd_mark,  &cmd_pause,	 &cmd_resume,	  &cmd_doctor,	&cmd_jeprof,
+	&cmd_pprof, &cmd_mtrace, &cmd_flamegraph,
+};
+
+/* Names that seep also answers to, as a link or as its first word. */
+static const struct {
+	const char *name, *command;
+	const char *option; /* that goes with it, or NULL */
+} other_names[] = {
+	{"jeprof", "jeprof", NULL},
+	{"google-pprof", "jeprof", "--google-pprof"},
+	{"pprof", "pprof", NULL},
+	{"mtrace", "mtrace", NULL},
+	{"flamegraph.pl", "flamegraph.pl", NULL},
 };
 
 static const struct opt no_opts[] = {{0}};
@@ -61,6 +75,19 @@ help_command(FILE *out, const struct cmd *c)
 		fprintf(out, "\n%s", buf_str(&b));
 	fprintf(out, "\nMore: man %s\n", c->man);
 	buf_done(&b);
+	return CMD_OK;
+}
+
+int
+cmd_help(const struct cmd *c)
+{
+	return help_command(stdout, c);
+}
+
+int
+cmd_version(void)
+{
+	puts("seep " SEEP_VERSION);
 	return CMD_OK;
 }
 
@@ -128,6 +155,8 @@ run_command(const struct cmd *c, int argc, char **argv)
 	struct err e = {0};
 	int at = 0, status;
 
+	if (c->own_options)
+		return c->run(argc, argv);
 	if (read_words(c, argc, argv, &at, &words, &e) < 0)
 		status = is_help(argv[at]) ? help_command(stdout, c)
 					   : cmd_usage(c, "%s", e.msg);
@@ -155,23 +184,52 @@ run_help(int argc, char **argv)
 	return c != NULL ? help_command(stdout, c) : unknown_command(argv[0]);
 }
 
+/* Runs the command that goes by another name, if `name` is one; else *ret is left alone. */
+static bool
+run_other_name(const char *name, int argc, char **argv, int *ret)
+{
+	struct words words = {0};
+	size_t i = 0;
+
+	while (i < ARRAY_LEN(other_names) && strcmp(other_names[i].name, name) != 0)
+		i++;
+	if (i == ARRAY_LEN(other_names))
+		return false;
+	if (other_names[i].option != NULL)
+		vec_push(&words, (char *)other_names[i].option);
+	for (int k = 0; k < argc; k++)
+		vec_push(&words, argv[k]);
+	vec_push(&words, NULL);
+	*ret = run_command(find_command(other_names[i].command), (int)words.len - 1,
+			   words.data);
+	vec_done(&words);
+	return true;
+}
+
 static int
 dispatch(int argc, char **argv)
 {
+	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
 	const struct cmd *c;
+	int status;
 
+	if (argc > 0 && run_other_name(slash != NULL ? slash + 1 : argv[0], argc - 1,
+				       argv + 1, &status))
+		return status;
 	if (argc < 2) {
 		help_all(stderr);
 		return CMD_USAGE;
 	}
-	if (strcmp(argv[1], "--version") == 0) {
-		puts("seep " SEEP_VERSION);
-		return CMD_OK;
-	}
+	if (strcmp(argv[1], "--version") == 0)
+		return cmd_version();
 	if (strcmp(argv[1], "help") == 0 || is_help(argv[1]))
 		return run_help(argc - 2, argv + 2);
 	c = find_command(argv[1]);
-	return c != NULL ? run_command(c, argc - 2, argv + 2) : unknown_command(argv[1]);
+	if (c != NULL)
+		return run_command(c, argc - 2, argv + 2);
+	if (run_other_name(argv[1], argc - 2, argv + 2, &status))
+		return status;
+	return unknown_command(argv[1]);
 }
 
 /* Descriptors 0 to 2 are never anything else of ours, also if we were started without them: a

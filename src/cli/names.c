@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* names.c -- fills the names into a profile.
  *
- * Module by module, so that only one binary's debug information is in memory at a time. A file
- * is tried where the recording saw it and, if it is gone or of another build, inside the
- * running process's own file system, then as that process's executable. */
+ * Module by module, so that only one binary's debug information is in memory at a time. Where
+ * binaries are looked for is the matter of names_where.c. */
 #include "cli/names.h"
 
 #include <errno.h>
@@ -11,8 +10,10 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "cli/names_where.h"
 #include "sym/srcline.h"
 #include "sym/sym.h"
+#include "util/map.h"
 #include "util/vec.h"
 #include "util/x.h"
 
@@ -30,19 +31,11 @@ static const char *const names_of_system[] = {
 struct names {
 	struct prof *p;
 	const struct names_opts *o;
+	struct names_where where;
 	struct src *src;
+	struct map
+		strings; /* address of a string of the open binary -> string of the profile */
 };
-
-/* Is this module the program of one of the processes? */
-static bool
-names_is_program(const struct names *n, const char *path)
-{
-	for (uint32_t i = 1; i < n->p->nprocesses; i++) {
-		if (strcmp(prof_text(n->p, n->p->processes[i].exe), path) == 0)
-			return true;
-	}
-	return false;
-}
 
 static bool
 names_is_system(const struct names *n, const char *path)
@@ -51,60 +44,40 @@ names_is_system(const struct names *n, const char *path)
 
 	for (size_t i = 0; i < ARRAY_LEN(names_of_system); i++) {
 		if (slash != NULL && fnmatch(names_of_system[i], slash + 1, 0) == 0)
-			return !names_is_program(n, path);
+			return !names_is_program(n->p, path);
 	}
 	return false;
 }
 
-static struct sym *
-names_try(const struct names *n, const struct prof_module *m, char *path, struct err *e)
+/* A refusal as half a sentence that stands behind the module's name. */
+static char *
+names_refusal(const struct err *e, const char *path)
 {
-	struct sym_opts so = {.sysroot = n->o->sysroot,
-			      .debug_dirs = n->o->debug_dirs,
-			      .real_path = prof_text(n->p, m->path),
-			      .names_only = names_is_system(n, prof_text(n->p, m->path))};
-	struct sym *s = sym_open(path, m->build_id, m->build_id_bytes, &so, e);
-
-	free(path);
-	return s;
-}
-
-/* The module's symbols; NULL with the reason in `e`. */
-static struct sym *
-names_open(const struct names *n, const struct prof_module *m, struct err *e)
-{
-	const char *path = prof_text(n->p, m->path);
-	const char *root = n->o->sysroot != NULL ? n->o->sysroot : "";
-	struct err other = {0};
-	struct sym *s;
-
-	if (path[0] != '/') {
-		err_set(e, -ENOENT, "not a file");
-		return NULL;
-	}
-	s = names_try(n, m, xasprintf("%s%s", root, path), e);
-	if (s != NULL || n->o->pid == 0)
-		return s;
-	s = names_try(n, m, xasprintf("/proc/%d/root%s", n->o->pid, path), &other);
-	if (s == NULL && names_is_program(n, path))
-		s = names_try(n, m, xasprintf("/proc/%d/exe", n->o->pid), &other);
-	return s;
-}
-
-/* A refusal of sym_open as half a sentence that stands behind the module's name. */
-static const char *
-names_reason(const struct err *e, const char *path)
-{
-	const char *at;
+	const char *at = strstr(e->msg, "build-id differs: ");
 
 	if (e->code == -ENOENT && path[0] == '/')
-		return "file is gone";
-	if (e->code == -ESTALE)
-		return "the file is of another build now";
+		return xstrdup("file is gone; try --debug-dir, --sysroot or --exe");
+	if (e->code == -ESTALE && at != NULL)
+		return xasprintf("the file is of another build now: %s",
+				 at + strlen("build-id differs: "));
 	/* "PATH: what": the path has been said. */
 	at = strrchr(e->msg, '/');
 	at = at != NULL ? strstr(at, ": ") : NULL;
-	return at != NULL ? at + 2 : e->msg;
+	return xstrdup(at != NULL ? at + 2 : e->msg);
+}
+
+/* What is missing in a binary that was found, and how to get it if that is worth it. */
+static char *
+names_lack(struct sym *s, bool names_only, const struct names_opts *o)
+{
+	const char *why = sym_reason(s);
+	const unsigned char *id;
+
+	if (why == NULL || names_only || strcmp(why, "stripped") != 0)
+		return xstrdup(why);
+	if (sym_build_id(s, &id) == 0 || o->debuginfod)
+		return xstrdup("stripped, and no debug file was found");
+	return xstrdup("stripped; install its debug symbols, or try --debuginfod");
 }
 
 /* The name people know: glibc's debug information says __GI__IO_puts. */
@@ -114,13 +87,27 @@ names_public(const char *name)
 	return strncmp(name, "__GI_", 5) == 0 && name[5] != '\0' ? name + 5 : name;
 }
 
+/* The profile's copy of a string that stays where it is while the binary is open. */
+static uint32_t
+names_string(struct names *n, const char *text)
+{
+	uint64_t *id;
+
+	if (text[0] == '\0')
+		return 0;
+	id = map_add(&n->strings, (uintptr_t)text);
+	if (*id == 0)
+		*id = prof_str(n->p, text);
+	return (uint32_t)*id;
+}
+
 static void
 names_add(struct names *n, struct sym *s, const struct sym_frame *f)
 {
 	struct prof *p = n->p;
 	struct timespec built = sym_mtime(s);
-	uint32_t function = prof_str(p, names_public(f->short_name));
-	uint32_t linkage = prof_str(p, f->linkage);
+	uint32_t function = names_string(n, names_public(f->short_name));
+	uint32_t linkage = names_string(n, f->linkage);
 	uint32_t row = prof_add_frame(p); /* the table may move */
 	struct prof_frame *to = &p->frames[row];
 	const char *text = NULL;
@@ -133,7 +120,7 @@ names_add(struct names *n, struct sym *s, const struct sym_frame *f)
 	to->lang = PROF_NATIVE;
 	if (f->line == 0 || f->file[0] == '\0')
 		return;
-	to->file = prof_str(p, f->file);
+	to->file = names_string(n, f->file);
 	if (!n->o->no_source)
 		text = src_line(n->src, f->file, f->line, &built, NULL);
 	to->source = prof_str(p, text);
@@ -165,20 +152,23 @@ static void
 names_module(struct names *n, uint32_t module, const uint32_t *locs, size_t nlocs)
 {
 	struct prof_module *m = &n->p->modules[module];
+	const char *path = prof_text(n->p, m->path);
+	bool names_only = names_is_system(n, path);
 	struct err e = {0};
-	struct sym *s = names_open(n, m, &e);
-	const char *why;
+	struct sym *s = names_open(&n->where, m, names_only, &e);
+	char *why;
 
 	if (s == NULL) {
-		m->why_no_names =
-			prof_str(n->p, names_reason(&e, prof_text(n->p, m->path)));
-		return;
+		why = names_refusal(&e, path);
+	} else {
+		for (size_t i = 0; i < nlocs; i++)
+			names_locate(n, s, locs[i]);
+		why = names_lack(s, names_only, n->o);
+		sym_close(s);
+		map_done(&n->strings);
 	}
-	for (size_t i = 0; i < nlocs; i++)
-		names_locate(n, s, locs[i]);
-	why = sym_reason(s);
 	m->why_no_names = prof_str(n->p, why);
-	sym_close(s);
+	free(why);
 }
 
 /* Locations without names in the order of their modules; `ret_starts` has one entry more than
@@ -217,6 +207,7 @@ names_resolve(struct prof *p, const struct names_opts *o)
 	if (p->has_names)
 		return;
 	n.src = src_new();
+	names_where_init(&n.where, p, n.o);
 	order = names_by_module(p, &starts);
 	for (uint32_t i = 1; i < p->nmodules; i++) {
 		if (starts[i + 1] > starts[i])
@@ -226,4 +217,5 @@ names_resolve(struct prof *p, const struct names_opts *o)
 	free(order);
 	free(starts);
 	src_free(n.src);
+	names_where_done(&n.where);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* format.c -- the table of formats and how a file finds its row.
  *
- * The first 4 KiB decide. A live recording whose process still runs is read as it
+ * The first 4 KiB decide, after unpacking. seep's own files are read through their
+ * descriptor, because a process may be writing them; everything else is text or bytes in
+ * memory (input.h). A live recording whose process still runs is read as it
  * stands; from one whose process is gone, calls that were under way are undone. Which
  * of the two it is, is asked of /proc: same pid, same start time. */
 #include "format.h"
@@ -17,6 +19,7 @@
 
 #include "base/compiler.h"
 #include "base/recording.h"
+#include "input.h"
 #include "live_load.h"
 #include "model/prof.h"
 #include "pack.h"
@@ -24,7 +27,12 @@
 #include "util/err.h"
 #include "util/x.h"
 
-static const struct format *const formats[] = {&format_pack, &format_live};
+/* In the order they are asked; those that know their files by a magic word come before those
+ * that know them by their looks. */
+static const struct format *const formats[] = {
+	&format_pack,	    &format_live,   &format_jemalloc, &format_gperf,
+	&format_symbolized, &format_mtrace, &format_folded,   &format_pprof,
+};
 
 /* Start time of a process in clock ticks: field 22 of /proc/PID/stat; 0 when there is
  * none. The second field is a name in parentheses and may hold anything. */
@@ -59,11 +67,29 @@ format_live_load(int fd, struct prof *p, struct err *e)
 	return live_load_fd(fd, ticks == 0 || ticks != h.process_ticks, p, e);
 }
 
+/* Unpacked or through a pipe: whoever wrote it writes no more. */
+static int
+format_live_parse(struct input *in, const struct format_opts *o, struct prof *p,
+		  struct err *e)
+{
+	(void)o;
+	return live_load(in->data, in->bytes, true, p, e);
+}
+
+static int
+format_pack_parse(struct input *in, const struct format_opts *o, struct prof *p,
+		  struct err *e)
+{
+	(void)o;
+	return pack_load(in->data, in->bytes, p, e);
+}
+
 const struct format format_live = {
 	.name = "live",
 	.what = "recording that a process writes",
 	.detect = live_detect,
 	.load = format_live_load,
+	.parse = format_live_parse,
 };
 
 const struct format format_pack = {
@@ -71,6 +97,7 @@ const struct format format_pack = {
 	.what = "seep recording",
 	.detect = pack_detect,
 	.load = pack_load_fd,
+	.parse = format_pack_parse,
 };
 
 const struct format *
@@ -97,27 +124,63 @@ format_unknown(const unsigned char *head, size_t bytes, const char *name, struct
 		       name, text);
 }
 
-int
-format_load_fd(int fd, const char *name, struct prof **ret, struct err *e)
+static int
+format_parse(struct input *in, const char *name, const struct format_opts *o,
+	     struct prof **ret, struct err *e)
 {
-	unsigned char head[FORMAT_HEAD_BYTES];
-	const struct format *f;
+	static const struct format_opts none = {0};
+	size_t head = in->bytes < FORMAT_HEAD_BYTES ? in->bytes : FORMAT_HEAD_BYTES;
+	const struct format *f = format_find(in->data, head);
 	struct prof *p;
-	struct stat st;
-	ssize_t got;
 	int r;
 
-	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-		return err_set(e, -EISDIR, "%s: is a directory", name);
-	if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
-		return err_set(e, -ESPIPE, "%s: not a file that can be read anywhere",
-			       name);
-	got = pread(fd, head, sizeof head, 0);
-	if (got < 0)
-		return err_sys(e, -errno, "%s: cannot read", name);
-	f = format_find(head, (size_t)got);
 	if (f == NULL)
-		return format_unknown(head, (size_t)got, name, e);
+		return format_unknown(in->data, head, name, e);
+	p = prof_new();
+	r = f->parse(in, o != NULL ? o : &none, p, e);
+	if (in->damage != NULL)
+		prof_add_damage(p, in->damage, 1);
+	if (r == 0)
+		*ret = TAKE(p);
+	else
+		r = err_wrap(e, r, "%s", name);
+	prof_free(p);
+	return r;
+}
+
+/* The format of a file that is read through its descriptor, or NULL. */
+static const struct format *
+format_of_fd(int fd)
+{
+	unsigned char head[FORMAT_HEAD_BYTES];
+	const struct format *f = NULL;
+	struct stat st;
+	ssize_t got;
+
+	if (fstat(fd, &st) != 0 || !(S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
+		return NULL;
+	got = pread(fd, head, sizeof head, 0);
+	if (got > 0)
+		f = format_find(head, (size_t)got);
+	return f != NULL && f->load != NULL ? f : NULL;
+}
+
+static int
+format_load_any(int fd, const char *name, const struct format_opts *o, struct prof **ret,
+		struct err *e)
+{
+	const struct format *f = format_of_fd(fd);
+	struct input in = {0};
+	struct prof *p;
+	int r;
+
+	if (f == NULL) {
+		r = input_open_fd(&in, fd, name, e);
+		if (r == 0)
+			r = format_parse(&in, name, o, ret, e);
+		input_close(&in);
+		return r;
+	}
 	p = prof_new();
 	r = f->load(fd, p, e);
 	if (r == 0)
@@ -129,15 +192,82 @@ format_load_fd(int fd, const char *name, struct prof **ret, struct err *e)
 }
 
 int
-format_load(const char *path, struct prof **ret, struct err *e)
+format_load_fd(int fd, const char *name, struct prof **ret, struct err *e)
 {
-	/* Without waiting: a FIFO may never have a writer. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	return format_load_any(fd, name, NULL, ret, e);
+}
+
+int
+format_load_bytes(const void *data, size_t bytes, const char *name,
+		  const struct format_opts *o, struct prof **ret, struct err *e)
+{
+	struct input in = {0};
+	struct buf raw = {0};
 	int r;
 
+	buf_add(&raw, data, bytes);
+	r = input_open_buf(&in, &raw, name, e);
+	if (r == 0)
+		r = format_parse(&in, name, o, ret, e);
+	input_close(&in);
+	return r;
+}
+
+static int
+format_load_url(const char *url, const struct format_opts *o, struct prof **ret,
+		struct err *e)
+{
+	struct input in = {0};
+	struct buf body = {0};
+	int r = input_fetch(url, &body, e);
+
+	if (r == 0)
+		r = input_open_buf(&in, &body, url, e);
+	if (r == 0)
+		r = format_parse(&in, url, o, ret, e);
+	input_close(&in);
+	return r;
+}
+
+int
+format_load_with(const char *source, const struct format_opts *o, struct prof **ret,
+		 struct err *e)
+{
+	int fd, r;
+
+	if (input_is_url(source))
+		return format_load_url(source, o, ret, e);
+	if (strcmp(source, "-") == 0)
+		return format_load_any(STDIN_FILENO, "standard input", o, ret, e);
+	/* Without waiting: a FIFO may never have a writer (input.c gives it some time). */
+	fd = open(source, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
-		return err_sys(e, -errno, "%s: cannot open", path);
-	r = format_load_fd(fd, path, ret, e);
+		return err_sys(e, -errno, "%s: cannot open", source);
+	r = format_load_any(fd, source, o, ret, e);
 	close(fd);
 	return r;
+}
+
+int
+format_load(const char *source, struct prof **ret, struct err *e)
+{
+	return format_load_with(source, NULL, ret, e);
+}
+
+bool
+format_is_program(const char *path)
+{
+	static const char magic[4] = {0x7f, 'E', 'L', 'F'};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat st;
+	char head[4];
+	bool is;
+
+	if (fd < 0)
+		return false;
+	is = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	     pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head &&
+	     memcmp(head, magic, sizeof magic) == 0;
+	close(fd);
+	return is;
 }

@@ -36,23 +36,30 @@ static void
 live_read_block(struct live *l, uint64_t page, uint8_t off, const struct rec_block *b)
 {
 	uint32_t site_ref = (uint32_t)b->b;
-	uint32_t row = prof_add_block(l->p);
-	struct prof_block *x = &l->p->blocks[row];
+	unsigned kind = b->a >> REC_BLOCK_KIND_SHIFT & 15;
 	unsigned number = (unsigned)(b->a >> REC_BLOCK_THREAD_SHIFT);
+	struct prof_block *x;
+	uint32_t row;
 
+	if (kind == REC_KIND_INHERITED) {
+		/* the parent lists it; every child again would be too much */
+		if (site_ref != l->inherited || site_ref == 0)
+			l->bad[LIVE_BAD_BLOCK]++;
+		return;
+	}
+	row = prof_add_block(l->p);
+	x = &l->p->blocks[row];
 	x->process = l->process;
 	x->addr = page | (uint64_t)off << 4 | (b->a >> REC_BLOCK_LOW_SHIFT & 15);
 	x->bytes = b->a & REC_BLOCK_SIZE_MASK;
 	x->ms = (uint32_t)(b->b >> 32);
-	x->kind = b->a >> REC_BLOCK_KIND_SHIFT & 15;
+	x->kind = (uint8_t)kind;
 	x->thread_serial = l->sampled ? 0 : (uint16_t)number;
 	live_saw_ms(l, x->ms);
-	if (x->kind > REC_KIND_INHERITED) {
+	if (x->kind > REC_KIND_CUSTOM) {
 		l->bad[LIVE_BAD_BLOCK]++;
 		x->kind = REC_KIND_MALLOC;
 	}
-	if (x->kind == REC_KIND_INHERITED)
-		return; /* the parent's: its site is not one of ours */
 	x->site = live_site_row(l, site_ref);
 	if (x->site == 0)
 		l->bad[LIVE_BAD_BLOCK]++;
@@ -178,6 +185,8 @@ live_add_mark_rows(struct live *l, const struct rec_mark *m, uint32_t mark)
 		struct prof_mark_row *x;
 		uint32_t row;
 
+		if (rows[i].site == l->inherited && l->inherited != 0)
+			continue;
 		if (site == 0) {
 			l->bad[LIVE_BAD_MARK]++;
 			continue;

@@ -65,7 +65,8 @@ struct live {
 
 	struct prof *p;
 	uint32_t process;
-	uint64_t last_ms; /* the latest time seen anywhere */
+	uint32_t inherited; /* ref of the site of inherited blocks, 0 = none */
+	uint64_t last_ms;   /* the latest time seen anywhere */
 	uint64_t bad[LIVE_BAD_MAX];
 };
 

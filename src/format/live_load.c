@@ -361,6 +361,9 @@ live_finish_process(struct live *l, uint32_t first_site)
 		return;
 	x->peak_bytes = x->live_bytes;
 	x->peak_ms = l->last_ms;
+	x->inherited_at_peak_bytes =
+		(int64_t)(x->inherited_bytes - x->inherited_free_bytes);
+	x->inherited_at_peak_blocks = (int64_t)(x->inherited_blocks - x->inherited_frees);
 	for (uint32_t i = first_site; i < l->p->nsites; i++) {
 		l->p->sites[i].at_peak_bytes = l->p->sites[i].live_bytes;
 		l->p->sites[i].at_peak_blocks = l->p->sites[i].live_blocks;

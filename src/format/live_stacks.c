@@ -4,7 +4,7 @@
  * Sites are found by walking their chunks; each pulls in its stack from the inside out
  * and the list of its cells. A stack that cannot be followed keeps its readable inner
  * part under a `truncated` root. A list of cells that breaks off keeps the cells
- * before. */
+ * before. One site is none of the process's own: that of blocks it was forked with. */
 #include "live_impl.h"
 
 #include <string.h>
@@ -218,11 +218,10 @@ live_add_snapshots(const struct live *l, struct prof_site *site, const struct re
 }
 
 static void
-live_add_cell(struct live *l, uint32_t site_row, const struct rec_cell *c)
+live_add_cell_row(struct live *l, uint32_t site_row, const struct rec_cell *c)
 {
 	uint32_t row = prof_add_cell(l->p);
 	struct prof_cell *x = &l->p->cells[row];
-	struct prof_site *site = &l->p->sites[site_row];
 
 	x->site = site_row;
 	if (c->thread != 0) {
@@ -236,7 +235,11 @@ live_add_cell(struct live *l, uint32_t site_row, const struct rec_cell *c)
 	x->frees = l->sampled ? c->est_frees >> 10 : c->frees;
 	x->alloc_bytes = c->alloc_bytes;
 	x->free_bytes = c->free_bytes;
+}
 
+static void
+live_add_cell(struct live *l, struct prof_site *site, const struct rec_cell *c)
+{
 	/* in 1/1024 until all cells are added */
 	site->allocs += l->sampled ? c->est_allocs : c->allocs;
 	site->frees += l->sampled ? c->est_frees : c->frees;
@@ -256,11 +259,22 @@ live_add_cell(struct live *l, uint32_t site_row, const struct rec_cell *c)
 	}
 }
 
+/* Row 0: the figures of a site that gets no row. */
+static void
+live_count_cell(struct live *l, uint32_t row, struct prof_site *site,
+		const struct rec_cell *c)
+{
+	if (row != 0)
+		live_add_cell_row(l, row, c);
+	live_add_cell(l, site, c);
+}
+
 /* The cells of a site. Those of ended threads were added up in one that stands apart,
  * and a process may have died between adding one and unlinking it: that one is named
  * and left out. */
 static void
-live_read_cells(struct live *l, uint32_t row, const struct rec_site *s, uint32_t site_ref)
+live_read_cells(struct live *l, uint32_t row, struct prof_site *site,
+		const struct rec_site *s, uint32_t site_ref)
 {
 	const struct rec_cell *c = NULL;
 	uint32_t absorbed = 0;
@@ -270,7 +284,7 @@ live_read_cells(struct live *l, uint32_t row, const struct rec_site *s, uint32_t
 		if (c != NULL && c->site == site_ref &&
 		    live_first_visit(l, s->ended, sizeof *c)) {
 			absorbed = c->absorbed;
-			live_add_cell(l, row, c);
+			live_count_cell(l, row, site, c);
 		} else {
 			l->bad[LIVE_BAD_CELL]++;
 		}
@@ -283,7 +297,7 @@ live_read_cells(struct live *l, uint32_t row, const struct rec_site *s, uint32_t
 			return;
 		}
 		if (ref != absorbed)
-			live_add_cell(l, row, c);
+			live_count_cell(l, row, site, c);
 	}
 }
 
@@ -328,6 +342,33 @@ live_count_cut(struct live *l, const struct prof_site *site)
 	}
 }
 
+static bool
+live_is_inherited(const struct live *l, uint32_t node_ref)
+{
+	const struct rec_node *n = live_at(l, node_ref, REC_CHUNK_NODE, sizeof *n);
+
+	return n != NULL && n->parent == 0 && n->module >> 24 == REC_NODE_CLASS &&
+	       n->pc == REC_CLASS_INHERITED;
+}
+
+/* Blocks from before the fork are not what this process did: they are in no table of the profile,
+ * only counted. */
+static void
+live_read_inherited(struct live *l, const struct rec_site *s, uint32_t ref)
+{
+	struct prof_process *x = &l->p->processes[l->process];
+	struct prof_site sum = {0};
+
+	l->inherited = ref;
+	live_read_cells(l, 0, &sum, s, ref);
+	x->inherited_blocks += sum.allocs;
+	x->inherited_bytes += sum.alloc_bytes;
+	x->inherited_frees += sum.frees;
+	x->inherited_free_bytes += sum.free_bytes;
+	live_plus(&x->inherited_at_peak_bytes, sum.at_peak_bytes);
+	live_plus(&x->inherited_at_peak_blocks, sum.at_peak_blocks);
+}
+
 static void
 live_read_site(struct live *l, const struct rec_site *s, uint32_t ref)
 {
@@ -335,6 +376,10 @@ live_read_site(struct live *l, const struct rec_site *s, uint32_t ref)
 
 	if (s->node == 0 || (s->cells == 0 && s->ended == 0))
 		return; /* never used, or lost a race against its twin */
+	if (live_is_inherited(l, s->node)) {
+		live_read_inherited(l, s, ref);
+		return;
+	}
 	node = live_node(l, s->node);
 	if (node == 0) {
 		l->bad[LIVE_BAD_SITE]++;
@@ -344,7 +389,7 @@ live_read_site(struct live *l, const struct rec_site *s, uint32_t ref)
 	l->p->sites[row].process = l->process;
 	l->p->sites[row].node = node;
 	l->site_rows[live_number(l, ref)] = row;
-	live_read_cells(l, row, s, ref);
+	live_read_cells(l, row, &l->p->sites[row], s, ref);
 	live_finish_site(l, &l->p->sites[row], s);
 	live_count_cut(l, &l->p->sites[row]);
 }

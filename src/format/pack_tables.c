@@ -72,6 +72,12 @@ static const struct pack_col pack_processes[] = {
 	UINT(prof_process, anon_kib),
 	STR(prof_process, coverage),
 	UINT_MAX_(prof_process, paused, 1),
+	UINT(prof_process, inherited_blocks),
+	UINT(prof_process, inherited_bytes),
+	UINT(prof_process, inherited_frees),
+	UINT(prof_process, inherited_free_bytes),
+	INT(prof_process, inherited_at_peak_bytes),
+	INT(prof_process, inherited_at_peak_blocks),
 };
 
 static const struct pack_col pack_modules[] = {

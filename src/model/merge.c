@@ -280,6 +280,14 @@ prof_merge(struct prof *into, const struct prof *from)
 	into->columns &= from->columns;
 	if (into->format == 0)
 		into->format = merge_str(&m, from->format);
+	if (into->comments == 0)
+		into->comments = merge_str(&m, from->comments);
+	if (into->drop_frames == 0 && into->keep_frames == 0) {
+		into->drop_frames = merge_str(&m, from->drop_frames);
+		into->keep_frames = merge_str(&m, from->keep_frames);
+	}
+	if (into->default_type == 0)
+		into->default_type = merge_str(&m, from->default_type);
 	if (into->time_ns == 0 || (from->time_ns != 0 && from->time_ns < into->time_ns))
 		into->time_ns = from->time_ns;
 	for (uint32_t i = 0; i < from->ndamages; i++)

@@ -108,7 +108,7 @@ struct prof_block {
 	uint32_t site;
 	uint32_t ms; /* allocated at, since the process's recording began */
 	uint16_t thread_serial;
-	uint8_t kind; /* enum rec_kind; inherited ones belong to no site of this process */
+	uint8_t kind; /* enum rec_kind; inherited ones are not listed */
 	uint32_t process;
 };
 
@@ -162,6 +162,10 @@ struct prof_process {
 	uint64_t peak_ms;
 	uint64_t lost[PROF_LOST_MAX];
 	uint64_t frees_inherited, frees_unknown, paused_allocs;
+	/* Blocks from before the fork that the recording knows; in no site, nor in live and peak. */
+	uint64_t inherited_blocks, inherited_bytes;
+	uint64_t inherited_frees, inherited_free_bytes; /* what of them went here */
+	int64_t inherited_at_peak_bytes, inherited_at_peak_blocks;
 	uint64_t
 		frees_unseen; /* blocks whose address was handed out again: freed behind us */
 	uint64_t threads_seen, threads_ended;
@@ -191,6 +195,8 @@ struct prof_label {
 enum prof_columns {
 	PROF_HAS_LIVE = 1,
 	PROF_HAS_ALLOCS = 2, /* allocs, alloc_bytes */
+	PROF_HAS_PEAK = 4,   /* at_peak_bytes, at_peak_blocks */
+	PROF_HAS_TEMPS = 8,  /* temps, temp_bytes */
 	PROF_HAS_ALL = -1,
 };
 
@@ -226,6 +232,9 @@ struct prof {
 	uint32_t
 		format; /* string: of the file it was read from ("heap_v2" …); 0 = seep's own */
 	uint64_t time_ns; /* when it was taken, from formats that say so; 0 = unknown */
+	/* Strings, from formats that have them: remarks, a line each; frames to leave out and to keep
+	 * all the same, as regular expressions; and which column to show first ("alloc_space"). */
+	uint32_t comments, drop_frames, keep_frames, default_type;
 	uint64_t blocks_dropped; /* live blocks that were not kept one by one */
 	bool has_names;		 /* frames were resolved by whoever wrote it */
 	/* interning maps, private to prof.c */

@@ -53,5 +53,5 @@ SEEP_EXPORT void
 seep_free_like(const void *p)
 {
 	if (p != NULL)
-		gate_freeing((void *)(uintptr_t)p, GATE_CFA());
+		gate_forgetting((void *)(uintptr_t)p, GATE_CFA());
 }

@@ -14,9 +14,12 @@
 
 #include "preload/boot.h"
 #include "preload/life.h"
+#include "preload/next.h"
+#include "preload/peer.h"
 #include "record/events.h"
 #include "record/threads.h"
 
+#include <errno.h>
 #include <signal.h>
 
 enum {
@@ -76,11 +79,15 @@ attach(struct recorder *r)
 
 	if (t == NULL)
 		return false;
-	if (r->head->mode == REC_MODE_SAMPLE)
-		tls.left = sample_next(&t->random, r->head->rate_bytes);
+	t->left = t->drawn = 0;
+	t->silent = false;
+	if (r->head->mode == REC_MODE_SAMPLE && !gate.every)
+		tls.left = t->drawn = sample_next(&t->random, r->head->rate_bytes);
 	tls.self = t;
 	tls.owner = r->id;
 	life_thread_began();
+	if (UNLIKELY(peer != NULL) && peer->thread != NULL)
+		peer->thread(t);
 	return true;
 }
 
@@ -88,6 +95,7 @@ attach(struct recorder *r)
 COLD bool
 gate_enter_slow(uintptr_t cfa)
 {
+	int saved;
 	bool ready;
 
 	if (tls.busy != 0) {
@@ -101,7 +109,9 @@ gate_enter_slow(uintptr_t cfa)
 	}
 	tls.busy_ra = *(const uintptr_t *)(cfa - 8);
 	tls.busy = cfa | GATE_QUIET;
+	saved = errno; /* keys of pthreads are libc's work */
 	ready = life_begun() && (tls.owner == recorder_now->id || attach(recorder_now));
+	errno = saved;
 	tls.busy = 0;
 	return ready;
 }
@@ -121,14 +131,51 @@ gate_leave_ended(void)
 }
 
 bool
-gate_its_turn(struct thread *t, struct recorder *r, size_t n)
+gate_its_turn(struct thread *t, struct recorder *r, size_t n, uint64_t *ret_passed)
 {
-	if (tls.left > n) {
-		tls.left -= n;
+	uint64_t *left = gate.every ? &t->left : &tls.left;
+
+	*ret_passed = n;
+	if (r->head->mode == REC_MODE_EXACT) {
+		tls.left = 0;
+		return true;
+	}
+	if (UNLIKELY(gate.every))
+		tls.left = 0;
+	if (UNLIKELY(*left == 0)) /* none was drawn yet */
+		*left = t->drawn = sample_next(&t->random, r->head->rate_bytes);
+	if (*left > n) {
+		*left -= n;
+		*ret_passed = 0;
 		return false;
 	}
-	tls.left = sample_next(&t->random, r->head->rate_bytes);
+	*ret_passed = t->drawn > *left ? t->drawn - *left + n : n;
+	*left = t->drawn = sample_next(&t->random, r->head->rate_bytes);
 	return true;
+}
+
+/* Quiet, because tcmalloc's allocates at its first call. */
+NOINLINE size_t
+gate_usable(void *p)
+{
+	uintptr_t was;
+	size_t n;
+
+	if (!peer->wants_usable)
+		return 0;
+	was = gate_quiet(GATE_CFA());
+	n = next.malloc_usable_size(p);
+	gate_unquiet(was);
+	return n;
+}
+
+COLD void
+gate_tell(void *p, size_t n, uint64_t passed, bool recorded)
+{
+	int saved = errno;
+
+	peer->allocated(gate_usable(p), n, passed, recorded);
+	errno = saved;
 }
 
 void
@@ -136,18 +183,25 @@ gate_allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at
 {
 	struct thread *t = gate_enter(at->sp);
 	struct recorder *r = recorder_now;
+	uint64_t passed;
+	bool recorded;
 
 	if (UNLIKELY(t == NULL))
 		return;
-	if (UNLIKELY(__atomic_load_n(&r->head->paused, __ATOMIC_RELAXED) == 1))
+	recorded = gate_its_turn(t, r, n, &passed);
+	if (UNLIKELY(gate_is_silent(r, t))) {
 		__atomic_fetch_add(&r->head->paused_allocs, 1, __ATOMIC_RELAXED);
-	else if (r->head->mode == REC_MODE_EXACT || gate_its_turn(t, r, n))
+		recorded = false;
+	}
+	if (recorded)
 		record_alloc(r, t, (uintptr_t)p, n, kind, at);
 	gate_leave();
+	if (UNLIKELY(gate.peer_looks) && kind < REC_KIND_MMAP)
+		gate_tell(p, n, passed, recorded);
 }
 
 void
-gate_freeing(void *p, uintptr_t cfa)
+gate_forgetting(void *p, uintptr_t cfa)
 {
 	struct thread *t = gate_enter(cfa);
 
@@ -155,4 +209,12 @@ gate_freeing(void *p, uintptr_t cfa)
 		return;
 	record_free(recorder_now, t, (uintptr_t)p);
 	gate_leave();
+}
+
+void
+gate_freeing(void *p, uintptr_t cfa)
+{
+	gate_forgetting(p, cfa);
+	if (UNLIKELY(gate.peer_frees))
+		peer->freed(gate_usable(p));
 }

@@ -34,6 +34,8 @@ struct gate {
 	bool look;	       /* exact mode, not yet begun, or the boot arena was used */
 	bool mmap;	       /* mmap and brk are recorded too */
 	const uint8_t *filter; /* sampled: addresses that may be samples */
+	/* A peer's profiler (peer.h) is told of allocations, of frees; sampled: of every call. */
+	bool peer_looks, peer_frees, every;
 };
 
 extern struct gate gate;
@@ -112,13 +114,28 @@ gate_unquiet(uintptr_t was)
 		.bp = *(const uintptr_t *)__builtin_frame_address(0),                    \
 	}
 
-/* Sampled: is a request of `n` bytes the one that the countdown hits? Counts down otherwise. */
-bool gate_its_turn(struct thread *t, struct recorder *r, size_t n);
+/* Is a request of `n` bytes to be recorded? Exact: always. Sampled: if the countdown hits it; counts
+ * down otherwise. *ret_passed: bytes that the thread has allocated since it was so last. */
+bool gate_its_turn(struct thread *t, struct recorder *r, size_t n, uint64_t *ret_passed);
+
+/* Is nothing new recorded, at all or of this thread? */
+static ALWAYS_INLINE bool
+gate_is_silent(const struct recorder *r, const struct thread *t)
+{
+	return __atomic_load_n(&r->head->paused, __ATOMIC_RELAXED) == 1 || t->silent;
+}
+
+/* What a peer is told as a block's usable size: 0 if it does not want to know. */
+size_t gate_usable(void *p);
+
+/* After gate_leave, while gate.peer_looks: a peer hears of a new block. */
+void gate_tell(void *p, size_t n, uint64_t passed, bool recorded);
 
 /* A new block: record it if this thread's turn has come. `n` is what was asked for. */
 void gate_allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at);
-/* A block is about to go. */
+/* A block is about to go. gate_forgetting: one that did not come from the allocator underneath. */
 void gate_freeing(void *p, uintptr_t cfa);
+void gate_forgetting(void *p, uintptr_t cfa);
 
 /* The same, inlined for malloc and free in exact mode: the hot path of all hot paths. */
 static ALWAYS_INLINE void

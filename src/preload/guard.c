@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* guard.c -- two things that would otherwise kill the program through us.
+/* guard.c -- signals that we handle for a while; two things that would otherwise kill the program
+ * through us.
+ *
+ * A signal of ours is one that the program leaves at its default. It is shown the default when it
+ * asks, and going back to the default goes back to us. A handler of its own replaces ours.
  *
  * Somebody truncates the recording's file: the next store into it is answered with SIGBUS. While
  * the program leaves that signal at its default we handle it: a fault inside the recording puts
  * plain memory in its place and ends recording; any other one is given back to the default
- * action. The program is shown the default too when it asks. A handler of its own replaces ours.
+ * action.
  *
  * A seccomp filter: from then on no system call is certain. We learn of it from prctl and
  * syscall; before the filter is there some more room is made present, and nothing is asked of the kernel after. */
@@ -26,7 +30,16 @@
 
 enum { SEALED_ROOM_BYTES = 4 << 20 };
 
-static bool installed;
+typedef void handler_fn(int, siginfo_t *, void *);
+
+/* By number; NULL: not ours. SIGBUS, and SIGTERM for a peer's profiler (peer.c). */
+static handler_fn *ours[_NSIG];
+
+static handler_fn *
+ours_for(int sig)
+{
+	return sig > 0 && sig < _NSIG ? ours[sig] : NULL;
+}
 
 static void
 on_bus(int sig, siginfo_t *info, void *context)
@@ -52,30 +65,33 @@ on_bus(int sig, siginfo_t *info, void *context)
 }
 
 static bool
-is_ours(const struct sigaction *sa)
-{
-	return (sa->sa_flags & SA_SIGINFO) != 0 && sa->sa_sigaction == on_bus;
-}
-
-static bool
-handle_bus(struct sigaction *ret_old)
+set_ours(int sig, struct sigaction *ret_old)
 {
 	struct sigaction sa;
 
 	memset(&sa, 0, sizeof(sa));
-	sa.sa_sigaction = on_bus;
+	sa.sa_sigaction = ours[sig];
 	sa.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
-	return next.sigaction(SIGBUS, &sa, ret_old) == 0;
+	return next.sigaction(sig, &sa, ret_old) == 0;
+}
+
+void
+guard_handle(int sig, void (*handler)(int, siginfo_t *, void *))
+{
+	struct sigaction old;
+
+	if (next.sigaction == NULL || next.sigaction(sig, NULL, &old) != 0 ||
+	    old.sa_handler != SIG_DFL)
+		return;
+	ours[sig] = handler;
+	if (!set_ours(sig, NULL))
+		ours[sig] = NULL;
 }
 
 void
 guard_install(void)
 {
-	struct sigaction old;
-
-	if (next.sigaction != NULL && next.sigaction(SIGBUS, NULL, &old) == 0 &&
-	    old.sa_handler == SIG_DFL)
-		installed = handle_bus(NULL);
+	guard_handle(SIGBUS, on_bus);
 }
 
 SEEP_EXPORT int
@@ -86,12 +102,12 @@ sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 	if (!next_find())
 		return -1;
 	/* Back to the default means back to ours. */
-	if (sig == SIGBUS && installed && act != NULL && act->sa_handler == SIG_DFL) {
-		r = handle_bus(old) ? 0 : -1;
-	} else {
+	if (ours_for(sig) != NULL && act != NULL && act->sa_handler == SIG_DFL)
+		r = set_ours(sig, old) ? 0 : -1;
+	else
 		r = next.sigaction(sig, act, old);
-	}
-	if (sig == SIGBUS && r == 0 && old != NULL && is_ours(old)) {
+	if (r == 0 && old != NULL && ours_for(sig) != NULL &&
+	    (old->sa_flags & SA_SIGINFO) != 0 && old->sa_sigaction == ours_for(sig)) {
 		memset(old, 0, sizeof(*old));
 		old->sa_handler = SIG_DFL;
 	}
@@ -105,7 +121,7 @@ signal(int sig, sighandler_t handler)
 
 	if (!next_find())
 		return SIG_ERR;
-	if (sig == SIGBUS && installed && handler == SIG_DFL) {
+	if (ours_for(sig) != NULL && handler == SIG_DFL) {
 		struct sigaction was;
 
 		if (sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL}, &was) != 0)
@@ -113,7 +129,9 @@ signal(int sig, sighandler_t handler)
 		return was.sa_handler;
 	}
 	old = next.signal(sig, handler);
-	return old == (sighandler_t)(void (*)(void))on_bus ? SIG_DFL : old;
+	return ours_for(sig) != NULL && old == (sighandler_t)(void (*)(void))ours_for(sig)
+		       ? SIG_DFL
+		       : old;
 }
 
 /* The filter comes: make room now, ask for nothing afterwards. */

@@ -6,15 +6,18 @@
  * jumps on. In exact mode `left` is 0 and everything goes to the *_event function, which keeps a
  * frame, so that the unwinder can start at the program's call.
  *
- * Frees are recorded before, allocations after the real call. errno is not touched: nothing in
- * here calls libc but for the real functions, and what they do to it is theirs. */
+ * Frees are recorded before, allocations after the real call. errno is not touched: what we do is
+ * undone (gate.c, next.c), what the real functions do to it is theirs. A call that was refused at
+ * first and succeeds after we gave memory back leaves it as it was before the first. */
 #include "preload/boot.h"
 #include "preload/gate.h"
 #include "preload/life.h"
 #include "preload/next.h"
+#include "preload/peer.h"
 #include "record/events.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,17 +42,32 @@ allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at)
 		gate_allocated(p, n, kind, at);
 }
 
+/* errno before a call of the real allocator that may be made twice, or NOT_TWICE. Only where it
+ * may: asking for errno costs as much as a good part of the hook. */
+#define NOT_TWICE INT_MIN
+
+static ALWAYS_INLINE int
+errno_before(void)
+{
+	return UNLIKELY(recorder_now->space_limited) ? errno : NOT_TWICE;
+}
+
 static NOINLINE void *
 malloc_event(size_t n)
 {
 	const struct unw_start at = GATE_HERE();
+	int before;
 	void *p;
 
 	if (UNLIKELY(next.malloc == NULL) && !next_find())
 		return boot_alloc(n, 16);
+	before = errno_before();
 	p = next.malloc(n);
-	if (UNLIKELY(p == NULL) && life_give_back())
+	if (UNLIKELY(p == NULL) && before != NOT_TWICE && life_give_back()) {
 		p = next.malloc(n);
+		if (p != NULL)
+			errno = before;
+	}
 	if (UNLIKELY(tls.forward != NULL))
 		allocated(p, n, REC_KIND_MALLOC, &at);
 	else if (LIKELY(p != NULL))
@@ -72,6 +90,7 @@ calloc_event(size_t count, size_t each)
 {
 	const struct unw_start at = GATE_HERE();
 	uintptr_t was;
+	int before;
 	size_t n;
 	void *p;
 
@@ -79,11 +98,15 @@ calloc_event(size_t count, size_t each)
 		n = SIZE_MAX; /* the real one refuses it, with its own errno */
 	if (UNLIKELY(!next_find()))
 		return n == SIZE_MAX ? NULL : boot_alloc(n, 16);
+	before = errno_before();
 	was = gate_quiet(at.sp);
 	p = next.calloc(count, each);
 	gate_unquiet(was);
-	if (UNLIKELY(p == NULL) && life_give_back())
+	if (UNLIKELY(p == NULL) && before != NOT_TWICE && life_give_back()) {
 		p = next.calloc(count, each);
+		if (p != NULL)
+			errno = before;
+	}
 	allocated(p, n, REC_KIND_MALLOC, &at);
 	return p;
 }
@@ -152,27 +175,37 @@ leave_boot(void *p, size_t n)
 	return q;
 }
 
+/* What a peer will hear of a resized block. */
+struct resize_told {
+	uint64_t passed;
+	bool recorded;
+};
+
 /* The block at `p` is now at `q`. Sampled: it is a block freed and another allocated, with a fresh
  * draw: a sample that was kept would be one too many, for the new size has its own chance. */
 static void
-resized(struct thread *t, void *q, size_t n, const struct unw_start *at)
+resized(struct thread *t, void *q, size_t n, const struct unw_start *at,
+	struct resize_told *told)
 {
 	struct recorder *r = recorder_now;
 
-	if (UNLIKELY(__atomic_load_n(&r->head->paused, __ATOMIC_RELAXED) == 1)) {
+	told->recorded = gate_its_turn(t, r, n, &told->passed);
+	if (UNLIKELY(gate_is_silent(r, t))) {
 		record_resize_freed(r, t);
 		__atomic_fetch_add(&r->head->paused_allocs, 1, __ATOMIC_RELAXED);
-	} else if (r->exact) {
+		told->recorded = false;
+	} else if (r->head->mode == REC_MODE_EXACT) {
 		record_resize_end(r, t, (uintptr_t)q, n, REC_KIND_MALLOC, at);
 	} else {
 		record_resize_freed(r, t);
-		if (gate_its_turn(t, r, n))
+		if (told->recorded)
 			record_alloc(r, t, (uintptr_t)q, n, REC_KIND_MALLOC, at);
 	}
 }
 
 static void *
-realloc_recorded(struct thread *t, void *p, size_t n, const struct unw_start *at)
+realloc_recorded(struct thread *t, void *p, size_t n, const struct unw_start *at,
+		 struct resize_told *told)
 {
 	uintptr_t was;
 	void *q;
@@ -182,7 +215,7 @@ realloc_recorded(struct thread *t, void *p, size_t n, const struct unw_start *at
 	q = next.realloc(p, n);
 	gate_unquiet(was);
 	if (q != NULL)
-		resized(t, q, n, at);
+		resized(t, q, n, at, told);
 	else if (n != 0)
 		record_resize_fail(recorder_now, t);
 	else
@@ -193,8 +226,10 @@ realloc_recorded(struct thread *t, void *p, size_t n, const struct unw_start *at
 static ALWAYS_INLINE void *
 realloc_at(void *p, size_t n, const struct unw_start *at)
 {
+	struct resize_told told = {0};
 	struct thread *t;
 	uintptr_t was;
+	size_t old;
 	void *q;
 
 	if (UNLIKELY(!next_find()))
@@ -211,8 +246,13 @@ realloc_at(void *p, size_t n, const struct unw_start *at)
 	t = gate_enter(at->sp);
 	if (UNLIKELY(t == NULL))
 		return next.realloc(p, n);
-	q = realloc_recorded(t, p, n, at);
+	old = UNLIKELY(gate.peer_frees) ? gate_usable(p) : 0;
+	q = realloc_recorded(t, p, n, at, &told);
 	gate_leave();
+	if (UNLIKELY(gate.peer_frees) && (q != NULL || n == 0))
+		peer->freed(old);
+	if (UNLIKELY(gate.peer_looks) && q != NULL)
+		gate_tell(q, n, told.passed, told.recorded);
 	return q;
 }
 

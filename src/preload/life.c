@@ -5,8 +5,10 @@
  * constructors of libraries that come after us have run; so their allocations count too.
  *
  * fork: the recorder's page is wiped in the child, whose first event comes here. It gives up the
- * parent's mapping and begins a recording of its own, empty: frees of what it inherited are
- * counted as such. vfork and posix_spawn children share our memory and count as the parent.
+ * parent's mapping and begins a recording of its own. If the parent's block table was small, fork
+ * has left a list of the blocks (record/inherit.c) which is entered first; else, and after a bare
+ * clone, it is empty, and frees of what it inherited are counted as such. vfork and posix_spawn
+ * children share our memory and count as the parent.
  *
  * Thread end: a pthread key, whose destructor asks to be called again until the last round, so
  * that other destructors' frees are recorded by a living thread; what comes after even that
@@ -21,13 +23,16 @@
 #include "preload/guard.h"
 #include "preload/loader.h"
 #include "preload/next.h"
+#include "preload/peer.h"
 #include "preload/settings.h"
+#include "record/inherit.h"
 #include "record/ticks.h"
 #include "rt/rt_map.h"
 #include "rt/rt_text.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -116,22 +121,16 @@ begin(void)
 	gate.watch = gate.look ? &gate_always : &r->sample->live;
 	state = STATE_ON;
 	guard_install();
+	peer_began();
 }
 
 static void
-begin_first(void)
+begin_on_page(void)
 {
-	const char *bad;
-	struct recorder *page;
+	/* A peer's profiler goes on in a forked child, with a copy of all it has. */
+	struct recorder *page =
+		peer != NULL ? rt_map(sizeof(*page)) : rt_map_wiped(sizeof(*page));
 
-	if (getauxval(AT_SECURE) != 0 ||
-	    !settings_parse(variable("SEEP"), &settings, &bad) ||
-	    settings.recorder.mode == REC_MODE_OFF ||
-	    (settings.parent != 0 && SYS0(SYS_getppid) != (long)settings.parent)) {
-		switch_off();
-		return;
-	}
-	page = rt_map_wiped(sizeof(*page));
 	if (page == NULL) {
 		switch_off();
 		return;
@@ -142,10 +141,87 @@ begin_first(void)
 	begin();
 }
 
+static void
+begin_first(void)
+{
+	const char *bad;
+
+	if (getauxval(AT_SECURE) != 0 ||
+	    !settings_parse(variable("SEEP"), &settings, &bad)) {
+		switch_off();
+		return;
+	}
+	/* No word of our own, or one that asks for it: what do the peers' settings say? */
+	if (variable("SEEP") == NULL || settings.compat[0] != '\0')
+		peer_choose(&settings.recorder, settings.compat);
+	if (settings.recorder.mode == REC_MODE_OFF ||
+	    (settings.parent != 0 && SYS0(SYS_getppid) != (long)settings.parent)) {
+		switch_off();
+		return;
+	}
+	begin_on_page();
+}
+
+bool
+life_begin_late(const struct peer *who, void (*fill)(struct recorder_settings *))
+{
+	const char *bad;
+	uintptr_t was = gate_quiet(GATE_CFA());
+	bool on = false;
+
+	if (lock_take(&begin_lock, lock_id())) {
+		if (state == STATE_OFF && recorder_now->base == NULL && peer == NULL &&
+		    getauxval(AT_SECURE) == 0 && settings_parse(NULL, &settings, &bad)) {
+			fill(&settings.recorder);
+			settings.recorder.own_memory = true;
+			peer = who;
+			begin_on_page();
+			on = state == STATE_ON;
+		}
+		lock_drop(&begin_lock);
+	}
+	gate_unquiet(was);
+	return on;
+}
+
+/* ---- what a child is handed ---- */
+
+/* The list for the child of a fork that is under way, or that this process was made by. One at a
+ * time: where two threads fork at once, one of the children starts empty. */
+static struct {
+	uint32_t
+		by; /* lock_id() of the thread that forks, HANDED in the child, 0 = none */
+	struct inherit *list;
+} hand;
+
+enum { HANDED = 1 }; /* no lock_id(): those have bit 31 */
+
+static struct inherit *entering; /* begun: waits for the first thread to attach */
+
+/* Take the list out of a forked child's hand, if it is the one for this child: an ancestor that
+ * listed its blocks and has begun another recording since listed something else. */
+static struct inherit *
+hand_take(void)
+{
+	bool ours = hand.by == HANDED || hand.by == lock_id();
+	struct inherit *l = hand.list;
+
+	hand.list = NULL;
+	hand.by = 0;
+	if (l != NULL && ours && l->of == begun)
+		return l;
+	inherit_forget(l);
+	return NULL;
+}
+
 /* A forked child: the parent's recording is still mapped, but not ours. */
 static void
 begin_again(void)
 {
+	struct inherit *list = hand_take();
+
+	inherit_forget(entering); /* a parent's, that no thread came for */
+	entering = NULL;
 	tls.owner = 0;
 	tls.self = NULL;
 	if (settings.recorder.children) {
@@ -163,6 +239,10 @@ begin_again(void)
 		recorder_forget(mapped, mapped_bytes);
 		switch_off();
 	}
+	if (state == STATE_ON)
+		entering = list;
+	else
+		inherit_forget(list);
 }
 
 static COLD bool
@@ -230,6 +310,14 @@ life_thread_began(void)
 {
 	uintptr_t busy = tls.busy;
 
+	if (UNLIKELY(entering != NULL)) {
+		struct inherit *l =
+			__atomic_exchange_n(&entering, NULL, __ATOMIC_RELAXED);
+
+		if (l != NULL)
+			inherit_enter(recorder_now, tls.self, l);
+		inherit_forget(l);
+	}
 	if (!thread_key_made || tls.ended)
 		return;
 	tls.busy = GATE_QUIET; /* what libc allocates for this is not the program's */
@@ -248,17 +336,69 @@ fork_left_us_inside(void)
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1);
 	recorder_now->id = UINT64_MAX;
 	state = STATE_AGAIN;
+	inherit_forget(
+		hand.list); /* of an outer fork: that child may begin with it, not us */
+	hand.list = NULL;
+	hand.by = 0;
+}
+
+/* List our blocks for the child that is about to be made. No handler may run meanwhile: it could
+ * fork, and its child would go on listing what is no longer there. */
+static void
+hand_fill(struct recorder *r)
+{
+	uint32_t me = lock_id(), none = 0;
+	uint64_t all = UINT64_MAX, before = 0;
+
+	if (rt_sealed || !r->exact || !settings.recorder.children ||
+	    SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all)) < 0)
+		return;
+	/* Ours already: a handler forks on top of a fork, or has left one by longjmp. */
+	if (__atomic_compare_exchange_n(&hand.by, &none, me, false, __ATOMIC_ACQUIRE,
+					__ATOMIC_RELAXED) ||
+	    none == me) {
+		inherit_forget(hand.list);
+		hand.list = inherit_gather(r);
+	}
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
+}
+
+/* After it: the parent needs no list, the child none that is not its own. */
+static void
+hand_settle(bool child)
+{
+	bool mine = hand.by == lock_id();
+
+	if (child && mine && hand.list != NULL) {
+		hand.by = HANDED;
+	} else if (mine || (child && hand.by != HANDED)) {
+		inherit_forget(hand.list);
+		hand.list = NULL;
+		__atomic_store_n(&hand.by, 0, __ATOMIC_RELEASE);
+	}
 }
 
 static pid_t
 fork_by(pid_t (*real)(void))
 {
 	struct recorder *page = recorder_now;
-	bool inside = tls.busy > GATE_QUIET && state == STATE_ON && page->base != NULL;
+	bool on = state == STATE_ON && page->base != NULL;
+	bool inside = on && tls.busy > GATE_QUIET;
 	pid_t pid;
 
-	if (LIKELY(!inside))
-		return real();
+	if (peer != NULL) {
+		pid = real();
+		if (pid == 0)
+			peer_forked();
+		return pid;
+	}
+	if (LIKELY(!inside)) {
+		if (on && tls.busy == 0)
+			hand_fill(page);
+		pid = real();
+		hand_settle(pid == 0);
+		return pid;
+	}
 	rt_map_wipe(page, sizeof(*page), false);
 	pid = real();
 	rt_map_wipe(page, sizeof(*page), true);
@@ -375,6 +515,7 @@ leave_now(int status)
 {
 	struct recorder *r = recorder_now;
 
+	peer_ending(PEER_LEAVE);
 	/* Not for a vfork child, which shares our memory. */
 	if (r->base != NULL && (uint32_t)sys_getpid() == r->head->pid) {
 		if (!rt_sealed && r->head->exit_anon_kib == 0)
@@ -399,6 +540,7 @@ SEEP_EXPORT NORETURN void
 quick_exit(int status)
 {
 	life_exit_begins(status);
+	peer_ending(PEER_LEAVE); /* libc leaves without calling our _exit */
 	if (next_find())
 		next.quick_exit(status);
 	leave_now(status);

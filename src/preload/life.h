@@ -10,6 +10,14 @@
  * the first call of a forked child. Called busy, so nothing it does is recorded. */
 bool life_begun(void);
 
+struct peer;
+struct recorder_settings;
+
+/* A peer's profiler is switched on while the program runs: begin to record into private memory, as
+ * `fill` says. The calling thread is looked at from now on, others when they come by the slow way
+ * (gperf_wake.c). false when something is recorded already, was, or cannot be. */
+bool life_begin_late(const struct peer *who, void (*fill)(struct recorder_settings *));
+
 /* A thread has attached: be told when it ends. */
 void life_thread_began(void);
 

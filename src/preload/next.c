@@ -10,6 +10,7 @@
 #include "rt/rt_tls.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 
 struct next next;
 
@@ -26,12 +27,14 @@ next_find(void)
 {
 	void *(*real_malloc)(size_t);
 	struct next found;
+	int saved;
 
 	if (LIKELY(next.malloc != NULL))
 		return true;
 	if (tls.resolving)
 		return false;
 	tls.resolving = 1;
+	saved = errno;
 	FIND(free);
 	FIND(calloc);
 	FIND(realloc);
@@ -69,17 +72,21 @@ next_find(void)
 	next = found;
 	__atomic_store_n(&next.malloc, real_malloc, __ATOMIC_RELEASE);
 	tls.resolving = 0;
+	errno = saved;
 	return real_malloc != NULL;
 }
 
 void *
 next_late(const char *name, const char *library)
 {
+	int saved = errno;
 	void *f = find(name);
 	void *handle;
 
-	if (f != NULL)
-		return f;
-	handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
-	return handle == NULL ? NULL : dlsym(handle, name);
+	if (f == NULL) {
+		handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+		f = handle == NULL ? NULL : dlsym(handle, name);
+	}
+	errno = saved;
+	return f;
 }

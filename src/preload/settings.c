@@ -2,6 +2,7 @@
 /* settings.c -- the SEEP variable. One row a key; what is not understood switches us off. */
 #include "preload/settings.h"
 
+#include "record/keep.h"
 #include "rt/rt_text.h"
 
 #include <string.h>
@@ -62,6 +63,26 @@ set_dir(struct settings *s, struct word w)
 }
 
 static bool
+set_name(struct settings *s, struct word w)
+{
+	struct text t = text_on(s->recorder.name, sizeof(s->recorder.name));
+
+	text_addn(&t, w.at, (size_t)(w.end - w.at));
+	return !t.cut && naming_valid(s->recorder.name);
+}
+
+static bool
+set_keep(struct settings *s, struct word w)
+{
+	uint64_t n;
+
+	if (!text_size(w.at, w.end, &n) || n >= KEEP_ALL)
+		return false;
+	s->recorder.keep = (uint32_t)n;
+	return true;
+}
+
+static bool
 set_run(struct settings *s, struct word w)
 {
 	return text_hex_u64(w.at, w.end, &s->recorder.run_id);
@@ -90,13 +111,26 @@ set_children(struct settings *s, struct word w)
 	return yes_no(w, &s->recorder.children);
 }
 
+static bool
+set_compat(struct settings *s, struct word w)
+{
+	static const char *const names[] = {"jemalloc", "gperftools", "mtrace"};
+	struct text t = text_on(s->compat, sizeof(s->compat));
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (word_is(w, names[i]))
+			text_add(&t, names[i]);
+	return s->compat[0] != '\0' || word_is(w, "none");
+}
+
 static const struct key {
 	const char *name;
 	bool (*set)(struct settings *, struct word);
 } keys[] = {
-	{"mode", set_mode}, {"rate", set_rate},		{"max", set_max},
-	{"dir", set_dir},   {"run", set_run},		{"parent", set_parent},
-	{"mmap", set_mmap}, {"children", set_children},
+	{"mode", set_mode},	    {"rate", set_rate},	    {"max", set_max},
+	{"dir", set_dir},	    {"name", set_name},	    {"keep", set_keep},
+	{"run", set_run},	    {"parent", set_parent}, {"mmap", set_mmap},
+	{"children", set_children}, {"compat", set_compat},
 };
 
 static bool
@@ -121,6 +155,7 @@ settings_parse(const char *text, struct settings *ret, const char **ret_bad)
 	ret->recorder.rate_bytes = RATE_DEFAULT;
 	ret->recorder.max_bytes = UINT64_C(1) << 30;
 	ret->recorder.children = true;
+	ret->recorder.keep = KEEP_ALL;
 	*ret_bad = NULL;
 	while (text != NULL && *text != '\0') {
 		struct word w = {text, text};

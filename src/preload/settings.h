@@ -8,6 +8,7 @@
 struct settings {
 	struct recorder_settings recorder;
 	uint32_t parent; /* record only the child of this process; 0 = everybody */
+	char compat[16]; /* whose settings to follow, even over a real one; "" = none */
 };
 
 /* Defaults, then what `text` (NULL: nothing) says. Returns false, and mode off, when a key or

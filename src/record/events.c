@@ -59,7 +59,8 @@ hot_place_new(struct recorder *r, struct thread *t, uint32_t node, enum rec_kind
 	static const unsigned char classes[] = {[REC_KIND_MMAP] = REC_CLASS_MMAP,
 						[REC_KIND_BRK] = REC_CLASS_BRK,
 						[REC_KIND_CUSTOM] = REC_CLASS_CUSTOM,
-						[REC_KIND_INHERITED] = REC_CLASS_HEAP};
+						[REC_KIND_INHERITED] =
+							REC_CLASS_INHERITED};
 	unsigned class = classes[kind];
 	struct rec_site *site;
 	struct rec_cell *cell;
@@ -97,13 +98,29 @@ hot_place(struct recorder *r, struct thread *t, uint32_t node, enum rec_kind kin
 	return cell;
 }
 
+/* Another thread of the parent may have freed the block while it was being listed. */
+static bool
+freed_by_parent(struct recorder *r, struct thread *t, uintptr_t addr)
+{
+	struct live_slot slot;
+	unsigned kind;
+
+	if ((r->head->flags & REC_FLAG_FORKED) == 0 || r->inherited_whole ||
+	    live_find(r, t, addr, &slot) != LIVE_OK)
+		return false;
+	kind = slot.block->a >> REC_BLOCK_KIND_SHIFT & 15;
+	live_unlock(t, &slot);
+	return kind == REC_KIND_INHERITED;
+}
+
 /* An address that is still in the table was freed behind our back. */
 COLD bool
 hot_slot_failed(struct recorder *r, struct thread *t, uintptr_t addr,
 		enum live_result got, struct live_slot *slot)
 {
 	if (got == LIVE_STALE) {
-		__atomic_fetch_add(&r->head->frees_unseen, 1, __ATOMIC_RELAXED);
+		if (!freed_by_parent(r, t, addr))
+			__atomic_fetch_add(&r->head->frees_unseen, 1, __ATOMIC_RELAXED);
 		record_free(r, t, addr);
 		got = live_put(r, t, addr, slot);
 		if (got == LIVE_OK)
@@ -119,14 +136,13 @@ COLD void
 hot_free_unknown(struct recorder *r, enum live_result got)
 {
 	struct rec_head *h = r->head;
-	uint32_t forked = h->flags & (REC_FLAG_FORKED | REC_FLAG_TABLE_COPIED);
+	bool inherited = (h->flags & REC_FLAG_FORKED) != 0 && !r->inherited_whole;
 
 	if (got == LIVE_LOCK)
 		rec_lost(r, REC_LOST_LOCK);
 	else if (h->mode == REC_MODE_EXACT) /* sampled: nearly all blocks are unknown */
-		__atomic_fetch_add(forked == REC_FLAG_FORKED ? &h->frees_inherited
-							     : &h->frees_unknown,
-				   1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(inherited ? &h->frees_inherited : &h->frees_unknown, 1,
+				   __ATOMIC_RELAXED);
 }
 
 static bool

@@ -59,11 +59,20 @@ hot_cell_at(struct recorder *r, struct thread *t, struct rec_site *site)
 	return cells_get(r, t, site);
 }
 
+/* A sampled block: the number of its rate; and its thread, where nobody but us reads it. */
+static inline uint64_t
+hot_sample_tag(const struct thread *t)
+{
+	const struct recorder *r = t->recorder;
+
+	return r->rate_number | (r->tag_threads ? t->serial * REC_RATES_MAX & 0xffff : 0);
+}
+
 static ALWAYS_INLINE uint64_t
 hot_word_a(struct thread *t, bool sampled, uintptr_t addr, uint64_t bytes,
 	   enum rec_kind kind)
 {
-	uint64_t who = sampled ? 0 : t->serial & 0xffff;
+	uint64_t who = sampled ? hot_sample_tag(t) : t->serial & 0xffff;
 
 	return (bytes & REC_BLOCK_SIZE_MASK) |
 	       (uint64_t)(addr & 15) << REC_BLOCK_LOW_SHIFT |
@@ -90,7 +99,7 @@ static ALWAYS_INLINE void
 hot_alloc_step(struct recorder *r, struct thread *t, struct rec_cell *c, bool sampled,
 	       uint64_t bytes, struct live_slot *slot)
 {
-	struct amount n = amount_of(r, sampled, bytes, 0);
+	struct amount n = amount_of(r, sampled, bytes, sampled ? r->rate_number : 0);
 	unsigned bucket = size_bucket(bytes);
 	struct rec_site *site = rec_at(r, c->site);
 	struct step s = step_begin(r, t);
@@ -228,6 +237,8 @@ hot_free(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr)
 	do_free(c, bucket, sampled, &n);
 	commit(&s);
 	live_clear_unlock(t, &slot, addr);
+	if (!sampled)
+		n.bytes = block_own(a, n.bytes);
 	if (LIKELY(t->alone))
 		t->live_bytes -= (int64_t)n.bytes;
 	else

@@ -7,16 +7,19 @@
  * what they do not know, and the mapping is all we need. */
 #include "record/recorder.h"
 
+#include "record/keep.h"
 #include "record/modules.h"
 #include "record/sample.h"
 #include "record/space.h"
 #include "record/stacks.h"
 #include "rt/rt_map.h"
+#include "rt/rt_proc.h"
 #include "rt/rt_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -30,6 +33,7 @@ enum {
 	FILE_BYTES_MIN = 2 << 20, /* below this a recording is not worth beginning */
 	PREFILL_BYTES =
 		64 << 20, /* what is made at once where pages cannot be asked for later */
+	CREATE_FLAGS = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 };
 
 static uint32_t
@@ -75,23 +79,6 @@ limit_of(int resource)
 	return lim.cur;
 }
 
-/* Contents of a small file of /proc. Returns the bytes read, NUL-terminated; 0 on failure. */
-static size_t
-slurp(const char *path, char *buf, size_t cap)
-{
-	long fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
-	size_t n = 0;
-	long got;
-
-	if (fd < 0)
-		return 0;
-	while (n < cap - 1 && (got = sys_read((int)fd, buf + n, cap - 1 - n)) > 0)
-		n += (size_t)got;
-	sys_close((int)fd);
-	buf[n] = '\0';
-	return n;
-}
-
 /* Bytes of address space, resident, and resident with a file or shared; 0s when not known. */
 struct memory_used {
 	uint64_t space, resident, shared;
@@ -104,8 +91,7 @@ memory_used(void)
 	unsigned i = 0;
 	char buf[128];
 
-	buf[0] = '\0';
-	slurp("/proc/self/statm", buf, sizeof(buf));
+	proc_slurp("/proc/self/statm", buf, sizeof(buf));
 	for (const char *s = buf; *s != '\0' && i < 3; s++) {
 		if (*s >= '0' && *s <= '9')
 			fields[i] = fields[i] * 10 + (uint64_t)(*s - '0');
@@ -131,7 +117,7 @@ size_allowed(const struct recorder_settings *s)
 	uint64_t file = limit_of(RLIMIT_FSIZE);
 	uint64_t space = limit_of(RLIMIT_AS);
 
-	if (bytes > file)
+	if (s->dir[0] != '\0' && bytes > file)
 		bytes = file;
 	if (space != UINT64_MAX) {
 		uint64_t used = memory_used().space;
@@ -166,26 +152,63 @@ wall_ns(int clock)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* Create and map <dir>/<pid>.<random>.live, or private memory when there is no directory. */
+/* Create the file by the user's pattern, its name put at `name`, the end of `path`. */
 static long
-map_file(const struct recorder_settings *s, uint64_t bytes, bool *prefilled)
+create_named(const char *pattern, const char *path, char *name)
 {
-	char path[sizeof(s->dir) + 64];
-	struct text t = text_on(path, sizeof(path));
-	long fd, r;
+	char *program = rt_map(REC_PAGE_BYTES); /* PATH_MAX; too much for a small stack */
+	struct naming n = {.program = "", .pid = (uint32_t)sys_getpid()};
+	long fd = -EEXIST;
 
-	if (s->dir[0] == '\0')
-		return sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-				MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	if (program != NULL &&
+	    SYS4(SYS_readlinkat, -100, "/proc/self/exe", program, REC_PAGE_BYTES - 1) > 0)
+		n.program = program;
+	for (unsigned i = 0; i <= NAMING_TRIES && fd == -EEXIST; i++) {
+		/* So many, and all taken: any number, then. */
+		n.number = i < NAMING_TRIES ? i : random_u64();
+		fd = naming_expand(pattern, &n, name) ? sys_open(path, CREATE_FLAGS, 0600)
+						      : -ENAMETOOLONG;
+	}
+	rt_unmap(program, REC_PAGE_BYTES);
+	return fd;
+}
+
+/* Create <dir>/<name> and leave its path in `path`, which has room for both. Returns the
+ * descriptor. */
+static long
+create_file(const struct recorder_settings *s, char *path, size_t cap)
+{
+	struct text t = text_on(path, cap);
+
 	text_add(&t, s->dir);
 	text_add(&t, "/");
+	if (s->name[0] != '\0')
+		return create_named(s->name, path, path + t.len);
 	text_dec(&t, (uint64_t)sys_getpid());
 	text_add(&t, ".");
 	text_hex(&t, random_u64(), 16);
 	text_add(&t, ".live");
-	fd = sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return sys_open(path, CREATE_FLAGS, 0600);
+}
+
+/* Map the recording's file, or private memory when there is no directory. */
+static long
+map_file(const struct recorder_settings *s, uint64_t bytes, bool *prefilled)
+{
+	char path[sizeof(s->dir) + NAMING_FILE_BYTES];
+	long fd, r;
+
+	if (s->dir[0] == '\0')
+		return sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+				(s->own_memory ? MAP_PRIVATE : MAP_SHARED) |
+					MAP_ANONYMOUS | MAP_NORESERVE,
+				-1);
+	keep_newest(s->dir, s->keep);
+	fd = create_file(s, path, sizeof(path));
 	if (fd < 0)
 		return fd;
+	/* The mapping will hold the lock: whoever may remove it sees that it is in use (keep.c). */
+	SYS2(SYS_flock, fd, LOCK_SH | LOCK_NB);
 	r = sys_ftruncate((int)fd, bytes);
 	if (r >= 0)
 		r = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -209,39 +232,20 @@ map_file(const struct recorder_settings *s, uint64_t bytes, bool *prefilled)
 	return r;
 }
 
-/* Field 22 of /proc/self/stat, counted from behind the name, which may hold anything. */
-static uint64_t
-start_ticks(void)
-{
-	char buf[384]; /* the field is in the first 200 bytes, the name has at most 64 */
-	size_t n = slurp("/proc/self/stat", buf, sizeof(buf));
-	uint64_t v = 0;
-	unsigned field = 2;
-
-	while (n > 0 && buf[n - 1] != ')')
-		n--;
-	for (const char *s = buf + n; *s != '\0'; s++) {
-		if (*s == ' ')
-			field++;
-		else if (field == 22 && *s >= '0' && *s <= '9')
-			v = v * 10 + (uint64_t)(*s - '0');
-	}
-	return v;
-}
-
 /* Text page: executable, NUL, directory, NUL, arguments each with a NUL. */
 static void
 fill_text(struct rec_head *h, unsigned char *base)
 {
 	char *at = (char *)base + REC_TEXT_OFF;
-	size_t n = 0, got;
+	size_t n = 0;
+	long got;
 	long r = SYS4(SYS_readlinkat, -100, "/proc/self/exe", at, REC_TEXT_BYTES / 4);
 
 	n = r > 0 ? (size_t)r + 1 : 1;
 	r = SYS2(SYS_getcwd, at + n, REC_TEXT_BYTES / 4);
 	n += r > 0 ? (size_t)r : 1;
-	got = slurp("/proc/self/cmdline", at + n, REC_TEXT_BYTES - n);
-	if (n + got + 1 >= REC_TEXT_BYTES)
+	got = proc_slurp("/proc/self/cmdline", at + n, REC_TEXT_BYTES - n);
+	if (got > 0 && n + (size_t)got + 1 >= REC_TEXT_BYTES)
 		h->flags |= REC_FLAG_TEXT_CUT;
 }
 
@@ -250,6 +254,7 @@ fill_head(struct recorder *r, const struct recorder_settings *s)
 {
 	struct rec_head *h = r->head;
 	struct utsname un;
+	int64_t ticks;
 
 	h->version = REC_VERSION;
 #if defined(__x86_64__)
@@ -266,7 +271,8 @@ fill_head(struct recorder *r, const struct recorder_settings *s)
 	h->mode = s->mode;
 	h->start_ns = wall_ns(CLOCK_REALTIME);
 	h->start_mono_ns = wall_ns(CLOCK_MONOTONIC);
-	h->process_ticks = start_ticks();
+	ticks = proc_start_ticks(0);
+	h->process_ticks = ticks > 0 ? (uint64_t)ticks : 0;
 	h->rate_bytes = s->mode == REC_MODE_SAMPLE ? s->rate_bytes : 0;
 	h->rates[0] = h->rate_bytes;
 	h->run_id = s->run_id;

@@ -13,6 +13,7 @@
 
 #include "base/compiler.h"
 #include "base/recording.h"
+#include "record/naming.h"
 #include "rt/lock.h"
 #include "unwind/unwind.h"
 
@@ -52,8 +53,13 @@ struct recorder_settings {
 	uint64_t run_id;
 	bool mmap_class;
 	bool children;
-	bool forked; /* this is a forked child */
+	bool forked;	 /* this is a forked child */
+	bool own_memory; /* no file: memory of this process alone, copied by fork */
 	char dir[512]; /* where recordings go; "" = private memory, for as long as we live */
+	/* Of the file in `dir`; "" = <pid>.<random>.live. */
+	char name[NAMING_PATTERN_BYTES];
+	/* How many recordings of dead processes stay in `dir`; KEEP_ALL = all. */
+	uint32_t keep;
 };
 
 enum {
@@ -98,6 +104,9 @@ struct recorder {
 	uint32_t idle_lock;
 	struct thread *idle; /* private states of ended threads, to use again */
 	uint64_t next_point_ms;
+	bool inherited_whole; /* forked: all that the parent had is in the table */
+	bool tag_threads;     /* sampled blocks carry their thread's serial too */
+	uint32_t rate_number; /* of the rate now, in head->rates */
 	struct sample_shared *sample;
 };
 
@@ -160,6 +169,9 @@ struct thread {
 	uintptr_t pending_addr;
 	uintptr_t stack_low, stack_top; /* its stack, as far as it is known */
 	uint64_t random;		/* sampling */
+	uint64_t drawn;			/* the distance that is being counted down */
+	uint64_t left; /* of it, where tls.left has to stay 0: every call is looked at */
+	bool silent;   /* a peer's profiler leaves this thread out */
 	struct recorder *recorder;
 	struct thread *next_idle;
 	struct unw_thread *unw;

@@ -68,6 +68,7 @@ both_halves(struct recorder *r, struct thread *t, struct rec_cell *old,
 {
 	uint64_t bytes = a & REC_BLOCK_SIZE_MASK;
 	uint64_t old_bytes = t->pending_block->a & REC_BLOCK_SIZE_MASK;
+	int64_t gone = (int64_t)block_own(t->pending_block->a, old_bytes);
 	struct amount minus = {.bytes = old_bytes}, plus = {.bytes = bytes};
 	unsigned life = t->pending_temporary ? REC_LIFE_TEMPORARY
 					     : life_bucket(t->now_ms, t->pending_b);
@@ -94,12 +95,12 @@ both_halves(struct recorder *r, struct thread *t, struct rec_cell *old,
 	do_alloc(new, slot->block, (uint64_t) new->site | t->now_ms << 32, size, false,
 		 &plus);
 	if (t->alone) {
-		t->live_bytes += (int64_t)(bytes - old_bytes);
+		t->live_bytes += (int64_t)bytes - gone;
 		set_peak(r, t, site, (int64_t)(new->alloc_bytes - new->free_bytes));
 	}
 	commit(&s);
 	if (!t->alone) {
-		add_shared(r, t, old, -(int64_t)old_bytes);
+		add_shared(r, t, old, -gone);
 		add_shared(r, t, new, (int64_t)bytes);
 	}
 }

@@ -14,7 +14,8 @@
  * its live figures are those of the maximum: they are saved, and the stamp with them. So the heap
  * at its peak is known exactly, site by site, for one compare an event.
  *
- * Static inline, because this is the hot path: included by hot.h, events.c and resize.c only. */
+ * Static inline, because this is the hot path: included by hot.h, events.c, resize.c and inherit.c
+ * only. */
 #ifndef SEEP_STEP_H
 #define SEEP_STEP_H
 
@@ -111,6 +112,15 @@ amount_of(struct recorder *r, bool sampled, uint64_t bytes, uint64_t rate_number
 		a.bytes = a.weight.bytes;
 	}
 	return a;
+}
+
+/* How many of a block's bytes are in the live bytes of the process: none if it was inherited, else
+ * all. `a` is its entry's word. */
+static ALWAYS_INLINE uint64_t
+block_own(uint64_t a, uint64_t bytes)
+{
+	_Static_assert(REC_KIND_INHERITED == 8, "the uppermost bit of the kind");
+	return bytes & ((a >> (REC_BLOCK_KIND_SHIFT + 3) & 1) - 1);
 }
 
 /* ---- the cell's snapshot at the peak and at exit ---- */

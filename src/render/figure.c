@@ -200,9 +200,11 @@ figure_plain(struct buf *out, const char *s)
 		"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >";
 
 	while (*s != '\0') {
-		size_t n = figure_default(s);
+		size_t n = *s == ',' ? figure_default(s) : 0;
 
-		if (n > 0) {
+		if (n == 0 && *s != 's' && *s != ' ') {
+			buf_add_char(out, *s++); /* most characters */
+		} else if (n > 0) {
 			s += n;
 		} else if (strncmp(s, string, sizeof string - 1) == 0) {
 			buf_add_str(out, "std::string");

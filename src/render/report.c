@@ -441,6 +441,7 @@ report_full(struct report *r)
 	report_processes(r);
 	report_totals(r);
 	report_habits(r);
+	report_inherited(r);
 	report_narrow(r);
 	if (!r->o->by_given || r->o->by != SITES_LIVE)
 		report_ranked(r);

@@ -50,6 +50,11 @@ int report_text(struct buf *out, const struct prof *p, const struct report_opts 
  * is no cutting. Returns as report_text. */
 int report_json(struct buf *out, const struct prof *p, const struct report_opts *o);
 
+/* Appends what a table of the profile must not keep silent about: too little of the memory was seen,
+ * what was lost, cut, or could not be read. One line each, beginning with "# ". Uses of `o` only
+ * chosen and bytes. */
+void report_remarks(struct buf *out, const struct prof *p, const struct report_opts *o);
+
 /* True when LC_ALL, LC_CTYPE or LANG ask for UTF-8, in that order; for report_opts.ascii. */
 bool report_locale_is_utf8(void);
 

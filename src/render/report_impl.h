@@ -69,6 +69,8 @@ void report_notes(struct report *r, const char *prefix);
 
 /* Memory as the kernel saw it. */
 void report_rss(struct report *r);
+/* What the one process that the report is about was forked with. */
+void report_inherited(struct report *r);
 
 /* Events that are missing from the totals. */
 uint64_t report_missed(const struct report *r);

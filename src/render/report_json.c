@@ -50,6 +50,28 @@ rj_i64(struct report_json *r, const char *key, int64_t n)
 	json_i64(&r->j, n);
 }
 
+/* A number that is never 0 where it is known. */
+static void
+rj_known(struct report_json *r, const char *key, uint64_t n)
+{
+	json_key(&r->j, key);
+	if (n != 0)
+		json_u64(&r->j, n);
+	else
+		json_null(&r->j);
+}
+
+/* A figure of the columns in `of` (enum prof_columns); null where the profile has not got them. */
+static void
+rj_column(struct report_json *r, const char *key, int64_t n, int of)
+{
+	json_key(&r->j, key);
+	if ((r->p->columns & of) == of)
+		json_i64(&r->j, n);
+	else
+		json_null(&r->j);
+}
+
 static void
 rj_bool(struct report_json *r, const char *key, bool x)
 {
@@ -76,25 +98,32 @@ static void
 rj_error(struct report_json *r, const char *key, double variance)
 {
 	json_key(&r->j, key);
-	json_f64(&r->j, figure_sqrt(variance));
+	/* other tools' estimates have an error too, only nobody knows which */
+	if (variance == 0 && r->p->columns != PROF_HAS_ALL)
+		json_null(&r->j);
+	else
+		json_f64(&r->j, figure_sqrt(variance));
 }
 
+/* Only a recording of our own tells how a process ended and what it freed. */
 static void
 rj_figures(struct report_json *r, const struct verdict_figures *f)
 {
-	rj_str(r, "verdict", verdict_word_name(f->word));
-	rj_i64(r, "left_bytes", f->bytes);
-	rj_i64(r, "left_blocks", f->blocks);
+	bool own = r->p->columns == PROF_HAS_ALL;
+
+	rj_str(r, "verdict", own ? verdict_word_name(f->word) : NULL);
+	rj_column(r, "left_bytes", f->bytes, PROF_HAS_LIVE);
+	rj_column(r, "left_blocks", f->blocks, PROF_HAS_LIVE);
 	rj_error(r, "left_bytes_error", f->var_bytes);
 	rj_u64(r, "left_places", f->places);
-	rj_i64(r, "kept_by_libc_bytes", f->kept_bytes);
-	rj_i64(r, "kept_by_libc_blocks", f->kept_blocks);
-	rj_i64(r, "freed_only_at_exit_bytes", f->held_bytes);
-	rj_i64(r, "freed_only_at_exit_blocks", f->held_blocks);
-	rj_u64(r, "allocs", f->allocs);
-	rj_u64(r, "frees", f->frees);
-	rj_u64(r, "allocated_bytes", f->alloc_bytes);
-	rj_u64(r, "temporary_allocs", f->temps);
+	rj_column(r, "kept_by_libc_bytes", f->kept_bytes, PROF_HAS_LIVE);
+	rj_column(r, "kept_by_libc_blocks", f->kept_blocks, PROF_HAS_LIVE);
+	rj_column(r, "freed_only_at_exit_bytes", f->held_bytes, PROF_HAS_ALL);
+	rj_column(r, "freed_only_at_exit_blocks", f->held_blocks, PROF_HAS_ALL);
+	rj_column(r, "allocs", (int64_t)f->allocs, PROF_HAS_ALLOCS);
+	rj_column(r, "frees", (int64_t)f->frees, PROF_HAS_ALL);
+	rj_column(r, "allocated_bytes", (int64_t)f->alloc_bytes, PROF_HAS_ALLOCS);
+	rj_column(r, "temporary_allocs", (int64_t)f->temps, PROF_HAS_TEMPS);
 	rj_u64(r, "samples", f->samples);
 }
 
@@ -126,7 +155,7 @@ rj_lost(struct report_json *r, const struct prof_process *pr)
 		if (report_json_lost[i] != NULL)
 			rj_u64(r, report_json_lost[i], pr->lost[i]);
 	}
-	rj_u64(r, "frees_inherited", pr->frees_inherited);
+	rj_u64(r, "frees_inherited", pr->frees_inherited + pr->inherited_frees);
 	rj_u64(r, "frees_unknown", pr->frees_unknown);
 	rj_u64(r, "frees_unseen", pr->frees_unseen);
 	rj_u64(r, "paused_allocs", pr->paused_allocs);
@@ -148,13 +177,29 @@ rj_memory(struct report_json *r, const struct prof_process *pr)
 }
 
 static void
+rj_inherited(struct report_json *r, const struct prof_process *pr)
+{
+	json_key(&r->j, "inherited");
+	if ((pr->flags & REC_FLAG_TABLE_COPIED) == 0 && pr->inherited_blocks == 0) {
+		json_null(&r->j);
+		return;
+	}
+	json_obj(&r->j);
+	rj_u64(r, "blocks", pr->inherited_blocks);
+	rj_u64(r, "bytes", pr->inherited_bytes);
+	rj_u64(r, "freed_blocks", pr->inherited_frees);
+	rj_u64(r, "freed_bytes", pr->inherited_free_bytes);
+	json_obj_end(&r->j);
+}
+
+static void
 rj_process(struct report_json *r, uint32_t i)
 {
 	const struct prof_process *pr = &r->p->processes[i];
 
 	json_obj(&r->j);
-	rj_u64(r, "pid", pr->pid);
-	rj_u64(r, "ppid", pr->ppid);
+	rj_known(r, "pid", pr->pid);
+	rj_known(r, "ppid", pr->ppid);
 	rj_str(r, "name", choose_process_name(r->p, i).s);
 	rj_id(r, "exe", pr->exe);
 	rj_id(r, "cmdline", pr->cmdline);
@@ -165,40 +210,42 @@ rj_process(struct report_json *r, uint32_t i)
 	rj_bool(r, "in_focus", r->focus[i]);
 	rj_str(r, "mode", pr->mode == PROF_SAMPLED ? "sampled" : "exact");
 	rj_u64(r, "rate_bytes", pr->rate_bytes);
-	rj_u64(r, "start_ns", pr->start_ns);
-	rj_u64(r, "duration_ms", pr->duration_ms);
-	json_key(&r->j, "exit_ms");
-	if (pr->exit_ms != 0)
-		json_u64(&r->j, pr->exit_ms);
-	else
-		json_null(&r->j);
+	rj_known(r, "start_ns", pr->start_ns);
+	rj_column(r, "duration_ms", (int64_t)pr->duration_ms, PROF_HAS_ALL);
+	rj_known(r, "exit_ms", pr->exit_ms);
 	rj_end(r, pr);
 	rj_bool(r, "paused", pr->paused);
-	rj_i64(r, "live_bytes", pr->live_bytes);
-	rj_i64(r, "peak_bytes", pr->peak_bytes);
-	rj_u64(r, "peak_ms", pr->peak_ms);
-	rj_u64(r, "threads", pr->threads_seen);
+	rj_column(r, "live_bytes", pr->live_bytes, PROF_HAS_ALL);
+	rj_column(r, "peak_bytes", pr->peak_bytes, PROF_HAS_ALL);
+	rj_column(r, "peak_ms", (int64_t)pr->peak_ms, PROF_HAS_ALL);
+	rj_column(r, "threads", (int64_t)pr->threads_seen, PROF_HAS_ALL);
 	rj_figures(r, &r->v.each[i]);
-	rj_memory(r, pr);
-	rj_lost(r, pr);
+	rj_inherited(r, pr);
+	if (r->p->columns == PROF_HAS_ALL) {
+		rj_memory(r, pr);
+		rj_lost(r, pr);
+	} else {
+		rj_str(r, "memory", NULL);
+		rj_str(r, "lost", NULL);
+	}
 	json_obj_end(&r->j);
 }
 
 static void
 rj_total(struct report_json *r, const struct sites_total *t)
 {
-	rj_i64(r, "live_bytes", t->live_bytes);
-	rj_i64(r, "live_blocks", t->live_blocks);
-	rj_u64(r, "allocs", t->allocs);
-	rj_u64(r, "frees", t->frees);
-	rj_u64(r, "allocated_bytes", t->alloc_bytes);
-	rj_u64(r, "freed_bytes", t->free_bytes);
-	rj_u64(r, "temporary_allocs", t->temps);
-	rj_u64(r, "temporary_bytes", t->temp_bytes);
-	rj_i64(r, "at_peak_bytes", t->at_peak_bytes);
-	rj_i64(r, "at_peak_blocks", t->at_peak_blocks);
-	rj_i64(r, "at_exit_bytes", t->at_exit_bytes);
-	rj_i64(r, "at_exit_blocks", t->at_exit_blocks);
+	rj_column(r, "live_bytes", t->live_bytes, PROF_HAS_LIVE);
+	rj_column(r, "live_blocks", t->live_blocks, PROF_HAS_LIVE);
+	rj_column(r, "allocs", (int64_t)t->allocs, PROF_HAS_ALLOCS);
+	rj_column(r, "frees", (int64_t)t->frees, PROF_HAS_ALL);
+	rj_column(r, "allocated_bytes", (int64_t)t->alloc_bytes, PROF_HAS_ALLOCS);
+	rj_column(r, "freed_bytes", (int64_t)t->free_bytes, PROF_HAS_ALL);
+	rj_column(r, "temporary_allocs", (int64_t)t->temps, PROF_HAS_TEMPS);
+	rj_column(r, "temporary_bytes", (int64_t)t->temp_bytes, PROF_HAS_TEMPS);
+	rj_column(r, "at_peak_bytes", t->at_peak_bytes, PROF_HAS_PEAK);
+	rj_column(r, "at_peak_blocks", t->at_peak_blocks, PROF_HAS_PEAK);
+	rj_column(r, "at_exit_bytes", t->at_exit_bytes, PROF_HAS_ALL);
+	rj_column(r, "at_exit_blocks", t->at_exit_blocks, PROF_HAS_ALL);
 	rj_u64(r, "samples", t->samples);
 	rj_u64(r, "live_samples", t->live_samples);
 	rj_error(r, "live_bytes_error", t->var_live_bytes);
@@ -247,7 +294,12 @@ rj_frame(struct report_json *r, const struct prof_loc *l, const struct prof_fram
 		json_u64(&r->j, l->module - 1);
 	else
 		json_null(&r->j);
-	rj_u64(r, "offset", l->offset);
+	/* the top bit marks a location that is known by name alone */
+	json_key(&r->j, "offset");
+	if (l->offset >> 63 == 0)
+		json_u64(&r->j, l->offset);
+	else
+		json_null(&r->j);
 	json_obj_end(&r->j);
 }
 
@@ -298,8 +350,8 @@ rj_sites(struct report_json *r)
 
 		json_obj(&r->j);
 		rj_total(r, &row->t);
-		rj_i64(r, "own_peak_bytes", row->peak_bytes);
-		rj_u64(r, "first_ms", row->first_ms);
+		rj_column(r, "own_peak_bytes", row->peak_bytes, PROF_HAS_ALL);
+		rj_column(r, "first_ms", (int64_t)row->first_ms, PROF_HAS_ALL);
 		rj_str(r, "kept_by_libc", row->kept);
 		rj_u64(r, "processes", row->processes);
 		rj_u64(r, "pid", r->p->processes[row->process].pid);
@@ -367,6 +419,7 @@ rj_head(struct report_json *r)
 	const struct coverage *c = &r->v.coverage;
 
 	rj_u64(r, "seep_json", 1);
+	rj_str(r, "format", r->p->format != 0 ? prof_text(r->p, r->p->format) : "seep");
 	rj_str(r, "point",
 	       r->o->point.at == SITES_AT_MARK ? r->o->point.mark
 					       : points[r->o->point.at]);

@@ -140,7 +140,10 @@ report_note_counters(struct report *r, const char *prefix)
 
 		if (!report_chose(r, i))
 			continue;
+		/* What is known of them has a line of its own if there is one process. */
 		ninherited += pr->frees_inherited;
+		if (r->one == 0)
+			ninherited += pr->inherited_frees;
 		nunknown += pr->frees_unknown;
 		nunseen += pr->frees_unseen;
 		npaused += pr->paused_allocs;
@@ -229,6 +232,19 @@ report_coverage(struct report *r)
 }
 
 void
+report_inherited(struct report *r)
+{
+	const struct prof_process *pr = &r->p->processes[r->one];
+
+	if (r->one == 0 || pr->inherited_blocks == 0)
+		return;
+	buf_printf(r->out, "inherited from its parent: %s, %s",
+		   figure_things((int64_t)pr->inherited_blocks, 0, "block").s,
+		   figure_bytes((int64_t)pr->inherited_bytes, 0, r->o->bytes).s);
+	buf_printf(r->out, ", %s freed here\n", fmt_count(pr->inherited_frees).s);
+}
+
+void
 report_rss(struct report *r)
 {
 	uint64_t rss = 0, peak = 0, anon = 0, own = 0;
@@ -261,4 +277,21 @@ report_rss(struct report *r)
 	if (r->v.nchosen > 1)
 		buf_add_str(r->out, REPORT_DOT "sums over all processes");
 	buf_add_char(r->out, '\n');
+}
+
+void
+report_remarks(struct buf *out, const struct prof *p, const struct report_opts *o)
+{
+	struct report r = {.out = out, .p = p, .o = o};
+
+	r.v.coverage = coverage_of(p, o->chosen);
+	for (uint32_t i = 1; i < p->nprocesses; i++)
+		r.sampled = r.sampled ||
+			    (report_chose(&r, i) && p->processes[i].mode == PROF_SAMPLED);
+	if (r.v.coverage.partial && p->columns == PROF_HAS_ALL) {
+		buf_add_str(out, "# ");
+		report_coverage(&r);
+		buf_add_char(out, '\n');
+	}
+	report_notes(&r, "# ");
 }

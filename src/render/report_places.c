@@ -111,8 +111,13 @@ report_line_make(struct report_line *l, const struct report *r, struct skip_pos 
 		figure_text(&l->where, skip_basename(prof_text(p, f->file)));
 		buf_printf(&l->where, ":%u", f->line);
 	} else {
-		buf_printf(&l->where, "+0x%x in ", f->symbol_off);
-		figure_text(&l->where, skip_basename(prof_text(p, m->path)));
+		/* names that came with the file have no offset, and some no module */
+		if (f->symbol_off != 0)
+			buf_printf(&l->where, "+0x%x ", f->symbol_off);
+		if (loc->module != 0) {
+			buf_add_str(&l->where, "in ");
+			figure_text(&l->where, skip_basename(prof_text(p, m->path)));
+		}
 		if (why && m->why_no_names != 0) {
 			buf_add_str(&l->rest, "(no lines: ");
 			figure_text(&l->rest, prof_text(p, m->why_no_names));
@@ -499,7 +504,10 @@ report_top(struct report *r)
 	const struct sites *ss = &r->sites;
 	uint32_t shown = 0, more = 0, max = report_top_max(r);
 	size_t width = r->o->bytes ? 0 : report_top_width(r, by, max);
+	bool besides = r->p->columns == PROF_HAS_ALL; /* else some formats have none */
 
+	for (uint32_t i = 0; i < ss->nrows && !besides; i++)
+		besides = sites_beside(&ss->rows[i].t, by) != 0;
 	for (uint32_t i = 0; i < ss->nrows; i++) {
 		const struct sites_row *row = &ss->rows[i];
 		int64_t value = sites_value(&row->t, by),
@@ -513,11 +521,14 @@ report_top(struct report *r)
 			continue;
 		}
 		shown++;
-		if (r->o->bytes) {
-			buf_printf(r->out, "%" PRId64 "  %" PRId64 "  ", value, beside);
-		} else {
+		if (r->o->bytes)
+			buf_printf(r->out, "%" PRId64, value);
+		else
 			report_right(r->out, report_value(r, row, by).s, width);
-			buf_add_str(r->out, "  ");
+		buf_add_str(r->out, "  ");
+		if (besides && r->o->bytes) {
+			buf_printf(r->out, "%" PRId64 "  ", beside);
+		} else if (besides) {
 			report_right(r->out,
 				     sites_in_bytes(by)
 					     ? figure_count(beside, 0).s

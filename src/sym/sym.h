@@ -5,11 +5,12 @@
  * One struct sym answers for one ELF file and its separate debug file. Nothing is read
  * before it is needed: opening looks at headers only, the first question sorts the
  * compilation units by address, and each unit that is asked about gets its lines and its
- * functions read once into sorted arrays. After that a question is two binary searches.
+ * functions read once into sorted arrays. After that a question is two binary searches. If
+ * a folder is named for it, the arrays of a binary with a build-id are kept there, and
+ * found there the next time.
  * Questions fill caches: one thread at a time for each struct sym.
  *
- * It does not relocate, does not read memory, and does not fetch anything from the
- * network. */
+ * It does not relocate and does not read memory. The network is asked only when told to. */
 #ifndef SEEP_SYM_H
 #define SEEP_SYM_H
 
@@ -24,24 +25,38 @@ struct sym;
 
 struct sym_opts {
 	/* Put before the paths of debug files; NULL for none. The binary's own path is
-	 * used as given, so real_path has to say where it is inside. */
+	 * used as given, so real_path has to say where it is inside. Links inside do not
+	 * lead out of it. Debug files are also looked for outside by build-id. */
 	const char *sysroot;
 	/* Folders of debug files, separated by ':'; NULL: "/usr/lib/debug". */
 	const char *debug_dirs;
 	/* Where the binary was when it ran, if `path` is another name for it such as
 	 * /proc/PID/exe: debug files are looked for beside it. NULL: `path`. */
 	const char *real_path;
+	/* Folders with binaries and debug files laid out as pprof wants them
+	 * (PPROF_BINARY_PATH), separated by ':'; NULL: none. */
+	const char *binary_dirs;
 	bool no_debug_files; /* look at the binary alone */
+	bool here_only; /* the binary is at `path` or nowhere; debug files may be elsewhere */
+	/* Ask the servers in DEBUGINFOD_URLS for what is found nowhere else. */
+	bool debuginfod;
 	/* Functions from the symbol tables, no lines and no inlined frames: for libraries
 	 * whose inside is of no interest. Debug files with packed sections, as
 	 * distributions ship them, cost tens of milliseconds to open; their symbol tables
 	 * do not. Lines that were not asked for are no gap for sym_reason. */
 	bool names_only;
+	/* Folder of indexes by build-id, made when needed; NULL: none is used. One that
+	 * somebody else can write to is left alone. */
+	const char *cache_dir;
+	uint64_t cache_most_bytes; /* of all files in there; 0: 512 MiB */
+	bool cache_all;		   /* keep also what is read in no time: for tests */
 };
 
 struct sym_frame {
-	const char *linkage;	/* name in the symbol table; "" when unknown */
-	const char *name;	/* demangled, with parameters; same as linkage for C */
+	/* Name in the symbol table. A function that has none there (inlined everywhere, and
+	 * not visible outside of its file) has its name with all that it is inside of. "" when
+	 * unknown. With parameters it can be had from demangle_full. */
+	const char *linkage;
 	const char *short_name; /* demangled, without parameters */
 	const char *file; /* absolute where the compiler said enough; "" when unknown */
 	uint32_t line;	  /* 0 when unknown; for callers: the line of the call */
@@ -50,9 +65,9 @@ struct sym_frame {
 };
 
 /* Opens the binary `path`. With a `build_id` (len 0: none) a file that has another or
- * none is refused with -ESTALE and both ids in the message; a file that is gone is
- * replaced by its debug file if one is found by that id. `o` may be NULL. NULL on
- * failure: -ENOENT "file is gone", -ENOEXEC not an ELF file, or another errno; e->msg
+ * none is refused with -ESTALE and both ids in the message. Instead of a file that is
+ * refused or gone, one of that id is taken wherever it is found: the binary, its debug
+ * file, or what the cache knows of it. `o` may be NULL. NULL on failure: -ENOENT "file is gone", -ENOEXEC not an ELF file, or another errno; e->msg
  * says it in words. A broken file gives an error or as much as can be read. Free with
  * sym_close. */
 struct sym *sym_open(const char *path, const unsigned char *build_id, size_t build_id_len,

@@ -7,30 +7,61 @@
 #include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sym/sym_priv.h"
 
 /* More segments than this is no program but a broken header. */
 #define SYM_MOST_SEGMENTS 1024
+#define SYM_OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+/* Opens `path` below `root` as if that were "/". */
+static int
+sym_open_in(const char *root, const char *path)
+{
+	struct open_how how = {.flags = SYM_OPEN_FLAGS, .resolve = RESOLVE_IN_ROOT};
+	int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd, saved;
+
+	if (dir < 0)
+		return -1;
+	fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
+	saved = errno;
+	close(dir);
+	errno = saved;
+	return fd;
+}
+
+static int
+sym_open_path(const char *root, const char *path)
+{
+	size_t n = root != NULL ? strlen(root) : 0;
+	int fd;
+
+	if (n > 0 && strncmp(path, root, n) == 0 && path[n] == '/') {
+		fd = sym_open_in(root, path + n + 1);
+		/* before Linux 5.6, or under a filter that knows of no such call */
+		if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
+			return fd;
+	}
+	return open(path, SYM_OPEN_FLAGS);
+}
 
 static int
 sym_file_begin(struct sym_file *f, const char *path, struct err *e)
 {
 	struct stat st;
 
-	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (f->fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return err_set(e, -ENOENT, "%s: file is gone", path);
-	if (f->fd < 0)
-		return err_sys(e, -errno, "%s: cannot open", path);
 	if (fstat(f->fd, &st) != 0)
 		return err_sys(e, -errno, "%s: cannot look at it", path);
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, -ENOEXEC, "%s: not a regular file", path);
 	f->mtime = st.st_mtim;
+	f->uid = st.st_uid;
 	elf_version(EV_CURRENT);
 	f->elf = elf_begin(f->fd, ELF_C_READ_MMAP, NULL);
 	if (f->elf == NULL)
@@ -42,9 +73,9 @@ sym_file_begin(struct sym_file *f, const char *path, struct err *e)
 }
 
 int
-sym_file_open(const char *path, struct sym_file *ret, struct err *e)
+sym_file_open_fd(int fd, const char *path, struct sym_file *ret, struct err *e)
 {
-	struct sym_file f = {.fd = -1};
+	struct sym_file f = {.fd = fd};
 	int r = sym_file_begin(&f, path, e);
 
 	if (r < 0) {
@@ -54,6 +85,18 @@ sym_file_open(const char *path, struct sym_file *ret, struct err *e)
 	f.path = xstrdup(path);
 	*ret = f;
 	return 0;
+}
+
+int
+sym_file_open(const char *root, const char *path, struct sym_file *ret, struct err *e)
+{
+	int fd = sym_open_path(root, path);
+
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return err_set(e, -ENOENT, "%s: file is gone", path);
+	if (fd < 0)
+		return err_sys(e, -errno, "%s: cannot open", path);
+	return sym_file_open_fd(fd, path, ret, e);
 }
 
 int
@@ -139,6 +182,13 @@ sym_file_has_symtab(const struct sym_file *f)
 	return false;
 }
 
+bool
+sym_file_has_dwarf(const struct sym_file *f)
+{
+	return sym_file_has_section(f, ".debug_info") ||
+	       sym_file_has_section(f, ".zdebug_info");
+}
+
 size_t
 sym_file_build_id(const struct sym_file *f, const unsigned char **ret_id)
 {
@@ -165,6 +215,8 @@ sym_code_load(struct sym *s)
 		if (p.p_type != PT_LOAD || !(p.p_flags & PF_X) || p.p_memsz == 0 ||
 		    p.p_vaddr > UINT64_MAX - p.p_memsz)
 			continue;
+		if (s->code.len == 0 || p.p_vaddr < s->base)
+			s->base = p.p_vaddr;
 		vec_push(&s->code,
 			 (struct sym_range){p.p_vaddr, p.p_vaddr + p.p_memsz, 0});
 	}
@@ -177,4 +229,16 @@ sym_is_code(const struct sym *s, uint64_t addr)
 		if (addr >= s->code.data[i].lo && addr < s->code.data[i].hi)
 			return true;
 	return s->code.len == 0;
+}
+
+bool
+sym_range_add(const struct sym *s, struct sym_ranges *r, uint64_t lo, uint64_t hi,
+	      uint32_t id)
+{
+	if (lo >= hi || !sym_is_code(s, lo) || lo - s->base >= SYM_FARTHEST)
+		return false;
+	hi -= s->base;
+	vec_push(r, (struct sym_range){lo - s->base,
+				       hi < SYM_FARTHEST ? hi : SYM_FARTHEST, id});
+	return true;
 }

@@ -66,7 +66,7 @@ sym_heap_pop(struct sym_ranges *h)
 
 /* From `at` on `id` holds; joins with what came before. */
 static void
-sym_span_add(struct sym_spans *spans, uint64_t at, uint32_t id)
+sym_span_add(struct sym_spans *spans, uint32_t at, uint32_t id)
 {
 	struct sym_span *last = spans->len > 0 ? vec_last(spans) : NULL;
 
@@ -92,7 +92,8 @@ sym_sweep(struct sym_ranges *open, uint64_t to, struct sym_spans *ret)
 		/* those that ended unseen, under a shorter one, first */
 		while (open->len > 0 && open->data[0].hi <= at)
 			sym_heap_pop(open);
-		sym_span_add(ret, at, open->len > 0 ? open->data[0].id : SYM_NONE);
+		sym_span_add(ret, (uint32_t)at,
+			     open->len > 0 ? open->data[0].id : SYM_NONE);
 	}
 }
 
@@ -107,23 +108,23 @@ sym_paint(struct sym_ranges *r, struct sym_spans *ret)
 			continue;
 		sym_sweep(&open, r->data[i].lo, ret);
 		sym_heap_push(&open, r->data[i]);
-		sym_span_add(ret, r->data[i].lo, open.data[0].id);
+		sym_span_add(ret, (uint32_t)r->data[i].lo, open.data[0].id);
 	}
 	sym_sweep(&open, UINT64_MAX, ret);
 	vec_done(&open);
 }
 
 uint32_t
-sym_span_find(const struct sym_spans *spans, uint64_t addr)
+sym_span_find(const struct sym_span *spans, size_t n, uint64_t at)
 {
-	size_t lo = 0, hi = spans->len, mid;
+	size_t lo = 0, hi = n, mid;
 
 	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
-		if (spans->data[mid].lo <= addr)
+		if (spans[mid].lo <= at)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo > 0 ? spans->data[lo - 1].id : SYM_NONE;
+	return lo > 0 ? spans[lo - 1].id : SYM_NONE;
 }

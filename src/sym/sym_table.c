@@ -26,6 +26,13 @@ sym_is_function(const GElf_Sym *sym, const char *name)
 	return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
 }
 
+/* A symbol with what decides between several at one place: smaller is the better name. */
+struct sym_found {
+	struct sym_symbol symbol;
+	uint8_t rank;
+};
+struct sym_table VEC_BODY(struct sym_found);
+
 static uint8_t
 sym_rank(const GElf_Sym *sym, const char *name)
 {
@@ -45,29 +52,27 @@ sym_rank(const GElf_Sym *sym, const char *name)
 }
 
 static void
-sym_symbol_add(struct sym *s, const GElf_Sym *sym, const char *name)
+sym_symbol_add(struct sym *s, struct sym_table *to, const GElf_Sym *sym, const char *name)
 {
 	const char *version = strchr(name, '@'); /* "realpath@@GLIBC_2.3" */
 	size_t n = version != NULL && version != name ? (size_t)(version - name)
 						      : strlen(name);
-	uint64_t hi = sym->st_value;
+	uint64_t lo = sym->st_value - s->base;
+	struct sym_symbol x;
 
-	if (!sym_is_code(s, sym->st_value))
+	if (!sym_is_code(s, sym->st_value) || lo >= SYM_FARTHEST)
 		return;
-	if (sym->st_size <= UINT64_MAX - sym->st_value)
-		hi += sym->st_size;
-	vec_push(&s->symbols, (struct sym_symbol){
-				      .lo = sym->st_value,
-				      .hi = hi,
-				      .name = strtab_addn(&s->strings, name, n),
-				      .rank = sym_rank(sym, name),
-			      });
+	x.lo = (uint32_t)lo;
+	x.hi = sym->st_size <= SYM_FARTHEST - lo ? x.lo + (uint32_t)sym->st_size : x.lo;
+	x.name = strtab_addn(&s->strings, name, n);
+	vec_push(to, (struct sym_found){x, sym_rank(sym, name)});
 }
 
 /* Adds the functions of every table of that type in the file; how many tables there
  * were. */
 static unsigned
-sym_symbols_read(struct sym *s, const struct sym_file *f, unsigned type)
+sym_symbols_read(struct sym *s, struct sym_table *to, const struct sym_file *f,
+		 unsigned type)
 {
 	Elf_Scn *scn = NULL;
 	Elf_Data *data;
@@ -88,7 +93,7 @@ sym_symbols_read(struct sym *s, const struct sym_file *f, unsigned type)
 				break;
 			name = elf_strptr(f->elf, shdr.sh_link, sym.st_name);
 			if (sym_is_function(&sym, name))
-				sym_symbol_add(s, &sym, name);
+				sym_symbol_add(s, to, &sym, name);
 		}
 	}
 	return tables;
@@ -97,14 +102,15 @@ sym_symbols_read(struct sym *s, const struct sym_file *f, unsigned type)
 static int
 sym_symbol_compare(const void *pa, const void *pb, void *strings)
 {
-	const struct sym_symbol *a = pa, *b = pb;
+	const struct sym_found *fa = pa, *fb = pb;
+	const struct sym_symbol *a = &fa->symbol, *b = &fb->symbol;
 	const struct strtab *t = strings;
 	size_t na, nb;
 
 	if (a->lo != b->lo)
 		return a->lo < b->lo ? -1 : 1;
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
+	if (fa->rank != fb->rank)
+		return fa->rank < fb->rank ? -1 : 1;
 	if (a->name == b->name)
 		return (a->hi < b->hi) - (a->hi > b->hi); /* the longer first */
 	na = strtab_len(t, a->name);
@@ -114,80 +120,94 @@ sym_symbol_compare(const void *pa, const void *pb, void *strings)
 	return strcmp(strtab_str(t, a->name), strtab_str(t, b->name));
 }
 
-/* End of the segment that `addr` is in. */
-static uint64_t
-sym_code_end(const struct sym *s, uint64_t addr)
+/* End of the segment that `at` is in. */
+static uint32_t
+sym_code_end(const struct sym *s, uint32_t at)
 {
+	uint64_t addr = s->base + at, end;
+
 	for (size_t i = 0; i < s->code.len; i++)
-		if (addr >= s->code.data[i].lo && addr < s->code.data[i].hi)
-			return s->code.data[i].hi;
-	return UINT64_MAX;
+		if (addr >= s->code.data[i].lo && addr < s->code.data[i].hi) {
+			end = s->code.data[i].hi - s->base;
+			return end < SYM_FARTHEST ? (uint32_t)end : SYM_FARTHEST;
+		}
+	return SYM_FARTHEST;
 }
 
 /* One symbol a place, and an end for those without a size. */
 static void
-sym_symbols_settle(struct sym *s)
+sym_symbols_settle(struct sym *s, const struct sym_table *from)
 {
-	struct sym_symbol *all = s->symbols.data;
+	struct sym_symbol *all;
 	size_t kept = 0;
-	uint64_t end;
+	uint32_t end;
 
-	for (size_t i = 0; i < s->symbols.len; i++) {
-		if (kept > 0 && all[kept - 1].lo == all[i].lo) {
-			if (all[i].hi > all[kept - 1].hi)
-				all[kept - 1].hi =
-					all[i].hi; /* the better name had no size */
-			continue;
-		}
-		all[kept++] = all[i];
+	vec_reserve(&s->own_symbols, from->len);
+	all = s->own_symbols.data;
+	for (size_t i = 0; i < from->len; i++) {
+		const struct sym_symbol *x = &from->data[i].symbol;
+
+		if (kept == 0 || all[kept - 1].lo != x->lo)
+			all[kept++] = *x;
+		else if (x->hi > all[kept - 1].hi)
+			all[kept - 1].hi = x->hi; /* the better name had no size */
 	}
-	s->symbols.len = kept;
+	s->own_symbols.len = kept;
 	for (size_t i = 0; i < kept; i++) {
 		if (all[i].hi > all[i].lo)
 			continue;
 		end = sym_code_end(s, all[i].lo);
 		all[i].hi = i + 1 < kept && all[i + 1].lo < end ? all[i + 1].lo : end;
 	}
+	s->symbols.symbols = all;
+	s->symbols.nsymbols = (uint32_t)kept;
 }
 
 static void
 sym_symbols_load(struct sym *s)
 {
-	unsigned found = sym_symbols_read(s, &s->file, SHT_SYMTAB);
+	struct sym_table all = {0};
+	unsigned found;
 
+	s->symbols_loaded = true;
+	if (sym_cache_symbols(s))
+		return;
+	found = sym_symbols_read(s, &all, &s->file, SHT_SYMTAB);
 	if (found == 0) {
 		sym_debug_open(s);
-		found = sym_symbols_read(s, &s->debug, SHT_SYMTAB);
+		found = sym_symbols_read(s, &all, &s->debug, SHT_SYMTAB);
 	}
 	if (found == 0) {
 		sym_mini_open(s);
-		sym_symbols_read(s, &s->mini, SHT_SYMTAB);
-		sym_symbols_read(s, &s->file, SHT_DYNSYM);
+		sym_symbols_read(s, &all, &s->mini, SHT_SYMTAB);
+		sym_symbols_read(s, &all, &s->file, SHT_DYNSYM);
 	}
-	if (s->symbols.len > 1)
-		qsort_r(s->symbols.data, s->symbols.len, sizeof *s->symbols.data,
-			sym_symbol_compare, &s->strings);
-	sym_symbols_settle(s);
-	s->symbols_loaded = true;
+	if (all.len > 1)
+		qsort_r(all.data, all.len, sizeof *all.data, sym_symbol_compare,
+			&s->strings);
+	sym_symbols_settle(s, &all);
+	vec_done(&all);
 }
 
 const struct sym_symbol *
-sym_symbol_find(struct sym *s, uint64_t addr)
+sym_symbol_find(struct sym *s, uint64_t at)
 {
 	size_t lo = 0, hi, mid;
+	const struct sym_symbol *all;
 
 	if (!s->symbols_loaded)
 		sym_symbols_load(s);
-	hi = s->symbols.len;
+	all = s->symbols.symbols;
+	hi = s->symbols.nsymbols;
 	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
-		if (s->symbols.data[mid].lo <= addr)
+		if (all[mid].lo <= at)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	for (size_t back = 0; back < SYM_LOOK_BACK && lo > back; back++)
-		if (addr < s->symbols.data[lo - 1 - back].hi)
-			return &s->symbols.data[lo - 1 - back];
+		if (at < all[lo - 1 - back].hi)
+			return &all[lo - 1 - back];
 	return NULL;
 }

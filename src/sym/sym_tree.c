@@ -3,7 +3,9 @@
  *
  * The unit's DIEs are walked once. Every subprogram with code and every
  * inlined_subroutine becomes a node that knows what it was inlined into; their address
- * ranges are painted into spans. Names are looked up only for nodes that are asked for.
+ * ranges are painted into spans. Names are looked up only for nodes that are asked for, or
+ * when all goes into the cache. Namespaces, types and functions are kept as scopes for those
+ * names that need them.
  *
  * A walk in order meets DIEs at rising addresses. A broken file may send the reader back
  * or let subtrees share their children; whatever is not behind all that was seen is left
@@ -23,6 +25,7 @@ struct sym_walk {
 	struct sym_unit *unit;
 	struct sym_ranges ranges;
 	const void *seen; /* the furthest DIE so far */
+	uint32_t scope;	  /* the one we are in; SYM_NONE: the unit itself */
 };
 
 static uint32_t
@@ -37,22 +40,19 @@ sym_attr_u32(Dwarf_Die *die, unsigned name)
 	return (uint32_t)value;
 }
 
-/* Adds the ranges of `die` for the node about to be made; the lowest address, or
- * UINT64_MAX when it has no code. */
-static uint64_t
+/* Adds the ranges of `die` for the node about to be made; where it begins, or SYM_NONE
+ * when it has no code. */
+static uint32_t
 sym_walk_ranges(struct sym_walk *w, Dwarf_Die *die, uint32_t node)
 {
-	uint64_t entry = UINT64_MAX;
+	uint32_t entry = SYM_NONE;
 	Dwarf_Addr base, lo, hi;
 	ptrdiff_t at = 0;
 
 	while (w->ranges.len < SYM_MOST_RANGES &&
 	       (at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0) {
-		if (lo >= hi || !sym_is_code(w->sym, lo))
-			continue;
-		vec_push(&w->ranges, (struct sym_range){lo, hi, node});
-		if (entry == UINT64_MAX)
-			entry = lo;
+		if (sym_range_add(w->sym, &w->ranges, lo, hi, node) && entry == SYM_NONE)
+			entry = (uint32_t)vec_last(&w->ranges)->lo;
 	}
 	return entry;
 }
@@ -61,24 +61,24 @@ sym_walk_ranges(struct sym_walk *w, Dwarf_Die *die, uint32_t node)
 static uint32_t
 sym_walk_node(struct sym_walk *w, Dwarf_Die *die, int tag, uint32_t parent)
 {
-	uint32_t id = (uint32_t)w->unit->nodes.len;
+	struct sym_unit *u = w->unit;
+	uint32_t id = (uint32_t)u->nodes.len;
 	bool inlined = tag == DW_TAG_inlined_subroutine;
-	uint64_t entry;
-	struct sym_node *n;
+	struct sym_node n = {.parent = parent, .name = SYM_NONE};
 
 	if (inlined && parent == SYM_NONE)
 		return SYM_NONE; /* inside an abstract instance: no code of its own */
-	entry = sym_walk_ranges(w, die, id);
-	if (!inlined && entry == UINT64_MAX)
+	n.entry = sym_walk_ranges(w, die, id);
+	if (!inlined && n.entry == SYM_NONE)
 		return SYM_NONE; /* a declaration, an abstract instance, or thrown away */
-	n = vec_add(&w->unit->nodes);
-	n->die = *die;
-	n->entry = entry;
-	n->parent = inlined ? parent : SYM_NONE;
 	if (inlined) {
-		n->call_file = sym_attr_u32(die, DW_AT_call_file);
-		n->call_line = sym_attr_u32(die, DW_AT_call_line);
+		n.file = sym_file_id(w->sym, u, sym_attr_u32(die, DW_AT_call_file));
+		n.line = sym_attr_u32(die, DW_AT_call_line);
+	} else {
+		n.parent = SYM_NONE;
 	}
+	vec_push(&u->nodes, n);
+	vec_push(&u->dies, *die);
 	return id;
 }
 
@@ -101,6 +101,36 @@ sym_walk_enters(int tag)
 	}
 }
 
+/* What a name can be inside of. */
+static bool
+sym_walk_is_scope(int tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type ||
+	       tag == DW_TAG_subprogram;
+}
+
+static void sym_walk_children(struct sym_walk *w, Dwarf_Die *parent_die, uint32_t parent,
+			      unsigned depth);
+
+/* The children of `die`, which is a scope or not. */
+static void
+sym_walk_inside(struct sym_walk *w, Dwarf_Die *die, int tag, uint32_t node,
+		unsigned depth)
+{
+	struct sym_unit *u = w->unit;
+	uint32_t outer = w->scope;
+
+	if (u->mangles && sym_walk_is_scope(tag)) {
+		w->scope = (uint32_t)u->scopes.len;
+		vec_push(&u->scopes, (struct sym_scope){.die = *die, .parent = outer});
+	}
+	sym_walk_children(w, die, node, depth + 1);
+	if (w->scope != outer)
+		u->scopes.data[w->scope].last = w->seen;
+	w->scope = outer;
+}
+
 static void
 sym_walk_children(struct sym_walk *w, Dwarf_Die *parent_die, uint32_t parent,
 		  unsigned depth)
@@ -120,55 +150,95 @@ sym_walk_children(struct sym_walk *w, Dwarf_Die *parent_die, uint32_t parent,
 		if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine)
 			inside = sym_walk_node(w, &die, tag, parent);
 		if (sym_walk_enters(tag) && dwarf_haschildren(&die) > 0)
-			sym_walk_children(w, &die, inside, depth + 1);
+			sym_walk_inside(w, &die, tag, inside, depth);
 	} while (dwarf_siblingof(&die, &die) == 0);
 }
 
 void
 sym_tree_load(struct sym *s, struct sym_unit *u)
 {
-	struct sym_walk w = {.sym = s, .unit = u, .seen = u->full.addr};
+	struct sym_walk w = {
+		.sym = s, .unit = u, .seen = u->full.addr, .scope = SYM_NONE};
 
 	sym_walk_children(&w, &u->full, SYM_NONE, 0);
 	sym_paint(&w.ranges, &u->spans);
 	vec_done(&w.ranges);
 }
 
-uint32_t
-sym_tree_find(const struct sym_unit *u, uint64_t addr)
+static const char *
+sym_linkage_name(Dwarf_Die *die)
 {
-	return sym_span_find(&u->spans, addr);
+	Dwarf_Attribute attr;
+	const char *name =
+		dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attr));
+
+	if (name == NULL)
+		name = dwarf_formstring(
+			dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr));
+	return name != NULL && name[0] != '\0' ? name : NULL;
+}
+
+/* Name of what `die` is, as its debug information has it; 0 when it says none. */
+static uint32_t
+sym_die_name(struct sym *s, struct sym_unit *u, Dwarf_Die *die, bool *ret_is_linkage)
+{
+	const char *name = sym_linkage_name(die);
+	Dwarf_Attribute attr;
+
+	*ret_is_linkage = name != NULL;
+	if (name == NULL && u->mangles)
+		return sym_scope_name(s, u, die);
+	if (name == NULL)
+		name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attr));
+	return name != NULL ? strtab_add(&s->strings, name) : 0;
+}
+
+/* Of all the places where a function was inlined, only the first needs its name looked
+ * up. */
+static uint32_t
+sym_inlined_name(struct sym *s, struct sym_unit *u, Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die origin;
+	uint64_t *known;
+	uint32_t name;
+	bool is_linkage;
+
+	if (dwarf_formref_die(dwarf_attr(die, DW_AT_abstract_origin, &attr), &origin) ==
+	    NULL)
+		return sym_die_name(s, u, die, &is_linkage);
+	known = map_find(&u->origins, (uintptr_t)origin.addr);
+	if (known != NULL)
+		return (uint32_t)*known;
+	name = sym_die_name(s, u, &origin, &is_linkage);
+	*map_add(&u->origins, (uintptr_t)origin.addr) = name;
+	return name;
 }
 
 uint32_t
 sym_node_name(struct sym *s, struct sym_unit *u, uint32_t node)
 {
-	struct sym_node *n = &u->nodes.data[node];
 	const struct sym_symbol *symbol;
-	const char *linkage, *name;
-	Dwarf_Attribute attr;
+	struct sym_node *n;
+	bool is_linkage;
 
-	if (n->named)
-		return n->linkage;
-	n->named = true;
-	linkage = dwarf_formstring(
-		dwarf_attr_integrate(&n->die, DW_AT_linkage_name, &attr));
-	if (linkage == NULL)
-		linkage = dwarf_formstring(
-			dwarf_attr_integrate(&n->die, DW_AT_MIPS_linkage_name, &attr));
-	if (linkage != NULL && linkage[0] != '\0') {
-		n->linkage = strtab_add(&s->strings, linkage);
-		return n->linkage;
+	if (u->part.nodes[node].name != SYM_NONE)
+		return u->part.nodes[node].name;
+	if (node >= u->nodes.len)
+		return 0; /* a cache file that says so is broken */
+	n = &u->nodes.data[node];
+	if (n->parent != SYM_NONE) {
+		n->name = sym_inlined_name(s, u, &u->dies.data[node]);
+		return n->name;
 	}
-	/* Where names are mangled, one that is not is only part of the truth
-	 * ("operator()"); the symbol knows better, if this is a real function. */
-	symbol = NULL;
-	if (u->mangles && n->parent == SYM_NONE)
-		symbol = sym_symbol_find(s, n->entry);
-	name = dwarf_formstring(dwarf_attr_integrate(&n->die, DW_AT_name, &attr));
+	n->name = sym_die_name(s, u, &u->dies.data[node], &is_linkage);
+	/* Where names are mangled, one that is not is only part of the truth; the symbol
+	 * knows better, if this is a real function. */
+	if (is_linkage || !u->mangles)
+		return n->name;
+	symbol = sym_symbol_find(s, n->entry);
 	if (symbol != NULL && symbol->lo == n->entry)
-		n->linkage = symbol->name;
-	else if (name != NULL)
-		n->linkage = strtab_add(&s->strings, name);
-	return n->linkage;
+		n->name = strtab_add(&s->strings,
+				     sym_part_text(s, &s->symbols, symbol->name));
+	return n->name;
 }

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "target/procfs.h"
-#include "target/rundir.h"
 #include "util/x.h"
 
 /* The file of one mapping, whatever mount namespace the process lives in. map_files
@@ -41,22 +40,18 @@ open_mapping(int pid, const struct procfs_map *m)
 	return fd;
 }
 
+/* By the ending only: with SEEP=name= the rest is the user's. What it is, its head tells. */
 static bool
 is_live_path(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	char name[64];
-	size_t len;
+	static const char ending[] = ".live", deleted[] = " (deleted)";
+	size_t n = strlen(path);
 
-	if (slash == NULL)
-		return false;
 	/* A deleted one can still be opened through map_files. */
-	len = strcspn(slash + 1, " ");
-	if (len >= sizeof name)
-		return false;
-	memcpy(name, slash + 1, len);
-	name[len] = '\0';
-	return rundir_is_live_name(name, NULL);
+	if (n >= sizeof deleted && strcmp(path + n - (sizeof deleted - 1), deleted) == 0)
+		n -= sizeof deleted - 1;
+	return n >= sizeof ending &&
+	       strncmp(path + n - (sizeof ending - 1), ending, sizeof ending - 1) == 0;
 }
 
 /* Whether it is this process that records into the file: tools and forked children have it
@@ -70,12 +65,61 @@ is_recorder(const struct livefile *f, const struct procfs_stat *st)
 	       (int)f->head->pid == procfs_ns_pid(st->pid);
 }
 
+/* The file of a mapping, if it is the process's recording. -EBADMSG when it is something else. */
+static int
+open_recording(const struct procfs_stat *st, const struct procfs_map *m,
+	       struct livefile *ret_file, struct err *e)
+{
+	struct livefile f = {.fd = -1};
+	int fd = open_mapping(st->pid, m);
+	int r = fd < 0 ? err_sys(e, fd, "%d (%s): cannot open its recording %s", st->pid,
+				 st->comm, m->path)
+		       : livefile_adopt(fd, m->path, &f, e);
+
+	if (r == 0 && !is_recorder(&f, st)) {
+		livefile_close(&f);
+		r = -EBADMSG;
+	}
+	if (r == 0)
+		*ret_file = f;
+	return r;
+}
+
+/* The recording among a process's mappings. If there is none, but one that could have been it,
+ * says what is wrong with that. */
+static int
+find_mapped(const struct procfs_stat *st, char *maps, struct livefile *ret_file,
+	    struct err *e)
+{
+	struct procfs_map m;
+	int r = 0;
+
+	while (maps != NULL && procfs_next_map(&maps, &m)) {
+		struct err why = {0};
+		int got;
+
+		if (!is_live_path(m.path) || m.offset != 0)
+			continue;
+		got = open_recording(st, &m, ret_file, &why);
+		if (got == 0)
+			return 0;
+		if (got != -EBADMSG && r == 0) {
+			r = got;
+			if (e != NULL)
+				*e = why;
+		}
+	}
+	if (r == 0)
+		r = err_set(e, -ENOENT, "%d (%s): not recorded; start it with seep run",
+			    st->pid, st->comm);
+	return r;
+}
+
 int
 target_find_pid(int pid, struct livefile *ret_file, struct err *e)
 {
-	char path[64], *at;
+	char path[64];
 	struct procfs_stat st;
-	struct procfs_map m;
 	struct livefile f = {.fd = -1};
 	struct buf maps = {0};
 	uid_t uid;
@@ -89,29 +133,12 @@ target_find_pid(int pid, struct livefile *ret_file, struct err *e)
 	if ((r == -EACCES || r == -EPERM) && geteuid() != 0)
 		r = err_set(e, r, "%d (%s): not yours to look at; try sudo", pid,
 			    st.comm);
-	at = maps.data;
-	while (r == 0 && at != NULL && procfs_next_map(&at, &m)) {
-		int fd;
-
-		if (!is_live_path(m.path) || m.offset != 0)
-			continue;
-		fd = open_mapping(pid, &m);
-		r = fd < 0 ? err_sys(e, fd, "%d (%s): cannot open its recording %s", pid,
-				     st.comm, m.path)
-			   : livefile_adopt(fd, m.path, &f, e);
-		if (r == 0 && !is_recorder(&f, &st)) {
-			livefile_close(&f);
-			continue;
-		}
-		if (r == 0 && f.uid != uid && f.uid != geteuid())
-			r = err_set(e, -EPERM, "%d (%s): its recording is another user's",
-				    pid, st.comm);
-		break;
-	}
+	if (r == 0)
+		r = find_mapped(&st, maps.data, &f, e);
+	if (r == 0 && f.uid != uid && f.uid != geteuid())
+		r = err_set(e, -EPERM, "%d (%s): its recording is another user's", pid,
+			    st.comm);
 	buf_done(&maps);
-	if (r == 0 && f.fd < 0)
-		r = err_set(e, -ENOENT, "%d (%s): not recorded; start it with seep run",
-			    pid, st.comm);
 	if (r < 0) {
 		livefile_close(&f);
 		return r;

@@ -113,7 +113,17 @@ usage report -n x leaky.rec
 usage report -n -1 leaky.rec
 usage report -n
 usage report --top=yes leaky.rec
-usage report leaky.rec another.rec
+usage report --tree --traces leaky.rec
+usage report --sites --tree leaky.rec
+usage report --top --by peak --lines leaky.rec
+usage report --lines --files leaky.rec
+usage report --focus '(' leaky.rec
+usage report --peek '[' leaky.rec
+usage report --tagfocus 'kind=*' leaky.rec
+usage report --size 64K:1K leaky.rec
+usage report --age soon leaky.rec
+usage report --sample-index nonsense leaky.rec
+usage report --nodefraction 2 leaky.rec
 usage run
 usage run --
 usage run --nonsense -- ./leaky

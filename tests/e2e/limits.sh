@@ -107,6 +107,29 @@ for more in 256 1000 3000 8000 16000 40000; do
 	rm -f "$TMP"/*.live
 done
 
+# A call that is refused, and then succeeds because the recorder gave back what it held, leaves errno
+# alone as all that succeed do.
+asks=$(program errno_kept) || exit
+for kind in malloc calloc new realloc grow memalign posix; do
+	run bash -c 'ulimit -v 400000; exec "$@"' - "$asks" $kind
+	alone=$out
+	expect_match "errno, $kind: alone" "$alone" '^calls=1[0-9]{3} changed=0$'
+	run bash -c 'ulimit -v 400000; exec "$@"' - \
+		env LD_PRELOAD="$LIBSEEP" SEEP=mode=exact,dir="$TMP" "$asks" $kind
+	expect_eq "errno, $kind: status" "$status" 23
+	expect_match "errno, $kind: kept by what succeeds" "$out" '^calls=1[0-9]{3} changed=0$'
+	expect_match "errno, $kind: set by what fails" "$out" '^refused errno=12$'
+	"$SEEP" report --json "$TMP"/*.live >"$TMP/errno.json"
+	case $kind in malloc | calloc | new)
+		expect_json "errno, $kind: room was given back, once" "$TMP/errno.json" \
+			'[.processes[].lost.space]' '[1]'
+		expect_between "errno, $kind: calls" "$(sed -n 's/calls=\([0-9]*\) .*/\1/p' <<<"$out")" \
+			$(($(sed -n 's/calls=\([0-9]*\) .*/\1/p' <<<"$alone") - 7)) 1999
+		;;
+	esac
+	rm -f "$TMP"/*.live
+done
+
 # ---- small recordings ----
 run "$SEEP" run --max-size 2M -o small.rec -- "$prog" 100003
 expect_eq "--max-size 2M: status" "$status" 23

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """`seep CMD --help` and the manual page know the same options, both ways.
 
-The page is man/seep-CMD.1; its options are those of its `.It Fl` lines. A command without a
-page of its own must have its options in man/seep.1, which may have more.
+The page is man/seep-CMD.1, or what that names with .so; its options are those of its `.It Fl`
+lines. A command without a page of its own must have its options in man/seep.1, which may have
+more.
 """
 import re
 import subprocess
@@ -32,6 +33,12 @@ def man_options(text):
         if line.startswith(".It Fl"):
             found |= set(re.findall(r"(?:Fl|,|\|) -([a-z][a-z0-9-]*)", line))
     return found - EVERYWHERE
+
+
+def real_page(page):
+    """The page itself, where `page` is only another name for it."""
+    match = re.match(r"\.so man1/(\S+)$", page.read_text().strip())
+    return page.parent / match.group(1) if match else page
 
 
 def self_check():
@@ -70,7 +77,8 @@ def main():
         if not page.exists():
             faults.append(f"no manual page for seep {name}")
             continue
-        said, written = help_options(got.stdout), man_options(page.read_text())
+        said = help_options(got.stdout)
+        written = man_options(real_page(page).read_text())
         for option in sorted(said - written):
             faults.append(f"{page.name} does not have --{option} of seep {name}")
         for option in sorted(written - said if page is own else ()):

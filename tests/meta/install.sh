@@ -22,7 +22,7 @@ DESTDIR=$dest meson install -C "$build" --no-rebuild --quiet || exit 1
 failed=0
 bins=$(find "$dest" -path '*/bin/*' -type f -printf '%f\n')
 [ "$bins" = seep ] || { echo "in bindir: $bins"; failed=1; }
-libs=$(find "$dest" -name '*.so*' -printf '%P\n')
+libs=$(find "$dest" -name '*.so*' -type f -printf '%P\n')
 case $libs in
 */seep/libseep.so) ;;
 *) echo "libraries: $libs"; failed=1 ;;
@@ -31,6 +31,23 @@ esac
 	echo "seep.h was not installed"
 	failed=1
 }
+# The other libraries' names, and the headers that go with them.
+compat=$dest/${libs%/libseep.so}/compat
+for name in libjemalloc.so.2 libtcmalloc.so libseep.so include/gperftools/heap-profiler.h; do
+	[ -e "$compat/$name" ] || { echo "compat/$name leads nowhere"; failed=1; }
+done
+[ "$(find "$dest" -name '*.so*' -type l ! -path '*/seep/compat/*')" = "" ] || {
+	echo "links outside of compat"
+	failed=1
+}
+# Every manual page, and those that are another name for one find it.
+for page in "$root"/man/*.[1-9]; do
+	name=${page##*/}
+	there=$(find "$dest" -path "*/man/man${name##*.}/$name")
+	[ -n "$there" ] || { echo "$name was not installed"; failed=1; continue; }
+	of=$(sed -n 's/^\.so //p' "$there")
+	[ -z "$of" ] || [ -e "${there%/man*/*}/$of" ] || { echo "$name: no $of"; failed=1; }
+done
 # Where the installed seep looks, as built in.
 want=/${libs%/libseep.so}
 grep -qaF "$want" "$build/seep" || { echo "seep does not know $want"; failed=1; }

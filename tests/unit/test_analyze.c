@@ -466,6 +466,32 @@ T_TEST(coverage_counts_what_malloc_adds)
 	prof_free(p);
 }
 
+/* A forked child may use nothing but what it was forked with. */
+T_TEST(coverage_counts_what_was_inherited)
+{
+	struct prof *p = prof_new();
+	uint32_t pr = tp_process(p, "/bin/child", 1, 3);
+	struct prof_process *x = &p->processes[pr];
+	struct coverage c;
+
+	x->anon_kib = 100 << 10;
+	x->peak_bytes = 0;
+	x->inherited_blocks = 1009;
+	x->inherited_bytes = 61 << 20;
+	x->inherited_at_peak_bytes = 7;
+	c = coverage_of(p, NULL);
+	T_EQ(c.recorded_bytes, (61 << 20) + 1009 * 24);
+	T_CHECK(!c.partial);
+	/* It has freed most of that when it has its own peak. */
+	x->peak_bytes = 41 << 20;
+	x->inherited_at_peak_bytes = 2 << 20;
+	x->inherited_at_peak_blocks = 31;
+	c = coverage_of(p, NULL);
+	T_EQ(c.recorded_bytes, (43 << 20) + 31 * 24);
+	T_CHECK(c.partial);
+	prof_free(p);
+}
+
 T_TEST(choosing_by_name_and_pid)
 {
 	struct prof *p = prof_new();

@@ -307,6 +307,55 @@ T_TEST(sampled)
 	image_free(&d.m);
 }
 
+/* Blocks from before a fork hang at one site, which is none of the process's own. */
+T_TEST(inherited_blocks_are_apart)
+{
+	struct image_demo d = image_demo();
+	uint32_t node, site, cell, ended;
+	struct prof *p;
+	struct rec_cell *c;
+
+	node = image_node(&d.m, 0, REC_CLASS_INHERITED, 0, REC_NODE_CLASS);
+	site = image_site(&d.m, node);
+	cell = image_cell(&d.m, site, d.threads[0]);
+	ended = image_cell(&d.m, site, 0);
+	((struct rec_site *)image_at(&d.m, site))->ended = ended;
+	image_count(&d.m, cell, 1201, 307001, 601, 100003);
+	image_count(&d.m, ended, 0, 0, 3, 3001);
+	c = image_at(&d.m, cell);
+	c->stamp =
+		image_head(&d.m)->stamp; /* saved at the peak: before the last 3 went */
+	c->peak_live_bytes = 210000;
+	c->peak_live_blocks = 603;
+	image_block(&d.m, 0x9010, 203997, site, 0, 0, REC_KIND_INHERITED);
+	image_mark_row(&d.m, d.marks[1], site, 5003, 7);
+	image_head(&d.m)->flags = REC_FLAG_FORKED | REC_FLAG_TABLE_COPIED;
+	p = load(&d.m, true);
+	T_EQ(p->processes[1].inherited_blocks, 1201);
+	T_EQ(p->processes[1].inherited_bytes, 307001);
+	T_EQ(p->processes[1].inherited_frees, 604);
+	T_EQ(p->processes[1].inherited_free_bytes, 103004);
+	T_EQ(p->processes[1].inherited_at_peak_bytes, 210000 - 3001);
+	T_EQ(p->processes[1].inherited_at_peak_blocks, 603 - 3);
+	T_EQ(p->processes[1].live_bytes, 397);
+	T_EQ(p->processes[1].peak_bytes, 1511);
+	T_EQ(p->nsites, 4);
+	T_EQ(p->ncells, 5);
+	T_EQ(p->nblocks, 6);
+	T_EQ(p->marks[1].nrows, 2);
+	T_EQ(p->ndamages, 0);
+	T_CHECK(sound(p));
+	prof_free(p);
+	/* The same node further in is an ordinary place. */
+	((struct rec_node *)image_at(&d.m, node))->parent = d.main;
+	p = load(&d.m, true);
+	T_EQ(p->nsites, 5);
+	T_EQ(p->processes[1].inherited_blocks, 0);
+	T_EQ(damage(p, "place is unknown"), 1);
+	prof_free(p);
+	image_free(&d.m);
+}
+
 T_TEST(same_code_in_two_places_is_one_row)
 {
 	struct image_demo d = image_demo();

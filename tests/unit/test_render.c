@@ -438,6 +438,32 @@ T_TEST(everything_lost_has_a_line)
 	      "damaged file: cut off\n");
 }
 
+T_TEST(inherited_blocks_have_a_line)
+{
+	struct report_opts o = {.rows = 1};
+	struct prof *p = tp_demo();
+	const char *got;
+
+	p->processes[1].inherited_blocks = 1204;
+	p->processes[1].inherited_bytes = 3250586;
+	p->processes[1].inherited_frees = 1200;
+	p->processes[1].frees_inherited = 3;
+	got = render(p, &o);
+	T_STR(line_of(got, "inherited"),
+	      "inherited from its parent: 1,204 blocks, 3.10 MiB, 1,200 freed here");
+	T_STR(line_of(got, "3 frees"), "3 frees of blocks from before the fork");
+	T_CHECK(strstr(got, "120 allocs, 0 frees, 6,430,720 bytes") != NULL);
+	/* Of several processes only the sum. */
+	p = tp_demo();
+	p->processes[1].inherited_blocks = 1204;
+	p->processes[1].inherited_frees = 1200;
+	p->processes[1].frees_inherited = 3;
+	tp_process(p, "/bin/other", 4712, 3);
+	got = render(p, &o);
+	T_STR(line_of(got, "inherited"), "");
+	T_STR(line_of(got, "1,203 frees"), "1,203 frees of blocks from before the fork");
+}
+
 T_TEST(sampled_figures_have_errors)
 {
 	struct prof *p = tp_demo();

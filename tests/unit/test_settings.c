@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "preload/settings.h"
+#include "record/keep.h"
 
 static struct settings s;
 static const char *bad;
@@ -45,6 +46,8 @@ T_TEST(defaults)
 		T_EQ(s.recorder.children, true);
 		T_EQ(s.recorder.forked, false);
 		T_STR(s.recorder.dir, "");
+		T_STR(s.recorder.name, "");
+		T_EQ(s.recorder.keep, KEEP_ALL);
 		T_EQ(s.parent, 0);
 	}
 }
@@ -52,7 +55,8 @@ T_TEST(defaults)
 T_TEST(all_at_once)
 {
 	T_CHECK(taken("mode=sample,rate=64K,max=257M,dir=/dev/shm/seep-0-1,"
-		      "run=00c0ffee12345678,parent=4711,mmap=1,children=0"));
+		      "run=00c0ffee12345678,parent=4711,mmap=1,children=0,"
+		      "name=%e.%p,keep=17"));
 	T_EQ(s.recorder.mode, REC_MODE_SAMPLE);
 	T_EQ(s.recorder.rate_bytes, 65536);
 	T_EQ(s.recorder.max_bytes, UINT64_C(257) << 20);
@@ -61,6 +65,8 @@ T_TEST(all_at_once)
 	T_EQ(s.parent, 4711);
 	T_EQ(s.recorder.mmap_class, true);
 	T_EQ(s.recorder.children, false);
+	T_STR(s.recorder.name, "%e.%p");
+	T_EQ(s.recorder.keep, 17);
 }
 
 T_TEST(order_and_repetition)
@@ -202,6 +208,55 @@ T_TEST(directories)
 	T_CHECK(refused("dir=relative", "dir=relative"));
 	T_CHECK(taken("dir=/with=signs and spaces"));
 	T_STR(s.recorder.dir, "/with=signs and spaces");
+}
+
+/* Which patterns there are is test_naming's; here, that bad ones switch recording off. */
+T_TEST(names)
+{
+	char text[2 * NAMING_PATTERN_BYTES];
+	size_t most = sizeof s.recorder.name - 1;
+
+	T_CHECK(taken("mode=exact,name=a=%n"));
+	T_STR(s.recorder.name, "a=%n");
+	T_CHECK(refused("mode=exact,name=", "name="));
+	T_CHECK(refused("mode=exact,name=a/b", "name=a/b"));
+	T_CHECK(refused("mode=exact,name=%e.%q", "name=%e.%q"));
+	T_CHECK(refused("mode=exact,name=%", "name=%"));
+	for (size_t n = most - 1; n <= most + 1; n++) {
+		memcpy(text, "name=", 5);
+		memset(text + 5, 'n', n);
+		text[5 + n] = '\0';
+		if (n <= most) {
+			T_CHECK(taken(text));
+			T_EQ(strlen(s.recorder.name), n);
+		} else {
+			T_CHECK(refused(text, text));
+		}
+	}
+}
+
+T_TEST(how_many_to_keep)
+{
+	T_CHECK(taken("keep=0"));
+	T_EQ(s.recorder.keep, 0);
+	T_CHECK(taken("keep=4294967294"));
+	T_EQ(s.recorder.keep, UINT32_MAX - 1);
+	T_CHECK(refused("keep=4294967295", "keep=4294967295"));
+	T_CHECK(refused("keep=", "keep="));
+	T_CHECK(refused("keep=-1", "keep=-1"));
+	T_CHECK(refused("keep=all", "keep=all"));
+}
+
+T_TEST(whose_settings)
+{
+	T_CHECK(taken("compat=jemalloc"));
+	T_STR(s.compat, "jemalloc");
+	T_CHECK(taken("compat=gperftools"));
+	T_STR(s.compat, "gperftools");
+	T_CHECK(taken("compat=none,mode=exact"));
+	T_STR(s.compat, "");
+	T_CHECK(refused("compat=tcmalloc", "compat=tcmalloc"));
+	T_CHECK(refused("compat=", "compat="));
 }
 
 /* Anything at all: an answer, and off unless all of it was understood. */

@@ -149,7 +149,7 @@ check_shop(struct sym *s, uint64_t outer)
 
 	T_EQ(find_inner(s, outer, f, 8), 3);
 	T_STR(f[0].linkage, "inner");
-	T_STR(f[0].name, "inner");
+	T_STR(f[0].short_name, "inner");
 	T_EQ(f[0].line, 6);
 	T_CHECK(f[0].inlined);
 	T_STR(f[0].file, at("shop.c"));
@@ -259,7 +259,7 @@ T_TEST(sym_finds_debug_files)
 	struct sym_frame f[4];
 	s = sym_open(at("bare"), wanted, 20, &o, &e);
 	T_EQ(sym_find(s, outer + 1, f, 4), 1);
-	T_STR(f[0].name, "outer");
+	T_STR(f[0].short_name, "outer");
 	T_EQ(f[0].line, 0);
 	T_EQ(f[0].offset, 1);
 	T_CHECK(s->dwarf == NULL);
@@ -336,7 +336,7 @@ T_TEST(sym_says_what_is_missing)
 	uint64_t outer = address_of("nog", "outer");
 	s = sym_open(at("nog"), NULL, 0, NULL, &e);
 	T_EQ(sym_find(s, outer + 3, f, 4), 1);
-	T_STR(f[0].name, "outer");
+	T_STR(f[0].short_name, "outer");
 	T_EQ(f[0].offset, 3);
 	T_EQ(f[0].line, 0);
 	T_STR(f[0].file, "");
@@ -357,7 +357,7 @@ T_TEST(sym_says_what_is_missing)
 	T_EQ(sh("mv split.dwo away.dwo"), 0);
 	s = sym_open(at("split"), NULL, 0, NULL, &e);
 	T_EQ(sym_find(s, outer, f, 4), 1);
-	T_STR(f[0].name, "outer");
+	T_STR(f[0].short_name, "outer");
 	T_CHECK(f[0].line >= 12 && f[0].line <= 17); /* lines are not split off */
 	T_STR(sym_reason(s), "split debug file split.dwo is missing");
 	sym_close(s);
@@ -380,7 +380,7 @@ T_TEST(sym_reads_minidebuginfo)
 	     0);
 	s = sym_open(at("packed"), NULL, 0, NULL, &e);
 	T_EQ(sym_find(s, address_of("whole", "outer"), f, 4), 1);
-	T_STR(f[0].name, "outer");
+	T_STR(f[0].short_name, "outer");
 	T_STR(sym_reason(s), "stripped");
 	sym_close(s);
 	/* half of it: nothing, and no harm */
@@ -429,7 +429,8 @@ T_TEST(sym_paint_equals_the_slow_way)
 		}
 		sym_paint(&r, &spans);
 		for (uint64_t a = 0; a < 150; a++)
-			if (sym_span_find(&spans, a) != painted(r.data, r.len, a))
+			if (sym_span_find(spans.data, spans.len, a) !=
+			    painted(r.data, r.len, a))
 				T_FAIL("round %d address %d", round, (int)a);
 		for (size_t i = 1; i < spans.len; i++)
 			T_CHECK(spans.data[i].lo > spans.data[i - 1].lo &&
@@ -527,7 +528,8 @@ survives(const char *path, uint64_t around)
 		alarm(20); /* a loop is a failure too */
 		for (uint64_t a = around - 64; s != NULL && a < around + 256; a += 3)
 			for (unsigned i = 0, n = sym_find(s, a, f, 16); i < n; i++)
-				if (strlen(f[i].name) + strlen(f[i].file) > 1u << 20)
+				if (strlen(f[i].short_name) + strlen(f[i].file) >
+				    1u << 20)
 					_exit(3);
 		if (s == NULL && (e.code >= 0 || e.msg[0] == '\0'))
 			_exit(4); /* refused without a word */

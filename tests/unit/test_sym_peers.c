@@ -15,6 +15,8 @@
 #include "util/vec.h"
 #include "util/x.h"
 
+#include "sym_peer.h"
+
 #define MOST_FRAMES 64
 #define LEAST_ADDRESSES 2000
 
@@ -84,22 +86,6 @@ static const char program_rs[] =
 	"  for (i, w) in leak(100).iter().enumerate() { s.put(w, i as u32); }\n"
 	"  println!(\"{}\", s.sum()); }\n";
 
-/* What the peer says of one address. */
-struct said {
-	uint64_t addr;
-	size_t first, count; /* of its frames */
-};
-
-struct said_frame {
-	char *function, *file;
-	unsigned line;
-};
-
-struct peer {
-	VEC(struct said) all;
-	VEC(struct said_frame) frames;
-};
-
 /* Runs a command in the test's folder; its exit status. */
 __attribute__((format(printf, 1, 2))) static int
 sh(const char *fmt, ...)
@@ -151,43 +137,12 @@ have(const char *tool)
 	return fixture() && sh("command -v %s >/dev/null", tool) == 0;
 }
 
-/* Drops "/./" and "//", as src/sym does. */
-static void
-tidy(char *path)
-{
-	char *p;
-
-	while ((p = strstr(path, "/./")) != NULL)
-		memmove(p, p + 2, strlen(p + 2) + 1);
-	while ((p = strstr(path, "//")) != NULL)
-		memmove(p, p + 1, strlen(p + 1) + 1);
-}
-
-/* "file:12 (discriminator 3)", "file:?", "??:0" */
-static void
-parse_place(char *text, struct said_frame *f)
-{
-	char *paren = strstr(text, " (discriminator");
-	char *colon;
-
-	if (paren != NULL)
-		*paren = '\0';
-	colon = strrchr(text, ':');
-	f->line = colon != NULL ? (unsigned)strtoul(colon + 1, NULL, 10) : 0;
-	if (colon != NULL)
-		*colon = '\0';
-	tidy(text);
-	f->file = xstrdup(text);
-}
-
 /* Addresses every `step` bytes in every function of `program` that has a size go to the
  * file addrs; addr2line's answers about them to `p`. */
 static void
 ask_addr2line(const char *program, unsigned step, struct peer *p)
 {
-	struct buf text = {0};
 	char *path = at("said");
-	char *line, *rest, *second;
 
 	T_EQ(sh("nm -S --defined-only %s | awk 'NF==4 && tolower($3)~/[twi]/"
 		"{print $1, $2}' | sort -u | while read -r a n; do i=0; n=$((0x$n)); "
@@ -196,35 +151,8 @@ ask_addr2line(const char *program, unsigned step, struct peer *p)
 		program, step),
 	     0);
 	T_EQ(sh("addr2line -e %s -aif <addrs >said", program), 0);
-	T_EQ(buf_read_file(&text, path, NULL), 0);
-	rest = text.data;
-	while (rest != NULL && (line = strsep(&rest, "\n")) != NULL && line[0] != '\0') {
-		if (strncmp(line, "0x0", 3) == 0) {
-			vec_push(&p->all, (struct said){strtoull(line, NULL, 16),
-							p->frames.len, 0});
-			continue;
-		}
-		second = strsep(&rest, "\n");
-		if (second == NULL || p->all.len == 0)
-			break;
-		struct said_frame *f = vec_add(&p->frames);
-		f->function = xstrdup(line);
-		parse_place(second, f);
-		vec_last(&p->all)->count++;
-	}
-	buf_done(&text);
+	T_EQ(peer_read(p, path), 0);
 	free(path);
-}
-
-static void
-peer_done(struct peer *p)
-{
-	for (size_t i = 0; i < p->frames.len; i++) {
-		free(p->frames.data[i].function);
-		free(p->frames.data[i].file);
-	}
-	vec_done(&p->frames);
-	vec_done(&p->all);
 }
 
 /* Equal but for ".cold" at the end: addr2line names main's cold part by whichever half it
@@ -442,8 +370,8 @@ T_TEST(stripped_program_has_dynamic_names)
 			continue;
 		count++;
 		if (sym_find(s, addr, f, 2) != 1 || f[0].offset != 0 ||
-		    (strcmp(f[0].name, name) != 0 &&
-		     sh("grep -q '^%016llx .* %s$' list", addr, f[0].name) != 0))
+		    (strcmp(f[0].short_name, name) != 0 &&
+		     sh("grep -q '^%016llx .* %s$' list", addr, f[0].short_name) != 0))
 			bad++;
 		if (sym_find(s, addr + size - 1, f, 2) != 1 || f[0].offset != size - 1)
 			bad++;

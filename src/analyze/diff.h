@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* diff.h -- two profiles, or two moments of one, compared place by place.
+ *
+ * Drawn from the places of sites.h, not from the graph: a place has all figures of its stacks at
+ * once (bytes, blocks, allocations, frees, variances), which a row of a diff needs, while a graph
+ * has one figure at a time. Places of the two sides are the same when their frames are: by
+ * build-id and address where both have the same build of a module, else by function, file and
+ * line. In a module that was built anew lines may have moved; there the functions and files of
+ * the whole stack decide, and which line is which is told by how far they moved (diff_match.c).
+ *
+ * Figures are never scaled or left out, but by `normalize`. Pure: profiles in, result out. */
+#ifndef SEEP_ANALYZE_DIFF_H
+#define SEEP_ANALYZE_DIFF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/sites.h"
+#include "analyze/skip.h"
+#include "model/prof.h"
+
+/* The two sides; arrays of two are indexed by these. */
+enum { DIFF_OLD = 0, DIFF_NEW = 1 };
+
+enum diff_mark {
+	DIFF_PLAIN = 0,
+	DIFF_LEAK, /* grew, and hardly any of its blocks were ever freed */
+	DIFF_IS_NEW,
+	DIFF_GONE,
+};
+
+enum diff_word { DIFF_STEADY = 0, DIFF_GREW, DIFF_SHRANK };
+
+/* Whether the two are of one build, as far as can be told. */
+enum diff_build {
+	DIFF_BUILD_UNKNOWN = 0,
+	DIFF_BUILD_SAME,
+	DIFF_BUILD_OTHER,   /* built anew: names in diff.rebuilt */
+	DIFF_BUILD_FOREIGN, /* another program altogether */
+};
+
+struct diff_query {
+	enum sites_by by;
+	unsigned depth; /* as in sites_query */
+	bool normalize; /* the new side scaled to the total of the old one */
+	struct {
+		const bool *chosen; /* as in sites_query */
+		struct sites_point point;
+		const struct skip *skip; /* of that side's profile */
+	} side[2];
+};
+
+/* Figures are those that q.by names, and what stands beside them (sites_beside). */
+struct diff_place {
+	uint32_t
+		node[2]; /* of each profile, for the stack to show; 0 = it is not there */
+	bool there[2];
+	const char *kept; /* what libc keeps here, NULL = the program's own */
+	int64_t value[2], beside[2];
+	double var, var_beside; /* of the differences; 0 when exact */
+	/* Since the old side where both are of one process and have counters, else of all that the
+	 * new side did; freed only means something when `allocs` is over 0. */
+	uint64_t allocs, frees;
+	uint64_t samples; /* behind the new side's figure; 0 when exact */
+	enum diff_mark mark;
+	bool noise; /* within two standard errors of no change */
+	bool moved; /* matched by function and file: its lines are other ones now */
+};
+
+struct diff {
+	struct diff_place *places; /* ranked by |difference|, then by size */
+	uint32_t nplaces;
+	int64_t value[2], beside[2]; /* totals */
+	double var, var_beside;
+	enum diff_word word;
+	bool in_bytes, sampled, same_process;
+	bool process_known; /* else same_process is only not proven */
+	bool has_blocks;    /* both sides count blocks */
+	enum diff_build build;
+	uint32_t *
+		rebuilt; /* modules of the new profile that the old one has in another build */
+	uint32_t nrebuilt;
+	uint32_t nmoved;
+	double scale; /* of --normalize; 0 = none */
+	bool has_ms, has_rss;
+	uint64_t ms; /* from the old moment to the new one */
+	uint64_t rss_kib[2];
+};
+
+/* Makes the two fit for comparing, before skips are made of them: names that one has for code of
+ * the same build are given to the other, and sampled figures without a variance get one. */
+void diff_prepare(struct prof *old, struct prof *new);
+
+/* Compares. Free with diff_done. */
+void diff_init(struct diff *ret_diff, const struct prof *old, const struct prof *new,
+	       const struct diff_query *q);
+void diff_done(struct diff *d); /* legal on a zeroed one */
+
+/* Are both of one process? By its run and pid; profiles that have neither by their memory maps,
+ * which address randomisation makes different in every process. */
+bool diff_same_process(const struct prof *a, const struct prof *b);
+
+/* For profiles of one process: is `a` the earlier? By their clock, else by what was allocated.
+ * Negative, 0 when that cannot be told, or positive. */
+int diff_earlier(const struct prof *a, const struct prof *b);
+
+/* "GREW", and "LEAK?", "NEW", "GONE" or "". */
+const char *diff_word_name(enum diff_word word);
+const char *diff_mark_name(enum diff_mark mark);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* diff_impl.h -- between the files of diff.h: which rows of two sides are one place. */
+#ifndef SEEP_ANALYZE_DIFF_IMPL_H
+#define SEEP_ANALYZE_DIFF_IMPL_H
+
+#include "analyze/diff.h"
+#include "util/map.h"
+
+/* How a module of one side stands to those of the other. */
+enum diff_module {
+	DIFF_MODULE_UNKNOWN = 0, /* not there, or nothing says which build it is */
+	DIFF_MODULE_SAME,
+	DIFF_MODULE_REBUILT,
+};
+
+/* Both profiles with their texts in one table. */
+struct diff_both {
+	const struct prof *p[2];
+	struct strtab strings;
+	uint32_t *names
+		[2]; /* string of `strings` for one of the profile, + 1; 0 = not asked yet */
+	uint8_t *states[2]; /* enum diff_module, for every module */
+	uint32_t *builds
+		[2]; /* for every module: string of its build-id, else of its name */
+	uint32_t *families[2]; /* of its name, which both builds of a program go by */
+};
+
+void diff_both_init(struct diff_both *b, const struct prof *old, const struct prof *new);
+void diff_both_done(struct diff_both *b);
+uint32_t diff_name(struct diff_both *b, unsigned side, uint32_t id);
+
+/* The address that a location is of: the call, where it has the address behind it. */
+uint64_t diff_address(const struct prof_loc *l);
+
+struct diff_match {
+	uint32_t *place[2]; /* for every row of that side's sites */
+	uint32_t nplaces;
+	bool *moved; /* for every place */
+};
+
+/* `ss` and `skip`: those of the two sides. Free with diff_match_done. */
+void diff_match_init(struct diff_match *ret_match, struct diff_both *b,
+		     const struct sites ss[2], const struct diff_query *q);
+void diff_match_done(struct diff_match *m);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* load.h -- from the words of a command line to one profile.
+ *
+ * A word is a file of any format, "-", a URL, a PID, the name of a process that is being recorded,
+ * or @last, with an optional point in time behind @. Several are summed up, but for dumps that one
+ * process wrote one after the other: of these the last counts, because each holds all of it. A
+ * program among several words only says what the others are of. */
+#ifndef SEEP_CLI_LOAD_H
+#define SEEP_CLI_LOAD_H
+
+#include <stdbool.h>
+
+#include "model/prof.h"
+#include "util/err.h"
+
+struct loaded {
+	struct prof *p;
+	char *point;	 /* behind the last @, "" = none */
+	int pid;	 /* of a process that runs, else 0 */
+	char *name;	 /* of what is shown, for titles */
+	const char *exe; /* the program that was named, borrowed from argv; NULL = none */
+	unsigned sources; /* profiles read */
+	unsigned
+		series; /* dumps of one process that were given: only the last was read */
+	bool live;	/* read from a running process */
+};
+
+/* Loads all words; none at all is @last. `exe` is what --exe said, or NULL. Free with
+ * loaded_done, also after a failure. */
+int load_targets(int argc, char **argv, const char *exe, struct loaded *ret_loaded,
+		 struct err *e);
+void loaded_done(struct loaded *l); /* legal on a zeroed one */
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* peer_pprof.h -- what the parts of the pprof personality share. */
+#ifndef SEEP_CLI_PEER_PPROF_H
+#define SEEP_CLI_PEER_PPROF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/filter.h"
+#include "analyze/graph.h"
+#include "cli/names.h"
+#include "model/prof.h"
+#include "util/err.h"
+#include "util/opt.h"
+
+enum pprof_what {
+	PPROF_NOTHING = 0,
+	PPROF_TOP,
+	PPROF_TREE,
+	PPROF_PEEK,
+	PPROF_LIST,
+	PPROF_TRACES,
+	PPROF_TAGS,
+	PPROF_COMMENTS,
+	PPROF_RAW,
+	PPROF_PROTO,
+	PPROF_CALLGRIND,
+	PPROF_DOT, /* and pictures */
+};
+
+/* Options: of the command line, or as they stand at the prompt. */
+struct pprof_args {
+	enum pprof_what what;
+	const char *pattern; /* of -peek and -list */
+	const char *picture; /* "svg" …; NULL = dot itself */
+	enum graph_grain grain;
+	bool grain_given;
+	bool cum, trim, relative, normalize, drop_negative, no_inlines, help, version;
+	bool compact; /* at the prompt */
+	const char *base, *diff_base, *index, *unit, *output, *ignored;
+	struct filter_opts filters;
+	int64_t nodes; /* < 0: as suits */
+	double node_fraction, edge_fraction, divide_by;
+	uint64_t seconds;
+};
+extern struct pprof_args pprof_args;
+extern const struct opt pprof_opts_table[];
+
+/* The profile, and a base if there is one. */
+struct pprof_loaded {
+	struct prof *p, *base, *both; /* `both`: one behind the other, for the total */
+	uint32_t nsites;	      /* of `both`: where the base's begin */
+	const char *exe;
+	char *source; /* path of the first profile */
+	struct names_opts names;
+};
+
+/* One report by the options as they stand now. */
+int pprof_report(struct pprof_loaded *l, struct err *e);
+
+/* Lines about the profile, for the prompt's welcome. */
+int pprof_welcome(struct pprof_loaded *l, struct err *e);
+
+/* The prompt. */
+int pprof_shell(struct pprof_loaded *l, struct err *e);
+
+#endif

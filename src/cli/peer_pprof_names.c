@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* peer_pprof_names.c -- see peer_pprof_names.h. */
+#include "cli/peer_pprof_names.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/skip.h"
+#include "base/compiler.h"
+#include "base/hash.h"
+#include "model/prof.h"
+#include "render/peer_pprof_graph.h"
+#include "sym/demangle.h"
+#include "util/map.h"
+#include "util/x.h"
+
+/* Functions of allocators, as a profile would name them in drop_frames. */
+#define PPROF_ALLOCATORS                                                                 \
+	"malloc|calloc|realloc|reallocarray|memalign|aligned_alloc|posix_memalign|"      \
+	"valloc|pvalloc|tc_[a-z_]*|operator new.*|operator delete.*|tcmalloc::.*|"       \
+	"\\[lib(jemalloc|tcmalloc|mimalloc|seep)[^\\]]*\\]"
+
+/* Takes out <…> where it is no operator's name. */
+static void
+pprof_cut_templates(char *s)
+{
+	char *to = s;
+	unsigned depth = 0;
+
+	for (char *at = s; *at != '\0'; at++) {
+		bool operator= at - s >= 8 && strncmp(at - 8, "operator", 8) == 0;
+
+		if (*at == '<' && depth == 0 && operator) {
+			while (*at == '<' || *at == '=' || *at == '>')
+				*to++ = *at++;
+			at--;
+		} else if (*at == '<') {
+			depth++;
+		} else if (*at == '>' && depth > 0) {
+			depth--;
+		} else if (depth == 0) {
+			*to++ = *at;
+		}
+	}
+	*to = '\0';
+}
+
+static bool
+pprof_is_cxx(const char *linkage)
+{
+	size_t n = strlen(linkage);
+
+	return strncmp(linkage, "_Z", 2) == 0 &&
+	       !(n > 24 && strncmp(linkage + n - 20, "17h", 3) == 0 &&
+		 strspn(linkage + n - 17, "0123456789abcdef") == 16);
+}
+
+static void
+pprof_shorten(struct prof *p)
+{
+	struct map known = {0}; /* linkage name -> short one */
+
+	for (uint32_t i = 0; i < p->nframes; i++) {
+		const char *linkage = prof_text(p, p->frames[i].linkage);
+		uint64_t *name;
+		char *text;
+
+		if (!pprof_is_cxx(linkage))
+			continue;
+		name = map_add(&known, p->frames[i].linkage);
+		if (*name == 0) {
+			text = demangle_short(linkage);
+			if (text != NULL)
+				pprof_cut_templates(text);
+			*name = text != NULL ? prof_str(p, text) : p->frames[i].function;
+			free(text);
+		}
+		p->frames[i].function = (uint32_t)*name;
+	}
+	map_done(&known);
+}
+
+/* Libraries of allocators are mostly stripped; one name for all that is in them. */
+static void
+pprof_name_allocators(struct prof *p)
+{
+	uint32_t *names = xcalloc(p->nmodules, sizeof *names);
+
+	for (uint32_t i = 1; i < p->nmodules; i++) {
+		const char *file = skip_basename(prof_text(p, p->modules[i].path));
+		char *text;
+
+		for (const struct skip_rule *r = skip_allocators; r->module != NULL;
+		     r++) {
+			if (fnmatch(r->module, file, 0) != 0)
+				continue;
+			text = xasprintf("[%s]", file);
+			names[i] = prof_str(p, text);
+			free(text);
+			break;
+		}
+	}
+	for (uint32_t i = 1; i < p->nlocs; i++) {
+		uint32_t row;
+
+		if (p->locs[i].nframes > 0 || names[p->locs[i].module] == 0)
+			continue;
+		row = prof_add_frame(p);
+		p->frames[row].function = names[p->locs[i].module];
+		p->locs[i].frames = row;
+		p->locs[i].nframes = 1;
+	}
+	free(names);
+}
+
+void
+pprof_names(struct prof *p)
+{
+	pprof_shorten(p);
+	pprof_name_allocators(p);
+	if (p->drop_frames == 0 && strcmp(prof_text(p, p->format), "pprof") != 0)
+		p->drop_frames = prof_str(p, PPROF_ALLOCATORS);
+}
+
+/* ---- samples ---- */
+
+static void
+pprof_add_site(struct prof_site *to, const struct prof_site *from)
+{
+	to->allocs += from->allocs;
+	to->alloc_bytes += from->alloc_bytes;
+	to->frees += from->frees;
+	to->free_bytes += from->free_bytes;
+	to->live_blocks += from->live_blocks;
+	to->live_bytes += from->live_bytes;
+	to->samples += from->samples;
+	to->live_samples += from->live_samples;
+	to->var_live_bytes += from->var_live_bytes;
+	to->var_alloc_bytes += from->var_alloc_bytes;
+}
+
+/* Labels and cells follow their sites; those of sites that went are gone, and kept by the one that
+ * stayed. */
+static void
+pprof_move_rows(struct prof *p, const uint32_t *now, const bool *gone)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->nlabels; i++) {
+		struct prof_label l = p->labels[i];
+
+		if (gone[l.site])
+			continue;
+		l.site = now[l.site];
+		p->labels[n++] = l;
+	}
+	p->nlabels = n;
+	for (uint32_t i = 0; i < p->ncells; i++)
+		p->cells[i].site = now[p->cells[i].site];
+}
+
+void
+pprof_merge_samples(struct prof *p)
+{
+	uint64_t *keys;
+	uint32_t *now, n = 1;
+	bool *gone;
+	struct map first = {0};
+
+	/* Recordings of our own have more than figures that can be added, and no such samples. */
+	if (p->columns == PROF_HAS_ALL)
+		return;
+	keys = pprof_label_keys(p);
+	now = xcalloc(p->nsites, sizeof *now);
+	gone = xcalloc(p->nsites, sizeof *gone);
+	for (uint32_t i = 1; i < p->nsites; i++) {
+		uint64_t *at = map_add(&first, hash_pair(p->sites[i].node, keys[i]));
+
+		if (*at != 0) {
+			pprof_add_site(&p->sites[*at], &p->sites[i]);
+			gone[i] = true;
+			now[i] = (uint32_t)*at;
+			continue;
+		}
+		*at = now[i] = n;
+		p->sites[n++] = p->sites[i];
+	}
+	if (n < p->nsites) {
+		p->nsites = n;
+		p->nreals = 0; /* whole numbers are what is shown */
+		pprof_move_rows(p, now, gone);
+	}
+	map_done(&first);
+	free(keys);
+	free(now);
+	free(gone);
+}

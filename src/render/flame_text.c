@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* flame_text.c -- decoding, cleaning and escaping of names, one character at a time. */
+#include "render/flame_text.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define FLAME_BAD "\xef\xbf\xbd"      /* U+FFFD */
+#define FLAME_ELLIPSIS "\xe2\x80\xa6" /* U+2026 */
+
+/* The character at s, and its bytes; 0 bytes long where there is no valid one. */
+static uint32_t
+decode(const unsigned char *s, unsigned *ret_bytes)
+{
+	unsigned n = s[0] < 0x80   ? 1
+		     : s[0] < 0xc2 ? 0
+		     : s[0] < 0xe0 ? 2
+		     : s[0] < 0xf0 ? 3
+				   : 4;
+	uint32_t c = n == 1 ? s[0] : s[0] & (0x7fu >> n);
+
+	*ret_bytes = 0;
+	if (n == 0 || s[0] > 0xf4)
+		return 0;
+	for (unsigned i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80) /* the NUL at the end is caught here too */
+			return 0;
+		c = c << 6 | (s[i] & 0x3f);
+	}
+	/* Longer than it need be, half of a pair, or beyond the last one. */
+	if ((n == 3 && c < 0x800) || (n == 4 && (c < 0x10000 || c > 0x10ffff)) ||
+	    (c >= 0xd800 && c <= 0xdfff))
+		return 0;
+	*ret_bytes = n;
+	return c;
+}
+
+static bool
+is_harmful(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c & 0xfffe) == 0xfffe ||
+	       (c >= 0xfdd0 && c <= 0xfdef) || c == 0x200e || c == 0x200f ||
+	       c == 0x061c || /* marks of direction */
+	       (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) ||
+	       (c >= 0xe0000 && c <= 0xe007f); /* letters that cannot be seen */
+}
+
+void
+flame_clean(struct buf *out, const char *text, size_t max_bytes)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t from = out->len;
+
+	while (*s != '\0') {
+		unsigned n;
+		uint32_t c = decode(s, &n);
+
+		if (max_bytes != 0 && out->len - from + (n > 3 ? n : 3) > max_bytes) {
+			buf_add_str(out, FLAME_ELLIPSIS);
+			return;
+		}
+		if (n == 1 && (c == '\t' || c == '\n' || c == '\r'))
+			buf_add_char(out, ' ');
+		else if (n != 0 && (c == 0x2028 || c == 0x2029))
+			buf_add_char(out, ' ');
+		else if (n == 0 || is_harmful(c))
+			buf_add_str(out, FLAME_BAD);
+		else
+			buf_add(out, s, n);
+		s += n != 0 ? n : 1;
+	}
+}
+
+static const char *
+entity(char c)
+{
+	switch (c) {
+	case '&':
+		return "&amp;";
+	case '<':
+		return "&lt;";
+	case '>':
+		return "&gt;";
+	case '"':
+		return "&quot;";
+	case '\'':
+		return "&#39;";
+	default:
+		return NULL;
+	}
+}
+
+void
+flame_escape(struct buf *out, const char *text)
+{
+	struct buf clean = {0};
+	const char *s;
+
+	flame_clean(&clean, text, 0);
+	s = buf_str(&clean);
+	while (*s != '\0') {
+		size_t plain = strcspn(s, "&<>\"'");
+
+		buf_add(out, s, plain);
+		s += plain;
+		if (*s != '\0')
+			buf_add_str(out, entity(*s++));
+	}
+	buf_done(&clean);
+}
+
+static bool
+is_inside(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+void
+flame_cut(struct buf *out, const char *text, size_t columns)
+{
+	const char *s = text, *last = text; /* `last`: where the ellipsis would go */
+	size_t n = 0;
+
+	while (*s != '\0' && n < columns) {
+		last = s++;
+		while (is_inside(*s))
+			s++;
+		n++;
+	}
+	if (*s == '\0') {
+		buf_add(out, text, (size_t)(s - text));
+		return;
+	}
+	if (columns == 0)
+		return;
+	buf_add(out, text, (size_t)(last - text));
+	buf_add_str(out, FLAME_ELLIPSIS);
+}
+
+uint32_t
+flame_hash(const char *text)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *text != '\0'; text++)
+		h = (h ^ (unsigned char)*text) * 16777619u;
+	return h ^ h >> 15;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* peer_pprof_raw.h -- -raw of google/pprof: the whole profile as text. */
+#ifndef SEEP_RENDER_PEER_PPROF_RAW_H
+#define SEEP_RENDER_PEER_PPROF_RAW_H
+
+#include "model/prof.h"
+#include "util/buf.h"
+
+/* Samples, locations and mappings, numbered from 1 as they stand in the profile. */
+void pprof_raw(struct buf *out, const struct prof *p);
+
+#endif
