@@ -4,14 +4,15 @@
  *	--- symbol
  *	binary=/usr/bin/demo
  *	0x000055d8b9a9c19a main
- *	0x000055d8b9a9c133 inlined--do_something
+ *	0x000055d8b9a9c133 do_something--inlined
  *	---
  *	--- heap
  *	heap_v2/524288 …                                 either kind of heap profile
  *
  * The addresses of names lie in the call, one before the return address in the stacks;
  * google-pprof writes the stacks that way too. So a name is looked for under the address
- * before, then under the address itself. Names joined by `--` are inlined, innermost first. */
+ * before, then under the address itself. Of names joined by `--` the first is the function, the others
+ * were inlined, each into the one before. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -80,7 +81,13 @@ symbolized_frames(struct symbolized *s, struct heap_in *h, uint32_t loc, uint64_
 	}
 	if (p->nframes == first)
 		return;
-	p->frames[p->nframes - 1].inlined = 0;
+	p->frames[first].inlined = 0;
+	for (uint32_t a = first, b = p->nframes - 1; a < b; a++, b--) {
+		struct prof_frame f = p->frames[a];
+
+		p->frames[a] = p->frames[b];
+		p->frames[b] = f;
+	}
 	p->locs[loc].frames = first;
 	p->locs[loc].nframes = p->nframes - first;
 }

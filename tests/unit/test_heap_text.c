@@ -549,6 +549,27 @@ T_TEST(cut_off_in_a_stack)
 	prof_free(p);
 }
 
+/* Of names joined by -- the first is the function; the model has the innermost first. */
+T_TEST(symbolized_inlined)
+{
+	struct prof *p = load_text("--- symbol\nbinary=/none/bin\n"
+				   "0x40010 outer--middle--inner\n---\n--- heap\n"
+				   "heap profile: 1: 10 [1: 10] @ heapprofile\n"
+				   "1: 10 [1: 10] @ 0x40011\n");
+	const struct prof_loc *l;
+
+	T_EQ(p->nsites, 2);
+	l = &p->locs[p->nodes[p->sites[1].node].loc];
+	T_EQ(l->nframes, 3);
+	T_STR(prof_text(p, p->frames[l->frames].function), "inner");
+	T_STR(prof_text(p, p->frames[l->frames + 1].function), "middle");
+	T_STR(prof_text(p, p->frames[l->frames + 2].function), "outer");
+	T_EQ(p->frames[l->frames].inlined, 1);
+	T_EQ(p->frames[l->frames + 1].inlined, 1);
+	T_EQ(p->frames[l->frames + 2].inlined, 0);
+	prof_free(p);
+}
+
 T_TEST(two_profiles_are_refused)
 {
 	static const char one[] = STACK "0x10\n\nMAPPED_LIBRARIES:\n";
