@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "util/buf.h"
+#include "util/x.h"
 
 /* How many names a refusal lists. */
 enum { CHOOSE_NAMES_MAX = 12 };
@@ -168,4 +169,28 @@ choose_by(const char *word, enum sites_by *ret_by, struct err *e)
 	return err_set(e, -EINVAL,
 		       "--by %s: must be live, peak, count, allocated or temporary",
 		       word);
+}
+
+void
+choose_mark_figures(const struct prof *p, const char *mark, int64_t **ret_bytes,
+		    int64_t **ret_blocks)
+{
+	int64_t *bytes = xcalloc(p->nsites, sizeof *bytes);
+	int64_t *blocks = xcalloc(p->nsites, sizeof *blocks);
+
+	for (uint32_t i = 0; i < p->nmarks; i++) {
+		const struct prof_mark *m = &p->marks[i];
+
+		if (!choose_mark_is(p, m, mark))
+			continue;
+		for (uint32_t k = m->rows; k < m->rows + m->nrows; k++) {
+			const struct prof_mark_row *r = &p->mark_rows[k];
+
+			/* The last mark of that name wins. */
+			bytes[r->site] = r->live_bytes;
+			blocks[r->site] = r->live_blocks;
+		}
+	}
+	*ret_bytes = bytes;
+	*ret_blocks = blocks;
 }

@@ -38,4 +38,9 @@ struct choose_name {
 };
 struct choose_name choose_process_name(const struct prof *p, uint32_t process);
 
+/* Live bytes and blocks of every site of `p` at the marks of that name, the last of each process:
+ * two arrays of p->nsites, for the caller to free. */
+void choose_mark_figures(const struct prof *p, const char *mark, int64_t **ret_bytes,
+			 int64_t **ret_blocks);
+
 #endif

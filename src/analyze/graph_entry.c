@@ -191,21 +191,6 @@ graph_linkage(struct graph_side *s, const struct prof_frame *f)
 	return id;
 }
 
-static const char *
-graph_class_name(uint64_t class)
-{
-	switch (class) {
-	case REC_CLASS_MMAP:
-		return "[mmap]";
-	case REC_CLASS_BRK:
-		return "[brk]";
-	case REC_CLASS_CUSTOM:
-		return "[allocator of the program]";
-	default:
-		return "[heap]";
-	}
-}
-
 /* A location that is no code, or code without a name, in words. */
 static void
 graph_unnamed(struct graph_side *s, const struct prof_loc *l, struct graph_key *k)
@@ -221,7 +206,7 @@ graph_unnamed(struct graph_side *s, const struct prof_loc *l, struct graph_key *
 		buf_add_str(&b, "(frames left out)");
 		break;
 	case PROF_LOC_CLASS:
-		buf_add_str(&b, graph_class_name(l->offset));
+		buf_add_str(&b, prof_class_name(l->offset));
 		break;
 	default:
 		k->module = s->modules[l->module];

@@ -127,28 +127,6 @@ sites_key(struct sites_work *w, uint32_t node)
 	return key;
 }
 
-static void
-sites_load_mark(struct sites_work *w)
-{
-	const struct prof *p = w->p;
-
-	w->mark_bytes = xcalloc(p->nsites, sizeof *w->mark_bytes);
-	w->mark_blocks = xcalloc(p->nsites, sizeof *w->mark_blocks);
-	for (uint32_t i = 0; i < p->nmarks; i++) {
-		const struct prof_mark *m = &p->marks[i];
-
-		if (!choose_mark_is(p, m, w->q->point.mark))
-			continue;
-		for (uint32_t k = m->rows; k < m->rows + m->nrows; k++) {
-			const struct prof_mark_row *r = &p->mark_rows[k];
-
-			/* The last mark of that name wins. */
-			w->mark_bytes[r->site] = r->live_bytes;
-			w->mark_blocks[r->site] = r->live_blocks;
-		}
-	}
-}
-
 double
 sites_blocks_variance(int64_t blocks, int64_t bytes, double var_bytes)
 {
@@ -390,7 +368,7 @@ sites_init(struct sites *ret_sites, const struct prof *p, const struct skip *s,
 	if (q->depth == 0)
 		sites_number_nodes(&w);
 	if (q->point.at == SITES_AT_MARK)
-		sites_load_mark(&w);
+		choose_mark_figures(w.p, w.q->point.mark, &w.mark_bytes, &w.mark_blocks);
 	ss.row_of_site = xcalloc(p->nsites, sizeof *ss.row_of_site);
 	for (uint32_t i = 0; i < p->nsites; i++) {
 		if (i == 0 || (q->chosen != NULL && !q->chosen[p->sites[i].process]))

@@ -209,28 +209,6 @@ struct value_pair {
 	double bytes, blocks;
 };
 
-static void
-value_load_mark(struct value_work *w)
-{
-	const struct prof *p = w->p;
-
-	w->mark_bytes = xcalloc(p->nsites, sizeof *w->mark_bytes);
-	w->mark_blocks = xcalloc(p->nsites, sizeof *w->mark_blocks);
-	for (uint32_t i = 0; i < p->nmarks; i++) {
-		const struct prof_mark *m = &p->marks[i];
-
-		if (!choose_mark_is(p, m, w->q->point.mark))
-			continue;
-		for (uint32_t k = m->rows; k < m->rows + m->nrows; k++) {
-			const struct prof_mark_row *r = &p->mark_rows[k];
-
-			/* The last mark of that name wins. */
-			w->mark_bytes[r->site] = r->live_bytes;
-			w->mark_blocks[r->site] = r->live_blocks;
-		}
-	}
-}
-
 static struct value_pair
 value_live(const struct value_work *w, uint32_t i)
 {
@@ -499,7 +477,7 @@ values_load(struct values *ret_values, const struct prof *p, const struct graph_
 	if (value_is_sampled(p, q->chosen))
 		to.var = xcalloc(p->nsites, sizeof *to.var);
 	if (q->point.at == SITES_AT_MARK)
-		value_load_mark(&w);
+		choose_mark_figures(w.p, w.q->point.mark, &w.mark_bytes, &w.mark_blocks);
 	if (w.blocks != NULL && w.blocks->thread != NULL)
 		value_choose_threads(&w);
 	if (w.blocks != NULL && q->value == GRAPH_LIVE && q->point.at == SITES_AT_END &&

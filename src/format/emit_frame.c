@@ -14,21 +14,6 @@
 #include "model/prof.h"
 #include "util/x.h"
 
-static const char *
-emit_class_name(uint64_t class)
-{
-	switch (class) {
-	case REC_CLASS_MMAP:
-		return "[mmap]";
-	case REC_CLASS_BRK:
-		return "[brk]";
-	case REC_CLASS_CUSTOM:
-		return "[allocator of the program]";
-	default:
-		return "[heap]";
-	}
-}
-
 void
 emit_frame_unnamed(const struct prof *p, const struct prof_loc *l, struct buf *out)
 {
@@ -43,7 +28,7 @@ emit_frame_unnamed(const struct prof *p, const struct prof_loc *l, struct buf *o
 		buf_add_str(out, "(frames left out)");
 		return;
 	case PROF_LOC_CLASS:
-		buf_add_str(out, emit_class_name(l->offset));
+		buf_add_str(out, prof_class_name(l->offset));
 		return;
 	}
 	if (l->module != 0)

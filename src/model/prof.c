@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/recording.h"
 #include "util/map.h"
 #include "util/x.h"
 
@@ -364,4 +365,19 @@ prof_node(struct prof *p, uint32_t parent, uint32_t loc)
 	n->parent = parent;
 	n->loc = loc;
 	return prof_intern(p, &p->index->nodes, &prof_kind_node, &p->nnodes);
+}
+
+const char *
+prof_class_name(uint64_t class)
+{
+	switch (class) {
+	case REC_CLASS_MMAP:
+		return "[mmap]";
+	case REC_CLASS_BRK:
+		return "[brk]";
+	case REC_CLASS_CUSTOM:
+		return "[allocator of the program]";
+	default:
+		return "[heap]";
+	}
 }

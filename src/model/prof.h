@@ -274,6 +274,9 @@ uint32_t prof_loc(struct prof *p, uint32_t module, uint64_t offset,
 		  enum prof_loc_kind kind, bool exact);
 uint32_t prof_node(struct prof *p, uint32_t parent, uint32_t loc);
 
+/* A PROF_LOC_CLASS in words, by its offset: "[mmap]" … Static text. */
+const char *prof_class_name(uint64_t class);
+
 /* Appends everything in `from` to `into`, which shares nothing with it afterwards: processes
  * stay apart, modules, locations and stacks that are the same become one row. A location that
  * had no names gets those of `from`. `from` is only read; the two must be different. */

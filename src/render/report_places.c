@@ -33,21 +33,6 @@ report_line_done(struct report_line *l)
 	buf_done(&l->rest);
 }
 
-static const char *
-report_class_name(uint64_t class)
-{
-	switch (class) {
-	case REC_CLASS_MMAP:
-		return "[mmap]";
-	case REC_CLASS_BRK:
-		return "[brk]";
-	case REC_CLASS_CUSTOM:
-		return "[allocator of the program]";
-	default:
-		return "[heap]";
-	}
-}
-
 /* A location without a name. */
 static void
 report_unnamed(struct report_line *l, const struct prof *p, const struct prof_loc *loc,
@@ -64,7 +49,7 @@ report_unnamed(struct report_line *l, const struct prof *p, const struct prof_lo
 			   fmt_count(loc->offset).s);
 		return;
 	case PROF_LOC_CLASS:
-		buf_add_str(&l->function, report_class_name(loc->offset));
+		buf_add_str(&l->function, prof_class_name(loc->offset));
 		return;
 	}
 	buf_printf(&l->function, "0x%" PRIx64, loc->offset);
