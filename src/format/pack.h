@@ -16,7 +16,7 @@ struct err;
 struct prof;
 
 enum {
-	PACK_VERSION = 1,
+	PACK_VERSION = 2,
 	PACK_BLOCKS_MAX = 2000000, /* live blocks that are stored one by one */
 };
 
