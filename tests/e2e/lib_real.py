@@ -115,7 +115,10 @@ def main():
     if not doc["blocks_not_listed"] and allocs != doc["totals"]["allocs"]:
         found.append(f"sites have {allocs} of {doc['totals']['allocs']} allocations")
     cut = 100.0 * kinds["truncated"] / allocs if allocs else 0.0
-    if cut > opt.truncated:
+    most = opt.truncated
+    if most > 0 and any(pr["mode"] == "sampled" for pr in doc["processes"]):
+        most = 25.0  # a share of a dozen samples says little
+    if cut > most:
         found.append(f"{cut:.3f} % of allocations have a truncated stack")
     if kinds["other"] or kinds["none"]:
         found.append(f"{kinds['other'] + kinds['none']} allocations whose stack ends elsewhere: "
