@@ -129,6 +129,7 @@ func main() {
 	leak(13, 70001)
 	leak(1009, 48)
 	runtime.GC()
+	runtime.GC() // what the first one found is told by the next
 	f, _ := os.Create(os.Args[1])
 	pprof.Lookup("heap").WriteTo(f, 1)
 	f.Close()
