@@ -5,6 +5,7 @@
 
 #include "base/compiler.h"
 #include "preload/peer.h"
+#include "rt/rt_proc.h"
 #include "rt/rt_text.h"
 #include "rt/sys.h"
 
@@ -47,7 +48,7 @@ conf_read_all(void)
 		{"\"name\" of the file referenced by the symbolic link named /etc/malloc.conf",
 		 NULL},
 		{"value of the environment variable MALLOC_CONF",
-		 peer_variable("MALLOC_CONF")},
+		 proc_variable("MALLOC_CONF")},
 		{"string pointed to by the global variable malloc_conf_2_conf_harder",
 		 string_at(&malloc_conf_2_conf_harder)},
 	};
@@ -63,7 +64,7 @@ static bool
 is_forced(void)
 {
 	static const char key[] = "compat=jemalloc";
-	const char *s = peer_variable("SEEP");
+	const char *s = proc_variable("SEEP");
 
 	while (s != NULL && *s != '\0') {
 		size_t i = 0;
@@ -98,5 +99,5 @@ secure_getenv(const char *name)
 		return NULL;
 	if (text_same(name, "MALLOC_CONF") && is_forced())
 		return speaks_of_prof(string_at(&malloc_conf)) ? off : NULL;
-	return (char *)(uintptr_t)peer_variable(name);
+	return (char *)(uintptr_t)proc_variable(name);
 }

@@ -21,6 +21,7 @@
 #include "preload/next.h"
 #include "preload/peer.h"
 #include "rt/rt_map.h"
+#include "rt/rt_proc.h"
 #include "rt/rt_text.h"
 
 #include <signal.h>
@@ -34,7 +35,7 @@
 static int64_t
 number_of(const char *name, int64_t otherwise)
 {
-	const char *s = peer_variable(name);
+	const char *s = proc_variable(name);
 	bool minus = false;
 	uint64_t n = 0;
 
@@ -53,7 +54,7 @@ number_of(const char *name, int64_t otherwise)
 static bool
 yes(const char *name, bool otherwise)
 {
-	const char *s = peer_variable(name);
+	const char *s = proc_variable(name);
 
 	if (s == NULL)
 		return otherwise;
@@ -108,7 +109,7 @@ wanted(struct recorder_settings *s, bool forced)
 {
 	read_settings();
 	gperf.forced = forced;
-	if (!gperf_prefix_from(peer_variable("HEAPPROFILE"), gperf.own,
+	if (!gperf_prefix_from(proc_variable("HEAPPROFILE"), gperf.own,
 			       sizeof(gperf.own)) ||
 	    (!forced && real_one("HeapProfilerStart") != NULL))
 		return false;
@@ -205,7 +206,7 @@ start(const char *prefix, bool again)
 static void
 handle_signal(void)
 {
-	const char *text = peer_variable("HEAPPROFILESIGNAL");
+	const char *text = proc_variable("HEAPPROFILESIGNAL");
 	char number[24];
 	struct text t = text_on(number, sizeof(number));
 	int sig = (int)gperf_settings.signal;
@@ -292,7 +293,7 @@ HeapProfilerStart(const char *prefix)
 			((void (*)(const char *))real)(prefix);
 		return;
 	}
-	if (gperf.on || (peer_variable("SEEP") != NULL && !gperf.forced) ||
+	if (gperf.on || (proc_variable("SEEP") != NULL && !gperf.forced) ||
 	    from_real(__builtin_return_address(0)))
 		return;
 	if (!gperf.begun) {

@@ -8,6 +8,7 @@
 
 #include "preload/peer.h"
 #include "rt/rt_map.h"
+#include "rt/rt_proc.h"
 #include "rt/rt_text.h"
 #include "rt/sys.h"
 
@@ -21,8 +22,8 @@ gperf_prefix_from(const char *value, char *ret, size_t cap)
 {
 	struct text t = text_on(ret, cap);
 	static const char *const ranks[] = {"PMIX_RANK", "PMI_RANK"};
-	bool by_pid = peer_variable("HEAPPROFILE_USE_PID") != NULL;
-	const char *slurm = peer_variable("SLURM_JOB_ID");
+	bool by_pid = proc_variable("HEAPPROFILE_USE_PID") != NULL;
+	const char *slurm = proc_variable("SLURM_JOB_ID");
 	char first;
 
 	if (value == NULL || *value == '\0')
@@ -38,7 +39,7 @@ gperf_prefix_from(const char *value, char *ret, size_t cap)
 		text_dec(&t, (uint64_t)sys_getpid());
 	}
 	for (size_t i = 0; i < ARRAY_LEN(ranks); i++) {
-		const char *rank = peer_variable(ranks[i]);
+		const char *rank = proc_variable(ranks[i]);
 
 		if (rank == NULL || *rank == '\0')
 			continue;
@@ -52,14 +53,6 @@ gperf_prefix_from(const char *value, char *ret, size_t cap)
 	}
 	return !t.cut;
 }
-
-struct entry { /* of getdents64 */
-	uint64_t ino;
-	int64_t off;
-	uint16_t bytes;
-	uint8_t type;
-	char name[];
-};
 
 /* Is it NAME.….heap? */
 static bool
@@ -79,7 +72,7 @@ remove_in(int dir, const char *folder, const char *name, char *entries)
 
 	while ((got = SYS3(SYS_getdents64, dir, entries, ENTRIES_BYTES)) > 0) {
 		for (long at = 0; at < got;) {
-			const struct entry *e = (const void *)(entries + at);
+			const struct proc_dirent *e = (const void *)(entries + at);
 			char path[GPERF_PATH_MAX];
 			struct text t = text_on(path, sizeof(path));
 

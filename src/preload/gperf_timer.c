@@ -38,14 +38,6 @@ now_ns(void)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-struct entry { /* of getdents64 */
-	uint64_t ino;
-	int64_t off;
-	uint16_t bytes;
-	uint8_t type;
-	char name[];
-};
-
 /* State of a task of this process; 'Z' also when it is gone. */
 static char
 state_of(const char *tid)
@@ -78,7 +70,7 @@ alone(void)
 	while (!others &&
 	       (got = SYS3(SYS_getdents64, dir, entries, sizeof(entries))) > 0) {
 		for (long at = 0; at < got && !others;) {
-			const struct entry *e = (const void *)(entries + at);
+			const struct proc_dirent *e = (const void *)(entries + at);
 
 			at += e->bytes;
 			if (e->name[0] < '0' || e->name[0] > '9' ||

@@ -28,6 +28,7 @@
 #include "record/inherit.h"
 #include "record/ticks.h"
 #include "rt/rt_map.h"
+#include "rt/rt_proc.h"
 #include "rt/rt_text.h"
 
 #include <dlfcn.h>
@@ -57,22 +58,6 @@ static uint64_t mapped_bytes;
 static pthread_key_t thread_key;
 static bool thread_key_made;
 static uint8_t nothing[SAMPLE_FILTER_SLOTS]; /* the filter when nothing is recorded */
-
-static const char *
-variable(const char *name)
-{
-	size_t n = text_len(name);
-
-	for (char **e = environ; *e != NULL; e++) {
-		size_t i = 0;
-
-		while (i < n && (*e)[i] == name[i])
-			i++;
-		if (i == n && (*e)[n] == '=')
-			return *e + n + 1;
-	}
-	return NULL;
-}
 
 static void
 switch_off(void)
@@ -147,12 +132,12 @@ begin_first(void)
 	const char *bad;
 
 	if (getauxval(AT_SECURE) != 0 ||
-	    !settings_parse(variable("SEEP"), &settings, &bad)) {
+	    !settings_parse(proc_variable("SEEP"), &settings, &bad)) {
 		switch_off();
 		return;
 	}
 	/* No word of our own, or one that asks for it: what do the peers' settings say? */
-	if (variable("SEEP") == NULL || settings.compat[0] != '\0')
+	if (proc_variable("SEEP") == NULL || settings.compat[0] != '\0')
 		peer_choose(&settings.recorder, settings.compat);
 	if (settings.recorder.mode == REC_MODE_OFF ||
 	    (settings.parent != 0 && SYS0(SYS_getppid) != (long)settings.parent)) {

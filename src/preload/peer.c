@@ -33,22 +33,6 @@ static const struct peer *const peers[] = {
 
 const struct peer *peer;
 
-const char *
-peer_variable(const char *name)
-{
-	size_t n = text_len(name);
-
-	for (char **e = environ; e != NULL && *e != NULL; e++) {
-		size_t i = 0;
-
-		while (i < n && (*e)[i] == name[i])
-			i++;
-		if (i == n && (*e)[n] == '=')
-			return *e + n + 1;
-	}
-	return NULL;
-}
-
 void
 peer_say(const char *text, const char *more)
 {

@@ -68,8 +68,6 @@ void peer_handle_term(void);
  * with `frees`, at every free. */
 void peer_look(bool allocations, bool every, bool frees);
 
-/* A variable of the environment, NULL when it is not set. No libc, no lock. */
-const char *peer_variable(const char *name);
 /* One line to stderr, `text` first; without a newline in it. */
 void peer_say(const char *text, const char *more);
 

@@ -29,15 +29,6 @@
 
 enum { NAME_BYTES = 256 };
 
-/* The kernel's struct linux_dirent64. */
-struct entry {
-	uint64_t inode;
-	int64_t off;
-	uint16_t bytes;
-	uint8_t type;
-	char name[];
-};
-
 struct dead {
 	int64_t seconds, ns; /* modified */
 	uint64_t inode;
@@ -129,7 +120,7 @@ look_at_all(struct work *w)
 	while ((got = SYS3(SYS_getdents64, w->folder, w->entries, sizeof(w->entries))) >
 	       0) {
 		for (long at = 0; at < got;) {
-			const struct entry *e = (const void *)(w->entries + at);
+			const struct proc_dirent *e = (const void *)(w->entries + at);
 
 			if (w->looked_at++ == KEEP_LOOKED_AT_MAX)
 				return;

@@ -6,6 +6,7 @@
 #include "rt/sys.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 enum {
 	STAT_BYTES = 384, /* field 22 is in the first 200, the name has at most 64 */
@@ -56,4 +57,22 @@ proc_start_ticks(uint32_t pid)
 			ticks = ticks * 10 + (*s - '0');
 	}
 	return ticks;
+}
+
+const char *
+proc_variable(const char *name)
+{
+	size_t n = text_len(name);
+
+	if (n == 0)
+		return NULL;
+	for (char **e = environ; e != NULL && *e != NULL; e++) {
+		size_t i = 0;
+
+		while (i < n && (*e)[i] == name[i])
+			i++;
+		if (i == n && (*e)[n] == '=')
+			return *e + n + 1;
+	}
+	return NULL;
 }

@@ -13,4 +13,16 @@ long proc_slurp(const char *path, char *buf, size_t cap);
  * tell a recycled pid; 0 when the file does not say, -errno when it cannot be read. */
 int64_t proc_start_ticks(uint32_t pid);
 
+/* The kernel's struct linux_dirent64, as SYS_getdents64 lays one after the other. */
+struct proc_dirent {
+	uint64_t ino;
+	int64_t off;
+	uint16_t bytes; /* of this entry: the next one is so far away */
+	uint8_t type;
+	char name[];
+};
+
+/* Value of a variable of the environment, or NULL. Nothing has the empty name. */
+const char *proc_variable(const char *name);
+
 #endif

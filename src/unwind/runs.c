@@ -11,7 +11,8 @@
  *
  * Only for the thread's own stack, whose words can be read in any order. A run is known by the
  * return address it begins with, and made anew when it was of no use several times.
- * At 60 frames on 200 paths the walk takes half as long as by rules alone. */
+ * At 60 frames on 200 paths (bench/workloads/deep.c) a walk took 180 ns by runs and 260 by rules
+ * alone, by a profile of the whole program. */
 #include "unwind/runs.h"
 
 #include "unwind/memo.h"

@@ -9,6 +9,7 @@ end in [truncated]. What the program really did is not known here: only what mus
 import argparse
 import collections
 import json
+import math
 import sys
 
 # Where a stack may end: process start, thread start, and the loader's own work before both.
@@ -106,19 +107,24 @@ def main():
     if doc["damage"] and not opt.running:
         found.append(f"damage: {doc['damage']}")
     kinds, ends, allocs = collections.Counter(), collections.Counter(), 0
+    samples = collections.Counter()
     for site in doc["sites"]:
         kind, text = stack_end(doc, site)
         kinds[kind] += site["allocs"]
+        samples[kind] += site["samples"]
+        samples["all"] += site["samples"]
         allocs += site["allocs"]
         if kind != "root":
             ends[kind, text] += site["allocs"]
     if not doc["blocks_not_listed"] and allocs != doc["totals"]["allocs"]:
         found.append(f"sites have {allocs} of {doc['totals']['allocs']} allocations")
     cut = 100.0 * kinds["truncated"] / allocs if allocs else 0.0
-    most = opt.truncated
-    if most > 0 and any(pr["mode"] == "sampled" for pr in doc["processes"]):
-        most = 25.0  # a share of a dozen samples says little
-    if cut > most:
+    too_many = cut > opt.truncated
+    if any(pr["mode"] == "sampled" for pr in doc["processes"]):
+        # The same share, but of a few samples: four standard deviations of their number more.
+        expected = opt.truncated / 100 * samples["all"]
+        too_many = samples["truncated"] > expected + 4 * math.sqrt(expected)
+    if too_many:
         found.append(f"{cut:.3f} % of allocations have a truncated stack")
     if kinds["other"] or kinds["none"]:
         found.append(f"{kinds['other'] + kinds['none']} allocations whose stack ends elsewhere: "

@@ -7,7 +7,7 @@
 # timeout: 300
 need_seep
 need_libseep
-need_command jq
+need_command jq readelf
 prog=$(program limits) || exit
 cd "$TMP" || exit
 count=$(times 30011 300007)
@@ -88,18 +88,20 @@ out=$(cat "$TMP/out")
 if [ "$status" != 3 ]; then same "ulimit -f 0"; fi
 expect_match "ulimit -f 0: said" "$(cat "$TMP/err")" 'file size|ulimit -f|File too large|no room'
 
-# What it needs: found by halving between 2 MiB and 1 GiB, to 256 KiB.
+# What it needs: found by halving between 2 MiB and 1 GiB, to 16 KiB.
 fits() {
 	(ulimit -v "$1" && "$prog" 100003 >/dev/null 2>&1)
 	[ $? = 23 ]
 }
 low=2048 least=1048576
-while [ $((least - low)) -gt 256 ]; do
+while [ $((least - low)) -gt 16 ]; do
 	middle=$(((low + least) / 2))
 	if fits $middle; then least=$middle; else low=$middle; fi
 done
-# libseep.so itself takes 200 KiB of it, which cannot be given back.
-for more in 256 1000 3000 8000 16000 40000; do
+# What libseep.so itself takes cannot be given back: with less the program would not fit beside it.
+read -r at bytes <<<"$(readelf -lW "$LIBSEEP" | awk '$1 == "LOAD" { at = $3; n = $6 } END { print at, n }')"
+own=$(((at + bytes) / 1024 + 4)) # whole pages
+for more in $((own + 32)) 1000 3000 8000 16000 40000; do
 	run bash -c 'ulimit -v "$1"; shift; exec "$@"' - $((least + more)) \
 		env LD_PRELOAD="$LIBSEEP" SEEP=mode=exact,dir="$TMP" "$prog" 100003
 	expect_eq "ulimit -v $more KiB over what it needs: status" "$status" 23

@@ -234,6 +234,9 @@ T_TEST(refusals)
 	a.data[8] = 7;
 	refused(a.data, a.len,
 		"recording of version 7, this seep reads 2: use a newer seep");
+	a.data[8] = 0;
+	refused(a.data, a.len,
+		"recording of version 0, this seep reads 2: use an older seep");
 	a.data[8] = 1;
 	refused(a.data, a.len,
 		"recording of version 1, this seep reads 2: use an older seep");
