@@ -6,8 +6,9 @@
  * added when the binary is closed, if reading took long enough to be worth it: a new file
  * takes the old one's place by rename.
  *
- * Only complete answers are kept: nothing is written while a debug file is missing, so
- * installing one later is not hidden by what was kept before. Build-ids can be forged, so
+ * Only complete answers are kept, so that installing a debug file later is not hidden by
+ * what was kept before. Of a binary without one, only the symbols are kept, which is an
+ * index without units: it is used as long as still no debug file is found. Build-ids can be forged, so
  * nothing is kept of files that belong to another user than root or the caller, and
  * only files and a folder of the caller's own are read: as root, that is root's. Whatever
  * cannot be read or written is as if there were no cache.
@@ -141,10 +142,19 @@ sym_cache_get(struct sym *s)
 	return s->cache->usable ? s->cache : NULL;
 }
 
+/* The same, and what it keeps is more than symbols. */
+static struct sym_cache *
+sym_cache_get_units(struct sym *s)
+{
+	struct sym_cache *c = sym_cache_get(s);
+
+	return c != NULL && c->index.head->nunits > 0 ? c : NULL;
+}
+
 bool
 sym_cache_units(struct sym *s, struct sym_units *ret)
 {
-	struct sym_cache *c = sym_cache_get(s);
+	struct sym_cache *c = sym_cache_get_units(s);
 	const struct sym_index *x;
 
 	if (c == NULL)
@@ -170,7 +180,7 @@ sym_cache_units(struct sym *s, struct sym_units *ret)
 bool
 sym_cache_part(struct sym *s, uint32_t unit, struct sym_part *ret)
 {
-	struct sym_cache *c = sym_cache_get(s);
+	struct sym_cache *c = sym_cache_get_units(s);
 
 	return c != NULL && unit < c->index.head->nunits &&
 	       sym_index_part(&c->index, unit, ret);
@@ -181,14 +191,20 @@ sym_cache_symbols(struct sym *s)
 {
 	struct sym_cache *c = sym_cache_get(s);
 
-	return c != NULL && c->index.head->base == s->base &&
-	       sym_index_part(&c->index, c->index.head->nunits, &s->symbols);
+	if (c == NULL || c->index.head->base != s->base)
+		return false;
+	if (c->index.head->nunits == 0) {
+		sym_debug_open(s);
+		if (s->debug.elf != NULL)
+			return false;
+	}
+	return sym_index_part(&c->index, c->index.head->nunits, &s->symbols);
 }
 
 bool
 sym_cache_gone(struct sym *s)
 {
-	struct sym_cache *c = sym_cache_get(s);
+	struct sym_cache *c = sym_cache_get_units(s);
 
 	if (c == NULL)
 		return false;
@@ -320,11 +336,21 @@ sym_cache_may_keep(const struct sym_file *f)
 	return f->elf == NULL || f->uid == 0 || f->uid == geteuid();
 }
 
+/* Nothing but the symbols is known, and they were read from the binary just now. */
+static bool
+sym_cache_is_plain(const struct sym *s)
+{
+	return s->dwarf == NULL && s->file.elf != NULL && s->debug.elf == NULL &&
+	       s->alt.elf == NULL && s->units.all.len == 0 && s->symbols_loaded &&
+	       s->symbols.text == NULL;
+}
+
 static bool
 sym_cache_is_worth(const struct sym *s, const struct sym_cache *c)
 {
-	if (s->dwarf == NULL || s->reason[0] != '\0' || !s->units_attached ||
-	    (c->new_units == 0 && c->usable))
+	if (!sym_cache_is_plain(s) &&
+	    (s->dwarf == NULL || s->reason[0] != '\0' || !s->units_attached ||
+	     (c->new_units == 0 && c->usable)))
 		return false;
 	if (c->spent_ns < SYM_CACHE_WORTH_NS && !s->opts.cache_all)
 		return false;
@@ -339,6 +365,7 @@ sym_cache_save(struct sym *s)
 	uint64_t most = s->opts.cache_most_bytes != 0 ? s->opts.cache_most_bytes
 						      : SYM_CACHE_MOST_BYTES;
 	char name[2 * SYM_BUILD_ID_MAX + 8];
+	const struct sym_index *old;
 	struct buf out = {0};
 	char *path;
 	int folder;
@@ -353,7 +380,8 @@ sym_cache_save(struct sym *s)
 	sym_symbol_find(s, 0); /* reads them, if nobody did */
 	sym_cache_name(s, name);
 	path = xasprintf("%s/%s", s->opts.cache_dir, name);
-	if (sym_index_write(s, c->usable ? &c->index : NULL, most / 2, &out) == 0 &&
+	old = c->usable && c->index.head->nunits > 0 ? &c->index : NULL;
+	if (sym_index_write(s, old, most / 2, &out) == 0 &&
 	    file_write(path, out.data, out.len, NULL) == 0)
 		sym_cache_prune(s->opts.cache_dir, most);
 	free(path);

@@ -7,6 +7,8 @@
  *
  *	head | code | entries | spans | blind | parts …
  *
+ * Without units it holds the symbols of a binary that has no debug information.
+ *
  * Numbers are of this machine's byte order; the file is not meant to travel. A unit that
  * nobody asked about has an entry without bytes. Adding one copies the parts that are there
  * as they are, because a part's text is its own. */
@@ -17,7 +19,7 @@
 
 #define SYM_INDEX_MAGIC "seepsym\n"
 /* Counts changes of what is below, and of how names are made. */
-#define SYM_INDEX_VERSION 1u
+#define SYM_INDEX_VERSION 2u
 
 /* 128 bytes: magic[8] | version u32 | crc u32 | build_id_bytes u32 | ncode u32 | nspans u32 |
  * nblind u32 | nunits u32 | built_ns u32 | base u64 | bytes u64 | built_s i64 | build_id[64] */
@@ -33,7 +35,7 @@ struct sym_index_head {
 	int64_t built_s; /* when the binary was written: what is newer is not its source */
 	uint8_t build_id[SYM_BUILD_ID_MAX];
 };
-_Static_assert(sizeof(struct sym_index_head) == 128, "index v1 head");
+_Static_assert(sizeof(struct sym_index_head) == 128, "index v2 head");
 
 struct sym_index_code {
 	uint64_t lo, hi;
@@ -45,7 +47,7 @@ struct sym_index_entry {
 	uint32_t bytes; /* 0: not there */
 	uint32_t crc;
 };
-_Static_assert(sizeof(struct sym_index_entry) == 16, "index v1 entry");
+_Static_assert(sizeof(struct sym_index_entry) == 16, "index v2 entry");
 
 /* A part: this, then rows, spans, nodes, symbols and text, one behind the other. */
 struct sym_index_part {
@@ -53,7 +55,7 @@ struct sym_index_part {
 };
 _Static_assert(sizeof(struct sym_row) == 12 && sizeof(struct sym_span) == 8 &&
 		       sizeof(struct sym_node) == 20 && sizeof(struct sym_symbol) == 12,
-	       "index v1 arrays");
+	       "index v2 arrays");
 
 /* Where things are; points into bytes that must outlive it and be aligned to 8. */
 struct sym_index {

@@ -167,11 +167,13 @@ static void
 sym_symbols_load(struct sym *s)
 {
 	struct sym_table all = {0};
+	uint64_t began;
 	unsigned found;
 
 	s->symbols_loaded = true;
 	if (sym_cache_symbols(s))
 		return;
+	began = sym_cache_clock();
 	found = sym_symbols_read(s, &all, &s->file, SHT_SYMTAB);
 	if (found == 0) {
 		sym_debug_open(s);
@@ -187,6 +189,7 @@ sym_symbols_load(struct sym *s)
 			&s->strings);
 	sym_symbols_settle(s, &all);
 	vec_done(&all);
+	sym_cache_count(s, 0, began);
 }
 
 const struct sym_symbol *

@@ -34,6 +34,8 @@ enum {
 	NEEDED_MAX = 512,
 	HITS_MAX = 64,
 	NAMES_BYTES_MAX = 64 << 20, /* larger string tables are not searched */
+	NAMES_AT_ONCE = 64 << 10,
+	NAMES_OVERLAP = 32, /* longer than any name that is looked for */
 	SYMS_AT_ONCE = 2048,
 };
 
@@ -179,8 +181,11 @@ struct hits {
 	unsigned n;
 };
 
+/* `names` is a piece of the table, from its byte `base` on; what ends within the first `seen`
+ * bytes was found in the piece before. */
 static void
-find_endings(const char *names, uint64_t bytes, const char *ending, struct hits *h)
+find_endings(const char *names, uint64_t bytes, uint64_t base, uint64_t seen,
+	     const char *ending, struct hits *h)
 {
 	size_t len = strlen(ending) + 1; /* with its NUL */
 	const char *at = names;
@@ -188,17 +193,38 @@ find_endings(const char *names, uint64_t bytes, const char *ending, struct hits 
 	while ((at = memmem(at, bytes - (uint64_t)(at - names), ending, len)) != NULL) {
 		uint64_t end = (uint64_t)(at - names) + len - 1;
 
-		for (size_t i = 0; i < ARRAY_LEN(symbol_rows); i++) {
+		for (size_t i = 0; i < ARRAY_LEN(symbol_rows) && end >= seen; i++) {
 			size_t n = strlen(symbol_rows[i].name);
 
 			if (n <= end && h->n < HITS_MAX &&
 			    memcmp(names + end - n, symbol_rows[i].name, n) == 0) {
-				h->off[h->n] = end - n;
+				h->off[h->n] = base + end - n;
 				h->row[h->n++] = &symbol_rows[i];
 			}
 		}
 		at++;
 	}
+}
+
+/* Looks through a string table in pieces: one large buffer would cost more to get than to
+ * search. */
+static void
+find_names(const struct elf *f, const Elf64_Shdr *strings, struct hits *h)
+{
+	char *names = xmalloc(NAMES_AT_ONCE);
+	uint64_t base = 0, seen = 0, n;
+
+	for (; base + seen < strings->sh_size; base += n - seen) {
+		n = strings->sh_size - base;
+		if (n > NAMES_AT_ONCE)
+			n = NAMES_AT_ONCE;
+		if (!elf_read(f, strings->sh_offset + base, names, n))
+			break;
+		find_endings(names, n, base, seen, "malloc", h);
+		find_endings(names, n, base, seen, "san_init", h);
+		seen = NAMES_OVERLAP;
+	}
+	free(names);
 }
 
 static void
@@ -220,18 +246,12 @@ scan_symbols(struct elf *f, const Elf64_Shdr *table, const Elf64_Shdr *strings)
 {
 	struct hits h = {.n = 0};
 	Elf64_Sym *syms;
-	char *names;
 	uint64_t left = table->sh_size / sizeof *syms, off = table->sh_offset;
 
 	if (strings->sh_size == 0 || strings->sh_size > NAMES_BYTES_MAX ||
 	    strings->sh_size > f->size || table->sh_size > f->size)
 		return;
-	names = xmalloc(strings->sh_size);
-	if (elf_read(f, strings->sh_offset, names, strings->sh_size)) {
-		find_endings(names, strings->sh_size, "malloc", &h);
-		find_endings(names, strings->sh_size, "san_init", &h);
-	}
-	free(names);
+	find_names(f, strings, &h);
 	if (h.n == 0)
 		return;
 	syms = xcalloc(SYMS_AT_ONCE, sizeof *syms);

@@ -128,6 +128,35 @@ procfs_memory(int pid, uint64_t *ret_rss_kib, uint64_t *ret_anon_kib)
 }
 
 int
+procfs_memory_open(int pid)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/statm", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 ? fd : -errno;
+}
+
+int
+procfs_memory_read(int fd, uint64_t *ret_rss_kib, uint64_t *ret_anon_kib)
+{
+	uint64_t page_kib = (uint64_t)sysconf(_SC_PAGESIZE) / 1024, rss, shared;
+	char text[256], *at;
+	ssize_t got = pread(fd, text, sizeof text - 1, 0);
+
+	if (got <= 0)
+		return got < 0 ? -errno : -ESRCH;
+	text[got] = '\0';
+	strtoull(text, &at, 10); /* the size of its address space */
+	rss = strtoull(at, &at, 10);
+	shared = strtoull(at, &at, 10);
+	*ret_rss_kib = rss * page_kib;
+	*ret_anon_kib = rss > shared ? (rss - shared) * page_kib : 0;
+	return 0;
+}
+
+int
 procfs_uid(int pid, uid_t *ret_uid)
 {
 	char text[4096];

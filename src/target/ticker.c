@@ -8,7 +8,8 @@
  *
  * Waking up costs 3 µs on one machine and 25 µs on another, so the tick is a millisecond
  * only where all of this stays below half a percent of a core; elsewhere it gets longer,
- * up to five. The recorder does not depend on it: when the word stands still it reads a
+ * up to five. Who samples wants to pay less: ten milliseconds where this stays below a
+ * thousandth, else up to twenty. The recorder does not depend on it: when the word stands still it reads a
  * clock of its own. */
 #include "target/ticker.h"
 
@@ -35,8 +36,10 @@ enum {
 	TICK_MS = 1,
 	TICK_MOST_MS = 5,
 	TICK_SAMPLED_MS = 10, /* ages in a sampled recording are estimates anyway */
-	PACE_MS = 100,	      /* our own cost is looked at so often */
-	PACE_SHARE = 200,     /* 1 / share of a core that we may take */
+	TICK_SAMPLED_MOST_MS = 20,
+	PACE_MS = 100,	  /* our own cost is looked at so often */
+	PACE_SHARE = 200, /* 1 / share of a core that we may take */
+	PACE_SHARE_SAMPLED = 1000,
 };
 
 static uint64_t
@@ -108,6 +111,14 @@ tick_file(struct ticker_file *f, uint64_t now)
 	__atomic_store_n(&f->live.head->clock_ms, ms > 0 ? ms : 1, __ATOMIC_RELAXED);
 }
 
+static void
+close_memory(struct ticker_file *f)
+{
+	if (f->memory_fd >= 0)
+		close(f->memory_fd);
+	f->memory_fd = -1;
+}
+
 /* True when the file is known or need not be tried again. */
 static bool
 add_file(struct ticker *t, const char *name)
@@ -129,8 +140,11 @@ add_file(struct ticker *t, const char *name)
 	f->process_ticks = live.head->process_ticks;
 	f->start_ns = live.head->start_ns;
 	f->start_mono_ns = live.head->start_mono_ns;
+	f->memory_fd = procfs_memory_open(f->pid);
 	f->seen_here = procfs_stat(f->pid, &st, NULL) == 0 &&
 		       (f->process_ticks == 0 || st.start_ticks == f->process_ticks);
+	if (!f->seen_here)
+		close_memory(f);
 	__atomic_store_n(&live.head->tool_pid, (uint32_t)getpid(), __ATOMIC_RELAXED);
 	tick_file(f, now_ns());
 	return true;
@@ -195,10 +209,13 @@ static void
 look_at_file(struct ticker_file *f, uint64_t now)
 {
 	uint64_t rss = 0, anon = 0, own;
+	int r = f->memory_fd >= 0 ? procfs_memory_read(f->memory_fd, &rss, &anon)
+				  : procfs_memory(f->pid, &rss, &anon);
 
-	if (!livefile_alive(&f->live) || procfs_memory(f->pid, &rss, &anon) < 0) {
-		f->gone = f->seen_here;
-		if (f->gone && !livefile_deleted(&f->live))
+	if (r < 0 || ((rss == 0 || f->memory_fd < 0) && !livefile_alive(&f->live))) {
+		f->gone = true;
+		close_memory(f);
+		if (!livefile_deleted(&f->live))
 			livefile_close(&f->live);
 		return;
 	}
@@ -236,6 +253,7 @@ look_at_memory(struct ticker *t, uint64_t now)
 		/* A recording left behind by exec has the pid of its successor. */
 		if (!f->gone && f->live.head->life == REC_LIFE_EXEC) {
 			f->gone = true;
+			close_memory(f);
 			livefile_close(&f->live);
 		}
 		if (f->gone || !f->seen_here || now < f->next_look_ns)
@@ -340,7 +358,7 @@ start(struct ticker *t)
 
 /* How long to wait between ticks. */
 struct pace {
-	uint64_t tick_ns, least_ns, most_ns;
+	uint64_t tick_ns, least_ns, most_ns, share;
 	uint64_t next_ns, since_ns, cpu_ns; /* when to look again, and what was then */
 };
 
@@ -348,7 +366,8 @@ static void
 pace_start(struct pace *p, bool sampled, uint64_t now)
 {
 	p->least_ns = p->tick_ns = (sampled ? TICK_SAMPLED_MS : TICK_MS) * MS;
-	p->most_ns = (sampled ? TICK_SAMPLED_MS : TICK_MOST_MS) * MS;
+	p->most_ns = (sampled ? TICK_SAMPLED_MOST_MS : TICK_MOST_MS) * MS;
+	p->share = sampled ? PACE_SHARE_SAMPLED : PACE_SHARE;
 	p->since_ns = now;
 	p->next_ns = now + PACE_MS * MS;
 	p->cpu_ns = read_clock(CLOCK_PROCESS_CPUTIME_ID);
@@ -363,7 +382,7 @@ pace_adjust(struct pace *p, uint64_t now)
 		return;
 	cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID);
 	used = cpu - p->cpu_ns;
-	may = (now - p->since_ns) / PACE_SHARE;
+	may = (now - p->since_ns) / p->share;
 	/* What a tick costs does not depend on their distance: this is where they fit
 	 * in. */
 	p->tick_ns = p->tick_ns * used / (may > 0 ? may : 1);
@@ -444,6 +463,7 @@ ticker_done(struct ticker *t)
 			__atomic_store_n(&h->tool_pid, 0, __ATOMIC_RELAXED);
 		}
 		livefile_close(&t->files.data[i].live);
+		close_memory(&t->files.data[i]);
 	}
 	vec_done(&t->files);
 	if (t->notify_fd > 0)

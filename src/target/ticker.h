@@ -26,6 +26,7 @@ struct ticker_file {
 	uint64_t start_ns, start_mono_ns;
 	bool seen_here; /* the pid means the same in our /proc */
 	bool gone;
+	int memory_fd;		/* procfs_memory_open; -1 unless seen here and not gone */
 	uint64_t named_threads; /* head.threads_seen when names were last looked at */
 	uint64_t named_ns;	/* and when that was */
 	uint64_t next_look_ns;	/* when to look at its memory again */
@@ -39,7 +40,7 @@ struct ticker {
 	/* set by the caller */
 	struct rundir *dir;
 	int child;
-	bool sampled;		/* 10 ms ticks will do */
+	bool sampled;		/* 10 to 20 ms ticks will do */
 	uint64_t checkpoint_ns; /* between checkpoints; 0 = never */
 	/* Saves a copy. Called in a forked child, so that a long one does not stop the
 	 * clock and a crash in it ends nothing else. Returns the child's exit status, 0 =
