@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 #define REC_MAGIC "SEEPLIVE"
-#define REC_VERSION 1u
+#define REC_VERSION 2u
 
 enum {
 	REC_PAGE_BYTES = 4096,
@@ -171,10 +171,9 @@ enum {
  * site's totals. In sampled recordings allocs, frees and the histograms count samples, *_bytes are
  * weighted estimates, and est_* say how many calls. */
 struct rec_cell {
-	uint32_t site;	 /* 0 = not in use */
-	uint32_t thread; /* ref of struct rec_thread, 0 = ended and other threads */
-	uint32_t next;
-	uint32_t absorbed; /* in an `ended` cell: ref of a cell already counted in here */
+	uint32_t site;	   /* 0 = not in use */
+	uint32_t thread;   /* ref of struct rec_thread, 0 = ended and other threads */
+	int64_t peak_seen; /* a lone thread's copy of the site's, of no use to readers */
 	uint64_t allocs;
 	uint64_t frees;
 	uint64_t alloc_bytes;
@@ -198,7 +197,8 @@ struct rec_cell {
 	uint64_t var_allocs; /* sampled: variance of alloc_bytes, in (64 bytes)^2 */
 	uint64_t var_frees;  /* sampled: what of it has been freed */
 	int64_t shown_bytes; /* with threads: what of its live bytes is in the site's */
-	uint64_t reserved2;
+	uint32_t next;
+	uint32_t absorbed; /* in an `ended` cell: ref of a cell already counted in here */
 };
 
 /* stamp: bits 0-62 peak epoch, bit 63 exit has begun */

@@ -21,7 +21,7 @@ enum { CELL_SLOTS_FIRST = 256 };
 static uint64_t *
 slot_of(uint64_t *slots, uint32_t mask, uint32_t site)
 {
-	uint32_t i = (uint32_t)(site * UINT64_C(0x9E3779B97F4A7C15) >> 32) & mask;
+	uint32_t i = cells_slot(mask, site);
 
 	while (slots[i] != 0 && slots[i] >> 32 != site)
 		i = (i + 1) & mask;
@@ -57,7 +57,7 @@ make(struct recorder *r, struct thread *t, struct rec_site *site, uint32_t site_
 	struct rec_cell *c;
 	uint32_t ref, first;
 
-	if (t->cell_slots == NULL || t->cell_count * 4 >= t->cell_mask * 3)
+	if (t->cell_slots == NULL || t->cell_count * 2 >= t->cell_mask)
 		if (!grow(t) && (t->cell_slots == NULL || t->cell_count >= t->cell_mask))
 			return NULL;
 	c = space_cell(r, t->me);
@@ -68,6 +68,7 @@ make(struct recorder *r, struct thread *t, struct rec_site *site, uint32_t site_
 	c->stamp = __atomic_load_n(&r->head->stamp, __ATOMIC_RELAXED);
 	c->thread_next = t->cells;
 	c->site = site_ref;
+	c->peak_seen = site->peak_bytes;
 	/* Under the lock, because folding unlinks from the middle of this list. */
 	if (!lock_take(&site->lock, t->me)) {
 		rec_lost(r, REC_LOST_LOCK);
@@ -85,17 +86,15 @@ make(struct recorder *r, struct thread *t, struct rec_site *site, uint32_t site_
 }
 
 struct rec_cell *
-cells_get(struct recorder *r, struct thread *t, struct rec_site *site)
+cells_get_far(struct recorder *r, struct thread *t, uint32_t site_ref)
 {
-	uint32_t site_ref = rec_ref(r, site);
-
 	if (LIKELY(t->cell_slots != NULL)) {
 		uint64_t found = *slot_of(t->cell_slots, t->cell_mask, site_ref);
 
 		if (LIKELY(found != 0))
 			return rec_at(r, (uint32_t)found);
 	}
-	return make(r, t, site, site_ref);
+	return make(r, t, rec_at(r, site_ref), site_ref);
 }
 
 /* into += c, with both brought to the stamp `now` first. */

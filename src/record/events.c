@@ -70,7 +70,7 @@ hot_place_new(struct recorder *r, struct thread *t, uint32_t node, enum rec_kind
 	site = stacks_site(r, node, t->now_ms, t->me);
 	if (site == NULL)
 		site = stacks_site(r, r->overflow_node, 0, t->me);
-	cell = cells_get(r, t, site);
+	cell = cells_get(r, t, rec_ref(r, site));
 	if (cell == NULL)
 		return NULL;
 	if (class == REC_CLASS_HEAP)
@@ -82,19 +82,10 @@ hot_place_new(struct recorder *r, struct thread *t, uint32_t node, enum rec_kind
 NOINLINE struct rec_cell *
 hot_place(struct recorder *r, struct thread *t, uint32_t node, enum rec_kind kind)
 {
-	const struct thread_place *place = &t->places[node % THREAD_PLACES];
-	struct rec_cell *cell;
+	struct rec_cell *cell = hot_place_new(r, t, node, kind);
 
-	if (UNLIKELY(place->node != node || kind >= REC_KIND_MMAP)) {
-		cell = hot_place_new(r, t, node, kind);
-		if (cell == NULL || kind >= REC_KIND_MMAP)
-			return cell;
-	} else {
-		cell = rec_at(r, place->cell);
-	}
-	t->last_node = node;
-	t->last_cell = cell;
-	t->last_site = rec_at(r, cell->site);
+	if (cell != NULL && kind < REC_KIND_MMAP)
+		hot_was_at(t, node, cell);
 	return cell;
 }
 
@@ -156,9 +147,9 @@ record_alloc_in(struct recorder *r, struct thread *t, struct rec_cell *c, uintpt
 		uint64_t bytes, enum rec_kind kind)
 {
 	if (sampled(r))
-		hot_alloc_in(r, t, c, true, addr, bytes, kind);
+		hot_alloc_in(r, t, c, live_near(r, t, addr), true, addr, bytes, kind);
 	else
-		hot_alloc_in(r, t, c, false, addr, bytes, kind);
+		hot_alloc_in(r, t, c, live_near(r, t, addr), false, addr, bytes, kind);
 }
 
 void

@@ -35,6 +35,15 @@ hot_look_around(struct recorder *r, struct thread *t)
 		hot_changes(r, t);
 }
 
+/* The next event is likely to be at the same place. */
+static ALWAYS_INLINE void
+hot_was_at(struct thread *t, uint32_t node, struct rec_cell *cell)
+{
+	t->last_node = node;
+	t->last_cell = cell;
+	t->last_site = cell->site;
+}
+
 static ALWAYS_INLINE struct rec_cell *
 hot_cell(struct recorder *r, struct thread *t, enum rec_kind kind,
 	 const struct unw_start *start)
@@ -46,17 +55,24 @@ hot_cell(struct recorder *r, struct thread *t, enum rec_kind kind,
 			threads_stack_grew(t, start->sp);
 		node = unw_walk(t->unw, start);
 	}
-	if (LIKELY(node == t->last_node && kind < REC_KIND_MMAP))
-		return t->last_cell;
-	return hot_place(r, t, node, kind);
+	if (kind >= REC_KIND_MMAP)
+		return hot_place(r, t, node, kind);
+	if (UNLIKELY(node != t->last_node)) {
+		const struct thread_place *place = &t->places[node % THREAD_PLACES];
+
+		if (UNLIKELY(place->node != node))
+			return hot_place(r, t, node, kind);
+		hot_was_at(t, node, rec_at(r, place->cell));
+	}
+	return t->last_cell;
 }
 
 static ALWAYS_INLINE struct rec_cell *
-hot_cell_at(struct recorder *r, struct thread *t, struct rec_site *site)
+hot_cell_at(struct recorder *r, struct thread *t, uint32_t site_ref)
 {
-	if (LIKELY(site == t->last_site))
+	if (LIKELY(site_ref == t->last_site))
 		return t->last_cell;
-	return cells_get(r, t, site);
+	return cells_get(r, t, site_ref);
 }
 
 /* A sampled block: the number of its rate; and its thread, where nobody but us reads it. */
@@ -101,7 +117,6 @@ hot_alloc_step(struct recorder *r, struct thread *t, struct rec_cell *c, bool sa
 {
 	struct amount n = amount_of(r, sampled, bytes, sampled ? r->rate_number : 0);
 	unsigned bucket = size_bucket(bytes);
-	struct rec_site *site = rec_at(r, c->site);
 	struct step s = step_begin(r, t);
 	int64_t site_live = (int64_t)(c->alloc_bytes + n.bytes - c->free_bytes);
 	bool stale = c->stamp != s.stamp;
@@ -112,10 +127,9 @@ hot_alloc_step(struct recorder *r, struct thread *t, struct rec_cell *c, bool sa
 		s.at = jot_stamp(s, c);
 	if (LIKELY(t->alone)) {
 		t->live_bytes += (int64_t)n.bytes;
-		peak = t->live_bytes > r->head->peak_bytes ||
-		       site_live > site->peak_bytes;
+		peak = t->live_bytes > r->head->peak_bytes || site_live > c->peak_seen;
 		if (UNLIKELY(peak))
-			s.at = jot_peak(s, site);
+			s.at = jot_peak(s, rec_at(r, c->site));
 	}
 	publish(&s);
 	if (UNLIKELY(stale))
@@ -123,18 +137,19 @@ hot_alloc_step(struct recorder *r, struct thread *t, struct rec_cell *c, bool sa
 	do_alloc(c, slot->block, (uint64_t)c->site | t->now_ms << 32, bucket, sampled,
 		 &n);
 	if (UNLIKELY(peak))
-		set_peak(r, t, site, site_live);
+		set_peak(r, t, c);
 	commit(&s);
 	if (!t->alone)
 		add_shared(r, t, c, (int64_t)n.bytes);
 }
 
 static ALWAYS_INLINE void
-hot_alloc_in(struct recorder *r, struct thread *t, struct rec_cell *c, bool sampled,
-	     uintptr_t addr, uint64_t bytes, enum rec_kind kind)
+hot_alloc_in(struct recorder *r, struct thread *t, struct rec_cell *c,
+	     struct rec_bucket *first, bool sampled, uintptr_t addr, uint64_t bytes,
+	     enum rec_kind kind)
 {
 	struct live_slot slot;
-	enum live_result got = live_put(r, t, addr, &slot);
+	enum live_result got = live_put_at(r, t, first, addr, &slot);
 	uint64_t a;
 
 	if (UNLIKELY(got != LIVE_OK) && !hot_slot_failed(r, t, addr, got, &slot))
@@ -151,14 +166,15 @@ static ALWAYS_INLINE void
 hot_alloc(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr,
 	  uint64_t bytes, enum rec_kind kind, const struct unw_start *start)
 {
+	struct rec_bucket *first;
 	struct rec_cell *c;
 
 	hot_look_around(r, t);
-	live_prefetch(r, t, addr);
+	first = live_prefetch(r, t, addr);
 	clock_now(r, t);
 	c = hot_cell(r, t, kind, start);
 	if (LIKELY(c != NULL))
-		hot_alloc_in(r, t, c, sampled, addr, bytes, kind);
+		hot_alloc_in(r, t, c, first, sampled, addr, bytes, kind);
 	else
 		rec_lost(r, REC_LOST_SPACE);
 }
@@ -198,7 +214,6 @@ hot_free(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr)
 	struct live_slot slot;
 	enum live_result got;
 	struct rec_cell *c;
-	struct rec_site *site;
 	struct amount n;
 	struct step s;
 	uint64_t a, b;
@@ -214,8 +229,7 @@ hot_free(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr)
 	clock_glance(r, t);
 	a = slot.block->a;
 	b = slot.block->b;
-	site = rec_at(r, (uint32_t)b);
-	c = hot_cell_at(r, t, site);
+	c = hot_cell_at(r, t, (uint32_t)b);
 	if (UNLIKELY(c ==
 		     NULL)) { /* no room to count it: the block stays, and that is said */
 		live_unlock(t, &slot);

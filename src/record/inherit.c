@@ -217,7 +217,7 @@ place(struct recorder *r, struct thread *t)
 	if (node == r->overflow_node)
 		return NULL;
 	site = stacks_site(r, node, t->now_ms, t->me);
-	return site != NULL ? cells_get(r, t, site) : NULL;
+	return site != NULL ? cells_get(r, t, rec_ref(r, site)) : NULL;
 }
 
 /* One block, one step; the figures of the cell and the block are never apart. */

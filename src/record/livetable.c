@@ -21,6 +21,7 @@
 
 /* Capacities. With them nothing is wasted in making all that is allocated begin a cache line. */
 enum { CAP_FEW = 7, CAP_SOME = 15, CAP_EXTRA = 14 };
+enum { PAGES_JUDGED = 256 };
 
 /* With `notes` bytes in front. */
 static uint32_t
@@ -51,7 +52,8 @@ blocks_in(const struct rec_bucket *b)
 
 /* How many slots the first bucket of a page gets, whose place in its leaf is `slot`: about as many
  * as the page below has blocks, else the page that this thread made before, because a heap grows
- * upwards page by page and the sizes stay much the same. */
+ * upwards page by page and the sizes stay much the same. Where that was often too few, as with
+ * pages that were first part of a large block, all that it can. */
 static unsigned
 first_cap(struct recorder *r, const struct thread *t, const uint32_t *slot,
 	  uintptr_t addr)
@@ -63,6 +65,8 @@ first_cap(struct recorder *r, const struct thread *t, const uint32_t *slot,
 	if ((addr >> REC_LEAF_SHIFT & (REC_LEAF_SLOTS - 1)) != 0 &&
 	    (ref = __atomic_load_n(slot - 1, __ATOMIC_ACQUIRE)) != 0)
 		like = rec_at(r, ref);
+	if (t->pages_grown > t->pages_made / 4)
+		return REC_BUCKET_CAP_MAX;
 	if (like != NULL) {
 		blocks = blocks_in(like);
 		ref = __atomic_load_n(&like->next, __ATOMIC_ACQUIRE);
@@ -88,6 +92,10 @@ bucket_first(struct recorder *r, struct thread *t, const uint32_t *slot, uintptr
 	b = (struct rec_bucket *)(void *)(page + 1);
 	b->used = (uint64_t)cap << REC_BUCKET_CAP_SHIFT;
 	t->page_before = b;
+	if (++t->pages_made == PAGES_JUDGED) { /* what was long ago counts less */
+		t->pages_made /= 2;
+		t->pages_grown /= 2;
+	}
 	return b;
 }
 
@@ -149,10 +157,12 @@ leaf_slot(struct recorder *r, struct thread *t, uintptr_t addr, bool make)
 
 /* One more bucket for a page, right behind the first: the newest is the largest and likeliest. */
 static COLD struct rec_bucket *
-extend(struct recorder *r, struct rec_bucket *first, uint32_t me)
+extend(struct recorder *r, struct thread *t, struct rec_bucket *first)
 {
 	struct rec_bucket *b =
-		bucket_new(r, first->next == 0 ? CAP_EXTRA : REC_BUCKET_CAP_MAX, me);
+		bucket_new(r, first->next == 0 ? CAP_EXTRA : REC_BUCKET_CAP_MAX, t->me);
+
+	t->pages_grown += first->next == 0;
 
 	if (b == NULL)
 		return NULL;
@@ -163,7 +173,8 @@ extend(struct recorder *r, struct rec_bucket *first, uint32_t me)
 
 /* A bucket of the page with a free slot: the one noted, else any, else a new one. NULL: no room. */
 static struct rec_bucket *
-room_in(struct recorder *r, struct rec_bucket *first, uint32_t me, unsigned *ret_index)
+room_in(struct recorder *r, struct thread *t, struct rec_bucket *first,
+	unsigned *ret_index)
 {
 	struct rec_page *page = live_page(first);
 	struct rec_bucket *b = page->room == 0 ? first : rec_at(r, page->room);
@@ -172,7 +183,7 @@ room_in(struct recorder *r, struct rec_bucket *first, uint32_t me, unsigned *ret
 	for (b = k >= 0 ? b : first; k < 0 && (k = live_vacant(b)) < 0 && b->next != 0;)
 		b = rec_at(r, b->next);
 	if (k < 0) {
-		b = extend(r, first, me);
+		b = extend(r, t, first);
 		k = 0;
 	}
 	if (b != NULL)
@@ -236,7 +247,7 @@ live_put_far(struct recorder *r, struct thread *t, uintptr_t addr, struct live_s
 		live_unlock(t, ret);
 		return LIVE_STALE;
 	}
-	b = room_in(r, first, t->me, &k);
+	b = room_in(r, t, first, &k);
 	if (LIKELY(b != NULL)) {
 		*present |= bit;
 		if ((addr & 15) != 0)
@@ -245,6 +256,26 @@ live_put_far(struct recorder *r, struct thread *t, uintptr_t addr, struct live_s
 	}
 	live_unlock(t, ret);
 	return b != NULL ? LIVE_OK : LIVE_ROOM;
+}
+
+enum live_result
+live_find_behind(struct recorder *r, struct rec_bucket *first, uintptr_t addr,
+		 struct live_slot *ret)
+{
+	struct rec_bucket *b = first;
+	int k;
+
+	do {
+		if (b->next == 0)
+			return LIVE_NONE;
+		b = rec_at(r, b->next);
+		k = live_look(b, addr);
+	} while (k < 0);
+	ret->first = first;
+	ret->bucket = b;
+	ret->bit = UINT64_C(1) << k;
+	ret->block = &live_blocks(b)[k];
+	return LIVE_OK;
 }
 
 enum live_result

@@ -116,8 +116,8 @@ live_page(struct rec_bucket *first)
 }
 
 /* Asks for the cache lines that live_put() will need, which may be far away; there is a stack to
- * be looked at meanwhile. */
-static ALWAYS_INLINE void
+ * be looked at meanwhile. Returns what live_put_at() wants to know. */
+static ALWAYS_INLINE struct rec_bucket *
 live_prefetch(struct recorder *r, struct thread *t, uintptr_t addr)
 {
 	struct rec_bucket *first = live_near(r, t, addr);
@@ -128,12 +128,16 @@ live_prefetch(struct recorder *r, struct thread *t, uintptr_t addr)
 		__builtin_prefetch(live_offs(first), 1);
 		__builtin_prefetch(rec_at(r, room), 1); /* 0: the head; no harm */
 	}
+	return first;
 }
 
 enum live_result live_put_far(struct recorder *r, struct thread *t, uintptr_t addr,
 			      struct live_slot *ret);
 enum live_result live_find_far(struct recorder *r, struct thread *t, uintptr_t addr,
 			       struct live_slot *ret);
+/* For a lone thread: in the buckets that come after the first. */
+enum live_result live_find_behind(struct recorder *r, struct rec_bucket *first,
+				  uintptr_t addr, struct live_slot *ret);
 
 /* Which word and bit of rec_page.present stand for an address. */
 static ALWAYS_INLINE uint64_t *
@@ -144,12 +148,12 @@ live_present(struct rec_page *page, uintptr_t addr, uint64_t *ret_bit)
 }
 
 /* Reserve a slot for `addr`: it is the caller's, but no reader sees it until `block->b` is set
- * (write `block->a` first). The page is not locked on return. */
+ * (write `block->a` first). `first` is the page's first bucket if that is known. The page is not
+ * locked on return. */
 static ALWAYS_INLINE enum live_result
-live_put(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot *ret)
+live_put_at(struct recorder *r, struct thread *t, struct rec_bucket *first,
+	    uintptr_t addr, struct live_slot *ret)
 {
-	struct rec_bucket *first = live_near(r, t, addr);
-
 	/* Inline only what a lone thread needs, for an address that is surely new. */
 	if (LIKELY(first != NULL && t->alone)) {
 		struct rec_page *page = live_page(first);
@@ -167,6 +171,12 @@ live_put(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot 
 	return live_put_far(r, t, addr, ret);
 }
 
+static inline enum live_result
+live_put(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot *ret)
+{
+	return live_put_at(r, t, live_near(r, t, addr), addr, ret);
+}
+
 /* Find the live block at `addr`. On LIVE_OK the page is locked: end with live_clear_unlock, or
  * with live_unlock to leave the block as it is. */
 static ALWAYS_INLINE enum live_result
@@ -175,13 +185,15 @@ live_find(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot
 	struct rec_bucket *first = live_near(r, t, addr);
 	int k;
 
-	if (LIKELY(first != NULL && t->alone && (k = live_look(first, addr)) >= 0)) {
-		ret->first = ret->bucket = first;
-		ret->block = &live_blocks(first)[k];
-		ret->bit = UINT64_C(1) << k;
-		return LIVE_OK;
-	}
-	return live_find_far(r, t, addr, ret);
+	if (UNLIKELY(first == NULL || !t->alone))
+		return live_find_far(r, t, addr, ret);
+	k = live_look(first, addr);
+	if (UNLIKELY(k < 0))
+		return live_find_behind(r, first, addr, ret);
+	ret->first = ret->bucket = first;
+	ret->block = &live_blocks(first)[k];
+	ret->bit = UINT64_C(1) << k;
+	return LIVE_OK;
 }
 
 /* Hand back a slot whose block was taken out some time ago; meanwhile the address may have been

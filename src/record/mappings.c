@@ -42,7 +42,7 @@ record_unmap(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t byte
 		record_free(r, t, at);
 		if (stop <= end)
 			continue;
-		c = cells_get(r, t, rec_at(r, (uint32_t)b.b));
+		c = cells_get(r, t, (uint32_t)b.b);
 		if (c != NULL)
 			record_alloc_in(
 				r, t, c, end, stop - end,

@@ -148,6 +148,8 @@ struct thread {
 	uint64_t clock_seen, clock_same, now_ms;
 	struct live_leaf leaves[LIVE_LEAVES]; /* used last; place by region */
 	struct rec_bucket *page_before; /* the first bucket it made last; NULL = none */
+	uint32_t pages_made,
+		pages_grown; /* so many first buckets of late, and how many were too small */
 	struct recent recent[2]; /* its last two allocations, the older one at `turn` */
 	unsigned turn;
 	bool alone; /* no other thread exists: nothing to lock out, nothing shared */
@@ -156,7 +158,7 @@ struct thread {
 	int64_t live_shown; /* while alone: what of it head->live_bytes says, now and then */
 	struct thread_place places[THREAD_PLACES];
 	uint32_t last_node;
-	struct rec_site *last_site;
+	uint32_t last_site;
 	struct rec_cell *last_cell;
 	uint32_t cells; /* ref list through rec_cell.thread_next */
 	uint32_t cell_count;

@@ -96,7 +96,7 @@ both_halves(struct recorder *r, struct thread *t, struct rec_cell *old,
 		 &plus);
 	if (t->alone) {
 		t->live_bytes += (int64_t)bytes - gone;
-		set_peak(r, t, site, (int64_t)(new->alloc_bytes - new->free_bytes));
+		set_peak(r, t, new);
 	}
 	commit(&s);
 	if (!t->alone) {
@@ -120,7 +120,7 @@ record_resize_end(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t
 	}
 	clock_now(r, t);
 	new = hot_cell(r, t, kind, start);
-	old = hot_cell_at(r, t, rec_at(r, (uint32_t)t->pending_b));
+	old = hot_cell_at(r, t, (uint32_t)t->pending_b);
 	if (new == NULL || old == NULL) {
 		rec_lost(r, REC_LOST_SPACE);
 		record_resize_freed(r, t);

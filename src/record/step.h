@@ -170,8 +170,10 @@ jot_peak(struct step s, struct rec_site *site)
 
 /* A lone thread: raise the peaks if the step made new ones. */
 static MAYBE_UNUSED NOINLINE void
-set_peak(struct recorder *r, struct thread *t, struct rec_site *site, int64_t site_live)
+set_peak(struct recorder *r, struct thread *t, struct rec_cell *c)
 {
+	struct rec_site *site = rec_at(r, c->site);
+	int64_t site_live = (int64_t)(c->alloc_bytes - c->free_bytes);
 	struct rec_head *h = r->head;
 
 	if (t->live_bytes > h->peak_bytes) {
@@ -183,6 +185,7 @@ set_peak(struct recorder *r, struct thread *t, struct rec_site *site, int64_t si
 		site->peak_bytes = site_live;
 		site->peak_ms = t->now_ms;
 	}
+	c->peak_seen = site->peak_bytes;
 }
 
 static inline bool

@@ -107,7 +107,7 @@ threads_attach(struct recorder *r, bool late)
 	t->page_before = NULL;
 	memset(t->places, 0, sizeof(t->places));
 	t->last_node = 0;
-	t->last_site = NULL;
+	t->last_site = 0;
 	t->last_cell = NULL;
 	t->recent[0].addr = t->recent[1].addr = 0;
 	t->pending_block = NULL;

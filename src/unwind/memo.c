@@ -40,8 +40,8 @@
 #define MEMO_WINDOW 128	 /* walks between two judgements */
 #define MEMO_BACKOFF 512 /* walks without a memo, at first */
 #define MEMO_BACKOFF_MAX 16384
-#define MEMO_SPARE_TRUST 64  /* that many more misses than hits, and the spares */
-#define MEMO_SPARE_REST 1024 /* are left alone for so many walks */
+#define MEMO_SPARE_TRUST 64  /* fewer hits than misses of late, of which so many, */
+#define MEMO_SPARE_REST 1024 /* and the spares are left alone for so many walks */
 
 void
 memo_clear(struct unw_thread *t)
@@ -53,7 +53,7 @@ memo_clear(struct unw_thread *t)
 }
 
 void
-memo_fold_hits(struct unw_thread *t)
+memo_fold_some_hits(struct unw_thread *t)
 {
 	uint64_t hits = t->hot.node != 0 ? t->hot.hits : 0;
 
@@ -381,13 +381,14 @@ static bool
 memo_spare_same(const struct unw_thread *t, const struct memo_spare *s,
 		const struct unw_start *start)
 {
+	const struct unw_check *c = &s->checks[s->count];
+
 	if (s->sp != start->sp || s->pc != start->pc ||
 	    ((s->bp ^ start->bp) & s->bp_mask) != 0 || s->generation != t->hot.generation)
 		return false;
-	for (uint32_t i = s->count; i > 0; i--)
-		if (*s->checks[i].slot != s->checks[i].value)
-			return false;
-	return true;
+	while (LIKELY(*c->slot == c->value))
+		c--;
+	return c == s->checks; /* the one that never matches */
 }
 
 /* Hit this one first from now on. */
@@ -418,20 +419,19 @@ memo_spare_hit(struct unw_thread *t, const struct unw_start *start)
 	for (unsigned i = 0; i < MEMO_SPARE_WAYS; i++, s++) {
 		if (!memo_spare_same(t, s, start))
 			continue;
-		t->stats.stacks++;
-		t->stats.hits++;
+		t->spare_hits++;
 		t->stats.frames_reused += s->count;
 		t->stats.truncated += s->truncated;
-		t->spare_credit += t->spare_credit < MEMO_SPARE_TRUST;
 		/* Twice running it is the last stack again. Not at once, for most alternate. */
 		if (t->spare_last == s)
 			memo_promote(t, s);
 		t->spare_last = s;
 		return s->node;
 	}
-	if (--t->spare_credit < -MEMO_SPARE_TRUST) {
-		t->spare_credit = 0;
-		t->spare_rest = MEMO_SPARE_REST;
+	if (++t->spare_misses % MEMO_SPARE_TRUST == 0) {
+		if (t->spare_hits - t->spare_hits_before < MEMO_SPARE_TRUST)
+			t->spare_rest = MEMO_SPARE_REST;
+		t->spare_hits_before = t->spare_hits;
 	}
 	return 0;
 }

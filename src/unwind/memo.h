@@ -60,7 +60,9 @@ struct unw_thread {
 	struct memo_spare spares[MEMO_SPARES];
 	uint32_t spare_turn;		     /* which way is replaced next */
 	const struct memo_spare *spare_last; /* the one that was hit last */
-	int32_t spare_credit;		     /* hits less misses, within bounds */
+	uint64_t spare_hits;		     /* in all; and at the last look at them */
+	uint64_t spare_hits_before;
+	uint32_t spare_misses;
 	uint32_t
 		spare_rest; /* walks for which the spares are left alone: they were of no use */
 	struct cfi_scratch scratch;
@@ -158,7 +160,14 @@ memo_match(struct walk *w, const struct memo_frame *f)
 void memo_clear(struct unw_thread *t);
 
 /* Adds what hits did since the last walk to the figures. */
-void memo_fold_hits(struct unw_thread *t);
+void memo_fold_some_hits(struct unw_thread *t);
+
+static ALWAYS_INLINE void
+memo_fold_hits(struct unw_thread *t)
+{
+	if (t->hot.hits != 0)
+		memo_fold_some_hits(t);
+}
 
 /* Id of the stack at `start` if it is one of the spare ones, else 0. */
 uint32_t memo_spare_hit(struct unw_thread *t, const struct unw_start *start);

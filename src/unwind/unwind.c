@@ -347,18 +347,14 @@ walk_date(struct unw_thread *t)
 	t->hot.generation = now;
 }
 
-uint32_t
-unw_walk(struct unw_thread *t, const struct unw_start *start)
+/* Apart from unw_walk(), which seldom needs the room of a walk and the registers. */
+static NOINLINE uint32_t
+walk_anew(struct unw_thread *t, const struct unw_start *start)
 {
 	struct walk w;
 	bool use_memo = t->backoff == 0;
 	uint32_t id;
 
-	memo_fold_hits(t);
-	walk_date(t);
-	id = memo_spare_hit(t, start);
-	if (id != 0)
-		return id;
 	if (!use_memo) {
 		t->backoff--;
 		id = memo_recall(t, runs_hash(t, start));
@@ -369,6 +365,17 @@ unw_walk(struct unw_thread *t, const struct unw_start *start)
 	}
 	walk_init(&w, t, start, use_memo);
 	return memo_commit(&w, walk_run(&w), true);
+}
+
+uint32_t
+unw_walk(struct unw_thread *t, const struct unw_start *start)
+{
+	uint32_t id;
+
+	memo_fold_hits(t);
+	walk_date(t);
+	id = memo_spare_hit(t, start);
+	return LIKELY(id != 0) ? id : walk_anew(t, start);
 }
 
 uint32_t
@@ -436,6 +443,7 @@ unw_thread_init(struct unw_thread *t, struct unw_shared *s, void *arg)
 	t->window = t->backoff = t->backoff_next = 0;
 	t->window_frames = t->window_reused = 0;
 	t->stats = (struct unw_stats){0};
+	t->spare_hits = t->spare_hits_before = 0;
 	t->zero = 0;
 	t->checks[0] = (struct unw_check){.slot = &t->zero, .value = 1};
 	t->hot = (struct unw_hot){.generation_now = &s->generation,
@@ -459,8 +467,8 @@ unw_thread_stats(const struct unw_thread *t, struct unw_stats *ret_stats)
 	uint64_t hits = t->hot.node != 0 ? t->hot.hits : 0;
 
 	*ret_stats = t->stats;
-	ret_stats->hits += hits;
-	ret_stats->stacks += hits;
+	ret_stats->hits += hits + t->spare_hits;
+	ret_stats->stacks += hits + t->spare_hits;
 	ret_stats->frames_reused += hits * t->n;
 	ret_stats->truncated += t->truncated ? hits : 0;
 	ret_stats->elided += t->elided ? hits : 0;

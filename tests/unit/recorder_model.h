@@ -53,7 +53,7 @@ rm_event(struct thread *t, enum rm_op op, uintptr_t addr, uint64_t bytes, unsign
 		record_alloc(&rh, t, addr, bytes, REC_KIND_MALLOC, &start);
 	else
 		record_resize_end(&rh, t, addr, bytes, REC_KIND_MALLOC, &start);
-	ref = t->last_site != NULL ? rec_ref(&rh, t->last_site) : 0;
+	ref = t->last_site;
 	if (!__atomic_compare_exchange_n(&rm_refs[site], &old, ref, false,
 					 __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
 	    old != ref)
