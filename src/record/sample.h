@@ -21,10 +21,12 @@ struct sample_shared {
 	ALIGNED_CACHE uint8_t filter[SAMPLE_FILTER_SLOTS];
 };
 
+/* One for each KiB, neighbours side by side: the frees of a program that works on some part of its
+ * heap then look at few cache lines. Spread by a hash they take all of the first-level cache. */
 static ALWAYS_INLINE uint32_t
 sample_slot(uintptr_t addr)
 {
-	return (uint32_t)(addr >> 4) * UINT32_C(0x9E3779B1) >> (32 - 16);
+	return (uint32_t)(addr >> 10) & (SAMPLE_FILTER_SLOTS - 1);
 }
 
 static inline size_t
