@@ -6,7 +6,7 @@
 #   make build      build/seep and build/libseep.so, usable from there
 #   make demo       record a program that leaks and show the report
 #   make test       every test; last line `N passed, N failed`
-#   make soak       the same tests with long iteration counts
+#   make soak       the same tests with long iteration counts, and every reader fuzzed for ten minutes
 #   make lint       formatter, warnings as errors with gcc and clang, static analysis, aarch64
 #   make sanitize   unit tests under ASan + UBSan, and under TSan where they ask for it
 #   make bench      overhead and speed figures
@@ -57,6 +57,7 @@ test: deps-test build
 
 soak: deps-test build
 	@SEEP_SOAK=1 tools/run-tests --build $(BUILD) --jobs $(JOBS) --timeout 1800
+	@JOBS=$(JOBS) tools/fuzz.sh 600
 
 lint:
 	$(call need,build lint)
@@ -76,6 +77,6 @@ uninstall:
 	@ninja -C $(BUILD) uninstall
 
 clean:
-	@rm -rf $(BUILD) build-lint-* build-asan build-tsan build-aarch64
+	@rm -rf $(BUILD) build-lint-* build-asan build-tsan build-aarch64 build-fuzz
 
 .PHONY: all deps deps-test deps-bench build demo test soak lint sanitize bench install uninstall clean

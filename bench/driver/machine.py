@@ -16,6 +16,8 @@ VERSIONS = [
     ("gperftools", ["dpkg-query", "-W", "libgoogle-perftools4*"], r"\t([\d.]+)"),
     ("heaptrack", ["heaptrack", "--version"], r"([\d.]+)"),
     ("valgrind", ["valgrind", "--version"], r"valgrind-([\d.]+)"),
+    ("go", ["go", "version"], r"go([\d.]+)"),
+    ("binutils", ["addr2line", "--version"], r"([\d.]+)$"),
     ("python", ["/usr/bin/python3", "--version"], r"Python ([\d.]+)"),
     ("redis", ["redis-server", "--version"], r"v=([\d.]+)"),
     ("sqlite", ["sqlite3", "--version"], r"([\d.]+)"),
@@ -26,7 +28,7 @@ def first_match(argv, pattern):
     if shutil.which(argv[0]) is None:
         return None
     done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    found = re.search(pattern, done.stdout + done.stderr)
+    found = re.search(pattern, done.stdout + done.stderr, re.M)
     return found.group(1) if found else None
 
 

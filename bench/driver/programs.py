@@ -26,6 +26,7 @@ class Program:
 
     server = False  # driven over a socket instead of running to its end by itself
     counts = False  # prints its own number of allocations
+    brings_jemalloc = False  # is linked with it
 
     def __init__(self, name, about, start, least, most):
         self.name = name
@@ -96,6 +97,7 @@ class Compile(Program):
 
 class Redis(Program):
     server = True
+    brings_jemalloc = True
 
     def prepare(self, place):
         self.load = place.source("redis.sh")

@@ -207,8 +207,8 @@ def markdown_head(results):
     return lines + ["", HOW_TO_READ.format(**o)]
 
 
-def markdown(results):
-    """The whole page."""
+def markdown(results, more=()):
+    """The whole page; `more` are the lines at its end."""
     parts = markdown_head(results)
     programs = results.get("programs")
     if programs:
@@ -237,4 +237,4 @@ def markdown(results):
                   markdown_table(*startup_rows(results["startup"])), ""]
     if "text" in results.get("unwind", {}):
         parts += ["## The unwinder alone", "", "```", results["unwind"]["text"], "```", ""]
-    return "\n".join(parts).rstrip() + "\n"
+    return "\n".join(parts + list(more)).rstrip() + "\n"

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: MIT
+"""Results of the analyzer, the symbols and the drop-in to text: terminal and docs/performance.md.
+
+As tables.py, reads only the results dictionary. Where there is a target it stands beside the
+figure, with whether it was met; results that say `judged: False` are too small to be compared."""
+
+import statistics
+
+from driver.tables import markdown_table, ratio, seconds, size_text, text_table
+
+
+def median(values):
+    return statistics.median(values) if values else None
+
+
+def spread(values, text):
+    return "%s..%s" % (text(min(values)), text(max(values)))
+
+
+def megabytes(n):
+    return "%.0f MB" % (n / 1e6)
+
+
+def verdict(met):
+    return "met" if met else "MISSED"
+
+
+def with_verdict(table, value, met):
+    return "%s: %s" % (value, verdict(met)) if table["judged"] else value
+
+
+# ---- analyzer ----
+
+def target_text(table, row):
+    target = row["target"]
+    if not target:
+        return "-"
+    met = median(row["cpu_s"]) <= target["cpu_s"]
+    text = "<= %g s" % target["cpu_s"]
+    if "bytes" in target:
+        met = met and row["peak_bytes"] <= target["bytes"]
+        text += ", %s" % megabytes(target["bytes"])
+    return with_verdict(table, text, met)
+
+
+def analyzer_rows(table):
+    head = ["command", "on", "CPU s", "least..most", "wall s", "peak", "target", "it says"]
+    rows = []
+    for row in table["rows"]:
+        start = [row["tool"], row["file"] if row["what"] == "top" else "two " + row["file"]]
+        if "failed" in row:
+            rows.append(start + [row["failed"]] + ["-"] * 5)
+            continue
+        rows.append(start + [seconds(median(row["cpu_s"])), spread(row["cpu_s"], seconds),
+                             seconds(median(row["wall_s"])), megabytes(row["peak_bytes"]),
+                             target_text(table, row), row["says"]])
+    return head, rows
+
+
+# ---- symbols ----
+
+def under(table, values, target):
+    value = median(values)
+    return with_verdict(table, seconds(value), value <= target)
+
+
+def symbols_rows(table):
+    head = ["binary", "debug sections", "frames",
+            "cold, <= %g s" % table["cold_target_s"],
+            "from the cache, <= %g s" % table["warm_target_s"],
+            "addr2line -aif", "seep report, cold", "from the cache"]
+    rows = []
+    for row in table["rows"]:
+        if "failed" in row:
+            rows.append([row["binary"], row["failed"]] + ["-"] * 6)
+            continue
+        rows.append([row["binary"], megabytes(row["debug_bytes"]), format(row["frames"], ","),
+                     under(table, row["cold_s"], table["cold_target_s"]),
+                     under(table, row["warm_s"], table["warm_target_s"]),
+                     seconds(row.get("addr2line_s")), seconds(median(row.get("report_cold_s"))),
+                     seconds(median(row.get("report_warm_s")))])
+    return head, rows
+
+
+# ---- in jemalloc's place ----
+
+def times_text(row):
+    if "failed" in row:
+        return row["failed"]
+    return "%s (%s..%s)" % (ratio(row["cpu"]), ratio(row["cpu_least"]), ratio(row["cpu_most"]))
+
+
+def rate_verdict(table, rows):
+    """No more than jemalloc's own, within how far seep's control strays from 1."""
+    ours, theirs, control = (rows[n] for n in ("seep", "jemalloc", "seep's control"))
+    if not table["judged"] or any("failed" in r for r in (ours, theirs, control)):
+        return "-"
+    stray = max(control["cpu_most"] - 1, 1 - control["cpu_least"])
+    return verdict(ours["cpu"] <= theirs["cpu"] + stray)
+
+
+RATE_PEERS = ["seep", "seep's control", "jemalloc", "jemalloc's control"]
+
+
+def rate_rows(table):
+    head = ["workload", "size"] + RATE_PEERS + ["no more than jemalloc's"]
+    rows = []
+    for name, found in table["programs"].items():
+        if "failed" in found:
+            rows.append([name, found["failed"]] + ["-"] * 5)
+            continue
+        rate = found["rate"]
+        rows.append([name, format(found["size"], ",")] + [times_text(rate[p]) for p in RATE_PEERS]
+                    + [rate_verdict(table, rate)])
+    return head, rows
+
+
+def factor_text(table, value):
+    if value is None:
+        return "-"
+    return with_verdict(table, ratio(value), value >= table["factor_target"])
+
+
+def exact_pair(row):
+    """CPU time and memory above the base, as two cells."""
+    if "failed" in row:
+        return [row["failed"], "-"]
+    return ["%s s (x %s)" % ("%+.3f" % row["above_s"], ratio(row["cpu"])),
+            size_text(row["above_bytes"])]
+
+
+def exact_rows(table):
+    least = "times less, >= %g" % table["factor_target"]
+    head = ["workload", "size", "seep CPU", "jemalloc CPU", least, "seep memory",
+            "jemalloc memory", least]
+    rows = []
+    for name, found in table["programs"].items():
+        if "failed" in found:
+            rows.append([name, found["failed"]] + ["-"] * 6)
+            continue
+        ours, theirs = (exact_pair(found["exact"][p]) for p in ("seep", "jemalloc"))
+        rows.append([name, format(found["exact_size"], ","), ours[0], theirs[0],
+                     factor_text(table, found["time_factor"]), ours[1], theirs[1],
+                     factor_text(table, found["memory_factor"])])
+    return head, rows
+
+
+def milliseconds(us):
+    return "%.3f ms" % (us / 1000)
+
+
+def dump_rows(table):
+    head = ["profiler", "runs", "stacks", "a dump takes",
+            "longest wait, <= %g ms" % (table["wait_target_us"] / 1000), "pairs over 1 ms",
+            "longest between dumps", "longest, preempted or not"]
+    rows = []
+    for row in table["dumps"]:
+        if "failed" in row:
+            rows.append([row["peer"], row["failed"]] + ["-"] * 6)
+            continue
+        wait = milliseconds(row["wait_us"])
+        if row["peer"] == "seep":  # the target is ours alone
+            wait = with_verdict(table, wait, row["wait_us"] <= table["wait_target_us"])
+        rows.append([row["peer"], len(row["runs"]), format(row["stacks"], ","),
+                     "%.0f ms" % (row["dump_us"] / 1000), wait,
+                     "%d of %s" % (row["over"], format(row["pairs"], ",")),
+                     milliseconds(row["quiet_us"]), milliseconds(row["any_us"])])
+    return head, rows
+
+
+# ---- titles, and what the page says about them ----
+
+ANALYZER = """\
+`bench/run --analyzer{slow}`. Profiles of {stacks:,} stacks of {depth} frames each, of a made-up
+program with 20,000 functions and 60,000 addresses (`bench/gen_profiles.py`): pprof's protobuf
+with names in it, and the text of jemalloc (`je.heap`) and of gperftools (`tc.heap`), whose names
+have to be looked up; seep does so with nothing in its cache, pprof is told not to. pprof does not
+read jemalloc's text. "Two" is a profile and one of the same program later. CPU is user and system
+time; peak is the largest resident size."""
+
+SYMBOLS = """\
+`bench/run --symbols`. Function, file, line and inlined calls of {addresses:,} addresses all over
+a binary, in CPU seconds: the lookups alone (`bench/symbol_bench`), with nothing in the cache, so
+that the index is made and kept, and from it; then `seep report --top` on a profile that has these
+addresses and no names, reading and report included. `make soak` compares every line with
+addr2line's."""
+
+RATE = """\
+`bench/run --dropin`. The same `MALLOC_CONF=prof:true,prof_final:true` for `libseep.so` over glibc
+and for `libjemalloc.so.2`: CPU time as a multiple of the same allocator unprofiled (glibc;
+jemalloc with `prof:false`), median and, in brackets, least and largest of the rounds. The
+controls are those bases against themselves; the last column allows for as much as seep's control
+strays from 1. redis has a jemalloc of its own: seep profiles over it, told to by
+`SEEP=compat=jemalloc`."""
+
+EXACT = """\
+The same with `lg_prof_sample:0`, at a twenty-fifth of the size: CPU time and peak memory above
+the same allocator unprofiled, and how many times less seep's is. churn1 keeps nothing and sqlite
+few blocks: there seep's memory is what it takes to begin with."""
+
+DUMPS = """\
+One thread writes a profile with `mallctl("prof.dump")`, ten times a run, another allocates and
+frees (`bench/workloads/dump_wait.c`). Its longest wait of all runs while a dump is written, and
+between dumps: that is the machine's own. Where the kernel took the processor away, its CPU time
+counts; but for the last column."""
+
+
+def parts(results):
+    """(title, text, head, rows, columns to the left) of each table that there is."""
+    found = []
+    analyzer, symbols, dropin = (results.get(k) or {} for k in ("analyzer", "symbols", "dropin"))
+    if "rows" in analyzer:
+        slow = " --slow" if results["options"].get("slow") else ""
+        found.append(("Questions about large profiles",
+                      ANALYZER.format(slow=slow, **analyzer), *analyzer_rows(analyzer), 2))
+    if "rows" in symbols:
+        found.append(("Names of many addresses", SYMBOLS.format(**symbols),
+                      *symbols_rows(symbols), 1))
+    if "programs" in dropin:
+        if dropin["programs"]:
+            found.append(("In jemalloc's place, at the default rate", RATE,
+                          *rate_rows(dropin), 1))
+            found.append(("In jemalloc's place, every allocation", EXACT, *exact_rows(dropin), 1))
+        found.append(("Who waits for a dump", DUMPS, *dump_rows(dropin), 1))
+    return found
+
+
+def text(results):
+    """The tables for the terminal."""
+    out = ["%s: missing: %s" % (name, results[name]["failed"])
+           for name in ("analyzer", "symbols", "dropin") if "failed" in (results.get(name) or {})]
+    out += ["%s\n%s\n" % (title, text_table(head, rows))
+            for title, _, head, rows, _ in parts(results)]
+    return "\n".join(out)
+
+
+def markdown(results):
+    """The end of the page."""
+    lines = []
+    for title, about, head, rows, left in parts(results):
+        lines += ["## " + title, "", about, "", markdown_table(head, rows, left), ""]
+    return lines
