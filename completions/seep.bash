@@ -13,6 +13,14 @@ _seep_reply() {
 	COMPREPLY+=("${found[@]}")
 }
 
+# Processes that we may look into, recorded or not.
+_seep_processes() {
+	local dir
+	for dir in /proc/[0-9]*; do
+		[ ! -r "$dir/smaps" ] || _seep_reply -W "${dir#/proc/}" -- "$cur"
+	done
+}
+
 _seep() {
 	local cur prev cmd i
 	cur=${COMP_WORDS[COMP_CWORD]}
@@ -22,11 +30,11 @@ _seep() {
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_seep_reply -W \
-			'run report diff convert ps mark pause resume doctor jeprof google-pprof pprof mtrace help --version --help' -- "$cur"
+			'run report diff watch why dump convert ps mark pause resume doctor jeprof google-pprof pprof mtrace help --version --help' -- "$cur"
 		return
 	fi
 	case $prev in
-	-o | --output | --log-file)
+	-o | --output | --log-file | --metrics)
 		_seep_reply -f -- "$cur"
 		return
 		;;
@@ -62,7 +70,7 @@ _seep() {
 				((i++))
 				break
 				;;
-			-o | --output | --dir | --log-file | --process | --checkpoint | --max-size)
+			-o | --output | --dir | --log-file | --process | --checkpoint | --every | --max-size)
 				((i++))
 				;;
 			-*) ;;
@@ -75,7 +83,7 @@ _seep() {
 		fi
 		if [[ $cur == -* ]]; then
 			_seep_reply -W '--exact --sample --output --dir --log-file --json
-				--process --checkpoint --max-size --no-children --mmap
+				--process --checkpoint --every --max-size --no-children --mmap
 				--no-names --help' -- "$cur"
 		else
 			_seep_reply -c -f -- "$cur"
@@ -88,7 +96,7 @@ _seep() {
 				--flame --html --functions --filefunctions --lines --files
 				--modules --addresses --no-inlines --sample-index --objects
 				--cum --relative --focus --ignore --hide --show --show-from
-				--prune-from --tagfocus --tagignore --tagshow --taghide
+				--prune-from --tagfocus --tagignore --tagshow --taghide --tagroot --tagleaf
 				--thread --size --age --nodecount --nodefraction
 				--edgefraction --bytes --by --rows --all --process
 				--skip --no-skip --debug-dir --sysroot --exe --debuginfod
@@ -100,7 +108,7 @@ _seep() {
 		;;
 	diff)
 		if [[ $cur == -* ]]; then
-			_seep_reply -W '--base --diff_base --normalize --by --rows --all --bytes
+			_seep_reply -W '--base --diff_base --normalize --flame --html --by --rows --all --bytes
 				--process --skip --no-skip --debug-dir --sysroot --exe
 				--debuginfod --no-cache --json --no-pager --help' -- "$cur"
 		else
@@ -140,12 +148,38 @@ _seep() {
 				--addresses --noinlines --sample_index --inuse_space
 				--inuse_objects --alloc_space --alloc_objects --focus --ignore
 				--hide --show --show_from --prune_from --tagfocus --tagignore
-				--tagshow --taghide --cum --nodecount --nodefraction
+				--tagshow --taghide --tagroot --tagleaf --cum --nodecount --nodefraction
 				--edgefraction --trim --base --diff_base --normalize
 				--drop_negative --relative_percentages --unit --divide_by
-				--seconds --help --version' -- "$cur"
+				--seconds --http --no_browser --help --version' -- "$cur"
 		else
 			_seep_reply -f -- "$cur"
+		fi
+		;;
+	watch)
+		if [[ $cur == -* ]]; then
+			_seep_reply -W '--every --count --for --cold --on-growth --at --metrics
+				--rows --all --json --help' -- "$cur"
+		else
+			_seep_processes
+		fi
+		;;
+	why)
+		if [[ $cur == -* ]]; then
+			_seep_reply -W '--for --all --json --help' -- "$cur"
+		else
+			_seep_processes
+		fi
+		;;
+	dump)
+		if [[ $cur == -* ]]; then
+			_seep_reply -W '--output --strings --hex --show-content --least --rows
+				--json --help' -- "$cur"
+		elif [ "$COMP_CWORD" -eq 2 ]; then
+			_seep_processes
+			_seep_reply -f -- "$cur"
+		else
+			_seep_reply -W 'heap stack' -- "$cur"
 		fi
 		;;
 	ps) _seep_reply -W '--json --help' -- "$cur" ;;
@@ -154,7 +188,7 @@ _seep() {
 			_seep_reply -W "--help $(_seep_pids)" -- "$cur"
 		;;
 	help)
-		_seep_reply -W 'run report diff convert ps mark pause resume doctor jeprof pprof' -- "$cur"
+		_seep_reply -W 'run report diff watch why dump convert ps mark pause resume doctor jeprof pprof' -- "$cur"
 		;;
 	esac
 }

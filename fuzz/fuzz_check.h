@@ -49,6 +49,13 @@ fuzz_check_ids(const struct prof *p)
 			   p->nmark_rows);
 	for (uint32_t i = 0; i < p->nmark_rows; i++)
 		FUZZ_CHECK(p->mark_rows[i].site < p->nsites);
+	for (uint32_t i = 0; i < p->nlooks; i++) {
+		FUZZ_CHECK(p->looks[i].process < p->nprocesses);
+		FUZZ_CHECK(p->looks[i].rows + (uint64_t)p->looks[i].nrows <=
+			   p->nlook_rows);
+	}
+	for (uint32_t i = 0; i < p->nlook_rows; i++)
+		FUZZ_CHECK(p->look_rows[i].site < p->nsites);
 	for (uint32_t i = 0; i < p->nranges; i++)
 		FUZZ_CHECK(p->ranges[i].module < p->nmodules);
 	for (uint32_t i = 0; i < p->ndamages; i++)

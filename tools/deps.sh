@@ -59,6 +59,7 @@ cmd:sqlite3 sqlite3
 ~lib:libtcmalloc.so.4 libgoogle-perftools4|libgoogle-perftools4t64
 ~lib:libmimalloc.so.2 libmimalloc2.0|libmimalloc3
 ~lib:libcurl.so.4 libcurl4|libcurl4t64
+~lib:libmicrohttpd.so.12 libmicrohttpd12|libmicrohttpd12t64
 ~cmd:jeprof libjemalloc-dev
 ~cmd:google-pprof google-perftools
 ~cmd:mtrace libc-devtools
@@ -69,6 +70,7 @@ cmd:sqlite3 sqlite3
 ~cmd:debuginfod debuginfod
 ~cmd:llvm-symbolizer llvm
 ~cmd:chromium chromium
+~glob:/usr/lib/python3*/dist-packages/jsonschema python3-jsonschema
 ~glob:/usr/lib/python3.*/test/test_json libpython3.13-testsuite|libpython3.11-testsuite
 ~cmd:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
 ~file:/usr/aarch64-linux-gnu/include/stdio.h libc6-dev-arm64-cross

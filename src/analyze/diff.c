@@ -12,6 +12,7 @@
 
 #include "analyze/choose.h"
 #include "analyze/diff_impl.h"
+#include "analyze/growth_places.h"
 #include "util/x.h"
 
 enum {
@@ -47,6 +48,7 @@ struct diff_make {
 	struct diff_both both;
 	struct sites ss[2];
 	struct sites_total *totals[2]; /* of every place */
+	struct growth_places growth;   /* of the new side's rows */
 	double rate[2];		       /* mean distance of samples in bytes; 0 = exact */
 	bool interval; /* counters of both sides are known, so what was done between is */
 };
@@ -149,6 +151,10 @@ diff_add_rows(struct diff_make *m, unsigned side, const uint32_t *place)
 			x->node[side] = row->node;
 		x->there[side] = true;
 		x->kept = row->kept;
+		if (side == DIFF_NEW &&
+		    m->growth.rows[i].v.intervals >= GROWTH_INTERVALS &&
+		    m->growth.rows[i].v.word > x->growth)
+			x->growth = m->growth.rows[i].v.word;
 	}
 }
 
@@ -200,12 +206,15 @@ diff_is_noise(int64_t old, int64_t new, double var)
 	return var > 0 && by * by <= 4 * var;
 }
 
-/* Grew, and hardly any of its blocks are ever freed? */
+/* Grew, and hardly any of its blocks are ever freed? What was seen while it ran weighs more than
+ * two moments do: a cache that has been full for long is none. */
 static bool
 diff_is_leak(const struct diff_make *m, const struct diff_place *x)
 {
 	int64_t blocks = x->beside[DIFF_NEW] - x->beside[DIFF_OLD];
 
+	if (x->growth != GROWTH_UNKNOWN && x->growth < GROWTH_GROWING)
+		return false;
 	if (m->q->by != SITES_LIVE || x->kept != NULL || x->allocs == 0 ||
 	    x->value[DIFF_NEW] <= x->value[DIFF_OLD] ||
 	    x->frees >= (x->allocs + DIFF_LEAK_FREED - 1) / DIFF_LEAK_FREED)
@@ -222,6 +231,9 @@ diff_mark_of(const struct diff_make *m, const struct diff_place *x)
 		none[s] = x->value[s] == 0 && x->beside[s] == 0;
 	if (x->noise)
 		return DIFF_PLAIN;
+	if (m->q->by == SITES_LIVE && x->growth == GROWTH_LEAK && !none[DIFF_NEW] &&
+	    x->value[DIFF_NEW] > x->value[DIFF_OLD])
+		return DIFF_LEAK;
 	if (none[DIFF_OLD] != none[DIFF_NEW])
 		return none[DIFF_OLD] ? DIFF_IS_NEW : DIFF_GONE;
 	return diff_is_leak(m, x) ? DIFF_LEAK : DIFF_PLAIN;
@@ -430,6 +442,7 @@ diff_load_sides(struct diff_make *m)
 				m->rate[s] = (double)pr->rate_bytes;
 		}
 	}
+	growth_places_init(&m->growth, m->p[DIFF_NEW], &m->ss[DIFF_NEW]);
 	m->d.same_process = diff_same_process(m->p[DIFF_OLD], m->p[DIFF_NEW]);
 	m->d.process_known = m->d.same_process;
 	if ((m->p[DIFF_OLD]->format == 0 || m->p[DIFF_OLD]->nranges > 0) &&
@@ -512,6 +525,7 @@ diff_init(struct diff *ret_diff, const struct prof *old, const struct prof *new,
 		sites_done(&m.ss[s]);
 		free(m.totals[s]);
 	}
+	growth_places_done(&m.growth);
 	diff_both_done(&m.both);
 	*ret_diff = m.d;
 }

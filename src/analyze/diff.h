@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyze/growth.h"
 #include "analyze/sites.h"
 #include "analyze/skip.h"
 #include "model/prof.h"
@@ -24,7 +25,8 @@ enum { DIFF_OLD = 0, DIFF_NEW = 1 };
 
 enum diff_mark {
 	DIFF_PLAIN = 0,
-	DIFF_LEAK, /* grew, and hardly any of its blocks were ever freed */
+	DIFF_LEAK, /* grew, and hardly any of its blocks were ever freed; looks, if there were
+		      enough at the new side, do not say otherwise */
 	DIFF_IS_NEW,
 	DIFF_GONE,
 };
@@ -62,6 +64,8 @@ struct diff_place {
 	 * new side did; freed only means something when `allocs` is over 0. */
 	uint64_t allocs, frees;
 	uint64_t samples; /* behind the new side's figure; 0 when exact */
+	enum growth_word
+		growth; /* of the new side while it ran; GROWTH_UNKNOWN: cannot be told */
 	enum diff_mark mark;
 	bool noise; /* within two standard errors of no change */
 	bool moved; /* matched by function and file: its lines are other ones now */
@@ -99,6 +103,11 @@ void diff_done(struct diff *d); /* legal on a zeroed one */
 /* Are both of one process? By its run and pid; profiles that have neither by their memory maps,
  * which address randomisation makes different in every process. */
 bool diff_same_process(const struct prof *a, const struct prof *b);
+
+/* The same, and not by chance: where only memory maps tell, they must have something at an address
+ * that was randomised. Programs at fixed addresses (most of Go's) look alike in every run. A child
+ * without a pid in its profile still looks like its parent. */
+bool diff_surely_same_process(const struct prof *a, const struct prof *b);
 
 /* For profiles of one process: is `a` the earlier? By their clock, else by what was allocated.
  * Negative, 0 when that cannot be told, or positive. */

@@ -378,6 +378,35 @@ diff_same_process(const struct prof *a, const struct prof *b)
 	       strcmp(prof_text(a, x->host), prof_text(b, y->host)) == 0;
 }
 
+/* Low addresses are the linker's, and these are where everything lies when randomisation is off. */
+static bool
+diff_is_random(const struct prof_range *r)
+{
+	return r->start >> 32 != 0 && r->start >> 28 != 0x55555 &&
+	       r->start >> 24 != 0x7ffff7 && r->start >> 28 != 0xaaaaa &&
+	       r->start >> 24 != 0xfffff7;
+}
+
+bool
+diff_surely_same_process(const struct prof *a, const struct prof *b)
+{
+	struct map ranges = {0};
+	bool random = false;
+
+	if (!diff_same_process(a, b))
+		return false;
+	if (a->format == 0 && b->format == 0)
+		return true;
+	for (uint32_t i = 0; i < a->nranges; i++) {
+		if (diff_is_random(&a->ranges[i]))
+			*map_add(&ranges, diff_range_key(a, &a->ranges[i])) = 1;
+	}
+	for (uint32_t i = 0; i < b->nranges && !random; i++)
+		random = map_find(&ranges, diff_range_key(b, &b->ranges[i])) != NULL;
+	map_done(&ranges);
+	return random;
+}
+
 static uint64_t
 diff_clock(const struct prof *p)
 {

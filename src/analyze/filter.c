@@ -28,6 +28,8 @@ const char *const filter_names[FILTER_OPTIONS] = {
 	[FILTER_THREAD] = "thread",
 	[FILTER_SIZE] = "size",
 	[FILTER_AGE] = "age",
+	[FILTER_TAGROOT] = "tagroot",
+	[FILTER_TAGLEAF] = "tagleaf",
 };
 
 /* ---- compiling ---- */
@@ -121,7 +123,7 @@ filter_new(const struct filter_opts *o, struct graph_filter **ret_filter, struct
 	bool any = false;
 	int r = 0;
 
-	for (unsigned i = 0; i < FILTER_OPTIONS && r == 0; i++) {
+	for (unsigned i = 0; i < FILTER_TAGROOT && r == 0; i++) {
 		if (o->of[i] == NULL || o->of[i][0] == '\0')
 			continue; /* an empty expression is none, as in pprof */
 		any = true;

@@ -35,6 +35,9 @@ enum filter_option {
 	FILTER_THREAD, /* number, or expression for the name */
 	FILTER_SIZE,   /* "4096", "1K:", ":64K", "1K:64K", both ends included */
 	FILTER_AGE,    /* "10s" or "10s:" at least, ":1m" at most, "10s:1m" */
+	/* These two choose nothing, and are done before (tagframes.h); here to be named in reports. */
+	FILTER_TAGROOT,
+	FILTER_TAGLEAF,
 	FILTER_OPTIONS,
 };
 

@@ -171,6 +171,23 @@ graph_add_unfiltered(struct graph_side *s)
 		values_done(&plain);
 }
 
+/* Scales a profile to the total of its base, for the query says so. */
+static void
+graph_normalize(struct graph_side *s, const struct graph_side *base)
+{
+	double by = s->unfiltered != 0 ? base->unfiltered / s->unfiltered : 0;
+
+	if (by <= 0)
+		return; /* nothing there, on one side or the other */
+	for (uint32_t i = 1; i < s->p->nsites; i++) {
+		s->values.v[i] *= by;
+		if (s->values.var != NULL)
+			s->values.var[i] *= by * by;
+	}
+	s->unfiltered *= by;
+	s->magnitude *= by;
+}
+
 static void
 graph_add_sites(struct graph_side *s)
 {
@@ -203,9 +220,9 @@ graph_add_sites(struct graph_side *s)
 
 static void
 graph_side_init(struct graph_side *s, struct graph_work *w, const struct prof *p,
-		const struct graph_query *q, bool base)
+		const struct graph_query *q, struct graph_side *now)
 {
-	*s = (struct graph_side){.w = w, .p = p, .q = q, .base = base};
+	*s = (struct graph_side){.w = w, .p = p, .q = q, .base = now != NULL};
 	s->slots = filter_slots(p);
 	filter_run_init(&s->filter, q->filter, p, s->slots, q->drop_frames);
 	values_load(&s->values, p, q);
@@ -213,7 +230,7 @@ graph_side_init(struct graph_side *s, struct graph_work *w, const struct prof *p
 	s->modules = xcalloc(p->nmodules, sizeof *s->modules);
 	s->names = xcalloc(strtab_count(p->strings), sizeof *s->names);
 	s->at = xcalloc(p->nnodes, sizeof *s->at);
-	graph_modules(s);
+	graph_modules(s, now);
 }
 
 static void
@@ -264,12 +281,16 @@ graph_init(struct graph *ret_graph, const struct prof *p, const struct graph_que
 	graph_pairs_reserve(&w.children, p->nnodes);
 	vec_reserve(&w.nodes,
 		    (size_t)p->nnodes + 1); /* what is not used is never touched */
-	graph_side_init(&sides[0], &w, p, q, false);
+	graph_side_init(&sides[0], &w, p, q, NULL);
 	sides[0].node_of_site = xcalloc(p->nsites, sizeof *g.node_of_site);
 	if (base != NULL)
-		graph_side_init(&sides[1], &w, base, base_q != NULL ? base_q : q, true);
-	for (unsigned i = 0; i < n; i++) {
+		graph_side_init(&sides[1], &w, base, base_q != NULL ? base_q : q,
+				&sides[0]);
+	for (unsigned i = 0; i < n; i++)
 		graph_add_unfiltered(&sides[i]);
+	if (q->normalize && base != NULL)
+		graph_normalize(&sides[0], &sides[1]);
+	for (unsigned i = 0; i < n; i++) {
 		graph_add_sites(&sides[i]);
 		g.stacks += sides[i].stacks;
 		g.stacks_seen += sides[i].stacks_seen;

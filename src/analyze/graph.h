@@ -60,7 +60,8 @@ struct graph_query {
 	 * pprof and jeprof do. Not for reports of our own. */
 	bool merge_names;
 	bool drop_frames; /* obey the profile's own drop_frames and keep_frames, as pprof does */
-	bool no_edges; /* leave them out: they cost a third of the time */
+	bool no_edges;	/* leave them out: they cost a third of the time */
+	bool normalize; /* with a base: figures are scaled to its total, before filters */
 	/* The whole name for a linkage name, to tell overloads apart; NULL when it has none, else
 	 * it is freed here. NULL: the linkage name itself is shown. (demangle_full of sym fits.) */
 	char *(*full_name)(const char *linkage);
@@ -126,7 +127,8 @@ struct graph {
  * in a query belong to its own profile, the grain is q's. With a base, entries and tree are those
  * of both: matched by name, file and line, frames without a name and addresses by module and
  * offset. Modules are the same by build-id, else by path; where a path has another build in the
- * base, addresses of named frames are left out and name, file and line decide. Free with
+ * base, addresses of named frames are left out and name, file and line decide. Files and modules
+ * may lie in other folders in the base (graph_paths.c; not with merge_names). Free with
  * graph_done. */
 void graph_init(struct graph *ret_graph, const struct prof *p,
 		const struct graph_query *q, const struct prof *base,

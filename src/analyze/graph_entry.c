@@ -61,16 +61,8 @@ graph_module_base(struct graph_work *w, const char *path, const struct prof_modu
 {
 	uint64_t build = graph_build_hash(m);
 	const uint64_t *same = build != 0 ? map_find(&w->build_ids, build) : NULL;
-	const uint64_t *now;
-	uint32_t id;
 
-	if (same != NULL)
-		return (uint32_t)*same;
-	id = strtab_add(w->strings, path);
-	now = map_find(&w->builds, id);
-	if (now != NULL && *now != build)
-		*map_add(&w->other, id) = 1;
-	return id;
+	return same != NULL ? (uint32_t)*same : strtab_add(w->strings, path);
 }
 
 /* The address that a location is of: the call, where it has the address behind it. */
@@ -80,8 +72,7 @@ graph_address(const struct prof_loc *l)
 	return l->offset - (!l->exact && l->offset > 0);
 }
 
-/* String of the graph for one of the profile. */
-static uint32_t
+uint32_t
 graph_name(struct graph_side *s, uint32_t id)
 {
 	if (s->names[id] == 0)
@@ -126,8 +117,20 @@ graph_find_files(struct graph_side *s)
 	}
 }
 
+/* A module that the base has elsewhere, in another build: its addresses say nothing. */
+static void
+graph_note_builds(struct graph_side *s)
+{
+	for (uint32_t i = 1; i < s->p->nmodules; i++) {
+		const uint64_t *now = map_find(&s->w->builds, s->modules[i]);
+
+		if (now != NULL && *now != graph_build_hash(&s->p->modules[i]))
+			*map_add(&s->w->other, s->modules[i]) = 1;
+	}
+}
+
 void
-graph_modules(struct graph_side *s)
+graph_modules(struct graph_side *s, struct graph_side *now)
 {
 	for (uint32_t i = 1; i < s->p->nmodules; i++) {
 		const struct prof_module *m = &s->p->modules[i];
@@ -136,6 +139,13 @@ graph_modules(struct graph_side *s)
 		s->modules[i] = s->base ? graph_module_base(s->w, path, m)
 					: graph_module_now(s->w, path, m);
 	}
+	/* Peers look no further than the names. */
+	if (now != NULL && !s->w->q->merge_names) {
+		graph_match_modules(now, s);
+		graph_match_files(now, s);
+	}
+	if (now != NULL)
+		graph_note_builds(s);
 	if (s->w->q->grain == GRAPH_FUNCTIONS && !s->w->q->merge_names)
 		graph_find_files(s);
 }
@@ -274,7 +284,8 @@ graph_make_entry(struct graph_side *s, uint32_t loc, uint32_t inl)
 	if (l->kind == PROF_LOC_CODE && grain == GRAPH_MODULES && l->module != 0)
 		k.module = s->modules[l->module];
 	else if (f != NULL &&
-		 (f->function != 0 || (f->file != 0 && grain == GRAPH_FILES)))
+		 (f->function != 0 ||
+		  (f->file != 0 && (grain == GRAPH_FILES || s->w->q->merge_names))))
 		graph_named(s, l, f, outermost, &k);
 	else
 		graph_unnamed(s, l, &k);

@@ -93,8 +93,12 @@ void graph_pairs_reserve(struct graph_pairs *t, size_t n);
 
 /* ---- graph_entry.c ---- */
 
-/* Gives the modules of a profile their names; of the base last. */
-void graph_modules(struct graph_side *s);
+/* Gives the modules and files of a profile their names; of the base last, and `now` is the other
+ * side then, else NULL. */
+void graph_modules(struct graph_side *s, struct graph_side *now);
+
+/* String of the graph for one of the profile. */
+uint32_t graph_name(struct graph_side *s, uint32_t id);
 
 /* Entry of frame `inl` of a location. */
 uint32_t graph_entry_of(struct graph_side *s, uint32_t loc, uint32_t inl);
@@ -116,6 +120,12 @@ void graph_drop_unused(struct graph_work *w, uint32_t *names, uint32_t nnames);
 
 /* Sums over nodes, entries and edges, and children in order. */
 void graph_add_up(struct graph_work *w, bool sampled);
+
+/* ---- graph_paths.c ---- */
+
+/* Files, and modules, that the base has in another folder get the names of the profile's. */
+void graph_match_files(struct graph_side *now, struct graph_side *base);
+void graph_match_modules(const struct graph_side *now, struct graph_side *base);
 
 /* ---- graph_rank.c ---- */
 

@@ -14,12 +14,15 @@
 #include "analyze/diff.h"
 #include "analyze/value.h"
 #include "cli/cmd.h"
+#include "cli/diff_maps.h"
 #include "cli/load.h"
 #include "cli/names.h"
 #include "cli/pager.h"
+#include "cli/pages.h"
 #include "format/format.h"
 #include "render/diff_report.h"
 #include "render/report.h"
+#include "sym/demangle.h"
 #include "util/term.h"
 #include "util/vec.h"
 #include "util/x.h"
@@ -27,6 +30,7 @@
 static struct {
 	bool normalize, bytes, all, json, no_skip, no_pager;
 	const char *base, *by, *process;
+	const char *flame, *html;
 	uint64_t rows;
 	VEC(const char *) skip;
 } diff_args;
@@ -47,6 +51,10 @@ static const struct opt diff_table_opts[] = {
 	{"diff-base", 0, OPT_STRING, .to = &diff_args.base},
 	{"normalize", 0, OPT_NONE, .to = &diff_args.normalize,
 	 .help = "Scale NEW to the total of OLD before comparing."},
+	{"flame", 0, OPT_STRING, .to = &diff_args.flame, .metavar = "OUT",
+	 .help = "Write a flame graph of the differences, one SVG file."},
+	{"html", 0, OPT_STRING, .to = &diff_args.html, .metavar = "OUT",
+	 .help = "Write one page: table, flame graph, tree, source."},
 	{"by", 0, OPT_STRING, .to = &diff_args.by, .metavar = "WHAT",
 	 .help = "Compare live, peak, count, allocated or temporary."},
 	{"rows", 'n', OPT_U64, .to = &diff_args.rows, .metavar = "N",
@@ -244,8 +252,44 @@ diff_make_skips(struct diff_cmd *c)
 		c->side[s].skip = skip_new(c->side[s].l.p, &skip);
 }
 
+/* The files of --flame and --html: the same figures, drawn by function. */
 static int
-diff_show(struct diff_cmd *c, struct err *e)
+diff_draw(struct diff_cmd *c, struct err *e)
+{
+	struct graph_query q[2];
+	struct buf notes = {0};
+	struct pages pages = {.flame = diff_args.flame,
+			      .html = diff_args.html,
+			      .one_figure = diff_args.by != NULL};
+	char *title = xasprintf("%s \xe2\x86\x92 %s", c->side[DIFF_OLD].word,
+				c->side[DIFF_NEW].word);
+	int r;
+
+	for (unsigned s = 0; s < 2; s++) {
+		struct diff_side *of = &c->side[s];
+		struct report_opts o = {.chosen = of->chosen};
+
+		q[s] = (struct graph_query){.value = diff_value(c->by),
+					    .objects = c->by == SITES_COUNT ||
+						       c->by == SITES_TEMPORARY,
+					    .chosen = of->chosen,
+					    .point = of->point,
+					    .skip = of->skip,
+					    .normalize = diff_args.normalize,
+					    .full_name = demangle_full};
+		report_remarks(&notes, of->l.p, &o);
+	}
+	pages.title = title;
+	pages.notes = buf_str(&notes);
+	r = pages_write(&pages, c->side[DIFF_NEW].l.p, &q[DIFF_NEW],
+			c->side[DIFF_OLD].l.p, &q[DIFF_OLD], e);
+	buf_done(&notes);
+	free(title);
+	return r;
+}
+
+static int
+diff_print(struct diff_cmd *c, struct err *e)
 {
 	struct diff_query q = {
 		.by = c->by, .depth = REPORT_FRAMES, .normalize = diff_args.normalize};
@@ -263,7 +307,6 @@ diff_show(struct diff_cmd *c, struct err *e)
 	struct diff d;
 	int r;
 
-	diff_make_skips(c);
 	for (unsigned s = 0; s < 2; s++) {
 		q.side[s].chosen = c->side[s].chosen;
 		q.side[s].point = c->side[s].point;
@@ -294,7 +337,12 @@ diff_do(struct diff_cmd *c, struct err *e)
 	diff_choose_value(c);
 	for (unsigned s = 0; s < 2 && r == 0; s++)
 		r = diff_choose(c, s, e);
-	return r < 0 ? r : diff_show(c, e);
+	if (r < 0)
+		return r;
+	diff_make_skips(c);
+	if (diff_args.flame != NULL || diff_args.html != NULL)
+		return diff_draw(c, e);
+	return diff_print(c, e);
 }
 
 /* Sorts the words; 0, or the exit status of a refusal. */
@@ -333,15 +381,23 @@ diff_take_words(struct diff_cmd *c, int argc, char **argv)
 static int
 diff_run(int argc, char **argv)
 {
+	struct diff_maps_opts maps = {.json = diff_args.json,
+				      .all = diff_args.all,
+				      .no_pager = diff_args.no_pager,
+				      .rows = diff_args.rows};
 	struct diff_cmd c = {0};
 	struct err e = {0};
 	int r, status = CMD_OK;
 
 	if (diff_args.by != NULL && choose_by(diff_args.by, &c.by, &e) < 0)
 		status = cmd_usage(&cmd_diff, "%s", e.msg);
+	else if ((diff_args.flame != NULL || diff_args.html != NULL) && diff_args.json)
+		status = cmd_usage(&cmd_diff, "--flame and --html write files of their "
+					      "own kind: no --json goes with them");
 	if (status == CMD_OK)
 		status = diff_take_words(&c, argc, argv);
-	if (status == CMD_OK) {
+	if (status == CMD_OK &&
+	    !diff_maps((int)c.words.len, c.words.data, &maps, &status)) {
 		r = diff_do(&c, &e);
 		if (r < 0 && c.misused)
 			status = cmd_usage(&cmd_diff, "%s", e.msg);

@@ -4,6 +4,7 @@
  * One line a check: `ok`, `note` for what works less well, `BAD` for what does not work,
  * each with what to do about it. Only the last makes the exit status 3. Leftovers of dead
  * runs are saved and removed on the way. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +14,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "cli/cmd.h"
+#include "cli/doctor_process.h"
 #include "cli/last.h"
 #include "cli/save.h"
 #include "target/find.h"
@@ -168,8 +171,67 @@ check_names(void)
 		    "none in /usr/lib/debug: libraries show functions without lines; install "
 		    "their -dbgsym or -debuginfo packages");
 	if (urls != NULL && *urls != '\0')
-		say(NOTE, "debuginfod",
-		    "DEBUGINFOD_URLS is set but not used: seep asks nobody");
+		say(OK, "debuginfod",
+		    "DEBUGINFOD_URLS is set; asked only with --debuginfod");
+}
+
+/* Is a program of this name in PATH? */
+static bool
+in_path(const char *name)
+{
+	const char *path = getenv("PATH");
+	bool found = false;
+
+	while (path != NULL && *path != '\0' && !found) {
+		size_t n = strcspn(path, ":");
+		char *file = xasprintf("%.*s/%s", (int)n, path, name);
+
+		found = n > 0 && access(file, X_OK) == 0;
+		free(file);
+		path += n + (path[n] == ':');
+	}
+	return found;
+}
+
+/* What only some commands need, and load or start when they do. */
+static void
+check_parts(void)
+{
+	static const struct {
+		const char *name, *other; /* libraries, or a program and NULL */
+		const char *what, *package, *use;
+	} parts[] = {
+		{"libpcre2-8.so.0", "", "pcre2", "libpcre2-8-0",
+		 "regular expressions of filters, --peek and --list"},
+		{"dot", NULL, "graphviz", "graphviz",
+		 "pictures of call graphs: --svg, --pdf, --png; --flame needs nothing"},
+		{"libcurl.so.4", "libcurl-gnutls.so.4", "libcurl", "libcurl4",
+		 "profiles from URLs"},
+		{"libmicrohttpd.so.12", "", "libmicrohttpd", "libmicrohttpd12",
+		 "pprof -http"},
+		{"libdebuginfod.so.1", "", "libdebuginfod", "libdebuginfod1",
+		 "--debuginfod"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		const char *name = parts[i].name;
+		bool found;
+
+		if (parts[i].other == NULL) {
+			found = in_path(name);
+		} else {
+			found = dlopen(name, RTLD_LAZY | RTLD_LOCAL) != NULL;
+			if (!found && parts[i].other[0] != '\0')
+				found = dlopen(name = parts[i].other,
+					       RTLD_LAZY | RTLD_LOCAL) != NULL;
+		}
+		if (found)
+			say(OK, parts[i].what, "%s, for %s", name, parts[i].use);
+		else
+			say(NOTE, parts[i].what,
+			    "%s is not installed (Debian: %s); it is for %s",
+			    parts[i].name, parts[i].package, parts[i].use);
+	}
 }
 
 static void
@@ -287,6 +349,12 @@ check_program(int pid)
 	free(exe);
 }
 
+static void
+say_found(enum doctor_mark mark, const char *what, const char *text)
+{
+	say(mark == DOCTOR_OK ? OK : mark == DOCTOR_NOTE ? NOTE : BAD, what, "%s", text);
+}
+
 static int
 check_process(const char *what)
 {
@@ -325,6 +393,7 @@ check_process(const char *what)
 		say(NOTE, "recorded", "no: %s", e.msg);
 	livefile_close(&f);
 	buf_done(&maps);
+	doctor_process(pid, say_found);
 	return found_bad ? CMD_FAILED : CMD_OK;
 }
 
@@ -340,6 +409,7 @@ doctor_run(int argc, char **argv)
 	check_rights();
 	check_preload();
 	check_names();
+	check_parts();
 	check_state();
 	check_leftovers();
 	return found_bad ? CMD_FAILED : CMD_OK;

@@ -42,6 +42,7 @@ static bool opt_exact, opt_json, opt_no_children, opt_mmap, opt_no_names;
 static struct opt_optional opt_sample;
 static const char *opt_output, *opt_log_file, *opt_dir, *opt_process;
 static uint64_t opt_checkpoint = UINT64_C(10000000000), opt_max_size = UINT64_MAX;
+static uint64_t opt_every = LOOKS_EVERY_MS * UINT64_C(1000000);
 
 static const struct opt run_opts[] = {
 	{"exact", 0, OPT_NONE, .to = &opt_exact,
@@ -59,6 +60,8 @@ static const struct opt run_opts[] = {
 	 .help = "Report only these processes of the run."},
 	{"checkpoint", 0, OPT_DURATION, .to = &opt_checkpoint, .metavar = "SECONDS",
 	 .help = "Save a copy so often while the program runs; 0 = never (10)."},
+	{"every", 0, OPT_DURATION, .to = &opt_every, .metavar = "SECONDS",
+	 .help = "Look for growth so often at first; 0 = never (0.25)."},
 	{"max-size", 0, OPT_SIZE, .to = &opt_max_size, .metavar = "N",
 	 .help = "Most that the recording of one process may take, at least 2M (8G, a "
 		 "quarter of memory)."},
@@ -225,6 +228,19 @@ start(struct run *r)
 
 /* ---- meanwhile ---- */
 
+/* What was seen of the processes while they ran. */
+static void
+add_looks(const struct run *r, struct prof *p)
+{
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		const struct ticker_file *f = ticker_find(&r->ticker, p->processes[i].pid,
+							  p->processes[i].start_ns);
+
+		if (f != NULL)
+			save_looks(p, i, &f->looks);
+	}
+}
+
 /* In a forked child: what there is up to now, without names. */
 static int
 checkpoint(void *ctx)
@@ -234,6 +250,7 @@ checkpoint(void *ctx)
 
 	if (save_load(&r->dir, p, NULL) == 0)
 		return 0;
+	add_looks(r, p);
 	return pack_save(p, r->output, NULL) < 0 ? 1 : 0;
 }
 
@@ -365,6 +382,7 @@ collect(struct run *r)
 
 	save_load(&r->dir, p, &r->saved);
 	load_deleted(r, p);
+	add_looks(r, p);
 	add_missing(r, p);
 	for (uint32_t i = 1; i < p->nprocesses; i++)
 		annotate(r, &p->processes[i]);
@@ -518,6 +536,7 @@ run_run(int argc, char **argv)
 			.dir = &r.dir,
 			.child = r.pid,
 			.sampled = opt_sample.given,
+			.looks_ms = (opt_every + 999999) / 1000000,
 			.checkpoint_ns = opt_checkpoint,
 			.checkpoint = checkpoint,
 			.progress = opt_log_file == NULL && progress_wanted(&r.progress)

@@ -55,20 +55,21 @@ graphviz_exec(const char *type, int in, int out)
 }
 
 static int
-graphviz_status(const char *type, int status, size_t got, struct err *e)
+graphviz_status(const struct graphviz *g, int status, size_t got, struct err *e)
 {
 	if (WIFEXITED(status) && WEXITSTATUS(status) == GRAPHVIZ_NOT_FOUND)
-		return err_set(e, -ENOENT,
-			       "--%s needs dot of graphviz, which is not installed; "
-			       "--graph prints the graph as text",
-			       type);
+		return err_set(
+			e, -ENOENT,
+			"%s needs dot of graphviz, which is not installed (Debian: "
+			"graphviz); %s prints the graph as text",
+			g->option, g->text);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || got == 0)
-		return err_set(e, -EIO, "dot could not draw the graph as %s", type);
+		return err_set(e, -EIO, "%s: dot could not draw the graph", g->option);
 	return 0;
 }
 
 static int
-graphviz_run(int in, const char *type, struct buf *ret_picture, struct err *e)
+graphviz_run(int in, const struct graphviz *g, struct buf *ret_picture, struct err *e)
 {
 	int ends[2], status = 0, r;
 	pid_t pid;
@@ -77,7 +78,7 @@ graphviz_run(int in, const char *type, struct buf *ret_picture, struct err *e)
 		return err_sys(e, -errno, "cannot make a pipe");
 	pid = fork();
 	if (pid == 0)
-		graphviz_exec(type, in, ends[1]);
+		graphviz_exec(g->type, in, ends[1]);
 	close(ends[1]);
 	if (pid < 0) {
 		close(ends[0]);
@@ -87,26 +88,26 @@ graphviz_run(int in, const char *type, struct buf *ret_picture, struct err *e)
 	close(ends[0]);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	return r < 0 ? r : graphviz_status(type, status, ret_picture->len, e);
+	return r < 0 ? r : graphviz_status(g, status, ret_picture->len, e);
 }
 
 int
-graphviz_draw(const struct buf *graph, const char *type, const char *path, struct err *e)
+graphviz_draw(const struct buf *graph, const struct graphviz *g, struct err *e)
 {
 	struct buf picture = {0};
 	int in = graphviz_input(graph, e);
 	int r = in;
 
 	if (in >= 0) {
-		r = graphviz_run(in, type, &picture, e);
+		r = graphviz_run(in, g, &picture, e);
 		close(in);
 	}
-	if (r == 0 && strcmp(path, "-") == 0) {
+	if (r == 0 && strcmp(g->path, "-") == 0) {
 		if (fwrite(picture.data, 1, picture.len, stdout) != picture.len ||
 		    fflush(stdout) != 0)
 			r = err_sys(e, -errno, "standard output: cannot write");
 	} else if (r == 0) {
-		r = file_write(path, picture.data, picture.len, e);
+		r = file_write(g->path, picture.data, picture.len, e);
 	}
 	buf_done(&picture);
 	return r;

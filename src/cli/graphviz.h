@@ -6,9 +6,15 @@
 #include "util/buf.h"
 #include "util/err.h"
 
-/* Has `dot` draw the graph as `type` ("svg", "pdf" …) and writes the picture to `path`, "-" for
- * standard output. -ENOENT when there is no dot. */
-int graphviz_draw(const struct buf *graph, const char *type, const char *path,
-		  struct err *e);
+struct graphviz {
+	const char *type;   /* of dot's own: "svg", "ps2" … */
+	const char *option; /* that asked for it: "--svg", for messages */
+	const char
+		*text; /* option that prints the graph itself, for whoever has no dot */
+	const char *path; /* of the picture; "-" = standard output */
+};
+
+/* Has `dot` draw the graph and writes the picture. -ENOENT when there is no dot. */
+int graphviz_draw(const struct buf *graph, const struct graphviz *g, struct err *e);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analyze/diff.h"
 #include "cli/last.h"
 #include "cli/save.h"
 #include "format/format.h"
@@ -245,6 +246,101 @@ load_take_words(struct loaded *l, int argc, char **argv, struct load_words *word
 	return r;
 }
 
+/* What several words come to while they are read: a sum, or the last state of one process. */
+struct load_sum {
+	struct prof *sum;
+	struct prof
+		*last; /* the latest of one process so far; NULL: they are of several */
+	size_t word;   /* which one that is */
+	size_t n;
+};
+
+/* Are both dumps of one process? Names that say of which come first: a child's memory map is its
+ * parent's. */
+static bool
+load_is_next(const struct load_sum *s, const struct load_word *words, size_t next,
+	     const struct prof *p)
+{
+	const char *a = words[s->word].what, *b = words[next].what;
+	struct load_serial x, y;
+
+	if (load_serial(a, &x) && load_serial(b, &y) &&
+	    (x.prefix != y.prefix || strncmp(a, b, x.prefix) != 0))
+		return false;
+	return diff_surely_same_process(s->last, p);
+}
+
+/* Is the file of `a` the older one? Names in the order of numbers when that cannot be told. */
+static bool
+load_is_older(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	if (stat(a, &x) == 0 && stat(b, &y) == 0) {
+		if (x.st_mtim.tv_sec != y.st_mtim.tv_sec)
+			return x.st_mtim.tv_sec < y.st_mtim.tv_sec;
+		if (x.st_mtim.tv_nsec != y.st_mtim.tv_nsec)
+			return x.st_mtim.tv_nsec < y.st_mtim.tv_nsec;
+	}
+	return strverscmp(a, b) <= 0;
+}
+
+static void
+load_add(struct load_sum *s, const struct load_word *words, size_t word, struct prof *p)
+{
+	int order;
+
+	if (s->n == 0) {
+		s->last = p;
+		s->word = word;
+	} else if (s->last != NULL && !load_is_next(s, words, word, p)) {
+		prof_free(s->last);
+		s->last = NULL;
+	}
+	prof_merge(s->sum, p);
+	s->n++;
+	if (s->last == NULL || s->last == p) {
+		if (s->last == NULL)
+			prof_free(p);
+		return;
+	}
+	order = diff_earlier(s->last, p);
+	if (order < 0 ||
+	    (order == 0 && load_is_older(words[s->word].what, words[word].what))) {
+		struct prof *was = s->last;
+
+		s->last = p;
+		s->word = word;
+		p = was;
+	}
+	prof_free(p);
+}
+
+/* Loads several words that are no series by their names. */
+static int
+load_several(struct loaded *l, const struct load_words *words, struct err *e)
+{
+	struct load_sum s = {.sum = prof_new()};
+	int r = 0;
+
+	for (size_t i = 0; i < words->len && r == 0; i++) {
+		struct prof *p = NULL;
+
+		r = load_one(l, words->data[i].what, &p, e);
+		if (r == 0)
+			load_add(&s, words->data, i, p);
+	}
+	if (r == 0) {
+		l->sources = (unsigned)s.n;
+		l->series = s.last != NULL ? (unsigned)s.n : 0;
+		l->name = xstrdup(words->data[s.last != NULL ? s.word : 0].what);
+		l->p = s.last != NULL ? TAKE(s.last) : TAKE(s.sum);
+	}
+	prof_free(s.last);
+	prof_free(s.sum);
+	return r;
+}
+
 int
 load_targets(int argc, char **argv, const char *exe, struct loaded *ret_loaded,
 	     struct err *e)
@@ -256,24 +352,18 @@ load_targets(int argc, char **argv, const char *exe, struct loaded *ret_loaded,
 
 	if (r == 0)
 		series = load_last_of_series(words.data, words.len);
-	for (size_t i = 0; i < words.len && r == 0; i++) {
-		struct prof *p = NULL;
+	if (r == 0 && words.len > 1 && series < 0) {
+		r = load_several(&l, &words, e);
+	} else if (r == 0) {
+		size_t only = series >= 0 ? (size_t)series : 0;
 
-		if (series >= 0 && i != (size_t)series)
-			continue;
-		r = load_one(&l, words.data[i].what, &p, e);
-		if (r == 0 && l.p == NULL) {
-			l.p = TAKE(p);
-			l.name = xstrdup(words.data[i].what);
-			l.point = xstrdup(words.data[i].point);
-		} else if (r == 0) {
-			prof_merge(l.p, p);
-		}
-		l.sources += r == 0;
-		prof_free(p);
+		r = load_one(&l, words.data[only].what, &l.p, e);
+		l.name = xstrdup(words.data[only].what);
+		l.sources = r == 0;
+		l.series = series >= 0 ? (unsigned)words.len : 0;
 	}
-	if (series >= 0)
-		l.series = (unsigned)words.len;
+	if (r == 0)
+		l.point = xstrdup(words.data[0].point);
 	for (size_t i = 0; i < words.len; i++)
 		load_word_done(&words.data[i]);
 	vec_done(&words);

@@ -3,7 +3,8 @@
  *
  * A word is a file of any format, "-", a URL, a PID, the name of a process that is being recorded,
  * or @last, with an optional point in time behind @. Several are summed up, but for dumps that one
- * process wrote one after the other: of these the last counts, because each holds all of it. A
+ * process wrote one after the other: of these the last counts, because each holds all of it. They
+ * are told by their names, as jemalloc and gperftools number them, else by what they hold. A
  * program among several words only says what the others are of. */
 #ifndef SEEP_CLI_LOAD_H
 #define SEEP_CLI_LOAD_H
@@ -20,9 +21,8 @@ struct loaded {
 	char *name;	 /* of what is shown, for titles */
 	const char *exe; /* the program that was named, borrowed from argv; NULL = none */
 	unsigned sources; /* profiles read */
-	unsigned
-		series; /* dumps of one process that were given: only the last was read */
-	bool live;	/* read from a running process */
+	unsigned series;  /* dumps of one process that were given: the last is shown */
+	bool live;	  /* read from a running process */
 };
 
 /* Loads all words; none at all is @last. `exe` is what --exe said, or NULL. Free with

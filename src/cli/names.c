@@ -7,10 +7,12 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
 #include "cli/names_where.h"
+#include "sym/demangle.h"
 #include "sym/srcline.h"
 #include "sym/sym.h"
 #include "util/map.h"
@@ -196,6 +198,36 @@ names_by_module(const struct prof *p, size_t **ret_starts)
 	return order;
 }
 
+/* pprof files may have names as the symbol table has them: no other name, or the same twice. As in
+ * pprof, a name that was made of one is left alone. */
+static void
+names_demangle(struct prof *p)
+{
+	struct map known = {0}; /* string of a name -> short one */
+
+	if (strcmp(prof_text(p, p->format), "pprof") != 0)
+		return;
+	for (uint32_t i = 0; i < p->nframes; i++) {
+		uint32_t name = p->frames[i].function;
+		uint64_t *id;
+		char *text;
+
+		if (p->frames[i].linkage != 0 || prof_text(p, name)[0] != '_')
+			continue;
+		id = map_add(&known, name);
+		if (*id == 0) {
+			text = demangle_short(prof_text(p, name));
+			*id = text != NULL ? prof_str(p, text) : name;
+			free(text);
+		}
+		if (*id == name)
+			continue;
+		p->frames[i].function = (uint32_t)*id;
+		p->frames[i].linkage = name;
+	}
+	map_done(&known);
+}
+
 void
 names_resolve(struct prof *p, const struct names_opts *o)
 {
@@ -204,6 +236,7 @@ names_resolve(struct prof *p, const struct names_opts *o)
 	uint32_t *order;
 	size_t *starts;
 
+	names_demangle(p);
 	if (p->has_names)
 		return;
 	n.src = src_new();

@@ -25,7 +25,8 @@ struct names_opts {
 };
 
 /* Resolves every location that has no frames yet and sets has_names. A profile that has its names
- * is left as it is. `o` may be NULL. Cannot fail: what is not found has its reason. */
+ * keeps them, but for mangled ones in pprof files: those become linkage names, with short ones for
+ * people. `o` may be NULL. Cannot fail: what is not found has its reason. */
 void names_resolve(struct prof *p, const struct names_opts *o);
 
 /* What the options below were given; a command copies it and adds the pid. */

@@ -48,7 +48,15 @@ jeprof_graph(const struct jeprof_report *r, struct peer_stacks *s, struct buf *o
 	fputs(buf_str(&remark), stderr);
 	buf_done(&remark);
 	if (status == 0 && type != NULL) {
-		status = graphviz_draw(out, type, "-", e);
+		struct graphviz g = {.type = type,
+				     .option = JP.svg	? "--svg"
+					       : JP.pdf ? "--pdf"
+					       : JP.ps	? "--ps"
+							: "--gif",
+				     .text = "--dot",
+				     .path = "-"};
+
+		status = graphviz_draw(out, &g, e);
 		buf_clear(out);
 	}
 	return status;

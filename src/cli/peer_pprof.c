@@ -2,8 +2,8 @@
 /* peer_pprof.c -- `seep pprof [OPTIONS] [PROGRAM] PROFILE...`: google/pprof, as Go's toolchain has
  * it too, option by option.
  *
- * Options have one dash or two. Several profiles are added up. What needs a viewer, a disassembler
- * or a web server is refused with a line that says what seep has instead. */
+ * Options have one dash or two. Several profiles are added up. What needs a viewer or a disassembler
+ * is refused with a line that says what seep has instead. */
 #include "cli/peer_pprof.h"
 
 #include <errno.h>
@@ -130,16 +130,10 @@ static int
 pprof_refuse(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
 {
 	(void)ctx, (void)v;
-	if (strcmp(o->name, "http") == 0)
-		return err_set(
-			e, -ENOTSUP,
-			"-http: no server here yet; seep report --html FILE makes the "
-			"page as one file");
 	if (strcmp(o->name, "disasm") == 0 || strcmp(o->name, "weblist") == 0)
 		return err_set(e, -ENOTSUP, "-%s: seep does not disassemble; see -list",
 			       o->name);
-	if (strncmp(o->name, "tag", 3) == 0 || strcmp(o->name, "mean") == 0 ||
-	    strcmp(o->name, "topproto") == 0)
+	if (strcmp(o->name, "mean") == 0 || strcmp(o->name, "topproto") == 0)
 		return err_set(e, -ENOTSUP, "-%s is not supported", o->name);
 	return err_set(e, -ENOTSUP,
 		       "-%s: seep opens no viewer; write -svg to a file and open that",
@@ -211,6 +205,10 @@ const struct opt pprof_opts_table[] = {
 	FILTER("tagignore", "TAG", "Only samples without."),
 	FILTER("tagshow", "RE", "Show labels of these names only."),
 	FILTER("taghide", "RE", "Leave out labels of these names."),
+	{"tagroot", 0, OPT_STRING, .to = &PA.tagroot, .metavar = "KEYS",
+	 .help = "Labels of these names become callers of their stacks."},
+	{"tagleaf", 0, OPT_STRING, .to = &PA.tagleaf, .metavar = "KEYS",
+	 .help = "Labels of these names become callees of their stacks."},
 	{"cum", 0, OPT_NONE, .to = &PA.cum, .help = "Order by cumulative figures."},
 	{"nodecount", 0, OPT_STRING, .set = pprof_set_nodes, .metavar = "N",
 	 .help = "Nodes at most; tables show all without it."},
@@ -235,15 +233,16 @@ const struct opt pprof_opts_table[] = {
 	 .help = "Divide all figures."},
 	{"seconds", 0, OPT_U64, .to = &PA.seconds, .metavar = "N",
 	 .help = "Ask a URL for a profile of N seconds."},
-	{"http", 0, OPT_STRING, .set = pprof_refuse, .metavar = "HOST:PORT",
-	 .help = "Refused for now; see seep report --html."},
+	{"http", 0, OPT_STRING, .to = &PA.http, .metavar = "[HOST]:[PORT]",
+	 .help = "Serve a page with table, flame graph, tree and source."},
+	{"no_browser", 0, OPT_NONE, .to = NULL,
+	 .help = "Open no browser for it: seep never does."},
 	{"help", 0, OPT_NONE, .to = &PA.help, .help = "Print this."},
 	{"version", 0, OPT_NONE, .to = &PA.version, .help = "Print the version."},
 	/* Accepted, for they change nothing here. */
 	{"flat", 0, OPT_NONE, .to = NULL},
 	{"compact_labels", 0, OPT_NONE, .to = NULL},
 	{"call_tree", 0, OPT_NONE, .to = NULL},
-	{"no_browser", 0, OPT_NONE, .to = NULL},
 	{"symbolize", 0, OPT_STRING, .to = &PA.ignored},
 	{"tools", 0, OPT_STRING, .to = &PA.ignored},
 	{"timeout", 0, OPT_STRING, .to = &PA.ignored},
@@ -260,8 +259,6 @@ const struct opt pprof_opts_table[] = {
 	REFUSED("topproto"),
 	{"disasm", 0, OPT_STRING, .set = pprof_refuse},
 	{"weblist", 0, OPT_STRING, .set = pprof_refuse},
-	{"tagroot", 0, OPT_STRING, .set = pprof_refuse},
-	{"tagleaf", 0, OPT_STRING, .set = pprof_refuse},
 	{0},
 };
 
@@ -298,8 +295,11 @@ pprof_load_one(const char *word, const struct pprof_loaded *l, struct prof **ret
 	int r = format_load_with(source, &o, ret, e);
 
 	if (r == 0) {
+		struct pprof_given given;
+
+		pprof_given_init(&given, *ret);
 		names_resolve(*ret, &l->names);
-		pprof_names(*ret);
+		pprof_names(*ret, &given);
 	}
 	free(source);
 	return r;
@@ -375,7 +375,7 @@ pprof_load(const struct peer_words *words, struct pprof_loaded *l, struct err *e
 	int r;
 
 	l->names = names_given;
-	l->names.no_source = true;
+	l->names.no_source = PA.http == NULL; /* the page has it inside */
 	for (size_t i = 0; i < words->len && l->exe == NULL; i++) {
 		if (format_is_program(words->data[i]))
 			l->exe = words->data[i];
@@ -417,10 +417,16 @@ pprof_all(const struct peer_words *words, struct err *e)
 			       "-base and -diff_base flags cannot both be specified");
 	if (PA.normalize && PA.base == NULL && PA.diff_base == NULL)
 		return err_set(e, -EINVAL, "-normalize needs -base or -diff_base");
+	if (PA.http != NULL && PA.what != PPROF_NOTHING)
+		return err_set(e, -EINVAL,
+			       "-http is not compatible with an output format on the "
+			       "command line");
 	if (words->len == 0)
 		return err_set(e, -EINVAL, "no profile source specified");
 	r = pprof_load(words, &l, e);
-	if (r == 0 && PA.what == PPROF_NOTHING)
+	if (r == 0 && PA.http != NULL)
+		r = pprof_http(&l, e);
+	else if (r == 0 && PA.what == PPROF_NOTHING)
 		r = pprof_shell(&l, e);
 	else if (r == 0)
 		r = pprof_report(&l, e);

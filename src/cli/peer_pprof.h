@@ -10,6 +10,7 @@
 #include "analyze/graph.h"
 #include "cli/names.h"
 #include "model/prof.h"
+#include "util/buf.h"
 #include "util/err.h"
 #include "util/opt.h"
 
@@ -38,6 +39,8 @@ struct pprof_args {
 	bool cum, trim, relative, normalize, drop_negative, no_inlines, help, version;
 	bool compact; /* at the prompt */
 	const char *base, *diff_base, *index, *unit, *output, *ignored;
+	const char *tagroot, *tagleaf;
+	const char *http; /* "[host]:[port]"; NULL = no server */
 	struct filter_opts filters;
 	int64_t nodes; /* < 0: as suits */
 	double node_fraction, edge_fraction, divide_by;
@@ -57,6 +60,16 @@ struct pprof_loaded {
 
 /* One report by the options as they stand now. */
 int pprof_report(struct pprof_loaded *l, struct err *e);
+
+/* The same as text, of one kind. */
+int pprof_report_text(struct pprof_loaded *l, enum pprof_what what, struct buf *out,
+		      struct err *e);
+
+/* Appends the page (render/html_page.h), by the options as they stand now. */
+int pprof_report_page(struct pprof_loaded *l, struct buf *out, struct err *e);
+
+/* Serves that page where -http says, until SIGINT or SIGTERM. */
+int pprof_http(struct pprof_loaded *l, struct err *e);
 
 /* Lines about the profile, for the prompt's welcome. */
 int pprof_welcome(struct pprof_loaded *l, struct err *e);

@@ -57,7 +57,7 @@ pprof_is_cxx(const char *linkage)
 }
 
 static void
-pprof_shorten(struct prof *p)
+pprof_shorten(struct prof *p, const struct pprof_given *given)
 {
 	struct map known = {0}; /* linkage name -> short one */
 
@@ -66,7 +66,7 @@ pprof_shorten(struct prof *p)
 		uint64_t *name;
 		char *text;
 
-		if (!pprof_is_cxx(linkage))
+		if (!pprof_is_cxx(linkage) || (i < given->n && given->both[i]))
 			continue;
 		name = map_add(&known, p->frames[i].linkage);
 		if (*name == 0) {
@@ -115,9 +115,23 @@ pprof_name_allocators(struct prof *p)
 }
 
 void
-pprof_names(struct prof *p)
+pprof_given_init(struct pprof_given *ret, const struct prof *p)
 {
-	pprof_shorten(p);
+	*ret = (struct pprof_given){0};
+	if (strcmp(prof_text(p, p->format), "pprof") != 0)
+		return; /* no other format has names of somebody's own */
+	ret->n = p->nframes;
+	ret->both = xcalloc((size_t)p->nframes + 1, sizeof *ret->both);
+	for (uint32_t i = 0; i < p->nframes; i++)
+		ret->both[i] = p->frames[i].linkage != 0;
+}
+
+void
+pprof_names(struct prof *p, struct pprof_given *given)
+{
+	pprof_shorten(p, given);
+	free(given->both);
+	*given = (struct pprof_given){0};
 	pprof_name_allocators(p);
 	if (p->drop_frames == 0 && strcmp(prof_text(p, p->format), "pprof") != 0)
 		p->drop_frames = prof_str(p, PPROF_ALLOCATORS);

@@ -7,15 +7,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/tagframes.h"
 #include "analyze/value.h"
 #include "cli/cmd.h"
 #include "cli/graphviz.h"
+#include "cli/pages.h"
 #include "cli/peer_pprof.h"
 #include "cli/source.h"
 #include "format/format_save.h"
 #include "render/peer_pprof_graph.h"
 #include "render/peer_pprof_raw.h"
 #include "render/peer_tables.h"
+#include "render/report.h"
 #include "render/view.h"
 #include "sym/demangle.h"
 #include "util/re.h"
@@ -24,7 +27,8 @@
 #define PA pprof_args
 
 struct pprof_job {
-	struct pprof_loaded *l;
+	const struct pprof_loaded *l;
+	struct pprof_loaded tagged; /* profiles of our own; zeroed: there are none */
 	struct graph_query q;
 	struct graph g;
 	struct graph_filter *filter;
@@ -308,9 +312,15 @@ pprof_write(struct pprof_job *j, struct err *e)
 	if (path != NULL)
 		fprintf(stderr, "Generating report in %s\n", path);
 	if (PA.picture != NULL && PA.what == PPROF_DOT) {
-		r = graphviz_draw(&j->out,
-				  strcmp(PA.picture, "ps") == 0 ? "ps2" : PA.picture,
-				  path != NULL ? path : "-", e);
+		char option[8];
+		struct graphviz g = {.type = strcmp(PA.picture, "ps") == 0 ? "ps2"
+									   : PA.picture,
+				     .option = option,
+				     .text = "-dot",
+				     .path = path != NULL ? path : "-"};
+
+		snprintf(option, sizeof option, "-%s", PA.picture);
+		r = graphviz_draw(&j->out, &g, e);
 	} else if (path != NULL) {
 		FILE *f = fopen(path, "we");
 
@@ -332,12 +342,64 @@ pprof_write(struct pprof_job *j, struct err *e)
 static void
 pprof_say_unmatched(const struct pprof_job *j)
 {
+	static const char *const names[FILTER_OPTIONS] = {
+		[FILTER_FOCUS] = "Focus",	  [FILTER_IGNORE] = "Ignore",
+		[FILTER_HIDE] = "Hide",		  [FILTER_SHOW] = "Show",
+		[FILTER_SHOW_FROM] = "ShowFrom",  [FILTER_TAGFOCUS] = "TagFocus",
+		[FILTER_TAGIGNORE] = "TagIgnore",
+	};
+
 	for (unsigned i = 0; i < FILTER_OPTIONS; i++) {
-		if ((j->g.unmatched & 1u << i) != 0)
-			fprintf(stderr, "%s expression matched no samples\n",
-				filter_names[i]);
+		if ((j->g.unmatched & 1u << i) != 0 && names[i] != NULL)
+			fprintf(stderr, "%s expression matched no samples\n", names[i]);
 	}
 }
+
+/* ---- labels as frames ---- */
+
+static struct prof *
+pprof_tag(const struct prof *p, unsigned *unmatched)
+{
+	struct tagframes t = {.root = PA.tagroot,
+			      .leaf = PA.tagleaf,
+			      .text = pprof_label_frame,
+			      .drop = true};
+	struct prof *copy;
+
+	if (p == NULL)
+		return NULL;
+	copy = prof_new();
+	prof_merge(copy, p);
+	*unmatched &= tagframes_add(copy, &t);
+	return copy;
+}
+
+/* The profiles with -tagroot and -tagleaf in their stacks, in place of the others: those are as they
+ * were loaded for the next report. */
+static void
+pprof_take_tagged(struct pprof_job *j)
+{
+	unsigned unmatched = TAGFRAMES_NO_ROOT | TAGFRAMES_NO_LEAF;
+
+	if ((PA.tagroot == NULL || *PA.tagroot == '\0') &&
+	    (PA.tagleaf == NULL || *PA.tagleaf == '\0'))
+		return;
+	j->tagged = *j->l;
+	j->tagged.p = pprof_tag(j->l->p, &unmatched);
+	j->tagged.base = pprof_tag(j->l->base, &unmatched);
+	if (j->tagged.base != NULL) {
+		j->tagged.both = prof_new();
+		prof_merge(j->tagged.both, j->tagged.p);
+		prof_merge(j->tagged.both, j->tagged.base);
+	}
+	if ((unmatched & TAGFRAMES_NO_ROOT) != 0)
+		fputs("TagRoot expression matched no samples\n", stderr);
+	if ((unmatched & TAGFRAMES_NO_LEAF) != 0)
+		fputs("TagLeaf expression matched no samples\n", stderr);
+	j->l = &j->tagged;
+}
+
+/* ---- all of it ---- */
 
 static int
 pprof_prepare(struct pprof_job *j, struct err *e)
@@ -350,6 +412,7 @@ pprof_prepare(struct pprof_job *j, struct err *e)
 		r = pprof_choose_value(j, e);
 	if (r < 0)
 		return r;
+	pprof_take_tagged(j);
 	j->q.filter = j->filter;
 	j->q.grain = pprof_grain();
 	j->q.no_inlines = PA.no_inlines;
@@ -365,6 +428,10 @@ static void
 pprof_job_done(struct pprof_job *j)
 {
 	graph_done(&j->g);
+	prof_free(j->tagged.p);
+	if (j->tagged.base != NULL)
+		prof_free(j->tagged.both);
+	prof_free(j->tagged.base);
 	filter_free(j->filter);
 	re_free(j->re);
 	buf_done(&j->out);
@@ -382,6 +449,46 @@ pprof_report(struct pprof_loaded *l, struct err *e)
 	}
 	if (r == 0)
 		r = pprof_write(&j, e);
+	pprof_job_done(&j);
+	return r;
+}
+
+int
+pprof_report_text(struct pprof_loaded *l, enum pprof_what what, struct buf *out,
+		  struct err *e)
+{
+	struct pprof_job j = {.l = l};
+	int r;
+
+	PA.what = what;
+	r = pprof_prepare(&j, e);
+	if (r == 0)
+		r = pprof_report_make(&j, e);
+	if (r == 0)
+		buf_add(out, j.out.data, j.out.len);
+	pprof_job_done(&j);
+	return r;
+}
+
+int
+pprof_report_page(struct pprof_loaded *l, struct buf *out, struct err *e)
+{
+	struct pprof_job j = {.l = l};
+	struct report_opts all = {0};
+	struct buf notes = {0};
+	struct pages page;
+	int r;
+
+	PA.what = PPROF_NOTHING;
+	r = pprof_prepare(&j, e);
+	if (r == 0) {
+		report_remarks(&notes, l->p, &all);
+		page = (struct pages){.title = j.o.file != NULL ? j.o.file : l->source,
+				      .notes = buf_str(&notes),
+				      .one_figure = PA.index != NULL};
+		pages_html(out, &page, j.l->p, &j.q, j.l->base, NULL);
+	}
+	buf_done(&notes);
 	pprof_job_done(&j);
 	return r;
 }

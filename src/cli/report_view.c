@@ -3,20 +3,20 @@
 #include "cli/report_view.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/tagframes.h"
 #include "analyze/value.h"
 #include "cli/cmd.h"
 #include "cli/graphviz.h"
 #include "cli/pager.h"
+#include "cli/pages.h"
 #include "cli/source.h"
 #include "render/figure.h"
-#include "render/flame.h"
-#include "render/html_page.h"
 #include "render/report.h"
 #include "sym/demangle.h"
-#include "util/file.h"
 #include "util/re.h"
 #include "util/x.h"
 
@@ -212,44 +212,23 @@ report_query(const struct loaded *l, const struct report_how *how,
 	*ret_query = q;
 }
 
-/* Writes a file that was made in memory. */
-static int
-report_write(const struct buf *out, const char *path, struct err *e)
-{
-	if (strcmp(path, "-") == 0)
-		return pager_print(out, true, e);
-	return file_write(path, out->data, out->len, e);
-}
-
 /* The files of --flame and --html. */
 static int
 report_pages(const struct view *v, struct err *e)
 {
 	const struct report_view *r = &report_view;
 	struct report_opts ro = {.chosen = v->q->chosen};
-	struct flame_opts flame = {.title = v->o->title,
-				   .what = value_names[v->q->value],
-				   .callers = r->kind == VIEW_BOTTOM_UP};
-	struct html_opts html = {.title = v->o->title, .one_figure = r->value_given};
-	struct buf out = {0}, notes = {0};
-	const char *line = NULL;
-	int status = 0;
+	struct pages pages = {.flame = r->flame,
+			      .html = r->html,
+			      .title = v->o->title,
+			      .callers = r->kind == VIEW_BOTTOM_UP,
+			      .one_figure = r->value_given};
+	struct buf notes = {0};
+	int status;
 
 	report_remarks(&notes, v->p, &ro);
-	if (notes.len > 0)
-		line = flame.notes = buf_str(&notes);
-	html.notes = &line;
-	html.nnotes = notes.len > 0;
-	if (r->flame != NULL) {
-		flame_svg(&out, v->g, &flame);
-		status = report_write(&out, r->flame, e);
-		buf_clear(&out);
-	}
-	if (r->html != NULL && status == 0) {
-		html_page(&out, v->p, v->q, NULL, NULL, &html);
-		status = report_write(&out, r->html, e);
-	}
-	buf_done(&out);
+	pages.notes = buf_str(&notes);
+	status = pages_write(&pages, v->p, v->q, NULL, NULL, e);
 	buf_done(&notes);
 	return status;
 }
@@ -279,9 +258,38 @@ report_view_write(struct buf *out, const struct view *v, const struct report_how
 	if (met == 0)
 		return err_set(e, -ENOENT, "--%s %s: no function like that",
 			       r->kind == VIEW_PEEK ? "peek" : "list", r->pattern);
-	if (r->picture != NULL && !how->json)
-		return graphviz_draw(out, r->picture, r->picture_path, e);
+	if (r->picture != NULL && !how->json) {
+		char option[8];
+		struct graphviz g = {.type = r->picture,
+				     .option = option,
+				     .text = "--graph",
+				     .path = r->picture_path};
+
+		snprintf(option, sizeof option, "--%s", r->picture);
+		return graphviz_draw(out, &g, e);
+	}
 	return pager_print(out, how->no_pager || how->json || r->kind == VIEW_GRAPH, e);
+}
+
+/* --tagroot and --tagleaf: frames are skipped now, for the new ones will stand around them. Returns
+ * bits of graph.unmatched. */
+static uint32_t
+report_tag(struct prof *p, struct skip **skip)
+{
+	const struct filter_opts *o = &report_view.filters;
+	struct tagframes t = {.root = o->of[FILTER_TAGROOT],
+			      .leaf = o->of[FILTER_TAGLEAF],
+			      .skip = *skip};
+	struct skip_opts all = {.off = true};
+	unsigned unmatched;
+
+	if (t.root == NULL && t.leaf == NULL)
+		return 0;
+	unmatched = tagframes_add(p, &t);
+	skip_free(*skip);
+	*skip = skip_new(p, &all);
+	return ((unmatched & TAGFRAMES_NO_ROOT) != 0 ? 1u << FILTER_TAGROOT : 0) |
+	       ((unmatched & TAGFRAMES_NO_LEAF) != 0 ? 1u << FILTER_TAGLEAF : 0);
 }
 
 int
@@ -313,6 +321,7 @@ report_view_print(const struct loaded *l, const struct report_how *how, struct e
 	struct graph_query q;
 	struct graph g = {0};
 	struct buf out = {0};
+	uint32_t unmatched = report_tag(l->p, &skip);
 	int status;
 
 	term_init(&term, STDOUT_FILENO);
@@ -322,11 +331,13 @@ report_view_print(const struct loaded *l, const struct report_how *how, struct e
 	if (status == 0) {
 		struct view v = {.p = l->p, .g = &g, .q = &q, .o = &o};
 
-		graph_init(&g, l->p, &q, NULL, NULL);
-		if (r->flame != NULL || r->html != NULL)
+		if (r->flame != NULL || r->html != NULL) {
 			status = report_pages(&v, e);
-		else
+		} else {
+			graph_init(&g, l->p, &q, NULL, NULL);
+			g.unmatched |= unmatched;
 			status = report_view_write(&out, &v, how, e);
+		}
 	}
 	graph_done(&g);
 	buf_done(&out);

@@ -135,6 +135,10 @@ int report_set_trim(void *ctx, const struct opt *o, const struct opt_value *v,
 		REPORT_FILTER_ROW("tagignore", "TAG", "No stacks with this label."),     \
 		REPORT_FILTER_ROW("tagshow", "RE", "Show only labels like RE."),         \
 		REPORT_FILTER_ROW("taghide", "RE", "Do not show labels like RE."),       \
+		REPORT_FILTER_ROW("tagroot", "KEYS",                                     \
+				  "Make labels of these names callers of stacks."),      \
+		REPORT_FILTER_ROW("tagleaf", "KEYS",                                     \
+				  "Make labels of these names callees of stacks."),      \
 		REPORT_FILTER_ROW("thread", "NAME|TID",                                  \
 				  "Only blocks of these threads."),                      \
 		REPORT_FILTER_ROW("size", "RANGE", "Only blocks of 1K:64K bytes."),      \

@@ -63,6 +63,62 @@ save_load(const struct rundir *d, struct prof *p, struct rundir_names *ret_names
 	return n;
 }
 
+/* First site of a process: recordings are read one after the other, so sites stand in the
+ * order of their processes. */
+static uint32_t
+first_site(const struct prof *p, uint32_t process)
+{
+	uint32_t low = 1, high = p->nsites;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (p->sites[middle].process < process)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void
+save_looks(struct prof *p, uint32_t process, const struct looks *l)
+{
+	struct map rows = {0}; /* ref of a site -> its row */
+
+	if (l->kept.len == 0)
+		return;
+	for (uint32_t i = first_site(p, process);
+	     i < p->nsites && p->sites[i].process == process; i++)
+		*map_add(&rows, p->sites[i].origin) = i;
+	for (size_t i = 0; i < l->kept.len; i++) {
+		const struct looks_one *one = &l->kept.data[i];
+		uint32_t look = prof_add_look(p), first = p->nlook_rows;
+
+		for (size_t k = 0; k < one->rows.len; k++) {
+			const struct looks_row *r = &one->rows.data[k];
+			const uint64_t *site = map_find(&rows, looks_ref(l, r->site));
+			uint32_t row;
+
+			if (site == NULL) /* what was inherited is no site of its own */
+				continue;
+			row = prof_add_look_row(p);
+			p->look_rows[row] = (struct prof_look_row){
+				.site = (uint32_t)*site,
+				.allocs = r->allocs,
+				.frees = r->frees,
+				.alloc_bytes = r->alloc_bytes,
+				.free_bytes = r->free_bytes,
+			};
+		}
+		p->looks[look] = (struct prof_look){.process = process,
+						    .rows = first,
+						    .nrows = p->nlook_rows - first,
+						    .ms = one->ms};
+	}
+	map_done(&rows);
+}
+
 /* Traits of the program of a process, read once for each path. */
 static uint32_t
 program_traits(const struct prof *p, uint32_t exe, struct map *known)

@@ -11,6 +11,7 @@
 
 #include "model/prof.h"
 #include "target/livefile.h"
+#include "target/looks.h"
 #include "target/rundir.h"
 #include "util/err.h"
 
@@ -22,6 +23,10 @@ unsigned save_load(const struct rundir *d, struct prof *p,
 
 /* Adds the recording behind `f` as a process, which need not have a name any more. */
 int save_load_file(const struct livefile *f, struct prof *p, struct err *e);
+
+/* Adds what was seen of the process in row `process` of `p` while it ran, which was read from the
+ * same recording. */
+void save_looks(struct prof *p, uint32_t process, const struct looks *l);
 
 /* Says of each process where its memory may hide (prof_process.coverage), from its
  * program and its modules. */

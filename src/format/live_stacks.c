@@ -388,6 +388,7 @@ live_read_site(struct live *l, const struct rec_site *s, uint32_t ref)
 	row = prof_add_site(l->p);
 	l->p->sites[row].process = l->process;
 	l->p->sites[row].node = node;
+	l->p->sites[row].origin = ref;
 	l->site_rows[live_number(l, ref)] = row;
 	live_read_cells(l, row, &l->p->sites[row], s, ref);
 	live_finish_site(l, &l->p->sites[row], s);

@@ -74,6 +74,8 @@ enum pack_type {
 	PACK_RANGES,
 	PACK_DAMAGES,
 	PACK_BLOCKS,
+	PACK_LOOKS, /* since version 3 */
+	PACK_LOOK_ROWS,
 	PACK_TYPES, /* one more than the last */
 };
 

@@ -200,6 +200,21 @@ static const struct pack_col pack_blocks[] = {
 	UINT_MAX_(prof_block, kind, 7),
 };
 
+static const struct pack_col pack_looks[] = {
+	ROW(prof_look, process, PACK_PROCESSES),
+	UINT(prof_look, rows),
+	UINT(prof_look, nrows),
+	UINT_DELTA(prof_look, ms),
+};
+
+static const struct pack_col pack_look_rows[] = {
+	ROW_DELTA(prof_look_row, site, PACK_SITES),
+	INT(prof_look_row, allocs),
+	INT(prof_look_row, frees),
+	INT(prof_look_row, alloc_bytes),
+	INT(prof_look_row, free_bytes),
+};
+
 #define TABLE(field, first_, needed_)                                                    \
 	{                                                                                \
 		.name = #field, .cols = pack_##field, .ncols = ARRAY_LEN(pack_##field),  \
@@ -227,4 +242,6 @@ const struct pack_table pack_tables[PACK_TYPES] = {
 	[PACK_RANGES] = TABLE(ranges, 0, false),
 	[PACK_DAMAGES] = TABLE(damages, 0, false),
 	[PACK_BLOCKS] = TABLE(blocks, 0, false),
+	[PACK_LOOKS] = TABLE(looks, 0, false),
+	[PACK_LOOK_ROWS] = TABLE(look_rows, 0, false),
 };

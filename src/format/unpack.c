@@ -31,6 +31,7 @@ struct unpack {
 	const unsigned char *data;
 	size_t bytes;
 	struct prof *p;
+	unsigned types; /* one more than the last type that a file of its version has */
 	enum unpack_state state[PACK_TYPES];
 	uint32_t *strings; /* id in the file -> id in the profile */
 	uint32_t nstrings;
@@ -237,7 +238,7 @@ unpack_section(struct unpack *u, uint64_t off)
 	at = cur_take(&c, s.stored_bytes);
 	if (at == NULL)
 		return 0;
-	if (s.type == 0 || s.type >= PACK_TYPES || u->state[s.type] != UNPACK_MISSING) {
+	if (s.type == 0 || s.type >= u->types || u->state[s.type] != UNPACK_MISSING) {
 		u->unknown++;
 		return c.off;
 	}
@@ -367,13 +368,21 @@ unpack_link(struct unpack *u)
 			m->rows = m->nrows = 0;
 		}
 	}
+	for (uint32_t i = 0; i < p->nlooks; i++) {
+		struct prof_look *x = &p->looks[i];
+
+		if (x->rows > p->nlook_rows || x->nrows > p->nlook_rows - x->rows) {
+			u->bad_refs++;
+			x->rows = x->nrows = 0;
+		}
+	}
 }
 
 /* What is lost: told in `p`, or refused when nothing is left to report. */
 static int
 unpack_account(struct unpack *u, struct err *e)
 {
-	for (unsigned i = 1; i < PACK_TYPES; i++) {
+	for (unsigned i = 1; i < u->types; i++) {
 		const struct pack_table *t = &pack_tables[i];
 		char what[80];
 
@@ -399,7 +408,7 @@ unpack_account(struct unpack *u, struct err *e)
 }
 
 static int
-unpack_head(const void *data, size_t bytes, struct err *e)
+unpack_head(const void *data, size_t bytes, unsigned *ret_types, struct err *e)
 {
 	struct pack_head h;
 
@@ -409,13 +418,15 @@ unpack_head(const void *data, size_t bytes, struct err *e)
 		return err_set(e, -EBADMSG, "cut off after %zu bytes, within its head",
 			       bytes);
 	memcpy(&h, data, sizeof h);
-	if (h.version != PACK_VERSION)
-		return err_set(e, -EINVAL,
-			       "recording of version %u, this seep reads %d: use %s seep",
-			       h.version, PACK_VERSION,
-			       h.version > PACK_VERSION ? "a newer" : "an older");
+	if (h.version < PACK_VERSION_OLDEST || h.version > PACK_VERSION)
+		return err_set(
+			e, -EINVAL,
+			"recording of version %u, this seep reads %d to %d: use %s seep",
+			h.version, PACK_VERSION_OLDEST, PACK_VERSION,
+			h.version > PACK_VERSION ? "a newer" : "an older");
 	if ((uint32_t)crc32_z(0, data, pack_crc_bytes(sizeof h)) != h.crc)
 		return err_set(e, -EBADMSG, "its head is damaged (wrong checksum)");
+	*ret_types = h.version < 3 ? PACK_LOOKS : PACK_TYPES;
 	return 0;
 }
 
@@ -423,7 +434,7 @@ int
 pack_load(const void *data, size_t bytes, struct prof *p, struct err *e)
 {
 	struct unpack u = {.data = data, .bytes = bytes, .p = p};
-	int r = unpack_head(data, bytes, e);
+	int r = unpack_head(data, bytes, &u.types, e);
 
 	if (r < 0)
 		return r;
@@ -433,6 +444,9 @@ pack_load(const void *data, size_t bytes, struct prof *p, struct err *e)
 	/* A mark without its rows would show everything as grown since. */
 	if (u.state[PACK_MARK_ROWS] != UNPACK_READ)
 		p->nmarks = 0;
+	/* And looks without theirs that nothing ever grew. */
+	if (u.state[PACK_LOOK_ROWS] != UNPACK_READ)
+		p->nlooks = 0;
 	if (u.state[PACK_FRAMES] != UNPACK_READ)
 		p->has_names = false;
 	r = unpack_account(&u, e);

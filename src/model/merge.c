@@ -258,6 +258,27 @@ merge_marks(struct merge *m)
 	}
 }
 
+static void
+merge_looks(struct merge *m)
+{
+	uint32_t first = m->into->nlook_rows;
+
+	for (uint32_t i = 0; i < m->from->nlook_rows; i++) {
+		uint32_t row = prof_add_look_row(m->into);
+
+		m->into->look_rows[row] = m->from->look_rows[i];
+		m->into->look_rows[row].site = merge_site(m, m->from->look_rows[i].site);
+	}
+	for (uint32_t i = 0; i < m->from->nlooks; i++) {
+		uint32_t row = prof_add_look(m->into);
+		struct prof_look *x = &m->into->looks[row];
+
+		*x = m->from->looks[i];
+		x->process = merge_process(m, x->process);
+		x->rows += first;
+	}
+}
+
 void
 prof_merge(struct prof *into, const struct prof *from)
 {
@@ -277,6 +298,7 @@ prof_merge(struct prof *into, const struct prof *from)
 	merge_reals(&m);
 	merge_labels(&m);
 	merge_marks(&m);
+	merge_looks(&m);
 	into->columns &= from->columns;
 	if (into->format == 0)
 		into->format = merge_str(&m, from->format);

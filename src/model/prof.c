@@ -89,6 +89,8 @@ prof_free(struct prof *p)
 	free(p->points);
 	free(p->marks);
 	free(p->mark_rows);
+	free(p->looks);
+	free(p->look_rows);
 	free(p->damages);
 	free(p->labels);
 	free(p->reals);
@@ -159,6 +161,18 @@ uint32_t
 prof_add_mark_row(struct prof *p)
 {
 	return PROF_APPEND(p, mark_rows);
+}
+
+uint32_t
+prof_add_look(struct prof *p)
+{
+	return PROF_APPEND(p, looks);
+}
+
+uint32_t
+prof_add_look_row(struct prof *p)
+{
+	return PROF_APPEND(p, look_rows);
 }
 
 uint32_t

@@ -88,6 +88,9 @@ struct prof_site {
 		[PROF_LIFE_BUCKETS];	/* of freed blocks, without the temporary ones */
 	uint64_t samples, live_samples; /* sampled: how many stand behind the estimates */
 	double var_alloc_bytes, var_live_bytes; /* sampled: variances; exact: 0 */
+	uint32_t
+		origin; /* ref of its struct rec_site, when read from a live recording; not
+			    kept in a file */
 };
 
 /* What a thread did at a site; thread 0 = ended and other threads. */
@@ -129,6 +132,21 @@ struct prof_mark {
 struct prof_mark_row {
 	uint32_t site;
 	int64_t live_bytes, live_blocks;
+};
+
+/* A look at all totals of a process while it ran. Looks of a process stand in the order of time. */
+struct prof_look {
+	uint32_t process;
+	uint32_t rows, nrows; /* rows in prof.look_rows */
+	uint64_t ms;
+};
+
+/* What a site did since its row before, or for the first since its beginning. A look has no row for a
+ * site that has as much live as before. Sampled: samples, and weighted bytes. Less than 0 when an
+ * earlier look fell into the middle of an event. */
+struct prof_look_row {
+	uint32_t site;
+	int64_t allocs, frees, alloc_bytes, free_bytes;
 };
 
 /* Address range of a module in a process, over time. */
@@ -225,6 +243,8 @@ struct prof {
 	PROF_TABLE(prof_point, points);
 	PROF_TABLE(prof_mark, marks);
 	PROF_TABLE(prof_mark_row, mark_rows);
+	PROF_TABLE(prof_look, looks);
+	PROF_TABLE(prof_look_row, look_rows);
 	PROF_TABLE(prof_damage, damages);
 	PROF_TABLE(prof_label, labels);
 	PROF_TABLE(prof_real, reals); /* none, or one for every site */
@@ -261,6 +281,8 @@ uint32_t prof_add_block(struct prof *p);
 uint32_t prof_add_point(struct prof *p);
 uint32_t prof_add_mark(struct prof *p);
 uint32_t prof_add_mark_row(struct prof *p);
+uint32_t prof_add_look(struct prof *p);
+uint32_t prof_add_look_row(struct prof *p);
 uint32_t prof_add_range(struct prof *p);
 uint32_t prof_add_label(struct prof *p);
 uint32_t prof_add_real(struct prof *p);

@@ -79,6 +79,7 @@ dj_place(struct json *j, const struct diff_place *x, const struct diff_opts *o)
 
 	json_obj(j);
 	dj_str(j, "mark", diff_mark_name(x->mark));
+	dj_str(j, "growth", growth_word_name(x->growth));
 	dj_figures(j, x->value, x->beside, x->var);
 	dj_i64(j, "allocs", (int64_t)x->allocs);
 	dj_i64(j, "frees", (int64_t)x->frees);

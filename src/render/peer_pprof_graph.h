@@ -84,6 +84,9 @@ uint32_t pprof_list(struct buf *out, const struct graph *g, const struct pprof_o
 /* A figure in a unit of its own: "1.69MB", "0". */
 void pprof_figure(struct buf *out, const struct pprof_opts *o, double v);
 
+/* A label's value as the name of a frame (tagframes.h). */
+void pprof_label_frame(struct buf *out, const struct prof *p, const struct prof_label *l);
+
 /* "98.08%", "  100%", "0.069%". */
 void pprof_percent(struct buf *out, double v, double total);
 

@@ -3,6 +3,7 @@
 #include "render/peer_pprof_raw.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,15 +16,20 @@ pprof_raw_head(struct buf *out, const struct prof *p)
 {
 	uint64_t period = p->nprocesses > 1 ? p->processes[1].rate_bytes : 0;
 	time_t when = (time_t)(p->time_ns / 1000000000u);
-	char text[40];
+	char text[40], part[16];
 	struct tm tm;
+	size_t n;
 
 	buf_printf(out, "PeriodType: space bytes\nPeriod: %" PRIu64 "\n",
 		   period > 0 ? period : 1);
 	if (p->time_ns != 0 && gmtime_r(&when, &tm) != NULL) {
 		strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &tm);
-		buf_printf(out, "Time: %s.%09" PRIu64 " +0000 UTC\n", text,
-			   p->time_ns % 1000000000u);
+		/* A fraction without the zeros at its end, and none when it is 0. */
+		n = (size_t)snprintf(part, sizeof part, ".%09" PRIu64,
+				     p->time_ns % 1000000000u);
+		while (n > 0 && (part[n - 1] == '0' || n == 1))
+			part[--n] = '\0';
+		buf_printf(out, "Time: %s%s +0000 UTC\n", text, part);
 	}
 }
 

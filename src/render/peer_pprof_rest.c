@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "analyze/value.h"
+#include "base/compiler.h"
 #include "render/figure.h"
 #include "render/peer_pprof_impl.h"
 #include "util/map.h"
 #include "util/re.h"
+#include "util/vec.h"
 #include "util/x.h"
 
 /* ---- samples ---- */
@@ -27,6 +29,27 @@ pprof_label_text(struct buf *out, const struct prof *p, const struct prof_label 
 		pprof_figure(out, &o, (double)l->number);
 	else
 		buf_printf(out, "%" PRId64 "%s", l->number, unit);
+}
+
+void
+pprof_label_frame(struct buf *out, const struct prof *p, const struct prof_label *l)
+{
+	/* Labels of these names are read as bytes when the file gives no unit, and pprof leaves
+	 * such numbers as they are. */
+	static const char *const guessed[] = {"bytes", "alignment", "request"};
+	struct pprof_opts o = {.unit = "auto", .in_bytes = true};
+	bool plain = strcmp(prof_text(p, l->unit), "bytes") != 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(guessed); i++)
+		plain = plain || strcmp(prof_text(p, l->key), guessed[i]) == 0;
+	if (l->text != 0)
+		buf_add_str(out, prof_text(p, l->text));
+	else if (!plain)
+		pprof_figure(out, &o, (double)l->number);
+	else if (strcmp(prof_text(p, l->unit), "bytes") == 0)
+		buf_printf(out, "%" PRId64, l->number);
+	else
+		buf_printf(out, "%" PRId64 "%s", l->number, prof_text(p, l->unit));
 }
 
 struct pprof_labels_of {
@@ -63,6 +86,66 @@ pprof_labels_done(struct pprof_labels_of *x)
 	free(x->rows);
 }
 
+/* A line of all labels of one name, from row `k` on, which is the first of them; else NULL. To be
+ * freed. */
+static char *
+pprof_label_line(const struct prof *p, const struct pprof_labels_of *x, uint32_t site,
+		 uint32_t k)
+{
+	const struct prof_label *first = &p->labels[x->rows[k]];
+	struct buf b = {0};
+
+	for (uint32_t i = x->first[site]; i < x->first[site + 1]; i++) {
+		const struct prof_label *l = &p->labels[x->rows[i]];
+
+		if (l->key != first->key || (l->text == 0) != (first->text == 0))
+			continue;
+		if (i < k) {
+			buf_done(&b);
+			return NULL;
+		}
+		if (i == k)
+			buf_printf(&b, "%10s:  ", prof_text(p, l->key));
+		else
+			buf_add_char(&b, ' ');
+		pprof_label_text(&b, p, l);
+	}
+	return buf_take(&b);
+}
+
+static int
+pprof_line_order(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Labels of a sample: text, then numbers, each in order. */
+static void
+pprof_sample_labels(struct buf *out, const struct prof *p,
+		    const struct pprof_labels_of *x, uint32_t site)
+{
+	VEC(char *) lines = {0};
+
+	for (unsigned numbers = 0; numbers < 2; numbers++) {
+		lines.len = 0;
+		for (uint32_t k = x->first[site]; k < x->first[site + 1]; k++) {
+			bool number = p->labels[x->rows[k]].text == 0;
+			char *line = number == (numbers != 0)
+					     ? pprof_label_line(p, x, site, k)
+					     : NULL;
+
+			if (line != NULL)
+				vec_push(&lines, line);
+		}
+		vec_sort(&lines, pprof_line_order);
+		for (size_t i = 0; i < lines.len; i++) {
+			buf_printf(out, "%s\n", lines.data[i]);
+			free(lines.data[i]);
+		}
+	}
+	vec_done(&lines);
+}
+
 struct pprof_trace {
 	const struct prof *p;
 	const struct graph_query *q;
@@ -79,16 +162,21 @@ pprof_trace_frame(struct pprof_trace *t, const struct prof_loc *l, uint32_t i,
 	const struct prof *p = t->p;
 	const struct prof_frame *f = i < l->nframes ? &p->frames[l->frames + i] : NULL;
 	struct buf *b = &t->stack;
+	bool lines = t->q->grain == GRAPH_LINES;
 
 	buf_printf(b, "%10s   ", b->len == 0 ? value : "");
-	if (f == NULL || f->function == 0)
+	if (f == NULL || (f->function == 0 && f->file == 0))
 		buf_printf(b, "%016" PRIx64, l->offset);
+	else if (f->function == 0 && !lines)
+		buf_add_str(b, "<unknown>");
 	else
 		figure_text(b, prof_text(p, f->function));
-	if (f != NULL && t->q->grain == GRAPH_LINES && f->file != 0) {
-		buf_add_char(b, ' ');
+	if (f != NULL && lines && f->file != 0) {
+		if (f->function != 0)
+			buf_add_char(b, ' ');
 		figure_text(b, prof_text(p, f->file));
-		buf_printf(b, ":%" PRIu32, f->line);
+		if (f->line != 0)
+			buf_printf(b, ":%" PRIu32, f->line);
 	}
 	buf_add_str(b, i + 1 < l->nframes ? " (inline)\n" : "\n");
 }
@@ -143,13 +231,7 @@ pprof_traces(struct buf *out, const struct prof *p, const struct graph *g,
 		if (t.stack.len == 0)
 			continue;
 		buf_add_str(out, rule);
-		for (uint32_t k = labels.first[i]; k < labels.first[i + 1]; k++) {
-			const struct prof_label *l = &p->labels[labels.rows[k]];
-
-			buf_printf(out, "%10s:  ", prof_text(p, l->key));
-			pprof_label_text(out, p, l);
-			buf_add_char(out, '\n');
-		}
+		pprof_sample_labels(out, p, &labels, i);
 		buf_add(out, buf_str(&t.stack), t.stack.len);
 	}
 	buf_add_str(out, rule);

@@ -170,8 +170,8 @@ report_style(enum verdict_word word)
 	}
 }
 
-static void
-report_word(struct report *r, const char *word, enum term_style style)
+void
+report_coloured(struct report *r, const char *word, enum term_style style)
 {
 	const struct term *t = r->o->term;
 
@@ -181,6 +181,12 @@ report_word(struct report *r, const char *word, enum term_style style)
 		buf_printf(r->out, "%s%s%s%s", term_on(t, TERM_BOLD),
 			   style == TERM_BOLD ? "" : term_on(t, style), word,
 			   term_off(t));
+}
+
+static void
+report_word(struct report *r, const char *word, enum term_style style)
+{
+	report_coloured(r, word, style);
 	buf_add_str(r->out, "  ");
 }
 
@@ -196,8 +202,15 @@ report_first_line(struct report *r)
 
 	if (r->o->point.at == SITES_AT_END || r->v.all.word == VERDICT_PARTIAL ||
 	    r->v.all.word == VERDICT_NONE) {
-		report_word(r, verdict_word_name(r->v.all.word),
-			    report_style(r->v.all.word));
+		if (report_growth_is_verdict(r)) {
+			report_coloured(r, growth_word_name(GROWTH_LEAK), TERM_BAD);
+			buf_add_str(r->out, ", ");
+			report_growth_amount(r);
+			buf_add_str(r->out, "; ");
+		} else {
+			report_word(r, verdict_word_name(r->v.all.word),
+				    report_style(r->v.all.word));
+		}
 		report_verdict_text(r);
 		buf_add_char(r->out, '\n');
 		if (r->o->point.at == SITES_AT_END || r->v.all.word == VERDICT_NONE)
@@ -425,9 +438,12 @@ report_last_lines(struct report *r)
 static void
 report_full(struct report *r)
 {
+	report_growth_init(r);
 	report_first_line(r);
+	report_growth_first(r);
 	if (!r->o->by_given || r->o->by == SITES_LIVE)
 		report_found_list(r);
+	report_growth(r);
 	if (r->o->point.at == SITES_AT_END && r->v.nfocus == r->v.nchosen) {
 		report_kept(r, &r->sites);
 	} else if (r->o->point.at == SITES_AT_END) {
@@ -452,6 +468,7 @@ report_full(struct report *r)
 	report_rss(r);
 	report_notes(r, "");
 	report_last_lines(r);
+	report_growth_done(r);
 }
 
 static void

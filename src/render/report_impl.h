@@ -3,6 +3,7 @@
 #ifndef SEEP_RENDER_REPORT_IMPL_H
 #define SEEP_RENDER_REPORT_IMPL_H
 
+#include "analyze/growth_places.h"
 #include "analyze/sites.h"
 #include "analyze/skip.h"
 #include "analyze/verdict.h"
@@ -25,10 +26,42 @@ struct report {
 	bool sampled;
 	bool same; /* what is being listed is all of one process, which has been named */
 	unsigned depth;
+	/* What grew, of the processes in focus; empty when nothing can be said of it. */
+	struct growth_places growth;
+	struct sites growth_sites; /* its rows */
+	bool *growth_told;	   /* for every row: it was shown in a list */
 };
 
 /* Is process `i` among those asked for? */
 bool report_chose(const struct report *r, uint32_t i);
+
+/* Appends a word in its colour. */
+void report_coloured(struct report *r, const char *word, enum term_style style);
+
+/* ---- report_growth.c ---- */
+
+/* Finds out what grew; at the end of a report, done. */
+void report_growth_init(struct report *r);
+void report_growth_done(struct report *r);
+
+/* For each of the first rows of `ss` its row in r->growth if it grows, else UINT32_MAX. */
+void report_growth_rows(struct report *r, const struct sites *ss, uint32_t rows,
+			uint32_t *ret_rows);
+
+/* A line that says so under a listed place; nothing for UINT32_MAX. */
+void report_growth_mark(struct report *r, uint32_t row);
+
+/* Appends "1 place: +1.0 ± 0.2 MiB/min" of the places with the worst word. */
+void report_growth_amount(struct report *r);
+
+/* The first line has its word: a program that was not let free leaks. */
+bool report_growth_is_verdict(const struct report *r);
+
+/* The line under the first, when something grows. */
+void report_growth_first(struct report *r);
+
+/* Growing places that no list has shown, or that none was seen. */
+void report_growth(struct report *r);
 
 /* ---- report_procs.c ---- */
 
@@ -55,6 +88,9 @@ void report_table(struct report *r, enum sites_by by, const char *head);
 
 /* One line a place and nothing else, for `--top`, as r->sites is ranked. */
 void report_top(struct report *r);
+
+/* The stack at `node`, as under a listed place. */
+void report_stack_of(struct report *r, uint32_t node);
 
 /* Appends "function file:line" of the row's innermost frame. */
 void report_place(struct report *r, const struct sites_row *row);

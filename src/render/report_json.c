@@ -10,6 +10,7 @@
 
 #include "analyze/choose.h"
 #include "analyze/focus.h"
+#include "analyze/growth_places.h"
 #include "analyze/verdict.h"
 #include "base/recording.h"
 #include "render/figure.h"
@@ -32,6 +33,8 @@ struct report_json {
 	struct skip *skip;
 	struct sites sites;
 	struct verdict v;
+	struct growth_places
+		growth;	 /* of the places at the end; else its rows are NULL */
 	uint32_t *first; /* for every location: number of its first frame */
 	bool *focus;	 /* for every process, see focus.h */
 };
@@ -341,6 +344,80 @@ rj_stack(struct report_json *r, uint32_t node)
 }
 
 static void
+rj_f64(struct report_json *r, const char *key, double n)
+{
+	json_key(&r->j, key);
+	json_f64(&r->j, n);
+}
+
+/* What can be said of the growth of one place; null for nothing. */
+static void
+rj_growth(struct report_json *r, uint32_t row)
+{
+	static const char *const whys[] = {
+		[GROWTH_WHY_NONE] = NULL,	  [GROWTH_WHY_SHORT] = "short",
+		[GROWTH_WHY_FEW] = "few",	  [GROWTH_WHY_UNEVEN] = "uneven",
+		[GROWTH_WHY_SLOWING] = "slowing", [GROWTH_WHY_FREED] = "freed",
+	};
+	const struct growth_place *x =
+		r->growth.rows != NULL ? &r->growth.rows[row] : NULL;
+
+	json_key(&r->j, "growth");
+	if (x == NULL || x->v.word == GROWTH_UNKNOWN) {
+		json_null(&r->j);
+		return;
+	}
+	json_obj(&r->j);
+	rj_str(r, "verdict", growth_word_name(x->v.word));
+	rj_str(r, "why", whys[x->v.why]);
+	rj_f64(r, "bytes_per_second", x->slope);
+	rj_f64(r, "bytes_per_second_error", x->error);
+	rj_u64(r, "processes", x->processes);
+	rj_u64(r, "grew", x->v.grew);
+	rj_u64(r, "intervals", x->v.intervals);
+	rj_i64(r, "samples", x->v.samples);
+	rj_i64(r, "allocs", x->v.allocs);
+	rj_i64(r, "frees", x->v.frees);
+	rj_u64(r, "from_ms", x->v.from_ms);
+	rj_u64(r, "ms", x->v.ms);
+	rj_known(r, "oldest_ms", x->v.oldest_ms);
+	rj_known(r, "older_than_ms", x->v.mature_ms);
+	rj_known(r, "more_ms", x->v.more_ms);
+	json_obj_end(&r->j);
+}
+
+/* And of all places together. */
+static void
+rj_growth_all(struct report_json *r)
+{
+	const struct growth_places *g = &r->growth;
+
+	json_key(&r->j, "growth");
+	if (g->rows == NULL || g->word == GROWTH_UNKNOWN) {
+		json_null(&r->j);
+		return;
+	}
+	json_obj(&r->j);
+	rj_str(r, "verdict", growth_word_name(g->word));
+	rj_f64(r, "bytes_per_second", g->slope);
+	rj_f64(r, "bytes_per_second_error", g->error);
+	rj_u64(r, "leak_likely", g->count[GROWTH_LEAK]);
+	rj_u64(r, "growing", g->count[GROWTH_GROWING]);
+	rj_u64(r, "steady", g->count[GROWTH_STEADY]);
+	rj_u64(r, "ms", g->ms);
+	rj_u64(r, "intervals", g->intervals);
+	rj_bool(r, "judged", growth_places_judged(g));
+	json_key(&r->j, "limit_bytes_per_second");
+	if (g->rate_bytes > 0 && g->ms > 0)
+		json_f64(&r->j, growth_limit(g->rate_bytes, g->ms));
+	else
+		json_null(&r->j);
+	rj_u64(r, "limit_samples",
+	       g->rate_bytes > 0 ? GROWTH_LIMIT_SAMPLES : GROWTH_SAMPLES);
+	json_obj_end(&r->j);
+}
+
+static void
 rj_sites(struct report_json *r)
 {
 	json_key(&r->j, "sites");
@@ -353,6 +430,7 @@ rj_sites(struct report_json *r)
 		rj_column(r, "own_peak_bytes", row->peak_bytes, PROF_HAS_ALL);
 		rj_column(r, "first_ms", (int64_t)row->first_ms, PROF_HAS_ALL);
 		rj_str(r, "kept_by_libc", row->kept);
+		rj_growth(r, i);
 		rj_u64(r, "processes", row->processes);
 		rj_u64(r, "pid", r->p->processes[row->process].pid);
 		rj_stack(r, row->node);
@@ -430,6 +508,7 @@ rj_head(struct report_json *r)
 	rj_u64(r, "processes", r->v.nchosen);
 	rj_u64(r, "processes_recorded", r->v.nrecorded);
 	rj_u64(r, "processes_with_verdict", r->v.nfound);
+	rj_growth_all(r);
 	json_obj_end(&r->j);
 	json_key(&r->j, "totals");
 	json_obj(&r->j);
@@ -473,6 +552,8 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 		sites_done(&r.sites);
 		q.point = o->point;
 		sites_init(&r.sites, p, r.skip, &q);
+	} else {
+		growth_places_init(&r.growth, p, &r.sites);
 	}
 	r.focus = xcalloc(p->nprocesses, sizeof *r.focus);
 	focus_of(p, o->chosen, r.focus);
@@ -497,6 +578,7 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 	free(r.first);
 	free(r.focus);
 	verdict_done(&r.v);
+	growth_places_done(&r.growth);
 	sites_done(&r.sites);
 	skip_free(r.skip);
 	return found;

@@ -150,12 +150,29 @@ report_share(const struct sites_row *row, enum sites_by by, int64_t whole)
 }
 
 static void
-report_measure(const struct report *r, const struct sites *ss, enum sites_by by,
-	       int64_t whole, uint32_t rows, struct report_widths *w)
+report_measure_stack(const struct report *r, uint32_t node, struct report_widths *w)
 {
 	struct skip_stack st = {0};
 	struct report_line l = {0};
 
+	skip_stack(r->skip, node, &st);
+	for (size_t k = 0; k < report_frames(r, &st); k++) {
+		report_line_make(&l, r, st.data[k], false);
+		if (!l.aligned)
+			continue;
+		w->function = report_max(w->function, figure_width(buf_str(&l.function)),
+					 REPORT_FUNCTION_MAX);
+		w->where = report_max(w->where, figure_width(buf_str(&l.where)),
+				      REPORT_WHERE_MAX);
+	}
+	report_line_done(&l);
+	vec_done(&st);
+}
+
+static void
+report_measure(const struct report *r, const struct sites *ss, enum sites_by by,
+	       int64_t whole, uint32_t rows, struct report_widths *w)
+{
 	memset(w, 0, sizeof *w);
 	for (uint32_t i = 0; i < rows; i++) {
 		const struct sites_row *row = &ss->rows[i];
@@ -164,20 +181,8 @@ report_measure(const struct report *r, const struct sites *ss, enum sites_by by,
 				      60);
 		w->percent = report_max(w->percent,
 					figure_width(report_share(row, by, whole).s), 20);
-		skip_stack(r->skip, row->node, &st);
-		for (size_t k = 0; k < report_frames(r, &st); k++) {
-			report_line_make(&l, r, st.data[k], false);
-			if (!l.aligned)
-				continue;
-			w->function = report_max(w->function,
-						 figure_width(buf_str(&l.function)),
-						 REPORT_FUNCTION_MAX);
-			w->where = report_max(w->where, figure_width(buf_str(&l.where)),
-					      REPORT_WHERE_MAX);
-		}
+		report_measure_stack(r, row->node, w);
 	}
-	report_line_done(&l);
-	vec_done(&st);
 }
 
 static void
@@ -260,6 +265,15 @@ report_stack(struct report *r, uint32_t node, const struct report_widths *w)
 		buf_printf(r->out, "%*s(no stack)\n", REPORT_INDENT, "");
 	report_line_done(&l);
 	vec_done(&st);
+}
+
+void
+report_stack_of(struct report *r, uint32_t node)
+{
+	struct report_widths w = {0};
+
+	report_measure_stack(r, node, &w);
+	report_stack(r, node, &w);
 }
 
 /* What stands beside the ranked figure. */
@@ -369,9 +383,11 @@ void
 report_list(struct report *r, const struct sites *ss, enum sites_by by)
 {
 	uint32_t n = report_listable(ss, by), rows = report_limit(r, n, REPORT_ROWS);
+	uint32_t *grows = xcalloc(rows, sizeof *grows);
 	int64_t whole = report_whole(ss, by);
 	struct report_widths w;
 
+	report_growth_rows(r, ss, rows, grows);
 	report_measure(r, ss, by, whole, rows, &w);
 	for (uint32_t i = 0; i < rows; i++) {
 		const struct sites_row *row = &ss->rows[i];
@@ -383,9 +399,11 @@ report_list(struct report *r, const struct sites *ss, enum sites_by by)
 		buf_add_str(r->out, "   ");
 		report_beside(r, row, by);
 		buf_add_char(r->out, '\n');
+		report_growth_mark(r, grows[i]);
 		report_stack(r, row->node, &w);
 	}
 	report_rest(r, ss, by, rows, n);
+	free(grows);
 }
 
 static void

@@ -140,6 +140,7 @@ add_file(struct ticker *t, const char *name)
 	f->process_ticks = live.head->process_ticks;
 	f->start_ns = live.head->start_ns;
 	f->start_mono_ns = live.head->start_mono_ns;
+	f->looks.every_ms = t->looks_ms;
 	f->memory_fd = procfs_memory_open(f->pid);
 	f->seen_here = procfs_stat(f->pid, &st, NULL) == 0 &&
 		       (f->process_ticks == 0 || st.start_ticks == f->process_ticks);
@@ -263,6 +264,18 @@ look_at_memory(struct ticker *t, uint64_t now)
 	}
 }
 
+static void
+look_at_totals(struct ticker *t, uint64_t now)
+{
+	for (size_t i = 0; i < t->files.len; i++) {
+		struct ticker_file *f = &t->files.data[i];
+		uint64_t ms = now > f->start_mono_ns ? (now - f->start_mono_ns) / MS : 0;
+
+		if (!f->gone && looks_due(&f->looks, ms))
+			looks_take(&f->looks, &f->live, ms);
+	}
+}
+
 /* ---- checkpoints ---- */
 
 static void
@@ -332,6 +345,7 @@ turn(struct ticker *t, uint64_t now, bool *rescan)
 	if (*rescan)
 		*rescan = !scan_folder(t);
 	look_at_memory(t, now);
+	look_at_totals(t, now);
 	if (t->progress != NULL && now >= t->next_progress_ns) {
 		t->progress(t->ctx, t);
 		t->next_progress_ns = now + PROGRESS_MS * MS;
@@ -464,6 +478,7 @@ ticker_done(struct ticker *t)
 		}
 		livefile_close(&t->files.data[i].live);
 		close_memory(&t->files.data[i]);
+		looks_done(&t->files.data[i].looks);
 	}
 	vec_done(&t->files);
 	if (t->notify_fd > 0)

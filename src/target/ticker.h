@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "target/livefile.h"
+#include "target/looks.h"
 #include "target/rundir.h"
 #include "util/err.h"
 #include "util/vec.h"
@@ -32,6 +33,7 @@ struct ticker_file {
 	uint64_t next_look_ns;	/* when to look at its memory again */
 	uint64_t rss_kib, rss_peak_kib; /* last and largest seen */
 	uint64_t anon_kib; /* largest anonymous memory seen, without the recorder's own */
+	struct looks looks; /* at its totals, for how they grew */
 };
 
 struct ticker_files VEC_BODY(struct ticker_file);
@@ -41,6 +43,7 @@ struct ticker {
 	struct rundir *dir;
 	int child;
 	bool sampled;		/* 10 to 20 ms ticks will do */
+	uint64_t looks_ms;	/* first distance of looks at totals; 0 = never */
 	uint64_t checkpoint_ns; /* between checkpoints; 0 = never */
 	/* Saves a copy. Called in a forked child, so that a long one does not stop the
 	 * clock and a crash in it ends nothing else. Returns the child's exit status, 0 =

@@ -145,3 +145,14 @@ usage resume
 usage pause 1 2
 usage doctor 1 2
 usage ps 1
+usage watch
+usage watch --nonsense 999999999
+usage watch 999999999 --every soon
+usage watch --at much 999999999
+usage watch --on-growth 0 true 999999999
+usage watch 999999999 --on-growth 5M
+usage why
+usage why --for soon 999999999
+usage dump
+usage dump no-such-file
+usage dump --strings --hex 999999999 heap

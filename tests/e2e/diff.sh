@@ -68,6 +68,15 @@ expect_json "neighbours keep their sizes" out \
 run "$SEEP" diff old1.rec new.rec
 expect_match "rebuild, and what was matched how" "$out" '^8 places matched by function and file'
 expect_match "rebuild: last line" "$out" '^exact, another process, rebuilt: prog '
+run "$SEEP" diff --flame rebuilt.svg old1.rec new.rec
+expect_eq "flame graph: status" "$status $out$err" "0 "
+titles() { grep -o '<title>[^<]*</title>' "$1" | sed 's/<[^>]*>//g'; }
+expect_match "flame graph of a rebuild: the one that grew" "$(titles rebuilt.svg)" \
+	'^growing \(12\.9 KiB → 142 KiB, \+129 KiB\)$'
+expect_eq "flame graph of a rebuild: nothing new or gone" "$(titles rebuilt.svg | grep -cE '\((0 B →|.* → 0 B)')" 0
+expect_match "flame graph of a rebuild: the same" "$(titles rebuilt.svg)" '^constant \(5\.82 KiB → 5\.82 KiB, 0 B\)$'
+run "$SEEP" diff --by count --flame counted.svg old1.rec old2.rec
+expect_match "flame graph by count" "$(titles counted.svg)" '^passing \(.* → .*, \+1,009'
 run "$SEEP" diff --json old1.rec anew.rec
 expect_eq "new and gone, under another name" "$(changes out)" \
 	"growing 132179 1009 LEAK?,removed -19456 -1 GONE,anew 17408 1 NEW,constant 0 0,neighbours 0 0,neighbours 0 0,passing 0 0,shared 0 0,shared 0 0"
@@ -151,6 +160,20 @@ if [ -n "$jemalloc" ]; then
 	# shellcheck disable=SC2012,SC2046 # no odd names here
 	run "$SEEP" diff --json $(ls -r series.*.heap)
 	expect_json "in any order" out '[.total.change > 100000, .series]' "[true,$count]"
+	# A report of them under names that say nothing: told by what they hold, and the last is shown. Of forked
+	# children only the names tell that they are others.
+	mapfile -t dumps < <(printf '%s\n' series.*.heap | sort -V)
+	cp "${dumps[1]}" snap-c.heap && cp "${dumps[7]}" snap-b.heap && cp "${dumps[11]}" snap-a.heap
+	bytes() { "$SEEP" report --top --json "$@" 2>/dev/null | jq .total; }
+	run "$SEEP" report --top --json snap-b.heap snap-a.heap snap-c.heap
+	expect_eq "report of a series" "$(jq .total out)" "$(bytes snap-a.heap)"
+	expect_match "report of a series: said" "$err" '^seep: 3 dumps of one process: showing the last, snap-a\.heap$'
+	expect_eq "report of two processes" "$(bytes snap-a.heap je1.*.heap)" "$(($(bytes snap-a.heap) + $(bytes je1.*.heap)))"
+	expect_eq "report of two and one" "$(bytes snap-a.heap snap-b.heap je1.*.heap)" \
+		"$(($(bytes snap-a.heap) + $(bytes snap-b.heap) + $(bytes je1.*.heap)))"
+	cp snap-a.heap fork.8.0.i0.heap && cp snap-b.heap fork.9.0.i0.heap
+	expect_eq "report of parent and child" "$(bytes fork.8.0.i0.heap fork.9.0.i0.heap)" \
+		"$(($(bytes snap-a.heap) + $(bytes snap-b.heap)))"
 	run "$SEEP" diff je1.*.heap series.*.heap
 	expect_eq "no series: status" "$status" 2
 	expect_match "no series" "$err" 'is not of the same process as je1'
@@ -166,6 +189,10 @@ if [ -n "$jemalloc" ]; then
 else
 	left_out "jemalloc's files"
 fi
+# The same recording twice is one process.
+cp old1.rec same.rec
+run "$SEEP" report --top --json old1.rec same.rec
+expect_eq "a recording and its copy" "$(jq .total out)" "$("$SEEP" report --top --json old1.rec | jq .total)"
 printf 'main;parse;leaf 4096 8192\nmain;gone 77 0\nmain;new 0 101\n' >pair.folded
 run "$SEEP" diff --json pair.folded@before pair.folded
 expect_json "folded pair" out '[.places[] | [.stack[0].function, .change, .mark]]' \

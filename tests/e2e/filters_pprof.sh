@@ -5,7 +5,7 @@
 # figures are drawn from a fixed seed and large enough not to be equal by accident.
 . "$(dirname "$0")/lib.sh"
 need_seep
-need_command go python3
+need_command go python3 jq
 
 cd "$TMP" || exit
 cat >make.py <<'END'
@@ -139,4 +139,30 @@ same -tagfocus='kind=fast'
 same -tagfocus='kind:fast,slow'
 same -tagignore='slow'
 same -focus='work_' -ignore='work_4' -hide='op_1' -show='file_[0-4]' -show_from='work_[0-3]' -prune_from='_2' -tagfocus='16b:4kb'
+# Labels as frames, which pprof names by the value alone: byte for byte by its own name.
+same_bytes() {
+	go tool pprof -symbolize=none "$@" p.pb.gz >peer 2>/dev/null
+	"$SEEP" pprof "$@" p.pb.gz >ours 2>/dev/null
+	compared=$((compared + $(wc -l <peer)))
+	if [ -s peer ] && cmp -s peer ours; then pass; else fail "pprof $*" "$(diff peer ours | head -n 6)"; fi
+}
+same_bytes -top -tagroot=kind
+same_bytes -top -tagroot=bytes,kind -cum -nodefraction=0
+same_bytes -tree -tagleaf=kind -lines -nodecount=20
+same_bytes -top -tagroot=nosuch -tagleaf=kind,bytes -focus='work_0' -ignore='fast and slow' -nodefraction=0
+same_bytes -top -tagroot=kind -show_from='slow'
+same_bytes -traces -tagroot=kind -tagleaf=bytes
+same_bytes -peek='^fast$' -tagroot=kind
+# By our own: the same figures, under the label's name.
+run "$SEEP" report --top --json --no-skip --tagroot kind,nosuch p.pb.gz
+for value in fast slow 'fast and slow'; do
+	expect_eq "kind=$value" "$(jq -r --arg n "kind=$value" '.rows[] | select(.name == $n) | .cum' out)" \
+		"$(go tool pprof -top -tagroot=kind -nodefraction=0 -symbolize=none -unit=B p.pb.gz 2>/dev/null |
+			sed -n "s/^ *[0-9.]*B* *[^ ]* *[^ ]* *\\([0-9]*\\)B *[^ ]*  $value\$/\\1/p")"
+done
+expect_json "no label, and none at all" out \
+	'[(.rows[] | select(.name == "(no nosuch)") | .cum) == .total, ([.rows[] | select(.name == "(no kind)")] | length), .unmatched]' \
+	'[true,1,[]]'
+run "$SEEP" report --top --tagleaf nosuch p.pb.gz
+expect_match "met nothing" "$out" '^# --tagleaf nosuch matched nothing$'
 expect_between "rows compared" "$compared" 1000 100000

@@ -98,13 +98,21 @@ if "$SEEP" report --help | grep -q -- --html; then
 else
 	left_out "report has no --html yet"
 fi
-if "$SEEP" diff --help 2>/dev/null | grep -q -- --html; then
-	"$SEEP" diff --html "$TMP/diff.html" "$TMP/before.folded" "$TMP/after.folded" >/dev/null || fail "diff --html"
-elif "$SEEP" report --help | grep -q -- --base; then
-	"$SEEP" report --html "$TMP/diff.html" --base "$TMP/before.folded" "$TMP/after.folded" || fail "report --base --html"
-else
-	left_out "no pages of differences yet"
-fi
+expect_status 0 "$SEEP" diff --html "$TMP/diff.html" --flame "$TMP/two.svg" "$TMP/before.folded" "$TMP/after.folded"
+expect_eq "files are all there is" "$out$err" ""
+titles() { grep -o '<title>[^<]*</title>' "$1" | sed 's/<[^>]*>//g'; }
+expect_match "two profiles: grew" "$(titles "$TMP/two.svg")" '^session_new \(19\.5 KiB → 87\.9 KiB, \+68\.4 KiB\)$'
+expect_match "two profiles: gone, and drawn" "$(titles "$TMP/two.svg")" '^legacy_grow \(29\.3 KiB → 0 B, −29\.3 KiB\)$'
+expect_match "two profiles: the same" "$(titles "$TMP/two.svg")" '^string_new \(40\.0 KiB → 40\.0 KiB, 0 B\)$'
+expect_match "two profiles: title" "$(titles "$TMP/two.svg")" "before.folded → $TMP/after.folded\$"
+expect_status 0 /usr/bin/python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$TMP/two.svg"
+# 263132 now are 198632 before: what only stayed is a smaller part of it.
+"$SEEP" diff --normalize --flame - "$TMP/before.folded" "$TMP/after.folded" >"$TMP/scaled.svg"
+expect_match "to one size" "$(titles "$TMP/scaled.svg")" '^all \(194 KiB → 194 KiB, 0 B\)$'
+expect_match "to one size: less of it" "$(titles "$TMP/scaled.svg")" '^string_new \(40\.0 KiB → 30\.2 KiB, −9\.8'
+expect_status 2 "$SEEP" diff --json --flame "$TMP/x.svg" "$TMP/before.folded" "$TMP/after.folded"
+expect_status 3 "$SEEP" diff --flame "$TMP/nosuch/x.svg" "$TMP/before.folded" "$TMP/after.folded"
+expect_match "cannot be written" "$err" '^seep: .*nosuch/x\.svg'
 
 # ---- in a browser ----
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # seep jeprof and seep google-pprof beside Debian's: the same figures in the same order on files made by
-# Debian's jemalloc and gperftools; names differ only where docs/differences.md says so, and then the peer is
-# shown to be wrong. And what they do not do: bases of other runs, series, nothing to show.
+# Debian's jemalloc and gperftools of a C program (peers_cxx.sh has C++); names differ only where
+# docs/differences.md says so, and then the peer is shown to be wrong. And what they do not do: bases of other runs, series, nothing to show.
 . "$(dirname "$0")/lib.sh"
 # timeout: 300
 need_seep
@@ -13,7 +13,6 @@ if [ -z "$jemalloc" ] || [ -z "$tcmalloc" ]; then
 	skip "no libjemalloc.so.2 or libtcmalloc.so.4 here"
 fi
 prog=$(program peers_demo)
-cxx=$(program peers_cxx)
 export SEEP_CACHE=$TMP/cache
 cd "$TMP" || exit
 
@@ -27,7 +26,6 @@ je() {
 je exact lg_prof_sample:0,prof_accum:true "$prog"
 je sampled lg_prof_sample:10 "$prog"
 je more lg_prof_sample:0 "$prog" 17
-je cxx lg_prof_sample:0 "$cxx"
 LD_PRELOAD=$tcmalloc HEAPPROFILE=$TMP/gp HEAP_PROFILE_INUSE_INTERVAL=1000000 "$prog" 2>/dev/null
 last=$(printf '%s\n' gp.*.heap | tail -n 1)
 
@@ -95,17 +93,6 @@ if [ -e "$debug" ]; then
 			"$(nm "$debug" | sed 's/@.*//' | awk -v n="${pair#*:}" '$3 == n { print $1; exit }')"
 	done
 fi
-# C++: what jeprof charges to malloc_usable_size is what new was called for.
-jeprof --text --show_bytes "$cxx" cxx.heap 2>/dev/null >peer
-"$SEEP" jeprof --text --show_bytes "$cxx" cxx.heap 2>/dev/null >ours
-expect_eq "C++: total" "$(head -n 1 ours)" "$(head -n 1 peer)"
-charged=$(awk '$6 == "malloc_usable_size" { print $1 }' peer)
-expect_eq "C++: what new got" "$(awk '$6 ~ /^(app::|std::__cxx11|std::__new_allocator)/ { s += $1 } END { print s }' ours)" "$charged"
-expect_eq "C++: no such row" "$(grep -c malloc_usable_size ours)" 0
-for name in app::chain app::make main plain; do
-	expect_eq "C++: cum of $name" "$(awk -v n=$name '$6 == n { print $4 }' ours)" "$(awk -v n=$name '$6 == n { print $4 }' peer)"
-done
-
 # Other outputs.
 plain() { sed 's/<[0-9a-f]*>//g; s/std::__throw[^;]* \([0-9]*\)$/X \1/; s/libstdc++[^; ]*/X/; s/__GI___//; s/_impl;/;/' "$1" | sort; }
 jeprof --collapsed "$prog" exact.heap 2>/dev/null >peer
@@ -162,7 +149,7 @@ run "$SEEP" jeprof --list=nothing_like_it "$prog" exact.heap
 expect_match "--list of nothing" "$err" 'no function like that'
 run env PATH=/nonexistent "$SEEP" jeprof --svg "$prog" exact.heap
 expect_eq "no graphviz: status" "$status" 3
-expect_match "no graphviz" "$err" '^seep: .*graphviz'
+expect_match "no graphviz" "$err" '^seep: --svg needs dot of graphviz, .*\(Debian: graphviz\); --dot prints'
 run "$SEEP" jeprof --web "$prog" exact.heap
 expect_eq "--web: status" "$status" 2
 

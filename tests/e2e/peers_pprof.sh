@@ -125,6 +125,11 @@ same -top -hide=main -nodefraction=0 new.pb.gz
 same -top -show=main new.pb.gz
 same -top -show_from=recurse new.pb.gz
 same -top -tagfocus=1kb: new.pb.gz
+same -top -tagroot=bytes -nodefraction=0 new.pb.gz
+same -tree -tagleaf=bytes new.pb.gz
+same -top -lines -tagroot=nosuch,bytes -tagleaf=bytes -alloc_space new.pb.gz
+same -traces -tagroot=bytes,nosuch new.pb.gz
+same -top -tagroot=bytes -focus='^80$' -base=old.pb.gz new.pb.gz
 same -top -unit=kb -divide_by=3 new.pb.gz
 same -top -unit=auto new.pb.gz
 same -top -base=old.pb.gz new.pb.gz
@@ -149,6 +154,11 @@ expect_eq "-output: text" "$(cat "$TMP/top.txt")" "$("$SEEP" pprof -top new.pb.g
 expect_match "-dot" "$("$SEEP" pprof -dot new.pb.gz)" '^digraph '
 expect_match "-callgrind" "$("$SEEP" pprof -callgrind new.pb.gz)" '^fn=\([0-9]+\) main\.big$'
 
+for picture in svg ps; do
+	run env PATH=/nonexistent "$SEEP" pprof -$picture new.pb.gz
+	expect_match "-$picture without graphviz" "$status $err" "^3 seep: -$picture needs dot of graphviz, .*; -dot prints"
+done
+
 # The prompt says what Go's says.
 printf 'top3\npeek big\nalloc_objects\ntop5 -cum\nfocus=small\ntop\nquit\n' >commands
 go tool pprof new.pb.gz <commands 2>/dev/null >peer
@@ -167,8 +177,9 @@ refused() {
 	expect_eq "$1: status" "$status" 2
 	expect_eq "$1: lines" "$(wc -l <<<"$err")" 1
 }
-refused -http=:8080 new.pb.gz
-expect_match "-http says what to do" "$err" 'seep report --html'
+refused -http=:8080 -top new.pb.gz
+refused -http=8080 new.pb.gz
+expect_match "-http says what to do" "$err" '\[host\]:\[port\]'
 refused -web new.pb.gz
 refused -disasm=x new.pb.gz
 refused -top -tree new.pb.gz

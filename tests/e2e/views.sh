@@ -291,7 +291,8 @@ expect_no_match "nor the folder" "$(jq -c '.processes[] | [.cwd, .host]' <<<"$ou
 expect_match "but with names" "$out" '"function":"work"'
 
 # ---- several files, points, a terminal ----
-"$SEEP" report --top --json p.rec p.rec >"$TMP/json"
+"$SEEP" run -o q.rec --log-file log -- ./prog
+"$SEEP" report --top --json p.rec q.rec >"$TMP/json"
 expect_eq "two are summed" "$(figure work)" "[$((2 * 3973)),$((2 * 3973))]"
 "$SEEP" report --top --json ./prog p.rec >"$TMP/json"
 expect_eq "a program among them is none" "$(figure work)" '[3973,3973]'

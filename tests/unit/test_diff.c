@@ -309,6 +309,52 @@ T_TEST(one_process_shares_samples)
 	two_done(&t);
 }
 
+static void
+range(struct prof *p, const char *path, uint64_t start)
+{
+	uint32_t row = prof_add_range(p);
+
+	p->ranges[row].process = 1;
+	p->ranges[row].module = prof_module(p, path, NULL, 0);
+	p->ranges[row].start = start;
+	p->ranges[row].end = start + 0x1000;
+}
+
+/* Two profiles of another tool with the same maps are of one process only if something in them is
+ * at an address that no other process would have. */
+T_TEST(maps_that_prove_something)
+{
+	static const struct {
+		uint64_t program, library;
+		bool surely;
+	} rows[] = {
+		{0x400000, 0x7f1234567000, true},
+		{0x55d0c0ffe000, 0, true},
+		{0x400000, 0, false},
+		{0x555555554000, 0x7ffff7dd0000, false}, /* no randomisation */
+		{0xaaaaaaaa0000, 0xfffff7fc0000, false},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct prof *p[2];
+
+		for (unsigned k = 0; k < 2; k++) {
+			p[k] = prof_new();
+			prof_add_process(p[k]);
+			p[k]->format = prof_str(p[k], "heap_v2");
+			range(p[k], "/opt/prog", rows[i].program);
+			if (rows[i].library != 0)
+				range(p[k], "/lib/libc.so.6", rows[i].library);
+		}
+		T_CHECK(diff_same_process(p[0], p[1]));
+		T_EQ(diff_surely_same_process(p[0], p[1]), rows[i].surely);
+		p[1]->ranges[p[1]->nranges - 1].start += 0x1000;
+		T_CHECK(!diff_surely_same_process(p[0], p[1]));
+		prof_free(p[0]);
+		prof_free(p[1]);
+	}
+}
+
 T_TEST(normalized)
 {
 	struct two t;

@@ -408,6 +408,74 @@ T_TEST(a_base_of_another_build)
 	}
 }
 
+/* Files and modules of the base in another folder; of two that fit alike neither does. */
+T_TEST(a_base_of_another_folder)
+{
+	struct prof *now = prof_new(), *was = prof_new();
+	uint32_t a = tp_process(now, "/opt/new/prog", 11, 10);
+	uint32_t b = tp_process(was, "/opt/old/prog", 12, 10);
+	struct graph_query q = {0};
+	struct graph g;
+
+	tp_site(was, b, TP_STACK(was, "f /old/src/x.c:1 prog"), 1, 0, 3, 0);
+	tp_site(was, b, TP_STACK(was, "g /old/a/y.c:1 prog"), 1, 0, 5, 0);
+	tp_site(was, b, TP_STACK(was, "g /old/b/y.c:1 prog"), 1, 0, 7, 0);
+	tp_site(was, b, TP_STACK(was, "h - old/bare"), 1, 0, 11, 0);
+	tp_site(was, b, TP_STACK(was, "k /old/z.c:1 prog"), 1, 0, 13, 0);
+	tp_site(was, b, TP_STACK(was, "k /both/z.c:1 prog"), 1, 0, 17, 0);
+	tp_site(now, a, TP_STACK(now, "f /new/src/x.c:9 prog"), 1, 0, 30, 0);
+	tp_site(now, a, TP_STACK(now, "g /new/b/y.c:9 prog"), 1, 0, 70, 0);
+	tp_site(now, a, TP_STACK(now, "g /new/c/y.c:9 prog"), 1, 0, 80, 0);
+	tp_site(now, a, TP_STACK(now, "h - new/bare"), 1, 0, 110, 0);
+	tp_site(now, a, TP_STACK(now, "k /both/z.c:1 prog"), 1, 0, 170, 0);
+	graph_init(&g, now, &q, was, NULL);
+	T_EQ(entry_of(&g, "f")->flat, 30);
+	T_EQ(entry_of(&g, "f")->was_flat, 3);
+	T_EQ(entry_of(&g, "h")->flat, 110);
+	T_EQ(entry_of(&g, "h")->was_flat, 11);
+	/* b/y.c met b/y.c; a/y.c and c/y.c are gone and new; what both have stays itself */
+	T_EQ(g.nentries, 1 + 1 + 3 + 1 + 2);
+	for (uint32_t i = 1; i < g.nentries; i++) {
+		const struct graph_entry *x = &g.entries[i];
+
+		if (x->flat == 70)
+			T_EQ(x->was_flat, 7);
+		if (x->flat == 80)
+			T_EQ(x->was_flat, 0);
+		if (x->flat == 170)
+			T_EQ(x->was_flat, 17);
+	}
+	graph_done(&g);
+	prof_free(now);
+	prof_free(was);
+}
+
+T_TEST(a_profile_is_scaled_to_its_base)
+{
+	struct prof *now = prof_new(), *was = prof_new();
+	uint32_t a = tp_process(now, "/opt/prog", 11, 10);
+	uint32_t b = tp_process(was, "/opt/prog", 12, 10);
+	struct graph_query q = {.normalize = true};
+	struct graph g;
+
+	tp_site(was, b, TP_STACK(was, "f x.c:1 prog"), 1, 0, 30, 0);
+	tp_site(was, b, TP_STACK(was, "g x.c:2 prog"), 1, 0, 10, 0);
+	tp_site(now, a, TP_STACK(now, "f x.c:1 prog"), 1, 0, 60, 0);
+	tp_site(now, a, TP_STACK(now, "g x.c:2 prog"), 1, 0, 100, 0);
+	graph_init(&g, now, &q, was, NULL);
+	T_EQ(g.total, 40);
+	T_EQ(g.unfiltered, 40);
+	T_EQ(entry_of(&g, "f")->flat, 15);
+	T_EQ(entry_of(&g, "g")->flat, 25);
+	T_EQ(entry_of(&g, "g")->was_flat, 10);
+	graph_done(&g);
+	graph_init(&g, now, &q, NULL, NULL);
+	T_EQ(g.total, 160);
+	graph_done(&g);
+	prof_free(now);
+	prof_free(was);
+}
+
 T_TEST(skipped_frames_are_in_no_stack)
 {
 	struct prof *p = tp_demo();

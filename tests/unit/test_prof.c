@@ -278,6 +278,12 @@ one(uint32_t pid, const char *name, uint64_t bytes, bool names)
 	p->marks[row].process = 1;
 	p->marks[row].name = prof_str(p, "here");
 	p->marks[row].nrows = 1;
+	row = prof_add_look_row(p);
+	p->look_rows[row].site = 1;
+	p->look_rows[row].allocs = (int64_t)bytes;
+	row = prof_add_look(p);
+	p->looks[row].process = 1;
+	p->looks[row].nrows = 1;
 	prof_add_damage(p, "torn", bytes);
 	p->blocks_dropped = bytes;
 	p->has_names = names;
@@ -319,6 +325,11 @@ T_TEST(merge)
 	T_EQ(all->marks[2].rows, 2);
 	T_EQ(all->mark_rows[2].site, 3);
 	T_STR(prof_text(all, all->marks[1].name), "here");
+	T_EQ(all->nlooks, 3);
+	T_EQ(all->looks[2].process, 3);
+	T_EQ(all->looks[2].rows, 2);
+	T_EQ(all->look_rows[2].site, 3);
+	T_EQ(all->look_rows[1].allocs, 0x1201);
 	T_EQ(all->ndamages, 1);
 	T_EQ(all->damages[0].count, 0x1201 + 0x1301 + 0x1201);
 	T_EQ(all->blocks_dropped, 0x1201 + 0x1301 + 0x1201);

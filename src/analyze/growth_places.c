@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/* growth_places.c -- the series of every place, and the words for them.
+ *
+ * A group is a place in one process. Looks and blocks are sorted into groups by counting, so that
+ * each series is made, judged and dropped in turn: a matrix of all places and all looks would be
+ * too large. */
+#include "analyze/growth_places.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "util/map.h"
+#include "util/x.h"
+
+enum {
+	BIRTH_INTERVALS = 20, /* that a series of births is made of */
+	MATURE_SHARE = 4,     /* blocks older than at most 1 / share of the time */
+	HELD_PART = 20,	      /* at most one byte in so many is left after exit */
+};
+
+struct group {
+	uint32_t row, process;
+	uint32_t looks, nlooks;	  /* in work.look_rows */
+	uint32_t blocks, nblocks; /* in work.blocks */
+	int64_t end_bytes, end_blocks, at_exit_bytes;
+	int64_t allocs, frees; /* at the end; sampled: samples */
+	double sample_var;
+	uint64_t first_ms;
+	uint64_t lifetimes[PROF_LIFE_BUCKETS];
+};
+
+struct groups VEC_BODY(struct group);
+
+/* The looks of a process: they stand together. */
+struct series {
+	uint32_t first, n;
+	uint64_t end_ms; /* up to here it is judged */
+};
+
+struct work {
+	const struct prof *p;
+	const struct sites *ss;
+	struct groups groups;
+	uint32_t *of_site;   /* group of each site, UINT32_MAX = none */
+	uint32_t *look_rows; /* rows of prof.look_rows by group, in the order of time */
+	uint32_t *look_of;   /* of each row of prof.look_rows: its look */
+	uint32_t *blocks;    /* rows of prof.blocks by group */
+	struct series *series;
+};
+
+/* ---- groups ---- */
+
+static void
+add_site(struct group *g, const struct prof_process *pr, const struct prof_site *s)
+{
+	bool sampled = pr->mode == PROF_SAMPLED, exited = pr->exit_ms != 0;
+	int64_t allocs = sampled ? (int64_t)s->samples : (int64_t)s->allocs, live;
+	double share = 1;
+
+	if (exited) {
+		live = s->at_exit_blocks;
+		if (sampled && s->allocs > 0)
+			share = (double)s->samples / (double)s->allocs;
+		live = (int64_t)((double)live * share + 0.5);
+	} else {
+		live = sampled ? (int64_t)s->live_samples : s->live_blocks;
+	}
+	g->allocs += allocs;
+	g->frees += allocs - live;
+	g->end_bytes += s->live_bytes;
+	g->end_blocks += s->live_blocks;
+	g->at_exit_bytes += exited ? s->at_exit_bytes : s->live_bytes;
+	if (s->first_ms < g->first_ms)
+		g->first_ms = s->first_ms;
+	for (unsigned i = 0; i < PROF_LIFE_BUCKETS; i++)
+		g->lifetimes[i] += s->lifetimes[i];
+	g->sample_var += sampled ? s->var_alloc_bytes : 0; /* divided by samples later */
+}
+
+static void
+make_groups(struct work *w)
+{
+	const struct prof *p = w->p;
+	struct map known = {0};
+
+	w->of_site = xcalloc(p->nsites, sizeof *w->of_site);
+	for (uint32_t i = 0; i < p->nsites; i++) {
+		uint32_t row = w->ss->row_of_site[i];
+		uint64_t *at;
+
+		w->of_site[i] = UINT32_MAX;
+		if (row == UINT32_MAX || w->ss->rows[row].kept != NULL)
+			continue;
+		at = map_add(&known, (uint64_t)p->sites[i].process << 32 | row);
+		if (*at == 0) {
+			struct group *g = vec_add(&w->groups);
+
+			g->row = row;
+			g->process = p->sites[i].process;
+			g->first_ms = UINT64_MAX;
+			*at = w->groups.len;
+		}
+		w->of_site[i] = (uint32_t)*at - 1;
+		add_site(&w->groups.data[*at - 1], &p->processes[p->sites[i].process],
+			 &p->sites[i]);
+	}
+	for (size_t i = 0; i < w->groups.len; i++) {
+		struct group *g = &w->groups.data[i];
+
+		if (g->allocs > 0)
+			g->sample_var /= (double)g->allocs;
+	}
+	map_done(&known);
+}
+
+static struct group *
+group_of(struct work *w, uint32_t site)
+{
+	uint32_t i = site < w->p->nsites ? w->of_site[site] : UINT32_MAX;
+
+	return i != UINT32_MAX ? &w->groups.data[i] : NULL;
+}
+
+static void
+sort_looks(struct work *w)
+{
+	const struct prof *p = w->p;
+	uint32_t at = 0;
+
+	w->look_rows = xcalloc(p->nlook_rows, sizeof *w->look_rows);
+	w->look_of = xcalloc(p->nlook_rows, sizeof *w->look_of);
+	for (uint32_t i = 0; i < p->nlook_rows; i++) {
+		struct group *g = group_of(w, p->look_rows[i].site);
+
+		w->look_of[i] = UINT32_MAX;
+		if (g != NULL)
+			g->looks++;
+	}
+	for (size_t i = 0; i < w->groups.len; i++) {
+		uint32_t n = w->groups.data[i].looks;
+
+		w->groups.data[i].looks = at;
+		at += n;
+	}
+	for (uint32_t i = 0; i < p->nlooks; i++) {
+		const struct prof_look *l = &p->looks[i];
+
+		for (uint32_t k = l->rows; k < l->rows + l->nrows; k++) {
+			struct group *g = group_of(w, p->look_rows[k].site);
+
+			/* A row belongs to one look, and its site to that look's process. */
+			if (g == NULL || g->process != l->process ||
+			    w->look_of[k] != UINT32_MAX)
+				continue;
+			w->look_of[k] = i;
+			w->look_rows[g->looks + g->nlooks++] = k;
+		}
+	}
+}
+
+static void
+sort_blocks(struct work *w)
+{
+	const struct prof *p = w->p;
+	uint32_t at = 0;
+
+	w->blocks = xcalloc(p->nblocks, sizeof *w->blocks);
+	for (uint32_t i = 0; i < p->nblocks; i++) {
+		struct group *g = group_of(w, p->blocks[i].site);
+
+		if (g != NULL)
+			g->blocks++;
+	}
+	for (size_t i = 0; i < w->groups.len; i++) {
+		uint32_t n = w->groups.data[i].blocks;
+
+		w->groups.data[i].blocks = at;
+		at += n;
+	}
+	for (uint32_t i = 0; i < p->nblocks; i++) {
+		struct group *g = group_of(w, p->blocks[i].site);
+
+		if (g != NULL)
+			w->blocks[g->blocks + g->nblocks++] = i;
+	}
+}
+
+static void
+find_series(struct work *w)
+{
+	const struct prof *p = w->p;
+
+	w->series = xcalloc(p->nprocesses, sizeof *w->series);
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		const struct prof_process *pr = &p->processes[i];
+
+		w->series[i].end_ms = pr->exit_ms != 0 ? pr->exit_ms : pr->duration_ms;
+	}
+	for (uint32_t i = 0; i < p->nlooks; i++) {
+		struct series *s = &w->series[p->looks[i].process];
+
+		if (s->n == 0)
+			s->first = i;
+		if (s->first + s->n == i && p->looks[i].ms < s->end_ms)
+			s->n++;
+	}
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		struct series *s = &w->series[i];
+		const struct prof_look *l = &p->looks[s->first];
+
+		/* The end takes the place of a look right before it: an interval too short for
+		 * anything to happen in says nothing. */
+		if (s->n >= 2 &&
+		    s->end_ms - l[s->n - 1].ms < (l[s->n - 1].ms - l[s->n - 2].ms) / 2)
+			s->n--;
+	}
+}
+
+/* ---- one group ---- */
+
+/* a += b, whatever figures a damaged file has. */
+static void
+add(int64_t *a, int64_t b)
+{
+	*a = (int64_t)((uint64_t)*a + (uint64_t)b);
+}
+
+/* By the looks at its process. */
+static struct growth_verdict
+judge_looks(const struct work *w, const struct group *g)
+{
+	const struct series *s = &w->series[g->process];
+	struct growth_point x = {0};
+	struct growth_verdict v;
+	struct growth series;
+	uint32_t at = 0;
+
+	growth_begin(&series, g->sample_var);
+	for (uint32_t i = s->first; i < s->first + s->n; i++) {
+		for (; at < g->nlooks; at++) {
+			uint32_t k = w->look_rows[g->looks + at];
+			const struct prof_look_row *r = &w->p->look_rows[k];
+
+			if (w->look_of[k] > i)
+				break;
+			add(&x.bytes, r->alloc_bytes);
+			add(&x.bytes, (int64_t)(0 - (uint64_t)r->free_bytes));
+			add(&x.allocs, r->allocs);
+			add(&x.frees, r->frees);
+		}
+		x.ms = w->p->looks[i].ms;
+		growth_add(&series, &x);
+	}
+	growth_add(&series, &(struct growth_point){.ms = s->end_ms,
+						   .bytes = g->at_exit_bytes,
+						   .allocs = g->allocs,
+						   .frees = g->frees});
+	v = growth_judge(&series);
+	growth_done(&series);
+	return v;
+}
+
+/* Blocks that were freed older than this, for all of the group; `bucket` of enum rec_life's. */
+static uint64_t
+freed_older(const struct group *g, unsigned bucket)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = bucket; i < PROF_LIFE_BUCKETS; i++)
+		n += g->lifetimes[i];
+	return n;
+}
+
+/* By the births of its live blocks that are older than `age_ms`, of which so many others were
+ * freed. */
+static struct growth_verdict
+judge_births(const struct work *w, const struct group *g, uint64_t age_ms, uint64_t freed)
+{
+	uint64_t end = w->series[g->process].end_ms, counts[BIRTH_INTERVALS + 1] = {0};
+	uint64_t from = g->first_ms, to = end > age_ms ? end - age_ms : 0, old = 0;
+	double bytes[BIRTH_INTERVALS + 1] = {0}, listed = 0, scale;
+	struct growth_point x = {0};
+	struct growth_verdict v = {0};
+	struct growth series;
+	double sum = 0;
+
+	if (from > to || to - from < BIRTH_INTERVALS)
+		return v;
+	for (uint32_t i = g->blocks; i < g->blocks + g->nblocks; i++) {
+		const struct prof_block *b = &w->p->blocks[w->blocks[i]];
+		uint64_t part;
+
+		listed += (double)b->bytes;
+		if (b->ms > to)
+			continue;
+		part = b->ms > from ? (b->ms - from) * BIRTH_INTERVALS / (to - from) + 1
+				    : 0;
+		part = part > BIRTH_INTERVALS ? BIRTH_INTERVALS : part;
+		bytes[part] += (double)b->bytes;
+		counts[part]++;
+		old++;
+	}
+	scale = listed > 0 ? (double)g->end_bytes / listed : 0;
+	growth_begin(&series, g->sample_var);
+	for (unsigned i = 0; i <= BIRTH_INTERVALS; i++) {
+		sum += bytes[i] * scale;
+		x.ms = from + (to - from) * i / BIRTH_INTERVALS;
+		x.bytes = (int64_t)sum;
+		x.allocs += (int64_t)counts[i];
+		if (i == BIRTH_INTERVALS) {
+			x.allocs += (int64_t)freed;
+			x.frees += (int64_t)freed;
+		}
+		growth_add(&series, &x);
+	}
+	v = growth_judge(&series);
+	growth_done(&series);
+	return v;
+}
+
+/* Many of its blocks are freed, but is any of those that have lived for a while? */
+static struct growth_verdict
+judge_mature(const struct work *w, const struct group *g, struct growth_verdict before)
+{
+	uint64_t age_ms = 1;
+
+	if (w->p->blocks_dropped > 0) /* not all of them are known */
+		return before;
+	for (unsigned i = 1; i < PROF_LIFE_BUCKETS && age_ms * MATURE_SHARE <= before.ms;
+	     i++, age_ms *= 4) {
+		struct growth_verdict v = judge_births(w, g, age_ms, freed_older(g, i));
+
+		if (v.word != GROWTH_LEAK)
+			continue;
+		v.mature_ms = age_ms;
+		/* What it holds in all is what it grows by. */
+		v.slope = before.slope;
+		v.error = before.error;
+		return v;
+	}
+	return before;
+}
+
+static uint64_t
+oldest_ms(const struct work *w, const struct group *g)
+{
+	uint64_t end = w->series[g->process].end_ms, oldest = 0;
+
+	for (uint32_t i = g->blocks; i < g->blocks + g->nblocks; i++) {
+		uint64_t ms = w->p->blocks[w->blocks[i]].ms;
+
+		if (ms < end && end - ms > oldest)
+			oldest = end - ms;
+	}
+	return oldest;
+}
+
+static struct growth_verdict
+judge_group(const struct work *w, const struct group *g)
+{
+	const struct prof_process *pr = &w->p->processes[g->process];
+	const struct series *s = &w->series[g->process];
+	struct growth_verdict v = judge_looks(w, g);
+
+	if (s->n < 2 && s->end_ms >= GROWTH_BIRTHS_MS && v.word != GROWTH_OK) {
+		struct growth_verdict b = judge_births(w, g, 0, (uint64_t)g->frees);
+
+		/* A place that frees has had more than its births tell. */
+		if (b.word == GROWTH_LEAK || b.why == GROWTH_WHY_FEW ||
+		    b.why == GROWTH_WHY_UNEVEN)
+			v = b;
+	}
+	if (v.word == GROWTH_GROWING && v.why == GROWTH_WHY_FREED)
+		v = judge_mature(w, g, v);
+	if (pr->exit_ms != 0 && g->at_exit_bytes > 0 &&
+	    g->end_bytes < g->at_exit_bytes / HELD_PART) {
+		v.word = GROWTH_HELD;
+		v.why = GROWTH_WHY_NONE;
+	}
+	if (v.word >= GROWTH_GROWING)
+		v.oldest_ms = oldest_ms(w, g);
+	return v;
+}
+
+/* ---- places ---- */
+
+static void
+add_verdict(struct growth_place *to, const struct growth_verdict *v, uint32_t process)
+{
+	if (v->word < to->v.word)
+		return;
+	if (v->word > to->v.word)
+		*to = (struct growth_place){0};
+	to->slope += v->slope;
+	to->error = sqrt(to->error * to->error + v->error * v->error);
+	to->processes++;
+	if (to->processes == 1 || v->slope > to->v.slope) {
+		to->v = *v;
+		to->process = process;
+	}
+}
+
+static int
+compare(const void *pa, const void *pb, void *ctx)
+{
+	const struct growth_places *g = ctx;
+	uint32_t ia = *(const uint32_t *)pa, ib = *(const uint32_t *)pb;
+	const struct growth_place *a = &g->rows[ia], *b = &g->rows[ib];
+
+	if (a->v.word != b->v.word)
+		return a->v.word > b->v.word ? -1 : 1;
+	if (a->slope != b->slope)
+		return a->slope > b->slope ? -1 : 1;
+	return ia < ib ? -1 : ia > ib;
+}
+
+static void
+sum_up(struct growth_places *g, const struct work *w)
+{
+	double var = 0;
+
+	g->ranked = xcalloc(w->ss->nrows, sizeof *g->ranked);
+	for (uint32_t i = 0; i < w->ss->nrows; i++) {
+		const struct growth_place *x = &g->rows[i];
+
+		if (w->ss->rows[i].kept != NULL)
+			continue;
+		g->count[x->v.word]++;
+		if (x->v.word > g->word)
+			g->word = x->v.word;
+		if (x->v.word >= GROWTH_GROWING)
+			g->ranked[g->nranked++] = i;
+	}
+	for (uint32_t i = 0; i < g->nranked; i++) {
+		const struct growth_place *x = &g->rows[g->ranked[i]];
+
+		if (x->v.word != g->word)
+			continue;
+		g->slope += x->slope;
+		var += x->error * x->error;
+	}
+	g->error = sqrt(var);
+	if (g->nranked > 1)
+		qsort_r(g->ranked, g->nranked, sizeof *g->ranked, compare, g);
+}
+
+/* What the processes asked about allow to say. */
+static void
+find_limits(struct growth_places *g, const struct work *w)
+{
+	for (size_t i = 0; i < w->groups.len; i++) {
+		uint32_t process = w->groups.data[i].process;
+		const struct prof_process *pr = &w->p->processes[process];
+		const struct series *s = &w->series[process];
+
+		if (pr->mode == PROF_SAMPLED && pr->rate_bytes > g->rate_bytes)
+			g->rate_bytes = pr->rate_bytes;
+		if (s->n == 0 || s->n < g->intervals)
+			continue;
+		g->intervals = s->n; /* and the end */
+		if (s->end_ms - w->p->looks[s->first].ms > g->ms)
+			g->ms = s->end_ms - w->p->looks[s->first].ms;
+	}
+}
+
+void
+growth_places_init(struct growth_places *ret_places, const struct prof *p,
+		   const struct sites *ss)
+{
+	struct growth_places g = {.rows = xcalloc(ss->nrows, sizeof *g.rows)};
+	struct work w = {.p = p, .ss = ss};
+
+	if (p->columns == PROF_HAS_ALL && p->format == 0) {
+		make_groups(&w);
+		sort_looks(&w);
+		sort_blocks(&w);
+		find_series(&w);
+	}
+	for (size_t i = 0; i < w.groups.len; i++) {
+		const struct group *x = &w.groups.data[i];
+		struct growth_verdict v = judge_group(&w, x);
+
+		add_verdict(&g.rows[x->row], &v, x->process);
+	}
+	find_limits(&g, &w);
+	sum_up(&g, &w);
+	vec_done(&w.groups);
+	free(w.of_site);
+	free(w.look_rows);
+	free(w.look_of);
+	free(w.blocks);
+	free(w.series);
+	*ret_places = g;
+}
+
+void
+growth_places_done(struct growth_places *g)
+{
+	free(g->rows);
+	free(g->ranked);
+	*g = (struct growth_places){0};
+}
+
+bool
+growth_places_judged(const struct growth_places *g)
+{
+	return g->intervals >= GROWTH_INTERVALS;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* pages.c -- see pages.h. */
+#include "cli/pages.h"
+
+#include <string.h>
+
+#include "analyze/value.h"
+#include "cli/pager.h"
+#include "render/flame.h"
+#include "render/html_page.h"
+#include "util/file.h"
+
+/* Writes a file that was made in memory. */
+static int
+pages_save(const struct buf *out, const char *path, struct err *e)
+{
+	if (strcmp(path, "-") == 0)
+		return pager_print(out, true, e);
+	return file_write(path, out->data, out->len, e);
+}
+
+static void
+pages_flame(struct buf *out, const struct pages *pg, const struct prof *p,
+	    const struct graph_query *q, const struct prof *base,
+	    const struct graph_query *base_q)
+{
+	struct flame_opts o = {.title = pg->title,
+			       .what = value_names[q->value],
+			       .notes = pg->notes,
+			       .callers = pg->callers};
+	struct graph_query without_edges = *q;
+	struct graph g;
+
+	if (o.notes != NULL && o.notes[0] == '\0')
+		o.notes = NULL;
+	without_edges.no_edges = true;
+	graph_init(&g, p, &without_edges, base, base_q);
+	flame_svg(out, &g, &o);
+	graph_done(&g);
+}
+
+void
+pages_html(struct buf *out, const struct pages *pg, const struct prof *p,
+	   const struct graph_query *q, const struct prof *base,
+	   const struct graph_query *base_q)
+{
+	struct html_opts o = {.title = pg->title,
+			      .notes = &pg->notes,
+			      .nnotes = pg->notes != NULL && pg->notes[0] != '\0',
+			      .one_figure = pg->one_figure};
+
+	html_page(out, p, q, base, base_q, &o);
+}
+
+int
+pages_write(const struct pages *pg, const struct prof *p, const struct graph_query *q,
+	    const struct prof *base, const struct graph_query *base_q, struct err *e)
+{
+	struct buf out = {0};
+	int r = 0;
+
+	if (pg->flame != NULL) {
+		pages_flame(&out, pg, p, q, base, base_q);
+		r = pages_save(&out, pg->flame, e);
+		buf_clear(&out);
+	}
+	if (pg->html != NULL && r == 0) {
+		pages_html(&out, pg, p, q, base, base_q);
+		r = pages_save(&out, pg->html, e);
+	}
+	buf_done(&out);
+	return r;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* growth_text.h -- verdicts of growth in words: the rate, the evidence, what would not have shown.
+ *
+ * Shared by every command that judges growth, so that they all say it the same way. Nothing ends
+ * a line here. */
+#ifndef SEEP_RENDER_GROWTH_TEXT_H
+#define SEEP_RENDER_GROWTH_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/growth.h"
+#include "render/figure.h"
+#include "util/buf.h"
+
+/* "+1.02 ± 0.18 MiB/min", of bytes a second; with `exact` in whole bytes. An error that would not
+ * show in three digits is left out. */
+struct figure_str growth_text_rate(double slope, double error, bool exact);
+
+/* Appends "33 samples, none freed, grew in 11 of 12 intervals, oldest 58 s". */
+void growth_text_evidence(struct buf *out, const struct growth_verdict *v, bool sampled);
+
+/* Appends why it is only GROWING, and "needs about 40 s more"; nothing for other words. */
+void growth_text_needs(struct buf *out, const struct growth_verdict *v);
+
+/* Appends "a leak slower than 0.4 MiB/min would not show in 60 s"; for an exact recording, rate 0,
+ * "a leak of fewer than 10 blocks …". */
+void growth_text_limit(struct buf *out, uint64_t rate_bytes, uint64_t ms);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* report_growth.c -- what grew, in the report of a recording.
+ *
+ * A place that is listed anyway gets a line there; those that are not follow with their stacks,
+ * since a slow leak is rarely among the largest places. One line is for all of it: under the first
+ * one when something grows, else after the list, where it says what would not have been seen. A
+ * recording that was looked at too few times says nothing of growth at all. */
+#include <stdlib.h>
+
+#include "render/figure.h"
+#include "render/growth_text.h"
+#include "render/report_impl.h"
+#include "util/fmt.h"
+#include "util/x.h"
+
+static bool
+worth_judging(const struct report *r)
+{
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		if (report_chose(r, i) &&
+		    (r->p->nlooks > 0 ||
+		     r->p->processes[i].duration_ms >= GROWTH_BIRTHS_MS))
+			return true;
+	}
+	return false;
+}
+
+void
+report_growth_init(struct report *r)
+{
+	struct sites_query q = {.chosen = r->focus, .depth = r->depth};
+
+	if (r->o->point.at != SITES_AT_END || !worth_judging(r))
+		return;
+	sites_init(&r->growth_sites, r->p, r->skip, &q);
+	growth_places_init(&r->growth, r->p, &r->growth_sites);
+	r->growth_told = xcalloc(r->growth_sites.nrows, sizeof *r->growth_told);
+}
+
+void
+report_growth_done(struct report *r)
+{
+	growth_places_done(&r->growth);
+	sites_done(&r->growth_sites);
+	free(r->growth_told);
+	r->growth_told = NULL;
+}
+
+void
+report_growth_rows(struct report *r, const struct sites *ss, uint32_t rows,
+		   uint32_t *ret_rows)
+{
+	for (uint32_t i = 0; i < rows; i++)
+		ret_rows[i] = UINT32_MAX;
+	for (uint32_t i = 1; i < r->p->nsites && r->growth.nranked > 0; i++) {
+		uint32_t row = ss->row_of_site[i], g = r->growth_sites.row_of_site[i];
+
+		if (row < rows && g != UINT32_MAX &&
+		    r->growth.rows[g].v.word >= GROWTH_GROWING)
+			ret_rows[row] = g;
+	}
+}
+
+/* The word and its evidence, after the rate. */
+static void
+evidence(struct report *r, const struct growth_place *x)
+{
+	growth_text_evidence(r->out, &x->v,
+			     r->p->processes[x->process].mode == PROF_SAMPLED);
+	if (x->processes > 1)
+		buf_printf(r->out, ", in %u processes", x->processes);
+	if (x->v.word == GROWTH_GROWING) {
+		buf_add_str(r->out, "; ");
+		growth_text_needs(r->out, &x->v);
+	}
+}
+
+void
+report_growth_mark(struct report *r, uint32_t row)
+{
+	const struct growth_place *x;
+
+	if (row == UINT32_MAX)
+		return;
+	x = &r->growth.rows[row];
+	buf_add_str(r->out, "    ");
+	report_coloured(r, growth_word_name(x->v.word),
+			x->v.word == GROWTH_LEAK ? TERM_BAD : TERM_WARN);
+	buf_printf(r->out, "  %s, ", growth_text_rate(x->slope, x->error, r->o->bytes).s);
+	evidence(r, x);
+	buf_add_char(r->out, '\n');
+	r->growth_told[row] = true;
+}
+
+/* Places that grow and are in no list above. */
+static void
+other_places(struct report *r)
+{
+	uint32_t max = r->o->rows > 0 ? r->o->rows : REPORT_ROWS, shown = 0, more = 0;
+
+	for (uint32_t i = 0; i < r->growth.nranked; i++) {
+		uint32_t row = r->growth.ranked[i];
+
+		if (r->growth_told[row])
+			continue;
+		if (shown >= max && !r->o->all) {
+			more++;
+			continue;
+		}
+		if (shown == 0)
+			buf_add_str(r->out, "also growing:\n");
+		buf_printf(r->out, "%2u  %s   %s\n", ++shown,
+			   growth_text_rate(r->growth.rows[row].slope,
+					    r->growth.rows[row].error, r->o->bytes)
+				   .s,
+			   growth_word_name(r->growth.rows[row].v.word));
+		buf_add_str(r->out, "    ");
+		evidence(r, &r->growth.rows[row]);
+		buf_add_char(r->out, '\n');
+		report_stack_of(r, r->growth_sites.rows[row].node);
+	}
+	if (more > 0)
+		buf_printf(r->out, "    %s more place%s that grow%s (--all)\n",
+			   fmt_count(more).s, more == 1 ? "" : "s", more == 1 ? "s" : "");
+}
+
+void
+report_growth_amount(struct report *r)
+{
+	const struct growth_places *g = &r->growth;
+
+	buf_printf(r->out, "%s: %s", figure_things(g->count[g->word], 0, "place").s,
+		   growth_text_rate(g->slope, g->error, r->o->bytes).s);
+}
+
+/* What was found in all, and what would not have been. */
+static void
+sum_line(struct report *r)
+{
+	const struct growth_places *g = &r->growth;
+	const char *dot = "growth: ";
+
+	if (g->word < GROWTH_GROWING)
+		buf_add_str(r->out, "NO GROWTH seen");
+	if (g->word >= GROWTH_GROWING && !report_growth_is_verdict(r)) {
+		buf_printf(r->out, "%s%s, ", dot, growth_word_name(g->word));
+		report_growth_amount(r);
+		dot = REPORT_DOT;
+	}
+	if (g->word == GROWTH_LEAK && g->count[GROWTH_GROWING] > 0) {
+		buf_printf(r->out, "%s%s, %s", dot, growth_word_name(GROWTH_GROWING),
+			   figure_things(g->count[GROWTH_GROWING], 0, "place").s);
+		dot = REPORT_DOT;
+	}
+	if (growth_places_judged(g)) {
+		buf_add_str(r->out, g->word >= GROWTH_GROWING ? dot : "; ");
+		growth_text_limit(r->out, g->rate_bytes, g->ms);
+	}
+	buf_add_char(r->out, '\n');
+}
+
+bool
+report_growth_is_verdict(const struct report *r)
+{
+	return r->v.all.word == VERDICT_LIVE && r->growth.word == GROWTH_LEAK;
+}
+
+void
+report_growth_first(struct report *r)
+{
+	const struct growth_places *g = &r->growth;
+
+	if (g->word >= GROWTH_GROWING &&
+	    (!report_growth_is_verdict(r) || growth_places_judged(g) ||
+	     g->count[GROWTH_GROWING] > 0))
+		sum_line(r);
+}
+
+void
+report_growth(struct report *r)
+{
+	const struct growth_places *g = &r->growth;
+
+	if (r->growth_told == NULL)
+		return;
+	other_places(r);
+	if (g->word < GROWTH_GROWING && g->word >= GROWTH_STEADY &&
+	    growth_places_judged(g))
+		sum_line(r);
+}

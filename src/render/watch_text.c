@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* watch_text.c -- a watched process for people; see watch.h. */
+#include "render/watch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "render/figure.h"
+#include "render/growth_text.h"
+#include "util/fmt.h"
+
+double
+watch_room_bytes(const struct watch_view *v)
+{
+	return v->limit_bytes > v->limit_used_bytes
+		       ? (double)(v->limit_bytes - v->limit_used_bytes)
+		       : 0;
+}
+
+/* How long it was watched, as text. */
+static struct fmt_str
+watch_span(const struct watch_view *v)
+{
+	const struct track *t = v->track;
+	double seconds =
+		t->seconds.len > 1 ? *vec_last(&t->seconds) - t->seconds.data[0] : 0;
+
+	return fmt_duration((uint64_t)(seconds * 1e9));
+}
+
+/* ---- verdict ---- */
+
+#define TEN_YEARS_SECONDS (10 * 365.25 * 86400)
+
+/* "about 28 h" until `bytes` are used up; "" when that is not in sight. */
+static struct figure_str
+until_text(double bytes, double bytes_per_second)
+{
+	struct figure_str f = {""};
+
+	if (bytes > 0 && bytes_per_second > 0 &&
+	    bytes / bytes_per_second < TEN_YEARS_SECONDS)
+		snprintf(f.s, sizeof f.s, "about %s",
+			 fmt_duration((uint64_t)(bytes / bytes_per_second * 1e9)).s);
+	return f;
+}
+
+static struct figure_str
+limit_text(double bytes_per_second)
+{
+	struct figure_str f = {"any rate"};
+
+	if (bytes_per_second < 1e15)
+		snprintf(f.s, sizeof f.s, "%s/min",
+			 fmt_size((uint64_t)(bytes_per_second * 60 + 0.5)).s);
+	return f;
+}
+
+static void
+add_growing(struct buf *out, const struct watch_view *v, const struct track_verdict *d)
+{
+	double error, slope = fit_slope(&d->fit, &error);
+	struct figure_str until = until_text(watch_room_bytes(v), slope);
+
+	buf_add_str(out, "GROWING  ");
+	if (d->row != SIZE_MAX)
+		figure_text(out, v->track->rows.data[d->row].last.name);
+	else
+		buf_printf(out, "%s (%u)", region_kind_plural(d->kind), d->regions);
+	buf_printf(out, " %s, grew in %zu of %zu intervals",
+		   growth_text_rate(slope, error, false).s, d->fit.grown,
+		   fit_intervals(&d->fit));
+	if (d->from > 0)
+		buf_printf(out, " in the last %s",
+			   fmt_duration((uint64_t)(fit_span(&d->fit) * 1e9)).s);
+	if (until.s[0] != '\0')
+		buf_printf(out, "; %s of %s reached in %s",
+			   v->limit_machine ? "the machine's memory" : "memory limit",
+			   fmt_size(v->limit_bytes).s, until.s);
+	buf_printf(out, "; under %s would not have shown", limit_text(d->limit).s);
+}
+
+static void
+add_steady(struct buf *out, const struct watch_view *v, const struct track_verdict *d)
+{
+	double seconds = fit_span(&d->fit);
+	uint64_t longer = (uint64_t)seconds * 10;
+
+	buf_add_str(out, "STEADY  ");
+	buf_add_str(out, d->stopped ? "it grew at first, but not any more"
+				    : "no region grows");
+	buf_printf(out, "; growth under %s would not show in %s", limit_text(d->limit).s,
+		   fmt_duration((uint64_t)(seconds * 1e9)).s);
+	if (v->ended)
+		return;
+	if (longer < 60)
+		longer = 60;
+	if (longer >= 600)
+		buf_printf(out, ", use --for %" PRIu64 "m", longer / 60);
+	else
+		buf_printf(out, ", use --for %" PRIu64 "s", longer);
+}
+
+void
+watch_verdict(struct buf *out, const struct watch_view *v)
+{
+	struct track_verdict d;
+
+	track_judge(v->track, &d);
+	switch (d.word) {
+	case TRACK_GROWING:
+		add_growing(out, v, &d);
+		break;
+	case TRACK_STEADY:
+		add_steady(out, v, &d);
+		break;
+	default:
+		buf_printf(out,
+			   "TOO SHORT  %zu snapshot%s say%s nothing about growth, three "
+			   "would; use --count 10",
+			   v->track->seconds.len, v->track->seconds.len == 1 ? "" : "s",
+			   v->track->seconds.len == 1 ? "s" : "");
+	}
+}
+
+static enum term_style
+verdict_style(const struct watch_view *v)
+{
+	struct track_verdict d;
+
+	track_judge(v->track, &d);
+	return d.word == TRACK_GROWING	? TERM_WARN
+	       : d.word == TRACK_STEADY ? TERM_GOOD
+					: TERM_BOLD;
+}
+
+/* ---- regions ---- */
+
+static uint64_t
+row_now_kib(const struct track_row *r)
+{
+	return r->gone ? 0 : r->last.kib[MEMMAP_RSS] + r->last.kib[MEMMAP_SWAP];
+}
+
+static int64_t
+row_change(const struct track_row *r)
+{
+	uint64_t first = r->kib.len > 0 ? r->kib.data[0] : 0;
+
+	return ((int64_t)row_now_kib(r) - (int64_t)first) * 1024;
+}
+
+static bool
+changed(const struct track_row *r)
+{
+	for (size_t i = 1; i < r->kib.len; i++) {
+		if (r->kib.data[i] != r->kib.data[0])
+			return true;
+	}
+	return false;
+}
+
+static void
+add_row(struct buf *out, const struct watch_view *v, size_t row)
+{
+	const struct track_row *r = &v->track->rows.data[row];
+	struct fit f = track_fit_row(v->track, row);
+	double error, slope = fit_slope(&f, &error);
+	size_t from = out->len;
+
+	buf_add_str(out, "  ");
+	if (changed(r) && v->track->seconds.len > 1)
+		buf_add_str(out, growth_text_rate(slope, error, false).s);
+	figure_pad(out, from, 28, 1);
+	from = out->len;
+	buf_add_str(out, fmt_size(row_now_kib(r) << 10).s);
+	figure_pad(out, from, 10, 1);
+	from = out->len;
+	buf_add_str(out, fmt_size_signed(row_change(r)).s);
+	figure_pad(out, from, 11, 1);
+	figure_text(out, r->last.name);
+	if (r->gone)
+		buf_add_str(out, "  gone");
+	else if (r->kib.len > 0 && r->kib.data[0] == 0 && row_change(r) > 0)
+		buf_add_str(out, "  new");
+	else if (f.grown > 0)
+		buf_printf(out, "  grew in %zu of %zu", f.grown, fit_intervals(&f));
+	if (v->cold_seconds > 0 && !r->gone) {
+		uint64_t rss = r->last.kib[MEMMAP_RSS];
+		uint64_t used = r->last.kib[MEMMAP_REFERENCED];
+
+		if (rss > used)
+			buf_printf(out, "  %s cold", fmt_percent(rss - used, rss).s);
+	}
+	buf_add_char(out, '\n');
+}
+
+/* Rows worth a line: that changed, or the largest. */
+static void
+add_rows(struct buf *out, const struct watch_view *v, const struct watch_opts *o)
+{
+	size_t *order = track_order(v->track), shown = 0, more = 0;
+	size_t most = o->rows > 0 ? o->rows : WATCH_ROWS;
+	uint64_t rest = 0;
+
+	buf_printf(out, "  %-25s %-9s %-10s %s\n", "growth", "RSS", "change", "region");
+	for (size_t i = 0; i < v->track->rows.len; i++) {
+		const struct track_row *r = &v->track->rows.data[order[i]];
+
+		if (r->kib.len == 0 || (row_now_kib(r) == 0 && !changed(r)))
+			continue;
+		if (o->all || shown < most) {
+			add_row(out, v, order[i]);
+			shown++;
+		} else {
+			more++;
+			rest += row_now_kib(r);
+		}
+	}
+	if (more > 0)
+		buf_printf(out, "  %zu more regions with %s (--all)\n", more,
+			   fmt_size(rest << 10).s);
+	free(order);
+}
+
+/* ---- account ---- */
+
+/* The unit in which the whole is told, and how many KiB it is. */
+static const char *
+account_unit(uint64_t kib, double *ret_kib)
+{
+	if (kib >= (1 << 20)) {
+		*ret_kib = 1 << 20;
+		return "GiB";
+	}
+	*ret_kib = kib >= 1024 ? 1024 : 1;
+	return kib >= 1024 ? "MiB" : "KiB";
+}
+
+void
+watch_account(struct buf *out, const struct account *a)
+{
+	double unit;
+	const char *name = account_unit(a->rss_kib, &unit);
+	const char *between = " = ";
+
+	buf_printf(out, "RSS %.2f %s", (double)a->rss_kib / unit, name);
+	for (unsigned i = 0; i < ACCOUNT_PARTS; i++) {
+		if ((double)a->kib[i] / unit < 0.005 && i != ACCOUNT_UNEXPLAINED)
+			continue;
+		buf_printf(out, "%s%s %.2f", between, account_part_name(i),
+			   (double)a->kib[i] / unit);
+		between = " + ";
+	}
+	buf_add_char(out, '\n');
+}
+
+static void
+add_account(struct buf *out, const struct watch_view *v)
+{
+	const struct account *a = v->account;
+
+	watch_account(out, a);
+	if (a->told_by_malloc)
+		buf_printf(out,
+			   "live and freed are from malloc's own lists: %u arena%s%s\n",
+			   v->heap->arenas, v->heap->arenas == 1 ? "" : "s",
+			   a->kib[ACCOUNT_MALLOC] > a->rss_kib / 50
+				   ? "; it changed while they were read"
+				   : "");
+	else if (a->told_by_recording)
+		buf_printf(out, "live is what seep recorded%s\n",
+			   a->estimate ? ", an estimate" : "");
+	else if (a->kib[ACCOUNT_MALLOC] > 0)
+		buf_printf(out, "live and freed are not told apart: %s\n",
+			   v->heap != NULL && v->heap->why[0] != '\0'
+				   ? v->heap->why
+				   : "malloc is not glibc's");
+}
+
+/* ---- all of it ---- */
+
+static void
+add_about(struct buf *out, const struct watch_view *v)
+{
+	size_t n = v->track->seconds.len;
+
+	buf_printf(out, "pid %d (", v->pid);
+	figure_text(out, v->name);
+	buf_printf(out, "), up %s, %u thread%s \xc2\xb7 %zu snapshot%s in %s",
+		   fmt_duration(v->up_ns).s, v->threads, v->threads == 1 ? "" : "s", n,
+		   n == 1 ? "" : "s", watch_span(v).s);
+	if (v->limit_bytes != 0 && v->limit_bytes != UINT64_MAX)
+		buf_printf(out, " \xc2\xb7 %s %s, %s used",
+			   v->limit_machine ? "no limit, machine has" : "limit",
+			   fmt_size(v->limit_bytes).s,
+			   fmt_percent(v->limit_used_bytes, v->limit_bytes).s);
+	if (v->ended)
+		buf_add_str(out, " \xc2\xb7 it has ended");
+	buf_add_char(out, '\n');
+	if (v->cold_seconds > 0)
+		buf_printf(out, "cold: not touched in the last %s\n",
+			   fmt_duration((uint64_t)(v->cold_seconds * 1e9)).s);
+}
+
+void
+watch_text(struct buf *out, const struct watch_view *v, const struct watch_opts *o)
+{
+	size_t from = out->len;
+
+	if (o->term != NULL)
+		buf_add_str(out, term_on(o->term, verdict_style(v)));
+	watch_verdict(out, v);
+	if (o->term != NULL)
+		buf_add_str(out, term_off(o->term));
+	buf_add_char(out, '\n');
+	add_rows(out, v, o);
+	if (v->account != NULL && !o->brief)
+		add_account(out, v);
+	add_about(out, v);
+	if (o->coverage && v->recorded != NULL)
+		buf_printf(out, "recorded by seep: %s\n", v->recorded);
+	else if (o->coverage)
+		buf_add_str(out, "not recorded by seep\n");
+	if (v->coverage != NULL && !o->brief) {
+		buf_add_str(out, "coverage: ");
+		figure_text(out, v->coverage);
+		buf_add_char(out, '\n');
+	}
+	if (v->next != NULL && !o->brief && !v->ended) {
+		buf_add_str(out, "next: ");
+		figure_text(out, v->next);
+		buf_add_char(out, '\n');
+	}
+	if (o->ascii)
+		figure_to_ascii(out, from);
+}
+
+void
+watch_line(struct buf *out, const struct watch_view *v, const char *when)
+{
+	const struct track *t = v->track;
+	uint64_t now = t->total.len > 0 ? *vec_last(&t->total) : 0;
+	uint64_t first = t->total.len > 0 ? t->total.data[0] : 0;
+	int64_t most = 0;
+	size_t best = SIZE_MAX;
+
+	for (size_t i = 0; i < t->rows.len; i++) {
+		int64_t change = row_change(&t->rows.data[i]);
+
+		if (t->rows.data[i].kib.len > 0 && change > most) {
+			most = change;
+			best = i;
+		}
+	}
+	buf_printf(out, "%s  %d  RSS %s  %s", when, v->pid, fmt_size(now << 10).s,
+		   fmt_size_signed(((int64_t)now - (int64_t)first) * 1024).s);
+	if (best != SIZE_MAX) {
+		buf_printf(out, "  most: %s ", fmt_size_signed(most).s);
+		figure_text(out, t->rows.data[best].last.name);
+	}
+	if (v->limit_bytes != 0 && v->limit_bytes != UINT64_MAX && !v->limit_machine)
+		buf_printf(out, "  %s of limit",
+			   fmt_percent(v->limit_used_bytes, v->limit_bytes).s);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* cgroup.h -- how much memory a process may have, and how much of that is taken.
+ *
+ * The limit is the smallest of its control group's and those above it, version 1 or 2, and of
+ * the machine's memory. What is taken is what the group with that limit holds, without file
+ * pages that the kernel would drop first. Reads a few files and keeps nothing. */
+#ifndef SEEP_TARGET_CGROUP_H
+#define SEEP_TARGET_CGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cgroup_memory {
+	uint64_t limit_bytes;
+	uint64_t used_bytes; /* by all that share the limit */
+	bool machine;	 /* no group has a limit: it is the machine's memory that ends */
+	char group[256]; /* of the limit, as in /proc/PID/cgroup; "" for the machine */
+};
+
+/* Never fails: what cannot be read is no limit. */
+void cgroup_memory(int pid, struct cgroup_memory *ret_memory);
+
+/* The same with other folders in place of /proc and /sys/fs/cgroup. */
+void cgroup_memory_at(const char *proc, const char *sys, int pid,
+		      struct cgroup_memory *ret_memory);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* heapwalk_impl.h -- what the files of heapwalk.h share: malloc's structures, and a window on
+ * the process's memory. */
+#ifndef SEEP_TARGET_HEAPWALK_IMPL_H
+#define SEEP_TARGET_HEAPWALK_IMPL_H
+
+#include "model/memmap.h"
+#include "target/heapwalk.h"
+
+enum {
+	HW_BINS = 127,
+	HW_WORD = 8,
+	/* from the first list head */
+	HW_TOP_BELOW = 16,
+	HW_NEXT_ABOVE = 2 * HW_BINS * HW_WORD + 16, /* behind the bit map of bins */
+	HW_STATE_ABOVE = HW_NEXT_ABOVE + 5 * HW_WORD,
+	HW_CHUNK_LEAST = 32,
+	HW_ARENAS_MAX = 4096,
+	HW_WINDOW_BYTES = 1 << 20,
+};
+
+#define HW_HEAP_BYTES (UINT64_C(64) << 20) /* a heap of an arena, and its alignment */
+#define HW_SIZE_MASK (~UINT64_C(7))
+#define HW_PREV_INUSE UINT64_C(1)
+#define HW_MMAPPED UINT64_C(2)
+
+/* One of glibc's arenas. */
+struct hw_arena {
+	uint64_t state; /* address of its malloc_state */
+	uint64_t top;	/* address of the block at its end */
+};
+
+/* malloc's state, as far as it was found. */
+struct hw_state {
+	uint64_t bins_off; /* of the first list head, in malloc_state */
+	VEC(struct hw_arena) arenas;
+	uint64_t heap_start, heap_end; /* grows with brk */
+};
+
+/* A part of the process's memory in ours. */
+struct hw_window {
+	const struct procmem *m;
+	uint64_t start, end; /* of what is in `data` */
+	uint64_t limit;	     /* never beyond this address */
+	unsigned char *data; /* HW_WINDOW_BYTES */
+	bool fixed;	     /* what is there is all there is */
+};
+
+/* The word at `addr`, or 0 when it cannot be had. Moves the window forward. */
+uint64_t hw_word(struct hw_window *w, uint64_t addr);
+
+/* A chain of so many blocks that fit each other begins at `at`. */
+bool hw_chain(struct hw_window *w, uint64_t at, uint64_t end, unsigned least);
+
+/* Whether `addr` lies in memory that malloc may have: writable and of no file. */
+bool hw_is_heap_address(const struct memmap *map, uint64_t addr);
+
+/* Finds malloc's state; false with the reason in h->why. */
+bool hw_find_state(const struct procmem *m, const struct memmap *map,
+		   struct hw_state *ret_state, struct heapmap *h);
+
+#endif
