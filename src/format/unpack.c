@@ -376,6 +376,10 @@ unpack_link(struct unpack *u)
 			x->rows = x->nrows = 0;
 		}
 	}
+	for (uint32_t i = 0; i < p->ndamages; i++) {
+		if (p->damages[i].what == 0)
+			p->damages[i].what = prof_str(p, "damage without a name");
+	}
 }
 
 /* What is lost: told in `p`, or refused when nothing is left to report. */

@@ -105,11 +105,12 @@ look_at_chunk(struct looks *l, const struct livefile *f, uint32_t number,
 {
 	struct looks_chunk *known = l->chunks.data[number];
 	const struct rec_chunk *c = livefile_chunk(f, known->index);
-	const struct rec_site *sites = (const void *)(c + 1);
+	const struct rec_site *sites;
 	uint32_t used;
 
 	if (c == NULL || c->kind != REC_CHUNK_SITE)
 		return;
+	sites = (const void *)(c + 1);
 	used = c->used < REC_CHUNK_BYTES ? c->used : REC_CHUNK_BYTES;
 	for (uint32_t i = 0; sizeof *c + (i + 1) * sizeof *sites <= used; i++) {
 		struct totals *last = &known->last[i], now;

@@ -114,28 +114,33 @@ static int
 refuse_access(const struct refusal_facts *f, struct err *e)
 {
 	if (f->our_uid == 0 && !f->cap_ptrace)
-		return err_set(e, -EPERM,
-			       "%d (%s): CAP_SYS_PTRACE is missing here; start the "
-			       "container with --cap-add=SYS_PTRACE, or run seep on the host",
-			       f->pid, f->comm);
+		return err_set(
+			e, -EPERM,
+			"%d (%s): CAP_SYS_PTRACE is missing here; start the "
+			"container with --cap-add=SYS_PTRACE, or run seep on the host",
+			f->pid, f->comm);
 	if (f->uid != f->our_uid && !f->cap_ptrace)
-		return err_set(e, -EPERM, "%d (%s) belongs to uid %u; run: sudo seep attach %d",
+		return err_set(e, -EPERM,
+			       "%d (%s) belongs to uid %u; run: sudo seep attach %d",
 			       f->pid, f->comm, (unsigned)f->uid, f->pid);
 	if (!f->cap_ptrace && f->yama == 1 && !f->our_child)
-		return err_set(e, -EPERM,
-			       "%d (%s): kernel.yama.ptrace_scope=1 allows tracing one's own "
-			       "children only; run: sudo seep attach %d",
-			       f->pid, f->comm, f->pid);
+		return err_set(
+			e, -EPERM,
+			"%d (%s): kernel.yama.ptrace_scope=1 allows tracing one's own "
+			"children only; run: sudo seep attach %d",
+			f->pid, f->comm, f->pid);
 	if (!f->cap_ptrace && f->yama == 2)
-		return err_set(e, -EPERM,
-			       "%d (%s): kernel.yama.ptrace_scope=2 leaves tracing to root; "
-			       "run: sudo seep attach %d",
-			       f->pid, f->comm, f->pid);
+		return err_set(
+			e, -EPERM,
+			"%d (%s): kernel.yama.ptrace_scope=2 leaves tracing to root; "
+			"run: sudo seep attach %d",
+			f->pid, f->comm, f->pid);
 	if (!f->cap_ptrace)
-		return err_set(e, -EPERM,
-			       "%d (%s) protects itself (not dumpable, or it gained rights "
-			       "when it was started); run: sudo seep attach %d",
-			       f->pid, f->comm, f->pid);
+		return err_set(
+			e, -EPERM,
+			"%d (%s) protects itself (not dumpable, or it gained rights "
+			"when it was started); run: sudo seep attach %d",
+			f->pid, f->comm, f->pid);
 	return err_sys(e, f->access,
 		       "%d (%s): the kernel does not let us at its memory (a security "
 		       "module, or another user namespace?)",
@@ -150,20 +155,24 @@ refuse_state(const struct refusal_facts *f, struct err *e)
 	if (f->ourselves)
 		return err_set(e, -EINVAL, "%d: that is seep itself", f->pid);
 	if (f->state == 'Z' || f->state == 'X')
-		return err_set(e, -ESRCH,
-			       "%d (%s) has ended and only waits for its parent; there is "
-			       "nothing left to attach to",
-			       f->pid, f->comm);
+		return err_set(
+			e, -ESRCH,
+			"%d (%s) has ended and only waits for its parent; there is "
+			"nothing left to attach to",
+			f->pid, f->comm);
 	if (f->kernel_thread)
-		return err_set(e, -EINVAL, "%d (%s) is a kernel thread; it has no memory of "
-					   "its own",
+		return err_set(e, -EINVAL,
+			       "%d (%s) is a kernel thread; it has no memory of "
+			       "its own",
 			       f->pid, f->comm);
 	if (f->tracer > 0)
-		return err_set(e, -EBUSY, "%d (%s) is already traced by %d (%s); detach that "
-					  "first",
+		return err_set(e, -EBUSY,
+			       "%d (%s) is already traced by %d (%s); detach that "
+			       "first",
 			       f->pid, f->comm, f->tracer, f->tracer_name);
 	if (f->state == 'T' || f->state == 't')
-		return err_set(e, -EBUSY, "%d (%s) is stopped; let it go on first: kill -CONT %d",
+		return err_set(e, -EBUSY,
+			       "%d (%s) is stopped; let it go on first: kill -CONT %d",
 			       f->pid, f->comm, f->pid);
 	return 0;
 }
@@ -176,41 +185,47 @@ refusal_check(const struct refusal_facts *f, struct err *e)
 	if (r < 0)
 		return r;
 	if (!f->cap_ptrace && f->yama == 3)
-		return err_set(e, -EPERM,
-			       "%d (%s): kernel.yama.ptrace_scope=3 forbids tracing until "
-			       "the next boot; use: seep watch %d",
-			       f->pid, f->comm, f->pid);
+		return err_set(
+			e, -EPERM,
+			"%d (%s): kernel.yama.ptrace_scope=3 forbids tracing until "
+			"the next boot; use: seep watch %d",
+			f->pid, f->comm, f->pid);
 	if (f->access != 0)
 		return refuse_access(f, e);
 	if ((f->traits & (INSPECT_CLASS32 | INSPECT_OTHER_MACHINE)) != 0)
-		return err_set(e, -ENOTSUP,
-			       "%d (%s) is a program for another processor or a 32-bit one; "
-			       "use: seep watch %d",
-			       f->pid, f->comm, f->pid);
+		return err_set(
+			e, -ENOTSUP,
+			"%d (%s) is a program for another processor or a 32-bit one; "
+			"use: seep watch %d",
+			f->pid, f->comm, f->pid);
 	if ((f->traits & INSPECT_SANITIZER) != 0)
-		return err_set(e, -ENOTSUP,
-			       "%d (%s) was built with a sanitizer, which has a malloc of its "
-			       "own that checks every call; use a build without it",
-			       f->pid, f->comm);
+		return err_set(
+			e, -ENOTSUP,
+			"%d (%s) was built with a sanitizer, which has a malloc of its "
+			"own that checks every call; use a build without it",
+			f->pid, f->comm);
 	if ((f->traits & INSPECT_GO) != 0 && (f->traits & INSPECT_STATIC) != 0)
 		return err_set(e, -ENOTSUP,
 			       "%d (%s) is written in Go and has no malloc; use its "
 			       "net/http/pprof, or: seep watch %d",
 			       f->pid, f->comm, f->pid);
 	if (f->seccomp > 0 && !f->cap_admin)
-		return err_set(e, -EPERM,
-			       "%d (%s) runs under seccomp, and what we would do in it could "
-			       "kill it; run: sudo seep attach %d",
-			       f->pid, f->comm, f->pid);
+		return err_set(
+			e, -EPERM,
+			"%d (%s) runs under seccomp, and what we would do in it could "
+			"kill it; run: sudo seep attach %d",
+			f->pid, f->comm, f->pid);
 	if (f->seccomp == 1)
-		return err_set(e, -ENOTSUP,
-			       "%d (%s) runs under strict seccomp: it may not map memory; use: "
-			       "seep watch %d",
-			       f->pid, f->comm, f->pid);
+		return err_set(
+			e, -ENOTSUP,
+			"%d (%s) runs under strict seccomp: it may not map memory; use: "
+			"seep watch %d",
+			f->pid, f->comm, f->pid);
 	if (f->attached_here)
-		return err_set(e, -EBUSY,
-			       "%d (%s) is attached to already; see: seep report %d, or end "
-			       "that: seep detach %d",
-			       f->pid, f->comm, f->pid, f->pid);
+		return err_set(
+			e, -EBUSY,
+			"%d (%s) is attached to already; see: seep report %d, or end "
+			"that: seep detach %d",
+			f->pid, f->comm, f->pid, f->pid);
 	return 0;
 }
