@@ -30,7 +30,7 @@ _seep() {
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_seep_reply -W \
-			'run report diff watch why dump convert ps mark pause resume doctor jeprof google-pprof pprof mtrace help --version --help' -- "$cur"
+			'run attach detach report diff watch why dump convert ps mark pause resume doctor jeprof google-pprof pprof memleak mtrace help --version --help' -- "$cur"
 		return
 	fi
 	case $prev in
@@ -88,6 +88,27 @@ _seep() {
 		else
 			_seep_reply -c -f -- "$cur"
 		fi
+		;;
+	attach)
+		if [[ $cur == -* ]]; then
+			_seep_reply -W '--for --budget --sample --exact --every --count --stay --children
+				--cgroup --dry-run --output --html --log-file --json --max-size
+				--no-names --help' -- "$cur"
+		else
+			_seep_processes
+		fi
+		;;
+	detach)
+		if [[ $cur == -* ]]; then
+			_seep_reply -W '--output --json --quiet --help' -- "$cur"
+		else
+			_seep_reply -W "$(_seep_pids)" -- "$cur"
+		fi
+		;;
+	memleak)
+		_seep_reply -W '--pid --command --show-allocs --older --top --min-size --max-size
+			--sample-rate --sort --obj --symbols-prefix --combined-only
+			--wa-missing-free --trace --percpu --help' -- "$cur"
 		;;
 	report)
 		if [[ $cur == -* ]]; then

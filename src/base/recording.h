@@ -7,6 +7,7 @@
  *   0       struct rec_head            one page: identity, settings, control, counters
  *   4 KiB   text page                  executable, directory, arguments, a NUL after each
  *   8 KiB   unused
+ *   12 KiB  what seep attach did, and has to undo (base/inject.h)
  *   64 KiB  struct rec_point[4096]     timeline
  *   128 KiB uint32_t root[32768]       top of the tree that finds live blocks by address
  *   256 KiB chunks of 64 KiB           each starts with struct rec_chunk and holds one kind

@@ -14,10 +14,14 @@
  * that other destructors' frees are recorded by a living thread; what comes after even that
  * attaches for one event at a time.
  *
+ * Armed: without a setting of ours or of a peer's nothing is recorded, but every megabyte a thread
+ * looks at a switch that seep attach may have set.
+ *
  * exit: main is wrapped and exit() hooked, to note the moment before destructors run. A fatal
  * signal needs nothing: the recording is complete at every instruction. */
 #include "preload/life.h"
 
+#include "base/inject.h"
 #include "preload/boot.h"
 #include "preload/gate.h"
 #include "preload/guard.h"
@@ -35,6 +39,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -48,7 +53,11 @@ enum state {
 
 enum { LAST_ROUND = 4 }; /* PTHREAD_DESTRUCTOR_ITERATIONS */
 
+/* Bytes that a thread of an armed process allocates between two looks at the switch. */
+#define ARMED_BYTES (UINT64_C(1) << 20)
+
 static enum state state;
+static bool armed; /* nobody asked for a recording, and seep attach may do so later */
 static uint32_t begin_lock;
 static struct settings settings;
 static uint64_t begun; /* how many recordings this process and its ancestors began */
@@ -139,6 +148,7 @@ begin_first(void)
 	/* No word of our own, or one that asks for it: what do the peers' settings say? */
 	if (proc_variable("SEEP") == NULL || settings.compat[0] != '\0')
 		peer_choose(&settings.recorder, settings.compat);
+	armed = proc_variable("SEEP") == NULL && peer == NULL;
 	if (settings.recorder.mode == REC_MODE_OFF ||
 	    (settings.parent != 0 && SYS0(SYS_getppid) != (long)settings.parent)) {
 		switch_off();
@@ -166,6 +176,32 @@ life_begin_late(const struct peer *who, void (*fill)(struct recorder_settings *)
 		lock_drop(&begin_lock);
 	}
 	gate_unquiet(was);
+	return on;
+}
+
+/* seep attach writes the settings here, and then the word. */
+SEEP_EXPORT struct life_switch seep_switch = {.bytes = sizeof(struct life_switch)};
+
+static COLD bool
+switched_on(void)
+{
+	char text[LIFE_SWITCH_BYTES];
+	const char *bad;
+	bool on = false;
+
+	if (__atomic_load_n(&seep_switch.word, __ATOMIC_ACQUIRE) != LIFE_SWITCH_ON ||
+	    !lock_take(&begin_lock, lock_id()))
+		return false;
+	memcpy(text, seep_switch.settings, sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	if (state == STATE_OFF && armed && recorder_now->base == NULL &&
+	    settings_parse(text, &settings, &bad) &&
+	    settings.recorder.mode != REC_MODE_OFF) {
+		armed = false;
+		begin_on_page();
+		on = state == STATE_ON;
+	}
+	lock_drop(&begin_lock);
 	return on;
 }
 
@@ -273,7 +309,10 @@ life_begun(void)
 	if (LIKELY(state == STATE_ON && recorder_now->base != NULL))
 		return true;
 	if (state == STATE_OFF) {
-		tls.left = UINT64_MAX / 2; /* let this thread pass without asking again */
+		if (armed && switched_on())
+			return true;
+		/* Let this thread pass without asking again, at least for a while. */
+		tls.left = armed ? ARMED_BYTES : UINT64_MAX / 2;
 		return false;
 	}
 	return begin_locked();

@@ -191,7 +191,27 @@ create_file(const struct recorder_settings *s, char *path, size_t cap)
 	return sys_open(path, CREATE_FLAGS, 0600);
 }
 
-/* Map the recording's file, or private memory when there is no directory. */
+/* A recording that is in no folder; the tool finds it among our mappings all the same. */
+static long
+map_nameless(uint64_t bytes)
+{
+	long fd = -1, r = -1;
+
+	if (limit_of(RLIMIT_FSIZE) >=
+	    bytes) /* else growing it is answered with a signal */
+		fd = SYS2(SYS_memfd_create, "libseep.live", MFD_CLOEXEC);
+	if (fd >= 0 && sys_ftruncate((int)fd, bytes) >= 0)
+		r = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_NORESERVE, (int)fd);
+	if (fd >= 0)
+		sys_close((int)fd);
+	if (r > 0 || r < -4095)
+		return r;
+	return sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+}
+
+/* Map the recording's file, or memory when there is no directory. */
 static long
 map_file(const struct recorder_settings *s, uint64_t bytes, bool *prefilled)
 {
@@ -199,10 +219,10 @@ map_file(const struct recorder_settings *s, uint64_t bytes, bool *prefilled)
 	long fd, r;
 
 	if (s->dir[0] == '\0')
-		return sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-				(s->own_memory ? MAP_PRIVATE : MAP_SHARED) |
-					MAP_ANONYMOUS | MAP_NORESERVE,
-				-1);
+		return s->own_memory
+			       ? sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1)
+			       : map_nameless(bytes);
 	keep_newest(s->dir, s->keep);
 	fd = create_file(s, path, sizeof(path));
 	if (fd < 0)
@@ -321,14 +341,41 @@ private_memory(struct recorder *r)
 }
 
 int
+recorder_begin(struct recorder *r, struct recorder *fresh, uint32_t me)
+{
+	const struct host *host = fresh->host;
+	unsigned char *base = fresh->base;
+
+	if (!private_memory(fresh))
+		return -ENOMEM;
+	fresh->loader_busy = host->loader_busy;
+	fresh->single_threaded = host->single_threaded;
+	fresh->single = *host->single_threaded != 0;
+	fresh->exact = fresh->head->mode == REC_MODE_EXACT;
+	recorder_now = r;
+	unw_shared_init(fresh->unw, &unwinder_ops);
+	unw_shared_root(fresh->unw, (uintptr_t)host->root_start,
+			(uintptr_t)host->root_end);
+	fresh->overflow_node = stacks_node(fresh, 0, 1, 0, REC_NODE_TRUNCATED, me);
+	if (fresh->overflow_node == 0 ||
+	    stacks_site(fresh, fresh->overflow_node, 0, me) == NULL)
+		return -ENOSPC;
+	memcpy(fresh->head->magic, REC_MAGIC, sizeof(fresh->head->magic));
+	fresh->base = NULL;
+	*r = *fresh;
+	__atomic_store_n(&r->base, base, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int
 recorder_start(struct recorder *r, const struct recorder_settings *s,
 	       const struct host *host, uint64_t id)
 {
 	uint64_t bytes = size_allowed(s);
 	bool prefilled = false;
 	struct recorder fresh = {.host = host, .id = id, .bytes = bytes};
-	uint32_t me = lock_id();
 	long map;
+	int ret;
 
 	if (bytes == 0)
 		return -EFBIG;
@@ -341,33 +388,12 @@ recorder_start(struct recorder *r, const struct recorder_settings *s,
 	if (prefilled && fresh.bytes > PREFILL_BYTES)
 		fresh.bytes = PREFILL_BYTES;
 	fresh.prefilled = prefilled;
-	fresh.loader_busy = host->loader_busy;
-	fresh.single_threaded = host->single_threaded;
 	fresh.space_limited = limit_of(RLIMIT_AS) != UINT64_MAX;
-	fresh.exact = s->mode == REC_MODE_EXACT;
-	fresh.single = *host->single_threaded != 0;
-	if (!private_memory(&fresh)) {
-		sys_munmap((void *)map, bytes);
-		return -ENOMEM;
-	}
-	recorder_now = r;
 	fill_head(&fresh, s);
-	unw_shared_init(fresh.unw, &unwinder_ops);
-	unw_shared_root(fresh.unw, (uintptr_t)host->root_start,
-			(uintptr_t)host->root_end);
-	fresh.overflow_node = stacks_node(&fresh, 0, 1, 0, REC_NODE_TRUNCATED, me);
-	if (fresh.overflow_node == 0 ||
-	    stacks_site(&fresh, fresh.overflow_node, 0, me) == NULL) {
+	ret = recorder_begin(r, &fresh, lock_id());
+	if (ret < 0)
 		sys_munmap((void *)map, bytes);
-		return -ENOSPC;
-	}
-	memcpy(fresh.head->magic, REC_MAGIC, sizeof(fresh.head->magic));
-	unsigned char *base = fresh.base;
-
-	fresh.base = NULL;
-	*r = fresh;
-	__atomic_store_n(&r->base, base, __ATOMIC_RELEASE);
-	return 0;
+	return ret;
 }
 
 void

@@ -207,6 +207,9 @@ extern struct recorder *recorder_now;
  * -errno, and then r is as before. The caller has checked that no other thread starts one. */
 int recorder_start(struct recorder *r, const struct recorder_settings *s,
 		   const struct host *host, uint64_t id);
+/* The second half of it, for a recording that somebody else has mapped and whose head is filled:
+ * `fresh` has base, head, bytes, host and id. The private tables are made, and *r becomes *fresh. */
+int recorder_begin(struct recorder *r, struct recorder *fresh, uint32_t me);
 /* Give the mappings of a recorder back without touching the recording's contents: what a forked
  * child does with its parent's. `base` and `bytes` are passed because fork wiped `r`. */
 void recorder_forget(unsigned char *base, uint64_t bytes);

@@ -20,12 +20,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Owner's id where there is no thread record: of its TLS, so no two living threads share it, and
- * apart from the refs used as ids elsewhere. */
+/* Owner's id where there is no thread record: of what tells it from other living threads, and apart
+ * from the refs used as ids elsewhere. */
 static inline uint32_t
 lock_id(void)
 {
-	return (uint32_t)((uintptr_t)&tls >> 6) | 1u << 31;
+	return (uint32_t)(tls_key() >> 6) | 1u << 31;
 }
 
 enum {

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* rt_tls.h -- what each thread carries: 64 bytes of static TLS.
  *
+ * Injected code has no TLS of its own; there a table takes its place (rt_tls_blob.h).
+ *
  * Initial-exec, so that reaching it is one instruction and never calls the loader. All zero in a
  * new thread: `left` = 0 sends the first allocation to the slow path, which attaches. */
 #ifndef SEEP_RT_TLS_H
 #define SEEP_RT_TLS_H
 
-#include "base/compiler.h"
+#ifdef SEEP_BLOB
+#	include "rt/rt_tls_blob.h"
+#else
+#	include "base/compiler.h"
 
-#include <stddef.h>
-#include <stdint.h>
+#	include <stddef.h>
+#	include <stdint.h>
 
 struct thread;	/* record/recorder.h */
 struct forward; /* preload/gate.h */
@@ -35,4 +40,12 @@ _Static_assert(sizeof(struct tls) == 64, "static TLS room is scarce");
 
 extern TLS_STATIC struct tls tls;
 
+/* No two living threads have the same. */
+static ALWAYS_INLINE uintptr_t
+tls_key(void)
+{
+	return (uintptr_t)&tls;
+}
+
+#endif
 #endif

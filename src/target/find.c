@@ -110,8 +110,10 @@ find_mapped(const struct procfs_stat *st, char *maps, struct livefile *ret_file,
 		}
 	}
 	if (r == 0)
-		r = err_set(e, -ENOENT, "%d (%s): not recorded; start it with seep run",
-			    st->pid, st->comm);
+		r = err_set(e, -ENOENT,
+			    "%d (%s): not recorded; start it with seep run, or: seep "
+			    "attach %d",
+			    st->pid, st->comm, st->pid);
 	return r;
 }
 
@@ -172,9 +174,11 @@ find_by_name(const char *name, struct livefile *ret_file, struct err *e)
 		r = err_set(e, -EEXIST, "%s: %u recorded processes have that name: %s",
 			    name, n, buf_str(&several));
 	else if (r == 0 && n == 0 && pids.len > 0)
-		r = err_set(e, -ENOENT,
-			    "%s: runs, but is not recorded; start it with seep run",
-			    name);
+		r = err_set(
+			e, -ENOENT,
+			"%s: runs, but is not recorded; start it with seep run, or: seep "
+			"attach %s",
+			name, name);
 	else if (r == 0 && n == 0)
 		r = err_set(e, -ESRCH, "%s: no such process", name);
 	if (r == 0)

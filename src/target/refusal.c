@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/recording.h"
+#include "target/attach.h"
 #include "target/inspect.h"
 #include "target/procfs.h"
 #include "target/procstatus.h"
@@ -58,6 +59,35 @@ read_access(struct refusal_facts *f)
 		close(fd);
 }
 
+/* Is there a recording of `seep attach` in it, and is it of this very process? */
+static void
+read_attached(struct refusal_facts *f)
+{
+	static const char name[] = "/memfd:" ATTACH_NAME;
+	struct tracee t = TRACEE_NONE;
+	struct buf maps = {0};
+	struct procfs_map m;
+	struct rec_head h;
+	char path[64], *at;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", f->pid);
+	if (f->access != 0 || buf_read_file(&maps, path, NULL) < 0 ||
+	    tracee_open(f->pid, &t, NULL) < 0) {
+		buf_done(&maps);
+		return;
+	}
+	at = maps.data;
+	while (at != NULL && procfs_next_map(&at, &m)) {
+		if (strncmp(m.path, name, sizeof name - 1) != 0 || m.offset != 0)
+			continue;
+		f->attached = true;
+		f->attached_here = tracee_read(&t, m.start, &h, sizeof h, NULL) == 0 &&
+				   (int)h.pid == procfs_ns_pid(f->pid);
+	}
+	tracee_close(&t);
+	buf_done(&maps);
+}
+
 static bool
 descends(int pid, int from)
 {
@@ -103,6 +133,7 @@ refusal_read(int pid, struct refusal_facts *ret_facts)
 		f.other_namespace = !same_file(path, "/proc/self/ns/mnt");
 		read_program(&f);
 		read_access(&f);
+		read_attached(&f);
 	}
 	*ret_facts = f;
 }

@@ -20,6 +20,7 @@ MAY_INCLUDE = {
     "unwind": {"base", "rt"},
     "record": {"base", "rt", "unwind"},
     "preload": {"base", "rt", "unwind", "record"},
+    "blob": {"base", "rt", "unwind", "record"},
     # in the tool
     "util": {"base"},
     "model": {"base", "util"},
@@ -37,7 +38,7 @@ BASE_ONLY = {"leak": {"roots", "scan", "classify"}}
 # stdio, locale and assert lock or allocate. stdlib.h is how malloc is declared: preload needs
 # the declaration of what it defines, the layers below have no business with it.
 NO_LIBC = {"stdio.h", "assert.h", "locale.h", "wchar.h", "err.h", "syslog.h"}
-GUEST = {"base", "rt", "unwind", "record", "preload"}
+GUEST = {"base", "rt", "unwind", "record", "preload", "blob"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 
 

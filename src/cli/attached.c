@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+/* attached.c -- see attached.h. */
+#include "cli/attached.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+#include "cli/save.h"
+#include "format/live_load.h"
+#include "render/figure.h"
+#include "target/cgroup.h"
+#include "target/find.h"
+#include "util/fmt.h"
+#include "util/x.h"
+
+enum {
+	TICK_NS = 10000000,
+	FAMILY_MAX = 4096, /* descendants that are looked at */
+};
+
+#define DOT " \xc2\xb7 "
+
+/* ---- which ---- */
+
+static void
+add_pid(struct procfs_pids *pids, int pid)
+{
+	for (size_t i = 0; i < pids->len; i++) {
+		if (pids->data[i] == pid)
+			return;
+	}
+	vec_push(pids, pid);
+}
+
+int
+attached_pids(const char *word, struct procfs_pids *pids, struct err *e)
+{
+	struct procfs_pids found = {0};
+	char *end;
+	long pid = strtol(word, &end, 10);
+	int r;
+
+	if (*word >= '0' && *word <= '9' && *end == '\0') {
+		if (pid <= 0 || pid > INT32_MAX)
+			return err_set(e, -ESRCH, "%s: no process has that number", word);
+		add_pid(pids, (int)pid);
+		return 0;
+	}
+	r = procfs_find(word, &found, e);
+	for (size_t i = 0; r == 0 && i < found.len; i++) {
+		if (found.data[i] != getpid())
+			add_pid(pids, found.data[i]);
+	}
+	if (r == 0 && found.len == 0)
+		r = err_set(e, -ESRCH, "%s: no process has that name", word);
+	vec_done(&found);
+	return r;
+}
+
+static int
+add_group(const char *folder, unsigned depth, struct procfs_pids *pids)
+{
+	char *path = xasprintf("%s/cgroup.procs", folder);
+	struct buf b = {0};
+	int r = buf_read_file(&b, path, NULL);
+	struct dirent *d;
+	DIR *dir;
+
+	free(path);
+	for (char *at = b.data; r == 0 && at != NULL && *at != '\0';) {
+		int pid = atoi(at);
+
+		if (pid > 0 && pid != getpid())
+			add_pid(pids, pid);
+		at = strchr(at, '\n');
+		at = at != NULL ? at + 1 : NULL;
+	}
+	buf_done(&b);
+	dir = r == 0 && depth < 16 ? opendir(folder) : NULL;
+	while (dir != NULL && (d = readdir(dir)) != NULL) {
+		if (d->d_type != DT_DIR || d->d_name[0] == '.')
+			continue;
+		path = xasprintf("%s/%s", folder, d->d_name);
+		add_group(path, depth + 1, pids);
+		free(path);
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return r;
+}
+
+int
+attached_cgroup(const char *path, struct procfs_pids *pids, struct err *e)
+{
+	size_t before = pids->len;
+	char *folder = strncmp(path, "/sys/", 5) == 0
+			       ? xstrdup(path)
+			       : xasprintf("/sys/fs/cgroup/%s", path + (*path == '/'));
+	int r = add_group(folder, 0, pids);
+
+	if (r < 0)
+		r = err_sys(e, r, "%s: no such control group", path);
+	else if (pids->len == before)
+		r = err_set(e, -ESRCH, "%s: no process is in that control group", path);
+	free(folder);
+	return r;
+}
+
+/* ---- the loop ---- */
+
+static void
+ending_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+}
+
+void
+attached_signals(void)
+{
+	sigset_t set;
+
+	ending_signals(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN); /* who reads our report may leave before it is over */
+}
+
+bool
+attached_wait(void)
+{
+	struct timespec nap = {.tv_nsec = TICK_NS};
+	sigset_t set;
+
+	ending_signals(&set);
+	return sigtimedwait(&set, NULL, &nap) > 0;
+}
+
+static int
+open_one(int pid, const struct session_settings *s, struct attached_sessions *ss,
+	 struct err *e)
+{
+	struct session *n = xcalloc(1, sizeof *n);
+	int r;
+
+	*n = (struct session)SESSION_NONE;
+	r = session_open(pid, s, n, e);
+	if (r < 0)
+		free(n);
+	else
+		vec_push(ss, n);
+	return r;
+}
+
+int
+attached_open(const struct procfs_pids *pids, const struct session_settings *s,
+	      struct attached_sessions *ret, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < pids->len; i++) {
+		r = open_one(pids->data[i], s, ret, e);
+		if (r < 0 && pids->len > 1)
+			cmd_note("%s", e->msg);
+	}
+	if (ret->len > 0)
+		return (int)ret->len;
+	return pids->len > 1
+		       ? err_set(e, -EPERM, "none of %zu processes could be attached to",
+				 pids->len)
+		       : r;
+}
+
+int
+attached_recorded(int pid, unsigned wait_ms, struct attached_sessions *ret, struct err *e)
+{
+	struct timespec nap = {.tv_nsec = TICK_NS};
+	struct session *n = xcalloc(1, sizeof *n);
+	int r = -EAGAIN;
+
+	*n = (struct session)SESSION_NONE;
+	n->pid = pid;
+	n->armed = true;
+	for (unsigned ms = 0; r < 0 && ms < wait_ms; ms += TICK_NS / 1000000) {
+		r = target_find_pid(pid, &n->attach.live, e);
+		if (r < 0)
+			nanosleep(&nap, NULL);
+	}
+	procfs_stat(pid, &n->stat, NULL);
+	if (r < 0)
+		free(n);
+	else
+		vec_push(ret, n);
+	return r;
+}
+
+static bool
+is_open(const struct attached_sessions *ss, int pid)
+{
+	for (size_t i = 0; i < ss->len; i++) {
+		if (ss->data[i]->pid == pid)
+			return true;
+	}
+	return false;
+}
+
+/* Adds all that descend from the process. */
+static void
+family(int pid, struct procfs_pids *pids)
+{
+	struct procfs_pids children = {0};
+
+	procfs_children(pid, &children);
+	for (size_t i = 0; i < children.len && pids->len < FAMILY_MAX; i++) {
+		vec_push(pids, children.data[i]);
+		family(children.data[i], pids);
+	}
+	vec_done(&children);
+}
+
+void
+attached_children(struct attached_sessions *ss, const struct session_settings *s)
+{
+	struct procfs_pids pids = {0};
+
+	for (size_t i = 0; i < ss->len; i++)
+		family(ss->data[i]->pid, &pids);
+	for (size_t i = 0; i < pids.len; i++) {
+		struct err e = {0};
+
+		/* One that has just been forked and will be another program at once may be gone. */
+		if (pids.data[i] != getpid() && !is_open(ss, pids.data[i]))
+			open_one(pids.data[i], s, ss, &e);
+	}
+	vec_done(&pids);
+}
+
+void
+attached_tick(struct attached_sessions *ss)
+{
+	for (size_t i = 0; i < ss->len; i++)
+		session_tick(ss->data[i]);
+}
+
+bool
+attached_all_ended(const struct attached_sessions *ss)
+{
+	for (size_t i = 0; i < ss->len; i++) {
+		if (!ss->data[i]->ended)
+			return false;
+	}
+	return true;
+}
+
+void
+attached_detach(struct attached_sessions *ss)
+{
+	struct procfs_pids pids = {0};
+
+	for (size_t i = 0; i < ss->len; i++) {
+		struct err e = {0};
+
+		family(ss->data[i]->pid, &pids);
+		if (session_detach(ss->data[i], &e) < 0)
+			cmd_note("%s; try: seep detach %d", e.msg, ss->data[i]->pid);
+	}
+	/* What was forked has our code too, and never records. */
+	for (size_t i = 0; i < pids.len; i++) {
+		struct detached d = {0};
+
+		if (!is_open(ss, pids.data[i]) && pids.data[i] != getpid() &&
+		    detach_patches(pids.data[i], &d, NULL) == 0 && d.found)
+			detach_unmap(pids.data[i], NULL, NULL);
+	}
+	vec_done(&pids);
+}
+
+void
+attached_done(struct attached_sessions *ss)
+{
+	for (size_t i = 0; i < ss->len; i++) {
+		session_close(ss->data[i]);
+		free(ss->data[i]);
+	}
+	vec_done(ss);
+}
+
+/* ---- results ---- */
+
+int
+attached_load_one(const struct session *s, struct prof *p, struct err *e)
+{
+	bool over = s->ended || (s->detached.found && s->detached.kept == 0);
+	int r = live_load_fd(s->attach.live.fd, over, p, e);
+	struct prof_process *pr;
+
+	if (r < 0)
+		return r;
+	save_looks(p, p->nprocesses - 1, &s->looks);
+	pr = &p->processes[p->nprocesses - 1];
+	if (!s->ended) {
+		pr->end = PROF_END_RUNNING;
+		pr->duration_ms = s->recorded_ms != 0 ? s->recorded_ms
+						      : livefile_age_ms(&s->attach.live);
+		pr->paused = false;
+	}
+	pr->rss_kib = s->rss_kib;
+	pr->rss_peak_kib = s->rss_peak_kib;
+	return 0;
+}
+
+struct prof *
+attached_load(const struct attached_sessions *ss)
+{
+	struct prof *p = prof_new();
+
+	for (size_t i = 0; i < ss->len; i++) {
+		struct err e = {0};
+
+		if (attached_load_one(ss->data[i], p, &e) < 0)
+			prof_add_damage(p, e.msg, 1);
+	}
+	return p;
+}
+
+void
+attached_left(struct buf *out, const struct detached *d)
+{
+	if (!d->found)
+		buf_add_str(out, "nothing was in it");
+	else if (d->kept == 0)
+		buf_add_str(out, "detached, nothing left");
+	else
+		buf_printf(out,
+			   "detached, but %s of address space in %u mapping%s stay%s "
+			   "until it ends, since a thread may still come back to them",
+			   fmt_size(d->kept_bytes).s, d->kept, d->kept == 1 ? "" : "s",
+			   d->kept == 1 ? "s" : "");
+	if (d->foreign > 0)
+		buf_printf(out, "; %u place%s changed by somebody else since, left alone",
+			   d->foreign, d->foreign == 1 ? " was" : "s were");
+}
+
+static uint64_t
+up_ns(const struct session *s)
+{
+	struct timespec ts;
+	uint64_t ticks = s->stat.start_ticks, hz = (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t now;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	if (hz == 0 || ticks / hz > now / 1000000000)
+		return 0;
+	return now - ticks / hz * 1000000000;
+}
+
+void
+attached_foot(struct buf *out, const struct session *s, bool detached)
+{
+	struct cgroup_memory limit;
+
+	cgroup_memory(s->pid, &limit);
+	buf_printf(out, "pid %d (", s->pid);
+	figure_text(out, s->stat.comm);
+	buf_printf(out, "), up %s", fmt_duration(up_ns(s)).s);
+	if (limit.limit_bytes > 0 && limit.limit_bytes < UINT64_MAX)
+		buf_printf(out, ", %s %s", limit.machine ? "memory" : "limit",
+			   fmt_size(limit.limit_bytes).s);
+	if (s->armed) {
+		buf_printf(out, DOT "libseep.so was there: never stopped%s\n",
+			   s->ended   ? ", it has ended"
+			   : detached ? ", paused again"
+				      : "");
+		return;
+	}
+	buf_printf(out, DOT "%.2g %% of a core in the recorder",
+		   s->busy < 0.00005 ? 0.0 : s->busy * 100);
+	buf_printf(out, DOT "stopped %.1f", (double)s->attach.stopped_ns / 1e6);
+	if (detached && !s->ended)
+		buf_printf(out, " + %.1f", (double)s->detached.stopped_ns / 1e6);
+	buf_add_str(out, " ms");
+	if (s->off && !s->ended)
+		buf_add_str(out, DOT "the recorder had switched itself off");
+	if (detached) {
+		buf_add_str(out, DOT);
+		if (s->ended)
+			buf_add_str(out, "it has ended");
+		else
+			attached_left(out, &s->detached);
+	}
+	buf_add_char(out, '\n');
+	if (s->attach.plan.left_out.len > 0) {
+		buf_add_str(out, "not hooked: ");
+		figure_text(out, buf_str(&s->attach.plan.left_out));
+		buf_add_char(out, '\n');
+	}
+}

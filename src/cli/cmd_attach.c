@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_attach.c -- `seep attach`: record a process that runs already, for a while, and leave it as it
+ * was.
+ *
+ * The report goes to stderr, or to --log-file, as that of `seep run`. Whatever ends us before the time
+ * is over (SIGINT, SIGTERM, SIGHUP, the end of all processes) ends in the same way: the recorder is
+ * taken out first, then the report is made. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/attached.h"
+#include "cli/cmd.h"
+#include "cli/last.h"
+#include "cli/names.h"
+#include "cli/pages.h"
+#include "cli/save.h"
+#include "cli/watcher.h"
+#include "format/pack.h"
+#include "render/report.h"
+#include "render/watch.h"
+#include "target/refusal.h"
+#include "util/fmt.h"
+#include "util/term.h"
+#include "util/x.h"
+
+#define NS UINT64_C(1000000000)
+#define RATE_MAX (UINT64_C(1) << 30)
+#define MAX_SIZE_SAMPLED (UINT64_C(256) << 20)
+#define MAX_SIZE_EXACT (UINT64_C(4) << 30)
+
+enum {
+	CHILDREN_MS = 100, /* children are looked for so often */
+	LOOKS = 20,	   /* intervals that growth is judged by */
+};
+
+static struct {
+	uint64_t for_ns, every_ns, count, max_bytes;
+	struct opt_optional sample;
+	double budget; /* a share */
+	bool exact, stay, dry_run, json, children, no_names, budget_given;
+	const char *output, *log_file, *cgroup, *html;
+} args = {.for_ns = 60 * NS, .budget = 0.01};
+
+static int
+set_budget(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+{
+	char *end;
+	double n = strtod(v->text, &end);
+
+	(void)ctx, (void)o;
+	if (end == v->text || (*end != '\0' && strcmp(end, "%") != 0) || !(n > 0) ||
+	    n > 100)
+		return err_set(e, -EINVAL, "--budget: \"%s\" is no percentage of a core",
+			       v->text);
+	args.budget = n / 100;
+	args.budget_given = true;
+	return 0;
+}
+
+static const struct opt attach_opts[] = {
+	{"for", 0, OPT_DURATION, .to = &args.for_ns, .metavar = "TIME",
+	 .help = "Record for so long; 0 = until Ctrl-C (60s)."},
+	{"budget", 0, OPT_STRING, .set = set_budget, .metavar = "PERCENT",
+	 .help = "Take no more of a core than this: adapts the rate (1%)."},
+	{"sample", 0, OPT_SIZE_OPTIONAL, .to = &args.sample, .metavar = "N",
+	 .help = "Record one allocation in about N bytes, always (32K)."},
+	{"exact", 0, OPT_NONE, .to = &args.exact, .help = "Record every allocation."},
+	{"every", 0, OPT_DURATION, .to = &args.every_ns, .metavar = "TIME",
+	 .help = "Also report so often while it is recorded."},
+	{"count", 'c', OPT_U64, .to = &args.count, .metavar = "N",
+	 .help = "End after N of these reports."},
+	{"stay", 0, OPT_NONE, .to = &args.stay,
+	 .help = "Leave the recorder in and return; seep detach ends it."},
+	{"children", 0, OPT_NONE, .to = &args.children,
+	 .help = "Attach to what these processes start, too."},
+	{"cgroup", 0, OPT_STRING, .to = &args.cgroup, .metavar = "PATH",
+	 .help = "Attach to every process of that control group."},
+	{"dry-run", 0, OPT_NONE, .to = &args.dry_run,
+	 .help = "Say what would be done, and touch nothing."},
+	{"output", 'o', OPT_STRING, .to = &args.output, .metavar = "FILE",
+	 .help = "Save the recording there."},
+	{"html", 0, OPT_STRING, .to = &args.html, .metavar = "FILE",
+	 .help = "Write a page for the browser, too."},
+	{"log-file", 0, OPT_STRING, .to = &args.log_file, .metavar = "FILE",
+	 .help = "Write the report there instead of to stderr."},
+	{"json", 0, OPT_NONE, .to = &args.json, .help = "Report as JSON."},
+	{"max-size", 0, OPT_SIZE, .to = &args.max_bytes, .metavar = "N",
+	 .help = "Most that the recording of one process may take (256M, exact 4G)."},
+	{"no-names", 0, OPT_NONE, .to = &args.no_names,
+	 .help = "Save without names: smaller and sooner done."},
+	{0},
+};
+
+/* ---- settings ---- */
+
+static int
+check_args(int argc)
+{
+	if (argc == 0 && args.cgroup == NULL)
+		return cmd_usage(&cmd_attach,
+				 "which process? Give a PID, a name, or --cgroup");
+	if (args.exact && (args.sample.given || args.budget_given))
+		return cmd_usage(
+			&cmd_attach,
+			"--exact takes no samples: no --sample or --budget with it");
+	if (args.sample.given && args.budget_given)
+		return cmd_usage(&cmd_attach,
+				 "--sample fixes the rate that --budget adapts");
+	if (args.sample.has_value &&
+	    (args.sample.value == 0 || args.sample.value > RATE_MAX))
+		return cmd_usage(&cmd_attach, "--sample: from 1 to 1G");
+	if (args.count > 0 && args.every_ns == 0)
+		return cmd_usage(&cmd_attach, "--count says how often --every reports");
+	if (args.stay && (args.every_ns > 0 || args.output != NULL || args.html != NULL ||
+			  args.children))
+		return cmd_usage(&cmd_attach,
+				 "--stay returns at once: seep detach reports");
+	if (args.json && args.every_ns > 0)
+		return cmd_usage(&cmd_attach, "--json is one report: not with --every");
+	if (args.max_bytes != 0 && args.max_bytes < UINT64_C(2) << 20)
+		return cmd_usage(&cmd_attach, "--max-size: at least 2M");
+	return 0;
+}
+
+static struct session_settings
+settings(void)
+{
+	struct session_settings s = {
+		.attach =
+			{
+				.mode = args.exact ? REC_MODE_EXACT : REC_MODE_SAMPLE,
+				.rate_bytes = args.sample.has_value
+						      ? args.sample.value
+						      : SESSION_RATE_DEFAULT,
+				.max_bytes = args.max_bytes != 0 ? args.max_bytes
+					     : args.exact	 ? MAX_SIZE_EXACT
+								 : MAX_SIZE_SAMPLED,
+				.stay = args.stay,
+			},
+		.budget = args.sample.given ? 0 : args.budget,
+		.looks_ms = args.for_ns > 0 ? args.for_ns / 1000000 / LOOKS : 1000,
+	};
+
+	if (s.looks_ms < 50)
+		s.looks_ms = 50;
+	return s;
+}
+
+/* ---- reports ---- */
+
+static struct prof *
+load_named(const struct attached_sessions *ss)
+{
+	struct prof *p = attached_load(ss);
+
+	save_coverage(p);
+	if (!args.no_names || args.output == NULL)
+		names_resolve(p, &(struct names_opts){.pid = ss->data[0]->pid});
+	return p;
+}
+
+/* Where its resident memory is now, and what of it is older than the recording. */
+static void
+account(struct buf *b, const struct session *s)
+{
+	struct watcher *w = NULL;
+	struct tm tm;
+	time_t began = (time_t)(s->attach.live.head->start_ns / NS);
+	char clock[16];
+
+	if (s->ended || watcher_once(s->pid, &w, NULL) < 0)
+		return;
+	watcher_account(w);
+	if (w->has_account)
+		watch_account(b, &w->account);
+	if (b->len > 0 && b->data[b->len - 1] != '\n')
+		buf_add_char(b, '\n');
+	strftime(clock, sizeof clock, "%H:%M:%S", localtime_r(&began, &tm));
+	buf_printf(b,
+		   "not covered: what was allocated before %s, when %s were resident\n",
+		   clock, fmt_size(s->rss_first_kib << 10).s);
+	watcher_free(w);
+}
+
+static void
+report(FILE *to, const struct attached_sessions *ss, struct prof *p, const char *saved,
+       bool over)
+{
+	struct report_opts o = {.ascii = !report_locale_is_utf8(),
+				.saved = saved,
+				.saved_names = !args.no_names};
+	struct buf b = {0};
+	struct term term;
+
+	term_init(&term, fileno(to));
+	if (term.tty)
+		o.term = &term;
+	if (args.json)
+		report_json(&b, p, &o);
+	else
+		report_text(&b, p, &o);
+	if (!args.json && over && ss->len == 1)
+		account(&b, ss->data[0]);
+	for (size_t i = 0; !args.json && i < ss->len; i++)
+		attached_foot(&b, ss->data[i], over);
+	if (!args.json && over && ss->len == 1 && !ss->data[0]->ended && args.for_ns > 0)
+		buf_printf(&b,
+			   "next: seep attach --for %s %d (longer sees slower leaks)\n",
+			   args.for_ns < 600 * NS ? "10m" : "1h", ss->data[0]->pid);
+	fputs(buf_str(&b), to);
+	fflush(to);
+	buf_done(&b);
+}
+
+static int
+write_files(struct prof *p, const char **ret_saved, struct err *e)
+{
+	int r = 0;
+
+	if (args.output != NULL)
+		r = pack_save(p, args.output, e);
+	if (args.output != NULL && r == 0) {
+		char *path = realpath(args.output, NULL);
+
+		if (path != NULL)
+			last_write(path, NULL);
+		free(path);
+		*ret_saved = args.output;
+	}
+	if (r == 0 && args.html != NULL)
+		r = pages_write(
+			&(struct pages){.html = args.html, .title = "seep attach"}, p,
+			&(struct graph_query){.grain = GRAPH_FUNCTIONS}, NULL, NULL, e);
+	return r;
+}
+
+/* ---- --stay, --dry-run ---- */
+
+static int
+stayed(const struct attached_sessions *ss)
+{
+	for (size_t i = 0; i < ss->len; i++) {
+		const struct session *s = ss->data[i];
+
+		fprintf(stderr,
+			"recording %d (%s), stopped %.1f ms to begin\n"
+			"next: seep report %d (look at it) \xc2\xb7 seep detach %d (end it)\n",
+			s->pid, s->stat.comm, (double)s->attach.stopped_ns / 1e6, s->pid,
+			s->pid);
+	}
+	return CMD_OK;
+}
+
+static void
+say_plan(const struct refusal_facts *f, const struct attach *a,
+	 const struct attach_settings *s)
+{
+	const struct plan *p = &a->plan;
+	const struct object *o =
+		&p->objects.all.data[p->allocators.functions.data[0].object];
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < p->patches.len; i++)
+		bytes += p->patches.data[i].bytes;
+	printf("would attach to %d (%s): %u functions of %s, %s\n", f->pid, f->comm,
+	       p->hooked, o->path,
+	       p->by_words ? "by the words that the loader bound to them"
+			   : "by a jump at the entry of each");
+	printf("would write %s of code and data of ours and %s bytes of its own in %zu "
+	       "places\n",
+	       fmt_size(p->image_bytes).s, fmt_count(bytes).s, p->patches.len);
+	printf("would map %s of address space, of which about 3 MiB are used at first\n",
+	       fmt_size(p->code.bytes + p->data.bytes + s->max_bytes).s);
+	printf("would stop it twice, some milliseconds each on an idle core\n");
+	printf("allowed: %s%s%s\n", f->cap_ptrace ? "CAP_SYS_PTRACE" : "same user",
+	       f->seccomp == 2 ? ", its seccomp filter is suspended meanwhile" : "",
+	       f->other_namespace ? ", reading its files through /proc/PID/root" : "");
+	if (p->left_out.len > 0)
+		printf("would not hook: %s\n", buf_str(&p->left_out));
+	printf("nothing was touched\nnext: seep attach %d\n", f->pid);
+}
+
+static int
+dry_run(const struct procfs_pids *pids, const struct session_settings *s)
+{
+	int status = CMD_OK;
+
+	for (size_t i = 0; i < pids->len; i++) {
+		struct attach a = ATTACH_NOTHING;
+		struct refusal_facts f;
+		struct err e = {0};
+
+		refusal_read(pids->data[i], &f);
+		if (refusal_check(&f, &e) < 0 ||
+		    attach_look(pids->data[i], &s->attach, &a, &e) < 0)
+			status = cmd_fail(&e);
+		else
+			say_plan(&f, &a, &s->attach);
+		attach_close(&a);
+	}
+	return status;
+}
+
+/* ---- the run ---- */
+
+static void
+record(struct attached_sessions *ss, const struct session_settings *s, FILE *log)
+{
+	uint64_t start = session_age_ms(ss->data[0]), next_children = 0;
+	uint64_t next_report = args.every_ns / 1000000, reports = 0;
+
+	for (;;) {
+		uint64_t ms = session_age_ms(ss->data[0]) - start;
+
+		attached_tick(ss);
+		if (args.children && ms >= next_children) {
+			attached_children(ss, s);
+			next_children = ms + CHILDREN_MS;
+		}
+		if (args.every_ns > 0 && ms >= next_report) {
+			reports++;
+			if (args.count > 0 && reports >= args.count)
+				return; /* the last one is made when it is over */
+			struct prof *p = load_named(ss);
+
+			report(log, ss, p, NULL, false);
+			fputc('\n', log);
+			prof_free(p);
+			next_report += args.every_ns / 1000000;
+		}
+		if (attached_all_ended(ss) || attached_wait())
+			return;
+		if (args.count == 0 && args.for_ns > 0 && ms >= args.for_ns / 1000000)
+			return;
+	}
+}
+
+static int
+finish(struct attached_sessions *ss, FILE *log)
+{
+	const char *saved = NULL;
+	struct err e = {0};
+	struct prof *p;
+	int status = CMD_OK;
+
+	attached_detach(ss);
+	p = load_named(ss);
+	if (write_files(p, &saved, &e) < 0)
+		status = cmd_fail(&e);
+	if (args.no_names)
+		names_resolve(p, &(struct names_opts){.pid = ss->data[0]->pid});
+	report(log, ss, p, saved, true);
+	prof_free(p);
+	return status;
+}
+
+static FILE *
+open_log(struct err *e)
+{
+	FILE *f = args.log_file != NULL ? fopen(args.log_file, "we") : stderr;
+
+	if (f == NULL)
+		err_sys(e, -errno, "%s", args.log_file);
+	return f;
+}
+
+static int
+attach_run(int argc, char **argv)
+{
+	struct session_settings s = settings();
+	struct attached_sessions ss = {0};
+	struct procfs_pids pids = {0};
+	struct err e = {0};
+	FILE *log = NULL;
+	int status = check_args(argc), r = 0;
+
+	if (status != 0)
+		return status;
+	for (int i = 0; r == 0 && i < argc; i++)
+		r = attached_pids(argv[i], &pids, &e);
+	if (r == 0 && args.cgroup != NULL)
+		r = attached_cgroup(args.cgroup, &pids, &e);
+	if (r == 0 && args.dry_run) {
+		status = dry_run(&pids, &s);
+		vec_done(&pids);
+		return status;
+	}
+	if (r == 0 && (log = open_log(&e)) == NULL)
+		r = e.code;
+	attached_signals();
+	if (r == 0)
+		r = attached_open(&pids, &s, &ss, &e);
+	vec_done(&pids);
+	if (r < 0) {
+		status = cmd_fail(&e);
+	} else if (args.stay) {
+		status = stayed(&ss);
+	} else {
+		record(&ss, &s, log);
+		status = finish(&ss, log);
+	}
+	if (log != NULL && log != stderr && fclose(log) != 0)
+		cmd_note("%s: cannot write the report", args.log_file);
+	attached_done(&ss);
+	return status;
+}
+
+const struct cmd cmd_attach = {
+	.name = "attach",
+	.args = "PID|NAME...",
+	.help = "record a process that runs already, for a while",
+	.man = "seep-attach",
+	.opts = attach_opts,
+	.min_args = 0,
+	.max_args = CMD_ANY_ARGS,
+	.run = attach_run,
+};

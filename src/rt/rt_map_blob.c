@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* rt_map_blob.c -- memory of injected code: cut from one range that was mapped before it came.
+ *
+ * So no system call is needed while the program runs, and one munmap gives everything back. What
+ * is unmapped here stays unused until then; the recorder unmaps only what it outgrew. */
+#include "rt/rt_map_blob.h"
+
+#include "base/compiler.h"
+#include "rt/rt_map.h"
+
+#include <stdint.h>
+#include <string.h>
+
+bool rt_sealed;
+
+static unsigned char *arena_at;
+static size_t arena_bytes, arena_used;
+
+void
+rt_map_arena(void *at, size_t bytes)
+{
+	arena_at = at;
+	arena_bytes = bytes;
+}
+
+void *
+rt_map(size_t bytes)
+{
+	size_t at;
+
+	bytes = ALIGN_UP(bytes, (size_t)4096);
+	if (bytes > arena_bytes ||
+	    __atomic_load_n(&arena_used, __ATOMIC_RELAXED) > arena_bytes - bytes)
+		return NULL;
+	at = __atomic_fetch_add(&arena_used, bytes, __ATOMIC_RELAXED);
+	return at > arena_bytes - bytes ? NULL : arena_at + at;
+}
+
+void
+rt_unmap(void *p, size_t bytes)
+{
+	(void)p, (void)bytes;
+}
+
+void
+rt_map_reset(void *p, size_t bytes)
+{
+	memset(p, 0, bytes);
+}

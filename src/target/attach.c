@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: MIT */
+/* attach.c -- see attach.h.
+ *
+ * Everything is worked out while the process runs (attach_plan.c). Then, with all threads
+ * stopped: it makes the memfd, which we open through its /proc/PID/fd, and maps it; from then on the
+ * control page in there says what we are about to do. Code and private memory are mapped at
+ * addresses that we chose, the image is written and made executable, and last the jumps are.
+ * If a thread is just in the bytes to be replaced, all are let go for a moment.
+ */
+#include "target/attach_impl.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "target/procfs.h"
+#include "target/procstatus.h"
+#include "util/file.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#	define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#ifndef MADV_WIPEONFORK
+#	define MADV_WIPEONFORK 18
+#endif
+#ifndef MADV_POPULATE_WRITE
+#	define MADV_POPULATE_WRITE 23
+#endif
+
+enum {
+	WINDOW_TRIES = 400, /* a thread was in the bytes to be replaced */
+	PLAN_TRIES = 3,	    /* an address was taken meanwhile */
+	TID_LOOK =
+		2048, /* bytes from the thread pointer on, where libc keeps a thread's id */
+	TID_OFF_GLIBC = 720,
+	TID_THREADS = 8,
+	SCRATCH_BELOW =
+		1024, /* the stack pointer: bytes that are borrowed for a moment */
+	MODULE_TABLE_BYTES = 256 << 10,
+	LITTLE_BYTES = 16 << 20, /* a recording in a process that has little room */
+};
+
+/* ---- what the process does for us ---- */
+
+static int
+remote(struct tracee *t, const char *what, long nr, const uint64_t args[6],
+       uint64_t *ret_value, struct err *e)
+{
+	int64_t value;
+	int r = tracee_syscall(t, nr, args, &value, e);
+
+	if (r < 0)
+		return r;
+	if (value < 0 && value > -4096)
+		return err_sys(e, (int)value, "%d: it cannot %s", t->pid, what);
+	if (ret_value != NULL)
+		*ret_value = (uint64_t)value;
+	return 0;
+}
+
+static int
+remote_map(struct tracee *t, const struct attach_range *r, struct err *e)
+{
+	return remote(t, "map memory", SYS_mmap,
+		      (uint64_t[6]){r->start, r->bytes, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+					    MAP_FIXED_NOREPLACE,
+				    (uint64_t)-1, 0},
+		      NULL, e);
+}
+
+static int
+remote_executable(struct tracee *t, uint64_t at, uint64_t bytes, struct err *e)
+{
+	return remote(t, "map executable memory (SELinux execmem?)", SYS_mprotect,
+		      (uint64_t[6]){at, bytes, PROT_READ | PROT_EXEC}, NULL, e);
+}
+
+static int
+remote_advise(struct tracee *t, uint64_t at, uint64_t bytes, int advice, struct err *e)
+{
+	return remote(t, "set up memory", SYS_madvise,
+		      (uint64_t[6]){at, bytes, (uint64_t)advice}, NULL, e);
+}
+
+/* The memfd, with its name borrowed from the stack of the thread that makes it. */
+static int
+remote_memfd(struct tracee *t, uint64_t *ret_fd, struct err *e)
+{
+	uint64_t at = (t->threads.data[0].sp - SCRATCH_BELOW) & ~UINT64_C(15);
+	char before[sizeof ATTACH_NAME];
+	int r = tracee_read(t, at, before, sizeof before, e);
+
+	if (r == 0)
+		r = tracee_write(t, at, ATTACH_NAME, sizeof ATTACH_NAME, e);
+	if (r < 0)
+		return r;
+	r = remote(t, "make a memfd", SYS_memfd_create, (uint64_t[6]){at, MFD_CLOEXEC},
+		   ret_fd, e);
+	tracee_write(t, at, before, sizeof before, NULL);
+	return r;
+}
+
+/* ---- the control page ---- */
+
+static void
+fill_control(struct attach *a, const struct attach_settings *s)
+{
+	struct attach_control *c = a->control;
+	struct attach_patch *patches = (struct attach_patch *)(c + 1);
+	const struct plan *p = &a->plan;
+
+	c->code = p->code;
+	c->data = p->data;
+	c->self = p->self;
+	for (unsigned i = 1; i < p->islands_used; i++)
+		c->islands[i - 1] = (struct attach_range){
+			p->islands[i].at, ALIGN_UP(p->islands[i].bytes.len, 4096ul)};
+	memcpy(patches, p->patches.data, p->patches.len * sizeof *patches);
+	c->patches = (uint32_t)p->patches.len;
+	c->stay = s->stay;
+	c->heartbeat = 1;
+	COMPILER_BARRIER();
+	memcpy(c->magic, ATTACH_MAGIC, sizeof c->magic);
+}
+
+/* ---- the image and its surroundings ---- */
+
+/* Where libc keeps a thread's id: at the same distance from the thread pointer in all of them. */
+static uint32_t
+find_tid_off(const struct tracee *t)
+{
+	bool fits[TID_LOOK / 4], same = procfs_ns_pid(t->pid) == t->pid;
+	uint32_t words[TID_LOOK / 4], found = 0;
+	unsigned n = 0;
+
+	memset(fits, 1, sizeof fits);
+	for (size_t i = 0; i < t->threads.len && i < TID_THREADS; i++) {
+		const struct tracee_thread *th = &t->threads.data[i];
+		uint32_t tid = (uint32_t)(same ? th->tid : procfs_ns_pid(th->tid));
+
+		if (th->tp == 0 ||
+		    tracee_read_some(t, th->tp, words, sizeof words) != sizeof words)
+			return 0;
+		for (size_t k = 0; k < ARRAY_LEN(words); k++)
+			fits[k] = fits[k] && words[k] == tid;
+	}
+	if (fits[TID_OFF_GLIBC / 4])
+		return TID_OFF_GLIBC;
+	for (size_t k = 1; k < ARRAY_LEN(fits); k++) {
+		if (fits[k]) {
+			n++;
+			found = (uint32_t)k * 4;
+		}
+	}
+	return n == 1 ? found : 0;
+}
+
+struct table {
+	struct blob_module rows[BLOB_MODULES_MAX];
+	char text[MODULE_TABLE_BYTES - BLOB_MODULES_MAX * sizeof(struct blob_module)];
+};
+
+_Static_assert(sizeof(struct table) == MODULE_TABLE_BYTES, "a whole number of pages");
+
+static void
+add_module(struct table *tb, size_t *rows, size_t *used, uint64_t table_at,
+	   const struct object *o)
+{
+	size_t n = strlen(o->path) + 1;
+
+	if (*rows == BLOB_MODULES_MAX || n > sizeof tb->text - *used)
+		return;
+	memcpy(tb->text + *used, o->path, n);
+	tb->rows[(*rows)++] = (struct blob_module){
+		.start = o->start,
+		.end = o->end,
+		.bias = o->bias,
+		.eh_hdr = o->eh_hdr,
+		.path = table_at + offsetof(struct table, text) + *used,
+	};
+	*used += n;
+}
+
+/* Private memory begins with a page that tells forks, and the table of modules: ours, and all
+ * others where libc cannot be asked. */
+static int
+write_data(const struct tracee *t, struct plan *p, struct err *e)
+{
+	struct blob_config *c = plan_config(p);
+	struct table *tb = xcalloc(1, sizeof *tb);
+	uint64_t one = 1, table_at = p->data.start + 4096;
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)(const void *)p->image;
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)(const void *)(p->image + eh->e_phoff);
+	struct object own = {
+		.path = (char *)"[seep]",
+		.start = p->code.start,
+		.end = p->code.start + p->image_bytes,
+		.bias = p->code.start,
+	};
+	size_t rows = 0, used = 0;
+	int r;
+
+	for (unsigned i = 0; i < eh->e_phnum; i++) {
+		if (ph[i].p_type == PT_GNU_EH_FRAME)
+			own.eh_hdr = own.bias + ph[i].p_vaddr;
+	}
+	add_module(tb, &rows, &used, table_at, &own);
+	for (size_t i = 0; c->dl_find_object == 0 && i < p->objects.all.len; i++)
+		add_module(tb, &rows, &used, table_at, &p->objects.all.data[i]);
+	c->fork_page = p->data.start;
+	c->modules = table_at;
+	c->module_count = rows;
+	c->arena = table_at + sizeof *tb;
+	c->arena_bytes = p->data.start + p->data.bytes - c->arena;
+	r = tracee_write(t, table_at, tb, sizeof tb->rows + used, e);
+	if (r == 0)
+		r = tracee_write(t, p->data.start, &one, sizeof one, e);
+	free(tb);
+	return r;
+}
+
+static int
+write_image(const struct tracee *t, const struct plan *p, struct err *e)
+{
+	int r = tracee_write(t, p->code.start, p->image, p->text_bytes, e);
+
+	/* Of what follows only the beginning is not zero. */
+	if (r == 0)
+		r = tracee_write(t, p->code.start + p->text_bytes,
+				 p->image + p->text_bytes,
+				 ALIGN_UP(sizeof(struct blob_config), 4096ul), e);
+	for (unsigned i = 0; r == 0 && i < p->islands_used; i++) {
+		if (p->islands[i].bytes.len > 0)
+			r = tracee_write(t, p->islands[i].at, p->islands[i].bytes.data,
+					 p->islands[i].bytes.len, e);
+	}
+	return r;
+}
+
+static int
+make_executable(struct tracee *t, const struct plan *p, struct err *e)
+{
+	int r = remote_executable(t, p->code.start, p->text_bytes, e);
+
+	if (r == 0)
+		r = remote_executable(t, p->islands[0].at,
+				      p->code.start + p->code.bytes - p->islands[0].at,
+				      e);
+	for (unsigned i = 1; r == 0 && i < p->islands_used; i++)
+		r = remote_executable(t, p->islands[i].at,
+				      ALIGN_UP(p->islands[i].bytes.len, 4096ul), e);
+	return r;
+}
+
+/* ---- the steps ---- */
+
+static int
+map_one(struct attach *a, struct tracee *t, const struct attach_range *range,
+	uint32_t made, struct err *e)
+{
+	int r = remote_map(t, range, e);
+
+	if (r == 0)
+		a->control->made |= made;
+	return r;
+}
+
+static int
+map_all(struct attach *a, struct tracee *t, struct err *e)
+{
+	const struct plan *p = &a->plan;
+	int r = map_one(a, t, &p->code, ATTACH_MADE_CODE, e);
+
+	tracee_point(TRACEE_CODE);
+	if (r == 0)
+		r = map_one(a, t, &p->data, ATTACH_MADE_DATA, e);
+	tracee_point(TRACEE_DATA);
+	for (unsigned i = 1; r == 0 && i < p->islands_used; i++)
+		r = map_one(a, t, &a->control->islands[i - 1],
+			    (uint32_t)ATTACH_MADE_ISLAND << (i - 1), e);
+	if (r == 0)
+		r = remote_advise(t, p->data.start, 4096, MADV_WIPEONFORK, e);
+	return r;
+}
+
+static int
+map_recording(struct attach *a, struct tracee *t, const struct attach_settings *s,
+	      const struct attach_beginning *begin, struct err *e)
+{
+	uint64_t fd = 0;
+	int r = remote_memfd(t, &fd, e), closed;
+
+	tracee_point(TRACEE_MEMFD);
+	if (r < 0)
+		return r;
+	r = attach_recording(a, fd, s, begin, e);
+	tracee_point(TRACEE_FILLED);
+	if (r == 0)
+		r = remote(t, "map the recording", SYS_mmap,
+			   (uint64_t[6]){a->plan.self.start, a->plan.self.bytes,
+					 PROT_READ | PROT_WRITE,
+					 MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+					 fd, 0},
+			   NULL, e);
+	tracee_point(TRACEE_MAPPED);
+	closed =
+		remote(t, "close", SYS_close, (uint64_t[6]){fd}, NULL, r == 0 ? e : NULL);
+	tracee_point(TRACEE_CLOSED);
+	return r < 0 ? r : closed;
+}
+
+static int
+write_patches(const struct tracee *t, struct attach *a, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < a->plan.patches.len; i++) {
+		const struct attach_patch *p = &a->plan.patches.data[i];
+
+		r = tracee_write(t, p->addr, p->after, p->bytes, e);
+		if (i == 0)
+			tracee_point(TRACEE_PATCHED_ONE);
+	}
+	return r;
+}
+
+/* Is what we are going to replace still what it was? */
+static int
+check_patches(const struct tracee *t, const struct plan *p, struct err *e)
+{
+	for (size_t i = 0; i < p->patches.len; i++) {
+		const struct attach_patch *pt = &p->patches.data[i];
+		uint8_t now[ATTACH_PATCH_BYTES];
+		int r = tracee_read(t, pt->addr, now, pt->bytes, e);
+
+		if (r < 0)
+			return r;
+		/* A word that is not bound yet has another value; code has not. */
+		if (pt->bytes != 8 && memcmp(now, pt->before, pt->bytes) != 0)
+			return err_set(e, -EAGAIN, "%d: its code is being changed",
+				       t->pid);
+	}
+	return 0;
+}
+
+static int
+put_in(struct attach *a, struct tracee *t, const struct attach_settings *s,
+       const struct attach_beginning *begin, struct err *e)
+{
+	int r = check_patches(t, &a->plan, e);
+
+	if (r == 0)
+		r = map_recording(a, t, s, begin, e);
+	if (r < 0)
+		return r;
+	fill_control(a, s);
+	plan_config(&a->plan)->recording = a->plan.self.start;
+	plan_config(&a->plan)->recording_bytes = a->plan.self.bytes;
+	plan_config(&a->plan)->sealed = s->suspend_seccomp;
+	plan_config(&a->plan)->tid_off = find_tid_off(t);
+	r = map_all(a, t, e);
+	if (r == 0)
+		r = write_data(t, &a->plan, e);
+	if (r == 0)
+		r = write_image(t, &a->plan, e);
+	tracee_point(TRACEE_IMAGE);
+	if (r == 0)
+		r = make_executable(t, &a->plan, e);
+	tracee_point(TRACEE_EXECUTABLE);
+	if (r < 0)
+		return r;
+	a->control->config = a->plan.code.start + a->plan.text_bytes;
+	a->control->state = ATTACH_PATCHING;
+	r = write_patches(t, a, e);
+	if (r == 0)
+		a->control->state = ATTACH_ON;
+	tracee_point(TRACEE_PATCHED);
+	return r;
+}
+
+/* Stops all threads, none of them in the middle of what will be replaced. */
+static int
+stop_outside(struct tracee *t, const struct plan *p, struct err *e)
+{
+	struct tracee_span *spans = xcalloc(p->patches.len, sizeof *spans);
+	struct timespec nap = {.tv_nsec = 300000};
+	unsigned n = 0;
+	int r;
+
+	for (size_t i = 0; i < p->patches.len; i++) {
+		if (p->patches.data[i].bytes != 8)
+			spans[n++] = (struct tracee_span){
+				p->patches.data[i].addr + 1,
+				p->patches.data[i].addr + p->patches.data[i].bytes};
+	}
+	for (int tries = 0;; tries++) {
+		r = tracee_stop(t, e);
+		if (r < 0 || !tracee_inside(t, spans, n))
+			break;
+		tracee_go(t);
+		if (tries == WINDOW_TRIES) {
+			r = err_set(e, -EBUSY,
+				    "%d: its threads did not leave the allocator's entry",
+				    t->pid);
+			break;
+		}
+		nanosleep(&nap, NULL);
+	}
+	free(spans);
+	return r;
+}
+
+/* A process that locks its memory gets every page of a mapping at once, one with a limit on its address
+ * space has need of it: both get little of ours. */
+static bool
+is_short_of_memory(int pid)
+{
+	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+
+	prlimit(pid, RLIMIT_AS, NULL, &limit);
+	return procstatus_number(pid, "VmLck") > 0 || limit.rlim_cur != RLIM_INFINITY;
+}
+
+static uint64_t
+data_bytes(int pid)
+{
+	bool little = is_short_of_memory(pid);
+	struct procfs_stat st = {0};
+
+	procfs_stat(pid, &st, NULL);
+	return ((little ? UINT64_C(8) : UINT64_C(64)) << 20) +
+	       ((uint64_t)st.threads + (little ? 2 : 32)) * (UINT64_C(2) << 20);
+}
+
+static struct attach_settings
+fitting(int pid, const struct attach_settings *s)
+{
+	struct attach_settings fits = *s;
+
+	if (is_short_of_memory(pid) && fits.max_bytes > LITTLE_BYTES)
+		fits.max_bytes = LITTLE_BYTES;
+	return fits;
+}
+
+int
+attach_look(int pid, const struct attach_settings *s, struct attach *ret, struct err *e)
+{
+	struct attach_settings fits = fitting(pid, s);
+	struct tracee t = TRACEE_NONE;
+	int r = tracee_open(pid, &t, e);
+
+	if (r == 0)
+		r = plan_make(&t, data_bytes(pid), fits.max_bytes, &ret->plan, e);
+	ret->pid = pid;
+	tracee_close(&t);
+	return r;
+}
+
+static int
+try_once(struct attach *a, struct tracee *t, const struct attach_settings *s,
+	 struct err *e)
+{
+	struct attach_beginning *begin;
+	uint64_t began;
+	int r = plan_make(t, data_bytes(t->pid), s->max_bytes, &a->plan, e);
+
+	if (r < 0)
+		return r;
+	begin = xcalloc(1, sizeof *begin);
+	attach_begin(t->pid, begin, s);
+	began = attach_now_ns(CLOCK_MONOTONIC);
+	r = stop_outside(t, &a->plan, e);
+	if (r == 0) {
+		r = put_in(a, t, s, begin, e);
+		tracee_go(t);
+		a->stopped_ns = attach_now_ns(CLOCK_MONOTONIC) - began;
+	}
+	free(begin);
+	return r;
+}
+
+int
+attach_process(int pid, const struct attach_settings *s, struct attach *ret,
+	       struct err *e)
+{
+	struct attach_settings fits = fitting(pid, s);
+	struct attach a = ATTACH_NOTHING;
+	struct tracee t = TRACEE_NONE;
+	int r = tracee_open(pid, &t, e);
+
+	a.pid = pid;
+	t.suspend_seccomp = s->suspend_seccomp;
+	for (int i = 0; r == 0; i++) {
+		r = try_once(&a, &t, &fits, e);
+		if (r == 0)
+			break;
+		attach_close(&a);
+		a.pid = pid;
+		/* Whatever was made is known to the recording, if it got so far. */
+		if (detach_patches(pid, NULL, NULL) == 0)
+			detach_unmap(pid, NULL, NULL);
+		if ((r == -EEXIST || r == -EAGAIN) && i < PLAN_TRIES)
+			r = 0;
+	}
+	tracee_close(&t);
+	if (r < 0)
+		attach_close(&a);
+	else
+		*ret = a;
+	return r;
+}
+
+int
+attach_keep_up(struct attach *a, struct err *e)
+{
+	struct tracee t = TRACEE_NONE;
+	size_t before = a->plan.patches.len;
+	int r;
+
+	if (!a->plan.by_words)
+		return 0;
+	r = tracee_open(a->pid, &t, e);
+	if (r == 0)
+		plan_more_words(&t, &a->plan);
+	if (a->plan.patches.len > ATTACH_PATCHES_MAX)
+		a->plan.patches.len = ATTACH_PATCHES_MAX;
+	/* First how to undo it, then it itself: one word each, aligned, so no thread has to stop. */
+	memcpy((struct attach_patch *)(a->control + 1) + before,
+	       a->plan.patches.data + before,
+	       (a->plan.patches.len - before) * sizeof(struct attach_patch));
+	__atomic_store_n(&a->control->patches, (uint32_t)a->plan.patches.len,
+			 __ATOMIC_RELEASE);
+	for (size_t i = 0; r == 0 && i < a->plan.patches.len; i++) {
+		const struct attach_patch *p = &a->plan.patches.data[i];
+		uint8_t now[8];
+
+		if (p->bytes != 8 || tracee_read(&t, p->addr, now, 8, NULL) < 0)
+			continue;
+		/* The loader may have bound an old one again, after all. What else is at its address
+		 * is not ours: the object has gone. */
+		if (i >= before ? memcmp(now, p->after, 8) != 0
+				: memcmp(now, p->before, 8) == 0)
+			r = tracee_write(&t, p->addr, p->after, 8, e);
+	}
+	tracee_close(&t);
+	return r;
+}
+
+uint64_t
+attach_cycles(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+void
+attach_close(struct attach *a)
+{
+	livefile_close(&a->live);
+	plan_done(&a->plan);
+	*a = (struct attach)ATTACH_NOTHING;
+}

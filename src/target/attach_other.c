@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* attach_other.c -- seep attach on processors whose instructions it does not know: it says so. */
+#include <errno.h>
+
+#include "target/armed.h"
+#include "target/attach.h"
+
+static int
+refuse(int pid, struct err *e)
+{
+	return err_set(
+		e, -ENOSYS,
+		"%d: seep attach knows x86-64 only; start the program with seep run",
+		pid);
+}
+
+int
+attach_look(int pid, const struct attach_settings *s, struct attach *ret, struct err *e)
+{
+	(void)s, (void)ret;
+	return refuse(pid, e);
+}
+
+int
+attach_process(int pid, const struct attach_settings *s, struct attach *ret,
+	       struct err *e)
+{
+	(void)s, (void)ret;
+	return refuse(pid, e);
+}
+
+int
+attach_keep_up(struct attach *a, struct err *e)
+{
+	return refuse(a->pid, e);
+}
+
+void
+attach_close(struct attach *a)
+{
+	livefile_close(&a->live);
+}
+
+int
+detach_patches(int pid, struct detached *ret, struct err *e)
+{
+	(void)ret;
+	return refuse(pid, e);
+}
+
+int
+detach_unmap(int pid, struct detached *ret, struct err *e)
+{
+	(void)ret;
+	return refuse(pid, e);
+}
+
+int
+detach_recording(int pid, struct livefile *ret, struct err *e)
+{
+	(void)ret;
+	return refuse(pid, e);
+}
+
+uint64_t
+attach_cycles(void)
+{
+	return 0;
+}
+
+int
+tracee_open(int pid, struct tracee *ret_tracee, struct err *e)
+{
+	(void)ret_tracee;
+	return refuse(pid, e);
+}
+
+void
+tracee_close(struct tracee *t)
+{
+	(void)t;
+}
+
+int
+tracee_read(const struct tracee *t, uint64_t at, void *ret, size_t n, struct err *e)
+{
+	(void)at, (void)ret, (void)n;
+	return refuse(t->pid, e);
+}
+
+bool
+armed_loaded(int pid)
+{
+	(void)pid;
+	return false;
+}
+
+int
+armed_switch_on(int pid, const struct attach_settings *s, struct livefile *ret,
+		struct err *e)
+{
+	(void)s, (void)ret;
+	return refuse(pid, e);
+}

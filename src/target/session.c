@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* session.c -- see session.h.
+ *
+ * The budget: the injected code counts the processor cycles that it spends in events. Four times a second
+ * that is compared with the time that went by: more than is allowed, and samples are
+ * taken half as often; less than a quarter of it, and twice as often. What hooks cost that pass by at
+ * once is not in it: that is some nanoseconds a call, whatever the rate. */
+#include "target/session.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "target/armed.h"
+#include "target/control.h"
+#include "target/refusal.h"
+
+enum {
+	TURN_FIRST_MS = 50, /* at the very beginning */
+	TURN_MS = 250,	    /* memory, budget and new objects are looked at so often */
+};
+
+int
+session_open(int pid, const struct session_settings *s, struct session *ret,
+	     struct err *e)
+{
+	struct attach_settings as = s->attach;
+	struct session n = SESSION_NONE;
+	struct refusal_facts f;
+	int r;
+
+	refusal_read(pid, &f);
+	r = refusal_check(&f, e);
+	if (r < 0)
+		return r;
+	/* Forked by a process that is attached to: what it inherited does nothing. */
+	if (f.attached && detach_patches(pid, NULL, e) == 0)
+		detach_unmap(pid, NULL, e);
+	as.suspend_seccomp = f.seccomp == 2;
+	n.pid = pid;
+	procfs_stat(pid, &n.stat, NULL);
+	n.armed = armed_loaded(pid);
+	r = n.armed ? armed_switch_on(pid, &as, &n.attach.live, e)
+		    : attach_process(pid, &as, &n.attach, e);
+	if (r < 0)
+		return r;
+	n.budget = as.mode == REC_MODE_SAMPLE && !n.armed ? s->budget : 0;
+	n.looks.every_ms = s->looks_ms;
+	n.began_tsc = n.turn_tsc = attach_cycles();
+	*ret = n;
+	return 0;
+}
+
+uint64_t
+session_age_ms(const struct session *s)
+{
+	return s->attach.live.head != NULL ? livefile_age_ms(&s->attach.live) : 0;
+}
+
+/* Takes samples at another rate from now on. */
+static void
+set_rate(struct session *s, uint64_t rate)
+{
+	struct rec_head *h = s->attach.live.head;
+	uint32_t n = 0;
+
+	while (n < REC_RATES_MAX && h->rates[n] != 0 && h->rates[n] != rate)
+		n++;
+	if (n == REC_RATES_MAX)
+		return;
+	h->rates[n] = rate;
+	h->rate_bytes = rate;
+	__atomic_store_n(&s->attach.control->rate_number, n, __ATOMIC_RELEASE);
+}
+
+static void
+keep_budget(struct session *s)
+{
+	const struct attach_control *c = s->attach.control;
+	uint64_t now = attach_cycles(),
+		 spent = __atomic_load_n(&c->spent_tsc, __ATOMIC_RELAXED);
+	uint64_t rate = s->attach.live.head->rate_bytes;
+	double share;
+
+	if (now <= s->turn_tsc || now <= s->began_tsc)
+		return;
+	share = (double)(spent - s->turn_spent) / (double)(now - s->turn_tsc);
+	s->busy = (double)spent / (double)(now - s->began_tsc);
+	s->turn_tsc = now;
+	s->turn_spent = spent;
+	if (s->budget <= 0)
+		return;
+	if (share > s->budget && rate < SESSION_RATE_MOST) {
+		/* As far as it takes: the first moments are the dearest. */
+		for (; share > s->budget && rate < SESSION_RATE_MOST; share /= 2)
+			rate *= 2;
+		set_rate(s, rate);
+	} else if (share < s->budget / 4 && rate > SESSION_RATE_LEAST)
+		set_rate(s, rate / 2);
+}
+
+static void
+look_at_memory(struct session *s)
+{
+	uint64_t rss = 0, anon = 0;
+
+	if (procfs_memory(s->pid, &rss, &anon) < 0 || rss == 0)
+		return;
+	if (s->rss_first_kib == 0)
+		s->rss_first_kib = rss;
+	s->rss_kib = rss;
+	if (rss > s->rss_peak_kib)
+		s->rss_peak_kib = rss;
+	if (anon > s->anon_kib)
+		s->anon_kib = anon;
+	__atomic_store_n(&s->attach.live.head->rss_kib, rss, __ATOMIC_RELAXED);
+}
+
+void
+session_tick(struct session *s)
+{
+	struct rec_head *h = s->attach.live.head;
+	uint64_t ms = session_age_ms(s);
+
+	if (s->ended || h == NULL)
+		return;
+	__atomic_store_n(&h->clock_ms, ms > 0 ? ms : 1, __ATOMIC_RELAXED);
+	if (!s->armed)
+		__atomic_fetch_add(&s->attach.control->heartbeat, 1, __ATOMIC_RELAXED);
+	if (looks_due(&s->looks, ms))
+		looks_take(&s->looks, &s->attach.live, ms);
+	if (ms < s->next_ms)
+		return;
+	s->next_ms = ms + (ms < TURN_MS ? TURN_FIRST_MS : TURN_MS);
+	s->ended = !livefile_alive(&s->attach.live);
+	if (s->ended)
+		return;
+	look_at_memory(s);
+	if (livefile_map_all(&s->attach.live, NULL) == 0)
+		livefile_refresh_names(&s->attach.live);
+	if (s->armed)
+		return;
+	s->off = s->attach.control->off != 0;
+	keep_budget(s);
+	attach_keep_up(&s->attach, NULL);
+}
+
+int
+session_detach(struct session *s, struct err *e)
+{
+	int r = 0;
+
+	if (s->attach.live.head == NULL)
+		return 0;
+	s->recorded_ms = session_age_ms(s);
+	s->ended = s->ended || !livefile_alive(&s->attach.live);
+	if (s->ended)
+		return 0;
+	look_at_memory(s);
+	if (s->armed) {
+		control_pause(&s->attach.live, true);
+		__atomic_store_n(&s->attach.live.head->clock_ms, 0, __ATOMIC_RELAXED);
+		return 0;
+	}
+	keep_budget(s);
+	r = detach_patches(s->pid, &s->detached, e);
+	if (r == 0)
+		r = detach_unmap(s->pid, &s->detached, e);
+	if (r == -ESRCH || !livefile_alive(&s->attach.live)) {
+		s->ended = true;
+		r = 0;
+	}
+	return r;
+}
+
+void
+session_close(struct session *s)
+{
+	looks_done(&s->looks);
+	attach_close(&s->attach);
+}

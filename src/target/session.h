@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* session.h -- a process that is attached to, for as long as somebody looks on.
+ *
+ * Keeps its clock, says that somebody is there, looks at how its places grow, and holds the rate of
+ * sampling where the recorder costs no more than it may. */
+#ifndef SEEP_TARGET_SESSION_H
+#define SEEP_TARGET_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "target/attach.h"
+#include "target/looks.h"
+#include "target/procfs.h"
+#include "util/err.h"
+
+#define SESSION_RATE_DEFAULT (UINT64_C(32) << 10)
+#define SESSION_RATE_LEAST (UINT64_C(4) << 10)
+#define SESSION_RATE_MOST (UINT64_C(1) << 20)
+
+struct session_settings {
+	struct attach_settings attach;
+	double budget;	   /* share of one core that recording may take; 0 = rate stays */
+	uint64_t looks_ms; /* first distance of looks; 0 = never */
+};
+
+/* Start with `= SESSION_NONE`; session_close is legal at any time. */
+struct session {
+	int pid;
+	struct procfs_stat stat; /* when it began */
+	struct attach attach;	 /* its recording, and what was put in */
+	struct looks looks;
+	double budget;
+	bool armed; /* libseep.so was there already: only switched on */
+	bool ended; /* the process is gone */
+	bool off;   /* the recorder has switched itself off */
+	struct detached detached;
+	uint64_t rss_first_kib, rss_kib, rss_peak_kib, anon_kib;
+	uint64_t recorded_ms; /* how long it was recorded, once that is over */
+	double busy;	      /* share of a core in the recorder, so far */
+
+	/* private */
+	uint64_t next_ms, began_tsc, turn_tsc, turn_spent;
+};
+
+#define SESSION_NONE                                                                     \
+	{                                                                                \
+		.attach = ATTACH_NOTHING                                                 \
+	}
+
+/* Checks (refusal.h) and attaches. */
+int session_open(int pid, const struct session_settings *s, struct session *ret,
+		 struct err *e);
+
+/* To be called every 10 ms or so. */
+void session_tick(struct session *s);
+
+/* Milliseconds since recording began. */
+uint64_t session_age_ms(const struct session *s);
+
+/* Puts the process back into the state that it had, as far as that goes (s->detached says). The
+ * recording stays readable. A process that has ended is no error. */
+int session_detach(struct session *s, struct err *e);
+
+/* Closes our side; without session_detach the recorder stays in. */
+void session_close(struct session *s);
+
+#endif

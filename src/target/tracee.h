@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* tracee.h -- another process held still: its threads stopped, its memory read and written, system
+ * calls made in its name.
+ *
+ * Threads are stopped by PTRACE_SEIZE and PTRACE_INTERRUPT, which no handler, debugger of its own
+ * or job control notices. Whenever we could die, every thread is in a stop out of which it goes on as
+ * if nothing had been: registers are put back at once, and after a system call the thread is
+ * parked again before anything else is done. */
+#ifndef SEEP_TARGET_TRACEE_H
+#define SEEP_TARGET_TRACEE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "util/err.h"
+#include "util/vec.h"
+
+/* A range of addresses. */
+struct tracee_span {
+	uint64_t start, end;
+};
+
+struct tracee_thread {
+	int tid;
+	bool stopped;
+	uint64_t ip, sp, tp; /* while stopped: where it is, and its thread pointer */
+};
+
+struct tracee_threads VEC_BODY(struct tracee_thread);
+
+/* Start with `= TRACEE_NONE`; tracee_close is legal at any time. */
+struct tracee {
+	int pid;
+	int mem_fd;	      /* /proc/PID/mem; -1 = closed */
+	bool suspend_seccomp; /* a filter must not see our system calls */
+	uint64_t
+		cave; /* where instructions can be put for a moment; 0 = not looked for */
+	bool cave_used;
+	struct tracee_threads threads; /* those that are traced */
+};
+
+#define TRACEE_NONE                                                                      \
+	{                                                                                \
+		.mem_fd = -1                                                             \
+	}
+
+/* Opens its memory. Nothing is stopped yet. */
+int tracee_open(int pid, struct tracee *ret_tracee, struct err *e);
+
+/* Lets everything go and closes. */
+void tracee_close(struct tracee *t);
+
+/* Stops all threads. On failure (two seconds pass, one refuses) all are let go again. */
+int tracee_stop(struct tracee *t, struct err *e);
+
+/* Lets all threads go on. */
+void tracee_go(struct tracee *t);
+
+/* Memory, whether threads are stopped or not. Reading needs readable pages; writing goes through
+ * protections where the kernel lets a tracer do so. All or an error. */
+int tracee_read(const struct tracee *t, uint64_t at, void *ret, size_t n, struct err *e);
+int tracee_write(const struct tracee *t, uint64_t at, const void *from, size_t n,
+		 struct err *e);
+/* As much as there is from `at` on; returns the number of bytes. */
+size_t tracee_read_some(const struct tracee *t, uint64_t at, void *ret, size_t n);
+
+/* Makes a system call in a stopped thread. *ret_value is what the kernel returned, -errno included. */
+int tracee_syscall(struct tracee *t, long nr, const uint64_t args[6], int64_t *ret_value,
+		   struct err *e);
+
+/* Places at which our death must do no harm to the process: tests die there. */
+enum tracee_point {
+	TRACEE_MEMFD = 1,    /* the process has made its memfd, */
+	TRACEE_FILLED,	     /* we have filled it, */
+	TRACEE_MAPPED,	     /* it has mapped it, */
+	TRACEE_CLOSED,	     /* and closed it */
+	TRACEE_CODE,	     /* the range for code is there, */
+	TRACEE_DATA,	     /* and that for data */
+	TRACEE_IMAGE,	     /* our code is written, */
+	TRACEE_EXECUTABLE,   /* and can be executed */
+	TRACEE_PATCHED_ONE,  /* the first jump is in, */
+	TRACEE_PATCHED,	     /* and all of them */
+	TRACEE_STUB_SET,     /* a thread is about to make a system call for us, */
+	TRACEE_STUB_RUNS,    /* makes it, */
+	TRACEE_STUB_MADE,    /* has made it, and still has other registers than its own */
+	TRACEE_UNPATCHED,    /* the jumps are out, */
+	TRACEE_UNMAPPED_ONE, /* and the first range is unmapped */
+	TRACEE_POINTS,
+};
+
+/* Kills us here if SEEP_TEST_DIE names this point. */
+void tracee_point(enum tracee_point point);
+
+/* Whether a stopped thread is in one of the spans, or will come back to one: its registers and what
+ * lies on its stack are looked at, so that frames below a signal handler count as well. */
+bool tracee_inside(struct tracee *t, const struct tracee_span *spans, unsigned n);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/* tracee_call.c -- system calls made by a stopped thread. See tracee.h.
+ *
+ * A system call is made by a few instructions that are written for the time being into the unused
+ * end of a page of code. They wait for us afterwards, but not for ever: if we were killed, they
+ * put all registers back by themselves. (Stepping over a single instruction would be simpler. But
+ * whoever dies while his tracee is in such a step leaves it with a deadly SIGTRAP.) The thread may
+ * be in the middle of a system call of its own: with all registers put back, the number of that
+ * call among them, the kernel restarts it. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "target/procfs.h"
+#include "target/tracee_impl.h"
+#include "util/buf.h"
+
+/* What is written into the cave: the system call, then a pause of some tenths of a second, in which we stop
+ * the thread, take the result and put its registers back. If we are gone by then, the rest does
+ * that: all registers from the words behind the code, which leaves out nothing. */
+#define MOV_FROM(rex, modrm, word) rex, 0x8b, modrm, WORD_AT(word)
+#define WORD_AT(word) (word), 0, 0, 0 /* patched: distance to saved[word] */
+
+enum saved_word {
+	SAVED_R15,
+	SAVED_R14,
+	SAVED_R13,
+	SAVED_R12,
+	SAVED_RBP,
+	SAVED_RBX,
+	SAVED_R11,
+	SAVED_R10,
+	SAVED_R9,
+	SAVED_R8,
+	SAVED_RAX,
+	SAVED_RCX,
+	SAVED_RDX,
+	SAVED_RSI,
+	SAVED_RDI,
+	SAVED_RSP,
+	SAVED_FLAGS,
+	SAVED_RIP,
+	SAVED_WORDS,
+};
+
+static const uint8_t stub_code[] = {
+	0x0f,
+	0x05, /*    syscall */
+	0x48,
+	0x89,
+	0x44,
+	0x24,
+	0xf8, /*    mov %rax, -8(%rsp) */
+	0xb9,
+	0x00,
+	0x00,
+	0x00,
+	0x01, /*    mov $0x1000000, %ecx */
+	0xf3,
+	0x90, /* 1: pause */
+	0xff,
+	0xc9, /*    dec %ecx */
+	0x75,
+	0xfa, /*    jnz 1b */
+	0xff,
+	0x35,
+	WORD_AT(SAVED_FLAGS),		 /*    push flags */
+	0x9d,				 /*    popfq */
+	MOV_FROM(0x4c, 0x3d, SAVED_R15), /*    mov word(%rip), %r15 … */
+	MOV_FROM(0x4c, 0x35, SAVED_R14),
+	MOV_FROM(0x4c, 0x2d, SAVED_R13),
+	MOV_FROM(0x4c, 0x25, SAVED_R12),
+	MOV_FROM(0x48, 0x2d, SAVED_RBP),
+	MOV_FROM(0x48, 0x1d, SAVED_RBX),
+	MOV_FROM(0x4c, 0x1d, SAVED_R11),
+	MOV_FROM(0x4c, 0x15, SAVED_R10),
+	MOV_FROM(0x4c, 0x0d, SAVED_R9),
+	MOV_FROM(0x4c, 0x05, SAVED_R8),
+	MOV_FROM(0x48, 0x05, SAVED_RAX),
+	MOV_FROM(0x48, 0x0d, SAVED_RCX),
+	MOV_FROM(0x48, 0x15, SAVED_RDX),
+	MOV_FROM(0x48, 0x35, SAVED_RSI),
+	MOV_FROM(0x48, 0x3d, SAVED_RDI),
+	MOV_FROM(0x48, 0x25, SAVED_RSP),
+	0xff,
+	0x25,
+	WORD_AT(SAVED_RIP), /*    jmp *word(%rip) */
+};
+
+enum {
+	STUB_DONE = 2,	/* from here on the system call has been made, */
+	STUB_BACK = 18, /* and from here on the thread goes back by itself */
+	STUB_WORDS = (sizeof stub_code + 15) & ~15,
+	STUB_BYTES = STUB_WORDS + SAVED_WORDS * 8,
+	STUB_NAP_NS = 5000,
+	STUB_STACK_BELOW = 512, /* clear of the thread's red zone */
+};
+
+/* No system call returns this. */
+#define STUB_SENTINEL UINT64_C(0x5ee95ee95ee95ee9)
+
+_Static_assert((int)STUB_BYTES <= (int)TRACEE_STUB_BYTES, "room for it");
+
+static uint64_t
+stub_word(const struct user_regs_struct *r, enum saved_word word)
+{
+	switch (word) {
+	case SAVED_R15:
+		return r->r15;
+	case SAVED_R14:
+		return r->r14;
+	case SAVED_R13:
+		return r->r13;
+	case SAVED_R12:
+		return r->r12;
+	case SAVED_RBP:
+		return r->rbp;
+	case SAVED_RBX:
+		return r->rbx;
+	case SAVED_R11:
+		return r->r11;
+	case SAVED_R10:
+		return r->r10;
+	case SAVED_R9:
+		return r->r9;
+	case SAVED_R8:
+		return r->r8;
+	case SAVED_RAX:
+		return r->rax;
+	case SAVED_RCX:
+		return r->rcx;
+	case SAVED_RDX:
+		return r->rdx;
+	case SAVED_RSI:
+		return r->rsi;
+	case SAVED_RDI:
+		return r->rdi;
+	case SAVED_RSP:
+		return r->rsp;
+	case SAVED_FLAGS:
+		return r->eflags;
+	default:
+		return r->rip;
+	}
+}
+
+/* As the kernel would do it when the thread goes on: an interrupted system call begins again. */
+static struct user_regs_struct
+restarted(struct user_regs_struct r)
+{
+	int64_t got = (int64_t)r.rax;
+
+	if ((int64_t)r.orig_rax < 0 || got > -512 || got < -516 || got == -515)
+		return r;
+	r.rip -= 2;
+	r.rax = got == -516 ? SYS_restart_syscall : r.orig_rax;
+	return r;
+}
+
+static int
+stub_write(struct tracee *t, const struct user_regs_struct *before)
+{
+	struct user_regs_struct back = restarted(*before);
+	uint8_t stub[STUB_BYTES] = {0};
+	uint64_t *saved = (uint64_t *)(void *)(stub + STUB_WORDS);
+
+	memcpy(stub, stub_code, sizeof stub_code);
+	for (size_t i = STUB_BACK; i < sizeof stub_code;) {
+		size_t opcode = stub_code[i] == 0x9d ? 1 : stub_code[i] == 0xff ? 2 : 3;
+		int32_t distance;
+
+		i += opcode;
+		if (opcode == 1)
+			continue;
+		distance = (int32_t)(STUB_WORDS + stub_code[i] * 8) - (int32_t)(i + 4);
+		memcpy(stub + i, &distance, 4);
+		i += 4;
+	}
+	for (unsigned i = 0; i < SAVED_WORDS; i++) {
+		uint64_t word = stub_word(&back, i);
+
+		memcpy(&saved[i], &word, sizeof word);
+	}
+	return tracee_write(t, t->cave, stub, sizeof stub, NULL);
+}
+
+/* Room for the stub: the unused end of an executable mapping. Nothing else is ever there: code ends
+ * before, and what else is in that page of the file is read elsewhere. */
+int
+tracee_find_cave(struct tracee *t, struct err *e)
+{
+	char path[64], *at;
+	struct buf maps = {0};
+	struct procfs_map m;
+	int r;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", t->pid);
+	r = buf_read_file(&maps, path, e);
+	at = maps.data;
+	while (r == 0 && at != NULL && t->cave == 0 && procfs_next_map(&at, &m)) {
+		uint8_t end[STUB_BYTES + 64];
+		uint64_t from = (m.end - sizeof end) & ~UINT64_C(63);
+		size_t zeros = 0;
+
+		if (m.perms[2] != 'x' || m.perms[3] != 'p' || m.perms[1] == 'w' ||
+		    (m.inode == 0 && strcmp(m.path, "[vdso]") != 0) ||
+		    tracee_read_some(t, from, end, sizeof end) < STUB_BYTES)
+			continue;
+		while (zeros < STUB_BYTES && end[zeros] == 0)
+			zeros++;
+		/* One that we left there when we were killed. */
+		if (zeros == STUB_BYTES || memcmp(end, stub_code, STUB_BACK) == 0)
+			t->cave = from;
+	}
+	buf_done(&maps);
+	if (r == 0 && t->cave == 0)
+		r = err_set(e, -ENOSPC,
+			    "%d: no unused end of a page of code found to work from",
+			    t->pid);
+	return r;
+}
+
+void
+tracee_stub_remove(struct tracee *t)
+{
+	static const uint8_t zeros[STUB_BYTES];
+
+	if (t->cave_used)
+		tracee_write(t, t->cave, zeros, sizeof zeros, NULL);
+	t->cave_used = false;
+}
+
+/* Waits until the thread has made the system call: its result is on the stack then. Or until a
+ * signal has stopped it on the way, or it is late. */
+static void
+stub_await(const struct tracee *t, int tid, uint64_t result_at, uint64_t until_ms)
+{
+	struct timespec nap = {.tv_nsec = STUB_NAP_NS};
+	siginfo_t info;
+	uint64_t word;
+
+	do {
+		nanosleep(&nap, NULL);
+		if (nap.tv_nsec < 40 * STUB_NAP_NS)
+			nap.tv_nsec += STUB_NAP_NS;
+		if (tracee_read(t, result_at, &word, sizeof word, NULL) < 0 ||
+		    word != STUB_SENTINEL)
+			return;
+		info.si_pid = 0;
+	} while (tracee_now_ms() < until_ms &&
+		 waitid(P_PID, (id_t)tid, &info,
+			WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+		 info.si_pid == 0);
+}
+
+/* Stops a thread that runs in the stub. *ret_signal: what it is about to be given instead; 0: nothing,
+ * it is parked. */
+static int
+stub_stop(int tid, int *ret_signal)
+{
+	int status, r;
+
+	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	r = tracee_wait_stop(tid, tracee_now_ms() + TRACEE_WAIT_MS, &status);
+	if (r < 0)
+		return r;
+	*ret_signal =
+		tracee_is_parked(status) || status >> 16 != 0 ? 0 : WSTOPSIG(status);
+	return 0;
+}
+
+/* Back to where the thread was, and to the signal that came meanwhile. */
+static int
+stub_leave(int tid, const struct user_regs_struct *before, int sig)
+{
+	if (ptrace(PTRACE_SETREGS, tid, NULL, before) < 0)
+		return -errno;
+	if (sig == 0)
+		return 0;
+	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	if (ptrace(PTRACE_CONT, tid, NULL, (void *)(long)sig) < 0)
+		return -errno;
+	return tracee_wait_parked(tid, tracee_now_ms() + TRACEE_WAIT_MS);
+}
+
+/* One try. -EAGAIN: a signal came first and was delivered. */
+static int
+stub_run(struct tracee *t, int tid, long nr, const uint64_t args[6], int64_t *ret_value)
+{
+	struct user_regs_struct before, regs;
+	uint64_t until = tracee_now_ms() + TRACEE_WAIT_MS, sentinel = STUB_SENTINEL;
+	int sig = 0, r;
+
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &before) < 0)
+		return -errno;
+	t->cave_used = true;
+	r = stub_write(t, &before);
+	if (r < 0)
+		return r;
+	regs = before;
+	regs.rip = t->cave;
+	regs.rsp = (before.rsp - STUB_STACK_BELOW) & ~UINT64_C(15);
+	regs.rax = (uint64_t)nr;
+	regs.orig_rax = (uint64_t)-1;
+	regs.rdi = args[0];
+	regs.rsi = args[1];
+	regs.rdx = args[2];
+	regs.r10 = args[3];
+	regs.r8 = args[4];
+	regs.r9 = args[5];
+	r = tracee_write(t, regs.rsp - 8, &sentinel, sizeof sentinel, NULL);
+	if (r == 0 && ptrace(PTRACE_SETREGS, tid, NULL, &regs) < 0)
+		r = -errno;
+	if (r < 0)
+		return r;
+	tracee_point(TRACEE_STUB_SET);
+	do {
+		if (ptrace(PTRACE_CONT, tid, NULL, NULL) < 0)
+			return -errno;
+		tracee_point(TRACEE_STUB_RUNS);
+		stub_await(t, tid, regs.rsp - 8, until);
+		r = stub_stop(tid, &sig);
+		if (r == 0 && ptrace(PTRACE_GETREGS, tid, NULL, &regs) < 0)
+			r = -errno;
+		if (r < 0)
+			return r;
+	} while (regs.rip == t->cave && sig == 0 && tracee_now_ms() < until);
+	if (regs.rip == t->cave) { /* the signal came before the system call */
+		r = stub_leave(tid, &before, sig);
+		return r < 0 ? r : sig != 0 ? -EAGAIN : -ETIMEDOUT;
+	}
+	if (regs.rip < t->cave + STUB_DONE || regs.rip >= t->cave + STUB_BACK)
+		return -EIO; /* it went back by itself: it was left alone for too long */
+	*ret_value = (int64_t)regs.rax;
+	tracee_point(TRACEE_STUB_MADE);
+	return stub_leave(tid, &before, sig);
+}
+
+int
+tracee_syscall(struct tracee *t, long nr, const uint64_t args[6], int64_t *ret_value,
+	       struct err *e)
+{
+	int r;
+
+	do
+		r = stub_run(t, t->threads.data[0].tid, nr, args, ret_value);
+	while (r == -EAGAIN);
+	if (r == 0)
+		r = tracee_look(&t->threads.data[0]);
+	if (r < 0)
+		return err_sys(e, r, "%d: cannot make it map memory", t->pid);
+	return 0;
+}

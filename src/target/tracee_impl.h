@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* tracee_impl.h -- what tracee.c and tracee_call.c share. */
+#ifndef SEEP_TARGET_TRACEE_IMPL_H
+#define SEEP_TARGET_TRACEE_IMPL_H
+
+#include "target/tracee.h"
+
+enum {
+	TRACEE_WAIT_MS = 2000,	 /* for a thread to stop */
+	TRACEE_STUB_BYTES = 320, /* most that is written for a system call */
+};
+
+uint64_t tracee_now_ms(void);
+
+/* Whether a status of waitpid is the stop in which nothing can happen to the thread. */
+bool tracee_is_parked(int status);
+
+/* Waits for a thread to stop; -ETIMEDOUT, or -ESRCH when it ended. */
+int tracee_wait_stop(int tid, uint64_t until_ms, int *ret_status);
+
+/* Waits until it is parked. Signals on the way are given to it. */
+int tracee_wait_parked(int tid, uint64_t until_ms);
+
+/* Takes in where a stopped thread is. */
+int tracee_look(struct tracee_thread *th);
+
+/* Finds where the instructions for system calls can be put. */
+int tracee_find_cave(struct tracee *t, struct err *e);
+
+/* Takes them away again. No thread may be in there. */
+void tracee_stub_remove(struct tracee *t);
+
+#endif

@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Options of seep attach: reports in between, files, children, a control group, several processes, a plan
+# without a touch; and the recorder that switches itself off.
+. "$(dirname "$0")/lib.sh"
+. "$ROOT/tests/e2e/lib_attach.sh"
+need_attach
+need_command jq
+
+prog=$(program attach_busy) || exit
+begin "$prog" 2
+run "$SEEP" attach --dry-run "$pid"
+expect_eq "dry run: status" "$status" 0
+expect_match "dry run: the method" "$out" "would attach to $pid \(attach_busy\): [0-9]+ functions of .*libc.*, by a jump"
+expect_match "dry run: the bytes" "$out" 'would write .* and [0-9]+ bytes of its own in [0-9]+ places'
+expect_match "dry run: nothing happened" "$out" '^nothing was touched$'
+expect_eq "dry run: nothing is there" "$(ours "$pid")" 0
+
+run "$SEEP" attach --every 150ms --count 3 --sample 8K "$pid"
+expect_eq "every: status" "$status" 0
+expect_eq "every: three reports" "$(grep -c '^pid .*(attach_busy)' <<<"$err")" 3
+expect_eq "every: the last one is after detaching" "$(grep -c 'detached, nothing left' <<<"$err")" 1
+
+run "$SEEP" attach --for 200ms --sample 8K -o "$TMP/a.rec" --html "$TMP/a.html" --log-file "$TMP/log" "$pid"
+expect_eq "files: status and stderr" "$status $err" "0 "
+expect_match "files: the report" "$(cat "$TMP/log")" '^    work +attach_busy.c:'
+run "$SEEP" report --json "$TMP/a.rec"
+expect_json "files: the recording has names" "$TMP/out" '[.frames[] | select(.function == "work")] | length > 0' true
+expect_match "files: the page" "$(head -c 200 "$TMP/a.html")" '<!DOCTYPE html>'
+
+run "$SEEP" attach --for 200ms --budget 0.01% "$pid"
+expect_eq "budget: status" "$status" 0
+expect_match "budget: as coarse as it gets" "$err" 'one per ~1.00 MiB'
+
+# Two at once, by name.
+: >"$TMP/second"
+"$prog" 1 >"$TMP/second" &
+second=$!
+wait_for 10 grep -q ready "$TMP/second"
+run "$SEEP" attach --for 200ms --sample 8K --json "$pid" "$second"
+cp "$TMP/err" "$TMP/json"
+expect_json "two: both are there" "$TMP/json" '.processes | length' 2
+expect_eq "two: nothing is left" "$(ours "$pid") $(ours "$second")" "0 0"
+kill -TERM "$second"
+wait "$second"
+expect_eq "two: the second left in good order" $? 0
+
+# Nobody is there for ten seconds: it switches itself off, and passes everything on.
+if [ -n "$SOAK" ]; then
+	"$SEEP" attach --for 60s "$pid" 2>/dev/null &
+	attacher=$!
+	sleep 1
+	kill -KILL $attacher
+	wait $attacher 2>/dev/null
+	sleep 12
+	"$SEEP" report --json "$pid" >"$TMP/one" 2>&1
+	sleep 1
+	"$SEEP" report --json "$pid" >"$TMP/two" 2>&1
+	expect_json "silence: nothing more is recorded" "$TMP/two" '.totals.allocs' "$(jq .totals.allocs "$TMP/one")"
+	run "$SEEP" detach -q "$pid"
+	expect_eq "silence: detached" "$status" 0
+fi
+kill -TERM "$pid"
+wait "$pid"
+expect_eq "it left in good order" "$? $(cat "$TMP/said.err")" "0 "
+exec 8>&-
+
+# What it forks while attached: recorded with --children, untouched in the end without.
+cat >"$TMP/forks.py" <<-'EOF'
+	import os, sys, time
+	keep = []
+	def child():
+	    for i in range(200):
+	        keep.append(bytearray(20011))
+	        time.sleep(0.005)
+	    os._exit(7)
+	bad = 0
+	sys.stdout.write("ready\n")
+	sys.stdout.flush()
+	for n in range(3):
+	    pid = os.fork()
+	    if pid == 0:
+	        child()
+	    if os.waitpid(pid, 0)[1] >> 8 != 7:
+	        bad += 1
+	sys.exit(bad)
+EOF
+if have /usr/bin/python3; then
+	begin /usr/bin/python3 "$TMP/forks.py"
+	run "$SEEP" attach --for 1500ms --children --sample 4K --json "$pid"
+	cp "$TMP/err" "$TMP/json"
+	expect_json "children: they are there" "$TMP/json" '[.processes[].pid] | unique | length >= 2' true
+	finish
+	expect_eq "children: all ended as they should" "$ended" 0
+	begin /usr/bin/python3 "$TMP/forks.py"
+	run "$SEEP" attach --for 500ms --sample 4K "$pid"
+	expect_eq "no children: status" "$status" 0
+	for child in $(child_of "$pid"); do
+		expect_eq "no children: nothing is left in them" "$(ours "$child")" 0
+	done
+	finish
+	expect_eq "no children: all ended as they should" "$ended" 0
+fi
