@@ -9,7 +9,7 @@
 static ALWAYS_INLINE uint32_t
 cells_slot(uint32_t mask, uint32_t site_ref)
 {
-	return (uint32_t)(site_ref * UINT64_C(0x9E3779B97F4A7C15) >> 32) & mask;
+	return (uint32_t)(site_ref * UINT64_C(0x9E3779B97F4A7C15) >> 40) & mask;
 }
 
 struct rec_cell *cells_get_far(struct recorder *r, struct thread *t, uint32_t site_ref);

@@ -58,6 +58,7 @@ memo_fold_some_hits(struct unw_thread *t)
 	uint64_t hits = t->hot.node != 0 ? t->hot.hits : 0;
 
 	t->hot.hits = 0;
+	t->spare_run = 0;
 	t->stats.hits += hits;
 	t->stats.stacks += hits;
 	t->stats.frames_reused += hits * t->n;
@@ -366,33 +367,7 @@ memo_replace(struct walk *w, enum walk_end end)
 	t->elided = n > UNW_EXACT_MAX;
 }
 
-static struct memo_spare *
-memo_spares_of(struct unw_thread *t, uintptr_t pc, uintptr_t sp)
-{
-	uint64_t h = (pc ^ sp << 20) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return &t->spares[(h >> 60) * MEMO_SPARE_WAYS];
-}
-
-_Static_assert(MEMO_SPARES == MEMO_SPARE_WAYS << 4, "four bits of a hash");
-
-/* The order matters, as in unwind_fast.h: no word is read before all inside of it were equal. */
-static bool
-memo_spare_same(const struct unw_thread *t, const struct memo_spare *s,
-		const struct unw_start *start)
-{
-	const struct unw_check *c = &s->checks[s->count];
-
-	if (s->sp != start->sp || s->pc != start->pc ||
-	    ((s->bp ^ start->bp) & s->bp_mask) != 0 || s->generation != t->hot.generation)
-		return false;
-	while (LIKELY(*c->slot == c->value))
-		c--;
-	return c == s->checks; /* the one that never matches */
-}
-
-/* Hit this one first from now on. */
-static void
+void
 memo_promote(struct unw_thread *t, const struct memo_spare *s)
 {
 	t->hot.sp = 0;
@@ -407,33 +382,14 @@ memo_promote(struct unw_thread *t, const struct memo_spare *s)
 	t->hot.sp = s->sp;
 }
 
-uint32_t
-memo_spare_hit(struct unw_thread *t, const struct unw_start *start)
+void
+memo_spare_missed(struct unw_thread *t)
 {
-	const struct memo_spare *s = memo_spares_of(t, start->pc, start->sp);
-
-	if (t->spare_rest > 0) {
-		t->spare_rest--;
-		return 0;
-	}
-	for (unsigned i = 0; i < MEMO_SPARE_WAYS; i++, s++) {
-		if (!memo_spare_same(t, s, start))
-			continue;
-		t->spare_hits++;
-		t->stats.frames_reused += s->count;
-		t->stats.truncated += s->truncated;
-		/* Twice running it is the last stack again. Not at once, for most alternate. */
-		if (t->spare_last == s)
-			memo_promote(t, s);
-		t->spare_last = s;
-		return s->node;
-	}
 	if (++t->spare_misses % MEMO_SPARE_TRUST == 0) {
 		if (t->spare_hits - t->spare_hits_before < MEMO_SPARE_TRUST)
 			t->spare_rest = MEMO_SPARE_REST;
 		t->spare_hits_before = t->spare_hits;
 	}
-	return 0;
 }
 
 /* Keeps the stack just made the memo for when it has been replaced. */

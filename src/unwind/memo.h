@@ -63,6 +63,7 @@ struct unw_thread {
 	uint64_t spare_hits;		     /* in all; and at the last look at them */
 	uint64_t spare_hits_before;
 	uint32_t spare_misses;
+	uint32_t spare_run; /* hits since one of the stack before */
 	uint32_t
 		spare_rest; /* walks for which the spares are left alone: they were of no use */
 	struct cfi_scratch scratch;
@@ -169,8 +170,74 @@ memo_fold_hits(struct unw_thread *t)
 		memo_fold_some_hits(t);
 }
 
+/* ---- spares ---- */
+
+/* So many hits of spares running, and nothing is hit before they are asked. */
+#define MEMO_SPARE_RUN 8
+
+static ALWAYS_INLINE struct memo_spare *
+memo_spares_of(struct unw_thread *t, uintptr_t pc, uintptr_t sp)
+{
+	uint64_t h = (pc ^ sp << 20) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &t->spares[(h >> 60) * MEMO_SPARE_WAYS];
+}
+
+_Static_assert(MEMO_SPARES == MEMO_SPARE_WAYS << 4, "four bits of a hash");
+
+/* The order matters, as in unwind_fast.h: no word is read before all inside of it were equal. Two
+ * at a time only saves counting. */
+static ALWAYS_INLINE bool
+memo_spare_same(const struct unw_thread *t, const struct memo_spare *s,
+		const struct unw_start *start)
+{
+	const struct unw_check *c = &s->checks[s->count];
+
+	if (s->sp != start->sp || s->pc != start->pc ||
+	    ((s->bp ^ start->bp) & s->bp_mask) != 0 || s->generation != t->hot.generation)
+		return false;
+	for (; LIKELY(*c[0].slot == c[0].value); c -= 2) {
+		if (UNLIKELY(*c[-1].slot != c[-1].value)) {
+			c--;
+			break;
+		}
+	}
+	return c == s->checks; /* the one that never matches */
+}
+
+/* Hit this one first from now on. */
+void memo_promote(struct unw_thread *t, const struct memo_spare *s);
+
+/* None of them: they are left alone for a while when that is usual. */
+void memo_spare_missed(struct unw_thread *t);
+
 /* Id of the stack at `start` if it is one of the spare ones, else 0. */
-uint32_t memo_spare_hit(struct unw_thread *t, const struct unw_start *start);
+static ALWAYS_INLINE uint32_t
+memo_spare_hit(struct unw_thread *t, const struct unw_start *start)
+{
+	const struct memo_spare *s = memo_spares_of(t, start->pc, start->sp);
+
+	if (UNLIKELY(t->spare_rest > 0)) {
+		t->spare_rest--;
+		return 0;
+	}
+	for (unsigned i = 0; i < MEMO_SPARE_WAYS; i++, s++) {
+		if (!memo_spare_same(t, s, start))
+			continue;
+		t->spare_hits++;
+		t->stats.frames_reused += s->count;
+		t->stats.truncated += s->truncated;
+		/* Twice running it is the last stack again. Not at once, for most alternate. */
+		if (t->spare_last == s)
+			memo_promote(t, s);
+		else if (++t->spare_run >= MEMO_SPARE_RUN)
+			t->hot.sp = 0;
+		t->spare_last = s;
+		return s->node;
+	}
+	memo_spare_missed(t);
+	return 0;
+}
 
 /* Makes the stack just walked the memo; with `ids`, returns its id, else 0. */
 uint32_t memo_commit(struct walk *w, enum walk_end end, bool ids);
