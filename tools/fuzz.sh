@@ -25,6 +25,10 @@ mkdir -p build-fuzz
 sources() {
 	case $1 in
 	symindex) ls src/sym/*.c src/util/*.c ;;
+	pmap)
+		ls src/format/*.c src/model/*.c src/util/*.c src/analyze/*.c \
+			src/target/{heapwalk,heapwalk_find,procfs,procmem}.c
+		;;
 	*) ls src/format/*.c src/model/*.c src/util/*.c ;;
 	esac
 }

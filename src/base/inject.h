@@ -102,6 +102,10 @@ struct blob_next {
 	uint64_t fn;
 	uint32_t kind;	/* enum rec_kind */
 	uint32_t nests; /* calls others of the family by name: never passes by at once */
+	/* Of an operator new that throws: the one that does not, called instead when there is a
+	 * frame of ours on the stack, which no exception can pass. 0: it throws nothing. */
+	uint64_t nothrow;
+	uint64_t aligned; /* 1: that one takes the alignment first */
 };
 
 /* A mapped ELF object, where the process cannot be asked. `path` is an address. */

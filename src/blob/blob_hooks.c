@@ -43,6 +43,61 @@ alloc_event(size_t n, uintptr_t x, uintptr_t y, const struct blob_next *next)
 	return p;
 }
 
+/* What new_event calls: NULL when there is no memory. `ra` is where the hook returns to. */
+__attribute__((used)) static NOINLINE void *
+new_try(size_t n, uintptr_t x, const struct blob_next *next, const uintptr_t *ra)
+{
+	static const char tag; /* std::nothrow: never looked at */
+	const struct unw_start at = {
+		.pc = *ra,
+		.sp = (uintptr_t)(ra + 1),
+		.bp = *(const uintptr_t *)__builtin_frame_address(0),
+	};
+	alloc_fn *nothrow = (alloc_fn *)next->nothrow;
+	struct tls *t = tls_slot(tls_key());
+	struct gate_quiet was;
+	void *p;
+
+	if (t == NULL)
+		return NULL;
+	was = gate_quiet(t, at.sp);
+	p = nothrow(n, next->aligned ? x : (uintptr_t)&tag, (uintptr_t)&tag);
+	gate_unquiet(t, was);
+	if (p != NULL)
+		gate_allocated(t, p, n, next->kind, &at);
+	return p;
+}
+
+/* An operator new that throws must do so with nothing of ours on the stack: nobody finds the unwind
+ * table of injected code, and the program would end. So it is entered by a jump, and only
+ * if there is no memory (or no slot). */
+void *new_event(size_t n, uintptr_t x, uintptr_t y, const struct blob_next *next);
+__asm__(".text\n"
+	".type new_event, @function\n"
+	"new_event:\n"
+	".cfi_startproc\n"
+	"push %rcx\n .cfi_adjust_cfa_offset 8\n"
+	"push %rdx\n .cfi_adjust_cfa_offset 8\n"
+	"push %rsi\n .cfi_adjust_cfa_offset 8\n"
+	"push %rdi\n .cfi_adjust_cfa_offset 8\n"
+	"sub $8, %rsp\n .cfi_adjust_cfa_offset 8\n"
+	"mov %rcx, %rdx\n"
+	"lea 40(%rsp), %rcx\n"
+	"call new_try\n"
+	"add $8, %rsp\n .cfi_adjust_cfa_offset -8\n"
+	"pop %rdi\n .cfi_adjust_cfa_offset -8\n"
+	"pop %rsi\n .cfi_adjust_cfa_offset -8\n"
+	"pop %rdx\n .cfi_adjust_cfa_offset -8\n"
+	"pop %rcx\n .cfi_adjust_cfa_offset -8\n"
+	"test %rax, %rax\n"
+	"jz 1f\n"
+	"ret\n"
+	"1: jmp *(%rcx)\n"
+	".cfi_endproc\n"
+	".size new_event, . - new_event\n");
+
+_Static_assert(offsetof(struct blob_next, fn) == 0, "new_event jumps there");
+
 static NOINLINE void *
 calloc_event(size_t count, size_t each, const struct blob_next *next)
 {
@@ -206,6 +261,8 @@ alloc_hook(size_t n, uintptr_t x, uintptr_t y, const struct blob_next *next)
 {
 	if (LIKELY(passes(n)))
 		return NEXT(alloc_fn, next)(n, x, y);
+	if (UNLIKELY(next->nothrow != 0))
+		return new_event(n, x, y, next);
 	return alloc_event(n, x, y, next);
 }
 

@@ -69,15 +69,29 @@ remote(struct tracee *t, const char *what, long nr, const uint64_t args[6],
 	return 0;
 }
 
+/* Kernels before 4.17 take the address for a wish. */
+static int
+remote_mmap(struct tracee *t, const char *what, const struct attach_range *r,
+	    uint64_t flags, uint64_t fd, struct err *e)
+{
+	uint64_t at = 0;
+	int ret =
+		remote(t, what, SYS_mmap,
+		       (uint64_t[6]){r->start, r->bytes, PROT_READ | PROT_WRITE,
+				     flags | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0},
+		       &at, e);
+
+	if (ret < 0 || at == r->start)
+		return ret;
+	remote(t, "unmap memory", SYS_munmap, (uint64_t[6]){at, r->bytes}, NULL, NULL);
+	return err_set(e, -EEXIST, "%d: an address was taken meanwhile", t->pid);
+}
+
 static int
 remote_map(struct tracee *t, const struct attach_range *r, struct err *e)
 {
-	return remote(t, "map memory", SYS_mmap,
-		      (uint64_t[6]){r->start, r->bytes, PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-					    MAP_FIXED_NOREPLACE,
-				    (uint64_t)-1, 0},
-		      NULL, e);
+	return remote_mmap(t, "map memory", r, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1,
+			   e);
 }
 
 static int
@@ -308,12 +322,7 @@ map_recording(struct attach *a, struct tracee *t, const struct attach_settings *
 	r = attach_recording(a, fd, s, begin, e);
 	tracee_point(TRACEE_FILLED);
 	if (r == 0)
-		r = remote(t, "map the recording", SYS_mmap,
-			   (uint64_t[6]){a->plan.self.start, a->plan.self.bytes,
-					 PROT_READ | PROT_WRITE,
-					 MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
-					 fd, 0},
-			   NULL, e);
+		r = remote_mmap(t, "map the recording", &a->plan.self, MAP_SHARED, fd, e);
 	tracee_point(TRACEE_MAPPED);
 	closed =
 		remote(t, "close", SYS_close, (uint64_t[6]){fd}, NULL, r == 0 ? e : NULL);
@@ -427,10 +436,13 @@ stop_outside(struct tracee *t, const struct plan *p, struct err *e)
 static bool
 is_short_of_memory(int pid)
 {
-	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+	struct rlimit space = {RLIM_INFINITY, RLIM_INFINITY}, data = space;
 
-	prlimit(pid, RLIMIT_AS, NULL, &limit);
-	return procstatus_number(pid, "VmLck") > 0 || limit.rlim_cur != RLIM_INFINITY;
+	prlimit(pid, RLIMIT_AS, NULL, &space);
+	prlimit(pid, RLIMIT_DATA, NULL,
+		&data); /* private memory counts, since Linux 4.7 */
+	return procstatus_number(pid, "VmLck") > 0 || space.rlim_cur != RLIM_INFINITY ||
+	       data.rlim_cur != RLIM_INFINITY;
 }
 
 static uint64_t
@@ -527,13 +539,23 @@ attach_keep_up(struct attach *a, struct err *e)
 {
 	struct tracee t = TRACEE_NONE;
 	size_t before = a->plan.patches.len;
+	char magic[sizeof BLOB_MAGIC - 1];
 	int r;
 
 	if (!a->plan.by_words)
 		return 0;
 	r = tracee_open(a->pid, &t, e);
-	if (r == 0)
-		plan_more_words(&t, &a->plan);
+	/* It may have become another program, or its number another process. The file sticks to
+	 * the memory that it was opened for, so once this was seen nothing else can be written to. */
+	if (r == 0 && (pread(t.mem_fd, magic, sizeof magic, (off_t)a->control->config) !=
+			       (ssize_t)sizeof magic ||
+		       memcmp(magic, BLOB_MAGIC, sizeof magic) != 0))
+		r = err_set(e, -ESRCH, "%d: it is another program now", a->pid);
+	if (r < 0) {
+		tracee_close(&t);
+		return r;
+	}
+	plan_more_words(&t, &a->plan);
 	if (a->plan.patches.len > ATTACH_PATCHES_MAX)
 		a->plan.patches.len = ATTACH_PATCHES_MAX;
 	/* First how to undo it, then it itself: one word each, aligned, so no thread has to stop. */

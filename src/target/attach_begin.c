@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -108,6 +109,7 @@ attach_recording(struct attach *a, uint64_t fd, const struct attach_settings *s,
 	uint64_t ready =
 		REC_CHUNKS_OFF + (s->suspend_seccomp ? SEALED_BYTES : READY_BYTES);
 	struct rec_head *h;
+	struct stat st;
 	char path[64];
 	int our;
 
@@ -115,6 +117,13 @@ attach_recording(struct attach *a, uint64_t fd, const struct attach_settings *s,
 	our = open(path, O_RDWR | O_CLOEXEC);
 	if (our < 0)
 		return err_sys(e, -errno, "%d: cannot open what it made for us", a->pid);
+	/* Whoever shares its descriptors, and is not stopped, can have put another file there, and
+	 * we may be root. A new memfd has no name, no bytes, and one owner. */
+	if (fstat(our, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 0 ||
+	    st.st_size != 0 || fcntl(our, F_GET_SEALS) < 0) {
+		close(our);
+		return err_set(e, -EPERM, "%d: what it made for us was replaced", a->pid);
+	}
 	if (ftruncate(our, (off_t)s->max_bytes) < 0) {
 		close(our);
 		return err_sys(e, -errno, "%d: no room for a recording", a->pid);

@@ -194,6 +194,30 @@ hook_of(struct plan *p, const struct alloc_function *f, unsigned slot)
 	return (uint64_t)(uintptr_t)plan_config(p)->hooks[f->shape][slot];
 }
 
+/* _Znwm, _Znam and those with an alignment. */
+static bool
+throws(const struct alloc_function *f)
+{
+	return f->shape == BLOB_ALLOC && strncmp(f->name, "_Zn", 3) == 0 &&
+	       strstr(f->name, "nothrow") == NULL;
+}
+
+/* The same operator new, that returns NULL instead; 0: there is none. */
+static uint64_t
+nothrow_of(const struct plan *p, const struct alloc_function *f)
+{
+	for (size_t i = 0; i < p->allocators.functions.len; i++) {
+		const struct alloc_function *g = &p->allocators.functions.data[i];
+		size_t n = strlen(f->name);
+
+		if (g->family == f->family && g->object == f->object &&
+		    strncmp(g->name, f->name, n) == 0 &&
+		    strcmp(g->name + n, "RKSt9nothrow_t") == 0)
+			return g->addr;
+	}
+	return 0;
+}
+
 static void
 set_next(struct plan *p, const struct alloc_function *f, unsigned slot, uint64_t fn,
 	 bool nests)
@@ -202,6 +226,8 @@ set_next(struct plan *p, const struct alloc_function *f, unsigned slot, uint64_t
 		.fn = fn,
 		.kind = f->kind,
 		.nests = nests,
+		.nothrow = throws(f) ? nothrow_of(p, f) : 0,
+		.aligned = strstr(f->name, "align_val_t") != NULL,
 	};
 	p->hooked++;
 }
@@ -248,6 +274,9 @@ add_detour(const struct tracee *t, struct plan *p, const struct alloc_function *
 	/* What it leads on to is hooked. But a calloc may call malloc in one case only. */
 	if (nests && !f->needed)
 		return -EALREADY;
+	if (throws(f) && nothrow_of(p, f) == 0)
+		return err_set(e, -ENOTSUP,
+			       "it throws, and has no sibling that does not");
 	was = is->bytes.len;
 	hook = hook_of(p, f, slot);
 	stub = is->at + was;
@@ -305,6 +334,21 @@ hook_for(struct plan *p, uint64_t fn)
 	return 0;
 }
 
+/* Does a word still lead to the stub that binds it? That pushes a number and jumps. */
+static bool
+is_unbound(const struct tracee *t, uint64_t to)
+{
+	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	uint8_t code[16];
+	size_t at;
+
+	if (tracee_read(t, to, code, sizeof code, NULL) < 0)
+		return false;
+	at = memcmp(code, endbr, sizeof endbr) == 0 ? sizeof endbr : 0;
+	return code[at] == 0x68 &&
+	       (code[at + 5] == 0xe9 || (code[at + 5] == 0xf2 && code[at + 6] == 0xe9));
+}
+
 static void
 see_word(void *ctx, const struct object_symbol *s)
 {
@@ -320,10 +364,11 @@ see_word(void *ctx, const struct object_symbol *s)
 		if (hook == 0 || is_patched(w->p, s->addr) ||
 		    tracee_read(w->t, s->addr, &before, sizeof before, NULL) < 0)
 			return;
-		/* Not bound yet, it leads to a stub that would overwrite our word: what it is going
-		 * to be is known. */
-		if (before != f->addr)
-			before = f->addr;
+		/* Bound to another function of that name, or changed by the program since: not ours.
+		 * Not bound yet it would be overwritten, but what it is going to be is known. */
+		if (before != f->addr && (s->exported || !is_unbound(w->t, before)))
+			return;
+		before = f->addr;
 		add_patch(w->p, s->addr, &before, &hook, sizeof hook);
 		w->added++;
 		return;
@@ -403,7 +448,8 @@ hook_by_words(const struct tracee *t, struct plan *p, unsigned family)
 
 		if (f->family != family || f->alias)
 			continue;
-		if (!f->by_name || slot == BLOB_HOOKS) {
+		if (!f->by_name || slot == BLOB_HOOKS ||
+		    (throws(f) && nothrow_of(p, f) == 0)) {
 			if (f->needed)
 				return -ENOTSUP;
 			leave_out(p, f);

@@ -97,14 +97,19 @@ is_its_own(const struct tracee *t, const struct ours *o)
 {
 	char magic[sizeof BLOB_MAGIC - 1];
 	struct rec_head h;
+	uint64_t alive;
 
 	if (tracee_read(t, o->self, &h, sizeof h, NULL) == 0 &&
 	    memcmp(h.magic, REC_MAGIC, sizeof h.magic) == 0 &&
 	    (int)h.pid == procfs_ns_pid(t->pid))
 		return true;
+	/* The kernel wipes that page in a child. Where it did not, the memory is not a copy but the
+	 * very same (vfork), and what is done to it here is done to the other's running threads. */
 	return o->control.config != 0 &&
 	       tracee_read(t, o->control.config, magic, sizeof magic, NULL) == 0 &&
-	       memcmp(magic, BLOB_MAGIC, sizeof magic) == 0;
+	       memcmp(magic, BLOB_MAGIC, sizeof magic) == 0 &&
+	       (tracee_read(t, o->control.data.start, &alive, sizeof alive, NULL) < 0 ||
+		alive == 0);
 }
 
 static int
@@ -386,13 +391,19 @@ is_inside_closely(const struct tracee *t, const struct ours *o,
 	return inside;
 }
 
+/* First it is forgotten, then unmapped: whatever the process maps there afterwards is its own. */
 static void
-unmap(struct tracee *t, uint64_t start, uint64_t bytes, struct detached *d)
+unmap(struct tracee *t, struct ours *o, uint32_t made, uint64_t start, uint64_t bytes,
+      struct detached *d)
 {
 	int64_t value = -1;
 
 	if (bytes == 0 || start == 0)
 		return;
+	o->control.made &= ~made;
+	if (made != 0)
+		set_word(t, o, offsetof(struct attach_control, made), o->control.made,
+			 NULL);
 	if (tracee_syscall(t, SYS_munmap, (uint64_t[6]){start, bytes}, &value, NULL) <
 		    0 ||
 	    value != 0) {
@@ -403,23 +414,26 @@ unmap(struct tracee *t, uint64_t start, uint64_t bytes, struct detached *d)
 
 /* The recording last: it says what the others are. */
 static void
-unmap_all(struct tracee *t, const struct ours *o, struct detached *d)
+unmap_all(struct tracee *t, struct ours *o, struct detached *d)
 {
 	int64_t value;
 
 	if (o->controlled) {
-		unmap(t, o->control.code.start, o->control.code.bytes, d);
+		unmap(t, o, ATTACH_MADE_CODE, o->control.code.start,
+		      o->control.code.bytes, d);
 		tracee_point(TRACEE_UNMAPPED_ONE);
 		for (unsigned i = 0; i < ATTACH_ISLANDS; i++)
-			unmap(t, o->control.islands[i].start, o->control.islands[i].bytes,
+			unmap(t, o, (uint32_t)ATTACH_MADE_ISLAND << i,
+			      o->control.islands[i].start, o->control.islands[i].bytes,
 			      d);
-		unmap(t, o->control.data.start, o->control.data.bytes, d);
+		unmap(t, o, ATTACH_MADE_DATA, o->control.data.start,
+		      o->control.data.bytes, d);
 	}
 	if (o->fd >= 0)
 		tracee_syscall(t, SYS_close, (uint64_t[6]){(uint64_t)o->fd}, &value,
 			       NULL);
 	if (d->kept == 0)
-		unmap(t, o->self, o->self_bytes, d);
+		unmap(t, o, 0, o->self, o->self_bytes, d);
 }
 
 static void
@@ -455,14 +469,27 @@ is_mapped_as(int pid, const struct attach_range *r)
 	return found;
 }
 
+/* Or, since its parts have different rights, does it say so itself? */
+static bool
+is_our_code(const struct tracee *t, const struct ours *o)
+{
+	char magic[sizeof BLOB_MAGIC - 1];
+
+	return o->control.config != 0 &&
+	       tracee_read(t, o->control.config, magic, sizeof magic, NULL) == 0 &&
+	       memcmp(magic, BLOB_MAGIC, sizeof magic) == 0;
+}
+
 static void
-forget_unmade(int pid, struct ours *o)
+forget_unmade(const struct tracee *t, struct ours *o)
 {
 	uint32_t made = o->control.made;
+	int pid = t->pid;
 
 	if (!o->controlled)
 		return;
-	if ((made & ATTACH_MADE_CODE) == 0 && !is_mapped_as(pid, &o->control.code))
+	if ((made & ATTACH_MADE_CODE) == 0 && !is_mapped_as(pid, &o->control.code) &&
+	    !is_our_code(t, o))
 		o->control.code.bytes = 0;
 	if ((made & ATTACH_MADE_DATA) == 0 && !is_mapped_as(pid, &o->control.data))
 		o->control.data.bytes = 0;
@@ -482,7 +509,7 @@ detach_unmap(int pid, struct detached *ret, struct err *e)
 	struct ours o;
 	uint64_t began, ns;
 	unsigned n, nap_ms = NAP_MS;
-	bool done = false;
+	bool done = false, gone;
 	int r = tracee_open(pid, &t, e);
 
 	if (ret != NULL)
@@ -491,9 +518,6 @@ detach_unmap(int pid, struct detached *ret, struct err *e)
 		r = find_ours(&t, &o, e);
 	if (r == 0 && nothing(&o))
 		done = true;
-	if (r == 0)
-		forget_unmade(pid, &o);
-	n = r == 0 ? code_spans(&o, spans) : 0;
 	while (r == 0 && !done && d.tries++ < UNMAP_TRIES) {
 		struct timespec nap = {.tv_nsec = (long)nap_ms * 1000000};
 
@@ -501,9 +525,15 @@ detach_unmap(int pid, struct detached *ret, struct err *e)
 		r = tracee_stop(&t, e);
 		if (r < 0)
 			break;
-		done = n == 0 || !tracee_inside(&t, spans, n) ||
+		r = find_ours(&t, &o,
+			      e); /* as it is now: somebody else may have been here */
+		gone = r < 0 || nothing(&o);
+		if (!gone)
+			forget_unmade(&t, &o);
+		n = !gone ? code_spans(&o, spans) : 0;
+		done = gone || n == 0 || !tracee_inside(&t, spans, n) ||
 		       (d.tries > STRICT_TRIES && !is_inside_closely(&t, &o, spans, n));
-		if (done)
+		if (done && !gone)
 			unmap_all(&t, &o, &d);
 		tracee_go(&t);
 		ns = now_ns() - began;

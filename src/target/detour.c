@@ -64,6 +64,25 @@ move(const uint8_t *code, const struct x86_insn *in, uint64_t from, uint8_t *out
 }
 
 /* Nothing in the function may jump to an instruction that is not there any more. */
+/* The same where instructions are not understood any more: whatever could be a long jump is one. */
+static bool
+perhaps_jumped_into(const uint8_t *code, size_t bytes, size_t from)
+{
+	for (size_t i = from; i + 5 <= bytes; i++) {
+		int32_t d;
+		int64_t to;
+
+		if (code[i] != 0xe9 &&
+		    (i == 0 || code[i - 1] != 0x0f || (code[i] & 0xf0) != 0x80))
+			continue;
+		memcpy(&d, code + i + 1, 4);
+		to = (int64_t)i + 5 + d;
+		if (to > 0 && to < DETOUR_JUMP_BYTES)
+			return true;
+	}
+	return false;
+}
+
 static bool
 jumped_into(const uint8_t *code, size_t bytes, bool *ret_unknown)
 {
@@ -76,7 +95,7 @@ jumped_into(const uint8_t *code, size_t bytes, bool *ret_unknown)
 		if (!x86_decode(code + i, bytes - i, &in)) {
 			/* A short jump back from behind this cannot reach the entry. */
 			*ret_unknown = i < 128 + DETOUR_JUMP_BYTES;
-			return false;
+			return perhaps_jumped_into(code, bytes, i);
 		}
 		if (in.kind < X86_JCC || in.kind > X86_LOOP)
 			continue;
@@ -104,8 +123,8 @@ detour_make(const uint8_t *code, size_t bytes, uint64_t at, uint64_t to,
 			return err_set(e, -ENOTSUP, "its first instructions are %s",
 				       ended || taken >= bytes ? "too short"
 							       : "not understood");
-		if (in.kind == X86_CALL || in.kind == X86_LOOP ||
-		    d.moved_bytes + 32 > DETOUR_MOVED_MAX)
+		if (in.kind == X86_CALL || in.kind == X86_CALL_AWAY ||
+		    in.kind == X86_LOOP || d.moved_bytes + 32 > DETOUR_MOVED_MAX)
 			return err_set(e, -ENOTSUP,
 				       "its first instructions cannot be moved");
 		n = move(code + taken, &in, at + taken, d.moved + d.moved_bytes,

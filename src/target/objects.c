@@ -441,6 +441,7 @@ visit_relocs(const struct tracee *t, const struct object *o, const struct tables
 		tracee_read_some(t, tb->str + sym.st_name, name, sizeof name - 1);
 		name[sizeof name - 1] = '\0';
 		s.addr = o->bias + r[i].r_offset;
+		s.exported = type != R_X86_64_JUMP_SLOT; /* not only called through */
 		if (s.addr >= o->start && s.addr + 8 <= o->end && s.addr % 8 == 0)
 			each(ctx, &s);
 	}

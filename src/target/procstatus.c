@@ -2,6 +2,7 @@
 /* procstatus.c -- see procstatus.h. */
 #include "target/procstatus.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -41,6 +42,28 @@ procstatus_number(int pid, const char *name)
 	uint64_t n;
 
 	return find_number(pid, name, 10, &n) ? (int64_t)n : -1;
+}
+
+int64_t
+procstatus_most(int pid, const char *name)
+{
+	int64_t most = procstatus_number(pid, name);
+	struct dirent *d;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	dir = opendir(path);
+	while (dir != NULL && (d = readdir(dir)) != NULL) {
+		int tid = atoi(d->d_name);
+		int64_t n = tid > 0 ? procstatus_number(tid, name) : -1;
+
+		if (n > most)
+			most = n;
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return most;
 }
 
 uint64_t

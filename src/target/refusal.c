@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/recording.h"
@@ -88,6 +89,15 @@ read_attached(struct refusal_facts *f)
 	buf_done(&maps);
 }
 
+/* Between vfork and exec a child runs in its parent's memory, which other threads use meanwhile. */
+static bool
+shares_memory(int pid, int with)
+{
+	enum { SAME_VM = 1 }; /* KCMP_VM */
+
+	return with > 0 && syscall(SYS_kcmp, pid, with, SAME_VM, 0, 0) == 0;
+}
+
 static bool
 descends(int pid, int from)
 {
@@ -127,13 +137,14 @@ refusal_read(int pid, struct refusal_facts *ret_facts)
 		if (f.tracer > 0)
 			procfs_thread_name(f.tracer, f.tracer, f.tracer_name,
 					   sizeof f.tracer_name);
-		f.seccomp = procstatus_number(pid, "Seccomp");
+		f.seccomp = procstatus_most(pid, "Seccomp");
 		procfs_uid(pid, &f.uid);
 		snprintf(path, sizeof path, "/proc/%d/ns/mnt", pid);
 		f.other_namespace = !same_file(path, "/proc/self/ns/mnt");
 		read_program(&f);
 		read_access(&f);
 		read_attached(&f);
+		f.shares_with = shares_memory(pid, st.ppid) ? st.ppid : 0;
 	}
 	*ret_facts = f;
 }
@@ -252,6 +263,12 @@ refusal_check(const struct refusal_facts *f, struct err *e)
 			"%d (%s) runs under strict seccomp: it may not map memory; use: "
 			"seep watch %d",
 			f->pid, f->comm, f->pid);
+	if (f->shares_with > 0)
+		return err_set(
+			e, -EBUSY,
+			"%d (%s) shares the memory of %d until it starts a program; "
+			"attach to that one",
+			f->pid, f->comm, f->shares_with);
 	if (f->attached_here)
 		return err_set(
 			e, -EBUSY,

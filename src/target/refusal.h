@@ -32,6 +32,7 @@ struct refusal_facts {
 	uint32_t traits;	    /* enum inspect_traits of its program */
 	bool other_namespace;	    /* its own mounts */
 	bool attached;		    /* another seep has attached to it */
+	int shares_with;	    /* whose memory it has (vfork); 0 = its own */
 	bool attached_here;	    /* and that is its own, not inherited by fork */
 };
 

@@ -38,6 +38,7 @@ enum {
 	STUB_WAIT_MS = 10000,
 	WAIT_NAP_NS = 5000000, /* should a SIGCHLD not come */
 	ROUNDS_MAX = 64,       /* of looking for new threads */
+	LATE_MAX = 1024,       /* threads that had not stopped when all were let go */
 	STACK_LOOK =
 		64 << 10, /* bytes of a stack that are looked at, from its pointer on */
 	RED_ZONE = 128,
@@ -137,7 +138,7 @@ tracee_open(int pid, struct tracee *ret_tracee, struct err *e)
 	t.mem_fd = open(path, O_RDWR | O_CLOEXEC);
 	if (t.mem_fd < 0)
 		return err_sys(e, -errno, "%d: cannot open its memory", pid);
-	t.suspend_seccomp = procstatus_number(pid, "Seccomp") == 2;
+	t.suspend_seccomp = procstatus_most(pid, "Seccomp") == 2;
 	*ret_tracee = t;
 	return 0;
 }
@@ -258,7 +259,9 @@ seize_new(struct tracee *t, bool *ret_new, struct err *e)
 		if (tid <= 0 || find_thread(t, tid) != NULL)
 			continue;
 		r = seize(t, tid, e);
-		*ret_new = *ret_new || t->threads.len > before;
+		/* One that ended meanwhile may have cut the list short. */
+		*ret_new = *ret_new || t->threads.len > before ||
+			   thread_state(t->pid, tid) != 'Z';
 	}
 	closedir(dir);
 	return r;
@@ -268,8 +271,38 @@ seize_new(struct tracee *t, bool *ret_new, struct err *e)
 static bool
 fails_after_stop(uint64_t nr)
 {
-	return nr == SYS_epoll_wait || nr == SYS_epoll_pwait || nr == 441 ||
-	       nr == SYS_semop || nr == SYS_semtimedop || nr == SYS_rt_sigtimedwait;
+	/* With SO_RCVTIMEO or SO_SNDTIMEO the calls on sockets are of that kind, too. EINTR says of
+	 * each of these that nothing was done yet. */
+	static const uint16_t calls[] = {
+		SYS_epoll_wait,
+		SYS_epoll_pwait,
+		441 /* epoll_pwait2 */,
+		SYS_semop,
+		SYS_semtimedop,
+		SYS_rt_sigtimedwait,
+		SYS_read,
+		SYS_readv,
+		SYS_recvfrom,
+		SYS_recvmsg,
+		SYS_recvmmsg,
+		SYS_accept,
+		SYS_accept4,
+		SYS_connect,
+		SYS_write,
+		SYS_writev,
+		SYS_sendto,
+		SYS_sendmsg,
+		SYS_sendmmsg,
+		SYS_io_getevents,
+		333 /* io_pgetevents */,
+		426 /* io_uring_enter */,
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		if (nr == calls[i])
+			return true;
+	}
+	return false;
 }
 
 /* Takes in where a stopped thread is. */
@@ -315,12 +348,82 @@ park_all(struct tracee *t, uint64_t until_ms, struct err *e)
 	return 0;
 }
 
+/* ---- those that stop too late ---- */
+
+static volatile int late[LATE_MAX]; /* 0 = free */
+
+static void
+let_late_go(int sig)
+{
+	int was = errno;
+
+	(void)sig;
+	for (unsigned i = 0; i < LATE_MAX; i++) {
+		int tid = late[i], status, r;
+
+		if (tid == 0)
+			continue;
+		r = waitpid(tid, &status, __WALL | WNOHANG);
+		if (r == 0)
+			continue;
+		late[i] = 0;
+		if (r == tid && WIFSTOPPED(status))
+			ptrace(PTRACE_DETACH, tid, NULL,
+			       (void *)(long)(status >> 16 == 0 ? WSTOPSIG(status) : 0));
+	}
+	errno = was;
+}
+
+/* Without this it would stand still from its stop on until we end. */
+static void
+let_go_later(int tid)
+{
+	struct sigaction act = {.sa_handler = let_late_go, .sa_flags = SA_RESTART};
+
+	sigaction(SIGCHLD, &act, NULL);
+	for (unsigned i = 0; i < LATE_MAX; i++) {
+		if (late[i] == 0) {
+			late[i] = tid;
+			break;
+		}
+	}
+	let_late_go(0);
+}
+
+/* Nobody is to stop or end us while the process stands still. */
+static void
+hold_signals(struct tracee *t)
+{
+	static const int held[] = {SIGTSTP, SIGTTIN, SIGTTOU, SIGINT,
+				   SIGQUIT, SIGTERM, SIGHUP};
+	sigset_t set;
+
+	if (t->signals_held)
+		return;
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_LEN(held); i++)
+		sigaddset(&set, held[i]);
+	sigprocmask(SIG_BLOCK, &set, &t->signals_before);
+	t->signals_held = true;
+}
+
+static void
+release_signals(struct tracee *t)
+{
+	if (t->signals_held)
+		sigprocmask(SIG_SETMASK, &t->signals_before, NULL);
+	t->signals_held = false;
+}
+
 static int
 stop_once(struct tracee *t, struct err *e)
 {
 	uint64_t until = tracee_now_ms() + TRACEE_WAIT_MS;
 	bool more = true;
+	char byte;
 	int r = 0;
+
+	hold_signals(t);
 
 	for (int i = 0; r == 0 && more && i < ROUNDS_MAX; i++) {
 		r = seize_new(t, &more, e);
@@ -329,6 +432,12 @@ stop_once(struct tracee *t, struct err *e)
 	}
 	if (r == 0 && t->threads.len == 0)
 		r = err_set(e, -ESRCH, "%d: it has ended", t->pid);
+	else if (r == 0 && more)
+		r = err_set(e, -EBUSY, "%d: it makes threads faster than they stop",
+			    t->pid);
+	/* The file sticks to the memory that it was opened for. */
+	if (r == 0 && pread(t->mem_fd, &byte, 1, (off_t)t->cave) != 1)
+		r = err_set(e, -ESRCH, "%d: it is another program now", t->pid);
 	if (r < 0)
 		tracee_go(t);
 	return r;
@@ -339,15 +448,14 @@ tracee_go(struct tracee *t)
 {
 	tracee_stub_remove(t);
 	for (size_t i = 0; i < t->threads.len; i++) {
-		int tid = t->threads.data[i].tid, status;
+		int tid = t->threads.data[i].tid;
 
-		/* One that has not stopped yet cannot be let go: it is, when we end. */
-		if (ptrace(PTRACE_DETACH, tid, NULL, NULL) < 0 && errno == ESRCH &&
-		    waitpid(tid, &status, __WALL | WNOHANG) == tid && WIFSTOPPED(status))
-			ptrace(PTRACE_DETACH, tid, NULL,
-			       (void *)(long)(status >> 16 == 0 ? WSTOPSIG(status) : 0));
+		/* One that has not stopped yet cannot be let go: it is, as soon as it does. */
+		if (ptrace(PTRACE_DETACH, tid, NULL, NULL) < 0 && errno == ESRCH)
+			let_go_later(tid);
 	}
 	vec_done(&t->threads);
+	release_signals(t);
 }
 
 void

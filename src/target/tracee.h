@@ -9,6 +9,7 @@
 #ifndef SEEP_TARGET_TRACEE_H
 #define SEEP_TARGET_TRACEE_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -37,6 +38,8 @@ struct tracee {
 	uint64_t
 		cave; /* where instructions can be put for a moment; 0 = not looked for */
 	bool cave_used;
+	bool signals_held; /* none may stop or end us while it stands still */
+	sigset_t signals_before;
 	struct tracee_threads threads; /* those that are traced */
 };
 

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/compiler.h"
 #include "target/procfs.h"
 #include "target/tracee_impl.h"
 #include "util/buf.h"
@@ -289,9 +290,38 @@ stub_leave(int tid, const struct user_regs_struct *before, int sig)
 	return tracee_wait_parked(tid, tracee_now_ms() + TRACEE_WAIT_MS);
 }
 
+/* In a restartable sequence (rseq) a thread must not go on once it has been interrupted. The kernel
+ * sees to that by its instruction pointer, which is in the stub when it looks: so it is done here. */
+static int
+leave_rseq(const struct tracee *t, int tid, struct user_regs_struct *regs)
+{
+	enum { CS_OFF = 8 };
+	const enum __ptrace_request get_rseq = 0x420f; /* PTRACE_GET_RSEQ_CONFIGURATION */
+	struct {
+		uint64_t at;
+		uint32_t size, signature, flags, pad;
+	} conf = {0};
+	struct {
+		uint32_t version, flags;
+		uint64_t start, bytes, abort;
+	} cs;
+	uint64_t at = 0, none = 0;
+
+	if (ptrace(get_rseq, tid, (void *)sizeof conf, &conf) < 0 || conf.at == 0 ||
+	    tracee_read(t, conf.at + CS_OFF, &at, sizeof at, NULL) < 0 || at == 0 ||
+	    tracee_read(t, at, &cs, sizeof cs, NULL) < 0 ||
+	    regs->rip - cs.start >= cs.bytes)
+		return 0;
+	regs->rip = cs.abort;
+	if (tracee_write(t, conf.at + CS_OFF, &none, sizeof none, NULL) < 0 ||
+	    ptrace(PTRACE_SETREGS, tid, NULL, regs) < 0)
+		return -EFAULT;
+	return 0;
+}
+
 /* One try. -EAGAIN: a signal came first and was delivered. */
 static int
-stub_run(struct tracee *t, int tid, long nr, const uint64_t args[6], int64_t *ret_value)
+stub_try(struct tracee *t, int tid, long nr, const uint64_t args[6], int64_t *ret_value)
 {
 	struct user_regs_struct before, regs;
 	uint64_t until = tracee_now_ms() + TRACEE_WAIT_MS, sentinel = STUB_SENTINEL;
@@ -299,6 +329,9 @@ stub_run(struct tracee *t, int tid, long nr, const uint64_t args[6], int64_t *re
 
 	if (ptrace(PTRACE_GETREGS, tid, NULL, &before) < 0)
 		return -errno;
+	r = leave_rseq(t, tid, &before);
+	if (r < 0)
+		return r;
 	t->cave_used = true;
 	r = stub_write(t, &before);
 	if (r < 0)
@@ -335,24 +368,69 @@ stub_run(struct tracee *t, int tid, long nr, const uint64_t args[6], int64_t *re
 		r = stub_leave(tid, &before, sig);
 		return r < 0 ? r : sig != 0 ? -EAGAIN : -ETIMEDOUT;
 	}
+	/* Left alone for too long it goes back by itself, and may be on the way. */
+	if (regs.rip >= t->cave + STUB_BACK && regs.rip < t->cave + STUB_BYTES) {
+		r = stub_leave(tid, &before, sig);
+		return r < 0 ? r : -EIO;
+	}
 	if (regs.rip < t->cave + STUB_DONE || regs.rip >= t->cave + STUB_BACK)
-		return -EIO; /* it went back by itself: it was left alone for too long */
+		return -EIO;
 	*ret_value = (int64_t)regs.rax;
 	tracee_point(TRACEE_STUB_MADE);
 	return stub_leave(tid, &before, sig);
+}
+
+/* What lies below a small stack may be another's: it gets back what the stub wrote there. */
+static int
+stub_run(struct tracee *t, int tid, long nr, const uint64_t args[6], int64_t *ret_value)
+{
+	struct user_regs_struct regs;
+	uint64_t below[2], at;
+	int r;
+
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) < 0)
+		return -errno;
+	at = ((regs.rsp - STUB_STACK_BELOW) & ~UINT64_C(15)) - sizeof below;
+	r = tracee_read(t, at, below, sizeof below, NULL);
+	if (r == 0)
+		r = stub_try(t, tid, nr, args, ret_value);
+	else
+		return r;
+	tracee_write(t, at, below, sizeof below, NULL);
+	return r;
+}
+
+/* A thread that executes code of 64 bits, which the stub is; the number of threads: none does. */
+static void
+able_thread(const struct tracee *t, size_t *ret_index)
+{
+	enum { USER_CS = 0x33 };
+	struct user_regs_struct regs;
+
+	for (*ret_index = 0; *ret_index < t->threads.len; (*ret_index)++) {
+		if (ptrace(PTRACE_GETREGS, t->threads.data[*ret_index].tid, NULL,
+			   &regs) == 0 &&
+		    regs.cs == USER_CS)
+			return;
+	}
 }
 
 int
 tracee_syscall(struct tracee *t, long nr, const uint64_t args[6], int64_t *ret_value,
 	       struct err *e)
 {
+	size_t i;
 	int r;
 
+	able_thread(t, &i);
+	if (i == t->threads.len)
+		return err_set(e, -ENOTSUP, "%d: none of its threads runs 64-bit code",
+			       t->pid);
 	do
-		r = stub_run(t, t->threads.data[0].tid, nr, args, ret_value);
+		r = stub_run(t, t->threads.data[i].tid, nr, args, ret_value);
 	while (r == -EAGAIN);
 	if (r == 0)
-		r = tracee_look(&t->threads.data[0]);
+		r = tracee_look(&t->threads.data[i]);
 	if (r < 0)
 		return err_sys(e, r, "%d: cannot make it map memory", t->pid);
 	return 0;

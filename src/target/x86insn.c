@@ -24,13 +24,13 @@ static const char one_byte[] =
 	"........" "..x....." /* 90 */
 	"oooo...." "bz......" /* a0 */
 	"bbbbbbbb" "vvvvvvvv" /* b0 */
-	"BBw.xxBZ" "ew.w.bx." /* c0: c4 and c5 are VEX */
+	"BBw.xxBZ" "e.w..bx." /* c0: c4 and c5 are VEX */
 	"mmmmxxx." "mmmmmmmm" /* d0 */
 	"jjjjbbbb" "JJxj...." /* e0 */
 	"p.pp..tt" "......mm"; /* f0 */
 
 static const char two_byte[] =
-	"mmmm.x.." "...x.m.x" /* 00 */
+	"mmmmx..." "..x.xm.x" /* 00 */
 	"mmmmmmmm" "mmmmmmmm" /* 10 */
 	"mmmmxxxx" "mmmmmmmm" /* 20 */
 	"......x." "xxxxxxxx" /* 30: 38 and 3a lead on */
@@ -195,6 +195,7 @@ take_two(struct decoder *d, struct x86_insn *in)
 		in->kind = X86_JCC;
 		in->cond = opcode & 15;
 		in->target = take_relative(d, 4);
+		d->bad = d->bad || d->operand16;
 	} else {
 		if (opcode == 0x0b)
 			in->kind = X86_RET;
@@ -202,6 +203,10 @@ take_two(struct decoder *d, struct x86_insn *in)
 		take_operands(d, two_byte[opcode], opcode, in);
 	}
 }
+
+/* inc, dec, call, far call, jmp, far jmp, push, nothing */
+static const uint8_t group_five[8] = {
+	[2] = X86_CALL_AWAY, [3] = X86_CALL_AWAY, [4] = X86_AWAY, [5] = X86_AWAY};
 
 static void
 take_one(struct decoder *d, uint8_t opcode, struct x86_insn *in)
@@ -215,12 +220,19 @@ take_one(struct decoder *d, uint8_t opcode, struct x86_insn *in)
 							      : X86_LOOP;
 		in->cond = opcode & 15;
 		in->target = take_relative(d, how == 'j' ? 1 : 4);
+		/* Processors disagree about how long that is. */
+		d->bad = d->bad || (d->operand16 && how == 'J');
 		return;
 	}
-	if (opcode == 0xc3 || opcode == 0xc2 || opcode == 0xcc || opcode == 0xf4)
+	if (opcode == 0xc3 || opcode == 0xc2 || opcode == 0xcc || opcode == 0xf4 ||
+	    (opcode >= 0xca && opcode <= 0xcf && opcode != 0xcd))
 		in->kind = X86_RET;
-	if (opcode == 0xff && d->at < d->n && (d->p[d->at] >> 3 & 6) == 4)
-		in->kind = X86_AWAY;
+	if (opcode == 0xff && d->at < d->n)
+		in->kind = group_five[d->p[d->at] >> 3 & 7];
+	/* XOP and XBEGIN look like others, and are not: one is longer, one jumps. */
+	if (d->at < d->n && ((opcode == 0x8f && (d->p[d->at] & 0x38) != 0) ||
+			     (opcode == 0xc7 && (d->p[d->at] & 0x38) != 0)))
+		d->bad = true;
 	take_operands(d, how, opcode, in);
 }
 

@@ -12,12 +12,13 @@
 
 enum x86_kind {
 	X86_PLAIN,
-	X86_JCC,  /* conditional jump, relative */
-	X86_JMP,  /* jump, relative */
-	X86_CALL, /* call, relative */
-	X86_LOOP, /* loop and jrcxz: short only */
-	X86_RET,  /* ret, int3, ud2, hlt: nothing goes on behind it */
-	X86_AWAY, /* jump to a place that is computed */
+	X86_JCC,       /* conditional jump, relative */
+	X86_JMP,       /* jump, relative */
+	X86_CALL,      /* call, relative */
+	X86_LOOP,      /* loop and jrcxz: short only */
+	X86_RET,       /* ret, int3, ud2, hlt: nothing goes on behind it */
+	X86_AWAY,      /* jump to a place that is computed */
+	X86_CALL_AWAY, /* call of one */
 };
 
 struct x86_insn {
