@@ -35,7 +35,7 @@ static struct recorder recorder; /* base is NULL until the first event */
 struct recorder *recorder_now = &recorder;
 
 static const uint32_t always = 1;
-/* Until the first event everything is looked at. */
+/* Until the first event frees pass by; the first allocation comes because the thread's share of bytes is 0. */
 static const uint8_t nothing[1];
 static const uint32_t never;
 struct gate gate = {.watch = &never, .filter = nothing};

@@ -375,12 +375,23 @@ pvalloc(size_t n)
 	return p;
 }
 
-SEEP_EXPORT size_t
-malloc_usable_size(void *p)
+static NOINLINE size_t
+usable_size_slow(void *p)
 {
 	if (p == NULL)
 		return 0;
 	if (boot_owns(p))
 		return boot_size(p);
 	return next_find() ? next.malloc_usable_size(p) : 0;
+}
+
+/* Some programs ask at every malloc and free (redis), so there is no frame on the way. */
+SEEP_EXPORT size_t
+malloc_usable_size(void *p)
+{
+	size_t (*ask)(void *) = next.malloc_usable_size;
+
+	if (UNLIKELY(ask == NULL || boot_used))
+		return usable_size_slow(p);
+	return ask(p);
 }

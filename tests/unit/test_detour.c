@@ -43,6 +43,9 @@ T_TEST(lengths)
 	T_EQ(LENGTH("\xc4\xe2\x7d\x58\xc0"), 5);	     /* vpbroadcastd */
 	T_EQ(LENGTH("\x66\x0f\x3a\x0f\xc1\x08"), 6);	     /* palignr */
 	T_EQ(LENGTH("\xf0\x0f\xb1\x15\x00\x00\x00\x00"), 8); /* lock cmpxchg x(%rip) */
+	T_EQ(LENGTH("\xc9\x90\x90"), 1);		     /* leave */
+	T_EQ(LENGTH("\xca\x08\x00\x90"), 3);		     /* lret $8 */
+	T_EQ(LENGTH("\xcb\x90\x90"), 1);		     /* lret */
 }
 
 T_TEST(cut_off_or_unknown)
@@ -54,6 +57,9 @@ T_TEST(cut_off_or_unknown)
 	T_EQ(LENGTH("\x06"), 0); /* not on this processor */
 	T_EQ(LENGTH("\x67\x8b\x00"), 0);
 	T_EQ(LENGTH("\x62\xf1\x7c\x48\x58\xc0"), 0); /* EVEX */
+	T_EQ(LENGTH("\x66\xe9\x00\x00\x00\x00"),
+	     0); /* two or four bytes: processors differ */
+	T_EQ(LENGTH("\x8f\xe8\x78\xc0\xc1\x05"), 0); /* XOP */
 }
 
 /* Code at a place of its own, that can be called. */
@@ -120,6 +126,11 @@ T_TEST(refused)
 	T_EQ(MAKE("\x31\xc0\xc3", 0x600100), -ENOTSUP);
 	/* a call among the first instructions */
 	T_EQ(MAKE("\x55\xe8\x00\x00\x00\x00\x5d\xc3", 0x600100), -ENOTSUP);
+	/* one through a word */
+	T_EQ(MAKE("\x55\xff\x15\x00\x00\x00\x00\x5d\xc3", 0x600100), -ENOTSUP);
+	T_EQ(MAKE("\x55\xff\xd0\x90\x90\x90\x5d\xc3", 0x600100), -ENOTSUP);
+	/* xbegin: where an abort leads would be moved */
+	T_EQ(MAKE("\xc7\xf8\x00\x00\x00\x00\x90\xc3", 0x600100), -ENOTSUP);
 	/* a loop to its second instruction */
 	T_EQ(MAKE("\x90\x90\x90\x90\x90\x90\x90\xeb\xfa\xc3", 0x600100), -ENOTSUP);
 	/* not understood */
