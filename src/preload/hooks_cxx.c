@@ -30,6 +30,50 @@ resolve(void **slot, const char *name)
 	return f;
 }
 
+/* Every form of libstdc++'s delete ends in free, by way of one or two other forms, which a program may
+ * have replaced. Where it has not, and free is our hook as well, the allocator's own free does
+ * the same without the detour. */
+static COLD bool
+delete_is_free(void)
+{
+	static const char *const forms[] = {
+		"_ZdlPv",
+		"_ZdlPvRKSt9nothrow_t",
+		"_ZdlPvm",
+		"_ZdlPvSt11align_val_t",
+		"_ZdlPvmSt11align_val_t",
+		"_ZdlPvSt11align_val_tRKSt9nothrow_t",
+		"_ZdaPv",
+		"_ZdaPvRKSt9nothrow_t",
+		"_ZdaPvm",
+		"_ZdaPvSt11align_val_t",
+		"_ZdaPvmSt11align_val_t",
+		"_ZdaPvSt11align_val_tRKSt9nothrow_t",
+	};
+	static int known; /* 1: it is; -1: it is not */
+	bool is = known > 0;
+
+	if (known == 0) {
+		is = next_is_ours("free") && next.free != NULL;
+		for (size_t i = 0; is && i < ARRAY_LEN(forms); i++)
+			is = next_is_ours(forms[i]) && next_is_from(forms[i], LIBSTDCXX);
+		known = is ? 1 : -1;
+	}
+	return is;
+}
+
+static COLD void *
+resolve_delete(void **slot, const char *name)
+{
+	void *f = resolve(slot, name);
+
+	if (f == NULL || !delete_is_free())
+		return f;
+	f = (void *)next.free;
+	__atomic_store_n(slot, f, __ATOMIC_RELEASE);
+	return f;
+}
+
 /* Does the real new call malloc? Learnt from the first one recorded. If so, malloc counts the
  * bytes to the next sample; if not, we do. */
 static enum { NEW_UNKNOWN, NEW_CALLS_MALLOC, NEW_DOES_NOT } new_is;
@@ -89,7 +133,7 @@ delete_at(void **slot, const char *name, uintptr_t cfa, void *p, uintptr_t secon
 	if (UNLIKELY(p == NULL))
 		return;
 	if (UNLIKELY(real == NULL) &&
-	    (real = (delete_function *)resolve(slot, name)) == NULL) {
+	    (real = (delete_function *)resolve_delete(slot, name)) == NULL) {
 		free(p);
 		return;
 	}

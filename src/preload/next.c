@@ -90,3 +90,35 @@ next_late(const char *name, const char *library)
 	errno = saved;
 	return f;
 }
+
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+bool
+next_is_ours(const char *name)
+{
+	int saved = errno;
+	/* Not RTLD_DEFAULT: we are linked so that we find ourselves first. */
+	void *program = dlopen(NULL, RTLD_LAZY);
+	const char *f = program == NULL ? NULL : dlsym(program, name);
+
+	if (program != NULL)
+		dlclose(program);
+	errno = saved;
+	return f >= __ehdr_start && f < _end;
+}
+
+bool
+next_is_from(const char *name, const char *library)
+{
+	int saved = errno;
+	void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+	bool is = false;
+
+	if (handle != NULL) {
+		is = dlsym(handle, name) == next_late(name, library);
+		dlclose(handle);
+	}
+	errno = saved;
+	return is;
+}

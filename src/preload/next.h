@@ -58,4 +58,8 @@ bool next_find(void);
  * `library` is asked when nothing after us has it, if it is loaded. */
 void *next_late(const char *name, const char *library);
 
+/* Does whoever calls `name` call us? Is what comes after us that of `library`? */
+bool next_is_ours(const char *name);
+bool next_is_from(const char *name, const char *library);
+
 #endif

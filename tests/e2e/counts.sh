@@ -37,6 +37,15 @@ expect_json "glibc: the rest" "$TMP/json" \
 expect_json "threads" "$TMP/json" '.processes[0].threads' 9
 all_of "glibc, C++" "$cxx"
 
+# A form of operator delete that the program replaces is what the other forms come by.
+replaced=$(program cxx_replaced) || exit
+for options in --exact "--sample 1M"; do
+	# shellcheck disable=SC2086 # two words
+	run "$SEEP" run $options -o "$TMP/replaced.rec" -- "$replaced"
+	expect_eq "replaced delete, $options" "$status $out" "0 plain 4000, aligned 2000"
+done
+options=()
+
 # With every byte a sample the figures are exact too; but a block of no bytes is never hit.
 options=(--sample 1)
 run "$c"
