@@ -7,10 +7,12 @@
 #include "preload/next.h"
 
 #include "base/compiler.h"
+#include "rt/rt_text.h"
 #include "rt/rt_tls.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 
 struct next next;
 
@@ -98,12 +100,10 @@ bool
 next_is_ours(const char *name)
 {
 	int saved = errno;
-	/* Not RTLD_DEFAULT: we are linked so that we find ourselves first. */
-	void *program = dlopen(NULL, RTLD_LAZY);
-	const char *f = program == NULL ? NULL : dlsym(program, name);
+	/* Not RTLD_DEFAULT: we are linked so that we find ourselves first. The program's own map is
+	 * what dlopen(NULL) gives, which allocates. */
+	const char *f = dlsym(_r_debug.r_map, name);
 
-	if (program != NULL)
-		dlclose(program);
 	errno = saved;
 	return f >= __ehdr_start && f < _end;
 }
@@ -111,14 +111,14 @@ next_is_ours(const char *name)
 bool
 next_is_from(const char *name, const char *library)
 {
-	int saved = errno;
-	void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
-	bool is = false;
+	struct dl_find_object o;
+	const char *name_at;
+	void *f = next_late(name, library);
 
-	if (handle != NULL) {
-		is = dlsym(handle, name) == next_late(name, library);
-		dlclose(handle);
-	}
-	errno = saved;
-	return is;
+	if (f == NULL || _dl_find_object(f, &o) != 0)
+		return false;
+	name_at = o.dlfo_link_map->l_name;
+	for (const char *at = name_at; *at != '\0'; at++)
+		name_at = *at == '/' ? at + 1 : name_at;
+	return text_same(name_at, library);
 }

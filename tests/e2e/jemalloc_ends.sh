@@ -21,6 +21,7 @@ expect_eq "not asked for" "$(dumps)" ""
 # ended_by SIGNAL HOW: starts it, sends the signal when it is ready, leaves its status.
 ended_by() {
 	rm -rf "${DUMPS:?}"/*
+	: >"$TMP/out" # what the one before said
 	(in_dumps "$LIBSEEP" "$conf" "$prog" "$2") >"$TMP/out" 2>"$TMP/err" &
 	local pid=$!
 	wait_for 10 grep -q ready "$TMP/out"
