@@ -30,7 +30,7 @@ _seep() {
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_seep_reply -W \
-			'run attach detach report diff watch why dump convert ps mark pause resume doctor jeprof google-pprof pprof memleak mtrace help --version --help' -- "$cur"
+			'run attach detach report leaks diff watch why dump convert ps mark pause resume doctor jeprof google-pprof pprof memleak mtrace help --version --help' -- "$cur"
 		return
 	fi
 	case $prev in
@@ -55,6 +55,10 @@ _seep() {
 		_seep_reply -f -- "$cur"
 		return
 		;;
+	--leak-kinds)
+		_seep_reply -W 'definite indirect possible reachable all' -- "$cur"
+		return
+		;;
 	--by)
 		_seep_reply -W 'live peak count allocated temporary' -- "$cur"
 		return
@@ -70,7 +74,7 @@ _seep() {
 				((i++))
 				break
 				;;
-			-o | --output | --dir | --log-file | --process | --checkpoint | --every | --max-size)
+			-o | --output | --dir | --log-file | --process | --checkpoint | --every | --max-size | --format | --leak-kinds | --error-exitcode)
 				((i++))
 				;;
 			-*) ;;
@@ -83,6 +87,7 @@ _seep() {
 		fi
 		if [[ $cur == -* ]]; then
 			_seep_reply -W '--exact --sample --output --dir --log-file --json
+				--format --leak-kinds --error-exitcode --no-leak-check
 				--process --checkpoint --every --max-size --no-children --mmap
 				--no-names --help' -- "$cur"
 		else
@@ -109,6 +114,15 @@ _seep() {
 		_seep_reply -W '--pid --command --show-allocs --older --top --min-size --max-size
 			--sample-rate --sort --obj --symbols-prefix --combined-only
 			--wa-missing-free --trace --percpu --help' -- "$cur"
+		;;
+	leaks)
+		if [[ $cur == -* ]]; then
+			_seep_reply -W '--leak-kinds --format --json --bytes --all --error-exitcode
+				--help' -- "$cur"
+		else
+			_seep_reply -W "@last $(_seep_pids)" -- "$cur"
+			_seep_reply -f -- "$cur"
+		fi
 		;;
 	report)
 		if [[ $cur == -* ]]; then

@@ -49,6 +49,12 @@ fuzz_check_ids(const struct prof *p)
 			   p->nmark_rows);
 	for (uint32_t i = 0; i < p->nmark_rows; i++)
 		FUZZ_CHECK(p->mark_rows[i].site < p->nsites);
+	for (uint32_t i = 0; i < p->nlosses; i++) {
+		FUZZ_CHECK(p->losses[i].site < p->nsites);
+		FUZZ_CHECK(p->losses[i].kind < PROF_LOSS_KINDS);
+	}
+	for (uint32_t i = 0; i < p->nchecks; i++)
+		FUZZ_CHECK(p->checks[i].process < p->nprocesses);
 	for (uint32_t i = 0; i < p->nlooks; i++) {
 		FUZZ_CHECK(p->looks[i].process < p->nprocesses);
 		FUZZ_CHECK(p->looks[i].rows + (uint64_t)p->looks[i].nrows <=

@@ -75,6 +75,26 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	return 0;
 }
 
+/* The first process was looked at, and lost something at each of its sites. */
+static void
+add_losses(struct prof *p)
+{
+	uint32_t check = prof_add_check(p);
+
+	p->checks[check] = (struct prof_check){.process = 1, .done = true, .threads = 2};
+	for (uint32_t i = 1; i < p->nsites; i++) {
+		uint32_t row;
+
+		if (p->sites[i].process != 1)
+			continue;
+		row = prof_add_loss(p);
+		p->losses[row] = (struct prof_loss){.site = i,
+						    .kind = (uint8_t)(i % 4),
+						    .blocks = i,
+						    .bytes = 100 * i};
+	}
+}
+
 /* Two looks at each site of the first process. */
 static void
 add_looks(struct prof *p)
@@ -120,6 +140,7 @@ fuzz_seed(unsigned n, uint8_t *to, size_t room)
 	}
 	if (n == 2)
 		add_looks(p);
+	add_losses(p);
 	pack_write(p, &out);
 	if (n < 3 && out.len <= room) {
 		memcpy(to, out.data, out.len);

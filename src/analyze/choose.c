@@ -160,7 +160,8 @@ choose_point(const struct prof *p, const bool *chosen, const char *word,
 int
 choose_by(const char *word, enum sites_by *ret_by, struct err *e)
 {
-	for (unsigned i = 0; i < SITES_BY_MAX; i++) {
+	for (unsigned i = 0; i < SITES_LOST;
+	     i++) { /* what is lost has a command of its own */
 		if (strcmp(word, sites_by_names[i]) == 0) {
 			*ret_by = i;
 			return 0;

@@ -17,7 +17,7 @@
 const char *const sites_by_names[SITES_BY_MAX] = {
 	[SITES_LIVE] = "live",		 [SITES_PEAK] = "peak",
 	[SITES_COUNT] = "count",	 [SITES_ALLOCATED] = "allocated",
-	[SITES_TEMPORARY] = "temporary",
+	[SITES_TEMPORARY] = "temporary", [SITES_LOST] = "lost",
 };
 
 struct sites_work {
@@ -190,6 +190,8 @@ sites_value(const struct sites_total *t, enum sites_by by)
 		return (int64_t)t->alloc_bytes;
 	case SITES_TEMPORARY:
 		return (int64_t)t->temps;
+	case SITES_LOST:
+		return t->lost_bytes;
 	default:
 		return t->live_bytes;
 	}
@@ -207,6 +209,8 @@ sites_beside(const struct sites_total *t, enum sites_by by)
 		return (int64_t)t->allocs;
 	case SITES_TEMPORARY:
 		return (int64_t)t->temp_bytes;
+	case SITES_LOST:
+		return t->lost_blocks;
 	default:
 		return t->live_blocks;
 	}
@@ -232,6 +236,8 @@ sites_variance(const struct sites_total *t, enum sites_by by)
 	if (t->samples == 0 || x <= 0)
 		return 0;
 	switch (by) {
+	case SITES_LOST:
+		return 0; /* only ever known exactly */
 	case SITES_LIVE:
 		return t->var_live_bytes;
 	case SITES_ALLOCATED:
@@ -355,6 +361,32 @@ sites_add(struct sites *ss, struct sites_rows *rows, struct sites_seen *seen,
 	sites_total_add(&ss->total, w, i);
 }
 
+static void
+sites_add_loss(struct sites_total *t, const struct prof_loss *l, unsigned kinds)
+{
+	t->loss_bytes[l->kind] += (int64_t)l->bytes;
+	t->loss_blocks[l->kind] += (int64_t)l->blocks;
+	if ((kinds & 1u << l->kind) == 0)
+		return;
+	t->lost_bytes += (int64_t)l->bytes;
+	t->lost_blocks += (int64_t)l->blocks;
+}
+
+static void
+sites_add_losses(struct sites *ss, const struct prof *p, unsigned kinds)
+{
+	for (uint32_t i = 0; i < p->nlosses; i++) {
+		const struct prof_loss *l = &p->losses[i];
+		uint32_t row =
+			l->site < p->nsites ? ss->row_of_site[l->site] : UINT32_MAX;
+
+		if (row == UINT32_MAX || l->kind >= PROF_LOSS_KINDS)
+			continue;
+		sites_add_loss(&ss->rows[row].t, l, kinds);
+		sites_add_loss(&ss->total, l, kinds);
+	}
+}
+
 void
 sites_init(struct sites *ret_sites, const struct prof *p, const struct skip *s,
 	   const struct sites_query *q)
@@ -378,6 +410,7 @@ sites_init(struct sites *ret_sites, const struct prof *p, const struct skip *s,
 	}
 	ss.rows = rows.data;
 	ss.nrows = (uint32_t)rows.len;
+	sites_add_losses(&ss, p, q->loss_kinds != 0 ? q->loss_kinds : SITES_LOSS_KINDS);
 	sites_rank(&ss, p, q->by);
 	map_done(&seen.rows);
 	map_done(&seen.nodes);

@@ -22,6 +22,7 @@ enum sites_by {
 	SITES_COUNT,	 /* number of allocations */
 	SITES_ALLOCATED, /* bytes ever allocated */
 	SITES_TEMPORARY, /* allocations freed right after */
+	SITES_LOST,	 /* bytes lost, when the process was looked at */
 	SITES_BY_MAX,
 };
 
@@ -45,6 +46,8 @@ struct sites_total {
 	int64_t live_bytes, live_blocks; /* at the chosen point */
 	int64_t at_peak_bytes, at_peak_blocks;
 	int64_t at_exit_bytes, at_exit_blocks;
+	int64_t loss_bytes[PROF_LOSS_KINDS], loss_blocks[PROF_LOSS_KINDS];
+	int64_t lost_bytes, lost_blocks; /* of the kinds asked for */
 	uint64_t samples, live_samples;
 	/* Variances, 0 in exact profiles; those of counts are the bytes' own, stack by stack, which
 	 * is right where all blocks of a stack have one size. */
@@ -74,7 +77,10 @@ struct sites_query {
 	const bool *chosen; /* for every process of the profile; NULL = all */
 	struct sites_point point;
 	enum sites_by by;
-	unsigned depth; /* frames that tell places apart; 0 = the whole stack */
+	unsigned
+		loss_kinds; /* bits 1 << enum prof_loss_kind that SITES_LOST is about; 0 = all
+				but those still reachable */
+	unsigned depth;	    /* frames that tell places apart; 0 = the whole stack */
 };
 
 /* Groups and ranks. `s` must belong to `p`. Free with sites_done. */
@@ -91,6 +97,12 @@ int64_t sites_beside(const struct sites_total *t, enum sites_by by);
 
 /* True when the ranked figure is in bytes. */
 bool sites_in_bytes(enum sites_by by);
+
+/* Kinds of loss that count unless others are asked for. */
+enum {
+	SITES_LOSS_KINDS = 1 << PROF_LOSS_DEFINITE | 1 << PROF_LOSS_INDIRECT |
+			   1 << PROF_LOSS_POSSIBLE,
+};
 
 /* Variance of sites_value in a sampled profile; 0 in an exact one. Where the recording has
  * none it is derived: bytes at the peak as a share of the bytes allocated. */

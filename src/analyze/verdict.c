@@ -15,6 +15,7 @@ static const char *const verdict_names[] = {
 	[VERDICT_REPLACED] = "LIVE",
 	[VERDICT_LIVE] = "LIVE",
 	[VERDICT_NOT_FREED] = "NOT FREED",
+	[VERDICT_LEAK] = "LEAK",
 	[VERDICT_PARTIAL] = "PARTIAL",
 };
 
@@ -22,6 +23,46 @@ const char *
 verdict_word_name(enum verdict_word word)
 {
 	return verdict_names[word];
+}
+
+int64_t
+verdict_lost(const int64_t of_kinds[PROF_LOSS_KINDS])
+{
+	return of_kinds[PROF_LOSS_DEFINITE] + of_kinds[PROF_LOSS_INDIRECT] +
+	       of_kinds[PROF_LOSS_POSSIBLE];
+}
+
+/* What was found in the memory of those processes that were looked at. */
+static void
+verdict_add_losses(struct verdict *v, const struct prof *p, const struct sites *ss)
+{
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		const struct prof_check *c = prof_check_of(p, i);
+
+		v->each[i].checked = c != NULL && c->done;
+	}
+	for (uint32_t i = 0; i < p->nlosses; i++) {
+		const struct prof_loss *l = &p->losses[i];
+		uint32_t row = ss->row_of_site[l->site];
+		struct verdict_figures *f = &v->each[p->sites[l->site].process];
+
+		if (row == UINT32_MAX || ss->rows[row].kept != NULL || !f->checked)
+			continue;
+		f->loss_bytes[l->kind] += (int64_t)l->bytes;
+		f->loss_blocks[l->kind] += (int64_t)l->blocks;
+	}
+}
+
+/* Blocks that nobody knows of may be lost as well: then only what was found counts. */
+static void
+verdict_judge_checks(struct verdict *v, const struct prof *p)
+{
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		const struct prof_check *c = prof_check_of(p, i);
+
+		if (c != NULL && c->loose && verdict_lost(v->each[i].loss_blocks) == 0)
+			v->each[i].checked = false;
+	}
 }
 
 /* What the process left at one site. */
@@ -62,9 +103,11 @@ verdict_of(const struct prof *p, uint32_t process, const struct verdict_figures 
 		return VERDICT_NONE;
 	if (choose_is_replaced(p, process))
 		return VERDICT_REPLACED;
+	if (f->checked && verdict_lost(f->loss_blocks) > 0)
+		return VERDICT_LEAK;
 	if (!exited)
 		return VERDICT_LIVE;
-	if (f->blocks > 0 || f->bytes > 0)
+	if (!f->checked && (f->blocks > 0 || f->bytes > 0))
 		return VERDICT_NOT_FREED;
 	if (f->held_bytes >= VERDICT_HELD_MIN_BYTES && pr->peak_bytes > 0 &&
 	    f->held_bytes >= pr->peak_bytes / 100 * VERDICT_HELD_PERCENT)
@@ -89,6 +132,23 @@ verdict_sum(struct verdict_figures *to, const struct verdict_figures *f)
 	to->alloc_bytes += f->alloc_bytes;
 	to->temps += f->temps;
 	to->samples += f->samples;
+	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
+		to->loss_bytes[i] += f->loss_bytes[i];
+		to->loss_blocks[i] += f->loss_blocks[i];
+	}
+}
+
+/* For every site: blocks lost there. */
+static int64_t *
+verdict_lost_by_site(const struct prof *p)
+{
+	int64_t *lost = xcalloc(p->nsites, sizeof *lost);
+
+	for (uint32_t i = 0; i < p->nlosses; i++) {
+		if (p->losses[i].kind != PROF_LOSS_REACHABLE)
+			lost[p->losses[i].site] += (int64_t)p->losses[i].blocks;
+	}
+	return lost;
 }
 
 /* Different places with something left, for each process and, in `all`, for those found. */
@@ -96,15 +156,18 @@ static void
 verdict_count_places(struct verdict *v, const struct prof *p, const struct sites *ss,
 		     const bool *focus)
 {
+	int64_t *lost = verdict_lost_by_site(p);
 	struct map seen = {0};
 
 	for (uint32_t i = 1; i < p->nsites; i++) {
 		const struct prof_site *s = &p->sites[i];
 		uint32_t row = ss->row_of_site[i];
+		bool some = v->each[s->process].word == VERDICT_LEAK
+				    ? lost[i] > 0
+				    : s->live_blocks > 0 || s->live_bytes > 0;
 		uint64_t *n;
 
-		if (row == UINT32_MAX || ss->rows[row].kept != NULL ||
-		    (s->live_blocks <= 0 && s->live_bytes <= 0))
+		if (row == UINT32_MAX || ss->rows[row].kept != NULL || !some)
 			continue;
 		n = map_add(&seen, (uint64_t)s->process << 32 | row);
 		v->each[s->process].places += (*n)++ == 0;
@@ -115,6 +178,7 @@ verdict_count_places(struct verdict *v, const struct prof *p, const struct sites
 		v->all.places += (*n)++ == 0;
 	}
 	map_done(&seen);
+	free(lost);
 }
 
 /* The highest peak of a single process, and what was largest then. */
@@ -161,6 +225,8 @@ verdict_init(struct verdict *ret_verdict, const struct prof *p, const struct sit
 			verdict_add_site(&v.each[process], &p->processes[process],
 					 &p->sites[i], ss->rows[row].kept != NULL);
 	}
+	verdict_add_losses(&v, p, ss);
+	verdict_judge_checks(&v, p);
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		if (chosen != NULL && !chosen[i])
 			continue;
@@ -174,15 +240,18 @@ verdict_init(struct verdict *ret_verdict, const struct prof *p, const struct sit
 		if (v.each[i].word > v.all.word)
 			v.all.word = v.each[i].word;
 	}
+	v.all.checked = true;
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		if ((focus == NULL || focus[i]) && v.each[i].word == v.all.word) {
 			v.nfound++;
+			v.all.checked = v.all.checked && v.each[i].checked;
 			verdict_sum(&v.all, &v.each[i]);
 		}
 	}
 	verdict_count_places(&v, p, ss, focus);
 	v.peak = verdict_find_peak(p, ss, chosen);
 	v.focus_peak = verdict_find_peak(p, ss, focus);
+	v.all.checked = v.all.checked && v.nfound > 0;
 	v.coverage = coverage_of(p, focus);
 	if (v.coverage.partial)
 		v.all.word = VERDICT_PARTIAL;

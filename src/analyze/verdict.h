@@ -4,10 +4,12 @@
  * Looks at what each process left behind. What libc keeps by design (skip.h) is counted apart
  * and does not turn a clean program into one that was not. A process that was killed, still
  * runs, or was replaced by exec had no occasion to free, so its memory is called live and not
- * "not freed". Whether something that was not freed is lost, this does not know. */
+ * "not freed". Where its memory was looked at (leak/classify.h), what was lost is known, and what was
+ * left but not lost is no finding. */
 #ifndef SEEP_ANALYZE_VERDICT_H
 #define SEEP_ANALYZE_VERDICT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "analyze/coverage.h"
@@ -17,11 +19,12 @@
 enum verdict_word {
 	VERDICT_NONE = 0, /* nothing was recorded */
 	VERDICT_OK,
-	VERDICT_HELD,	  /* all freed, but much of it only after exit began */
-	VERDICT_REPLACED, /* exec took its memory away; nothing can be said against it */
-	VERDICT_LIVE,	  /* still running, or ended by force */
-	VERDICT_NOT_FREED,
-	VERDICT_PARTIAL, /* too little of its memory was seen */
+	VERDICT_HELD,	   /* all freed, but much of it only after exit began */
+	VERDICT_REPLACED,  /* exec took its memory away; nothing can be said against it */
+	VERDICT_LIVE,	   /* still running, or ended by force */
+	VERDICT_NOT_FREED, /* whether it was lost is not known */
+	VERDICT_LEAK,	   /* some of it was lost */
+	VERDICT_PARTIAL,   /* too little of its memory was seen */
 };
 
 /* A program that gives back this much of its peak only at exit is HELD; static objects of
@@ -37,7 +40,10 @@ struct verdict_figures {
 	uint32_t places;
 	int64_t held_bytes, held_blocks; /* live when exit began, freed since */
 	int64_t kept_bytes, kept_blocks; /* libc's own */
-	double var_bytes, var_blocks;	 /* sampled: variances of these */
+	bool checked; /* the memory of it, of all of them, was looked at; these are known: */
+	int64_t loss_bytes[PROF_LOSS_KINDS],
+		loss_blocks[PROF_LOSS_KINDS]; /* without libc's */
+	double var_bytes, var_blocks;	      /* sampled: variances of these */
 	uint64_t live_samples;
 	uint64_t allocs, frees, alloc_bytes, temps;
 	uint64_t samples;
@@ -63,6 +69,9 @@ struct verdict {
 };
 
 const char *verdict_word_name(enum verdict_word word);
+
+/* Bytes, or blocks, lost in any way. */
+int64_t verdict_lost(const int64_t of_kinds[PROF_LOSS_KINDS]);
 
 /* `ss` must be of the same profile, processes and of SITES_AT_END. `focus` are those of `chosen`
  * that the word is about (focus.h); NULL = all of them. Free with verdict_done. */

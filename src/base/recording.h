@@ -6,7 +6,7 @@
  *
  *   0       struct rec_head            one page: identity, settings, control, counters
  *   4 KiB   text page                  executable, directory, arguments, a NUL after each
- *   8 KiB   unused
+ *   8 KiB   struct rec_hold            where it stands while the tool looks for leaks
  *   12 KiB  what seep attach did, and has to undo (base/inject.h)
  *   64 KiB  struct rec_point[4096]     timeline
  *   128 KiB uint32_t root[32768]       top of the tree that finds live blocks by address
@@ -36,6 +36,7 @@ enum {
 	REC_PAGE_BYTES = 4096,
 	REC_TEXT_OFF = 4096, /* the text page */
 	REC_TEXT_BYTES = 4096,
+	REC_HOLD_OFF = 8192,
 	REC_POINTS_OFF = 64 << 10,
 	REC_POINTS_MAX = 4096,
 	REC_ROOT_OFF = 128 << 10,
@@ -375,7 +376,8 @@ struct rec_head {
 	uint64_t rss_kib;  /* last seen by the tool */
 	uint32_t paused;   /* 1 = record no new allocations */
 	uint32_t tool_pid; /* who advances the clock */
-	uint64_t reserved1[5];
+	uint32_t hold;	   /* enum rec_hold_state; a futex, written by both sides */
+	uint32_t reserved1[9];
 
 	/* 448: changes rarely */
 	uint32_t flags;		  /* enum rec_flags */
@@ -419,6 +421,42 @@ struct rec_head {
 	uint64_t reserved3[2];
 };
 
+/* ---- the end of a process, held for a look at its memory ---- */
+
+enum rec_hold_state {
+	REC_HOLD_NONE = 0,
+	REC_HOLD_WAITS = 1, /* the process stands at its last step and waits */
+	REC_HOLD_LOOKS = 2, /* the tool looks */
+	REC_HOLD_GO = 3,    /* it may go on; or it has stopped waiting */
+};
+
+enum rec_hold_why {
+	REC_HOLD_EXIT = 1,   /* exit, or return from main: every destructor has run */
+	REC_HOLD_LEAVE = 2,  /* _exit, quick_exit */
+	REC_HOLD_SIGNAL = 3, /* a signal that will end it */
+};
+
+enum { REC_HOLD_REGS = 18 };
+
+/* What is ours and no root, from the beginning on; and where the program's own frames begin, while head.hold is
+ * REC_HOLD_WAITS or REC_HOLD_LOOKS. Addresses are those of the process. */
+struct rec_hold {
+	uint32_t why; /* enum rec_hold_why */
+	uint32_t signal;
+	uint32_t tid;
+	uint32_t nregs;
+	uint64_t sp;		       /* below this the stack is dead */
+	uint64_t context;	       /* of a signal: its ucontext, 0 = none */
+	uint64_t data_start, data_end; /* libseep's writable data */
+	uint64_t
+		maps; /* our mappings: an array of { start u64, bytes u64 }, 0 = free slot */
+	uint32_t maps_max;  /* slots in it */
+	uint32_t maps_lost; /* mappings that found no slot */
+	uint64_t regs[REC_HOLD_REGS];
+};
+
+_Static_assert(sizeof(struct rec_hold) == 208, "hold");
+_Static_assert(__builtin_offsetof(struct rec_head, hold) == 408, "hold word");
 _Static_assert(sizeof(struct rec_chunk) == 64, "chunk head");
 _Static_assert(sizeof(struct rec_node) == 24, "node");
 _Static_assert(sizeof(struct rec_site) == 64, "site");

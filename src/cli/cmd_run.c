@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,16 +17,13 @@
 #include "cli/cmd.h"
 #include "cli/last.h"
 #include "cli/names.h"
-#include "cli/progress.h"
+#include "cli/run_impl.h"
 #include "cli/save.h"
 #include "format/pack.h"
 #include "render/report.h"
-#include "target/inspect.h"
 #include "target/launch.h"
 #include "target/libseep.h"
 #include "target/procfs.h"
-#include "target/rundir.h"
-#include "target/ticker.h"
 #include "util/buf.h"
 #include "util/fmt.h"
 #include "util/term.h"
@@ -36,11 +32,13 @@
 #define RATE_DEFAULT (UINT64_C(512) << 10)
 #define RATE_MAX (UINT64_C(1) << 30)
 #define MAX_SIZE_DEFAULT (UINT64_C(8) << 30)
-#define MAX_SIZE_LEAST (UINT64_C(2) << 20) /* the recorder begins nothing smaller */
 
-static bool opt_exact, opt_json, opt_no_children, opt_mmap, opt_no_names;
+static bool opt_exact, opt_json, opt_no_children, opt_mmap, opt_no_names, opt_no_check;
 static struct opt_optional opt_sample;
-static const char *opt_output, *opt_log_file, *opt_dir, *opt_process;
+static const char *opt_output, *opt_log_file, *opt_dir, *opt_process, *opt_format,
+	*opt_leak_kinds;
+static uint64_t opt_error_exitcode;
+static unsigned leak_kinds; /* as opt_leak_kinds says; 0 = the usual ones */
 static uint64_t opt_checkpoint = UINT64_C(10000000000), opt_max_size = UINT64_MAX;
 static uint64_t opt_every = LOOKS_EVERY_MS * UINT64_C(1000000);
 
@@ -56,6 +54,12 @@ static const struct opt run_opts[] = {
 	{"log-file", 0, OPT_STRING, .to = &opt_log_file, .metavar = "FILE",
 	 .help = "Write the report there instead of to stderr."},
 	{"json", 0, OPT_NONE, .to = &opt_json, .help = "Report as JSON."},
+	{"format", 0, OPT_STRING, .to = &opt_format, .metavar = "text|memcheck",
+	 .help = "Report as valgrind's memcheck does."},
+	{"leak-kinds", 0, OPT_STRING, .to = &opt_leak_kinds, .metavar = "KINDS",
+	 .help = "List places of these: definite,indirect,possible,reachable or all."},
+	{"error-exitcode", 0, OPT_U64, .to = &opt_error_exitcode, .metavar = "N",
+	 .help = "Exit with N if something is definitely or possibly lost."},
 	{"process", 0, OPT_STRING, .to = &opt_process, .metavar = "NAME|PID",
 	 .help = "Report only these processes of the run."},
 	{"checkpoint", 0, OPT_DURATION, .to = &opt_checkpoint, .metavar = "SECONDS",
@@ -69,26 +73,11 @@ static const struct opt run_opts[] = {
 	 .help = "Record only the program itself, not what it starts."},
 	{"mmap", 0, OPT_NONE, .to = &opt_mmap,
 	 .help = "Also record mmap and brk, apart from malloc."},
+	{"no-leak-check", 0, OPT_NONE, .to = &opt_no_check,
+	 .help = "Do not look at its end for what is lost."},
 	{"no-names", 0, OPT_NONE, .to = &opt_no_names,
 	 .help = "Save without names: smaller and sooner done."},
 	{0},
-};
-
-struct run {
-	char **argv;
-	struct inspect program;
-	struct rundir dir;
-	struct ticker ticker;
-	struct progress progress;
-	char *libseep;
-	char *folder; /* absolute; where the recording goes */
-	char *output; /* absolute */
-	int pid;
-	sigset_t mask;	   /* as it was, and as the program has it */
-	bool xfsz_ignored; /* by us: a file too large is an error to tell, not our end */
-	FILE *log;	   /* where report and remarks go once the program has ended */
-	unsigned living;   /* processes of the run that go on */
-	struct rundir_names saved; /* recordings that were read at the end */
 };
 
 /* ---- before ---- */
@@ -142,16 +131,6 @@ check_output(struct run *r, struct err *e)
 	return ret;
 }
 
-static char *
-command_text(char **argv)
-{
-	struct buf b = {0};
-
-	for (char **at = argv; *at != NULL; at++)
-		buf_printf(&b, "%s%s", at > argv ? " " : "", *at);
-	return buf_take(&b);
-}
-
 /* Respects the memory limit, and leaves half of the file system to others. */
 static uint64_t
 max_size(const struct run *r)
@@ -160,12 +139,12 @@ max_size(const struct run *r)
 		 room = rundir_room_bytes(&r->dir) / 2;
 
 	if (opt_max_size != UINT64_MAX)
-		return opt_max_size < MAX_SIZE_LEAST ? MAX_SIZE_LEAST : opt_max_size;
+		return opt_max_size < RUN_SIZE_LEAST ? RUN_SIZE_LEAST : opt_max_size;
 	if (n > MAX_SIZE_DEFAULT)
 		n = MAX_SIZE_DEFAULT;
 	if (room > 0 && n > room)
 		n = room;
-	return n < MAX_SIZE_LEAST ? MAX_SIZE_LEAST : n;
+	return n < RUN_SIZE_LEAST ? RUN_SIZE_LEAST : n;
 }
 
 static uint64_t
@@ -191,7 +170,7 @@ start(struct run *r)
 	}
 	if (check_output(r, &e) < 0 || libseep_find(&r->libseep, &e) < 0)
 		return cmd_fail(&e);
-	command = command_text(r->argv);
+	command = run_command(r->argv);
 	ret = rundir_new(command, &r->dir, &e);
 	free(command);
 	if (ret < 0)
@@ -208,6 +187,7 @@ start(struct run *r)
 			.max_bytes = max_size(r),
 			.no_children = opt_no_children,
 			.mmap = opt_mmap,
+			.hold = !opt_no_check && !opt_sample.given,
 			.mask = &r->mask,
 			.xfsz_ignored = r->xfsz_ignored,
 		},
@@ -228,17 +208,10 @@ start(struct run *r)
 
 /* ---- meanwhile ---- */
 
-/* What was seen of the processes while they ran. */
 static void
-add_looks(const struct run *r, struct prof *p)
+look_for_leaks(void *ctx, struct ticker_file *f)
 {
-	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		const struct ticker_file *f = ticker_find(&r->ticker, p->processes[i].pid,
-							  p->processes[i].start_ns);
-
-		if (f != NULL)
-			save_looks(p, i, &f->looks);
-	}
+	run_leaks_look(&((struct run *)ctx)->leaks, f);
 }
 
 /* In a forked child: what there is up to now, without names. */
@@ -250,7 +223,7 @@ checkpoint(void *ctx)
 
 	if (save_load(&r->dir, p, NULL) == 0)
 		return 0;
-	add_looks(r, p);
+	run_looks(r, p);
 	return pack_save(p, r->output, NULL) < 0 ? 1 : 0;
 }
 
@@ -264,137 +237,12 @@ show_progress(void *ctx, struct ticker *t)
 
 /* ---- afterwards ---- */
 
-/* What only the tool saw of a process: memory, and for our child how it ended. */
-static void
-annotate(struct run *r, struct prof_process *pr)
-{
-	const struct ticker_file *f = ticker_find(&r->ticker, pr->pid, pr->start_ns);
-	int status = r->ticker.wait_status;
-
-	if (f != NULL) {
-		pr->rss_kib = f->rss_kib;
-		pr->rss_peak_kib = f->rss_peak_kib;
-		if (f->anon_kib >
-		    pr->anon_kib) /* else it knew better itself, at its end */
-			pr->anon_kib = f->anon_kib;
-	}
-	if (pr->pid != (uint32_t)r->pid || pr->end == PROF_END_EXEC)
-		return;
-	if (f != NULL && r->ticker.end_ns > f->start_mono_ns)
-		pr->duration_ms = (r->ticker.end_ns - f->start_mono_ns) / 1000000;
-	if (WIFSIGNALED(status)) {
-		pr->end = PROF_END_SIGNAL;
-		pr->status = WTERMSIG(status);
-	} else {
-		pr->end = PROF_END_EXITED;
-		pr->status = WEXITSTATUS(status);
-	}
-}
-
-/* What stood in the way of a recording, as far as it can be seen from here. To be freed. */
-static char *
-no_recording(const struct run *r)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < MAX_SIZE_LEAST)
-		return xasprintf(
-			"the file size limit (ulimit -f) of %s leaves no room for "
-			"a recording, which takes 2 MiB",
-			fmt_size(limit.rlim_cur).s);
-	for (size_t i = 0; i < r->ticker.files.len; i++) {
-		if (r->ticker.files.data[i].pid == r->pid)
-			return xstrdup("somebody truncated its recording while it ran");
-	}
-	if (access(r->dir.path, F_OK) < 0)
-		return xasprintf("its run folder %s was deleted while it ran",
-				 r->dir.path);
-	if (rundir_room_bytes(&r->dir) < MAX_SIZE_LEAST)
-		return xasprintf("no room is left in %s", r->dir.path);
-	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-		return xasprintf("it allocated nothing, or the address space limit "
-				 "(ulimit -v) of %s left no room for a recording",
-				 fmt_size(limit.rlim_cur).s);
-	return xstrdup("it ended before it allocated, or did not load libseep.so");
-}
-
-/* Why our child has no recording of its end, or NULL when it has one. To be freed. */
-static char *
-missing(const struct run *r, const struct prof *p)
-{
-	bool became = false;
-
-	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		if (p->processes[i].pid != (uint32_t)r->pid)
-			continue;
-		if (p->processes[i].end != PROF_END_EXEC)
-			return NULL;
-		became = true;
-	}
-	return became ? xstrdup("it became another program by exec, which was not recorded")
-		      : no_recording(r);
-}
-
-/* A row for the program when it left no recording, so that no report is silently
- * empty. */
-static void
-add_missing(struct run *r, struct prof *p)
-{
-	char *why = missing(r, p);
-	struct prof_process *pr;
-	char *command;
-	uint32_t row;
-
-	if (why == NULL)
-		return;
-	command = command_text(r->argv);
-	row = prof_add_process(p);
-	pr = &p->processes[row];
-	pr->pid = (uint32_t)r->pid;
-	pr->ppid = (uint32_t)getpid();
-	pr->uid = getuid();
-	pr->mode = opt_sample.given ? PROF_SAMPLED : PROF_EXACT;
-	pr->run_id = r->dir.run_id;
-	pr->exe = prof_str(p, r->program.path);
-	pr->cmdline = prof_str(p, command);
-	pr->not_recorded = prof_str(p, why);
-	free(command);
-	free(why);
-}
-
-/* Recordings that somebody deleted under us are still there through our descriptors. */
-static void
-load_deleted(struct run *r, struct prof *p)
-{
-	for (size_t i = 0; i < r->ticker.files.len; i++) {
-		const struct livefile *f = &r->ticker.files.data[i].live;
-		struct err e = {0};
-
-		if (livefile_deleted(f) && save_load_file(f, p, &e) < 0)
-			prof_add_damage(p, e.msg, 1);
-	}
-}
-
-static struct prof *
-collect(struct run *r)
-{
-	struct prof *p = prof_new();
-
-	save_load(&r->dir, p, &r->saved);
-	load_deleted(r, p);
-	add_looks(r, p);
-	add_missing(r, p);
-	for (uint32_t i = 1; i < p->nprocesses; i++)
-		annotate(r, &p->processes[i]);
-	save_coverage(p);
-	return p;
-}
-
 /* Writes the report. Trouble with it is told, but is not the program's. */
 static void
 report(const struct run *r, struct prof *p, bool saved)
 {
-	struct report_opts o = {.ascii = !report_locale_is_utf8()};
+	struct report_opts o = {.ascii = !report_locale_is_utf8(),
+				.leak_kinds = leak_kinds};
 	bool *chosen = xcalloc(p->nprocesses, sizeof *chosen);
 	struct buf b = {0};
 	struct err e = {0};
@@ -418,6 +266,8 @@ report(const struct run *r, struct prof *p, bool saved)
 	}
 	if (opt_json)
 		report_json(&b, p, &o);
+	else if (opt_format != NULL && strcmp(opt_format, "memcheck") == 0)
+		run_leaks_memcheck(&b, p, o.chosen, leak_kinds);
 	else
 		report_text(&b, p, &o);
 	if (r->living > 0 && !opt_json)
@@ -474,7 +324,7 @@ count_living(const struct run *r)
 static bool
 finish(struct run *r)
 {
-	struct prof *p = collect(r);
+	struct prof *p = run_collect(r);
 	struct err e = {0};
 	bool saved;
 
@@ -487,6 +337,8 @@ finish(struct run *r)
 		names_resolve(p, NULL);
 	r->living = count_living(r);
 	report(r, p, saved);
+	if (opt_error_exitcode != 0)
+		r->errors = run_leaks_errors(p);
 	if (!saved && r->saved.len == 0)
 		cmd_note("%s", e.msg);
 	else if (!saved)
@@ -503,6 +355,8 @@ finish(struct run *r)
 static int
 check_options(void)
 {
+	struct err e = {0};
+
 	if (opt_exact && opt_sample.given)
 		return cmd_usage(&cmd_run, "--exact and --sample exclude each other");
 	if (rate() > RATE_MAX)
@@ -511,6 +365,24 @@ check_options(void)
 		return cmd_usage(&cmd_run, "--sample: at least 1");
 	if (opt_max_size == 0)
 		return cmd_usage(&cmd_run, "--max-size: at least 2M");
+	if (opt_format != NULL && strcmp(opt_format, "text") != 0 &&
+	    strcmp(opt_format, "memcheck") != 0)
+		return cmd_usage(&cmd_run, "--format: text or memcheck");
+	if (opt_error_exitcode > 255)
+		return cmd_usage(&cmd_run, "--error-exitcode: at most 255");
+	if (opt_leak_kinds != NULL &&
+	    leakcheck_kinds(opt_leak_kinds, &leak_kinds, &e) < 0)
+		return cmd_usage(&cmd_run, "--leak-kinds: %s", e.msg);
+	if (opt_no_check || opt_sample.given) {
+		if (opt_format != NULL && strcmp(opt_format, "memcheck") == 0)
+			return cmd_usage(&cmd_run,
+					 "--format=memcheck needs the leak check");
+		if (opt_leak_kinds != NULL || opt_error_exitcode != 0)
+			return cmd_usage(
+				&cmd_run,
+				"--leak-kinds and --error-exitcode need the leak "
+				"check, which only exact recordings have");
+	}
 	if (opt_output != NULL && opt_dir != NULL)
 		return cmd_usage(&cmd_run, "-o and --dir exclude each other");
 	return 0;
@@ -519,7 +391,7 @@ check_options(void)
 static int
 run_run(int argc, char **argv)
 {
-	struct run r = {.argv = argv, .dir = RUNDIR_NONE};
+	struct run r = {.argv = argv, .sampled = opt_sample.given, .dir = RUNDIR_NONE};
 	struct err e = {0};
 	bool saved;
 	int status;
@@ -542,6 +414,7 @@ run_run(int argc, char **argv)
 			.progress = opt_log_file == NULL && progress_wanted(&r.progress)
 					    ? show_progress
 					    : NULL,
+			.held = look_for_leaks,
 			.ctx = &r,
 		};
 		if (ticker_wait(&r.ticker, &e) < 0)
@@ -558,10 +431,13 @@ run_run(int argc, char **argv)
 		if (save_orphans(!opt_json) > 0 && saved)
 			last_write(r.output, NULL);
 		log_close(&r);
+		if (r.errors > 0)
+			status = (int)opt_error_exitcode;
 		ticker_done(&r.ticker);
 	}
 	rundir_close(&r.dir);
 	rundir_names_done(&r.saved);
+	run_leaks_done(&r.leaks);
 	inspect_done(&r.program);
 	free(r.libseep);
 	free(r.folder);

@@ -16,8 +16,8 @@ struct err;
 struct prof;
 
 enum {
-	PACK_VERSION = 3,
-	PACK_VERSION_OLDEST = 2,   /* that is still read: without looks */
+	PACK_VERSION = 4,
+	PACK_VERSION_OLDEST = 2,   /* that is still read: without looks and checks */
 	PACK_BLOCKS_MAX = 2000000, /* live blocks that are stored one by one */
 };
 

@@ -76,6 +76,8 @@ enum pack_type {
 	PACK_BLOCKS,
 	PACK_LOOKS, /* since version 3 */
 	PACK_LOOK_ROWS,
+	PACK_CHECKS, /* since version 4 */
+	PACK_LOSSES,
 	PACK_TYPES, /* one more than the last */
 };
 

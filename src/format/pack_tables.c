@@ -215,6 +215,24 @@ static const struct pack_col pack_look_rows[] = {
 	INT(prof_look_row, free_bytes),
 };
 
+static const struct pack_col pack_checks[] = {
+	ROW(prof_check, process, PACK_PROCESSES),
+	UINT_MAX_(prof_check, done, 1),
+	UINT_MAX_(prof_check, loose, 1),
+	STR(prof_check, why),
+	UINT(prof_check, threads),
+	UINT(prof_check, stop_ns),
+	UINT(prof_check, pause_ns),
+};
+
+static const struct pack_col pack_losses[] = {
+	ROW_DELTA(prof_loss, site, PACK_SITES),
+	UINT_MAX_(prof_loss, kind, PROF_LOSS_REACHABLE),
+	UINT(prof_loss, blocks),
+	UINT(prof_loss, bytes),
+	UINT(prof_loss, indirect_bytes),
+};
+
 #define TABLE(field, first_, needed_)                                                    \
 	{                                                                                \
 		.name = #field, .cols = pack_##field, .ncols = ARRAY_LEN(pack_##field),  \
@@ -244,4 +262,6 @@ const struct pack_table pack_tables[PACK_TYPES] = {
 	[PACK_BLOCKS] = TABLE(blocks, 0, false),
 	[PACK_LOOKS] = TABLE(looks, 0, false),
 	[PACK_LOOK_ROWS] = TABLE(look_rows, 0, false),
+	[PACK_CHECKS] = TABLE(checks, 0, false),
+	[PACK_LOSSES] = TABLE(losses, 0, false),
 };

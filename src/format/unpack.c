@@ -430,7 +430,9 @@ unpack_head(const void *data, size_t bytes, unsigned *ret_types, struct err *e)
 			h.version > PACK_VERSION ? "a newer" : "an older");
 	if ((uint32_t)crc32_z(0, data, pack_crc_bytes(sizeof h)) != h.crc)
 		return err_set(e, -EBADMSG, "its head is damaged (wrong checksum)");
-	*ret_types = h.version < 3 ? PACK_LOOKS : PACK_TYPES;
+	*ret_types = h.version < 3   ? PACK_LOOKS
+		     : h.version < 4 ? PACK_CHECKS
+				     : PACK_TYPES;
 	return 0;
 }
 
@@ -451,6 +453,9 @@ pack_load(const void *data, size_t bytes, struct prof *p, struct err *e)
 	/* And looks without theirs that nothing ever grew. */
 	if (u.state[PACK_LOOK_ROWS] != UNPACK_READ)
 		p->nlooks = 0;
+	/* A check without what it found would say that nothing is lost. */
+	if (u.state[PACK_LOSSES] != UNPACK_READ)
+		p->nchecks = 0;
 	if (u.state[PACK_FRAMES] != UNPACK_READ)
 		p->has_names = false;
 	r = unpack_account(&u, e);

@@ -279,6 +279,25 @@ merge_looks(struct merge *m)
 	}
 }
 
+static void
+merge_checks(struct merge *m)
+{
+	for (uint32_t i = 0; i < m->from->nchecks; i++) {
+		uint32_t row = prof_add_check(m->into);
+		struct prof_check *x = &m->into->checks[row];
+
+		*x = m->from->checks[i];
+		x->process = merge_process(m, x->process);
+		x->why = merge_str(m, x->why);
+	}
+	for (uint32_t i = 0; i < m->from->nlosses; i++) {
+		uint32_t row = prof_add_loss(m->into);
+
+		m->into->losses[row] = m->from->losses[i];
+		m->into->losses[row].site = merge_site(m, m->from->losses[i].site);
+	}
+}
+
 void
 prof_merge(struct prof *into, const struct prof *from)
 {
@@ -299,6 +318,7 @@ prof_merge(struct prof *into, const struct prof *from)
 	merge_labels(&m);
 	merge_marks(&m);
 	merge_looks(&m);
+	merge_checks(&m);
 	into->columns &= from->columns;
 	if (into->format == 0)
 		into->format = merge_str(&m, from->format);

@@ -91,6 +91,8 @@ prof_free(struct prof *p)
 	free(p->mark_rows);
 	free(p->looks);
 	free(p->look_rows);
+	free(p->checks);
+	free(p->losses);
 	free(p->damages);
 	free(p->labels);
 	free(p->reals);
@@ -173,6 +175,28 @@ uint32_t
 prof_add_look_row(struct prof *p)
 {
 	return PROF_APPEND(p, look_rows);
+}
+
+uint32_t
+prof_add_check(struct prof *p)
+{
+	return PROF_APPEND(p, checks);
+}
+
+uint32_t
+prof_add_loss(struct prof *p)
+{
+	return PROF_APPEND(p, losses);
+}
+
+const struct prof_check *
+prof_check_of(const struct prof *p, uint32_t process)
+{
+	for (uint32_t i = p->nchecks; i > 0; i--) {
+		if (p->checks[i - 1].process == process)
+			return &p->checks[i - 1];
+	}
+	return NULL;
 }
 
 uint32_t

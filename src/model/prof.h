@@ -149,6 +149,33 @@ struct prof_look_row {
 	int64_t allocs, frees, alloc_bytes, free_bytes;
 };
 
+/* A look for leaks at the end of a process, or while it stood still. */
+struct prof_check {
+	uint32_t process;
+	bool done;
+	bool loose; /* not all blocks were known: what lies between them was taken for roots */
+	uint32_t why; /* string: it was not done */
+	uint32_t threads;
+	uint64_t stop_ns, pause_ns; /* until all stood still; and from then on */
+};
+
+/* How blocks are lost, as memcheck tells them apart (leak/classify.h); the numbers are in files. */
+enum prof_loss_kind {
+	PROF_LOSS_DEFINITE = 0,
+	PROF_LOSS_INDIRECT = 1,
+	PROF_LOSS_POSSIBLE = 2,
+	PROF_LOSS_REACHABLE = 3,
+	PROF_LOSS_KINDS = 4,
+};
+
+/* What of a site's blocks was of one kind then. */
+struct prof_loss {
+	uint32_t site;
+	uint8_t kind; /* enum prof_loss_kind */
+	uint64_t blocks, bytes;
+	uint64_t indirect_bytes; /* definite: lost because of these */
+};
+
 /* Address range of a module in a process, over time. */
 struct prof_range {
 	uint32_t process, module;
@@ -245,6 +272,8 @@ struct prof {
 	PROF_TABLE(prof_mark_row, mark_rows);
 	PROF_TABLE(prof_look, looks);
 	PROF_TABLE(prof_look_row, look_rows);
+	PROF_TABLE(prof_check, checks);
+	PROF_TABLE(prof_loss, losses);
 	PROF_TABLE(prof_damage, damages);
 	PROF_TABLE(prof_label, labels);
 	PROF_TABLE(prof_real, reals); /* none, or one for every site */
@@ -283,10 +312,15 @@ uint32_t prof_add_mark(struct prof *p);
 uint32_t prof_add_mark_row(struct prof *p);
 uint32_t prof_add_look(struct prof *p);
 uint32_t prof_add_look_row(struct prof *p);
+uint32_t prof_add_check(struct prof *p);
+uint32_t prof_add_loss(struct prof *p);
 uint32_t prof_add_range(struct prof *p);
 uint32_t prof_add_label(struct prof *p);
 uint32_t prof_add_real(struct prof *p);
 void prof_add_damage(struct prof *p, const char *what, uint64_t count);
+
+/* The look for leaks at a process, or NULL when there was none. The last one counts. */
+const struct prof_check *prof_check_of(const struct prof *p, uint32_t process);
 
 /* Row of the module with this build-id, or of this path when it has none; added when new. */
 uint32_t prof_module(struct prof *p, const char *path, const uint8_t *build_id,

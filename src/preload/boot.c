@@ -56,6 +56,7 @@ boot_alloc(size_t bytes, size_t align)
 		unsigned char *m = rt_map(want);
 
 		if (m != NULL) {
+			rt_map_disown(m);
 			arenas[narenas] = (struct arena){m, m + want, m};
 			__atomic_store_n(&narenas, narenas + 1, __ATOMIC_RELEASE);
 			p = fit(&arenas[narenas - 1], bytes, align);

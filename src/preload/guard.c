@@ -15,6 +15,7 @@
 #include "preload/guard.h"
 
 #include "preload/gate.h"
+#include "preload/hold.h"
 #include "preload/life.h"
 #include "preload/next.h"
 #include "record/space.h"
@@ -32,7 +33,8 @@ enum { SEALED_ROOM_BYTES = 4 << 20 };
 
 typedef void handler_fn(int, siginfo_t *, void *);
 
-/* By number; NULL: not ours. SIGBUS, and SIGTERM for a peer's profiler (peer.c). */
+/* By number; NULL: not ours. SIGBUS, SIGTERM for a peer's profiler (peer.c), and those that end a
+ * process that is to be looked at (hold.c). */
 static handler_fn *ours[_NSIG];
 
 static handler_fn *
@@ -48,7 +50,6 @@ on_bus(int sig, siginfo_t *info, void *context)
 	uint64_t bytes;
 	struct sigaction dfl;
 
-	(void)context;
 	life_mapped(&base, &bytes);
 	if (info->si_code > 0 && base != NULL && at >= base && at < base + bytes &&
 	    sys_mmap(base, bytes, PROT_READ | PROT_WRITE,
@@ -56,6 +57,7 @@ on_bus(int sig, siginfo_t *info, void *context)
 		life_broken();
 		return;
 	}
+	hold_signal(sig, context);
 	memset(&dfl, 0, sizeof(dfl));
 	dfl.sa_handler = SIG_DFL;
 	next.sigaction(sig, &dfl, NULL);

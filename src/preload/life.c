@@ -17,14 +17,14 @@
  * Armed: without a setting of ours or of a peer's nothing is recorded, but every megabyte a thread
  * looks at a switch that seep attach may have set.
  *
- * exit: main is wrapped and exit() hooked, to note the moment before destructors run. A fatal
- * signal needs nothing: the recording is complete at every instruction. */
+ * How it ends is in life_exit.c. */
 #include "preload/life.h"
 
 #include "base/inject.h"
 #include "preload/boot.h"
 #include "preload/gate.h"
 #include "preload/guard.h"
+#include "preload/hold.h"
 #include "preload/loader.h"
 #include "preload/next.h"
 #include "preload/peer.h"
@@ -115,6 +115,7 @@ begin(void)
 	gate.watch = gate.look ? &gate_always : &r->sample->live;
 	state = STATE_ON;
 	guard_install();
+	hold_install();
 	peer_began();
 }
 
@@ -154,6 +155,8 @@ begin_first(void)
 		switch_off();
 		return;
 	}
+	if (settings.recorder.mode == REC_MODE_EXACT)
+		hold_wanted(settings.hold);
 	begin_on_page();
 }
 
@@ -318,6 +321,15 @@ life_begun(void)
 	return begin_locked();
 }
 
+extern int __cxa_atexit(void (*)(void *), void *, void *);
+
+static void
+last_of_all(void *nothing_given)
+{
+	(void)nothing_given;
+	hold_now(REC_HOLD_EXIT, GATE_CFA());
+}
+
 __attribute__((constructor)) static void
 constructed(void)
 {
@@ -325,6 +337,10 @@ constructed(void)
 
 	if (t != NULL)
 		gate_leave();
+	/* Called in the reverse order: whoever registers after us has had its turn by then. Of no
+	 * object, so that nobody's dlclose calls it. */
+	if (state == STATE_ON && settings.hold != 0)
+		__cxa_atexit(last_of_all, NULL, NULL);
 }
 
 /* ---- threads ---- */
@@ -478,106 +494,4 @@ life_give_back(void)
 	r->bytes = keep;
 	mapped_bytes = keep;
 	return true;
-}
-
-/* ---- exit ---- */
-
-void
-life_exit_begins(int status)
-{
-	struct thread *t = gate_enter(GATE_CFA());
-	struct rec_head *h;
-
-	if (t == NULL)
-		return;
-	h = recorder_now->head;
-	h->exit_status = 256u + (status & 255);
-	if (!rt_sealed)
-		h->exit_anon_kib = (uint32_t)recorder_anon_kib();
-	if (h->exit_ms == 0) {
-		clock_read(recorder_now, t);
-		h->exit_ms = t->now_ms + 1; /* never 0: that says "not yet" */
-		h->life = REC_LIFE_EXITING;
-		__atomic_fetch_or(&h->stamp, REC_STAMP_EXIT, __ATOMIC_RELAXED);
-	}
-	gate_leave();
-}
-
-static int (*program_main)(int, char **, char **);
-
-/* In a section of its own, by which the unwinder knows that it has come to main's caller: the
- * frames outside of it are always the same. */
-__attribute__((section("seep_main"))) static int
-main_then_exit(int argc, char **argv, char **envp)
-{
-	int r = program_main(argc, argv, envp);
-
-	life_exit_begins(r);
-	return r;
-}
-
-typedef int start_main(int (*main)(int, char **, char **), int argc, char **argv,
-		       void (*init)(void), void (*fini)(void), void (*rtld_fini)(void),
-		       void *stack_end);
-
-SEEP_EXPORT start_main __libc_start_main;
-
-SEEP_EXPORT int
-__libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
-		  void (*init)(void), void (*fini)(void), void (*rtld_fini)(void),
-		  void *stack_end)
-{
-	start_main *real = (start_main *)dlsym(RTLD_NEXT, "__libc_start_main");
-
-	program_main = main;
-	return real(main_then_exit, argc, argv, init, fini, rtld_fini, stack_end);
-}
-
-/* _exit is async-signal-safe and so is this: a store, and the system call itself. */
-static NORETURN void
-leave_now(int status)
-{
-	struct recorder *r = recorder_now;
-
-	peer_ending(PEER_LEAVE);
-	/* Not for a vfork child, which shares our memory. */
-	if (r->base != NULL && (uint32_t)sys_getpid() == r->head->pid) {
-		if (!rt_sealed && r->head->exit_anon_kib == 0)
-			r->head->exit_anon_kib = (uint32_t)recorder_anon_kib();
-		r->head->exit_status = 256u + (status & 255);
-		r->head->life = REC_LIFE_EXITED;
-	}
-	for (;;)
-		SYS1(SYS_exit_group, status);
-}
-
-SEEP_EXPORT NORETURN void
-exit(int status)
-{
-	life_exit_begins(status);
-	if (next_find())
-		next.exit(status);
-	leave_now(status);
-}
-
-SEEP_EXPORT NORETURN void
-quick_exit(int status)
-{
-	life_exit_begins(status);
-	peer_ending(PEER_LEAVE); /* libc leaves without calling our _exit */
-	if (next_find())
-		next.quick_exit(status);
-	leave_now(status);
-}
-
-SEEP_EXPORT NORETURN void
-_exit(int status)
-{
-	leave_now(status);
-}
-
-SEEP_EXPORT NORETURN void
-_Exit(int status)
-{
-	leave_now(status);
 }

@@ -12,7 +12,7 @@
 #include <time.h>
 
 extern void *__libc_stack_end;
-/* The section of main's wrapper in life.c, by the linker. */
+/* The section of main's wrapper in life_exit.c, by the linker. */
 extern const char __start_seep_main[] __attribute__((visibility("hidden")));
 extern const char __stop_seep_main[] __attribute__((visibility("hidden")));
 

@@ -89,14 +89,26 @@ set_run(struct settings *s, struct word w)
 }
 
 static bool
-set_parent(struct settings *s, struct word w)
+set_pid(struct word w, uint32_t *ret_pid)
 {
 	uint64_t n;
 
 	if (!text_size(w.at, w.end, &n) || n > UINT32_MAX)
 		return false;
-	s->parent = (uint32_t)n;
+	*ret_pid = (uint32_t)n;
 	return true;
+}
+
+static bool
+set_parent(struct settings *s, struct word w)
+{
+	return set_pid(w, &s->parent);
+}
+
+static bool
+set_hold(struct settings *s, struct word w)
+{
+	return set_pid(w, &s->hold);
 }
 
 static bool
@@ -130,7 +142,7 @@ static const struct key {
 	{"mode", set_mode},	    {"rate", set_rate},	    {"max", set_max},
 	{"dir", set_dir},	    {"name", set_name},	    {"keep", set_keep},
 	{"run", set_run},	    {"parent", set_parent}, {"mmap", set_mmap},
-	{"children", set_children}, {"compat", set_compat},
+	{"children", set_children}, {"compat", set_compat}, {"hold", set_hold},
 };
 
 static bool

@@ -8,6 +8,7 @@
 struct settings {
 	struct recorder_settings recorder;
 	uint32_t parent; /* record only the child of this process; 0 = everybody */
+	uint32_t hold;	 /* stand still at the end for this tool's look; 0 = do not */
 	char compat[16]; /* whose settings to follow, even over a real one; "" = none */
 };
 

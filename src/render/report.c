@@ -88,8 +88,9 @@ report_everything_freed(struct report *r)
 		buf_printf(r->out, "nothing of %s is left",
 			   figure_things((int64_t)f->samples, 0, "sample").s);
 	else
-		buf_printf(r->out, "everything freed%s: %s, %s",
-			   f->kept_bytes > 0 ? " but what libc keeps" : "",
+		buf_printf(r->out, "%s%s: %s, %s",
+			   f->checked ? "no leak" : "everything freed",
+			   f->kept_bytes > 0 && !f->checked ? " but what libc keeps" : "",
 			   figure_things((int64_t)f->allocs, 0, "alloc").s,
 			   figure_things((int64_t)f->frees, 0, "free").s);
 	report_peak_place(r);
@@ -131,6 +132,12 @@ report_verdict_text(struct report *r)
 		report_everything_freed(r);
 		report_where(r);
 		return;
+	case VERDICT_LEAK:
+		report_leak(r);
+		if (r->one != 0 && pr->end == PROF_END_SIGNAL)
+			buf_printf(r->out, ", when %s killed it",
+				   figure_signal(pr->status).s);
+		break;
 	case VERDICT_HELD:
 		buf_printf(r->out, "%s in %s freed only after exit began",
 			   figure_bytes(f->held_bytes, 0, r->o->bytes).s,
@@ -160,6 +167,7 @@ report_style(enum verdict_word word)
 	case VERDICT_OK:
 		return TERM_GOOD;
 	case VERDICT_NOT_FREED:
+	case VERDICT_LEAK:
 		return TERM_BAD;
 	case VERDICT_HELD:
 	case VERDICT_PARTIAL:
@@ -331,6 +339,13 @@ report_totals(struct report *r)
 	buf_add_char(r->out, '\n');
 }
 
+static void
+report_held(struct report *r, const char *dot, int64_t held)
+{
+	buf_printf(r->out, "%sfreed only at exit %s", dot,
+		   held > 0 ? figure_bytes(held, 0, r->o->bytes).s : "0");
+}
+
 /* Temporary allocations, and what was only freed on the way out. */
 static void
 report_habits(struct report *r)
@@ -338,7 +353,7 @@ report_habits(struct report *r)
 	const struct sites_total *t = &r->sites.total;
 	const char *dot = "";
 	int64_t held = 0;
-	bool exited = false;
+	bool exited = false, looked;
 
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
 		if (!report_chose(r, i))
@@ -346,14 +361,17 @@ report_habits(struct report *r)
 		held += r->v.each[i].held_bytes;
 		exited = exited || r->p->processes[i].exit_ms != 0;
 	}
+	looked = report_losses(r);
+	if (exited && looked)
+		report_held(r, "", held);
 	if (t->allocs > 0) {
-		buf_printf(r->out, "temporary %s of allocations",
+		buf_printf(r->out, "%stemporary %s of allocations",
+			   exited && looked ? REPORT_DOT : "",
 			   fmt_percent(t->temps, t->allocs).s);
 		dot = REPORT_DOT;
 	}
-	if (exited)
-		buf_printf(r->out, "%sfreed only at exit %s", dot,
-			   held > 0 ? figure_bytes(held, 0, r->o->bytes).s : "0");
+	if (exited && !looked)
+		report_held(r, dot, held);
 	if (t->allocs > 0 || exited)
 		buf_add_char(r->out, '\n');
 }
@@ -364,18 +382,26 @@ report_found_list(struct report *r)
 {
 	struct sites_query q = {
 		.chosen = r->found, .point = r->o->point, .depth = r->depth};
+	enum sites_by by = SITES_LIVE;
 	struct sites ss;
 
 	/* Nothing is left of what was held: who had it when exit began? */
 	if (r->v.all.word == VERDICT_HELD && q.point.at == SITES_AT_END) {
 		q.point.at = SITES_AT_EXIT;
+	} else if (q.point.at == SITES_AT_END && !r->o->by_given &&
+		   (r->v.all.word == VERDICT_LEAK || r->o->leak_kinds != 0)) {
+		by = q.by = SITES_LOST;
+		q.loss_kinds = r->o->leak_kinds;
+	} else if (r->v.all.word == VERDICT_OK && q.point.at == SITES_AT_END &&
+		   !r->o->by_given) {
+		return; /* what is left is still reachable */
 	} else if (r->v.nchosen == 1) {
 		report_list(r, &r->sites, SITES_LIVE);
 		return;
 	}
 	sites_init(&ss, r->p, r->skip, &q);
 	r->same = r->v.nfocus < r->v.nchosen && r->v.nfound == 1;
-	report_list(r, &ss, SITES_LIVE);
+	report_list(r, &ss, by);
 	r->same = false;
 	sites_done(&ss);
 }
@@ -405,6 +431,7 @@ report_ranked(struct report *r)
 		[SITES_COUNT] = "most allocations:",
 		[SITES_ALLOCATED] = "most bytes allocated:",
 		[SITES_TEMPORARY] = "most temporary allocations:",
+		[SITES_LOST] = "lost:",
 	};
 
 	if (r->o->by_given) {
@@ -532,7 +559,7 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 		report_full(&r);
 	if (o->ascii)
 		figure_to_ascii(out, from);
-	found = r.v.all.word == VERDICT_NOT_FREED;
+	found = r.v.all.word == VERDICT_NOT_FREED || r.v.all.word == VERDICT_LEAK;
 	free(r.found);
 	free(r.focus);
 	verdict_done(&r.v);

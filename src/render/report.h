@@ -31,8 +31,10 @@ struct report_opts {
 	bool top;		 /* one place a line and nothing else */
 	bool tables;		 /* also by peak and by count: `seep report` */
 	bool all;		 /* list every place, every process and whole stacks */
-	uint32_t rows;		 /* places listed; 0 = REPORT_ROWS */
-	bool by_given;		 /* one list, ranked by `by` */
+	unsigned
+		leak_kinds; /* bits 1 << enum prof_loss_kind to list; 0 = SITES_LOSS_KINDS */
+	uint32_t rows;	    /* places listed; 0 = REPORT_ROWS */
+	bool by_given;	    /* one list, ranked by `by` */
 	enum sites_by by;
 	struct sites_point point;     /* which moment the live columns are of */
 	const bool *chosen;	      /* processes; NULL = all */

@@ -63,6 +63,18 @@ void report_growth_first(struct report *r);
 /* Growing places that no list has shown, or that none was seen. */
 void report_growth(struct report *r);
 
+/* ---- report_losses.c ---- */
+
+/* "6.13 MiB in 120 blocks lost at 2 places, all of it definitely lost". */
+void report_leak(struct report *r);
+
+/* What was left but is not certainly lost, and a dot behind it; or why nobody knows. False: nothing was
+ * looked at. */
+bool report_losses(struct report *r);
+
+/* Beside a place: "80 blocks, 0 freed", and how they are lost unless all are so definitely. */
+void report_beside_lost(struct report *r, const struct sites_total *t, const char *freed);
+
 /* ---- report_procs.c ---- */
 
 /* Appends "NAME (PID)". */

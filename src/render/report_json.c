@@ -3,18 +3,16 @@
  *
  * Unlike the text nothing is left out or rounded: whole stacks, allocator frames too, every
  * place, every process, every counter. Figures are bytes, counts and milliseconds. */
-#include "render/report.h"
+#include "render/report_json_impl.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/choose.h"
 #include "analyze/focus.h"
-#include "analyze/growth_places.h"
-#include "analyze/verdict.h"
 #include "base/recording.h"
 #include "render/figure.h"
-#include "util/json.h"
 
 /* The members of "lost", by enum rec_lost. */
 static const char *const report_json_lost[REC_LOST_MAX] = {
@@ -26,35 +24,25 @@ static const char *const report_json_lost[REC_LOST_MAX] = {
 	[REC_LOST_THREAD] = "thread",	    [REC_LOST_EXEC] = "exec",
 };
 
-struct report_json {
-	struct json j;
-	const struct prof *p;
-	const struct report_opts *o;
-	struct skip *skip;
-	struct sites sites;
-	struct verdict v;
-	struct growth_places
-		growth;	 /* of the places at the end; else its rows are NULL */
-	uint32_t *first; /* for every location: number of its first frame */
-	bool *focus;	 /* for every process, see focus.h */
-};
+/* The kinds in "leaks", by enum prof_loss_kind. */
+static const char *const report_json_kinds[PROF_LOSS_KINDS] = {"definite", "indirect",
+							       "possible", "reachable"};
 
-static void
+void
 rj_u64(struct report_json *r, const char *key, uint64_t n)
 {
 	json_key(&r->j, key);
 	json_u64(&r->j, n);
 }
 
-static void
+void
 rj_i64(struct report_json *r, const char *key, int64_t n)
 {
 	json_key(&r->j, key);
 	json_i64(&r->j, n);
 }
 
-/* A number that is never 0 where it is known. */
-static void
+void
 rj_known(struct report_json *r, const char *key, uint64_t n)
 {
 	json_key(&r->j, key);
@@ -64,8 +52,7 @@ rj_known(struct report_json *r, const char *key, uint64_t n)
 		json_null(&r->j);
 }
 
-/* A figure of the columns in `of` (enum prof_columns); null where the profile has not got them. */
-static void
+void
 rj_column(struct report_json *r, const char *key, int64_t n, int of)
 {
 	json_key(&r->j, key);
@@ -75,29 +62,28 @@ rj_column(struct report_json *r, const char *key, int64_t n, int of)
 		json_null(&r->j);
 }
 
-static void
+void
 rj_bool(struct report_json *r, const char *key, bool x)
 {
 	json_key(&r->j, key);
 	json_bool(&r->j, x);
 }
 
-/* A string of the profile, null when there is none. */
-static void
+void
 rj_id(struct report_json *r, const char *key, uint32_t id)
 {
 	json_key(&r->j, key);
 	json_str(&r->j, id != 0 ? prof_text(r->p, id) : NULL);
 }
 
-static void
+void
 rj_str(struct report_json *r, const char *key, const char *s)
 {
 	json_key(&r->j, key);
 	json_str(&r->j, s);
 }
 
-static void
+void
 rj_error(struct report_json *r, const char *key, double variance)
 {
 	json_key(&r->j, key);
@@ -106,6 +92,31 @@ rj_error(struct report_json *r, const char *key, double variance)
 		json_null(&r->j);
 	else
 		json_f64(&r->j, figure_sqrt(variance));
+}
+
+void
+rj_f64(struct report_json *r, const char *key, double n)
+{
+	json_key(&r->j, key);
+	json_f64(&r->j, n);
+}
+
+/* How what was left is lost; `done`: whether that is known. */
+static void
+rj_leaks(struct report_json *r, bool done, const int64_t *bytes, const int64_t *blocks)
+{
+	json_key(&r->j, "leaks");
+	json_obj(&r->j);
+	rj_bool(r, "done", done);
+	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
+		char key[24];
+
+		snprintf(key, sizeof key, "%s_bytes", report_json_kinds[i]);
+		rj_i64(r, key, bytes[i]);
+		snprintf(key, sizeof key, "%s_blocks", report_json_kinds[i]);
+		rj_i64(r, key, blocks[i]);
+	}
+	json_obj_end(&r->j);
 }
 
 /* Only a recording of our own tells how a process ended and what it freed. */
@@ -128,6 +139,7 @@ rj_figures(struct report_json *r, const struct verdict_figures *f)
 	rj_column(r, "allocated_bytes", (int64_t)f->alloc_bytes, PROF_HAS_ALLOCS);
 	rj_column(r, "temporary_allocs", (int64_t)f->temps, PROF_HAS_TEMPS);
 	rj_u64(r, "samples", f->samples);
+	rj_leaks(r, f->checked, f->loss_bytes, f->loss_blocks);
 }
 
 static void
@@ -234,7 +246,7 @@ rj_process(struct report_json *r, uint32_t i)
 	json_obj_end(&r->j);
 }
 
-static void
+void
 rj_total(struct report_json *r, const struct sites_total *t)
 {
 	rj_column(r, "live_bytes", t->live_bytes, PROF_HAS_LIVE);
@@ -253,190 +265,7 @@ rj_total(struct report_json *r, const struct sites_total *t)
 	rj_u64(r, "live_samples", t->live_samples);
 	rj_error(r, "live_bytes_error", t->var_live_bytes);
 	rj_error(r, "allocated_bytes_error", t->var_alloc_bytes);
-}
-
-/* Frames have numbers: those of a location follow one another, a location without names has
- * one. */
-static void
-rj_number_frames(struct report_json *r)
-{
-	uint32_t n = 0;
-
-	r->first = xcalloc(r->p->nlocs, sizeof *r->first);
-	for (uint32_t i = 1; i < r->p->nlocs; i++) {
-		r->first[i] = n;
-		n += r->p->locs[i].nframes > 0 ? r->p->locs[i].nframes : 1;
-	}
-}
-
-/* One function at a location; `f` is NULL when it has no name. */
-static void
-rj_frame(struct report_json *r, const struct prof_loc *l, const struct prof_frame *f)
-{
-	static const char *const kinds[] = {
-		[PROF_LOC_CODE] = "code",
-		[PROF_LOC_TRUNCATED] = "truncated",
-		[PROF_LOC_ELIDED] = "elided",
-		[PROF_LOC_CLASS] = "class",
-	};
-
-	json_obj(&r->j);
-	rj_str(r, "kind", l->kind <= PROF_LOC_CLASS ? kinds[l->kind] : "code");
-	rj_id(r, "function", f != NULL ? f->function : 0);
-	rj_id(r, "linkage", f != NULL ? (f->linkage != 0 ? f->linkage : f->function) : 0);
-	rj_id(r, "file", f != NULL ? f->file : 0);
-	json_key(&r->j, "line");
-	if (f != NULL && f->line != 0)
-		json_u64(&r->j, f->line);
-	else
-		json_null(&r->j);
-	rj_id(r, "source", f != NULL ? f->source : 0);
-	rj_bool(r, "inlined", f != NULL && f->inlined);
-	json_key(&r->j, "module");
-	if (l->module != 0)
-		json_u64(&r->j, l->module - 1);
-	else
-		json_null(&r->j);
-	/* the top bit marks a location that is known by name alone */
-	json_key(&r->j, "offset");
-	if (l->offset >> 63 == 0)
-		json_u64(&r->j, l->offset);
-	else
-		json_null(&r->j);
-	json_obj_end(&r->j);
-}
-
-static void
-rj_frames(struct report_json *r)
-{
-	json_key(&r->j, "frames");
-	json_arr(&r->j);
-	for (uint32_t i = 1; i < r->p->nlocs; i++) {
-		const struct prof_loc *l = &r->p->locs[i];
-
-		for (uint32_t k = 0; k < l->nframes; k++)
-			rj_frame(r, l, &r->p->frames[l->frames + k]);
-		if (l->nframes == 0)
-			rj_frame(r, l, NULL);
-	}
-	json_arr_end(&r->j);
-}
-
-/* The whole stack, and which part of it the text report shows. */
-static void
-rj_stack(struct report_json *r, uint32_t node)
-{
-	struct skip_pos pos = {.node = node}, at = skip_first(r->skip, node);
-	uint64_t n = 0, from = 0, shown = node != 0;
-
-	json_key(&r->j, "stack");
-	json_arr(&r->j);
-	for (bool more = node != 0; more; more = skip_step(r->p, &pos), n++) {
-		if (pos.node == at.node && pos.inl == at.inl)
-			from = n;
-		json_u64(&r->j, r->first[r->p->nodes[pos.node].loc] + pos.inl);
-	}
-	json_arr_end(&r->j);
-	while (skip_next(r->skip, &at))
-		shown++;
-	rj_u64(r, "shown_from", from);
-	rj_u64(r, "shown", shown);
-}
-
-static void
-rj_f64(struct report_json *r, const char *key, double n)
-{
-	json_key(&r->j, key);
-	json_f64(&r->j, n);
-}
-
-/* What can be said of the growth of one place; null for nothing. */
-static void
-rj_growth(struct report_json *r, uint32_t row)
-{
-	static const char *const whys[] = {
-		[GROWTH_WHY_NONE] = NULL,	  [GROWTH_WHY_SHORT] = "short",
-		[GROWTH_WHY_FEW] = "few",	  [GROWTH_WHY_UNEVEN] = "uneven",
-		[GROWTH_WHY_SLOWING] = "slowing", [GROWTH_WHY_FREED] = "freed",
-	};
-	const struct growth_place *x =
-		r->growth.rows != NULL ? &r->growth.rows[row] : NULL;
-
-	json_key(&r->j, "growth");
-	if (x == NULL || x->v.word == GROWTH_UNKNOWN) {
-		json_null(&r->j);
-		return;
-	}
-	json_obj(&r->j);
-	rj_str(r, "verdict", growth_word_name(x->v.word));
-	rj_str(r, "why", whys[x->v.why]);
-	rj_f64(r, "bytes_per_second", x->slope);
-	rj_f64(r, "bytes_per_second_error", x->error);
-	rj_u64(r, "processes", x->processes);
-	rj_u64(r, "grew", x->v.grew);
-	rj_u64(r, "intervals", x->v.intervals);
-	rj_i64(r, "samples", x->v.samples);
-	rj_i64(r, "allocs", x->v.allocs);
-	rj_i64(r, "frees", x->v.frees);
-	rj_u64(r, "from_ms", x->v.from_ms);
-	rj_u64(r, "ms", x->v.ms);
-	rj_known(r, "oldest_ms", x->v.oldest_ms);
-	rj_known(r, "older_than_ms", x->v.mature_ms);
-	rj_known(r, "more_ms", x->v.more_ms);
-	json_obj_end(&r->j);
-}
-
-/* And of all places together. */
-static void
-rj_growth_all(struct report_json *r)
-{
-	const struct growth_places *g = &r->growth;
-
-	json_key(&r->j, "growth");
-	if (g->rows == NULL || g->word == GROWTH_UNKNOWN) {
-		json_null(&r->j);
-		return;
-	}
-	json_obj(&r->j);
-	rj_str(r, "verdict", growth_word_name(g->word));
-	rj_f64(r, "bytes_per_second", g->slope);
-	rj_f64(r, "bytes_per_second_error", g->error);
-	rj_u64(r, "leak_likely", g->count[GROWTH_LEAK]);
-	rj_u64(r, "growing", g->count[GROWTH_GROWING]);
-	rj_u64(r, "steady", g->count[GROWTH_STEADY]);
-	rj_u64(r, "ms", g->ms);
-	rj_u64(r, "intervals", g->intervals);
-	rj_bool(r, "judged", growth_places_judged(g));
-	json_key(&r->j, "limit_bytes_per_second");
-	if (g->rate_bytes > 0 && g->ms > 0)
-		json_f64(&r->j, growth_limit(g->rate_bytes, g->ms));
-	else
-		json_null(&r->j);
-	rj_u64(r, "limit_samples",
-	       g->rate_bytes > 0 ? GROWTH_LIMIT_SAMPLES : GROWTH_SAMPLES);
-	json_obj_end(&r->j);
-}
-
-static void
-rj_sites(struct report_json *r)
-{
-	json_key(&r->j, "sites");
-	json_arr(&r->j);
-	for (uint32_t i = 0; i < r->sites.nrows; i++) {
-		const struct sites_row *row = &r->sites.rows[i];
-
-		json_obj(&r->j);
-		rj_total(r, &row->t);
-		rj_column(r, "own_peak_bytes", row->peak_bytes, PROF_HAS_ALL);
-		rj_column(r, "first_ms", (int64_t)row->first_ms, PROF_HAS_ALL);
-		rj_str(r, "kept_by_libc", row->kept);
-		rj_growth(r, i);
-		rj_u64(r, "processes", row->processes);
-		rj_u64(r, "pid", r->p->processes[row->process].pid);
-		rj_stack(r, row->node);
-		json_obj_end(&r->j);
-	}
-	json_arr_end(&r->j);
+	rj_leaks(r, r->p->nchecks > 0, t->loss_bytes, t->loss_blocks);
 }
 
 static void
@@ -569,12 +398,10 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 	rj_damages(&r);
 	rj_marks(&r);
 	rj_modules(&r);
-	rj_number_frames(&r);
-	rj_frames(&r);
-	rj_sites(&r);
+	rj_places(&r);
 	json_obj_end(&r.j);
 	buf_add_char(out, '\n');
-	found = r.v.all.word == VERDICT_NOT_FREED;
+	found = r.v.all.word == VERDICT_NOT_FREED || r.v.all.word == VERDICT_LEAK;
 	free(r.first);
 	free(r.focus);
 	verdict_done(&r.v);

@@ -303,6 +303,9 @@ report_beside(struct report *r, const struct sites_row *row, enum sites_by by)
 				.s,
 			fmt_count(t->live_blocks > 0 ? (uint64_t)t->live_blocks : 0).s);
 		break;
+	case SITES_LOST:
+		report_beside_lost(r, t, freed.s);
+		break;
 	case SITES_COUNT:
 		buf_printf(r->out, "%s freed, %s in all", freed.s,
 			   figure_bytes((int64_t)t->alloc_bytes, t->var_alloc_bytes,

@@ -55,12 +55,25 @@ report_end(struct report *r, const struct prof_process *pr)
 	buf_printf(r->out, " after %s", figure_ms(pr->duration_ms).s);
 }
 
+/* Bytes that the verdict is about. */
+static int64_t
+report_finding(const struct verdict_figures *f)
+{
+	return f->word == VERDICT_LEAK ? verdict_lost(f->loss_bytes) : f->bytes;
+}
+
 void
 report_amount(struct report *r, const struct verdict_figures *f, bool places)
 {
-	buf_printf(r->out, "%s%s in %s", f->var_bytes > 0 ? "about " : "",
-		   figure_bytes(f->bytes, f->var_bytes, r->o->bytes).s,
-		   figure_things(f->blocks, f->var_blocks, "block").s);
+	bool leak = f->word == VERDICT_LEAK; /* then only that is the finding */
+
+	buf_printf(
+		r->out, "%s%s in %s%s", f->var_bytes > 0 ? "about " : "",
+		figure_bytes(report_finding(f), leak ? 0 : f->var_bytes, r->o->bytes).s,
+		figure_things(leak ? verdict_lost(f->loss_blocks) : f->blocks,
+			      leak ? 0 : f->var_blocks, "block")
+			.s,
+		leak ? " lost" : "");
 	if (places)
 		buf_printf(r->out, " at %s", figure_things(f->places, 0, "place").s);
 }
@@ -96,8 +109,8 @@ report_fold(struct report *r, enum verdict_word word, const char *what)
 		return;
 	buf_printf(r->out, "%u process%s: %s", n, n == 1 ? "" : "es", what);
 	if (bytes > 0)
-		buf_printf(r->out, ", %s live then",
-			   figure_bytes(bytes, 0, r->o->bytes).s);
+		buf_printf(r->out, ", %s %s", figure_bytes(bytes, 0, r->o->bytes).s,
+			   word == VERDICT_OK ? "still reachable" : "live then");
 	buf_add_char(r->out, '\n');
 }
 
@@ -138,11 +151,11 @@ report_rank_processes(const struct report *r, struct report_ranks *ret)
 
 		if (!report_chose(r, i) || r->v.each[i].word < VERDICT_LIVE)
 			continue;
-		vec_push(ret, (struct report_rank){.bytes = r->v.each[i].bytes,
+		vec_push(ret, (struct report_rank){.bytes = report_finding(&r->v.each[i]),
 						   .process = i,
 						   .program = program,
 						   .focus = r->focus[i]});
-		*map_add(&bytes, program) += (uint64_t)r->v.each[i].bytes;
+		*map_add(&bytes, program) += (uint64_t)report_finding(&r->v.each[i]);
 		++*map_add(&processes, program);
 	}
 	for (size_t i = 0; i < ret->len; i++) {
@@ -165,8 +178,9 @@ report_program(struct report *r, const struct report_rank *first)
 	for (uint32_t i = 0; i < first->processes; i++) {
 		const struct verdict_figures *f = &r->v.each[first[i].process];
 
-		sum.bytes += f->bytes;
-		sum.blocks += f->blocks;
+		sum.bytes += report_finding(f);
+		sum.blocks += f->word == VERDICT_LEAK ? verdict_lost(f->loss_blocks)
+						      : f->blocks;
 		sum.var_bytes += f->var_bytes;
 		sum.var_blocks += f->var_blocks;
 	}
@@ -238,6 +252,18 @@ report_beside_focus(struct report *r, const struct report_ranks *found, size_t i
 			   more == 1 ? "" : "s");
 }
 
+/* Whether leaks were looked for in all processes that are OK. */
+static bool
+report_looked_at_all(const struct report *r)
+{
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		if (report_chose(r, i) && r->v.each[i].word == VERDICT_OK &&
+		    !r->v.each[i].checked)
+			return false;
+	}
+	return true;
+}
+
 void
 report_processes(struct report *r)
 {
@@ -250,6 +276,7 @@ report_processes(struct report *r)
 	vec_done(&found);
 	report_fold(r, VERDICT_OK,
 		    r->v.all.word == VERDICT_PARTIAL ? "nothing left of what was recorded"
+		    : report_looked_at_all(r)	     ? "no leak"
 						     : "everything freed");
 	report_fold(r, VERDICT_HELD,
 		    "everything freed, much of it only after exit began");

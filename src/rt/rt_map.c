@@ -12,6 +12,38 @@
 #endif
 
 bool rt_sealed;
+struct rt_mapping rt_mappings[RT_MAPPINGS_MAX];
+uint32_t rt_mappings_lost;
+
+static void
+note(uintptr_t start, size_t bytes)
+{
+	for (unsigned i = 0; i < RT_MAPPINGS_MAX; i++) {
+		uint64_t none = 0;
+
+		if (__atomic_load_n(&rt_mappings[i].start, __ATOMIC_RELAXED) == 0 &&
+		    __atomic_compare_exchange_n(&rt_mappings[i].start, &none, start,
+						false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED)) {
+			rt_mappings[i].bytes = bytes;
+			return;
+		}
+	}
+	__atomic_fetch_add(&rt_mappings_lost, 1, __ATOMIC_RELAXED);
+}
+
+void
+rt_map_disown(const void *p)
+{
+	for (unsigned i = 0; i < RT_MAPPINGS_MAX; i++) {
+		if (__atomic_load_n(&rt_mappings[i].start, __ATOMIC_RELAXED) !=
+		    (uintptr_t)p)
+			continue;
+		rt_mappings[i].bytes = 0;
+		__atomic_store_n(&rt_mappings[i].start, 0, __ATOMIC_RELAXED);
+		return;
+	}
+}
 
 void *
 rt_map(size_t bytes)
@@ -25,14 +57,17 @@ rt_map(size_t bytes)
 	if (r < 0 && r > -4096)
 		return NULL;
 	sys_madvise((void *)r, bytes, MADV_DONTDUMP);
+	note((uintptr_t)r, bytes);
 	return (void *)r;
 }
 
 void
 rt_unmap(void *p, size_t bytes)
 {
-	if (p != NULL && !rt_sealed)
-		sys_munmap(p, bytes);
+	if (p == NULL || rt_sealed)
+		return;
+	rt_map_disown(p); /* before another thread can be given the address */
+	sys_munmap(p, bytes);
 }
 
 void

@@ -5,9 +5,21 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A seccomp filter is active: nothing more is asked of the kernel, and rt_map gives NULL. */
 extern bool rt_sealed;
+
+/* All of our mappings, so that whoever looks for the program's pointers can leave them out. */
+struct rt_mapping {
+	uint64_t start, bytes; /* start 0: a free slot */
+};
+enum { RT_MAPPINGS_MAX = 1024 };
+extern struct rt_mapping rt_mappings[RT_MAPPINGS_MAX];
+extern uint32_t rt_mappings_lost; /* that found no slot */
+
+/* What is in there is the program's: no longer one of ours. */
+void rt_map_disown(const void *p);
 
 /* Zeroed private memory, touched page by page as it is used, left out of core dumps. NULL when
  * the kernel refuses (RLIMIT_AS). Signal-safe. */

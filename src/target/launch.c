@@ -39,6 +39,8 @@ settings(const struct launch *l)
 		buf_printf(&b, ",children=0,parent=%d", (int)getpid());
 	if (l->mmap)
 		buf_add_str(&b, ",mmap=1");
+	if (l->hold)
+		buf_printf(&b, ",hold=%d", (int)getpid());
 	return buf_take(&b);
 }
 

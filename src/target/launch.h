@@ -23,6 +23,7 @@ struct launch {
 	uint64_t max_bytes;  /* most that one recording may take */
 	bool no_children;
 	bool mmap;
+	bool hold; /* stand still at the end until we have looked at its memory */
 	const sigset_t *mask; /* the program's signal mask */
 	bool xfsz_ignored; /* SIGXFSZ is ignored by us alone: default for the program */
 };

@@ -100,7 +100,8 @@ procfs_alive(int pid, uint64_t start_ticks)
 
 	if (pid <= 0 || procfs_stat(pid, &st, NULL) < 0)
 		return false;
-	if (st.state == 'Z' || st.state == 'X')
+	/* A first thread that has ended waits as a zombie for the others. */
+	if ((st.state == 'Z' && st.threads < 2) || st.state == 'X')
 		return false;
 	return start_ticks == 0 || st.start_ticks == start_ticks;
 }

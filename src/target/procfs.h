@@ -28,7 +28,7 @@ struct procfs_stat {
 /* -ESRCH when there is no such process. `e` may be NULL. */
 int procfs_stat(int pid, struct procfs_stat *ret_stat, struct err *e);
 
-/* Whether that very process still runs; a zombie does not. Ticks of 0 are not
+/* Whether that very process still runs, if not its first thread; a zombie does not. Ticks of 0 are not
  * compared. */
 bool procfs_alive(int pid, uint64_t start_ticks);
 

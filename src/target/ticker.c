@@ -15,14 +15,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "target/freeze.h"
 #include "target/procfs.h"
 
 #define MS UINT64_C(1000000)
@@ -61,7 +64,7 @@ static void
 handled_signals(sigset_t *set)
 {
 	static const int handled[] = {SIGCHLD, SIGINT,	SIGQUIT, SIGTERM,
-				      SIGHUP,  SIGUSR1, SIGUSR2};
+				      SIGHUP,  SIGUSR1, SIGUSR2, SIGURG};
 
 	sigemptyset(set);
 	for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
@@ -370,6 +373,36 @@ start(struct ticker *t)
 	}
 }
 
+/* ---- processes at their end ---- */
+
+/* True: it was looked at. SIGCHLD may have come meanwhile, and been taken by who stops threads. */
+static bool
+look_if_held(struct ticker *t, struct ticker_file *f)
+{
+	if (__atomic_load_n(&f->live.head->hold, __ATOMIC_ACQUIRE) != REC_HOLD_WAITS)
+		return false;
+	/* What it holds now is what it will end with. */
+	if (f->seen_here)
+		look_at_file(f, now_ns());
+	if (!f->gone && t->held != NULL)
+		t->held(t->ctx, f);
+	return true;
+}
+
+/* Nobody will look from now on: processes that go on need not wait at their end. */
+static void
+hold_no_more(struct ticker *t)
+{
+	for (size_t i = 0; i < t->files.len; i++) {
+		struct rec_head *h = t->files.data[i].live.head;
+
+		if (h == NULL)
+			continue;
+		__atomic_store_n(&h->hold, REC_HOLD_GO, __ATOMIC_RELEASE);
+		syscall(SYS_futex, &h->hold, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+	}
+}
+
 /* How long to wait between ticks. */
 struct pace {
 	uint64_t tick_ns, least_ns, most_ns, share;
@@ -425,16 +458,26 @@ ticker_wait(struct ticker *t, struct err *e)
 		struct timespec pause = {.tv_nsec = (long)pace.tick_ns};
 		int sig = sigtimedwait(&set, &info, &pause);
 
-		if (sig == SIGCHLD)
+		if (sig == SIGCHLD) {
+			freeze_late();
 			ended = reap(t);
-		else if (sig > 0)
+		} else if (sig ==
+			   SIGURG) { /* from a process at its end, perhaps a new one */
+			rescan = !add_new_files(t) || rescan;
+		} else if (sig > 0) {
 			pass_on(t, &info);
-		else if (errno != EAGAIN && errno != EINTR)
+		} else if (errno != EAGAIN && errno != EINTR) {
 			return err_sys(e, -errno, "cannot wait for the program");
+		}
 		now = now_ns();
 		for (size_t i = 0; i < t->files.len; i++) {
-			if (!t->files.data[i].gone)
-				tick_file(&t->files.data[i], now);
+			if (t->files.data[i].gone)
+				continue;
+			tick_file(&t->files.data[i], now);
+			if (look_if_held(t, &t->files.data[i])) {
+				freeze_late();
+				ended = reap(t) || ended;
+			}
 		}
 		if (now >= next_turn) {
 			turn(t, now, &rescan);
@@ -451,6 +494,7 @@ ticker_wait(struct ticker *t, struct err *e)
 		checkpoint_ended(t, status);
 	}
 	scan_folder(t);
+	hold_no_more(t);
 	return 0;
 }
 

@@ -52,6 +52,8 @@ struct ticker {
 	/* About once a second; or NULL. The recordings that are not gone may be mapped
 	 * whole. */
 	void (*progress)(void *ctx, struct ticker *t);
+	/* A process stands at its end and waits for a look (head.hold); or NULL. */
+	void (*held)(void *ctx, struct ticker_file *f);
 	void *ctx;
 
 	/* told back */

@@ -149,6 +149,26 @@ tracee_is_parked(int status)
 	return WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP;
 }
 
+/* What has happened to a thread, taken as waitpid does. But the end of a process that is our own child stays for
+ * whoever waits for it: then -1, and ECHILD. */
+static int
+take_status(int tid, int *ret_status)
+{
+	siginfo_t info = {0};
+	struct procfs_stat st;
+
+	if (waitid(P_PID, (id_t)tid, &info,
+		   WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+	    info.si_pid == tid &&
+	    (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
+	     info.si_code == CLD_DUMPED) &&
+	    procfs_stat(tid, &st, NULL) == 0 && st.ppid == (int)getpid()) {
+		errno = ECHILD;
+		return -1;
+	}
+	return waitpid(tid, ret_status, __WALL | WNOHANG);
+}
+
 /* Waits for a thread to stop; -ETIMEDOUT, or -ESRCH when it ended. The kernel tells us by SIGCHLD. */
 int
 tracee_wait_stop(int tid, uint64_t until_ms, int *ret_status)
@@ -161,7 +181,7 @@ tracee_wait_stop(int tid, uint64_t until_ms, int *ret_status)
 	sigprocmask(SIG_BLOCK, &child, &before);
 	while (ret == 1) {
 		struct timespec nap = {.tv_nsec = WAIT_NAP_NS};
-		int r = waitpid(tid, ret_status, __WALL | WNOHANG);
+		int r = take_status(tid, ret_status);
 
 		if (r == tid)
 			ret = WIFSTOPPED(*ret_status) ? 0 : -ESRCH;
@@ -351,43 +371,58 @@ park_all(struct tracee *t, uint64_t until_ms, struct err *e)
 /* ---- those that stop too late ---- */
 
 static volatile int late[LATE_MAX]; /* 0 = free */
+/* WEXITED: its end may be taken too. Not that of our own child, which somebody waits for. */
+static volatile int late_ends[LATE_MAX];
 
-static void
-let_late_go(int sig)
+void
+tracee_late(void)
 {
 	int was = errno;
 
-	(void)sig;
 	for (unsigned i = 0; i < LATE_MAX; i++) {
-		int tid = late[i], status, r;
+		siginfo_t info = {0};
+		int tid = late[i];
 
 		if (tid == 0)
 			continue;
-		r = waitpid(tid, &status, __WALL | WNOHANG);
-		if (r == 0)
+		if (waitid(P_PID, (id_t)tid, &info,
+			   WSTOPPED | late_ends[i] | WNOHANG | __WALL) == 0 &&
+		    info.si_pid == 0)
 			continue;
 		late[i] = 0;
-		if (r == tid && WIFSTOPPED(status))
+		/* The status of a stop is the signal, and the event above it. */
+		if (info.si_pid == tid && info.si_code == CLD_TRAPPED)
 			ptrace(PTRACE_DETACH, tid, NULL,
-			       (void *)(long)(status >> 16 == 0 ? WSTOPSIG(status) : 0));
+			       (void *)(long)(info.si_status >> 8 == 0 ? info.si_status
+								       : 0));
 	}
 	errno = was;
+}
+
+static void
+on_child(int sig)
+{
+	(void)sig;
+	tracee_late();
 }
 
 /* Without this it would stand still from its stop on until we end. */
 static void
 let_go_later(int tid)
 {
-	struct sigaction act = {.sa_handler = let_late_go, .sa_flags = SA_RESTART};
+	struct sigaction act = {.sa_handler = on_child, .sa_flags = SA_RESTART};
+	struct procfs_stat st;
+	bool own = procfs_stat(tid, &st, NULL) == 0 && st.ppid == (int)getpid();
 
 	sigaction(SIGCHLD, &act, NULL);
 	for (unsigned i = 0; i < LATE_MAX; i++) {
 		if (late[i] == 0) {
+			late_ends[i] = own ? 0 : WEXITED;
 			late[i] = tid;
 			break;
 		}
 	}
-	let_late_go(0);
+	tracee_late();
 }
 
 /* Nobody is to stop or end us while the process stands still. */

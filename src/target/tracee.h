@@ -57,8 +57,10 @@ void tracee_close(struct tracee *t);
 /* Stops all threads. On failure (two seconds pass, one refuses) all are let go again. */
 int tracee_stop(struct tracee *t, struct err *e);
 
-/* Lets all threads go on. */
+/* Lets all threads go on. One that has been asked to stop and has not yet is let go as soon as it does, by a
+ * handler of SIGCHLD; who keeps that blocked calls tracee_late whenever it came. */
 void tracee_go(struct tracee *t);
+void tracee_late(void);
 
 /* Memory, whether threads are stopped or not. Reading needs readable pages; writing goes through
  * protections where the kernel lets a tracer do so. All or an error. */

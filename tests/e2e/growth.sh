@@ -80,7 +80,7 @@ expect_match "the evidence" "$out" \
 	'^    LEAK likely  \+[0-9.]+( ± [0-9.]+)? [KM]iB/min, [0-9]+ blocks, none freed, grew in (9|10) of 10 intervals, oldest [0-9.]+ s$'
 expect_match "all of it, second line" "$(sed -n 2p <<<"$out")" \
 	'^growth: LEAK likely, 1 place: .*a leak of fewer than 10 blocks would not show in [0-9.]+ s$'
-run "$SEEP" report -n 1 leak_01.exact.rec
+run "$SEEP" report -n 1 --by live leak_01.exact.rec
 expect_match "a place too small to be listed" "$out" '^also growing:$'
 expect_match "with its line" "$out" "subject +leak_01\.c:$line"
 run "$SEEP" report --json leak_01.exact.rec

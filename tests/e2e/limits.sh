@@ -25,7 +25,7 @@ same() {
 whole_or_said() {
 	if grep -qF 'exact, nothing missed' <<<"$err"; then
 		expect_match "$1: nothing missed, then it is right" "$err" \
-			"^NOT FREED .* in $(sed -E ':a; s/([0-9])([0-9]{3})($|,)/\1,\2\3/; ta' <<<$((left + 1))) blocks"
+			"^LEAK .* in $(sed -E ':a; s/([0-9])([0-9]{3})($|,)/\1,\2\3/; ta' <<<$((left + 1))) blocks lost at 3 places, "
 	else
 		expect_match "$1: what is missing is said" "$err" "$2"
 	fi
@@ -234,7 +234,7 @@ if [ -n "$group" ] && mkdir "$group" 2>/dev/null; then
 		"$SEEP" run -o group.rec -- "$prog" 300007
 	expect_eq "memory limit: status" "$status" 23
 	expect_eq "memory limit: output" "$out" "$("$prog" 300007)"
-	expect_match "memory limit: report" "$err" '^(NOT FREED|PARTIAL) '
+	expect_match "memory limit: report" "$err" '^(LEAK|NOT FREED|PARTIAL) '
 	rmdir "$group"
 else
 	left_out "no memory controller to write to: a memory limit"

@@ -161,28 +161,28 @@ export XDG_CACHE_HOME=$TMP/xdg
 files() { find "$1" -type f 2>/dev/null | wc -l; }
 # expect_same WHAT: the last report is the one without a cache.
 expect_same() { expect_file "$1" "$TMP/out" plain.txt; }
-run "$SEEP" report --no-cache --all big.rec
+run "$SEEP" report --no-cache --by live --all big.rec
 cp "$TMP/out" plain.txt
 expect_match "lines" "$out" 'main +big\.cc:9'
 expect_eq "--no-cache leaves nothing" "$(files "$TMP/xdg")" 0
-run env SEEP_CACHE=off "$SEEP" report --all big.rec
+run env SEEP_CACHE=off "$SEEP" report --by live --all big.rec
 expect_eq "SEEP_CACHE=off leaves nothing" "$(files "$TMP/xdg")" 0
-run "$SEEP" report --all big.rec
+run "$SEEP" report --by live --all big.rec
 expect_same "first time"
 expect_between "kept" "$(files "$TMP/xdg/seep/sym")" 1 3
 file=$(find "$TMP/xdg/seep/sym" -name "$(readelf -n big | awk '/Build ID/ { print $3 }').idx")
 expect_eq "for the owner alone" "$(stat -c %a "$file")" 600
-run "$SEEP" report --all big.rec
+run "$SEEP" report --by live --all big.rec
 expect_same "from the cache"
 head -c 3000 /dev/urandom >"$file"
-run "$SEEP" report --all big.rec
+run "$SEEP" report --by live --all big.rec
 expect_same "with a broken file"
-run env SEEP_CACHE="$TMP/own" "$SEEP" report --all big.rec
+run env SEEP_CACHE="$TMP/own" "$SEEP" report --by live --all big.rec
 expect_between "SEEP_CACHE names a folder" "$(files "$TMP/own")" 1 3
-run env SEEP_CACHE=/proc/nowhere "$SEEP" report --all big.rec
+run env SEEP_CACHE=/proc/nowhere "$SEEP" report --by live --all big.rec
 expect_same "where nothing can be kept"
 mv big gone
-run "$SEEP" report --all big.rec
+run "$SEEP" report --by live --all big.rec
 expect_same "gone, but kept"
-run "$SEEP" report --all --no-cache big.rec
+run "$SEEP" report --by live --all --no-cache big.rec
 expect_match "gone, and not kept" "$out" 'file is gone'

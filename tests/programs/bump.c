@@ -26,9 +26,15 @@ void *realloc(void *p, size_t n);
 void *memalign(size_t align, size_t n);
 void free(void *p);
 
+extern void *__libc_malloc(size_t n);
+
 __attribute__((constructor)) static void
 begin(void)
 {
+	/* What we do not have (posix_memalign …) is libc's, whose malloc gets ready at the first
+	 * call of it: not meant to come from two threads at once. */
+	if (arena == NULL)
+		__libc_malloc(1);
 	if (arena == NULL)
 		arena = mmap(NULL, arena_bytes, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

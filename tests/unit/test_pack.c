@@ -86,6 +86,8 @@ sample(void)
 		fill(p, PACK_BLOCKS, prof_add_block(p), &random);
 		fill(p, PACK_LOOKS, prof_add_look(p), &random);
 		fill(p, PACK_LOOK_ROWS, prof_add_look_row(p), &random);
+		fill(p, PACK_CHECKS, prof_add_check(p), &random);
+		fill(p, PACK_LOSSES, prof_add_loss(p), &random);
 		p->marks[i].rows = p->looks[i].rows = i;
 		p->marks[i].nrows = p->looks[i].nrows = 5 - i;
 	}
@@ -236,13 +238,13 @@ T_TEST(refusals)
 		"cut off after 16 bytes, before the end of section \"strings\"");
 	a.data[8] = 7;
 	refused(a.data, a.len,
-		"recording of version 7, this seep reads 2 to 3: use a newer seep");
+		"recording of version 7, this seep reads 2 to 4: use a newer seep");
 	a.data[8] = 0;
 	refused(a.data, a.len,
-		"recording of version 0, this seep reads 2 to 3: use an older seep");
+		"recording of version 0, this seep reads 2 to 4: use an older seep");
 	a.data[8] = 1;
 	refused(a.data, a.len,
-		"recording of version 1, this seep reads 2 to 3: use an older seep");
+		"recording of version 1, this seep reads 2 to 4: use an older seep");
 	a.data[8] = PACK_VERSION;
 	a.data[13] ^= 4;
 	refused(a.data, a.len, "its head is damaged (wrong checksum)");
@@ -296,6 +298,8 @@ T_TEST(damaged_sections)
 				T_EQ(q->nmarks, 0);
 			if (type == PACK_LOOK_ROWS)
 				T_EQ(q->nlooks, 0);
+			if (type == PACK_LOSSES)
+				T_EQ(q->nchecks, 0);
 			if (type == PACK_FRAMES) {
 				T_EQ(q->has_names, false);
 				T_EQ(q->locs[1].nframes, 0);
@@ -339,6 +343,8 @@ T_TEST(version_2)
 	T_EQ(q->nsites, 6);
 	T_EQ(q->nlooks, 0);
 	T_EQ(q->nlook_rows, 0);
+	T_EQ(q->nchecks, 0);
+	T_EQ(q->nlosses, 0);
 	buf_done(&a);
 	buf_done(&b);
 	prof_free(p);

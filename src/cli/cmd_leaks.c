@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_leaks.c -- `seep leaks`: what of a recorded process's memory is lost, now or at its end.
+ *
+ * A running process is stopped, looked at where it stands, and goes on; how long that took is said.
+ * A recording that was saved knows what was found at the ends of its processes. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/choose.h"
+#include "cli/cmd.h"
+#include "cli/load.h"
+#include "cli/names.h"
+#include "cli/run_leaks.h"
+#include "cli/save.h"
+#include "render/report.h"
+#include "target/find.h"
+#include "util/fmt.h"
+#include "util/term.h"
+#include "util/x.h"
+
+static bool opt_json, opt_bytes, opt_all;
+static const char *opt_format, *opt_kinds;
+static uint64_t opt_error_exitcode;
+
+static const struct opt leaks_opts[] = {
+	{"leak-kinds", 0, OPT_STRING, .to = &opt_kinds, .metavar = "KINDS",
+	 .help = "List places of these: definite,indirect,possible,reachable or all."},
+	{"format", 0, OPT_STRING, .to = &opt_format, .metavar = "text|memcheck",
+	 .help = "Report as valgrind's memcheck does."},
+	{"json", 0, OPT_NONE, .to = &opt_json, .help = "Report as JSON."},
+	{"bytes", 0, OPT_NONE, .to = &opt_bytes,
+	 .help = "Whole numbers instead of KiB and MiB."},
+	{"all", 0, OPT_NONE, .to = &opt_all,
+	 .help = "List every place, every process and whole stacks."},
+	{"error-exitcode", 0, OPT_U64, .to = &opt_error_exitcode, .metavar = "N",
+	 .help = "Exit with N if something is definitely or possibly lost."},
+	{0},
+};
+
+/* Looks at the running process behind `f`; fails when that cannot be done. */
+static int
+look_at_process(struct livefile *f, struct prof *p, struct leakcheck *ret_check,
+		struct err *e)
+{
+	int r;
+
+	leakcheck_run(f, f->pid, NULL, ret_check);
+	if (!ret_check->done)
+		return err_set(e, -EIO, "%d: %s", f->pid, ret_check->why);
+	r = save_load_file(f, p, e);
+	if (r == 0)
+		leakcheck_save(ret_check, p, p->nprocesses - 1);
+	return r;
+}
+
+/* A saved recording, if something was looked for in it. */
+static int
+check_saved(const struct prof *p, const char *name, struct err *e)
+{
+	for (uint32_t i = 0; i < p->nchecks; i++) {
+		if (p->checks[i].done)
+			return 0;
+	}
+	return err_set(e, -ENODATA,
+		       "%s: leaks were not looked for in it; that is done by seep run "
+		       "without --sample and --no-leak-check",
+		       name);
+}
+
+static void
+print(struct prof *p, unsigned kinds, const struct leakcheck *c)
+{
+	struct report_opts o = {.ascii = !report_locale_is_utf8(),
+				.bytes = opt_bytes,
+				.all = opt_all,
+				.leak_kinds = kinds};
+	bool memcheck = opt_format != NULL && strcmp(opt_format, "memcheck") == 0;
+	struct buf b = {0};
+	struct term term;
+
+	term_init(&term, STDOUT_FILENO);
+	o.term = &term;
+	names_resolve(p, NULL);
+	if (opt_json)
+		report_json(&b, p, &o);
+	else if (memcheck)
+		run_leaks_memcheck(&b, p, NULL, kinds);
+	else
+		report_text(&b, p, &o);
+	fputs(buf_str(&b), stdout);
+	if (c != NULL && c->done && !opt_json)
+		fprintf(memcheck ? stderr : stdout,
+			"stopped %s + %s, %u thread%s, %s blocks\n",
+			fmt_duration(c->stop_ns).s, fmt_duration(c->pause_ns).s,
+			c->threads, c->threads == 1 ? "" : "s", fmt_count(c->nblocks).s);
+	buf_done(&b);
+}
+
+static int
+run_leaks_cmd(int argc, char **argv)
+{
+	struct livefile f = {.fd = -1};
+	struct leakcheck check = {0};
+	struct loaded loaded = {0};
+	struct prof *live = prof_new(), *p = live;
+	struct err e = {0};
+	unsigned kinds = 0;
+	int status = CMD_OK, r;
+
+	if (opt_format != NULL && strcmp(opt_format, "text") != 0 &&
+	    strcmp(opt_format, "memcheck") != 0)
+		return cmd_usage(&cmd_leaks, "--format: text or memcheck");
+	if (opt_error_exitcode > 255)
+		return cmd_usage(&cmd_leaks, "--error-exitcode: at most 255");
+	if (opt_kinds != NULL && leakcheck_kinds(opt_kinds, &kinds, &e) < 0)
+		return cmd_usage(&cmd_leaks, "--leak-kinds: %s", e.msg);
+	if (argc == 1 && target_find(argv[0], &f, NULL) == 0) {
+		r = look_at_process(&f, live, &check, &e);
+	} else {
+		r = load_targets(argc, argv, NULL, &loaded, &e);
+		p = loaded.p;
+		if (r == 0)
+			r = check_saved(p, argc > 0 ? argv[0] : "@last", &e);
+	}
+	if (r < 0) {
+		status = cmd_fail(&e);
+	} else {
+		print(p, kinds, &check);
+		if (opt_error_exitcode != 0 && run_leaks_errors(p) > 0)
+			status = (int)opt_error_exitcode;
+	}
+	leakcheck_done(&check);
+	livefile_close(&f);
+	loaded_done(&loaded);
+	prof_free(live);
+	return status;
+}
+
+const struct cmd cmd_leaks = {
+	.name = "leaks",
+	.args = "[PID|NAME|RECORDING]",
+	.help = "tell what of a process's memory is lost",
+	.man = "seep-leaks",
+	.opts = leaks_opts,
+	.min_args = 0,
+	.max_args = 1,
+	.run = run_leaks_cmd,
+};

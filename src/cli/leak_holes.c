@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* leak_holes.c -- what is no root.
+ *
+ * The heap (blocks are followed, the rest of it is free memory and malloc's own), malloc's lists of free memory, our
+ * own memory, dead stacks. What of these cannot be found is looked at like any
+ * other memory: that can hide a leak, never make one up. When the recording does not know
+ * all blocks, the heap outside of the known ones is looked at for the same reason. */
+#include "cli/leakcheck_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "leak/roots.h"
+#include "target/heapwalk.h"
+#include "util/x.h"
+
+enum {
+	RED_ZONE = 128,
+	STACKS_MAX = 1 << 16,
+};
+
+static void
+add_hole(struct look *k, uint64_t start, uint64_t end)
+{
+	if (start < end)
+		vec_push(&k->holes, (struct scan_range){start, end});
+}
+
+/* ---- mappings ---- */
+
+static const char *
+file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+static bool
+is_loader(const char *path)
+{
+	const char *name = file_name(path);
+
+	return strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-2.", 5) == 0 ||
+	       strncmp(name, "ld.so", 5) == 0 || strncmp(name, "ld64.so", 7) == 0;
+}
+
+void
+leak_holes_maps(struct look *k)
+{
+	for (size_t i = 0; i < k->z.map.areas.len; i++) {
+		const struct memmap_area *a = &k->z.map.areas.data[i];
+		struct scan_map m = {.start = a->start, .end = a->end};
+
+		m.flags |= a->perms[0] == 'r' ? SCAN_READ : 0;
+		m.flags |= a->perms[1] == 'w' ? SCAN_WRITE : 0;
+		m.flags |= a->perms[2] == 'x' ? SCAN_EXEC : 0;
+		if (strncmp(a->name, "/dev/", 5) == 0 &&
+		    strncmp(a->name, "/dev/zero", 9) != 0 &&
+		    strncmp(a->name, "/dev/shm/", 9) != 0)
+			m.flags |= SCAN_DEVICE;
+		else if (a->inode != 0)
+			m.flags |= SCAN_FILE;
+		if (strncmp(a->name, "[vvar", 5) == 0 ||
+		    strcmp(a->name, "[vsyscall]") == 0)
+			m.flags |= SCAN_DEVICE;
+		if (a->inode == k->f->inode && a->perms[3] == 's')
+			add_hole(k, a->start, a->end);
+		if (a->inode != 0 && is_loader(a->name)) {
+			if (k->loader.start == 0)
+				k->loader.start = a->start;
+			k->loader.end = a->end;
+		}
+		vec_push(&k->maps, m);
+	}
+	k->space = (struct scan_space){.maps = k->maps.data,
+				       .nmaps = (uint32_t)k->maps.len,
+				       .look = freeze_look,
+				       .ctx = &k->z};
+}
+
+/* ---- holes ---- */
+
+static void
+add_heap_holes(struct look *k)
+{
+	struct heapmap heap = {0};
+	struct tracee_span state = {0};
+
+	heapwalk(&k->z.mem, &k->z.map, &(struct heapwalk_opts){.ranges_only = true},
+		 &heap);
+	if (freeze_malloc_state(&k->z, &state))
+		add_hole(k, state.start, state.end);
+	for (size_t i = 0; i < heap.ranges.len; i++) {
+		const struct heapmap_range *r = &heap.ranges.data[i];
+
+		if (r->kind == HEAPMAP_CHUNK || k->c->loose)
+			continue;
+		add_hole(k, r->start, r->end);
+		vec_push(&k->heaps, (struct scan_range){r->start, r->end});
+	}
+	/* Another allocator: what it keeps between its blocks is in their pages. */
+	for (size_t i = 0; !heap.known && !k->c->loose && i < k->pages.len; i++) {
+		add_hole(k, k->pages.data[i].start, k->pages.data[i].end);
+		vec_push(&k->heaps, k->pages.data[i]);
+	}
+	heapmap_done(&heap);
+}
+
+static int
+compare_ranges(const void *a, const void *b)
+{
+	const struct scan_range *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Blocks that lie in no heap that is left out as a whole. */
+static void
+add_block_holes(struct look *k)
+{
+	size_t h = 0;
+
+	vec_sort(&k->heaps, compare_ranges);
+	for (size_t i = 0; i < k->blocks.len; i++) {
+		const struct scan_block *b = &k->blocks.data[i];
+		uint64_t end = b->addr + (b->bytes > 0 ? b->bytes : 1);
+
+		while (h < k->heaps.len && k->heaps.data[h].end <= b->addr)
+			h++;
+		if (h < k->heaps.len && k->heaps.data[h].start <= b->addr &&
+		    end <= k->heaps.data[h].end)
+			continue;
+		add_hole(k, b->addr, end);
+	}
+}
+
+static void
+add_own_holes(struct look *k)
+{
+	struct {
+		uint64_t start, bytes;
+	} * maps;
+	uint32_t n;
+
+	n = k->own->maps_max < 65536 ? k->own->maps_max : 65536;
+	maps = xcalloc(n > 0 ? n : 1, sizeof *maps);
+	add_hole(k, k->own->data_start, k->own->data_end);
+	if (procmem_read(&k->z.mem, k->own->maps, maps, n * sizeof *maps) == 0) {
+		for (uint32_t i = 0; i < n; i++) {
+			if (maps[i].start != 0 && maps[i].bytes < UINT64_C(1) << 40)
+				add_hole(k, maps[i].start, maps[i].start + maps[i].bytes);
+		}
+	}
+	free(maps);
+}
+
+/* Where the dead part of a stack begins whose live part begins at `sp`. */
+static uint64_t
+stack_start(const struct look *k, const struct roots_stack *stacks, uint32_t n,
+	    uint64_t sp)
+{
+	const struct roots_stack *s = roots_stack_of(stacks, n, sp);
+	const struct memmap_area *a;
+
+	if (s != NULL)
+		return s->range.start;
+	a = memmap_find(&k->z.map, sp);
+	return a != NULL && strcmp(a->name, "[stack]") == 0 ? a->start : sp;
+}
+
+static void
+add_stack_holes(struct look *k)
+{
+	struct roots_stack *stacks = xcalloc(STACKS_MAX, sizeof *stacks);
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < k->z.map.areas.len; i++) {
+		const struct memmap_area *a = &k->z.map.areas.data[i];
+		const char *name = file_name(a->name);
+
+		if (a->inode != 0 && a->perms[1] == 'w' &&
+		    (is_loader(a->name) || strncmp(name, "libpthread", 10) == 0))
+			n += roots_stacks(&k->space,
+					  (struct scan_range){a->start, a->end},
+					  stacks + n, STACKS_MAX - n);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		if (stacks[i].ended)
+			add_hole(k, stacks[i].range.start, stacks[i].range.end);
+	}
+	for (size_t i = 0; i < k->z.threads.len; i++) {
+		uint64_t sp = k->z.threads.data[i].sp - RED_ZONE;
+
+		if (k->z.threads.data[i].sp > RED_ZONE)
+			add_hole(k, stack_start(k, stacks, n, sp), sp);
+	}
+	if (k->at != NULL && k->at->sp != 0)
+		add_hole(k, stack_start(k, stacks, n, k->at->sp), k->at->sp);
+	free(stacks);
+}
+
+void
+leak_holes_find(struct look *k)
+{
+	add_heap_holes(k);
+	add_block_holes(k);
+	add_own_holes(k);
+	add_stack_holes(k);
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* leakcheck.c -- see leakcheck.h.
+ *
+ * Stop, take in blocks, leave out what is no root (leak_holes.c), mark, let go, sum up. */
+#include "cli/leakcheck_impl.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "leak/roots.h"
+#include "target/liveblocks.h"
+#include "target/procfs.h"
+#include "util/fmt.h"
+#include "util/x.h"
+
+enum {
+	FPSTATE_BYTES_MAX = 16 << 10,
+	ROOM_BYTES_LEAST = 4 << 20, /* for all but the blocks */
+};
+
+static uint64_t
+clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- blocks ---- */
+
+static void
+on_page(void *ctx, uint64_t page)
+{
+	struct look *k = ctx;
+	struct scan_range *last = k->pages.len > 0 ? vec_last(&k->pages) : NULL;
+
+	if (last != NULL && last->end == page)
+		last->end += REC_PAGE_BYTES;
+	else
+		vec_push(&k->pages, (struct scan_range){page, page + REC_PAGE_BYTES});
+	k->page_first = k->blocks.len;
+}
+
+/* Dynamic TLS and what else the loader keeps is found by no pointer of the usual kind. */
+static bool
+asked_by_loader(struct look *k, uint32_t site)
+{
+	uint64_t *known = map_add(&k->from_loader, site);
+
+	if (*known == 0) {
+		uint64_t pc = liveblocks_caller(k->f, site);
+
+		*known = pc > k->loader.start && pc <= k->loader.end ? 2 : 1;
+	}
+	return *known == 2;
+}
+
+static void
+on_block(void *ctx, uint64_t addr, uint64_t bytes, uint32_t site, enum rec_kind kind)
+{
+	struct look *k = ctx;
+	struct scan_block b = {.addr = addr, .bytes = bytes, .site = site};
+	size_t at;
+
+	if (kind == REC_KIND_MMAP || kind == REC_KIND_BRK)
+		return;
+	if (kind == REC_KIND_CUSTOM)
+		b.flags |= SCAN_BLOCK_CUSTOM;
+	if (kind == REC_KIND_INHERITED)
+		b.flags |= SCAN_BLOCK_FOREIGN;
+	else if (asked_by_loader(k, site))
+		b.flags |= SCAN_BLOCK_ROOT;
+	vec_push(&k->blocks, b);
+	/* In order within its page: there are few, and most come in order. */
+	for (at = k->blocks.len - 1;
+	     at > k->page_first && k->blocks.data[at - 1].addr > addr; at--)
+		k->blocks.data[at] = k->blocks.data[at - 1];
+	k->blocks.data[at] = b;
+}
+
+/* Whether blocks may exist that the recording does not know. */
+static bool
+is_incomplete(const struct rec_head *h)
+{
+	if ((h->flags & REC_FLAG_FORKED) != 0 && (h->flags & REC_FLAG_TABLE_COPIED) == 0)
+		return true;
+	return h->lost[REC_LOST_SPACE] > 0 || h->lost[REC_LOST_REENTRY] > 0 ||
+	       h->lost[REC_LOST_LOCK] > 0 || h->lost[REC_LOST_ADDRESS] > 0 ||
+	       h->paused_allocs > 0 || h->frees_unknown > 0;
+}
+
+/* ---- roots ---- */
+
+/* Registers that a signal's frame holds besides the general ones. */
+static void
+mark_context(struct look *k, struct classify *c)
+{
+#if defined(__x86_64__)
+	/* uc_mcontext.fpregs, behind 40 bytes and 23 registers; its size at 464 + 4. */
+	uint64_t at, words[FPSTATE_BYTES_MAX / 8];
+	uint32_t bytes = 512, magic[2];
+
+	if (k->at->context == 0 ||
+	    procmem_read(&k->z.mem, k->at->context + 40 + 23 * 8, &at, sizeof at) < 0)
+		return;
+	if (procmem_read(&k->z.mem, at + 464, magic, sizeof magic) == 0 &&
+	    magic[0] == 0x46505853 && magic[1] >= 512 && magic[1] <= FPSTATE_BYTES_MAX)
+		bytes = magic[1];
+	if (procmem_read(&k->z.mem, at, words, bytes) < 0)
+		return;
+	for (unsigned i = 0; i < bytes / 8; i++)
+		classify_root_word(c, words[i]);
+#else
+	(void)k, (void)c;
+#endif
+}
+
+static void
+mark(struct look *k, const struct scan_range *roots, uint32_t nroots)
+{
+	struct scan_index index;
+	struct classify c;
+	uint32_t n = scan_tidy(k->blocks.data, (uint32_t)k->blocks.len);
+	void *memory;
+	uint32_t *stack;
+
+	k->blocks.len = n;
+	memory = xmalloc(scan_index_bytes(k->blocks.data, n) + 8);
+	stack = xcalloc(n > 0 ? n : 1, sizeof *stack);
+	scan_index_init(&index, k->blocks.data, n, memory);
+	classify_init(&c, &k->space, &index, CLASSIFY_ALL_HEURISTICS, stack);
+	for (uint32_t i = 0; i < nroots; i++) {
+		classify_root_range(&c, roots[i]);
+		k->c->root_bytes += roots[i].end - roots[i].start;
+	}
+	for (size_t i = 0; i < k->z.words.len; i++)
+		classify_root_word(&c, k->z.words.data[i]);
+	if (k->at != NULL) {
+		for (uint32_t i = 0; i < k->at->nregs && i < REC_HOLD_REGS; i++)
+			classify_root_word(&c, k->at->regs[i]);
+		mark_context(k, &c);
+	}
+	classify_finish(&c);
+	k->c->words = c.words;
+	k->c->nblocks = n;
+	free(stack);
+	free(memory);
+}
+
+static void
+sum_up(struct look *k)
+{
+	struct map rows = {0}; /* ref of a site -> its row + 1 */
+
+	for (size_t i = 0; i < k->blocks.len; i++) {
+		const struct scan_block *b = &k->blocks.data[i];
+		struct leakcheck_site *s;
+		uint64_t *row;
+
+		if ((b->flags & SCAN_BLOCK_FOREIGN) != 0)
+			continue;
+		row = map_add(&rows, b->site);
+		if (*row == 0) {
+			s = vec_add(&k->c->sites);
+			s->site = b->site;
+			*row = k->c->sites.len;
+		}
+		s = &k->c->sites.data[*row - 1];
+		s->blocks[b->state]++;
+		s->bytes[b->state] += b->bytes;
+		if (b->state == CLASSIFY_DEFINITE)
+			s->indirect_bytes += b->indirect;
+	}
+	map_done(&rows);
+}
+
+/* ---- all of it ---- */
+
+/* What is needed for so many blocks must fit beside the process. */
+static int
+check_room(const struct look *k, struct err *e)
+{
+	uint64_t chunks = 0, need;
+
+	for (uint32_t i = k->f->head->chunk_lists[REC_CHUNK_BUCKET];
+	     i != 0 && chunks < k->f->head->chunks; chunks++) {
+		const struct rec_chunk *c = livefile_chunk(k->f, i);
+
+		i = c != NULL ? c->next : 0;
+	}
+	need = chunks * (REC_CHUNK_BYTES / sizeof(struct rec_block)) *
+		       (sizeof(struct scan_block) + sizeof(uint32_t)) +
+	       ROOM_BYTES_LEAST;
+	if (need > k->z.room_bytes / 2)
+		return err_set(e, -ENOMEM, "looking takes up to %s, and only %s are left",
+			       fmt_size(need).s, fmt_size(k->z.room_bytes).s);
+	return 0;
+}
+
+/* With everything standing still. */
+static int
+look_closely(struct look *k, struct err *e)
+{
+	struct scan_range *roots;
+	struct liveblocks b = {.page = on_page, .block = on_block, .ctx = k};
+	uint32_t n;
+	int r = freeze_maps(&k->z, e); /* again: now nothing changes any more */
+
+	if (r < 0)
+		return r;
+	leak_holes_maps(k);
+	liveblocks_each(k->f, &b);
+	/* Attached: whatever was there before is not known. */
+	k->c->loose = is_incomplete(k->f->head) || b.bad > 0 || k->own->maps == 0;
+	leak_holes_find(k);
+	roots = xcalloc(k->maps.len + k->holes.len + 1, sizeof *roots);
+	n = roots_ranges(&k->space, k->holes.data, (uint32_t)k->holes.len, roots);
+	mark(k, roots, n);
+	free(roots);
+	return 0;
+}
+
+static int
+stop(struct look *k, struct err *e)
+{
+	uint64_t start = clock_ns(CLOCK_MONOTONIC);
+	int r = 0;
+
+	k->c->threads = freeze_thread_count(&k->z);
+	if (k->at == NULL || k->c->threads != 1)
+		r = freeze_stop(&k->z, k->at != NULL ? (int)k->at->tid : 0, e);
+	k->c->stop_ns = clock_ns(CLOCK_MONOTONIC) - start;
+	return r;
+}
+
+void
+leakcheck_run(struct livefile *f, int pid, const struct rec_hold *at,
+	      struct leakcheck *ret_check)
+{
+	uint64_t cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID), start;
+	struct look k = {.c = ret_check, .f = f, .z = FREEZE_NONE, .at = at};
+	struct err e = {0};
+	int r;
+
+	*ret_check = (struct leakcheck){0};
+	r = livefile_map_all(f, &e);
+	if (r == 0)
+		k.own = (const void *)((const char *)f->head + REC_HOLD_OFF);
+	if (r == 0 && f->head->mode != REC_MODE_EXACT)
+		r = err_set(&e, -EINVAL,
+			    "its recording is sampled: not all blocks are known");
+	if (r == 0)
+		r = freeze_open(pid, &k.z, &e);
+	if (r == 0)
+		r = check_room(&k, &e);
+	if (r == 0)
+		r = stop(&k, &e);
+	start = clock_ns(CLOCK_MONOTONIC);
+	if (r == 0)
+		r = look_closely(&k, &e);
+	freeze_go(&k.z);
+	ret_check->pause_ns = clock_ns(CLOCK_MONOTONIC) - start;
+	if (r == 0)
+		sum_up(&k);
+	freeze_close(&k.z);
+	ret_check->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+	ret_check->done = r == 0;
+	if (r < 0)
+		snprintf(ret_check->why, sizeof ret_check->why, "%s", e.msg);
+	vec_done(&k.blocks);
+	vec_done(&k.maps);
+	vec_done(&k.holes);
+	vec_done(&k.pages);
+	vec_done(&k.heaps);
+	map_done(&k.from_loader);
+}
+
+void
+leakcheck_done(struct leakcheck *c)
+{
+	vec_done(&c->sites);
+	*c = (struct leakcheck){0};
+}
+
+bool
+leakcheck_held(struct livefile *f, bool seen_here, struct leakcheck *ret_check)
+{
+	uint32_t waits = REC_HOLD_WAITS;
+	struct rec_hold at;
+
+	if (!__atomic_compare_exchange_n(&f->head->hold, &waits, REC_HOLD_LOOKS, false,
+					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return false;
+	*ret_check = (struct leakcheck){0};
+	if (!seen_here)
+		snprintf(ret_check->why, sizeof ret_check->why,
+			 "it lives in a pid namespace of its own");
+	else if (livefile_map_all(f, NULL) < 0)
+		snprintf(ret_check->why, sizeof ret_check->why,
+			 "its recording could not be mapped");
+	if (ret_check->why[0] == '\0') {
+		struct procfs_stat st;
+
+		memcpy(&at, (const char *)f->head + REC_HOLD_OFF, sizeof at);
+		/* A first thread that has ended shows no memory, the others do. */
+		if (procfs_stat(f->pid, &st, NULL) < 0 || st.state != 'Z')
+			st.pid = f->pid;
+		else
+			st.pid = (int)at.tid;
+		leakcheck_run(f, st.pid, &at, ret_check);
+	}
+	__atomic_store_n(&f->head->hold, REC_HOLD_GO, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &f->head->hold, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+	return true;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* leakcheck.h -- one look at a recorded process that stands still: which of its blocks are lost.
+ *
+ * Joins the recording (blocks), the process (memory, registers) and src/leak (the
+ * verdict on each block), and sums up by place. */
+#ifndef SEEP_CLI_LEAKCHECK_H
+#define SEEP_CLI_LEAKCHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "leak/classify.h"
+#include "model/prof.h"
+#include "target/livefile.h"
+#include "util/err.h"
+#include "util/vec.h"
+
+/* What became of the blocks of one site. */
+struct leakcheck_site {
+	uint32_t site; /* ref, as prof_site.origin */
+	uint64_t blocks[CLASSIFY_KINDS], bytes[CLASSIFY_KINDS];
+	uint64_t indirect_bytes; /* lost because of its definitely lost ones */
+};
+
+struct leakcheck {
+	bool done;
+	char why[512]; /* it was not done */
+	bool loose; /* not all blocks are known: what lies between them counted as roots */
+	unsigned threads;
+	uint64_t stop_ns, pause_ns, cpu_ns; /* until it stood; from then on; our own */
+	uint64_t words, root_bytes, nblocks;
+	VEC(struct leakcheck_site) sites;
+};
+
+/* Looks at process `pid`, whose recording `f` is. `at`: where it stands at its end, NULL = it runs and is
+ * stopped first. Never fails: `done` and `why` say what came of it. Maps all of `f`. */
+void leakcheck_run(struct livefile *f, int pid, const struct rec_hold *at,
+		   struct leakcheck *ret_check);
+void leakcheck_done(struct leakcheck *c); /* legal on a zeroed one */
+
+/* A process waits at its end: looks at it and lets it go. False when it does not wait. */
+bool leakcheck_held(struct livefile *f, bool seen_here, struct leakcheck *ret_check);
+
+/* "definite,possible", "all" … as bits 1 << enum prof_loss_kind. -EINVAL for anything else. */
+int leakcheck_kinds(const char *text, unsigned *ret_kinds, struct err *e);
+
+/* Adds what was found to `p`, whose row `process` was read from the same recording. */
+void leakcheck_save(const struct leakcheck *c, struct prof *p, uint32_t process);
+
+#endif

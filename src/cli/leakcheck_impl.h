@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* leakcheck_impl.h -- one look at a process, for the files that it is made of: leakcheck.c (blocks, marking, the
+ * order of things) and leak_holes.c (what is no root). */
+#ifndef SEEP_CLI_LEAKCHECK_IMPL_H
+#define SEEP_CLI_LEAKCHECK_IMPL_H
+
+#include "cli/leakcheck.h"
+#include "leak/scan.h"
+#include "target/freeze.h"
+#include "util/map.h"
+
+struct ranges VEC_BODY(struct scan_range);
+
+/* All of one look. */
+struct look {
+	struct leakcheck *c;
+	struct livefile *f;
+	struct freeze z;
+	const struct rec_hold *at;  /* NULL: it was stopped somewhere */
+	const struct rec_hold *own; /* what is the recorder's; never NULL */
+	VEC(struct scan_block) blocks;
+	size_t page_first; /* block: of the page that is being read */
+	VEC(struct scan_map) maps;
+	struct ranges holes;
+	struct ranges pages; /* that have or had blocks */
+	struct ranges heaps; /* glibc's */
+	struct map
+		from_loader; /* ref of a site -> 1 no, 2 the loader asked for its blocks */
+	struct scan_range loader;
+	struct scan_space space;
+};
+
+/* The mappings of a process that stands still, into look.maps and look.space. */
+void leak_holes_maps(struct look *k);
+
+/* All that is no root into look.holes, once its blocks are there. Adds to look.heaps. */
+void leak_holes_find(struct look *k);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/* classify.c -- from roots to blocks, and from lost blocks to lost blocks.
+ *
+ * A block that was not freed is no leak as long as the program can still free it, which it can if it finds
+ * its address. So addresses are looked for: in all memory that is not heap, and in the registers
+ * (the roots); then in the blocks that were found that way; and so on. Whatever word looks like an address
+ * counts as one, so this errs on the side of silence.
+ *
+ * How a block is pointed to matters. A pointer to its beginning is what malloc gave out. A pointer
+ * into its middle may be one that a program keeps on purpose (behind a header of its own), or a
+ * number, or the remains of a loop. Written -> and ~>, with R a root or a block
+ * that is reachable itself, there are nine ways for a block B to be left at the end, directly or
+ * behind one other block A; longer chains are made of these:
+ *
+ *	                              A           B
+ *	1   R -> B                                still reachable
+ *	2   R -> A -> B          reachable        still reachable
+ *	3   R       B                             definitely lost
+ *	4   R       A -> B       definitely       indirectly lost
+ *	5   R ~> B                                possibly lost
+ *	6   R -> A ~> B          reachable        possibly lost
+ *	7   R ~> A -> B          possibly         possibly lost
+ *	8   R ~> A ~> B          possibly         possibly lost
+ *	9   R       A ~> B       definitely       indirectly lost
+ *
+ * A chain is as good as its weakest link (6, 7, 8), and the best chain counts: a block that
+ * was found possible and is then reached by a better way rises, and is looked through once more, for
+ * what hangs below it rises too. Among lost blocks the two kinds of pointers are alike (9): whoever
+ * frees A will free B.
+ *
+ * Four kinds of pointers into the middle are known to be as good as one to the beginning, because
+ * compilers and libraries make them (enum classify_heuristic). Each looks at the block's own
+ * first words, so a chance hit is unlikely; a real pointer to the beginning makes them void.
+ *
+ * Then the lost ones. Of a lost tree only its root is the leak: repair that, and the rest goes
+ * with it. So every lost block, in the order of addresses, floods all lost ones that it leads to;
+ * they become indirect, and their bytes are added to those of the first, their leader. A leader that is reached
+ * later by another one is a leader no more and hands over what it has. A ring that nothing else points to has its
+ * lowest address as its leader.
+ *
+ * Marking uses a stack of block numbers, as deep as there are blocks: a block is on it at most
+ * once. There is no recursion, and a list of a million elements is as good as any other. */
+#include "leak/classify.h"
+
+#include "base/compiler.h"
+#include "base/mem.h"
+
+enum {
+	WORD = 8,
+	VTABLE_WORDS = 20, /* looked at, at most */
+	VTABLE_CODE = 2,   /* pointers to functions that make it a table */
+	FIRST_PAGE = 4096,
+	BATCH = 16,
+	FETCH_BYTES = 256,
+};
+
+enum { NO_LEADER = UINT32_MAX };
+
+/* ---- pointers into the middle ---- */
+
+static bool
+is_code(const struct scan_space *s, uint64_t addr)
+{
+	const struct scan_map *m = scan_map_at(s, addr);
+
+	return m != NULL &&
+	       (m->flags & (SCAN_FILE | SCAN_EXEC)) == (SCAN_FILE | SCAN_EXEC);
+}
+
+/* Whether `addr` looks like a table of virtual functions: in a file's memory, only pointers to code
+ * and zeroes. */
+static bool
+is_vtable(struct scan_space *s, uint64_t addr)
+{
+	const struct scan_map *m;
+	unsigned found = 0;
+
+	if (!IS_ALIGNED(addr, WORD) || addr < FIRST_PAGE)
+		return false;
+	m = scan_map_at(s, addr);
+	if (m == NULL || (m->flags & (SCAN_FILE | SCAN_READ)) != (SCAN_FILE | SCAN_READ))
+		return false;
+	for (unsigned i = 0; i < VTABLE_WORDS && addr + WORD <= m->end;
+	     i++, addr += WORD) {
+		uint64_t word;
+
+		if (!scan_word(s, addr, &word))
+			return false;
+		if (word == 0)
+			continue;
+		if (!is_code(s, word))
+			return false;
+		if (++found == VTABLE_CODE)
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_further_base(struct classify *c, const struct scan_block *b, uint64_t at)
+{
+	uint64_t inner, first;
+
+	return IS_ALIGNED(at, WORD) && IS_ALIGNED(b->addr, WORD) &&
+	       at + WORD <= b->addr + b->bytes && scan_word(c->space, at, &inner) &&
+	       is_vtable(c->space, inner) && scan_word(c->space, b->addr, &first) &&
+	       is_vtable(c->space, first);
+}
+
+/* Which kind of pointer into the middle of `b` this is; 0: none of those that count. */
+static uint8_t
+heuristic(struct classify *c, const struct scan_block *b, uint64_t at)
+{
+	uint64_t first, second;
+
+	if (at == b->addr + 3 * WORD && b->bytes > 3 * WORD &&
+	    (c->heuristics & CLASSIFY_STDSTRING) != 0 &&
+	    scan_word(c->space, b->addr, &first) &&
+	    scan_word(c->space, b->addr + WORD, &second) && first <= second &&
+	    second == b->bytes - 3 * WORD - 1)
+		return CLASSIFY_STDSTRING;
+	if (at == b->addr + WORD && b->bytes > WORD &&
+	    scan_word(c->space, b->addr, &first) && first > 0) {
+		if ((c->heuristics & CLASSIFY_LENGTH64) != 0 && first == b->bytes - WORD)
+			return CLASSIFY_LENGTH64;
+		if ((c->heuristics & CLASSIFY_NEWARRAY) != 0 &&
+		    (b->bytes - WORD) % first == 0)
+			return CLASSIFY_NEWARRAY;
+	}
+	if ((c->heuristics & CLASSIFY_INHERITANCE) != 0 && is_further_base(c, b, at))
+		return CLASSIFY_INHERITANCE;
+	return 0;
+}
+
+/* ---- marking ---- */
+
+static void
+push(struct classify *c, struct scan_block *b)
+{
+	if (b->pending)
+		return;
+	b->pending = 1;
+	c->stack[c->depth++] = (uint32_t)(b - c->index->blocks);
+}
+
+/* A word that was found in a root, or in a block of this kind. */
+static void
+reach(struct classify *c, uint64_t word, enum classify_kind from)
+{
+	struct scan_block *b = scan_find(c->index, word);
+	uint8_t by = 0;
+
+	if (b == NULL)
+		return;
+	if (b->state == CLASSIFY_REACHABLE) {
+		if (word == b->addr)
+			b->heuristic = 0;
+		return;
+	}
+	if (from == CLASSIFY_REACHABLE &&
+	    (word == b->addr || (by = heuristic(c, b, word)) != 0)) {
+		b->state = CLASSIFY_REACHABLE;
+		b->heuristic = by;
+		push(c, b);
+	} else if (b->state == CLASSIFY_DEFINITE) {
+		b->state = CLASSIFY_POSSIBLE;
+		push(c, b);
+	}
+}
+
+/* A word that was found in a block that is lost because of `leader`. */
+static void
+flood(struct classify *c, uint64_t word, uint32_t leader)
+{
+	struct scan_block *b = scan_find(c->index, word);
+	struct scan_block *l = &c->index->blocks[leader];
+
+	if (b == NULL || b == l || b->state != CLASSIFY_DEFINITE)
+		return;
+	l->indirect += b->bytes + b->indirect;
+	b->state = CLASSIFY_INDIRECT;
+	b->indirect = leader;
+	push(c, b);
+}
+
+/* Every word of [start, end): from roots and reachable or possible blocks (leader NO_LEADER), or
+ * from lost ones. */
+static void
+look_through(struct classify *c, uint64_t start, uint64_t end, enum classify_kind from,
+	     uint32_t leader)
+{
+	const uint64_t low = c->index->start, span = c->index->end - low;
+	struct scan_space *s = c->space;
+
+	start = ALIGN_UP(start, (uint64_t)WORD);
+	end = ALIGN_DOWN(end, (uint64_t)WORD);
+	while (start < end) {
+		uint64_t n = 0, off, seen_start;
+		const unsigned char *p, *seen;
+
+		if (start >= s->seen_start && start + WORD <= s->seen_end) {
+			p = s->seen + (start - s->seen_start);
+			n = s->seen_end - start;
+		} else {
+			p = s->look(s->ctx, start, end - start, &n);
+			if (p != NULL) {
+				s->seen = p;
+				s->seen_start = start;
+				s->seen_end = start + n;
+			}
+		}
+		if (n < WORD || p == NULL) { /* nothing here */
+			start += ALIGN_UP(n > 0 ? n : WORD, (uint64_t)WORD);
+			continue;
+		}
+		if (n > end - start)
+			n = end - start;
+		n = ALIGN_DOWN(n, (uint64_t)WORD);
+		seen = s->seen;
+		seen_start = s->seen_start;
+		for (off = 0; off < n; off += WORD) {
+			uint64_t word = mem_get_u64(p + off);
+
+			if (word - low >= span)
+				continue;
+			if (leader == NO_LEADER)
+				reach(c, word, from);
+			else
+				flood(c, word, leader);
+			/* A heuristic may have moved the window. */
+			if (UNLIKELY(s->seen != seen || s->seen_start != seen_start)) {
+				off += WORD;
+				break;
+			}
+		}
+		c->words += off / WORD;
+		start += off;
+	}
+}
+
+/* Bytes that will be looked at in a moment: let them come meanwhile. */
+static void
+fetch(struct classify *c, const struct scan_block *b)
+{
+	uint64_t n = 0;
+	const unsigned char *p = c->space->look(c->space->ctx, b->addr, b->bytes, &n);
+
+	c->space->seen_end = c->space->seen_start = 0; /* the window may be gone by now */
+	for (uint64_t off = 0; p != NULL && off < FETCH_BYTES && off < n; off += 64)
+		__builtin_prefetch(p + off);
+}
+
+/* Several at a time: memory is far away, and waiting for one block after the other is what
+ * takes the time. */
+static void
+drain(struct classify *c, uint32_t leader)
+{
+	while (c->depth > 0) {
+		struct scan_block *batch[BATCH];
+		uint32_t n = c->depth < BATCH ? c->depth : BATCH;
+
+		for (uint32_t i = 0; i < n; i++) {
+			batch[i] = &c->index->blocks[c->stack[--c->depth]];
+			__builtin_prefetch(batch[i]);
+		}
+		for (uint32_t i = 0; n > 1 && i < n; i++)
+			fetch(c, batch[i]);
+		for (uint32_t i = 0; i < n; i++) {
+			batch[i]->pending = 0;
+			look_through(c, batch[i]->addr, batch[i]->addr + batch[i]->bytes,
+				     batch[i]->state, leader);
+		}
+	}
+}
+
+/* ---- all of it ---- */
+
+void
+classify_init(struct classify *ret_classify, struct scan_space *space,
+	      const struct scan_index *index, unsigned heuristics, uint32_t *stack)
+{
+	struct classify c = {
+		.space = space, .index = index, .heuristics = heuristics, .stack = stack};
+
+	for (uint32_t i = 0; i < index->nblocks; i++) {
+		struct scan_block *b = &index->blocks[i];
+
+		b->state = CLASSIFY_DEFINITE;
+		b->heuristic = 0;
+		b->indirect = 0;
+		b->pending = 0;
+		if ((b->flags & SCAN_BLOCK_ROOT) != 0) {
+			b->state = CLASSIFY_REACHABLE;
+			push(&c, b);
+		}
+	}
+	*ret_classify = c;
+}
+
+void
+classify_root_range(struct classify *c, struct scan_range range)
+{
+	look_through(c, range.start, range.end, CLASSIFY_REACHABLE, NO_LEADER);
+}
+
+void
+classify_root_word(struct classify *c, uint64_t word)
+{
+	reach(c, word, CLASSIFY_REACHABLE);
+}
+
+void
+classify_finish(struct classify *c)
+{
+	drain(c, NO_LEADER);
+	for (uint32_t i = 0; i < c->index->nblocks; i++) {
+		struct scan_block *b = &c->index->blocks[i];
+
+		if (b->state != CLASSIFY_DEFINITE)
+			continue;
+		push(c, b);
+		drain(c, i);
+	}
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* scan.c -- see scan.h.
+ *
+ * Heaps are dense: most blocks have a neighbour within a few hundred bytes, and all of a program's
+ * memory falls into a handful of areas. For each 512 bytes of an area the number of blocks before them is
+ * kept, so a lookup is a search among very few blocks. */
+#include "leak/scan.h"
+
+#include "base/compiler.h"
+#include "base/mem.h"
+
+enum {
+	PAGE_SHIFT = 9,	      /* a slot of the index: a block or two */
+	AREA_GAP = 256 << 10, /* farther apart than this: another area */
+};
+
+/* ---- the space ---- */
+
+const struct scan_map *
+scan_map_at(const struct scan_space *s, uint64_t addr)
+{
+	uint32_t low = 0, high = s->nmaps;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (s->maps[middle].end <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < s->nmaps && s->maps[low].start <= addr ? &s->maps[low] : NULL;
+}
+
+bool
+scan_word(struct scan_space *s, uint64_t addr, uint64_t *ret_word)
+{
+	uint64_t n = 0;
+
+	if (addr < s->seen_start || addr + 8 > s->seen_end) {
+		const unsigned char *p = s->look(s->ctx, addr, 8, &n);
+
+		if (p == NULL)
+			return false;
+		s->seen = p;
+		s->seen_start = addr;
+		s->seen_end = addr + n;
+		if (n < 8)
+			return false;
+	}
+	*ret_word = mem_get_u64(s->seen + (addr - s->seen_start));
+	return true;
+}
+
+/* ---- blocks ---- */
+
+static uint64_t
+block_end(const struct scan_block *b)
+{
+	return b->addr + (b->bytes > 0 ? b->bytes : 1);
+}
+
+uint32_t
+scan_tidy(struct scan_block *blocks, uint32_t n)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (i + 1 < n && block_end(&blocks[i]) > blocks[i + 1].addr &&
+		    (blocks[i + 1].flags & SCAN_BLOCK_CUSTOM) != 0 &&
+		    (blocks[i].flags & SCAN_BLOCK_CUSTOM) == 0)
+			continue;
+		blocks[kept++] = blocks[i];
+	}
+	return kept;
+}
+
+static uint64_t
+page_start(uint64_t addr)
+{
+	return ALIGN_DOWN(addr, UINT64_C(1) << PAGE_SHIFT);
+}
+
+/* One more than the slots of an area: the end of its last page. */
+static uint64_t
+area_slots(uint64_t start, uint64_t end)
+{
+	return ((end - start) >> PAGE_SHIFT) + 2;
+}
+
+/* Where the area ends that begins with block `i`; *ret_end is its last byte's end. */
+static uint32_t
+area_blocks(const struct scan_block *blocks, uint32_t n, uint32_t i, uint64_t *ret_end)
+{
+	uint64_t end = block_end(&blocks[i]);
+
+	for (i++; i < n && blocks[i].addr < end + AREA_GAP; i++) {
+		if (block_end(&blocks[i]) > end)
+			end = block_end(&blocks[i]);
+	}
+	*ret_end = end;
+	return i;
+}
+
+size_t
+scan_index_bytes(const struct scan_block *blocks, uint32_t n)
+{
+	size_t areas = 0, slots = 0;
+	uint64_t end;
+
+	for (uint32_t i = 0; i < n; areas++) {
+		uint64_t start = page_start(blocks[i].addr);
+
+		i = area_blocks(blocks, n, i, &end);
+		slots += area_slots(start, end);
+	}
+	return areas * sizeof(struct scan_area) + slots * sizeof(uint32_t);
+}
+
+static uint32_t
+count_areas(const struct scan_block *blocks, uint32_t n)
+{
+	uint32_t areas = 0;
+	uint64_t end;
+
+	for (uint32_t i = 0; i < n; areas++)
+		i = area_blocks(blocks, n, i, &end);
+	return areas;
+}
+
+void
+scan_index_init(struct scan_index *ret_index, struct scan_block *blocks, uint32_t n,
+		void *memory)
+{
+	struct scan_index x = {.blocks = blocks, .nblocks = n, .areas = memory};
+	uint32_t slot = 0, areas = count_areas(blocks, n);
+
+	x.pages = (uint32_t *)(void *)(x.areas + areas);
+	for (uint32_t i = 0; i < n;) {
+		struct scan_area *a = &x.areas[x.nareas++];
+		uint32_t last, at = i;
+		uint64_t slots;
+
+		a->start = page_start(blocks[i].addr);
+		a->first = i;
+		a->pages = slot;
+		last = area_blocks(blocks, n, i, &a->end);
+		slots = area_slots(a->start, a->end);
+		for (uint64_t k = 0; k < slots; k++) {
+			while (at < last &&
+			       blocks[at].addr < a->start + (k << PAGE_SHIFT))
+				at++;
+			x.pages[slot++] = at;
+		}
+		i = last;
+	}
+	if (n > 0) {
+		x.start = x.areas[0].start;
+		x.end = x.areas[x.nareas - 1].end;
+	}
+	*ret_index = x;
+}
+
+static const struct scan_area *
+area_at(const struct scan_index *x, uint64_t addr)
+{
+	uint32_t low = 0, high = x->nareas;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (x->areas[middle].end <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < x->nareas && x->areas[low].start <= addr ? &x->areas[low] : NULL;
+}
+
+struct scan_block *
+scan_find(const struct scan_index *x, uint64_t addr)
+{
+	const struct scan_area *a;
+	uint32_t low, high;
+	uint64_t page;
+
+	if (addr - x->start >= x->end - x->start)
+		return NULL;
+	a = area_at(x, addr);
+	if (a == NULL)
+		return NULL;
+	page = (addr - a->start) >> PAGE_SHIFT;
+	low = x->pages[a->pages + page];
+	high = x->pages[a->pages + page + 1];
+	while (low < high) { /* the first one that begins behind addr */
+		uint32_t middle = low + (high - low) / 2;
+
+		if (x->blocks[middle].addr <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == a->first || addr >= block_end(&x->blocks[low - 1]))
+		return NULL;
+	return &x->blocks[low - 1];
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* scan.h -- an address space to look through, and which block an address lies in.
+ *
+ * The space may be another process, a copy of one, a file, or our own memory: the caller gives its
+ * mappings and a way to look at bytes. Blocks are an array in the order of their addresses; an index over it
+ * answers "which block does this word point into" with two or three memory accesses. All
+ * memory is the caller's: nothing here allocates, fails or asks the kernel anything. */
+#ifndef SEEP_LEAK_SCAN_H
+#define SEEP_LEAK_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum scan_map_flags {
+	SCAN_READ = 1,
+	SCAN_WRITE = 2,
+	SCAN_EXEC = 4,
+	SCAN_FILE = 8,	  /* contents of a file, not a device */
+	SCAN_DEVICE = 16, /* reading it might do something */
+};
+
+struct scan_map {
+	uint64_t start, end;
+	uint32_t flags;
+};
+
+struct scan_range {
+	uint64_t start, end;
+};
+
+/* Bytes at `addr`: as many as there are in one piece, in *ret_bytes, at least 1 and no matter whether
+ * more than `bytes`. NULL: nothing is there for the next *ret_bytes bytes. What is returned stays
+ * valid until the next call. */
+typedef const unsigned char *scan_look(void *ctx, uint64_t addr, uint64_t bytes,
+				       uint64_t *ret_bytes);
+
+struct scan_space {
+	const struct scan_map *maps; /* ascending, disjoint */
+	uint32_t nmaps;
+	scan_look *look;
+	void *ctx;
+	/* What was looked at last, so that neighbours cost no call. */
+	const unsigned char *seen;
+	uint64_t seen_start, seen_end;
+};
+
+/* The mapping that holds `addr`, or NULL. */
+const struct scan_map *scan_map_at(const struct scan_space *s, uint64_t addr);
+
+/* The 8 bytes at `addr`; false when they cannot be had. */
+bool scan_word(struct scan_space *s, uint64_t addr, uint64_t *ret_word);
+
+/* ---- blocks ---- */
+
+/* enum classify_kind is in `state`; the rest of the fields is the caller's or classify.c's. */
+struct scan_block {
+	uint64_t addr;
+	uint64_t bytes; /* as asked for; 0 counts as 1 */
+	uint64_t
+		indirect; /* of a leader: bytes lost through it; of an indirect one: its leader */
+	uint32_t site; /* the caller's */
+	uint8_t state;
+	uint8_t heuristic; /* enum classify_heuristic: why an interior pointer was enough */
+	uint8_t flags;	   /* enum scan_block_flags */
+	uint8_t pending;   /* waits to be looked through */
+};
+
+enum scan_block_flags {
+	SCAN_BLOCK_ROOT = 1, /* reachable whatever points to it */
+	SCAN_BLOCK_CUSTOM =
+		2, /* part of another block that the program deals out itself */
+	SCAN_BLOCK_FOREIGN = 4, /* not to be reported: of a parent process */
+};
+
+/* Drops every block that has a SCAN_BLOCK_CUSTOM one inside it: the parts take its place. The array must be
+ * ascending and stays so. Returns how many are left. */
+uint32_t scan_tidy(struct scan_block *blocks, uint32_t n);
+
+/* Blocks that are close together. */
+struct scan_area {
+	uint64_t start, end;
+	uint32_t first; /* block */
+	uint32_t pages; /* first slot in scan_index.pages */
+};
+
+struct scan_index {
+	struct scan_block *blocks; /* ascending */
+	uint32_t nblocks;
+	struct scan_area *areas;
+	uint32_t nareas;
+	uint32_t *pages; /* blocks that begin before each 512 bytes of an area */
+	uint64_t start, end;
+};
+
+/* Bytes of memory that the index over these needs. */
+size_t scan_index_bytes(const struct scan_block *blocks, uint32_t n);
+
+/* Makes it in `memory`, which is aligned to 8 and must outlive it, as must the blocks. */
+void scan_index_init(struct scan_index *ret_index, struct scan_block *blocks, uint32_t n,
+		     void *memory);
+
+/* The block that `addr` lies in, or NULL. One past its end is not in it. */
+struct scan_block *scan_find(const struct scan_index *x, uint64_t addr);
+
+#endif

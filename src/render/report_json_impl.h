@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* report_json_impl.h -- what the parts of a JSON report share: its state, and one member of an object
+ * in each of the forms there are. */
+#ifndef SEEP_RENDER_REPORT_JSON_IMPL_H
+#define SEEP_RENDER_REPORT_JSON_IMPL_H
+
+#include "analyze/growth_places.h"
+#include "analyze/sites.h"
+#include "analyze/skip.h"
+#include "analyze/verdict.h"
+#include "render/report.h"
+#include "util/json.h"
+
+struct report_json {
+	struct json j;
+	const struct prof *p;
+	const struct report_opts *o;
+	struct skip *skip;
+	struct sites sites;
+	struct verdict v;
+	struct growth_places
+		growth;	 /* of the places at the end; else its rows are NULL */
+	uint32_t *first; /* for every location: number of its first frame */
+	bool *focus;	 /* for every process, see focus.h */
+};
+
+void rj_u64(struct report_json *r, const char *key, uint64_t n);
+void rj_i64(struct report_json *r, const char *key, int64_t n);
+/* A number that is never 0 where it is known. */
+void rj_known(struct report_json *r, const char *key, uint64_t n);
+/* A figure of the columns in `of` (enum prof_columns); null where the profile has not got them. */
+void rj_column(struct report_json *r, const char *key, int64_t n, int of);
+void rj_bool(struct report_json *r, const char *key, bool x);
+/* A string of the profile, null when there is none. */
+void rj_id(struct report_json *r, const char *key, uint32_t id);
+void rj_str(struct report_json *r, const char *key, const char *s);
+void rj_error(struct report_json *r, const char *key, double variance);
+void rj_f64(struct report_json *r, const char *key, double n);
+
+/* The figures of one row, or of all. */
+void rj_total(struct report_json *r, const struct sites_total *t);
+
+/* What can be said of the growth of all places together. */
+void rj_growth_all(struct report_json *r);
+
+/* "frames" and "sites"; sites refer to frames by number. */
+void rj_places(struct report_json *r);
+
+#endif

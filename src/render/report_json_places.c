@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* report_json_places.c -- the places of a JSON report: frames, stacks, figures, growth. */
+#include "render/report_json_impl.h"
+
+#include "util/x.h"
+
+/* Frames have numbers: those of a location follow one another, a location without names has
+ * one. */
+static void
+rj_number_frames(struct report_json *r)
+{
+	uint32_t n = 0;
+
+	r->first = xcalloc(r->p->nlocs, sizeof *r->first);
+	for (uint32_t i = 1; i < r->p->nlocs; i++) {
+		r->first[i] = n;
+		n += r->p->locs[i].nframes > 0 ? r->p->locs[i].nframes : 1;
+	}
+}
+
+/* One function at a location; `f` is NULL when it has no name. */
+static void
+rj_frame(struct report_json *r, const struct prof_loc *l, const struct prof_frame *f)
+{
+	static const char *const kinds[] = {
+		[PROF_LOC_CODE] = "code",
+		[PROF_LOC_TRUNCATED] = "truncated",
+		[PROF_LOC_ELIDED] = "elided",
+		[PROF_LOC_CLASS] = "class",
+	};
+
+	json_obj(&r->j);
+	rj_str(r, "kind", l->kind <= PROF_LOC_CLASS ? kinds[l->kind] : "code");
+	rj_id(r, "function", f != NULL ? f->function : 0);
+	rj_id(r, "linkage", f != NULL ? (f->linkage != 0 ? f->linkage : f->function) : 0);
+	rj_id(r, "file", f != NULL ? f->file : 0);
+	json_key(&r->j, "line");
+	if (f != NULL && f->line != 0)
+		json_u64(&r->j, f->line);
+	else
+		json_null(&r->j);
+	rj_id(r, "source", f != NULL ? f->source : 0);
+	rj_bool(r, "inlined", f != NULL && f->inlined);
+	json_key(&r->j, "module");
+	if (l->module != 0)
+		json_u64(&r->j, l->module - 1);
+	else
+		json_null(&r->j);
+	/* the top bit marks a location that is known by name alone */
+	json_key(&r->j, "offset");
+	if (l->offset >> 63 == 0)
+		json_u64(&r->j, l->offset);
+	else
+		json_null(&r->j);
+	json_obj_end(&r->j);
+}
+
+static void
+rj_frames(struct report_json *r)
+{
+	json_key(&r->j, "frames");
+	json_arr(&r->j);
+	for (uint32_t i = 1; i < r->p->nlocs; i++) {
+		const struct prof_loc *l = &r->p->locs[i];
+
+		for (uint32_t k = 0; k < l->nframes; k++)
+			rj_frame(r, l, &r->p->frames[l->frames + k]);
+		if (l->nframes == 0)
+			rj_frame(r, l, NULL);
+	}
+	json_arr_end(&r->j);
+}
+
+/* The whole stack, and which part of it the text report shows. */
+static void
+rj_stack(struct report_json *r, uint32_t node)
+{
+	struct skip_pos pos = {.node = node}, at = skip_first(r->skip, node);
+	uint64_t n = 0, from = 0, shown = node != 0;
+
+	json_key(&r->j, "stack");
+	json_arr(&r->j);
+	for (bool more = node != 0; more; more = skip_step(r->p, &pos), n++) {
+		if (pos.node == at.node && pos.inl == at.inl)
+			from = n;
+		json_u64(&r->j, r->first[r->p->nodes[pos.node].loc] + pos.inl);
+	}
+	json_arr_end(&r->j);
+	while (skip_next(r->skip, &at))
+		shown++;
+	rj_u64(r, "shown_from", from);
+	rj_u64(r, "shown", shown);
+}
+
+/* What can be said of the growth of one place; null for nothing. */
+static void
+rj_growth(struct report_json *r, uint32_t row)
+{
+	static const char *const whys[] = {
+		[GROWTH_WHY_NONE] = NULL,	  [GROWTH_WHY_SHORT] = "short",
+		[GROWTH_WHY_FEW] = "few",	  [GROWTH_WHY_UNEVEN] = "uneven",
+		[GROWTH_WHY_SLOWING] = "slowing", [GROWTH_WHY_FREED] = "freed",
+	};
+	const struct growth_place *x =
+		r->growth.rows != NULL ? &r->growth.rows[row] : NULL;
+
+	json_key(&r->j, "growth");
+	if (x == NULL || x->v.word == GROWTH_UNKNOWN) {
+		json_null(&r->j);
+		return;
+	}
+	json_obj(&r->j);
+	rj_str(r, "verdict", growth_word_name(x->v.word));
+	rj_str(r, "why", whys[x->v.why]);
+	rj_f64(r, "bytes_per_second", x->slope);
+	rj_f64(r, "bytes_per_second_error", x->error);
+	rj_u64(r, "processes", x->processes);
+	rj_u64(r, "grew", x->v.grew);
+	rj_u64(r, "intervals", x->v.intervals);
+	rj_i64(r, "samples", x->v.samples);
+	rj_i64(r, "allocs", x->v.allocs);
+	rj_i64(r, "frees", x->v.frees);
+	rj_u64(r, "from_ms", x->v.from_ms);
+	rj_u64(r, "ms", x->v.ms);
+	rj_known(r, "oldest_ms", x->v.oldest_ms);
+	rj_known(r, "older_than_ms", x->v.mature_ms);
+	rj_known(r, "more_ms", x->v.more_ms);
+	json_obj_end(&r->j);
+}
+
+void
+rj_growth_all(struct report_json *r)
+{
+	const struct growth_places *g = &r->growth;
+
+	json_key(&r->j, "growth");
+	if (g->rows == NULL || g->word == GROWTH_UNKNOWN) {
+		json_null(&r->j);
+		return;
+	}
+	json_obj(&r->j);
+	rj_str(r, "verdict", growth_word_name(g->word));
+	rj_f64(r, "bytes_per_second", g->slope);
+	rj_f64(r, "bytes_per_second_error", g->error);
+	rj_u64(r, "leak_likely", g->count[GROWTH_LEAK]);
+	rj_u64(r, "growing", g->count[GROWTH_GROWING]);
+	rj_u64(r, "steady", g->count[GROWTH_STEADY]);
+	rj_u64(r, "ms", g->ms);
+	rj_u64(r, "intervals", g->intervals);
+	rj_bool(r, "judged", growth_places_judged(g));
+	json_key(&r->j, "limit_bytes_per_second");
+	if (g->rate_bytes > 0 && g->ms > 0)
+		json_f64(&r->j, growth_limit(g->rate_bytes, g->ms));
+	else
+		json_null(&r->j);
+	rj_u64(r, "limit_samples",
+	       g->rate_bytes > 0 ? GROWTH_LIMIT_SAMPLES : GROWTH_SAMPLES);
+	json_obj_end(&r->j);
+}
+
+static void
+rj_sites(struct report_json *r)
+{
+	json_key(&r->j, "sites");
+	json_arr(&r->j);
+	for (uint32_t i = 0; i < r->sites.nrows; i++) {
+		const struct sites_row *row = &r->sites.rows[i];
+
+		json_obj(&r->j);
+		rj_total(r, &row->t);
+		rj_column(r, "own_peak_bytes", row->peak_bytes, PROF_HAS_ALL);
+		rj_column(r, "first_ms", (int64_t)row->first_ms, PROF_HAS_ALL);
+		rj_str(r, "kept_by_libc", row->kept);
+		rj_growth(r, i);
+		rj_u64(r, "processes", row->processes);
+		rj_u64(r, "pid", r->p->processes[row->process].pid);
+		rj_stack(r, row->node);
+		json_obj_end(&r->j);
+	}
+	json_arr_end(&r->j);
+}
+
+void
+rj_places(struct report_json *r)
+{
+	rj_number_frames(r);
+	rj_frames(r);
+	rj_sites(r);
+}

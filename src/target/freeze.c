@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* freeze.c -- see freeze.h. */
+#include "target/freeze.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "target/cgroup.h"
+#include "target/heapwalk_impl.h"
+#include "target/procfs.h"
+#include "util/x.h"
+
+enum {
+	PIECE_SHIFT = 16,
+	PIECE_BYTES = 1 << PIECE_SHIFT,
+	SLAB_BYTES =
+		8
+		<< 20, /* huge pages: what is touched only once costs most by the page */
+	SLAB_PIECES = SLAB_BYTES / PIECE_BYTES,
+	PIECES_LEAST = 16,
+	KEPT_SHARE = 4, /* 1 / share of the memory that is left */
+};
+
+/* Bytes that may still be used before somebody's limit is met. */
+static uint64_t
+room_left(int pid)
+{
+	uint64_t least = UINT64_MAX;
+	int pids[2] = {pid, (int)getpid()};
+
+	for (int i = 0; i < 2; i++) {
+		struct cgroup_memory m;
+		uint64_t left;
+
+		cgroup_memory(pids[i], &m);
+		left = m.limit_bytes > m.used_bytes ? m.limit_bytes - m.used_bytes : 0;
+		least = left < least ? left : least;
+	}
+	return least;
+}
+
+int
+freeze_open(int pid, struct freeze *ret_freeze, struct err *e)
+{
+	struct freeze f = FREEZE_NONE;
+	int r = procmem_open(pid, &f.mem, e);
+
+	f.pid = pid;
+	pagescan_init(&f.pages, &f.mem);
+	f.room_bytes = room_left(pid);
+	f.most = f.room_bytes / KEPT_SHARE / PIECE_BYTES;
+	if (f.most < PIECES_LEAST)
+		f.most = PIECES_LEAST;
+	if (r == 0)
+		r = freeze_maps(&f, e);
+	if (r < 0)
+		freeze_close(&f);
+	else
+		*ret_freeze = f;
+	return r;
+}
+
+void
+freeze_close(struct freeze *f)
+{
+	freeze_go(f);
+	tracee_close(&f->tracee);
+	procmem_close(&f->mem);
+	memmap_done(&f->map);
+	vec_done(&f->threads);
+	vec_done(&f->words);
+	map_done(&f->pieces);
+	for (size_t i = 0; i < f->slabs.len; i++)
+		munmap(f->slabs.data[i], SLAB_BYTES);
+	vec_done(&f->slabs);
+}
+
+int
+freeze_maps(struct freeze *f, struct err *e)
+{
+	struct buf text = {0};
+	struct procfs_map m;
+	char path[64], *at;
+	int r;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", f->pid);
+	r = buf_read_file(&text, path, e);
+	if (r == 0 && text.len == 0)
+		r = err_set(e, -ESRCH, "%d: it has ended", f->pid);
+	memmap_done(&f->map);
+	pagescan_forget(&f->pages);
+	at = text.data;
+	while (r == 0 && at != NULL && procfs_next_map(&at, &m)) {
+		struct memmap_area *a = vec_add(&f->map.areas);
+
+		a->start = m.start;
+		a->end = m.end;
+		a->offset = m.offset;
+		a->inode = m.inode;
+		a->kib[MEMMAP_RSS] = 1; /* not known: look and see */
+		a->name = arena_strdup(&f->map.strings, m.path);
+		memcpy(a->perms, m.perms, sizeof a->perms);
+	}
+	buf_done(&text);
+	return r;
+}
+
+unsigned
+freeze_thread_count(const struct freeze *f)
+{
+	struct procfs_stat st;
+
+	return procfs_stat(f->pid, &st, NULL) == 0 ? st.threads : 0;
+}
+
+bool
+freeze_malloc_state(struct freeze *f, struct tracee_span *ret_span)
+{
+	struct heapmap unused = {0};
+	struct hw_state s = {0};
+
+	if (!hw_find_state(&f->mem, &f->map, &s, &unused))
+		return false;
+	ret_span->start = s.arenas.data[0].state;
+	ret_span->end = ret_span->start + s.bins_off + HW_STATE_ABOVE;
+	vec_done(&s.arenas);
+	return true;
+}
+
+/* ---- memory ---- */
+
+static unsigned char *
+piece_at(const struct freeze *f, size_t number)
+{
+	return f->slabs.data[number / SLAB_PIECES] + number % SLAB_PIECES * PIECE_BYTES;
+}
+
+/* Room for one more piece; NULL when there is no memory. */
+static unsigned char *
+room(struct freeze *f)
+{
+	if (f->used == f->most) { /* all of it anew: simple, and rarely needed */
+		f->used = 0;
+		map_done(&f->pieces);
+	}
+	if (f->used == f->slabs.len * SLAB_PIECES) {
+		void *slab = mmap(NULL, SLAB_BYTES, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (slab == MAP_FAILED && f->used == 0)
+			return NULL;
+		if (slab == MAP_FAILED) {
+			f->most = f->used;
+			return room(f);
+		}
+		madvise(slab, SLAB_BYTES, MADV_HUGEPAGE);
+		vec_push(&f->slabs, slab);
+	}
+	return piece_at(f, f->used++);
+}
+
+/* One page at a time where a run cannot be had as a whole: not all of it may be readable. */
+static void
+read_run(const struct freeze *f, uint64_t start, uint64_t end, unsigned char *to)
+{
+	size_t page = (size_t)f->mem.page_bytes;
+
+	if (procmem_read(&f->mem, start, to, (size_t)(end - start)) == 0)
+		return;
+	for (uint64_t at = start; at < end; at += page, to += page) {
+		if (procmem_read(&f->mem, at, to, page) < 0)
+			memset(to, 0, page);
+	}
+}
+
+/* What was touched of a piece, and zeroes. Nothing else is read, so nothing is made by reading. */
+static void
+read_piece(struct freeze *f, uint64_t start, unsigned char *to)
+{
+	uint64_t at = start, end = start + PIECE_BYTES;
+	struct pagescan_run run;
+
+	while (at < end) {
+		if (!pagescan_next(&f->pages, at, end, &run))
+			run = (struct pagescan_run){end, end};
+		memset(to + (at - start), 0, (size_t)(run.start - at));
+		if (run.start < run.end)
+			read_run(f, run.start, run.end, to + (run.start - start));
+		at = run.end;
+	}
+}
+
+const unsigned char *
+freeze_look(void *freeze, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
+{
+	struct freeze *f = freeze;
+	uint64_t number = addr >> PIECE_SHIFT, start = number << PIECE_SHIFT;
+	uint64_t end = start + PIECE_BYTES, wanted = addr + bytes;
+	uint64_t *place = map_find(&f->pieces, number);
+	struct pagescan_run run;
+	unsigned char *piece;
+
+	*ret_bytes = end - addr;
+	if (place != NULL)
+		return *place == 0 ? NULL : piece_at(f, *place - 1) + (addr - start);
+	wanted = wanted > end ? wanted : end;
+	if (!pagescan_next(&f->pages, start, wanted, &run))
+		run.start = wanted;
+	if (run.start >= end) { /* nothing is there before that */
+		*map_add(&f->pieces, number) = 0;
+		*ret_bytes = run.start - addr;
+		return NULL;
+	}
+	piece = room(f);
+	if (piece == NULL)
+		return NULL;
+	read_piece(f, start, piece);
+	*map_add(&f->pieces, number) = f->used;
+	return piece + (addr - start);
+}

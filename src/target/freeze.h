@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* freeze.h -- a process that stands still, to be looked through: its mappings, its threads'
+ * registers, its memory.
+ *
+ * A process with one thread that waits for us needs no more than that. Others are stopped with
+ * tracee.h and go on afterwards. Memory is read in pieces of 64 KiB, and kept for
+ * as long as it is needed and there is room: never more than a quarter of what is left below a memory
+ * limit, for it is the process that would be killed for it. Pages that were never touched are not read. Nothing is
+ * written into the process. */
+#ifndef SEEP_TARGET_FREEZE_H
+#define SEEP_TARGET_FREEZE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/memmap.h"
+#include "target/pagescan.h"
+#include "target/procmem.h"
+#include "target/tracee.h"
+#include "util/map.h"
+
+struct freeze_thread {
+	int tid;
+	uint64_t sp; /* 0 = not known */
+};
+
+/* Start with `= FREEZE_NONE`; freeze_close is legal at any time. */
+struct freeze {
+	int pid;
+	struct procmem mem;
+	struct tracee tracee;
+	bool stopped;
+	struct memmap map; /* mappings with names, without figures */
+	VEC(struct freeze_thread) threads;
+	struct procmem_words words; /* registers of the stopped threads */
+	struct pagescan pages;	    /* which were touched, and how that is told */
+	/* private: what was read */
+	struct map
+		pieces; /* number of a piece -> number in `slabs` + 1, 0 = nothing is there */
+	VEC(unsigned char *) slabs; /* of many pieces each */
+	size_t used;		    /* pieces of them */
+	size_t most;		    /* that may be kept */
+	uint64_t
+		room_bytes; /* memory that is left to whoever shares a limit with it, or with us */
+};
+
+#define FREEZE_NONE                                                                      \
+	{                                                                                \
+		.mem = PROCMEM_NONE, .tracee = TRACEE_NONE                               \
+	}
+
+/* Opens, and reads its mappings. Nothing is stopped yet. */
+int freeze_open(int pid, struct freeze *ret_freeze, struct err *e);
+void freeze_close(struct freeze *f);
+
+/* Reads the mappings anew. */
+int freeze_maps(struct freeze *f, struct err *e);
+
+/* How many threads it has; 0 when it is gone. */
+unsigned freeze_thread_count(const struct freeze *f);
+
+/* Stops all threads and takes their registers, but those of the thread `but`, which waits for
+ * us by itself; 0 = of all. */
+int freeze_stop(struct freeze *f, int but, struct err *e);
+
+/* Lets them go on. One that did not stop in time is let go when it does, which SIGCHLD tells: who keeps
+ * that blocked calls freeze_late when it came. */
+void freeze_go(struct freeze *f);
+void freeze_late(void);
+
+/* Where glibc's malloc keeps its lists of free memory, outside of its heaps; false: not found. */
+bool freeze_malloc_state(struct freeze *f, struct tracee_span *ret_span);
+
+/* Bytes at `addr`, as scan_look wants them. */
+const unsigned char *freeze_look(void *freeze, uint64_t addr, uint64_t bytes,
+				 uint64_t *ret_bytes);
+
+#endif

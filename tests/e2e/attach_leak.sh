@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# A slow leak at one of 500 places in a large heap: seep attach names function, file and line. Under
+# `make soak` as it is meant: 2 GB, 1 MiB a minute, a minute's look, 50 times; else a small one, leaking
+# twenty times as fast, looked at for five seconds.
+# timeout: 1800
+. "$(dirname "$0")/lib.sh"
+. "$ROOT/tests/e2e/lib_attach.sh"
+need_attach
+need_command "${CC:-cc}"
+
+# Every place is a function on a line of its own.
+{
+	cat <<'END'
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static uint64_t state = 88172645463325252u;
+static uint64_t below(uint64_t n) { state ^= state << 13; state ^= state >> 7; state ^= state << 17; return state % n; }
+END
+	for i in $(seq 0 499); do
+		echo "__attribute__((noinline)) static void *place_$i(size_t n) { char *p = malloc(n); memset(p, $((i % 250 + 1)), n); return p; }"
+	done
+	echo 'static void *(*const places[])(size_t) = {'
+	seq -f 'place_%g,' 0 499
+	cat <<'END'
+};
+enum { MOST = 1 << 18 };
+static struct { void *p; size_t n; unsigned at; } blocks[MOST];
+/* MIB PLACE LEAKED-BYTES-A-SECOND */
+int main(int argc, char **argv)
+{
+	uint64_t heap = strtoull(argv[1], NULL, 10) << 20, have = 0, n = 0;
+	unsigned leak = (unsigned)atoi(argv[2]), rate = (unsigned)atoi(argv[3]), owed = 0;
+	state += (uint64_t)getpid() * 7919;
+	for (; have < heap && n < MOST && argc == 4; n++) {
+		blocks[n].n = 256 + below(2 * heap / MOST * 8);
+		blocks[n].at = (unsigned)below(500);
+		blocks[n].p = places[blocks[n].at](blocks[n].n);
+		have += blocks[n].n;
+	}
+	puts("ready");
+	fflush(stdout);
+	for (;;) {
+		for (unsigned i = 0; i < 20; i++) {
+			uint64_t k = below(n < 400 ? n : 400); /* the others stay */
+			free(blocks[k].p);
+			blocks[k].p = places[blocks[k].at](blocks[k].n);
+		}
+		for (owed += rate / 100; owed >= 1024; owed -= 1024)
+			places[leak](1024);
+		usleep(10000);
+	}
+}
+END
+} >"$TMP/places.c"
+if ! "${CC:-cc}" -O2 -g -o "$TMP/places" "$TMP/places.c" 2>"$TMP/cc"; then
+	fail "the program is not compiled" "$(head -n 5 "$TMP/cc")"
+fi
+
+heap=$(times 64 2048)
+rate=$(times 350000 17476)
+long=$(times 5s 60s)
+runs=$(times 2 50)
+at_once=$(times 2 5)
+
+# one PLACE: the line that names it, and whether it was called a leak.
+one() {
+	local place=$1 pid line
+	line=$(grep -n "void \*place_$place(" "$TMP/places.c" | cut -d: -f1)
+	: >"$TMP/ready.$place"
+	"$TMP/places" "$heap" "$place" "$rate" >"$TMP/ready.$place" &
+	pid=$!
+	wait_for 60 grep -q ready "$TMP/ready.$place"
+	"$SEEP" attach --for "$long" --log-file "$TMP/log.$place" "$pid"
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+	if head -n 1 "$TMP/log.$place" | grep -q '^LEAK likely, 1 place' &&
+		sed -n '/^ 1 /,/^ 2 /p' "$TMP/log.$place" | grep -Eq "^ +place_$place +places.c:$line( |$)"; then
+		echo found
+	else
+		echo "place_$place, line $line:"
+		head -n 12 "$TMP/log.$place"
+	fi >"$TMP/verdict.$place"
+}
+for ((i = 0; i < runs; i++)); do
+	one $((i * 37 % 500)) &
+	while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do
+		wait -n
+	done
+done
+wait
+expect_eq "named" "$(cat "$TMP"/verdict.* | sort | uniq -c | sort -rn | head -n 20)" "$(printf '%7d found' "$runs")"

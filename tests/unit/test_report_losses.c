@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* test_report_losses.c -- what reports say of memory that is lost, from profiles built by hand: seep's own words
+ * and memcheck's. */
+#include "render/memcheck.h"
+#include "render/report.h"
+#include "t.h"
+#include "t_prof.h"
+
+static struct buf out;
+
+static const char *
+render(const struct prof *p, unsigned kinds)
+{
+	struct report_opts o = {.leak_kinds = kinds};
+
+	buf_clear(&out);
+	report_text(&out, p, &o);
+	return buf_str(&out);
+}
+
+static void
+check(struct prof *p, bool done, bool loose)
+{
+	uint32_t row = prof_add_check(p);
+
+	p->checks[row] = (struct prof_check){.process = 1, .done = done, .loose = loose};
+	if (!done)
+		p->checks[row].why = prof_str(p, "no room");
+}
+
+static void
+loss(struct prof *p, uint32_t site, enum prof_loss_kind kind, uint64_t blocks,
+     uint64_t bytes, uint64_t indirect)
+{
+	uint32_t row = prof_add_loss(p);
+
+	p->losses[row] = (struct prof_loss){.site = site,
+					    .kind = kind,
+					    .blocks = blocks,
+					    .bytes = bytes,
+					    .indirect_bytes = indirect};
+}
+
+/* 80 blocks at site 1, 40 at site 2. */
+static struct prof *
+all_lost(void)
+{
+	struct prof *p = tp_demo();
+
+	check(p, true, false);
+	loss(p, 1, PROF_LOSS_DEFINITE, 80, (uint64_t)p->sites[1].live_bytes, 0);
+	loss(p, 2, PROF_LOSS_DEFINITE, 40, (uint64_t)p->sites[2].live_bytes, 0);
+	return p;
+}
+
+T_TEST(all_of_it_definitely)
+{
+	struct prof *p = all_lost();
+
+	T_STR(render(p, 0),
+	      "LEAK  6.13 MiB in 120 blocks lost at 2 places, all of it definitely lost\n"
+	      " 1  3.09 MiB  50 %   80 blocks, 0 freed\n"
+	      "    do_something        jemalloc-demo.c:7    malloc(i * 1024);\n"
+	      "    main                jemalloc-demo.c:22\n"
+	      " 2  3.05 MiB  50 %   40 blocks, 0 freed\n"
+	      "    do_something_else   jemalloc-demo.c:13   malloc(i * 4096);\n"
+	      "    main                jemalloc-demo.c:27\n"
+	      "exited 0 after 0.02 s · exact, nothing missed · 120 allocs, 0 "
+	      "frees, 6,430,720 bytes · peak 6.13 MiB at 0.02 s\n"
+	      "possibly lost 0 · still reachable 0 · freed only at exit 0 · temporary 0 % "
+	      "of allocations\n");
+	prof_free(p);
+}
+
+/* 50 of the 80 are lost in three ways, 30 and the 40 are not. */
+static struct prof *
+some_lost(void)
+{
+	struct prof *p = tp_demo();
+
+	check(p, true, false);
+	loss(p, 1, PROF_LOSS_DEFINITE, 7, 700, 4100);
+	loss(p, 1, PROF_LOSS_INDIRECT, 41, 4100, 0);
+	loss(p, 1, PROF_LOSS_POSSIBLE, 2, 200, 0);
+	loss(p, 1, PROF_LOSS_REACHABLE, 30, 3000, 0);
+	loss(p, 2, PROF_LOSS_REACHABLE, 40, 40000, 0);
+	return p;
+}
+
+T_TEST(several_kinds)
+{
+	struct prof *p = some_lost();
+	const char *got = render(p, 0);
+
+	T_CHECK(strstr(got,
+		       "LEAK  4.88 KiB in 50 blocks lost at 1 place, 700 B definitely, "
+		       "4.00 KiB indirectly, 200 B possibly lost\n"
+		       " 1  4.88 KiB  100 %   50 blocks, 0 freed, 7 definitely lost, 41 "
+		       "indirectly lost, 2 possibly lost, 30 more still reachable\n") ==
+		got);
+	T_CHECK(strstr(got,
+		       "\npossibly lost 200 B in 2 blocks · still reachable 42.0 KiB in 70 "
+		       "blocks · freed only at exit 0") != NULL);
+	T_CHECK(strstr(got, "do_something_else") == NULL);
+	got = render(p, 1u << PROF_LOSS_REACHABLE);
+	T_CHECK(strstr(got,
+		       "\n 1  39.1 KiB  93 %   40 blocks, 0 freed, still reachable\n") !=
+		NULL);
+	T_CHECK(strstr(got,
+		       "\n 2  2.93 KiB   7 %   30 blocks, 0 freed, still reachable, 7 more "
+		       "definitely lost, 41 more indirectly lost, 2 more possibly lost\n") !=
+		NULL);
+	prof_free(p);
+}
+
+T_TEST(only_possibly)
+{
+	struct prof *p = tp_demo();
+
+	check(p, true, false);
+	loss(p, 1, PROF_LOSS_POSSIBLE, 3, 300, 0);
+	T_CHECK(strncmp(render(p, 0),
+			"LEAK  300 B in 3 blocks possibly lost at 1 place\n", 49) == 0);
+	prof_free(p);
+}
+
+T_TEST(nothing_lost)
+{
+	struct prof *p = tp_demo();
+	const char *got;
+
+	check(p, true, false);
+	loss(p, 1, PROF_LOSS_REACHABLE, 80, 3000, 0);
+	got = render(p, 0);
+	T_CHECK(strncmp(got, "OK  no leak: 120 allocs, 0 frees; peak ", 39) == 0);
+	T_CHECK(strstr(got, "still reachable 2.93 KiB in 80 blocks") != NULL);
+	T_CHECK(strstr(got, "\n 1  ") == NULL);
+	prof_free(p);
+}
+
+/* Blocks that nobody knows of may be lost: no OK. But what was found is found. */
+T_TEST(not_all_blocks_known)
+{
+	struct prof *p = tp_demo();
+
+	check(p, true, true);
+	loss(p, 1, PROF_LOSS_REACHABLE, 80, 3000, 0);
+	T_CHECK(strncmp(render(p, 0), "NOT FREED  ", 11) == 0);
+	T_CHECK(strstr(render(p, 0),
+		       "\nlost or not is not known: not all of its blocks are "
+		       "known\n") != NULL);
+	loss(p, 2, PROF_LOSS_DEFINITE, 1, 100, 0);
+	T_CHECK(strncmp(render(p, 0), "LEAK  100 B in 1 block lost at 1 place, all of",
+			46) == 0);
+	prof_free(p);
+}
+
+T_TEST(not_looked_at)
+{
+	struct prof *p = tp_demo();
+
+	check(p, false, false);
+	T_CHECK(strncmp(render(p, 0), "NOT FREED  6.13 MiB in 120 blocks at 2 places\n",
+			46) == 0);
+	T_CHECK(strstr(render(p, 0), "\nlost or not is not known: no room\n") != NULL);
+	prof_free(p);
+}
+
+/* ---- memcheck's words ---- */
+
+static const char *
+memcheck(const struct prof *p, unsigned kinds)
+{
+	struct memcheck_opts o = {.kinds = kinds};
+	struct skip *s = skip_new(p, NULL);
+
+	buf_clear(&out);
+	memcheck_text(&out, p, s, 1, &o);
+	skip_free(s);
+	return buf_str(&out);
+}
+
+T_TEST(memcheck_words)
+{
+	struct prof *p = some_lost();
+	struct skip *s = skip_new(p, NULL);
+	const char *got;
+
+	p->processes[1].pid = 4711;
+	T_EQ(memcheck_errors(p, s, 1), 2);
+	got = memcheck(p, 15);
+	T_CHECK(strstr(got,
+		       "==4711== HEAP SUMMARY:\n"
+		       "==4711==     in use at exit: 48,000 bytes in 120 blocks\n"
+		       "==4711==   total heap usage: 120 allocs, 0 frees, 6,430,720 bytes "
+		       "allocated\n"
+		       "==4711== \n"
+		       "==4711== 200 bytes in 2 blocks are possibly lost in loss record 1 of "
+		       "5\n") == got);
+	T_CHECK(strstr(got,
+		       "==4711== 4,800 (700 direct, 4,100 indirect) bytes in 7 blocks are "
+		       "definitely lost in loss record 4 of 5\n") != NULL);
+	T_CHECK(strstr(got,
+		       "==4711== LEAK SUMMARY:\n"
+		       "==4711==    definitely lost: 700 bytes in 7 blocks\n"
+		       "==4711==    indirectly lost: 4,100 bytes in 41 blocks\n"
+		       "==4711==      possibly lost: 200 bytes in 2 blocks\n"
+		       "==4711==    still reachable: 43,000 bytes in 70 blocks\n"
+		       "==4711==         suppressed: 0 bytes in 0 blocks\n"
+		       "==4711== \n"
+		       "==4711== ERROR SUMMARY: 2 errors from 2 contexts (suppressed: 0 "
+		       "from 0)\n") != NULL);
+	got = memcheck(p, 1u << PROF_LOSS_DEFINITE);
+	T_CHECK(strstr(got, "possibly lost in loss record") == NULL);
+	T_CHECK(strstr(got, "definitely lost in loss record 4 of 5\n") != NULL);
+	T_CHECK(strstr(got,
+		       "Reachable blocks (those to which a pointer was found) are not "
+		       "shown.\n") != NULL);
+	skip_free(s);
+	prof_free(p);
+}
+
+T_TEST(memcheck_without_a_check)
+{
+	struct prof *p = tp_demo();
+	struct skip *s = skip_new(p, NULL);
+
+	p->processes[1].pid = 4711;
+	T_STR(memcheck(p, 15), "==4711== Not looked for leaks\n==4711== \n");
+	T_EQ(memcheck_errors(p, s, 1), 0);
+	skip_free(s);
+	prof_free(p);
+}
+
+T_TEST(memcheck_all_freed)
+{
+	struct prof *p = tp_demo();
+	const char *got;
+
+	p->processes[1].pid = 4711;
+	check(p, true, false);
+	got = memcheck(p, 15);
+	T_CHECK(strstr(got,
+		       "==4711== All heap blocks were freed -- no leaks are possible\n") !=
+		NULL);
+	T_CHECK(strstr(got, "LEAK SUMMARY") == NULL);
+	prof_free(p);
+}
+
+T_MAIN()
