@@ -333,6 +333,7 @@ private_memory(struct recorder *r)
 	private_bytes = all;
 	r->node_heads = (void *)at;
 	r->stack_index = (void *)(at + heads);
+	r->index_mask = (1 << STACKS_INDEX_FIRST_BITS) - 1;
 	r->modules = (void *)(at + heads + index);
 	r->sample = (void *)(at + heads + index + modules);
 	r->scratch = (char *)(at + heads + index + modules + sample);
@@ -388,6 +389,7 @@ recorder_start(struct recorder *r, const struct recorder_settings *s,
 	if (prefilled && fresh.bytes > PREFILL_BYTES)
 		fresh.bytes = PREFILL_BYTES;
 	fresh.prefilled = prefilled;
+	fresh.own_memory = s->own_memory && s->dir[0] == '\0';
 	fresh.space_limited = limit_of(RLIMIT_AS) != UINT64_MAX;
 	fill_head(&fresh, s);
 	ret = recorder_begin(r, &fresh, lock_id());

@@ -87,6 +87,7 @@ struct recorder {
 	bool full;	    /* no more chunks */
 	bool space_limited; /* the process has a limit on its address space */
 	bool prefilled; /* kernel without MADV_POPULATE_WRITE: all pages were made at the start */
+	bool own_memory;	/* no file behind it: no store can fail */
 	uint32_t overflow_node; /* stands in for stacks that found no room */
 	/* The host's words, at hand. While modules have to be checked the first points to a word that
 	 * is never 0; once a thread came that the host did not announce, the second to one that is. */
@@ -96,6 +97,8 @@ struct recorder {
 	uint64_t bytes; /* size of the mapping */
 	uint32_t *node_heads;
 	struct stacks_index *stack_index;
+	uint64_t index_mask; /* places of it in use, less 1 */
+	uint64_t index_used; /* taken, about */
 	struct unw_shared *unw;
 	struct known_module *modules;
 	uint32_t nmodules;

@@ -5,7 +5,9 @@
  * (file system full) or in SIGXFSZ, so pages are made present, 256 KiB at a time, by
  * MADV_POPULATE_WRITE, which reports failure instead. Only then the chunk is published. When that
  * fails once, the recording stays at its size: events that need room are counted as lost, what is
- * there goes on being kept up to date.
+ * there goes on being kept up to date. A recording in memory of the process alone cannot fail
+ * like that: there the first chunks get their pages as they are used, because most small programs
+ * need a fraction of each; later ones are made present all the same, which is cheaper by the page.
  *
  * Objects are cut from the newest chunk of their kind with one atomic addition; a thread that
  * runs past the end takes the lock and brings the next chunk. Nothing is ever moved. */
@@ -22,6 +24,7 @@
 #endif
 
 enum { LOCK_SPACE = 0 };
+enum { CHUNKS_BY_USE = 16 }; /* one of each kind, and some */
 
 static struct rec_chunk *
 chunk_at(const struct recorder *r, uint32_t index)
@@ -48,6 +51,10 @@ populate(struct recorder *r, uint32_t upto)
 		return true;
 	if (upto > most || r->full || rt_sealed)
 		return false;
+	if (r->own_memory && upto <= CHUNKS_BY_USE) {
+		h->populated = upto;
+		return true;
+	}
 	if (upto < h->populated + step)
 		upto = h->populated + step;
 	if (upto > most)

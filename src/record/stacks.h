@@ -5,9 +5,12 @@
 
 #include "record/recorder.h"
 
-enum { STACKS_INDEX_BITS = 18 };
+enum {
+	STACKS_INDEX_FIRST_BITS = 8, /* places that are used at first */
+	STACKS_INDEX_BITS = 18,
+};
 
-/* A whole stack: its hash (0 = free, 1 = being written) and its innermost node. */
+/* A whole stack: its hash (0 = free) and its innermost node. */
 struct stacks_index {
 	uint64_t hash;
 	uint64_t node;
@@ -19,7 +22,7 @@ uint32_t stacks_node(struct recorder *r, uint32_t parent, uint64_t pc, uint32_t 
 		     unsigned kind, uint32_t me);
 
 /* The node of a whole stack by the unwinder's hash over it, 0 when it is not known; and: know it.
- * Lock-free. When the table is full nothing more is learnt. */
+ * Lock-free. What is learnt may be forgotten, and when the table is full nothing more is. */
 uint32_t stacks_recall(struct recorder *r, uint64_t hash);
 void stacks_learn(struct recorder *r, uint64_t hash, uint32_t node);
 

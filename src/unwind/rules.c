@@ -3,9 +3,13 @@
  *
  * A program has as many entries as call sites its stacks pass through: hundreds in a
  * small one, more than 100,000 in a compiler. Two open-addressed tables share the load:
- * 16,384 entries that every program uses, and 262,144 whose pages stay untouched until
- * the first is three quarters full. When the second is full as well, rules are worked out
- * each time.
+ * one that every program uses, of 512 places at first and 16,384 at last, and one of
+ * 262,144 whose pages stay untouched until the first is three quarters full. When the second
+ * is full as well, rules are worked out each time.
+ *
+ * The small one grows where it is: twice as many places come into use, and what belongs
+ * into the upper half is moved there. Any entry found with an address is right, wherever
+ * it is, so nobody need be told.
  *
  * An entry is claimed by compare-and-swap, then filled, then published by storing its
  * address with release. Two threads may publish the same address twice; both are right.
@@ -21,15 +25,23 @@ rules_room(const struct rules_table *t)
 	return __atomic_load_n(&t->used, __ATOMIC_RELAXED) < 3u << (t->bits - 2);
 }
 
+/* The place of `addr` in a table that is as large as `mask` says. */
+static unsigned
+rules_home(const struct rules_table *t, uint32_t mask, uintptr_t addr)
+{
+	return rules_hash(addr, t->bits) & mask;
+}
+
 /* Claims an entry near `addr`'s place; NULL when there is none. */
 static struct rules_entry *
 rules_claim(struct rules_table *t, uintptr_t addr)
 {
-	unsigned h = rules_hash(addr, t->bits);
+	uint32_t mask = __atomic_load_n(&t->mask, __ATOMIC_RELAXED);
+	unsigned h = rules_home(t, mask, addr);
 	bool room = rules_room(t);
 
 	for (unsigned i = 0; i < RULES_PROBES; i++) {
-		struct rules_entry *e = &t->entries[(h + i) & ((1u << t->bits) - 1)];
+		struct rules_entry *e = &t->entries[(h + i) & mask];
 		uintptr_t found = __atomic_load_n(&e->addr, __ATOMIC_RELAXED);
 
 		if (found > RULES_TOMB)
@@ -71,6 +83,34 @@ rules_keep(struct unw_shared *s, uintptr_t addr, uint64_t rule, uint32_t generat
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&s->generation, __ATOMIC_RELAXED) != generation)
 		rules_bury(e, addr);
+}
+
+/* Twice as many places when an eighth of them are taken: a rule that is not at its very place
+ * costs a call. One thread gets to do it; what others enter
+ * meanwhile by the old size is worked out again when it is not found. So is everything, if rules
+ * are being forgotten: a copy could land behind the sweep. */
+static void
+rules_grow(struct unw_shared *s, uint32_t generation)
+{
+	struct rules_table *t = &s->small;
+	uint32_t mask = __atomic_load_n(&t->mask, __ATOMIC_RELAXED);
+
+	if (mask == (1u << RULES_SMALL_BITS) - 1 ||
+	    __atomic_load_n(&t->used, __ATOMIC_RELAXED) <= mask / 8 ||
+	    !__atomic_compare_exchange_n(&t->mask, &mask, mask * 2 + 1, false,
+					 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED) ||
+	    __atomic_load_n(&s->sweeping, __ATOMIC_SEQ_CST) != 0)
+		return;
+	for (uint32_t i = 0; i <= mask; i++) {
+		struct rules_entry *e = &t->entries[i];
+		uintptr_t addr = __atomic_load_n(&e->addr, __ATOMIC_ACQUIRE);
+		uint64_t rule = addr > RULES_BUSY ? rules_read(e, addr) : RULE_NONE;
+
+		if (rule != RULE_NONE && rules_home(t, mask * 2 + 1, addr) > mask) {
+			rules_keep(s, addr, rule, generation);
+			rules_bury(e, addr);
+		}
+	}
 }
 
 uint64_t
@@ -155,11 +195,11 @@ rules_compute(struct unw_shared *s, struct cfi_scratch *scratch, uintptr_t addr,
 static uint64_t
 rules_probe(const struct rules_table *t, uintptr_t addr)
 {
-	unsigned h = rules_hash(addr, t->bits);
+	uint32_t mask = __atomic_load_n(&t->mask, __ATOMIC_RELAXED);
+	unsigned h = rules_home(t, mask, addr);
 
 	for (unsigned i = 0; i < RULES_PROBES; i++) {
-		const struct rules_entry *e =
-			&t->entries[(h + i) & ((1u << t->bits) - 1)];
+		const struct rules_entry *e = &t->entries[(h + i) & mask];
 		uint64_t rule = rules_read(e, addr);
 
 		if (rule != RULE_NONE)
@@ -182,15 +222,17 @@ rules_miss(struct unw_shared *s, struct cfi_scratch *scratch, uintptr_t addr)
 	if (rule != RULE_NONE)
 		return rule;
 	rule = rules_compute(s, scratch, addr, &keep);
-	if (keep && addr > RULES_BUSY)
+	if (keep && addr > RULES_BUSY) {
+		rules_grow(s, generation);
 		rules_keep(s, addr, rule, generation);
+	}
 	return rule;
 }
 
 static void
 rules_forget(struct rules_table *t, uintptr_t start, uintptr_t end)
 {
-	for (unsigned i = 0; i < 1u << t->bits; i++) {
+	for (unsigned i = 0; i <= __atomic_load_n(&t->mask, __ATOMIC_RELAXED); i++) {
 		struct rules_entry *e = &t->entries[i];
 		uintptr_t addr = __atomic_load_n(&e->addr, __ATOMIC_RELAXED);
 
@@ -204,6 +246,7 @@ rules_forget(struct rules_table *t, uintptr_t start, uintptr_t end)
 void
 unw_forget(struct unw_shared *s, uintptr_t start, uintptr_t end)
 {
+	__atomic_add_fetch(&s->sweeping, 1, __ATOMIC_SEQ_CST);
 	/* Before the sweep, so that a thread that publishes behind it sees the change.
 	 * Zero is left out: it is the generation of a memo that is not there. */
 	if (__atomic_add_fetch(&s->generation, 1, __ATOMIC_SEQ_CST) == 0)
@@ -216,6 +259,7 @@ unw_forget(struct unw_shared *s, uintptr_t start, uintptr_t end)
 	/* After it, so that no memo made of a rule swept away is believed. */
 	if (__atomic_add_fetch(&s->generation, 1, __ATOMIC_SEQ_CST) == 0)
 		__atomic_add_fetch(&s->generation, 1, __ATOMIC_SEQ_CST);
+	__atomic_sub_fetch(&s->sweeping, 1, __ATOMIC_SEQ_CST);
 }
 
 void
@@ -236,8 +280,10 @@ unw_shared_init(struct unw_shared *s, const struct unw_ops *ops)
 {
 	s->ops = ops;
 	s->small = (struct rules_table){.entries = s->small_entries,
-					.bits = RULES_SMALL_BITS};
+					.bits = RULES_SMALL_BITS,
+					.mask = (1u << RULES_FIRST_BITS) - 1};
 	s->large = (struct rules_table){.entries = s->large_entries,
-					.bits = RULES_LARGE_BITS};
+					.bits = RULES_LARGE_BITS,
+					.mask = (1u << RULES_LARGE_BITS) - 1};
 	__atomic_store_n(&s->generation, 1, __ATOMIC_RELEASE);
 }

@@ -27,7 +27,9 @@ enum rule_kind {
 #define RULES_TOMB 1 /* was forgotten; may be taken again */
 #define RULES_BUSY 2 /* being written; for good if the writer died */
 
+#define RULES_FIRST_BITS 9 /* of the small table, at first */
 #define RULES_SMALL_BITS 14
+#define RULES_BEFORE_BITS 11
 #define RULES_LARGE_BITS 18
 #define RULES_PROBES 64
 
@@ -39,11 +41,13 @@ struct rules_entry {
 struct rules_table {
 	struct rules_entry *entries;
 	unsigned bits;
+	uint32_t mask; /* places in use, less 1: grows up to 2^bits - 1 */
 	uint32_t used; /* entries that are not free; about */
 };
 
 struct unw_shared {
 	uint32_t generation; /* goes up with each unw_forget(); never 0 */
+	uint32_t sweeping;   /* so many of them are under way */
 	const struct unw_ops *ops;
 	uintptr_t root_start, root_end; /* see unw_shared_root() */
 	struct rules_table small, large;
@@ -84,6 +88,14 @@ rules_hash(uintptr_t addr, unsigned bits)
 	return (unsigned)(addr * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
 }
 
+/* The place of `addr` in the small table as large as it is now. */
+static ALWAYS_INLINE unsigned
+rules_place(const struct unw_shared *s, uintptr_t addr)
+{
+	return rules_hash(addr, RULES_SMALL_BITS) &
+	       __atomic_load_n(&s->small.mask, __ATOMIC_RELAXED);
+}
+
 /* The rule in `e` if it is that of `addr`, else RULE_NONE. The address is read once more
  * after the rule: in between the entry may have been forgotten and taken for another
  * address. */
@@ -108,17 +120,18 @@ uint64_t rules_miss(struct unw_shared *s, struct cfi_scratch *scratch, uintptr_t
 static ALWAYS_INLINE uint64_t
 rules_get(struct unw_shared *s, struct cfi_scratch *scratch, uintptr_t addr)
 {
-	unsigned h = rules_hash(addr, RULES_SMALL_BITS);
+	unsigned h = rules_place(s, addr);
 	uint64_t rule = rules_read(&s->small_entries[h], addr);
 
 	return LIKELY(rule != RULE_NONE) ? rule : rules_miss(s, scratch, addr);
 }
 
-/* What takes the place of the frame before where a walk begins. */
+/* What takes the place of the frame before where a walk begins: any of the first, so that they
+ * are on one page. */
 static ALWAYS_INLINE unsigned
 rules_before(uintptr_t addr)
 {
-	return rules_hash(addr, RULES_SMALL_BITS) ^ 1;
+	return rules_hash(addr, RULES_BEFORE_BITS);
 }
 
 /* The same, in a walk outwards: *at is the place of the frame before, and becomes that of this
@@ -136,7 +149,7 @@ rules_get_next(struct unw_shared *s, struct cfi_scratch *scratch, uintptr_t addr
 		*at = guess;
 		return rule;
 	}
-	guess = rules_hash(addr, RULES_SMALL_BITS);
+	guess = rules_place(s, addr);
 	__atomic_store_n(&s->callers[*at], (uint16_t)guess, __ATOMIC_RELAXED);
 	*at = guess;
 	rule = rules_read(&s->small_entries[guess], addr);

@@ -435,11 +435,12 @@ void
 unw_thread_init(struct unw_thread *t, struct unw_shared *s, void *arg)
 {
 	memo_clear(t);
+	/* Memory that is new is zero already, and stays untouched until it is needed. */
+	for (unsigned i = 0; t->shared != NULL && i < MEMO_SPARES; i++)
+		t->spares[i].sp = 0;
 	t->shared = s;
 	t->arg = arg;
 	t->lo = t->hi = 0;
-	for (unsigned i = 0; i < MEMO_SPARES; i++)
-		t->spares[i].sp = 0;
 	t->window = t->backoff = t->backoff_next = 0;
 	t->window_frames = t->window_reused = 0;
 	t->stats = (struct unw_stats){0};

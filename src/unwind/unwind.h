@@ -86,8 +86,8 @@ struct unw_shared;
 struct unw_thread;
 
 /* Bytes to hand over for each: anonymous memory, zeroed, aligned to a page. Pages that
- * stay untouched are never needed: at most 256 KiB of the one and about 24 KiB of the
- * other are usual. */
+ * stay untouched are never needed: 16 to 300 KiB of the one, by the size of the program,
+ * and about 90 KiB of the other are usual. */
 size_t unw_shared_bytes(void);
 size_t unw_thread_bytes(void);
 

@@ -145,6 +145,7 @@ T_TEST(rules_stay_right_while_others_forget_them)
 	tables_read_rules(NULL);
 	T_EQ(tables_rules_wrong, 0);
 	T_CHECK(h_shared->small.used >= 3u << (RULES_SMALL_BITS - 2));
+	T_EQ(h_shared->small.mask, (1u << RULES_SMALL_BITS) - 1);
 	T_CHECK(h_shared->large.used > 100000);
 	tables_forgetting = true;
 	pthread_create(&forgetter, NULL, tables_forget_rules, NULL);
