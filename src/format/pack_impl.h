@@ -78,6 +78,7 @@ enum pack_type {
 	PACK_LOOK_ROWS,
 	PACK_CHECKS, /* since version 4 */
 	PACK_LOSSES,
+	PACK_OLDS,
 	PACK_TYPES, /* one more than the last */
 };
 

@@ -233,6 +233,16 @@ static const struct pack_col pack_losses[] = {
 	UINT(prof_loss, indirect_bytes),
 };
 
+static const struct pack_col pack_olds[] = {
+	ROW(prof_old, process, PACK_PROCESSES),
+	UINT_DELTA(prof_old, size_class),
+	UINT(prof_old, watched),
+	UINT(prof_old, blocks),
+	UINT(prof_old, bytes),
+	UINTS(prof_old, died, PROF_OLD_PARTS),
+	UINTS(prof_old, died_bytes, PROF_OLD_PARTS),
+};
+
 #define TABLE(field, first_, needed_)                                                    \
 	{                                                                                \
 		.name = #field, .cols = pack_##field, .ncols = ARRAY_LEN(pack_##field),  \
@@ -264,4 +274,5 @@ const struct pack_table pack_tables[PACK_TYPES] = {
 	[PACK_LOOK_ROWS] = TABLE(look_rows, 0, false),
 	[PACK_CHECKS] = TABLE(checks, 0, false),
 	[PACK_LOSSES] = TABLE(losses, 0, false),
+	[PACK_OLDS] = TABLE(olds, 0, false),
 };

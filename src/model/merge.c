@@ -298,6 +298,17 @@ merge_checks(struct merge *m)
 	}
 }
 
+static void
+merge_olds(struct merge *m)
+{
+	for (uint32_t i = 0; i < m->from->nolds; i++) {
+		uint32_t row = prof_add_old(m->into);
+
+		m->into->olds[row] = m->from->olds[i];
+		m->into->olds[row].process = merge_process(m, m->from->olds[i].process);
+	}
+}
+
 void
 prof_merge(struct prof *into, const struct prof *from)
 {
@@ -319,6 +330,7 @@ prof_merge(struct prof *into, const struct prof *from)
 	merge_marks(&m);
 	merge_looks(&m);
 	merge_checks(&m);
+	merge_olds(&m);
 	into->columns &= from->columns;
 	if (into->format == 0)
 		into->format = merge_str(&m, from->format);

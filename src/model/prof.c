@@ -93,6 +93,7 @@ prof_free(struct prof *p)
 	free(p->look_rows);
 	free(p->checks);
 	free(p->losses);
+	free(p->olds);
 	free(p->damages);
 	free(p->labels);
 	free(p->reals);
@@ -197,6 +198,12 @@ prof_check_of(const struct prof *p, uint32_t process)
 			return &p->checks[i - 1];
 	}
 	return NULL;
+}
+
+uint32_t
+prof_add_old(struct prof *p)
+{
+	return PROF_APPEND(p, olds);
 }
 
 uint32_t

@@ -176,6 +176,19 @@ struct prof_loss {
 	uint64_t indirect_bytes; /* definite: lost because of these */
 };
 
+enum { PROF_OLD_PARTS = 4 };
+
+/* Blocks that were there before the recording began, of one size class (sizeclass.h): some were
+ * watched, and what became of them says how fast such blocks go. The row of class 0 is there for
+ * every process that was recorded from later on than its start, and has the sums of all; when nothing
+ * could be watched it has only zeroes. */
+struct prof_old {
+	uint32_t process, size_class;
+	uint64_t watched, blocks, bytes; /* estimates but for `watched` */
+	/* By quarters of the recording: watched ones that were freed, and the bytes they stand for. */
+	uint64_t died[PROF_OLD_PARTS], died_bytes[PROF_OLD_PARTS];
+};
+
 /* Address range of a module in a process, over time. */
 struct prof_range {
 	uint32_t process, module;
@@ -274,6 +287,7 @@ struct prof {
 	PROF_TABLE(prof_look_row, look_rows);
 	PROF_TABLE(prof_check, checks);
 	PROF_TABLE(prof_loss, losses);
+	PROF_TABLE(prof_old, olds);
 	PROF_TABLE(prof_damage, damages);
 	PROF_TABLE(prof_label, labels);
 	PROF_TABLE(prof_real, reals); /* none, or one for every site */
@@ -314,6 +328,7 @@ uint32_t prof_add_look(struct prof *p);
 uint32_t prof_add_look_row(struct prof *p);
 uint32_t prof_add_check(struct prof *p);
 uint32_t prof_add_loss(struct prof *p);
+uint32_t prof_add_old(struct prof *p);
 uint32_t prof_add_range(struct prof *p);
 uint32_t prof_add_label(struct prof *p);
 uint32_t prof_add_real(struct prof *p);

@@ -88,6 +88,7 @@ sample(void)
 		fill(p, PACK_LOOK_ROWS, prof_add_look_row(p), &random);
 		fill(p, PACK_CHECKS, prof_add_check(p), &random);
 		fill(p, PACK_LOSSES, prof_add_loss(p), &random);
+		fill(p, PACK_OLDS, prof_add_old(p), &random);
 		p->marks[i].rows = p->looks[i].rows = i;
 		p->marks[i].nrows = p->looks[i].nrows = 5 - i;
 	}
@@ -183,7 +184,7 @@ T_TEST(no_field_forgotten)
 		{PACK_THREADS, 3},   {PACK_CELLS, 0},	{PACK_MARKS, 4},
 		{PACK_MARK_ROWS, 4}, {PACK_POINTS, 4},	{PACK_RANGES, 0},
 		{PACK_DAMAGES, 4},   {PACK_BLOCKS, 1},	{PACK_LOOKS, 4},
-		{PACK_LOOK_ROWS, 4},
+		{PACK_LOOK_ROWS, 4}, {PACK_OLDS, 0},
 	}; /* of a site: `origin`, which means nothing in a file, and padding */
 
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
