@@ -39,6 +39,8 @@ enum growth_why {
 	GROWTH_WHY_UNEVEN,  /* did not grow all the time */
 	GROWTH_WHY_SLOWING, /* less and less: a cache that fills? */
 	GROWTH_WHY_FREED,   /* too many of its blocks are freed */
+	GROWTH_WHY_OLDER, /* blocks of its sizes that are older than the recording go: also of STEADY */
+	GROWTH_WHY_RSS, /* not known, but the process does not become larger: so, too */
 };
 
 enum {
@@ -75,6 +77,9 @@ struct growth_verdict {
 	uint64_t oldest_ms;    /* age of the oldest live block; 0 = not known */
 	uint64_t mature_ms;    /* over 0: the share freed is of blocks older than this */
 	uint64_t more_ms;      /* of GROWING: about so much longer would tell */
+	/* Of GROWTH_WHY_OLDER and _RSS, in bytes a second: what it seems to keep, and what is older and
+	 * goes; `slope` is the rest. */
+	double came, older;
 };
 
 /* A series without points. `sample_var`: 0 when every block was counted. */

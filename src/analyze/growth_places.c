@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyze/growth_old.h"
 #include "util/map.h"
 #include "util/x.h"
 
@@ -382,6 +383,52 @@ judge_group(const struct work *w, const struct group *g)
 	return v;
 }
 
+/* ---- what is older than the recording ---- */
+
+/* Tells what a group has kept lately, block by block. A sample of a size stands for more of it the smaller
+ * it is. */
+static void
+tell_kept(const struct work *w, struct growth_old *old, uint32_t number)
+{
+	const struct group *g = &w->groups.data[number];
+	const struct prof_process *pr = &w->p->processes[g->process];
+	double rate = pr->mode == PROF_SAMPLED ? (double)pr->rate_bytes : 0, listed = 0;
+	uint64_t from = growth_old_from_ms(old, g->process);
+
+	for (unsigned turn = 0; turn < 2; turn++) {
+		for (uint32_t i = g->blocks; i < g->blocks + g->nblocks; i++) {
+			const struct prof_block *b = &w->p->blocks[w->blocks[i]];
+			double s = b->bytes > 0 ? (double)b->bytes : 1;
+			double stands = rate > 1 ? s / -expm1(-s / rate) : s;
+
+			if (turn == 0)
+				listed += stands;
+			else if (b->ms >= from)
+				growth_old_add(old, number, g->process, b->bytes,
+					       stands * (double)g->end_bytes / listed);
+		}
+	}
+}
+
+/* Verdicts of groups in processes that were recorded from later on than their start. */
+static void
+judge_old(const struct work *w, struct growth_verdict *v)
+{
+	struct growth_old old;
+
+	if (w->p->nolds == 0)
+		return;
+	growth_old_init(&old, w->p);
+	for (uint32_t i = 0; i < w->groups.len; i++) {
+		if (v[i].word >= GROWTH_GROWING &&
+		    growth_old_is_late(&old, w->groups.data[i].process))
+			tell_kept(w, &old, i);
+	}
+	for (uint32_t i = 0; i < w->groups.len; i++)
+		growth_old_judge(&old, i, w->groups.data[i].process, &v[i]);
+	growth_old_done(&old);
+}
+
 /* ---- places ---- */
 
 static void
@@ -420,6 +467,7 @@ sum_up(struct growth_places *g, const struct work *w)
 	double var = 0;
 
 	g->ranked = xcalloc(w->ss->nrows, sizeof *g->ranked);
+	g->turning = xcalloc(w->ss->nrows, sizeof *g->turning);
 	for (uint32_t i = 0; i < w->ss->nrows; i++) {
 		const struct growth_place *x = &g->rows[i];
 
@@ -430,6 +478,8 @@ sum_up(struct growth_places *g, const struct work *w)
 			g->word = x->v.word;
 		if (x->v.word >= GROWTH_GROWING)
 			g->ranked[g->nranked++] = i;
+		else if (x->v.older > 0)
+			g->turning[g->nturning++] = i;
 	}
 	for (uint32_t i = 0; i < g->nranked; i++) {
 		const struct growth_place *x = &g->rows[g->ranked[i]];
@@ -469,6 +519,7 @@ growth_places_init(struct growth_places *ret_places, const struct prof *p,
 {
 	struct growth_places g = {.rows = xcalloc(ss->nrows, sizeof *g.rows)};
 	struct work w = {.p = p, .ss = ss};
+	struct growth_verdict *v;
 
 	if (p->columns == PROF_HAS_ALL && p->format == 0) {
 		make_groups(&w);
@@ -476,12 +527,14 @@ growth_places_init(struct growth_places *ret_places, const struct prof *p,
 		sort_blocks(&w);
 		find_series(&w);
 	}
-	for (size_t i = 0; i < w.groups.len; i++) {
-		const struct group *x = &w.groups.data[i];
-		struct growth_verdict v = judge_group(&w, x);
-
-		add_verdict(&g.rows[x->row], &v, x->process);
-	}
+	v = xcalloc(w.groups.len, sizeof *v);
+	for (size_t i = 0; i < w.groups.len; i++)
+		v[i] = judge_group(&w, &w.groups.data[i]);
+	judge_old(&w, v);
+	for (size_t i = 0; i < w.groups.len; i++)
+		add_verdict(&g.rows[w.groups.data[i].row], &v[i],
+			    w.groups.data[i].process);
+	free(v);
 	find_limits(&g, &w);
 	sum_up(&g, &w);
 	vec_done(&w.groups);
@@ -498,6 +551,7 @@ growth_places_done(struct growth_places *g)
 {
 	free(g->rows);
 	free(g->ranked);
+	free(g->turning);
 	*g = (struct growth_places){0};
 }
 

@@ -39,9 +39,12 @@ struct growth_places {
 	enum growth_word word; /* the worst; GROWTH_UNKNOWN: nothing could be judged */
 	uint32_t count[GROWTH_LEAK + 1]; /* places by word */
 	double slope, error;		 /* of all places that have the worst word */
-	uint64_t ms;			 /* longest time that a process was looked at, */
-	unsigned intervals;		 /* and how often */
-	uint64_t rate_bytes;		 /* the least exact sampling; 0 = exact */
+	uint32_t *turning; /* rows that keep what they allocate while as much goes that is
+			      older: STEADY for that reason alone */
+	uint32_t nturning;
+	uint64_t ms;	     /* longest time that a process was looked at, */
+	unsigned intervals;  /* and how often */
+	uint64_t rate_bytes; /* the least exact sampling; 0 = exact */
 };
 
 /* `ss` must be of the same profile; which moment its figures are of does not matter. Verdicts are

@@ -113,6 +113,40 @@ struct blob_module {
 	uint64_t start, end, bias, eh_hdr, path;
 };
 
+/* Blocks that are older than the recording: some of them are watched, so that it is known how fast they go. */
+enum {
+	BLOB_OLD_MAX = 1 << 13,	  /* watched */
+	BLOB_OLD_SLOTS = 1 << 14, /* of the table of them */
+	BLOB_OLD_BITS = 1 << 20,  /* addresses that may be in it */
+};
+
+struct blob_old {
+	uint64_t addr;	 /* 0 = a free slot */
+	uint32_t bytes;	 /* of the block with its header; UINT32_MAX: that or more */
+	uint32_t stands; /* for so many of its size */
+	uint32_t
+		died_ms; /* when it was freed, since the recording began; 0 = it was not */
+	uint32_t reserved;
+};
+
+_Static_assert(sizeof(struct blob_old) == 24, "old block");
+
+/* One bit for 16 bytes, neighbours side by side: frees look at few cache lines. */
+static inline uint32_t
+blob_old_bit(uint64_t addr)
+{
+	return (uint32_t)(addr >> 4) & (BLOB_OLD_BITS - 1);
+}
+
+/* Where its slot is looked for first; the next ones follow. */
+static inline uint32_t
+blob_old_slot(uint64_t addr)
+{
+	return (uint32_t)((addr >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 50);
+}
+
+_Static_assert(BLOB_OLD_SLOTS == 1 << 14, "64 - 14 bits are shifted out");
+
 /* The switch of a preloaded libseep.so that records nothing, which it exports as seep_switch. */
 enum {
 	LIFE_SWITCH_BYTES = 1008,
@@ -156,6 +190,10 @@ struct blob_config {
 	uint64_t root_start, root_end; /* the code that calls main, or 0 */
 	uint32_t tid_off; /* a thread's id, from its thread pointer on; 0 = not known */
 	uint32_t sealed;  /* a seccomp filter: no system calls */
+
+	/* In the image, all zero; written from outside while it runs, the bits last. */
+	const void *old;      /* struct blob_old[BLOB_OLD_SLOTS] */
+	const void *old_bits; /* BLOB_OLD_BITS of them, lowest first in 32-bit words */
 };
 
 #endif

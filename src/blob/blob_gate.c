@@ -332,6 +332,39 @@ gate_its_turn(struct tls *t, struct recorder *r, size_t n)
 	return LIKELY(t->rate == drawn_at) || !thinned(t, r, drawn_at);
 }
 
+/* ---- blocks from before ---- */
+
+uint32_t gate_old_bits[BLOB_OLD_BITS / 32];
+struct blob_old gate_old[BLOB_OLD_SLOTS];
+
+/* Takes no lock and asks no gate: one word is stored, the first who comes has it. A handler on top of us
+ * finds the same. No other block has its bit, which goes, so that whoever gets its address next does not
+ * come here. */
+void
+gate_old_died(const void *p)
+{
+	const struct rec_head *h = (const struct rec_head *)blob.recording;
+	uint32_t at = blob_old_slot((uintptr_t)p), bit = blob_old_bit((uintptr_t)p);
+	uint64_t ns;
+
+	if (p == NULL || *(const volatile uint64_t *)blob.fork_page != 1)
+		return;
+	for (unsigned n = 0; gate_old[at].addr != (uintptr_t)p; n++) {
+		if (gate_old[at].addr == 0 || n == BLOB_OLD_SLOTS)
+			return;
+		at = (at + 1) % BLOB_OLD_SLOTS;
+	}
+	if ((__atomic_fetch_and(&gate_old_bits[bit / 32], ~(UINT32_C(1) << bit % 32),
+				__ATOMIC_RELAXED) >>
+		     bit % 32 &
+	     1) == 0)
+		return; /* somebody was faster */
+	ns = blob_host.clock_ns();
+	ns = ns > h->start_mono_ns ? ns - h->start_mono_ns : 0;
+	__atomic_store_n(&gate_old[at].died_ms, (uint32_t)(ns / 1000000) + 1,
+			 __ATOMIC_RELAXED);
+}
+
 /* ---- events ---- */
 
 static void

@@ -45,6 +45,22 @@ gate_free_passes(const void *p)
 	       gate.filter[sample_slot((uintptr_t)p)] == 0;
 }
 
+extern uint32_t gate_old_bits[BLOB_OLD_BITS / 32];
+extern struct blob_old gate_old[BLOB_OLD_SLOTS];
+
+/* May this be a block from before the recording whose end somebody waits for? */
+static ALWAYS_INLINE bool
+gate_is_old(const void *p)
+{
+	uint32_t bit = blob_old_bit((uintptr_t)p);
+
+	return (__atomic_load_n(&gate_old_bits[bit / 32], __ATOMIC_RELAXED) >> bit % 32 &
+		1) != 0;
+}
+
+/* It goes: written down, if it is one. */
+void gate_old_died(const void *p);
+
 /* The thread's state, with the thread marked busy; NULL: do not record. To be left by gate_leave. */
 struct thread *gate_enter(struct tls *t, uintptr_t cfa);
 void gate_leave(struct tls *t);

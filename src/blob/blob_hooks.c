@@ -168,6 +168,9 @@ realloc_event(void *p, size_t n, uintptr_t x, const struct blob_next *next)
 			gate_allocated(t, q, n, next->kind, &at);
 		return q;
 	}
+	if (gate_is_old(p))
+		gate_old_died(
+			p); /* another block has its place, also if it stays there */
 	self = gate_enter(t, at.sp);
 	if (self == NULL)
 		return NEXT(realloc_fn, next)(p, n, x);
@@ -236,7 +239,9 @@ free_event(void *p, uintptr_t x, uintptr_t y, const struct blob_next *next)
 	uintptr_t cfa = (uintptr_t)__builtin_dwarf_cfa();
 	struct tls *t = tls_slot(tls_key());
 
-	if (t != NULL && p != NULL)
+	if (gate_is_old(p))
+		gate_old_died(p);
+	if (t != NULL && p != NULL && !gate_free_passes(p))
 		gate_freeing(t, p, cfa);
 	NEXT(free_fn, next)(p, x, y);
 }
@@ -279,7 +284,7 @@ calloc_hook(size_t count, size_t each, const struct blob_next *next)
 static ALWAYS_INLINE void *
 realloc_hook(void *p, size_t n, uintptr_t x, const struct blob_next *next)
 {
-	if (LIKELY(p != NULL && gate_free_passes(p) && passes(n)))
+	if (LIKELY(p != NULL && gate_free_passes(p) && !gate_is_old(p) && passes(n)))
 		return NEXT(realloc_fn, next)(p, n, x);
 	return realloc_event(p, n, x, next);
 }
@@ -287,7 +292,7 @@ realloc_hook(void *p, size_t n, uintptr_t x, const struct blob_next *next)
 static ALWAYS_INLINE void
 free_hook(void *p, uintptr_t x, uintptr_t y, const struct blob_next *next)
 {
-	if (LIKELY(gate_free_passes(p)))
+	if (LIKELY(gate_free_passes(p) && !gate_is_old(p)))
 		NEXT(free_fn, next)(p, x, y);
 	else
 		free_event(p, x, y, next);
@@ -356,4 +361,6 @@ __attribute__((section(".blob_config"), used)) struct blob_config blob = {
 	.slot_bytes = sizeof(struct tls),
 	.slot_key_off = offsetof(struct tls, key),
 	.slot_busy_off = offsetof(struct tls, busy),
+	.old = gate_old,
+	.old_bits = gate_old_bits,
 };

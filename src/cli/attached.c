@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/attached_old.h"
 #include "cli/cmd.h"
 #include "cli/save.h"
 #include "format/live_load.h"
@@ -148,10 +149,17 @@ open_one(int pid, const struct session_settings *s, struct attached_sessions *ss
 	 struct err *e)
 {
 	struct session *n = xcalloc(1, sizeof *n);
+	struct session_settings own = *s;
+	struct oldblocks old = {0};
 	int r;
 
 	*n = (struct session)SESSION_NONE;
-	r = session_open(pid, s, n, e);
+	if (s->looks_ms > 0) {
+		attached_old_choose(pid, &old);
+		own.old = &old;
+	}
+	r = session_open(pid, &own, n, e);
+	oldblocks_done(&old);
 	if (r < 0)
 		free(n);
 	else
@@ -311,6 +319,8 @@ attached_load_one(const struct session *s, struct prof *p, struct err *e)
 						      : livefile_age_ms(&s->attach.live);
 		pr->paused = false;
 	}
+	if (s->late)
+		attached_old_save(p, p->nprocesses - 1, &s->old);
 	pr->rss_kib = s->rss_kib;
 	pr->rss_peak_kib = s->rss_peak_kib;
 	return 0;

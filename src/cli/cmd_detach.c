@@ -79,6 +79,9 @@ detach_one(int pid, struct err *e)
 		return err_set(e, -ESRCH, "%d: no such process", pid);
 	readable = detach_recording(pid, &s.attach.live, NULL) == 0;
 	s.armed = readable && armed_loaded(pid);
+	s.late = readable;
+	if (readable && !s.armed)
+		session_read_old(&s);
 	if (s.armed)
 		r = session_detach(&s, e);
 	else

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "analyze/diff.h"
+#include "cli/attached_old.h"
 #include "cli/last.h"
 #include "cli/save.h"
 #include "format/format.h"
@@ -100,6 +101,7 @@ load_process(struct loaded *l, const char *what, struct prof **ret_prof, struct 
 		l->pid = f.pid;
 		l->live = true;
 		load_look_at(p, f.pid);
+		attached_old_load(p, &f);
 		*ret_prof = TAKE(p);
 	}
 	livefile_close(&f);

@@ -61,11 +61,28 @@ growth_text_needs(struct buf *out, const struct growth_verdict *v)
 		[GROWTH_WHY_UNEVEN] = "not all the time",
 		[GROWTH_WHY_SLOWING] = "slowing down, as a cache that fills",
 		[GROWTH_WHY_FREED] = "but many are freed",
+		[GROWTH_WHY_OLDER] = "less of these sizes goes than comes",
+		[GROWTH_WHY_RSS] = "the process does not grow with it",
 	};
 
 	if (v->word == GROWTH_GROWING)
 		buf_printf(out, "%s: needs about %s more", words[v->why],
 			   figure_ms(v->more_ms).s);
+}
+
+void
+growth_text_older(struct buf *out, const struct growth_verdict *v)
+{
+	double rest = v->came > v->older ? v->came - v->older : 0;
+
+	buf_printf(out, "%s/min come and stay, ",
+		   fmt_size((uint64_t)(v->came * SECONDS)).s);
+	if (v->why == GROWTH_WHY_RSS)
+		buf_printf(out, "but its resident memory grows by %s/min only",
+			   fmt_size((uint64_t)(rest * SECONDS)).s);
+	else
+		buf_printf(out, "%s/min of older blocks of these sizes go",
+			   fmt_size((uint64_t)(v->older * SECONDS)).s);
 }
 
 void

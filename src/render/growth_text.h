@@ -23,6 +23,10 @@ void growth_text_evidence(struct buf *out, const struct growth_verdict *v, bool 
 /* Appends why it is only GROWING, and "needs about 40 s more"; nothing for other words. */
 void growth_text_needs(struct buf *out, const struct growth_verdict *v);
 
+/* Appends "1.50 MiB/min come and stay, 1.46 MiB/min of what is older and of these sizes go", or what else is
+ * known of it; only where v->older is not 0. */
+void growth_text_older(struct buf *out, const struct growth_verdict *v);
+
 /* Appends "a leak slower than 0.4 MiB/min would not show in 60 s"; for an exact recording, rate 0,
  * "a leak of fewer than 10 blocks …". */
 void growth_text_limit(struct buf *out, uint64_t rate_bytes, uint64_t ms);

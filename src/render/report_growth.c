@@ -13,6 +13,8 @@
 #include "util/fmt.h"
 #include "util/x.h"
 
+enum { TURNING_ROWS = 5 };
+
 static bool
 worth_judging(const struct report *r)
 {
@@ -69,6 +71,10 @@ evidence(struct report *r, const struct growth_place *x)
 			     r->p->processes[x->process].mode == PROF_SAMPLED);
 	if (x->processes > 1)
 		buf_printf(r->out, ", in %u processes", x->processes);
+	if (x->v.older > 0) {
+		buf_add_str(r->out, "; ");
+		growth_text_older(r->out, &x->v);
+	}
 	if (x->v.word == GROWTH_GROWING) {
 		buf_add_str(r->out, "; ");
 		growth_text_needs(r->out, &x->v);
@@ -122,6 +128,31 @@ other_places(struct report *r)
 	if (more > 0)
 		buf_printf(r->out, "    %s more place%s that grow%s (--all)\n",
 			   fmt_count(more).s, more == 1 ? "" : "s", more == 1 ? "s" : "");
+}
+
+/* Places that would grow if nothing went that the recorder did not see come. */
+static void
+turning_places(struct report *r)
+{
+	uint32_t max = r->o->rows > 0 ? r->o->rows : TURNING_ROWS;
+
+	for (uint32_t i = 0; i < r->growth.nturning; i++) {
+		uint32_t row = r->growth.turning[i];
+
+		if (i == max && !r->o->all) {
+			buf_printf(r->out, "    %s more (--all)\n",
+				   fmt_count(r->growth.nturning - i).s);
+			break;
+		}
+		if (i == 0)
+			buf_add_str(r->out,
+				    "no leak, as far as can be seen: what is older "
+				    "goes as fast, as in a cache or a queue:\n");
+		buf_printf(r->out, "%2u  ", i + 1);
+		growth_text_older(r->out, &r->growth.rows[row].v);
+		buf_add_char(r->out, '\n');
+		report_stack_of(r, r->growth_sites.rows[row].node);
+	}
 }
 
 void
@@ -184,6 +215,7 @@ report_growth(struct report *r)
 	if (r->growth_told == NULL)
 		return;
 	other_places(r);
+	turning_places(r);
 	if (g->word < GROWTH_GROWING && g->word >= GROWTH_STEADY &&
 	    growth_places_judged(g))
 		sum_line(r);

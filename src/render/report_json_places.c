@@ -100,6 +100,7 @@ rj_growth(struct report_json *r, uint32_t row)
 		[GROWTH_WHY_NONE] = NULL,	  [GROWTH_WHY_SHORT] = "short",
 		[GROWTH_WHY_FEW] = "few",	  [GROWTH_WHY_UNEVEN] = "uneven",
 		[GROWTH_WHY_SLOWING] = "slowing", [GROWTH_WHY_FREED] = "freed",
+		[GROWTH_WHY_OLDER] = "older",	  [GROWTH_WHY_RSS] = "rss",
 	};
 	const struct growth_place *x =
 		r->growth.rows != NULL ? &r->growth.rows[row] : NULL;
@@ -125,6 +126,10 @@ rj_growth(struct report_json *r, uint32_t row)
 	rj_known(r, "oldest_ms", x->v.oldest_ms);
 	rj_known(r, "older_than_ms", x->v.mature_ms);
 	rj_known(r, "more_ms", x->v.more_ms);
+	if (x->v.older > 0) {
+		rj_f64(r, "kept_bytes_per_second", x->v.came);
+		rj_f64(r, "older_freed_bytes_per_second", x->v.older);
+	}
 	json_obj_end(&r->j);
 }
 

@@ -99,7 +99,15 @@ struct hw_walk {
 	uint64_t present_start;
 	uint64_t left_bytes; /* that may still be gone through */
 	bool ranges_only;
+	const struct heapwalk_opts *o;
 };
+
+static void
+tell(const struct hw_walk *k, uint64_t at, uint64_t size)
+{
+	if (k->o->used != NULL)
+		k->o->used(k->o->ctx, at + 2 * HW_WORD, size);
+}
 
 /* Resident bytes of [start, end), which lies in the range that is walked. */
 static uint64_t
@@ -234,7 +242,7 @@ static void
 walk_blocks(struct hw_walk *k, uint64_t start, uint64_t end, uint64_t top,
 	    struct heapmap_range *r)
 {
-	uint64_t at = start, before = 0, before_bytes = 0;
+	uint64_t at = start, at_before, before = 0, before_bytes = 0;
 
 	k->w.limit = end;
 	k->w.start = k->w.end = 0;
@@ -242,6 +250,7 @@ walk_blocks(struct hw_walk *k, uint64_t start, uint64_t end, uint64_t top,
 		uint64_t size, bytes;
 		bool prev_used;
 
+		at_before = at; /* where the block before this one ends */
 		if (at == top) {
 			take_top(k, at, end, r);
 			at = end;
@@ -252,6 +261,8 @@ walk_blocks(struct hw_walk *k, uint64_t start, uint64_t end, uint64_t top,
 		if (before != 0 && (size != 0 || at == end)) {
 			*(prev_used ? &r->used_bytes : &r->free_bytes) += before_bytes;
 			r->blocks += prev_used;
+			if (prev_used)
+				tell(k, before, at_before - before);
 		} else if (before != 0) {
 			r->unknown_bytes += before_bytes;
 		}
@@ -385,6 +396,7 @@ add_mapped(struct hw_walk *k, const struct memmap_area *a)
 		r->end += size;
 		r->used_bytes += k->ranges_only ? 0 : resident(k, at, at + size);
 		r->blocks++;
+		tell(k, at, size);
 		at += size;
 	}
 }
@@ -422,6 +434,7 @@ heapwalk(const struct procmem *m, const struct memmap *map, const struct heapwal
 			    .map = map,
 			    .heap = ret_heap,
 			    .ranges_only = o->ranges_only,
+			    .o = o,
 			    .left_bytes = o->max_bytes > 0 ? o->max_bytes : UINT64_MAX};
 	struct hw_state s = {0};
 

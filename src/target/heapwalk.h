@@ -18,11 +18,16 @@
 #include "model/memmap.h"
 #include "target/procmem.h"
 
+/* A used block: its address as the program has it, its size with malloc's header. */
+typedef void heapwalk_used(void *ctx, uint64_t addr, uint64_t size);
+
 struct heapwalk_opts {
 	bool ranges_only; /* where the heaps are, without going through their blocks: in a
 			     * millisecond. Mapped blocks only at the start of mappings */
 	uint64_t
 		max_bytes; /* resident bytes gone through; the rest is unknown. 0: no limit */
+	heapwalk_used *used; /* told of every one, or NULL */
+	void *ctx;
 };
 
 /* Fills `ret_heap` anew; never fails, `known` and `why` say what came of it. `map` must have

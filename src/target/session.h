@@ -11,6 +11,7 @@
 
 #include "target/attach.h"
 #include "target/looks.h"
+#include "target/oldblocks.h"
 #include "target/procfs.h"
 #include "util/err.h"
 
@@ -22,6 +23,7 @@ struct session_settings {
 	struct attach_settings attach;
 	double budget;	   /* share of one core that recording may take; 0 = rate stays */
 	uint64_t looks_ms; /* first distance of looks; 0 = never */
+	const struct oldblocks *old; /* blocks to be watched, or NULL; borrowed */
 };
 
 /* Start with `= SESSION_NONE`; session_close is legal at any time. */
@@ -30,8 +32,10 @@ struct session {
 	struct procfs_stat stat; /* when it began */
 	struct attach attach;	 /* its recording, and what was put in */
 	struct looks looks;
+	struct oldblocks old; /* what became of them, as of session_read_old */
 	double budget;
 	bool armed; /* libseep.so was there already: only switched on */
+	bool late;  /* it has run for a while before it was recorded */
 	bool ended; /* the process is gone */
 	bool off;   /* the recorder has switched itself off */
 	struct detached detached;
@@ -54,6 +58,9 @@ int session_open(int pid, const struct session_settings *s, struct session *ret,
 
 /* To be called every 10 ms or so. */
 void session_tick(struct session *s);
+
+/* Asks what became of the blocks that are watched. Without any nothing is changed. */
+void session_read_old(struct session *s);
 
 /* Milliseconds since recording began. */
 uint64_t session_age_ms(const struct session *s);

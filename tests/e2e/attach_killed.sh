@@ -29,7 +29,7 @@ done 2>/dev/null
 # Killed while it records, without --stay: what was seen until then is in the report of detach.
 "$SEEP" attach --for 60s --sample 1K "$pid" 2>/dev/null &
 attacher=$!
-seen() { "$SEEP" report "$pid" 2>/dev/null | grep -q sampled; }
+seen() { "$SEEP" report "$pid" 2>/dev/null | grep -q '^    work '; }
 wait_for 20 seen || fail "no recording is to be seen"
 kill -KILL $attacher
 wait $attacher 2>/dev/null

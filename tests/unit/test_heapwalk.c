@@ -82,9 +82,28 @@ read_map(int pid, struct memmap *m)
 	buf_done(&b);
 }
 
+/* Blocks as the visitor is told of them: how many of the child's sizes. */
+struct told {
+	uint64_t blocks, of_main, of_arena, of_chunk;
+};
+
+static void
+told_of(void *ctx, uint64_t addr, uint64_t size)
+{
+	struct told *t = ctx;
+
+	T_CHECK(addr % 16 == 0);
+	t->blocks++;
+	t->of_main += size == 3008;
+	t->of_arena += size == 4016;
+	t->of_chunk += size == BIG + 4096;
+}
+
 T_TEST(blocks_of_a_child)
 {
-	struct heapwalk_opts all = {0}, where = {.ranges_only = true};
+	struct told told = {0};
+	struct heapwalk_opts all = {.used = told_of, .ctx = &told},
+			     where = {.ranges_only = true};
 	struct procmem m = PROCMEM_NONE;
 	struct memmap map = {0};
 	struct heapmap h = {0};
@@ -131,6 +150,10 @@ T_TEST(blocks_of_a_child)
 	T_CHECK(blocks[HEAPMAP_ARENA] >= 211 && blocks[HEAPMAP_ARENA] < 216);
 	T_EQ(blocks[HEAPMAP_CHUNK], 1);
 	T_EQ(used[HEAPMAP_CHUNK], BIG + 4096);
+	T_EQ(told.blocks, blocks[0] + blocks[1] + blocks[2]);
+	T_CHECK(told.of_main >= 505 && told.of_main < 515);
+	T_CHECK(told.of_arena >= 211 && told.of_arena < 216);
+	T_EQ(told.of_chunk, 1);
 	heapmap_done(&h);
 
 	/* With a limit, what is beyond it is not told apart, and not guessed. */

@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# A cache whose entries live longer than seep attach looks on keeps all that it is seen to allocate, but it is
+# no leak: the entries that go are older than the recording. A leak beside it is one. Of the watched program
+# (turnover.c) as much goes as comes, whatever the machine does meanwhile.
+. "$(dirname "$0")/lib.sh"
+. "$ROOT/tests/e2e/lib_attach.sh"
+need_attach
+need_command jq
+prog=$(program turnover) || exit
+jemalloc=$(find_library libjemalloc.so.2)
+
+# look NAME PRELOAD OPTIONS -- ARGS: attaches to a turnover for six seconds.
+look() {
+	local name=$1 preload=$2 pid opts=()
+	shift 2
+	while [ "$1" != -- ]; do
+		opts+=("$1")
+		shift
+	done
+	shift
+	: >"$TMP/$name.said"
+	LD_PRELOAD=$preload "$prog" "$@" 60 >"$TMP/$name.said" &
+	pid=$!
+	wait_for 20 grep -q ready "$TMP/$name.said"
+	"$SEEP" attach "${opts[@]}" --for 6s --json --log-file "$TMP/$name.json" -o "$TMP/$name.rec" "$pid"
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+}
+look cache "" -- 1000 0 &
+look cache_exact "" --exact -- 1000 0 &
+look leak "" --sample 256 -- 0 2000 &
+look both "" --sample 256 -- 1000 2000 &
+look both_exact "" --exact -- 1000 2000 &
+look same "" --exact -- 1000 1000 &
+if [ -n "$jemalloc" ]; then
+	look other_cache "$jemalloc" --exact -- 4000 0 &
+	look other_leak "$jemalloc" --exact -- 0 8000 &
+fi
+wait
+
+# of NAME FUNCTION: what is said of the place in it.
+of() {
+	jq -r --arg f "$2" '.frames as $frames | .sites[] | select($frames[.stack[.shown_from]].function == $f)
+		| .growth | "\(.verdict) \(.why)"' "$TMP/$1.json"
+}
+# number NAME FIELD: of the growth of cache_put.
+number() {
+	jq -r --arg f "$2" '.frames as $frames | .sites[] | select($frames[.stack[.shown_from]].function == "cache_put")
+		| .growth[$f] // 0 | round' "$TMP/$1.json"
+}
+
+for name in cache cache_exact both both_exact; do
+	expect_match "$name: the cache" "$(of $name cache_put)" '^(STEADY|GROWING) older$'
+	# 250 of 1,008 bytes in a second go, and are counted by some hundred of them.
+	expect_between "$name: older blocks freed, bytes a second" "$(number $name older_freed_bytes_per_second)" 120000 380000
+done
+for name in leak both both_exact; do
+	expect_eq "$name: the leak" "$(of $name lose)" "LEAK likely null"
+done
+# Of one size, who can tell? One of both grows.
+expect_match "a leak of the cache's size" "$(of same lose)" '^(GROWING|STEADY) older$'
+
+# Saved and asked again.
+run "$SEEP" report "$TMP/both_exact.rec"
+expect_match "the place that leaks, first" "$(head -n 1 <<<"$out")" '^LEAK likely, 1 place: '
+expect_match "the cache, in words" "$out" '[0-9] [KM]iB/min come and stay, [0-9.]+ [KM]iB/min of older blocks of these sizes go'
+expect_match "its line" "$out" 'cache_put +turnover\.c:'
+
+# Where malloc's lists cannot be read, its resident memory tells.
+if [ -n "$jemalloc" ]; then
+	expect_match "jemalloc: the cache" "$(of other_cache cache_put)" '^(STEADY|GROWING) rss$'
+	expect_eq "jemalloc: the leak" "$(of other_leak lose)" "LEAK likely null"
+else
+	left_out "no jemalloc here"
+fi
+
+# Also without anybody there: --stay, and meanwhile.
+: >"$TMP/said"
+"$prog" 1000 0 60 >"$TMP/said" &
+pid=$!
+wait_for 20 grep -q ready "$TMP/said"
+expect_status 0 "$SEEP" attach --stay --exact "$pid"
+sleep 4
+run "$SEEP" report "$pid"
+expect_match "asked meanwhile" "$out" 'older blocks of these sizes go'
+run "$SEEP" detach "$pid"
+expect_match "in the end" "$out" 'older blocks of these sizes go'
+expect_no_match "not a leak" "$out" 'LEAK likely'
+kill "$pid"

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* test_growth_old.c -- what is older than a recording, set against what places keep: figures by hand. */
+#include "t.h"
+
+#include <math.h>
+
+#include "analyze/growth_old.h"
+#include "model/sizeclass.h"
+
+#define NEAR(a, b) T_CHECK(fabs((a) - (double)(b)) <= 1e-6 * (fabs((double)(b)) + 1))
+
+/* A process that was recorded for 40 s. */
+static struct prof *
+recorded(uint64_t watched)
+{
+	struct prof *p = prof_new();
+	uint32_t process = prof_add_process(p), row;
+
+	p->processes[process].duration_ms = 40000;
+	row = prof_add_old(p);
+	p->olds[row] = (struct prof_old){.process = process, .watched = watched};
+	return p;
+}
+
+/* Of blocks for requests of `size`: so many watched ones died in each half, for so many bytes. */
+static void
+died(struct prof *p, uint64_t size, uint64_t n, uint64_t bytes)
+{
+	uint32_t row = prof_add_old(p);
+
+	p->olds[row] = (struct prof_old){.process = 1,
+					 .size_class = sizeclass_of_request(size),
+					 .watched = 100,
+					 .died = {5000, 0, n / 2, n - n / 2},
+					 .died_bytes = {900000, 0, bytes, 0}};
+}
+
+static struct growth_verdict
+leak(double slope)
+{
+	return (struct growth_verdict){
+		.word = GROWTH_LEAK, .slope = slope, .error = slope / 100};
+}
+
+T_TEST(size_classes)
+{
+	unsigned last = 0;
+
+	T_EQ(sizeclass_of_request(1), sizeclass_of(32));
+	T_EQ(sizeclass_of_request(24), sizeclass_of(32));
+	T_EQ(sizeclass_of_request(25), sizeclass_of(48));
+	T_EQ(sizeclass_of(1008) + 1, sizeclass_of(1024));
+	T_EQ(sizeclass_of(1024), sizeclass_of(1136));
+	T_EQ(sizeclass_of(1024) + 1, sizeclass_of(1152));
+	T_EQ(sizeclass_of(2048), sizeclass_of(1024) + 8);
+	for (uint64_t n = 32; n < 1 << 20; n += 16) {
+		T_CHECK(sizeclass_of(n) == last || sizeclass_of(n) == last + 1 ||
+			n == 32);
+		last = sizeclass_of(n);
+	}
+	T_CHECK(sizeclass_of(UINT64_MAX) < SIZECLASS_MAX);
+}
+
+/* 64 watched ones stand for all that came: 2,000,000 bytes in the 20 s of the later half. */
+T_TEST(a_cache)
+{
+	struct prof *p = recorded(100);
+	struct growth_verdict v = leak(100000);
+	struct growth_old o;
+
+	died(p, 500, 64, 2000000);
+	growth_old_init(&o, p);
+	T_CHECK(growth_old_is_late(&o, 1));
+	T_EQ(growth_old_from_ms(&o, 1), 20000);
+	for (unsigned i = 0; i < 100; i++)
+		growth_old_add(&o, 7, 1, 500, 20000);
+	growth_old_judge(&o, 7, 1, &v);
+	T_EQ(v.word, GROWTH_STEADY);
+	T_EQ(v.why, GROWTH_WHY_OLDER);
+	NEAR(v.came, 100000);
+	NEAR(v.older, 100000);
+	NEAR(v.slope, 0);
+	growth_old_done(&o);
+	prof_free(p);
+}
+
+/* As much goes of another size: that is another's. */
+T_TEST(a_leak_beside_it)
+{
+	struct prof *p = recorded(100);
+	struct growth_verdict cache = leak(100000), lost = leak(50000);
+	struct growth_old o;
+
+	died(p, 500, 64, 2000000);
+	died(p, 800, 0, 0);
+	growth_old_init(&o, p);
+	for (unsigned i = 0; i < 100; i++) {
+		growth_old_add(&o, 1, 1, 500, 20000);
+		growth_old_add(&o, 2, 1, 800, 10000);
+	}
+	growth_old_judge(&o, 1, 1, &cache);
+	growth_old_judge(&o, 2, 1, &lost);
+	T_EQ(cache.word, GROWTH_STEADY);
+	T_EQ(lost.word, GROWTH_LEAK);
+	T_EQ(lost.why, GROWTH_WHY_NONE);
+	NEAR(lost.older, 0);
+	growth_old_done(&o);
+	prof_free(p);
+}
+
+/* Of one size: what goes is shared out, and both are growing since it does not explain all. */
+T_TEST(a_leak_of_its_size)
+{
+	struct prof *p = recorded(100);
+	struct growth_verdict cache = leak(100000), lost = leak(100000);
+	struct growth_old o;
+
+	died(p, 500, 100, 2000000);
+	growth_old_init(&o, p);
+	for (unsigned i = 0; i < 100; i++) {
+		growth_old_add(&o, 1, 1, 500, 20000);
+		growth_old_add(&o, 2, 1, 500, 20000);
+	}
+	growth_old_judge(&o, 1, 1, &cache);
+	growth_old_judge(&o, 2, 1, &lost);
+	T_EQ(cache.word, GROWTH_GROWING);
+	T_EQ(lost.word, GROWTH_GROWING);
+	NEAR(lost.older, 50000);
+	NEAR(lost.slope, 50000);
+	T_EQ(lost.more_ms, 80000);
+	growth_old_done(&o);
+	prof_free(p);
+}
+
+/* One that died may be chance, whatever it stands for; so may a small part. */
+T_TEST(too_few)
+{
+	struct prof *p = recorded(100);
+	struct growth_verdict one = leak(100000), part = leak(100000);
+	struct growth_old o;
+
+	died(p, 500, 1, 2000000);
+	died(p, 800, 400, 400000);
+	growth_old_init(&o, p);
+	growth_old_add(&o, 1, 1, 500, 2000000);
+	growth_old_add(&o, 2, 1, 800, 2000000);
+	growth_old_judge(&o, 1, 1, &one);
+	growth_old_judge(&o, 2, 1, &part);
+	T_EQ(one.word, GROWTH_LEAK);
+	T_EQ(part.word, GROWTH_LEAK);
+	growth_old_done(&o);
+	prof_free(p);
+}
+
+/* Nothing was watched: resident memory grows by 2,048 KiB in the later half, or not at all. */
+T_TEST(by_resident_memory)
+{
+	for (unsigned grows = 0; grows < 2; grows++) {
+		struct prof *p = recorded(0);
+		struct growth_verdict v = leak(102400);
+		struct growth_old o;
+
+		for (unsigned i = 0; i < 400; i++) {
+			uint32_t row = prof_add_point(p);
+
+			p->points[row] = (struct prof_point){
+				.process = 1,
+				.ms = i * 100,
+				.rss_kib = 10000 + (grows ? i * 2048 / 200 : i % 2)};
+		}
+		growth_old_init(&o, p);
+		growth_old_add(&o, 1, 1, 500, 2048 << 10);
+		growth_old_judge(&o, 1, 1, &v);
+		T_EQ(v.word, grows ? GROWTH_LEAK : GROWTH_STEADY);
+		T_EQ(v.why, grows ? GROWTH_WHY_NONE : GROWTH_WHY_RSS);
+		growth_old_done(&o);
+		prof_free(p);
+	}
+}
+
+/* Recorded from its start: nothing is older. */
+T_TEST(not_late)
+{
+	struct prof *p = prof_new();
+	struct growth_verdict v = leak(100000);
+	struct growth_old o;
+
+	p->processes[prof_add_process(p)].duration_ms = 40000;
+	growth_old_init(&o, p);
+	T_CHECK(!growth_old_is_late(&o, 1));
+	growth_old_judge(&o, 0, 1, &v);
+	T_EQ(v.word, GROWTH_LEAK);
+	growth_old_done(&o);
+	prof_free(p);
+}
+
+T_MAIN()
