@@ -117,8 +117,8 @@ _seep() {
 		;;
 	leaks)
 		if [[ $cur == -* ]]; then
-			_seep_reply -W '--leak-kinds --format --json --bytes --all --error-exitcode
-				--help' -- "$cur"
+			_seep_reply -W '--leak-kinds --format --json --bytes --all --new --increased --changed
+				--way --dry-run --error-exitcode --help' -- "$cur"
 		else
 			_seep_reply -W "@last $(_seep_pids)" -- "$cur"
 			_seep_reply -f -- "$cur"

@@ -55,15 +55,10 @@ leak_holes_maps(struct look *k)
 		m.flags |= a->perms[0] == 'r' ? SCAN_READ : 0;
 		m.flags |= a->perms[1] == 'w' ? SCAN_WRITE : 0;
 		m.flags |= a->perms[2] == 'x' ? SCAN_EXEC : 0;
-		if (strncmp(a->name, "/dev/", 5) == 0 &&
-		    strncmp(a->name, "/dev/zero", 9) != 0 &&
-		    strncmp(a->name, "/dev/shm/", 9) != 0)
+		if (freeze_is_device(a->name))
 			m.flags |= SCAN_DEVICE;
 		else if (a->inode != 0)
 			m.flags |= SCAN_FILE;
-		if (strncmp(a->name, "[vvar", 5) == 0 ||
-		    strcmp(a->name, "[vsyscall]") == 0)
-			m.flags |= SCAN_DEVICE;
 		if (a->inode == k->f->inode && a->perms[3] == 's')
 			add_hole(k, a->start, a->end);
 		if (a->inode != 0 && is_loader(a->name)) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* leakcheck.c -- see leakcheck.h.
  *
- * Stop, take in blocks, leave out what is no root (leak_holes.c), mark, let go, sum up. */
+ * Stop, take in blocks, leave out what is no root (leak_holes.c), mark, let go, sum up; or let go as
+ * soon as there is a copy of the process. The recording is shared memory and so no part of the copy: it is copied
+ * for itself, while all threads stand still, and only that copy is used then. */
 #include "cli/leakcheck_impl.h"
 
 #include <errno.h>
@@ -10,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,9 +23,14 @@
 #include "util/fmt.h"
 #include "util/x.h"
 
+#ifndef MADV_POPULATE_WRITE
+#	define MADV_POPULATE_WRITE 23
+#endif
+
 enum {
 	FPSTATE_BYTES_MAX = 16 << 10,
 	ROOM_BYTES_LEAST = 4 << 20, /* for all but the blocks */
+	TABLE_GROWS_CHUNKS = 64,    /* while we prepare to stop it */
 };
 
 static uint64_t
@@ -205,17 +213,82 @@ check_room(const struct look *k, struct err *e)
 	return 0;
 }
 
-/* With everything standing still. */
+/* ---- the recording, as it was ---- */
+
+/* Room for a copy of the recording, faulted in before anything stands still for it. */
+static void
+table_prepare(struct look *k)
+{
+	size_t bytes =
+		(size_t)(REC_CHUNKS_OFF + (k->f->head->chunks + TABLE_GROWS_CHUNKS) *
+						  (uint64_t)REC_CHUNK_BYTES);
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		       -1, 0);
+
+	if (p == MAP_FAILED)
+		return;
+	madvise(p, bytes, MADV_HUGEPAGE);
+	if (madvise(p, bytes, MADV_POPULATE_WRITE) < 0)
+		memset(p, 0, bytes);
+	k->table = *k->f;
+	k->table.fd = -1;
+	k->table.head = p;
+	k->table_room = bytes;
+}
+
+/* False: it has outgrown the room. */
+static bool
+table_copy(struct look *k)
+{
+	uint64_t bytes = REC_CHUNKS_OFF + (uint64_t)k->f->head->chunks * REC_CHUNK_BYTES;
+
+	if (bytes > k->f->mapped_bytes)
+		bytes = k->f->mapped_bytes;
+	if (k->table_room == 0 || bytes > k->table_room)
+		return false;
+	memcpy(k->table.head, k->f->head, bytes);
+	k->table.mapped_bytes = bytes;
+	return true;
+}
+
+static void
+table_done(struct look *k)
+{
+	if (k->table_room > 0)
+		munmap(k->table.head, k->table_room);
+}
+
+/* While it stands still: all that must not change any more. It goes on afterwards if a copy could be made of
+ * it. */
 static int
-look_closely(struct look *k, struct err *e)
+take_in(struct look *k, struct err *e)
+{
+	struct err why = {0};
+	int r = freeze_maps(&k->z, e);
+
+	if (r < 0 || k->c->way != LEAKCHECK_COPY)
+		return r;
+	if (!table_copy(k))
+		err_set(&why, -ENOMEM, "its recording grew too fast to be copied");
+	else if (freeze_copy(&k->z, &why) == 0) {
+		k->f = &k->table;
+		k->own = (const void *)((const char *)k->f->head + REC_HOLD_OFF);
+		freeze_go(&k->z);
+		return 0;
+	}
+	k->c->way = LEAKCHECK_STOP;
+	snprintf(k->c->instead, sizeof k->c->instead, "%s", why.msg);
+	return 0;
+}
+
+/* With everything standing still, or a copy of it. */
+static void
+look_closely(struct look *k)
 {
 	struct scan_range *roots;
 	struct liveblocks b = {.page = on_page, .block = on_block, .ctx = k};
 	uint32_t n;
-	int r = freeze_maps(&k->z, e); /* again: now nothing changes any more */
 
-	if (r < 0)
-		return r;
 	leak_holes_maps(k);
 	liveblocks_each(k->f, &b);
 	/* Attached: whatever was there before is not known. */
@@ -225,7 +298,6 @@ look_closely(struct look *k, struct err *e)
 	n = roots_ranges(&k->space, k->holes.data, (uint32_t)k->holes.len, roots);
 	mark(k, roots, n);
 	free(roots);
-	return 0;
 }
 
 static int
@@ -241,16 +313,51 @@ stop(struct look *k, struct err *e)
 	return r;
 }
 
-void
-leakcheck_run(struct livefile *f, int pid, const struct rec_hold *at,
-	      struct leakcheck *ret_check)
+/* From the stop to the last word. */
+static int
+stop_and_look(struct look *k, struct err *e)
 {
-	uint64_t cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID), start;
+	uint64_t start;
+	int r;
+
+	if (k->c->way == LEAKCHECK_COPY)
+		table_prepare(k);
+	r = stop(k, e);
+	start = clock_ns(CLOCK_MONOTONIC);
+	if (r == 0)
+		r = take_in(k, e);
+	if (r == 0 && k->c->way == LEAKCHECK_COPY)
+		k->c->pause_ns = clock_ns(CLOCK_MONOTONIC) - start;
+	if (r == 0)
+		look_closely(k);
+	freeze_go(&k->z);
+	if (k->c->pause_ns == 0)
+		k->c->pause_ns = clock_ns(CLOCK_MONOTONIC) - start;
+	return r;
+}
+
+static void
+look_done(struct look *k)
+{
+	vec_done(&k->blocks);
+	vec_done(&k->maps);
+	vec_done(&k->holes);
+	vec_done(&k->pages);
+	vec_done(&k->heaps);
+	map_done(&k->from_loader);
+	table_done(k);
+}
+
+static void
+run(struct livefile *f, int pid, const struct rec_hold *at, enum leakcheck_way way,
+    struct leakcheck *ret_check)
+{
+	uint64_t cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	struct look k = {.c = ret_check, .f = f, .z = FREEZE_NONE, .at = at};
 	struct err e = {0};
 	int r;
 
-	*ret_check = (struct leakcheck){0};
+	*ret_check = (struct leakcheck){.way = way};
 	r = livefile_map_all(f, &e);
 	if (r == 0)
 		k.own = (const void *)((const char *)f->head + REC_HOLD_OFF);
@@ -259,28 +366,44 @@ leakcheck_run(struct livefile *f, int pid, const struct rec_hold *at,
 			    "its recording is sampled: not all blocks are known");
 	if (r == 0)
 		r = freeze_open(pid, &k.z, &e);
+	k.z.left_out_inode = f->inode;
 	if (r == 0)
 		r = check_room(&k, &e);
 	if (r == 0)
-		r = stop(&k, &e);
-	start = clock_ns(CLOCK_MONOTONIC);
-	if (r == 0)
-		r = look_closely(&k, &e);
-	freeze_go(&k.z);
-	ret_check->pause_ns = clock_ns(CLOCK_MONOTONIC) - start;
+		r = stop_and_look(&k, &e);
 	if (r == 0)
 		sum_up(&k);
+	ret_check->passed_over_bytes = k.z.pages.passed_over_bytes;
 	freeze_close(&k.z);
 	ret_check->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	ret_check->done = r == 0;
 	if (r < 0)
 		snprintf(ret_check->why, sizeof ret_check->why, "%s", e.msg);
-	vec_done(&k.blocks);
-	vec_done(&k.maps);
-	vec_done(&k.holes);
-	vec_done(&k.pages);
-	vec_done(&k.heaps);
-	map_done(&k.from_loader);
+	look_done(&k);
+}
+
+void
+leakcheck_run(struct livefile *f, int pid, const struct rec_hold *at,
+	      struct leakcheck *ret_check)
+{
+	run(f, pid, at, at != NULL ? LEAKCHECK_HELD : LEAKCHECK_STOP, ret_check);
+}
+
+void
+leakcheck_look(struct livefile *f, int pid, enum leakcheck_way way,
+	       struct leakcheck *ret_check)
+{
+	run(f, pid, NULL, way, ret_check);
+}
+
+const char *
+leakcheck_way_name(enum leakcheck_way way)
+{
+	static const char *const names[] = {[LEAKCHECK_HELD] = "held",
+					    [LEAKCHECK_COPY] = "copy",
+					    [LEAKCHECK_STOP] = "stop"};
+
+	return names[way];
 }
 
 void

@@ -22,10 +22,22 @@ struct leakcheck_site {
 	uint64_t indirect_bytes; /* lost because of its definitely lost ones */
 };
 
+/* How the process was looked at. */
+enum leakcheck_way {
+	LEAKCHECK_HELD = 0, /* it stood at its end, by itself */
+	LEAKCHECK_COPY,	    /* it was stopped, copied, and went on */
+	LEAKCHECK_STOP,	    /* it was stopped for as long as it took */
+};
+
+const char *leakcheck_way_name(enum leakcheck_way way);
+
 struct leakcheck {
 	bool done;
 	char why[512]; /* it was not done */
 	bool loose; /* not all blocks are known: what lies between them counted as roots */
+	enum leakcheck_way way;
+	char instead[512]; /* why it was not the way that was wanted; "" = it was */
+	uint64_t passed_over_bytes; /* reserved memory, too much to look through */
 	unsigned threads;
 	uint64_t stop_ns, pause_ns, cpu_ns; /* until it stood; from then on; our own */
 	uint64_t words, root_bytes, nblocks;
@@ -36,6 +48,9 @@ struct leakcheck {
  * stopped first. Never fails: `done` and `why` say what came of it. Maps all of `f`. */
 void leakcheck_run(struct livefile *f, int pid, const struct rec_hold *at,
 		   struct leakcheck *ret_check);
+/* The same for a process that runs, and in the way that is wanted, if it can be had. */
+void leakcheck_look(struct livefile *f, int pid, enum leakcheck_way way,
+		    struct leakcheck *ret_check);
 void leakcheck_done(struct leakcheck *c); /* legal on a zeroed one */
 
 /* A process waits at its end: looks at it and lets it go. False when it does not wait. */

@@ -15,6 +15,8 @@ struct ranges VEC_BODY(struct scan_range);
 struct look {
 	struct leakcheck *c;
 	struct livefile *f;
+	struct livefile table; /* its copy, once the process goes on */
+	size_t table_room;     /* bytes there are for one; 0 = none is made */
 	struct freeze z;
 	const struct rec_hold *at;  /* NULL: it was stopped somewhere */
 	const struct rec_hold *own; /* what is the recorder's; never NULL */

@@ -81,6 +81,12 @@ tracee_close(struct tracee *t)
 	(void)t;
 }
 
+void
+tracee_copy_end(struct tracee_copy *c, struct tracee *stopped)
+{
+	(void)c, (void)stopped;
+}
+
 int
 tracee_read(const struct tracee *t, uint64_t at, void *ret, size_t n, struct err *e)
 {

@@ -70,6 +70,7 @@ freeze_close(struct freeze *f)
 {
 	freeze_go(f);
 	tracee_close(&f->tracee);
+	tracee_copy_end(&f->copy, NULL);
 	procmem_close(&f->mem);
 	memmap_done(&f->map);
 	vec_done(&f->threads);
@@ -78,6 +79,7 @@ freeze_close(struct freeze *f)
 	for (size_t i = 0; i < f->slabs.len; i++)
 		munmap(f->slabs.data[i], SLAB_BYTES);
 	vec_done(&f->slabs);
+	vec_done(&f->kept);
 }
 
 int
@@ -110,6 +112,14 @@ freeze_maps(struct freeze *f, struct err *e)
 	return r;
 }
 
+bool
+freeze_is_device(const char *name)
+{
+	return (strncmp(name, "/dev/", 5) == 0 && strncmp(name, "/dev/zero", 9) != 0 &&
+		strncmp(name, "/dev/shm/", 9) != 0) ||
+	       strncmp(name, "[vvar", 5) == 0 || strcmp(name, "[vsyscall]") == 0;
+}
+
 unsigned
 freeze_thread_count(const struct freeze *f)
 {
@@ -140,19 +150,26 @@ piece_at(const struct freeze *f, size_t number)
 	return f->slabs.data[number / SLAB_PIECES] + number % SLAB_PIECES * PIECE_BYTES;
 }
 
+/* All of it anew, but for what was kept: simple, and rarely needed. */
+static void
+drop_pieces(struct freeze *f)
+{
+	map_done(&f->pieces);
+	for (f->used = 0; f->used < f->kept.len; f->used++)
+		*map_add(&f->pieces, f->kept.data[f->used]) = f->used + 1;
+}
+
 /* Room for one more piece; NULL when there is no memory. */
 static unsigned char *
 room(struct freeze *f)
 {
-	if (f->used == f->most) { /* all of it anew: simple, and rarely needed */
-		f->used = 0;
-		map_done(&f->pieces);
-	}
+	if (f->used >= f->most && f->used >= f->kept.len + PIECES_LEAST)
+		drop_pieces(f);
 	if (f->used == f->slabs.len * SLAB_PIECES) {
 		void *slab = mmap(NULL, SLAB_BYTES, PROT_READ | PROT_WRITE,
 				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-		if (slab == MAP_FAILED && f->used == 0)
+		if (slab == MAP_FAILED && f->used == f->kept.len)
 			return NULL;
 		if (slab == MAP_FAILED) {
 			f->most = f->used;
@@ -222,4 +239,30 @@ freeze_look(void *freeze, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 	read_piece(f, start, piece);
 	*map_add(&f->pieces, number) = f->used;
 	return piece + (addr - start);
+}
+
+void
+freeze_keep(struct freeze *f, uint64_t start, uint64_t end)
+{
+	struct pagescan_run run;
+
+	/* The kept ones come first in the slabs. */
+	if (f->used != f->kept.len)
+		drop_pieces(f);
+	for (uint64_t at = start; pagescan_next(&f->pages, at, end, &run); at = run.end) {
+		uint64_t first = run.start >> PIECE_SHIFT,
+			 last = (run.end - 1) >> PIECE_SHIFT;
+
+		for (uint64_t n = first; n <= last; n++) {
+			uint64_t *place = map_find(&f->pieces, n);
+			unsigned char *piece =
+				place == NULL || *place == 0 ? room(f) : NULL;
+
+			if (piece == NULL)
+				continue;
+			read_piece(f, n << PIECE_SHIFT, piece);
+			*map_add(&f->pieces, n) = f->used;
+			vec_push(&f->kept, n);
+		}
+	}
 }

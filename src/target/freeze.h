@@ -6,7 +6,7 @@
  * tracee.h and go on afterwards. Memory is read in pieces of 64 KiB, and kept for
  * as long as it is needed and there is room: never more than a quarter of what is left below a memory
  * limit, for it is the process that would be killed for it. Pages that were never touched are not read. Nothing is
- * written into the process. */
+ * written into the process, but what it takes to make a copy of it (tracee.h). */
 #ifndef SEEP_TARGET_FREEZE_H
 #define SEEP_TARGET_FREEZE_H
 
@@ -40,6 +40,10 @@ struct freeze {
 	VEC(unsigned char *) slabs; /* of many pieces each */
 	size_t used;		    /* pieces of them */
 	size_t most;		    /* that may be kept */
+	VEC(uint64_t) kept; /* pieces that are kept whatever happens: the first slabs */
+	struct tracee_copy copy;
+	uint64_t
+		left_out_inode; /* set by the caller: shared memory not to be read; 0 = none */
 	uint64_t
 		room_bytes; /* memory that is left to whoever shares a limit with it, or with us */
 };
@@ -56,12 +60,19 @@ void freeze_close(struct freeze *f);
 /* Reads the mappings anew. */
 int freeze_maps(struct freeze *f, struct err *e);
 
+/* Whether a mapping of that name is one that reading might do something to. */
+bool freeze_is_device(const char *name);
+
 /* How many threads it has; 0 when it is gone. */
 unsigned freeze_thread_count(const struct freeze *f);
 
 /* Stops all threads and takes their registers, but those of the thread `but`, which waits for
  * us by itself; 0 = of all. */
 int freeze_stop(struct freeze *f, int but, struct err *e);
+
+/* Stopped: makes a copy of the process that is looked at from now on in its place, so that it can go on; and reads
+ * what the copy has not got or shares. On failure all is as before. */
+int freeze_copy(struct freeze *f, struct err *e);
 
 /* Lets them go on. One that did not stop in time is let go when it does, which SIGCHLD tells: who keeps
  * that blocked calls freeze_late when it came. */
@@ -70,6 +81,9 @@ void freeze_late(void);
 
 /* Where glibc's malloc keeps its lists of free memory, outside of its heaps; false: not found. */
 bool freeze_malloc_state(struct freeze *f, struct tracee_span *ret_span);
+
+/* Reads a range now, and keeps it. */
+void freeze_keep(struct freeze *f, uint64_t start, uint64_t end);
 
 /* Bytes at `addr`, as scan_look wants them. */
 const unsigned char *freeze_look(void *freeze, uint64_t addr, uint64_t bytes,

@@ -12,6 +12,13 @@ freeze_stop(struct freeze *f, int but, struct err *e)
 		       "%d: its threads cannot be stopped on this processor yet", f->pid);
 }
 
+int
+freeze_copy(struct freeze *f, struct err *e)
+{
+	return err_set(e, -ENOSYS, "%d: it cannot be copied on this processor yet",
+		       f->pid);
+}
+
 void
 freeze_go(struct freeze *f)
 {

@@ -16,7 +16,7 @@ static void
 add_registers(struct freeze *f, int tid)
 {
 	static uint64_t xstate[XSTATE_WORDS];
-	struct user_regs_struct regs;
+	struct user_regs_struct regs = {0};
 	struct iovec io = {xstate, sizeof xstate};
 	const uint64_t *r = (const uint64_t *)(const void *)&regs;
 
@@ -51,6 +51,56 @@ freeze_stop(struct freeze *f, int but, struct err *e)
 		if (t->tid != but)
 			add_registers(f, t->tid);
 	}
+	return 0;
+}
+
+/* ---- copy ---- */
+
+/* Most of a mapping that is looked into to see whether the program has kept it from its children. */
+#define WIPED_BYTES_MOST (UINT64_C(4) << 20)
+
+/* What the copy has other bytes in than the process, or will have in a moment. */
+static bool
+differs(struct freeze *now, struct freeze *copy, const struct memmap_area *a)
+{
+	const struct memmap_area *there = memmap_find(&copy->map, a->start);
+	struct pagescan_run run;
+
+	if (a->perms[0] != 'r' || a->perms[1] != 'w' || freeze_is_device(a->name))
+		return false;
+	if (there == NULL || a->perms[3] == 's')
+		return true;
+	return a->inode == 0 && a->end - a->start <= WIPED_BYTES_MOST &&
+	       !pagescan_next(&copy->pages, a->start, a->end, &run) &&
+	       pagescan_next(&now->pages, a->start, a->end, &run);
+}
+
+int
+freeze_copy(struct freeze *f, struct err *e)
+{
+	struct freeze copy = FREEZE_NONE;
+	struct tracee_copy made = {0};
+	int r = tracee_copy_make(&f->tracee, &made, e);
+
+	if (r == 0)
+		r = freeze_open(made.pid, &copy, e);
+	if (r < 0) {
+		tracee_copy_end(&made, &f->tracee);
+		return r;
+	}
+	for (size_t i = 0; i < f->map.areas.len; i++) {
+		const struct memmap_area *a = &f->map.areas.data[i];
+
+		if ((a->inode == 0 || a->inode != f->left_out_inode) &&
+		    differs(f, &copy, a))
+			freeze_keep(f, a->start, a->end);
+	}
+	procmem_close(&f->mem);
+	f->mem = copy.mem;
+	copy.mem = (struct procmem)PROCMEM_NONE;
+	pagescan_init(&f->pages, &f->mem);
+	f->copy = made;
+	freeze_close(&copy);
 	return 0;
 }
 

@@ -5,7 +5,12 @@
  * they are told to begin again.
  *
  * A signal that arrives while a thread is stopped for us is delivered at once, in the
- * regular way, with its handler begun and the thread stopped again; so none is lost or late. */
+ * regular way, with its handler begun and the thread stopped again; so none is lost or late.
+ *
+ * A signal that the program ignores is not even sent; but it is as soon as the thread that it is for is traced. If that
+ * one stands still, another thread gets it, drops it, and its call returns EINTR; we can only
+ * help if we trace that one, too. So all threads are traced before the first is stopped; and those that such signals are
+ * for, the first thread and those that have children, are let go first, and not taken when one thread is enough. */
 #include "target/tracee_impl.h"
 
 #include <dirent.h>
@@ -35,14 +40,11 @@
 #endif
 
 enum {
-	STUB_WAIT_MS = 10000,
+	STUB_WAIT_MS = 30000,
 	WAIT_NAP_NS = 5000000, /* should a SIGCHLD not come */
+	ONE_WAIT_MS = 200,     /* before another thread is tried */
 	ROUNDS_MAX = 64,       /* of looking for new threads */
-	LATE_MAX = 1024,       /* threads that had not stopped when all were let go */
-	STACK_LOOK =
-		64 << 10, /* bytes of a stack that are looked at, from its pointer on */
-	RED_ZONE = 128,
-	KERNEL_RESTART = 514, /* -ERESTARTNOHAND: again, unless a handler runs */
+	KERNEL_RESTART = 514,  /* -ERESTARTNOHAND: again, unless a handler runs */
 };
 
 uint64_t
@@ -254,11 +256,10 @@ seize(struct tracee *t, int tid, struct err *e)
 		return err_sys(e, -errno, "%d: cannot trace its thread %d", t->pid, tid);
 	}
 	vec_push(&t->threads, (struct tracee_thread){.tid = tid});
-	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	return 0;
 }
 
-/* Asks all threads that are not traced yet to stop. *ret_new: there were some. */
+/* Traces all threads that are not traced yet. *ret_new: there were some. */
 static int
 seize_new(struct tracee *t, bool *ret_new, struct err *e)
 {
@@ -344,9 +345,14 @@ tracee_look(struct tracee_thread *th)
 	return 0;
 }
 
+/* Asks all threads to stop, and waits for them. */
 static int
 park_all(struct tracee *t, uint64_t until_ms, struct err *e)
 {
+	for (size_t i = 0; i < t->threads.len; i++) {
+		if (!t->threads.data[i].stopped)
+			ptrace(PTRACE_INTERRUPT, t->threads.data[i].tid, NULL, NULL);
+	}
 	for (size_t i = 0; i < t->threads.len;) {
 		struct tracee_thread *th = &t->threads.data[i];
 		int r = th->stopped ? 0 : tracee_wait_parked(th->tid, until_ms);
@@ -368,62 +374,7 @@ park_all(struct tracee *t, uint64_t until_ms, struct err *e)
 	return 0;
 }
 
-/* ---- those that stop too late ---- */
-
-static volatile int late[LATE_MAX]; /* 0 = free */
-/* WEXITED: its end may be taken too. Not that of our own child, which somebody waits for. */
-static volatile int late_ends[LATE_MAX];
-
-void
-tracee_late(void)
-{
-	int was = errno;
-
-	for (unsigned i = 0; i < LATE_MAX; i++) {
-		siginfo_t info = {0};
-		int tid = late[i];
-
-		if (tid == 0)
-			continue;
-		if (waitid(P_PID, (id_t)tid, &info,
-			   WSTOPPED | late_ends[i] | WNOHANG | __WALL) == 0 &&
-		    info.si_pid == 0)
-			continue;
-		late[i] = 0;
-		/* The status of a stop is the signal, and the event above it. */
-		if (info.si_pid == tid && info.si_code == CLD_TRAPPED)
-			ptrace(PTRACE_DETACH, tid, NULL,
-			       (void *)(long)(info.si_status >> 8 == 0 ? info.si_status
-								       : 0));
-	}
-	errno = was;
-}
-
-static void
-on_child(int sig)
-{
-	(void)sig;
-	tracee_late();
-}
-
-/* Without this it would stand still from its stop on until we end. */
-static void
-let_go_later(int tid)
-{
-	struct sigaction act = {.sa_handler = on_child, .sa_flags = SA_RESTART};
-	struct procfs_stat st;
-	bool own = procfs_stat(tid, &st, NULL) == 0 && st.ppid == (int)getpid();
-
-	sigaction(SIGCHLD, &act, NULL);
-	for (unsigned i = 0; i < LATE_MAX; i++) {
-		if (late[i] == 0) {
-			late_ends[i] = own ? 0 : WEXITED;
-			late[i] = tid;
-			break;
-		}
-	}
-	tracee_late();
-}
+/* ---- all of them ---- */
 
 /* Nobody is to stop or end us while the process stands still. */
 static void
@@ -450,6 +401,23 @@ release_signals(struct tracee *t)
 	t->signals_held = false;
 }
 
+/* Whether signals that the program ignores may be for this thread: those sent by others are for the first one, and
+ * SIGCHLD is for the one that has the child. */
+static bool
+gets_ignored(const struct tracee *t, int tid)
+{
+	struct buf b = {0};
+	char path[96];
+	bool some;
+
+	if (tid == t->pid)
+		return true;
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", t->pid, tid);
+	some = buf_read_file(&b, path, NULL) == 0 && b.len > 0;
+	buf_done(&b);
+	return some;
+}
+
 static int
 stop_once(struct tracee *t, struct err *e)
 {
@@ -461,7 +429,12 @@ stop_once(struct tracee *t, struct err *e)
 	hold_signals(t);
 
 	for (int i = 0; r == 0 && more && i < ROUNDS_MAX; i++) {
+		size_t before = t->threads.len;
+
 		r = seize_new(t, &more, e);
+		for (size_t k = before; k < t->threads.len; k++)
+			t->threads.data[k].first =
+				gets_ignored(t, t->threads.data[k].tid);
 		if (r == 0 && more)
 			r = park_all(t, until, e);
 	}
@@ -478,16 +451,71 @@ stop_once(struct tracee *t, struct err *e)
 	return r;
 }
 
+static int
+stop_this(struct tracee *t, int tid, struct err *e)
+{
+	int r = seize(t, tid, e);
+
+	if (r < 0 || find_thread(t, tid) == NULL)
+		return r < 0 ? r : -ESRCH;
+	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	r = tracee_wait_parked(tid, tracee_now_ms() + ONE_WAIT_MS);
+	return r < 0 ? r : tracee_look(find_thread(t, tid));
+}
+
+/* One that takes long to stop, in the kernel, is left for the next; what is not parked is let go at the end. */
+int
+tracee_stop_one(struct tracee *t, struct err *e)
+{
+	char path[64];
+	int r = t->cave == 0 ? tracee_find_cave(t, e) : 0;
+
+	if (r < 0)
+		return r;
+	snprintf(path, sizeof path, "/proc/%d/task", t->pid);
+	hold_signals(t);
+	r = err_set(e, -ESRCH, "%d: it has ended", t->pid);
+	for (int last = 0; r < 0 && last < 2; last++) {
+		struct dirent *d;
+		DIR *dir = opendir(path);
+
+		while (r < 0 && dir != NULL && (d = readdir(dir)) != NULL) {
+			int tid = atoi(d->d_name);
+
+			if (tid > 0 && find_thread(t, tid) == NULL &&
+			    gets_ignored(t, tid) == (last == 1))
+				r = stop_this(t, tid, e);
+		}
+		if (dir != NULL)
+			closedir(dir);
+	}
+	if (r < 0)
+		tracee_go(t);
+	return r;
+}
+
+static void
+let_go(const struct tracee_thread *th)
+{
+	/* One that has not stopped yet cannot be let go: it is, as soon as it does. */
+	if (!th->stopped)
+		ptrace(PTRACE_INTERRUPT, th->tid, NULL, NULL);
+	if (!th->stopped ||
+	    (ptrace(PTRACE_DETACH, th->tid, NULL, NULL) < 0 && errno == ESRCH))
+		tracee_go_later(th->tid);
+}
+
 void
 tracee_go(struct tracee *t)
 {
 	tracee_stub_remove(t);
 	for (size_t i = 0; i < t->threads.len; i++) {
-		int tid = t->threads.data[i].tid;
-
-		/* One that has not stopped yet cannot be let go: it is, as soon as it does. */
-		if (ptrace(PTRACE_DETACH, tid, NULL, NULL) < 0 && errno == ESRCH)
-			let_go_later(tid);
+		if (t->threads.data[i].first)
+			let_go(&t->threads.data[i]);
+	}
+	for (size_t i = 0; i < t->threads.len; i++) {
+		if (!t->threads.data[i].first)
+			let_go(&t->threads.data[i]);
 	}
 	vec_done(&t->threads);
 	release_signals(t);
@@ -500,52 +528,6 @@ tracee_close(struct tracee *t)
 	if (t->mem_fd >= 0)
 		close(t->mem_fd);
 	t->mem_fd = -1;
-}
-
-/* ---- where threads are ---- */
-
-static bool
-in_spans(uint64_t word, const struct tracee_span *spans, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++) {
-		if (word >= spans[i].start && word < spans[i].end)
-			return true;
-	}
-	return false;
-}
-
-static bool
-thread_inside(const struct tracee *t, const struct tracee_thread *th,
-	      const struct tracee_span *spans, unsigned n)
-{
-	static uint64_t words[STACK_LOOK / 8];
-	struct user_regs_struct regs;
-	const uint64_t *r = (const uint64_t *)(const void *)&regs;
-	uint64_t at = (th->sp - RED_ZONE) & ~UINT64_C(7);
-	size_t got;
-
-	if (ptrace(PTRACE_GETREGS, th->tid, NULL, &regs) < 0)
-		return true; /* who knows */
-	for (size_t i = 0; i < sizeof regs / sizeof *r; i++) {
-		if (in_spans(r[i], spans, n))
-			return true;
-	}
-	got = tracee_read_some(t, at, words, sizeof words); /* or up to its end */
-	for (size_t i = 0; i < got / 8; i++) {
-		if (in_spans(words[i], spans, n))
-			return true;
-	}
-	return false;
-}
-
-bool
-tracee_inside(struct tracee *t, const struct tracee_span *spans, unsigned n)
-{
-	for (size_t i = 0; i < t->threads.len; i++) {
-		if (thread_inside(t, &t->threads.data[i], spans, n))
-			return true;
-	}
-	return false;
 }
 
 /* All threads, with none of them in a stub that somebody left behind when he was killed: it needs

@@ -25,6 +25,7 @@ struct tracee_span {
 struct tracee_thread {
 	int tid;
 	bool stopped;
+	bool first;	     /* to be let go: it gets signals that the program ignores */
 	uint64_t ip, sp, tp; /* while stopped: where it is, and its thread pointer */
 };
 
@@ -73,6 +74,24 @@ size_t tracee_read_some(const struct tracee *t, uint64_t at, void *ret, size_t n
 /* Makes a system call in a stopped thread. *ret_value is what the kernel returned, -errno included. */
 int tracee_syscall(struct tracee *t, long nr, const uint64_t args[6], int64_t *ret_value,
 		   struct err *e);
+
+/* A copy of a process, as it was when it was stopped; it never runs. Zeroed = none. */
+struct tracee_copy {
+	int pid;    /* of the copy; 0 = none */
+	int number; /* the same as the process itself would say it */
+	int of;	    /* the process */
+};
+
+/* Makes one of a process whose threads are all stopped; then they can go on. It has all private memory but what the
+ * program keeps from its children, and shares what is shared. */
+int tracee_copy_make(struct tracee *t, struct tracee_copy *ret_copy, struct err *e);
+
+/* Ends it, and has a thread of the process forget it: one of `stopped`, or, if that is NULL, one that is stopped
+ * for a moment. Legal on a zeroed one. */
+void tracee_copy_end(struct tracee_copy *c, struct tracee *stopped);
+
+/* Stops one thread, whichever does first: enough for a system call. */
+int tracee_stop_one(struct tracee *t, struct err *e);
 
 /* Places at which our death must do no harm to the process: tests die there. */
 enum tracee_point {

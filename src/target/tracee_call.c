@@ -54,10 +54,28 @@ static const uint8_t stub_code[] = {
 	0x0f,
 	0x05, /*    syscall */
 	0x48,
+	0x85,
+	0xc0, /*    test %rax, %rax */
+	0x75,
+	0x0d, /*    jnz 2f */
+	0x85,
+	0xdb, /*    test %ebx, %ebx: 1 in a copy of the process, made by clone */
+	0x74,
+	0x09, /*    jz 2f */
+	0xb8,
+	0xe7,
+	0x00,
+	0x00,
+	0x00, /*    mov $SYS_exit_group, %eax: it must never go on */
+	0x31,
+	0xff, /*    xor %edi, %edi */
+	0x0f,
+	0x05, /*    syscall */
+	0x48,
 	0x89,
 	0x44,
 	0x24,
-	0xf8, /*    mov %rax, -8(%rsp) */
+	0xf8, /* 2: mov %rax, -8(%rsp) */
 	0xb9,
 	0x00,
 	0x00,
@@ -96,7 +114,7 @@ static const uint8_t stub_code[] = {
 
 enum {
 	STUB_DONE = 2,	/* from here on the system call has been made, */
-	STUB_BACK = 18, /* and from here on the thread goes back by itself */
+	STUB_BACK = 36, /* and from here on the thread goes back by itself */
 	STUB_WORDS = (sizeof stub_code + 15) & ~15,
 	STUB_BYTES = STUB_WORDS + SAVED_WORDS * 8,
 	STUB_NAP_NS = 5000,
@@ -340,6 +358,7 @@ stub_try(struct tracee *t, int tid, long nr, const uint64_t args[6], int64_t *re
 	regs.rip = t->cave;
 	regs.rsp = (before.rsp - STUB_STACK_BELOW) & ~UINT64_C(15);
 	regs.rax = (uint64_t)nr;
+	regs.rbx = nr == SYS_clone;
 	regs.orig_rax = (uint64_t)-1;
 	regs.rdi = args[0];
 	regs.rsi = args[1];
@@ -432,6 +451,6 @@ tracee_syscall(struct tracee *t, long nr, const uint64_t args[6], int64_t *ret_v
 	if (r == 0)
 		r = tracee_look(&t->threads.data[i]);
 	if (r < 0)
-		return err_sys(e, r, "%d: cannot make it map memory", t->pid);
+		return err_sys(e, r, "%d: cannot make a system call in its name", t->pid);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tracee_impl.h -- what tracee.c and tracee_call.c share. */
+/* tracee_impl.h -- what the files tracee*.c share. */
 #ifndef SEEP_TARGET_TRACEE_IMPL_H
 #define SEEP_TARGET_TRACEE_IMPL_H
 
@@ -20,6 +20,9 @@ int tracee_wait_stop(int tid, uint64_t until_ms, int *ret_status);
 
 /* Waits until it is parked. Signals on the way are given to it. */
 int tracee_wait_parked(int tid, uint64_t until_ms);
+
+/* A thread that cannot be let go because it has not stopped yet: it is when it does. */
+void tracee_go_later(int tid);
 
 /* Takes in where a stopped thread is. */
 int tracee_look(struct tracee_thread *th);

@@ -49,8 +49,10 @@ seep_says() {
 
 # Options of valgrind that matter here.
 valgrind_on() { # LOG COMMAND...
+	local log=$1
+	shift
 	env -i PATH="$PATH" LC_ALL=C valgrind --leak-check=full --show-leak-kinds=all --num-callers=30 \
-		--suppressions="$TMP/loader.supp" --log-file="$@" </dev/null 2>/dev/null
+		--suppressions="$TMP/loader.supp" --log-file="$log" "$@" </dev/null 2>/dev/null
 }
 
 # Half of the cases, in children of one valgrind: run in the background by xargs. A case whose child

@@ -1,0 +1,137 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# seep leaks on a program that works: from a copy of it and while it stands still, what has changed since the last
+# look, what it would cost. Nothing of it may be noticed: no call fails that never fails, no child is seen, no
+# descriptor is left. `make soak` does so a hundred times.
+# timeout: 60
+. "$(dirname "$0")/lib.sh"
+need_seep
+need_libseep
+need_command jq
+prog=$(program leak_busy) || exit
+export XDG_STATE_HOME=$TMP/state
+cd "$TMP" || exit
+
+# begin THREADS BLOCKS [COMMAND...]: starts it recorded; sets $tool and $child.
+begin() {
+	local threads=$1 blocks=$2
+	shift 2
+	mkdir -p ctl
+	rm -f ctl/*
+	"$@" "$SEEP" run -o busy.rec -- "$prog" "$threads" "$blocks" "$TMP/ctl" >busy.out 2>busy.err &
+	tool=$!
+	wait_for 30 test -e ctl/ready || fail "does not start"
+	child=$(child_of $tool)
+}
+finish() {
+	touch ctl/go
+	wait $tool
+	expect_eq "$1: ends as ever" "$?" 0
+	expect_eq "$1: no call failed" "$(grep ' failed: ' busy.err; grep '^failed ' busy.out)" "failed 0"
+}
+# Children that have ended and nobody takes in. The program has some of its own, for a moment.
+zombies() { ps -o stat= -o pid= --ppid "$child" | awk '$1 ~ /^Z/ { print $2 }' | sort; }
+stale_zombies() {
+	zombies >z1
+	sleep 0.3
+	comm -12 z1 <(zombies) | wc -l
+}
+descriptors() { find "/proc/$child/fd" -mindepth 1 | wc -l; }
+leaks_are() { # WHAT BLOCKS BYTES
+	expect_json "$1" "$TMP/out" '.summary.leaks | [.done, .definite_blocks, .definite_bytes, .indirect_blocks, .possible_blocks]' \
+		"[true,$2,$3,0,0]"
+}
+
+# ---- both ways, the same answer ----
+begin 6 20011
+for way in copy stop copy; do
+	run "$SEEP" leaks --way=$way --json "$child"
+	leaks_are "$way" 23 4853
+done
+run "$SEEP" leaks --way=stop "$child"
+expect_match "stop: says so" "$out" '^stopped [0-9.]+ ms \+ [0-9.]+ ms, 7 threads, 20,04[0-9] blocks; looked at while it stood$'
+expect_match "changes: nothing" "$out" '^since the last look [0-9.]+ m?s ago: 0 new, 0 increased, 0 decreased, 1 unchanged; \+0 blocks, \+0 bytes$'
+
+# ---- what has changed ----
+lose_more() {
+	rm -f ctl/lost
+	touch ctl/lose
+	wait_for 20 test -e ctl/lost || fail "does not lose more"
+}
+run "$SEEP" leaks --new "$child"
+expect_match "--new: nothing" "$out" '^OK '
+lose_more
+run "$SEEP" leaks --new --json "$child"
+leaks_are "--new: the new place alone" 7 2149
+run "$SEEP" leaks --new "$child"
+expect_match "--new: no longer" "$out" '^OK '
+lose_more
+run "$SEEP" leaks --new "$child"
+expect_match "--new: more of the same is not new" "$out" '^OK '
+expect_match "--new: but is told" "$out" ' 0 new, 1 increased, 0 decreased, 1 unchanged; \+7 blocks, \+2149 bytes; shown: new$'
+lose_more
+run "$SEEP" leaks --increased --json "$child"
+leaks_are "--increased: all of a place that has more" 21 6447
+lose_more
+run "$SEEP" leaks --changed --json "$child"
+leaks_are "--changed" 28 8596
+run "$SEEP" leaks --new --changed "$child"
+expect_eq "two of them" "$status" 2
+run "$SEEP" leaks --new busy.rec
+expect_eq "--new without a process" "$status" 3
+
+# ---- what it would cost ----
+run "$SEEP" leaks --dry-run "$child"
+expect_eq "--dry-run: status" "$status" 0
+expect_match "--dry-run: the way" "$out" "^$child (is copied, and the copy looked at|stands still while it is looked at): expect a pause of up to about [0-9.]+ m?s \("
+expect_match "--dry-run: figures" "$out" '^memory of its own [0-9.]+ .* · shared .* · recording .* · free below the limit '
+expect_no_match "--dry-run: looks at nothing" "$out" '^(LEAK|OK|stopped)'
+run "$SEEP" leaks --dry-run --way=stop --json "$child"
+expect_json "--dry-run in JSON" "$TMP/out" '[.way, .expected_pause_ns > .expected_look_ns, .private_bytes > 2000000, .recording_bytes > 500000]' \
+	'["stop",true,true,true]'
+run "$SEEP" leaks --way=fly "$child"
+expect_eq "no such way" "$status" 2
+expect_eq "no zombie" "$(stale_zombies)" 0
+finish "both ways"
+expect_match "the end says the same" "$(cat busy.err)" '^LEAK  13\.1 KiB in 51 blocks lost at 2 places, all of it definitely lost$'
+
+# ---- it may not fork ----
+if [ "$(id -u)" = 0 ] && have setpriv; then
+	mkdir -p ctl
+	chmod 777 "$TMP" ctl
+	# As many processes and threads as the tool and the program need by themselves. Of a user who has no others.
+	begin 1 1009 setpriv --reuid=$((60000 + $$ % 5000)) --clear-groups bash -c 'ulimit -u 3 && exec "$@"' -
+	run "$SEEP" leaks "$child"
+	expect_match "may not fork: found all the same" "$out" '^LEAK  4\.74 KiB in 23 blocks lost at 1 place'
+	expect_match "may not fork: said" "$out" '^could not be copied \([0-9]+: it may not fork: .*\): it stood still instead$'
+	finish "may not fork"
+else
+	left_out "not root: a process that may not fork"
+fi
+
+# ---- again and again ----
+begin 32 5003
+count=$(descriptors)
+best=
+looks=2
+[ -z "$SOAK" ] || looks=100
+for i in $(seq $looks); do
+	touch ctl/ask
+	wait_for 20 test ! -e ctl/ask
+	run "$SEEP" leaks "$child"
+	expect_match "look $i" "$out" '^LEAK  4\.74 KiB in 23 blocks lost at 1 place, all of it definitely lost$'
+	pause=$(sed -nE 's/^stopped ([0-9.]+) ms \+ ([0-9.]+) ms, 33 threads, .*/\1 \2/p' <<<"$out")
+	touch ctl/ask
+	wait_for 20 test ! -e ctl/ask
+	gap=$(tail -n 1 busy.out | sed -n 's/^gap //p')
+	# How much longer than it stood still a thread went without progress, at most. On a machine that has
+	# other things to do this may be much, so the best of all looks counts; a thread that stays
+	# behind until the look is over would show in each.
+	over=$(awk -v gap="$gap" '{ printf "%d", gap / 1000 - $1 - $2 }' <<<"$pause")
+	if [ -z "$best" ] || [ "$over" -lt "$best" ]; then best=$over; fi
+done
+echo "longest gap of a thread beyond the pause that was told: $best ms in the best look"
+expect_eq "descriptors" "$(descriptors)" "$count"
+expect_eq "no zombie after $looks" "$(stale_zombies)" 0
+[ -z "$SOAK" ] || expect_between "gap beyond the pause" "$best" -1000 20
+finish "again and again"
