@@ -30,11 +30,11 @@ _seep() {
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_seep_reply -W \
-			'run attach detach report leaks diff watch why dump convert ps mark pause resume doctor jeprof google-pprof pprof memleak mtrace help --version --help' -- "$cur"
+			'run attach detach report leaks scan diff watch why dump convert ps mark pause resume doctor jeprof google-pprof pprof memleak mtrace help --version --help' -- "$cur"
 		return
 	fi
 	case $prev in
-	-o | --output | --log-file | --metrics)
+	-o | --output | --log-file | --metrics | --save | --since)
 		_seep_reply -f -- "$cur"
 		return
 		;;
@@ -118,9 +118,18 @@ _seep() {
 	leaks)
 		if [[ $cur == -* ]]; then
 			_seep_reply -W '--leak-kinds --format --json --bytes --all --new --increased --changed
-				--way --dry-run --error-exitcode --help' -- "$cur"
+				--way --dry-run --who --blocks --show-content --error-exitcode --help' -- "$cur"
 		else
 			_seep_reply -W "@last $(_seep_pids)" -- "$cur"
+			_seep_reply -f -- "$cur"
+		fi
+		;;
+	scan)
+		if [[ $cur == -* ]]; then
+			_seep_reply -W '--save --since --rows --all --bytes --json --no-pager
+				--help' -- "$cur"
+		else
+			_seep_processes
 			_seep_reply -f -- "$cur"
 		fi
 		;;
@@ -135,7 +144,7 @@ _seep() {
 				--thread --size --age --nodecount --nodefraction
 				--edgefraction --bytes --by --rows --all --process
 				--skip --no-skip --debug-dir --sysroot --exe --debuginfod
-				--no-cache --share --json --no-pager --help' -- "$cur"
+				--no-cache --save --since --share --json --no-pager --help' -- "$cur"
 		else
 			_seep_reply -W "@last $(_seep_pids)" -- "$cur"
 			_seep_reply -f -- "$cur"

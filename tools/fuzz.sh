@@ -25,6 +25,10 @@ mkdir -p build-fuzz
 sources() {
 	case $1 in
 	symindex) ls src/sym/*.c src/util/*.c ;;
+	core)
+		ls src/format/*.c src/model/*.c src/util/*.c src/leak/*.c src/analyze/scan_growth.c \
+			src/target/{heapblocks,heapblocks_kept,heapblocks_mapped,heapwalk,heapwalk_find,procfs,procmem}.c
+		;;
 	pmap)
 		ls src/format/*.c src/model/*.c src/util/*.c src/analyze/*.c \
 			src/target/{heapwalk,heapwalk_find,procfs,procmem}.c

@@ -16,6 +16,7 @@
 #include "cli/names.h"
 #include "cli/run_leaks.h"
 #include "cli/save.h"
+#include "cli/unrecorded.h"
 #include "render/report.h"
 #include "target/find.h"
 #include "util/fmt.h"
@@ -47,6 +48,7 @@ static const struct opt leaks_opts[] = {
 	 .help = "Look at a copy of the process, or stop it (as memory allows)."},
 	{"dry-run", 0, OPT_NONE, .to = &opt_dry_run,
 	 .help = "Only tell how long it would stand still, and why."},
+	UNRECORDED_OPTS,
 	{"error-exitcode", 0, OPT_U64, .to = &opt_error_exitcode, .metavar = "N",
 	 .help = "Exit with N if something is definitely or possibly lost."},
 	{0},
@@ -235,6 +237,7 @@ run_leaks_cmd(int argc, char **argv)
 	struct leakcheck check = {0};
 	struct loaded loaded = {0};
 	struct prof *live = prof_new(), *p = live;
+	struct unrecorded u;
 	struct err e = {0};
 	unsigned kinds = 0;
 	int status, r;
@@ -242,6 +245,19 @@ run_leaks_cmd(int argc, char **argv)
 	status = check_options(&kinds);
 	if (status != 0)
 		return status;
+	if (argc == 1 && unrecorded_find(argv[0], false, &u)) {
+		struct unrecorded_opts o = {.json = opt_json,
+					    .bytes = opt_bytes,
+					    .all = opt_all,
+					    .dry_run = opt_dry_run,
+					    .way = opt_way,
+					    .kinds = kinds,
+					    .error_exitcode =
+						    (unsigned)opt_error_exitcode};
+
+		prof_free(live);
+		return unrecorded_leaks(&u, argv[0], &o);
+	}
 	if (argc == 1 && target_find(argv[0], &f, NULL) == 0) {
 		r = look_at_process(&f, live, &check, &e);
 	} else {
@@ -273,7 +289,7 @@ run_leaks_cmd(int argc, char **argv)
 
 const struct cmd cmd_leaks = {
 	.name = "leaks",
-	.args = "[PID|NAME|RECORDING]",
+	.args = "[PID|NAME|FILE]",
 	.help = "tell what of a process's memory is lost",
 	.man = "seep-leaks",
 	.opts = leaks_opts,

@@ -15,6 +15,7 @@
 #include "analyze/choose.h"
 #include "analyze/value.h"
 #include "cli/cmd.h"
+#include "cli/cmd_scan.h"
 #include "cli/load.h"
 #include "cli/names.h"
 #include "cli/pager.h"
@@ -62,6 +63,7 @@ static const struct opt report_table_opts[] = {
 	{"no-skip", 0, OPT_NONE, .to = &report_args.no_skip,
 	 .help = "Show the frames of allocators and start code as well."},
 	NAMES_OPTS,
+	SCAN_OPTS,
 	{"share", 0, OPT_NONE, .to = &report_args.share,
 	 .help = "Mask arguments, labels and where it ran."},
 	{"json", 0, OPT_NONE, .to = &report_args.json,
@@ -197,8 +199,17 @@ report_run(int argc, char **argv)
 {
 	struct loaded l = {0};
 	struct err e = {0};
-	int r = report_check_args(&e);
+	int r;
 
+	if (scan_wanted(argc, argv)) {
+		scan_args.rows = report_args.rows;
+		scan_args.all = report_args.all;
+		scan_args.bytes = report_args.bytes;
+		scan_args.json = report_args.json;
+		scan_args.no_pager = report_args.no_pager;
+		return scan_run(argc, argv);
+	}
+	r = report_check_args(&e);
 	if (r == -EINVAL)
 		r = cmd_usage(&cmd_report, "%s", e.msg);
 	else if (r < 0)

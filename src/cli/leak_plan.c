@@ -47,7 +47,7 @@ shared_bytes(struct freeze *z, uint64_t inode)
 		struct pagescan_run run;
 
 		if (a->perms[0] != 'r' || a->perms[1] != 'w' || a->perms[3] != 's' ||
-		    a->inode == inode || freeze_is_device(a->name))
+		    (inode != 0 && a->inode == inode) || freeze_is_device(a->name))
 			continue;
 		for (uint64_t at = a->start; pagescan_next(&z->pages, at, a->end, &run);
 		     at = run.end)
@@ -122,7 +122,7 @@ leak_plan_make(struct livefile *f, int pid, struct leak_plan *ret_plan, struct e
 	struct cgroup_memory memory;
 	struct leak_plan p = {0};
 	int64_t anon, rss;
-	int r = livefile_map_all(f, e);
+	int r = f != NULL ? livefile_map_all(f, e) : 0;
 
 	if (r == 0)
 		r = freeze_open(pid, &z, e);
@@ -133,8 +133,10 @@ leak_plan_make(struct livefile *f, int pid, struct leak_plan *ret_plan, struct e
 	p.private_bytes = anon > 0  ? (uint64_t)anon << 10
 			  : rss > 0 ? (uint64_t)rss << 10
 				    : 0;
-	p.shared_bytes = shared_bytes(&z, f->inode);
-	p.table_bytes = REC_CHUNKS_OFF + (uint64_t)f->head->chunks * REC_CHUNK_BYTES;
+	p.shared_bytes = shared_bytes(&z, f != NULL ? f->inode : 0);
+	if (f != NULL)
+		p.table_bytes =
+			REC_CHUNKS_OFF + (uint64_t)f->head->chunks * REC_CHUNK_BYTES;
 	cgroup_memory(pid, &memory);
 	p.headroom_bytes = memory.limit_bytes > memory.used_bytes
 				   ? memory.limit_bytes - memory.used_bytes

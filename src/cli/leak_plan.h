@@ -28,7 +28,8 @@ struct leak_plan {
 	char why[160];		 /* it is that way */
 };
 
-/* Measures, for a tenth of a second if memory is short. The process is not stopped. */
+/* Measures, for a tenth of a second if memory is short. The process is not stopped. `f` is its recording, NULL = it
+ * has none. */
 int leak_plan_make(struct livefile *f, int pid, struct leak_plan *ret_plan,
 		   struct err *e);
 

@@ -22,10 +22,10 @@
 #endif
 
 static const struct cmd *const commands[] = {
-	&cmd_run,    &cmd_attach, &cmd_detach, &cmd_report,	&cmd_leaks,
-	&cmd_diff,   &cmd_watch,  &cmd_why,    &cmd_dump,	&cmd_convert,
-	&cmd_ps,     &cmd_mark,	  &cmd_pause,  &cmd_resume,	&cmd_doctor,
-	&cmd_jeprof, &cmd_pprof,  &cmd_mtrace, &cmd_flamegraph, &cmd_memleak,
+	&cmd_run,    &cmd_attach,     &cmd_detach,  &cmd_report, &cmd_leaks,   &cmd_scan,
+	&cmd_diff,   &cmd_watch,      &cmd_why,	    &cmd_dump,	 &cmd_convert, &cmd_ps,
+	&cmd_mark,   &cmd_pause,      &cmd_resume,  &cmd_doctor, &cmd_jeprof,  &cmd_pprof,
+	&cmd_mtrace, &cmd_flamegraph, &cmd_memleak,
 };
 
 /* Names that seep also answers to, as a link or as its first word. */

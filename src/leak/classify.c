@@ -52,6 +52,7 @@ enum {
 	FIRST_PAGE = 4096,
 	BATCH = 16,
 	FETCH_BYTES = 256,
+	ROUNDED_MOST = 15, /* of SCAN_BLOCK_ROUNDED */
 };
 
 enum { NO_LEADER = UINT32_MAX };
@@ -107,6 +108,24 @@ is_further_base(struct classify *c, const struct scan_block *b, uint64_t at)
 	       is_vtable(c->space, first);
 }
 
+/* Whether so many bytes are what was asked for. */
+static bool
+is_size(const struct scan_block *b, uint64_t bytes)
+{
+	uint64_t more = (b->flags & SCAN_BLOCK_ROUNDED) != 0 ? ROUNDED_MOST : 0;
+
+	return bytes <= b->bytes && b->bytes - bytes <= more;
+}
+
+/* Whether `n` elements are behind a word, and nothing else. */
+static bool
+is_array(const struct scan_block *b, uint64_t n)
+{
+	uint64_t rest = n <= b->bytes - WORD ? (b->bytes - WORD) % n : b->bytes;
+
+	return is_size(b, b->bytes - rest);
+}
+
 /* Which kind of pointer into the middle of `b` this is; 0: none of those that count. */
 static uint8_t
 heuristic(struct classify *c, const struct scan_block *b, uint64_t at)
@@ -117,14 +136,14 @@ heuristic(struct classify *c, const struct scan_block *b, uint64_t at)
 	    (c->heuristics & CLASSIFY_STDSTRING) != 0 &&
 	    scan_word(c->space, b->addr, &first) &&
 	    scan_word(c->space, b->addr + WORD, &second) && first <= second &&
-	    second == b->bytes - 3 * WORD - 1)
+	    second < b->bytes && is_size(b, second + 3 * WORD + 1))
 		return CLASSIFY_STDSTRING;
 	if (at == b->addr + WORD && b->bytes > WORD &&
 	    scan_word(c->space, b->addr, &first) && first > 0) {
-		if ((c->heuristics & CLASSIFY_LENGTH64) != 0 && first == b->bytes - WORD)
+		if ((c->heuristics & CLASSIFY_LENGTH64) != 0 && first < b->bytes &&
+		    is_size(b, first + WORD))
 			return CLASSIFY_LENGTH64;
-		if ((c->heuristics & CLASSIFY_NEWARRAY) != 0 &&
-		    (b->bytes - WORD) % first == 0)
+		if ((c->heuristics & CLASSIFY_NEWARRAY) != 0 && is_array(b, first))
 			return CLASSIFY_NEWARRAY;
 	}
 	if ((c->heuristics & CLASSIFY_INHERITANCE) != 0 && is_further_base(c, b, at))

@@ -3,7 +3,8 @@
  *
  * Heaps are dense: most blocks have a neighbour within a few hundred bytes, and all of a program's
  * memory falls into a handful of areas. For each 512 bytes of an area the number of blocks before them is
- * kept, so a lookup is a search among very few blocks. */
+ * kept, so a lookup is a search among very few blocks. A large block needs none of that: it may be a terabyte
+ * that was never touched. */
 #include "leak/scan.h"
 
 #include "base/compiler.h"
@@ -12,7 +13,10 @@
 enum {
 	PAGE_SHIFT = 9,	      /* a slot of the index: a block or two */
 	AREA_GAP = 256 << 10, /* farther apart than this: another area */
+	LARGE = 1 << 20,      /* a block that is an area of its own, without slots */
 };
+
+#define NO_SLOTS UINT32_MAX /* scan_area.pages of one that is a single block */
 
 /* ---- the space ---- */
 
@@ -81,11 +85,21 @@ page_start(uint64_t addr)
 	return ALIGN_DOWN(addr, UINT64_C(1) << PAGE_SHIFT);
 }
 
-/* One more than the slots of an area: the end of its last page. */
-static uint64_t
-area_slots(uint64_t start, uint64_t end)
+/* Whether block `i` is an area of its own. */
+static bool
+is_alone(const struct scan_block *blocks, uint32_t n, uint32_t i)
 {
-	return ((end - start) >> PAGE_SHIFT) + 2;
+	return blocks[i].bytes >= LARGE &&
+	       (i + 1 == n || blocks[i + 1].addr >= block_end(&blocks[i]));
+}
+
+/* One more than the slots of an area that begins with block `i`: the end of its last page. */
+static uint64_t
+area_slots(const struct scan_block *blocks, uint32_t n, uint32_t i, uint64_t end)
+{
+	if (is_alone(blocks, n, i))
+		return 0;
+	return ((end - page_start(blocks[i].addr)) >> PAGE_SHIFT) + 2;
 }
 
 /* Where the area ends that begins with block `i`; *ret_end is its last byte's end. */
@@ -94,7 +108,12 @@ area_blocks(const struct scan_block *blocks, uint32_t n, uint32_t i, uint64_t *r
 {
 	uint64_t end = block_end(&blocks[i]);
 
-	for (i++; i < n && blocks[i].addr < end + AREA_GAP; i++) {
+	if (is_alone(blocks, n, i)) {
+		*ret_end = end;
+		return i + 1;
+	}
+	for (i++; i < n && blocks[i].addr < end + AREA_GAP && !is_alone(blocks, n, i);
+	     i++) {
 		if (block_end(&blocks[i]) > end)
 			end = block_end(&blocks[i]);
 	}
@@ -109,10 +128,10 @@ scan_index_bytes(const struct scan_block *blocks, uint32_t n)
 	uint64_t end;
 
 	for (uint32_t i = 0; i < n; areas++) {
-		uint64_t start = page_start(blocks[i].addr);
+		uint32_t first = i;
 
 		i = area_blocks(blocks, n, i, &end);
-		slots += area_slots(start, end);
+		slots += area_slots(blocks, n, first, end);
 	}
 	return areas * sizeof(struct scan_area) + slots * sizeof(uint32_t);
 }
@@ -142,13 +161,15 @@ scan_index_init(struct scan_index *ret_index, struct scan_block *blocks, uint32_
 		uint64_t slots;
 
 		a->start = page_start(blocks[i].addr);
+		if (x.nareas > 1 && a->start < a[-1].end)
+			a->start = a[-1].end; /* they share a slot's bytes */
 		a->first = i;
-		a->pages = slot;
+		a->pages = is_alone(blocks, n, i) ? NO_SLOTS : slot;
 		last = area_blocks(blocks, n, i, &a->end);
-		slots = area_slots(a->start, a->end);
+		slots = area_slots(blocks, n, i, a->end);
 		for (uint64_t k = 0; k < slots; k++) {
-			while (at < last &&
-			       blocks[at].addr < a->start + (k << PAGE_SHIFT))
+			while (at < last && blocks[at].addr < page_start(blocks[i].addr) +
+								      (k << PAGE_SHIFT))
 				at++;
 			x.pages[slot++] = at;
 		}
@@ -189,7 +210,9 @@ scan_find(const struct scan_index *x, uint64_t addr)
 	a = area_at(x, addr);
 	if (a == NULL)
 		return NULL;
-	page = (addr - a->start) >> PAGE_SHIFT;
+	if (a->pages == NO_SLOTS)
+		return addr >= x->blocks[a->first].addr ? &x->blocks[a->first] : NULL;
+	page = (addr - page_start(x->blocks[a->first].addr)) >> PAGE_SHIFT;
 	low = x->pages[a->pages + page];
 	high = x->pages[a->pages + page + 1];
 	while (low < high) { /* the first one that begins behind addr */

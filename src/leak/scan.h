@@ -71,6 +71,7 @@ enum scan_block_flags {
 	SCAN_BLOCK_CUSTOM =
 		2, /* part of another block that the program deals out itself */
 	SCAN_BLOCK_FOREIGN = 4, /* not to be reported: of a parent process */
+	SCAN_BLOCK_ROUNDED = 8, /* up to 15 bytes more than were asked for */
 };
 
 /* Drops every block that has a SCAN_BLOCK_CUSTOM one inside it: the parts take its place. The array must be

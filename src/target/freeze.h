@@ -21,7 +21,9 @@
 
 struct freeze_thread {
 	int tid;
-	uint64_t sp; /* 0 = not known */
+	uint64_t sp;	 /* 0 = not known */
+	uint64_t pc, tp; /* where it is, and its thread pointer */
+	size_t regs;	 /* first of its registers in freeze.words */
 };
 
 /* Start with `= FREEZE_NONE`; freeze_close is legal at any time. */

@@ -47,7 +47,10 @@ freeze_stop(struct freeze *f, int but, struct err *e)
 
 		vec_push(&f->threads,
 			 (struct freeze_thread){.tid = t->tid,
-						.sp = t->tid == but ? 0 : t->sp});
+						.sp = t->tid == but ? 0 : t->sp,
+						.pc = t->ip,
+						.tp = t->tp,
+						.regs = f->words.len});
 		if (t->tid != but)
 			add_registers(f, t->tid);
 	}

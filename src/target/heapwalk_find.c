@@ -3,7 +3,8 @@
  *
  * The main arena lies in libc's data (or a static program's own). Versions differ in what comes
  * before its list heads, so the heads are looked for, and how far they are from the arena's
- * beginning follows from the ring of arenas, which must lead back to it. */
+ * beginning follows from the ring of arenas, which must lead back to it. The main heap is where its
+ * end is: the kernel names it in a process, but not in a core, nor where brk gave nothing. */
 #include "target/heapwalk_impl.h"
 
 #include <stdio.h>
@@ -91,6 +92,27 @@ take_ring(const struct procmem *m, const struct memmap *map, uint64_t bins, uint
 	return false;
 }
 
+/* Where no heap has a name: that of the memory around `top`. */
+static bool
+take_heap(const struct memmap *map, uint64_t top, struct hw_state *s)
+{
+	const struct memmap_area *a = memmap_find(map, top), *first = map->areas.data;
+	const struct memmap_area *last = first + map->areas.len - 1, *end;
+
+	if (a == NULL || !IS_ALIGNED(top, 16) || !hw_is_heap_address(map, top))
+		return false;
+	for (end = a; end < last && end[1].start == end->end &&
+		      hw_is_heap_address(map, end[1].start);
+	     end++)
+		;
+	while (a > first && a[-1].end == a->start && a[-1].inode == 0 &&
+	       hw_is_heap_address(map, a[-1].start) && a[-1].perms[0] == 'r')
+		a--;
+	s->heap_start = a->start;
+	s->heap_end = end->end;
+	return true;
+}
+
 /* Looks through one area for list heads with a main heap behind them. */
 static bool
 search(const struct procmem *m, const struct memmap *map, const struct memmap_area *a,
@@ -108,8 +130,10 @@ search(const struct procmem *m, const struct memmap *map, const struct memmap_ar
 	for (size_t i = 2; !found && (i * HW_WORD) + HW_STATE_ABOVE <= bytes; i++) {
 		uint64_t bins = a->start + i * HW_WORD, top = w[i - 2];
 
-		if (top < s->heap_start || top >= s->heap_end ||
-		    !is_bins(map, w + i, bins))
+		if (s->unnamed ? top == 0 || !is_bins(map, w + i, bins) ||
+					 !take_heap(map, top, s)
+			       : top < s->heap_start || top >= s->heap_end ||
+					 !is_bins(map, w + i, bins))
 			continue;
 		for (uint64_t off = OFF_LEAST; !found && off <= OFF_MOST; off += HW_WORD)
 			found = take_ring(m, map, bins, off, s);
@@ -163,6 +187,7 @@ hw_find_state(const struct procmem *m, const struct memmap *map,
 	      struct hw_state *ret_state, struct heapmap *h)
 {
 	struct hw_state s = {0};
+	bool named;
 
 	for (size_t i = 0; i < map->areas.len; i++) {
 		const struct memmap_area *a = &map->areas.data[i];
@@ -173,23 +198,26 @@ hw_find_state(const struct procmem *m, const struct memmap *map,
 			s.heap_start = a->start;
 		s.heap_end = a->end;
 	}
-	if (s.heap_start == 0) {
-		snprintf(h->why, sizeof h->why, "%s", "it has no heap of glibc's malloc");
-		return false;
-	}
-	if (!can_read(m, &s)) {
+	if (s.heap_start != 0 && !can_read(m, &s)) {
 		snprintf(h->why, sizeof h->why,
 			 "its memory may not be read; see: seep "
 			 "doctor %d",
 			 m->pid);
 		return false;
 	}
+	named = s.heap_start != 0;
+	if (named && (search_all(m, map, true, &s) || search_all(m, map, false, &s))) {
+		*ret_state = s;
+		return true;
+	}
+	s.unnamed = true;
 	if (search_all(m, map, true, &s) || search_all(m, map, false, &s)) {
 		*ret_state = s;
 		return true;
 	}
 	vec_done(&s.arenas);
 	snprintf(h->why, sizeof h->why, "%s",
-		 "glibc's malloc was not found in it, or looks unfamiliar");
+		 named ? "glibc's malloc was not found in it, or looks unfamiliar"
+		       : "it has no heap of glibc's malloc");
 	return false;
 }

@@ -35,6 +35,7 @@ struct hw_state {
 	uint64_t bins_off; /* of the first list head, in malloc_state */
 	VEC(struct hw_arena) arenas;
 	uint64_t heap_start, heap_end; /* grows with brk */
+	bool unnamed;		       /* found by its end alone */
 };
 
 /* A part of the process's memory in ours. */

@@ -109,8 +109,11 @@ procmem_read(const struct procmem *m, uint64_t addr, void *to, size_t bytes)
 {
 	struct iovec here = {.iov_base = to, .iov_len = bytes};
 	struct iovec there = {.iov_base = (void *)(uintptr_t)addr, .iov_len = bytes};
-	ssize_t got = process_vm_readv(m->pid, &here, 1, &there, 1, 0);
+	ssize_t got;
 
+	if (m->source != NULL)
+		return m->source->read(m->source->ctx, addr, to, bytes);
+	got = process_vm_readv(m->pid, &here, 1, &there, 1, 0);
 	return got == (ssize_t)bytes ? 0 : -EFAULT;
 }
 
@@ -120,6 +123,11 @@ procmem_present(const struct procmem *m, uint64_t addr, size_t pages, uint8_t *t
 	uint64_t words[PRESENT_PIECE];
 	size_t done = 0;
 
+	while (m->source != NULL && done < pages) {
+		to[done] =
+			m->source->present(m->source->ctx, addr + done * m->page_bytes);
+		done++;
+	}
 	while (m->pagemap_fd >= 0 && done < pages) {
 		size_t n = pages - done < PRESENT_PIECE ? pages - done : PRESENT_PIECE;
 		off_t at = (off_t)((addr / m->page_bytes + done) * sizeof *words);

@@ -17,9 +17,19 @@
 #include "util/err.h"
 #include "util/vec.h"
 
+/* Memory that is no process's any more, such as a core file's. */
+struct procmem_source {
+	/* 0, or -EFAULT when not all bytes are there. */
+	int (*read)(void *ctx, uint64_t addr, void *to, size_t bytes);
+	/* Whether anything is known of the page at `addr`. */
+	bool (*present)(void *ctx, uint64_t addr);
+	void *ctx;
+};
+
 /* Start with `= PROCMEM_NONE`; procmem_close is legal at any time. */
 struct procmem {
-	int pid;
+	int pid;			     /* 0: none, bytes come from `source` */
+	const struct procmem_source *source; /* borrowed; NULL = a process */
 	uint64_t start_ticks; /* so that a pid that was given to another is noticed */
 	int pagemap_fd;
 	uint64_t page_bytes;

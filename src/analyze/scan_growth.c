@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* scan_growth.c -- see scan_growth.h. */
+#include "analyze/scan_growth.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/x.h"
+
+uint64_t
+scan_kept_bytes(const struct heapscan *s)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->arenas.len; i++) {
+		const struct heapscan_arena *a = &s->arenas.data[i];
+
+		sum += a->free_bytes + a->top_bytes + a->cached_bytes;
+	}
+	return sum;
+}
+
+uint64_t
+scan_live_bytes(const struct heapscan *s)
+{
+	uint64_t sum = s->mapped.bytes;
+
+	for (size_t i = 0; i < s->arenas.len; i++)
+		sum += s->arenas.data[i].used_bytes;
+	return sum;
+}
+
+static struct heapscan_sum
+lost_of(const struct heapscan_sum *sums)
+{
+	return (struct heapscan_sum){
+		.blocks = sums[HEAPSCAN_DEFINITE].blocks + sums[HEAPSCAN_INDIRECT].blocks,
+		.bytes = sums[HEAPSCAN_DEFINITE].bytes + sums[HEAPSCAN_INDIRECT].bytes};
+}
+
+/* A size, or the power of two that several are below. */
+static uint64_t
+class_of(const struct heapscan_group *g)
+{
+	return g->least == 0 || g->size < 2 ? g->size
+					    : 64 - (uint64_t)__builtin_clzll(g->size - 1);
+}
+
+/* One id for groups that are the same, in a table of both. */
+static uint32_t
+key_of(struct strtab *keys, const struct heapscan *s, const struct heapscan_group *g)
+{
+	char *text = xasprintf("%u %llu\n%s\n%s", g->least != 0,
+			       (unsigned long long)class_of(g), heapscan_text(s, g->type),
+			       heapscan_text(s, g->pattern));
+	uint32_t key = strtab_add(keys, text);
+
+	free(text);
+	return key;
+}
+
+static int
+compare_rows(const void *a, const void *b)
+{
+	const struct scan_growth_row *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return (x->group > y->group) - (x->group < y->group);
+}
+
+static void
+add_groups(struct scan_growth *g, const struct heapscan *s, bool after, struct map *rows,
+	   struct strtab *keys)
+{
+	for (uint32_t i = 0; i < s->groups.len; i++) {
+		const struct heapscan_group *group = &s->groups.data[i];
+		uint64_t *row = map_add(rows, key_of(keys, s, group));
+		struct heapscan_sum all = heapscan_group_total(group);
+		uint64_t lost = lost_of(group->sums).blocks;
+		struct scan_growth_row *r;
+
+		if (*row == 0) {
+			vec_push(&g->rows,
+				 (struct scan_growth_row){.group = UINT32_MAX,
+							  .old_group = UINT32_MAX});
+			*row = g->rows.len;
+		}
+		r = &g->rows.data[*row - 1];
+		*(after ? &r->group : &r->old_group) = i;
+		if (after)
+			r->after = all;
+		else
+			r->before = all;
+		/* Without a sign: a file may hold any number. */
+		r->lost_blocks =
+			(int64_t)((uint64_t)r->lost_blocks + (after ? lost : 0 - lost));
+		r->bytes = (int64_t)((uint64_t)r->bytes +
+				     (after ? all.bytes : 0 - all.bytes));
+	}
+}
+
+void
+scan_growth_init(struct scan_growth *ret, const struct heapscan *before,
+		 const struct heapscan *after)
+{
+	struct heapscan_sum old = heapscan_total(before), new = heapscan_total(after);
+	struct heapscan_sum old_lost = lost_of(before->sums),
+			    new_lost = lost_of(after->sums);
+	struct strtab keys = {0};
+	struct map rows = {0};
+
+	*ret = (struct scan_growth){
+		.bytes = (int64_t)(new.bytes - old.bytes),
+		.blocks = (int64_t)(new.blocks - old.blocks),
+		.lost_bytes = (int64_t)(new_lost.bytes - old_lost.bytes),
+		.lost_blocks = (int64_t)(new_lost.blocks - old_lost.blocks),
+		.kept_bytes = (int64_t)(scan_kept_bytes(after) - scan_kept_bytes(before)),
+	};
+	if (before->time_ns != 0 && after->time_ns > before->time_ns)
+		ret->seconds = (after->time_ns - before->time_ns) / 1000000000;
+	add_groups(ret, before, false, &rows, &keys);
+	add_groups(ret, after, true, &rows, &keys);
+	vec_sort(&ret->rows, compare_rows);
+	map_done(&rows);
+	strtab_done(&keys);
+}
+
+void
+scan_growth_done(struct scan_growth *g)
+{
+	vec_done(&g->rows);
+}

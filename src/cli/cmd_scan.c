@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_scan.c -- `seep scan`, which is also what `seep report` does with a process that nobody recorded and with
+ * a core: what is in its heap, who holds it, what malloc keeps, and what grew since an earlier look. */
+#include "cli/cmd_scan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/scan_growth.h"
+#include "cli/cmd.h"
+#include "cli/heapcheck.h"
+#include "cli/pager.h"
+#include "cli/unrecorded.h"
+#include "format/scan_file.h"
+#include "render/report.h"
+#include "render/scan_report.h"
+#include "util/file.h"
+#include "util/x.h"
+
+struct scan_args scan_args;
+
+static const struct opt scan_table_opts[] = {
+	SCAN_OPTS,
+	{"rows", 'n', OPT_U64, .to = &scan_args.rows, .metavar = "N",
+	 .help = "List at most N rows of each sort."},
+	{"all", 0, OPT_NONE, .to = &scan_args.all, .help = "List everything."},
+	{"bytes", 0, OPT_NONE, .to = &scan_args.bytes,
+	 .help = "Whole numbers instead of KiB and MiB."},
+	{"json", 0, OPT_NONE, .to = &scan_args.json, .help = "Report as JSON."},
+	{"no-pager", 0, OPT_NONE, .to = &scan_args.no_pager,
+	 .help = "Print straight to the terminal."},
+	{0},
+};
+
+/* One look, wherever it comes from; the caller ends it with heapcheck_done. */
+static int
+load(const char *word, struct heapcheck *ret, struct err *e)
+{
+	struct heapcheck_opts o = {.holders = true};
+	struct unrecorded_opts how = {0};
+	struct unrecorded u;
+	int r;
+
+	if (scan_file_is_one(word))
+		return scan_file_load(word, &ret->scan, e);
+	if (!unrecorded_find(word, true, &u))
+		return err_set(e, -ESRCH,
+			       "%s: neither a process, a core nor a saved look", word);
+	if (u.core != NULL)
+		return heapcheck_core(ret, u.core, &o, e);
+	r = unrecorded_plan(u.pid, &how, &o.copy, e);
+	return r < 0 ? r : heapcheck_process(ret, u.pid, &o, e);
+}
+
+static int
+save(const struct heapscan *s, struct err *e)
+{
+	struct buf b = {0};
+	int r;
+
+	scan_file_write(&b, s);
+	r = file_write(scan_args.save, b.data, b.len, e);
+	buf_done(&b);
+	if (r == 0 && !scan_args.json)
+		cmd_note("saved %s; later: --since %s", scan_args.save, scan_args.save);
+	return r;
+}
+
+static int
+show(const struct heapcheck *before, const struct heapcheck *after, const char *word,
+     struct err *e)
+{
+	struct scan_opts o = {.ascii = !report_locale_is_utf8(),
+			      .bytes = scan_args.bytes,
+			      .all = scan_args.all,
+			      .rows = scan_args.rows > UINT32_MAX
+					      ? UINT32_MAX
+					      : (uint32_t)scan_args.rows,
+			      .target = after->image.name != NULL ? word : NULL};
+	struct scan_growth g = {0};
+	struct buf out = {0};
+	int r;
+
+	if (before != NULL)
+		scan_growth_init(&g, &before->scan, &after->scan);
+	if (scan_args.json)
+		scan_json(&out, &after->scan, before != NULL ? &g : NULL);
+	else
+		scan_heap_text(&out, &after->scan, before != NULL ? &g : NULL, &o);
+	r = pager_print(&out, scan_args.no_pager || scan_args.json, e);
+	scan_growth_done(&g);
+	buf_done(&out);
+	return r;
+}
+
+int
+scan_run(int argc, char **argv)
+{
+	struct heapcheck before = HEAPCHECK_NONE, after = HEAPCHECK_NONE;
+	const char *old = argc == 2 ? argv[0] : scan_args.since;
+	const char *new = argv[argc - 1];
+	struct err e = {0};
+	int r = 0;
+
+	if (argc == 2 && scan_args.since != NULL)
+		return cmd_usage(&cmd_scan,
+				 "--since and two words: one of them is enough");
+	if (old != NULL)
+		r = load(old, &before, &e);
+	if (r == 0)
+		r = load(new, &after, &e);
+	if (r == 0)
+		r = show(old != NULL ? &before : NULL, &after, new, &e);
+	if (r == 0 && scan_args.save != NULL)
+		r = save(&after.scan, &e);
+	heapcheck_done(&before);
+	heapcheck_done(&after);
+	return r < 0 ? cmd_fail(&e) : CMD_OK;
+}
+
+bool
+scan_wanted(int argc, char **argv)
+{
+	struct unrecorded u;
+
+	if (argc < 1 || argc > 2)
+		return false;
+	for (int i = 0; i < argc; i++) {
+		if (!scan_file_is_one(argv[i]) &&
+		    !unrecorded_find(argv[i],
+				     scan_args.save != NULL || scan_args.since != NULL,
+				     &u))
+			return false;
+	}
+	return true;
+}
+
+const struct cmd cmd_scan = {
+	.name = "scan",
+	.args = "[OLD] PID|CORE|FILE",
+	.help = "what is in a heap that nobody recorded, and who holds it",
+	.man = "seep-scan",
+	.opts = scan_table_opts,
+	.min_args = 1,
+	.max_args = 2,
+	.run = scan_run,
+};

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* foreign.c -- see foreign.h. */
+#include "cli/foreign.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "target/hiding.h"
+#include "target/inspect.h"
+
+static const struct {
+	uint32_t trait;
+	const char *name;
+} by_trait[] = {
+	{INSPECT_JEMALLOC, "jemalloc"},
+	{INSPECT_TCMALLOC, "tcmalloc"},
+	{INSPECT_MIMALLOC, "mimalloc"},
+	{INSPECT_MUSL, "musl's malloc"},
+	{INSPECT_SANITIZER, "a sanitizer's malloc"},
+	{INSPECT_GO, "Go's allocator"},
+	{INSPECT_OWN_MALLOC, "a malloc of its own"},
+};
+
+/* Libraries that come in the place of libc's malloc, by the beginnings of their names. */
+static const struct {
+	const char *file, *name;
+} by_file[] = {
+	{"libjemalloc", "jemalloc"},	       {"libtcmalloc", "tcmalloc"},
+	{"libmimalloc", "mimalloc"},	       {"ld-musl", "musl's malloc"},
+	{"libc.musl", "musl's malloc"},	       {"libasan", "AddressSanitizer's malloc"},
+	{"liblsan", "LeakSanitizer's malloc"}, {"libtsan", "ThreadSanitizer's malloc"},
+	{"libsnmalloc", "snmalloc"},	       {"librpmalloc", "rpmalloc"},
+};
+
+const char *
+foreign_allocator(const struct image *i)
+{
+	struct inspect_elf elf = {0};
+	char link[64];
+
+	for (size_t k = 0; k < i->map->areas.len; k++) {
+		const char *slash = strrchr(i->map->areas.data[k].name, '/');
+
+		for (size_t n = 0; slash != NULL && n < ARRAY_LEN(by_file); n++) {
+			if (strncmp(slash + 1, by_file[n].file,
+				    strlen(by_file[n].file)) == 0)
+				return by_file[n].name;
+		}
+	}
+	snprintf(link, sizeof link, "/proc/%d/exe", i->pid);
+	if (inspect_elf(i->path == NULL || i->exe == NULL ? link : i->exe, &elf, NULL) <
+	    0)
+		return NULL;
+	for (size_t n = 0; n < ARRAY_LEN(by_trait); n++) {
+		if ((elf.traits & by_trait[n].trait) != 0)
+			return by_trait[n].name;
+	}
+	return NULL;
+}
+
+int
+foreign_refuse(const struct image *i, const char *why, struct err *e)
+{
+	const char *name = foreign_allocator(i);
+	char what[300];
+
+	image_what(i, what, sizeof what);
+	if (i->path != NULL)
+		return err_set(e, -ENOTSUP, "%s: %s%s: its blocks cannot be told apart",
+			       what, name != NULL ? "its memory is managed by " : why,
+			       name != NULL ? name : "");
+	if (name == NULL)
+		return err_set(e, -ENOTSUP,
+			       "%s: %s; try: seep watch %d (which regions grow), seep "
+			       "attach %d (what is allocated from now on)",
+			       what, why, i->pid, i->pid);
+	return err_set(e, -ENOTSUP,
+		       "%s: its memory is managed by %s, whose blocks cannot be told "
+		       "apart; try: seep watch %d (which regions grow), seep attach %d "
+		       "(what is allocated from now on)",
+		       what, name, i->pid, i->pid);
+}

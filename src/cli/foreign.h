@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* foreign.h -- a process whose blocks cannot be walked: which malloc it has, and what can be done instead. */
+#ifndef SEEP_CLI_FOREIGN_H
+#define SEEP_CLI_FOREIGN_H
+
+#include "cli/image.h"
+#include "util/err.h"
+
+/* Name of the allocator that is not glibc's: "jemalloc", "musl's malloc"; NULL when none is recognised. Static. */
+const char *foreign_allocator(const struct image *i);
+
+/* Returns -ENOTSUP with a message that says which allocator it is, or `why` not, and what to ask instead. */
+int foreign_refuse(const struct image *i, const char *why, struct err *e);
+
+#endif

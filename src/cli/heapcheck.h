@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* heapcheck.h -- a heap that nobody recorded, looked through: its blocks, what is lost of them, who holds the rest.
+ *
+ * Joins the image (a process or a core), the walk over malloc's heaps, src/leak and the names of
+ * roots, and fills a struct heapscan. Blocks and index stay until the end, for questions about single
+ * blocks. */
+#ifndef SEEP_CLI_HEAPCHECK_H
+#define SEEP_CLI_HEAPCHECK_H
+
+#include "cli/holders.h"
+#include "cli/image.h"
+#include "leak/classify.h"
+#include "leak/paths.h"
+#include "model/heapscan.h"
+#include "target/heapblocks.h"
+
+struct heapcheck;
+
+struct heapcheck_opts {
+	bool copy;    /* look at a copy of the process, so that it goes on meanwhile */
+	bool holders; /* who holds what, of all blocks, and what would go with it */
+	/* Called when everything is found, before the process goes on; NULL = nothing more is asked. */
+	void (*then)(struct heapcheck *c, void *ctx);
+	void *ctx;
+};
+
+/* Start with `= HEAPCHECK_NONE`; heapcheck_done is legal at any time. */
+struct heapcheck {
+	struct image image;
+	struct heapblocks heap;
+	struct image_ranges roots;
+	VEC(struct scan_block) blocks;
+	struct scan_index index;
+	struct holders holders;
+	struct paths paths;
+	struct heapscan scan;
+	void *index_memory; /* private */
+};
+
+#define HEAPCHECK_NONE                                                                   \
+	{                                                                                \
+		.image = IMAGE_NONE                                                      \
+	}
+
+/* Opens what the word means, a process or a core, and looks through it. -ENOTSUP: it has another malloc than
+ * glibc's, and the message says what can be done instead. */
+int heapcheck_process(struct heapcheck *c, int pid, const struct heapcheck_opts *o,
+		      struct err *e);
+int heapcheck_core(struct heapcheck *c, const char *path, const struct heapcheck_opts *o,
+		   struct err *e);
+void heapcheck_done(struct heapcheck *c);
+
+/* Who holds what, unless that was found out already. */
+void heapcheck_paths(struct heapcheck *c);
+
+/* The same, and what each root retains, into the scan. */
+void heapcheck_holders(struct heapcheck *c);
+
+/* What a block is, for people: its type, or what it looks like. Borrowed from the scan. */
+const char *heapcheck_what(const struct heapcheck *c, const struct scan_block *b);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* holders.h -- what an address outside of the heap is called: a variable, a thread's stack or register, a mapping.
+ *
+ * Binaries are opened when the first of their addresses is asked for. Everything that is one root gets one
+ * number, so that blocks can be added up by who holds them. */
+#ifndef SEEP_CLI_HOLDERS_H
+#define SEEP_CLI_HOLDERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/image.h"
+#include "util/map.h"
+
+/* A binary and what it has mapped. */
+struct holders_module {
+	const char *path; /* borrowed from the image's map */
+	uint64_t start, end, bias;
+	bool tried;
+	struct objsym *symbols;
+};
+
+/* Numbers and names of roots; also of classes and other things that words point to. */
+struct holders {
+	const struct image *image;
+	struct strtab names; /* number -> name; 0 = not known */
+	/* private */
+	struct map words; /* word -> type's number + 1 */
+	VEC(struct holders_module) modules;
+	uint64_t last_start, last_end; /* the root that was asked for last */
+	uint32_t last_root;
+	uint64_t tls_bytes; /* of each thread's variables, below its thread pointer */
+};
+
+/* Words that stand for registers: no memory is there. */
+#define HOLDERS_REGISTER (UINT64_C(0xffff) << 48)
+
+/* `image` must be open, and outlive it. */
+void holders_init(struct holders *ret, const struct image *image);
+void holders_done(struct holders *h); /* legal on a zeroed one */
+
+/* Number of the root that the word at `addr` is in; a paths_namer. */
+uint32_t holders_root(void *holders, uint64_t addr);
+
+/* The word for register `number` of thread `thread` (its place in image.threads). */
+uint64_t holders_register(size_t thread, unsigned number);
+
+/* The address in words: "cache+0x10 in app", "stack of thread 4711 (worker), in serve api.c:93". */
+void holders_address(struct holders *h, uint64_t addr, char *ret, size_t size);
+
+/* ", in serve api.c:93": whose frame of the thread's stack holds `addr`; "" when that cannot be told. */
+void holders_frame(const struct holders *h, const struct image_thread *t, uint64_t addr,
+		   char *ret, size_t size);
+
+/* What a block is whose first word this is: number of "class Session", "ops in libx.so"; 0 = it leads to no
+ * constant of a file. */
+uint32_t holders_type(struct holders *h, uint64_t word);
+
+const char *holders_name(const struct holders *h, uint32_t number);
+
+#endif

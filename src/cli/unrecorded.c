@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* unrecorded.c -- see unrecorded.h. */
+#include "cli/unrecorded.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/recording.h"
+#include "cli/cmd.h"
+#include "cli/heapcheck.h"
+#include "cli/leak_plan.h"
+#include "cli/who.h"
+#include "format/core.h"
+#include "render/report.h"
+#include "render/scan_report.h"
+#include "target/find.h"
+#include "target/procfs.h"
+#include "util/x.h"
+
+enum { BLOCKS_SHOWN = 4 };
+
+/* More than this is worth a word beforehand. */
+#define PAUSE_TOLD_NS UINT64_C(100000000)
+
+struct unrecorded_args unrecorded_args;
+
+/* Whether the recording of a process lists all of its blocks. */
+static bool
+is_complete(const struct livefile *f)
+{
+	return f->head != NULL && f->head->mode == REC_MODE_EXACT;
+}
+
+bool
+unrecorded_find(const char *word, bool any, struct unrecorded *ret)
+{
+	struct livefile f = {.fd = -1};
+	struct procfs_pids pids = {0};
+	char *end;
+	long pid = 0;
+	int r;
+
+	if (core_is_one(word)) {
+		*ret = (struct unrecorded){.core = word};
+		return true;
+	}
+	r = target_find(word, &f, NULL);
+	any = any || unrecorded_args.who != NULL || unrecorded_args.blocks > 0;
+	if (r == 0 && (any || !is_complete(&f)))
+		pid = f.pid;
+	livefile_close(&f);
+	if (r != 0 && r != -ENOENT)
+		return false; /* no such process */
+	if (r == -ENOENT) {
+		pid = strtol(word, &end, 10);
+		if (*end != '\0' || end == word) {
+			if (procfs_find(word, &pids, NULL) < 0)
+				return false;
+			pid = pids.len == 1 ? pids.data[0] : 0;
+			vec_done(&pids);
+		}
+	}
+	*ret = (struct unrecorded){.pid = (int)pid};
+	return pid > 0 && pid <= INT32_MAX;
+}
+
+/* ---- how ---- */
+
+int
+unrecorded_plan(int pid, const struct unrecorded_opts *o, bool *ret_copy, struct err *e)
+{
+	struct leak_plan p;
+	struct buf b = {0};
+	int r = leak_plan_make(NULL, pid, &p, e);
+
+	if (r < 0)
+		return r;
+	if (o->way != NULL) {
+		p.way = strcmp(o->way, "copy") == 0 ? LEAKCHECK_COPY : LEAKCHECK_STOP;
+		snprintf(p.why, sizeof p.why, "--way=%s", o->way);
+		leak_plan_expect(&p);
+	}
+	*ret_copy = p.way == LEAKCHECK_COPY;
+	if (o->dry_run && o->json)
+		leak_plan_json(&p, pid, &b);
+	else if (o->dry_run)
+		leak_plan_text(&p, pid, &b);
+	else if (p.pause_ns > PAUSE_TOLD_NS)
+		leak_plan_line(&p, pid, &b);
+	fputs(buf_str(&b), o->dry_run ? stdout : stderr);
+	fflush(o->dry_run ? stdout : stderr);
+	buf_done(&b);
+	return 0;
+}
+
+/* ---- one look ---- */
+
+/* What is asked, and what came of it. */
+struct question {
+	const struct unrecorded_opts *o;
+	struct scan_opts show;
+	uint64_t address;
+	struct buf out;
+	struct err e;
+	int r;
+};
+
+static unsigned
+kinds_of(const struct unrecorded_opts *o)
+{
+	return o->kinds != 0 ? o->kinds
+			     : 1u << HEAPSCAN_DEFINITE | 1u << HEAPSCAN_POSSIBLE;
+}
+
+/* While the process stands still. */
+static void
+answer(struct heapcheck *c, void *ctx)
+{
+	struct question *q = ctx;
+	struct who w = {0};
+	uint32_t *order;
+	size_t n;
+
+	if (unrecorded_args.who != NULL) {
+		who_find(c, q->address, &w);
+		if (q->o->json)
+			who_json(&q->out, &w);
+		else
+			who_text(&q->out, &w);
+		who_done(&w);
+		return;
+	}
+	order = scan_order(&c->scan, kinds_of(q->o), &n);
+	if (unrecorded_args.blocks > n)
+		q->r = err_set(&q->e, -EINVAL, "--blocks: there are only %zu rows", n);
+	else
+		who_blocks(c, order[unrecorded_args.blocks - 1], kinds_of(q->o),
+			   q->o->all ? UINT32_MAX : BLOCKS_SHOWN,
+			   unrecorded_args.show_content, &q->out);
+	free(order);
+}
+
+/* Returns 1 when only the way was asked for. */
+static int
+look(const struct unrecorded *u, const struct unrecorded_opts *how,
+     struct heapcheck_opts *o, struct heapcheck *c, struct err *e)
+{
+	int r;
+
+	if (u->core != NULL)
+		return heapcheck_core(c, u->core, o, e);
+	r = unrecorded_plan(u->pid, how, &o->copy, e);
+	if (r < 0 || how->dry_run)
+		return r < 0 ? r : 1;
+	return heapcheck_process(c, u->pid, o, e);
+}
+
+int
+unrecorded_leaks(const struct unrecorded *u, const char *word,
+		 const struct unrecorded_opts *o)
+{
+	struct question q = {.o = o,
+			     .show = {.ascii = !report_locale_is_utf8(),
+				      .bytes = o->bytes,
+				      .all = o->all,
+				      .kinds = o->kinds,
+				      .target = word}};
+	struct heapcheck_opts how = {.ctx = &q};
+	struct heapcheck c = HEAPCHECK_NONE;
+	int status = CMD_OK, found = 0, r;
+
+	if (unrecorded_args.who != NULL && !who_address(unrecorded_args.who, &q.address))
+		return cmd_usage(&cmd_leaks, "--who: %s is not an address",
+				 unrecorded_args.who);
+	if (unrecorded_args.who != NULL || unrecorded_args.blocks > 0)
+		how.then = answer;
+	r = look(u, o, &how, &c, &q.e);
+	q.r = r != 0 ? r : q.r;
+	if (q.r == 0 && how.then == NULL) {
+		if (o->json)
+			scan_json(&q.out, &c.scan, NULL);
+		else
+			found = scan_leaks_text(&q.out, &c.scan, &q.show);
+	} else if (q.r == 0 && !o->json) {
+		scan_about(&q.out, &c.scan);
+	}
+	if (q.r == 0)
+		fputs(buf_str(&q.out), stdout);
+	else if (q.r < 0)
+		status = cmd_fail(&q.e);
+	if (found != 0 && o->error_exitcode != 0)
+		status = (int)o->error_exitcode;
+	buf_done(&q.out);
+	heapcheck_done(&c);
+	return status;
+}

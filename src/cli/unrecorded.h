@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* unrecorded.h -- what the asking commands do with a process that nobody recorded, and with a core file. */
+#ifndef SEEP_CLI_UNRECORDED_H
+#define SEEP_CLI_UNRECORDED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/err.h"
+
+/* What a word of the command line means here. */
+struct unrecorded {
+	const char *core; /* path; NULL = a process */
+	int pid;
+};
+
+/* Whether the word is a core file, or a process without a recording that knows all blocks; with `any`, and when
+ * --who or --blocks was given, any process. False for everything else, which others know how to read or to refuse. */
+bool unrecorded_find(const char *word, bool any, struct unrecorded *ret);
+
+/* What the options say that only these have. */
+extern struct unrecorded_args {
+	const char *who; /* address of which holders are asked for; NULL = none */
+	uint64_t blocks; /* row whose blocks are asked for; 0 = none */
+	bool show_content;
+} unrecorded_args;
+
+/* Rows for the option table of `seep leaks`. */
+/* clang-format off */
+#define UNRECORDED_OPTS                                                                  \
+	{"who", 0, OPT_STRING, .to = &unrecorded_args.who, .metavar = "ADDRESS",         \
+	 .help = "Tell who holds the block at ADDRESS, step by step from a root."},      \
+	{"blocks", 0, OPT_U64, .to = &unrecorded_args.blocks, .metavar = "N",            \
+	 .help = "Show what is in the blocks of row N."},                                \
+	{"show-content", 0, OPT_NONE, .to = &unrecorded_args.show_content,               \
+	 .help = "Do not mask what is in them."}
+/* clang-format on */
+
+struct unrecorded_opts {
+	bool json, bytes, all, dry_run;
+	const char *way; /* "copy", "stop"; NULL = as memory allows */
+	unsigned kinds;	 /* bits 1 << enum heapscan_kind; 0 = the usual */
+	unsigned error_exitcode;
+};
+
+/* How the process will be looked at: *ret_copy says whether from a copy. Tells on stderr what pause to expect if that is long, and
+ * on stdout for a dry run. */
+int unrecorded_plan(int pid, const struct unrecorded_opts *o, bool *ret_copy,
+		    struct err *e);
+
+/* `seep leaks` on it; prints, and returns the exit status. */
+int unrecorded_leaks(const struct unrecorded *u, const char *word,
+		     const struct unrecorded_opts *o);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* heapblocks_kept.c -- freed blocks that look used: those in the caches of threads and in arenas' fast
+ * bins.
+ *
+ * A cache is an ordinary block whose contents are list heads, one for each size. Its size tells which
+ * layout it has, and it is believed only when every list begins with a block of the right size. Links are
+ * masked with their own address since 2.32, plain before; which of the two is seen from where they
+ * lead. A thread may stand in the middle of a call: counts are not compared, lists are. */
+#include "base/compiler.h"
+#include "target/heapblocks_impl.h"
+
+enum {
+	SMALL_BINS = 64,
+	LIST_MOST = 1 << 16,
+	FASTBINS = 10,
+};
+
+/* tcache_perthread_struct: counts, then heads. */
+static const struct cache_shape {
+	uint64_t size; /* of its block, header included */
+	unsigned bins, count_bytes;
+} cache_shapes[] = {
+	{0x250, 64, 1}, /* 2.26 */
+	{0x290, 64, 2}, /* 2.30 */
+	{0x300, 76, 2}, /* 2.42: larger sizes in twelve more */
+};
+
+bool
+hb_may_be_cache(uint64_t size)
+{
+	for (size_t i = 0; i < ARRAY_LEN(cache_shapes); i++) {
+		if (cache_shapes[i].size == size)
+			return true;
+	}
+	return false;
+}
+
+/* Whether `addr` is a block for list `bin`. */
+static bool
+fits(struct hb_walk *k, uint64_t addr, unsigned bin)
+{
+	uint64_t size;
+
+	if (!IS_ALIGNED(addr, 16) || !hw_is_heap_address(k->map, addr))
+		return false;
+	size = hb_word(k, addr - HW_WORD) & HW_SIZE_MASK;
+	if (bin < SMALL_BINS)
+		return size == HW_CHUNK_LEAST + 16 * (uint64_t)bin;
+	return size >= HW_CHUNK_LEAST + 16 * (uint64_t)SMALL_BINS &&
+	       size < UINT64_C(1) << 40;
+}
+
+/* The block behind the one at `addr`, whose link is its first word; 0 = none. */
+static uint64_t
+next_of(struct hb_walk *k, uint64_t addr, unsigned bin)
+{
+	uint64_t link = hb_word(k, addr), masked = link ^ addr >> 12;
+
+	if (masked == 0 || fits(k, masked, bin))
+		return masked;
+	return fits(k, link, bin) ? link : 0;
+}
+
+static void
+take_list(struct hb_walk *k, uint64_t addr, unsigned bin)
+{
+	for (unsigned n = 0; addr != 0 && n < LIST_MOST; n++) {
+		vec_push(&k->cached, addr);
+		addr = next_of(k, addr, bin);
+	}
+}
+
+/* A thread's first block is its cache: so one with nothing in it is known, too. */
+static bool
+is_first(const struct hb_walk *k, uint64_t addr)
+{
+	for (size_t i = 0; i < k->firsts.len; i++) {
+		if (k->firsts.data[i] == addr)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the block is a cache; if it is, what it keeps is added. */
+static bool
+take_cache(struct hb_walk *k, uint64_t addr)
+{
+	uint64_t size = hb_word(k, addr - HW_WORD) & HW_SIZE_MASK, heads;
+	const struct cache_shape *s = cache_shapes;
+	unsigned some = 0;
+
+	while (s->size != size)
+		s++;
+	heads = addr + (uint64_t)s->bins * s->count_bytes;
+	for (unsigned i = 0; i < s->bins; i++) {
+		uint64_t head = hb_word(k, heads + 8 * (uint64_t)i);
+
+		if (head != 0 && !fits(k, head, i))
+			return false;
+		some += head != 0;
+	}
+	for (unsigned i = 0; some > 0 && i < s->bins; i++)
+		take_list(k, hb_word(k, heads + 8 * (uint64_t)i), i);
+	return some > 0 || is_first(k, addr);
+}
+
+/* Links in fast bins lead from header to header, and lie behind them. */
+static void
+take_fastbins(struct hb_walk *k, const struct hw_arena *a)
+{
+	uint64_t lists = a->state + (k->state.bins_off == 112 ? 16 : 8);
+
+	if (k->state.bins_off != 112 && k->state.bins_off != 104)
+		return; /* a version that has none */
+	for (unsigned i = 0; i < FASTBINS; i++) {
+		uint64_t at = hb_word(k, lists + 8 * (uint64_t)i);
+
+		for (unsigned n = 0; at != 0 && n < LIST_MOST && fits(k, at + 16, i);
+		     n++) {
+			uint64_t link = hb_word(k, at + 16);
+			uint64_t masked = link ^ (at + 16) >> 12;
+
+			vec_push(&k->cached, at + 16);
+			at = masked == 0 || fits(k, masked + 16, i) ? masked : link;
+		}
+	}
+}
+
+void
+hb_find_cached(struct hb_walk *k)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < k->caches.len; i++) {
+		if (take_cache(k, k->caches.data[i]))
+			k->caches.data[kept++] = k->caches.data[i];
+	}
+	k->caches.len = kept;
+	for (size_t i = 0; i < k->state.arenas.len; i++)
+		take_fastbins(k, &k->state.arenas.data[i]);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* heapblocks_mapped.c -- blocks that have mappings of their own, and malloc's parameters, which say how
+ * many there are.
+ *
+ * The kernel merges neighbouring mappings, so such a block may begin at any page of one. Its header there has a bit
+ * of its own, and a size in whole pages; one that was asked for with an alignment has its header
+ * further on, and says how far. malloc counts them: when more look like one than it has, those that chance may
+ * have made are dropped. */
+#include <string.h>
+
+#include "base/compiler.h"
+#include "target/heapblocks_impl.h"
+
+enum {
+	PAGE = 4096,
+	LEAST_INSIDE = 64 << 10, /* in the middle of a mapping, smaller is chance */
+	PAGES_MISSED = 1 << 16,	 /* then a mapping is not looked through any further */
+};
+
+#define MAPPED_LIMIT_USUAL 65536 /* malloc_par.n_mmaps_max */
+
+/* ---- parameters ---- */
+
+/* Whether words at `at` are the end of malloc_par up to sbrk_base:
+ *	n_mmaps u32 | n_mmaps_max u32 | max_n_mmaps u32 | no_dyn_threshold u32 |
+ *	mmapped_mem u64 | max_mmapped_mem u64 | sbrk_base u64 */
+static bool
+is_parameters(struct hb_walk *k, uint64_t at)
+{
+	uint64_t counts = hb_word(k, at), most = hb_word(k, at + 8);
+	uint64_t bytes = hb_word(k, at + 16), most_bytes = hb_word(k, at + 24);
+	uint64_t base = hb_word(k, at + 32);
+
+	return base + PAGE > k->state.heap_start && base < k->state.heap_end &&
+	       counts >> 32 == MAPPED_LIMIT_USUAL && most >> 32 <= 1 &&
+	       (counts & UINT32_MAX) <= (most & UINT32_MAX) && bytes <= most_bytes &&
+	       IS_ALIGNED(bytes, PAGE) && IS_ALIGNED(most_bytes, PAGE);
+}
+
+bool
+hb_parameters(struct hb_walk *k, uint64_t *ret_first, int64_t *ret_mapped)
+{
+	const struct memmap_area *a = memmap_find(k->map, k->state.arenas.data[0].state);
+
+	if (a == NULL)
+		return false;
+	for (uint64_t at = a->start; at + 40 <= a->end; at += HW_WORD) {
+		if (!is_parameters(k, at))
+			continue;
+		*ret_first = hb_word(k, at + 32);
+		*ret_mapped = (int64_t)(hb_word(k, at) & UINT32_MAX);
+		return true;
+	}
+	return false;
+}
+
+/* ---- blocks ---- */
+
+/* A block that was found; `sure` when it is the first of its mapping. */
+struct mapped {
+	uint64_t addr, bytes, end;
+	bool sure;
+};
+
+/* The size in the header at `start` + `off`, which says that it is mapped and `off` behind the beginning of
+ * its mapping; 0 when it does not. */
+static uint64_t
+mapped_size(struct hb_walk *k, uint64_t start, uint64_t off, uint64_t area_end)
+{
+	uint64_t head, size;
+
+	if (hb_word(k, start + off) != off)
+		return 0;
+	head = hb_word(k, start + off + HW_WORD);
+	size = head & HW_SIZE_MASK;
+	if ((head & 7) != HW_MMAPPED || size > area_end - start - off ||
+	    !IS_ALIGNED(size + off, PAGE))
+		return 0;
+	return size;
+}
+
+/* The block whose mapping begins at the page `start`. One that was asked for with an alignment has its
+ * header further on, and that of the whole is still where it was. */
+static bool
+find_at(struct hb_walk *k, uint64_t start, uint64_t area_end, struct mapped *ret)
+{
+	uint64_t whole = mapped_size(k, start, 0, area_end);
+
+	if (whole == 0)
+		return false;
+	*ret = (struct mapped){
+		.addr = start + 16, .bytes = whole - 16, .end = start + whole};
+	for (uint64_t align = 32; align < whole; align *= 2) {
+		uint64_t off = ALIGN_UP(start + 16, align) - 16 - start, size;
+
+		if (off == 0 || off + HW_CHUNK_LEAST > whole)
+			continue;
+		size = mapped_size(k, start, off, area_end);
+		if (size != 0 && off + size == whole) {
+			ret->addr = start + off + 16;
+			ret->bytes = size - 16;
+			break;
+		}
+	}
+	return true;
+}
+
+static bool
+is_in_heap(const struct heapblocks *h, uint64_t addr)
+{
+	for (size_t i = 0; i < h->heaps.len; i++) {
+		if (addr >= h->heaps.data[i].start && addr < h->heaps.data[i].end)
+			return true;
+	}
+	return false;
+}
+
+struct mapped_vec VEC_BODY(struct mapped);
+
+static void
+search_area(struct hb_walk *k, const struct memmap_area *a, struct mapped_vec *found)
+{
+	unsigned missed = 0;
+
+	for (uint64_t at = a->start; at + PAGE <= a->end && missed < PAGES_MISSED;) {
+		struct mapped b;
+		uint64_t n;
+
+		if (!hb_is_there(k, at, &n)) {
+			at = ALIGN_UP(at + n, (uint64_t)PAGE);
+			continue;
+		}
+		if (find_at(k, at, a->end, &b) &&
+		    (at == a->start || b.end - at >= LEAST_INSIDE)) {
+			b.sure = at == a->start;
+			vec_push(found, b);
+			at = b.end;
+			continue;
+		}
+		at += PAGE;
+		missed++;
+	}
+}
+
+/* Drops the one that is most likely chance: the smallest inside a mapping. */
+static bool
+drop_one(struct mapped_vec *found)
+{
+	size_t worst = found->len;
+
+	for (size_t i = 0; i < found->len; i++) {
+		if (!found->data[i].sure &&
+		    (worst == found->len ||
+		     found->data[i].bytes < found->data[worst].bytes))
+			worst = i;
+	}
+	if (worst == found->len)
+		return false;
+	memmove(&found->data[worst], &found->data[worst + 1],
+		(found->len - worst - 1) * sizeof *found->data);
+	found->len--;
+	return true;
+}
+
+void
+hb_find_mapped(struct hb_walk *k)
+{
+	struct heapblocks *h = k->to;
+	struct mapped_vec found = {0};
+
+	for (size_t i = 0; i < k->map->areas.len; i++) {
+		const struct memmap_area *a = &k->map->areas.data[i];
+
+		if (a->perms[0] != 'r' || !hw_is_heap_address(k->map, a->start) ||
+		    a->perms[3] == 's' || strcmp(a->name, "[heap]") == 0 ||
+		    is_in_heap(h, a->start))
+			continue;
+		search_area(k, a, &found);
+	}
+	while (h->mapped_expected >= 0 && (int64_t)found.len > h->mapped_expected &&
+	       drop_one(&found))
+		;
+	for (size_t i = 0; i < found.len; i++) {
+		const struct mapped *b = &found.data[i];
+
+		vec_push(&h->blocks, (struct heapblock){.addr = b->addr,
+							.bytes = b->bytes,
+							.arena = HEAPBLOCKS_MAPPED});
+		h->mapped_blocks++;
+		h->mapped_bytes += b->bytes;
+	}
+	vec_done(&found);
+}

@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# seep leaks on processes that nobody recorded, and on their cores: as many blocks are lost as LeakSanitizer says of
+# the same program, none in an idle Python, and where blocks cannot be told apart that is said.
+. "$(dirname "$0")/lib.sh"
+. "$ROOT/tests/e2e/lib_attach.sh"
+need_attach
+need_command jq
+zoo=$(program heap_zoo) || exit
+cd "$TMP" || exit
+
+# lost JSON: "definite/indirect" blocks.
+lost() { jq -r '.summary.leaks | "\(.definite_blocks)/\(.indirect_blocks)"' "$1"; }
+
+# ---- a program with every sort of block ----
+begin "$zoo"
+truth=$(sed -n 's,^expect definite=\([0-9]*\) indirect=\([0-9]*\)$,\1/\2,p' "$TMP/said")
+expect_eq "the program's own truth" "$truth" 280/103
+expect_status 0 "$SEEP" leaks --json "$pid"
+expect_eq "lost" "$(lost "$TMP/out")" "$truth"
+expect_json "possibly lost" "$TMP/out" .summary.leaks.possible_blocks 0
+expect_json "lost objects by class" "$TMP/out" \
+	'[.groups[] | select(.type == "class net::Request") | .definite_blocks, .through_them_bytes > 0] | tostring' '[29,true]'
+expect_json "and those below them" "$TMP/out" '.groups[] | select(.type == "class Session") | .indirect_blocks, .reachable_blocks' $'29\n211'
+expect_json "blocks with mappings of their own" "$TMP/out" .mapped_blocks 7
+expect_json "arenas" "$TMP/out" '.arenas | length' 4
+expect_json "nothing that made no sense" "$TMP/out" .notes '[]'
+cp "$TMP/out" live.json
+run "$SEEP" leaks "$pid"
+expect_match "in words" "$out" '^LEAK  2\.[0-9]+ MiB in 383 blocks lost: 280 definitely, 103 indirectly$'
+expect_match "largest first" "$out" '^ 1  888 KiB  [0-9]+ %   3 blocks, definitely lost$'
+expect_match "what they look like" "$out" '^    303,088 bytes each: one byte again and again · one is at 0x[0-9a-f]+$'
+expect_match "time to stop and pause" "$out" '^stopped [0-9.]+ [a-zµ]+ \+ [0-9.]+ [a-zµ]+.*, 4 threads, [0-9,]+ blocks, 4 arenas(; looked at a copy)?$'
+expect_eq "it was let go" "$(sed -n 's/^TracerPid:\t//p' "/proc/$pid/status")" 0
+run "$SEEP" leaks --error-exitcode 7 "$pid"
+expect_eq "exit status for CI" "$status" 7
+
+# ---- the same from a core ----
+if have gcore && gcore -o core "$pid" >gcore.log 2>&1; then
+	run "$SEEP" leaks --json "core.$pid"
+	expect_eq "core: status" "$status" 0
+	same='[.summary, (.groups | map(del(.held_by))), .arenas, .mapped_blocks, .threads]'
+	expect_eq "core: the live process's answer" "$(jq -c "$same" "$TMP/out")" "$(jq -c "$same" live.json)"
+	run "$SEEP" leaks "core.$pid"
+	expect_match "core: in words" "$out" '^LEAK  2\.[0-9]+ MiB in 383 blocks lost: 280 definitely, 103 indirectly$'
+	bytes=$(stat -c %s "core.$pid")
+	head -c $((bytes * 9 / 10)) "core.$pid" >cut.core
+	run "$SEEP" leaks cut.core
+	expect_match "cut core: said" "$out$err" 'the core is cut off: [0-9.]+ [KM]iB of its memory are missing|glibc'
+	head -c 300 "core.$pid" >cut.core
+	run "$SEEP" leaks cut.core
+	expect_eq "no core any more: status" "$status" 3
+	expect_eq "no core any more: one line" "$(wc -l <"$TMP/err")" 1
+	expect_match "no core any more: why" "$err" '^seep: cut\.core: its [0-9]+ segment headers do not fit into 300 bytes'
+fi
+finish
+expect_eq "it ended as ever" "$ended" 0
+
+# ---- LeakSanitizer's opinion ----
+if lsan=$(program heap_zoo lsan -O1 -g -pthread -fsanitize=leak 2>"$TMP/cc"); then
+	begin "$lsan"
+	one_round
+	finish
+	if grep -q 'SUMMARY: LeakSanitizer' "$TMP/said.err"; then
+		expect_eq "LeakSanitizer" "$(awk '/^Direct leak/ { d += $7 } /^Indirect leak/ { i += $7 } END { print d "/" i }' "$TMP/said.err")" "$truth"
+	else
+		left_out "LeakSanitizer cannot look here: $(head -n 1 "$TMP/said.err")"
+	fi
+	begin "$lsan"
+	run "$SEEP" leaks "$pid"
+	expect_eq "a sanitizer's heap: status" "$status" 3
+	expect_match "a sanitizer's heap: said" "$err" "managed by LeakSanitizer's malloc, whose blocks cannot be told apart; try: seep watch $pid"
+	finish
+else
+	left_out "no LeakSanitizer here"
+fi
+
+# ---- nothing lost ----
+begin "$zoo" nothing
+run "$SEEP" leaks "$pid"
+expect_match "clean" "$out" '^OK  nothing is lost: 1\.[0-9]+ MiB in 1,[0-9]+ blocks, all of it pointed to$'
+finish
+if have python3; then
+	begin python3 -c '
+import sqlite3, sys
+db = sqlite3.connect(":memory:")
+db.execute("create table t (a, b)")
+db.executemany("insert into t values (?, ?)", [(i, str(i)) for i in range(5000)])
+rows = db.execute("select * from t order by b").fetchall()
+print("ready", flush=True)
+sys.stdin.readline()'
+	run "$SEEP" leaks --json "$pid"
+	expect_eq "idle Python with sqlite" "$(lost "$TMP/out")" 0/0
+	finish
+fi
+
+# ---- other allocators ----
+for name in libjemalloc.so.2:jemalloc libtcmalloc_minimal.so.4:tcmalloc libmimalloc.so.2:mimalloc; do
+	lib=$(find_library "${name%:*}")
+	[ -n "$lib" ] || { left_out "no ${name%:*} here"; continue; }
+	begin env LD_PRELOAD="$lib" "$zoo" nothing
+	run "$SEEP" leaks "$pid"
+	expect_eq "${name#*:}: status" "$status" 3
+	expect_match "${name#*:}: said" "$err" \
+		"^seep: $pid \(heap_zoo\): its memory is managed by ${name#*:}, whose blocks cannot be told apart; try: seep watch $pid \(which regions grow\), seep attach $pid \("
+	finish
+done
