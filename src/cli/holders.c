@@ -2,23 +2,19 @@
 /* holders.c -- see holders.h. */
 #include "cli/holders.h"
 
-#include <elf.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/elfload.h"
 #include "sym/demangle.h"
 #include "sym/objsym.h"
-#include "sym/sym.h"
 #include "target/rtti.h"
 #include "util/x.h"
 
 enum {
 	NAME_MAX_BYTES = 600,
 	TLS_ABOVE = 2304, /* libc's own data of a thread, above its thread pointer */
-	HEADERS_MAX = 64,
 };
 
 static const char *
@@ -29,78 +25,6 @@ file_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* ---- modules ---- */
-
-/* Bytes of thread-local variables that an object has, by its headers in memory. */
-static uint64_t
-tls_bytes(const struct image *i, uint64_t start)
-{
-	Elf64_Ehdr h;
-	Elf64_Phdr p;
-
-	if (procmem_read(i->mem, start, &h, sizeof h) < 0 ||
-	    memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_phentsize != sizeof p)
-		return 0;
-	for (unsigned k = 0; k < h.e_phnum && k < HEADERS_MAX; k++) {
-		if (procmem_read(i->mem, start + h.e_phoff + k * sizeof p, &p, sizeof p) <
-		    0)
-			return 0;
-		if (p.p_type == PT_TLS && p.p_memsz < 1 << 20 && p.p_align <= 4096)
-			return p.p_memsz + p.p_align;
-	}
-	return 0;
-}
-
-/* Mappings of one file that follow each other, and the zeroed data behind them. */
-static void
-add_modules(struct holders *h)
-{
-	const struct memmap *map = h->image->map;
-
-	for (size_t i = 0; i < map->areas.len; i++) {
-		const struct memmap_area *a = &map->areas.data[i];
-		struct holders_module m = {.path = a->name, .start = a->start};
-		struct elfload *loads;
-		uint64_t vaddr;
-		uint32_t n;
-
-		if (a->inode == 0 || a->offset != 0 || a->name[0] != '/' ||
-		    !elfload_read(a->name, &loads, &n))
-			continue;
-		m.end = a->end;
-		if (elfload_vaddr(loads, n, 0, &vaddr))
-			m.bias = a->start - vaddr;
-		free(loads);
-		while (i + 1 < map->areas.len) {
-			const struct memmap_area *next = &map->areas.data[i + 1];
-			bool same = next->inode != 0 && strcmp(next->name, m.path) == 0;
-			bool bss = next->inode == 0 && next->start == m.end &&
-				   next->name[0] == '\0' && next->perms[1] == 'w';
-
-			if (!same && !bss)
-				break;
-			m.end = next->end;
-			i++;
-			if (bss)
-				break;
-		}
-		h->tls_bytes += tls_bytes(h->image, m.start);
-		vec_push(&h->modules, m);
-	}
-}
-
-static struct holders_module *
-module_at(struct holders *h, uint64_t addr)
-{
-	for (size_t i = 0; i < h->modules.len; i++) {
-		struct holders_module *m = &h->modules.data[i];
-
-		if (addr >= m->start && addr < m->end)
-			return m;
-	}
-	return NULL;
-}
-
 /* Symbol of an address in a module, demangled; false when there is none. */
 static bool
 symbol_at(struct holders *h, struct holders_module *m, uint64_t addr, char *ret,
@@ -109,14 +33,7 @@ symbol_at(struct holders *h, struct holders_module *m, uint64_t addr, char *ret,
 	const char *name;
 	char *plain;
 
-	(void)h;
-	if (!m->tried) {
-		struct sym *s = sym_open(m->path, NULL, 0, NULL, NULL);
-
-		m->symbols = objsym_read(m->path, s != NULL ? sym_debug_path(s) : NULL);
-		m->tried = true;
-		sym_close(s);
-	}
+	holders_open(h, m);
 	name = m->symbols != NULL ? objsym_find(m->symbols, addr - m->bias, ret_off)
 				  : NULL;
 	if (name == NULL)
@@ -133,14 +50,16 @@ void
 holders_init(struct holders *ret, const struct image *image)
 {
 	*ret = (struct holders){.image = image};
-	add_modules(ret);
+	holders_modules(ret);
 }
 
 void
 holders_done(struct holders *h)
 {
-	for (size_t i = 0; i < h->modules.len; i++)
+	for (size_t i = 0; i < h->modules.len; i++) {
 		objsym_free(h->modules.data[i].symbols);
+		free(h->modules.data[i].file);
+	}
 	vec_done(&h->modules);
 	map_done(&h->words);
 	strtab_done(&h->names);
@@ -221,7 +140,7 @@ find_register(const struct holders *h, uint64_t addr, struct place *p)
 static void
 find_place(struct holders *h, uint64_t addr, struct place *p)
 {
-	struct holders_module *m = module_at(h, addr);
+	struct holders_module *m = holders_module(h, addr);
 	const struct memmap_area *a = memmap_find(h->image->map, addr);
 	const struct image_thread *t;
 	char name[80];
@@ -337,7 +256,7 @@ holders_type(struct holders *h, uint64_t word)
 	if (*known != 0)
 		return (uint32_t)(*known - 1);
 	text[0] = '\0';
-	m = module_at(h, word);
+	m = holders_module(h, word);
 	if (find_class(h, word, text, sizeof text)) {
 		/* told by the class itself */
 	} else if (m != NULL && symbol_at(h, m, word, name, sizeof name, &off)) {

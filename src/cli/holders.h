@@ -10,12 +10,16 @@
 #include <stdint.h>
 
 #include "cli/image.h"
+#include "sym/sym.h"
 #include "util/map.h"
 
 /* A binary and what it has mapped. */
 struct holders_module {
 	const char *path; /* borrowed from the image's map */
+	char *file;	  /* where it can be opened */
 	uint64_t start, end, bias;
+	unsigned char build_id[64];
+	size_t build_id_bytes;
 	bool tried;
 	struct objsym *symbols;
 };
@@ -47,6 +51,14 @@ uint64_t holders_register(size_t thread, unsigned number);
 
 /* The address in words: "cache+0x10 in app", "stack of thread 4711 (worker), in serve api.c:93". */
 void holders_address(struct holders *h, uint64_t addr, char *ret, size_t size);
+
+/* The binaries, from the image's map; the one that holds an address, or NULL; its symbols, if they can be had. */
+void holders_modules(struct holders *h);
+struct holders_module *holders_module(struct holders *h, uint64_t addr);
+void holders_open(struct holders *h, struct holders_module *m);
+
+/* Functions and lines of a binary; NULL when it is gone, or another by now. To be closed with sym_close. */
+struct sym *holders_sym(const struct holders_module *m);
 
 /* ", in serve api.c:93": whose frame of the thread's stack holds `addr`; "" when that cannot be told. */
 void holders_frame(const struct holders *h, const struct image_thread *t, uint64_t addr,

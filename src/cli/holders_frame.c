@@ -27,10 +27,10 @@ word_at(void *ctx, uint64_t addr, uint64_t *ret_word)
 
 /* "serve in api.c:93", or "in serve+0x1c" where lines are not known. */
 static void
-name_frame(const struct stackwalk_module *m, const struct stackwalk_frame *f, bool first,
+name_frame(const struct holders_module *m, const struct stackwalk_frame *f, bool first,
 	   char *ret, size_t size)
 {
-	struct sym *s = sym_open(m->path, NULL, 0, NULL, NULL);
+	struct sym *s = holders_sym(m);
 	struct sym_frame frames[8];
 	const struct sym_frame *real;
 	const char *slash;
@@ -69,7 +69,7 @@ holders_frame(const struct holders *h, const struct image_thread *t, uint64_t ad
 
 	ret[0] = '\0';
 	for (size_t i = 0; i < h->modules.len; i++)
-		modules[i] = (struct stackwalk_module){.path = h->modules.data[i].path,
+		modules[i] = (struct stackwalk_module){.path = h->modules.data[i].file,
 						       .start = h->modules.data[i].start,
 						       .end = h->modules.data[i].end,
 						       .bias = h->modules.data[i].bias};
@@ -78,8 +78,8 @@ holders_frame(const struct holders *h, const struct image_thread *t, uint64_t ad
 		uint64_t start = frames[i].start - (i == 0 ? RED_ZONE : 0);
 
 		if (addr >= start && addr < frames[i].end) {
-			name_frame(&modules[frames[i].module], &frames[i], i == 0, ret,
-				   size);
+			name_frame(&h->modules.data[frames[i].module], &frames[i], i == 0,
+				   ret, size);
 			break;
 		}
 	}

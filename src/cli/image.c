@@ -16,7 +16,7 @@
 #include "util/file.h"
 #include "util/x.h"
 
-enum { RED_ZONE = 128, STACKS_MAX = 1 << 16, OWN_MAPS_MAX = 4096 };
+enum { RED_ZONE = 128, STACKS_MAX = 1 << 16, OWN_MAPS_MAX = 4096, FILE_PAGES = 256 };
 
 /* As in struct user_regs_struct of x86-64. */
 static const char *const register_names[IMAGE_REGS] = {
@@ -177,6 +177,41 @@ find_own(struct image *i)
 	livefile_close(&f);
 }
 
+/* Constants and code of files are read as they are asked for: a copy of a process has no page of them until it looks
+ * at it, so they would seem never to have been touched. */
+static const unsigned char *
+look_at_file(struct image *i, uint64_t addr, uint64_t *ret_bytes)
+{
+	uint64_t start = ALIGN_DOWN(addr, (uint64_t)sizeof i->pages->data);
+	struct image_page *p;
+
+	if (i->pages == NULL)
+		i->pages = xcalloc(FILE_PAGES, sizeof *i->pages);
+	p = &i->pages[start / sizeof p->data % FILE_PAGES];
+	*ret_bytes = start + sizeof p->data - addr;
+	if (p->addr != start) {
+		p->addr = 0;
+		if (procmem_read(i->mem, start, p->data, sizeof p->data) < 0)
+			return NULL;
+		p->addr = start;
+	}
+	return p->data + (addr - start);
+}
+
+static const unsigned char *
+look_at_process(void *ctx, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
+{
+	const uint32_t constant = SCAN_FILE | SCAN_READ;
+	struct image *i = ctx;
+
+	if (i->last_map == NULL || addr < i->last_map->start || addr >= i->last_map->end)
+		i->last_map = scan_map_at(&i->space, addr);
+	if (i->last_map != NULL &&
+	    (i->last_map->flags & (constant | SCAN_WRITE)) == constant)
+		return look_at_file(i, addr, ret_bytes);
+	return freeze_look(&i->z, addr, bytes, ret_bytes);
+}
+
 /* A copy of the stopped process takes its place, and it goes on. */
 static void
 take_copy(struct image *i)
@@ -212,7 +247,7 @@ stop_process(struct image *i, bool copy, struct err *e)
 	if (copy)
 		take_copy(i);
 	take_threads(i);
-	take_maps(i, freeze_look, &i->z);
+	take_maps(i, look_at_process, i);
 	find_own(i);
 	return 0;
 }
@@ -311,6 +346,7 @@ image_close(struct image *i)
 	vec_done(&i->maps);
 	vec_done(&i->core_words);
 	vec_done(&i->own);
+	free(i->pages);
 	free(i->stacks);
 	free(i->name);
 	free(i->path);

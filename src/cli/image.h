@@ -51,7 +51,12 @@ struct image {
 	struct procmem core_mem;
 	struct procmem_source source;
 	struct procmem_words core_words;
-	uint64_t stood_ns; /* clock, when it stood */
+	uint64_t stood_ns;		 /* clock, when it stood */
+	const struct scan_map *last_map; /* that was looked at */
+	struct image_page {
+		uint64_t addr; /* 0 = none */
+		unsigned char data[4096];
+	} * pages; /* of files, that were read last */
 	bool stopped;
 };
 
