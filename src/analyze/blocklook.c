@@ -51,7 +51,9 @@ blocklook(const struct memmap *map, const void *data, size_t bytes)
 		return LOOK_EMPTY;
 	if (is_filled(p, n))
 		return LOOK_FILLED | (p[0] != 0);
-	if (is_text(p, n))
+	/* The bytes of an address may all be letters. */
+	if (is_text(p, n) &&
+	    (n < 8 || content_word(map, mem_get_u64(p)) != CONTENT_POINTER))
 		return LOOK_TEXT;
 	for (unsigned i = 0; i < WORDS; i++) {
 		uint32_t sort = WORD_NONE;

@@ -255,10 +255,20 @@ run_leaks_cmd(int argc, char **argv)
 					    .error_exitcode =
 						    (unsigned)opt_error_exitcode};
 
-		prof_free(live);
-		return unrecorded_leaks(&u, argv[0], &o);
-	}
-	if (argc == 1 && target_find(argv[0], &f, NULL) == 0) {
+		change.first = true; /* looks without a recording are not kept */
+		if (only() != LEAK_LAST_ALL)
+			r = err_set(
+				&e, -EINVAL,
+				"%s: not recorded, so it has no last look; see: seep scan "
+				"--save, --since",
+				argv[0]);
+		else if (opt_format != NULL && strcmp(opt_format, "text") != 0)
+			r = unrecorded_load(&u, &o, live, &check, &e);
+		else {
+			prof_free(live);
+			return unrecorded_leaks(&u, argv[0], &o);
+		}
+	} else if (argc == 1 && target_find(argv[0], &f, NULL) == 0) {
 		r = look_at_process(&f, live, &check, &e);
 	} else {
 		if (only() != LEAK_LAST_ALL || opt_way != NULL || opt_dry_run)

@@ -197,3 +197,17 @@ unrecorded_leaks(const struct unrecorded *u, const char *word,
 	heapcheck_done(&c);
 	return status;
 }
+
+int
+unrecorded_load(const struct unrecorded *u, const struct unrecorded_opts *o,
+		struct prof *p, struct leakcheck *ret_check, struct err *e)
+{
+	struct heapcheck_opts how = {0};
+	struct heapcheck c = HEAPCHECK_NONE;
+	int r = look(u, o, &how, &c, e);
+
+	if (r == 0)
+		unrecorded_prof(&c.scan, p, ret_check);
+	heapcheck_done(&c);
+	return r;
+}

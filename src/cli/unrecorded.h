@@ -6,7 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/leakcheck.h"
+#include "model/heapscan.h"
+#include "model/prof.h"
 #include "util/err.h"
+#include "util/opt.h"
 
 /* What a word of the command line means here. */
 struct unrecorded {
@@ -51,5 +55,14 @@ int unrecorded_plan(int pid, const struct unrecorded_opts *o, bool *ret_copy,
 /* `seep leaks` on it; prints, and returns the exit status. */
 int unrecorded_leaks(const struct unrecorded *u, const char *word,
 		     const struct unrecorded_opts *o);
+
+/* The same as a profile `p`, which is empty, for reports in other tools' words; *ret_check is what is known of the
+ * look itself. Returns 1 when only the way was asked for. */
+int unrecorded_load(const struct unrecorded *u, const struct unrecorded_opts *o,
+		    struct prof *p, struct leakcheck *ret_check, struct err *e);
+
+/* What was found, as a profile. */
+void unrecorded_prof(const struct heapscan *s, struct prof *p,
+		     struct leakcheck *ret_check);
 
 #endif

@@ -32,6 +32,16 @@ expect_match "largest first" "$out" '^ 1  888 KiB  [0-9]+ %   3 blocks, definite
 expect_match "what they look like" "$out" '^    303,088 bytes each: one byte again and again · one is at 0x[0-9a-f]+$'
 expect_match "time to stop and pause" "$out" '^stopped [0-9.]+ [a-zµ]+ \+ [0-9.]+ [a-zµ]+.*, 4 threads, [0-9,]+ blocks, 4 arenas(; looked at a copy)?$'
 expect_eq "it was let go" "$(sed -n 's/^TracerPid:\t//p' "/proc/$pid/status")" 0
+run "$SEEP" leaks --format=memcheck "$pid"
+expect_match "in memcheck's words" "$out" '^==[0-9]+==    definitely lost: [0-9,]+ bytes in 280 blocks$'
+expect_match "in memcheck's words, a class" "$out" '^==[0-9]+==    (at|by) 0x[0-9A-F]+: 168 bytes each, class net::Request$'
+run "$SEEP" leaks --dry-run "$pid"
+expect_match "what it would cost" "$out" "^$pid (is copied, and the copy looked at|stands still while it is looked at): expect a pause of up to about "
+run "$SEEP" leaks --new "$pid"
+expect_match "no last look" "$err" "^seep: $pid: not recorded, so it has no last look; see: seep scan --save, --since$"
+run "$SEEP" leaks --way=stop --json "$pid"
+expect_eq "while it stands still" "$(lost "$TMP/out")" "$truth"
+expect_json "while it stands still: said" "$TMP/out" .snapshot false
 run "$SEEP" leaks --error-exitcode 7 "$pid"
 expect_eq "exit status for CI" "$status" 7
 
