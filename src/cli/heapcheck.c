@@ -60,6 +60,14 @@ take_blocks(struct heapcheck *c)
 	mark_tls_tables(c);
 }
 
+bool
+heapcheck_is_header(const struct heapcheck *c, uint64_t word)
+{
+	const struct scan_block *b = scan_find(&c->index, word);
+
+	return b != NULL && word == b->addr + b->bytes - 8 && word != b->addr;
+}
+
 static void
 classify(struct heapcheck *c)
 {
@@ -69,8 +77,10 @@ classify(struct heapcheck *c)
 	classify_init(&k, &c->image.space, &c->index, CLASSIFY_ALL_HEURISTICS, stack);
 	for (size_t i = 0; i < c->roots.len; i++)
 		classify_root_range(&k, c->roots.data[i]);
-	for (size_t i = 0; i < c->image.words->len; i++)
-		classify_root_word(&k, c->image.words->data[i]);
+	for (size_t i = 0; i < c->image.words->len; i++) {
+		if (!heapcheck_is_header(c, c->image.words->data[i]))
+			classify_root_word(&k, c->image.words->data[i]);
+	}
 	classify_finish(&k);
 	free(stack);
 }

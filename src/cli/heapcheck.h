@@ -56,6 +56,10 @@ void heapcheck_paths(struct heapcheck *c);
 /* The same, and what each root retains, into the scan. */
 void heapcheck_holders(struct heapcheck *c);
 
+/* Whether a word found in a register is malloc's own: the header of the block behind this one, left over from
+ * a call of malloc or free. It lies in the last word of the block before, which it does not hold. */
+bool heapcheck_is_header(const struct heapcheck *c, uint64_t word);
+
 /* What a block is, for people: its type, or what it looks like. Borrowed from the scan. */
 const char *heapcheck_what(const struct heapcheck *c, const struct scan_block *b);
 

@@ -44,7 +44,8 @@ add_registers(struct heapcheck *c, bool inside)
 		for (size_t i = th->regs; i < end && i < words->len; i++) {
 			uint64_t at = holders_register(t, (unsigned)(i - th->regs));
 
-			if (scan_find(&c->index, words->data[i]) != NULL)
+			if (scan_find(&c->index, words->data[i]) != NULL &&
+			    !heapcheck_is_header(c, words->data[i]))
 				paths_word(&c->paths, words->data[i], at,
 					   holders_root(&c->holders, at), inside);
 		}
@@ -98,7 +99,8 @@ add_roots(struct heapcheck *c, struct dominators *d)
 		for (size_t i = from; i < end; i++) {
 			uint64_t at = holders_register(t, (unsigned)(i - from));
 
-			if (scan_find(&c->index, words->data[i]) != NULL)
+			if (scan_find(&c->index, words->data[i]) != NULL &&
+			    !heapcheck_is_header(c, words->data[i]))
 				dominators_word(d, words->data[i],
 						holders_root(&c->holders, at));
 		}

@@ -66,6 +66,26 @@ fi
 finish
 expect_eq "it ended as ever" "$ended" 0
 
+# ---- and from one that the kernel wrote ----
+if [ "$(cat /proc/sys/kernel/core_pattern)" = core ] && ulimit -c unlimited 2>/dev/null; then
+	mkdir died
+	(cd died && exec "$zoo" <"$TMP/in" >"$TMP/said") &
+	pid=$!
+	exec 8>"$TMP/in"
+	wait_for 20 grep -q ready "$TMP/said"
+	kill -ABRT "$pid"
+	exec 8>&-
+	wait "$pid" 2>/dev/null
+	ulimit -c 0
+	for core in died/core*; do
+		run "$SEEP" leaks --json "$core"
+		expect_eq "kernel's core: lost" "$(lost "$TMP/out")" "$truth"
+		expect_json "kernel's core: classes" "$TMP/out" '.groups[] | select(.type == "class Session") | .indirect_blocks' 29
+	done
+else
+	left_out "cores do not go to files here"
+fi
+
 # ---- LeakSanitizer's opinion ----
 if lsan=$(program heap_zoo lsan -O1 -g -pthread -fsanitize=leak 2>"$TMP/cc"); then
 	begin "$lsan"
@@ -104,7 +124,22 @@ sys.stdin.readline()'
 	finish
 fi
 
+# ---- where the heap begins in the middle of a page, next to the program's own data ----
+if have setarch && setarch -R true 2>/dev/null; then
+	begin setarch -R "$zoo"
+	run "$SEEP" leaks --json "$pid"
+	expect_eq "addresses that are not random" "$(lost "$TMP/out")" "$truth"
+	finish
+fi
+
 # ---- other allocators ----
+if have musl-gcc && musl-gcc -O1 -static -o musl "$ROOT/tests/programs/heap_grow.c" 2>musl.log; then
+	begin ./musl
+	run "$SEEP" leaks "$pid"
+	expect_eq "musl: status" "$status" 3
+	expect_match "musl: said" "$err" "^seep: $pid \(musl\): its memory is managed by .*, whose blocks cannot be told apart; try: seep watch $pid"
+	finish
+fi
 for name in libjemalloc.so.2:jemalloc libtcmalloc_minimal.so.4:tcmalloc libmimalloc.so.2:mimalloc; do
 	lib=$(find_library "${name%:*}")
 	[ -n "$lib" ] || { left_out "no ${name%:*} here"; continue; }

@@ -94,6 +94,15 @@ scrub(void)
 
 	for (size_t i = 0; i < sizeof dead; i++)
 		dead[i] = 0;
+#ifdef __x86_64__
+	/* malloc and memset leave addresses in these. */
+	__asm__ volatile(
+		"pxor %%xmm0, %%xmm0; movdqa %%xmm0, %%xmm1; movdqa %%xmm0, %%xmm2;"
+		"movdqa %%xmm0, %%xmm3; movdqa %%xmm0, %%xmm4; movdqa %%xmm0, %%xmm5"
+		:
+		:
+		: "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5");
+#endif
 }
 
 static void
