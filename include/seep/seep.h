@@ -39,6 +39,16 @@ SEEP_WEAK void seep_mark(const char *name);
 SEEP_WEAK void seep_malloc_like(const void *p, size_t bytes);
 SEEP_WEAK void seep_free_like(const void *p);
 
+/* Look now for what is lost, as `seep leaks` does, and tell it on stderr. 0: nothing is; 1: something is, definitely or
+ * possibly; -1: it could not be done. Every thread is stopped for a moment. Needs an exact recording, and the
+ * program seep itself, which is started for it: SEEP_BIN says where it is, if it is not beside libseep.so or in PATH. */
+SEEP_WEAK int seep_leak_check(void);
+
+/* The same for what has been lost since the last look, whoever has made it; and a look that tells nothing, so that
+ * only what comes after it counts. */
+SEEP_WEAK int seep_leak_check_new(void);
+SEEP_WEAK int seep_leak_forget(void);
+
 #define SEEP_CALL_(function, ...)                                                        \
 	do {                                                                             \
 		if (function)                                                            \
@@ -50,6 +60,9 @@ SEEP_WEAK void seep_free_like(const void *p);
 #define SEEP_MARK(name) SEEP_CALL_(seep_mark, (name))
 #define SEEP_MALLOC_LIKE(p, bytes) SEEP_CALL_(seep_malloc_like, (p), (bytes))
 #define SEEP_FREE_LIKE(p) SEEP_CALL_(seep_free_like, (p))
+#define SEEP_LEAK_CHECK() (seep_leak_check ? seep_leak_check() : -1)
+#define SEEP_LEAK_CHECK_NEW() (seep_leak_check_new ? seep_leak_check_new() : -1)
+#define SEEP_LEAK_FORGET() (seep_leak_forget ? seep_leak_forget() : -1)
 
 #ifdef __cplusplus
 }

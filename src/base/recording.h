@@ -374,7 +374,7 @@ struct rec_head {
 	/* 384: written by the tool, range-checked by the recorder */
 	uint64_t clock_ms; /* milliseconds since start_mono_ns; 0 = nobody advances it */
 	uint64_t rss_kib;  /* last seen by the tool */
-	uint32_t paused;   /* 1 = record no new allocations */
+	uint32_t paused;   /* 1 = record no new allocations; 2 = do, and heed each */
 	uint32_t tool_pid; /* who advances the clock */
 	uint32_t hold;	   /* enum rec_hold_state; a futex, written by both sides */
 	uint32_t reserved1[9];
@@ -434,6 +434,7 @@ enum rec_hold_why {
 	REC_HOLD_EXIT = 1,   /* exit, or return from main: every destructor has run */
 	REC_HOLD_LEAVE = 2,  /* _exit, quick_exit */
 	REC_HOLD_SIGNAL = 3, /* a signal that will end it */
+	REC_HOLD_ASKED = 4,  /* it goes on: the program has asked for a look, and waits */
 };
 
 enum { REC_HOLD_REGS = 18 };
@@ -453,9 +454,22 @@ struct rec_hold {
 	uint32_t maps_max;  /* slots in it */
 	uint32_t maps_lost; /* mappings that found no slot */
 	uint64_t regs[REC_HOLD_REGS];
+	uint64_t
+		spares; /* what the program says is no leak: an array of struct rec_spare */
+	uint32_t nspares;     /* entries in it */
+	uint32_t spares_lost; /* that found no room */
 };
 
-_Static_assert(sizeof(struct rec_hold) == 208, "hold");
+/* A block that is not to be reported, nor what only it leads to; or memory that holds pointers. */
+struct rec_spare {
+	uint64_t start;
+	uint64_t bytes; /* of the block; or one of the two below */
+};
+#define REC_SPARE_ANY_SIZE UINT64_MAX /* whatever block `start` is in */
+#define REC_SPARE_REGION                                                                 \
+	(UINT64_C(1) << 63) /* set: so many bytes of memory with pointers */
+
+_Static_assert(sizeof(struct rec_hold) == 224, "hold");
 _Static_assert(__builtin_offsetof(struct rec_head, hold) == 408, "hold word");
 _Static_assert(sizeof(struct rec_chunk) == 64, "chunk head");
 _Static_assert(sizeof(struct rec_node) == 24, "node");

@@ -74,7 +74,7 @@ add_row(struct ps_rows *rows, int pid, struct livefile *f)
 		row->rss_kib = st.rss_kib;
 	}
 	row->mode = mode_name(f->head->mode);
-	row->paused = f->head->paused != 0;
+	row->paused = f->head->paused == 1;
 	row->since_ns = f->head->start_ns;
 	row->age_ns = now > f->head->start_mono_ns ? now - f->head->start_mono_ns : 0;
 	if (livefile_map_all(f, NULL) == 0)

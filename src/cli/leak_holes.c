@@ -17,6 +17,7 @@
 enum {
 	RED_ZONE = 128,
 	STACKS_MAX = 1 << 16,
+	SPARES_MAX = 1 << 24,
 };
 
 static void
@@ -192,6 +193,9 @@ add_stack_holes(struct look *k)
 	}
 	if (k->at != NULL && k->at->sp != 0)
 		add_hole(k, stack_start(k, stacks, n, k->at->sp), k->at->sp);
+	/* Where it waits for the look that it has asked for, the stack is the recorder's. */
+	if (k->at == NULL && k->own->why == REC_HOLD_ASKED && k->own->sp != 0)
+		add_hole(k, stack_start(k, stacks, n, k->own->sp), k->own->sp);
 	free(stacks);
 }
 
@@ -202,4 +206,27 @@ leak_holes_find(struct look *k)
 	add_block_holes(k);
 	add_own_holes(k);
 	add_stack_holes(k);
+}
+
+/* ---- spared ---- */
+
+struct rec_spare *
+leak_spares(struct look *k, const struct scan_index *index, uint32_t *ret_n)
+{
+	uint32_t n = k->own->nspares < SPARES_MAX ? k->own->nspares : SPARES_MAX;
+	struct rec_spare *spares = xcalloc(n > 0 ? n : 1, sizeof *spares);
+
+	if (k->own->spares == 0 ||
+	    procmem_read(&k->z.mem, k->own->spares, spares, n * sizeof *spares) < 0)
+		n = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		struct scan_block *b = scan_find(index, spares[i].start);
+
+		if (b != NULL &&
+		    (spares[i].bytes == REC_SPARE_ANY_SIZE ||
+		     (b->addr == spares[i].start && b->bytes == spares[i].bytes)))
+			b->flags |= SCAN_BLOCK_ROOT;
+	}
+	*ret_n = n;
+	return spares;
 }

@@ -136,7 +136,8 @@ mark(struct look *k, const struct scan_range *roots, uint32_t nroots)
 {
 	struct scan_index index;
 	struct classify c;
-	uint32_t n = scan_tidy(k->blocks.data, (uint32_t)k->blocks.len);
+	uint32_t n = scan_tidy(k->blocks.data, (uint32_t)k->blocks.len), nspares;
+	struct rec_spare *spares;
 	void *memory;
 	uint32_t *stack;
 
@@ -144,6 +145,7 @@ mark(struct look *k, const struct scan_range *roots, uint32_t nroots)
 	memory = xmalloc(scan_index_bytes(k->blocks.data, n) + 8);
 	stack = xcalloc(n > 0 ? n : 1, sizeof *stack);
 	scan_index_init(&index, k->blocks.data, n, memory);
+	spares = leak_spares(k, &index, &nspares);
 	classify_init(&c, &k->space, &index, CLASSIFY_ALL_HEURISTICS, stack);
 	for (uint32_t i = 0; i < nroots; i++) {
 		classify_root_range(&c, roots[i]);
@@ -151,6 +153,16 @@ mark(struct look *k, const struct scan_range *roots, uint32_t nroots)
 	}
 	for (size_t i = 0; i < k->z.words.len; i++)
 		classify_root_word(&c, k->z.words.data[i]);
+	for (uint32_t i = 0; i < nspares; i++) {
+		if ((spares[i].bytes & REC_SPARE_REGION) != 0 &&
+		    spares[i].bytes != REC_SPARE_ANY_SIZE)
+			classify_root_range(
+				&c, (struct scan_range){spares[i].start,
+							spares[i].start +
+								(spares[i].bytes &
+								 ~REC_SPARE_REGION)});
+	}
+	free(spares);
 	if (k->at != NULL) {
 		for (uint32_t i = 0; i < k->at->nregs && i < REC_HOLD_REGS; i++)
 			classify_root_word(&c, k->at->regs[i]);

@@ -38,4 +38,9 @@ void leak_holes_maps(struct look *k);
 /* All that is no root into look.holes, once its blocks are there. Adds to look.heaps. */
 void leak_holes_find(struct look *k);
 
+/* What the program does not want reported: those blocks become roots. Returns the list, to be freed, for the memory with
+ * pointers that is in it as well. */
+struct rec_spare *leak_spares(struct look *k, const struct scan_index *index,
+			      uint32_t *ret_n);
+
 #endif

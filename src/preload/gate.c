@@ -16,6 +16,7 @@
 #include "preload/life.h"
 #include "preload/next.h"
 #include "preload/peer.h"
+#include "preload/spare.h"
 #include "record/events.h"
 #include "record/threads.h"
 
@@ -174,7 +175,10 @@ gate_tell(void *p, size_t n, uint64_t passed, bool recorded)
 {
 	int saved = errno;
 
-	peer->allocated(gate_usable(p), n, passed, recorded);
+	if (peer != NULL)
+		peer->allocated(gate_usable(p), n, passed, recorded);
+	if (recorded)
+		spare_allocated(p, n);
 	errno = saved;
 }
 

@@ -20,6 +20,7 @@
 #include "preload/gate.h"
 #include "preload/guard.h"
 #include "preload/next.h"
+#include "preload/spare.h"
 #include "rt/rt_map.h"
 
 #include <elf.h>
@@ -139,12 +140,34 @@ own_memory(struct rec_hold *d)
 	d->maps_max = RT_MAPPINGS_MAX;
 	d->maps_lost = rt_mappings_lost;
 	own_data(d);
+	spare_tell(d);
 }
 
 static struct rec_hold *
 place(const struct recorder *r)
 {
 	return (struct rec_hold *)(void *)(r->base + REC_HOLD_OFF);
+}
+
+void
+hold_tell(void)
+{
+	struct recorder *r = recorder_now;
+
+	if (r->base != NULL && !rt_sealed)
+		own_memory(place(r));
+}
+
+void
+hold_asked(uintptr_t sp)
+{
+	struct recorder *r = recorder_now;
+	struct rec_hold *d = place(r);
+
+	own_memory(d);
+	d->sp = sp;
+	d->tid = sp != 0 ? (uint32_t)sys_gettid() : 0;
+	__atomic_store_n(&d->why, sp != 0 ? REC_HOLD_ASKED : 0, __ATOMIC_RELEASE);
 }
 
 static void

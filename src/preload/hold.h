@@ -33,6 +33,12 @@ void hold_now(enum rec_hold_why why, uintptr_t sp);
 /* The same for a signal that is about to end the process. */
 void hold_signal(int sig, const void *context);
 
+/* The program asks for a look and waits for it in this thread: below `sp` its stack is ours. 0: it is over. */
+void hold_asked(uintptr_t sp);
+
+/* Says again in the recording what memory is ours, and what the program wants spared (spare.c). */
+void hold_tell(void);
+
 /* A recording has begun: says in it what memory is ours; and handles the signals that end a process, if that
  * is to be looked at, as long as the program leaves them at their default. */
 void hold_install(void);

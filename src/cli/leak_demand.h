@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* leak_demand.h -- a look for leaks in a process that runs, as a command's options want it: which way, what is
+ * new since the last one, or only what it would cost. */
+#ifndef SEEP_CLI_LEAK_DEMAND_H
+#define SEEP_CLI_LEAK_DEMAND_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "cli/cmd.h"
+#include "cli/leakcheck.h"
+#include "model/prof.h"
+#include "target/livefile.h"
+#include "util/err.h"
+
+extern struct leak_demand {
+	bool only_new, increased, changed, dry_run;
+	const char *way;
+} leak_demand;
+
+/* Rows of an option table. */
+#define LEAK_DEMAND_OPTS                                                                   \
+	{"new", 0, OPT_NONE, .to = &leak_demand.only_new,                                  \
+	 .help = "List only places that had nothing lost at the last look."},              \
+		{"increased", 0, OPT_NONE, .to = &leak_demand.increased,                   \
+		 .help = "The same, and places that lost more since then."},               \
+		{"changed", 0, OPT_NONE, .to = &leak_demand.changed,                       \
+		 .help = "The same, and places that have less."},                          \
+		{"way",                                                                    \
+		 0,                                                                        \
+		 OPT_STRING,                                                               \
+		 .to = &leak_demand.way,                                                   \
+		 .metavar = "copy|stop",                                                   \
+		 .help = "Look at a copy of the process, or stop it (as memory allows)."}, \
+	{                                                                                  \
+		"dry-run", 0, OPT_NONE,                                                    \
+			.to = &leak_demand.dry_run,                                        \
+			.help = "Only tell how long it would stand still, and why."        \
+	}
+
+/* Whether the last look matters. */
+bool leak_demand_since(void);
+
+/* Whether any of them was given; whether they make sense: 0 or an exit status. */
+bool leak_demand_given(void);
+int leak_demand_check(const struct cmd *cmd);
+
+/* Looks at the running process behind `f` and adds what is found to `p`; fails when that cannot be done. With
+ * --dry-run only the plan is printed, as JSON if `json`. */
+int leak_demand_look(struct livefile *f, bool json, struct prof *p,
+		     struct leakcheck *ret_check, struct err *e);
+
+/* Whether only a part was asked for, and nothing of that is lost. */
+bool leak_demand_nothing(const struct leakcheck *c);
+
+/* The last lines of a report: what has changed, in which way it was looked at, how long it stood still. */
+void leak_demand_end(FILE *to, const struct leakcheck *c);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* inside.c -- a program that asks for a look at its own memory: seep_leak_check, and the names by which programs
+ * ask LeakSanitizer for it.
+ *
+ * The look is the tool's: we start it, allow it to trace us, and wait. It is found by SEEP_BIN, beside libseep.so,
+ * where an installation has it, or in PATH, and gets an environment without us. It is a child, but one whose end
+ * sends no signal and that no wait() of the program sees. The thread that asks stands in a system call of ours meanwhile;
+ * the others run on until the tool stops them.
+ *
+ * Without a tool nothing is looked at. What is lost can only be told while all threads stand still and nobody
+ * allocates, which is more than a guest should do to its host. */
+#include "preload/inside.h"
+
+#include "preload/gate.h"
+#include "preload/hold.h"
+#include "preload/life.h"
+#include "preload/spare.h"
+#include "rt/rt_map.h"
+#include "rt/rt_proc.h"
+#include "rt/rt_text.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "seep/seep.h"
+
+enum {
+	LOST_STATUS = 23, /* LeakSanitizer's */
+	PATH_BYTES = 4096,
+	ARGS = 8,
+	EXECUTABLE = 1, /* X_OK */
+};
+
+static uint32_t asking; /* one look at a time */
+
+/* ---- the tool ---- */
+
+static bool
+is_program(const char *path)
+{
+	return SYS3(SYS_faccessat, -100, path, EXECUTABLE) == 0;
+}
+
+/* `beside` in the folder of libseep.so. */
+static bool
+try_beside(const char *beside, char *to)
+{
+	struct text t = text_on(to, PATH_BYTES);
+	struct dl_find_object o;
+	const char *path, *slash;
+
+	if (_dl_find_object((void *)(uintptr_t)try_beside, &o) != 0)
+		return false;
+	path = o.dlfo_link_map->l_name;
+	slash = strrchr(path, '/');
+	if (slash == NULL)
+		return false;
+	text_addn(&t, path, (size_t)(slash + 1 - path));
+	text_add(&t, beside);
+	return !t.cut && is_program(to);
+}
+
+static bool
+try_path(char *to)
+{
+	const char *at = proc_variable("PATH");
+
+	while (at != NULL && *at != '\0') {
+		struct text t = text_on(to, PATH_BYTES);
+		size_t n = 0;
+
+		while (at[n] != '\0' && at[n] != ':')
+			n++;
+		text_addn(&t, at, n);
+		text_add(&t, "/seep");
+		if (n > 0 && !t.cut && is_program(to))
+			return true;
+		at += n + (at[n] == ':');
+	}
+	return false;
+}
+
+static bool
+find_tool(char *to)
+{
+	struct text t = text_on(to, PATH_BYTES);
+	const char *given = proc_variable("SEEP_BIN");
+
+	if (given != NULL) {
+		text_add(&t, given);
+		return !t.cut && is_program(to);
+	}
+	return try_beside("seep", to) || try_beside("../../bin/seep", to) ||
+	       try_beside("../../../bin/seep", to) || try_path(to);
+}
+
+/* An environment without what would have the tool recorded. */
+static char **
+tool_environment(size_t *ret_bytes)
+{
+	size_t n = 0, k = 0;
+	char **env;
+
+	while (environ != NULL && environ[n] != NULL)
+		n++;
+	*ret_bytes = (n + 1) * sizeof(*env);
+	env = rt_map(*ret_bytes);
+	for (size_t i = 0; env != NULL && i < n; i++) {
+		if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0 &&
+		    strncmp(environ[i], "SEEP=", 5) != 0 &&
+		    strncmp(environ[i], "HEAPCHECK=", 10) != 0)
+			env[k++] = environ[i];
+	}
+	return env;
+}
+
+/* In the child: only system calls. */
+static NORETURN void
+become_tool(const char *path, const char *const *args, char **env, bool quiet)
+{
+	uint64_t none = 0;
+	long fd = quiet ? sys_open("/dev/null", O_RDWR, 0) : 2;
+
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, sizeof(none));
+	SYS3(SYS_dup3, fd, 1, 0);
+	if (quiet)
+		SYS3(SYS_dup3, fd, 2, 0);
+	SYS3(SYS_execve, path, args, env);
+	for (;;)
+		SYS1(SYS_exit_group, 127);
+}
+
+/* Its exit status, or -1. */
+static int
+run_tool(enum inside_ask ask)
+{
+	char path[PATH_BYTES], pid[16];
+	struct text t = text_on(pid, sizeof(pid));
+	const char *args[ARGS] = {"seep", "leaks", "--error-exitcode=23", pid};
+	size_t env_bytes;
+	char **env;
+	int status = 0;
+	long child, r;
+
+	if (!find_tool(path))
+		return -1;
+	if (ask == INSIDE_NEW)
+		args[4] = "--increased";
+	text_dec(&t, (uint64_t)sys_getpid());
+	env = tool_environment(&env_bytes);
+	if (env == NULL)
+		return -1;
+	/* No flags, so no signal at its end. */
+	child = sys_raw(SYS_clone, 0, 0, 0, 0, 0, 0);
+	if (child == 0)
+		become_tool(path, args, env, ask == INSIDE_QUIET);
+	if (child > 0) {
+		SYS2(SYS_prctl, PR_SET_PTRACER, child);
+		do
+			r = SYS4(SYS_wait4, child, &status, __WALL, 0);
+		while (r == -EINTR);
+		SYS2(SYS_prctl, PR_SET_PTRACER, 0);
+		if (r != child)
+			status = -1;
+	}
+	rt_unmap(env, env_bytes);
+	return child < 0 || status < 0 || !WIFEXITED(status) ? -1 : WEXITSTATUS(status);
+}
+
+int
+inside_look(enum inside_ask ask, uintptr_t sp)
+{
+	int saved = errno, status = -1;
+	struct recorder *r = recorder_now;
+	uintptr_t was;
+
+	if (!life_begun() || r->base == NULL || !r->exact || rt_sealed ||
+	    !lock_take(&asking, lock_id()))
+		return -1;
+	was = gate_quiet(GATE_CFA());
+	hold_asked(sp);
+	status = run_tool(ask);
+	hold_asked(0);
+	gate_unquiet(was);
+	lock_drop(&asking);
+	errno = saved;
+	return status == 0 ? 0 : status == LOST_STATUS ? 1 : -1;
+}
+
+/* ---- what programs call ---- */
+
+SEEP_EXPORT int
+seep_leak_check(void)
+{
+	return inside_look(INSIDE_ALL, HOLD_HERE());
+}
+
+SEEP_EXPORT int
+seep_leak_check_new(void)
+{
+	return inside_look(INSIDE_NEW, HOLD_HERE());
+}
+
+SEEP_EXPORT int
+seep_leak_forget(void)
+{
+	return inside_look(INSIDE_QUIET, HOLD_HERE()) < 0 ? -1 : 0;
+}
+
+SEEP_EXPORT int __lsan_do_recoverable_leak_check(void);
+SEEP_EXPORT int
+__lsan_do_recoverable_leak_check(void)
+{
+	return inside_look(INSIDE_ALL, HOLD_HERE()) == 1;
+}
+
+/* Once, and in place of the look at the end. */
+SEEP_EXPORT void __lsan_do_leak_check(void);
+SEEP_EXPORT void
+__lsan_do_leak_check(void)
+{
+	static uint32_t done;
+
+	if (__atomic_exchange_n(&done, 1, __ATOMIC_RELAXED) != 0)
+		return;
+	hold_wanted(0);
+	if (inside_look(INSIDE_ALL, HOLD_HERE()) == 1)
+		_exit(LOST_STATUS);
+}
