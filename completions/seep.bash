@@ -43,7 +43,7 @@ _seep() {
 		return
 		;;
 	-t | --to)
-		_seep_reply -W 'pprof proto heap folded speedscope csv json rec' -- "$cur"
+		_seep_reply -W 'pprof proto heap folded speedscope csv dot json rec' -- "$cur"
 		return
 		;;
 	--sample-index)

@@ -18,6 +18,8 @@
 #include "format/format_save.h"
 #include "model/prof.h"
 #include "render/report.h"
+#include "render/view.h"
+#include "sym/demangle.h"
 #include "util/file.h"
 #include "util/fmt.h"
 #include "util/x.h"
@@ -29,7 +31,7 @@ static struct {
 
 static const struct opt convert_opts[] = {
 	{"to", 't', OPT_STRING, .to = &convert_args.to, .metavar = "FORMAT",
-	 .help = "Write pprof, proto, heap, folded, speedscope, csv, json or rec, "
+	 .help = "Write pprof, proto, heap, folded, speedscope, csv, dot, json or rec, "
 		 "whatever the file's name ends in."},
 	{"sample-index", 0, OPT_STRING, .to = &convert_args.index, .metavar = "WHAT",
 	 .help = "Take live, peak, allocated or temporary, in bytes or objects: "
@@ -42,8 +44,8 @@ static const struct opt convert_opts[] = {
 	{0},
 };
 
-/* JSON is a report, so it is no format of src/format. */
-static const char convert_json[] = "json";
+/* These are reports, and so no formats of src/format. */
+static const char convert_json[] = "json", convert_dot[] = "dot";
 
 struct convert {
 	const char *format;
@@ -65,10 +67,18 @@ convert_usage(const char *why, const char *word)
 
 	for (size_t i = 0; format_writers[i] != NULL; i++)
 		buf_printf(&names, "%s, ", format_writers[i]->name);
-	status = cmd_usage(&cmd_convert, "%s \"%s\"; there are %s%s", why, word,
-			   buf_str(&names), convert_json);
+	status = cmd_usage(&cmd_convert, "%s \"%s\"; there are %s%s, %s", why, word,
+			   buf_str(&names), convert_json, convert_dot);
 	buf_done(&names);
 	return status;
+}
+
+static bool
+convert_ends(const char *path, const char *ending)
+{
+	size_t n = strlen(path), m = strlen(ending);
+
+	return n > m && strcmp(path + n - m, ending) == 0;
 }
 
 /* The format by name or by the output's ending; 0, or the exit status of a refusal. */
@@ -76,10 +86,10 @@ static int
 convert_choose_format(struct convert *c)
 {
 	const struct format_writer *w;
-	size_t n = strlen(c->out);
 
 	if (convert_args.to != NULL) {
 		if (strcmp(convert_args.to, convert_json) != 0 &&
+		    strcmp(convert_args.to, convert_dot) != 0 &&
 		    format_writer_find(convert_args.to) == NULL)
 			return convert_usage("no format", convert_args.to);
 		c->format = convert_args.to;
@@ -88,8 +98,10 @@ convert_choose_format(struct convert *c)
 	w = format_writer_for(c->out);
 	if (w != NULL)
 		c->format = w->name;
-	else if (n > 5 && strcmp(c->out + n - 5, ".json") == 0)
+	else if (convert_ends(c->out, ".json"))
 		c->format = convert_json;
+	else if (convert_ends(c->out, ".dot") || convert_ends(c->out, ".gv"))
+		c->format = convert_dot;
 	else
 		return convert_usage("--to FORMAT is needed for", c->out);
 	return CMD_OK;
@@ -197,6 +209,29 @@ convert_starts(const struct prof *p, bool **ret_tails)
 	return starts;
 }
 
+/* The call graph, as `seep report --graph` prints it. */
+static void
+convert_graph(const struct convert *c, const struct skip_opts *opts, struct buf *out)
+{
+	const struct prof *p = c->in.p;
+	struct skip *skip = skip_new(p, opts);
+	struct graph_query q = {.value = c->query.value,
+				.objects = c->query.objects,
+				.skip = skip,
+				.full_name = demangle_full};
+	struct view_opts o = {
+		.title = c->in.name, .node_fraction = -1, .edge_fraction = -1};
+	struct graph g = {0};
+	struct view v = {.p = p, .g = &g, .q = &q, .o = &o};
+
+	if (!c->save.value_given)
+		q.value = value_default(p, &q.objects);
+	graph_init(&g, p, &q, NULL, NULL);
+	view_text(out, VIEW_GRAPH, &v);
+	graph_done(&g);
+	skip_free(skip);
+}
+
 static int
 convert_write(struct convert *c, struct err *e)
 {
@@ -213,6 +248,9 @@ convert_write(struct convert *c, struct err *e)
 
 	if (strcmp(c->format, convert_json) == 0) {
 		report_json(&piece, c->in.p, &report);
+		r = out.drain(c, buf_str(&piece), piece.len, e);
+	} else if (strcmp(c->format, convert_dot) == 0) {
+		convert_graph(c, &skip, &piece);
 		r = out.drain(c, buf_str(&piece), piece.len, e);
 	} else {
 		if (!convert_args.no_skip)

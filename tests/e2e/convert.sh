@@ -58,7 +58,7 @@ wanted="[$live_bytes,$live_blocks,$alloc_bytes,$allocs]"
 expect_eq "the recording" "$(totals whole.rec)" "$wanted"
 
 # ---- every format is written, and read again where seep reads it
-for ending in pb.gz pb pprof heap folded speedscope.json csv json copy.rec; do
+for ending in pb.gz pb pprof heap folded speedscope.json csv json dot gv copy.rec; do
 	expect_status 0 "$SEEP" convert whole.rec "whole.$ending"
 	expect_eq "nothing is said ($ending)" "$out$err" ""
 	[ -s "whole.$ending" ] || fail "whole.$ending" "empty"
@@ -87,6 +87,11 @@ print([sum(int(r[c]) for r in rows) for c in ("live_bytes", "live_blocks", "allo
 END
 )" "['own_make', 'part_make', 'scratch'] True True
 [$live_bytes, $live_blocks, $alloc_bytes, $allocs]"
+
+# ---- dot: the graph of the report
+expect_eq "dot" "$(cat whole.dot)" "$("$SEEP" report --graph whole.rec)"
+expect_status 0 "$SEEP" convert --sample-index allocated-objects whole.rec --to dot -
+expect_match "dot, allocations" "$out" 'label="scratch\\n29 \('
 
 # ---- speedscope
 expect_eq "speedscope" "$($python "$ROOT/tests/e2e/lib_speedscope.py" whole.speedscope.json 2>&1 | grep -v peak)" \
