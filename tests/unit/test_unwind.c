@@ -124,10 +124,19 @@ stacks_leaf(void)
 	}
 }
 
-T_TEST(random_stacks_as_libunwind)
+static unsigned long
+stacks_wanted(void)
 {
 	const char *wanted = getenv("UNWIND_STACKS");
-	unsigned long stacks = wanted != NULL ? strtoul(wanted, NULL, 10) : 60000;
+
+	if (wanted != NULL)
+		return strtoul(wanted, NULL, 10);
+	return getenv("SEEP_SOAK") != NULL ? 3000000 : 60000;
+}
+
+T_TEST(random_stacks_as_libunwind)
+{
+	unsigned long stacks = stacks_wanted();
 	struct unw_stats stats;
 
 	h_shared = h_shared_new(&h_ops);
@@ -170,8 +179,7 @@ interrupt_for(unsigned long stacks, int flags)
 
 T_TEST(interrupted_anywhere_as_libunwind)
 {
-	const char *wanted = getenv("UNWIND_STACKS");
-	unsigned long stacks = wanted != NULL ? strtoul(wanted, NULL, 10) / 400 : 1500;
+	unsigned long stacks = stacks_wanted() < 600000 ? 1500 : stacks_wanted() / 400;
 	struct unw_stats stats;
 
 	h_shared = h_shared_new(&h_ops);
