@@ -5,6 +5,8 @@
  * async-signal-safe, r_state is a word to look at, __libc_single_threaded another. */
 #include "preload/loader.h"
 
+#include "preload/jit.h"
+
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/auxv.h>
@@ -88,6 +90,8 @@ stack_top(uintptr_t sp)
 
 const struct host loader_host = {
 	.module_find = module_find,
+	.table_find = jit_find,
+	.table_done = jit_done,
 	.stack_top = stack_top,
 	.clock_ns = clock_ns,
 	.root_start = __start_seep_main,

@@ -129,7 +129,7 @@ modules_find(uintptr_t pc, struct unw_module *ret)
 	uint32_t me = lock_id();
 
 	if (!r->host->module_find(pc, &m))
-		return false;
+		return r->host->table_find != NULL && r->host->table_find(pc, ret);
 	k = known(r, m.start, m.end);
 	if (k == NULL && lock_take(&r->head->locks[LOCK_MODULES], me)) {
 		k = known(r, m.start, m.end);

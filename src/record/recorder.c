@@ -60,8 +60,15 @@ learn_for_unwinder(void *arg, uint64_t hash, uint32_t node)
 	stacks_learn(((struct thread *)arg)->recorder, hash, node);
 }
 
+static void
+done_for_unwinder(void)
+{
+	recorder_now->host->table_done();
+}
+
 static const struct unw_ops unwinder_ops = {
 	.find = modules_find,
+	.done = done_for_unwinder,
 	.node = node_for_unwinder,
 	.recall = recall_for_unwinder,
 	.learn = learn_for_unwinder,

@@ -34,6 +34,10 @@ struct host {
 	/* Module covering pc: mapped range, .eh_frame_hdr, path (may be "" for the executable).
 	 * false when none. Lock-free. */
 	bool (*module_find)(uintptr_t pc, struct host_module *ret);
+	/* The table registered for code made at run time that covers pc, as struct unw_module has it;
+	 * until table_done() it stays. false when there is none. Lock-free. Both may be NULL. */
+	bool (*table_find)(uintptr_t pc, struct unw_module *ret);
+	void (*table_done)(void);
 	/* Upper end of the stack that `sp` lies on, or 0 when that is not known. */
 	uintptr_t (*stack_top)(uintptr_t sp);
 	/* Coarse monotonic clock in ns. */

@@ -231,7 +231,8 @@ cfi_run(struct cfi_run *run, struct eh_cur ins, uintptr_t addr)
 		uint8_t op = (uint8_t)eh_uint(&run->c, 1);
 
 		if (op == CFA_SET_LOC) {
-			run->loc = eh_pointer(&run->c, run->fde->enc, 0);
+			run->loc =
+				eh_pointer(&run->c, run->fde->enc, 0) + run->fde->shift;
 			if (run->loc > addr)
 				break;
 		} else if (cfi_op_advance(run, op)) {

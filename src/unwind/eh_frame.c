@@ -7,7 +7,8 @@
  * the module's range, so a damaged table leads to "no entry" and never outside the
  * module.
  *
- * .debug_frame and tables registered at run time are not read. */
+ * A table registered at run time has no header and is walked too, in a copy of it. .debug_frame is
+ * not read. */
 #include "unwind/eh_frame.h"
 
 #include <string.h>
@@ -247,7 +248,8 @@ eh_fde(const struct unw_module *m, struct eh_cur body, struct eh_fde *f)
 	at = eh_cur_at(m, id_at - back);
 	if (!eh_entry(&at, &cie) || !eh_cie(cie, f))
 		return false;
-	f->start = eh_pointer(&body, f->enc, 0);
+	f->shift = (f->enc & 0x70) == EH_PE_PCREL ? m->shift : 0;
+	f->start = eh_pointer(&body, f->enc, 0) + f->shift;
 	f->end = f->start + eh_pointer(&body, f->enc & 0x0f, 0);
 	if (f->aug)
 		eh_skip(&body, eh_uleb(&body));
@@ -299,6 +301,8 @@ eh_find(const struct unw_module *m, uintptr_t addr, struct eh_fde *ret_fde)
 	uint8_t version, frame_enc, count_enc, table_enc;
 	uint64_t n;
 
+	if (m->copy != NULL)
+		return eh_walk(m, (uintptr_t)m->copy, addr, ret_fde);
 	if (m->eh_hdr == NULL)
 		return false;
 	version = (uint8_t)eh_uint(&c, 1);
@@ -314,4 +318,21 @@ eh_find(const struct unw_module *m, uintptr_t addr, struct eh_fde *ret_fde)
 	if (c.bad || n == 0 || n > (uint64_t)(c.end - c.p) / 8)
 		return false;
 	return eh_search(m, c.p, n, addr, ret_fde);
+}
+
+void
+eh_range(const struct unw_module *m, uintptr_t *ret_start, uintptr_t *ret_end)
+{
+	struct eh_cur c = eh_cur_at(m, (uintptr_t)m->copy), body;
+	uintptr_t start = UINTPTR_MAX, end = 0;
+	struct eh_fde f;
+
+	while (eh_entry(&c, &body)) {
+		if (!eh_fde(m, body, &f) || f.end <= f.start)
+			continue;
+		start = f.start < start ? f.start : start;
+		end = f.end > end ? f.end : end;
+	}
+	*ret_start = start < end ? start : 0;
+	*ret_end = start < end ? end : 0;
 }

@@ -30,14 +30,18 @@ struct eh_fde {
 	struct eh_cur cie_ins; /* to be run before them */
 	uint64_t code_align;
 	int64_t data_align;
-	uint8_t ra;  /* column of the return address */
-	uint8_t enc; /* of pointers */
-	bool signal; /* the frame below was interrupted, not called */
-	bool aug;    /* the FDE has augmentation data */
+	uintptr_t shift; /* to add to pointers that are relative to their own place */
+	uint8_t ra;	 /* column of the return address */
+	uint8_t enc;	 /* of pointers */
+	bool signal;	 /* the frame below was interrupted, not called */
+	bool aug;	 /* the FDE has augmentation data */
 };
 
 /* The entry that covers `addr`, false when there is none or it is damaged. Reads nothing
  * outside the module's range. */
 bool eh_find(const struct unw_module *m, uintptr_t addr, struct eh_fde *ret_fde);
+
+/* From the lowest to the highest address that a copied table speaks of; empty when there is none. */
+void eh_range(const struct unw_module *m, uintptr_t *ret_start, uintptr_t *ret_end);
 
 #endif

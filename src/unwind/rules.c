@@ -16,7 +16,8 @@
  * Forgetting turns entries into tombstones, which the next newcomer may take. A thread
  * that dies between claim and publication costs one entry.
  *
- * What lies outside all modules is not kept: nobody would tell us when it goes. */
+ * What lies outside all modules is not kept, unless its table was registered: nobody would tell us
+ * when it goes. */
 #include "unwind/rules.h"
 
 static bool
@@ -146,6 +147,23 @@ rules_from_row(const struct cfi_row *row, uint32_t module_id)
 	       arch_rule_offsets(row->cfa_offset, fp.value, ra.value);
 }
 
+/* The row of code made at run time. Its table can go at any time once `done` was said, and with it
+ * the expressions in it; such a row is none. */
+static enum rules_found
+rules_row_copied(const struct unw_shared *s, struct cfi_scratch *scratch, uintptr_t addr,
+		 const struct unw_module *m)
+{
+	const struct cfi_row *row = &scratch->row;
+	struct eh_fde fde;
+	bool found = eh_find(m, addr - 1, &fde) && cfi_row(scratch, m, &fde, addr - 1) &&
+		     row->cfa.how == CFI_REGISTER;
+
+	for (unsigned i = 0; found && i < ARCH_REGS; i++)
+		found = row->regs[i].how != CFI_EXPR && row->regs[i].how != CFI_VAL_EXPR;
+	s->ops->done();
+	return found ? ROW_FOUND : ROW_NO_MODULE;
+}
+
 enum rules_found
 rules_row(const struct unw_shared *s, struct cfi_scratch *scratch, uintptr_t addr,
 	  struct unw_module *ret_module)
@@ -153,8 +171,12 @@ rules_row(const struct unw_shared *s, struct cfi_scratch *scratch, uintptr_t add
 	struct cfi_row *row = &scratch->row;
 	struct eh_fde fde;
 
+	ret_module->copy = NULL;
+	ret_module->shift = 0;
 	if (!s->ops->find(addr - 1, ret_module))
 		return ROW_NO_MODULE;
+	if (UNLIKELY(ret_module->copy != NULL))
+		return rules_row_copied(s, scratch, addr, ret_module);
 	if (eh_find(ret_module, addr - 1, &fde) &&
 	    cfi_row(scratch, ret_module, &fde, addr - 1))
 		return ROW_FOUND;

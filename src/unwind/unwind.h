@@ -41,6 +41,11 @@ struct unw_module {
 	uintptr_t start, end; /* mapped range; nothing outside it is read as .eh_frame */
 	const unsigned char *eh_hdr; /* PT_GNU_EH_FRAME in memory, or NULL */
 	uint32_t id;		     /* 1 to UNW_MODULE_MAX; passed back to node() */
+	/* Not NULL: no module, but code made at run time, whose table was registered. [start, end)
+	 * is a copy of that table, this its first entry; `shift` is where it was, less where the
+	 * copy is. The id is 0. */
+	const unsigned char *copy;
+	uintptr_t shift;
 };
 
 struct unw_ops {
@@ -48,6 +53,8 @@ struct unw_ops {
 	 * for each new return address and for each frame outside all modules. Lock-free,
 	 * signal-safe. */
 	bool (*find)(uintptr_t pc, struct unw_module *ret_module);
+	/* The copy that find() gave is no longer looked at. NULL when it never gives one. */
+	void (*done)(void);
 
 	/* Id of the prefix-tree node (parent, pc, kind), never 0; `parent` 0 is the root.
 	 * `arg` is what unw_thread_init() was given. `pc` - 1 lies within the instruction
