@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* jit.c -- __register_frame and its kin: unwind tables of code made at run time.
  *
- * LLVM, newer LuaJITs and others tell libgcc's unwinder about their code with these calls. We pass them
+ * LLVM and others tell libgcc's unwinder about their code with these calls. We pass them
  * on and keep a copy of each table: the stack of an allocation can then be followed through such
  * code without frame pointers. A copy, because the program may take the original away while
  * another thread looks for something else in it.

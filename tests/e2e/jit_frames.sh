@@ -34,3 +34,22 @@ for n in 3 "$(times 101 20011)"; do
 		| [.sites[] | select([.stack[] | $d.frames[.].function] | index("turn") and index("make_block")) | .allocs] | add' "$n"
 	expect_nothing_lost "threads, $n pieces of code" "$TMP/json"
 done
+
+# And a JIT that nobody here wrote.
+if have lli && have clang; then
+	cat >"$TMP/j.c" <<'END'
+#include <stdlib.h>
+__attribute__((noinline)) void *leaf(int n) { void *volatile p = malloc(n); return p; }
+__attribute__((noinline)) int middle(int n) { return leaf(n) != 0; }
+int main(void) { int s = 0; for (int i = 1; i <= 61; i++) s += middle(i * 10); return s == 61 ? 23 : 1; }
+END
+	clang -O1 -fomit-frame-pointer -fno-optimize-sibling-calls -fasynchronous-unwind-tables -emit-llvm -S \
+		-o "$TMP/j.ll" "$TMP/j.c"
+	record lli "$TMP/j.ll"
+	expect_eq "LLVM: status" "$status" 23
+	# shellcheck disable=SC2016
+	expect_json "LLVM: leaf, middle and main, then lli's own" "$TMP/json" '. as $d
+		| [.sites[] | select(.allocs == 61 and .allocated_bytes == 18910) | [.stack[] | $d.frames[.]]
+		| [([.[] | select(.kind == "truncated")] | length), .[0:4][].function == null]]' \
+		'[[0,true,true,true,false]]'
+fi
