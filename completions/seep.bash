@@ -30,7 +30,7 @@ _seep() {
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_seep_reply -W \
-			'run attach detach report leaks scan diff watch why dump convert ps mark pause resume doctor jeprof google-pprof pprof memleak mtrace help --version --help' -- "$cur"
+			'run attach detach report peak churn lifetimes timeline leaks scan diff watch why dump convert ps mark pause resume doctor jeprof google-pprof pprof memleak mtrace help --version --help' -- "$cur"
 		return
 	fi
 	case $prev in
@@ -136,7 +136,7 @@ _seep() {
 	report)
 		if [[ $cur == -* ]]; then
 			_seep_reply -W '--top --sites --tree --bottom-up --peek --list --traces
-				--tags --threads --sizes --graph --svg --pdf --ps --png --gif
+				--tags --threads --sizes --lifetimes --timeline --peak --churn --graph --svg --pdf --ps --png --gif
 				--flame --html --functions --filefunctions --lines --files
 				--modules --addresses --no-inlines --sample-index --objects
 				--cum --relative --focus --ignore --hide --show --show-from

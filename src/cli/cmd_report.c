@@ -28,7 +28,7 @@
 #include "util/x.h"
 
 static struct {
-	bool top, sites, bytes, all, json, no_skip, share, no_pager;
+	bool top, sites, peak, churn, bytes, all, json, no_skip, share, no_pager;
 	const char *by, *process;
 	uint64_t rows;
 	VEC(const char *) skip;
@@ -47,6 +47,10 @@ static const struct opt report_table_opts[] = {
 	 .help = "Show a row for each function; with --bytes, a place a line."},
 	{"sites", 0, OPT_NONE, .to = &report_args.sites,
 	 .help = "Print one place a line: figure, blocks, place and its caller."},
+	{"peak", 0, OPT_NONE, .to = &report_args.peak,
+	 .help = "Show what was live at the peak, as TARGET@peak does."},
+	{"churn", 0, OPT_NONE, .to = &report_args.churn,
+	 .help = "Show where most allocations are made, as --by count does."},
 	REPORT_VIEW_OPTS,
 	{"bytes", 0, OPT_NONE, .to = &report_args.bytes,
 	 .help = "Print whole numbers of bytes instead of KiB, MiB, GiB."},
@@ -96,6 +100,10 @@ report_check_args(struct err *e)
 	struct report_view *r = &report_view;
 	enum sites_by by;
 
+	if (report_args.churn && report_args.by != NULL)
+		return err_set(e, -EINVAL, "--churn is --by count already");
+	if (report_args.churn)
+		report_args.by = "count";
 	if (report_args.by != NULL && choose_by(report_args.by, &by, e) < 0)
 		return -EINVAL;
 	if (report_args.top && r->kind_given && r->kind != VIEW_TOP)
@@ -219,6 +227,13 @@ report_run(int argc, char **argv)
 		if (l.series > 0)
 			cmd_note("%u dumps of one process: showing the last, %s",
 				 l.series, l.name);
+		if (r == 0 && report_args.peak && l.point[0] != '\0')
+			r = err_set(&e, -EINVAL, "@%s: --peak is a point already",
+				    l.point);
+		if (r == 0 && report_args.peak) {
+			free(l.point);
+			l.point = xstrdup("peak");
+		}
 		if (r == 0)
 			r = report_show(&l, &e);
 		r = r < 0 ? cmd_fail(&e) : CMD_OK;

@@ -40,6 +40,11 @@ static const struct {
 	{"memleak", "memleak", NULL},
 	{"memleak-bpfcc", "memleak", NULL},
 	{"flamegraph.pl", "flamegraph.pl", NULL},
+	/* views of a report that have names of their own */
+	{"peak", "report", "--peak"},
+	{"churn", "report", "--churn"},
+	{"lifetimes", "report", "--lifetimes"},
+	{"timeline", "report", "--timeline"},
 };
 
 static const struct opt no_opts[] = {{0}};

@@ -33,11 +33,23 @@ static const struct {
 	const char *option;
 	enum view_kind kind;
 } report_views[] = {
-	{"top", VIEW_TOP},     {"tree", VIEW_TREE},	  {"bottom-up", VIEW_BOTTOM_UP},
-	{"peek", VIEW_PEEK},   {"list", VIEW_LIST},	  {"traces", VIEW_TRACES},
-	{"tags", VIEW_TAGS},   {"threads", VIEW_THREADS}, {"sizes", VIEW_SIZES},
-	{"graph", VIEW_GRAPH}, {"svg", VIEW_GRAPH},	  {"pdf", VIEW_GRAPH},
-	{"ps", VIEW_GRAPH},    {"png", VIEW_GRAPH},	  {"gif", VIEW_GRAPH},
+	{"top", VIEW_TOP},
+	{"tree", VIEW_TREE},
+	{"bottom-up", VIEW_BOTTOM_UP},
+	{"peek", VIEW_PEEK},
+	{"list", VIEW_LIST},
+	{"traces", VIEW_TRACES},
+	{"tags", VIEW_TAGS},
+	{"threads", VIEW_THREADS},
+	{"sizes", VIEW_SIZES},
+	{"lifetimes", VIEW_LIFETIMES},
+	{"timeline", VIEW_TIMELINE},
+	{"graph", VIEW_GRAPH},
+	{"svg", VIEW_GRAPH},
+	{"pdf", VIEW_GRAPH},
+	{"ps", VIEW_GRAPH},
+	{"png", VIEW_GRAPH},
+	{"gif", VIEW_GRAPH},
 };
 
 int
@@ -206,6 +218,10 @@ report_query(const struct loaded *l, const struct report_how *how,
 		q.value = value_default(l->p, &objects);
 		q.objects = q.objects || objects;
 	}
+	/* What is freed is not live: all that was ever allocated counts. */
+	if (r->kind == VIEW_LIFETIMES && !r->value_given &&
+	    value_has(l->p, GRAPH_ALLOCATED))
+		q.value = GRAPH_ALLOCATED;
 	if (r->kind == VIEW_LIST || (r->kind == VIEW_TRACES && !r->grain_given))
 		q.grain = GRAPH_LINES;
 	q.no_edges = r->kind != VIEW_PEEK && r->kind != VIEW_GRAPH;

@@ -80,6 +80,8 @@ int report_set_trim(void *ctx, const struct opt *o, const struct opt_value *v,
 		REPORT_VIEW_ROW("tags", NULL, "Show labels and what they hold."),        \
 		REPORT_VIEW_ROW("threads", NULL, "Show what each thread holds."),        \
 		REPORT_VIEW_ROW("sizes", NULL, "Show how large the blocks are."),        \
+		REPORT_VIEW_ROW("lifetimes", NULL, "Show how long blocks lived."),       \
+		REPORT_VIEW_ROW("timeline", NULL, "Show what was held, and when."),      \
 		REPORT_VIEW_ROW("graph", NULL, "Print the call graph for dot."),         \
 		REPORT_VIEW_ROW("svg", "OUT", "Draw it with graphviz."),                 \
 		REPORT_VIEW_ROW("pdf", "OUT", "The same as PDF."),                       \

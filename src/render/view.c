@@ -19,7 +19,10 @@
 #define VIEW_CUT "\xe2\x80\xa6"
 #define VIEW_LEAST_ERROR 0.0005
 
-enum { VIEW_NAMELESS = 5 }; /* modules without names that are told of */
+enum {
+	VIEW_NAMELESS = 5, /* modules without names that are told of */
+	VIEW_BAR = 30,	   /* columns of the longest bar */
+};
 
 const char *const view_names[VIEW_KINDS] = {
 	[VIEW_TOP] = "top",
@@ -31,6 +34,8 @@ const char *const view_names[VIEW_KINDS] = {
 	[VIEW_TAGS] = "tags",
 	[VIEW_THREADS] = "threads",
 	[VIEW_SIZES] = "sizes",
+	[VIEW_LIFETIMES] = "lifetimes",
+	[VIEW_TIMELINE] = "timeline",
 	[VIEW_GRAPH] = "graph",
 };
 
@@ -47,6 +52,8 @@ static const struct {
 	[VIEW_TAGS] = {view_tags, view_tags_json},
 	[VIEW_THREADS] = {view_threads, view_threads_json},
 	[VIEW_SIZES] = {view_sizes, view_sizes_json},
+	[VIEW_LIFETIMES] = {view_lifetimes, view_lifetimes_json},
+	[VIEW_TIMELINE] = {view_timeline, view_timeline_json},
 	[VIEW_GRAPH] = {view_graph, view_graph_json},
 };
 
@@ -75,6 +82,15 @@ view_amount(const struct view *v, double x, double var)
 	snprintf(f.s, sizeof f.s, "%s%.100s", v->o->bytes && sign[0] != '\0' ? "-" : sign,
 		 plain.s);
 	return f;
+}
+
+void
+view_bar(struct buf *out, double x, double most, bool ascii)
+{
+	int n = most > 0 && x > 0 ? (int)ceil(x / most * VIEW_BAR) : 0;
+
+	while (n-- > 0)
+		buf_add_str(out, ascii ? "#" : "\xe2\x96\x88");
 }
 
 double

@@ -30,7 +30,9 @@ enum view_kind {
 	VIEW_TAGS,	/* labels */
 	VIEW_THREADS,
 	VIEW_SIZES,
-	VIEW_GRAPH, /* for graphviz's dot */
+	VIEW_LIFETIMES, /* how long blocks lived */
+	VIEW_TIMELINE,	/* what was held, and when */
+	VIEW_GRAPH,	/* for graphviz's dot */
 	VIEW_KINDS,
 };
 

@@ -18,6 +18,9 @@ struct figure_str view_amount(const struct view *v, double x, double var);
 struct figure_str view_share(const struct view *v, double x);
 struct figure_str view_share_of(double x, double whole);
 
+/* A bar for x, of 30 columns for `most`. */
+void view_bar(struct buf *out, double x, double most, bool ascii);
+
 /* What all shares are of. */
 double view_whole(const struct view *v);
 
@@ -87,6 +90,10 @@ uint32_t view_threads(struct buf *out, const struct view *v);
 uint32_t view_threads_json(struct json *j, const struct view *v);
 uint32_t view_sizes(struct buf *out, const struct view *v);
 uint32_t view_sizes_json(struct json *j, const struct view *v);
+uint32_t view_lifetimes(struct buf *out, const struct view *v);
+uint32_t view_lifetimes_json(struct json *j, const struct view *v);
+uint32_t view_timeline(struct buf *out, const struct view *v);
+uint32_t view_timeline_json(struct json *j, const struct view *v);
 uint32_t view_graph(struct buf *out, const struct view *v);
 uint32_t view_graph_json(struct json *j, const struct view *v);
 

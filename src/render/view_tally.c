@@ -10,8 +10,6 @@
 #include "render/view_impl.h"
 #include "util/fmt.h"
 
-enum { VIEW_BAR = 30 }; /* columns of the longest bar */
-
 /* Figure and share in front of a row. */
 static void
 view_tally_value(const struct view *v, const struct tally *t, struct buf *out,
@@ -101,15 +99,6 @@ view_threads_json(struct json *j, const struct view *v)
 }
 
 /* ---- sizes ---- */
-
-static void
-view_bar(struct buf *out, double x, double most, bool ascii)
-{
-	int n = most > 0 && x > 0 ? (int)ceil(x / most * VIEW_BAR) : 0;
-
-	while (n-- > 0)
-		buf_add_str(out, ascii ? "#" : "\xe2\x96\x88");
-}
 
 uint32_t
 view_sizes(struct buf *out, const struct view *v)

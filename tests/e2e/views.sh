@@ -211,6 +211,18 @@ json --sizes
 # 128 bytes and less: 101, 103, 107, 109 and 127; up to 256: 131, 137, 149
 expect_json "a class of sizes" "$TMP/json" '.rows[] | select(.max_bytes == 128) | .value' $((707 + 1133 + 1391 + 1962 + 2413))
 expect_json "sizes add up" "$TMP/json" '([.rows[].value] | add) == .total' true
+"$SEEP" lifetimes --json p.rec >"$TMP/json"
+expect_json "lifetimes: every block is counted once" "$TMP/json" '.temporary + .not_freed + ([.rows[].value] | add)' \
+	"$("$SEEP" report --json p.rec | jq .totals.allocs)"
+expect_json "lifetimes: those that are live" "$TMP/json" .not_freed "$("$SEEP" report --json p.rec | jq .totals.live_blocks)"
+"$SEEP" timeline --json p.rec >"$TMP/json"
+expect_json "timeline: one process, in order" "$TMP/json" \
+	'[(.rows | length), ([.rows[0].points[].ms] | . == sort), (.rows[0].points | length > 0)]' '[1,true,true]'
+expect_eq "seep peak is report --peak" "$("$SEEP" peak p.rec)" "$("$SEEP" report p.rec@peak)"
+expect_eq "seep churn is report --churn" "$("$SEEP" churn p.rec)" "$("$SEEP" report --by count p.rec)"
+expect_eq "seep timeline is report --timeline" "$("$SEEP" timeline p.rec)" "$("$SEEP" report --timeline p.rec)"
+expect_status 2 "$SEEP" report --churn --by live p.rec
+expect_status 3 "$SEEP" peak p.rec@exit
 run "$SEEP" report --tags p.rec
 expect_match "no labels here" "$out" '^# nothing to show: this profile has no labels$'
 
@@ -268,7 +280,7 @@ expect_eq "one line" "$(wc -l <"$TMP/err")" 1
 expect_eq "and no file" "$([ -e "$TMP/none.svg" ] && echo there)" ""
 
 # ---- every view as JSON says the same total ----
-for view in --top --tree --bottom-up '--peek .' '--list .' --traces --tags --threads --sizes --graph --lines; do
+for view in --top --tree --bottom-up '--peek .' '--list .' --traces --tags --threads --sizes --timeline --graph --lines; do
 	# shellcheck disable=SC2086 # words
 	json $view
 	totals+="$(jq -r '"\(.seep_json) \(.value) \(.unit) \(.total)"' "$TMP/json")"$'\n'

@@ -205,12 +205,103 @@ T_TEST(less_than_nothing)
 	prof_free(p);
 }
 
+/* 19 temporary blocks, 7 freed within 16 ms and 1 after a long time, 5 not freed. */
+T_TEST(lifetimes)
+{
+	struct prof *p = prof_new();
+	uint32_t pr = tp_process(p, "/opt/prog", 11, 10);
+	struct prof_site *site =
+		tp_site(p, pr, TP_STACK(p, "a a.c:10 prog", "main a.c:90 prog"), 32, 27,
+			3200, 2700);
+
+	site->temps = 19;
+	site->lifetimes[2] = 7;
+	site->lifetimes[PROF_LIFE_BUCKETS - 2] = 1;
+	check(p, (struct shown){.kind = VIEW_LIFETIMES, .o = {.ascii = true}},
+	      "LIVE  500 B in 1 stack\n"
+	      "          19    59 %  temporary         ##################\n"
+	      "           0     0 %  below 1 ms\n"
+	      "           0     0 %  below 4 ms\n"
+	      "           7    22 %  below 16 ms       #######\n"
+	      "           0     0 %  below 64 ms\n"
+	      "           0     0 %  below 256 ms\n"
+	      "           0     0 %  below 1 s\n"
+	      "           0     0 %  below 4 s\n"
+	      "           0     0 %  below 16 s\n"
+	      "           0     0 %  below 65 s\n"
+	      "           0     0 %  below 4 min\n"
+	      "           1   3.1 %  below 17 min      #\n"
+	      "           5    16 %  not freed         #####\n");
+	p->columns = PROF_HAS_LIVE;
+	check(p, (struct shown){.kind = VIEW_LIFETIMES},
+	      "LIVE  500 B in 1 stack\n"
+	      "# nothing to show: this format does not say how long blocks lived\n");
+	prof_free(p);
+}
+
+static void
+add_point(struct prof *p, uint32_t process, uint32_t ms, int64_t live, uint32_t rss_kib)
+{
+	uint32_t i = prof_add_point(p);
+
+	p->points[i] = (struct prof_point){
+		.process = process, .ms = ms, .live_bytes = live, .rss_kib = rss_kib};
+}
+
+/* Six points, of which the fourth is the highest; a mark; another process. */
+T_TEST(timeline)
+{
+	static const int64_t live[] = {0, 1024, 3072, 6144, 2048, 1024};
+	struct prof *p = small();
+	uint32_t pr = 1, other, mark;
+
+	for (uint32_t i = 0; i < 6; i++)
+		add_point(p, pr, i * 1000, live[i], i == 0 ? 0 : 4096 + i);
+	mark = prof_add_mark(p);
+	p->marks[mark] = (struct prof_mark){.process = pr,
+					    .number = 1,
+					    .name = prof_str(p, "half"),
+					    .ms = 2500,
+					    .live_bytes = 4096};
+	check(p, (struct shown){.kind = VIEW_TIMELINE, .o = {.ascii = true, .all = true}},
+	      "LIVE  1.00 KiB in 4 stacks\n"
+	      "      time          live           RSS\n"
+	      "       0 s           0 B             -\n"
+	      "    1.00 s      1.00 KiB      4.00 MiB  #####\n"
+	      "    2.00 s      3.00 KiB      4.00 MiB  ###############\n"
+	      "    2.50 s      4.00 KiB              @half\n"
+	      "    3.00 s      6.00 KiB      4.00 MiB  ##############################\n"
+	      "    4.00 s      2.00 KiB      4.00 MiB  ##########\n"
+	      "    5.00 s      1.00 KiB      4.00 MiB  #####\n");
+	check(p, (struct shown){.kind = VIEW_TIMELINE, .o = {.ascii = true, .rows = 2}},
+	      "LIVE  1.00 KiB in 4 stacks\n"
+	      "      time          live           RSS\n"
+	      "    2.00 s      3.00 KiB      4.00 MiB  ###############\n"
+	      "    2.50 s      4.00 KiB              @half\n"
+	      "    5.00 s      6.00 KiB      4.00 MiB  ##############################\n"
+	      "# the highest of 3 points each (-n N, --all)\n");
+	other = tp_process(p, "/opt/other", 13, 10);
+	add_point(p, other, 7, 2048, 0);
+	check(p, (struct shown){.kind = VIEW_TIMELINE, .o = {.ascii = true, .rows = 1}},
+	      "LIVE  1.00 KiB in 4 stacks\n"
+	      "prog (11)\n"
+	      "      time          live           RSS\n"
+	      "    2.50 s      4.00 KiB              @half\n"
+	      "    5.00 s      6.00 KiB      4.00 MiB  ##############################\n"
+	      "# the highest of 6 points each (-n N, --all)\n"
+	      "other (13)\n"
+	      "      time          live           RSS\n"
+	      "    7.0 ms      2.00 KiB             -  ##############################\n");
+	prof_free(p);
+}
+
 /* Names of foreign files are text in every view. */
 T_TEST(hostile_names)
 {
-	static const enum view_kind kinds[] = {
-		VIEW_TOP,    VIEW_TREE, VIEW_BOTTOM_UP, VIEW_PEEK,  VIEW_LIST,
-		VIEW_TRACES, VIEW_TAGS, VIEW_THREADS,	VIEW_SIZES, VIEW_GRAPH};
+	static const enum view_kind kinds[] = {VIEW_TOP,   VIEW_TREE,	   VIEW_BOTTOM_UP,
+					       VIEW_PEEK,  VIEW_LIST,	   VIEW_TRACES,
+					       VIEW_TAGS,  VIEW_THREADS,   VIEW_SIZES,
+					       VIEW_GRAPH, VIEW_LIFETIMES, VIEW_TIMELINE};
 	struct prof *p = prof_new();
 	uint32_t pr = tp_process(p, "/opt/prog", 11, 10), label;
 
