@@ -18,6 +18,8 @@
 #define COLD __attribute__((cold, noinline))
 #define NOINLINE __attribute__((noinline))
 #define ALWAYS_INLINE inline __attribute__((always_inline))
+/* Reads what others write, for a guess: any value will do. */
+#define RACY __attribute__((no_sanitize("thread")))
 
 /* A name that leaves libseep.so; all others stay hidden (-fvisibility=hidden). */
 #define SEEP_EXPORT __attribute__((visibility("default"), used))

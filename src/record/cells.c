@@ -68,7 +68,7 @@ make(struct recorder *r, struct thread *t, struct rec_site *site, uint32_t site_
 	c->stamp = __atomic_load_n(&r->head->stamp, __ATOMIC_RELAXED);
 	c->thread_next = t->cells;
 	c->site = site_ref;
-	c->peak_seen = site->peak_bytes;
+	c->peak_seen = __atomic_load_n(&site->peak_bytes, __ATOMIC_RELAXED);
 	/* Under the lock, because folding unlinks from the middle of this list. */
 	if (!lock_take(&site->lock, t->me)) {
 		rec_lost(r, REC_LOST_LOCK);

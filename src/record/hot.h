@@ -155,7 +155,7 @@ hot_alloc_in(struct recorder *r, struct thread *t, struct rec_cell *c,
 	if (UNLIKELY(got != LIVE_OK) && !hot_slot_failed(r, t, addr, got, &slot))
 		return;
 	a = hot_word_a(t, sampled, addr, bytes, kind);
-	slot.block->a = a;
+	__atomic_store_n(&slot.block->a, a, __ATOMIC_RELAXED);
 	hot_alloc_step(r, t, c, sampled, bytes, &slot);
 	hot_remember(t, addr, &slot, a);
 	if (sampled)
@@ -247,7 +247,7 @@ hot_free(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr)
 	publish(&s);
 	if (UNLIKELY(stale))
 		renew_stamp(s.stamp, c);
-	slot.block->b = 0;
+	__atomic_store_n(&slot.block->b, 0, __ATOMIC_RELAXED);
 	do_free(c, bucket, sampled, &n);
 	commit(&s);
 	live_clear_unlock(t, &slot, addr);

@@ -42,7 +42,7 @@ bucket_new(struct recorder *r, unsigned cap, uint32_t me)
 	return b;
 }
 
-static unsigned
+RACY static unsigned
 blocks_in(const struct rec_bucket *b)
 {
 	uint64_t used = __atomic_load_n(&b->used, __ATOMIC_RELAXED);
@@ -187,7 +187,7 @@ room_in(struct recorder *r, struct thread *t, struct rec_bucket *first,
 		k = 0;
 	}
 	if (b != NULL)
-		page->room = rec_ref(r, b);
+		__atomic_store_n(&page->room, rec_ref(r, b), __ATOMIC_RELAXED);
 	*ret_index = (unsigned)k;
 	return b;
 }

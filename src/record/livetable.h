@@ -63,8 +63,11 @@ live_look(struct rec_bucket *b, uintptr_t addr)
 		for (; hits != 0; hits &= hits - 1) {
 			unsigned k = i + (unsigned)__builtin_ctz(hits);
 
-			if (blocks[k].b != 0 &&
-			    (blocks[k].a >> REC_BLOCK_LOW_SHIFT & 15) == (addr & 15))
+			/* Another thread's block may be on its way in: not under the lock. */
+			if (__atomic_load_n(&blocks[k].b, __ATOMIC_RELAXED) != 0 &&
+			    (__atomic_load_n(&blocks[k].a, __ATOMIC_RELAXED) >>
+				     REC_BLOCK_LOW_SHIFT &
+			     15) == (addr & 15))
 				return (int)k;
 		}
 	}
@@ -123,7 +126,8 @@ live_prefetch(struct recorder *r, struct thread *t, uintptr_t addr)
 	struct rec_bucket *first = live_near(r, t, addr);
 
 	if (LIKELY(first != NULL)) {
-		uint32_t room = live_page(first)->room;
+		uint32_t room =
+			__atomic_load_n(&live_page(first)->room, __ATOMIC_RELAXED);
 
 		__builtin_prefetch(live_offs(first), 1);
 		__builtin_prefetch(rec_at(r, room), 1); /* 0: the head; no harm */
@@ -210,7 +214,7 @@ live_clear_unlock(struct thread *t, struct live_slot *s, uintptr_t addr)
 
 	if (LIKELY(page->odd == 0))
 		*present &= ~bit;
-	page->room = rec_ref(t->recorder, s->bucket);
+	__atomic_store_n(&page->room, rec_ref(t->recorder, s->bucket), __ATOMIC_RELAXED);
 	s->bucket->used &= ~s->bit;
 	live_unlock(t, s);
 }

@@ -30,7 +30,7 @@ record_resize_begin(struct recorder *r, struct thread *t, uintptr_t addr)
 	s = step_begin(r, t);
 	jot(&s, &t->pending_block->b);
 	publish(&s);
-	t->pending_block->b = 0;
+	__atomic_store_n(&t->pending_block->b, 0, __ATOMIC_RELAXED);
 	live_unlock(t, &t->pending);
 }
 
@@ -38,7 +38,7 @@ record_resize_begin(struct recorder *r, struct thread *t, uintptr_t addr)
 static void
 put_back(struct thread *t)
 {
-	t->pending_block->b = t->pending_b;
+	__atomic_store_n(&t->pending_block->b, t->pending_b, __ATOMIC_RELAXED);
 	COMPILER_BARRIER();
 	*(volatile uint32_t *)&t->row->journal_count = 0;
 	t->pending_block = NULL;
@@ -91,7 +91,7 @@ both_halves(struct recorder *r, struct thread *t, struct rec_cell *old,
 	do_free(old, life, false, &minus);
 	if (new->stamp != s.stamp)
 		renew_stamp(s.stamp, new);
-	slot->block->a = a;
+	__atomic_store_n(&slot->block->a, a, __ATOMIC_RELAXED);
 	do_alloc(new, slot->block, (uint64_t) new->site | t->now_ms << 32, size, false,
 		 &plus);
 	if (t->alone) {

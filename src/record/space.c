@@ -152,7 +152,7 @@ space_cell(struct recorder *r, uint32_t me)
 	    lock_take(&h->locks[LOCK_SPACE], me)) {
 		if (h->free_cells != 0) {
 			cell = rec_at(r, h->free_cells);
-			h->free_cells = cell->next;
+			__atomic_store_n(&h->free_cells, cell->next, __ATOMIC_RELAXED);
 		}
 		lock_drop(&h->locks[LOCK_SPACE]);
 		if (cell != NULL) {
@@ -172,7 +172,7 @@ space_cell_free(struct recorder *r, struct rec_cell *cell, uint32_t me)
 	if (!lock_take(&h->locks[LOCK_SPACE], me))
 		return; /* one cell is lost until the end; nothing is counted wrong */
 	cell->next = h->free_cells;
-	h->free_cells = rec_ref(r, cell);
+	__atomic_store_n(&h->free_cells, rec_ref(r, cell), __ATOMIC_RELAXED);
 	lock_drop(&h->locks[LOCK_SPACE]);
 }
 

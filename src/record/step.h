@@ -270,7 +270,7 @@ static ALWAYS_INLINE void
 do_alloc(struct rec_cell *c, struct rec_block *block, uint64_t b, unsigned bucket,
 	 bool sampled, const struct amount *n)
 {
-	block->b = b;
+	__atomic_store_n(&block->b, b, __ATOMIC_RELAXED);
 	c->allocs++;
 	c->alloc_bytes += n->bytes;
 	c->sizes[bucket]++;

@@ -48,7 +48,7 @@ state_take(struct recorder *r, uint32_t me)
 	    lock_take(&r->idle_lock, me)) {
 		t = r->idle;
 		if (t != NULL)
-			r->idle = t->next_idle;
+			__atomic_store_n(&r->idle, t->next_idle, __ATOMIC_RELAXED);
 		lock_drop(&r->idle_lock);
 	}
 	if (t != NULL)
@@ -68,7 +68,7 @@ state_give(struct recorder *r, struct thread *t, uint32_t me)
 	if (!lock_take(&r->idle_lock, me))
 		return;
 	t->next_idle = r->idle;
-	r->idle = t;
+	__atomic_store_n(&r->idle, t, __ATOMIC_RELAXED);
 	lock_drop(&r->idle_lock);
 }
 

@@ -44,8 +44,10 @@ word_b(uintptr_t addr)
 static void
 fill(struct live_slot *s, uintptr_t addr)
 {
-	s->block->a = (addr >> 4 & 0xffffffff) | (uint64_t)(addr & 15)
-							 << REC_BLOCK_LOW_SHIFT;
+	uint64_t a = (addr >> 4 & 0xffffffff) | (uint64_t)(addr & 15)
+							<< REC_BLOCK_LOW_SHIFT;
+
+	__atomic_store_n(&s->block->a, a, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->block->b, word_b(addr), __ATOMIC_RELAXED);
 }
 
