@@ -69,7 +69,10 @@ struct attach_control {
 	uint64_t spent_tsc; /* processor cycles in them, without the real functions */
 	uint64_t began_tsc; /* at the first event */
 	uint64_t config;    /* address of struct blob_config; 0 = not there yet */
-	uint64_t reserved[7];
+	uint64_t samples;   /* taken */
+	uint64_t
+		at_half; /* how many it would have been with half the distance, in 1/1024 */
+	uint64_t reserved[5];
 };
 
 _Static_assert(sizeof(struct attach_patch) == 32, "patch");

@@ -380,6 +380,18 @@ count(uint64_t began_tsc)
 	__atomic_fetch_add(&c->spent_tsc, spent, __ATOMIC_RELAXED);
 }
 
+/* A block that is sampled almost surely costs no more when samples are taken twice as often. */
+static void
+count_sample(const struct recorder *r, size_t n)
+{
+	struct attach_control *c = control();
+	double x = (double)n / (double)r->head->rates[r->rate_number];
+
+	__atomic_fetch_add(&c->samples, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&c->at_half, (uint64_t)(1024 * (2 - sample_probability(x))),
+			   __ATOMIC_RELAXED);
+}
+
 void
 gate_allocated(struct tls *t, void *p, size_t n, enum rec_kind kind,
 	       const struct unw_start *at)
@@ -396,6 +408,8 @@ gate_allocated(struct tls *t, void *p, size_t n, enum rec_kind kind,
 	if (UNLIKELY(self == NULL))
 		return;
 	if (gate_its_turn(t, r, n)) {
+		if (!r->exact)
+			count_sample(r, n);
 		if (__atomic_load_n(&r->head->paused, __ATOMIC_RELAXED) == 1)
 			__atomic_fetch_add(&r->head->paused_allocs, 1, __ATOMIC_RELAXED);
 		else

@@ -154,7 +154,7 @@ open_one(int pid, const struct session_settings *s, struct attached_sessions *ss
 	int r;
 
 	*n = (struct session)SESSION_NONE;
-	if (s->looks_ms > 0) {
+	if (s->looks_ms > 0 && !s->from_start) {
 		attached_old_choose(pid, &old);
 		own.old = &old;
 	}

@@ -20,6 +20,7 @@
 #include "cli/last.h"
 #include "cli/save.h"
 #include "target/find.h"
+#include "target/held.h"
 #include "target/inspect.h"
 #include "target/libseep.h"
 #include "target/procfs.h"
@@ -333,8 +334,12 @@ check_program(int pid)
 	} else {
 		hides = inspect_coverage(elf.traits | inspect_module_traits(exe));
 		if ((elf.traits & INSPECT_STATIC) != 0)
-			say(BAD, "program",
-			    "%s: statically linked, malloc cannot be wrapped", exe);
+			say(held_possible() ? OK : BAD, "program",
+			    held_possible() ? "%s: statically linked; seep run puts the "
+					      "recorder in"
+					    : "%s: statically linked, malloc cannot be "
+					      "wrapped",
+			    exe);
 		else if ((elf.traits & (INSPECT_CLASS32 | INSPECT_OTHER_MACHINE)) != 0)
 			say(BAD, "program", "%s: not a 64-bit program of this machine",
 			    exe);

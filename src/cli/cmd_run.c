@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "cli/last.h"
 #include "cli/names.h"
 #include "cli/run_impl.h"
+#include "cli/run_output.h"
 #include "cli/save.h"
 #include "format/pack.h"
 #include "render/report.h"
@@ -90,47 +90,6 @@ base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* Where the recording will be saved, made sure of before anything is started. */
-static int
-check_output(struct run *r, struct err *e)
-{
-	char *folder = xstrdup(opt_dir != NULL ? opt_dir : ".");
-	struct stat st;
-	int ret = 0;
-
-	if (opt_output != NULL) {
-		const char *slash;
-
-		free(folder);
-		slash = strrchr(opt_output, '/');
-		folder = slash == NULL ? xstrdup(".")
-				       : xmemdup0(opt_output,
-						  slash == opt_output
-							  ? 1
-							  : (size_t)(slash - opt_output));
-		if (base_name(opt_output)[0] == '\0' ||
-		    (stat(opt_output, &st) == 0 && S_ISDIR(st.st_mode)))
-			ret = err_set(e, -EISDIR, "%s: a folder; use --dir for that",
-				      opt_output);
-		else if (stat(opt_output, &st) == 0 &&
-			 (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
-			ret = err_set(e, -EINVAL,
-				      "%s: a pipe or socket; a recording needs a file",
-				      opt_output);
-	}
-	r->folder = realpath(*folder != '\0' ? folder : ".", NULL);
-	if (ret == 0 && r->folder == NULL)
-		ret = err_sys(e, -errno, "%s: cannot save the recording there", folder);
-	if (ret == 0 && access(r->folder, W_OK | X_OK) < 0)
-		ret = err_set(e, -errno,
-			      "%s: cannot save the recording there (%s); use -o or --dir",
-			      r->folder, strerror(errno));
-	if (ret == 0 && opt_output != NULL)
-		r->output = xasprintf("%s/%s", r->folder, base_name(opt_output));
-	free(folder);
-	return ret;
-}
-
 /* Respects the memory limit, and leaves half of the file system to others. */
 static uint64_t
 max_size(const struct run *r)
@@ -156,6 +115,19 @@ rate(void)
 							    : RATE_DEFAULT;
 }
 
+/* Once the program runs. */
+static void
+name_output(struct run *r)
+{
+	signal(SIGPIPE,
+	       SIG_IGN); /* the reader of our stderr may leave before the program */
+	if (r->output == NULL)
+		r->output = xasprintf("%s/seep.%s.%d.rec", r->folder,
+				      base_name(r->argv[0]), r->pid);
+}
+
+static int start_inject(struct run *r);
+
 /* Everything up to the running program. Returns 0 or the exit status. */
 static int
 start(struct run *r)
@@ -168,7 +140,11 @@ start(struct run *r)
 		cmd_fail(&e);
 		return r->program.exit_status;
 	}
-	if (check_output(r, &e) < 0 || libseep_find(&r->libseep, &e) < 0)
+	if (run_output(opt_output, opt_dir, &r->folder, &r->output, &e) < 0)
+		return cmd_fail(&e);
+	if (r->program.inject)
+		return start_inject(r);
+	if (libseep_find(&r->libseep, &e) < 0)
 		return cmd_fail(&e);
 	command = run_command(r->argv);
 	ret = rundir_new(command, &r->dir, &e);
@@ -197,12 +173,40 @@ start(struct run *r)
 		cmd_fail(&e);
 		return status;
 	}
-	signal(SIGPIPE,
-	       SIG_IGN); /* the reader of our stderr may leave before the program */
-	if (r->output == NULL)
-		r->output = xasprintf("%s/seep.%s.%d.rec", r->folder,
-				      base_name(r->argv[0]), r->pid);
+	name_output(r);
 	rundir_set_output(&r->dir, r->output, NULL);
+	return 0;
+}
+
+/* The same for a program that the recorder is put into. */
+static int
+start_inject(struct run *r)
+{
+	struct launch l = {.program = &r->program,
+			   .argv = r->argv,
+			   .mask = &r->mask,
+			   .xfsz_ignored = r->xfsz_ignored,
+			   .at_entry = true};
+	struct err e = {0};
+	int status = CMD_FAILED;
+
+	r->inject.settings = (struct session_settings){
+		.attach = {.mode = opt_sample.given ? REC_MODE_SAMPLE : REC_MODE_EXACT,
+			   .rate_bytes = rate(),
+			   .max_bytes = max_size(r)},
+		.looks_ms = (opt_every + 999999) / 1000000,
+		.from_start = true,
+	};
+	r->inject.children = !opt_no_children;
+	ticker_signals(&r->mask);
+	if (run_inject_start(&r->inject, &l, &status, &e) < 0) {
+		sigprocmask(SIG_SETMASK, &r->mask, NULL);
+		err_wrap(&e, e.code, "%s: not started", r->argv[0]);
+		cmd_fail(&e);
+		return status;
+	}
+	r->pid = r->inject.pid;
+	name_output(r);
 	return 0;
 }
 
@@ -335,7 +339,7 @@ finish(struct run *r)
 		last_write(r->output, NULL);
 	if (opt_no_names) /* the report has them in any case */
 		names_resolve(p, NULL);
-	r->living = count_living(r);
+	r->living = r->program.inject ? 0 : count_living(r);
 	report(r, p, saved);
 	if (opt_error_exitcode != 0)
 		r->errors = run_leaks_errors(p);
@@ -344,6 +348,8 @@ finish(struct run *r)
 	else if (!saved)
 		cmd_note("%s; the recording stays in %s", e.msg, r->dir.path);
 	prof_free(p);
+	if (r->program.inject)
+		return saved;
 	/* One that came after the look above keeps the folder as well. */
 	if ((!saved && r->saved.len > 0) || r->living > 0 ||
 	    rundir_remove(&r->dir, &r->saved, NULL) < 0)
@@ -417,14 +423,16 @@ run_run(int argc, char **argv)
 			.held = look_for_leaks,
 			.ctx = &r,
 		};
-		if (ticker_wait(&r.ticker, &e) < 0)
+		if (r.program.inject)
+			run_inject_wait(&r.inject);
+		else if (ticker_wait(&r.ticker, &e) < 0)
 			cmd_fail(&e);
 		ticker_signals_end(&r.mask);
 		progress_done(&r.progress);
 		log_open(&r);
-		status = WIFSIGNALED(r.ticker.wait_status)
-				 ? 128 + WTERMSIG(r.ticker.wait_status)
-				 : WEXITSTATUS(r.ticker.wait_status);
+		status = r.program.inject ? r.inject.wait_status : r.ticker.wait_status;
+		status = WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+					     : WEXITSTATUS(status);
 		saved = finish(&r);
 		/* Orphans are no reason to forget which recording is the last. Said in the
 		 * middle of JSON, nobody could read it. */
@@ -435,6 +443,7 @@ run_run(int argc, char **argv)
 			status = (int)opt_error_exitcode;
 		ticker_done(&r.ticker);
 	}
+	run_inject_done(&r.inject);
 	rundir_close(&r.dir);
 	rundir_names_done(&r.saved);
 	run_leaks_done(&r.leaks);

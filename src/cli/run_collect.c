@@ -40,7 +40,7 @@ static void
 annotate(struct run *r, struct prof_process *pr)
 {
 	const struct ticker_file *f = ticker_find(&r->ticker, pr->pid, pr->start_ns);
-	int status = r->ticker.wait_status;
+	int status = r->program.inject ? r->inject.wait_status : r->ticker.wait_status;
 
 	if (f != NULL) {
 		pr->rss_kib = f->rss_kib;
@@ -149,12 +149,17 @@ load_deleted(struct run *r, struct prof *p)
 struct prof *
 run_collect(struct run *r)
 {
-	struct prof *p = prof_new();
+	struct prof *p;
 
-	save_load(&r->dir, p, &r->saved);
-	load_deleted(r, p);
-	run_looks(r, p);
-	run_leaks_add(&r->leaks, p);
+	if (r->program.inject) {
+		p = run_inject_load(&r->inject);
+	} else {
+		p = prof_new();
+		save_load(&r->dir, p, &r->saved);
+		load_deleted(r, p);
+		run_looks(r, p);
+		run_leaks_add(&r->leaks, p);
+	}
 	add_missing(r, p);
 	for (uint32_t i = 1; i < p->nprocesses; i++)
 		annotate(r, &p->processes[i]);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "cli/progress.h"
+#include "cli/run_inject.h"
 #include "cli/run_leaks.h"
 #include "model/prof.h"
 #include "target/inspect.h"
@@ -38,6 +39,7 @@ struct run {
 	unsigned living; /* processes of the run that go on */
 	struct rundir_names saved; /* recordings that were read at the end */
 	struct run_leaks leaks;
+	struct run_inject inject; /* instead of folder and ticker, if program.inject */
 };
 
 /* Its command line, as one would type it. To be freed. */

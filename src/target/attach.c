@@ -151,9 +151,8 @@ fill_control(struct attach *a, const struct attach_settings *s)
 
 /* ---- the image and its surroundings ---- */
 
-/* Where libc keeps a thread's id: at the same distance from the thread pointer in all of them. */
-static uint32_t
-find_tid_off(const struct tracee *t)
+uint32_t
+attach_tid_off(const struct tracee *t)
 {
 	bool fits[TID_LOOK / 4], same = procfs_ns_pid(t->pid) == t->pid;
 	uint32_t words[TID_LOOK / 4], found = 0;
@@ -378,7 +377,7 @@ put_in(struct attach *a, struct tracee *t, const struct attach_settings *s,
 	plan_config(&a->plan)->recording = a->plan.self.start;
 	plan_config(&a->plan)->recording_bytes = a->plan.self.bytes;
 	plan_config(&a->plan)->sealed = s->suspend_seccomp;
-	plan_config(&a->plan)->tid_off = find_tid_off(t);
+	plan_config(&a->plan)->tid_off = attach_tid_off(t);
 	r = map_all(a, t, e);
 	if (r == 0)
 		r = write_data(t, &a->plan, e);
@@ -531,52 +530,6 @@ attach_process(int pid, const struct attach_settings *s, struct attach *ret,
 		attach_close(&a);
 	else
 		*ret = a;
-	return r;
-}
-
-int
-attach_keep_up(struct attach *a, struct err *e)
-{
-	struct tracee t = TRACEE_NONE;
-	size_t before = a->plan.patches.len;
-	char magic[sizeof BLOB_MAGIC - 1];
-	int r;
-
-	if (!a->plan.by_words)
-		return 0;
-	r = tracee_open(a->pid, &t, e);
-	/* It may have become another program, or its number another process. The file sticks to
-	 * the memory that it was opened for, so once this was seen nothing else can be written to. */
-	if (r == 0 && (pread(t.mem_fd, magic, sizeof magic, (off_t)a->control->config) !=
-			       (ssize_t)sizeof magic ||
-		       memcmp(magic, BLOB_MAGIC, sizeof magic) != 0))
-		r = err_set(e, -ESRCH, "%d: it is another program now", a->pid);
-	if (r < 0) {
-		tracee_close(&t);
-		return r;
-	}
-	plan_more_words(&t, &a->plan);
-	if (a->plan.patches.len > ATTACH_PATCHES_MAX)
-		a->plan.patches.len = ATTACH_PATCHES_MAX;
-	/* First how to undo it, then it itself: one word each, aligned, so no thread has to stop. */
-	memcpy((struct attach_patch *)(a->control + 1) + before,
-	       a->plan.patches.data + before,
-	       (a->plan.patches.len - before) * sizeof(struct attach_patch));
-	__atomic_store_n(&a->control->patches, (uint32_t)a->plan.patches.len,
-			 __ATOMIC_RELEASE);
-	for (size_t i = 0; r == 0 && i < a->plan.patches.len; i++) {
-		const struct attach_patch *p = &a->plan.patches.data[i];
-		uint8_t now[8];
-
-		if (p->bytes != 8 || tracee_read(&t, p->addr, now, 8, NULL) < 0)
-			continue;
-		/* The loader may have bound an old one again, after all. What else is at its address
-		 * is not ours: the object has gone. */
-		if (i >= before ? memcmp(now, p->after, 8) != 0
-				: memcmp(now, p->before, 8) == 0)
-			r = tracee_write(&t, p->addr, p->after, 8, e);
-	}
-	tracee_close(&t);
 	return r;
 }
 

@@ -55,6 +55,10 @@ int attach_process(int pid, const struct attach_settings *s, struct attach *ret,
 /* Looks after objects that were loaded since, where hooks go by words. */
 int attach_keep_up(struct attach *a, struct err *e);
 
+/* Finds out where threads keep their ids, if they had none yet when it was attached to: a static program that
+ * has not begun. Until then the recorder asks the kernel. False: not yet. */
+bool attach_settle(struct attach *a);
+
 /* The processor's counter that attach_control.spent_tsc counts in. */
 uint64_t attach_cycles(void);
 

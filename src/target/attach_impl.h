@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* attach_impl.h -- what attach.c and attach_begin.c share. */
+/* attach_impl.h -- what attach.c, attach_begin.c and attach_keep.c share. */
 #ifndef SEEP_TARGET_ATTACH_IMPL_H
 #define SEEP_TARGET_ATTACH_IMPL_H
 
@@ -22,5 +22,9 @@ int attach_recording(struct attach *a, uint64_t fd, const struct attach_settings
 		     const struct attach_beginning *begin, struct err *e);
 
 uint64_t attach_now_ns(int clock);
+
+/* Where libc keeps a thread's id: at the same distance from the thread pointer in all of them. 0: not known. The
+ * threads are stopped. */
+uint32_t attach_tid_off(const struct tracee *t);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "target/armed.h"
 #include "target/attach.h"
+#include "target/held.h"
+#include "target/oldblocks.h"
 
 static int
 refuse(int pid, struct err *e)
@@ -62,6 +64,13 @@ detach_recording(int pid, struct livefile *ret, struct err *e)
 	return refuse(pid, e);
 }
 
+bool
+attach_settle(struct attach *a)
+{
+	(void)a;
+	return true;
+}
+
 uint64_t
 attach_cycles(void)
 {
@@ -107,4 +116,63 @@ armed_switch_on(int pid, const struct attach_settings *s, struct livefile *ret,
 {
 	(void)s, (void)ret;
 	return refuse(pid, e);
+}
+
+bool
+held_possible(void)
+{
+	return false;
+}
+
+int
+held_prepare(void)
+{
+	return -ENOSYS;
+}
+
+int
+held_take(int pid, struct held *ret, struct err *e)
+{
+	(void)ret;
+	return refuse(pid, e);
+}
+
+int
+held_wait(const struct held *h, struct err *e)
+{
+	return refuse(h->pid, e);
+}
+
+int
+held_release(const struct held *h, struct err *e)
+{
+	return refuse(h->pid, e);
+}
+
+void
+oldblocks_choose(const struct procmem *m, const struct memmap *map, struct oldblocks *ret)
+{
+	(void)m, (void)map;
+	*ret = (struct oldblocks){0};
+}
+
+int
+oldblocks_watch(const struct tracee *t, uint64_t config, const struct oldblocks *o,
+		struct err *e)
+{
+	(void)config, (void)o;
+	return refuse(t->pid, e);
+}
+
+int
+oldblocks_read(struct livefile *f, struct oldblocks *ret, struct err *e)
+{
+	(void)ret;
+	return refuse(f->pid, e);
+}
+
+void
+oldblocks_done(struct oldblocks *o)
+{
+	vec_done(&o->chosen);
 }

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "target/held.h"
 #include "util/x.h"
 
 enum {
@@ -126,12 +127,29 @@ static const struct refusal {
 	 "built with a sanitizer, which has taken malloc over; build it without -fsanitize"},
 };
 
+/* Whether libseep.so would not be loaded by it, or would not be asked for memory; but the recorder can be put
+ * into it in another way. */
+static bool
+needs_inject(const struct inspect_elf *elf)
+{
+	const uint32_t passes_by = INSPECT_STATIC | INSPECT_MUSL | INSPECT_OWN_MALLOC |
+				   INSPECT_JEMALLOC | INSPECT_TCMALLOC | INSPECT_MIMALLOC;
+	bool pure_go =
+		(elf->traits & INSPECT_GO) != 0 && (elf->traits & INSPECT_STATIC) != 0;
+
+	return held_possible() && (elf->traits & passes_by) != 0 && !pure_go;
+}
+
 /* Why the ELF file cannot be recorded, or NULL. */
 static const char *
 refusal(const char *path, const struct inspect_elf *elf)
 {
+	uint32_t traits = elf->traits;
+
+	if (needs_inject(elf))
+		traits &= ~(uint32_t)(INSPECT_STATIC | INSPECT_MUSL);
 	for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
-		if ((elf->traits & refusals[i].trait) != 0)
+		if ((traits & refusals[i].trait) != 0)
 			return refusals[i].text;
 	}
 	if (gains_rights(path))
@@ -175,6 +193,7 @@ check_elf(struct inspect *in, const char *name, const char *path, int fd, struct
 	}
 	free(in->binary);
 	in->binary = xstrdup(path);
+	in->inject = needs_inject(&in->elf);
 	return 0;
 }
 

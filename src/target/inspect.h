@@ -59,6 +59,7 @@ struct inspect {
 	char *binary;	 /* the ELF file that runs in the end: `path` but for scripts */
 	bool by_shell;	 /* text without #!: /bin/sh runs it, as execvp does */
 	int exit_status; /* after a failure: INSPECT_* */
+	bool inject;	 /* libseep.so would not be loaded, or not be asked: see held.h */
 	struct inspect_elf elf;
 };
 

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "target/held.h"
 #include "util/buf.h"
 #include "util/vec.h"
 #include "util/x.h"
@@ -59,11 +60,14 @@ static void
 environment(const struct launch *l, struct strings *ret_env)
 {
 	for (char **at = environ; *at != NULL; at++) {
-		if (strncmp(*at, "LD_PRELOAD=", 11) != 0 && strncmp(*at, "SEEP=", 5) != 0)
+		if (l->libseep == NULL || (strncmp(*at, "LD_PRELOAD=", 11) != 0 &&
+					   strncmp(*at, "SEEP=", 5) != 0))
 			vec_push(ret_env, *at);
 	}
-	vec_push(ret_env, preload(l));
-	vec_push(ret_env, settings(l));
+	if (l->libseep != NULL) {
+		vec_push(ret_env, preload(l));
+		vec_push(ret_env, settings(l));
+	}
 	vec_push(ret_env, NULL);
 }
 
@@ -94,8 +98,11 @@ run_child(const struct launch *l, char **argv, char **env, int told, bool chld_i
 	if (l->xfsz_ignored)
 		signal(SIGXFSZ, SIG_DFL);
 	sigprocmask(SIG_SETMASK, l->mask, NULL);
-	execve(path, argv, env);
-	code = errno;
+	code = l->at_entry ? -held_prepare() : 0;
+	if (code == 0) {
+		execve(path, argv, env);
+		code = errno;
+	}
 	if (write(told, &code, sizeof code) < 0)
 		_exit(126);
 	_exit(127);
@@ -155,8 +162,10 @@ launch_start(const struct launch *l, int *ret_pid, int *ret_status, struct err *
 		}
 	}
 	close(pipe_fd[0]);
-	free(env.data[env.len - 2]);
-	free(env.data[env.len - 3]);
+	if (l->libseep != NULL) {
+		free(env.data[env.len - 2]);
+		free(env.data[env.len - 3]);
+	}
 	vec_done(&env);
 	vec_done(&argv);
 	if (code != 0)

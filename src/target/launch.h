@@ -15,9 +15,10 @@
 
 struct launch {
 	const struct inspect *program;
-	char *const *argv;   /* of the program; argv[0] as the user wrote it */
-	const char *libseep; /* path for LD_PRELOAD */
-	const char *dir;     /* run folder */
+	char *const *argv; /* of the program; argv[0] as the user wrote it */
+	const char
+		*libseep; /* path for LD_PRELOAD; NULL: the environment stays as it is */
+	const char *dir;  /* run folder */
 	uint64_t run_id;
 	uint64_t rate_bytes; /* 0 = exact, else mean distance of samples */
 	uint64_t max_bytes;  /* most that one recording may take */
@@ -26,6 +27,7 @@ struct launch {
 	bool hold; /* stand still at the end until we have looked at its memory */
 	const sigset_t *mask; /* the program's signal mask */
 	bool xfsz_ignored; /* SIGXFSZ is ignored by us alone: default for the program */
+	bool at_entry;	   /* it may be held (held.h) and waits for held_take */
 };
 
 /* Forks and executes; returns when the program runs (exec has succeeded). On failure

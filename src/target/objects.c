@@ -29,6 +29,7 @@ enum {
 	IMAGE_MAX = 64 << 10, /* of the vDSO */
 	NAME_MAX_BYTES = 64,
 	GAP_MARGIN = 1 << 20, /* left beside what may grow */
+	SPARE_CODE = 1024,    /* bytes at the end of code that are not ours to take */
 };
 
 /* ---- mappings ---- */
@@ -57,6 +58,9 @@ read_headers(const struct tracee *t, struct object *o)
 		end = o->bias + ph[i].p_vaddr + ph[i].p_memsz;
 		if (ph[i].p_type == PT_LOAD && end > o->end && end - o->start < 1u << 31)
 			o->end = end;
+		if (ph[i].p_type == PT_LOAD && o->nloads < ARRAY_LEN(o->loads))
+			o->loads[o->nloads++] =
+				(struct tracee_span){o->bias + ph[i].p_vaddr, end};
 	}
 	for (unsigned i = 0; i < eh.e_phnum; i++) {
 		if (ph[i].p_type == PT_GNU_EH_FRAME)
@@ -69,15 +73,33 @@ read_headers(const struct tracee *t, struct object *o)
 	return first ? -ENOEXEC : 0;
 }
 
-/* The end of the last page of constants is usually not used. */
+/* Whether the program can know of any of these bytes. */
+static bool
+is_loaded(const struct object *o, uint64_t at, uint64_t bytes)
+{
+	for (unsigned i = 0; i < o->nloads; i++) {
+		if (at < o->loads[i].end && at + bytes > o->loads[i].start)
+			return true;
+	}
+	return o->nloads == ARRAY_LEN(o->loads);
+}
+
+/* The end of the last page of constants is usually not used, nor that of the code: there, what lies in front
+ * of the place where system calls are made from (tracee_call.c). */
 static void
 find_spare(const struct tracee *t, struct object *o, const struct procfs_map *m)
 {
-	uint64_t word = 1, at = m->end - sizeof word;
+	static const uint64_t zeros[(SPARE_CODE + 8) / 8];
+	uint64_t words[(SPARE_CODE + 8) / 8];
+	bool code = strncmp(m->perms, "r-xp", 4) == 0;
+	size_t n = code ? sizeof words : sizeof *words;
+	uint64_t at = m->end - n;
 
-	if (strncmp(m->perms, "r--p", 4) == 0 && m->offset != 0 && at < o->end &&
-	    tracee_read(t, at, &word, sizeof word, NULL) == 0 && word == 0)
-		o->spare = at;
+	if ((!code && strncmp(m->perms, "r--p", 4) != 0) || (code && o->spare != 0) ||
+	    at >= o->end || is_loaded(o, at, sizeof *words) ||
+	    tracee_read(t, at, words, n, NULL) < 0 || memcmp(words, zeros, n) != 0)
+		return;
+	o->spare = at;
 }
 
 static void
@@ -107,6 +129,7 @@ add_row(const struct tracee *t, struct objects *os, const struct procfs_map *m)
 	if (m->offset != 0 || m->perms[0] != 'r' || read_headers(t, &o) < 0)
 		return;
 	o.path = xstrdup(m->path);
+	find_spare(t, &o, m);
 	vec_push(&os->all, o);
 }
 

@@ -27,6 +27,8 @@ struct object {
 	bool program;	  /* the executable */
 	bool interpreted; /* it asks for a loader */
 	uint64_t spare;	  /* address of 8 unused bytes, zero and read-only; 0 = none */
+	struct tracee_span loads[8]; /* what the file says is mapped */
+	unsigned nloads;
 };
 
 struct objects_vec VEC_BODY(struct object);

@@ -3,7 +3,8 @@
  *
  * The budget: the injected code counts the processor cycles that it spends in events. Four times a second
  * that is compared with the time that went by: more than is allowed, and samples are
- * taken half as often; less than a quarter of it, and twice as often. What hooks cost that pass by at
+ * taken half as often; and twice as often, if that would leave a fifth of it free. How much more it would cost the
+ * code counts as well: large blocks are sampled in any case. What hooks cost that pass by at
  * once is not in it: that is some nanoseconds a call, whatever the rate. */
 #include "target/session.h"
 
@@ -14,6 +15,8 @@
 #include "target/armed.h"
 #include "target/control.h"
 #include "target/refusal.h"
+
+#define BUDGET_USED 0.8 /* so much of it, so that chance alone does not go beyond */
 
 enum {
 	TURN_FIRST_MS = 50, /* at the very beginning */
@@ -57,7 +60,8 @@ session_open(int pid, const struct session_settings *s, struct session *ret,
 		return r;
 	n.budget = as.mode == REC_MODE_SAMPLE && !n.armed ? s->budget : 0;
 	n.looks.every_ms = s->looks_ms;
-	n.late = true;
+	n.late = !s->from_start;
+	n.settled = !s->from_start;
 	n.began_tsc = n.turn_tsc = attach_cycles();
 	if (!n.armed && s->old != NULL && s->old->known)
 		watch_old(&n, s->old);
@@ -105,14 +109,21 @@ keep_budget(struct session *s)
 	uint64_t now = attach_cycles(),
 		 spent = __atomic_load_n(&c->spent_tsc, __ATOMIC_RELAXED);
 	uint64_t rate = s->attach.live.head->rate_bytes;
-	double share;
+	uint64_t samples = __atomic_load_n(&c->samples, __ATOMIC_RELAXED);
+	uint64_t at_half = __atomic_load_n(&c->at_half, __ATOMIC_RELAXED);
+	double share, more = 2;
 
 	if (now <= s->turn_tsc || now <= s->began_tsc)
 		return;
+	if (samples > s->turn_samples)
+		more = (double)(at_half - s->turn_at_half) / 1024 /
+		       (double)(samples - s->turn_samples);
 	share = (double)(spent - s->turn_spent) / (double)(now - s->turn_tsc);
 	s->busy = (double)spent / (double)(now - s->began_tsc);
 	s->turn_tsc = now;
 	s->turn_spent = spent;
+	s->turn_samples = samples;
+	s->turn_at_half = at_half;
 	if (s->budget <= 0)
 		return;
 	if (share > s->budget && rate < SESSION_RATE_MOST) {
@@ -120,7 +131,7 @@ keep_budget(struct session *s)
 		for (; share > s->budget && rate < SESSION_RATE_MOST; share /= 2)
 			rate *= 2;
 		set_rate(s, rate);
-	} else if (share < s->budget / 4 && rate > SESSION_RATE_LEAST)
+	} else if (share * more < s->budget * BUDGET_USED && rate > SESSION_RATE_LEAST)
 		set_rate(s, rate / 2);
 }
 
@@ -168,6 +179,7 @@ session_tick(struct session *s)
 	s->off = s->attach.control->off != 0;
 	keep_budget(s);
 	attach_keep_up(&s->attach, NULL);
+	s->settled = s->settled || attach_settle(&s->attach);
 }
 
 int

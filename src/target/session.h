@@ -24,6 +24,7 @@ struct session_settings {
 	double budget;	   /* share of one core that recording may take; 0 = rate stays */
 	uint64_t looks_ms; /* first distance of looks; 0 = never */
 	const struct oldblocks *old; /* blocks to be watched, or NULL; borrowed */
+	bool from_start;	     /* nothing of the program has run yet */
 };
 
 /* Start with `= SESSION_NONE`; session_close is legal at any time. */
@@ -34,17 +35,18 @@ struct session {
 	struct looks looks;
 	struct oldblocks old; /* what became of them, as of session_read_old */
 	double budget;
-	bool armed; /* libseep.so was there already: only switched on */
-	bool late;  /* it has run for a while before it was recorded */
-	bool ended; /* the process is gone */
-	bool off;   /* the recorder has switched itself off */
+	bool armed;   /* libseep.so was there already: only switched on */
+	bool settled; /* attach_settle has nothing to do any more */
+	bool late;    /* it has run for a while before it was recorded */
+	bool ended;   /* the process is gone */
+	bool off;     /* the recorder has switched itself off */
 	struct detached detached;
 	uint64_t rss_first_kib, rss_kib, rss_peak_kib, anon_kib;
 	uint64_t recorded_ms; /* how long it was recorded, once that is over */
 	double busy;	      /* share of a core in the recorder, so far */
 
 	/* private */
-	uint64_t next_ms, began_tsc, turn_tsc, turn_spent;
+	uint64_t next_ms, began_tsc, turn_tsc, turn_spent, turn_samples, turn_at_half;
 };
 
 #define SESSION_NONE                                                                     \

@@ -60,8 +60,8 @@ now_ns(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
-static void
-handled_signals(sigset_t *set)
+void
+ticker_handled(sigset_t *set)
 {
 	static const int handled[] = {SIGCHLD, SIGINT,	SIGQUIT, SIGTERM,
 				      SIGHUP,  SIGUSR1, SIGUSR2, SIGURG};
@@ -76,7 +76,7 @@ ticker_signals(sigset_t *ret_before)
 {
 	sigset_t set;
 
-	handled_signals(&set);
+	ticker_handled(&set);
 	sigprocmask(SIG_BLOCK, &set, ret_before);
 }
 
@@ -87,7 +87,7 @@ ticker_signals_end(const sigset_t *before)
 	sigset_t set;
 
 	/* What came with the program's own end was meant for it. */
-	handled_signals(&set);
+	ticker_handled(&set);
 	while (sigtimedwait(&set, NULL, &now) > 0)
 		;
 	sigprocmask(SIG_SETMASK, before, NULL);
@@ -451,7 +451,7 @@ ticker_wait(struct ticker *t, struct err *e)
 	siginfo_t info;
 	sigset_t set;
 
-	handled_signals(&set);
+	ticker_handled(&set);
 	start(t);
 	pace_start(&pace, t->sampled, t->start_ns);
 	while (!ended) {

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -391,13 +392,18 @@ hold_signals(struct tracee *t)
 		sigaddset(&set, held[i]);
 	sigprocmask(SIG_BLOCK, &set, &t->signals_before);
 	t->signals_held = true;
+	/* Nor is it to stand still while others have the processor, if we may choose. */
+	t->nice_before = getpriority(PRIO_PROCESS, 0);
+	setpriority(PRIO_PROCESS, 0, -20);
 }
 
 static void
 release_signals(struct tracee *t)
 {
-	if (t->signals_held)
+	if (t->signals_held) {
+		setpriority(PRIO_PROCESS, 0, t->nice_before);
 		sigprocmask(SIG_SETMASK, &t->signals_before, NULL);
+	}
 	t->signals_held = false;
 }
 

@@ -41,6 +41,7 @@ struct tracee {
 	bool cave_used;
 	bool signals_held; /* none may stop or end us while it stands still */
 	sigset_t signals_before;
+	int nice_before; /* our own priority, which is the highest meanwhile */
 	struct tracee_threads threads; /* those that are traced */
 };
 

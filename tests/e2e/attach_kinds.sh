@@ -50,31 +50,11 @@ for lib in libjemalloc.so.2 libtcmalloc.so.4 libtcmalloc_minimal.so.4 libmimallo
 done
 
 # A jemalloc that is linked in under names of its own, and used by these.
-archive=$(dirname "$(find_library libjemalloc.so.2)")/libjemalloc.a
-if [ -e "$archive" ] && have objcopy; then
-	names='malloc calloc realloc free posix_memalign aligned_alloc memalign valloc malloc_usable_size mallocx rallocx dallocx sdallocx'
-	args=()
-	defines=()
-	for name in $names; do
-		args+=(--redefine-sym "$name=_rjem_$name")
-		defines+=("-D$name=_rjem_$name")
-	done
-	objcopy "${args[@]}" "$archive" "$TMP/prefixed.a"
-	# Its C++ functions would come along under their usual names.
-	ar t "$TMP/prefixed.a" | grep -q jemalloc_cpp && ar d "$TMP/prefixed.a" "$(ar t "$TMP/prefixed.a" | grep jemalloc_cpp)"
-	cat >"$TMP/prefixed.h" <<-'EOF'
-		#include <stddef.h>
-		void *_rjem_malloc(size_t); void *_rjem_calloc(size_t, size_t); void *_rjem_realloc(void *, size_t);
-		void _rjem_free(void *); int _rjem_posix_memalign(void **, size_t, size_t);
-		void *_rjem_aligned_alloc(size_t, size_t); void *_rjem_memalign(size_t, size_t); void *_rjem_valloc(size_t);
-	EOF
-	if gcc -O2 -g -include "$TMP/prefixed.h" "${defines[@]}" -I"$ROOT/include" -o "$TMP/prefixed" \
-		"$ROOT/tests/programs/attach_steps.c" "$TMP/prefixed.a" -ldl -lm -pthread 2>"$TMP/build"; then
-		begin "$TMP/prefixed" 2
-		attached "a jemalloc with a prefix"
-	else
-		left_out "a jemalloc with a prefix: $(tail -n 1 "$TMP/build")"
-	fi
+if prefixed attach_steps; then
+	begin "$TMP/prefixed" 2
+	attached "a jemalloc with a prefix"
+else
+	left_out "a jemalloc with a prefix"
 fi
 
 # In pid and mount namespaces of its own, with a file system that we do not see.

@@ -52,3 +52,27 @@ entry() {
 }
 
 is_running() { [ -e "/proc/$1/exe" ] && kill -0 "$1" 2>/dev/null; }
+
+# prefixed PROGRAM: builds it as $TMP/prefixed with a jemalloc whose functions are called _rjem_malloc and so on, and
+# that it calls by these names. Fails where that cannot be done.
+prefixed() {
+	local archive name args=() defines=()
+	archive=$(dirname "$(find_library libjemalloc.so.2)")/libjemalloc.a
+	[ -e "$archive" ] && have objcopy || return 1
+	for name in malloc calloc realloc free posix_memalign aligned_alloc memalign valloc malloc_usable_size mallocx \
+		rallocx dallocx sdallocx; do
+		args+=(--redefine-sym "$name=_rjem_$name")
+		defines+=("-D$name=_rjem_$name")
+	done
+	objcopy "${args[@]}" "$archive" "$TMP/prefixed.a"
+	# Its C++ functions would come along under their usual names.
+	ar t "$TMP/prefixed.a" | grep -q jemalloc_cpp && ar d "$TMP/prefixed.a" "$(ar t "$TMP/prefixed.a" | grep jemalloc_cpp)"
+	cat >"$TMP/prefixed.h" <<-'EOF'
+		#include <stddef.h>
+		void *_rjem_malloc(size_t); void *_rjem_calloc(size_t, size_t); void *_rjem_realloc(void *, size_t);
+		void _rjem_free(void *); int _rjem_posix_memalign(void **, size_t, size_t);
+		void *_rjem_aligned_alloc(size_t, size_t); void *_rjem_memalign(size_t, size_t); void *_rjem_valloc(size_t);
+	EOF
+	gcc -O2 -g -include "$TMP/prefixed.h" "${defines[@]}" -I"$ROOT/include" -o "$TMP/prefixed" \
+		"$ROOT/tests/programs/$1.c" "$TMP/prefixed.a" -ldl -lm -pthread 2>"$TMP/build"
+}

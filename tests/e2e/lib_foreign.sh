@@ -26,11 +26,16 @@ END
 
 # each_way NAME WHY: directly, as a child of sh (fork + exec), of env (exec alone), and of python
 # (vfork + exec, posix_spawn, exec with another environment). Directly: refused with WHY; or
-# recorded, when WHY is empty.
+# recorded, when WHY is empty, or by putting the recorder in, when it is "inject".
 each_way() {
 	local name=$1 why=$2
 	local words=(--unrecorded "$name,env,python3,python3.11,x")
-	if [ -n "$why" ]; then
+	if [ "$why" = inject ]; then
+		expect_status 17 "$SEEP" run --json --log-file "$TMP/$name.json" -o "$TMP/$name.rec" -- "$TMP/$name" direct
+		expect_eq "$name: as alone" "$out $err" "direct says 202 to stderr"
+		expect_json "$name: 101 of its own" "$TMP/$name.json" '.frames as $f | [.sites[]
+			| select($f[.stack[.shown_from]].function == "main") | .allocs] | add' 101
+	elif [ -n "$why" ]; then
 		real_refused "$name" "$why" "$TMP/$name" direct
 	else
 		real_same "$name" -- "$TMP/$name" direct

@@ -8,13 +8,13 @@
 . "$(dirname "$0")/lib_foreign.sh"
 
 built dynamic gcc && each_way dynamic ''
-built static gcc -static && each_way static 'statically linked'
-built static_pie gcc -static-pie && each_way static_pie 'statically linked'
+built static gcc -static && each_way static inject
+built static_pie gcc -static-pie && each_way static_pie inject
 built bits32 gcc -m32 && each_way bits32 '32-bit'
-built musl musl-gcc && each_way musl 'musl'
+built musl musl-gcc && each_way musl inject
 if [ -n "$SOAK" ]; then
 	built bits32_static gcc -m32 -static && each_way bits32_static '32-bit'
-	built musl_static musl-gcc -static && each_way musl_static 'statically linked'
+	built musl_static musl-gcc -static && each_way musl_static inject
 fi
 
 # A script whose interpreter is such a program, and one through a second script.
