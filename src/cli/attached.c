@@ -2,7 +2,6 @@
 /* attached.c -- see attached.h. */
 #include "cli/attached.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,52 +63,19 @@ attached_pids(const char *word, struct procfs_pids *pids, struct err *e)
 	return r;
 }
 
-static int
-add_group(const char *folder, unsigned depth, struct procfs_pids *pids)
-{
-	char *path = xasprintf("%s/cgroup.procs", folder);
-	struct buf b = {0};
-	int r = buf_read_file(&b, path, NULL);
-	struct dirent *d;
-	DIR *dir;
-
-	free(path);
-	for (char *at = b.data; r == 0 && at != NULL && *at != '\0';) {
-		int pid = atoi(at);
-
-		if (pid > 0 && pid != getpid())
-			add_pid(pids, pid);
-		at = strchr(at, '\n');
-		at = at != NULL ? at + 1 : NULL;
-	}
-	buf_done(&b);
-	dir = r == 0 && depth < 16 ? opendir(folder) : NULL;
-	while (dir != NULL && (d = readdir(dir)) != NULL) {
-		if (d->d_type != DT_DIR || d->d_name[0] == '.')
-			continue;
-		path = xasprintf("%s/%s", folder, d->d_name);
-		add_group(path, depth + 1, pids);
-		free(path);
-	}
-	if (dir != NULL)
-		closedir(dir);
-	return r;
-}
-
 int
 attached_cgroup(const char *path, struct procfs_pids *pids, struct err *e)
 {
-	size_t before = pids->len;
-	char *folder = strncmp(path, "/sys/", 5) == 0
-			       ? xstrdup(path)
-			       : xasprintf("/sys/fs/cgroup/%s", path + (*path == '/'));
-	int r = add_group(folder, 0, pids);
+	struct procfs_pids found = {0};
+	int r = cgroup_processes(path, &found, e);
 
-	if (r < 0)
-		r = err_sys(e, r, "%s: no such control group", path);
-	else if (pids->len == before)
+	for (size_t i = 0; i < found.len; i++) {
+		if (found.data[i] != getpid())
+			add_pid(pids, found.data[i]);
+	}
+	if (r == 0 && found.len == 0)
 		r = err_set(e, -ESRCH, "%s: no process is in that control group", path);
-	free(folder);
+	vec_done(&found);
 	return r;
 }
 

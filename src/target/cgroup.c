@@ -5,13 +5,17 @@
  * from it ends at the root of our mount, whose limit holds for it in any case. */
 #include "target/cgroup.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "target/procfs.h"
 #include "util/buf.h"
+#include "util/x.h"
 
 /* The files of one version. */
 struct cgroup_files {
@@ -157,4 +161,109 @@ void
 cgroup_memory(int pid, struct cgroup_memory *ret_memory)
 {
 	cgroup_memory_at("/proc", "/sys/fs/cgroup", pid, ret_memory);
+}
+
+/* ---- who is in it ---- */
+
+enum { DEPTH_MAX = 16 };
+
+static bool
+is_group(const char *folder)
+{
+	char *file = xasprintf("%s/cgroup.procs", folder);
+	bool there = access(file, F_OK) == 0;
+
+	free(file);
+	return there;
+}
+
+static void
+add_pid(struct procfs_pids *pids, int pid)
+{
+	for (size_t i = 0; i < pids->len; i++) {
+		if (pids->data[i] == pid)
+			return;
+	}
+	vec_push(pids, pid);
+}
+
+/* A group that cannot be read (one of threads) may have others below it. */
+static void
+add_group(const char *folder, unsigned depth, struct procfs_pids *pids)
+{
+	char *path = xasprintf("%s/cgroup.procs", folder);
+	struct buf b = {0};
+	int r = buf_read_file(&b, path, NULL);
+	struct dirent *d;
+	DIR *dir;
+
+	free(path);
+	for (char *at = b.data; r == 0 && at != NULL && *at != '\0';) {
+		int pid = atoi(at);
+
+		if (pid > 0) /* 0: in a pid namespace that we do not see into */
+			add_pid(pids, pid);
+		at = strchr(at, '\n');
+		at = at != NULL ? at + 1 : NULL;
+	}
+	buf_done(&b);
+	dir = depth < DEPTH_MAX ? opendir(folder) : NULL;
+	while (dir != NULL && (d = readdir(dir)) != NULL) {
+		if (d->d_type != DT_DIR || d->d_name[0] == '.')
+			continue;
+		path = xasprintf("%s/%s", folder, d->d_name);
+		add_group(path, depth + 1, pids);
+		free(path);
+	}
+	if (dir != NULL)
+		closedir(dir);
+}
+
+static bool
+try_group(const char *sys, const char *hierarchy, const char *path,
+	  struct procfs_pids *pids)
+{
+	char *folder = xasprintf("%s%s%s/%s", sys, *hierarchy != '\0' ? "/" : "",
+				 hierarchy, path);
+	bool found = is_group(folder);
+
+	if (found)
+		add_group(folder, 0, pids);
+	free(folder);
+	return found;
+}
+
+int
+cgroup_processes_at(const char *sys, const char *path, struct procfs_pids *pids,
+		    struct err *e)
+{
+	const char *below = path + strspn(path, "/");
+	bool found = false;
+	struct dirent *d;
+	DIR *dir;
+
+	if (*path == '/' && is_group(path)) {
+		add_group(path, 0, pids);
+		return 0;
+	}
+	/* Mounted there itself, version 2 has its groups at once; else what is below are hierarchies. */
+	if (is_group(sys)) {
+		found = try_group(sys, "", below, pids);
+	} else if ((dir = opendir(sys)) != NULL) {
+		while ((d = readdir(dir)) != NULL) {
+			if (d->d_name[0] != '.')
+				found = try_group(sys, d->d_name, below, pids) || found;
+		}
+		closedir(dir);
+	}
+	return found ? 0
+		     : err_set(e, -ENOENT,
+			       "%s: no such control group; see: cat /proc/PID/cgroup",
+			       path);
+}
+
+int
+cgroup_processes(const char *path, struct procfs_pids *pids, struct err *e)
+{
+	return cgroup_processes_at("/sys/fs/cgroup", path, pids, e);
 }

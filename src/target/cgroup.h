@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cgroup.h -- how much memory a process may have, and how much of that is taken.
+/* cgroup.h -- how much memory a process may have, and how much of that is taken; which processes are in a
+ * group.
  *
  * The limit is the smallest of its control group's and those above it, version 1 or 2, and of
  * the machine's memory. What is taken is what the group with that limit holds, without file
@@ -9,6 +10,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "target/procfs.h"
+#include "util/err.h"
 
 struct cgroup_memory {
 	uint64_t limit_bytes;
@@ -23,5 +27,13 @@ void cgroup_memory(int pid, struct cgroup_memory *ret_memory);
 /* The same with other folders in place of /proc and /sys/fs/cgroup. */
 void cgroup_memory_at(const char *proc, const char *sys, int pid,
 		      struct cgroup_memory *ret_memory);
+
+/* Adds the processes of a control group and of those below it: of version 2, or of every hierarchy of
+ * version 1 that has such a group. `path` as in /proc/PID/cgroup, or that of a folder. -ENOENT: there is none. */
+int cgroup_processes(const char *path, struct procfs_pids *pids, struct err *e);
+
+/* The same with /sys/fs/cgroup somewhere else. */
+int cgroup_processes_at(const char *sys, const char *path, struct procfs_pids *pids,
+			struct err *e);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_cgroup.c -- memory limits of version 1, version 2 and none, from folders made here. */
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -130,6 +131,57 @@ T_TEST(in_a_container)
 	T_EQ(c.used_bytes, 4096);
 	T_STR(c.group, "/");
 	end();
+}
+
+/* Processes of a group and of those below it, with 41 + 43 + 47 = 131. */
+static int
+sum_of(const char *path, size_t *ret_n)
+{
+	struct procfs_pids pids = {0};
+	struct err e = {0};
+	char sys[96];
+	int sum = 0, r;
+
+	snprintf(sys, sizeof sys, "%s/sys", top);
+	r = cgroup_processes_at(sys, path, &pids, &e);
+	for (size_t i = 0; i < pids.len; i++)
+		sum += pids.data[i];
+	*ret_n = pids.len;
+	vec_done(&pids);
+	return r < 0 ? r : sum;
+}
+
+T_TEST(processes_version_2)
+{
+	size_t n;
+
+	begin();
+	put("sys/cgroup.procs", "1\n2\n");
+	put("sys/system.slice/api.service/cgroup.procs", "41\n43\n0\n");
+	put("sys/system.slice/api.service/below/cgroup.procs", "47\n");
+	put("sys/other/system.slice/api.service/cgroup.procs", "53\n");
+	T_EQ(sum_of("system.slice/api.service", &n), 131);
+	T_EQ(n, 3);
+	T_EQ(sum_of("/system.slice/api.service", &n), 131);
+	T_EQ(sum_of("/system.slice/api.service/below", &n), 47);
+	T_EQ(sum_of("system.slice/none", &n), -ENOENT);
+	T_EQ(n, 0);
+}
+
+/* Two hierarchies that have it, in which a process is counted once; one that has not; and hybrid. */
+T_TEST(processes_version_1)
+{
+	size_t n;
+
+	begin();
+	put("sys/memory/docker/abc/cgroup.procs", "41\n43\n");
+	put("sys/pids/docker/abc/cgroup.procs", "43\n47\n");
+	put("sys/cpu/docker/cgroup.procs", "53\n");
+	put("sys/unified/user.slice/cgroup.procs", "59\n");
+	T_EQ(sum_of("docker/abc", &n), 131);
+	T_EQ(n, 3);
+	T_EQ(sum_of("/user.slice", &n), 59);
+	T_EQ(sum_of("abc", &n), -ENOENT);
 }
 
 T_MAIN()
