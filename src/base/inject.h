@@ -72,7 +72,10 @@ struct attach_control {
 	uint64_t samples;   /* taken */
 	uint64_t
 		at_half; /* how many it would have been with half the distance, in 1/1024 */
-	uint64_t reserved[5];
+	/* Jumps that words were bound to, in `code`, when the process may have made copies of these words: they
+	 * stay, and lead to the real functions. bytes = 0: nothing has to. */
+	struct attach_range stubs;
+	uint64_t reserved[3];
 };
 
 _Static_assert(sizeof(struct attach_patch) == 32, "patch");

@@ -311,6 +311,12 @@ attached_left(struct buf *out, const struct detached *d)
 {
 	if (!d->found)
 		buf_add_str(out, "nothing was in it");
+	else if (d->kept == 0 && d->stub_bytes > 0)
+		buf_printf(
+			out,
+			"detached; %s of jumps to the real functions stay, for whoever "
+			"has taken malloc's address meanwhile",
+			fmt_size(d->stub_bytes).s);
 	else if (d->kept == 0)
 		buf_add_str(out, "detached, nothing left");
 	else

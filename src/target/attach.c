@@ -138,6 +138,7 @@ fill_control(struct attach *a, const struct attach_settings *s)
 	c->code = p->code;
 	c->data = p->data;
 	c->self = p->self;
+	c->stubs = plan_stubs(p);
 	for (unsigned i = 1; i < p->islands_used; i++)
 		c->islands[i - 1] = (struct attach_range){
 			p->islands[i].at, ALIGN_UP(p->islands[i].bytes.len, 4096ul)};
@@ -351,8 +352,11 @@ check_patches(const struct tracee *t, const struct plan *p, struct err *e)
 	for (size_t i = 0; i < p->patches.len; i++) {
 		const struct attach_patch *pt = &p->patches.data[i];
 		uint8_t now[ATTACH_PATCH_BYTES];
-		int r = tracee_read(t, pt->addr, now, pt->bytes, e);
+		int r;
 
+		if (pt->addr - p->code.start < p->code.bytes)
+			continue; /* our own, and not there yet */
+		r = tracee_read(t, pt->addr, now, pt->bytes, e);
 		if (r < 0)
 			return r;
 		/* A word that is not bound yet has another value; code has not. */

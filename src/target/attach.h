@@ -71,6 +71,7 @@ struct detached {
 	unsigned foreign;    /* that somebody else has changed since: left alone */
 	uint64_t kept_bytes; /* mappings that stay, */
 	unsigned kept;	     /* and how many */
+	uint64_t stub_bytes; /* jumps to the real functions, which stay on purpose */
 	uint64_t stopped_ns; /* longest stop */
 	unsigned tries;
 };

@@ -43,6 +43,7 @@ attach_keep_up(struct attach *a, struct err *e)
 	memcpy((struct attach_patch *)(a->control + 1) + before,
 	       a->plan.patches.data + before,
 	       (a->plan.patches.len - before) * sizeof(struct attach_patch));
+	a->control->stubs = plan_stubs(&a->plan);
 	__atomic_store_n(&a->control->patches, (uint32_t)a->plan.patches.len,
 			 __ATOMIC_RELEASE);
 	for (size_t i = 0; r == 0 && i < a->plan.patches.len; i++) {

@@ -5,7 +5,7 @@
  * its functions, where their first instructions are understood. Else by words: every word that
  * the loader has bound to them, in every object, leads to the hook instead; that works only for an
  * allocator whose functions others are bound to by name. */
-#include "target/attach_plan.h"
+#include "target/attach_plan_impl.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -17,11 +17,10 @@
 
 enum {
 	ISLAND_BYTES = 8192, /* room for every hook that there is */
-	FUNCTION_MAX = 4096, /* bytes of a function that are looked at */
 	FAR_JUMP_BYTES = 14,
+	STUB_BYTES = 16,
 };
 
-#define REACH (UINT64_C(0x7f000000)) /* of a jump, with room to spare */
 #define PAGE UINT64_C(4096)
 
 /* ---- the image ---- */
@@ -91,7 +90,7 @@ near(uint64_t at, uint64_t bytes, const struct object *o)
 	uint64_t low = at < o->start ? at : o->start;
 	uint64_t high = at + bytes > o->end ? at + bytes : o->end;
 
-	return high - low < REACH;
+	return high - low < PLAN_REACH;
 }
 
 /* A place for `bytes`: the free one that is nearest to `o`, or the highest one when that is NULL. What
@@ -109,7 +108,7 @@ take_place(struct objects *os, uint64_t bytes, const struct object *o)
 		if (g->end < g->start + bytes + 2 * 65536)
 			continue;
 		at = ALIGN_DOWN(g->end - bytes - 65536, UINT64_C(65536));
-		if (o != NULL && g->start >= o->end && at - o->end > REACH / 4)
+		if (o != NULL && g->start >= o->end && at - o->end > PLAN_REACH / 4)
 			at = g->start + 65536;
 		if (o != NULL && !near(at, bytes, o))
 			continue;
@@ -178,8 +177,9 @@ island_for(struct plan *p, size_t object)
 
 /* ---- hooks ---- */
 
-static void
-add_patch(struct plan *p, uint64_t at, const void *before, const void *after, unsigned n)
+void
+plan_add_patch(struct plan *p, uint64_t at, const void *before, const void *after,
+	       unsigned n)
 {
 	struct attach_patch patch = {.addr = at, .bytes = n};
 
@@ -250,7 +250,8 @@ leads_on(const struct plan *p, const struct alloc_function *f, const uint8_t *co
 static size_t
 read_code(const struct tracee *t, const struct alloc_function *f, uint8_t *code)
 {
-	size_t n = f->bytes > 0 && f->bytes < FUNCTION_MAX ? f->bytes : FUNCTION_MAX;
+	size_t n = f->bytes > 0 && f->bytes < PLAN_FUNCTION_MAX ? f->bytes
+								: PLAN_FUNCTION_MAX;
 
 	return tracee_read_some(t, f->addr, code, n);
 }
@@ -260,7 +261,7 @@ add_detour(const struct tracee *t, struct plan *p, const struct alloc_function *
 	   struct err *e)
 {
 	struct plan_island *is = island_for(p, f->object);
-	uint8_t code[FUNCTION_MAX], far[FAR_JUMP_BYTES] = {0xff, 0x25};
+	uint8_t code[PLAN_FUNCTION_MAX], far[FAR_JUMP_BYTES] = {0xff, 0x25};
 	size_t n = read_code(t, f, code), was;
 	unsigned slot = p->slots[f->shape];
 	struct detour d;
@@ -296,7 +297,7 @@ add_detour(const struct tracee *t, struct plan *p, const struct alloc_function *
 	set_next(p, f, slot, is->at + is->bytes.len, nests);
 	p->slots[f->shape]++;
 	buf_add(&is->bytes, d.moved, d.moved_bytes);
-	add_patch(p, f->addr, code, d.jump, sizeof d.jump);
+	plan_add_patch(p, f->addr, code, d.jump, sizeof d.jump);
 	return 0;
 }
 
@@ -319,17 +320,34 @@ is_patched(const struct plan *p, uint64_t at)
 	return false;
 }
 
-/* The hook that stands for a function, if it has one. */
-static uint64_t
-hook_for(struct plan *p, uint64_t fn)
+/* Words do not lead to a hook but to a jump of its own, which is changed like they are: whoever has copied the
+ * word meanwhile comes to the real function once we are gone. */
+static int
+add_stub(struct plan *p, const struct alloc_function *f, uint64_t hook)
 {
-	struct blob_config *c = plan_config(p);
+	uint8_t stub[STUB_BYTES] = {0xff, 0x25, 2, 0, 0, 0, 0xcc, 0xcc};
+	struct plan_island *is = &p->islands[0];
+	struct plan_stub s = {.fn = f->addr};
 
-	for (unsigned shape = 0; shape < BLOB_SHAPES; shape++) {
-		for (unsigned i = 0; i < BLOB_HOOKS; i++) {
-			if (c->next[shape][i].fn == fn)
-				return (uint64_t)(uintptr_t)c->hooks[shape][i];
-		}
+	while (is->bytes.len % STUB_BYTES != 0)
+		buf_add_char(&is->bytes, (char)0xcc);
+	if (is->bytes.len + sizeof stub > ISLAND_BYTES)
+		return -ENOSPC;
+	s.at = is->at + is->bytes.len;
+	memcpy(stub + 8, &f->addr, sizeof f->addr);
+	buf_add(&is->bytes, stub, sizeof stub);
+	plan_add_patch(p, s.at + 8, &f->addr, &hook, sizeof hook);
+	vec_push(&p->stubs, s);
+	return 0;
+}
+
+/* What leads to the hook of a function, if it has one. */
+static uint64_t
+stub_for(const struct plan *p, uint64_t fn)
+{
+	for (size_t i = 0; i < p->stubs.len; i++) {
+		if (p->stubs.data[i].fn == fn)
+			return p->stubs.data[i].at;
 	}
 	return 0;
 }
@@ -360,7 +378,7 @@ see_word(void *ctx, const struct object_symbol *s)
 
 		if (f->family != w->family || strcmp(f->name, s->name) != 0)
 			continue;
-		hook = hook_for(w->p, f->addr);
+		hook = stub_for(w->p, f->addr);
 		if (hook == 0 || is_patched(w->p, s->addr) ||
 		    tracee_read(w->t, s->addr, &before, sizeof before, NULL) < 0)
 			return;
@@ -369,7 +387,8 @@ see_word(void *ctx, const struct object_symbol *s)
 		if (before != f->addr && (s->exported || !is_unbound(w->t, before)))
 			return;
 		before = f->addr;
-		add_patch(w->p, s->addr, &before, &hook, sizeof hook);
+		plan_add_patch(w->p, s->addr, &before, &hook, sizeof hook);
+		w->p->taken = w->p->taken || s->exported;
 		w->added++;
 		return;
 	}
@@ -455,6 +474,8 @@ hook_by_words(const struct tracee *t, struct plan *p, unsigned family)
 			leave_out(p, f);
 			continue;
 		}
+		if (add_stub(p, f, hook_of(p, f, slot)) < 0)
+			return -ENOTSUP;
 		set_next(p, f, slot, f->addr, false);
 		p->slots[f->shape]++;
 	}
@@ -471,68 +492,6 @@ hook_family(const struct tracee *t, struct plan *p, unsigned family, bool words_
 	if (r < 0 && hook_by_words(t, p, family) == 0)
 		r = 0;
 	return r;
-}
-
-/* ---- the rest of the config ---- */
-
-/* The code that calls main: stacks end there. glibc calls main from a function right in front of
- * __libc_start_main; before 2.34 from that itself. */
-static void
-find_root(const struct tracee *t, struct plan *p)
-{
-	struct blob_config *c = plan_config(p);
-	uint64_t at = p->allocators.start_main, n = p->allocators.start_main_bytes;
-	uint8_t code[FUNCTION_MAX];
-
-	if (at == 0 || n == 0 || n > sizeof code || tracee_read(t, at, code, n, NULL) < 0)
-		return;
-	c->root_start = at;
-	c->root_end = at + n;
-	for (uint64_t before = 16; before <= 512; before += 16) {
-		if (detour_calls(code, n, at, at - before))
-			c->root_start = at - before;
-	}
-}
-
-/* The unwinder begins at .eh_frame_hdr, which static programs lack: eight bytes that lead to .eh_frame,
- * without the table that others have there, will do. They go to the end of its constants. */
-static void
-make_eh_header(const struct tracee *t, struct plan *p, struct object *o)
-{
-	enum { EH_PCREL_SDATA4 = 0x1b, EH_OMIT = 0xff };
-	uint8_t hdr[8] = {1, EH_PCREL_SDATA4, EH_OMIT, EH_OMIT}, zeros[8] = {0};
-	uint64_t frame = o->eh_hdr == 0 && o->spare != 0 ? object_eh_frame(t, o) : 0;
-	int32_t distance = (int32_t)(frame - (o->spare + 4));
-
-	if (frame == 0 || o->end - o->start > REACH)
-		return;
-	memcpy(hdr + 4, &distance, sizeof distance);
-	add_patch(p, o->spare, zeros, hdr, sizeof hdr);
-	o->eh_hdr = o->spare;
-}
-
-static void
-fill_config(const struct tracee *t, struct plan *p)
-{
-	struct blob_config *c = plan_config(p);
-
-	c->arena = p->data.start;
-	c->arena_bytes = p->data.bytes;
-	c->clock_gettime = p->allocators.clock_gettime;
-	c->loader_state = p->objects.loader_state;
-	c->dl_find_object = p->allocators.dl_find_object;
-	c->stack_end = p->objects.stack_end;
-	for (size_t i = 0; i < p->objects.all.len; i++) {
-		struct object *o = &p->objects.all.data[i];
-
-		if (!o->program)
-			continue;
-		c->program_start = o->start;
-		c->program_end = o->end;
-		if (c->dl_find_object == 0)
-			make_eh_header(t, p, o);
-	}
-	find_root(t, p);
 }
 
 int
@@ -567,12 +526,21 @@ plan_make(const struct tracee *t, uint64_t data_bytes, uint64_t self_bytes,
 			    "%d: %zu places would have to be changed, too many", t->pid,
 			    p.patches.len);
 	if (r == 0)
-		fill_config(t, &p);
+		plan_fill_config(t, &p);
 	if (r < 0)
 		plan_done(&p);
 	else
 		*ret = p;
 	return r;
+}
+
+struct attach_range
+plan_stubs(const struct plan *p)
+{
+	if (!p->taken)
+		return (struct attach_range){0};
+	return (struct attach_range){p->islands[0].at,
+				     ALIGN_UP(p->islands[0].bytes.len, PAGE)};
 }
 
 unsigned
@@ -596,6 +564,7 @@ plan_done(struct plan *p)
 	objects_done(&p->objects);
 	allocators_done(&p->allocators);
 	vec_done(&p->patches);
+	vec_done(&p->stubs);
 	for (unsigned i = 0; i < ARRAY_LEN(p->islands); i++)
 		buf_done(&p->islands[i].bytes);
 	free(p->image);

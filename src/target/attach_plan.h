@@ -25,6 +25,13 @@ struct plan_island {
 	struct buf bytes;
 };
 
+/* A jump to the hook of a function, or to that itself. */
+struct plan_stub {
+	uint64_t fn, at;
+};
+
+struct plan_stubs VEC_BODY(struct plan_stub);
+
 struct plan {
 	struct objects objects;
 	struct allocators allocators;
@@ -39,7 +46,9 @@ struct plan {
 	unsigned hooked;		      /* functions */
 	unsigned slots[BLOB_SHAPES];
 	bool by_words; /* an allocator is hooked by the words that the loader bound */
-	struct buf left_out; /* functions that are not hooked, for people */
+	bool taken;    /* one of these is not only called through: it may be copied */
+	struct plan_stubs stubs; /* that words lead to */
+	struct buf left_out;	 /* functions that are not hooked, for people */
 };
 
 /* Start with `= {0}`; plan_done is legal at any time. `data_bytes`: private memory for the recorder,
@@ -50,6 +59,9 @@ void plan_done(struct plan *p);
 
 /* The injected code's config, in the image. */
 struct blob_config *plan_config(struct plan *p);
+
+/* What has to stay when everything else goes; bytes = 0: nothing. May become more by plan_more_words. */
+struct attach_range plan_stubs(const struct plan *p);
 
 /* Words bound to the hooked functions since: objects that came later. Adds patches; returns how
  * many. Only where hooks go by words. */

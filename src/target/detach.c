@@ -412,6 +412,23 @@ unmap(struct tracee *t, struct ours *o, uint32_t made, uint64_t start, uint64_t 
 	}
 }
 
+/* But for jumps that somebody may know of. What lies behind them was never used. */
+static void
+unmap_code(struct tracee *t, struct ours *o, struct detached *d)
+{
+	const struct attach_range code = o->control.code, stubs = o->control.stubs;
+	uint64_t end = stubs.start + stubs.bytes;
+
+	if (stubs.bytes == 0 || code.bytes == 0 || stubs.start < code.start ||
+	    end > code.start + code.bytes || stubs.start % 4096 != 0 || end % 4096 != 0) {
+		unmap(t, o, ATTACH_MADE_CODE, code.start, code.bytes, d);
+		return;
+	}
+	unmap(t, o, ATTACH_MADE_CODE, code.start, stubs.start - code.start, d);
+	unmap(t, o, ATTACH_MADE_CODE, end, code.start + code.bytes - end, d);
+	d->stub_bytes = stubs.bytes;
+}
+
 /* The recording last: it says what the others are. */
 static void
 unmap_all(struct tracee *t, struct ours *o, struct detached *d)
@@ -419,8 +436,7 @@ unmap_all(struct tracee *t, struct ours *o, struct detached *d)
 	int64_t value;
 
 	if (o->controlled) {
-		unmap(t, o, ATTACH_MADE_CODE, o->control.code.start,
-		      o->control.code.bytes, d);
+		unmap_code(t, o, d);
 		tracee_point(TRACEE_UNMAPPED_ONE);
 		for (unsigned i = 0; i < ATTACH_ISLANDS; i++)
 			unmap(t, o, (uint32_t)ATTACH_MADE_ISLAND << i,
