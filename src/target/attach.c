@@ -488,19 +488,17 @@ try_once(struct attach *a, struct tracee *t, const struct attach_settings *s,
 	 struct err *e)
 {
 	struct attach_beginning *begin;
-	uint64_t began;
 	int r = plan_make(t, data_bytes(t->pid), s->max_bytes, &a->plan, e);
 
 	if (r < 0)
 		return r;
 	begin = xcalloc(1, sizeof *begin);
 	attach_begin(t->pid, begin, s);
-	began = attach_now_ns(CLOCK_MONOTONIC);
 	r = stop_outside(t, &a->plan, e);
 	if (r == 0) {
 		r = put_in(a, t, s, begin, e);
 		tracee_go(t);
-		a->stopped_ns = attach_now_ns(CLOCK_MONOTONIC) - began;
+		a->stopped_ns = attach_now_ns(CLOCK_MONOTONIC) - t->since_ns;
 	}
 	free(begin);
 	return r;

@@ -249,7 +249,6 @@ detach_patches(int pid, struct detached *ret, struct err *e)
 	struct tracee t = TRACEE_NONE;
 	struct detached d = {0};
 	struct ours o;
-	uint64_t began;
 	int r = tracee_open(pid, &t, e);
 
 	if (r == 0)
@@ -258,7 +257,6 @@ detach_patches(int pid, struct detached *ret, struct err *e)
 	if (r == 0 && o.controlled) {
 		t.suspend_seccomp = false;
 		set_word(&t, &o, offsetof(struct attach_control, off), 1, NULL);
-		began = now_ns();
 		r = tracee_stop(&t, e);
 		if (r == 0)
 			r = find_ours(&t, &o, e); /* as it is now */
@@ -272,7 +270,7 @@ detach_patches(int pid, struct detached *ret, struct err *e)
 			r = set_word(&t, &o, offsetof(struct attach_control, state),
 				     ATTACH_PATCHES_UNDONE, e);
 		tracee_go(&t);
-		d.stopped_ns = now_ns() - began;
+		d.stopped_ns = now_ns() - t.since_ns;
 	}
 	tracee_close(&t);
 	if (r == 0 && ret != NULL)
@@ -523,7 +521,7 @@ detach_unmap(int pid, struct detached *ret, struct err *e)
 	struct tracee t = TRACEE_NONE;
 	struct detached d = {0};
 	struct ours o;
-	uint64_t began, ns;
+	uint64_t ns;
 	unsigned n, nap_ms = NAP_MS;
 	bool done = false, gone;
 	int r = tracee_open(pid, &t, e);
@@ -537,7 +535,6 @@ detach_unmap(int pid, struct detached *ret, struct err *e)
 	while (r == 0 && !done && d.tries++ < UNMAP_TRIES) {
 		struct timespec nap = {.tv_nsec = (long)nap_ms * 1000000};
 
-		began = now_ns();
 		r = tracee_stop(&t, e);
 		if (r < 0)
 			break;
@@ -552,7 +549,7 @@ detach_unmap(int pid, struct detached *ret, struct err *e)
 		if (done && !gone)
 			unmap_all(&t, &o, &d);
 		tracee_go(&t);
-		ns = now_ns() - began;
+		ns = now_ns() - t.since_ns;
 		if (ns > d.stopped_ns)
 			d.stopped_ns = ns;
 		if (!done) {

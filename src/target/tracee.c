@@ -25,7 +25,6 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -45,16 +44,24 @@ enum {
 	WAIT_NAP_NS = 5000000, /* should a SIGCHLD not come */
 	ONE_WAIT_MS = 200,     /* before another thread is tried */
 	ROUNDS_MAX = 64,       /* of looking for new threads */
+	DEEP_LOOK_MS = 20,     /* a thread that does not stop is looked at so often, */
+	DEEP_LOOKS = 2,	       /* and, asleep for so many looks, is not waited for */
 	KERNEL_RESTART = 514,  /* -ERESTARTNOHAND: again, unless a handler runs */
 };
 
-uint64_t
-tracee_now_ms(void)
+static uint64_t
+now_ns(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t
+tracee_now_ms(void)
+{
+	return now_ns() / 1000000;
 }
 
 void
@@ -64,67 +71,6 @@ tracee_point(enum tracee_point point)
 
 	if (die != NULL && atoi(die) == (int)point)
 		raise(SIGKILL);
-}
-
-/* ---- memory ---- */
-
-size_t
-tracee_read_some(const struct tracee *t, uint64_t at, void *ret, size_t n)
-{
-	struct iovec to = {ret, n}, from = {(void *)(uintptr_t)at, n};
-	ssize_t got = process_vm_readv(t->pid, &to, 1, &from, 1, 0);
-
-	if (got < (ssize_t)n && t->mem_fd >= 0)
-		got = pread(t->mem_fd, ret, n, (off_t)at);
-	return got > 0 ? (size_t)got : 0;
-}
-
-int
-tracee_read(const struct tracee *t, uint64_t at, void *ret, size_t n, struct err *e)
-{
-	if (tracee_read_some(t, at, ret, n) != n)
-		return err_set(e, -EFAULT, "%d: cannot read %zu bytes at %#llx", t->pid,
-			       n, (unsigned long long)at);
-	return 0;
-}
-
-/* Word by word through the tracer's own way, for kernels that forbid the other. */
-static int
-poke(const struct tracee *t, uint64_t at, const unsigned char *from, size_t n)
-{
-	int tid = t->threads.len > 0 ? t->threads.data[0].tid : t->pid;
-
-	while (n > 0) {
-		uint64_t word = at & ~UINT64_C(7);
-		size_t off = (size_t)(at - word), part = 8 - off < n ? 8 - off : n;
-		long value;
-
-		errno = 0;
-		value = ptrace(PTRACE_PEEKDATA, tid, (void *)(uintptr_t)word, NULL);
-		if (errno != 0)
-			return -errno;
-		memcpy((char *)&value + off, from, part);
-		if (ptrace(PTRACE_POKEDATA, tid, (void *)(uintptr_t)word, (void *)value) <
-		    0)
-			return -errno;
-		at += part;
-		from += part;
-		n -= part;
-	}
-	return 0;
-}
-
-int
-tracee_write(const struct tracee *t, uint64_t at, const void *from, size_t n,
-	     struct err *e)
-{
-	ssize_t put = pwrite(t->mem_fd, from, n, (off_t)at);
-	int r = put == (ssize_t)n ? 0 : poke(t, at, from, n);
-
-	if (r < 0)
-		return err_sys(e, r, "%d: cannot write %zu bytes at %#llx", t->pid, n,
-			       (unsigned long long)at);
-	return 0;
 }
 
 /* ---- stopping ---- */
@@ -346,6 +292,25 @@ tracee_look(struct tracee_thread *th)
 	return 0;
 }
 
+/* Waits for one thread. -EAGAIN: it sleeps where nothing wakes it (state D), and the others stand still
+ * meanwhile. One that only waits for a processor is waited for. */
+static int
+park_one(const struct tracee *t, int tid, uint64_t until_ms)
+{
+	unsigned deep = 0;
+	int r;
+
+	do {
+		uint64_t soon = tracee_now_ms() + DEEP_LOOK_MS;
+
+		r = tracee_wait_parked(tid, soon < until_ms ? soon : until_ms);
+		if (r != -ETIMEDOUT)
+			return r;
+		deep = thread_state(t->pid, tid) == 'D' ? deep + 1 : 0;
+	} while (deep < DEEP_LOOKS && tracee_now_ms() < until_ms);
+	return deep < DEEP_LOOKS ? r : -EAGAIN;
+}
+
 /* Asks all threads to stop, and waits for them. */
 static int
 park_all(struct tracee *t, uint64_t until_ms, struct err *e)
@@ -356,14 +321,14 @@ park_all(struct tracee *t, uint64_t until_ms, struct err *e)
 	}
 	for (size_t i = 0; i < t->threads.len;) {
 		struct tracee_thread *th = &t->threads.data[i];
-		int r = th->stopped ? 0 : tracee_wait_parked(th->tid, until_ms);
+		int r = th->stopped ? 0 : park_one(t, th->tid, until_ms);
 
 		if (r == 0 && !th->stopped)
 			r = tracee_look(th);
-		if (r == -ETIMEDOUT)
+		if (r == -ETIMEDOUT || r == -EAGAIN)
 			return err_set(e, r,
 				       "%d: its thread %d did not stop within 2 s (state "
-				       "%c); nothing was changed",
+				       "%c); nothing was changed, try again later",
 				       t->pid, th->tid, thread_state(t->pid, th->tid));
 		if (r < 0) { /* ended meanwhile */
 			*th = *vec_last(&t->threads);
@@ -424,6 +389,48 @@ gets_ignored(const struct tracee *t, int tid)
 	return some;
 }
 
+/* Lets those go on that have stopped; the others are still asked to. */
+static void
+let_stopped_go(struct tracee *t)
+{
+	for (size_t i = 0; i < t->threads.len;) {
+		struct tracee_thread *th = &t->threads.data[i];
+
+		if (!th->stopped || ptrace(PTRACE_DETACH, th->tid, NULL, NULL) < 0) {
+			i++;
+			continue;
+		}
+		*th = *vec_last(&t->threads);
+		t->threads.len--;
+	}
+}
+
+/* Waits until all of those have stopped that did not before; who is not the last goes on at once, so that none
+ * stands still for another. */
+static void
+await_deep(struct tracee *t, uint64_t until_ms)
+{
+	struct timespec nap = {.tv_nsec = 1000000};
+
+	while (t->threads.len > 0 && tracee_now_ms() < until_ms) {
+		for (size_t i = 0; i < t->threads.len;) {
+			struct tracee_thread *th = &t->threads.data[i];
+			int r = tracee_wait_parked(th->tid, 0);
+
+			if (r == -ETIMEDOUT) {
+				i++;
+				continue;
+			}
+			if (r == 0 && t->threads.len == 1 && tracee_look(th) == 0)
+				return;
+			ptrace(PTRACE_DETACH, th->tid, NULL, NULL);
+			*th = *vec_last(&t->threads);
+			t->threads.len--;
+		}
+		nanosleep(&nap, NULL);
+	}
+}
+
 static int
 stop_once(struct tracee *t, struct err *e)
 {
@@ -433,7 +440,7 @@ stop_once(struct tracee *t, struct err *e)
 	int r = 0;
 
 	hold_signals(t);
-
+	t->since_ns = now_ns();
 	for (int i = 0; r == 0 && more && i < ROUNDS_MAX; i++) {
 		size_t before = t->threads.len;
 
@@ -443,6 +450,15 @@ stop_once(struct tracee *t, struct err *e)
 				gets_ignored(t, t->threads.data[k].tid);
 		if (r == 0 && more)
 			r = park_all(t, until, e);
+		if (r == -EAGAIN && tracee_now_ms() < until) {
+			let_stopped_go(t);
+			release_signals(t);
+			await_deep(t, until);
+			hold_signals(t);
+			t->since_ns = now_ns();
+			r = 0;
+			more = true;
+		}
 	}
 	if (r == 0 && t->threads.len == 0)
 		r = err_set(e, -ESRCH, "%d: it has ended", t->pid);

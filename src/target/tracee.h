@@ -43,6 +43,7 @@ struct tracee {
 	sigset_t signals_before;
 	int nice_before; /* our own priority, which is the highest meanwhile */
 	struct tracee_threads threads; /* those that are traced */
+	uint64_t since_ns; /* of CLOCK_MONOTONIC: when they were asked to stop */
 };
 
 #define TRACEE_NONE                                                                      \
