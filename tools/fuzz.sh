@@ -29,6 +29,7 @@ sources() {
 		ls src/format/*.c src/model/*.c src/util/*.c src/leak/*.c src/analyze/scan_growth.c \
 			src/target/{heapblocks,heapblocks_kept,heapblocks_mapped,heapwalk,heapwalk_find,procfs,procmem}.c
 		;;
+	elfsyms) ls src/target/elfsyms.c src/util/*.c ;;
 	pmap)
 		ls src/format/*.c src/model/*.c src/util/*.c src/analyze/*.c \
 			src/target/{heapwalk,heapwalk_find,procfs,procmem}.c

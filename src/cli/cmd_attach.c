@@ -15,7 +15,7 @@
 #include "cli/attached.h"
 #include "cli/cmd.h"
 #include "cli/last.h"
-#include "cli/names.h"
+#include "cli/names_confined.h"
 #include "cli/pages.h"
 #include "cli/save.h"
 #include "cli/watcher.h"
@@ -152,6 +152,15 @@ settings(void)
 
 /* ---- reports ---- */
 
+/* Of several processes the first one's files are asked: they are mostly of one program. */
+static void
+resolve(struct prof **p, const struct attached_sessions *ss)
+{
+	const struct session *s = ss->data[0];
+
+	names_resolve_confined(p, &(struct names_opts){.pid = s->pid}, s->uid, s->gid);
+}
+
 static struct prof *
 load_named(const struct attached_sessions *ss)
 {
@@ -159,7 +168,7 @@ load_named(const struct attached_sessions *ss)
 
 	save_coverage(p);
 	if (!args.no_names || args.output == NULL)
-		names_resolve(p, &(struct names_opts){.pid = ss->data[0]->pid});
+		resolve(&p, ss);
 	return p;
 }
 
@@ -352,7 +361,7 @@ finish(struct attached_sessions *ss, FILE *log)
 	if (write_files(p, &saved, &e) < 0)
 		status = cmd_fail(&e);
 	if (args.no_names)
-		names_resolve(p, &(struct names_opts){.pid = ss->data[0]->pid});
+		resolve(&p, ss);
 	report(log, ss, p, saved, true);
 	prof_free(p);
 	return status;

@@ -11,7 +11,7 @@
 #include "cli/attached.h"
 #include "cli/cmd.h"
 #include "cli/last.h"
-#include "cli/names.h"
+#include "cli/names_confined.h"
 #include "cli/save.h"
 #include "format/pack.h"
 #include "render/report.h"
@@ -45,7 +45,8 @@ report(struct session *s, struct err *e)
 
 	if (r == 0) {
 		save_coverage(p);
-		names_resolve(p, &(struct names_opts){.pid = s->pid});
+		names_resolve_confined(&p, &(struct names_opts){.pid = s->pid}, s->uid,
+				       s->gid);
 	}
 	if (r == 0 && args.output != NULL) {
 		r = pack_save(p, args.output, e);
@@ -78,6 +79,7 @@ detach_one(int pid, struct err *e)
 	if (r < 0)
 		return err_set(e, -ESRCH, "%d: no such process", pid);
 	readable = detach_recording(pid, &s.attach.live, NULL) == 0;
+	procfs_ids(pid, &s.uid, &s.gid);
 	s.armed = readable && armed_loaded(pid);
 	s.late = readable;
 	if (readable && !s.armed)

@@ -13,6 +13,12 @@
 #include "util/err.h"
 #include "util/opt.h"
 
+/* A file that is open already. */
+struct names_file {
+	char *path; /* as in the recording */
+	int fd;
+};
+
 struct names_opts {
 	int pid; /* a process that runs this code: its files are used when ours differ; 0 = none */
 	const char *sysroot; /* put before every path; NULL = none */
@@ -21,7 +27,9 @@ struct names_opts {
 	const char *exe; /* the program, wherever it was when it ran; NULL = not told */
 	bool debuginfod; /* ask the servers in DEBUGINFOD_URLS */
 	bool no_cache;
-	bool no_source; /* leave the text of source lines out */
+	bool no_source;			/* leave the text of source lines out */
+	const struct names_file *files; /* these are tried first; borrowed */
+	unsigned nfiles;
 };
 
 /* Resolves every location that has no frames yet and sets has_names. A profile that has its names

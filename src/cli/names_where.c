@@ -218,6 +218,11 @@ names_open(const struct names_where *w, const struct prof_module *m, bool names_
 			err_set(e, -ENOENT, "not a file");
 		return NULL;
 	}
+	for (unsigned i = 0; i < w->o->nfiles; i++) {
+		if (strcmp(w->o->files[i].path, path) == 0)
+			names_try(&t, NULL,
+				  xasprintf("/proc/self/fd/%d", w->o->files[i].fd), true);
+	}
 	if (path[0] == '/')
 		names_try(&t, root, xasprintf("%s%s", root ? root : "", path), true);
 	if (w->o->pid != 0 && path[0] == '/' && t.found == NULL)

@@ -2,14 +2,13 @@
 /* objects.c -- see objects.h.
  *
  * The process may be hostile, and we may be root: every number that comes out of its memory is
- * bounded before it is used, lists are followed for so many steps only, and files are opened
- * through its mappings with device and inode compared. */
+ * bounded before it is used, lists are followed for so many steps only, files are opened through its mappings
+ * with device and inode compared, and read by elfsyms.c, which believes nothing. */
 #include "target/objects.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "target/elfsyms.h"
 #include "target/procfs.h"
 #include "util/buf.h"
 
@@ -314,110 +314,72 @@ open_file(const struct tracee *t, const struct object *o, struct err *e)
 	return fd;
 }
 
-static void
-visit_section(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, const struct object *o,
-	      object_visitor *each, void *ctx)
-{
-	Elf_Data *data = elf_getdata(scn, NULL);
-	size_t n = data != NULL && sh->sh_entsize > 0 ? sh->sh_size / sh->sh_entsize : 0;
-
-	for (size_t i = 1; i < n && i <= INT32_MAX; i++) {
-		struct object_symbol s;
-		GElf_Sym sym;
-		unsigned type;
-
-		if (gelf_getsym(data, (int)i, &sym) == NULL)
-			break;
-		type = GELF_ST_TYPE(sym.st_info);
-		if (sym.st_shndx == SHN_UNDEF || sym.st_shndx == SHN_ABS ||
-		    (type != STT_FUNC && type != STT_OBJECT && type != STT_NOTYPE))
-			continue;
-		s = (struct object_symbol){
-			.name = elf_strptr(elf, sh->sh_link, sym.st_name),
-			.addr = o->bias + sym.st_value,
-			.bytes = sym.st_size,
-			.exported = sh->sh_type == SHT_DYNSYM &&
-				    GELF_ST_BIND(sym.st_info) != STB_LOCAL,
-			.function = type == STT_FUNC,
-		};
-		if (s.name != NULL && s.addr >= o->start && s.addr < o->end)
-			each(ctx, &s);
-	}
-}
+struct symbol_visit {
+	const struct object *o;
+	object_visitor *each;
+	void *ctx;
+};
 
 static void
-visit_elf(Elf *elf, const struct object *o, object_visitor *each, void *ctx)
+see_symbol(void *ctx, const struct elfsyms_symbol *y)
 {
-	static const unsigned types[] = {SHT_DYNSYM, SHT_SYMTAB};
+	const struct symbol_visit *v = ctx;
+	struct object_symbol s = {
+		.name = y->name,
+		.addr = v->o->bias + y->value,
+		.bytes = y->bytes,
+		.exported = y->dynamic && y->bind != STB_LOCAL,
+		.function = y->type == STT_FUNC,
+	};
 
-	for (size_t pass = 0; pass < ARRAY_LEN(types); pass++) {
-		Elf_Scn *scn = NULL;
-
-		while ((scn = elf_nextscn(elf, scn)) != NULL) {
-			GElf_Shdr sh;
-
-			if (gelf_getshdr(scn, &sh) != NULL && sh.sh_type == types[pass])
-				visit_section(elf, scn, &sh, o, each, ctx);
-		}
-	}
+	if (y->section == SHN_UNDEF || y->section == SHN_ABS ||
+	    (y->type != STT_FUNC && y->type != STT_OBJECT && y->type != STT_NOTYPE))
+		return;
+	if (s.addr >= v->o->start && s.addr < v->o->end)
+		v->each(v->ctx, &s);
 }
 
 int
 object_symbols(const struct tracee *t, const struct object *o, object_visitor *each,
 	       void *ctx, struct err *e)
 {
-	Elf *elf;
+	struct symbol_visit v = {o, each, ctx};
+	struct elfsyms_file f = {.fd = -1};
 	char *image = NULL;
-	int fd = -1;
+	bool is_elf;
 
-	elf_version(EV_CURRENT);
 	if (o->path[0] == '[') {
 		size_t n = o->end - o->start < IMAGE_MAX ? o->end - o->start : IMAGE_MAX;
 
 		image = xcalloc(1, n);
-		n = tracee_read_some(t, o->start, image, n);
-		elf = elf_memory(image, n);
+		f.data = image;
+		f.bytes = tracee_read_some(t, o->start, image, n);
 	} else {
-		fd = open_file(t, o, e);
+		int fd = open_file(t, o, e);
+
 		if (fd < 0)
 			return fd;
-		elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+		f = elfsyms_file(fd);
 	}
-	if (elf != NULL)
-		visit_elf(elf, o, each, ctx);
-	elf_end(elf);
+	is_elf = elfsyms_each(&f, see_symbol, &v);
 	free(image);
-	if (fd >= 0)
-		close(fd);
-	return elf != NULL ? 0 : err_set(e, -ENOEXEC, "%s: not an ELF file", o->path);
+	if (f.fd >= 0)
+		close(f.fd);
+	return is_elf ? 0 : err_set(e, -ENOEXEC, "%s: not an ELF file", o->path);
 }
 
 uint64_t
 object_eh_frame(const struct tracee *t, const struct object *o)
 {
 	int fd = open_file(t, o, NULL);
-	Elf_Scn *scn = NULL;
-	uint64_t at = 0;
-	size_t names;
-	Elf *elf;
+	struct elfsyms_file f = {.fd = fd};
+	uint64_t at;
 
-	elf_version(EV_CURRENT);
-	elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
-	if (elf != NULL && elf_getshdrstrndx(elf, &names) == 0) {
-		while (at == 0 && (scn = elf_nextscn(elf, scn)) != NULL) {
-			const char *name;
-			GElf_Shdr sh;
-
-			if (gelf_getshdr(scn, &sh) == NULL)
-				continue;
-			name = elf_strptr(elf, names, sh.sh_name);
-			if (name != NULL && strcmp(name, ".eh_frame") == 0)
-				at = o->bias + sh.sh_addr;
-		}
-	}
-	elf_end(elf);
-	if (fd >= 0)
-		close(fd);
+	if (fd < 0)
+		return 0;
+	f = elfsyms_file(fd);
+	at = elfsyms_section(&f, ".eh_frame") + o->bias;
+	close(fd);
 	return at > o->start && at < o->end ? at : 0;
 }
 

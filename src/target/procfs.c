@@ -171,6 +171,18 @@ procfs_uid(int pid, uid_t *ret_uid)
 	return 0;
 }
 
+void
+procfs_ids(int pid, uid_t *ret_uid, gid_t *ret_gid)
+{
+	enum { NOBODY = 65534 };
+	char text[4096];
+	bool known = read_proc(pid, "status", text, sizeof text) >= 0 &&
+		     strstr(text, "\nUid:") != NULL && strstr(text, "\nGid:") != NULL;
+
+	*ret_uid = known ? (uid_t)status_number(text, "\nUid:") : NOBODY;
+	*ret_gid = known ? (gid_t)status_number(text, "\nGid:") : NOBODY;
+}
+
 int
 procfs_ns_pid(int pid)
 {

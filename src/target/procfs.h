@@ -41,6 +41,8 @@ int procfs_memory(int pid, uint64_t *ret_rss_kib, uint64_t *ret_anon_kib);
 int procfs_memory_open(int pid);
 int procfs_memory_read(int fd, uint64_t *ret_rss_kib, uint64_t *ret_anon_kib);
 
+/* User and group that it belongs to; nobody's when it cannot be told. */
+void procfs_ids(int pid, uid_t *ret_uid, gid_t *ret_gid);
 /* Real uid of the process. */
 int procfs_uid(int pid, uid_t *ret_uid);
 

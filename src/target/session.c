@@ -53,6 +53,7 @@ session_open(int pid, const struct session_settings *s, struct session *ret,
 	as.suspend_seccomp = f.seccomp == 2;
 	n.pid = pid;
 	procfs_stat(pid, &n.stat, NULL);
+	procfs_ids(pid, &n.uid, &n.gid);
 	n.armed = armed_loaded(pid);
 	r = n.armed ? armed_switch_on(pid, &as, &n.attach.live, e)
 		    : attach_process(pid, &as, &n.attach, e);

@@ -31,7 +31,9 @@ struct session_settings {
 struct session {
 	int pid;
 	struct procfs_stat stat; /* when it began */
-	struct attach attach;	 /* its recording, and what was put in */
+	uid_t uid;		 /* whose it is */
+	gid_t gid;
+	struct attach attach; /* its recording, and what was put in */
 	struct looks looks;
 	struct oldblocks old; /* what became of them, as of session_read_old */
 	double budget;
