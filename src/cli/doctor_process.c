@@ -13,9 +13,12 @@
 #include <sys/stat.h>
 
 #include "cli/watcher.h"
+#include "target/armed.h"
+#include "target/attach.h"
 #include "target/cgroup.h"
 #include "target/heapwalk.h"
 #include "target/procmem.h"
+#include "target/session.h"
 #include "util/fmt.h"
 
 static void say_to(doctor_sayer *say, enum doctor_mark mark, const char *what,
@@ -127,13 +130,19 @@ check_watch(int pid, const struct refusal_facts *f, doctor_sayer *say)
 static void
 check_attach(const struct refusal_facts *f, doctor_sayer *say)
 {
+	struct attach_settings s = {.mode = REC_MODE_SAMPLE,
+				    .rate_bytes = SESSION_RATE_DEFAULT,
+				    .max_bytes = UINT64_C(256) << 20};
+	struct attach a = ATTACH_NOTHING;
 	struct err e = {0};
 
-	if (refusal_check(f, &e) < 0)
+	/* As far as it goes without touching it. */
+	if (refusal_check(f, &e) < 0 ||
+	    (!armed_loaded(f->pid) && attach_look(f->pid, &s, &a, &e) < 0))
 		say_to(say, DOCTOR_BAD, "attach", "%s", e.msg);
 	else
-		say_to(say, DOCTOR_OK, "attach", "may be tried: seep attach %d --dry-run",
-		       f->pid);
+		say_to(say, DOCTOR_OK, "attach", "works: seep attach %d", f->pid);
+	attach_close(&a);
 }
 
 /* Whether two names lead to the same namespace; so it is when one cannot be read. */

@@ -244,10 +244,12 @@ allocators_find(const struct tracee *t, const struct objects *os, struct allocat
 		allocators_done(&a);
 		if (e != NULL && e->code == -ESTALE)
 			return e->code;
-		return err_set(e, -ENOENT, "%d: no malloc was found in it%s", t->pid,
-			       os->loader_state == 0
-				       ? " (a static program without symbols?)"
-				       : "");
+		return err_set(
+			e, -ENOENT, "%d: no malloc was found in it%s; use: seep watch %d",
+			t->pid,
+			os->loader_state == 0 ? " (a static program without symbols?)"
+					      : "",
+			t->pid);
 	}
 	if (e != NULL)
 		*e = (struct err){0};

@@ -17,6 +17,7 @@
 #include "target/procstatus.h"
 
 enum {
+	CAP_OVERRIDE = 1,
 	CAP_PTRACE = 19, /* CAP_SYS_PTRACE */
 	CAP_ADMIN = 21,	 /* CAP_SYS_ADMIN */
 };
@@ -125,6 +126,7 @@ refusal_read(int pid, struct refusal_facts *ret_facts)
 	f.our_uid = geteuid();
 	f.cap_ptrace = (caps >> CAP_PTRACE & 1) != 0;
 	f.cap_admin = (caps >> CAP_ADMIN & 1) != 0;
+	f.no_override = (caps >> CAP_OVERRIDE & 1) == 0;
 	f.container = (bounds >> CAP_PTRACE & 1) == 0;
 	f.yama = procfs_number("/proc/sys/kernel/yama/ptrace_scope");
 	f.exists = pid > 0 && procfs_stat(pid, &st, NULL) == 0;
@@ -183,9 +185,16 @@ refuse_access(const struct refusal_facts *f, struct err *e)
 			"%d (%s) protects itself (not dumpable, or it gained rights "
 			"when it was started); run: sudo seep attach %d",
 			f->pid, f->comm, f->pid);
+	if (f->no_override && f->uid != f->our_uid)
+		return err_set(
+			e, -EPERM,
+			"%d (%s) belongs to uid %u, and CAP_DAC_OVERRIDE is missing here; "
+			"start the container with --cap-add=DAC_OVERRIDE, or run seep on "
+			"the host",
+			f->pid, f->comm, (unsigned)f->uid);
 	return err_sys(e, f->access,
-		       "%d (%s): the kernel does not let us at its memory (a security "
-		       "module, or another user namespace?)",
+		       "%d (%s): a security module (SELinux, AppArmor) or another user "
+		       "namespace keeps us from its memory; run seep on the host as root",
 		       f->pid, f->comm);
 }
 

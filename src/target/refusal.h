@@ -24,6 +24,7 @@ struct refusal_facts {
 	char tracer_name[64];
 	uid_t uid, our_uid;	    /* real uid of it, effective uid of ours */
 	bool cap_ptrace, cap_admin; /* what we have */
+	bool no_override; /* and CAP_DAC_OVERRIDE we have not: its memory is a file of its user */
 	bool container;		    /* root without some of root's capabilities */
 	int64_t yama;		    /* ptrace_scope; -1 = no such thing */
 	bool our_child;		    /* it descends from us or from our parent's shell */

@@ -14,6 +14,11 @@ refused() {
 	expect_eq "$what: status" "$status" 3
 	expect_match "$what: reason" "$err" "$regex"
 	expect_eq "$what: one line" "$(wc -l <"$TMP/err")" 1
+	# seep doctor says the same, without trying. (Whoever has ended it does not look at.)
+	if [[ "$1" =~ ^[0-9]+$ ]] && [ -e "/proc/$1/exe" ]; then
+		run timeout 30 "$SEEP" doctor "$1"
+		expect_match "$what: the doctor" "$(grep -w attach <<<"$out")" "${regex#^seep: }"
+	fi
 }
 
 refused "no such process" '^seep: 4194303: no such process' 4194303

@@ -106,7 +106,11 @@ T_TEST(rights)
 	f.access = -EPERM;
 	refused(&f, -EPERM, "CAP_SYS_PTRACE", "--cap-add=SYS_PTRACE");
 	f.cap_ptrace = true;
-	refused(&f, -EPERM, "security module", "");
+	refused(&f, -EPERM, "security module", "on the host as root");
+	f.no_override = true;
+	f.uid = 33;
+	refused(&f, -EPERM, "belongs to uid 33, and CAP_DAC_OVERRIDE",
+		"--cap-add=DAC_OVERRIDE");
 }
 
 T_TEST(yama_lets_children_pass)
