@@ -205,10 +205,68 @@ between dumps: that is the machine's own. Where the kernel took the processor aw
 counts; but for the last column."""
 
 
+LEAK_RUNS = """
+`bench/run --leaks`. Whole runs, every allocation recorded and the leak check made at the end, against the same
+program alone; memcheck and LeakSanitizer at sizes that they can do.
+""".strip()
+
+LEAK_EXIT = """
+CPU seconds of a run with the check at its end less those of one without it.
+""".strip()
+
+LEAK_PAUSES = """
+`seep leaks` on a program with four threads that allocate and wait: how long it takes until all stand still, how long they do, as the
+tool says, and the longest that any thread makes no progress, measured inside the program. Median, and least to most, of ten.
+""".strip()
+
+
+def leak_run_rows(table):
+    head = ["workload", "tool", "size", "CPU", "least..most", "target"]
+    rows = []
+    for row in table["runs"]:
+        start = [row["program"], row["peer"], "%d" % row["size"]]
+        if "failed" in row:
+            rows.append(start + [row["failed"], "-", "-"])
+            continue
+        target = "-" if row["target"] is None else with_verdict(
+            table, "<= %g" % row["target"], row["cpu"] <= row["target"])
+        rows.append(start + [ratio(row["cpu"]),
+                             "%s..%s" % (ratio(row["cpu_least"]), ratio(row["cpu_most"])), target])
+    return head, rows
+
+
+def leak_exit_rows(table):
+    found = table["exit"]
+    cpu = found["cpu_s"]
+    return (["blocks", "CPU s of the check", "least..most", "target"],
+            [["%d" % found["blocks"], seconds(median(cpu)), spread(cpu, seconds),
+              with_verdict(table, "<= %g s" % found["target_s"], median(cpu) <= found["target_s"])]])
+
+
+def leak_pause_rows(table):
+    head = ["memory", "until all stand", "pause", "least..most", "inside, longest gap", "without a look",
+            "CPU s", "target"]
+    rows = []
+    for row in table["pauses"]:
+        if "failed" in row:
+            rows.append([row["size"], row["failed"]] + ["-"] * 6)
+            continue
+        def column(what, of=row["looks"]):
+            return [look[what] for look in of]
+        pause = column("pause_ms")
+        rows.append([row["size"], "%.1f ms" % median(column("stop_ms")), "%.1f ms" % median(pause),
+                     spread(pause, lambda x: "%.1f" % x), "%.1f ms" % median(column("gap_ms")),
+                     "%.1f ms" % row["idle_gap_ms"], seconds(median(column("cpu_s"))),
+                     with_verdict(table, "<= %g ms" % row["target_ms"],
+                                  median(pause) <= row["target_ms"])])
+    return head, rows
+
+
 def parts(results):
     """(title, text, head, rows, columns to the left) of each table that there is."""
     found = []
-    analyzer, symbols, dropin = (results.get(k) or {} for k in ("analyzer", "symbols", "dropin"))
+    analyzer, symbols, dropin, leaks = (results.get(k) or {}
+                                        for k in ("analyzer", "symbols", "dropin", "leaks"))
     if "rows" in analyzer:
         slow = " --slow" if results["options"].get("slow") else ""
         found.append(("Questions about large profiles",
@@ -222,13 +280,18 @@ def parts(results):
                           *rate_rows(dropin), 1))
             found.append(("In jemalloc's place, every allocation", EXACT, *exact_rows(dropin), 1))
         found.append(("Who waits for a dump", DUMPS, *dump_rows(dropin), 1))
+    if "runs" in leaks:
+        found.append(("Runs with the leak check", LEAK_RUNS, *leak_run_rows(leaks), 2))
+        found.append(("A million blocks at the end", LEAK_EXIT, *leak_exit_rows(leaks), 0))
+        found.append(("Leaks on demand", LEAK_PAUSES, *leak_pause_rows(leaks), 1))
     return found
 
 
 def text(results):
     """The tables for the terminal."""
     out = ["%s: missing: %s" % (name, results[name]["failed"])
-           for name in ("analyzer", "symbols", "dropin") if "failed" in (results.get(name) or {})]
+           for name in ("analyzer", "symbols", "dropin", "leaks")
+           if "failed" in (results.get(name) or {})]
     out += ["%s\n%s\n" % (title, text_table(head, rows))
             for title, _, head, rows, _ in parts(results)]
     return "\n".join(out)

@@ -23,6 +23,9 @@
 #include "util/fmt.h"
 #include "util/x.h"
 
+#ifndef MADV_POPULATE_READ
+#	define MADV_POPULATE_READ 22
+#endif
 #ifndef MADV_POPULATE_WRITE
 #	define MADV_POPULATE_WRITE 23
 #endif
@@ -31,6 +34,7 @@ enum {
 	FPSTATE_BYTES_MAX = 16 << 10,
 	ROOM_BYTES_LEAST = 4 << 20, /* for all but the blocks */
 	TABLE_GROWS_CHUNKS = 64,    /* while we prepare to stop it */
+	TABLE_MEANWHILE_BYTES = 256 << 20,
 };
 
 static uint64_t
@@ -227,6 +231,14 @@ check_room(const struct look *k, struct err *e)
 
 /* ---- the recording, as it was ---- */
 
+static uint64_t
+table_bytes(const struct look *k)
+{
+	uint64_t bytes = REC_CHUNKS_OFF + (uint64_t)k->f->head->chunks * REC_CHUNK_BYTES;
+
+	return bytes < k->f->mapped_bytes ? bytes : k->f->mapped_bytes;
+}
+
 /* Room for a copy of the recording, faulted in before anything stands still for it. */
 static void
 table_prepare(struct look *k)
@@ -242,25 +254,21 @@ table_prepare(struct look *k)
 	madvise(p, bytes, MADV_HUGEPAGE);
 	if (madvise(p, bytes, MADV_POPULATE_WRITE) < 0)
 		memset(p, 0, bytes);
+	madvise(k->f->head, table_bytes(k),
+		MADV_POPULATE_READ); /* our mapping of it, too */
 	k->table = *k->f;
 	k->table.fd = -1;
 	k->table.head = p;
 	k->table_room = bytes;
 }
 
-/* False: it has outgrown the room. */
-static bool
-table_copy(struct look *k)
+static void
+table_copy(void *ctx)
 {
-	uint64_t bytes = REC_CHUNKS_OFF + (uint64_t)k->f->head->chunks * REC_CHUNK_BYTES;
+	struct look *k = ctx;
 
-	if (bytes > k->f->mapped_bytes)
-		bytes = k->f->mapped_bytes;
-	if (k->table_room == 0 || bytes > k->table_room)
-		return false;
-	memcpy(k->table.head, k->f->head, bytes);
-	k->table.mapped_bytes = bytes;
-	return true;
+	k->table.mapped_bytes = table_bytes(k);
+	memcpy(k->table.head, k->f->head, k->table.mapped_bytes);
 }
 
 static void
@@ -280,7 +288,14 @@ take_in(struct look *k, struct err *e)
 
 	if (r < 0 || k->c->way != LEAKCHECK_COPY)
 		return r;
-	if (!table_copy(k))
+	/* The recording is copied while a thread copies the process, or before, if that takes long. */
+	k->z.tracee.meanwhile = table_copy;
+	k->z.tracee.meanwhile_ctx = k;
+	if (table_bytes(k) > TABLE_MEANWHILE_BYTES && table_bytes(k) <= k->table_room) {
+		k->z.tracee.meanwhile = NULL;
+		table_copy(k);
+	}
+	if (table_bytes(k) > k->table_room)
 		err_set(&why, -ENOMEM, "its recording grew too fast to be copied");
 	else if (freeze_copy(&k->z, &why) == 0) {
 		k->f = &k->table;
@@ -288,6 +303,7 @@ take_in(struct look *k, struct err *e)
 		freeze_go(&k->z);
 		return 0;
 	}
+	k->z.tracee.meanwhile = NULL;
 	k->c->way = LEAKCHECK_STOP;
 	snprintf(k->c->instead, sizeof k->c->instead, "%s", why.msg);
 	return 0;

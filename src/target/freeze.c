@@ -45,17 +45,14 @@ room_left(int pid)
 }
 
 int
-freeze_open(int pid, struct freeze *ret_freeze, struct err *e)
+freeze_open_bare(int pid, struct freeze *ret_freeze, struct err *e)
 {
 	struct freeze f = FREEZE_NONE;
 	int r = procmem_open(pid, &f.mem, e);
 
 	f.pid = pid;
+	f.most = PIECES_LEAST;
 	pagescan_init(&f.pages, &f.mem);
-	f.room_bytes = room_left(pid);
-	f.most = f.room_bytes / KEPT_SHARE / PIECE_BYTES;
-	if (f.most < PIECES_LEAST)
-		f.most = PIECES_LEAST;
 	if (r == 0)
 		r = freeze_maps(&f, e);
 	if (r < 0)
@@ -63,6 +60,20 @@ freeze_open(int pid, struct freeze *ret_freeze, struct err *e)
 	else
 		*ret_freeze = f;
 	return r;
+}
+
+int
+freeze_open(int pid, struct freeze *ret_freeze, struct err *e)
+{
+	int r = freeze_open_bare(pid, ret_freeze, e);
+
+	if (r < 0)
+		return r;
+	ret_freeze->room_bytes = room_left(pid);
+	ret_freeze->most = ret_freeze->room_bytes / KEPT_SHARE / PIECE_BYTES;
+	if (ret_freeze->most < PIECES_LEAST)
+		ret_freeze->most = PIECES_LEAST;
+	return 0;
 }
 
 void

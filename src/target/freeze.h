@@ -59,6 +59,9 @@ struct freeze {
 int freeze_open(int pid, struct freeze *ret_freeze, struct err *e);
 void freeze_close(struct freeze *f);
 
+/* The same, and quickly: how much memory is left is not asked, and next to nothing kept. */
+int freeze_open_bare(int pid, struct freeze *ret_freeze, struct err *e);
+
 /* Reads the mappings anew. */
 int freeze_maps(struct freeze *f, struct err *e);
 

@@ -86,7 +86,7 @@ freeze_copy(struct freeze *f, struct err *e)
 	int r = tracee_copy_make(&f->tracee, &made, e);
 
 	if (r == 0)
-		r = freeze_open(made.pid, &copy, e);
+		r = freeze_open_bare(made.pid, &copy, e);
 	if (r < 0) {
 		tracee_copy_end(&made, &f->tracee);
 		return r;

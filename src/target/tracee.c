@@ -342,6 +342,8 @@ park_all(struct tracee *t, uint64_t until_ms, struct err *e)
 
 /* ---- all of them ---- */
 
+enum { NICE_MOST = -20 };
+
 /* Nobody is to stop or end us while the process stands still. */
 static void
 hold_signals(struct tracee *t)
@@ -357,18 +359,21 @@ hold_signals(struct tracee *t)
 		sigaddset(&set, held[i]);
 	sigprocmask(SIG_BLOCK, &set, &t->signals_before);
 	t->signals_held = true;
-	/* Nor is it to stand still while others have the processor, if we may choose. */
+	/* Others wait for us: who may, goes first. */
+	errno = 0;
 	t->nice_before = getpriority(PRIO_PROCESS, 0);
-	setpriority(PRIO_PROCESS, 0, -20);
+	if (errno != 0 || setpriority(PRIO_PROCESS, 0, NICE_MOST) < 0)
+		t->nice_before = NICE_MOST;
 }
 
 static void
 release_signals(struct tracee *t)
 {
-	if (t->signals_held) {
+	if (!t->signals_held)
+		return;
+	if (t->nice_before != NICE_MOST)
 		setpriority(PRIO_PROCESS, 0, t->nice_before);
-		sigprocmask(SIG_SETMASK, &t->signals_before, NULL);
-	}
+	sigprocmask(SIG_SETMASK, &t->signals_before, NULL);
 	t->signals_held = false;
 }
 

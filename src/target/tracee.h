@@ -41,9 +41,13 @@ struct tracee {
 	bool cave_used;
 	bool signals_held; /* none may stop or end us while it stands still */
 	sigset_t signals_before;
-	int nice_before; /* our own priority, which is the highest meanwhile */
+	int nice_before;	       /* and whose turn it is */
 	struct tracee_threads threads; /* those that are traced */
 	uint64_t since_ns; /* of CLOCK_MONOTONIC: when they were asked to stop */
+	/* Set by the caller, or NULL: called once, while a thread makes the next system call. Not for
+	 * longer than a tenth of a second. */
+	void (*meanwhile)(void *ctx);
+	void *meanwhile_ctx;
 };
 
 #define TRACEE_NONE                                                                      \

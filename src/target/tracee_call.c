@@ -376,6 +376,12 @@ stub_try(struct tracee *t, int tid, long nr, const uint64_t args[6], int64_t *re
 		if (ptrace(PTRACE_CONT, tid, NULL, NULL) < 0)
 			return -errno;
 		tracee_point(TRACEE_STUB_RUNS);
+		if (t->meanwhile != NULL) {
+			void (*meanwhile)(void *) = t->meanwhile;
+
+			t->meanwhile = NULL;
+			meanwhile(t->meanwhile_ctx);
+		}
 		stub_await(t, tid, regs.rsp - 8, until);
 		r = stub_stop(tid, &sig);
 		if (r == 0 && ptrace(PTRACE_GETREGS, tid, NULL, &regs) < 0)
