@@ -8,6 +8,8 @@
 
 #include "util/x.h"
 
+enum { PARTIAL_LEAST = 16 << 20 }; /* less than this is not worth a word */
+
 uint64_t
 scan_kept_bytes(const struct heapscan *s)
 {
@@ -19,6 +21,13 @@ scan_kept_bytes(const struct heapscan *s)
 		sum += a->free_bytes + a->top_bytes + a->cached_bytes;
 	}
 	return sum;
+}
+
+bool
+scan_is_partial(const struct heapscan *s)
+{
+	return s->anon_bytes >= PARTIAL_LEAST &&
+	       (scan_live_bytes(s) + scan_kept_bytes(s)) < s->anon_bytes / 2;
 }
 
 uint64_t

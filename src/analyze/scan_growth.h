@@ -31,6 +31,9 @@ void scan_growth_done(struct scan_growth *g); /* legal on a zeroed one */
 /* Bytes that malloc has and nobody uses, of all arenas. */
 uint64_t scan_kept_bytes(const struct heapscan *s);
 
+/* Whether most of the process's own memory is not malloc's, so that there is no verdict on it. */
+bool scan_is_partial(const struct heapscan *s);
+
 /* Bytes in use, with their headers, of all arenas and mapped blocks. */
 uint64_t scan_live_bytes(const struct heapscan *s);
 

@@ -105,6 +105,32 @@ check_options(unsigned *ret_kinds)
 	return 0;
 }
 
+/* A process without a recording, or a core: seep's own report is told at once, and *ret_told set; then the exit status is
+ * returned. For other tools' words it becomes a profile. */
+static int
+look_at_unrecorded(const struct unrecorded *u, const char *word, unsigned kinds,
+		   struct prof *p, struct leakcheck *ret_check, bool *ret_told,
+		   struct err *e)
+{
+	struct unrecorded_opts o = {.json = opt_json,
+				    .bytes = opt_bytes,
+				    .all = opt_all,
+				    .dry_run = leak_demand.dry_run,
+				    .way = leak_demand.way,
+				    .kinds = kinds,
+				    .error_exitcode = (unsigned)opt_error_exitcode};
+
+	if (leak_demand_since())
+		return err_set(e, -EINVAL,
+			       "%s: not recorded, so it has no last look; see: seep scan "
+			       "--save, --since",
+			       word);
+	if (opt_format != NULL && strcmp(opt_format, "text") != 0)
+		return unrecorded_load(u, &o, p, ret_check, e);
+	*ret_told = true;
+	return unrecorded_leaks(u, word, &o);
+}
+
 static int
 run_leaks_cmd(int argc, char **argv)
 {
@@ -121,26 +147,12 @@ run_leaks_cmd(int argc, char **argv)
 	if (status != 0)
 		return status;
 	if (argc == 1 && unrecorded_find(argv[0], false, &u)) {
-		struct unrecorded_opts o = {.json = opt_json,
-					    .bytes = opt_bytes,
-					    .all = opt_all,
-					    .dry_run = leak_demand.dry_run,
-					    .way = leak_demand.way,
-					    .kinds = kinds,
-					    .error_exitcode =
-						    (unsigned)opt_error_exitcode};
+		bool told = false;
 
-		if (leak_demand_since())
-			r = err_set(
-				&e, -EINVAL,
-				"%s: not recorded, so it has no last look; see: seep scan "
-				"--save, --since",
-				argv[0]);
-		else if (opt_format != NULL && strcmp(opt_format, "text") != 0)
-			r = unrecorded_load(&u, &o, live, &check, &e);
-		else {
+		r = look_at_unrecorded(&u, argv[0], kinds, live, &check, &told, &e);
+		if (told) {
 			prof_free(live);
-			return unrecorded_leaks(&u, argv[0], &o);
+			return r;
 		}
 	} else if (argc == 1 && target_find(argv[0], &f, NULL) == 0) {
 		r = leak_demand_look(&f, opt_json, live, &check, &e);

@@ -60,6 +60,18 @@ foreign_allocator(const struct image *i)
 	return NULL;
 }
 
+const char *
+foreign_hides(const struct image *i)
+{
+	uint32_t traits = 0;
+
+	if (i->exe != NULL)
+		traits |= inspect_program_traits(i->exe) | inspect_module_traits(i->exe);
+	for (size_t k = 0; k < i->map->areas.len; k++)
+		traits |= inspect_module_traits(i->map->areas.data[k].name);
+	return inspect_coverage(traits);
+}
+
 int
 foreign_refuse(const struct image *i, const char *why, struct err *e)
 {

@@ -9,6 +9,9 @@
 /* Name of the allocator that is not glibc's: "jemalloc", "musl's malloc"; NULL when none is recognised. Static. */
 const char *foreign_allocator(const struct image *i);
 
+/* Where a program like this keeps memory besides malloc's: half a sentence, or NULL. Static. */
+const char *foreign_hides(const struct image *i);
+
 /* Returns -ENOTSUP with a message that says which allocator it is, or `why` not, and what to ask instead. */
 int foreign_refuse(const struct image *i, const char *why, struct err *e);
 

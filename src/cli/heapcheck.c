@@ -346,6 +346,8 @@ take_head(struct heapcheck *c)
 
 	s->what = strtab_add(&s->strings, image_what(&c->image, what, sizeof what));
 	s->program = strtab_add(&s->strings, c->image.name);
+	if (foreign_hides(&c->image) != NULL)
+		s->hides = strtab_add(&s->strings, foreign_hides(&c->image));
 	s->pid = c->image.pid;
 	s->threads = (uint32_t)c->image.threads.len;
 	s->stop_ns = c->image.stop_ns;

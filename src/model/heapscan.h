@@ -70,6 +70,8 @@ struct heapscan {
 	struct heapscan_sum mapped; /* blocks with mappings of their own */
 	uint64_t
 		anon_bytes; /* memory of no file that the process has, all of it; 0 = not known */
+	uint32_t
+		hides; /* string: where else the program may keep memory; 0 = not known */
 	VEC(uint32_t) notes; /* strings: what could not be had */
 };
 

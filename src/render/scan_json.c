@@ -180,6 +180,8 @@ scan_json(struct buf *out, const struct heapscan *s, const struct scan_growth *g
 	number(&j, "mapped_bytes", s->mapped.bytes);
 	number(&j, "mapped_blocks", s->mapped.blocks);
 	number(&j, "anonymous_bytes", s->anon_bytes);
+	json_key(&j, "partial");
+	json_bool(&j, scan_is_partial(s));
 	groups(&j, s);
 	holders(&j, s);
 	arenas(&j, s);

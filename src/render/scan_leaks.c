@@ -51,6 +51,24 @@ scan_about(struct buf *out, const struct heapscan *s)
 		   s->snapshot != 0 ? "; looked at a copy" : "");
 }
 
+bool
+scan_partial(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
+{
+	uint64_t have = scan_live_bytes(s) + scan_kept_bytes(s);
+
+	if (!scan_is_partial(s))
+		return false;
+	buf_printf(out,
+		   "malloc has %s of %s anonymous memory (%s): ", bytes_of(o, have).s,
+		   bytes_of(o, s->anon_bytes).s, fmt_percent(have, s->anon_bytes).s);
+	if (s->hides != 0)
+		figure_text(out, heapscan_text(s, s->hides));
+	else
+		buf_add_str(out, "the rest was not asked of malloc");
+	buf_add_char(out, '\n');
+	return true;
+}
+
 /* ---- rows ---- */
 
 struct row {
@@ -163,6 +181,7 @@ verdict(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
 	const struct heapscan_sum *d = s->sums;
 	uint64_t lost = d[HEAPSCAN_DEFINITE].blocks + d[HEAPSCAN_INDIRECT].blocks;
 	struct heapscan_sum all = heapscan_total(s);
+	bool partial = scan_partial(out, s, o);
 
 	if (lost > 0) {
 		buf_printf(out, "LEAK  %s in %s lost: %s definitely, %s indirectly\n",
@@ -174,7 +193,8 @@ verdict(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
 			   fmt_count(d[HEAPSCAN_INDIRECT].blocks).s);
 		return;
 	}
-	buf_printf(out, "OK  nothing is lost: %s in %s, all of it pointed to\n",
+	buf_printf(out, "%s: %s in %s, all of it pointed to\n",
+		   partial ? "nothing of that is lost" : "OK  nothing is lost",
 		   bytes_of(o, all.bytes).s,
 		   figure_things((int64_t)all.blocks, 0, "block").s);
 }

@@ -43,6 +43,9 @@ void scan_json(struct buf *out, const struct heapscan *s, const struct scan_grow
 /* Stop and pause, threads, blocks; for a core what it is of. A line. */
 void scan_about(struct buf *out, const struct heapscan *s);
 
+/* If most of the memory is not malloc's, a line that says so; true then: nothing is called OK. */
+bool scan_partial(struct buf *out, const struct heapscan *s, const struct scan_opts *o);
+
 /* The words for blocks of a group: "24 bytes, class Session". */
 void scan_group_words(struct buf *out, const struct heapscan *s,
 		      const struct heapscan_group *g);

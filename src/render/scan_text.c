@@ -78,7 +78,8 @@ verdict_growth(struct buf *out, const struct heapscan *s, const struct scan_grow
 }
 
 static void
-verdict(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
+verdict(struct buf *out, const struct heapscan *s, const struct scan_opts *o,
+	bool partial)
 {
 	struct heapscan_sum all = heapscan_total(s);
 	uint64_t kept = scan_kept_bytes(s), live = scan_live_bytes(s);
@@ -88,8 +89,8 @@ verdict(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
 			   bytes_of(o, lost_bytes(s->sums)).s, bytes_of(o, all.bytes).s,
 			   figure_things((int64_t)lost_blocks(s->sums), 0, "block").s);
 	else
-		buf_printf(out, "OK  nothing is lost of %s in %s",
-			   bytes_of(o, all.bytes).s,
+		buf_printf(out, "%s nothing is lost of %s in %s",
+			   partial ? "of that" : "OK ", bytes_of(o, all.bytes).s,
 			   figure_things((int64_t)all.blocks, 0, "block").s);
 	if (kept > live / KEPT_MUCH)
 		buf_printf(out, "; malloc keeps %s that %s freed or never used",
@@ -260,11 +261,13 @@ scan_heap_text(struct buf *out, const struct heapscan *s, const struct scan_grow
 	       const struct scan_opts *o)
 {
 	size_t from = out->len;
+	bool partial;
 
+	partial = scan_partial(out, s, o);
 	if (g != NULL)
 		verdict_growth(out, s, g, o);
 	else
-		verdict(out, s, o);
+		verdict(out, s, o, partial);
 	if (g != NULL)
 		growth_text(out, s, g, o);
 	groups_text(out, s, o);

@@ -122,6 +122,16 @@ sys.stdin.readline()'
 	run "$SEEP" leaks --json "$pid"
 	expect_eq "idle Python with sqlite" "$(lost "$TMP/out")" 0/0
 	finish
+	begin python3 -c '
+import sys
+kept = [str(i) for i in range(400000)]
+print("ready", flush=True)
+sys.stdin.readline()'
+	run "$SEEP" leaks "$pid"
+	expect_match "memory that is not malloc's" "$(head -n 1 "$TMP/out")" \
+		'^malloc has [0-9.]+ MiB of [0-9.]+ MiB anonymous memory \([0-9.]+ %\): python keeps its objects in pymalloc'
+	expect_no_match "and no verdict then" "$out" '^OK'
+	finish
 fi
 
 # ---- where the heap begins in the middle of a page, next to the program's own data ----
