@@ -209,7 +209,9 @@ report_run(int argc, char **argv)
 	struct err e = {0};
 	int r;
 
-	if (scan_wanted(argc, argv)) {
+	/* Places and stacks need a recording. */
+	if (!report_view.given && !report_args.top && !report_args.sites &&
+	    report_args.by == NULL && scan_wanted(argc, argv)) {
 		scan_args.rows = report_args.rows;
 		scan_args.all = report_args.all;
 		scan_args.bytes = report_args.bytes;

@@ -43,7 +43,7 @@ refused "nothing there" '^seep: \./missing: cannot open: No such file' "$SEEP" r
 refused "no such process" '^seep: .*99999999' "$SEEP" report 99999999
 refused "no such mark" '^seep: no mark @nowhere' "$SEEP" report ./leaky.rec@nowhere
 refused "no such process inside" '^seep: no process nobody' "$SEEP" report --process nobody ./leaky.rec
-refused "not recorded process" '^seep: ' "$SEEP" report $$
+refused "not recorded process" '^seep: .*not recorded' "$SEEP" report --tree $$
 refused "pause of a stranger" '^seep: ' "$SEEP" pause $$
 refused "mark of a stranger" '^seep: ' "$SEEP" mark $$ here
 for kind in rec live; do # a later version

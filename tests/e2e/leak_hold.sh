@@ -130,6 +130,6 @@ touch go
 wait $tool
 expect_eq "busy: ends as ever" "$?" 0
 expect_match "busy: and the same at its end" "$(cat busy.err)" '^LEAK  4\.89 KiB in 11 blocks lost at 1 place, all of it definitely'
-run "$SEEP" leaks $$
+run "$SEEP" leaks --new $$
 expect_eq "not recorded: status" "$status" 3
 expect_match "not recorded" "$err" 'not recorded'
