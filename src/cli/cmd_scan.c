@@ -50,8 +50,10 @@ load(const char *word, struct heapcheck *ret, struct err *e)
 			       "%s: neither a process, a core nor a saved look", word);
 	if (u.core != NULL)
 		return heapcheck_core(ret, u.core, &o, e);
-	r = unrecorded_plan(u.pid, &how, &o.copy, e);
-	return r < 0 ? r : heapcheck_process(ret, u.pid, &o, e);
+	r = image_open_process(u.pid, &ret->image, e);
+	if (r == 0)
+		r = unrecorded_plan(u.pid, &how, &o.copy, e);
+	return r < 0 ? r : heapcheck_process(ret, &o, e);
 }
 
 static int

@@ -419,12 +419,9 @@ look(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
 }
 
 int
-heapcheck_process(struct heapcheck *c, int pid, const struct heapcheck_opts *o,
-		  struct err *e)
+heapcheck_process(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
 {
-	int r = image_open_process(pid, &c->image, e);
-
-	return r < 0 ? r : look(c, o, e);
+	return look(c, o, e);
 }
 
 int

@@ -42,10 +42,9 @@ struct heapcheck {
 		.image = IMAGE_NONE                                                      \
 	}
 
-/* Opens what the word means, a process or a core, and looks through it. -ENOTSUP: it has another malloc than
+/* Looks through the process that c->image was opened for, or a core. -ENOTSUP: it has another malloc than
  * glibc's, and the message says what can be done instead. */
-int heapcheck_process(struct heapcheck *c, int pid, const struct heapcheck_opts *o,
-		      struct err *e);
+int heapcheck_process(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e);
 int heapcheck_core(struct heapcheck *c, const char *path, const struct heapcheck_opts *o,
 		   struct err *e);
 void heapcheck_done(struct heapcheck *c);

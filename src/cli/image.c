@@ -12,7 +12,9 @@
 #include "base/compiler.h"
 #include "base/recording.h"
 #include "target/find.h"
+#include "target/inspect.h"
 #include "target/procfs.h"
+#include "target/refusal.h"
 #include "util/file.h"
 #include "util/x.h"
 
@@ -105,13 +107,52 @@ take_maps(struct image *i, scan_look *look, void *ctx)
 
 /* ---- a process ---- */
 
+/* What stands in the way of looking at all, before anything is touched. */
+static int
+refuse(int pid, struct err *e)
+{
+	struct refusal_facts f;
+
+	refusal_read(pid, &f);
+	if (!f.exists)
+		return err_set(e, -ESRCH, "%d: no such process", pid);
+	if (f.ourselves)
+		return err_set(e, -EINVAL, "%d: that is seep itself", pid);
+	if (f.kernel_thread)
+		return err_set(e, -EINVAL,
+			       "%d (%s) is a kernel thread; it has no memory of its own",
+			       pid, f.comm);
+	if (f.state == 'Z' || f.state == 'X')
+		return err_set(e, -ESRCH,
+			       "%d (%s) has ended and only waits for its parent", pid,
+			       f.comm);
+	if (f.tracer > 0)
+		return err_set(e, -EBUSY,
+			       "%d (%s) is already traced by %d (%s); detach that first",
+			       pid, f.comm, f.tracer, f.tracer_name);
+	if (f.access != 0)
+		return err_set(
+			e, f.access,
+			"%d (%s): its memory may not be looked into; try sudo, and "
+			"see: seep doctor %d",
+			pid, f.comm, pid);
+	if ((f.traits & (INSPECT_CLASS32 | INSPECT_OTHER_MACHINE)) != 0)
+		return err_set(e, -ENOTSUP,
+			       "%d (%s) is a 32-bit program or one for another "
+			       "processor; use: seep watch %d",
+			       pid, f.comm, pid);
+	return 0;
+}
+
 int
 image_open_process(int pid, struct image *ret, struct err *e)
 {
 	struct image i = IMAGE_NONE;
 	struct procfs_stat st;
-	int r = procfs_stat(pid, &st, e);
+	int r = refuse(pid, e);
 
+	if (r == 0)
+		r = procfs_stat(pid, &st, e);
 	if (r == 0)
 		r = freeze_open(pid, &i.z, e);
 	if (r < 0)

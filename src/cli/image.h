@@ -65,7 +65,7 @@ struct image {
 		.z = FREEZE_NONE, .core_mem = PROCMEM_NONE                               \
 	}
 
-/* Opens; nothing is stopped yet. Messages name what it is. */
+/* Opens; nothing is stopped yet. Messages name what it is, and what is in the way. */
 int image_open_process(int pid, struct image *ret, struct err *e);
 int image_open_core(const char *path, struct image *ret, struct err *e);
 void image_close(struct image *i);

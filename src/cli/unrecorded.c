@@ -152,10 +152,12 @@ look(const struct unrecorded *u, const struct unrecorded_opts *how,
 
 	if (u->core != NULL)
 		return heapcheck_core(c, u->core, o, e);
-	r = unrecorded_plan(u->pid, how, &o->copy, e);
+	r = image_open_process(u->pid, &c->image, e);
+	if (r == 0)
+		r = unrecorded_plan(u->pid, how, &o->copy, e);
 	if (r < 0 || how->dry_run)
 		return r < 0 ? r : 1;
-	return heapcheck_process(c, u->pid, o, e);
+	return heapcheck_process(c, o, e);
 }
 
 int
