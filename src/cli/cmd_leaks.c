@@ -146,7 +146,7 @@ run_leaks_cmd(int argc, char **argv)
 	status = check_options(&kinds);
 	if (status != 0)
 		return status;
-	if (argc == 1 && unrecorded_find(argv[0], false, &u)) {
+	if (argc == 1 && unrecorded_find(argv[0], UNRECORDED_NOT_ALL, &u)) {
 		bool told = false;
 
 		r = look_at_unrecorded(&u, argv[0], kinds, live, &check, &told, &e);

@@ -45,7 +45,7 @@ load(const char *word, struct heapcheck *ret, struct err *e)
 
 	if (scan_file_is_one(word))
 		return scan_file_load(word, &ret->scan, e);
-	if (!unrecorded_find(word, true, &u))
+	if (!unrecorded_find(word, UNRECORDED_ANY, &u))
 		return err_set(e, -ESRCH,
 			       "%s: neither a process, a core nor a saved look", word);
 	if (u.core != NULL)
@@ -132,7 +132,9 @@ scan_wanted(int argc, char **argv)
 	for (int i = 0; i < argc; i++) {
 		if (!scan_file_is_one(argv[i]) &&
 		    !unrecorded_find(argv[i],
-				     scan_args.save != NULL || scan_args.since != NULL,
+				     scan_args.save != NULL || scan_args.since != NULL
+					     ? UNRECORDED_ANY
+					     : UNRECORDED_NOT_AT_ALL,
 				     &u))
 			return false;
 	}

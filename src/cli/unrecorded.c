@@ -35,7 +35,7 @@ is_complete(const struct livefile *f)
 }
 
 bool
-unrecorded_find(const char *word, bool any, struct unrecorded *ret)
+unrecorded_find(const char *word, enum unrecorded_which which, struct unrecorded *ret)
 {
 	struct livefile f = {.fd = -1};
 	struct procfs_pids pids = {0};
@@ -48,8 +48,10 @@ unrecorded_find(const char *word, bool any, struct unrecorded *ret)
 		return true;
 	}
 	r = target_find(word, &f, NULL);
-	any = any || unrecorded_args.who != NULL || unrecorded_args.blocks > 0;
-	if (r == 0 && (any || !is_complete(&f)))
+	if (unrecorded_args.who != NULL || unrecorded_args.blocks > 0)
+		which = UNRECORDED_ANY;
+	if (r == 0 && (which == UNRECORDED_ANY ||
+		       (which == UNRECORDED_NOT_ALL && !is_complete(&f))))
 		pid = f.pid;
 	livefile_close(&f);
 	if (r != 0 && r != -ENOENT)

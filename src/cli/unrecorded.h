@@ -18,9 +18,16 @@ struct unrecorded {
 	int pid;
 };
 
-/* Whether the word is a core file, or a process without a recording that knows all blocks; with `any`, and when
- * --who or --blocks was given, any process. False for everything else, which others know how to read or to refuse. */
-bool unrecorded_find(const char *word, bool any, struct unrecorded *ret);
+enum unrecorded_which {
+	UNRECORDED_NOT_AT_ALL, /* processes without any recording */
+	UNRECORDED_NOT_ALL,    /* and those with one that does not know all blocks */
+	UNRECORDED_ANY,
+};
+
+/* Whether the word is a core file, or a process of these; any process when --who or --blocks was given. False for
+ * everything else, which others know how to read or to refuse. */
+bool unrecorded_find(const char *word, enum unrecorded_which which,
+		     struct unrecorded *ret);
 
 /* What the options say that only these have. */
 extern struct unrecorded_args {

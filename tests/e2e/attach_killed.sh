@@ -29,7 +29,8 @@ done 2>/dev/null
 # Killed while it records, without --stay: what was seen until then is in the report of detach.
 "$SEEP" attach --for 60s --sample 1K "$pid" 2>/dev/null &
 attacher=$!
-seen() { "$SEEP" report "$pid" 2>/dev/null | grep -q '^    work '; }
+# Only once it is recorded: a process that is not would be looked through.
+seen() { "$SEEP" ps | grep -qw "$pid" && "$SEEP" report "$pid" 2>/dev/null | grep -q '^    work '; }
 wait_for 20 seen || fail "no recording is to be seen"
 kill -KILL $attacher
 wait $attacher 2>/dev/null
