@@ -30,11 +30,11 @@ _seep() {
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_seep_reply -W \
-			'run attach detach report peak churn lifetimes timeline leaks scan diff watch why dump convert ps mark pause resume doctor jeprof google-pprof pprof memleak mtrace help --version --help' -- "$cur"
+			'run attach detach report peak churn lifetimes timeline leaks scan diff watch why dump convert ps mark pause resume doctor jeprof google-pprof pprof memleak mtrace valgrind help --version --help' -- "$cur"
 		return
 	fi
 	case $prev in
-	-o | --output | --log-file | --metrics | --save | --since)
+	-o | --output | --log-file | --metrics | --save | --since | --xml-file | --suppressions | --baseline | --junit)
 		_seep_reply -f -- "$cur"
 		return
 		;;
@@ -55,8 +55,24 @@ _seep() {
 		_seep_reply -f -- "$cur"
 		return
 		;;
-	--leak-kinds)
-		_seep_reply -W 'definite indirect possible reachable all' -- "$cur"
+	--leak-kinds | --show-leak-kinds | --errors-for-leak-kinds)
+		_seep_reply -W 'definite indirect possible reachable all none' -- "$cur"
+		return
+		;;
+	--format)
+		_seep_reply -W 'seep memcheck lsan' -- "$cur"
+		return
+		;;
+	--leak-check)
+		_seep_reply -W 'no summary full' -- "$cur"
+		return
+		;;
+	--leak-resolution)
+		_seep_reply -W 'low med high' -- "$cur"
+		return
+		;;
+	--gen-suppressions)
+		_seep_reply -W 'no yes all' -- "$cur"
 		return
 		;;
 	--by)
@@ -74,7 +90,10 @@ _seep() {
 				((i++))
 				break
 				;;
-			-o | --output | --dir | --log-file | --process | --checkpoint | --every | --max-size | --format | --leak-kinds | --error-exitcode)
+			-o | --output | --dir | --log-file | --process | --checkpoint | --every | --max-size | --format | --leak-kinds | --error-exitcode | \
+				--show-leak-kinds | --errors-for-leak-kinds | --leak-check | --leak-resolution | \
+				--num-callers | --suppressions | --gen-suppressions | --fail-on | --baseline | \
+				--xml-file | --junit)
 				((i++))
 				;;
 			-*) ;;
@@ -87,7 +106,10 @@ _seep() {
 		fi
 		if [[ $cur == -* ]]; then
 			_seep_reply -W '--exact --sample --output --dir --log-file --json
-				--format --leak-kinds --error-exitcode --no-leak-check
+				--format --xml --xml-file --leak-check --leak-kinds --show-leak-kinds
+				--errors-for-leak-kinds --error-exitcode --leak-resolution --num-callers
+				--suppressions --gen-suppressions --verbose --fail-on --baseline --junit
+				--no-leak-check --no-save
 				--process --checkpoint --every --max-size --no-children --mmap
 				--no-names --help' -- "$cur"
 		else
@@ -115,10 +137,24 @@ _seep() {
 			--sample-rate --sort --obj --symbols-prefix --combined-only
 			--wa-missing-free --trace --percpu --help' -- "$cur"
 		;;
+	valgrind)
+		if [[ $cur == -* ]]; then
+			_seep_reply -W '--tool= --log-file= --leak-check= --show-leak-kinds=
+				--errors-for-leak-kinds= --show-reachable= --show-possibly-lost=
+				--leak-resolution= --num-callers= --error-exitcode= --suppressions=
+				--gen-suppressions= --xml= --xml-file= --trace-children=
+				--child-silent-after-fork= --quiet --verbose --show-error-list= --help' -- "$cur"
+		else
+			_seep_reply -c -f -- "$cur"
+		fi
+		;;
 	leaks)
 		if [[ $cur == -* ]]; then
-			_seep_reply -W '--leak-kinds --format --json --bytes --all --new --increased --changed
-				--way --dry-run --who --blocks --show-content --error-exitcode --help' -- "$cur"
+			_seep_reply -W '--format --xml --xml-file --leak-check --leak-kinds --show-leak-kinds
+				--errors-for-leak-kinds --error-exitcode --leak-resolution --num-callers
+				--suppressions --gen-suppressions --verbose --fail-on --baseline --junit
+				--log-file --json --bytes --all --new --increased --changed
+				--way --dry-run --who --blocks --show-content --help' -- "$cur"
 		else
 			_seep_reply -W "@last $(_seep_pids)" -- "$cur"
 			_seep_reply -f -- "$cur"

@@ -34,6 +34,7 @@ sources() {
 		ls src/format/*.c src/model/*.c src/util/*.c src/analyze/*.c \
 			src/target/{heapwalk,heapwalk_find,procfs,procmem}.c
 		;;
+	suppress) ls src/format/*.c src/model/*.c src/util/*.c src/analyze/{loss_records,skip,suppress_match}.c ;;
 	*) ls src/format/*.c src/model/*.c src/util/*.c ;;
 	esac
 }

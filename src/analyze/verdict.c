@@ -145,7 +145,7 @@ verdict_lost_by_site(const struct prof *p)
 	int64_t *lost = xcalloc(p->nsites, sizeof *lost);
 
 	for (uint32_t i = 0; i < p->nlosses; i++) {
-		if (p->losses[i].kind != PROF_LOSS_REACHABLE)
+		if (p->losses[i].kind < PROF_LOSS_REACHABLE)
 			lost[p->losses[i].site] += (int64_t)p->losses[i].blocks;
 	}
 	return lost;

@@ -41,6 +41,16 @@ cmd_note(const char *fmt, ...)
 }
 
 void
+cmd_tell(const struct cmd *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(c, fmt, ap, "");
+	va_end(ap);
+}
+
+void
 cmd_say_to(FILE *f)
 {
 	say_to = f;

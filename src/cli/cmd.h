@@ -40,10 +40,14 @@ struct cmd {
 extern const struct cmd cmd_attach, cmd_detach, cmd_memleak, cmd_run, cmd_report,
 	cmd_pause, cmd_resume, cmd_mark, cmd_ps, cmd_doctor, cmd_jeprof, cmd_pprof,
 	cmd_mtrace, cmd_flamegraph, cmd_convert, cmd_diff, cmd_watch, cmd_why, cmd_dump,
-	cmd_leaks, cmd_scan;
+	cmd_leaks, cmd_scan, cmd_valgrind;
 
 /* Says "seep: MESSAGE" on stderr and returns CMD_FAILED. */
 int cmd_fail(const struct err *e);
+
+/* Says "seep CMD: MESSAGE". */
+void cmd_tell(const struct cmd *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Says "seep CMD: MESSAGE" and where help is, and returns CMD_USAGE. */
 int cmd_usage(const struct cmd *c, const char *fmt, ...)

@@ -11,26 +11,28 @@
 #include "analyze/choose.h"
 #include "cli/cmd.h"
 #include "cli/leak_demand.h"
+#include "cli/leak_opts.h"
+#include "cli/leak_report.h"
 #include "cli/load.h"
+#include "cli/log_name.h"
 #include "cli/names.h"
 #include "cli/run_leaks.h"
 #include "cli/save.h"
 #include "cli/unrecorded.h"
 #include "render/report.h"
 #include "target/find.h"
+#include "util/file.h"
 #include "util/fmt.h"
 #include "util/term.h"
 #include "util/x.h"
 
 static bool opt_json, opt_bytes, opt_all;
-static const char *opt_format, *opt_kinds;
-static uint64_t opt_error_exitcode;
+static const char *opt_log_file;
 
 static const struct opt leaks_opts[] = {
-	{"leak-kinds", 0, OPT_STRING, .to = &opt_kinds, .metavar = "KINDS",
-	 .help = "List places of these: definite,indirect,possible,reachable or all."},
-	{"format", 0, OPT_STRING, .to = &opt_format, .metavar = "text|memcheck",
-	 .help = "Report as valgrind's memcheck does."},
+	LEAK_OPTS,
+	{"log-file", 0, OPT_STRING, .to = &opt_log_file, .metavar = "FILE",
+	 .help = "Write the report there instead of to stdout."},
 	{"json", 0, OPT_NONE, .to = &opt_json, .help = "Report as JSON."},
 	{"bytes", 0, OPT_NONE, .to = &opt_bytes,
 	 .help = "Whole numbers instead of KiB and MiB."},
@@ -38,8 +40,6 @@ static const struct opt leaks_opts[] = {
 	 .help = "List every place, every process and whole stacks."},
 	LEAK_DEMAND_OPTS,
 	UNRECORDED_OPTS,
-	{"error-exitcode", 0, OPT_U64, .to = &opt_error_exitcode, .metavar = "N",
-	 .help = "Exit with N if something is definitely or possibly lost."},
 	{0},
 };
 
@@ -57,75 +57,82 @@ check_saved(const struct prof *p, const char *name, struct err *e)
 		       name);
 }
 
-static void
-print(struct prof *p, unsigned kinds, const struct leakcheck *c)
+/* To stdout, or to the log file. */
+static int
+put(const struct buf *b, const struct prof *p)
+{
+	struct err e = {0};
+	char *name = NULL;
+	int status = CMD_OK;
+
+	if (opt_log_file == NULL) {
+		fputs(buf_str(b), stdout);
+		return CMD_OK;
+	}
+	if (log_name(opt_log_file, p->nprocesses > 1 ? p->processes[1].pid : 0, 0, &name,
+		     &e) < 0 ||
+	    file_write(name, buf_str(b), b->len, &e) < 0)
+		status = cmd_fail(&e);
+	free(name);
+	return status;
+}
+
+static int
+print(struct prof *p, const struct leakcheck *c)
 {
 	struct report_opts o = {.ascii = !report_locale_is_utf8(),
 				.bytes = opt_bytes,
 				.all = opt_all,
-				.leak_kinds = kinds};
-	bool memcheck = opt_format != NULL && strcmp(opt_format, "memcheck") == 0;
+				.leak_kinds = leak_given.show_kinds};
+	bool foreign = leak_report_foreign();
 	struct buf b = {0};
 	struct term term;
-
-	term_init(&term, STDOUT_FILENO);
-	o.term = &term;
-	names_resolve(p, NULL);
-	if (opt_json)
-		report_json(&b, p, &o);
-	else if (c->done && !memcheck && leak_demand_nothing(c))
-		buf_printf(&b, "OK  nothing of what was asked for is lost\n");
-	else if (memcheck)
-		run_leaks_memcheck(&b, p, NULL, kinds);
-	else
-		report_text(&b, p, &o);
-	fputs(buf_str(&b), stdout);
-	if (c->done && !opt_json)
-		leak_demand_end(memcheck ? stderr : stdout, c);
-	buf_done(&b);
-}
-
-/* Returns 0 or an exit status. */
-static int
-check_options(unsigned *ret_kinds)
-{
-	struct err e = {0};
 	int status;
 
-	if (opt_format != NULL && strcmp(opt_format, "text") != 0 &&
-	    strcmp(opt_format, "memcheck") != 0)
-		return cmd_usage(&cmd_leaks, "--format: text or memcheck");
-	status = leak_demand_check(&cmd_leaks);
-	if (status != 0)
-		return status;
-	if (opt_error_exitcode > 255)
-		return cmd_usage(&cmd_leaks, "--error-exitcode: at most 255");
-	if (opt_kinds != NULL && leakcheck_kinds(opt_kinds, ret_kinds, &e) < 0)
-		return cmd_usage(&cmd_leaks, "--leak-kinds: %s", e.msg);
-	return 0;
+	term_init(&term, STDOUT_FILENO);
+	if (opt_log_file == NULL)
+		o.term = &term;
+	names_resolve(p, NULL);
+	leak_report_prepare(p);
+	leak_report_judge(p, NULL, &o);
+	if (opt_json)
+		report_json(&b, p, &o);
+	else if (foreign)
+		leak_report_text(&b, p, NULL, opt_log_file);
+	else if (c->done && leak_demand_nothing(c))
+		buf_printf(&b, "OK  nothing of what was asked for is lost\n");
+	else {
+		report_text(&b, p, &o);
+		leak_report_more(&b, p, NULL);
+	}
+	status = put(&b, p);
+	if (c->done && !opt_json)
+		leak_demand_end(foreign || opt_log_file != NULL ? stderr : stdout, c);
+	buf_done(&b);
+	return leak_report_end(p, NULL, status, true);
 }
 
 /* A process without a recording, or a core: seep's own report is told at once, and *ret_told set; then the exit status is
  * returned. For other tools' words it becomes a profile. */
 static int
-look_at_unrecorded(const struct unrecorded *u, const char *word, unsigned kinds,
-		   struct prof *p, struct leakcheck *ret_check, bool *ret_told,
-		   struct err *e)
+look_at_unrecorded(const struct unrecorded *u, const char *word, struct prof *p,
+		   struct leakcheck *ret_check, bool *ret_told, struct err *e)
 {
 	struct unrecorded_opts o = {.json = opt_json,
 				    .bytes = opt_bytes,
 				    .all = opt_all,
 				    .dry_run = leak_demand.dry_run,
 				    .way = leak_demand.way,
-				    .kinds = kinds,
-				    .error_exitcode = (unsigned)opt_error_exitcode};
+				    .kinds = leak_given.show_kinds,
+				    .error_exitcode =
+					    (unsigned)leak_given.error_exitcode};
 
 	if (leak_demand_since())
 		return err_set(e, -EINVAL,
 			       "%s: not recorded, so it has no last look; see: seep scan "
 			       "--save, --since",
 			       word);
-	if (opt_format != NULL && strcmp(opt_format, "text") != 0)
+	if (leak_report_foreign())
 		return unrecorded_load(u, &o, p, ret_check, e);
 	*ret_told = true;
 	return unrecorded_leaks(u, word, &o);
@@ -140,16 +147,21 @@ run_leaks_cmd(int argc, char **argv)
 	struct prof *live = prof_new(), *p = live;
 	struct unrecorded u;
 	struct err e = {0};
-	unsigned kinds = 0;
+	char *name = NULL;
 	int status, r;
 
-	status = check_options(&kinds);
-	if (status != 0)
+	if (opt_log_file != NULL && log_name(opt_log_file, 1, 0, &name, &e) < 0)
+		return cmd_usage(&cmd_leaks, "--log-file: %s", e.msg);
+	free(name);
+	status = leak_opts_read(&cmd_leaks);
+	if (status == CMD_OK)
+		status = leak_demand_check(&cmd_leaks);
+	if (status != CMD_OK)
 		return status;
 	if (argc == 1 && unrecorded_find(argv[0], UNRECORDED_NOT_ALL, &u)) {
 		bool told = false;
 
-		r = look_at_unrecorded(&u, argv[0], kinds, live, &check, &told, &e);
+		r = look_at_unrecorded(&u, argv[0], live, &check, &told, &e);
 		if (told) {
 			prof_free(live);
 			return r;
@@ -169,13 +181,10 @@ run_leaks_cmd(int argc, char **argv)
 		if (r == 0)
 			r = check_saved(p, argc > 0 ? argv[0] : "@last", &e);
 	}
-	if (r < 0) {
+	if (r < 0)
 		status = cmd_fail(&e);
-	} else if (!leak_demand.dry_run) {
-		print(p, kinds, &check);
-		if (opt_error_exitcode != 0 && run_leaks_errors(p) > 0)
-			status = (int)opt_error_exitcode;
-	}
+	else if (!leak_demand.dry_run)
+		status = print(p, &check);
 	leakcheck_done(&check);
 	livefile_close(&f);
 	loaded_done(&loaded);

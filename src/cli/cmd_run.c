@@ -15,6 +15,9 @@
 #include "analyze/choose.h"
 #include "cli/cmd.h"
 #include "cli/last.h"
+#include "cli/leak_opts.h"
+#include "cli/leak_report.h"
+#include "cli/log_name.h"
 #include "cli/names.h"
 #include "cli/run_impl.h"
 #include "cli/run_output.h"
@@ -35,10 +38,7 @@
 
 static bool opt_exact, opt_json, opt_no_children, opt_mmap, opt_no_names, opt_no_check;
 static struct opt_optional opt_sample;
-static const char *opt_output, *opt_log_file, *opt_dir, *opt_process, *opt_format,
-	*opt_leak_kinds;
-static uint64_t opt_error_exitcode;
-static unsigned leak_kinds; /* as opt_leak_kinds says; 0 = the usual ones */
+static const char *opt_output, *opt_log_file, *opt_dir, *opt_process;
 static uint64_t opt_checkpoint = UINT64_C(10000000000), opt_max_size = UINT64_MAX;
 static uint64_t opt_every = LOOKS_EVERY_MS * UINT64_C(1000000);
 
@@ -54,12 +54,7 @@ static const struct opt run_opts[] = {
 	{"log-file", 0, OPT_STRING, .to = &opt_log_file, .metavar = "FILE",
 	 .help = "Write the report there instead of to stderr."},
 	{"json", 0, OPT_NONE, .to = &opt_json, .help = "Report as JSON."},
-	{"format", 0, OPT_STRING, .to = &opt_format, .metavar = "text|memcheck",
-	 .help = "Report as valgrind's memcheck does."},
-	{"leak-kinds", 0, OPT_STRING, .to = &opt_leak_kinds, .metavar = "KINDS",
-	 .help = "List places of these: definite,indirect,possible,reachable or all."},
-	{"error-exitcode", 0, OPT_U64, .to = &opt_error_exitcode, .metavar = "N",
-	 .help = "Exit with N if something is definitely or possibly lost."},
+	LEAK_OPTS,
 	{"process", 0, OPT_STRING, .to = &opt_process, .metavar = "NAME|PID",
 	 .help = "Report only these processes of the run."},
 	{"checkpoint", 0, OPT_DURATION, .to = &opt_checkpoint, .metavar = "SECONDS",
@@ -75,6 +70,8 @@ static const struct opt run_opts[] = {
 	 .help = "Also record mmap and brk, apart from malloc."},
 	{"no-leak-check", 0, OPT_NONE, .to = &opt_no_check,
 	 .help = "Do not look at its end for what is lost."},
+	{"no-save", 0, OPT_NONE, .to = &leak_given.no_save,
+	 .help = "Report only: keep no recording."},
 	{"no-names", 0, OPT_NONE, .to = &opt_no_names,
 	 .help = "Save without names: smaller and sooner done."},
 	{0},
@@ -121,9 +118,11 @@ name_output(struct run *r)
 {
 	signal(SIGPIPE,
 	       SIG_IGN); /* the reader of our stderr may leave before the program */
-	if (r->output == NULL)
+	if (r->output == NULL && !leak_given.no_save)
 		r->output = xasprintf("%s/seep.%s.%d.rec", r->folder,
 				      base_name(r->argv[0]), r->pid);
+	leak_given.program = (const char *const *)r->argv;
+	leak_given.program_pid = (uint32_t)r->pid;
 }
 
 static int start_inject(struct run *r);
@@ -140,7 +139,8 @@ start(struct run *r)
 		cmd_fail(&e);
 		return r->program.exit_status;
 	}
-	if (run_output(opt_output, opt_dir, &r->folder, &r->output, &e) < 0)
+	if (!leak_given.no_save &&
+	    run_output(opt_output, opt_dir, &r->folder, &r->output, &e) < 0)
 		return cmd_fail(&e);
 	if (r->program.inject)
 		return start_inject(r);
@@ -174,7 +174,8 @@ start(struct run *r)
 		return status;
 	}
 	name_output(r);
-	rundir_set_output(&r->dir, r->output, NULL);
+	if (r->output != NULL)
+		rundir_set_output(&r->dir, r->output, NULL);
 	return 0;
 }
 
@@ -243,10 +244,10 @@ show_progress(void *ctx, struct ticker *t)
 
 /* Writes the report. Trouble with it is told, but is not the program's. */
 static void
-report(const struct run *r, struct prof *p, bool saved)
+report(struct run *r, struct prof *p, bool saved)
 {
 	struct report_opts o = {.ascii = !report_locale_is_utf8(),
-				.leak_kinds = leak_kinds};
+				.leak_kinds = leak_given.show_kinds};
 	bool *chosen = xcalloc(p->nprocesses, sizeof *chosen);
 	struct buf b = {0};
 	struct err e = {0};
@@ -267,18 +268,26 @@ report(const struct run *r, struct prof *p, bool saved)
 			o.chosen = chosen;
 		else
 			cmd_fail(&e);
+	} else if (leak_report_choose(p, chosen)) {
+		o.chosen = chosen;
 	}
-	if (opt_json)
+	leak_report_judge(p, o.chosen, &o);
+	if (leak_given.silent)
+		;
+	else if (opt_json)
 		report_json(&b, p, &o);
-	else if (opt_format != NULL && strcmp(opt_format, "memcheck") == 0)
-		run_leaks_memcheck(&b, p, o.chosen, leak_kinds);
-	else
+	else if (leak_report_foreign())
+		leak_report_text(&b, p, o.chosen, r->log != NULL ? opt_log_file : NULL);
+	else {
 		report_text(&b, p, &o);
-	if (r->living > 0 && !opt_json)
+		leak_report_more(&b, p, o.chosen);
+	}
+	if (r->living > 0 && !opt_json && !leak_report_foreign())
 		buf_printf(&b, "still running: %u (seep ps)\n", r->living);
 	fputs(buf_str(&b), r->log != NULL ? r->log : stderr);
 	if (r->log != NULL)
 		fflush(r->log); /* orphans are saved in children, which say so there too */
+	r->status = leak_report_end(p, o.chosen, r->status, !opt_json || r->log != NULL);
 	buf_done(&b);
 	free(chosen);
 }
@@ -287,11 +296,18 @@ report(const struct run *r, struct prof *p, bool saved)
 static void
 log_open(struct run *r)
 {
+	struct err e = {0};
+	char *name = NULL;
+
 	if (opt_log_file == NULL)
 		return;
-	r->log = fopen(opt_log_file, "we");
-	if (r->log == NULL)
-		cmd_note("%s: %s", opt_log_file, strerror(errno));
+	if (log_name(opt_log_file, (uint32_t)r->pid, 0, &name, &e) < 0)
+		cmd_fail(&e);
+	else
+		r->log = fopen(name, "we");
+	if (name != NULL && r->log == NULL)
+		cmd_note("%s: %s", name, strerror(errno));
+	free(name);
 	if (!opt_json) /* remarks would spoil it */
 		cmd_say_to(r->log);
 }
@@ -334,15 +350,14 @@ finish(struct run *r)
 
 	if (!opt_no_names)
 		names_resolve(p, NULL);
-	saved = pack_save(p, r->output, &e) == 0;
-	if (saved)
+	saved = leak_given.no_save || pack_save(p, r->output, &e) == 0;
+	if (saved && !leak_given.no_save)
 		last_write(r->output, NULL);
 	if (opt_no_names) /* the report has them in any case */
 		names_resolve(p, NULL);
+	leak_report_prepare(p);
 	r->living = r->program.inject ? 0 : count_living(r);
-	report(r, p, saved);
-	if (opt_error_exitcode != 0)
-		r->errors = run_leaks_errors(p);
+	report(r, p, saved && !leak_given.no_save);
 	if (!saved && r->saved.len == 0)
 		cmd_note("%s", e.msg);
 	else if (!saved)
@@ -362,6 +377,8 @@ static int
 check_options(void)
 {
 	struct err e = {0};
+	char *name = NULL;
+	int status;
 
 	if (opt_exact && opt_sample.given)
 		return cmd_usage(&cmd_run, "--exact and --sample exclude each other");
@@ -371,27 +388,18 @@ check_options(void)
 		return cmd_usage(&cmd_run, "--sample: at least 1");
 	if (opt_max_size == 0)
 		return cmd_usage(&cmd_run, "--max-size: at least 2M");
-	if (opt_format != NULL && strcmp(opt_format, "text") != 0 &&
-	    strcmp(opt_format, "memcheck") != 0)
-		return cmd_usage(&cmd_run, "--format: text or memcheck");
-	if (opt_error_exitcode > 255)
-		return cmd_usage(&cmd_run, "--error-exitcode: at most 255");
-	if (opt_leak_kinds != NULL &&
-	    leakcheck_kinds(opt_leak_kinds, &leak_kinds, &e) < 0)
-		return cmd_usage(&cmd_run, "--leak-kinds: %s", e.msg);
-	if (opt_no_check || opt_sample.given) {
-		if (opt_format != NULL && strcmp(opt_format, "memcheck") == 0)
-			return cmd_usage(&cmd_run,
-					 "--format=memcheck needs the leak check");
-		if (opt_leak_kinds != NULL || opt_error_exitcode != 0)
-			return cmd_usage(
-				&cmd_run,
-				"--leak-kinds and --error-exitcode need the leak "
-				"check, which only exact recordings have");
-	}
-	if (opt_output != NULL && opt_dir != NULL)
-		return cmd_usage(&cmd_run, "-o and --dir exclude each other");
-	return 0;
+	if ((opt_output != NULL) + (opt_dir != NULL) + leak_given.no_save > 1)
+		return cmd_usage(&cmd_run, "-o, --dir and --no-save exclude each other");
+	if (opt_log_file != NULL && log_name(opt_log_file, 1, 0, &name, &e) < 0)
+		return cmd_usage(&cmd_run, "--log-file: %s", e.msg);
+	free(name);
+	status = leak_opts_read(&cmd_run);
+	if (status == 0 && (opt_no_check || opt_sample.given) && leak_opts_need_check())
+		return cmd_usage(&cmd_run,
+				 "options about leaks need the leak check, which "
+				 "only exact recordings have");
+	opt_no_check = opt_no_check || leak_given.level == MEMCHECK_NO;
+	return status;
 }
 
 static int
@@ -415,7 +423,7 @@ run_run(int argc, char **argv)
 			.child = r.pid,
 			.sampled = opt_sample.given,
 			.looks_ms = (opt_every + 999999) / 1000000,
-			.checkpoint_ns = opt_checkpoint,
+			.checkpoint_ns = leak_given.no_save ? 0 : opt_checkpoint,
 			.checkpoint = checkpoint,
 			.progress = opt_log_file == NULL && progress_wanted(&r.progress)
 					    ? show_progress
@@ -430,17 +438,16 @@ run_run(int argc, char **argv)
 		ticker_signals_end(&r.mask);
 		progress_done(&r.progress);
 		log_open(&r);
-		status = r.program.inject ? r.inject.wait_status : r.ticker.wait_status;
-		status = WIFSIGNALED(status) ? 128 + WTERMSIG(status)
-					     : WEXITSTATUS(status);
+		r.status = r.program.inject ? r.inject.wait_status : r.ticker.wait_status;
+		r.status = WIFSIGNALED(r.status) ? 128 + WTERMSIG(r.status)
+						 : WEXITSTATUS(r.status);
 		saved = finish(&r);
 		/* Orphans are no reason to forget which recording is the last. Said in the
 		 * middle of JSON, nobody could read it. */
-		if (save_orphans(!opt_json) > 0 && saved)
+		if (!leak_given.no_save && save_orphans(!opt_json) > 0 && saved)
 			last_write(r.output, NULL);
 		log_close(&r);
-		if (r.errors > 0)
-			status = (int)opt_error_exitcode;
+		status = r.status;
 		ticker_done(&r.ticker);
 	}
 	run_inject_done(&r.inject);

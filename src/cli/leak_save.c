@@ -1,41 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* leak_save.c -- what a look for leaks has found, as rows of a profile; and how users name the kinds. */
+/* leak_save.c -- what a look for leaks has found, as rows of a profile. */
 #include "cli/leakcheck.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "util/map.h"
-
-int
-leakcheck_kinds(const char *text, unsigned *ret_kinds, struct err *e)
-{
-	static const char *const names[] = {"definite", "indirect", "possible",
-					    "reachable"};
-	unsigned kinds = 0;
-
-	for (const char *at = text; *at != '\0';) {
-		size_t n = strcspn(at, ","), i = 0;
-
-		while (i < 4 && (strlen(names[i]) != n || strncmp(at, names[i], n) != 0))
-			i++;
-		if (n == 3 && strncmp(at, "all", 3) == 0)
-			kinds |= 15;
-		else if (i < 4)
-			kinds |= 1u << i;
-		else
-			return err_set(
-				e, -EINVAL,
-				"%.*s: not a kind of leak; use definite, indirect, "
-				"possible, reachable or all",
-				(int)n, at);
-		at += n + (at[n] == ',');
-	}
-	if (kinds == 0)
-		return err_set(e, -EINVAL, "no kind of leak given");
-	*ret_kinds = kinds;
-	return 0;
-}
 
 void
 leakcheck_save(const struct leakcheck *c, struct prof *p, uint32_t process)
@@ -52,6 +21,10 @@ leakcheck_save(const struct leakcheck *c, struct prof *p, uint32_t process)
 		.stop_ns = c->stop_ns,
 		.pause_ns = c->pause_ns,
 	};
+	memcpy(p->checks[check].heuristic_blocks, c->heuristic_blocks,
+	       sizeof c->heuristic_blocks);
+	memcpy(p->checks[check].heuristic_bytes, c->heuristic_bytes,
+	       sizeof c->heuristic_bytes);
 	for (uint32_t i = 1; i < p->nsites; i++) {
 		if (p->sites[i].process == process)
 			*map_add(&rows, p->sites[i].origin) = i;

@@ -202,6 +202,12 @@ sum_up(struct look *k)
 		s->bytes[b->state] += b->bytes;
 		if (b->state == CLASSIFY_DEFINITE)
 			s->indirect_bytes += b->indirect;
+		if (b->state == CLASSIFY_REACHABLE && b->heuristic != 0) {
+			unsigned bit = (unsigned)__builtin_ctz(b->heuristic);
+
+			k->c->heuristic_blocks[bit % PROF_HEURISTICS]++;
+			k->c->heuristic_bytes[bit % PROF_HEURISTICS] += b->bytes;
+		}
 	}
 	map_done(&rows);
 }

@@ -41,6 +41,7 @@ struct leakcheck {
 	unsigned threads;
 	uint64_t stop_ns, pause_ns, cpu_ns; /* until it stood; from then on; our own */
 	uint64_t words, root_bytes, nblocks;
+	uint64_t heuristic_blocks[PROF_HEURISTICS], heuristic_bytes[PROF_HEURISTICS];
 	VEC(struct leakcheck_site) sites;
 };
 
@@ -55,9 +56,6 @@ void leakcheck_done(struct leakcheck *c); /* legal on a zeroed one */
 
 /* A process waits at its end: looks at it and lets it go. False when it does not wait. */
 bool leakcheck_held(struct livefile *f, bool seen_here, struct leakcheck *ret_check);
-
-/* "definite,possible", "all" … as bits 1 << enum prof_loss_kind. -EINVAL for anything else. */
-int leakcheck_kinds(const char *text, unsigned *ret_kinds, struct err *e);
 
 /* Adds what was found to `p`, whose row `process` was read from the same recording. */
 void leakcheck_save(const struct leakcheck *c, struct prof *p, uint32_t process);

@@ -22,10 +22,11 @@
 #endif
 
 static const struct cmd *const commands[] = {
-	&cmd_run,    &cmd_attach,     &cmd_detach,  &cmd_report, &cmd_leaks,   &cmd_scan,
-	&cmd_diff,   &cmd_watch,      &cmd_why,	    &cmd_dump,	 &cmd_convert, &cmd_ps,
-	&cmd_mark,   &cmd_pause,      &cmd_resume,  &cmd_doctor, &cmd_jeprof,  &cmd_pprof,
-	&cmd_mtrace, &cmd_flamegraph, &cmd_memleak,
+	&cmd_run,     &cmd_attach,   &cmd_detach, &cmd_report, &cmd_leaks,
+	&cmd_scan,    &cmd_diff,     &cmd_watch,  &cmd_why,    &cmd_dump,
+	&cmd_convert, &cmd_ps,	     &cmd_mark,	  &cmd_pause,  &cmd_resume,
+	&cmd_doctor,  &cmd_jeprof,   &cmd_pprof,  &cmd_mtrace, &cmd_flamegraph,
+	&cmd_memleak, &cmd_valgrind,
 };
 
 /* Names that seep also answers to, as a link or as its first word. */
@@ -37,6 +38,7 @@ static const struct {
 	{"google-pprof", "jeprof", "--google-pprof"},
 	{"pprof", "pprof", NULL},
 	{"mtrace", "mtrace", NULL},
+	{"valgrind", "valgrind", NULL},
 	{"memleak", "memleak", NULL},
 	{"memleak-bpfcc", "memleak", NULL},
 	{"flamegraph.pl", "flamegraph.pl", NULL},

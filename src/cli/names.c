@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/recording.h"
 #include "cli/names_where.h"
 #include "sym/demangle.h"
 #include "sym/srcline.h"
@@ -37,6 +38,8 @@ struct names {
 	struct src *src;
 	struct map
 		strings; /* address of a string of the open binary -> string of the profile */
+	struct map
+		calls; /* location that memory was lost from -> name of what it called */
 };
 
 static bool
@@ -150,6 +153,74 @@ names_locate(struct names *n, struct sym *s, uint32_t loc)
 	p->locs[loc].nframes = count;
 }
 
+/* Which function handed out the memory that was lost from there. */
+static void
+names_call(struct names *n, struct sym *s, uint32_t loc)
+{
+	static const char *const allocators[] = {
+		"malloc",	 "calloc",	   "realloc", "reallocarray", "memalign",
+		"aligned_alloc", "posix_memalign", "valloc",  "pvalloc",
+	};
+	uint64_t *to = map_find(&n->calls, loc);
+	const char *name;
+
+	if (to == NULL || n->p->locs[loc].exact)
+		return;
+	name = sym_callee(s, n->p->locs[loc].offset);
+	if (name == NULL)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(allocators); i++) {
+		if (strcmp(name, allocators[i]) == 0)
+			*to = prof_str(n->p, name);
+	}
+	if (strncmp(name, "_Znw", 4) == 0 || strncmp(name, "_Zna", 4) == 0)
+		*to = prof_str(n->p, name);
+}
+
+/* The places that memory was lost from. */
+static void
+names_calls(struct names *n)
+{
+	const struct prof *p = n->p;
+
+	for (uint32_t i = 0; i < p->nlosses; i++) {
+		uint32_t node = p->sites[p->losses[i].site].node;
+
+		map_add(&n->calls, p->nodes[node].loc);
+	}
+}
+
+/* Where the call does not tell it, the kind of the block does in part. */
+static void
+names_called(struct names *n)
+{
+	static const char *const usual[] = {
+		[REC_KIND_MALLOC] = "malloc",
+		[REC_KIND_ALIGNED] = "memalign",
+		[REC_KIND_NEW] = "_Znwm",
+		[REC_KIND_NEW_ARRAY] = "_Znam",
+	};
+	struct prof *p = n->p;
+	uint8_t *kinds = xcalloc(p->nsites, sizeof *kinds);
+
+	for (uint32_t i = 0; p->nlosses > 0 && i < p->nblocks; i++) {
+		if (p->blocks[i].kind < ARRAY_LEN(usual))
+			kinds[p->blocks[i].site] = p->blocks[i].kind;
+	}
+	for (uint32_t i = 0; i < p->nlosses; i++) {
+		uint32_t site = p->losses[i].site;
+		const uint64_t *name =
+			map_find(&n->calls, p->nodes[p->sites[site].node].loc);
+
+		if (name != NULL && *name != 0)
+			p->losses[i].called = (uint32_t)*name;
+		else
+			p->losses[i].called = prof_str(p, usual[kinds[site]]);
+	}
+	free(kinds);
+	map_done(&n->calls);
+}
+
 static void
 names_module(struct names *n, uint32_t module, const uint32_t *locs, size_t nlocs)
 {
@@ -163,8 +234,10 @@ names_module(struct names *n, uint32_t module, const uint32_t *locs, size_t nloc
 	if (s == NULL) {
 		why = names_refusal(&e, path);
 	} else {
-		for (size_t i = 0; i < nlocs; i++)
+		for (size_t i = 0; i < nlocs; i++) {
 			names_locate(n, s, locs[i]);
+			names_call(n, s, locs[i]);
+		}
 		why = names_lack(s, names_only, n->o);
 		sym_close(s);
 		map_done(&n->strings);
@@ -241,14 +314,40 @@ names_resolve(struct prof *p, const struct names_opts *o)
 		return;
 	n.src = src_new();
 	names_where_init(&n.where, p, n.o);
+	names_calls(&n);
 	order = names_by_module(p, &starts);
 	for (uint32_t i = 1; i < p->nmodules; i++) {
 		if (starts[i + 1] > starts[i])
 			names_module(&n, i, order + starts[i], starts[i + 1] - starts[i]);
 	}
+	names_called(&n);
 	p->has_names = true;
 	free(order);
 	free(starts);
 	src_free(n.src);
 	names_where_done(&n.where);
+}
+
+void
+names_full(struct prof *p)
+{
+	struct map known = {0}; /* string of a symbol -> of its name with parameters */
+
+	for (uint32_t i = 0; i < p->nframes; i++) {
+		struct prof_frame *f = &p->frames[i];
+		uint64_t *id;
+		char *text;
+
+		if (f->linkage == 0 || f->inlined)
+			continue;
+		id = map_add(&known, f->linkage);
+		if (*id == 0) {
+			text = demangle_full(prof_text(p, f->linkage));
+			*id = text != NULL ? prof_str(p, text) : UINT64_MAX;
+			free(text);
+		}
+		if (*id != UINT64_MAX)
+			f->function = (uint32_t)*id;
+	}
+	map_done(&known);
 }

@@ -37,6 +37,10 @@ struct names_opts {
  * people. `o` may be NULL. Cannot fail: what is not found has its reason. */
 void names_resolve(struct prof *p, const struct names_opts *o);
 
+/* Afterwards, for formats of other tools: names of C++ and Rust functions with their parameters, but for those
+ * inlined. Frames then have names that places are not to be told apart by. */
+void names_full(struct prof *p);
+
 /* What the options below were given; a command copies it and adds the pid. */
 extern struct names_opts names_given;
 

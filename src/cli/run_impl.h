@@ -35,8 +35,8 @@ struct run {
 	sigset_t mask;	   /* as it was, and as the program has it */
 	bool xfsz_ignored; /* by us: a file too large is an error to tell, not our end */
 	FILE *log;	   /* where report and remarks go once the program has ended */
-	uint32_t errors; /* records of what was lost, when that decides the exit status */
-	unsigned living; /* processes of the run that go on */
+	int status;	   /* to exit with */
+	unsigned living;   /* processes of the run that go on */
 	struct rundir_names saved; /* recordings that were read at the end */
 	struct run_leaks leaks;
 	struct run_inject inject; /* instead of folder and ticker, if program.inject */

@@ -2,9 +2,6 @@
 /* run_leaks.c -- see run_leaks.h. */
 #include "cli/run_leaks.h"
 
-#include "analyze/skip.h"
-#include "render/memcheck.h"
-
 void
 run_leaks_look(struct run_leaks *l, struct ticker_file *f)
 {
@@ -34,32 +31,4 @@ run_leaks_done(struct run_leaks *l)
 	for (size_t i = 0; i < l->len; i++)
 		leakcheck_done(&l->data[i].found);
 	vec_done(l);
-}
-
-void
-run_leaks_memcheck(struct buf *out, const struct prof *p, const bool *chosen,
-		   unsigned kinds)
-{
-	struct memcheck_opts o = {.kinds = kinds};
-	struct skip *s = skip_new(p, NULL);
-
-	if (o.kinds == 0)
-		o.kinds = 1u << PROF_LOSS_DEFINITE | 1u << PROF_LOSS_POSSIBLE;
-	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		if (chosen == NULL || chosen[i])
-			memcheck_text(out, p, s, i, &o);
-	}
-	skip_free(s);
-}
-
-uint32_t
-run_leaks_errors(const struct prof *p)
-{
-	struct skip *s = skip_new(p, NULL);
-	uint32_t n = 0;
-
-	for (uint32_t i = 1; i < p->nprocesses; i++)
-		n += memcheck_errors(p, s, i);
-	skip_free(s);
-	return n;
 }

@@ -6,7 +6,6 @@
 #include "cli/leakcheck.h"
 #include "model/prof.h"
 #include "target/ticker.h"
-#include "util/buf.h"
 #include "util/vec.h"
 
 /* What was found at the end of one process. */
@@ -24,12 +23,5 @@ void run_leaks_look(struct run_leaks *l, struct ticker_file *f);
 /* Puts all of it into the profile of the run. */
 void run_leaks_add(const struct run_leaks *l, struct prof *p);
 void run_leaks_done(struct run_leaks *l); /* legal on a zeroed one */
-
-/* The report in memcheck's words, process by process; `kinds` 0 = as memcheck does. */
-void run_leaks_memcheck(struct buf *out, const struct prof *p, const bool *chosen,
-			unsigned kinds);
-
-/* Loss records that count as errors, of all processes. */
-uint32_t run_leaks_errors(const struct prof *p);
 
 #endif

@@ -223,6 +223,8 @@ static const struct pack_col pack_checks[] = {
 	UINT(prof_check, threads),
 	UINT(prof_check, stop_ns),
 	UINT(prof_check, pause_ns),
+	UINTS(prof_check, heuristic_blocks, PROF_HEURISTICS),
+	UINTS(prof_check, heuristic_bytes, PROF_HEURISTICS),
 };
 
 static const struct pack_col pack_losses[] = {
@@ -231,6 +233,7 @@ static const struct pack_col pack_losses[] = {
 	UINT(prof_loss, blocks),
 	UINT(prof_loss, bytes),
 	UINT(prof_loss, indirect_bytes),
+	STR(prof_loss, called),
 };
 
 static const struct pack_col pack_olds[] = {

@@ -295,6 +295,7 @@ merge_checks(struct merge *m)
 
 		m->into->losses[row] = m->from->losses[i];
 		m->into->losses[row].site = merge_site(m, m->from->losses[i].site);
+		m->into->losses[row].called = merge_str(m, m->from->losses[i].called);
 	}
 }
 

@@ -23,6 +23,7 @@ enum {
 	PROF_LIFE_BUCKETS = 12,
 	PROF_LOST_MAX = 16,
 	PROF_BUILD_ID_MAX = 32,
+	PROF_HEURISTICS = 4,
 };
 
 enum prof_mode { PROF_EXACT = 1, PROF_SAMPLED = 2 };
@@ -157,21 +158,30 @@ struct prof_check {
 	uint32_t why; /* string: it was not done */
 	uint32_t threads;
 	uint64_t stop_ns, pause_ns; /* until all stood still; and from then on */
+	/* Reachable only because a pointer into their middle was taken for one to their beginning; by
+	 * number of the bit in enum classify_heuristic. */
+	uint64_t heuristic_blocks[PROF_HEURISTICS], heuristic_bytes[PROF_HEURISTICS];
 };
 
-/* How blocks are lost, as memcheck tells them apart (leak/classify.h); the numbers are in files. */
+/* How blocks are lost, as memcheck tells them apart (leak/classify.h); the numbers are in files, but for
+ * those that the user does not want to hear of (suppress.h). */
 enum prof_loss_kind {
 	PROF_LOSS_DEFINITE = 0,
 	PROF_LOSS_INDIRECT = 1,
 	PROF_LOSS_POSSIBLE = 2,
 	PROF_LOSS_REACHABLE = 3,
-	PROF_LOSS_KINDS = 4,
+	PROF_LOSS_SUPPRESSED = 4,
+	PROF_LOSS_KINDS = 5,
 };
 
 /* What of a site's blocks was of one kind then. */
 struct prof_loss {
 	uint32_t site;
 	uint8_t kind; /* enum prof_loss_kind */
+	uint8_t was; /* of a suppressed one: the kind that was found; not kept in a file */
+	uint32_t
+		called; /* string: the function that handed them out ("calloc"), as symbol tables
+			    have it; 0 = not known */
 	uint64_t blocks, bytes;
 	uint64_t indirect_bytes; /* definite: lost because of these */
 };

@@ -1,30 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* memcheck.c -- see memcheck.h.
  *
- * A loss record is what was lost in one way at one stack; the biggest comes last. Indirectly
- * lost bytes are counted twice on purpose: in a record of their own, and with the definitely lost ones that
- * took them along. */
+ * Indirectly lost bytes are told twice on purpose: in a record of their own, and with the definitely lost
+ * ones that took them along. Lines begin with the pid between equal signs, remarks of -v with dashes. */
 #include "render/memcheck.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
+#include <stdarg.h>
 
-#include "base/recording.h"
+#include "model/loss_kinds.h"
 #include "render/figure.h"
 #include "util/fmt.h"
-#include "util/vec.h"
-#include "util/x.h"
-
-enum { CALLERS = 12 };
-
-struct records VEC_BODY(struct prof_loss);
-
-static const char *const kind_words[PROF_LOSS_KINDS] = {
-	[PROF_LOSS_DEFINITE] = "definitely lost",
-	[PROF_LOSS_INDIRECT] = "indirectly lost",
-	[PROF_LOSS_POSSIBLE] = "possibly lost",
-	[PROF_LOSS_REACHABLE] = "still reachable",
-};
 
 struct memcheck {
 	struct buf *out;
@@ -33,209 +19,380 @@ struct memcheck {
 	const struct memcheck_opts *o;
 	uint32_t process;
 	uint32_t pid;
-	struct records records;
-	uint8_t *alloc_kinds; /* for every site: enum rec_kind of its blocks */
-	uint64_t bytes[PROF_LOSS_KINDS], blocks[PROF_LOSS_KINDS];
+	struct loss_records r;
+	struct loss_stack stack;
 };
 
-/* ---- records ---- */
-
-/* By bytes, with what they took along; then the better kinds first. */
-static int
-compare(const void *pa, const void *pb)
+__attribute__((format(printf, 2, 3))) static void
+memcheck_line(struct memcheck *m, const char *fmt, ...)
 {
-	const struct prof_loss *a = pa, *b = pb;
-	uint64_t x = a->bytes + a->indirect_bytes, y = b->bytes + b->indirect_bytes;
+	va_list ap;
 
-	if (x != y)
-		return x > y ? 1 : -1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? 1 : -1;
-	if (a->blocks != b->blocks)
-		return a->blocks > b->blocks ? 1 : -1;
-	return a->site > b->site ? 1 : a->site < b->site ? -1 : 0;
-}
-
-static void
-collect(struct memcheck *m)
-{
-	for (uint32_t i = 0; i < m->p->nlosses; i++) {
-		const struct prof_loss *l = &m->p->losses[i];
-		const struct prof_site *site = &m->p->sites[l->site];
-
-		if (site->process != m->process || skip_kept_by_libc(m->s, site) != NULL)
-			continue;
-		vec_push(&m->records, *l);
-		m->bytes[l->kind] += l->bytes;
-		m->blocks[l->kind] += l->blocks;
-	}
-	vec_sort(&m->records, compare);
-}
-
-static bool
-is_error(const struct prof_loss *l)
-{
-	return l->kind == PROF_LOSS_DEFINITE || l->kind == PROF_LOSS_POSSIBLE;
-}
-
-static uint32_t
-count_errors(const struct records *r)
-{
-	uint32_t n = 0;
-
-	for (size_t i = 0; i < r->len; i++)
-		n += is_error(&r->data[i]);
-	return n;
+	buf_printf(m->out, "==%u== ", m->pid);
+	va_start(ap, fmt);
+	buf_vprintf(m->out, fmt, ap);
+	va_end(ap);
+	buf_add_char(m->out, '\n');
 }
 
 /* ---- stacks ---- */
 
 static void
-find_alloc_kinds(struct memcheck *m)
+memcheck_frame(struct memcheck *m, const char *word, const struct loss_frame *f)
 {
-	m->alloc_kinds = xcalloc(m->p->nsites, sizeof *m->alloc_kinds);
-	for (uint32_t i = 0; i < m->p->nblocks; i++) {
-		if (m->p->blocks[i].site < m->p->nsites)
-			m->alloc_kinds[m->p->blocks[i].site] = m->p->blocks[i].kind;
-	}
-}
-
-static const char *
-allocator_name(const struct memcheck *m, uint32_t site)
-{
-	static const char *const names[] = {
-		[REC_KIND_MALLOC] = "malloc",
-		[REC_KIND_ALIGNED] = "memalign",
-		[REC_KIND_NEW] = "operator new(unsigned long)",
-		[REC_KIND_NEW_ARRAY] = "operator new[](unsigned long)",
-	};
-
-	return names[m->alloc_kinds[site] <= REC_KIND_NEW_ARRAY ? m->alloc_kinds[site]
-								: 0];
-}
-
-/* Address in the process of a location. */
-static uint64_t
-address(const struct memcheck *m, const struct prof_loc *l)
-{
-	uint64_t at = l->exact ? l->offset : l->offset - 1;
-
-	for (uint32_t i = 0; i < m->p->nranges; i++) {
-		const struct prof_range *r = &m->p->ranges[i];
-
-		if (r->process == m->process && r->module == l->module && l->module != 0)
-			return at + r->bias;
-	}
-	return at;
-}
-
-static void
-add_frame(struct memcheck *m, const char *word, const struct prof_loc *l,
-	  const struct prof_frame *f)
-{
-	const char *module = prof_text(m->p, m->p->modules[l->module].path);
-
-	buf_printf(m->out, "==%u==    %s 0x%" PRIX64 ": ", m->pid, word, address(m, l));
-	if (f != NULL && f->function != 0)
-		figure_text(m->out, prof_text(m->p, f->function));
-	else
-		buf_add_str(m->out, "???");
-	if (f != NULL && f->line != 0) {
+	buf_printf(m->out, "==%u==    %s 0x%" PRIX64 ": ", m->pid, word, f->address);
+	figure_text(m->out, f->function != NULL ? f->function : "???");
+	if (f->line != 0 && f->file != NULL) {
 		buf_add_str(m->out, " (");
-		figure_text(m->out, skip_basename(prof_text(m->p, f->file)));
+		figure_text(m->out, skip_basename(f->file));
 		buf_printf(m->out, ":%u)", f->line);
-	} else if (module[0] != '\0') {
+	} else if (f->module != NULL) {
 		buf_add_str(m->out, " (in ");
-		figure_text(m->out, module);
+		figure_text(m->out, f->module);
 		buf_add_char(m->out, ')');
 	}
 	buf_add_char(m->out, '\n');
 }
 
 static void
-add_stack(struct memcheck *m, uint32_t site)
+memcheck_stack(struct memcheck *m, uint32_t node, uint32_t called)
 {
-	unsigned left = m->o->callers > 0 ? m->o->callers : CALLERS;
-
-	/* The allocator's own frame is left out of recordings: it says nothing but this. */
-	buf_printf(m->out, "==%u==    at 0x0: %s (in libseep.so)\n", m->pid,
-		   allocator_name(m, site));
-	for (uint32_t n = m->p->sites[site].node;
-	     n != 0 && !skip_is_tail(m->s, n) && --left > 0; n = m->p->nodes[n].parent) {
-		const struct prof_loc *l = &m->p->locs[m->p->nodes[n].loc];
-
-		if (l->kind != PROF_LOC_CODE)
-			continue;
-		for (uint32_t i = 0; i < l->nframes; i++)
-			add_frame(m, "by", l, &m->p->frames[l->frames + i]);
-		if (l->nframes == 0)
-			add_frame(m, "by", l, NULL);
-	}
+	loss_stack(m->p, m->process, node, called, m->o->records.callers, &m->stack);
+	for (size_t i = 0; i < m->stack.shown; i++)
+		memcheck_frame(m, i == 0 ? "at" : "by", &m->stack.frames.data[i]);
 }
 
-/* ---- text ---- */
+/* ---- records ---- */
+
+void
+memcheck_headline(struct buf *out, const struct loss_records *r, size_t row)
+{
+	const struct loss_record *x = &r->rows.data[row];
+
+	if (x->indirect_bytes > 0)
+		buf_printf(out, "%s (%s direct, %s indirect) bytes",
+			   fmt_count(x->bytes + x->indirect_bytes).s,
+			   fmt_count(x->bytes).s, fmt_count(x->indirect_bytes).s);
+	else
+		buf_printf(out, "%s bytes", fmt_count(x->bytes).s);
+	buf_printf(out, " in %s blocks are %s in loss record %s of %s",
+		   fmt_count(x->blocks).s, loss_kind_words[x->kind], fmt_count(row + 1).s,
+		   fmt_count(r->rows.len).s);
+}
+
+void
+memcheck_suppression(struct buf *out, const struct loss_record *r,
+		     const struct loss_stack *stack)
+{
+	buf_printf(out,
+		   "{\n   <insert_a_suppression_name_here>\n   Memcheck:Leak\n"
+		   "   match-leak-kinds: %s\n",
+		   loss_kind_names[r->kind]);
+	for (size_t i = 0; i < stack->shown && i < SUPPRESS_FRAMES_MAX; i++) {
+		const struct loss_frame *f = &stack->frames.data[i];
+
+		buf_add_str(out, f->linkage != NULL ? "   fun:" : "   obj:");
+		figure_text(out, f->linkage != NULL  ? f->linkage
+				 : f->module != NULL ? f->module
+						     : "*");
+		buf_add_char(out, '\n');
+	}
+	buf_add_str(out, "}\n");
+}
 
 static void
-add_record(struct memcheck *m, const struct prof_loss *l, size_t number)
+memcheck_record(struct memcheck *m, size_t row)
+{
+	const struct loss_record *x = &m->r.rows.data[row];
+
+	buf_printf(m->out, "==%u== ", m->pid);
+	memcheck_headline(m->out, &m->r, row);
+	buf_add_char(m->out, '\n');
+	memcheck_stack(m, m->p->sites[x->site].node, x->called);
+	memcheck_line(m, "%s", "");
+	if (m->o->generate)
+		memcheck_suppression(m->out, x, &m->stack);
+}
+
+/* ---- wrong use of the heap ---- */
+
+static void
+memcheck_wrong(struct memcheck *m, const struct memcheck_error *x)
 {
 	buf_printf(m->out, "==%u== ", m->pid);
-	if (l->indirect_bytes > 0)
-		buf_printf(m->out, "%s (%s direct, %s indirect) bytes",
-			   fmt_count(l->bytes + l->indirect_bytes).s,
-			   fmt_count(l->bytes).s, fmt_count(l->indirect_bytes).s);
-	else
-		buf_printf(m->out, "%s bytes", fmt_count(l->bytes).s);
-	buf_printf(m->out, " in %s blocks are %s in loss record %s of %s\n",
-		   fmt_count(l->blocks).s, kind_words[l->kind], fmt_count(number).s,
-		   fmt_count(m->records.len).s);
-	add_stack(m, l->site);
-	buf_printf(m->out, "==%u== \n", m->pid);
+	figure_text(m->out, x->what);
+	buf_add_char(m->out, '\n');
+	memcheck_stack(m, x->at.node, x->at.called);
+	if (x->about != NULL) {
+		buf_printf(m->out, "==%u==  ", m->pid);
+		figure_text(m->out, x->about);
+		buf_add_char(m->out, '\n');
+		memcheck_stack(m, x->freed.node, x->freed.called);
+	}
+	if (x->block != NULL) {
+		buf_printf(m->out, "==%u==  ", m->pid);
+		figure_text(m->out, x->block);
+		buf_add_char(m->out, '\n');
+		memcheck_stack(m, x->allocated.node, x->allocated.called);
+	}
+	memcheck_line(m, "%s", "");
 }
 
-static void
-add_summary(struct memcheck *m)
+struct memcheck_count
+memcheck_count(const struct loss_records *r, const struct memcheck_opts *o,
+	       uint32_t process)
 {
-	buf_printf(m->out, "==%u== LEAK SUMMARY:\n", m->pid);
-	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++)
-		buf_printf(m->out, "==%u== %18s: %s bytes in %s blocks\n", m->pid,
-			   kind_words[i], fmt_count(m->bytes[i]).s,
-			   fmt_count(m->blocks[i]).s);
-	buf_printf(m->out, "==%u== %18s: 0 bytes in 0 blocks\n", m->pid, "suppressed");
-	if (m->blocks[PROF_LOSS_REACHABLE] > 0 &&
-	    (m->o->kinds & 1u << PROF_LOSS_REACHABLE) == 0)
-		buf_printf(
-			m->out,
-			"==%u== Reachable blocks (those to which a pointer was found) are "
-			"not shown.\n"
-			"==%u== To see them, rerun with: --leak-kinds=all\n",
-			m->pid, m->pid);
-	buf_printf(m->out, "==%u== \n", m->pid);
-}
+	struct memcheck_count n = {0};
 
-static void
-add_heap(struct memcheck *m)
-{
-	uint64_t allocs = 0, bytes = 0, used = 0, blocks = 0;
+	for (size_t i = 0; o->level == MEMCHECK_FULL && i < r->rows.len; i++) {
+		if ((o->errors & 1u << r->rows.data[i].kind) != 0)
+			*(r->rows.data[i].suppressed ? &n.suppressed : &n.errors) += 1;
+	}
+	n.contexts = n.errors;
+	n.suppressed_contexts = n.suppressed;
+	for (size_t i = 0; i < o->nwrong; i++) {
+		const struct memcheck_error *x = &o->wrong[i];
 
-	for (uint32_t i = 1; i < m->p->nsites; i++) {
-		if (m->p->sites[i].process != m->process)
+		if (x->process != process)
 			continue;
-		allocs += m->p->sites[i].allocs;
-		bytes += m->p->sites[i].alloc_bytes;
+		*(x->suppressed ? &n.suppressed : &n.errors) += x->count;
+		*(x->suppressed ? &n.suppressed_contexts : &n.contexts) += 1;
 	}
+	return n;
+}
+
+/* ---- summaries ---- */
+
+static void
+memcheck_kind(struct memcheck *m, const char *words, unsigned kind)
+{
+	memcheck_line(m, "%18s: %s bytes in %s blocks", words,
+		      fmt_count(m->r.bytes[kind]).s, fmt_count(m->r.blocks[kind]).s);
+}
+
+/* What of it is so only by a guess. */
+static void
+memcheck_heuristics(struct memcheck *m)
+{
+	static const char *const names[PROF_HEURISTICS] = {
+		"stdstring", "length64", "newarray", "multipleinheritance"};
+	const struct prof_check *c = prof_check_of(m->p, m->process);
+	bool any = false;
+
+	for (unsigned i = 0; i < PROF_HEURISTICS; i++) {
+		if (c->heuristic_blocks[i] == 0)
+			continue;
+		if (!any)
+			memcheck_line(m, "%22sof which reachable via heuristic:", "");
+		any = true;
+		memcheck_line(m, "%24s%-19s: %s bytes in %s blocks", "", names[i],
+			      fmt_count(c->heuristic_bytes[i]).s,
+			      fmt_count(c->heuristic_blocks[i]).s);
+	}
+}
+
+static void
+memcheck_leaks(struct memcheck *m)
+{
+	uint64_t lost = m->r.used_blocks - m->r.blocks[PROF_LOSS_SUPPRESSED];
+
+	memcheck_line(m, "LEAK SUMMARY:");
 	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
-		used += m->bytes[i];
-		blocks += m->blocks[i];
+		memcheck_kind(m, loss_kind_words[i], i);
+		if (i == PROF_LOSS_REACHABLE)
+			memcheck_heuristics(m);
 	}
-	buf_printf(m->out,
-		   "==%u== HEAP SUMMARY:\n"
-		   "==%u==     in use at exit: %s bytes in %s blocks\n"
-		   "==%u==   total heap usage: %s allocs, %s frees, %s bytes allocated\n"
-		   "==%u== \n",
-		   m->pid, m->pid, fmt_count(used).s, fmt_count(blocks).s, m->pid,
-		   fmt_count(allocs).s,
-		   fmt_count(allocs > blocks ? allocs - blocks : 0).s, fmt_count(bytes).s,
-		   m->pid);
+	if (m->o->level == MEMCHECK_SUMMARY && lost > 0)
+		memcheck_line(
+			m,
+			"Rerun with --leak-check=full to see details of leaked memory");
+	if (m->o->level == MEMCHECK_FULL && m->r.blocks[PROF_LOSS_REACHABLE] > 0 &&
+	    (m->o->show & 1u << PROF_LOSS_REACHABLE) == 0) {
+		memcheck_line(m, "Reachable blocks (those to which a pointer was found) "
+				 "are not shown.");
+		memcheck_line(m, "To see them, rerun with: --leak-check=full "
+				 "--show-leak-kinds=all");
+	}
+	memcheck_line(m, "%s", "");
+}
+
+/* What is left when nobody looked how it is lost. */
+static void
+memcheck_left(struct memcheck *m)
+{
+	for (uint32_t i = 1; i < m->p->nsites; i++) {
+		const struct prof_site *x = &m->p->sites[i];
+
+		if (x->process != m->process || x->live_blocks <= 0 ||
+		    skip_kept_by_libc(m->s, x) != NULL)
+			continue;
+		m->r.used_blocks += (uint64_t)x->live_blocks;
+		m->r.used_bytes += (uint64_t)(x->live_bytes > 0 ? x->live_bytes : 0);
+	}
+	m->r.frees = m->r.allocs > m->r.used_blocks ? m->r.allocs - m->r.used_blocks : 0;
+}
+
+static void
+memcheck_heap(struct memcheck *m)
+{
+	memcheck_line(m, "%s", "");
+	memcheck_line(m, "HEAP SUMMARY:");
+	memcheck_line(m, "    in use at exit: %s bytes in %s blocks",
+		      fmt_count(m->r.used_bytes).s, fmt_count(m->r.used_blocks).s);
+	memcheck_line(m, "  total heap usage: %s allocs, %s frees, %s bytes allocated",
+		      fmt_count(m->r.allocs).s, fmt_count(m->r.frees).s,
+		      fmt_count(m->r.alloc_bytes).s);
+	memcheck_line(m, "%s", "");
+}
+
+static void
+memcheck_preamble(struct memcheck *m)
+{
+	const struct prof_process *pr = &m->p->processes[m->process];
+
+	if (m->o->preamble == NULL)
+		return;
+	for (size_t i = 0; m->o->preamble[i] != NULL; i++)
+		memcheck_line(m, "%s", m->o->preamble[i]);
+	buf_printf(m->out, "==%u== Command: ", m->pid);
+	figure_text(m->out, prof_text(m->p, pr->cmdline));
+	buf_add_char(m->out, '\n');
+	if (m->o->parent)
+		memcheck_line(m, "Parent PID: %u", pr->ppid);
+	memcheck_line(m, "%s", "");
+	if (pr->end == PROF_END_SIGNAL) {
+		memcheck_line(m, "%s", "");
+		memcheck_line(m,
+			      "Process terminating with default action of signal %d (%s)",
+			      pr->status, figure_signal(pr->status).s);
+	}
+}
+
+/* Which suppressions were used; false when none was. */
+static bool
+memcheck_uses(struct memcheck *m)
+{
+	const struct suppress_set *set = m->o->set;
+	bool any = false;
+
+	for (size_t i = set != NULL ? set->order.len : 0; i > 0; i--) {
+		const struct suppress *x = &set->all.data[set->order.data[i - 1]];
+
+		if (x->count == 0)
+			continue;
+		if (!any)
+			buf_printf(m->out, "--%u-- \n", m->pid);
+		any = true;
+		buf_printf(m->out, "--%u-- used_suppression: %6" PRIu64 " ", m->pid,
+			   x->count);
+		figure_text(m->out, x->name);
+		buf_add_char(m->out, ' ');
+		figure_text(m->out, set->files.data[x->file]);
+		buf_printf(m->out, ":%u", x->line);
+		if (x->blocks > 0)
+			buf_printf(m->out, " suppressed: %s bytes in %s blocks",
+				   fmt_count(x->bytes + x->indirect_bytes).s,
+				   fmt_count(x->blocks).s);
+		buf_add_char(m->out, '\n');
+	}
+	if (any)
+		memcheck_line(m, "%s", "");
+	return any;
+}
+
+static int
+memcheck_compare(const void *pa, const void *pb)
+{
+	const struct memcheck_error *a = *(const struct memcheck_error *const *)pa;
+	const struct memcheck_error *b = *(const struct memcheck_error *const *)pb;
+
+	if (a->count != b->count)
+		return a->count < b->count ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+/* Wrong uses once more, those that happened most often last; false when there are none. */
+static bool
+memcheck_contexts(struct memcheck *m, uint64_t contexts)
+{
+	VEC(const struct memcheck_error *) list = {0};
+	bool any;
+
+	for (size_t i = 0; i < m->o->nwrong; i++) {
+		if (m->o->wrong[i].process == m->process && !m->o->wrong[i].suppressed)
+			vec_push(&list, &m->o->wrong[i]);
+	}
+	vec_sort(&list, memcheck_compare);
+	for (size_t i = 0; i < list.len; i++) {
+		memcheck_line(m, "%s", "");
+		memcheck_line(m, "%" PRIu64 " errors in context %zu of %" PRIu64 ":",
+			      list.data[i]->count, i + 1, contexts);
+		memcheck_wrong(m, list.data[i]);
+	}
+	any = list.len > 0;
+	vec_done(&list);
+	return any;
+}
+
+static void
+memcheck_total(struct memcheck *m, const struct memcheck_count *n)
+{
+	memcheck_line(m,
+		      "ERROR SUMMARY: %" PRIu64 " errors from %" PRIu64
+		      " contexts (suppressed: %" PRIu64 " from %" PRIu64 ")",
+		      n->errors, n->contexts, n->suppressed, n->suppressed_contexts);
+}
+
+static void
+memcheck_errors(struct memcheck *m)
+{
+	struct memcheck_count n = memcheck_count(&m->r, m->o, m->process);
+	bool listed;
+
+	if (m->o->set == NULL)
+		memcheck_line(m, "For lists of detected and suppressed errors, rerun "
+				 "with: -s");
+	memcheck_total(m, &n);
+	if (m->o->set == NULL)
+		return;
+	listed = memcheck_contexts(m, n.contexts);
+	listed = memcheck_uses(m) || listed;
+	if (listed) /* again: the first one has gone up the screen */
+		memcheck_total(m, &n);
+}
+
+/* What can be said of leaks: where, how much, or why nothing. */
+static void
+memcheck_body(struct memcheck *m, bool looked, const struct prof_check *c)
+{
+	const struct memcheck_opts *o = m->o;
+
+	for (size_t i = 0; looked && o->level == MEMCHECK_FULL && i < m->r.rows.len;
+	     i++) {
+		if (!m->r.rows.data[i].suppressed &&
+		    (o->show & 1u << m->r.rows.data[i].kind) != 0)
+			memcheck_record(m, i);
+	}
+	if (o->quiet)
+		return;
+	if (looked && m->r.rows.len > 0) {
+		memcheck_leaks(m);
+		return;
+	}
+	if (looked) {
+		memcheck_line(m, "All heap blocks were freed -- no leaks are possible");
+	} else if (o->level == MEMCHECK_NO) {
+		memcheck_line(m, "For a detailed leak analysis, rerun with: "
+				 "--leak-check=full");
+	} else {
+		buf_printf(m->out, "==%u== Not looked for leaks", m->pid);
+		if (c != NULL && c->why != 0)
+			buf_add_str(m->out, ": ");
+		if (c != NULL)
+			figure_text(m->out, prof_text(m->p, c->why));
+		buf_add_char(m->out, '\n');
+	}
+	memcheck_line(m, "%s", "");
 }
 
 void
@@ -249,52 +406,22 @@ memcheck_text(struct buf *out, const struct prof *p, const struct skip *s,
 			     .o = o,
 			     .process = process,
 			     .pid = p->processes[process].pid};
-	uint32_t errors;
+	bool looked = c != NULL && c->done && o->level != MEMCHECK_NO;
 
-	if (c == NULL || !c->done) {
-		buf_printf(out, "==%u== Not looked for leaks", m.pid);
-		if (c != NULL && c->why != 0) {
-			buf_add_str(out, ": ");
-			figure_text(out, prof_text(p, c->why));
-		}
-		buf_printf(out, "\n==%u== \n", m.pid);
-		return;
+	loss_records_init(&m.r, p, s, process, &o->records);
+	if (!looked)
+		memcheck_left(&m);
+	if (!o->quiet)
+		memcheck_preamble(&m);
+	for (size_t i = 0; i < o->nwrong; i++) {
+		if (o->wrong[i].process == process && !o->wrong[i].suppressed)
+			memcheck_wrong(&m, &o->wrong[i]);
 	}
-	collect(&m);
-	errors = count_errors(&m.records);
-	add_heap(&m);
-	if (m.records.len == 0) {
-		buf_printf(out,
-			   "==%u== All heap blocks were freed -- no leaks are possible\n"
-			   "==%u== \n",
-			   m.pid, m.pid);
-	} else {
-		find_alloc_kinds(&m);
-		for (size_t i = 0; i < m.records.len; i++) {
-			if ((o->kinds & 1u << m.records.data[i].kind) != 0)
-				add_record(&m, &m.records.data[i], i + 1);
-		}
-		add_summary(&m);
-	}
-	buf_printf(out,
-		   "==%u== ERROR SUMMARY: %u errors from %u contexts (suppressed: 0 from "
-		   "0)\n",
-		   m.pid, errors, errors);
-	free(m.alloc_kinds);
-	vec_done(&m.records);
-}
-
-uint32_t
-memcheck_errors(const struct prof *p, const struct skip *s, uint32_t process)
-{
-	struct memcheck m = {.p = p, .s = s, .process = process};
-	const struct prof_check *c = prof_check_of(p, process);
-	uint32_t n;
-
-	if (c == NULL || !c->done)
-		return 0;
-	collect(&m);
-	n = count_errors(&m.records);
-	vec_done(&m.records);
-	return n;
+	if (!o->quiet)
+		memcheck_heap(&m);
+	memcheck_body(&m, looked, c);
+	if (!o->quiet)
+		memcheck_errors(&m);
+	loss_records_done(&m.r);
+	loss_stack_done(&m.stack);
 }

@@ -17,6 +17,9 @@
 #include "util/buf.h"
 #include "util/term.h"
 
+struct judge;
+struct suppress_set;
+
 enum {
 	REPORT_ROWS = 10,      /* places listed unless told otherwise */
 	REPORT_TABLE_ROWS = 5, /* in the short tables by peak and count */
@@ -42,6 +45,8 @@ struct report_opts {
 	const char *saved; /* file the recording was saved to; NULL = no such line */
 	bool saved_names;  /* with names inside */
 	const char *next;  /* command to try next; NULL = none */
+	const struct judge *judged; /* JSON: conditions, see leak_json.h; NULL = none */
+	const struct suppress_set *suppressions;
 };
 
 /* Appends the report. Returns 0 when it found nothing, 1 when something was not freed: what a

@@ -12,7 +12,9 @@
 #include "analyze/choose.h"
 #include "analyze/focus.h"
 #include "base/recording.h"
+#include "model/loss_kinds.h"
 #include "render/figure.h"
+#include "render/leak_json.h"
 
 /* The members of "lost", by enum rec_lost. */
 static const char *const report_json_lost[REC_LOST_MAX] = {
@@ -23,10 +25,6 @@ static const char *const report_json_lost[REC_LOST_MAX] = {
 	[REC_LOST_MARK] = "mark",	    [REC_LOST_MODULE] = "module",
 	[REC_LOST_THREAD] = "thread",	    [REC_LOST_EXEC] = "exec",
 };
-
-/* The kinds in "leaks", by enum prof_loss_kind. */
-static const char *const report_json_kinds[PROF_LOSS_KINDS] = {"definite", "indirect",
-							       "possible", "reachable"};
 
 void
 rj_u64(struct report_json *r, const char *key, uint64_t n)
@@ -111,9 +109,9 @@ rj_leaks(struct report_json *r, bool done, const int64_t *bytes, const int64_t *
 	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
 		char key[24];
 
-		snprintf(key, sizeof key, "%s_bytes", report_json_kinds[i]);
+		snprintf(key, sizeof key, "%s_bytes", loss_kind_names[i]);
 		rj_i64(r, key, bytes[i]);
-		snprintf(key, sizeof key, "%s_blocks", report_json_kinds[i]);
+		snprintf(key, sizeof key, "%s_blocks", loss_kind_names[i]);
 		rj_i64(r, key, blocks[i]);
 	}
 	json_obj_end(&r->j);
@@ -395,6 +393,7 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 			rj_process(&r, i);
 	}
 	json_arr_end(&r.j);
+	leak_json(&r.j, o->judged, o->suppressions);
 	rj_damages(&r);
 	rj_marks(&r);
 	rj_modules(&r);

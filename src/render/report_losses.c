@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report_losses.c -- what of the memory left is lost, and how: the verdict's words, a place's, and the line
  * about the rest. */
+#include "model/loss_kinds.h"
 #include "render/figure.h"
 #include "render/report_impl.h"
 #include "util/fmt.h"
@@ -55,7 +56,7 @@ report_some(struct report *r, int64_t bytes, int64_t blocks)
 bool
 report_losses(struct report *r)
 {
-	int64_t possible[2] = {0, 0}, reachable[2] = {0, 0};
+	int64_t possible[2] = {0, 0}, reachable[2] = {0, 0}, suppressed[2] = {0, 0};
 	uint32_t looked = 0, refused = 0;
 
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
@@ -73,6 +74,8 @@ report_losses(struct report *r)
 		possible[1] += f->loss_blocks[PROF_LOSS_POSSIBLE];
 		reachable[0] += f->loss_bytes[PROF_LOSS_REACHABLE];
 		reachable[1] += f->loss_blocks[PROF_LOSS_REACHABLE];
+		suppressed[0] += f->loss_bytes[PROF_LOSS_SUPPRESSED];
+		suppressed[1] += f->loss_blocks[PROF_LOSS_SUPPRESSED];
 	}
 	if (looked > 0) {
 		buf_add_str(r->out, "possibly lost ");
@@ -80,6 +83,11 @@ report_losses(struct report *r)
 		buf_add_str(r->out, REPORT_DOT "still reachable ");
 		report_some(r, reachable[0], reachable[1]);
 		buf_add_str(r->out, REPORT_DOT);
+		if (suppressed[1] > 0) {
+			buf_add_str(r->out, "suppressed ");
+			report_some(r, suppressed[0], suppressed[1]);
+			buf_add_str(r->out, REPORT_DOT);
+		}
 	}
 	if (refused != 0 && r->one != 0) {
 		buf_add_str(r->out, "lost or not is not known: ");
@@ -96,10 +104,6 @@ report_losses(struct report *r)
 void
 report_beside_lost(struct report *r, const struct sites_total *t, const char *freed)
 {
-	static const char *const words[] = {[PROF_LOSS_DEFINITE] = "definitely lost",
-					    [PROF_LOSS_INDIRECT] = "indirectly lost",
-					    [PROF_LOSS_POSSIBLE] = "possibly lost",
-					    [PROF_LOSS_REACHABLE] = "still reachable"};
 	unsigned kinds = r->o->leak_kinds != 0 ? r->o->leak_kinds : SITES_LOSS_KINDS;
 
 	buf_printf(r->out, "%s, %s freed", figure_things(t->lost_blocks, 0, "block").s,
@@ -110,13 +114,15 @@ report_beside_lost(struct report *r, const struct sites_total *t, const char *fr
 		if (n == 0 || (kinds & 1u << i) == 0)
 			continue;
 		if (n < t->lost_blocks)
-			buf_printf(r->out, ", %s %s", fmt_count((uint64_t)n).s, words[i]);
+			buf_printf(r->out, ", %s %s", fmt_count((uint64_t)n).s,
+				   loss_kind_words[i]);
 		else if (i != PROF_LOSS_DEFINITE)
-			buf_printf(r->out, ", %s", words[i]);
+			buf_printf(r->out, ", %s", loss_kind_words[i]);
 	}
 	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
 		if (t->loss_blocks[i] > 0 && (kinds & 1u << i) == 0)
 			buf_printf(r->out, ", %s more %s",
-				   fmt_count((uint64_t)t->loss_blocks[i]).s, words[i]);
+				   fmt_count((uint64_t)t->loss_blocks[i]).s,
+				   loss_kind_words[i]);
 	}
 }

@@ -124,6 +124,7 @@ sym_close(struct sym *s)
 	sym_file_close(&s->file);
 	sym_cache_close(s);
 	map_done(&s->demangled);
+	map_done(&s->slots);
 	strtab_done(&s->strings);
 	free((char *)s->opts.sysroot);
 	free((char *)s->opts.debug_dirs);

@@ -81,6 +81,11 @@ void sym_close(struct sym *s);
 unsigned sym_find(struct sym *s, uint64_t vaddr, struct sym_frame *ret_frames,
 		  unsigned max);
 
+/* Name, as in the symbol table, of the function that is called by the instruction before the return address
+ * `vaddr`, if that goes through the linkage table; NULL when nothing is known. Borrowed until
+ * sym_close. */
+const char *sym_callee(struct sym *s, uint64_t vaddr);
+
 /* Why there are no lines, or no names either: "built without -g", "stripped", "debug file
  * … is for another build", "split debug file x.dwo is missing". NULL while nothing is
  * missing: a frame without a line then belongs to a part built without -g. Borrowed until

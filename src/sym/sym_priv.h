@@ -131,6 +131,9 @@ struct sym {
 	struct strtab strings;
 	struct map demangled; /* address of a linkage name -> short id */
 
+	bool slots_loaded;
+	struct map slots; /* of the linkage table -> name of a symbol */
+
 	struct sym_ranges code; /* executable segments, as in the file; empty: unknown */
 	uint64_t base; /* the lowest of them: addresses in arrays count from here */
 

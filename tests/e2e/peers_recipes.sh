@@ -9,7 +9,7 @@ need_command dot
 prog=$(program peers_demo)
 page=$ROOT/docs/from-other-tools.md
 mkdir "$TMP/bin" "$TMP/work"
-for name in jeprof google-pprof pprof mtrace flamegraph.pl seep; do
+for name in jeprof google-pprof pprof mtrace flamegraph.pl valgrind seep; do
 	ln -s "$SEEP" "$TMP/bin/$name"
 done
 export PATH=$TMP/bin:$PATH LD_LIBRARY_PATH=$BUILD SEEP_CACHE=$TMP/cache XDG_DATA_HOME=$TMP/data XDG_STATE_HOME=$TMP/state

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* judge.h -- conditions under which a run does not pass: "definite>0,peak>200M", alone or compared with an
+ * earlier one.
+ *
+ * Figures are sums over the processes asked about. With a baseline they are what has come: of losses what each
+ * place has more than it had, so that a leak that went away does not hide a new one; places are told apart by the
+ * names of the functions on their stacks, not by lines, which move. Of the rest the difference. */
+#ifndef SEEP_ANALYZE_JUDGE_H
+#define SEEP_ANALYZE_JUDGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/loss_records.h"
+#include "analyze/skip.h"
+#include "model/prof.h"
+#include "util/buf.h"
+#include "util/err.h"
+#include "util/map.h"
+#include "util/vec.h"
+
+enum judge_op { JUDGE_GT, JUDGE_GE, JUDGE_LT, JUDGE_LE, JUDGE_EQ, JUDGE_NE };
+
+struct judge_condition {
+	char text[64]; /* as written, without blanks */
+	enum judge_op op;
+	uint64_t limit, value;
+	bool met;
+	bool bytes;  /* the value is in bytes */
+	bool losses; /* it is known only where leaks were looked for */
+};
+
+struct judge VEC_BODY(struct judge_condition);
+
+struct judge_losses {
+	uint64_t blocks[PROF_LOSS_KINDS], bytes[PROF_LOSS_KINDS];
+};
+
+struct judge_figures {
+	struct judge_losses losses;
+	uint64_t records[PROF_LOSS_KINDS]; /* with a baseline: places that have more */
+	uint64_t peak_bytes;		   /* of the process that had most */
+	uint64_t rss_bytes;		   /* of the same kind, as the kernel saw it */
+	uint64_t left_bytes, left_blocks;  /* in use at the end, without libc's own */
+	uint64_t allocs, allocated_bytes;
+	uint64_t errors; /* for the caller to fill in: records that are */
+};
+
+/* Places and what was lost there. */
+struct judge_places {
+	struct strtab keys;
+	VEC(struct judge_losses) rows; /* by id of a key */
+};
+
+/* Conditions out of a text; a message names what cannot be read. Free with vec_done. */
+int judge_read(struct judge *ret_judge, const char *text, struct err *e);
+
+/* Appends the names of all figures, with commas. */
+void judge_names(struct buf *out);
+
+/* What process rows `chosen` (NULL = all) add up to, and where; `ret_places` may be NULL. `s` must be of
+ * `p`. Places are done with judge_places_done. */
+void judge_sum(const struct prof *p, const struct skip *s, const bool *chosen,
+	       const struct loss_opts *o, struct judge_figures *ret_figures,
+	       struct judge_places *ret_places);
+
+/* Adds to a place; frames are named from the inside out, joined by ';'. */
+void judge_places_add(struct judge_places *g, const char *key, unsigned kind,
+		      uint64_t blocks, uint64_t bytes);
+void judge_places_done(struct judge_places *g); /* legal on a zeroed one */
+
+/* Leaves in `f` and `now` what is more than in `base_f` and `base`. */
+void judge_subtract(struct judge_figures *f, struct judge_places *now,
+		    const struct judge_figures *base_f, const struct judge_places *base);
+
+/* Fills in values and whether conditions are met; returns how many are. */
+unsigned judge_all(struct judge *g, const struct judge_figures *f);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* leak_gate.c -- see leak_gate.h.
+ *
+ * A baseline is a recording, or what --json wrote about one: the former can be asked anything, the latter is
+ * small enough to be kept beside the tests. Both give the same places. */
+#include "cli/leak_gate.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/leak_opts.h"
+#include "cli/log_name.h"
+#include "cli/names.h"
+#include "format/format.h"
+#include "model/loss_kinds.h"
+#include "render/junit.h"
+#include "util/buf.h"
+#include "util/file.h"
+#include "util/json_read.h"
+
+enum { BASELINE_BYTES_MAX = 256 << 20 };
+
+static struct judge gate;
+static bool has_baseline;
+static struct judge_figures base_figures;
+static struct judge_places base_places;
+
+/* ---- baseline ---- */
+
+/* The names on a site's stack as far as it is shown, as judge.c joins them. */
+static void
+json_key_of(const struct json_tree *t, const struct json_value *const *frames,
+	    size_t nframes, const struct json_value *site, struct buf *ret)
+{
+	uint64_t from = json_u64_of(json_get(t, site, "shown_from")), n = 0;
+	uint64_t shown = json_u64_of(json_get(t, site, "shown"));
+	const struct json_value *at = json_first(t, json_get(t, site, "stack"));
+
+	buf_clear(ret);
+	for (; at != NULL && n < from + shown; at = json_next(t, at), n++) {
+		uint64_t frame = json_u64_of(at);
+		const char *name = NULL;
+
+		if (n < from)
+			continue;
+		if (frame < nframes)
+			name = json_text_of(json_get(t, frames[frame], "linkage"));
+		buf_printf(ret, "%s%s", ret->len > 0 ? ";" : "",
+			   name != NULL ? name : "?");
+	}
+}
+
+static void
+json_losses(const struct json_tree *t, const struct json_value *site, const char *key)
+{
+	const struct json_value *leaks = json_get(t, site, "leaks");
+
+	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
+		char name[32];
+		uint64_t blocks, bytes;
+
+		snprintf(name, sizeof name, "%s_blocks", loss_kind_names[i]);
+		blocks = json_u64_of(json_get(t, leaks, name));
+		snprintf(name, sizeof name, "%s_bytes", loss_kind_names[i]);
+		bytes = json_u64_of(json_get(t, leaks, name));
+		if (blocks > 0)
+			judge_places_add(&base_places, key, i, blocks, bytes);
+	}
+}
+
+static void
+json_figures(const struct json_tree *t)
+{
+	const struct json_value *top = &t->values.data[0];
+	const struct json_value *summary = json_get(t, top, "summary");
+	const struct json_value *p = json_first(t, json_get(t, top, "processes"));
+
+	base_figures.left_bytes = json_u64_of(json_get(t, summary, "left_bytes"));
+	base_figures.left_blocks = json_u64_of(json_get(t, summary, "left_blocks"));
+	base_figures.allocs = json_u64_of(json_get(t, summary, "allocs"));
+	base_figures.allocated_bytes =
+		json_u64_of(json_get(t, summary, "allocated_bytes"));
+	for (; p != NULL; p = json_next(t, p)) {
+		uint64_t peak = json_u64_of(json_get(t, p, "peak_bytes"));
+		uint64_t rss = json_u64_of(
+			json_get(t, json_get(t, p, "memory"), "rss_peak_bytes"));
+
+		if (peak > base_figures.peak_bytes)
+			base_figures.peak_bytes = peak;
+		if (rss > base_figures.rss_bytes)
+			base_figures.rss_bytes = rss;
+	}
+}
+
+static int
+read_json(const struct buf *text, const char *path, struct err *e)
+{
+	const struct json_value *top, *at;
+	VEC(const struct json_value *) frames = {0};
+	struct buf key = {0};
+	struct json_tree t;
+	int r = json_read(&t, buf_str(text), text->len, e);
+
+	top = &t.values.data[0];
+	if (r < 0)
+		err_wrap(e, r, "%s: no recording, and no JSON either", path);
+	else if (json_u64_of(json_get(&t, top, "seep_json")) != 1)
+		r = err_set(e, -EINVAL, "%s: not a JSON report of seep's (--json)", path);
+	if (r == 0) {
+		for (at = json_first(&t, json_get(&t, top, "frames")); at != NULL;
+		     at = json_next(&t, at))
+			vec_push(&frames, at);
+		json_figures(&t);
+		for (at = json_first(&t, json_get(&t, top, "sites")); at != NULL;
+		     at = json_next(&t, at)) {
+			if (json_text_of(json_get(&t, at, "kept_by_libc")) != NULL)
+				continue;
+			json_key_of(&t, frames.data, frames.len, at, &key);
+			json_losses(&t, at, buf_str(&key));
+		}
+	}
+	vec_done(&frames);
+	buf_done(&key);
+	json_tree_done(&t);
+	return r;
+}
+
+static int
+read_baseline(const char *path, struct err *e)
+{
+	struct prof *p = NULL;
+	struct buf text = {0};
+	struct skip *s;
+	size_t blanks;
+	int r = file_read(path, BASELINE_BYTES_MAX, &text, e);
+
+	if (r < 0)
+		return r;
+	blanks = strspn(buf_str(&text), " \t\r\n");
+	if (buf_str(&text)[blanks] == '{') {
+		r = read_json(&text, path, e);
+	} else {
+		r = format_load_bytes(text.data, text.len, path, NULL, &p, e);
+		if (r == 0) {
+			names_resolve(p, NULL);
+			s = skip_new(p, NULL);
+			judge_sum(p, s, NULL, &leak_given.records, &base_figures,
+				  &base_places);
+			skip_free(s);
+		}
+		prof_free(p);
+	}
+	buf_done(&text);
+	has_baseline = r == 0;
+	return r;
+}
+
+int
+leak_gate_read(const struct cmd *c)
+{
+	struct err e = {0};
+	const char *text = leak_given.fail_on;
+
+	if (text == NULL && leak_given.baseline != NULL)
+		text = "lost>0";
+	if (text != NULL && judge_read(&gate, text, &e) < 0)
+		return cmd_usage(c, "--fail-on: %s", e.msg);
+	if (leak_given.baseline != NULL && read_baseline(leak_given.baseline, &e) < 0) {
+		cmd_tell(c, "--baseline: %s", e.msg);
+		return CMD_USAGE;
+	}
+	return 0;
+}
+
+bool
+leak_gate_given(void)
+{
+	return gate.len > 0;
+}
+
+bool
+leak_gate_needs_check(void)
+{
+	for (size_t i = 0; i < gate.len; i++) {
+		if (gate.data[i].losses)
+			return true;
+	}
+	return false;
+}
+
+bool
+leak_gate_blind(const struct prof *p, const bool *chosen)
+{
+	if (!leak_gate_needs_check())
+		return false;
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		const struct prof_check *c = prof_check_of(p, i);
+
+		if ((chosen == NULL || chosen[i]) && c != NULL && c->done)
+			return false;
+	}
+	return true;
+}
+
+/* ---- judging ---- */
+
+unsigned
+leak_gate_judge(const struct prof *p, const struct skip *s, const bool *chosen)
+{
+	struct judge_figures f;
+	struct judge_places places = {0};
+	unsigned met;
+
+	judge_sum(p, s, chosen, &leak_given.records, &f, has_baseline ? &places : NULL);
+	if (has_baseline)
+		judge_subtract(&f, &places, &base_figures, &base_places);
+	for (unsigned i = 0; i < PROF_LOSS_SUPPRESSED; i++) {
+		if ((leak_given.error_kinds & 1u << i) != 0)
+			f.errors += f.records[i];
+	}
+	met = judge_all(&gate, &f);
+	judge_places_done(&places);
+	return met;
+}
+
+const struct judge *
+leak_gate_result(void)
+{
+	return gate.len > 0 ? &gate : NULL;
+}
+
+void
+leak_gate_tell(void)
+{
+	for (size_t i = 0; i < gate.len; i++) {
+		const struct judge_condition *x = &gate.data[i];
+
+		if (x->met)
+			cmd_note("--fail-on: %s: it is %s%" PRIu64 "%s", x->text,
+				 has_baseline ? "up by " : "", x->value,
+				 x->bytes ? " bytes" : "");
+	}
+}
+
+bool
+leak_gate_junit(const struct prof *p, const struct skip *s, const bool *chosen,
+		const struct memcheck_opts *o)
+{
+	struct buf b = {0};
+	struct err e = {0};
+	char *name = NULL;
+
+	if (leak_given.junit == NULL)
+		return true;
+	junit_xml(&b, p, s, chosen, o, &gate);
+	if (log_name(leak_given.junit,
+		     leak_given.program_pid != 0 ? leak_given.program_pid
+		     : p->nprocesses > 1	 ? p->processes[1].pid
+						 : 0,
+		     0, &name, &e) < 0 ||
+	    file_write(name, buf_str(&b), b.len, &e) < 0)
+		cmd_fail(&e);
+	free(name);
+	buf_done(&b);
+	return e.code == 0;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* junit.c -- see junit.h. */
+#include "render/junit.h"
+
+#include <inttypes.h>
+
+#include "model/loss_kinds.h"
+#include "render/leak_xml.h"
+#include "util/fmt.h"
+
+struct junit {
+	struct buf *out;
+	const struct prof *p;
+	const struct memcheck_opts *o;
+	const struct judge *g;
+	struct loss_stack stack;
+	unsigned tests, failures;
+};
+
+/* Name of a case: the place that a record is about. */
+static void
+junit_place(struct junit *j, const struct loss_record *r)
+{
+	const struct loss_frame *f;
+
+	leak_xml_text(j->out, loss_kind_words[r->kind]);
+	if (j->stack.shown < 2)
+		return;
+	f = &j->stack.frames.data[1];
+	buf_add_str(j->out, " in ");
+	leak_xml_text(j->out, f->function != NULL ? f->function : "???");
+	if (f->file != NULL && f->line != 0) {
+		buf_add_char(j->out, ' ');
+		leak_xml_text(j->out, skip_basename(f->file));
+		buf_printf(j->out, ":%u", f->line);
+	}
+}
+
+static void
+junit_stack(struct junit *j)
+{
+	for (size_t i = 0; i < j->stack.shown; i++) {
+		const struct loss_frame *f = &j->stack.frames.data[i];
+
+		buf_add_str(j->out, i == 0 ? "   at " : "   by ");
+		leak_xml_text(j->out, f->function != NULL ? f->function : "???");
+		buf_add_str(j->out, " (");
+		if (f->file != NULL && f->line != 0) {
+			leak_xml_text(j->out, f->file);
+			buf_printf(j->out, ":%u", f->line);
+		} else {
+			buf_add_str(j->out, "in ");
+			leak_xml_text(j->out, f->module != NULL ? f->module : "???");
+		}
+		buf_add_str(j->out, ")\n");
+	}
+}
+
+static void
+junit_record(struct junit *j, const struct loss_records *rs, size_t row,
+	     const char *suite, uint32_t process)
+{
+	const struct loss_record *r = &rs->rows.data[row];
+	const char *tag = j->g->len > 0 ? "system-out" : "failure";
+
+	loss_stack(j->p, process, j->p->sites[r->site].node, r->called,
+		   j->o->records.callers, &j->stack);
+	buf_add_str(j->out, "    <testcase classname=\"");
+	leak_xml_text(j->out, suite);
+	buf_add_str(j->out, "\" name=\"");
+	junit_place(j, r);
+	buf_printf(j->out, "\">\n      <%s", tag);
+	if (j->g->len == 0) {
+		buf_printf(j->out, " type=\"%s\" message=\"", loss_kind_names[r->kind]);
+		memcheck_headline(j->out, rs, row);
+		buf_add_char(j->out, '"');
+	}
+	buf_add_char(j->out, '>');
+	memcheck_headline(j->out, rs, row);
+	buf_add_char(j->out, '\n');
+	junit_stack(j);
+	buf_printf(j->out, "</%s>\n    </testcase>\n", tag);
+	j->tests++;
+	j->failures += j->g->len == 0;
+}
+
+static void
+junit_head(struct buf *out, const char *element, int indent, const char *name,
+	   const struct junit *j)
+{
+	buf_printf(out, "%*s<%s name=\"", indent, "", element);
+	leak_xml_text(out, name);
+	buf_printf(out, "\" tests=\"%u\" failures=\"%u\" errors=\"0\"", j->tests,
+		   j->failures);
+}
+
+static void
+junit_process(struct junit *all, const struct skip *s, uint32_t process)
+{
+	const struct prof_process *pr = &all->p->processes[process];
+	const struct prof_check *c = prof_check_of(all->p, process);
+	const char *name = prof_text(all->p, pr->cmdline);
+	struct buf cases = {0};
+	struct junit j = *all;
+	struct loss_records rs;
+
+	j.out = &cases;
+	j.tests = j.failures = 0;
+	loss_records_init(&rs, j.p, s, process, &j.o->records);
+	for (size_t i = rs.rows.len; i > 0; i--) {
+		if (!rs.rows.data[i - 1].suppressed &&
+		    (j.o->errors & 1u << rs.rows.data[i - 1].kind) != 0)
+			junit_record(&j, &rs, i - 1, name, process);
+	}
+	if (j.tests == 0) {
+		bool looked = c != NULL && c->done;
+
+		buf_add_str(&cases, "    <testcase classname=\"");
+		leak_xml_text(&cases, name);
+		buf_printf(
+			&cases, "\" name=\"no leak\"%s\n",
+			looked ? "/>"
+			       : "><skipped message=\"not looked for leaks\"/></testcase>");
+		j.tests = 1;
+	}
+	junit_head(all->out, "testsuite", 2, name, &j);
+	buf_printf(all->out, " time=\"%" PRIu64 ".%03u\">\n%s  </testsuite>\n",
+		   pr->duration_ms / 1000, (unsigned)(pr->duration_ms % 1000),
+		   buf_str(&cases));
+	all->tests += j.tests;
+	all->failures += j.failures;
+	all->stack = j.stack;
+	loss_records_done(&rs);
+	buf_done(&cases);
+}
+
+static void
+junit_conditions(struct junit *all)
+{
+	struct buf cases = {0};
+	struct junit j = {0};
+
+	for (size_t i = 0; i < all->g->len; i++) {
+		const struct judge_condition *c = &all->g->data[i];
+
+		buf_add_str(&cases, "    <testcase classname=\"fail-on\" name=\"");
+		leak_xml_text(&cases, c->text);
+		if (c->met) {
+			buf_add_str(&cases,
+				    "\">\n      <failure type=\"fail-on\" message=\"");
+			leak_xml_text(&cases, c->text);
+			buf_printf(&cases, ": it is %s%s\"/>\n    </testcase>\n",
+				   fmt_count(c->value).s, c->bytes ? " bytes" : "");
+		} else {
+			buf_add_str(&cases, "\"/>\n");
+		}
+		j.tests++;
+		j.failures += c->met;
+	}
+	if (j.tests > 0) {
+		junit_head(all->out, "testsuite", 2, "fail-on", &j);
+		buf_printf(all->out, ">\n%s  </testsuite>\n", buf_str(&cases));
+	}
+	all->tests += j.tests;
+	all->failures += j.failures;
+	buf_done(&cases);
+}
+
+void
+junit_xml(struct buf *out, const struct prof *p, const struct skip *s, const bool *chosen,
+	  const struct memcheck_opts *o, const struct judge *g)
+{
+	struct buf suites = {0};
+	struct junit j = {.out = &suites, .p = p, .o = o, .g = g};
+
+	junit_conditions(&j);
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		if (chosen == NULL || chosen[i])
+			junit_process(&j, s, i);
+	}
+	buf_add_str(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+	junit_head(out, "testsuites", 0, "seep", &j);
+	buf_printf(out, ">\n%s</testsuites>\n", buf_str(&suites));
+	loss_stack_done(&j.stack);
+	buf_done(&suites);
+}

@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What makes a run fail: --fail-on, --baseline, --error-exitcode, and JUnit's file about it.
+. "$(dirname "$0")/lib.sh"
+need_seep
+need_libseep
+need_command jq python3
+c=$(program leak_report) || exit
+cd "$TMP" || exit
+
+"$SEEP" run -o a.rec -- "$c" >/dev/null 2>&1
+# fails CONDITIONS STATUS [LINE]
+fails() {
+	run "$SEEP" leaks --fail-on "$1" a.rec
+	expect_eq "$1" "$status" "$2"
+	expect_eq "$1: said" "$err" "${3:-}"
+}
+fails 'definite>17' 0
+fails 'definite>16' 1 'seep: --fail-on: definite>16: it is 17'
+fails 'definite-bytes >= 3419, possible == 2' 1 'seep: --fail-on: definite-bytes>=3419: it is 3419 bytes'
+fails 'lost==25,lost-records==15,errors==13' 1 'seep: --fail-on: lost==25: it is 25
+seep: --fail-on: lost-records==15: it is 15
+seep: --fail-on: errors==13: it is 13'
+fails 'indirect-bytes>1K,peak>200M,reachable>4' 0
+fails 'left-bytes==4886,allocs==31' 1 'seep: --fail-on: left-bytes==4886: it is 4886 bytes
+seep: --fail-on: allocs==31: it is 31'
+run "$SEEP" leaks --fail-on 'lots>1' a.rec
+expect_eq "no such figure" "$status" 2
+expect_match "no such figure: which there are" "$err" '^seep leaks: --fail-on: "lots": no such figure; there are definite, '
+
+"$SEEP" leaks --json --fail-on 'definite>16,peak>1G' a.rec >json 2>/dev/null
+expect_json "JSON" json '.fail_on | map([.condition, .value, .met])[0]' '["definite>16",17,true]'
+expect_json "JSON: all of them" json '.fail_on | map(.met)' '[true,false]'
+run "$SEEP" run --no-save --json --fail-on 'definite>16' -- "$c"
+expect_eq "JSON on stderr stays JSON" "$(jq -c '[.fail_on[].met, .suppressions]' <<<"$err")" '[true,null]'
+
+# ---- of a run: the program's own status counts if it failed itself ----
+expect_status 1 "$SEEP" run --no-save --fail-on 'definite>0' -- "$c"
+expect_status 7 "$SEEP" run --no-save --fail-on 'definite>0' -- "$c" x 7
+expect_status 99 "$SEEP" run --no-save --fail-on 'definite>0' --error-exitcode=99 -- "$c" x 7
+expect_status 0 "$SEEP" run --no-save --fail-on 'peak>1G' --error-exitcode=99 -- "$c"
+expect_status 1 "$SEEP" run --no-save --sample=1 --fail-on 'peak>1K' -- "$c"
+expect_status 1 "$SEEP" run --no-save --no-leak-check --fail-on 'allocs>30' -- "$c"
+expect_status 2 "$SEEP" run --no-save --no-leak-check --fail-on 'allocs>30,lost>0' -- "$c"
+LSAN_OPTIONS=exitcode=23 expect_status 23 "$SEEP" leaks --format=lsan a.rec
+LSAN_OPTIONS=exitcode=23 expect_status 0 "$SEEP" leaks a.rec
+expect_status 98 "$SEEP" run --no-save --error-exitcode=98 -- "$c"
+expect_status 0 "$SEEP" run --no-save --error-exitcode=98 --errors-for-leak-kinds=none -- "$c"
+expect_eq "--no-save saves nothing" "$(find . -name '*.rec')" ./a.rec
+expect_status 2 "$SEEP" run --no-save -o b.rec -- "$c"
+run "$SEEP" run --no-save --fail-on 'definite>0' -- /bin/sh -c 'kill -9 $$'
+expect_eq "killed" "$status" 137
+expect_match "killed: nothing passes" "$err" 'nothing was looked at for leaks, so nothing can pass'
+
+# ---- only what is new ----
+"$SEEP" leaks --json a.rec >a.json
+for base in a.rec a.json; do
+	expect_status 0 "$SEEP" leaks --baseline $base a.rec
+	expect_status 0 "$SEEP" leaks --baseline $base --fail-on 'lost>0,reachable>0,peak>0,allocs>0' a.rec
+done
+# Lines may move, one leak more and one less does not add up to nothing.
+sed 's/lose(61);/for (int i = 0; i < 3; i++) lose_deep(0, 5);/; s/^static void \*kept/\n\n&/' \
+	"$ROOT/tests/programs/leak_report.c" >other.c
+${CC:-gcc} -O0 -g -o other other.c || exit
+"$SEEP" run -o b.rec -- ./other >/dev/null 2>&1
+"$SEEP" leaks --json b.rec >b.json
+for base in a.rec a.json; do
+	run "$SEEP" leaks --baseline $base --fail-on 'lost>0,lost-bytes>15,definite-records>1' b.rec
+	expect_eq "$base: one more" "$status" 1
+	expect_eq "$base: said" "$err" 'seep: --fail-on: lost>0: it is up by 3'
+done
+run "$SEEP" run --no-save --baseline b.json -- "$c"
+expect_eq "the other way round" "$status" 1
+expect_match "the other way round: said" "$err" '--fail-on: lost>0: it is up by 1$'
+printf '{"seep_json": 1' >bad.json
+run "$SEEP" leaks --baseline bad.json a.rec
+expect_eq "not JSON" "$status" 2
+expect_eq "not JSON: where" "$err" \
+	'seep leaks: --baseline: bad.json: no recording, and no JSON either: byte 16: want , or }'
+echo '{"other": 1}' >bad.json
+run "$SEEP" leaks --baseline bad.json a.rec
+expect_eq "another's JSON" "$err" "seep leaks: --baseline: bad.json: not a JSON report of seep's (--json)"
+expect_eq "another's JSON: status" "$status" 2
+
+# ---- JUnit ----
+junit() { /usr/bin/python3 -c 'import sys, xml.etree.ElementTree as E
+top = E.parse(sys.argv[1]).getroot()
+cases = [c for s in top for c in s]
+print(top.get("tests"), top.get("failures"), len(cases), sum(c.find("failure") is not None for c in cases))
+print(*(c.get("name") for c in cases if c.find("failure") is not None), sep="\n")' "$1"; }
+"$SEEP" leaks --junit all.xml a.rec >/dev/null
+expect_match "each error is a failure" "$(junit all.xml)" '^13 13 13 13$'
+expect_match "with its place" "$(junit all.xml)" '^definitely lost in lose_ring leak_report.c:[0-9]+$'
+"$SEEP" leaks --junit some.xml --fail-on 'lost>0,peak>1G' a.rec >/dev/null 2>&1
+expect_eq "with conditions, these" "$(junit some.xml)" '15 1 15 1
+lost>0'
+"$SEEP" run --no-save --junit 'none.%p.xml' -- /bin/true 2>/dev/null
+expect_eq "nothing lost" "$(junit none.*.xml)" '1 0 1 0'
+
+# ---- files that cannot be written ----
+run "$SEEP" run --no-save --junit nowhere/x.xml -- "$c"
+expect_eq "no such folder" "$status" 3
+expect_eq "no such folder: said" "$err" 'seep run: nowhere/x.xml: cannot be written: No such file or directory'
+expect_eq "no such folder: nothing was run" "$out" ''
+run "$SEEP" leaks --xml-file nowhere/x.xml a.rec
+expect_eq "nor looked at" "$status" 3
+
+# ---- as docs/howto/ci.md has it ----
+"$SEEP" run --json --log-file known.json --no-save -- "$c" >/dev/null 2>&1
+expect_status 0 "$SEEP" run --no-save --baseline known.json --junit leaks.xml -- "$c"
+expect_eq "the condition that is implied" "$(junit leaks.xml | sed -n 1p)" '14 0 14 0'
+expect_status 1 "$SEEP" run --no-save --baseline known.json -- ./other
+run "$SEEP" leaks --leak-kinds=none a.rec
+expect_no_match "no kinds: no places" "$out" '^ 1 '
