@@ -111,7 +111,8 @@ _seep() {
 				--suppressions --gen-suppressions --verbose --fail-on --baseline --junit
 				--no-leak-check --no-save
 				--process --checkpoint --every --max-size --no-children --mmap
-				--no-names --help' -- "$cur"
+				--keep-going --free-stacks --redzone --quarantine
+				--guard --check-copy --no-names --help' -- "$cur"
 		else
 			_seep_reply -c -f -- "$cur"
 		fi

@@ -71,7 +71,7 @@ coverage_of(const struct prof *p, const bool *chosen)
 			known_place = nothing = true;
 			c.process = c.process != 0 ? c.process : i;
 		}
-		if (anon == 0)
+		if (anon == 0 || (pr->flags & REC_FLAG_LAYERS) != 0)
 			continue;
 		recorded = coverage_recorded(pr, blocks[i]);
 		if (recorded > anon)

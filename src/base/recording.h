@@ -66,6 +66,8 @@ enum rec_flags {
 		1 << 4,		/* there was a second thread: head and site are atomics */
 	REC_FLAG_FULL = 1 << 5, /* out of room at some moment, see lost[] */
 	REC_FLAG_TEXT_CUT = 1 << 6, /* the command line did not fit */
+	/* Blocks take more memory than was asked for, or are held back: no telling what is hidden. */
+	REC_FLAG_LAYERS = 1 << 7,
 };
 
 /* How far the process got, as the recorder saw it. */
@@ -106,6 +108,7 @@ enum rec_chunk_kind {
 	REC_CHUNK_MODULE = 8,
 	REC_CHUNK_STRING = 9,
 	REC_CHUNK_MARK = 10,
+	REC_CHUNK_ERROR = 11,
 };
 
 /* Head of every chunk. Objects follow it back to back, cells and threads from the first multiple
@@ -217,6 +220,7 @@ enum {
 	REC_LEAF_SHIFT = 12,
 	REC_LEAF_SLOTS = 1 << 9,
 	REC_ADDRESS_BITS = 48,
+	REC_PAGE_FREED_SHIFT = 52, /* a page's offset above, a return address below */
 };
 
 /* Stands right in front of a page's first bucket: the recorder's notes on the page, of no use to
@@ -226,7 +230,8 @@ struct rec_page {
 	uint32_t room; /* ref of a bucket that may have a free slot, 0 = the first */
 	uint32_t
 		odd; /* 1: blocks not at multiples of 16 were here, so bits are never cleared */
-	uint32_t reserved[2];
+	uint64_t
+		freed; /* the last one freed: its offset << REC_PAGE_FREED_SHIFT, by whom */
 };
 
 /* head | offs[cap rounded up to 16] | struct rec_block[cap]. An entry is live when its `b` is not
@@ -289,7 +294,8 @@ struct rec_thread {
 	char name[16];
 	int64_t unflushed; /* live bytes not yet in head.live_bytes */
 	uint64_t started_ms;
-	uint64_t reserved[2];
+	uint64_t stack_low; /* its stack, as far down as it was seen; 0 = not known */
+	uint64_t stack_top;
 	uint32_t journal_count; /* > 0: undo these, last first */
 	uint32_t journal_pad;
 	struct rec_undo journal[REC_JOURNAL_MAX];
@@ -333,6 +339,93 @@ struct rec_mark_row {
 	uint32_t reserved;
 	int64_t live_bytes;
 	int64_t live_blocks;
+};
+
+/* ---- wrong use of the heap ---- */
+
+enum rec_error_kind {
+	REC_ERROR_NONE = 0, /* not finished, ignore */
+	REC_ERROR_FREE = 1, /* free or realloc of what is no block, or no longer one */
+	REC_ERROR_MISMATCH = 2,	    /* freed by another family than it came from */
+	REC_ERROR_SIZE = 3,	    /* given back with another size */
+	REC_ERROR_ALIGNMENT = 4,    /* given back with another alignment */
+	REC_ERROR_FISHY = 5,	    /* a size that is negative as a signed number */
+	REC_ERROR_REALLOC_ZERO = 6, /* realloc to 0 bytes */
+	REC_ERROR_BOUNDS = 7,	    /* written before or behind a block; found later */
+	REC_ERROR_AFTER_FREE = 8,   /* written after it was freed; found later */
+	REC_ERROR_READ = 9,	    /* read outside of a block, at this instruction */
+	REC_ERROR_WRITE = 10,	    /* written there */
+	REC_ERROR_OVERLAP = 11,	    /* source and destination of a copy overlap */
+	REC_ERROR_MORE = 12, /* readers only: errors that were not kept one by one */
+	REC_ERROR_KINDS,
+};
+
+/* What an address turned out to be. */
+enum rec_where {
+	REC_WHERE_UNKNOWN = 0,
+	REC_WHERE_BLOCK = 1,  /* in, or right behind, a live block */
+	REC_WHERE_FREED = 2,  /* in a block that has been freed */
+	REC_WHERE_STACK = 3,  /* on the stack of thread `where_number` */
+	REC_WHERE_MODULE = 4, /* in module number `where_number` */
+	REC_WHERES,
+};
+
+/* The function that was called wrongly. */
+enum rec_func {
+	REC_FUNC_NONE = 0,
+	REC_FUNC_FREE,
+	REC_FUNC_REALLOC,
+	REC_FUNC_DELETE,
+	REC_FUNC_DELETE_ARRAY,
+	REC_FUNC_FREE_SIZED,
+	REC_FUNC_MALLOC,
+	REC_FUNC_CALLOC,
+	REC_FUNC_REALLOCARRAY,
+	REC_FUNC_POSIX_MEMALIGN,
+	REC_FUNC_ALIGNED_ALLOC,
+	REC_FUNC_MEMALIGN,
+	REC_FUNC_VALLOC,
+	REC_FUNC_PVALLOC,
+	REC_FUNC_NEW,
+	REC_FUNC_NEW_ARRAY,
+	REC_FUNC_MEMCPY,
+	REC_FUNC_MEMPCPY,
+	REC_FUNC_STRCPY,
+	REC_FUNC_STPCPY,
+	REC_FUNC_STRNCPY,
+	REC_FUNC_STPNCPY,
+	REC_FUNC_STRCAT,
+	REC_FUNC_STRNCAT,
+	REC_FUNC_WMEMCPY,
+	REC_FUNC_WCSCPY,
+	REC_FUNC_WCSCAT,
+	REC_FUNCS,
+};
+
+enum { REC_ERRORS_MAX = 1000 }; /* kept one by one; head.errors_more counts the others */
+
+/* The same error at the same stacks is one record with a count. Stacks are refs of nodes, 0 = not
+ * known. What is in `given` depends on the kind: the size or alignment that was given, the bytes
+ * written or read, the length of a copy. */
+struct rec_error {
+	uint32_t kind; /* enum rec_error_kind, written last */
+	uint32_t func; /* enum rec_func */
+	uint64_t count;
+	uint64_t addr;
+	uint64_t given;
+	uint64_t source; /* of a copy; else 0 */
+	uint64_t block;	 /* the block that it is about; 0 = none */
+	uint64_t block_bytes;
+	uint64_t ms;
+	uint32_t at;	 /* stack now */
+	uint32_t alloc;	 /* of the block's allocation */
+	uint32_t freed;	 /* of its free */
+	uint32_t thread; /* serial */
+	uint32_t where;	 /* enum rec_where */
+	uint32_t where_number;
+	uint32_t block_kind; /* enum rec_kind */
+	uint32_t reserved0;
+	uint64_t reserved[4];
 };
 
 struct rec_point {
@@ -418,7 +511,8 @@ struct rec_head {
 	uint32_t
 		exit_status; /* 256 + what exit or _exit was given; 0 = it was not called */
 	uint32_t exit_anon_kib; /* anonymous memory when exit began; 0 = not known */
-	uint64_t reserved3[2];
+	uint64_t errors_more;	/* wrong uses of the heap without a record of their own */
+	uint64_t reserved3[1];
 };
 
 /* ---- the end of a process, held for a look at its memory ---- */
@@ -483,6 +577,7 @@ _Static_assert(sizeof(struct rec_module) == 128, "module");
 _Static_assert(sizeof(struct rec_mark) == 64, "mark head");
 _Static_assert(sizeof(struct rec_mark_row) == 24, "mark row");
 _Static_assert(sizeof(struct rec_point) == 16, "timeline point");
+_Static_assert(sizeof(struct rec_error) == 128, "error");
 _Static_assert(__builtin_offsetof(struct rec_head, clock_ms) == 384, "control words");
 _Static_assert(__builtin_offsetof(struct rec_head, flags) == 448, "rare words");
 _Static_assert(__builtin_offsetof(struct rec_head, live_bytes) == 512, "hot words");

@@ -34,10 +34,15 @@
 
 #define RATE_DEFAULT (UINT64_C(512) << 10)
 #define RATE_MAX (UINT64_C(1) << 30)
+#define REDZONE_DEFAULT 16
+#define REDZONE_MAX 4096
+#define QUARANTINE_MAX (UINT64_C(1) << 40)
 #define MAX_SIZE_DEFAULT (UINT64_C(8) << 30)
 
-static bool opt_exact, opt_json, opt_no_children, opt_mmap, opt_no_names, opt_no_check;
-static struct opt_optional opt_sample;
+static bool opt_exact, opt_json, opt_no_children, opt_mmap, opt_no_names, opt_no_check,
+	opt_keep_going, opt_free_stacks, opt_check_copy;
+static struct opt_optional opt_sample, opt_redzone;
+static uint64_t opt_quarantine, opt_guard;
 static const char *opt_output, *opt_log_file, *opt_dir, *opt_process;
 static uint64_t opt_checkpoint = UINT64_C(10000000000), opt_max_size = UINT64_MAX;
 static uint64_t opt_every = LOOKS_EVERY_MS * UINT64_C(1000000);
@@ -70,6 +75,21 @@ static const struct opt run_opts[] = {
 	 .help = "Also record mmap and brk, apart from malloc."},
 	{"no-leak-check", 0, OPT_NONE, .to = &opt_no_check,
 	 .help = "Do not look at its end for what is lost."},
+	{"free-stacks", 0, OPT_NONE, .to = &opt_free_stacks,
+	 .help = "Take the stacks of frees too, for what is freed twice."},
+	{"redzone", 0, OPT_SIZE_OPTIONAL, .to = &opt_redzone, .metavar = "N",
+	 .help = "Put N bytes (16) before and behind each block, and see at its end "
+		 "whether they were written."},
+	{"quarantine", 0, OPT_SIZE, .to = &opt_quarantine, .metavar = "N",
+	 .help = "Hold N bytes of freed blocks back, and see whether they are written."},
+	{"guard", 0, OPT_U64, .to = &opt_guard, .metavar = "N",
+	 .help = "Put about every N-th block on pages of its own, to catch what is read "
+		 "or written behind it or after its free."},
+	{"check-copy", 0, OPT_NONE, .to = &opt_check_copy,
+	 .help = "Look whether source and destination of memcpy, strcpy and the like "
+		 "overlap."},
+	{"keep-going", 0, OPT_NONE, .to = &opt_keep_going,
+	 .help = "Leave a wrong free out, instead of passing it on to the allocator."},
 	{"no-save", 0, OPT_NONE, .to = &leak_given.no_save,
 	 .help = "Report only: keep no recording."},
 	{"no-names", 0, OPT_NONE, .to = &opt_no_names,
@@ -110,6 +130,14 @@ rate(void)
 		return 0;
 	return opt_sample.has_value && opt_sample.value > 0 ? opt_sample.value
 							    : RATE_DEFAULT;
+}
+
+static uint64_t
+redzone(void)
+{
+	if (!opt_redzone.given)
+		return 0;
+	return opt_redzone.has_value ? opt_redzone.value : REDZONE_DEFAULT;
 }
 
 /* Once the program runs. */
@@ -163,6 +191,12 @@ start(struct run *r)
 			.max_bytes = max_size(r),
 			.no_children = opt_no_children,
 			.mmap = opt_mmap,
+			.free_stacks = opt_free_stacks,
+			.redzone = redzone(),
+			.quarantine = opt_quarantine,
+			.guard = opt_guard,
+			.check_copy = opt_check_copy,
+			.keep_going = opt_keep_going,
 			.hold = !opt_no_check && !opt_sample.given,
 			.mask = &r->mask,
 			.xfsz_ignored = r->xfsz_ignored,
@@ -388,6 +422,17 @@ check_options(void)
 		return cmd_usage(&cmd_run, "--sample: at least 1");
 	if (opt_max_size == 0)
 		return cmd_usage(&cmd_run, "--max-size: at least 2M");
+	if (redzone() > REDZONE_MAX || (opt_redzone.given && redzone() == 0))
+		return cmd_usage(&cmd_run, "--redzone: from 1 to %d bytes", REDZONE_MAX);
+	if (opt_guard > UINT32_MAX)
+		return cmd_usage(&cmd_run, "--guard: at most %u", UINT32_MAX);
+	if (opt_quarantine > QUARANTINE_MAX)
+		return cmd_usage(&cmd_run, "--quarantine: at most 1T");
+	if (opt_sample.given &&
+	    (opt_free_stacks || opt_redzone.given || opt_quarantine > 0 ||
+	     opt_guard > 0 || opt_check_copy || opt_keep_going))
+		return cmd_usage(&cmd_run, "wrong use of the heap is only looked for in "
+					   "exact recordings, not with --sample");
 	if ((opt_output != NULL) + (opt_dir != NULL) + leak_given.no_save > 1)
 		return cmd_usage(&cmd_run, "-o, --dir and --no-save exclude each other");
 	if (opt_log_file != NULL && log_name(opt_log_file, 1, 0, &name, &e) < 0)

@@ -295,7 +295,7 @@ count_errors(const struct prof *p, const bool *chosen)
 		if (chosen != NULL && !chosen[i])
 			continue;
 		loss_records_init(&rs, p, skip, i, &o.records);
-		n += memcheck_count(&rs, &o, i).errors;
+		n += memcheck_count(p, &rs, &o, i).errors;
 		loss_records_done(&rs);
 	}
 	return n;

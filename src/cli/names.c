@@ -221,6 +221,31 @@ names_called(struct names *n)
 	map_done(&n->calls);
 }
 
+/* Variables that were freed. */
+static void
+names_errors(struct names *n, struct sym *s, uint32_t module)
+{
+	for (uint32_t i = 0; i < n->p->nerrors; i++) {
+		struct prof_error *e = &n->p->errors[i];
+		const char *name;
+
+		if (e->where_module != module || e->symbol != 0)
+			continue;
+		name = sym_data(s, e->where_off, &e->symbol_off);
+		e->symbol = prof_str(n->p, name);
+	}
+}
+
+static bool
+names_has_error(const struct prof *p, uint32_t module)
+{
+	for (uint32_t i = 0; i < p->nerrors; i++) {
+		if (p->errors[i].where_module == module)
+			return true;
+	}
+	return false;
+}
+
 static void
 names_module(struct names *n, uint32_t module, const uint32_t *locs, size_t nlocs)
 {
@@ -238,6 +263,7 @@ names_module(struct names *n, uint32_t module, const uint32_t *locs, size_t nloc
 			names_locate(n, s, locs[i]);
 			names_call(n, s, locs[i]);
 		}
+		names_errors(n, s, module);
 		why = names_lack(s, names_only, n->o);
 		sym_close(s);
 		map_done(&n->strings);
@@ -317,7 +343,7 @@ names_resolve(struct prof *p, const struct names_opts *o)
 	names_calls(&n);
 	order = names_by_module(p, &starts);
 	for (uint32_t i = 1; i < p->nmodules; i++) {
-		if (starts[i + 1] > starts[i])
+		if (starts[i + 1] > starts[i] || names_has_error(p, i))
 			names_module(&n, i, order + starts[i], starts[i + 1] - starts[i]);
 	}
 	names_called(&n);

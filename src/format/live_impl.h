@@ -32,6 +32,7 @@ enum live_bad {
 	LIVE_BAD_TREE,
 	LIVE_BAD_BLOCK,
 	LIVE_BAD_MARK,
+	LIVE_BAD_ERROR,
 	LIVE_BAD_MAX,
 };
 
@@ -54,7 +55,7 @@ struct live {
 
 	struct live_chunk *chunks;
 	uint32_t nchunks;
-	uint32_t room[REC_CHUNK_MARK +
+	uint32_t room[REC_CHUNK_ERROR +
 		      1]; /* objects that all chunks of a kind could hold */
 	uint64_t *seen;	  /* a bit for every ref: read already */
 
@@ -74,7 +75,7 @@ struct live {
 struct live_kind {
 	uint32_t first, bytes;
 };
-extern const struct live_kind live_kinds[REC_CHUNK_MARK + 1];
+extern const struct live_kind live_kinds[REC_CHUNK_ERROR + 1];
 
 /* The object that `ref` names in a chunk of `kind`, with at least `bytes` bytes up to
  * the end of the chunk and of the file. NULL: it names none. */
@@ -98,6 +99,9 @@ live_saw_ms(struct live *l, uint64_t ms)
 		l->last_ms = ms;
 }
 
+/* Row of the innermost node of the stack that `ref` names; 0 for 0. */
+uint32_t live_node(struct live *l, uint32_t ref);
+
 /* Row of the site that `ref` names, or 0. */
 uint32_t live_site_row(const struct live *l, uint32_t ref);
 
@@ -111,5 +115,6 @@ void live_read_sites(struct live *l);
 void live_read_blocks(struct live *l);
 void live_read_marks(struct live *l);
 void live_read_points(struct live *l);
+void live_read_errors(struct live *l);
 
 #endif

@@ -24,7 +24,7 @@
 #include "util/err.h"
 #include "util/x.h"
 
-const struct live_kind live_kinds[REC_CHUNK_MARK + 1] = {
+const struct live_kind live_kinds[REC_CHUNK_ERROR + 1] = {
 	[REC_CHUNK_NODE] = {sizeof(struct rec_chunk), sizeof(struct rec_node)},
 	[REC_CHUNK_SITE] = {sizeof(struct rec_chunk), sizeof(struct rec_site)},
 	[REC_CHUNK_CELL] = {sizeof(struct rec_cell), sizeof(struct rec_cell)},
@@ -35,6 +35,7 @@ const struct live_kind live_kinds[REC_CHUNK_MARK + 1] = {
 	[REC_CHUNK_MODULE] = {sizeof(struct rec_chunk), sizeof(struct rec_module)},
 	[REC_CHUNK_STRING] = {sizeof(struct rec_chunk), 0},
 	[REC_CHUNK_MARK] = {sizeof(struct rec_chunk), LIVE_MARK_BYTES},
+	[REC_CHUNK_ERROR] = {sizeof(struct rec_chunk), sizeof(struct rec_error)},
 };
 
 static const char *const live_bad_words[LIVE_BAD_MAX] = {
@@ -52,6 +53,7 @@ static const char *const live_bad_words[LIVE_BAD_MAX] = {
 	[LIVE_BAD_TREE] = "parts of the table of live blocks that could not be read",
 	[LIVE_BAD_BLOCK] = "live blocks whose place is unknown",
 	[LIVE_BAD_MARK] = "parts of marks that could not be read",
+	[LIVE_BAD_ERROR] = "wrong uses of the heap that could not be read",
 };
 
 /* ---- finding things ---- */
@@ -133,7 +135,7 @@ live_index_chunks(struct live *l)
 							   (size_t)i * REC_CHUNK_BYTES);
 		const struct live_kind *k;
 
-		if (c->kind > REC_CHUNK_MARK) {
+		if (c->kind > REC_CHUNK_ERROR) {
 			l->bad[LIVE_BAD_CHUNK]++;
 			continue;
 		}
@@ -400,6 +402,7 @@ live_read(struct live *l, uint64_t missing_bytes)
 	live_read_sites(l);
 	live_read_blocks(l);
 	live_read_marks(l);
+	live_read_errors(l);
 	live_finish_process(l, first_site);
 	live_report_bad(l);
 	free(l->chunks);

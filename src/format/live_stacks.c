@@ -146,7 +146,7 @@ live_loc(struct live *l, const struct rec_node *n)
 /* Row of the node that `ref` names. Walks up until a node that is known, then comes
  * back down. A ref that leads nowhere, or back into the path, gives a `truncated`
  * root. */
-static uint32_t
+uint32_t
 live_node(struct live *l, uint32_t ref)
 {
 	VEC(uint32_t) path = {0};

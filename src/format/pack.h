@@ -17,7 +17,8 @@ struct prof;
 
 enum {
 	PACK_VERSION = 4,
-	PACK_VERSION_OLDEST = 2,   /* that is still read: without looks, checks and old blocks */
+	PACK_VERSION_OLDEST =
+		2, /* that is still read: without looks, checks, old blocks and errors */
 	PACK_BLOCKS_MAX = 2000000, /* live blocks that are stored one by one */
 };
 

@@ -79,6 +79,7 @@ enum pack_type {
 	PACK_CHECKS, /* since version 4 */
 	PACK_LOSSES,
 	PACK_OLDS,
+	PACK_ERRORS,
 	PACK_TYPES, /* one more than the last */
 };
 

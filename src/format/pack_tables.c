@@ -7,6 +7,7 @@
 #include "pack_impl.h"
 
 #include "base/compiler.h"
+#include "base/recording.h"
 #include "model/prof.h"
 
 #define SIZE_(type, field) sizeof(((struct type *)0)->field)
@@ -246,6 +247,30 @@ static const struct pack_col pack_olds[] = {
 	UINTS(prof_old, died_bytes, PROF_OLD_PARTS),
 };
 
+static const struct pack_col pack_errors[] = {
+	ROW(prof_error, process, PACK_PROCESSES),
+	UINT_MAX_(prof_error, kind, REC_ERROR_KINDS - 1),
+	UINT_MAX_(prof_error, func, REC_FUNCS - 1),
+	UINT_MAX_(prof_error, where, REC_WHERES - 1),
+	UINT_MAX_(prof_error, block_kind, REC_KIND_INHERITED),
+	ROW(prof_error, at, PACK_NODES),
+	ROW(prof_error, alloc, PACK_NODES),
+	ROW(prof_error, freed, PACK_NODES),
+	UINT(prof_error, thread),
+	UINT(prof_error, where_thread),
+	ROW(prof_error, where_module, PACK_MODULES),
+	STR(prof_error, symbol),
+	UINT(prof_error, symbol_off),
+	UINT(prof_error, count),
+	UINT(prof_error, addr),
+	UINT(prof_error, given),
+	UINT(prof_error, source),
+	UINT(prof_error, block),
+	UINT(prof_error, block_bytes),
+	UINT(prof_error, where_off),
+	UINT(prof_error, ms),
+};
+
 #define TABLE(field, first_, needed_)                                                    \
 	{                                                                                \
 		.name = #field, .cols = pack_##field, .ncols = ARRAY_LEN(pack_##field),  \
@@ -278,4 +303,5 @@ const struct pack_table pack_tables[PACK_TYPES] = {
 	[PACK_CHECKS] = TABLE(checks, 0, false),
 	[PACK_LOSSES] = TABLE(losses, 0, false),
 	[PACK_OLDS] = TABLE(olds, 0, false),
+	[PACK_ERRORS] = TABLE(errors, 0, false),
 };

@@ -310,6 +310,31 @@ merge_olds(struct merge *m)
 	}
 }
 
+static uint32_t
+merge_node(const struct merge *m, uint32_t row)
+{
+	return row < m->from->nnodes ? m->nodes[row] : 0;
+}
+
+static void
+merge_errors(struct merge *m)
+{
+	for (uint32_t i = 0; i < m->from->nerrors; i++) {
+		uint32_t row = prof_add_error(m->into);
+		struct prof_error *x = &m->into->errors[row];
+
+		*x = m->from->errors[i];
+		x->process = merge_process(m, x->process);
+		x->at = merge_node(m, x->at);
+		x->alloc = merge_node(m, x->alloc);
+		x->freed = merge_node(m, x->freed);
+		x->where_module = x->where_module < m->from->nmodules
+					  ? m->modules[x->where_module]
+					  : 0;
+		x->symbol = merge_str(m, x->symbol);
+	}
+}
+
 void
 prof_merge(struct prof *into, const struct prof *from)
 {
@@ -332,6 +357,7 @@ prof_merge(struct prof *into, const struct prof *from)
 	merge_looks(&m);
 	merge_checks(&m);
 	merge_olds(&m);
+	merge_errors(&m);
 	into->columns &= from->columns;
 	if (into->format == 0)
 		into->format = merge_str(&m, from->format);

@@ -94,6 +94,7 @@ prof_free(struct prof *p)
 	free(p->checks);
 	free(p->losses);
 	free(p->olds);
+	free(p->errors);
 	free(p->damages);
 	free(p->labels);
 	free(p->reals);
@@ -188,6 +189,12 @@ uint32_t
 prof_add_loss(struct prof *p)
 {
 	return PROF_APPEND(p, losses);
+}
+
+uint32_t
+prof_add_error(struct prof *p)
+{
+	return PROF_APPEND(p, errors);
 }
 
 const struct prof_check *

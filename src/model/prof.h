@@ -199,6 +199,24 @@ struct prof_old {
 	uint64_t died[PROF_OLD_PARTS], died_bytes[PROF_OLD_PARTS];
 };
 
+/* A wrong use of the heap, or several alike. Stacks are nodes, 0 = not known. */
+struct prof_error {
+	uint32_t process;
+	uint8_t kind;	    /* enum rec_error_kind */
+	uint8_t func;	    /* enum rec_func: what was called */
+	uint8_t where;	    /* enum rec_where: what `addr` is */
+	uint8_t block_kind; /* enum rec_kind */
+	uint32_t at, alloc, freed;
+	uint32_t thread; /* serial */
+	uint32_t where_thread, where_module;
+	uint32_t symbol; /* string: of REC_WHERE_MODULE, the variable it is in or at */
+	uint64_t symbol_off;
+	uint64_t count;
+	uint64_t addr, given, source, block, block_bytes;
+	uint64_t where_off; /* of REC_WHERE_MODULE: ELF virtual address */
+	uint64_t ms;
+};
+
 /* Address range of a module in a process, over time. */
 struct prof_range {
 	uint32_t process, module;
@@ -298,6 +316,7 @@ struct prof {
 	PROF_TABLE(prof_check, checks);
 	PROF_TABLE(prof_loss, losses);
 	PROF_TABLE(prof_old, olds);
+	PROF_TABLE(prof_error, errors);
 	PROF_TABLE(prof_damage, damages);
 	PROF_TABLE(prof_label, labels);
 	PROF_TABLE(prof_real, reals); /* none, or one for every site */
@@ -339,6 +358,7 @@ uint32_t prof_add_look_row(struct prof *p);
 uint32_t prof_add_check(struct prof *p);
 uint32_t prof_add_loss(struct prof *p);
 uint32_t prof_add_old(struct prof *p);
+uint32_t prof_add_error(struct prof *p);
 uint32_t prof_add_range(struct prof *p);
 uint32_t prof_add_label(struct prof *p);
 uint32_t prof_add_real(struct prof *p);

@@ -51,13 +51,18 @@ is_variable(const char *entry, const char *name)
 static bool
 names_us(const char *s, size_t n)
 {
-	static const char us[] = "libseep.so";
-	size_t len = sizeof(us) - 1;
+	static const char *const us[] = {"libseep.so", "libseep_copy.so"};
 
-	return n >= len && memcmp(s + n - len, us, len) == 0;
+	for (unsigned i = 0; i < ARRAY_LEN(us); i++) {
+		size_t len = text_len(us[i]);
+
+		if (n >= len && memcmp(s + n - len, us[i], len) == 0)
+			return true;
+	}
+	return false;
 }
 
-/* LD_PRELOAD=… without libseep.so, written to `to`; false when nothing is left of it. */
+/* LD_PRELOAD=… without our libraries, written to `to`; false when nothing is left of it. */
 static bool
 without_us(const char *entry, char *to, size_t cap)
 {

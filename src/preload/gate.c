@@ -17,6 +17,7 @@
 #include "preload/next.h"
 #include "preload/peer.h"
 #include "preload/spare.h"
+#include "preload/wrong_freed.h"
 #include "record/events.h"
 #include "record/threads.h"
 
@@ -131,6 +132,16 @@ gate_leave_ended(void)
 	tls.busy = 0;
 }
 
+/* Will a block that passes by unrecorded never be recorded either? Not so where the real allocator
+ * calls another of its functions by name: the outer call is. */
+static bool
+gate_is_stray(uintptr_t cfa)
+{
+	uintptr_t at = tls.busy & ~(uintptr_t)GATE_QUIET;
+
+	return (tls.busy & GATE_QUIET) == 0 || at == 0 || busy_with(cfa) == BUSY_HANDLER;
+}
+
 bool
 gate_its_turn(struct thread *t, struct recorder *r, size_t n, uint64_t *ret_passed)
 {
@@ -190,8 +201,11 @@ gate_allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at
 	uint64_t passed;
 	bool recorded;
 
-	if (UNLIKELY(t == NULL))
+	if (UNLIKELY(t == NULL)) {
+		if (gate_is_stray(at->sp))
+			wrong_stray(p);
 		return;
+	}
 	recorded = gate_its_turn(t, r, n, &passed);
 	if (UNLIKELY(gate_is_silent(r, t))) {
 		__atomic_fetch_add(&r->head->paused_allocs, 1, __ATOMIC_RELAXED);
@@ -215,10 +229,62 @@ gate_forgetting(void *p, uintptr_t cfa)
 	gate_leave();
 }
 
-void
-gate_freeing(void *p, uintptr_t cfa)
+COLD bool
+gate_free_unknown(void *p, uintptr_t cfa, const uintptr_t *frame)
 {
-	gate_forgetting(p, cfa);
+	const struct wrong_call call = {.form = &wrong_free};
+	const struct unw_start at = gate_start(cfa, frame);
+	bool right = wrong_unknown(tls.self, (uintptr_t)p, &call, &at);
+
+	gate_leave();
+	return right;
+}
+
+COLD void
+gate_free_new(void *p, uintptr_t cfa, const uintptr_t *frame, uint64_t a, uint64_t b)
+{
+	const struct wrong_call call = {.form = &wrong_free};
+	const struct unw_start at = gate_start(cfa, frame);
+
+	wrong_known(tls.self, (uintptr_t)p, (struct rec_block){a, b}, &call, &at);
+}
+
+bool
+gate_freeing(void *p, uintptr_t cfa, const uintptr_t *frame,
+	     const struct wrong_form *form, uintptr_t second, uintptr_t third)
+{
+	struct thread *t = gate_enter(cfa);
+	struct hot_gone gone;
+	bool right = true;
+
+	if (LIKELY(t != NULL)) {
+		bool known = record_free_block(recorder_now, t, (uintptr_t)p, &gone);
+
+		if (UNLIKELY(!known || wrong_at_all(gone.a, form, second))) {
+			const struct wrong_call call = {form, {second, third}};
+			const struct unw_start at = gate_start(cfa, frame);
+
+			if (known)
+				wrong_known(t, (uintptr_t)p,
+					    (struct rec_block){gone.a, gone.b}, &call,
+					    &at);
+			else
+				right = wrong_unknown(t, (uintptr_t)p, &call, &at);
+		}
+		if (known)
+			live_freed_by(&gone.slot, (uintptr_t)p, frame[1]);
+		if (UNLIKELY(wrong_freed_wanted(p))) {
+			const struct unw_start at = gate_start(cfa, frame);
+
+			t->freeing.addr = 0;
+			if (known)
+				wrong_freed_note(t, (uintptr_t)p,
+						 (struct rec_block){gone.a, gone.b},
+						 form->func, &at);
+		}
+		gate_leave();
+	}
 	if (UNLIKELY(gate.peer_frees))
 		peer->freed(gate_usable(p));
+	return right;
 }

@@ -7,6 +7,7 @@
 #ifndef SEEP_GATE_H
 #define SEEP_GATE_H
 
+#include "preload/wrong.h"
 #include "record/hot.h"
 #include "record/recorder.h"
 #include "record/sample.h"
@@ -24,6 +25,7 @@ struct forward {
 	struct unw_start at; /* where new was called */
 	size_t bytes;	     /* what it was asked for */
 	size_t passed_on;    /* what malloc will be asked for then */
+	size_t align;	     /* what it was asked for, too; 0 = nothing */
 	enum rec_kind kind;
 };
 
@@ -114,6 +116,15 @@ gate_unquiet(uintptr_t was)
 		.bp = *(const uintptr_t *)__builtin_frame_address(0),                    \
 	}
 
+/* The same from the CFA and the frame pointer of a hook, when it is needed after all. */
+static ALWAYS_INLINE struct unw_start
+gate_start(uintptr_t cfa, const uintptr_t *frame)
+{
+	return (struct unw_start){.pc = frame[1], .sp = cfa, .bp = frame[0]};
+}
+
+#define GATE_FRAME() ((const uintptr_t *)__builtin_frame_address(0))
+
 /* Is a request of `n` bytes to be recorded? Exact: always. Sampled: if the countdown hits it; counts
  * down otherwise. *ret_passed: bytes that the thread has allocated since it was so last. */
 bool gate_its_turn(struct thread *t, struct recorder *r, size_t n, uint64_t *ret_passed);
@@ -133,9 +144,17 @@ void gate_tell(void *p, size_t n, uint64_t passed, bool recorded);
 
 /* A new block: record it if this thread's turn has come. `n` is what was asked for. */
 void gate_allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at);
-/* A block is about to go. gate_forgetting: one that did not come from the allocator underneath. */
-void gate_freeing(void *p, uintptr_t cfa);
+/* A block is about to go, given back by `form` in the hook whose frame that is. False: it is none, and
+ * is to be left alone. gate_forgetting: one that did not come from the allocator underneath. */
+bool gate_freeing(void *p, uintptr_t cfa, const uintptr_t *frame,
+		  const struct wrong_form *form, uintptr_t second, uintptr_t third);
 void gate_forgetting(void *p, uintptr_t cfa);
+
+/* free() of what the table does not know, busy; leaves the gate. And of what came from operator new, with
+ * its entry; the page may be locked. */
+bool gate_free_unknown(void *p, uintptr_t cfa, const uintptr_t *frame);
+void gate_free_new(void *p, uintptr_t cfa, const uintptr_t *frame, uint64_t a,
+		   uint64_t b);
 
 /* The same, inlined for malloc and free in exact mode: the hot path of all hot paths. */
 static ALWAYS_INLINE void
@@ -145,7 +164,7 @@ gate_allocated_hot(void *p, size_t n, const struct unw_start *at)
 		struct recorder *r = recorder_now;
 
 		gate_mark_busy(at->sp);
-		if (LIKELY(tls.owner == r->id && r->exact && r->head->paused == 0)) {
+		if (LIKELY(tls.owner == r->id && r->hot && r->head->paused == 0)) {
 			hot_alloc(r, tls.self, false, (uintptr_t)p, n, REC_KIND_MALLOC,
 				  at);
 			gate_leave();
@@ -156,21 +175,28 @@ gate_allocated_hot(void *p, size_t n, const struct unw_start *at)
 	gate_allocated(p, n, REC_KIND_MALLOC, at);
 }
 
-static ALWAYS_INLINE void
-gate_freeing_hot(void *p, uintptr_t cfa)
+static ALWAYS_INLINE bool
+gate_freeing_hot(void *p, uintptr_t cfa, const uintptr_t *frame)
 {
 	if (LIKELY(tls.busy == 0)) {
 		struct recorder *r = recorder_now;
 
 		gate_mark_busy(cfa);
-		if (LIKELY(tls.owner == r->id && r->exact)) {
-			hot_free(r, tls.self, false, (uintptr_t)p);
+		if (LIKELY(tls.owner == r->id && r->hot)) {
+			struct hot_gone gone;
+
+			if (UNLIKELY(!hot_free_find(r, tls.self, (uintptr_t)p, &gone)))
+				return gate_free_unknown(p, cfa, frame);
+			if (UNLIKELY((gone.a & WRONG_NEWS) != 0))
+				gate_free_new(p, cfa, frame, gone.a, gone.b);
+			hot_free_end(r, tls.self, false, (uintptr_t)p, &gone);
+			live_freed_by(&gone.slot, (uintptr_t)p, tls.busy_ra);
 			gate_leave();
-			return;
+			return true;
 		}
 		tls.busy = 0;
 	}
-	gate_freeing(p, cfa);
+	return gate_freeing(p, cfa, frame, &wrong_free, 0, 0);
 }
 
 #endif

@@ -14,6 +14,7 @@
  * syscall; before the filter is there some more room is made present, and nothing is asked of the kernel after. */
 #include "preload/guard.h"
 
+#include "preload/fence.h"
 #include "preload/gate.h"
 #include "preload/hold.h"
 #include "preload/life.h"
@@ -103,6 +104,8 @@ sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 
 	if (!next_find())
 		return -1;
+	if (UNLIKELY(fence_handles(sig)))
+		return fence_sigaction(act, old);
 	/* Back to the default means back to ours. */
 	if (ours_for(sig) != NULL && act != NULL && act->sa_handler == SIG_DFL)
 		r = set_ours(sig, old) ? 0 : -1;
@@ -123,6 +126,8 @@ signal(int sig, sighandler_t handler)
 
 	if (!next_find())
 		return SIG_ERR;
+	if (UNLIKELY(fence_handles(sig)))
+		return fence_signal(handler);
 	if (ours_for(sig) != NULL && handler == SIG_DFL) {
 		struct sigaction was;
 

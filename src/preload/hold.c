@@ -21,6 +21,7 @@
 #include "preload/guard.h"
 #include "preload/next.h"
 #include "preload/spare.h"
+#include "preload/zone.h"
 #include "rt/rt_map.h"
 
 #include <elf.h>
@@ -205,6 +206,7 @@ hold_signal(int sig, const void *context)
 	struct rec_hold where = {.why = REC_HOLD_SIGNAL, .signal = (uint32_t)sig};
 	const ucontext_t *uc = context;
 
+	zone_end();
 	if (r == NULL || !take(r->head))
 		return;
 	where.context = (uintptr_t)uc;

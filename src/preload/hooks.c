@@ -14,6 +14,8 @@
 #include "preload/life.h"
 #include "preload/next.h"
 #include "preload/peer.h"
+#include "preload/under.h"
+#include "preload/wrong_freed.h"
 #include "record/events.h"
 
 #include <errno.h>
@@ -28,11 +30,13 @@ allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at)
 {
 	const struct forward *f = tls.forward;
 
-	if (UNLIKELY(f != NULL)) {
+	/* What the allocator asks itself for on the way is not what new is waiting for. */
+	if (UNLIKELY(f != NULL) && !under_inside()) {
 		tls.forward = NULL;
 		/* Only from a frame right below and for what it must be asking: one that an exception
 		 * left behind is stale. */
-		if (f->at.sp > at->sp && f->at.sp - at->sp < 4096 && n == f->passed_on) {
+		if (f->at.sp > at->sp && f->at.sp - at->sp < 4096 &&
+		    (n == f->passed_on || n == f->bytes)) {
 			at = &f->at;
 			kind = f->kind;
 			n = f->bytes;
@@ -72,6 +76,8 @@ malloc_event(size_t n)
 		allocated(p, n, REC_KIND_MALLOC, &at);
 	else if (LIKELY(p != NULL))
 		gate_allocated_hot(p, n, &at);
+	else if (n != 0)
+		wrong_size(REC_FUNC_MALLOC, NULL, n, &at);
 	return p;
 }
 
@@ -108,6 +114,8 @@ calloc_event(size_t count, size_t each)
 			errno = before;
 	}
 	allocated(p, n, REC_KIND_MALLOC, &at);
+	if (UNLIKELY(p == NULL) && n != 0)
+		wrong_size(REC_FUNC_CALLOC, NULL, (ssize_t)count < 0 ? count : each, &at);
 	return p;
 }
 
@@ -130,8 +138,8 @@ free_event(void *p)
 		return;
 	if (UNLIKELY(tls.forward_free == (uintptr_t)p))
 		tls.forward_free = 0; /* operator delete has recorded it */
-	else
-		gate_freeing_hot(p, GATE_CFA());
+	else if (!gate_freeing_hot(p, GATE_CFA(), GATE_FRAME()))
+		return;
 	if (LIKELY(next.free != NULL || next_find()))
 		next.free(p);
 }
@@ -149,18 +157,28 @@ free(void *p)
 SEEP_EXPORT void free_sized(void *p, size_t n);
 SEEP_EXPORT void free_aligned_sized(void *p, size_t align, size_t n);
 
+static void
+free_told(void *p, uintptr_t cfa, const uintptr_t *frame, size_t n, size_t align)
+{
+	static const struct wrong_form form = {REC_FUNC_FREE_SIZED, WRONG_MALLOCS, 1, 2};
+
+	if (p == NULL || boot_owns(p))
+		return;
+	if ((gate_free_passes(p) || gate_freeing(p, cfa, frame, &form, n, align)) &&
+	    next_find())
+		next.free(p);
+}
+
 SEEP_EXPORT void
 free_sized(void *p, size_t n)
 {
-	(void)n;
-	free_event(p);
+	free_told(p, GATE_CFA(), GATE_FRAME(), n, 0);
 }
 
 SEEP_EXPORT void
 free_aligned_sized(void *p, size_t align, size_t n)
 {
-	(void)align, (void)n;
-	free_event(p);
+	free_told(p, GATE_CFA(), GATE_FRAME(), n, align);
 }
 
 /* Something from the boot arena grows: move it to the real heap. */
@@ -207,10 +225,24 @@ static void *
 realloc_recorded(struct thread *t, void *p, size_t n, const struct unw_start *at,
 		 struct resize_told *told)
 {
+	const struct wrong_call call = {.form = &wrong_realloc};
 	uintptr_t was;
 	void *q;
 
-	record_resize_begin(recorder_now, t, (uintptr_t)p);
+	if (UNLIKELY(!record_resize_begin(recorder_now, t, (uintptr_t)p))) {
+		if (!wrong_unknown(t, (uintptr_t)p, &call, at)) {
+			errno = ENOMEM;
+			return NULL;
+		}
+	} else if (UNLIKELY((t->pending_block->a & WRONG_NEWS) != 0)) {
+		wrong_known(t, (uintptr_t)p,
+			    (struct rec_block){t->pending_block->a, t->pending_b}, &call,
+			    at);
+	}
+	if (UNLIKELY(wrong_freed_wanted(p)) && t->pending_block != NULL)
+		wrong_freed_note(t, (uintptr_t)p,
+				 (struct rec_block){t->pending_block->a, t->pending_b},
+				 REC_FUNC_REALLOC, at);
 	was = gate_quiet(at->sp);
 	q = next.realloc(p, n);
 	gate_unquiet(was);
@@ -243,9 +275,15 @@ realloc_at(void *p, size_t n, const struct unw_start *at)
 	}
 	if (UNLIKELY(boot_owns(p)))
 		return leave_boot(p, n);
+	if (UNLIKELY(n == 0))
+		wrong_size(REC_FUNC_REALLOC, p, 0, at);
 	t = gate_enter(at->sp);
-	if (UNLIKELY(t == NULL))
-		return next.realloc(p, n);
+	if (UNLIKELY(t == NULL)) {
+		q = next.realloc(p, n);
+		if (q != NULL)
+			wrong_stray(q);
+		return q;
+	}
 	old = UNLIKELY(gate.peer_frees) ? gate_usable(p) : 0;
 	q = realloc_recorded(t, p, n, at, &told);
 	gate_leave();
@@ -253,6 +291,8 @@ realloc_at(void *p, size_t n, const struct unw_start *at)
 		peer->freed(old);
 	if (UNLIKELY(gate.peer_looks) && q != NULL)
 		gate_tell(q, n, told.passed, told.recorded);
+	if (UNLIKELY(q == NULL) && n != 0)
+		wrong_size(REC_FUNC_REALLOC, p, n, at);
 	return q;
 }
 
@@ -307,7 +347,17 @@ posix_memalign(void **out, size_t align, size_t n)
 	gate_unquiet(was);
 	if (r == 0)
 		allocated(*out, n, REC_KIND_ALIGNED, &at);
+	else if (n != 0)
+		wrong_size(REC_FUNC_POSIX_MEMALIGN, NULL, n, &at);
 	return r;
+}
+
+static void
+aligned_allocated(void *p, size_t n, enum rec_func func, const struct unw_start *at)
+{
+	allocated(p, n, REC_KIND_ALIGNED, at);
+	if (UNLIKELY(p == NULL) && n != 0)
+		wrong_size(func, NULL, n, at);
 }
 
 SEEP_EXPORT NOINLINE void *
@@ -322,7 +372,7 @@ aligned_alloc(size_t align, size_t n)
 	was = gate_quiet(at.sp);
 	p = next.aligned_alloc(align, n);
 	gate_unquiet(was);
-	allocated(p, n, REC_KIND_ALIGNED, &at);
+	aligned_allocated(p, n, REC_FUNC_ALIGNED_ALLOC, &at);
 	return p;
 }
 
@@ -338,7 +388,7 @@ memalign(size_t align, size_t n)
 	was = gate_quiet(at.sp);
 	p = next.memalign(align, n);
 	gate_unquiet(was);
-	allocated(p, n, REC_KIND_ALIGNED, &at);
+	aligned_allocated(p, n, REC_FUNC_MEMALIGN, &at);
 	return p;
 }
 
@@ -354,7 +404,7 @@ valloc(size_t n)
 	was = gate_quiet(at.sp);
 	p = next.valloc != NULL ? next.valloc(n) : next.memalign(4096, n);
 	gate_unquiet(was);
-	allocated(p, n, REC_KIND_ALIGNED, &at);
+	aligned_allocated(p, n, REC_FUNC_VALLOC, &at);
 	return p;
 }
 
@@ -371,7 +421,7 @@ pvalloc(size_t n)
 	p = next.pvalloc != NULL ? next.pvalloc(n)
 				 : next.memalign(4096, ALIGN_UP(n, (size_t)4096));
 	gate_unquiet(was);
-	allocated(p, n, REC_KIND_ALIGNED, &at);
+	aligned_allocated(p, n, REC_FUNC_PVALLOC, &at);
 	return p;
 }
 

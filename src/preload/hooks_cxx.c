@@ -12,6 +12,7 @@
 #include "preload/boot.h"
 #include "preload/gate.h"
 #include "preload/next.h"
+#include "preload/wrong_align.h"
 
 #include <stdlib.h>
 
@@ -26,6 +27,8 @@ resolve(void **slot, const char *name)
 {
 	void *f = next_late(name, LIBSTDCXX);
 
+	if (f != NULL)
+		wrong_operator(f);
 	__atomic_store_n(slot, f, __ATOMIC_RELEASE);
 	return f;
 }
@@ -54,7 +57,7 @@ delete_is_free(void)
 	bool is = known > 0;
 
 	if (known == 0) {
-		is = next_is_ours("free") && next.free != NULL;
+		is = !wrong_has_layers() && next_is_ours("free") && next.free != NULL;
 		for (size_t i = 0; is && i < ARRAY_LEN(forms); i++)
 			is = next_is_ours(forms[i]) && next_is_from(forms[i], LIBSTDCXX);
 		known = is ? 1 : -1;
@@ -120,12 +123,14 @@ new_at(void **slot, const char *name, const struct forward *f, uintptr_t second,
 		if (p != NULL)
 			gate_allocated(p, n, f->kind, &f->at);
 	}
+	if (UNLIKELY(f->align != 0) && p != NULL && recorder_now->exact)
+		wrong_align_note(p, f->align);
 	return p;
 }
 
 static void
-delete_at(void **slot, const char *name, uintptr_t cfa, void *p, uintptr_t second,
-	  uintptr_t third)
+delete_at(void **slot, const char *name, const struct wrong_form *form, uintptr_t cfa,
+	  const uintptr_t *frame, void *p, uintptr_t second, uintptr_t third)
 {
 	delete_function *real =
 		(delete_function *)__atomic_load_n(slot, __ATOMIC_ACQUIRE);
@@ -143,20 +148,27 @@ delete_at(void **slot, const char *name, uintptr_t cfa, void *p, uintptr_t secon
 		real(p, second, third);
 		return;
 	}
-	gate_freeing(p, cfa);
+	if (!gate_freeing(p, cfa, frame, form, second, third))
+		return;
+	if (UNLIKELY(wrong_has_layers()) && form->size_arg + form->align_arg != 0 &&
+	    wrong_delete_around(p)) {
+		next.free(p);
+		return;
+	}
 	tls.forward_free = (uintptr_t)p;
 	real(p, second, third);
 	tls.forward_free = 0;
 }
 
-#define NEW(symbol, what, align, params, names, args)                                    \
+#define NEW(symbol, what, alignment, params, names, args)                                \
 	SEEP_EXPORT void *symbol params;                                                 \
 	static void *symbol##_real;                                                      \
 	static NOINLINE void *symbol##_event params                                      \
 	{                                                                                \
 		const struct forward f = {.at = GATE_HERE(),                             \
 					  .bytes = n,                                    \
-					  .passed_on = passed_on(n, align),              \
+					  .passed_on = passed_on(n, alignment),          \
+					  .align = alignment,                            \
 					  .kind = what};                                 \
                                                                                          \
 		return new_at(&symbol##_real, #symbol, &f, args);                        \
@@ -168,19 +180,31 @@ delete_at(void **slot, const char *name, uintptr_t cfa, void *p, uintptr_t secon
 		return symbol##_event names;                                             \
 	}
 
-#define DELETE(symbol, params, args)                                                     \
+#define DELETE(symbol, said, params, args)                                               \
 	SEEP_EXPORT void symbol params;                                                  \
 	SEEP_EXPORT void symbol params                                                   \
 	{                                                                                \
+		static const struct wrong_form form = said;                              \
 		static void *real;                                                       \
                                                                                          \
 		if (LIKELY(gate_free_passes(p)) && real != NULL)                         \
 			((delete_function *)real)(args);                                 \
 		else                                                                     \
-			delete_at(&real, #symbol, GATE_CFA(), args);                     \
+			delete_at(&real, #symbol, &form, GATE_CFA(), GATE_FRAME(),       \
+				  args);                                                 \
 	}
 
 #define ARGS(...) __VA_ARGS__
+/* Its kinds, and which argument says the size, the alignment. */
+#define PLAIN(size, align)                                                               \
+	{                                                                                \
+		REC_FUNC_DELETE, WRONG_OTHERS | 1 << REC_KIND_NEW, size, align           \
+	}
+#define ARRAY(size, align)                                                               \
+	{                                                                                \
+		REC_FUNC_DELETE_ARRAY, WRONG_OTHERS | 1 << REC_KIND_NEW_ARRAY, size,     \
+			align                                                            \
+	}
 
 /* clang-format off */
 NEW(_Znwm,                              REC_KIND_NEW,       0, (size_t n), (n), ARGS(0, 0))
@@ -192,16 +216,16 @@ NEW(_ZnamRKSt9nothrow_t,                REC_KIND_NEW_ARRAY, 0, (size_t n, uintpt
 NEW(_ZnamSt11align_val_t,               REC_KIND_NEW_ARRAY, al, (size_t n, uintptr_t al), (n, al), ARGS(al, 0))
 NEW(_ZnamSt11align_val_tRKSt9nothrow_t, REC_KIND_NEW_ARRAY, al, (size_t n, uintptr_t al, uintptr_t t), (n, al, t), ARGS(al, t))
 
-DELETE(_ZdlPv,                               (void *p),                            ARGS(p, 0, 0))
-DELETE(_ZdlPvRKSt9nothrow_t,                 (void *p, uintptr_t t),               ARGS(p, t, 0))
-DELETE(_ZdlPvm,                              (void *p, size_t n),                  ARGS(p, n, 0))
-DELETE(_ZdlPvSt11align_val_t,                (void *p, uintptr_t al),              ARGS(p, al, 0))
-DELETE(_ZdlPvmSt11align_val_t,               (void *p, size_t n, uintptr_t al),    ARGS(p, n, al))
-DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t,  (void *p, uintptr_t al, uintptr_t t), ARGS(p, al, t))
-DELETE(_ZdaPv,                               (void *p),                            ARGS(p, 0, 0))
-DELETE(_ZdaPvRKSt9nothrow_t,                 (void *p, uintptr_t t),               ARGS(p, t, 0))
-DELETE(_ZdaPvm,                              (void *p, size_t n),                  ARGS(p, n, 0))
-DELETE(_ZdaPvSt11align_val_t,                (void *p, uintptr_t al),              ARGS(p, al, 0))
-DELETE(_ZdaPvmSt11align_val_t,               (void *p, size_t n, uintptr_t al),    ARGS(p, n, al))
-DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t,  (void *p, uintptr_t al, uintptr_t t), ARGS(p, al, t))
+DELETE(_ZdlPv,                                PLAIN(0, 0), (void *p),                             ARGS(p, 0, 0))
+DELETE(_ZdlPvRKSt9nothrow_t,                  PLAIN(0, 0), (void *p, uintptr_t t),                ARGS(p, t, 0))
+DELETE(_ZdlPvm,                               PLAIN(1, 0), (void *p, size_t n),                   ARGS(p, n, 0))
+DELETE(_ZdlPvSt11align_val_t,                 PLAIN(0, 1), (void *p, uintptr_t al),               ARGS(p, al, 0))
+DELETE(_ZdlPvmSt11align_val_t,                PLAIN(1, 2), (void *p, size_t n, uintptr_t al),     ARGS(p, n, al))
+DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t,   PLAIN(0, 1), (void *p, uintptr_t al, uintptr_t t),  ARGS(p, al, t))
+DELETE(_ZdaPv,                                ARRAY(0, 0), (void *p),                             ARGS(p, 0, 0))
+DELETE(_ZdaPvRKSt9nothrow_t,                  ARRAY(0, 0), (void *p, uintptr_t t),                ARGS(p, t, 0))
+DELETE(_ZdaPvm,                               ARRAY(1, 0), (void *p, size_t n),                   ARGS(p, n, 0))
+DELETE(_ZdaPvSt11align_val_t,                 ARRAY(0, 1), (void *p, uintptr_t al),               ARGS(p, al, 0))
+DELETE(_ZdaPvmSt11align_val_t,                ARRAY(1, 2), (void *p, size_t n, uintptr_t al),     ARGS(p, n, al))
+DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t,   ARRAY(0, 1), (void *p, uintptr_t al, uintptr_t t),  ARGS(p, al, t))
 /* clang-format on */

@@ -22,6 +22,7 @@
 
 #include "base/inject.h"
 #include "preload/boot.h"
+#include "preload/fence.h"
 #include "preload/gate.h"
 #include "preload/guard.h"
 #include "preload/hold.h"
@@ -29,6 +30,7 @@
 #include "preload/next.h"
 #include "preload/peer.h"
 #include "preload/settings.h"
+#include "preload/zone.h"
 #include "record/inherit.h"
 #include "record/ticks.h"
 #include "rt/rt_map.h"
@@ -109,6 +111,9 @@ begin(void)
 	}
 	mapped = r->base;
 	mapped_bytes = r->bytes;
+	r->hot = r->hot && !wrong.stacks && !wrong.fenced;
+	if (wrong_has_layers())
+		r->head->flags |= REC_FLAG_LAYERS;
 	gate.filter = r->sample->filter;
 	gate.mmap = settings.recorder.mmap_class;
 	gate.look = settings.recorder.mode == REC_MODE_EXACT || boot_used;
@@ -116,6 +121,8 @@ begin(void)
 	state = STATE_ON;
 	guard_install();
 	hold_install();
+	zone_forked();
+	fence_install();
 	peer_began();
 }
 
@@ -157,6 +164,7 @@ begin_first(void)
 	}
 	if (settings.recorder.mode == REC_MODE_EXACT)
 		hold_wanted(settings.hold);
+	wrong_begin(&settings);
 	begin_on_page();
 }
 
@@ -327,6 +335,7 @@ static void
 last_of_all(void *nothing_given)
 {
 	(void)nothing_given;
+	zone_end();
 	hold_now(REC_HOLD_EXIT, GATE_CFA());
 }
 
@@ -339,7 +348,7 @@ constructed(void)
 		gate_leave();
 	/* Called in the reverse order: whoever registers after us has had its turn by then. Of no
 	 * object, so that nobody's dlclose calls it. */
-	if (state == STATE_ON && settings.hold != 0)
+	if (state == STATE_ON && (settings.hold != 0 || wrong.stacks))
 		__cxa_atexit(last_of_all, NULL, NULL);
 }
 

@@ -11,6 +11,7 @@
 #include "preload/hold.h"
 #include "preload/next.h"
 #include "preload/peer.h"
+#include "preload/zone.h"
 #include "record/ticks.h"
 
 #include <dlfcn.h>
@@ -75,6 +76,7 @@ leave_now(int status, uintptr_t sp)
 {
 	struct recorder *r = recorder_now;
 
+	zone_end();
 	hold_now(REC_HOLD_LEAVE, sp);
 	peer_ending(PEER_LEAVE);
 	/* Not for a vfork child, which shares our memory. */
@@ -107,6 +109,7 @@ quick_exit(int status)
 
 	life_exit_begins(status);
 	peer_ending(PEER_LEAVE); /* libc leaves without calling our _exit */
+	zone_end();
 	hold_now(REC_HOLD_LEAVE, sp);
 	if (next_find())
 		next.quick_exit(status);

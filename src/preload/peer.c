@@ -234,7 +234,7 @@ peer_look(bool allocations, bool every, bool frees)
 	}
 	/* Not the short way through exact mode, which asks nobody. */
 	if (allocations || frees)
-		r->exact = false;
+		r->exact = r->hot = false;
 	COMPILER_BARRIER();
 	gate.peer_looks = allocations;
 }

@@ -265,7 +265,7 @@ thread_came(struct thread *t)
 {
 	t->silent = !jem.thread_active_init;
 	if (t->silent)
-		recorder_now->exact = false;
+		recorder_now->exact = recorder_now->hot = false;
 	__atomic_fetch_add(&jem.steps, 1, __ATOMIC_RELAXED);
 }
 
@@ -392,7 +392,7 @@ jem_set_thread_active(bool on)
 		return -EAGAIN;
 	t->silent = !on;
 	if (!on) /* not the short way through exact mode, which asks nobody */
-		recorder_now->exact = false;
+		recorder_now->exact = recorder_now->hot = false;
 	gate_leave();
 	return 0;
 }
@@ -443,7 +443,7 @@ set_rate(struct recorder *r, unsigned lg)
 
 	if (lg == jem.lg_sample)
 		return;
-	r->exact = false;
+	r->exact = r->hot = false;
 	gate.look =
 		true; /* every free, until it is certain that samples are all there is */
 	gate.watch = &gate_always;

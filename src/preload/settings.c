@@ -10,7 +10,10 @@
 enum {
 	RATE_DEFAULT = 512 << 10,
 	RATE_MAX = 1 << 30,
+	REDZONE_MAX = 4096,
 };
+
+#define QUARANTINE_MAX (UINT64_C(1) << 40)
 
 struct word {
 	const char *at, *end;
@@ -112,6 +115,36 @@ set_hold(struct settings *s, struct word w)
 }
 
 static bool
+set_keep_going(struct settings *s, struct word w)
+{
+	return yes_no(w, &s->keep_going);
+}
+
+static bool
+set_free_stacks(struct settings *s, struct word w)
+{
+	return yes_no(w, &s->free_stacks);
+}
+
+static bool
+set_redzone(struct settings *s, struct word w)
+{
+	return text_size(w.at, w.end, &s->redzone) && s->redzone <= REDZONE_MAX;
+}
+
+static bool
+set_quarantine(struct settings *s, struct word w)
+{
+	return text_size(w.at, w.end, &s->quarantine) && s->quarantine <= QUARANTINE_MAX;
+}
+
+static bool
+set_guard(struct settings *s, struct word w)
+{
+	return text_size(w.at, w.end, &s->guard) && s->guard <= UINT32_MAX;
+}
+
+static bool
 set_mmap(struct settings *s, struct word w)
 {
 	return yes_no(w, &s->recorder.mmap_class);
@@ -139,10 +172,23 @@ static const struct key {
 	const char *name;
 	bool (*set)(struct settings *, struct word);
 } keys[] = {
-	{"mode", set_mode},	    {"rate", set_rate},	    {"max", set_max},
-	{"dir", set_dir},	    {"name", set_name},	    {"keep", set_keep},
-	{"run", set_run},	    {"parent", set_parent}, {"mmap", set_mmap},
-	{"children", set_children}, {"compat", set_compat}, {"hold", set_hold},
+	{"mode", set_mode},
+	{"rate", set_rate},
+	{"max", set_max},
+	{"dir", set_dir},
+	{"name", set_name},
+	{"keep", set_keep},
+	{"run", set_run},
+	{"parent", set_parent},
+	{"mmap", set_mmap},
+	{"children", set_children},
+	{"compat", set_compat},
+	{"hold", set_hold},
+	{"keep-going", set_keep_going},
+	{"free-stacks", set_free_stacks},
+	{"redzone", set_redzone},
+	{"quarantine", set_quarantine},
+	{"guard", set_guard},
 };
 
 static bool

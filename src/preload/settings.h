@@ -7,8 +7,13 @@
 
 struct settings {
 	struct recorder_settings recorder;
-	uint32_t parent; /* record only the child of this process; 0 = everybody */
-	uint32_t hold;	 /* stand still at the end for this tool's look; 0 = do not */
+	uint32_t parent;     /* record only the child of this process; 0 = everybody */
+	uint32_t hold;	     /* stand still at the end for this tool's look; 0 = do not */
+	bool free_stacks;    /* frees are unwound too */
+	uint64_t redzone;    /* bytes before and behind each block; 0 = none */
+	uint64_t quarantine; /* bytes of freed blocks held back; 0 = none */
+	uint64_t guard;	     /* every so many blocks is on fenced pages; 0 = none */
+	bool keep_going;     /* wrong frees are left out instead of passed on */
 	char compat[16]; /* whose settings to follow, even over a real one; "" = none */
 };
 

@@ -162,11 +162,23 @@ record_alloc(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t byte
 		hot_alloc(r, t, false, addr, bytes, kind, start);
 }
 
+bool
+record_free_block(struct recorder *r, struct thread *t, uintptr_t addr,
+		  struct hot_gone *ret_gone)
+{
+	if (UNLIKELY(!hot_free_find(r, t, addr, ret_gone)))
+		return false;
+	if (sampled(r))
+		hot_free_end(r, t, true, addr, ret_gone);
+	else
+		hot_free_end(r, t, false, addr, ret_gone);
+	return true;
+}
+
 void
 record_free(struct recorder *r, struct thread *t, uintptr_t addr)
 {
-	if (sampled(r))
-		hot_free(r, t, true, addr);
-	else
-		hot_free(r, t, false, addr);
+	struct hot_gone gone;
+
+	record_free_block(r, t, addr, &gone);
 }

@@ -9,6 +9,8 @@
 
 #include "record/recorder.h"
 
+struct hot_gone; /* hot.h */
+
 /* A block came into being. `start` is where the hooked function was called from. */
 void record_alloc(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t bytes,
 		  enum rec_kind kind, const struct unw_start *start);
@@ -17,12 +19,15 @@ void record_alloc(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t
 void record_alloc_in(struct recorder *r, struct thread *t, struct rec_cell *c,
 		     uintptr_t addr, uint64_t bytes, enum rec_kind kind);
 
-/* A block is about to be freed. Unknown addresses are counted. */
+/* A block is about to be freed. Unknown addresses are counted. The second says what it was; false: it
+ * is not known. */
 void record_free(struct recorder *r, struct thread *t, uintptr_t addr);
+bool record_free_block(struct recorder *r, struct thread *t, uintptr_t addr,
+		       struct hot_gone *ret_gone);
 
 /* A block is about to be resized: it is taken out, but a reader still sees it until the end.
- * `resize_end`: moved to `addr` with `bytes`; `resize_fail`: it stays as it was. */
-void record_resize_begin(struct recorder *r, struct thread *t, uintptr_t addr);
+ * False: it is not known. `resize_end`: moved to `addr` with `bytes`; `resize_fail`: it stays as it was. */
+bool record_resize_begin(struct recorder *r, struct thread *t, uintptr_t addr);
 void record_resize_end(struct recorder *r, struct thread *t, uintptr_t addr,
 		       uint64_t bytes, enum rec_kind kind, const struct unw_start *start);
 void record_resize_fail(struct recorder *r, struct thread *t);

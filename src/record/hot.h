@@ -208,49 +208,86 @@ hot_find(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot 
 	return live_find(r, t, addr, ret);
 }
 
-static ALWAYS_INLINE void
-hot_free(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr)
+/* What stays in the slot of a block that was freed, until it is used again: site and size, for whoever
+ * frees it twice (errors.c). No reader looks at the word while `b` is 0. */
+static ALWAYS_INLINE uint64_t
+hot_grave(uint64_t a, uint64_t b)
 {
+	return (uint32_t)b | a << 32;
+}
+
+/* Leaves it there. Both words come from memory, where the step has them still: held in registers
+ * until here they would cost more than all the rest of it. The first note is of the word `b`. */
+static ALWAYS_INLINE void
+hot_bury(struct thread *t, struct rec_block *block)
+{
+	uint64_t a = *(volatile uint64_t *)&block->a;
+	uint64_t b = *(volatile uint64_t *)&t->row->journal[0].old;
+
+	block->a = hot_grave(a, b);
+}
+
+/* The block that is being freed: found, its page locked. */
+struct hot_gone {
 	struct live_slot slot;
+	uint64_t a, b; /* its entry */
+	bool temporary;
+};
+
+/* First half of a free. False: there is no such block, and that was counted. */
+static ALWAYS_INLINE bool
+hot_free_find(struct recorder *r, struct thread *t, uintptr_t addr, struct hot_gone *ret)
+{
 	enum live_result got;
+
+	hot_look_around(r, t);
+	got = hot_find(r, t, addr, &ret->slot, &ret->temporary);
+	if (UNLIKELY(got != LIVE_OK)) {
+		hot_free_unknown(r, got);
+		return false;
+	}
+	ret->a = ret->slot.block->a;
+	ret->b = ret->slot.block->b;
+	return true;
+}
+
+/* Second half: it is taken out. */
+static ALWAYS_INLINE void
+hot_free_end(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr,
+	     struct hot_gone *gone)
+{
+	uint64_t a = gone->a, b = gone->b;
 	struct rec_cell *c;
 	struct amount n;
 	struct step s;
-	uint64_t a, b;
 	unsigned bucket;
-	bool stale, temporary;
+	bool stale;
 
-	hot_look_around(r, t);
-	got = hot_find(r, t, addr, &slot, &temporary);
-	if (UNLIKELY(got != LIVE_OK)) {
-		hot_free_unknown(r, got);
-		return;
-	}
 	clock_glance(r, t);
-	a = slot.block->a;
-	b = slot.block->b;
 	c = hot_cell_at(r, t, (uint32_t)b);
 	if (UNLIKELY(c ==
 		     NULL)) { /* no room to count it: the block stays, and that is said */
-		live_unlock(t, &slot);
+		live_unlock(t, &gone->slot);
 		rec_lost(r, REC_LOST_SPACE);
 		return;
 	}
 	n = amount_of(r, sampled, a & REC_BLOCK_SIZE_MASK, a >> REC_BLOCK_THREAD_SHIFT);
-	bucket = temporary ? REC_LIFE_TEMPORARY : life_bucket(t->now_ms, b);
+	bucket = gone->temporary ? REC_LIFE_TEMPORARY : life_bucket(t->now_ms, b);
 	s = step_begin(r, t);
 	stale = c->stamp != s.stamp;
-	jot(&s, &slot.block->b);
+	jot(&s, &gone->slot.block->b);
 	jot_free(&s, c, bucket, sampled);
 	if (UNLIKELY(stale))
 		s.at = jot_stamp(s, c);
 	publish(&s);
 	if (UNLIKELY(stale))
 		renew_stamp(s.stamp, c);
-	__atomic_store_n(&slot.block->b, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&gone->slot.block->b, 0, __ATOMIC_RELAXED);
 	do_free(c, bucket, sampled, &n);
 	commit(&s);
-	live_clear_unlock(t, &slot, addr);
+	if (!sampled)
+		hot_bury(t, gone->slot.block);
+	live_clear_unlock(t, &gone->slot, addr);
 	if (!sampled)
 		n.bytes = block_own(a, n.bytes);
 	if (LIKELY(t->alone))

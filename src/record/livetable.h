@@ -205,6 +205,13 @@ live_find(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot
 void live_clear_late(struct recorder *r, struct thread *t, struct live_slot *s,
 		     uintptr_t addr);
 
+/* Who called free for it, kept as long as no other block of the page is freed. */
+static ALWAYS_INLINE void
+live_freed_by(const struct live_slot *s, uintptr_t addr, uintptr_t pc)
+{
+	live_page(s->first)->freed = (uint64_t)addr << REC_PAGE_FREED_SHIFT | pc;
+}
+
 /* The slot is empty now (the caller has set block->b to 0): hand it back. Page locked. */
 static ALWAYS_INLINE void
 live_clear_unlock(struct thread *t, struct live_slot *s, uintptr_t addr)

@@ -360,6 +360,7 @@ recorder_begin(struct recorder *r, struct recorder *fresh, uint32_t me)
 	fresh->single_threaded = host->single_threaded;
 	fresh->single = *host->single_threaded != 0;
 	fresh->exact = fresh->head->mode == REC_MODE_EXACT;
+	fresh->hot = fresh->exact;
 	recorder_now = r;
 	unw_shared_init(fresh->unw, &unwinder_ops);
 	unw_shared_root(fresh->unw, (uintptr_t)host->root_start,

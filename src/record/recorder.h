@@ -87,6 +87,7 @@ struct recorder {
 	uint64_t
 		id; /* never the same twice in a process: what tls.owner is compared with */
 	bool exact;	    /* mode, at hand */
+	bool hot;	    /* exact, and nobody else looks at events: hot.h will do */
 	bool single;	    /* one thread so far, as far as we have seen */
 	bool full;	    /* no more chunks */
 	bool space_limited; /* the process has a limit on its address space */
@@ -115,6 +116,7 @@ struct recorder {
 	bool tag_threads;     /* sampled blocks carry their thread's serial too */
 	uint32_t rate_number; /* of the rate now, in head->rates */
 	struct sample_shared *sample;
+	uint32_t errors_lock;
 };
 
 /* A slot of the block table. `first` carries the page's lock. */
@@ -144,6 +146,13 @@ enum { THREAD_PLACES = 256 };
 struct thread_place {
 	uint32_t node; /* 0 = none */
 	uint32_t cell;
+};
+
+/* A block that is being freed, when its stack is wanted (preload/wrong_freed.c). */
+struct freeing {
+	uintptr_t addr; /* 0 = none */
+	uint32_t site, node;
+	enum rec_func func;
 };
 
 /* One thread's private state. Only that thread touches it. */
@@ -181,6 +190,7 @@ struct thread {
 	uint64_t drawn;			/* the distance that is being counted down */
 	uint64_t left; /* of it, where tls.left has to stay 0: every call is looked at */
 	bool silent;   /* a peer's profiler leaves this thread out */
+	struct freeing freeing;
 	struct recorder *recorder;
 	struct thread *next_idle;
 	struct unw_thread *unw;

@@ -11,7 +11,7 @@
 #include "record/events.h"
 #include "record/hot.h"
 
-void
+bool
 record_resize_begin(struct recorder *r, struct thread *t, uintptr_t addr)
 {
 	enum live_result got;
@@ -22,7 +22,7 @@ record_resize_begin(struct recorder *r, struct thread *t, uintptr_t addr)
 	got = hot_find(r, t, addr, &t->pending, &t->pending_temporary);
 	if (got != LIVE_OK) {
 		hot_free_unknown(r, got);
-		return;
+		return false;
 	}
 	t->pending_addr = addr;
 	t->pending_b = t->pending.block->b;
@@ -32,6 +32,7 @@ record_resize_begin(struct recorder *r, struct thread *t, uintptr_t addr)
 	publish(&s);
 	__atomic_store_n(&t->pending_block->b, 0, __ATOMIC_RELAXED);
 	live_unlock(t, &t->pending);
+	return true;
 }
 
 /* The step is off: the block is where it was. */
@@ -134,7 +135,9 @@ record_resize_end(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t
 	}
 	both_halves(r, t, old, new, a, &slot);
 	t->pending_block = NULL;
-	if (moved)
+	if (moved) {
+		t->pending.block->a = hot_grave(t->pending.block->a, t->pending_b);
 		live_clear_late(r, t, &t->pending, t->pending_addr);
+	}
 	hot_remember(t, addr, &slot, a);
 }

@@ -80,6 +80,8 @@ threads_stack_grew(struct thread *t, uintptr_t sp)
 	if (t->stack_low != UINTPTR_MAX && t->stack_low - sp > 1 << 20)
 		return;
 	t->stack_low = sp - (64 << 10);
+	t->row->stack_low = t->stack_low;
+	t->row->stack_top = t->stack_top;
 	unw_thread_bounds(t->unw, t->stack_low, t->stack_top);
 }
 
@@ -111,6 +113,7 @@ threads_attach(struct recorder *r, bool late)
 	t->last_cell = NULL;
 	t->recent[0].addr = t->recent[1].addr = 0;
 	t->pending_block = NULL;
+	t->freeing.addr = 0;
 	t->clock_seen = h->clock_ms;
 	t->now_ms = h->clock_ms;
 	/* No tool? Then the very first event reads the clock. */

@@ -9,7 +9,9 @@
 #include <stdarg.h>
 
 #include "model/loss_kinds.h"
+#include "render/error_words.h"
 #include "render/figure.h"
+#include "render/memcheck_errors.h"
 #include "util/fmt.h"
 
 struct memcheck {
@@ -139,10 +141,11 @@ memcheck_wrong(struct memcheck *m, const struct memcheck_error *x)
 }
 
 struct memcheck_count
-memcheck_count(const struct loss_records *r, const struct memcheck_opts *o,
-	       uint32_t process)
+memcheck_count(const struct prof *p, const struct loss_records *r,
+	       const struct memcheck_opts *o, uint32_t process)
 {
 	struct memcheck_count n = {0};
+	uint64_t times;
 
 	for (size_t i = 0; o->level == MEMCHECK_FULL && i < r->rows.len; i++) {
 		if ((o->errors & 1u << r->rows.data[i].kind) != 0)
@@ -150,6 +153,8 @@ memcheck_count(const struct loss_records *r, const struct memcheck_opts *o,
 	}
 	n.contexts = n.errors;
 	n.suppressed_contexts = n.suppressed;
+	n.contexts += error_count(p, process, &times);
+	n.errors += times;
 	for (size_t i = 0; i < o->nwrong; i++) {
 		const struct memcheck_error *x = &o->wrong[i];
 
@@ -346,7 +351,7 @@ memcheck_total(struct memcheck *m, const struct memcheck_count *n)
 static void
 memcheck_errors(struct memcheck *m)
 {
-	struct memcheck_count n = memcheck_count(&m->r, m->o, m->process);
+	struct memcheck_count n = memcheck_count(m->p, &m->r, m->o, m->process);
 	bool listed;
 
 	if (m->o->set == NULL)
@@ -417,6 +422,7 @@ memcheck_text(struct buf *out, const struct prof *p, const struct skip *s,
 		if (o->wrong[i].process == process && !o->wrong[i].suppressed)
 			memcheck_wrong(&m, &o->wrong[i]);
 	}
+	memcheck_errors_text(out, p, s, process, o->records.callers);
 	if (!o->quiet)
 		memcheck_heap(&m);
 	memcheck_body(&m, looked, c);

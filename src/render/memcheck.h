@@ -64,7 +64,7 @@ struct memcheck_count {
 void memcheck_text(struct buf *out, const struct prof *p, const struct skip *s,
 		   uint32_t process, const struct memcheck_opts *o);
 
-struct memcheck_count memcheck_count(const struct loss_records *r,
+struct memcheck_count memcheck_count(const struct prof *p, const struct loss_records *r,
 				     const struct memcheck_opts *o, uint32_t process);
 
 /* Appends the record's first line, without an end. */

@@ -466,6 +466,7 @@ static void
 report_full(struct report *r)
 {
 	report_growth_init(r);
+	report_errors(r);
 	report_first_line(r);
 	report_growth_first(r);
 	if (!r->o->by_given || r->o->by == SITES_LIVE)

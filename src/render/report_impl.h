@@ -63,6 +63,11 @@ void report_growth_first(struct report *r);
 /* Growing places that no list has shown, or that none was seen. */
 void report_growth(struct report *r);
 
+/* ---- report_errors.c ---- */
+
+/* Wrong uses of the heap: a line that counts them, and each with its stacks; nothing for none. */
+void report_errors(struct report *r);
+
 /* ---- report_losses.c ---- */
 
 /* "6.13 MiB in 120 blocks lost at 2 places, all of it definitely lost". */

@@ -13,6 +13,7 @@
 #include "analyze/focus.h"
 #include "base/recording.h"
 #include "model/loss_kinds.h"
+#include "render/error_json.h"
 #include "render/figure.h"
 #include "render/leak_json.h"
 
@@ -364,6 +365,44 @@ rj_damages(struct report_json *r)
 	json_arr_end(&r->j);
 }
 
+/* A stack as the numbers of its frames; null for none. */
+static void
+rj_bare_stack(struct report_json *r, const char *key, uint32_t node)
+{
+	struct skip_pos pos = {.node = node};
+
+	json_key(&r->j, key);
+	if (node == 0) {
+		json_null(&r->j);
+		return;
+	}
+	json_arr(&r->j);
+	do {
+		json_u64(&r->j, r->first[r->p->nodes[pos.node].loc] + pos.inl);
+	} while (skip_step(r->p, &pos));
+	json_arr_end(&r->j);
+}
+
+static void
+rj_errors(struct report_json *r)
+{
+	json_key(&r->j, "errors");
+	json_arr(&r->j);
+	for (uint32_t i = 0; i < r->p->nerrors; i++) {
+		const struct prof_error *e = &r->p->errors[i];
+
+		if (r->o->chosen != NULL && !r->o->chosen[e->process])
+			continue;
+		json_obj(&r->j);
+		error_json(&r->j, r->p, e);
+		rj_bare_stack(r, "stack", e->at);
+		rj_bare_stack(r, "freed_stack", e->freed);
+		rj_bare_stack(r, "allocated_stack", e->alloc);
+		json_obj_end(&r->j);
+	}
+	json_arr_end(&r->j);
+}
+
 int
 report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 {
@@ -398,6 +437,7 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 	rj_marks(&r);
 	rj_modules(&r);
 	rj_places(&r);
+	rj_errors(&r);
 	json_obj_end(&r.j);
 	buf_add_char(out, '\n');
 	found = r.v.all.word == VERDICT_NOT_FREED || r.v.all.word == VERDICT_LEAK;

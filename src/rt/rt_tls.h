@@ -33,7 +33,7 @@ struct tls {
 	uintptr_t forward_free; /* operator delete has recorded this one already */
 	uint32_t
 		ended; /* the thread's destructors have run: attach for one event at a time */
-	uint32_t resolving; /* the real functions are being looked up */
+	uint32_t resolving; /* 1: the real functions are being looked up; 2: under.h */
 };
 
 _Static_assert(sizeof(struct tls) == 64, "static TLS room is scarce");

@@ -86,6 +86,10 @@ unsigned sym_find(struct sym *s, uint64_t vaddr, struct sym_frame *ret_frames,
  * sym_close. */
 const char *sym_callee(struct sym *s, uint64_t vaddr);
 
+/* Name of the variable that holds `vaddr`, and how far into it that is; NULL when no symbol table has
+ * it. Borrowed until sym_close. */
+const char *sym_data(struct sym *s, uint64_t vaddr, uint64_t *ret_off);
+
 /* Why there are no lines, or no names either: "built without -g", "stripped", "debug file
  * … is for another build", "split debug file x.dwo is missing". NULL while nothing is
  * missing: a frame without a line then belongs to a part built without -g. Borrowed until

@@ -40,6 +40,16 @@ settings(const struct launch *l)
 		buf_printf(&b, ",children=0,parent=%d", (int)getpid());
 	if (l->mmap)
 		buf_add_str(&b, ",mmap=1");
+	if (l->free_stacks)
+		buf_add_str(&b, ",free-stacks=1");
+	if (l->redzone > 0)
+		buf_printf(&b, ",redzone=%" PRIu64, l->redzone);
+	if (l->quarantine > 0)
+		buf_printf(&b, ",quarantine=%" PRIu64, l->quarantine);
+	if (l->guard > 0)
+		buf_printf(&b, ",guard=%" PRIu64, l->guard);
+	if (l->keep_going)
+		buf_add_str(&b, ",keep-going=1");
 	if (l->hold)
 		buf_printf(&b, ",hold=%d", (int)getpid());
 	return buf_take(&b);
@@ -49,11 +59,16 @@ settings(const struct launch *l)
 static char *
 preload(const struct launch *l)
 {
-	const char *had = getenv("LD_PRELOAD");
+	const char *had = getenv("LD_PRELOAD"), *slash = strrchr(l->libseep, '/');
+	struct buf b = {0};
 
-	if (had == NULL || *had == '\0')
-		return xasprintf("LD_PRELOAD=%s", l->libseep);
-	return xasprintf("LD_PRELOAD=%s:%s", l->libseep, had);
+	buf_printf(&b, "LD_PRELOAD=%s", l->libseep);
+	if (l->check_copy && slash != NULL)
+		buf_printf(&b, ":%.*s/libseep_copy.so", (int)(slash - l->libseep),
+			   l->libseep);
+	if (had != NULL && *had != '\0')
+		buf_printf(&b, ":%s", had);
+	return buf_take(&b);
 }
 
 static void

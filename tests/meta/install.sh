@@ -22,7 +22,7 @@ DESTDIR=$dest meson install -C "$build" --no-rebuild --quiet || exit 1
 failed=0
 bins=$(find "$dest" -path '*/bin/*' -type f -printf '%f\n')
 [ "$bins" = seep ] || { echo "in bindir: $bins"; failed=1; }
-libs=$(find "$dest" -name '*.so*' -type f -printf '%P\n')
+libs=$(find "$dest" -name '*.so*' -type f ! -name libseep_copy.so -printf '%P\n')
 case $libs in
 */seep/libseep.so) ;;
 *) echo "libraries: $libs"; failed=1 ;;
@@ -31,6 +31,7 @@ esac
 	echo "seep.h was not installed"
 	failed=1
 }
+[ -e "$dest/${libs%/libseep.so}/libseep_copy.so" ] || { echo "libseep_copy.so was not installed"; failed=1; }
 # The other libraries' names, and the headers that go with them.
 compat=$dest/${libs%/libseep.so}/compat
 for name in libjemalloc.so.2 libtcmalloc.so libseep.so include/gperftools/heap-profiler.h; do

@@ -304,8 +304,17 @@ image_point(struct image *m, uint32_t ms, uint32_t rss_kib, int64_t live_bytes)
 		.ms = ms, .rss_kib = rss_kib, .live_bytes = live_bytes};
 }
 
+static inline uint32_t
+image_error(struct image *m, const struct rec_error *e)
+{
+	uint32_t ref = image_alloc(m, REC_CHUNK_ERROR, sizeof *e);
+
+	*(struct rec_error *)image_at(m, ref) = *e;
+	return ref;
+}
+
 /* The image that tests and fuzzers start from: two modules, five frames, three sites,
- * two threads and an ended one, marks, points and blocks. Every figure is a prime or a
+ * two threads and an ended one, marks, points, blocks and two wrong uses of the heap. Every figure is a prime or a
  * sum of primes:
  *
  * 	0  main+1100 > work+1200             31 of 311 bytes, 7 of 71 freed
@@ -313,7 +322,8 @@ image_point(struct image *m, uint32_t ms, uint32_t rss_kib, int64_t live_bytes)
  * 	2  truncated > elided 19 > 7fff00000011   3 of 37, none freed */
 struct image_demo {
 	struct image m;
-	uint32_t main, work, lib, sites[3], cells[4], ended, threads[2], marks[3];
+	uint32_t main, work, lib, sites[3], cells[4], ended, threads[2], marks[3],
+		errors[2];
 };
 
 static inline struct image_demo
@@ -379,7 +389,28 @@ image_demo(void)
 	image_point(m, 10, 1511, 29);
 	image_point(m, 20, 1523, 97);
 	image_point(m, 73, 1499, 397);
+	d.errors[0] = image_error(m, &(struct rec_error){.kind = REC_ERROR_FREE,
+							 .func = REC_FUNC_REALLOC,
+							 .count = 5,
+							 .addr = 0x555500020017,
+							 .block = 0x555500020010,
+							 .block_bytes = 103,
+							 .ms = 71,
+							 .at = d.lib,
+							 .alloc = d.work,
+							 .freed = d.main,
+							 .thread = 2,
+							 .where = REC_WHERE_FREED});
+	d.errors[1] = image_error(m, &(struct rec_error){.kind = REC_ERROR_FREE,
+							 .func = REC_FUNC_FREE,
+							 .count = 1,
+							 .addr = 0x7f0000001301,
+							 .at = d.work,
+							 .thread = 1,
+							 .where = REC_WHERE_MODULE,
+							 .where_number = so});
 	h = image_head(m);
+	h->errors_more = 7;
 	h->live_bytes = 397;
 	h->peak_bytes = 1511;
 	h->peak_ms = 31;

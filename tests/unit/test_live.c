@@ -168,6 +168,33 @@ T_TEST(marks_and_points)
 
 /* at_peak: the noted value where the stamp is of this epoch, else what is live; same
  * for exit. */
+T_TEST(wrong_uses)
+{
+	struct image_demo d = image_demo();
+	struct prof *p;
+
+	/* One that was not finished is none. */
+	image_error(&d.m, &(struct rec_error){.count = 3, .at = d.work});
+	p = load(&d.m, true);
+	T_EQ(p->ndamages, 0);
+	T_EQ(p->nerrors, 3);
+	T_EQ(p->errors[0].kind, REC_ERROR_FREE);
+	T_EQ(p->errors[0].func, REC_FUNC_REALLOC);
+	T_EQ(p->errors[0].where, REC_WHERE_FREED);
+	T_EQ(p->errors[0].count, 5);
+	T_EQ(p->errors[0].block_bytes, 103);
+	T_EQ(p->errors[0].thread, 2);
+	T_EQ(p->nodes[p->errors[0].at].parent, p->errors[0].alloc);
+	T_EQ(p->nodes[p->errors[0].alloc].parent, p->errors[0].freed);
+	T_EQ(p->errors[1].where_off, 0x1301);
+	T_STR(prof_text(p, p->modules[p->errors[1].where_module].path), "/lib/libx.so");
+	T_EQ(p->errors[1].freed, 0);
+	T_EQ(p->errors[2].kind, REC_ERROR_MORE);
+	T_EQ(p->errors[2].count, 7);
+	prof_free(p);
+	image_free(&d.m);
+}
+
 T_TEST(peak_and_exit)
 {
 	struct image_demo d = image_demo();

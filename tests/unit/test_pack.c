@@ -89,6 +89,7 @@ sample(void)
 		fill(p, PACK_CHECKS, prof_add_check(p), &random);
 		fill(p, PACK_LOSSES, prof_add_loss(p), &random);
 		fill(p, PACK_OLDS, prof_add_old(p), &random);
+		fill(p, PACK_ERRORS, prof_add_error(p), &random);
 		p->marks[i].rows = p->looks[i].rows = i;
 		p->marks[i].nrows = p->looks[i].nrows = 5 - i;
 	}
@@ -239,13 +240,13 @@ T_TEST(refusals)
 		"cut off after 16 bytes, before the end of section \"strings\"");
 	a.data[8] = 7;
 	refused(a.data, a.len,
-		"recording of version 7, this seep reads 2 to 4: use a newer seep");
+		"recording of version 7, this seep reads 2 to 5: use a newer seep");
 	a.data[8] = 0;
 	refused(a.data, a.len,
-		"recording of version 0, this seep reads 2 to 4: use an older seep");
+		"recording of version 0, this seep reads 2 to 5: use an older seep");
 	a.data[8] = 1;
 	refused(a.data, a.len,
-		"recording of version 1, this seep reads 2 to 4: use an older seep");
+		"recording of version 1, this seep reads 2 to 5: use an older seep");
 	a.data[8] = PACK_VERSION;
 	a.data[13] ^= 4;
 	refused(a.data, a.len, "its head is damaged (wrong checksum)");
@@ -346,6 +347,7 @@ T_TEST(version_2)
 	T_EQ(q->nlook_rows, 0);
 	T_EQ(q->nchecks, 0);
 	T_EQ(q->nlosses, 0);
+	T_EQ(q->nerrors, 0);
 	buf_done(&a);
 	buf_done(&b);
 	prof_free(p);

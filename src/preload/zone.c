@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: MIT */
+/* zone.c -- room around blocks and freed blocks held back. See zone.h.
+ *
+ *	what the allocator gave | head | room | the program's block | room
+ *
+ * The head says how large the block is and where the allocator's begins; the room before the block keeps
+ * small errors away from it. Room is filled with a byte that text and small numbers rarely are, and that glibc
+ * takes for an impossible size if it meets it. A block without a head was handed out before us, or by a
+ * function that is not one of ours: it is passed on as it is.
+ *
+ * A freed block is filled with another byte and goes to the end of a queue; when that is longer than
+ * allowed, the first leaves it, is looked at, and goes to the allocator. The queue has one lock that is
+ * never waited for long: a thread that does not get it, or a handler that interrupts its owner, frees its
+ * block at once.
+ *
+ * Stacks come from the gate: it has left in the thread's state what is being freed (struct freeing). */
+#include "preload/zone.h"
+
+#include "base/hash.h"
+#include "preload/gate.h"
+#include "preload/next.h"
+#include "preload/under.h"
+#include "record/census_blocks.h"
+#include "record/errors.h"
+#include "record/livetable.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	AROUND =
+		0xa1, /* as a chunk's size: neither mmapped nor of another arena, and too large */
+	FREED = 0xdb,
+	TRIES = 2000,
+	PAGE = 4096,
+};
+
+#define LIVE_MAGIC UINT64_C(0x7365657001726561)
+#define FREED_MAGIC UINT64_C(0x7365657064656164)
+
+struct head {
+	uint64_t magic; /* of the block's address */
+	size_t bytes;
+	uint32_t front; /* how far before the block the allocator's begins */
+	uint32_t site, freed;
+	uint32_t of; /* which recording these refs are of */
+	struct head *next;
+	uint64_t pad;
+};
+
+_Static_assert(sizeof(struct head) % 16 == 0, "blocks stay aligned");
+
+static struct zone_settings zone;
+static struct next under; /* the real allocator */
+static struct {
+	uint32_t lock;
+	struct head *first, *last;
+	size_t bytes;
+} queue;
+static bool ended;
+
+static unsigned char *
+block_of(struct head *h)
+{
+	return (unsigned char *)(h + 1) + zone.around;
+}
+
+static struct head *
+head_at(const void *p)
+{
+	return (struct head *)(void *)((unsigned char *)(uintptr_t)p - zone.around) - 1;
+}
+
+/* Is memory there? Asked only where it may not be. */
+static bool
+is_readable(const void *at, size_t bytes)
+{
+	const unsigned char *last = (const unsigned char *)at + bytes - 8;
+
+	/* The kernel reads the mask before it sees that it is told to do nothing sensible with it. */
+	return rt_sealed || (SYS4(SYS_rt_sigprocmask, -1, at, 0, 8) != -EFAULT &&
+			     SYS4(SYS_rt_sigprocmask, -1, last, 0, 8) != -EFAULT);
+}
+
+/* The block's head, NULL when it has none. */
+static struct head *
+head_of(const void *p, uint64_t magic)
+{
+	struct head *h = head_at(p);
+
+	if (((uintptr_t)p & 15) != 0)
+		return NULL;
+	if ((uintptr_t)h / PAGE != (uintptr_t)p / PAGE && !is_readable(h, sizeof(*h)))
+		return NULL;
+	return h->magic == (hash_u64((uintptr_t)p) ^ magic) ? h : NULL;
+}
+
+/* ---- what was written where nothing may be ---- */
+
+/* First byte in there that is not `byte`, and how many up to the last one; NULL: none. */
+static const unsigned char *
+find_other(const unsigned char *at, size_t bytes, unsigned char byte, size_t *ret_count)
+{
+	size_t first = 0, last = bytes;
+
+	while (first < bytes && at[first] == byte)
+		first++;
+	if (first == bytes)
+		return NULL;
+	while (at[last - 1] == byte)
+		last--;
+	*ret_count = last - first;
+	return at + first;
+}
+
+/* What is wrong with the room around a block; false: nothing. */
+static bool
+look_around(struct head *h, struct rec_error *e)
+{
+	unsigned char *p = block_of(h);
+	const unsigned char *bad;
+	size_t n = 0;
+
+	bad = find_other(p + h->bytes, zone.around, AROUND, &n);
+	if (bad == NULL)
+		bad = find_other(p - zone.around, zone.around, AROUND, &n);
+	if (bad == NULL)
+		return false;
+	*e = (struct rec_error){
+		.kind = REC_ERROR_BOUNDS,
+		.where = REC_WHERE_BLOCK,
+		.addr = (uintptr_t)bad,
+		.given = n,
+		.block = (uintptr_t)p,
+		.block_bytes = h->bytes,
+	};
+	/* Said once: it may be looked at again. */
+	memset(p - zone.around, AROUND, zone.around);
+	memset(p + h->bytes, AROUND, zone.around);
+	return true;
+}
+
+/* The calling thread's state, if it may be used: of a hook that has left the gate, or that waits for
+ * us in the middle of a realloc. */
+static struct thread *
+enter(uintptr_t cfa, bool *ret_entered)
+{
+	*ret_entered = tls.busy == 0;
+	if (tls.busy == 0)
+		return gate_enter(cfa);
+	return (tls.busy & GATE_QUIET) != 0 && tls.owner == recorder_now->id ? tls.self
+									     : NULL;
+}
+
+static void
+leave(struct thread *t, bool entered)
+{
+	if (t != NULL && entered)
+		gate_leave();
+}
+
+/* A block goes: the room around it, and what its head is to say from now on. */
+static NOINLINE void
+look_at_going(struct head *h)
+{
+	bool entered;
+	struct thread *t = enter(GATE_CFA(), &entered);
+	struct recorder *r = recorder_now;
+	struct rec_error e;
+
+	h->site = h->freed = 0;
+	h->of = 0;
+	if (t != NULL && r->exact && t->freeing.addr == (uintptr_t)block_of(h)) {
+		h->site = t->freeing.site;
+		h->freed = t->freeing.node;
+		h->of = (uint32_t)r->id;
+		if (look_around(h, &e)) {
+			e.func = (uint32_t)t->freeing.func;
+			e.at = h->freed;
+			e.alloc = errors_site_stack(r, h->site);
+			errors_add(r, t, &e);
+		}
+	}
+	leave(t, entered);
+}
+
+/* A freed block leaves the queue, or is looked at where it stands: was it written since? */
+static NOINLINE void
+look_at_freed(struct head *h)
+{
+	unsigned char *p = block_of(h);
+	struct recorder *r = recorder_now;
+	const unsigned char *bad;
+	struct thread *t;
+	size_t n = 0;
+	bool entered;
+	struct rec_error e = {
+		.kind = REC_ERROR_AFTER_FREE,
+		.where = REC_WHERE_FREED,
+		.block = (uintptr_t)p,
+		.block_bytes = h->bytes,
+	};
+
+	bad = find_other(p, h->bytes, FREED, &n);
+	if (bad == NULL)
+		return;
+	t = enter(GATE_CFA(), &entered);
+	if (t != NULL && r->exact) {
+		e.addr = (uintptr_t)bad;
+		e.given = n;
+		if (h->of == (uint32_t)r->id) {
+			e.alloc = errors_site_stack(r, h->site);
+			e.freed = h->freed;
+		}
+		errors_add(r, t, &e);
+		memset(p, FREED, h->bytes);
+	}
+	leave(t, entered);
+}
+
+/* ---- the queue ---- */
+
+static bool
+queue_take(void)
+{
+	uint32_t me = lock_id(), none = 0;
+
+	for (int i = 0; i < TRIES; i++) {
+		none = 0;
+		if (__atomic_compare_exchange_n(&queue.lock, &none, me, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return true;
+		if (none == me)
+			return false; /* we interrupted ourselves */
+		CPU_RELAX();
+	}
+	return false;
+}
+
+static bool
+queue_push(struct head *h)
+{
+	if (!queue_take())
+		return false;
+	h->next = NULL;
+	if (queue.last != NULL)
+		queue.last->next = h;
+	else
+		queue.first = h;
+	queue.last = h;
+	queue.bytes += h->bytes;
+	lock_drop(&queue.lock);
+	return true;
+}
+
+/* The oldest, if there is more than `most` in the queue; NULL: there is not. */
+static struct head *
+queue_pop(size_t most)
+{
+	struct head *h = NULL;
+
+	if (__atomic_load_n(&queue.bytes, __ATOMIC_RELAXED) <= most || !queue_take())
+		return NULL;
+	if (queue.bytes > most && queue.first != NULL) {
+		h = queue.first;
+		queue.first = h->next;
+		if (queue.first == NULL)
+			queue.last = NULL;
+		queue.bytes -= h->bytes;
+	}
+	lock_drop(&queue.lock);
+	return h;
+}
+
+bool
+zone_owns(const void *p)
+{
+	return zone.on && head_of(p, LIVE_MAGIC) != NULL;
+}
+
+bool
+zone_held_back(uintptr_t p, struct zone_freed *ret)
+{
+	struct head *h;
+
+	if (!zone.on || zone.quarantine == 0 || p < PAGE)
+		return false;
+	/* Any address may come here. */
+	if (!is_readable(head_at((const void *)p), sizeof(*h)))
+		return false;
+	h = head_of((const void *)p, FREED_MAGIC);
+	if (h == NULL)
+		return false;
+	*ret = (struct zone_freed){.bytes = h->bytes};
+	if (h->of == (uint32_t)recorder_now->id) {
+		ret->site = h->site;
+		ret->freed = h->freed;
+	}
+	return true;
+}
+
+/* ---- the allocator that the hooks see ---- */
+
+static size_t
+front_for(size_t align)
+{
+	return ALIGN_UP(sizeof(struct head) + zone.around, align);
+}
+
+/* What to ask for, for `n` bytes; SIZE_MAX, which nobody has, when that is too much. */
+static size_t
+total(size_t n, size_t front)
+{
+	size_t more = front + zone.around;
+
+	return n > SIZE_MAX - more ? SIZE_MAX : n + more;
+}
+
+static void *
+place(unsigned char *real, size_t n, size_t front)
+{
+	unsigned char *p = real + front;
+	struct head *h;
+
+	h = head_at(p);
+	*h = (struct head){
+		.magic = hash_u64((uintptr_t)p) ^ LIVE_MAGIC,
+		.bytes = n,
+		.front = (uint32_t)front,
+	};
+	memset(p - zone.around, AROUND, zone.around);
+	memset(p + n, AROUND, zone.around);
+	return p;
+}
+
+static void
+release(struct head *h)
+{
+	void *real = block_of(h) - h->front;
+
+	h->magic = 0;
+	under.free(real);
+}
+
+/* What is more than `most` goes to the allocator. False: nothing did. */
+static bool
+shorten(size_t most)
+{
+	struct head *h;
+	bool any = false;
+
+	while ((h = queue_pop(most)) != NULL) {
+		look_at_freed(h);
+		release(h);
+		any = true;
+	}
+	return any;
+}
+
+/* Where there is not enough, what is held back is given up first; where that is not enough for the room as
+ * well, the block goes without. Then it fails as it would have. */
+static void *
+zone_malloc(size_t n)
+{
+	size_t front = front_for(16);
+	int saved = errno;
+	void *real;
+
+	if (UNLIKELY(under_inside()))
+		return under.malloc(n);
+	real = under.malloc(total(n, front));
+	if (UNLIKELY(real == NULL) && total(n, front) < SIZE_MAX / 2 && shorten(0)) {
+		real = under.malloc(total(n, front));
+		errno = saved;
+	}
+	if (LIKELY(real != NULL))
+		return place(real, n, front);
+	errno = saved;
+	return under.malloc(n);
+}
+
+static void *
+zone_calloc(size_t count, size_t each)
+{
+	size_t front = front_for(16), n;
+
+	void *real = NULL;
+
+	if (!under_inside() && !__builtin_mul_overflow(count, each, &n))
+		real = under.calloc(1, total(n, front));
+	return real != NULL ? place(real, n, front) : under.calloc(count, each);
+}
+
+static bool
+is_power(size_t align)
+{
+	return align != 0 && (align & (align - 1)) == 0;
+}
+
+static void *
+zone_memalign(size_t align, size_t n)
+{
+	size_t front = front_for(align < 16 ? 16 : align);
+
+	void *real = NULL;
+
+	if (!under_inside() && is_power(align) && align <= UINT32_MAX / 2)
+		real = under.memalign(align, total(n, front));
+	return real != NULL ? place(real, n, front) : under.memalign(align, n);
+}
+
+static void *
+zone_aligned_alloc(size_t align, size_t n)
+{
+	size_t front = front_for(align < 16 ? 16 : align);
+	void *real = NULL;
+
+	/* Some want a size that is a multiple of the alignment. */
+	if (!under_inside() && is_power(align) && align <= UINT32_MAX / 2 &&
+	    total(n, front) < SIZE_MAX / 2)
+		real = under.aligned_alloc(align, ALIGN_UP(total(n, front), align));
+	return real != NULL ? place(real, n, front) : under.aligned_alloc(align, n);
+}
+
+static int
+zone_posix_memalign(void **out, size_t align, size_t n)
+{
+	size_t front = front_for(align < 16 ? 16 : align);
+	void *real;
+
+	if (under_inside() || !is_power(align) || align % sizeof(void *) != 0 ||
+	    align > UINT32_MAX / 2 ||
+	    under.posix_memalign(&real, align, total(n, front)) != 0)
+		return under.posix_memalign(out, align, n);
+	*out = place(real, n, front);
+	return 0;
+}
+
+static void *
+zone_valloc(size_t n)
+{
+	return zone_memalign(PAGE, n);
+}
+
+static void *
+zone_pvalloc(size_t n)
+{
+	return zone_memalign(PAGE,
+			     n > SIZE_MAX - PAGE ? SIZE_MAX : ALIGN_UP(n, (size_t)PAGE));
+}
+
+static void
+zone_free(void *p)
+{
+	struct head *h;
+
+	if (p == NULL)
+		return;
+	h = head_of(p, LIVE_MAGIC);
+	if (h == NULL) {
+		under.free(
+			p); /* not ours, or wrong: what comes of it is the allocator's */
+		return;
+	}
+	look_at_going(h);
+	if (h->bytes > zone.quarantine) {
+		release(h);
+		return;
+	}
+	h->magic = hash_u64((uintptr_t)p) ^ FREED_MAGIC;
+	memset(p, FREED, h->bytes);
+	if (!queue_push(h))
+		release(h);
+	shorten(zone.quarantine);
+}
+
+static void *
+zone_realloc(void *p, size_t n)
+{
+	struct head *h;
+	void *q;
+
+	if (p == NULL)
+		return zone_malloc(n);
+	h = head_of(p, LIVE_MAGIC);
+	if (h == NULL)
+		return under.realloc(p, n);
+	if (n == 0 && under_zero_frees()) {
+		zone_free(p);
+		return NULL;
+	}
+	q = zone_malloc(n);
+	if (q == NULL) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	memcpy(q, p, h->bytes < n ? h->bytes : n);
+	zone_free(p);
+	return q;
+}
+
+static size_t
+zone_usable_size(void *p)
+{
+	struct head *h = p == NULL ? NULL : head_of(p, LIVE_MAGIC);
+
+	return h != NULL ? h->bytes : under.malloc_usable_size(p);
+}
+
+void
+zone_install(const struct zone_settings *s)
+{
+	if (under.malloc != NULL || !s->on)
+		return;
+	zone = *s;
+	under = next;
+	next.calloc = zone_calloc;
+	next.realloc = zone_realloc;
+	next.free = zone_free;
+	next.posix_memalign = zone_posix_memalign;
+	next.aligned_alloc = zone_aligned_alloc;
+	next.memalign = zone_memalign;
+	next.valloc = zone_valloc;
+	next.pvalloc = zone_pvalloc;
+	next.malloc_usable_size = zone_usable_size;
+	__atomic_store_n(&next.malloc, zone_malloc, __ATOMIC_RELEASE);
+}
+
+/* ---- the end ---- */
+
+static void
+look_at_live(void *arg, uintptr_t addr, uint64_t a, uint64_t b)
+{
+	struct thread *t = arg;
+	struct recorder *r = t->recorder;
+	struct live_slot slot;
+	struct rec_error e;
+	bool bad = false;
+	struct head *h;
+
+	if ((a >> REC_BLOCK_KIND_SHIFT & 15) >= REC_KIND_MMAP)
+		return;
+	/* While the page is locked nobody frees the block. */
+	if (live_find(r, t, addr, &slot) != LIVE_OK)
+		return;
+	if (slot.block->a == a && slot.block->b == b) {
+		h = head_of((const void *)addr, LIVE_MAGIC);
+		bad = h != NULL && look_around(h, &e);
+	}
+	live_unlock(t, &slot);
+	if (bad) {
+		e.alloc = errors_site_stack(r, (uint32_t)b);
+		errors_add(r, t, &e);
+	}
+}
+
+void
+zone_end(void)
+{
+	struct recorder *r = recorder_now;
+	struct thread *t;
+
+	/* A child of vfork uses our memory; one of fork that did nothing has no recording. */
+	if (!zone.on || r->base == NULL || (uint32_t)sys_getpid() != r->head->pid ||
+	    __atomic_exchange_n(&ended, true, __ATOMIC_RELAXED))
+		return;
+	if (zone.quarantine != 0 && queue_take()) {
+		for (struct head *h = queue.first; h != NULL; h = h->next)
+			look_at_freed(h);
+		lock_drop(&queue.lock);
+	}
+	t = gate_enter(GATE_CFA());
+	if (t == NULL)
+		return;
+	if (r->exact)
+		census_each_block(r, look_at_live, t);
+	gate_leave();
+}
+
+void
+zone_forked(void)
+{
+	ended = false;
+	if (queue.lock == 0)
+		return;
+	/* Another thread was in the middle of it, and is not here to end it. */
+	memset(&queue, 0, sizeof(queue));
+}
