@@ -9,19 +9,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/attached.h"
+#include "cli/attached_account.h"
 #include "cli/cmd.h"
 #include "cli/last.h"
 #include "cli/names_confined.h"
 #include "cli/pages.h"
 #include "cli/save.h"
-#include "cli/watcher.h"
 #include "format/pack.h"
 #include "render/report.h"
-#include "render/watch.h"
 #include "target/refusal.h"
 #include "util/fmt.h"
 #include "util/term.h"
@@ -172,29 +170,6 @@ load_named(const struct attached_sessions *ss)
 	return p;
 }
 
-/* Where its resident memory is now, and what of it is older than the recording. */
-static void
-account(struct buf *b, const struct session *s)
-{
-	struct watcher *w = NULL;
-	struct tm tm;
-	time_t began = (time_t)(s->attach.live.head->start_ns / NS);
-	char clock[16];
-
-	if (s->ended || watcher_once(s->pid, &w, NULL) < 0)
-		return;
-	watcher_account(w);
-	if (w->has_account)
-		watch_account(b, &w->account);
-	if (b->len > 0 && b->data[b->len - 1] != '\n')
-		buf_add_char(b, '\n');
-	strftime(clock, sizeof clock, "%H:%M:%S", localtime_r(&began, &tm));
-	buf_printf(b,
-		   "not covered: what was allocated before %s, when %s were resident\n",
-		   clock, fmt_size(s->rss_first_kib << 10).s);
-	watcher_free(w);
-}
-
 static void
 report(FILE *to, const struct attached_sessions *ss, struct prof *p, const char *saved,
        bool over)
@@ -213,7 +188,7 @@ report(FILE *to, const struct attached_sessions *ss, struct prof *p, const char 
 	else
 		report_text(&b, p, &o);
 	if (!args.json && over && ss->len == 1)
-		account(&b, ss->data[0]);
+		attached_account(&b, ss->data[0], p);
 	for (size_t i = 0; !args.json && i < ss->len; i++)
 		attached_foot(&b, ss->data[i], over);
 	if (!args.json && over && ss->len == 1 && !ss->data[0]->ended && args.for_ns > 0)

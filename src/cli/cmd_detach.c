@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/attached.h"
+#include "cli/attached_account.h"
 #include "cli/cmd.h"
 #include "cli/last.h"
 #include "cli/names_confined.h"
@@ -60,6 +61,8 @@ report(struct session *s, struct err *e)
 		report_json(&b, p, &o);
 	else if (r == 0)
 		report_text(&b, p, &o);
+	if (r == 0 && !args.json && !s->armed)
+		attached_account(&b, s, p);
 	fputs(buf_str(&b), stdout);
 	buf_done(&b);
 	prof_free(p);

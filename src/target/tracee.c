@@ -574,6 +574,7 @@ tracee_stop(struct tracee *t, struct err *e)
 		r = stop_once(t, e);
 		if (r < 0 || !tracee_inside(t, &cave, 1))
 			return r;
+		tracee_stub_hurry(t);
 		tracee_go(t);
 		if (tracee_now_ms() > until)
 			return err_set(e, -EBUSY, "%d: somebody else is at work in it",

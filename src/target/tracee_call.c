@@ -246,6 +246,26 @@ tracee_find_cave(struct tracee *t, struct err *e)
 }
 
 void
+tracee_stub_hurry(const struct tracee *t)
+{
+	uint8_t code[STUB_BACK];
+
+	if (tracee_read(t, t->cave, code, sizeof code, NULL) < 0 ||
+	    memcmp(code, stub_code, sizeof code) != 0)
+		return;
+	for (size_t i = 0; i < t->threads.len; i++) {
+		const struct tracee_thread *th = &t->threads.data[i];
+		struct user_regs_struct regs;
+
+		if (th->ip <= t->cave + STUB_DONE || th->ip >= t->cave + STUB_BACK ||
+		    ptrace(PTRACE_GETREGS, th->tid, NULL, &regs) < 0)
+			continue;
+		regs.rip = t->cave + STUB_BACK;
+		ptrace(PTRACE_SETREGS, th->tid, NULL, &regs);
+	}
+}
+
+void
 tracee_stub_remove(struct tracee *t)
 {
 	static const uint8_t zeros[STUB_BYTES];

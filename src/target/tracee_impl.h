@@ -33,4 +33,8 @@ int tracee_find_cave(struct tracee *t, struct err *e);
 /* Takes them away again. No thread may be in there. */
 void tracee_stub_remove(struct tracee *t);
 
+/* Threads that wait in a stub for somebody who was killed need not wait any longer: they go back at once. All are stopped, so
+ * that nobody else can have them in there. */
+void tracee_stub_hurry(const struct tracee *t);
+
 #endif
