@@ -98,6 +98,38 @@ report_growth_mark(struct report *r, uint32_t row)
 	r->growth_told[row] = true;
 }
 
+static void
+one_place(struct report *r, uint32_t number, uint32_t row)
+{
+	const struct growth_place *x = &r->growth.rows[row];
+
+	buf_printf(r->out, "%2u  %s   %s\n    ", number,
+		   growth_text_rate(x->slope, x->error, r->o->bytes).s,
+		   growth_word_name(x->v.word));
+	evidence(r, x);
+	buf_add_char(r->out, '\n');
+	report_stack_of(r, r->growth_sites.rows[row].node);
+	r->growth_told[row] = true;
+}
+
+/* What the first line speaks of, before anything else: the largest place is rarely one that leaks. */
+static void
+leaking_places(struct report *r)
+{
+	uint32_t max = r->o->rows > 0 ? r->o->rows : REPORT_ROWS, shown = 0;
+	uint32_t first = UINT32_MAX;
+
+	if (r->sites.nrows > 0)
+		report_growth_rows(r, &r->sites, 1, &first);
+	if (first != UINT32_MAX && r->growth.rows[first].v.word == GROWTH_LEAK)
+		return; /* the list begins with it anyway */
+	for (uint32_t i = 0; i < r->growth.nranked && (shown < max || r->o->all); i++) {
+		if (r->growth.rows[r->growth.ranked[i]].v.word == GROWTH_LEAK)
+			one_place(r, ++shown, r->growth.ranked[i]);
+	}
+	buf_add_str(r->out, "live, largest first:\n");
+}
+
 /* Places that grow and are in no list above. */
 static void
 other_places(struct report *r)
@@ -115,15 +147,7 @@ other_places(struct report *r)
 		}
 		if (shown == 0)
 			buf_add_str(r->out, "also growing:\n");
-		buf_printf(r->out, "%2u  %s   %s\n", ++shown,
-			   growth_text_rate(r->growth.rows[row].slope,
-					    r->growth.rows[row].error, r->o->bytes)
-				   .s,
-			   growth_word_name(r->growth.rows[row].v.word));
-		buf_add_str(r->out, "    ");
-		evidence(r, &r->growth.rows[row]);
-		buf_add_char(r->out, '\n');
-		report_stack_of(r, r->growth_sites.rows[row].node);
+		one_place(r, ++shown, row);
 	}
 	if (more > 0)
 		buf_printf(r->out, "    %s more place%s that grow%s (--all)\n",
@@ -205,6 +229,8 @@ report_growth_first(struct report *r)
 	    (!report_growth_is_verdict(r) || growth_places_judged(g) ||
 	     g->count[GROWTH_GROWING] > 0))
 		sum_line(r);
+	if (report_growth_is_verdict(r))
+		leaking_places(r);
 }
 
 void

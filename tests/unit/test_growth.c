@@ -618,6 +618,11 @@ T_TEST(text_reports)
 		"LEAK likely, 1 place: +120 KiB/min; 74.8 KiB in 31 blocks at 2 places "
 		"when SIGTERM killed it\n"
 		"growth: a leak of fewer than 10 blocks would not show in 12 s\n"
+		" 1  +120 KiB/min   LEAK likely\n"
+		"    24 blocks, none freed, grew in 12 of 12 intervals, oldest 12.5 s\n"
+		"    leak   x.c:3\n"
+		"    main   x.c:9\n"
+		"live, largest first:\n"
 		" 1  48.8 KiB");
 	/* the same without the leak */
 	p->nsites = 2;
