@@ -225,6 +225,14 @@ start_inject(struct run *r)
 	struct err e = {0};
 	int status = CMD_FAILED;
 
+	if (opt_error_exitcode != 0 || opt_leak_kinds != NULL ||
+	    (opt_format != NULL && strcmp(opt_format, "memcheck") == 0)) {
+		err_set(&e, -ENOTSUP,
+			"%s: its malloc is one that only attaching sees, which has no leak "
+			"check; leave --format, --leak-kinds and --error-exitcode out",
+			r->argv[0]);
+		return cmd_fail(&e);
+	}
 	r->inject.settings = (struct session_settings){
 		.attach = {.mode = opt_sample.given ? REC_MODE_SAMPLE : REC_MODE_EXACT,
 			   .rate_bytes = rate(),

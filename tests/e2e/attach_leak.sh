@@ -65,16 +65,21 @@ rate=$(times 350000 17476)
 long=$(times 5s 60s)
 runs=$(times 2 50)
 at_once=$(times 2 5)
+chances=$(times 3 1)
 
 # one PLACE: the line that names it, and whether it was called a leak.
 one() {
-	local place=$1 pid line
+	local place=$1 pid line try
 	line=$(grep -n "void \*place_$place(" "$TMP/places.c" | cut -d: -f1)
 	: >"$TMP/ready.$place"
 	"$TMP/places" "$heap" "$place" "$rate" >"$TMP/ready.$place" &
 	pid=$!
 	wait_for 60 grep -q ready "$TMP/ready.$place"
-	"$SEEP" attach --for "$long" --log-file "$TMP/log.$place" "$pid"
+	# For five seconds only, a machine under load can hold it up for an interval or two: it has three chances then.
+	for ((try = 0; try < chances; try++)); do
+		"$SEEP" attach --for "$long" --log-file "$TMP/log.$place" "$pid"
+		grep -q '^LEAK likely' "$TMP/log.$place" && break
+	done
 	kill "$pid"
 	wait "$pid" 2>/dev/null
 	if head -n 1 "$TMP/log.$place" | grep -q '^LEAK likely, 1 place' &&

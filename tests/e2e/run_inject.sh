@@ -102,6 +102,8 @@ expect_json "the parent alone" "$TMP/json" '.processes | length' 1
 # Sampled; nothing that could be hooked; nothing that could be started.
 echo 0 | "$SEEP" run --sample 64 --json --log-file "$TMP/json" -o "$TMP/e.rec" -- "$TMP/part" >/dev/null
 expect_json "sampled" "$TMP/json" '.processes[0].mode' sampled
+run "$SEEP" run --error-exitcode 9 -o "$TMP/f.rec" -- "$TMP/part" one </dev/null
+expect_match "no leak check: said before it starts" "$status $out$err" '^3 seep: .*no leak check; leave --format, --leak-kinds and --error-exitcode out'
 strip -o "$TMP/stripped" "$TMP/part"
 run "$SEEP" run -o "$TMP/f.rec" -- "$TMP/stripped" one </dev/null
 expect_eq "without symbols: not started" "$status $out" "3 "
