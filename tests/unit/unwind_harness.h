@@ -111,10 +111,11 @@ h_find(uintptr_t pc, struct unw_module *ret_module)
 
 	if (_dl_find_object((void *)pc, &found) != 0)
 		return h_find_trampoline(pc, ret_module);
-	ret_module->start = (uintptr_t)found.dlfo_map_start;
-	ret_module->end = (uintptr_t)found.dlfo_map_end;
-	ret_module->eh_hdr = found.dlfo_eh_frame;
-	ret_module->id = h_module_id(ret_module->start);
+	*ret_module =
+		(struct unw_module){.start = (uintptr_t)found.dlfo_map_start,
+				    .end = (uintptr_t)found.dlfo_map_end,
+				    .eh_hdr = found.dlfo_eh_frame,
+				    .id = h_module_id((uintptr_t)found.dlfo_map_start)};
 	return true;
 }
 
