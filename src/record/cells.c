@@ -161,7 +161,7 @@ fold_one(struct recorder *r, struct rec_site *site, struct rec_cell *c, uint32_t
 	if (old != NULL)
 		memcpy(sum, old, sizeof(*sum));
 	else
-		sum->stamp = r->head->stamp;
+		sum->stamp = __atomic_load_n(&r->head->stamp, __ATOMIC_RELAXED);
 	sum->site = c->site;
 	sum->thread = 0;
 	sum->next = 0;
