@@ -49,6 +49,9 @@ SEEP_WEAK int seep_leak_check(void);
 SEEP_WEAK int seep_leak_check_new(void);
 SEEP_WEAK int seep_leak_forget(void);
 
+/* No look when the process ends. */
+SEEP_WEAK void seep_leak_cancel(void);
+
 #define SEEP_CALL_(function, ...)                                                        \
 	do {                                                                             \
 		if (function)                                                            \
@@ -62,6 +65,7 @@ SEEP_WEAK int seep_leak_forget(void);
 #define SEEP_FREE_LIKE(p) SEEP_CALL_(seep_free_like, (p))
 #define SEEP_LEAK_CHECK() (seep_leak_check ? seep_leak_check() : -1)
 #define SEEP_LEAK_CHECK_NEW() (seep_leak_check_new ? seep_leak_check_new() : -1)
+#define SEEP_LEAK_CANCEL() SEEP_CALL_(seep_leak_cancel, )
 #define SEEP_LEAK_FORGET() (seep_leak_forget ? seep_leak_forget() : -1)
 
 #ifdef __cplusplus

@@ -183,6 +183,13 @@ stand(struct recorder *r, const struct rec_hold *where)
 	wait_for_tool(r->head);
 }
 
+/* What the way from exit to here has put on the stack is not the program's. */
+uintptr_t
+hold_exit_sp(uintptr_t sp)
+{
+	return exit_by == lock_id() && exit_sp > sp ? exit_sp : sp;
+}
+
 void
 hold_now(enum rec_hold_why why, uintptr_t sp)
 {
@@ -191,9 +198,7 @@ hold_now(enum rec_hold_why why, uintptr_t sp)
 
 	if (r == NULL || !take(r->head))
 		return;
-	/* What the way from exit to here has put on the stack is not the program's. */
-	if (exit_by == lock_id() && exit_sp > sp)
-		where.sp = exit_sp;
+	where.sp = hold_exit_sp(sp);
 	stand(r, &where);
 }
 

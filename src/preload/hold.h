@@ -26,6 +26,9 @@ void hold_wanted(uint32_t tool);
  * a process counts. */
 void hold_exit_begins(uintptr_t sp);
 
+/* What it said, if this thread called it; else `sp`. */
+uintptr_t hold_exit_sp(uintptr_t sp);
+
 /* The last step: waits until the tool has looked, has gone, or takes too long. Returns at once when nobody
  * is to look. Signal-safe; leaves errno alone. */
 void hold_now(enum rec_hold_why why, uintptr_t sp);

@@ -33,6 +33,7 @@
 
 enum {
 	LOST_STATUS = 23, /* LeakSanitizer's */
+	USAGE_STATUS = 2,
 	PATH_BYTES = 4096,
 	ARGS = 8,
 	EXECUTABLE = 1, /* X_OK */
@@ -137,9 +138,9 @@ become_tool(const char *path, const char *const *args, char **env, bool quiet)
 		SYS1(SYS_exit_group, 127);
 }
 
-/* Its exit status, or -1. */
+/* Its exit status, or -1. `more`: one more option for it, or NULL. */
 static int
-run_tool(enum inside_ask ask)
+run_tool(enum inside_ask ask, const char *more)
 {
 	char path[PATH_BYTES], pid[16];
 	struct text t = text_on(pid, sizeof(pid));
@@ -153,6 +154,10 @@ run_tool(enum inside_ask ask)
 		return -1;
 	if (ask == INSIDE_NEW)
 		args[4] = "--increased";
+	if (ask == INSIDE_DRACONIAN) {
+		args[4] = "--leak-kinds=all";
+		args[5] = more;
+	}
 	text_dec(&t, (uint64_t)sys_getpid());
 	env = tool_environment(&env_bytes);
 	if (env == NULL)
@@ -186,7 +191,9 @@ inside_look(enum inside_ask ask, uintptr_t sp)
 		return -1;
 	was = gate_quiet(GATE_CFA());
 	hold_asked(sp);
-	status = run_tool(ask);
+	status = run_tool(ask, "--errors-for-leak-kinds=all");
+	if (status == USAGE_STATUS) /* a tool that does not know that */
+		status = run_tool(ask, NULL);
 	hold_asked(0);
 	gate_unquiet(was);
 	lock_drop(&asking);

@@ -7,8 +7,9 @@
 
 /* What the look is for. */
 enum inside_ask {
-	INSIDE_ALL = 0, /* whatever is lost is told on stderr */
-	INSIDE_NEW = 1, /* what was not lost at the last look */
+	INSIDE_ALL = 0,	      /* whatever is lost is told on stderr */
+	INSIDE_NEW = 1,	      /* what was not lost at the last look */
+	INSIDE_DRACONIAN = 3, /* what is still reachable, too */
 	INSIDE_QUIET =
 		2, /* nothing is told; the next look for what is new counts from here */
 };

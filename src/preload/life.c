@@ -29,6 +29,7 @@
 #include "preload/loader.h"
 #include "preload/next.h"
 #include "preload/peer.h"
+#include "preload/peer_heapcheck.h"
 #include "preload/settings.h"
 #include "preload/zone.h"
 #include "record/inherit.h"
@@ -59,7 +60,8 @@ enum { LAST_ROUND = 4 }; /* PTHREAD_DESTRUCTOR_ITERATIONS */
 #define ARMED_BYTES (UINT64_C(1) << 20)
 
 static enum state state;
-static bool armed; /* nobody asked for a recording, and seep attach may do so later */
+static bool checked; /* HEAPCHECK asks for a look at the end */
+static bool armed;   /* nobody asked for a recording, and seep attach may do so later */
 static uint32_t begin_lock;
 static struct settings settings;
 static uint64_t begun; /* how many recordings this process and its ancestors began */
@@ -157,6 +159,8 @@ begin_first(void)
 	if (proc_variable("SEEP") == NULL || settings.compat[0] != '\0')
 		peer_choose(&settings.recorder, settings.compat);
 	armed = proc_variable("SEEP") == NULL && peer == NULL;
+	checked = armed && heapcheck_wanted(&settings.recorder);
+	armed = armed && !checked;
 	if (settings.recorder.mode == REC_MODE_OFF ||
 	    (settings.parent != 0 && SYS0(SYS_getppid) != (long)settings.parent)) {
 		switch_off();
@@ -337,6 +341,7 @@ last_of_all(void *nothing_given)
 	(void)nothing_given;
 	zone_end();
 	hold_now(REC_HOLD_EXIT, GATE_CFA());
+	heapcheck_ending(GATE_CFA());
 }
 
 __attribute__((constructor)) static void
@@ -348,7 +353,7 @@ constructed(void)
 		gate_leave();
 	/* Called in the reverse order: whoever registers after us has had its turn by then. Of no
 	 * object, so that nobody's dlclose calls it. */
-	if (state == STATE_ON && (settings.hold != 0 || wrong.stacks))
+	if (state == STATE_ON && (settings.hold != 0 || wrong.stacks || checked))
 		__cxa_atexit(last_of_all, NULL, NULL);
 }
 
