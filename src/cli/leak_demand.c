@@ -136,6 +136,13 @@ leak_demand_end(FILE *to, const struct leakcheck *c)
 		leak_last_text(&change, only(), &b);
 	fputs(buf_str(&b), to);
 	buf_done(&b);
+	if (c->way == LEAKCHECK_RUNNING) {
+		fprintf(to,
+			"could not be stopped (%s): looked at three times while it ran; what was "
+			"allocated in the last second is not judged\n",
+			c->instead);
+		return;
+	}
 	if (c->instead[0] != '\0')
 		fprintf(to, "could not be copied (%s): it stood still instead\n",
 			c->instead);

@@ -90,6 +90,8 @@ on_block(void *ctx, uint64_t addr, uint64_t bytes, uint32_t site, enum rec_kind 
 		b.flags |= SCAN_BLOCK_FOREIGN;
 	else if (asked_by_loader(k, site))
 		b.flags |= SCAN_BLOCK_ROOT;
+	if (k->old_only && k->source->ms > k->newest_ms)
+		b.flags |= SCAN_BLOCK_ROOT; /* too young to be judged */
 	vec_push(&k->blocks, b);
 	/* In order within its page: there are few, and most come in order. */
 	for (at = k->blocks.len - 1;
@@ -179,8 +181,8 @@ mark(struct look *k, const struct scan_range *roots, uint32_t nroots)
 	free(memory);
 }
 
-static void
-sum_up(struct look *k)
+void
+look_sum_up(struct look *k)
 {
 	struct map rows = {0}; /* ref of a site -> its row + 1 */
 
@@ -277,6 +279,18 @@ table_copy(void *ctx)
 	memcpy(k->table.head, k->f->head, k->table.mapped_bytes);
 }
 
+bool
+look_table(struct look *k)
+{
+	table_prepare(k);
+	if (k->table_room == 0 || table_bytes(k) > k->table_room)
+		return false;
+	table_copy(k);
+	k->f = &k->table;
+	k->own = (const void *)((const char *)k->f->head + REC_HOLD_OFF);
+	return true;
+}
+
 static void
 table_done(struct look *k)
 {
@@ -316,12 +330,14 @@ take_in(struct look *k, struct err *e)
 }
 
 /* With everything standing still, or a copy of it. */
-static void
+void
 look_closely(struct look *k)
 {
 	struct scan_range *roots;
 	struct liveblocks b = {.page = on_page, .block = on_block, .ctx = k};
 	uint32_t n;
+
+	k->source = &b;
 
 	leak_holes_maps(k);
 	liveblocks_each(k->f, &b);
@@ -370,7 +386,7 @@ stop_and_look(struct look *k, struct err *e)
 	return r;
 }
 
-static void
+void
 look_done(struct look *k)
 {
 	vec_done(&k->blocks);
@@ -401,12 +417,21 @@ run(struct livefile *f, int pid, const struct rec_hold *at, enum leakcheck_way w
 	if (r == 0)
 		r = freeze_open(pid, &k.z, &e);
 	k.z.left_out_inode = f->inode;
+	if (r == 0 && !freeze_readable(&k.z))
+		r = err_set(&e, -EPERM, "its memory cannot be read; see: seep doctor %d",
+			    pid);
 	if (r == 0)
 		r = check_room(&k, &e);
 	if (r == 0)
 		r = stop_and_look(&k, &e);
 	if (r == 0)
-		sum_up(&k);
+		look_sum_up(&k);
+	if (r == -EPERM && at == NULL && freeze_readable(&k.z)) {
+		snprintf(ret_check->instead, sizeof ret_check->instead, "%s", e.msg);
+		ret_check->way = LEAKCHECK_RUNNING;
+		ret_check->stop_ns = ret_check->pause_ns = 0;
+		r = leak_running_look(f, pid, ret_check, &e);
+	}
 	ret_check->passed_over_bytes = k.z.pages.passed_over_bytes;
 	freeze_close(&k.z);
 	ret_check->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
@@ -435,7 +460,8 @@ leakcheck_way_name(enum leakcheck_way way)
 {
 	static const char *const names[] = {[LEAKCHECK_HELD] = "held",
 					    [LEAKCHECK_COPY] = "copy",
-					    [LEAKCHECK_STOP] = "stop"};
+					    [LEAKCHECK_STOP] = "stop",
+					    [LEAKCHECK_RUNNING] = "running"};
 
 	return names[way];
 }

@@ -27,6 +27,7 @@ enum leakcheck_way {
 	LEAKCHECK_HELD = 0, /* it stood at its end, by itself */
 	LEAKCHECK_COPY,	    /* it was stopped, copied, and went on */
 	LEAKCHECK_STOP,	    /* it was stopped for as long as it took */
+	LEAKCHECK_RUNNING, /* it could not be stopped, and was looked at again and again */
 };
 
 const char *leakcheck_way_name(enum leakcheck_way way);

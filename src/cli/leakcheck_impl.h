@@ -7,6 +7,7 @@
 #include "cli/leakcheck.h"
 #include "leak/scan.h"
 #include "target/freeze.h"
+#include "target/liveblocks.h"
 #include "util/map.h"
 
 struct ranges VEC_BODY(struct scan_range);
@@ -21,6 +22,9 @@ struct look {
 	const struct rec_hold *at;  /* NULL: it was stopped somewhere */
 	const struct rec_hold *own; /* what is the recorder's; never NULL */
 	VEC(struct scan_block) blocks;
+	struct liveblocks *source; /* of them, while they are read */
+	bool old_only;		   /* blocks allocated after newest_ms are roots */
+	uint32_t newest_ms;
 	size_t page_first; /* block: of the page that is being read */
 	VEC(struct scan_map) maps;
 	struct ranges holes;
@@ -37,6 +41,16 @@ void leak_holes_maps(struct look *k);
 
 /* All that is no root into look.holes, once its blocks are there. Adds to look.heaps. */
 void leak_holes_find(struct look *k);
+
+/* Parts of a look, for leak_running.c. look_table: a copy of the recording; false: there is no room. */
+bool look_table(struct look *k);
+void look_closely(struct look *k);
+void look_sum_up(struct look *k);
+void look_done(struct look *k);
+
+/* Looks at a process that cannot be stopped, three times: what is lost at each of them, and was there well before, is
+ * lost. Registers cannot be seen, and what is in them is not in them for long. */
+int leak_running_look(struct livefile *f, int pid, struct leakcheck *c, struct err *e);
 
 /* What the program does not want reported: those blocks become roots. Returns the list, to be freed, for the memory with
  * pointers that is in it as well. */

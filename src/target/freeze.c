@@ -23,6 +23,7 @@ enum {
 		<< 20, /* huge pages: what is touched only once costs most by the page */
 	SLAB_PIECES = SLAB_BYTES / PIECE_BYTES,
 	PIECES_LEAST = 16,
+	READABLE_TRIES = 16,
 	KEPT_SHARE = 4, /* 1 / share of the memory that is left */
 };
 
@@ -129,6 +130,24 @@ freeze_is_device(const char *name)
 	return (strncmp(name, "/dev/", 5) == 0 && strncmp(name, "/dev/zero", 9) != 0 &&
 		strncmp(name, "/dev/shm/", 9) != 0) ||
 	       strncmp(name, "[vvar", 5) == 0 || strcmp(name, "[vsyscall]") == 0;
+}
+
+bool
+freeze_readable(const struct freeze *f)
+{
+	unsigned tried = 0;
+
+	for (size_t i = 0; i < f->map.areas.len && tried < READABLE_TRIES; i++) {
+		const struct memmap_area *a = &f->map.areas.data[i];
+		uint64_t word;
+
+		if (a->perms[0] != 'r' || freeze_is_device(a->name))
+			continue;
+		if (procmem_read(&f->mem, a->start, &word, sizeof word) == 0)
+			return true;
+		tried++;
+	}
+	return false;
 }
 
 unsigned

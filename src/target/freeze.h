@@ -68,6 +68,9 @@ int freeze_maps(struct freeze *f, struct err *e);
 /* Whether a mapping of that name is one that reading might do something to. */
 bool freeze_is_device(const char *name);
 
+/* Whether its memory can be read at all: the right to see its mappings is not enough. */
+bool freeze_readable(const struct freeze *f);
+
 /* How many threads it has; 0 when it is gone. */
 unsigned freeze_thread_count(const struct freeze *f);
 

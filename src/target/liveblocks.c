@@ -83,6 +83,7 @@ walk_page(struct walk *w, uint32_t ref, uint64_t page)
 			if (lo == 0)
 				continue;
 			hi = word(w, &rows[i].a);
+			w->b->ms = (uint32_t)(lo >> 32);
 			w->b->block(w->b->ctx,
 				    page | (uint64_t)offs[i] << 4 |
 					    (hi >> REC_BLOCK_LOW_SHIFT & 15),

@@ -20,6 +20,7 @@ struct liveblocks {
 	void (*block)(void *ctx, uint64_t addr, uint64_t bytes, uint32_t site,
 		      enum rec_kind kind);
 	void *ctx;
+	uint32_t ms; /* while `block` is called: when it was allocated, since the start */
 	uint64_t bad; /* told back: parts of the table that could not be read */
 };
 

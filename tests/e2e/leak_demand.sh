@@ -109,6 +109,24 @@ else
 	left_out "not root: a process that may not fork"
 fi
 
+# ---- it may not be stopped ----
+if have strace; then
+	begin 3 1009
+	strace -f -o /dev/null -p "$child" 2>/dev/null &
+	tracer=$!
+	traced() { grep -q '^TracerPid:.[1-9]' "/proc/$child/status"; }
+	wait_for 20 traced || fail "strace does not attach"
+	sleep 1.2 # what is younger than a second is not judged
+	run "$SEEP" leaks "$child"
+	expect_match "traced by another: found all the same" "$out" '^LEAK  4\.74 KiB in 23 blocks lost at 1 place, all of it definitely lost$'
+	expect_match "traced by another: said" "$out" '^could not be stopped \(.*\): looked at three times while it ran; '
+	kill $tracer
+	wait $tracer 2>/dev/null
+	touch ctl/go
+	wait $tool
+	expect_eq "traced by another: ends as ever" "$?" 0
+fi
+
 # ---- again and again ----
 begin 32 5003
 count=$(descriptors)
