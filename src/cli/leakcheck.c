@@ -153,10 +153,12 @@ mark(struct look *k, const struct scan_range *roots, uint32_t nroots)
 	scan_index_init(&index, k->blocks.data, n, memory);
 	spares = leak_spares(k, &index, &nspares);
 	classify_init(&c, &k->space, &index, CLASSIFY_ALL_HEURISTICS, stack);
+	k->z.once = true;
 	for (uint32_t i = 0; i < nroots; i++) {
 		classify_root_range(&c, roots[i]);
 		k->c->root_bytes += roots[i].end - roots[i].start;
 	}
+	k->z.once = false;
 	for (size_t i = 0; i < k->z.words.len; i++)
 		classify_root_word(&c, k->z.words.data[i]);
 	for (uint32_t i = 0; i < nspares; i++) {

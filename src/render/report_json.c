@@ -350,6 +350,30 @@ rj_head(struct report_json *r)
 	json_obj_end(&r->j);
 }
 
+/* Looks for leaks, and how long a process stood still for each. */
+static void
+rj_checks(struct report_json *r)
+{
+	json_key(&r->j, "checks");
+	json_arr(&r->j);
+	for (uint32_t i = 0; i < r->p->nchecks; i++) {
+		const struct prof_check *c = &r->p->checks[i];
+
+		if (r->o->chosen != NULL && !r->o->chosen[c->process])
+			continue;
+		json_obj(&r->j);
+		rj_u64(r, "pid", r->p->processes[c->process].pid);
+		rj_bool(r, "done", c->done);
+		rj_id(r, "why", c->why);
+		rj_bool(r, "loose", c->loose);
+		rj_u64(r, "threads", c->threads);
+		rj_u64(r, "stop_ns", c->stop_ns);
+		rj_u64(r, "pause_ns", c->pause_ns);
+		json_obj_end(&r->j);
+	}
+	json_arr_end(&r->j);
+}
+
 static void
 rj_damages(struct report_json *r)
 {
@@ -434,6 +458,7 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 	json_arr_end(&r.j);
 	leak_json(&r.j, o->judged, o->suppressions);
 	rj_damages(&r);
+	rj_checks(&r);
 	rj_marks(&r);
 	rj_modules(&r);
 	rj_places(&r);

@@ -23,6 +23,7 @@ enum {
 		<< 20, /* huge pages: what is touched only once costs most by the page */
 	SLAB_PIECES = SLAB_BYTES / PIECE_BYTES,
 	PIECES_LEAST = 16,
+	PASSING_BYTES = 256 << 10, /* read at a time what is not kept */
 	READABLE_TRIES = 16,
 	KEPT_SHARE = 4, /* 1 / share of the memory that is left */
 };
@@ -92,6 +93,8 @@ freeze_close(struct freeze *f)
 		munmap(f->slabs.data[i], SLAB_BYTES);
 	vec_done(&f->slabs);
 	vec_done(&f->kept);
+	free(f->passing);
+	f->passing = NULL;
 }
 
 int
@@ -108,6 +111,7 @@ freeze_maps(struct freeze *f, struct err *e)
 		r = err_set(e, -ESRCH, "%d: it has ended", f->pid);
 	memmap_done(&f->map);
 	pagescan_forget(&f->pages);
+	f->passing_start = f->passing_end = 0;
 	at = text.data;
 	while (r == 0 && at != NULL && procfs_next_map(&at, &m)) {
 		struct memmap_area *a = vec_add(&f->map.areas);
@@ -242,6 +246,37 @@ read_piece(struct freeze *f, uint64_t start, unsigned char *to)
 	}
 }
 
+/* Memory that is looked through from end to end, and never again: taken in as it goes by. What is kept comes first. */
+static const unsigned char *
+pass(struct freeze *f, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
+{
+	uint64_t end = addr + bytes;
+	struct pagescan_run run;
+
+	if (addr < f->passing_start || addr >= f->passing_end) {
+		if (!pagescan_next(&f->pages, addr, end, &run))
+			run = (struct pagescan_run){end, end};
+		if (run.start > addr) {
+			*ret_bytes = run.start - addr;
+			return NULL;
+		}
+		if (run.end > addr + PASSING_BYTES)
+			run.end = addr + PASSING_BYTES;
+		for (uint64_t n = (addr >> PIECE_SHIFT) + 1; n << PIECE_SHIFT < run.end;
+		     n++) {
+			if (map_find(&f->pieces, n) != NULL)
+				run.end = n << PIECE_SHIFT;
+		}
+		if (f->passing == NULL)
+			f->passing = xmalloc(PASSING_BYTES);
+		read_run(f, addr, run.end, f->passing);
+		f->passing_start = addr;
+		f->passing_end = run.end;
+	}
+	*ret_bytes = f->passing_end - addr;
+	return f->passing + (addr - f->passing_start);
+}
+
 const unsigned char *
 freeze_look(void *freeze, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 {
@@ -255,6 +290,8 @@ freeze_look(void *freeze, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 	*ret_bytes = end - addr;
 	if (place != NULL)
 		return *place == 0 ? NULL : piece_at(f, *place - 1) + (addr - start);
+	if (f->once && bytes >= PIECE_BYTES)
+		return pass(f, addr, bytes, ret_bytes);
 	wanted = wanted > end ? wanted : end;
 	if (!pagescan_next(&f->pages, start, wanted, &run))
 		run.start = wanted;

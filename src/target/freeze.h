@@ -32,6 +32,7 @@ struct freeze {
 	struct procmem mem;
 	struct tracee tracee;
 	bool stopped;
+	bool filtered;	   /* its system calls: none must be made in its name */
 	struct memmap map; /* mappings with names, without figures */
 	VEC(struct freeze_thread) threads;
 	struct procmem_words words; /* registers of the stopped threads */
@@ -42,6 +43,9 @@ struct freeze {
 	VEC(unsigned char *) slabs; /* of many pieces each */
 	size_t used;		    /* pieces of them */
 	size_t most;		    /* that may be kept */
+	bool once;		    /* large looks are for once: read, and not kept */
+	unsigned char *passing;	    /* what was read last in that way, */
+	uint64_t passing_start, passing_end; /* and where it is from */
 	VEC(uint64_t) kept; /* pieces that are kept whatever happens: the first slabs */
 	struct tracee_copy copy;
 	uint64_t

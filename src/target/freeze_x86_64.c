@@ -37,6 +37,12 @@ freeze_stop(struct freeze *f, int but, struct err *e)
 
 	if (r == 0)
 		r = tracee_stop(&f->tracee, e);
+	/* Only root may suspend a filter of system calls; to stop and to read takes none. */
+	if (r == -EPERM && f->tracee.suspend_seccomp) {
+		f->tracee.suspend_seccomp = false;
+		f->filtered = true;
+		r = tracee_stop(&f->tracee, e);
+	}
 	if (r < 0)
 		return r;
 	f->stopped = true;
@@ -83,7 +89,10 @@ freeze_copy(struct freeze *f, struct err *e)
 {
 	struct freeze copy = FREEZE_NONE;
 	struct tracee_copy made = {0};
-	int r = tracee_copy_make(&f->tracee, &made, e);
+	int r = f->filtered
+			? err_set(e, -EPERM,
+				  "%d: a filter (seccomp) may forbid it to fork", f->pid)
+			: tracee_copy_make(&f->tracee, &made, e);
 
 	if (r == 0)
 		r = freeze_open_bare(made.pid, &copy, e);
@@ -102,6 +111,7 @@ freeze_copy(struct freeze *f, struct err *e)
 	f->mem = copy.mem;
 	copy.mem = (struct procmem)PROCMEM_NONE;
 	pagescan_init(&f->pages, &f->mem);
+	f->passing_start = f->passing_end = 0;
 	f->copy = made;
 	freeze_close(&copy);
 	return 0;

@@ -48,6 +48,8 @@ for way in copy stop copy; do
 	run "$SEEP" leaks --way=$way --json "$child"
 	leaks_are "$way" 23 4853
 done
+expect_json "the pause in JSON" "$TMP/out" '.checks | [length, .[0].done, .[0].threads, .[0].stop_ns > 0, .[0].pause_ns > 0]' \
+	'[1,true,7,true,true]'
 run "$SEEP" leaks --way=stop "$child"
 expect_match "stop: says so" "$out" '^stopped [0-9.]+ ms \+ [0-9.]+ ms, 7 threads, 20,04[0-9] blocks; looked at while it stood$'
 expect_match "changes: nothing" "$out" '^since the last look [0-9.]+ m?s ago: 0 new, 0 increased, 0 decreased, 1 unchanged; \+0 blocks, \+0 bytes$'
