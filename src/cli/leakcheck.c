@@ -90,7 +90,7 @@ on_block(void *ctx, uint64_t addr, uint64_t bytes, uint32_t site, enum rec_kind 
 		b.flags |= SCAN_BLOCK_FOREIGN;
 	else if (asked_by_loader(k, site))
 		b.flags |= SCAN_BLOCK_ROOT;
-	if (k->old_only && k->source->ms > k->newest_ms)
+	if (k->old_only && k->source.ms > k->newest_ms)
 		b.flags |= SCAN_BLOCK_ROOT; /* too young to be judged */
 	vec_push(&k->blocks, b);
 	/* In order within its page: there are few, and most come in order. */
@@ -336,15 +336,13 @@ void
 look_closely(struct look *k)
 {
 	struct scan_range *roots;
-	struct liveblocks b = {.page = on_page, .block = on_block, .ctx = k};
 	uint32_t n;
 
-	k->source = &b;
-
+	k->source = (struct liveblocks){.page = on_page, .block = on_block, .ctx = k};
 	leak_holes_maps(k);
-	liveblocks_each(k->f, &b);
+	liveblocks_each(k->f, &k->source);
 	/* Attached: whatever was there before is not known. */
-	k->c->loose = is_incomplete(k->f->head) || b.bad > 0 || k->own->maps == 0;
+	k->c->loose = is_incomplete(k->f->head) || k->source.bad > 0 || k->own->maps == 0;
 	leak_holes_find(k);
 	roots = xcalloc(k->maps.len + k->holes.len + 1, sizeof *roots);
 	n = roots_ranges(&k->space, k->holes.data, (uint32_t)k->holes.len, roots);

@@ -22,8 +22,8 @@ struct look {
 	const struct rec_hold *at;  /* NULL: it was stopped somewhere */
 	const struct rec_hold *own; /* what is the recorder's; never NULL */
 	VEC(struct scan_block) blocks;
-	struct liveblocks *source; /* of them, while they are read */
-	bool old_only;		   /* blocks allocated after newest_ms are roots */
+	struct liveblocks source; /* where they are from */
+	bool old_only;		  /* blocks allocated after newest_ms are roots */
 	uint32_t newest_ms;
 	size_t page_first; /* block: of the page that is being read */
 	VEC(struct scan_map) maps;

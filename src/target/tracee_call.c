@@ -342,7 +342,7 @@ leave_rseq(const struct tracee *t, int tid, struct user_regs_struct *regs)
 	struct {
 		uint32_t version, flags;
 		uint64_t start, bytes, abort;
-	} cs;
+	} cs = {0};
 	uint64_t at = 0, none = 0;
 
 	if (ptrace(get_rseq, tid, (void *)sizeof conf, &conf) < 0 || conf.at == 0 ||
