@@ -311,6 +311,26 @@ loss_add_frames(const struct prof *p, uint32_t process, const struct prof_loc *l
 	return f.function == NULL || strcmp(f.function, "main") != 0;
 }
 
+/* What called main, where main has no name to be told by. */
+static void
+loss_add_start(const struct prof *p, uint32_t process, struct loss_stack *to)
+{
+	struct loss_frame f = {.function = "(below main)",
+			       .linkage = "__libc_start_main"};
+
+	for (uint32_t i = 0; i < p->nranges && f.module == NULL; i++) {
+		const struct prof_range *r = &p->ranges[i];
+		const char *path = prof_text(p, p->modules[r->module].path);
+
+		if (r->process == process &&
+		    strncmp(skip_basename(path), "libc.so", 7) == 0) {
+			f.module = path;
+			f.address = r->start;
+		}
+	}
+	vec_push(&to->frames, f);
+}
+
 void
 loss_stack(const struct prof *p, uint32_t process, uint32_t node, uint32_t called,
 	   unsigned callers, struct loss_stack *ret_stack)
@@ -334,8 +354,12 @@ loss_stack(const struct prof *p, uint32_t process, uint32_t node, uint32_t calle
 
 		/* What stands around main and threads' functions is nobody's business. */
 		if (strncmp(skip_basename(prof_text(p, p->modules[l->module].path)),
-			    "libseep.so", 10) == 0)
+			    "libseep.so", 10) == 0) {
+			if (ret_stack->frames.len > 0 && above &&
+			    loss_code(p, p->nodes[node].parent) == 0)
+				loss_add_start(p, process, ret_stack);
 			continue;
+		}
 		left--;
 		if (!loss_add_frames(p, process, l, ret_stack) && above) {
 			above = false;

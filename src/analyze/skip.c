@@ -106,6 +106,7 @@ const struct skip_kept skip_kept_table[] = {
 	{"libc.so*", "setlocale", 0, "locale"},
 	{"libc.so*", "*bindtextdomain", 0, "locale"},
 	{"libc.so*", "*textdomain", 0, "locale"},
+	{"libc.so*", "*bind_textdomain_codeset", 0, "locale"},
 	{"libc.so*", "__gconv*", 0, "character sets"},
 	{"libc.so*", "__wcsmbs_load_conv", 0, "character sets"},
 	{"libc.so*", "__add_to_environ", 0, "environment"},

@@ -93,13 +93,20 @@ suppress_cut_glob(const char *pattern, const char *end, bool more, const char *t
 	return matches;
 }
 
-/* A function by its name. valgrind's own suppressions name three things differently: copies that the optimizer
+/* A function by its name. valgrind's own suppressions name some things differently: copies that the optimizer
  * made ("f.isra.0") where we know the original, arguments of templates of inlined functions, which debug
- * information spells otherwise, and the system call that threads begin with. */
+ * information spells otherwise, functions that lead to others in valgrind, and the system call that threads
+ * begin with. */
 static bool
 suppress_is_function(const char *pattern, const struct loss_frame *f)
 {
 	static const char *const copies[] = {".isra.", ".part.", ".constprop.", ".cold"};
+	static const char *const others[][2] = {
+		{"clone3", "clone"},	       {"realloc", "malloc"},
+		{"reallocarray", "malloc"},    {"reallocarray", "realloc"},
+		{"aligned_alloc", "memalign"}, {"posix_memalign", "memalign"},
+		{"valloc", "memalign"},	       {"pvalloc", "memalign"},
+	};
 	const char *name = suppress_known(f->linkage), *at;
 
 	if (suppress_glob(pattern, name) ||
@@ -114,7 +121,12 @@ suppress_is_function(const char *pattern, const struct loss_frame *f)
 	if (f->inlined && at != NULL && at > pattern &&
 	    suppress_cut_glob(pattern, at + 1, true, name))
 		return true;
-	return strcmp(name, "clone3") == 0 && suppress_glob(pattern, "clone");
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		if (strcmp(name, others[i][0]) == 0 &&
+		    suppress_glob(pattern, others[i][1]))
+			return true;
+	}
+	return false;
 }
 
 static bool

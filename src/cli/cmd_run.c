@@ -478,7 +478,8 @@ run_run(int argc, char **argv)
 			.looks_ms = (opt_every + 999999) / 1000000,
 			.checkpoint_ns = leak_given.no_save ? 0 : opt_checkpoint,
 			.checkpoint = checkpoint,
-			.progress = opt_log_file == NULL && progress_wanted(&r.progress)
+			.progress = opt_log_file == NULL && !leak_report_foreign() &&
+						    progress_wanted(&r.progress)
 					    ? show_progress
 					    : NULL,
 			.held = look_for_leaks,

@@ -366,6 +366,25 @@ memcheck_errors(struct memcheck *m)
 		memcheck_total(m, &n);
 }
 
+/* Why there is nothing. */
+static void
+memcheck_not_looked(struct memcheck *m, const struct prof_check *c)
+{
+	const struct prof_process *pr = &m->p->processes[m->process];
+	uint32_t why = c != NULL ? c->why : pr->not_recorded;
+
+	buf_printf(m->out, "==%u== Not looked for leaks", m->pid);
+	if (why != 0) {
+		buf_add_str(m->out, ": ");
+		figure_text(m->out, prof_text(m->p, why));
+	} else if (pr->end == PROF_END_SIGNAL) {
+		buf_printf(m->out, ": %s ended it", figure_signal(pr->status).s);
+	} else if (pr->end == PROF_END_EXEC) {
+		buf_add_str(m->out, ": it became another program");
+	}
+	buf_add_char(m->out, '\n');
+}
+
 /* What can be said of leaks: where, how much, or why nothing. */
 static void
 memcheck_body(struct memcheck *m, bool looked, const struct prof_check *c)
@@ -390,12 +409,7 @@ memcheck_body(struct memcheck *m, bool looked, const struct prof_check *c)
 		memcheck_line(m, "For a detailed leak analysis, rerun with: "
 				 "--leak-check=full");
 	} else {
-		buf_printf(m->out, "==%u== Not looked for leaks", m->pid);
-		if (c != NULL && c->why != 0)
-			buf_add_str(m->out, ": ");
-		if (c != NULL)
-			figure_text(m->out, prof_text(m->p, c->why));
-		buf_add_char(m->out, '\n');
+		memcheck_not_looked(m, c);
 	}
 	memcheck_line(m, "%s", "");
 }
