@@ -31,7 +31,7 @@ cases() {
 	done
 }
 
-cases leak_cxx further_base new_array_with_count shared_text map_of_strings thrown_past
+cases leak_cxx further_base new_array_with_count shared_text
 expect_match "a heuristic" "$(cat shared_text.seep)" '^                        stdstring          : 126 bytes in 1 blocks$'
 cases leak_life leaked_by_atexit
 expect_match "below main" "$(cat leaked_by_atexit.seep)" '^   by \(below main\) '
