@@ -18,10 +18,12 @@ cd "$TMP" || exit
 both() {
 	local name=$1 program=$2 try
 	shift 2
+	valgrind "$@" --log-file="$name.theirs" "$program" x >/dev/null 2>&1 </dev/null &
 	"$SEEP" valgrind "$@" --log-file="$name.ours" "$program" x >/dev/null 2>"$TMP/err" </dev/null
 	/usr/bin/python3 "$same" text "$name.ours" >"$name.seep"
+	wait
 	for try in 1 2 3; do
-		valgrind "$@" --log-file="$name.theirs" "$program" x >/dev/null 2>&1 </dev/null
+		[ "$try" = 1 ] || valgrind "$@" --log-file="$name.theirs" "$program" x >/dev/null 2>&1 </dev/null
 		/usr/bin/python3 "$same" text "$name.theirs" >"$name.vg"
 		if [ "$try" = 3 ] || cmp -s "$name.vg" "$name.seep"; then break; fi
 	done
