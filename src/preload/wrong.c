@@ -192,12 +192,17 @@ wrong_delete_around(const void *p)
 
 /* ---- frees ---- */
 
+/* Finds out what it is, and whether that is wrong for certain. Not looked for where it would prove nothing: there
+ * may be many such frees, in a child of fork. */
 static bool
-is_proven(const struct recorder *r, const struct rec_error *e)
+is_proven(struct recorder *r, struct thread *t, struct rec_error *e)
 {
-	if (e->where == REC_WHERE_STACK)
-		return true;
-	return all_known(r) && (e->where != REC_WHERE_UNKNOWN || over_libc());
+	if (!all_known(r))
+		return errors_on_stack(r, t, e);
+	errors_look_up(r, t, e);
+	if (wrong.stacks || wrong.fenced)
+		wrong_freed_find(r, e);
+	return e->where != REC_WHERE_UNKNOWN || over_libc();
 }
 
 COLD bool
@@ -213,10 +218,7 @@ wrong_unknown(struct thread *t, uintptr_t p, const struct wrong_call *call,
 
 	if (!r->exact || stray_taken(p) || (wrong.cxx_foreign && is_operator(e.func)))
 		return true;
-	errors_look_up(r, t, &e);
-	if (wrong.stacks || wrong.fenced)
-		wrong_freed_find(r, &e);
-	if (!is_proven(r, &e))
+	if (!is_proven(r, t, &e))
 		return true;
 	e.at = errors_stack(r, t, at);
 	errors_add(r, t, &e);

@@ -292,10 +292,21 @@ stack_owner(const struct recorder *r, const struct thread *t, uintptr_t addr)
 	return NULL;
 }
 
+bool
+errors_on_stack(struct recorder *r, struct thread *t, struct rec_error *e)
+{
+	const struct rec_thread *owner = stack_owner(r, t, (uintptr_t)e->addr);
+
+	if (owner == NULL)
+		return false;
+	e->where = REC_WHERE_STACK;
+	e->where_number = owner->serial;
+	return true;
+}
+
 void
 errors_look_up(struct recorder *r, struct thread *t, struct rec_error *e)
 {
-	const struct rec_thread *owner;
 	struct errors_block b;
 	struct unw_module m;
 
@@ -307,10 +318,7 @@ errors_look_up(struct recorder *r, struct thread *t, struct rec_error *e)
 		e->alloc = errors_site_stack(r, b.site);
 		if (b.freed)
 			e->freed = freed_by(r, t, b.addr);
-	} else if ((owner = stack_owner(r, t, e->addr)) != NULL) {
-		e->where = REC_WHERE_STACK;
-		e->where_number = owner->serial;
-	} else if (modules_find(e->addr, &m)) {
+	} else if (!errors_on_stack(r, t, e) && modules_find((uintptr_t)e->addr, &m)) {
 		e->where = REC_WHERE_MODULE;
 		e->where_number = m.id;
 	}

@@ -21,6 +21,9 @@ uint32_t errors_site_stack(const struct recorder *r, uint32_t site);
  * module; and the block with its stack. */
 void errors_look_up(struct recorder *r, struct thread *t, struct rec_error *e);
 
+/* Only whether it is on a thread's stack, which is soon told. */
+bool errors_on_stack(struct recorder *r, struct thread *t, struct rec_error *e);
+
 /* A block that was here, as far as it is still known. */
 struct errors_block {
 	uint64_t addr, bytes;
