@@ -69,6 +69,27 @@ T_TEST(all_at_once)
 	T_EQ(s.recorder.keep, 17);
 }
 
+T_TEST(wrong_use_of_the_heap)
+{
+	T_CHECK(taken("mode=exact"));
+	T_EQ(s.redzone, 0);
+	T_EQ(s.quarantine, 0);
+	T_EQ(s.guard, 0);
+	T_CHECK(!s.free_stacks);
+	T_CHECK(!s.keep_going);
+	T_CHECK(taken("mode=exact,redzone=4K,quarantine=17M,guard=1009,free-stacks=1,"
+		      "keep-going=yes"));
+	T_EQ(s.redzone, 4096);
+	T_EQ(s.quarantine, 17 << 20);
+	T_EQ(s.guard, 1009);
+	T_CHECK(s.free_stacks);
+	T_CHECK(s.keep_going);
+	T_CHECK(refused("mode=exact,redzone=4097", "redzone=4097"));
+	T_CHECK(refused("quarantine=", "quarantine="));
+	T_CHECK(refused("guard=5G", "guard=5G"));
+	T_CHECK(refused("keep-going=2", "keep-going=2"));
+}
+
 T_TEST(order_and_repetition)
 {
 	T_CHECK(taken("rate=7,mode=exact"));
