@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/recording.h"
@@ -14,6 +15,7 @@
 #include "cli/leak_plan.h"
 #include "cli/who.h"
 #include "format/core.h"
+#include "format/format.h"
 #include "render/report.h"
 #include "render/scan_report.h"
 #include "target/find.h"
@@ -39,6 +41,7 @@ unrecorded_find(const char *word, enum unrecorded_which which, struct unrecorded
 {
 	struct livefile f = {.fd = -1};
 	struct procfs_pids pids = {0};
+	struct stat st;
 	char *end;
 	long pid = 0;
 	int r;
@@ -47,6 +50,12 @@ unrecorded_find(const char *word, enum unrecorded_which which, struct unrecorded
 		*ret = (struct unrecorded){.core = word};
 		return true;
 	}
+	/* A number is a process. Else a file is what it is called; but a program often lies where it was
+	 * started. */
+	if (word[strspn(word, "0123456789")] != '\0' &&
+	    (strchr(word, '/') != NULL || strcmp(word, "-") == 0 || word[0] == '@' ||
+	     (stat(word, &st) == 0 && S_ISREG(st.st_mode) && !format_is_program(word))))
+		return false;
 	r = target_find(word, &f, NULL);
 	if (unrecorded_args.who != NULL || unrecorded_args.blocks > 0)
 		which = UNRECORDED_ANY;
