@@ -13,10 +13,10 @@
  * first words. */
 enum {
 	LOOK_EMPTY = 0,
-	LOOK_FILLED = 1 << 24,
-	LOOK_TEXT = 2 << 24,
-	LOOK_WORDS = 3 << 24,
-	LOOK_SORTS = 0xff << 24,
+	LOOK_FILLED = 1 << 16,
+	LOOK_TEXT = 2 << 16,
+	LOOK_WORDS = 3 << 16,
+	LOOK_SORTS = 0xff << 16,
 	WORDS = 4, /* that are told apart */
 	WORD_BITS = 4,
 	WORD_NONE = 15,

@@ -29,21 +29,20 @@ enum {
 static void
 take_thread(struct core *c, struct cur note)
 {
-	struct core_thread t = {.nwords = CORE_REGS};
-	struct cur at = note;
+	struct core_thread *t;
 
 	if (note.bytes < PRSTATUS_BYTES || c->threads.len >= THREADS_MAX)
 		return;
-	cur_seek(&at, PRSTATUS_PID);
-	t.tid = (int)cur_u32(&at);
-	cur_seek(&at, PRSTATUS_REGS);
-	t.words = xcalloc(CORE_REGS, sizeof *t.words);
-	for (unsigned i = 0; i < CORE_REGS; i++)
-		t.words[i] = cur_u64(&at);
-	t.pc = t.words[REG_PC];
-	t.sp = t.words[REG_SP];
-	t.tp = t.words[REG_TP];
-	vec_push(&c->threads, t);
+	t = vec_add(&c->threads);
+	cur_seek(&note, PRSTATUS_PID);
+	t->tid = (int)cur_u32(&note);
+	cur_seek(&note, PRSTATUS_REGS);
+	t->words = xcalloc(CORE_REGS, sizeof *t->words);
+	while (t->nwords < CORE_REGS)
+		t->words[t->nwords++] = cur_u64(&note);
+	t->pc = t->words[REG_PC];
+	t->sp = t->words[REG_SP];
+	t->tp = t->words[REG_TP];
 }
 
 /* Vectors belong to the thread whose general registers came last. */
