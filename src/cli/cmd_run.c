@@ -225,8 +225,7 @@ start_inject(struct run *r)
 	struct err e = {0};
 	int status = CMD_FAILED;
 
-	if (opt_error_exitcode != 0 || opt_leak_kinds != NULL ||
-	    (opt_format != NULL && strcmp(opt_format, "memcheck") == 0)) {
+	if (leak_opts_need_check()) {
 		err_set(&e, -ENOTSUP,
 			"%s: its malloc is one that only attaching sees, which has no leak "
 			"check; leave --format, --leak-kinds and --error-exitcode out",
