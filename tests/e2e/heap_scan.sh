@@ -100,6 +100,18 @@ if have gcore && gcore -o core "$pid" >gcore.log 2>&1; then
 fi
 finish
 
+# ---- brk is not malloc's alone ----
+begin "$prog"
+order brk
+order hold
+order lose
+run "$SEEP" scan --json "$pid"
+expect_json "brk: blocks before and behind" "$TMP/out" '[.groups[] | select(.size == 200) | .reachable_blocks] | add' 2018
+expect_json "brk: lost" "$TMP/out" '.summary.leaks | .definite_blocks, .indirect_blocks' $'307\n0'
+expect_json "brk: what lies between is a root" "$TMP/out" '[.groups[] | select(.size >= 4444 and .size < 4460) | .reachable_blocks] | add' 1
+expect_match "brk: said" "$(jq -r '.notes[]' "$TMP/out")" '^1\.0[0-9] MiB of the heap make no sense and were looked at as if they were roots$'
+finish
+
 # ---- a recorded process ----
 begin "$SEEP" run --no-leak-check -o "$TMP/r.rec" -- "$prog"
 child=$(child_of "$pid")

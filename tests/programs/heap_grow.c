@@ -3,7 +3,8 @@
  *
  *	hold	1,009 blocks of 200 bytes more on a list
  *	lose	307 blocks of 328 bytes
- *	churn	20 MiB in blocks of 1,000 bytes, all freed but the last */
+ *	churn	20 MiB in blocks of 1,000 bytes, all freed but the last
+ *	brk	1 MiB is taken from brk by somebody who is not malloc, and holds the only pointer to a block of 4,444 */
 /* cflags: -O1 -g -pthread */
 #include <pthread.h>
 #include <stdio.h>
@@ -66,6 +67,16 @@ churn(void)
 		free(all[i]);
 	memset(all, 0, N * sizeof *all);
 	free(all);
+}
+
+__attribute__((noinline)) static void
+take_brk(void)
+{
+	void **p = sbrk(1 << 20);
+
+	if (p == (void *)-1)
+		_exit(1);
+	p[1000] = block(4444);
 }
 
 /* Keeps a block of 12,345 bytes by its stack alone. */
@@ -135,6 +146,8 @@ main(void)
 			lose();
 		else if (strncmp(line, "churn", 5) == 0)
 			churn();
+		else if (strncmp(line, "brk", 3) == 0)
+			take_brk();
 		scrub();
 		say("done\n");
 	}
