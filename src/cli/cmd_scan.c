@@ -23,6 +23,7 @@ struct scan_args scan_args;
 
 static const struct opt scan_table_opts[] = {
 	SCAN_OPTS,
+	UNRECORDED_OPTS,
 	{"rows", 'n', OPT_U64, .to = &scan_args.rows, .metavar = "N",
 	 .help = "List at most N rows of each sort."},
 	{"all", 0, OPT_NONE, .to = &scan_args.all, .help = "List everything."},
@@ -97,6 +98,20 @@ show(const struct heapcheck *before, const struct heapcheck *after, const char *
 	return r;
 }
 
+/* --who and --blocks: rows are those of all blocks, whatever became of them. */
+static int
+one_block(int argc, char **argv)
+{
+	struct unrecorded_opts o = {
+		.json = scan_args.json, .all = scan_args.all, .kinds = 15};
+	struct unrecorded u;
+
+	if (argc == 2 || scan_file_is_one(argv[0]) ||
+	    !unrecorded_find(argv[0], UNRECORDED_ANY, &u))
+		return cmd_usage(&cmd_scan, "--who and --blocks: of a process or a core");
+	return unrecorded_leaks(&u, argv[0], &o);
+}
+
 int
 scan_run(int argc, char **argv)
 {
@@ -106,6 +121,8 @@ scan_run(int argc, char **argv)
 	struct err e = {0};
 	int r = 0;
 
+	if (unrecorded_args.who != NULL || unrecorded_args.blocks > 0)
+		return one_block(argc, argv);
 	if (argc == 2 && scan_args.since != NULL)
 		return cmd_usage(&cmd_scan,
 				 "--since and two words: one of them is enough");
@@ -113,6 +130,10 @@ scan_run(int argc, char **argv)
 		r = load(old, &before, &e);
 	if (r == 0)
 		r = load(new, &after, &e);
+	if (r == 0 && old != NULL &&
+	    strcmp(heapscan_text(&before.scan, before.scan.program),
+		   heapscan_text(&after.scan, after.scan.program)) != 0)
+		cmd_note("%s is of another program than %s", old, new);
 	if (r == 0)
 		r = show(old != NULL ? &before : NULL, &after, new, &e);
 	if (r == 0 && scan_args.save != NULL)

@@ -20,6 +20,7 @@
 
 enum {
 	ROOM_BYTES_LEAST = 16 << 20,
+	MISSED_LEAST = 1 << 20, /* of an arena, to be worth a word */
 	ROWS_MANY = 400,
 	FOLD_FROM = 256, /* larger sizes */
 };
@@ -310,6 +311,17 @@ take_notes(struct heapcheck *c)
 			"%s of the heap make no sense and were looked at as if they "
 			"were roots",
 			fmt_size(gaps).s);
+	for (size_t i = 0; i < c->heap.arenas.len; i++) {
+		const struct heapblocks_arena *a = &c->heap.arenas.data[i];
+		uint64_t found = a->used_bytes + a->free_bytes + a->top_bytes +
+				 a->cached_bytes + a->gap_bytes;
+
+		if (a->system_bytes > found && a->system_bytes - found > MISSED_LEAST)
+			heapscan_note(s,
+				      "arena %zu has %s by malloc's own count, %s were "
+				      "found: blocks in the rest are not told",
+				      i, fmt_size(a->system_bytes).s, fmt_size(found).s);
+	}
 	if (c->heap.mapped_expected >= 0 &&
 	    (uint64_t)c->heap.mapped_expected != c->heap.mapped_blocks)
 		heapscan_note(s,
@@ -378,9 +390,20 @@ check_room(const struct heapcheck *c, struct err *e)
 	return 0;
 }
 
+static bool
+has_kinds(const struct heapcheck *c, unsigned kinds)
+{
+	for (unsigned i = 0; i < HEAPSCAN_KINDS; i++) {
+		if ((kinds & 1u << i) != 0 && c->scan.sums[i].blocks > 0)
+			return true;
+	}
+	return false;
+}
+
 static int
 look(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
 {
+	bool held = false;
 	struct looked_vec rows = {0};
 	int r = image_stop(&c->image, o->copy, e);
 
@@ -399,16 +422,19 @@ look(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
 		look_at_blocks(c, &rows);
 		fold_rows(c, &rows);
 		holders_init(&c->holders, &c->image);
-		if (o->then != NULL || o->holders)
+		held = has_kinds(c, o->held);
+		if (o->then != NULL || o->holders || held)
 			name_groups(c, &rows);
 		if (o->holders)
 			heapcheck_holders(c);
+		else if (held)
+			heapcheck_held(c);
 		if (o->then != NULL)
 			o->then(c, o->ctx);
 	}
 	image_go(&c->image);
 	if (r == 0) {
-		if (o->then == NULL && !o->holders)
+		if (o->then == NULL && !o->holders && !held)
 			name_groups(c, &rows);
 		take_arenas(c);
 		take_head(c);

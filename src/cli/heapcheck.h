@@ -17,8 +17,10 @@
 struct heapcheck;
 
 struct heapcheck_opts {
-	bool copy;    /* look at a copy of the process, so that it goes on meanwhile */
-	bool holders; /* who holds what, of all blocks, and what would go with it */
+	bool copy; /* look at a copy of the process, so that it goes on meanwhile */
+	unsigned
+		held; /* who holds most of a group, if there are blocks of these kinds (bits) */
+	bool holders; /* the same of all blocks, and what would go with each holder */
 	/* Called when everything is found, before the process goes on; NULL = nothing more is asked. */
 	void (*then)(struct heapcheck *c, void *ctx);
 	void *ctx;
@@ -52,7 +54,10 @@ void heapcheck_done(struct heapcheck *c);
 /* Who holds what, unless that was found out already. */
 void heapcheck_paths(struct heapcheck *c);
 
-/* The same, and what each root retains, into the scan. */
+/* Who holds most blocks of each group, into the scan. */
+void heapcheck_held(struct heapcheck *c);
+
+/* The same, and what each root retains. */
 void heapcheck_holders(struct heapcheck *c);
 
 /* Whether a word found in a register is malloc's own: the header of the block behind this one, left over from

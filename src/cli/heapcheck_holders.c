@@ -6,11 +6,13 @@
 
 #include "cli/heapcheck.h"
 #include "leak/dominators.h"
+#include "render/scan_report.h"
 #include "util/fmt.h"
 #include "util/x.h"
 
 enum {
 	HOLDERS_MAX = 100,
+	LEADERS_MOST = 64,
 	SHARE_SHARED = 100, /* 1 / share of all that a block must retain to be told */
 };
 
@@ -184,9 +186,26 @@ take_holders(struct heapcheck *c, const struct dominators *d)
 		c->scan.holders.len = HOLDERS_MAX;
 }
 
-/* Which root holds most blocks of each group. */
+/* Who holds most blocks of a group: a root, or a group of lost blocks. */
+struct most {
+	uint64_t blocks;
+	uint32_t by;
+	bool lost;
+};
+
+/* The group of the block through which `b` is lost. */
+static uint32_t
+lost_with(const struct heapcheck *c, const struct scan_block *b)
+{
+	/* A leader that was reached later is one no more, and knows its own. */
+	for (unsigned i = 0; i < LEADERS_MOST && b->state == CLASSIFY_INDIRECT; i++)
+		b = &c->blocks.data[b->indirect];
+	return b->site;
+}
+
+/* Counts by group and holder; then the largest of each, the first of several. */
 static void
-take_group_holders(struct heapcheck *c)
+find_most(struct heapcheck *c, bool lost, struct most *most)
 {
 	struct map counts = {0};
 	uint64_t key, n;
@@ -194,22 +213,51 @@ take_group_holders(struct heapcheck *c)
 
 	for (size_t i = 0; i < c->blocks.len; i++) {
 		const struct scan_block *b = &c->blocks.data[i];
+		bool held =
+			b->state == CLASSIFY_REACHABLE || b->state == CLASSIFY_POSSIBLE;
+		uint64_t group = (uint64_t)b->site << 32;
 
-		if (c->paths.root[i] != 0 &&
-		    (b->state == CLASSIFY_REACHABLE || b->state == CLASSIFY_POSSIBLE))
-			(*map_add(&counts, (uint64_t)b->site << 32 | c->paths.root[i]))++;
+		if (lost && b->state == CLASSIFY_INDIRECT)
+			(*map_add(&counts, group | lost_with(c, b)))++;
+		else if (!lost && held && c->paths.root[i] != 0)
+			(*map_add(&counts, group | c->paths.root[i]))++;
 	}
 	while (map_next(&counts, &pos, &key, &n)) {
-		struct heapscan_group *g = &c->scan.groups.data[key >> 32];
-		uint32_t root = strtab_add(&c->scan.strings,
-					   holders_name(&c->holders, (uint32_t)key));
+		struct most *m = &most[key >> 32];
+		uint32_t by = (uint32_t)key;
 
-		if (n > g->held || (n == g->held && root < g->holder)) {
-			g->held = n;
-			g->holder = root;
-		}
+		if (n > m->blocks || (n == m->blocks && m->lost == lost && by < m->by))
+			*m = (struct most){.blocks = n, .by = by, .lost = lost};
 	}
 	map_done(&counts);
+}
+
+void
+heapcheck_held(struct heapcheck *c)
+{
+	struct heapscan *s = &c->scan;
+	struct most *most = xcalloc(s->groups.len, sizeof *most);
+
+	heapcheck_paths(c);
+	find_most(c, false, most);
+	find_most(c, true, most);
+	for (size_t i = 0; i < s->groups.len; i++) {
+		struct heapscan_group *g = &s->groups.data[i];
+		struct buf name = {0};
+
+		if (most[i].blocks == 0)
+			continue;
+		if (most[i].lost) {
+			buf_add_str(&name, "what is lost itself: ");
+			scan_group_words(&name, s, &s->groups.data[most[i].by]);
+		} else {
+			buf_add_str(&name, holders_name(&c->holders, most[i].by));
+		}
+		g->held = most[i].blocks;
+		g->holder = strtab_add(&s->strings, buf_str(&name));
+		buf_done(&name);
+	}
+	free(most);
 }
 
 void
@@ -217,8 +265,7 @@ heapcheck_holders(struct heapcheck *c)
 {
 	struct dominators d = {0};
 
-	heapcheck_paths(c);
-	take_group_holders(c);
+	heapcheck_held(c);
 	if (c->image.core == NULL &&
 	    dominators_need(c->blocks.len) > c->image.z.room_bytes / 2) {
 		heapscan_note(&c->scan,

@@ -110,13 +110,19 @@ holders_modules(struct holders *h)
 struct holders_module *
 holders_module(struct holders *h, uint64_t addr)
 {
-	for (size_t i = 0; i < h->modules.len; i++) {
-		struct holders_module *m = &h->modules.data[i];
+	size_t low = 0, high = h->modules.len; /* ascending, as mappings are */
 
-		if (addr >= m->start && addr < m->end)
-			return m;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (h->modules.data[middle].end <= addr)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return NULL;
+	return low < h->modules.len && h->modules.data[low].start <= addr
+		       ? &h->modules.data[low]
+		       : NULL;
 }
 
 struct sym *
@@ -132,10 +138,12 @@ holders_open(struct holders *h, struct holders_module *m)
 {
 	struct sym *s;
 
-	(void)h;
 	if (m->tried)
 		return;
 	m->tried = true;
+	/* A core may name any file: without a build-id nobody knows whether it is that one. */
+	if (h->image->path != NULL && m->build_id_bytes == 0)
+		return;
 	s = holders_sym(m);
 	if (s != NULL)
 		m->symbols = objsym_read(m->file, sym_debug_path(s));

@@ -145,12 +145,19 @@ answer(struct heapcheck *c, void *ctx)
 		return;
 	}
 	order = scan_order(&c->scan, kinds_of(q->o), &n);
-	if (unrecorded_args.blocks > n)
+	if (unrecorded_args.blocks > n) {
 		q->r = err_set(&q->e, -EINVAL, "--blocks: there are only %zu rows", n);
-	else
-		who_blocks(c, order[unrecorded_args.blocks - 1], kinds_of(q->o),
-			   q->o->all ? UINT32_MAX : BLOCKS_SHOWN,
-			   unrecorded_args.show_content, &q->out);
+	} else {
+		struct who_choice choice = {.group = order[unrecorded_args.blocks - 1],
+					    .kinds = kinds_of(q->o),
+					    .most = q->o->all ? UINT32_MAX : BLOCKS_SHOWN,
+					    .show = unrecorded_args.show_content};
+
+		if (q->o->json)
+			who_blocks_json(c, &choice, &q->out);
+		else
+			who_blocks(c, &choice, &q->out);
+	}
 	free(order);
 }
 
@@ -181,7 +188,9 @@ unrecorded_leaks(const struct unrecorded *u, const char *word,
 				      .all = o->all,
 				      .kinds = o->kinds,
 				      .target = word}};
-	struct heapcheck_opts how = {.ctx = &q};
+	struct heapcheck_opts how = {.ctx = &q,
+				     /* what is definitely lost is held by nobody */
+				     .held = kinds_of(o) & ~(1u << HEAPSCAN_DEFINITE)};
 	struct heapcheck c = HEAPCHECK_NONE;
 	int status = CMD_OK, found = 0, r;
 

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "util/fmt.h"
+#include "util/json.h"
 #include "util/x.h"
 
 enum {
@@ -75,6 +76,14 @@ step_to(struct heapcheck *c, struct who *w, const struct scan_block *b, uint64_t
 	return s;
 }
 
+/* What is before a block that no word leads to. */
+static const char *
+first_place(const struct scan_block *b)
+{
+	return (b->flags & SCAN_BLOCK_ROOT) != 0 ? "libc's table of a thread's data"
+						 : "nothing points to the first of them";
+}
+
 static void
 find_path(struct heapcheck *c, struct who *w, uint32_t block)
 {
@@ -93,7 +102,7 @@ find_path(struct heapcheck *c, struct who *w, uint32_t block)
 			if (n == 1)
 				return;
 			s = (struct who_step){
-				.place = "nothing points to the first of them",
+				.place = first_place(b),
 				.block = b->addr,
 				.size = b->bytes,
 				.what = arena_strdup(&w->strings, heapcheck_what(c, b))};
@@ -274,36 +283,121 @@ name_word(void *ctx, uint64_t word)
 	return n->name;
 }
 
-void
-who_blocks(struct heapcheck *c, uint32_t group, unsigned kinds, uint32_t most, bool show,
-	   struct buf *out)
+/* The next block of the choice from `at` on, or NULL. */
+static const struct scan_block *
+next_block(const struct heapcheck *c, const struct who_choice *w, size_t *at)
 {
+	while (*at < c->blocks.len) {
+		const struct scan_block *b = &c->blocks.data[(*at)++];
+
+		if (b->site == w->group && (w->kinds & 1u << b->state) != 0)
+			return b;
+	}
+	return NULL;
+}
+
+static size_t
+read_block(const struct heapcheck *c, const struct scan_block *b, unsigned char *data)
+{
+	size_t bytes = b->bytes < BYTES_MAX ? (size_t)b->bytes : BYTES_MAX;
+
+	return image_read(&c->image, b->addr, data, bytes);
+}
+
+void
+who_blocks(struct heapcheck *c, const struct who_choice *w, struct buf *out)
+{
+	const struct scan_block *b;
 	struct namer n = {.c = c};
-	uint64_t more = 0;
-	uint32_t shown = 0;
+	uint64_t shown = 0;
+	size_t at = 0;
 
-	for (size_t i = 0; i < c->blocks.len; i++) {
-		const struct scan_block *b = &c->blocks.data[i];
-		size_t bytes = b->bytes < BYTES_MAX ? (size_t)b->bytes : BYTES_MAX;
+	while ((b = next_block(c, w, &at)) != NULL) {
 		unsigned char data[BYTES_MAX];
+		size_t bytes;
 
-		if (b->site != group || (kinds & 1u << b->state) == 0)
+		if (shown++ >= w->most)
 			continue;
-		if (shown == most) {
-			more++;
-			continue;
-		}
-		shown++;
 		buf_printf(out, "0x%" PRIx64 "  %s bytes, %s%s%s\n", b->addr,
 			   fmt_count(b->bytes).s, heapcheck_what(c, b),
 			   heapcheck_what(c, b)[0] != '\0' ? ", " : "",
 			   kinds_text[b->state]);
-		bytes = image_read(&c->image, b->addr, data, bytes);
-		who_bytes(out, b->addr, data, bytes, show, name_word, &n);
+		bytes = read_block(c, b, data);
+		who_bytes(out, b->addr, data, bytes, w->show, name_word, &n);
 		if (b->bytes > bytes)
 			buf_printf(out, "    … %s more bytes\n",
 				   fmt_count(b->bytes - bytes).s);
 	}
-	if (more > 0)
-		buf_printf(out, "%s more blocks (--all)\n", fmt_count(more).s);
+	if (shown > w->most)
+		buf_printf(out, "%s more blocks (--all)\n", fmt_count(shown - w->most).s);
+}
+
+static void
+block_json(struct json *j, struct namer *n, const struct scan_block *b, bool show)
+{
+	unsigned char data[BYTES_MAX];
+	size_t bytes = read_block(n->c, b, data);
+	char text[2 * BYTES_MAX + 1];
+
+	json_obj(j);
+	snprintf(text, sizeof text, "0x%" PRIx64, b->addr);
+	json_key(j, "address");
+	json_str(j, text);
+	json_key(j, "size");
+	json_u64(j, b->bytes);
+	json_key(j, "state");
+	json_str(j, kinds_text[b->state]);
+	json_key(j, "what");
+	json_str(j, heapcheck_what(n->c, b));
+	json_key(j, "pointers");
+	json_arr(j);
+	for (size_t off = 0; off + 8 <= bytes; off += 8) {
+		const char *name = name_word(n, mem_get_u64(data + off));
+
+		if (name == NULL)
+			continue;
+		json_obj(j);
+		json_key(j, "offset");
+		json_u64(j, off);
+		json_key(j, "to");
+		json_str(j, name);
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+	for (size_t i = 0; show && i < bytes; i++)
+		snprintf(text + 2 * i, 3, "%02x", data[i]);
+	if (show) {
+		text[2 * bytes] = '\0';
+		json_key(j, "bytes");
+		json_str(j, text);
+	}
+	json_obj_end(j);
+}
+
+void
+who_blocks_json(struct heapcheck *c, const struct who_choice *w, struct buf *out)
+{
+	const struct scan_block *b;
+	struct namer n = {.c = c};
+	uint64_t shown = 0;
+	struct json j;
+	size_t at = 0;
+
+	json_init(&j, out);
+	json_obj(&j);
+	json_key(&j, "seep_json");
+	json_u64(&j, 1);
+	json_key(&j, "kind");
+	json_str(&j, "blocks");
+	json_key(&j, "blocks");
+	json_arr(&j);
+	while ((b = next_block(c, w, &at)) != NULL) {
+		if (shown++ < w->most)
+			block_json(&j, &n, b, w->show);
+	}
+	json_arr_end(&j);
+	json_key(&j, "more");
+	json_u64(&j, shown > w->most ? shown - w->most : 0);
+	json_obj_end(&j);
+	buf_add_char(out, '\n');
 }

@@ -11,10 +11,18 @@
  * still. */
 void who_find(struct heapcheck *c, uint64_t addr, struct who *ret);
 
-/* Bytes of the blocks of one group, at most `most` blocks of these kinds (bits), with what their words point
- * to. */
-void who_blocks(struct heapcheck *c, uint32_t group, unsigned kinds, uint32_t most,
-		bool show, struct buf *out);
+/* Which blocks, and how they are shown. */
+struct who_choice {
+	uint32_t group;
+	unsigned kinds; /* bits */
+	uint32_t most;	/* blocks */
+	bool show;	/* do not mask */
+};
+
+/* Bytes of the blocks of one group with what their words point to; as JSON without the bytes, unless they are to be
+ * shown. */
+void who_blocks(struct heapcheck *c, const struct who_choice *w, struct buf *out);
+void who_blocks_json(struct heapcheck *c, const struct who_choice *w, struct buf *out);
 
 /* An address as people write it: hexadecimal with or without 0x. */
 bool who_address(const char *text, uint64_t *ret_addr);

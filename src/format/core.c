@@ -152,14 +152,17 @@ tidy_segments(struct core *c)
 static void
 name_files(struct core *c, const struct core_file_vec *files)
 {
+	const struct memmap_area *end = c->map.areas.data + c->map.areas.len;
+
 	for (size_t i = 0; i < files->len; i++) {
 		const struct core_file *f = &files->data[i];
+		struct memmap_area *a =
+			(struct memmap_area *)memmap_find(&c->map, f->start);
 
-		for (size_t k = 0; k < c->map.areas.len; k++) {
-			struct memmap_area *a = &c->map.areas.data[k];
-
-			if (a->start < f->start || a->start >= f->end)
-				continue;
+		/* Each mapping is of one file, whatever a core may claim. */
+		for (; a != NULL && a < end && a->start >= f->start &&
+		       a->start < f->end && a->inode == 0;
+		     a++) {
 			a->name = f->name;
 			a->offset = f->off + (a->start - f->start);
 			a->inode = i + 1;

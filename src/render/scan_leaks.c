@@ -225,9 +225,10 @@ scan_leaks_text(struct buf *out, const struct heapscan *s, const struct scan_opt
 	sum_text(out, &o, &s->sums[HEAPSCAN_REACHABLE]);
 	buf_add_str(out, "\n");
 	figure_text(out, heapscan_text(s, s->what));
-	buf_add_str(out, DOT
-		    "not recorded: blocks are from malloc's own heaps, sizes as malloc "
-		    "rounds them, no stacks\n");
+	buf_add_str(
+		out, DOT
+		"blocks from malloc's own heaps, not from a recording: sizes as malloc "
+		"rounds them, no stacks\n");
 	for (size_t i = 0; i < s->notes.len; i++) {
 		buf_add_str(out, "note: ");
 		figure_text(out, heapscan_text(s, s->notes.data[i]));

@@ -288,7 +288,7 @@ scan_heap_text(struct buf *out, const struct heapscan *s, const struct scan_grow
 	if (s->threads > 0)
 		scan_about(out, s);
 	if (o->target != NULL) {
-		buf_add_str(out, "next: seep leaks --who ADDRESS ");
+		buf_add_str(out, "next: seep scan --who ADDRESS ");
 		figure_text(out, o->target);
 		buf_add_str(out, " (who holds a block)");
 		if (s->core == 0 && g == NULL) {

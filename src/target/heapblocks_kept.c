@@ -74,11 +74,17 @@ take_list(struct hb_walk *k, uint64_t addr, unsigned bin)
 static bool
 is_first(const struct hb_walk *k, uint64_t addr)
 {
-	for (size_t i = 0; i < k->firsts.len; i++) {
-		if (k->firsts.data[i] == addr)
-			return true;
+	size_t low = 0, high = k->firsts.len; /* ascending, as pieces are */
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (k->firsts.data[middle] < addr)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return false;
+	return low < k->firsts.len && k->firsts.data[low] == addr;
 }
 
 /* Whether the block is a cache; if it is, what it keeps is added. */

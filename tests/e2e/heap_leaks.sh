@@ -42,6 +42,13 @@ expect_match "no last look" "$err" "^seep: $pid: not recorded, so it has no last
 run "$SEEP" leaks --way=stop --json "$pid"
 expect_eq "while it stands still" "$(lost "$TMP/out")" "$truth"
 expect_json "while it stands still: said" "$TMP/out" .snapshot false
+run "$SEEP" leaks --leak-kinds=indirect,reachable "$pid"
+expect_match "indirectly lost: with what" "$out" '^    held by what is lost itself: 168 bytes each, class net::Request$|^    held by sessions in heap_zoo$'
+expect_match "reachable: from where" "$out" '^    held by held_large in heap_zoo$'
+run "$SEEP" leaks --leak-kinds=indirect --json "$pid"
+expect_json "indirectly lost: nodes" "$TMP/out" \
+	'[.groups[] | select(.size == 72 and .indirect_blocks == 37 and .reachable_blocks == 1) | .held_by] | tostring' \
+	'["what is lost itself: 72 bytes each: pointer, text, text, text"]'
 run "$SEEP" leaks --error-exitcode 7 "$pid"
 expect_eq "exit status for CI" "$status" 7
 

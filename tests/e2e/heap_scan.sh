@@ -86,6 +86,11 @@ run "$SEEP" leaks --blocks 1 --show-content "$pid"
 expect_match "blocks: if asked for" "$out" '5a 5a 5a 5a 5a 5a 5a 5a  \|Z{16}\|$'
 run "$SEEP" leaks --blocks 1 --leak-kinds=reachable "$pid"
 expect_match "blocks: what words point to" "$out" '\|  \+0x0 -> block of 200 bytes, pointer, text, text, text$'
+run "$SEEP" scan --blocks 1 --json "$pid"
+expect_json "blocks: as JSON" "$TMP/out" '.blocks | length, (.[0] | .size, .state, .bytes, (.pointers[0].to | startswith("block of 200 bytes, ")))' \
+	$'4\n200\nstill reachable\nnull\ntrue'
+run "$SEEP" scan --who "$item" "$pid"
+expect_match "who, asked of seep scan" "$out" '^  registry in heap_grow, at 0x[0-9a-f]+$'
 run "$SEEP" leaks --blocks 99 "$pid"
 expect_eq "blocks: no such row" "$status" 3
 expect_match "blocks: no such row, said" "$err" '^seep: --blocks: there are only [0-9]+ rows$'
