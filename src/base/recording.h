@@ -424,7 +424,7 @@ struct rec_error {
 	uint32_t where;	 /* enum rec_where */
 	uint32_t where_number;
 	uint32_t block_kind; /* enum rec_kind */
-	uint32_t reserved0;
+	uint32_t freed_func; /* enum rec_func: what freed the block; 0 = not known */
 	uint64_t reserved[4];
 };
 

@@ -26,6 +26,7 @@ live_read_error(struct live *l, const struct rec_error *e)
 	x->func = live_bounded(l, e->func, REC_FUNCS);
 	x->where = live_bounded(l, e->where, REC_WHERES);
 	x->block_kind = live_bounded(l, e->block_kind, REC_KIND_INHERITED + 1);
+	x->freed_func = live_bounded(l, e->freed_func, REC_FUNCS);
 	x->at = at;
 	x->alloc = alloc;
 	x->freed = freed;

@@ -253,6 +253,7 @@ static const struct pack_col pack_errors[] = {
 	UINT_MAX_(prof_error, func, REC_FUNCS - 1),
 	UINT_MAX_(prof_error, where, REC_WHERES - 1),
 	UINT_MAX_(prof_error, block_kind, REC_KIND_INHERITED),
+	UINT_MAX_(prof_error, freed_func, REC_FUNCS - 1),
 	ROW(prof_error, at, PACK_NODES),
 	ROW(prof_error, alloc, PACK_NODES),
 	ROW(prof_error, freed, PACK_NODES),

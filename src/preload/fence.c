@@ -43,6 +43,7 @@ struct slot {
 	uint32_t site, freed,
 		of; /* of a freed one: refs, and which recording they are of */
 	uint8_t state;
+	uint8_t func, kind; /* what freed it; where it came from */
 	uint8_t pages;
 	bool opened; /* a page of it that was to be closed */
 };
@@ -204,6 +205,8 @@ slot_free(void *p)
 		s->site = t->freeing.site;
 		s->freed = t->freeing.node;
 		s->of = (uint32_t)recorder_now->id;
+		s->func = (uint8_t)t->freeing.func;
+		s->kind = (uint8_t)t->freeing.kind;
 	}
 	s->state = SLOT_FREED;
 	if (!rt_sealed)
@@ -353,6 +356,8 @@ tell(struct thread *t, const struct slot *s, const unsigned char *at,
 	} else if (s->state == SLOT_FREED && s->of == (uint32_t)r->id) {
 		e.alloc = errors_site_stack(r, s->site);
 		e.freed = s->freed;
+		e.freed_func = s->func;
+		e.block_kind = s->kind;
 	}
 	e.at = errors_stack(r, t, &access->at);
 	errors_add(r, t, &e);

@@ -15,6 +15,7 @@ enum { NOTES = 1 << 15 };
 struct note {
 	uint64_t addr, bytes;
 	uint32_t site, node;
+	uint32_t func, kind;
 	uint64_t check; /* of all of it, and of the recording that the refs are of */
 };
 
@@ -24,7 +25,7 @@ static uint64_t
 check_of(const struct recorder *r, const struct note *n)
 {
 	return hash_pair(hash_pair(n->addr ^ r->id, n->bytes),
-			 (uint64_t)n->site << 32 | n->node);
+			 ((uint64_t)n->site << 32 | n->node) ^ n->func << 8 ^ n->kind);
 }
 
 static struct note *
@@ -56,10 +57,12 @@ wrong_freed_note(struct thread *t, uintptr_t p, struct rec_block gone, enum rec_
 		.bytes = gone.a & REC_BLOCK_SIZE_MASK,
 		.site = (uint32_t)gone.b,
 		.node = errors_stack(r, t, at),
+		.func = func,
+		.kind = gone.a >> REC_BLOCK_KIND_SHIFT & 15,
 	};
 
 	n.check = check_of(r, &n);
-	t->freeing = (struct freeing){p, n.site, n.node, func};
+	t->freeing = (struct freeing){p, n.site, n.node, func, n.kind};
 	if (to != NULL)
 		*to = n;
 }
@@ -73,7 +76,8 @@ wrong_freed_find(const struct recorder *r, struct rec_error *e)
 	if (e->where == REC_WHERE_BLOCK && e->addr - e->block < e->block_bytes)
 		return; /* part of a block that lives */
 	if (zone_held_back((uintptr_t)e->addr, &held))
-		n = (struct note){e->addr, held.bytes, held.site, held.freed, 0};
+		n = (struct note){e->addr,   held.bytes, held.site, held.freed,
+				  held.func, held.kind,	 0};
 	else if (notes != NULL)
 		n = notes[hash_u64(e->addr) % NOTES];
 	if (n.addr != e->addr || e->addr == 0 ||
@@ -82,7 +86,8 @@ wrong_freed_find(const struct recorder *r, struct rec_error *e)
 	e->where = REC_WHERE_FREED;
 	e->block = n.addr;
 	e->block_bytes = n.bytes;
-	e->block_kind = REC_KIND_MALLOC;
+	e->block_kind = n.kind;
+	e->freed_func = n.func;
 	e->alloc = errors_site_stack(r, n.site);
 	e->freed = n.node;
 }

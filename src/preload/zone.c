@@ -45,7 +45,7 @@ struct head {
 	uint32_t site, freed;
 	uint32_t of; /* which recording these refs are of */
 	struct head *next;
-	uint64_t pad;
+	uint32_t func, kind; /* what freed it; where it came from */
 };
 
 _Static_assert(sizeof(struct head) % 16 == 0, "blocks stay aligned");
@@ -174,10 +174,13 @@ look_at_going(struct head *h)
 		h->site = t->freeing.site;
 		h->freed = t->freeing.node;
 		h->of = (uint32_t)r->id;
+		h->func = t->freeing.func;
+		h->kind = t->freeing.kind;
 		if (look_around(h, &e)) {
 			e.func = (uint32_t)t->freeing.func;
 			e.at = h->freed;
 			e.alloc = errors_site_stack(r, h->site);
+			e.block_kind = h->kind;
 			errors_add(r, t, &e);
 		}
 	}
@@ -211,6 +214,8 @@ look_at_freed(struct head *h)
 		if (h->of == (uint32_t)r->id) {
 			e.alloc = errors_site_stack(r, h->site);
 			e.freed = h->freed;
+			e.freed_func = h->func;
+			e.block_kind = h->kind;
 		}
 		errors_add(r, t, &e);
 		memset(p, FREED, h->bytes);
@@ -291,7 +296,7 @@ zone_held_back(uintptr_t p, struct zone_freed *ret)
 	h = head_of((const void *)p, FREED_MAGIC);
 	if (h == NULL)
 		return false;
-	*ret = (struct zone_freed){.bytes = h->bytes};
+	*ret = (struct zone_freed){.bytes = h->bytes, .func = h->func, .kind = h->kind};
 	if (h->of == (uint32_t)recorder_now->id) {
 		ret->site = h->site;
 		ret->freed = h->freed;
@@ -549,6 +554,7 @@ look_at_live(void *arg, uintptr_t addr, uint64_t a, uint64_t b)
 	}
 	live_unlock(t, &slot);
 	if (bad) {
+		e.block_kind = a >> REC_BLOCK_KIND_SHIFT & 15;
 		e.alloc = errors_site_stack(r, (uint32_t)b);
 		errors_add(r, t, &e);
 	}

@@ -33,6 +33,7 @@ bool zone_owns(const void *p);
 struct zone_freed {
 	size_t bytes;
 	uint32_t site, freed; /* refs; 0 when they are another recording's */
+	uint32_t func, kind;  /* enum rec_func that freed it, enum rec_kind */
 };
 bool zone_held_back(uintptr_t p, struct zone_freed *ret);
 

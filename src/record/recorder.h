@@ -153,6 +153,7 @@ struct freeing {
 	uintptr_t addr; /* 0 = none */
 	uint32_t site, node;
 	enum rec_func func;
+	enum rec_kind kind;
 };
 
 /* One thread's private state. Only that thread touches it. */

@@ -67,4 +67,6 @@ error_json(struct json *j, const struct prof *p, const struct prof_error *e)
 		e->block != 0 && e->block_kind <= REC_KIND_NEW_ARRAY
 			? error_family_name(e->block_kind)
 			: NULL);
+	add_str(j, "freed_by",
+		e->freed_func != REC_FUNC_NONE ? error_func_name(e->freed_func) : NULL);
 }

@@ -198,7 +198,10 @@ mcerr_block(const struct mcerr *m, const struct prof_error *e)
 		   freed ? "free'd" : "alloc'd");
 	if (freed) {
 		if (e->freed != 0)
-			mcerr_stack(m, "free", e->freed);
+			mcerr_stack(m,
+				    mcerr_called(e->freed_func != 0 ? e->freed_func
+								    : REC_FUNC_FREE),
+				    e->freed);
 		buf_printf(m->out, "==%u==  Block was alloc'd at\n", m->pid);
 	}
 	mcerr_stack(m, mcerr_allocator(e->block_kind), e->alloc);

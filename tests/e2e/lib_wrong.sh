@@ -100,3 +100,23 @@ wrong_valgrind() {
 			"(by|at) 0x[0-9A-F]+: $(sed -n "s/.*$place=\([a-z_]*\).*/\1/p" <<<"$truth")[ (]"
 	done
 }
+
+# told_by LOG: the first error in a log of memcheck's, or of ours in its words, without what differs between
+# two runs: addresses, and where the functions of the allocator are; nor parameters, which we do not tell.
+told_by() {
+	sed -E 's/^==[0-9]+== ?//; s/0x[0-9A-Fa-f]+/ADDRESS/g; s/ \(in [^)]*\)$//; s/ \(vg_replace[^)]*\)$//
+		s/^(   (by|at) ADDRESS: [a-z_]+)\([^)]*\) \(/\1 (/' "$1" |
+		sed -nE '/^(Invalid|Mismatched|Argument|Source)/,/^$/p' | sed '/^$/,$d'
+}
+
+# wrong_words PROGRAM CASE...: the same words, line by line, as memcheck. After wrong_valgrind.
+wrong_words() {
+	local prog=$1 name
+	shift
+	have valgrind || return
+	for name; do
+		"$SEEP" run --keep-going --free-stacks --check-copy --format=memcheck --log-file "$TMP/words" \
+			-o "$TMP/rec" -- "$prog" "$name" bug >/dev/null 2>&1 </dev/null
+		expect_eq "$name: memcheck's words" "$(told_by "$TMP/words")" "$(told_by "$TMP/$name.vg")"
+	done
+}

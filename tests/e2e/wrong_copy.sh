@@ -26,3 +26,4 @@ done"
 expect_eq "children: nothing found" "$(grep '^WRONG' <<<"$err")" ""
 
 wrong_valgrind "$prog" overlap_strcpy overlap_strncpy overlap_strcat
+wrong_words "$prog" overlap_strcpy overlap_strncpy overlap_strcat

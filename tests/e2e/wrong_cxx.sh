@@ -9,7 +9,9 @@ prog=$(program wrong_cxx) || exit
 for name in $("$prog"); do
 	wrong_case "$prog" "$source" "$name"
 done
-wrong_valgrind "$prog" malloc_delete new_free new_array_delete new_delete_array new_realloc delete_twice
+cases=(malloc_delete new_free new_array_delete new_delete_array new_realloc delete_twice)
+wrong_valgrind "$prog" "${cases[@]}"
+wrong_words "$prog" "${cases[@]}"
 
 # Operators of somebody's own hand out what malloc does not know: nothing is wrong with that.
 own=$(program own_operators) || exit

@@ -31,3 +31,4 @@ expect_eq "no error, its own exit code" "$status" 0
 
 wrong_valgrind "$prog" double_free double_free_later free_inside free_stack free_global free_never realloc_freed \
 	fishy_malloc fishy_calloc fishy_realloc
+wrong_words "$prog" double_free double_free_later free_inside free_global realloc_freed fishy_malloc
