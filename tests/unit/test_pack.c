@@ -240,13 +240,13 @@ T_TEST(refusals)
 		"cut off after 16 bytes, before the end of section \"strings\"");
 	a.data[8] = 7;
 	refused(a.data, a.len,
-		"recording of version 7, this seep reads 2 to 5: use a newer seep");
+		"recording of version 7, this seep reads 2 to 4: use a newer seep");
 	a.data[8] = 0;
 	refused(a.data, a.len,
-		"recording of version 0, this seep reads 2 to 5: use an older seep");
+		"recording of version 0, this seep reads 2 to 4: use an older seep");
 	a.data[8] = 1;
 	refused(a.data, a.len,
-		"recording of version 1, this seep reads 2 to 5: use an older seep");
+		"recording of version 1, this seep reads 2 to 4: use an older seep");
 	a.data[8] = PACK_VERSION;
 	a.data[13] ^= 4;
 	refused(a.data, a.len, "its head is damaged (wrong checksum)");
