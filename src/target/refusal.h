@@ -25,16 +25,16 @@ struct refusal_facts {
 	uid_t uid, our_uid;	    /* real uid of it, effective uid of ours */
 	bool cap_ptrace, cap_admin; /* what we have */
 	bool no_override; /* and CAP_DAC_OVERRIDE we have not: its memory is a file of its user */
-	bool container;		    /* root without some of root's capabilities */
-	int64_t yama;		    /* ptrace_scope; -1 = no such thing */
-	bool our_child;		    /* it descends from us or from our parent's shell */
-	int access;		    /* 0, or -errno of opening its memory */
-	int64_t seccomp;	    /* mode; -1 = not known */
-	uint32_t traits;	    /* enum inspect_traits of its program */
-	bool other_namespace;	    /* its own mounts */
-	bool attached;		    /* another seep has attached to it */
-	int shares_with;	    /* whose memory it has (vfork); 0 = its own */
-	bool attached_here;	    /* and that is its own, not inherited by fork */
+	bool container;	      /* root without some of root's capabilities */
+	int64_t yama;	      /* ptrace_scope; -1 = no such thing */
+	bool our_child;	      /* it descends from us or from our parent's shell */
+	int access;	      /* 0, or -errno of opening its memory */
+	int64_t seccomp;      /* mode; -1 = not known */
+	uint32_t traits;      /* enum inspect_traits of its program */
+	bool other_namespace; /* its own mounts */
+	bool attached;	      /* another seep has attached to it */
+	int shares_with;      /* whose memory it has (vfork); 0 = its own */
+	bool attached_here;   /* and that is its own, not inherited by fork */
 };
 
 void refusal_read(int pid, struct refusal_facts *ret_facts);
