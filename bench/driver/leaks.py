@@ -106,11 +106,18 @@ class Busy:
 
     def gap_ms(self):
         """The longest that a thread made no progress since this was last asked."""
+        before = len(self.gaps())
         open(self.path("ask"), "w").close()
-        self.wait("ask", False, 60)
-        time.sleep(0.01)
+        until = time.monotonic() + 60
+        while len(self.gaps()) == before:
+            if time.monotonic() > until or self.tool.poll() is not None:
+                raise Failed("the program does not answer")
+            time.sleep(0.002)
+        return self.gaps()[-1] / 1000
+
+    def gaps(self):
         with open(self.out.name) as f:
-            return int(re.findall(r"^gap (\d+)$", f.read(), re.M)[-1]) / 1000
+            return [int(us) for us in re.findall(r"^gap (\d+)$", f.read(), re.M)]
 
     def look(self):
         """stop, pause and gap in ms, CPU seconds of the tool."""
