@@ -112,6 +112,16 @@ print(struct prof *p, const struct leakcheck *c)
 	return leak_report_end(p, NULL, status, true);
 }
 
+/* Whether something was asked for that is told of loss records alone. */
+static bool
+asks_for_records(void)
+{
+	return leak_report_foreign() || leak_given.xml_file != NULL ||
+	       leak_given.fail_on != NULL || leak_given.baseline != NULL ||
+	       leak_given.junit != NULL || leak_given.generate != NULL ||
+	       leak_given.set.all.len > 0 || opt_log_file != NULL;
+}
+
 /* A process without a recording, or a core: seep's own report is told at once, and *ret_told set; then the exit status is
  * returned. For other tools' words it becomes a profile. */
 static int
@@ -132,7 +142,7 @@ look_at_unrecorded(const struct unrecorded *u, const char *word, struct prof *p,
 			       "%s: not recorded, so it has no last look; see: seep scan "
 			       "--save, --since",
 			       word);
-	if (leak_report_foreign())
+	if (asks_for_records())
 		return unrecorded_load(u, &o, p, ret_check, e);
 	*ret_told = true;
 	return unrecorded_leaks(u, word, &o);
