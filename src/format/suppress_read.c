@@ -137,26 +137,27 @@ suppress_read_about(struct suppress_reader *r, struct suppress *x, struct line l
 static int
 suppress_read_frame(struct suppress_reader *r, struct suppress *x, struct line l)
 {
-	struct suppress_frame f = {.part = SUPPRESS_FRAMES};
+	enum suppress_part part = SUPPRESS_FRAMES;
+	struct suppress_frame *f;
 	struct line rest = l;
 
 	if (x->frames.len >= SUPPRESS_FRAMES_MAX)
 		return suppress_fail(r, "more than %d frames", SUPPRESS_FRAMES_MAX);
 	if (scan_text(&rest, "fun:"))
-		f.part = SUPPRESS_FUNCTION;
+		part = SUPPRESS_FUNCTION;
 	else if (scan_text(&rest, "obj:"))
-		f.part = SUPPRESS_OBJECT;
+		part = SUPPRESS_OBJECT;
 	else if (scan_text(&rest, "src:"))
-		f.part = SUPPRESS_SOURCE;
+		part = SUPPRESS_SOURCE;
 	else if (!suppress_is(&l, "..."))
 		return suppress_fail(r, "\"%.*s\": want fun:, obj:, src:, ... or }",
 				     suppress_cut(&l), l.at);
-	if (f.part != SUPPRESS_FRAMES && rest.at == rest.end)
+	if (part != SUPPRESS_FRAMES && rest.at == rest.end)
 		return suppress_fail(r, "nothing behind \"%.*s\"", suppress_cut(&l),
 				     l.at);
-	if (f.part != SUPPRESS_FRAMES)
-		f.pattern = xmemdup0(rest.at, line_len(&rest));
-	vec_push(&x->frames, f);
+	f = vec_add(&x->frames);
+	f->part = part;
+	f->pattern = part == SUPPRESS_FRAMES ? NULL : xmemdup0(rest.at, line_len(&rest));
 	return 0;
 }
 
