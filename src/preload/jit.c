@@ -21,6 +21,7 @@
 #include "unwind/eh_frame.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 
 enum {
@@ -184,7 +185,8 @@ drop(const void *begin)
 
 enum { REGISTER, REGISTER_INFO, DEREGISTER, DEREGISTER_INFO, KINDS };
 
-/* libgcc's own. A program that links them has it loaded; one that looks for them by name may not. */
+/* libgcc's own. A program that links them has it loaded, though maybe where only its own libraries see it. One
+ * that looks for them by name may not; then there is nobody to be told, as without us. */
 static void *
 real(unsigned kind)
 {
@@ -196,6 +198,7 @@ real(unsigned kind)
 	};
 	static void *found[KINDS];
 	void *f = __atomic_load_n(&found[kind], __ATOMIC_RELAXED), *library;
+	int saved = errno;
 	uintptr_t was;
 
 	if (f != NULL)
@@ -203,9 +206,11 @@ real(unsigned kind)
 	was = gate_quiet(
 		GATE_CFA()); /* what the loader allocates for us is not the program's */
 	f = dlsym(RTLD_NEXT, names[kind]);
-	if (f == NULL && (library = dlopen("libgcc_s.so.1", RTLD_LAZY)) != NULL)
+	if (f == NULL &&
+	    (library = dlopen("libgcc_s.so.1", RTLD_LAZY | RTLD_NOLOAD)) != NULL)
 		f = dlsym(library, names[kind]);
 	gate_unquiet(was);
+	errno = saved;
 	__atomic_store_n(&found[kind], f, __ATOMIC_RELAXED);
 	return f;
 }

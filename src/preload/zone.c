@@ -312,7 +312,7 @@ front_for(size_t align)
 	return ALIGN_UP(sizeof(struct head) + zone.around, align);
 }
 
-/* What to ask for, for `n` bytes; SIZE_MAX, which nobody has, when that is too much. */
+/* What to ask for, for `n` bytes; SIZE_MAX when that is too much. */
 static size_t
 total(size_t n, size_t front)
 {
@@ -362,82 +362,98 @@ shorten(size_t most)
 	return any;
 }
 
-/* Where there is not enough, what is held back is given up first; where that is not enough for the room as
- * well, the block goes without. Then it fails as it would have. */
+enum how { BY_MALLOC, BY_CALLOC, BY_MEMALIGN, BY_ALIGNED_ALLOC, BY_POSIX_MEMALIGN };
+
 static void *
-zone_malloc(size_t n)
+ask(enum how how, size_t align, size_t bytes)
 {
-	size_t front = front_for(16);
+	void *p = NULL;
+
+	switch (how) {
+	case BY_CALLOC:
+		return under.calloc(1, bytes);
+	case BY_MEMALIGN:
+		return under.memalign(align, bytes);
+	case BY_ALIGNED_ALLOC: /* some want a size that is a multiple of the alignment */
+		return under.aligned_alloc(align, ALIGN_UP(bytes, align));
+	case BY_POSIX_MEMALIGN:
+		return under.posix_memalign(&p, align, bytes) == 0 ? p : NULL;
+	default:
+		return under.malloc(bytes);
+	}
+}
+
+/* A block with room around it. Where there is not enough, what is held back is given up first. NULL: the block
+ * goes without, or fails as it would have; errno is as it was. */
+static void *
+obtain(enum how how, size_t align, size_t n)
+{
+	size_t front = front_for(align < 16 ? 16 : align), bytes = total(n, front);
 	int saved = errno;
 	void *real;
 
-	if (UNLIKELY(under_inside()))
-		return under.malloc(n);
-	real = under.malloc(total(n, front));
-	if (UNLIKELY(real == NULL) && total(n, front) < SIZE_MAX / 2 && shorten(0)) {
-		real = under.malloc(total(n, front));
+	if (under_inside() || bytes > SIZE_MAX / 2)
+		return NULL;
+	real = ask(how, align, bytes);
+	if (UNLIKELY(real == NULL)) {
+		if (shorten(0))
+			real = ask(how, align, bytes);
 		errno = saved;
 	}
-	if (LIKELY(real != NULL))
-		return place(real, n, front);
-	errno = saved;
-	return under.malloc(n);
+	return real != NULL ? place(real, n, front) : NULL;
+}
+
+static void *
+zone_malloc(size_t n)
+{
+	void *p = obtain(BY_MALLOC, 16, n);
+
+	return LIKELY(p != NULL) ? p : under.malloc(n);
 }
 
 static void *
 zone_calloc(size_t count, size_t each)
 {
-	size_t front = front_for(16), n;
+	void *p = NULL;
+	size_t n;
 
-	void *real = NULL;
-
-	if (!under_inside() && !__builtin_mul_overflow(count, each, &n))
-		real = under.calloc(1, total(n, front));
-	return real != NULL ? place(real, n, front) : under.calloc(count, each);
+	if (!__builtin_mul_overflow(count, each, &n))
+		p = obtain(BY_CALLOC, 16, n);
+	return p != NULL ? p : under.calloc(count, each);
 }
 
 static bool
-is_power(size_t align)
+is_usual(size_t align)
 {
-	return align != 0 && (align & (align - 1)) == 0;
+	return align != 0 && (align & (align - 1)) == 0 && align <= UINT32_MAX / 2;
 }
 
 static void *
 zone_memalign(size_t align, size_t n)
 {
-	size_t front = front_for(align < 16 ? 16 : align);
+	void *p = is_usual(align) ? obtain(BY_MEMALIGN, align, n) : NULL;
 
-	void *real = NULL;
-
-	if (!under_inside() && is_power(align) && align <= UINT32_MAX / 2)
-		real = under.memalign(align, total(n, front));
-	return real != NULL ? place(real, n, front) : under.memalign(align, n);
+	return p != NULL ? p : under.memalign(align, n);
 }
 
 static void *
 zone_aligned_alloc(size_t align, size_t n)
 {
-	size_t front = front_for(align < 16 ? 16 : align);
-	void *real = NULL;
+	void *p = is_usual(align) ? obtain(BY_ALIGNED_ALLOC, align, n) : NULL;
 
-	/* Some want a size that is a multiple of the alignment. */
-	if (!under_inside() && is_power(align) && align <= UINT32_MAX / 2 &&
-	    total(n, front) < SIZE_MAX / 2)
-		real = under.aligned_alloc(align, ALIGN_UP(total(n, front), align));
-	return real != NULL ? place(real, n, front) : under.aligned_alloc(align, n);
+	return p != NULL ? p : under.aligned_alloc(align, n);
 }
 
 static int
 zone_posix_memalign(void **out, size_t align, size_t n)
 {
-	size_t front = front_for(align < 16 ? 16 : align);
-	void *real;
+	void *p = is_usual(align) && align % sizeof(void *) == 0
+			  ? obtain(BY_POSIX_MEMALIGN, align, n)
+			  : NULL;
 
-	if (under_inside() || !is_power(align) || align % sizeof(void *) != 0 ||
-	    align > UINT32_MAX / 2 ||
-	    under.posix_memalign(&real, align, total(n, front)) != 0)
+	if (p == NULL)
 		return under.posix_memalign(out, align, n);
-	*out = place(real, n, front);
+	*out = p;
 	return 0;
 }
 

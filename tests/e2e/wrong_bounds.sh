@@ -32,6 +32,17 @@ for opts in --redzone=4096 '--quarantine 64K' '--redzone=64 --quarantine 16M'; d
 	expect_eq "$opts: nothing found" "$(grep '^WRONG' <<<"$err")" ""
 done
 
+# What is held back is the program's when there is no more.
+scarce=$(program wrong_scarce) || exit
+for how in malloc calloc memalign aligned_alloc posix_memalign valloc realloc; do
+	expect_eq "$how: had" "$("$scarce" "$how")" "had, errno 0"
+	for opts in '--quarantine 64M' --redzone; do
+		# shellcheck disable=SC2086 # options are words
+		run "$SEEP" run $opts -o "$TMP/scarce.rec" -- "$scarce" "$how"
+		expect_eq "$how, $opts: had" "$status: $out" "0: had, errno 0"
+	done
+done
+
 wrong_valgrind "$prog" overflow underflow overflow_kept overflow_realloc write_after_free
 run "$SEEP" run --redzone=5000 -- true
 expect_eq "too much room" "$status" 2
