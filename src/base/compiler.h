@@ -23,6 +23,8 @@
 
 /* A name that leaves libseep.so; all others stay hidden (-fvisibility=hidden). */
 #define SEEP_EXPORT __attribute__((visibility("default"), used))
+/* A variable that does not, said where it is declared: or each use loads its address first. */
+#define SEEP_OWN __attribute__((visibility("hidden")))
 
 #define NORETURN __attribute__((noreturn))
 #define MUST_USE __attribute__((warn_unused_result))

@@ -34,11 +34,8 @@ enum {
 static struct recorder recorder; /* base is NULL until the first event */
 struct recorder *recorder_now = &recorder;
 
-static const uint32_t always = 1;
 /* Until the first event frees pass by; the first allocation comes because the thread's share of bytes is 0. */
-static const uint8_t nothing[1];
-static const uint32_t never;
-struct gate gate = {.watch = &never, .filter = nothing};
+struct gate gate = {.filter = &sample_none};
 
 static uint32_t begin_lock;
 static bool broken; /* there is no room for the tables */
@@ -105,28 +102,19 @@ begin(void)
 		.host = &blob_host,
 		.id = 1,
 	};
-	uint8_t *all;
 	uint32_t me = lock_id();
 
 	if (!lock_take(&begin_lock, me))
 		return false;
 	if (recorder.base == NULL && !broken) {
 		settle_in();
-		all = fresh.head->mode == REC_MODE_EXACT ? rt_map(SAMPLE_FILTER_SLOTS)
-							 : NULL;
-		broken = (all == NULL && fresh.head->mode == REC_MODE_EXACT) ||
-			 recorder_begin(&recorder, &fresh, me) < 0;
-		if (broken) {
+		broken = recorder_begin(&recorder, &fresh, me) < 0;
+		if (broken)
 			switch_off();
-		} else if (recorder.exact) {
-			memset(all, 1, SAMPLE_FILTER_SLOTS);
-			gate.filter = all;
-			__atomic_store_n(&gate.watch, &always, __ATOMIC_RELEASE);
-		} else {
-			gate.filter = recorder.sample->filter;
-			__atomic_store_n(&gate.watch, &recorder.sample->live,
+		else
+			__atomic_store_n(&gate.filter,
+					 recorder.exact ? &sample_all : recorder.sample,
 					 __ATOMIC_RELEASE);
-		}
 	}
 	lock_drop(&begin_lock);
 	return !broken;

@@ -27,25 +27,24 @@
 		.bp = *(const uintptr_t *)__builtin_frame_address(0),                    \
 	}
 
-extern struct blob_config blob;
+extern SEEP_OWN struct blob_config blob;
 
 struct gate {
-	const uint32_t *watch; /* samples alive, or a word that is not 0 */
-	const uint8_t
-		*filter; /* addresses that may be known; all of them in exact mode */
+	/* Addresses that may be known; all of them in exact mode. */
+	const struct sample_filter *filter;
 };
 
-extern struct gate gate;
+extern SEEP_OWN struct gate gate;
 
 /* Is this free of no interest to anybody? */
 static ALWAYS_INLINE bool
 gate_free_passes(const void *p)
 {
-	return __atomic_load_n(gate.watch, __ATOMIC_RELAXED) == 0 ||
-	       gate.filter[sample_slot((uintptr_t)p)] == 0;
+	return sample_is_none(__atomic_load_n(&gate.filter, __ATOMIC_RELAXED),
+			      (uintptr_t)p);
 }
 
-extern uint32_t gate_old_bits[BLOB_OLD_BITS / 32];
+extern SEEP_OWN uint32_t gate_old_bits[BLOB_OLD_BITS / 32];
 extern struct blob_old gate_old[BLOB_OLD_SLOTS];
 
 /* May this be a block from before the recording whose end somebody waits for? */

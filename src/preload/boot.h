@@ -3,6 +3,8 @@
 #ifndef SEEP_BOOT_H
 #define SEEP_BOOT_H
 
+#include "base/compiler.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +16,7 @@ void *boot_alloc(size_t bytes, size_t align);
 bool boot_owns_slow(const void *p);
 size_t boot_size(const void *p);
 
-extern bool boot_used; /* was anything handed out? */
+extern SEEP_OWN bool boot_used; /* was anything handed out? */
 
 static inline bool
 boot_owns(const void *p)

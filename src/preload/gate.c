@@ -32,8 +32,7 @@ enum {
 static struct recorder nobody = {.id = UINT64_MAX};
 struct recorder *recorder_now = &nobody;
 
-const uint32_t gate_always = 1;
-struct gate gate = {.look = true, .watch = &gate_always};
+struct gate gate = {.filter = &sample_all};
 
 enum busy_with { BUSY_HANDLER, BUSY_NESTED, BUSY_ABANDONED };
 

@@ -30,25 +30,22 @@ struct forward {
 };
 
 struct gate {
-	/* Samples alive, when that is all that matters for a free; else points to a word that is not
-	 * 0, and `look` says whether every free has to be looked at. */
-	const uint32_t *watch;
-	bool look;	       /* exact mode, not yet begun, or the boot arena was used */
-	bool mmap;	       /* mmap and brk are recorded too */
-	const uint8_t *filter; /* sampled: addresses that may be samples */
+	/* Frees to look at: where samples may be, or all in exact mode, before it has begun, and when
+	 * the boot arena was used. */
+	const struct sample_filter *filter;
+	bool mmap; /* mmap and brk are recorded too */
 	/* A peer's profiler (peer.h) is told of allocations, of frees; sampled: of every call. */
 	bool peer_looks, peer_frees, every;
 };
 
-extern struct gate gate;
-extern const uint32_t gate_always;
+extern SEEP_OWN struct gate gate;
 
 /* Is this free of no interest to anybody? */
 static ALWAYS_INLINE bool
 gate_free_passes(const void *p)
 {
-	return __atomic_load_n(gate.watch, __ATOMIC_RELAXED) == 0 ||
-	       (!gate.look && gate.filter[sample_slot((uintptr_t)p)] == 0);
+	return sample_is_none(__atomic_load_n(&gate.filter, __ATOMIC_RELAXED),
+			      (uintptr_t)p);
 }
 
 bool gate_enter_slow(uintptr_t cfa);

@@ -70,16 +70,11 @@ static unsigned char
 static uint64_t mapped_bytes;
 static pthread_key_t thread_key;
 static bool thread_key_made;
-static uint8_t nothing[SAMPLE_FILTER_SLOTS]; /* the filter when nothing is recorded */
 
 static void
 switch_off(void)
 {
-	static const uint32_t never;
-
-	gate.filter = nothing;
-	gate.look = boot_used;
-	gate.watch = boot_used ? &gate_always : &never;
+	gate.filter = boot_used ? &sample_all : &sample_none;
 	gate.mmap = false;
 	recorder_now->id =
 		UINT64_MAX; /* no thread's: all come to the slow way in, and pass */
@@ -116,10 +111,9 @@ begin(void)
 	r->hot = r->hot && !wrong.stacks && !wrong.fenced;
 	if (wrong_has_layers())
 		r->head->flags |= REC_FLAG_LAYERS;
-	gate.filter = r->sample->filter;
 	gate.mmap = settings.recorder.mmap_class;
-	gate.look = settings.recorder.mode == REC_MODE_EXACT || boot_used;
-	gate.watch = gate.look ? &gate_always : &r->sample->live;
+	gate.filter = settings.recorder.mode == REC_MODE_EXACT || boot_used ? &sample_all
+									    : r->sample;
 	state = STATE_ON;
 	guard_install();
 	hold_install();

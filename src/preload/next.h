@@ -3,6 +3,8 @@
 #ifndef SEEP_NEXT_H
 #define SEEP_NEXT_H
 
+#include "base/compiler.h"
+
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
@@ -48,7 +50,7 @@ struct next {
 	int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
 };
 
-extern struct next next;
+extern SEEP_OWN struct next next;
 
 /* Look all of them up; dlsym may allocate, which boot.c serves. Safe to call again and from any
  * thread. false while it is already under way further up this thread's stack. */

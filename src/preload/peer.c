@@ -228,10 +228,8 @@ peer_look(bool allocations, bool every, bool frees)
 
 	gate.every = every;
 	gate.peer_frees = frees;
-	if (frees) {
-		gate.look = true;
-		gate.watch = &gate_always;
-	}
+	if (frees)
+		gate.filter = &sample_all;
 	/* Not the short way through exact mode, which asks nobody. */
 	if (allocations || frees)
 		r->exact = r->hot = false;

@@ -52,7 +52,7 @@ struct peer {
 extern const struct peer peer_jemalloc, peer_gperf;
 
 /* The one that is on; NULL: none. */
-extern const struct peer *peer;
+extern SEEP_OWN const struct peer *peer;
 
 /* For life.c. peer_choose: with SEEP unset (`forced` NULL or "") or SEEP=compat=forced; true: `s`
  * is complete and says to record. */

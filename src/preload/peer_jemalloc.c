@@ -444,9 +444,8 @@ set_rate(struct recorder *r, unsigned lg)
 	if (lg == jem.lg_sample)
 		return;
 	r->exact = r->hot = false;
-	gate.look =
-		true; /* every free, until it is certain that samples are all there is */
-	gate.watch = &gate_always;
+	gate.filter =
+		&sample_all; /* every free, until it is certain that samples are all there is */
 	r->head->rates[number] = conf.prof_unbias ? rate : 1;
 	r->head->rate_bytes = rate;
 	r->rate_number = number;

@@ -24,7 +24,7 @@ enum {
 	WRONG_MALLOCS = WRONG_OTHERS | 1 << REC_KIND_MALLOC | 1 << REC_KIND_ALIGNED,
 };
 
-extern const struct wrong_form wrong_free, wrong_realloc;
+extern SEEP_OWN const struct wrong_form wrong_free, wrong_realloc;
 
 /* A call of it, with the arguments after the block. */
 struct wrong_call {
@@ -40,7 +40,7 @@ struct wrong_settings {
 	bool fenced;	  /* or those of blocks on fenced pages */
 	bool cxx_foreign; /* operators new and delete are somebody's own */
 };
-extern struct wrong_settings wrong;
+extern SEEP_OWN struct wrong_settings wrong;
 
 /* A block whose entry was `a` goes by this call: is anything wrong? */
 static ALWAYS_INLINE bool

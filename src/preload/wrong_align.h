@@ -3,11 +3,13 @@
 #ifndef SEEP_WRONG_ALIGN_H
 #define SEEP_WRONG_ALIGN_H
 
+#include "base/compiler.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-extern uint32_t wrong_aligned; /* how many such blocks there are */
+extern SEEP_OWN uint32_t wrong_aligned; /* how many such blocks there are */
 
 /* operator new has handed out `p`, aligned to `align`. */
 void wrong_align_note(const void *p, size_t align);

@@ -326,7 +326,7 @@ private_memory(struct recorder *r)
 				(size_t)4096);
 	size_t modules =
 		ALIGN_UP(RECORDER_MODULES_MAX * sizeof(*r->modules), (size_t)4096);
-	size_t sample = ALIGN_UP(sample_shared_bytes(), (size_t)4096);
+	size_t sample = ALIGN_UP(sample_filter_bytes(), (size_t)4096);
 	size_t tables = heads + index + modules + sample + RECORDER_SCRATCH_BYTES;
 	size_t all = tables + unw_shared_bytes();
 
@@ -345,6 +345,7 @@ private_memory(struct recorder *r)
 	r->sample = (void *)(at + heads + index + modules);
 	r->scratch = (char *)(at + heads + index + modules + sample);
 	r->unw = (void *)(at + tables);
+	sample_filter_init(r->sample);
 	return true;
 }
 

@@ -115,7 +115,7 @@ struct recorder {
 	bool inherited_whole; /* forked: all that the parent had is in the table */
 	bool tag_threads;     /* sampled blocks carry their thread's serial too */
 	uint32_t rate_number; /* of the rate now, in head->rates */
-	struct sample_shared *sample;
+	struct sample_filter *sample;
 	uint32_t errors_lock;
 };
 
@@ -219,7 +219,7 @@ rec_lost(struct recorder *r, enum rec_lost why)
 
 /* The process's one recorder. A global, because the unwinder asks for modules without an
  * argument. On a page that fork wipes; never NULL once the hooks work. */
-extern struct recorder *recorder_now;
+extern SEEP_OWN struct recorder *recorder_now;
 
 /* Map a recording and fill its head; on success r->base is set, last of all. Returns 0 or
  * -errno, and then r is as before. The caller has checked that no other thread starts one. */

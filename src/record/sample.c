@@ -104,13 +104,21 @@ sample_next(uint64_t *state, uint64_t rate)
 	return (uint64_t)distance + 1;
 }
 
+const struct sample_filter sample_all = {.mask = 0, .slots = {1}};
+const struct sample_filter sample_none = {.mask = 0, .slots = {0}};
+
 void
-sample_filter_add(struct sample_shared *s, uintptr_t addr)
+sample_filter_init(struct sample_filter *f)
 {
-	uint8_t *slot = &s->filter[sample_slot(addr)];
+	f->mask = SAMPLE_FILTER_SLOTS - 1;
+}
+
+void
+sample_filter_add(struct sample_filter *f, uintptr_t addr)
+{
+	uint8_t *slot = &f->slots[sample_slot(f, addr)];
 	uint8_t seen = __atomic_load_n(slot, __ATOMIC_RELAXED);
 
-	__atomic_fetch_add(&s->live, 1, __ATOMIC_RELAXED);
 	while (seen < UINT8_MAX &&
 	       !__atomic_compare_exchange_n(slot, &seen, (uint8_t)(seen + 1), false,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -118,12 +126,11 @@ sample_filter_add(struct sample_shared *s, uintptr_t addr)
 }
 
 void
-sample_filter_del(struct sample_shared *s, uintptr_t addr)
+sample_filter_del(struct sample_filter *f, uintptr_t addr)
 {
-	uint8_t *slot = &s->filter[sample_slot(addr)];
+	uint8_t *slot = &f->slots[sample_slot(f, addr)];
 	uint8_t seen = __atomic_load_n(slot, __ATOMIC_RELAXED);
 
-	__atomic_fetch_sub(&s->live, 1, __ATOMIC_RELAXED);
 	while (seen > 0 && seen < UINT8_MAX &&
 	       !__atomic_compare_exchange_n(slot, &seen, (uint8_t)(seen - 1), false,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))

@@ -5,6 +5,7 @@
 
 #include "base/compiler.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,28 +16,39 @@ enum {
 };
 
 /* Which addresses may be sampled ones: how many live samples share each slot. A free that finds
- * 0 here passes by. 255 stays 255. */
-struct sample_shared {
-	uint32_t live; /* samples that are alive; 0 = the filter need not be asked */
-	ALIGNED_CACHE uint8_t filter[SAMPLE_FILTER_SLOTS];
+ * 0 here passes by. 255 stays 255. `mask` makes one question of three: with a single slot every
+ * free is looked at, or none. */
+struct sample_filter {
+	size_t mask; /* slots less 1 */
+	uint8_t slots[];
 };
 
 /* One for each KiB, neighbours side by side: the frees of a program that works on some part of its
  * heap then look at few cache lines. Spread by a hash they take all of the first-level cache. */
-static ALWAYS_INLINE uint32_t
-sample_slot(uintptr_t addr)
+static ALWAYS_INLINE size_t
+sample_slot(const struct sample_filter *f, uintptr_t addr)
 {
-	return (uint32_t)(addr >> 10) & (SAMPLE_FILTER_SLOTS - 1);
+	return addr >> 10 & f->mask;
+}
+
+/* Is there no sample at `addr`? */
+static ALWAYS_INLINE bool
+sample_is_none(const struct sample_filter *f, uintptr_t addr)
+{
+	return __atomic_load_n(&f->slots[sample_slot(f, addr)], __ATOMIC_RELAXED) == 0;
 }
 
 static inline size_t
-sample_shared_bytes(void)
+sample_filter_bytes(void)
 {
-	return sizeof(struct sample_shared);
+	return sizeof(struct sample_filter) + SAMPLE_FILTER_SLOTS;
 }
 
-void sample_filter_add(struct sample_shared *s, uintptr_t addr);
-void sample_filter_del(struct sample_shared *s, uintptr_t addr);
+extern SEEP_OWN const struct sample_filter sample_all, sample_none; /* of one slot */
+
+void sample_filter_init(struct sample_filter *f); /* zeroed, of sample_filter_bytes */
+void sample_filter_add(struct sample_filter *f, uintptr_t addr);
+void sample_filter_del(struct sample_filter *f, uintptr_t addr);
 
 /* What a sampled block of `bytes` stands for at a mean distance of `rate` bytes. */
 struct sample_weight {

@@ -38,7 +38,7 @@ struct tls {
 
 _Static_assert(sizeof(struct tls) == 64, "static TLS room is scarce");
 
-extern TLS_STATIC struct tls tls;
+extern SEEP_OWN TLS_STATIC struct tls tls;
 
 /* No two living threads have the same. */
 static ALWAYS_INLINE uintptr_t

@@ -226,64 +226,82 @@ T_TEST(errors_of_small_distances)
 	check_unbiased(128, 300000, 40);
 }
 
+static struct sample_filter *
+new_filter(void)
+{
+	struct sample_filter *f = calloc(1, sample_filter_bytes());
+
+	sample_filter_init(f);
+	return f;
+}
+
 T_TEST(filter_counts)
 {
-	static struct sample_shared s;
+	struct sample_filter *f = new_filter();
 	uintptr_t at = UINT64_C(0x7f0012345670), other = at;
-	uint32_t slot = sample_slot(at);
+	size_t slot = sample_slot(f, at);
 
-	while (sample_slot(other) != slot || other == at)
+	while (sample_slot(f, other) != slot || other == at)
 		other += 16;
 	for (unsigned i = 0; i < 7; i++)
-		sample_filter_add(&s, i % 2 == 0 ? at : other);
-	T_EQ(s.filter[slot], 7);
-	T_EQ(s.live, 7);
+		sample_filter_add(f, i % 2 == 0 ? at : other);
+	T_EQ(f->slots[slot], 7);
+	T_CHECK(!sample_is_none(f, at));
+	T_CHECK(sample_is_none(f, at + 1024));
 	for (unsigned i = 0; i < 5; i++)
-		sample_filter_del(&s, at);
-	T_EQ(s.filter[slot], 2);
-	T_EQ(s.live, 2);
-	sample_filter_del(&s, other);
-	sample_filter_del(&s, other);
-	T_EQ(s.filter[slot], 0);
-	T_EQ(s.live, 0);
+		sample_filter_del(f, at);
+	T_EQ(f->slots[slot], 2);
+	sample_filter_del(f, other);
+	sample_filter_del(f, other);
+	T_EQ(f->slots[slot], 0);
 	for (unsigned i = 0; i < SAMPLE_FILTER_SLOTS; i++)
-		T_CHECK(s.filter[i] == 0);
+		T_CHECK(f->slots[i] == 0);
+	free(f);
 }
 
 /* What reached 255 no longer knows how many there are: it stays, and nothing is overlooked. */
 T_TEST(filter_saturates)
 {
-	static struct sample_shared s;
+	struct sample_filter *f = new_filter();
 	uintptr_t at = UINT64_C(0x55550000abc0);
-	uint32_t slot = sample_slot(at);
+	size_t slot = sample_slot(f, at);
 
 	for (unsigned i = 0; i < 254; i++)
-		sample_filter_add(&s, at);
-	sample_filter_del(&s, at);
-	T_EQ(s.filter[slot], 253);
+		sample_filter_add(f, at);
+	sample_filter_del(f, at);
+	T_EQ(f->slots[slot], 253);
 	for (unsigned i = 0; i < 47; i++)
-		sample_filter_add(&s, at);
-	T_EQ(s.filter[slot], 255);
-	T_EQ(s.live, 300);
+		sample_filter_add(f, at);
+	T_EQ(f->slots[slot], 255);
 	for (unsigned i = 0; i < 300; i++)
-		sample_filter_del(&s, at);
-	T_EQ(s.filter[slot], 255);
-	T_EQ(s.live, 0);
+		sample_filter_del(f, at);
+	T_EQ(f->slots[slot], 255);
+	free(f);
 }
 
 /* 64 MiB of a heap have a slot for each KiB, and neighbours share cache lines. */
 T_TEST(filter_follows_the_heap)
 {
 	static unsigned char met[SAMPLE_FILTER_SLOTS];
+	struct sample_filter *f = new_filter();
 	const uintptr_t heap = UINT64_C(0x7f3000123400);
 
 	for (unsigned i = 0; i < SAMPLE_FILTER_SLOTS; i++)
-		met[sample_slot(heap + i * UINT64_C(1024))]++;
+		met[sample_slot(f, heap + i * UINT64_C(1024))]++;
 	for (unsigned i = 0; i < SAMPLE_FILTER_SLOTS; i++)
 		T_EQ(met[i], 1);
 	for (unsigned i = 0; i < 1024; i += 16)
-		T_EQ(sample_slot(heap + i), sample_slot(heap));
-	T_EQ(sample_slot(heap + 1024), sample_slot(heap) + 1);
+		T_EQ(sample_slot(f, heap + i), sample_slot(f, heap));
+	T_EQ(sample_slot(f, heap + 1024), sample_slot(f, heap) + 1);
+	free(f);
+}
+
+T_TEST(filters_of_one_slot)
+{
+	for (uintptr_t at = 16; at != 0; at <<= 1) {
+		T_CHECK(!sample_is_none(&sample_all, at));
+		T_CHECK(sample_is_none(&sample_none, at));
+	}
 }
 
 T_MAIN()
