@@ -29,6 +29,7 @@ static const struct {
 	{"left-blocks", offsetof(struct judge_figures, left_blocks), false},
 	{"left-bytes", offsetof(struct judge_figures, left_bytes), true},
 	{"errors", offsetof(struct judge_figures, errors), false},
+	{"wrong", offsetof(struct judge_figures, wrong), false},
 	{"allocs", offsetof(struct judge_figures, allocs), false},
 	{"allocated", offsetof(struct judge_figures, allocated_bytes), true},
 };
@@ -288,6 +289,11 @@ judge_sum(const struct prof *p, const struct skip *s, const bool *chosen,
 		ret_figures->left_blocks += (uint64_t)x->live_blocks;
 		ret_figures->left_bytes += (uint64_t)x->live_bytes;
 	}
+	for (uint32_t i = 0; i < p->nerrors; i++) {
+		if (!p->errors[i].suppressed &&
+		    (chosen == NULL || chosen[p->errors[i].process]))
+			ret_figures->wrong++;
+	}
 	for (uint32_t i = 0; ret_places != NULL && i < p->nlosses; i++) {
 		const struct prof_loss *l = &p->losses[i];
 		const struct prof_site *x = &p->sites[l->site];
@@ -338,4 +344,5 @@ judge_subtract(struct judge_figures *f, struct judge_places *now,
 	f->left_blocks = judge_more(f->left_blocks, base_f->left_blocks);
 	f->allocs = judge_more(f->allocs, base_f->allocs);
 	f->allocated_bytes = judge_more(f->allocated_bytes, base_f->allocated_bytes);
+	f->wrong = judge_more(f->wrong, base_f->wrong);
 }

@@ -43,7 +43,8 @@ struct judge_figures {
 	uint64_t rss_bytes;		   /* of the same kind, as the kernel saw it */
 	uint64_t left_bytes, left_blocks;  /* in use at the end, without libc's own */
 	uint64_t allocs, allocated_bytes;
-	uint64_t errors; /* for the caller to fill in: records that are */
+	uint64_t wrong;	 /* wrong uses of the heap, by place */
+	uint64_t errors; /* for the caller to fill in: these, and records that are */
 };
 
 /* Places and what was lost there. */

@@ -184,7 +184,7 @@ loss_text(const struct prof *p, uint32_t id)
 	return id != 0 ? prof_text(p, id) : NULL;
 }
 
-/* The allocating functions that are not called what their symbols are. */
+/* The functions of the heap that are not called what their symbols are. */
 static const char *
 loss_called(const char *symbol)
 {
@@ -202,6 +202,12 @@ loss_called(const char *symbol)
 		 "operator new(unsigned long, std::align_val_t, std::nothrow_t const&)"},
 		{"_ZnamSt11align_val_tRKSt9nothrow_t",
 		 "operator new[](unsigned long, std::align_val_t, std::nothrow_t const&)"},
+		{"_ZdlPv", "operator delete(void*)"},
+		{"_ZdaPv", "operator delete[](void*)"},
+		{"_ZdlPvm", "operator delete(void*, unsigned long)"},
+		{"_ZdaPvm", "operator delete[](void*, unsigned long)"},
+		{"_ZdlPvSt11align_val_t", "operator delete(void*, std::align_val_t)"},
+		{"_ZdaPvSt11align_val_t", "operator delete[](void*, std::align_val_t)"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -332,7 +338,7 @@ loss_add_start(const struct prof *p, uint32_t process, struct loss_stack *to)
 }
 
 void
-loss_stack(const struct prof *p, uint32_t process, uint32_t node, uint32_t called,
+loss_stack(const struct prof *p, uint32_t process, uint32_t node, const char *called,
 	   unsigned callers, struct loss_stack *ret_stack)
 {
 	unsigned left = loss_callers(callers);
@@ -340,9 +346,9 @@ loss_stack(const struct prof *p, uint32_t process, uint32_t node, uint32_t calle
 
 	ret_stack->frames.len = 0;
 	ret_stack->shown = 0;
-	if (called != 0) {
-		struct loss_frame f = {.function = loss_called(prof_text(p, called)),
-				       .linkage = prof_text(p, called)};
+	if (called != NULL && called[0] != '\0') {
+		struct loss_frame f = {.function = loss_called(called),
+				       .linkage = called};
 
 		loss_recorder(p, process, &f);
 		vec_push(&ret_stack->frames, f);

@@ -69,9 +69,9 @@ struct loss_stack {
 	size_t shown; /* of these: the program's start code below main is not shown */
 };
 
-/* The frames of a stack in process `process`, at most `callers` addresses, 0 = LOSS_CALLERS. `called` (a
- * string, or 0) becomes the innermost one. Replaces what is in `ret_stack`. */
-void loss_stack(const struct prof *p, uint32_t process, uint32_t node, uint32_t called,
+/* The frames of a stack in process `process`, at most `callers` addresses, 0 = LOSS_CALLERS. `called` (as in
+ * the symbol table; NULL or "" = none) becomes the innermost one. Replaces what is in `ret_stack`. */
+void loss_stack(const struct prof *p, uint32_t process, uint32_t node, const char *called,
 		unsigned callers, struct loss_stack *ret_stack);
 void loss_stack_done(struct loss_stack *s); /* legal on a zeroed one */
 

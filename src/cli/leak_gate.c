@@ -77,12 +77,18 @@ json_figures(const struct json_tree *t)
 	const struct json_value *top = &t->values.data[0];
 	const struct json_value *summary = json_get(t, top, "summary");
 	const struct json_value *p = json_first(t, json_get(t, top, "processes"));
+	const struct json_value *error = json_first(t, json_get(t, top, "errors"));
 
 	base_figures.left_bytes = json_u64_of(json_get(t, summary, "left_bytes"));
 	base_figures.left_blocks = json_u64_of(json_get(t, summary, "left_blocks"));
 	base_figures.allocs = json_u64_of(json_get(t, summary, "allocs"));
 	base_figures.allocated_bytes =
 		json_u64_of(json_get(t, summary, "allocated_bytes"));
+	for (; error != NULL; error = json_next(t, error)) {
+		const struct json_value *hidden = json_get(t, error, "suppressed");
+
+		base_figures.wrong += hidden == NULL || hidden->type != JSON_TRUE;
+	}
 	for (; p != NULL; p = json_next(t, p)) {
 		uint64_t peak = json_u64_of(json_get(t, p, "peak_bytes"));
 		uint64_t rss = json_u64_of(
@@ -221,6 +227,7 @@ leak_gate_judge(const struct prof *p, const struct skip *s, const bool *chosen)
 		if ((leak_given.error_kinds & 1u << i) != 0)
 			f.errors += f.records[i];
 	}
+	f.errors += f.wrong;
 	met = judge_all(&gate, &f);
 	judge_places_done(&places);
 	return met;

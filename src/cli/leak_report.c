@@ -2,6 +2,7 @@
 /* leak_report.c -- see leak_report.h. */
 #include "cli/leak_report.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "render/figure.h"
 #include "render/leak_xml.h"
 #include "render/lsan.h"
+#include "render/memcheck_errors.h"
 #include "util/file.h"
 #include "util/x.h"
 
@@ -28,6 +30,7 @@
 static unsigned met;	  /* conditions of --fail-on */
 static bool file_failed;  /* a file could not be written */
 static struct skip *skip; /* made while names are short: rules are written for those */
+static struct memcheck_errors wrong; /* uses of the heap */
 
 /* ---- suppressions ---- */
 
@@ -39,6 +42,23 @@ suppress_record(struct prof *p, const struct loss_records *rs,
 		p->losses[i].was = p->losses[i].kind;
 		p->losses[i].kind = PROF_LOSS_SUPPRESSED;
 	}
+}
+
+static void
+suppress_error(const struct prof *p, struct prof_error *e, struct loss_stack *stack)
+{
+	enum suppress_about about = memcheck_errors_about(e);
+	size_t at = SIZE_MAX;
+
+	if (about != SUPPRESS_OTHER && e->at != 0) {
+		loss_stack(p, e->process, e->at, memcheck_errors_called(e),
+			   leak_given.records.callers, stack);
+		at = suppress_find(&leak_given.set, about, UINT_MAX, stack);
+	}
+	if (at == SIZE_MAX)
+		return;
+	suppress_used(&leak_given.set, at)->count += e->count - 1;
+	e->suppressed = true;
 }
 
 static void
@@ -56,7 +76,7 @@ suppress_process(struct prof *p, const struct skip *s, uint32_t process)
 
 		if (r->suppressed)
 			continue;
-		loss_stack(p, process, p->sites[r->site].node, r->called,
+		loss_stack(p, process, p->sites[r->site].node, prof_text(p, r->called),
 			   leak_given.records.callers, &stack);
 		at = suppress_find(set, SUPPRESS_LEAK, 1u << r->kind, &stack);
 		if (at == SIZE_MAX)
@@ -66,6 +86,10 @@ suppress_process(struct prof *p, const struct skip *s, uint32_t process)
 		used->indirect_bytes += r->indirect_bytes;
 		used->blocks += r->blocks;
 		suppress_record(p, &rs, r);
+	}
+	for (uint32_t i = 0; i < p->nerrors; i++) {
+		if (p->errors[i].process == process)
+			suppress_error(p, &p->errors[i], &stack);
 	}
 	loss_stack_done(&stack);
 	loss_records_done(&rs);
@@ -107,6 +131,8 @@ leak_report_prepare(struct prof *p)
 		real_paths(p);
 	for (uint32_t i = 1; leak_given.set.all.len > 0 && i < p->nprocesses; i++)
 		suppress_process(p, skip, i);
+	if (skip != NULL)
+		memcheck_errors_init(&wrong, p);
 }
 
 /* ---- processes ---- */
@@ -171,6 +197,8 @@ memcheck_opts(bool file)
 		.quiet = l->quiet,
 		.set = l->verbose ? &l->set : NULL,
 		.generate = l->generate != NULL && strcmp(l->generate, "no") != 0,
+		.wrong = wrong.rows.data,
+		.nwrong = wrong.rows.len,
 	};
 }
 
@@ -236,7 +264,7 @@ leak_report_more(struct buf *out, const struct prof *p, const bool *chosen)
 
 			if (r->suppressed || (o.show & 1u << r->kind) == 0)
 				continue;
-			loss_stack(p, i, p->sites[r->site].node, r->called,
+			loss_stack(p, i, p->sites[r->site].node, prof_text(p, r->called),
 				   o.records.callers, &stack);
 			memcheck_suppression(out, r, &stack);
 		}
@@ -295,7 +323,7 @@ count_errors(const struct prof *p, const bool *chosen)
 		if (chosen != NULL && !chosen[i])
 			continue;
 		loss_records_init(&rs, p, skip, i, &o.records);
-		n += memcheck_count(p, &rs, &o, i).errors;
+		n += memcheck_count(&rs, &o, i).errors;
 		loss_records_done(&rs);
 	}
 	return n;
@@ -351,6 +379,7 @@ leak_report_end(struct prof *p, const bool *chosen, int status, bool tell)
 		file_failed = true;
 	skip_free(skip);
 	skip = NULL;
+	memcheck_errors_done(&wrong);
 	if (leak_gate_given() && leak_gate_blind(p, chosen)) {
 		if (tell)
 			cmd_note("--fail-on: nothing was looked at for leaks, so nothing "

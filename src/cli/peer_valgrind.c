@@ -2,10 +2,13 @@
 /* peer_valgrind.c -- `seep valgrind`: memcheck's command line, over seep run.
  *
  * Options come from ~/.valgrindrc, $VALGRIND_OPTS, ./.valgrindrc and the command line, in this order; later ones
- * win. What is about leaks is honoured. What only steers valgrind's own machinery is taken and forgotten. What
- * a user would miss (uninitialised values, other tools) gets a line that says so. Nothing is saved. */
+ * win. What is about leaks and wrong uses of the heap is honoured: those are looked for with all that seep run has
+ * for them but guard pages, and the program goes on after each. What only steers valgrind's own machinery is taken and
+ * forgotten. What a user would miss (uninitialised values, other tools) gets a line that says so. Nothing is
+ * saved. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +26,15 @@
 enum {
 	VG_WRONG = 1, /* valgrind's exit status for a wrong command line */
 	VG_RC_BYTES_MAX = 1 << 20,
+	VG_REDZONE_MAX = 4096,
 };
 
 static struct {
 	const char *tool, *log_file, *trace_children, *silent_forks, *xml, *reachable,
 		*possibly, *list;
+	uint64_t redzone, held; /* bytes */
 	bool quiet, list_short;
-} args;
+} args = {.redzone = 16, .held = 20000000};
 
 /* Options that mean something here; the rest is in the table below. */
 static const struct opt valgrind_opts[] = {
@@ -62,6 +67,10 @@ static const struct opt valgrind_opts[] = {
 	 .help = "Report as XML, to --xml-file."},
 	{"xml-file", 0, OPT_STRING, .to = &leak_given.xml_file, .metavar = "FILE",
 	 .help = "Where the XML goes."},
+	{"redzone-size", 0, OPT_U64, .to = &args.redzone, .metavar = "N",
+	 .help = "Bytes on both sides of a block that are not to be written to (16)."},
+	{"freelist-vol", 0, OPT_U64, .to = &args.held, .metavar = "N",
+	 .help = "Hold N bytes of freed blocks back, to see who writes there (20000000)."},
 	{"trace-children", 0, OPT_STRING, .to = &args.trace_children, .metavar = "yes|no",
 	 .help = "Also report on programs that it starts (no)."},
 	{"child-silent-after-fork", 0, OPT_STRING, .to = &args.silent_forks,
@@ -114,7 +123,6 @@ static const struct {
 	{"max-stackframe", NULL, NULL},
 	{"main-stacksize", NULL, NULL},
 	{"alignment", NULL, NULL},
-	{"redzone-size", NULL, NULL},
 	{"xtree-memory-file", NULL, NULL},
 	{"xtree-leak-file", NULL, NULL},
 	{"extra-debuginfo-path", NULL, NULL},
@@ -146,11 +154,10 @@ static const struct {
 	{"max-threads", NULL, NULL},
 	{"partial-loads-ok", NULL, NULL},
 	{"expensive-definedness-checks", NULL, NULL},
-	{"freelist-vol", NULL, NULL},
 	{"freelist-big-blocks", NULL, NULL},
 	{"workaround-gcc296-bugs", NULL, NULL},
 	{"keep-stacktraces", NULL, NULL},
-	{"show-mismatched-frees", NULL, NULL},
+	{"show-mismatched-frees", "yes", "suppress them: Memcheck:Free"},
 };
 
 /* valgrind's other tools, and what to do instead. */
@@ -387,14 +394,24 @@ settle(void)
 static int
 run_program(int argc, char **argv)
 {
-	char *log =
-		args.log_file != NULL ? xasprintf("--log-file=%s", args.log_file) : NULL;
-	char *words[] = {log, NULL};
+	struct words words = {0};
 	struct err e = {0};
-	int at = 0;
+	int at = 0, r;
 
-	if (log != NULL && opt_parse(cmd_run.opts, 1, words, &at, NULL, &e) < 0)
-		return wrong(log, e.msg);
+	vec_push(&words, xstrdup("--keep-going"));
+	vec_push(&words, xstrdup("--check-copy"));
+	if (args.redzone > 0)
+		vec_push(&words, xasprintf("--redzone=%" PRIu64,
+					   args.redzone < VG_REDZONE_MAX
+						   ? args.redzone
+						   : VG_REDZONE_MAX));
+	if (args.held > 0)
+		vec_push(&words, xasprintf("--quarantine=%" PRIu64, args.held));
+	if (args.log_file != NULL)
+		vec_push(&words, xasprintf("--log-file=%s", args.log_file));
+	r = opt_parse(cmd_run.opts, (int)words.len, words.data, &at, NULL, &e);
+	if (r < 0)
+		return wrong(words.data[at], e.msg);
 	return cmd_run.run(argc, argv);
 }
 

@@ -207,6 +207,7 @@ struct prof_error {
 	uint8_t where;	    /* enum rec_where: what `addr` is */
 	uint8_t block_kind; /* enum rec_kind */
 	uint8_t freed_func; /* enum rec_func: what freed the block; 0 = not known */
+	bool suppressed;    /* the user does not want to hear of it */
 	uint32_t at, alloc, freed;
 	uint32_t thread; /* serial */
 	uint32_t where_thread, where_module;

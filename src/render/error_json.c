@@ -45,6 +45,8 @@ error_json(struct json *j, const struct prof *p, const struct prof_error *e)
 	add_str(j, "text", buf_str(&title));
 	buf_done(&title);
 	add_u64(j, "count", e->count);
+	json_key(j, "suppressed");
+	json_bool(j, e->suppressed);
 	add_str(j, "function",
 		e->func != REC_FUNC_NONE ? error_func_name(e->func) : NULL);
 	add_u64(j, "pid", p->processes[e->process].pid);

@@ -276,20 +276,3 @@ error_stack_name(const struct prof_error *e)
 		return "here";
 	}
 }
-
-uint32_t
-error_count(const struct prof *p, uint32_t process, uint64_t *ret_times)
-{
-	uint64_t times = 0;
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < p->nerrors; i++) {
-		if (process != 0 && p->errors[i].process != process)
-			continue;
-		n++;
-		times += p->errors[i].count;
-	}
-	if (ret_times != NULL)
-		*ret_times = times;
-	return n;
-}

@@ -24,7 +24,4 @@ void error_title(struct buf *out, const struct prof *p, const struct prof_error 
 /* What the stack of the error itself is headed with: "freed here", "found here" … */
 const char *error_stack_name(const struct prof_error *e);
 
-/* How many of the errors of a process, of all with 0, are records, and how many times they happened. */
-uint32_t error_count(const struct prof *p, uint32_t process, uint64_t *ret_times);
-
 #endif

@@ -18,15 +18,16 @@ struct junit {
 };
 
 /* Name of a case: the place that a record is about. */
+/* What it is, and in which function: the one that called into the heap. */
 static void
-junit_place(struct junit *j, const struct loss_record *r)
+junit_place(struct junit *j, const char *words, bool called)
 {
 	const struct loss_frame *f;
 
-	leak_xml_text(j->out, loss_kind_words[r->kind]);
-	if (j->stack.shown < 2)
+	leak_xml_text(j->out, words);
+	if (j->stack.shown <= called)
 		return;
-	f = &j->stack.frames.data[1];
+	f = &j->stack.frames.data[called];
 	buf_add_str(j->out, " in ");
 	leak_xml_text(j->out, f->function != NULL ? f->function : "???");
 	if (f->file != NULL && f->line != 0) {
@@ -56,32 +57,53 @@ junit_stack(struct junit *j)
 	}
 }
 
+/* A test that did not pass, unless conditions say what passes: j->stack and what it is about. */
 static void
-junit_record(struct junit *j, const struct loss_records *rs, size_t row,
-	     const char *suite, uint32_t process)
+junit_case(struct junit *j, const char *suite, const char *words, bool called,
+	   const char *type, const char *message)
 {
-	const struct loss_record *r = &rs->rows.data[row];
 	const char *tag = j->g->len > 0 ? "system-out" : "failure";
 
-	loss_stack(j->p, process, j->p->sites[r->site].node, r->called,
-		   j->o->records.callers, &j->stack);
 	buf_add_str(j->out, "    <testcase classname=\"");
 	leak_xml_text(j->out, suite);
 	buf_add_str(j->out, "\" name=\"");
-	junit_place(j, r);
+	junit_place(j, words, called);
 	buf_printf(j->out, "\">\n      <%s", tag);
 	if (j->g->len == 0) {
-		buf_printf(j->out, " type=\"%s\" message=\"", loss_kind_names[r->kind]);
-		memcheck_headline(j->out, rs, row);
+		buf_printf(j->out, " type=\"%s\" message=\"", type);
+		leak_xml_text(j->out, message);
 		buf_add_char(j->out, '"');
 	}
 	buf_add_char(j->out, '>');
-	memcheck_headline(j->out, rs, row);
+	leak_xml_text(j->out, message);
 	buf_add_char(j->out, '\n');
 	junit_stack(j);
 	buf_printf(j->out, "</%s>\n    </testcase>\n", tag);
 	j->tests++;
 	j->failures += j->g->len == 0;
+}
+
+static void
+junit_record(struct junit *j, const struct loss_records *rs, size_t row,
+	     const char *suite, uint32_t process)
+{
+	const struct loss_record *r = &rs->rows.data[row];
+	struct buf message = {0};
+
+	loss_stack(j->p, process, j->p->sites[r->site].node, prof_text(j->p, r->called),
+		   j->o->records.callers, &j->stack);
+	memcheck_headline(&message, rs, row);
+	junit_case(j, suite, loss_kind_words[r->kind], true, loss_kind_names[r->kind],
+		   buf_str(&message));
+	buf_done(&message);
+}
+
+static void
+junit_wrong(struct junit *j, const struct memcheck_error *x, const char *suite)
+{
+	loss_stack(j->p, x->process, x->at.node, x->at.called, j->o->records.callers,
+		   &j->stack);
+	junit_case(j, suite, x->kind, x->at.called != NULL, x->kind, x->what);
 }
 
 static void
@@ -106,6 +128,10 @@ junit_process(struct junit *all, const struct skip *s, uint32_t process)
 
 	j.out = &cases;
 	j.tests = j.failures = 0;
+	for (size_t i = 0; i < j.o->nwrong; i++) {
+		if (j.o->wrong[i].process == process && !j.o->wrong[i].suppressed)
+			junit_wrong(&j, &j.o->wrong[i], name);
+	}
 	loss_records_init(&rs, j.p, s, process, &j.o->records);
 	for (size_t i = rs.rows.len; i > 0; i--) {
 		if (!rs.rows.data[i - 1].suppressed &&

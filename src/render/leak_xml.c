@@ -146,7 +146,7 @@ lx_frame(struct leak_xml *x, const struct loss_frame *f)
 }
 
 static void
-lx_stack(struct leak_xml *x, uint32_t node, uint32_t called)
+lx_stack(struct leak_xml *x, uint32_t node, const char *called)
 {
 	loss_stack(x->p, x->process, node, called, x->o->records.callers, &x->stack);
 	buf_add_str(x->out, "  <stack>\n");
@@ -210,7 +210,7 @@ lx_record(struct leak_xml *x, size_t row)
 	lx_number(x, 4, "leakedbytes", r->bytes + r->indirect_bytes);
 	lx_number(x, 4, "leakedblocks", r->blocks);
 	buf_add_str(x->out, "  </xwhat>\n");
-	lx_stack(x, x->p->sites[r->site].node, r->called);
+	lx_stack(x, x->p->sites[r->site].node, prof_text(x->p, r->called));
 	if (x->o->generate)
 		lx_suppression(x, r);
 	buf_add_str(x->out, "</error>\n\n");
@@ -221,7 +221,8 @@ lx_wrong(struct leak_xml *x, const struct memcheck_error *w)
 {
 	lx_error(x, x->unique, w->tid != 0 ? w->tid : 1, w->kind);
 	lx_element(x, 2, "what", w->what);
-	lx_stack(x, w->at.node, w->at.called);
+	if (w->at.node != 0)
+		lx_stack(x, w->at.node, w->at.called);
 	if (w->about != NULL) {
 		lx_element(x, 2, "auxwhat", w->about);
 		if (w->freed.node != 0)

@@ -59,8 +59,8 @@ lsan_leak(struct lsan *l, const struct loss_record *r)
 		   " object(s) allocated from:\n",
 		   r->kind == PROF_LOSS_DEFINITE ? "Direct" : "Indirect", r->bytes,
 		   r->blocks);
-	loss_stack(l->p, l->process, l->p->sites[r->site].node, r->called,
-		   l->o->records.callers, &l->stack);
+	loss_stack(l->p, l->process, l->p->sites[r->site].node,
+		   prof_text(l->p, r->called), l->o->records.callers, &l->stack);
 	for (size_t i = 0; i < l->stack.frames.len; i++)
 		lsan_frame(l, i, &l->stack.frames.data[i]);
 	buf_add_char(l->out, '\n');

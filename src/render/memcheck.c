@@ -9,9 +9,7 @@
 #include <stdarg.h>
 
 #include "model/loss_kinds.h"
-#include "render/error_words.h"
 #include "render/figure.h"
-#include "render/memcheck_errors.h"
 #include "util/fmt.h"
 
 struct memcheck {
@@ -57,7 +55,7 @@ memcheck_frame(struct memcheck *m, const char *word, const struct loss_frame *f)
 }
 
 static void
-memcheck_stack(struct memcheck *m, uint32_t node, uint32_t called)
+memcheck_stack(struct memcheck *m, uint32_t node, const char *called)
 {
 	loss_stack(m->p, m->process, node, called, m->o->records.callers, &m->stack);
 	for (size_t i = 0; i < m->stack.shown; i++)
@@ -110,7 +108,7 @@ memcheck_record(struct memcheck *m, size_t row)
 	buf_printf(m->out, "==%u== ", m->pid);
 	memcheck_headline(m->out, &m->r, row);
 	buf_add_char(m->out, '\n');
-	memcheck_stack(m, m->p->sites[x->site].node, x->called);
+	memcheck_stack(m, m->p->sites[x->site].node, prof_text(m->p, x->called));
 	memcheck_line(m, "%s", "");
 	if (m->o->generate)
 		memcheck_suppression(m->out, x, &m->stack);
@@ -141,11 +139,10 @@ memcheck_wrong(struct memcheck *m, const struct memcheck_error *x)
 }
 
 struct memcheck_count
-memcheck_count(const struct prof *p, const struct loss_records *r,
-	       const struct memcheck_opts *o, uint32_t process)
+memcheck_count(const struct loss_records *r, const struct memcheck_opts *o,
+	       uint32_t process)
 {
 	struct memcheck_count n = {0};
-	uint64_t times;
 
 	for (size_t i = 0; o->level == MEMCHECK_FULL && i < r->rows.len; i++) {
 		if ((o->errors & 1u << r->rows.data[i].kind) != 0)
@@ -153,8 +150,6 @@ memcheck_count(const struct prof *p, const struct loss_records *r,
 	}
 	n.contexts = n.errors;
 	n.suppressed_contexts = n.suppressed;
-	n.contexts += error_count(p, process, &times);
-	n.errors += times;
 	for (size_t i = 0; i < o->nwrong; i++) {
 		const struct memcheck_error *x = &o->wrong[i];
 
@@ -351,7 +346,7 @@ memcheck_total(struct memcheck *m, const struct memcheck_count *n)
 static void
 memcheck_errors(struct memcheck *m)
 {
-	struct memcheck_count n = memcheck_count(m->p, &m->r, m->o, m->process);
+	struct memcheck_count n = memcheck_count(&m->r, m->o, m->process);
 	bool listed;
 
 	if (m->o->set == NULL)
@@ -436,7 +431,6 @@ memcheck_text(struct buf *out, const struct prof *p, const struct skip *s,
 		if (o->wrong[i].process == process && !o->wrong[i].suppressed)
 			memcheck_wrong(&m, &o->wrong[i]);
 	}
-	memcheck_errors_text(out, p, s, process, o->records.callers);
 	if (!o->quiet)
 		memcheck_heap(&m);
 	memcheck_body(&m, looked, c);

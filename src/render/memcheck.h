@@ -21,8 +21,8 @@ enum memcheck_level {
 
 /* A stack, and the function at its inner end when that is not a part of it. */
 struct memcheck_stack {
-	uint32_t node;	 /* 0 = none */
-	uint32_t called; /* string, or 0 */
+	uint32_t node;	    /* 0 = none */
+	const char *called; /* as in the symbol table, or NULL */
 };
 
 /* Wrong use of the heap, as it was seen while the program ran. */
@@ -35,8 +35,8 @@ struct memcheck_error {
 	struct memcheck_stack at;
 	const char *
 		about; /* "Address 0x… is 0 bytes inside a block of size 16 free'd"; NULL = none */
-	struct memcheck_stack freed;
-	const char *block; /* "Block was alloc'd at"; NULL = none */
+	struct memcheck_stack freed; /* or alloc'd, of a block that is in use */
+	const char *block;	     /* "Block was alloc'd at"; NULL = none */
 	struct memcheck_stack allocated;
 };
 
@@ -64,7 +64,7 @@ struct memcheck_count {
 void memcheck_text(struct buf *out, const struct prof *p, const struct skip *s,
 		   uint32_t process, const struct memcheck_opts *o);
 
-struct memcheck_count memcheck_count(const struct prof *p, const struct loss_records *r,
+struct memcheck_count memcheck_count(const struct loss_records *r,
 				     const struct memcheck_opts *o, uint32_t process);
 
 /* Appends the record's first line, without an end. */

@@ -6,98 +6,110 @@
 #include "render/memcheck_errors.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/recording.h"
 #include "render/error_words.h"
-#include "render/figure.h"
 #include "util/fmt.h"
 
-enum { CALLERS = 12 };
+/* ---- what was called ---- */
 
-struct mcerr {
-	struct buf *out;
-	const struct prof *p;
-	const struct skip *s;
-	uint32_t process, pid;
-	unsigned callers;
-};
-
-/* ---- stacks ---- */
-
-/* Address in the process of a location. */
-static uint64_t
-mcerr_address(const struct mcerr *m, const struct prof_loc *l)
+static const char *
+mcerr_symbol(unsigned func, unsigned kind)
 {
-	uint64_t at = l->exact ? l->offset : l->offset - 1;
+	bool array = func == REC_FUNC_DELETE_ARRAY;
 
-	for (uint32_t i = 0; i < m->p->nranges; i++) {
-		const struct prof_range *r = &m->p->ranges[i];
-
-		if (r->process == m->process && r->module == l->module && l->module != 0)
-			return at + r->bias;
+	if (func != REC_FUNC_DELETE && !array)
+		return error_func_name(func);
+	switch (kind) {
+	case REC_ERROR_SIZE:
+		return array ? "_ZdaPvm" : "_ZdlPvm";
+	case REC_ERROR_ALIGNMENT:
+		return array ? "_ZdaPvSt11align_val_t" : "_ZdlPvSt11align_val_t";
+	default:
+		return array ? "_ZdaPv" : "_ZdlPv";
 	}
-	return at;
 }
 
-static void
-mcerr_frame(const struct mcerr *m, const char *word, const struct prof_loc *l,
-	    const struct prof_frame *f)
+static const char *
+mcerr_allocator(unsigned kind)
 {
-	const char *module = prof_text(m->p, m->p->modules[l->module].path);
-
-	buf_printf(m->out, "==%u==    %s 0x%" PRIX64 ": ", m->pid, word,
-		   mcerr_address(m, l));
-	figure_text(m->out,
-		    f != NULL && f->function != 0 ? prof_text(m->p, f->function) : "???");
-	if (f != NULL && f->line != 0) {
-		buf_add_str(m->out, " (");
-		figure_text(m->out, skip_basename(prof_text(m->p, f->file)));
-		buf_printf(m->out, ":%u)", f->line);
-	} else if (module[0] != '\0') {
-		buf_add_str(m->out, " (in ");
-		figure_text(m->out, module);
-		buf_add_char(m->out, ')');
+	switch (kind) {
+	case REC_KIND_NEW:
+		return "_Znwm";
+	case REC_KIND_NEW_ARRAY:
+		return "_Znam";
+	default:
+		return error_family_name(kind);
 	}
-	buf_add_char(m->out, '\n');
 }
 
-/* The frames at `node` below the function that was called; "" = none was. */
-static void
-mcerr_stack(const struct mcerr *m, const char *called, uint32_t node)
+const char *
+memcheck_errors_called(const struct prof_error *e)
 {
-	const char *word = called[0] != '\0' ? "by" : "at";
-	unsigned left = m->callers;
+	return e->kind == REC_ERROR_READ || e->kind == REC_ERROR_WRITE
+		       ? NULL
+		       : mcerr_symbol(e->func, e->kind);
+}
 
-	if (called[0] != '\0') {
-		buf_printf(m->out, "==%u==    at 0x0: %s (in libseep.so)\n", m->pid,
-			   called);
-		left--;
+/* ---- kinds ---- */
+
+static const char *
+mcerr_kind(unsigned kind)
+{
+	switch (kind) {
+	case REC_ERROR_FREE:
+		return "InvalidFree";
+	case REC_ERROR_MISMATCH:
+		return "MismatchedFree";
+	case REC_ERROR_SIZE:
+		return "MismatchedAllocateDeallocateSize";
+	case REC_ERROR_ALIGNMENT:
+		return "MismatchedAllocateDeallocateAlignment";
+	case REC_ERROR_FISHY:
+		return "FishyValue";
+	case REC_ERROR_REALLOC_ZERO:
+		return "ReallocSizeZero";
+	case REC_ERROR_READ:
+		return "InvalidRead";
+	case REC_ERROR_WRITE:
+	case REC_ERROR_BOUNDS:
+	case REC_ERROR_AFTER_FREE:
+		return "InvalidWrite";
+	case REC_ERROR_OVERLAP:
+		return "Overlap";
+	default:
+		return "ClientCheck"; /* for which there is no word */
 	}
-	for (; node != 0 && !skip_is_tail(m->s, node) && left > 0;
-	     node = m->p->nodes[node].parent) {
-		const struct prof_loc *l = &m->p->locs[m->p->nodes[node].loc];
+}
 
-		if (l->kind != PROF_LOC_CODE)
-			continue;
-		for (uint32_t i = 0; i < l->nframes && left > 0; i++, left--, word = "by")
-			mcerr_frame(m, word, l, &m->p->frames[l->frames + i]);
-		if (l->nframes == 0) {
-			mcerr_frame(m, word, l, NULL);
-			left--;
-			word = "by";
-		}
+enum suppress_about
+memcheck_errors_about(const struct prof_error *e)
+{
+	switch (e->kind) {
+	case REC_ERROR_FREE:
+	case REC_ERROR_MISMATCH:
+		return SUPPRESS_FREE;
+	case REC_ERROR_READ:
+	case REC_ERROR_WRITE:
+	case REC_ERROR_BOUNDS:
+	case REC_ERROR_AFTER_FREE:
+		return SUPPRESS_ADDRESS;
+	case REC_ERROR_OVERLAP:
+		return SUPPRESS_OVERLAP;
+	default:
+		return SUPPRESS_OTHER;
 	}
 }
 
 /* ---- words ---- */
 
-static void
-mcerr_head(const struct mcerr *m, const struct prof_error *e)
+static char *
+mcerr_what(const struct prof_error *e)
 {
-	struct buf *b = m->out;
+	struct buf out = {0}, *b = &out;
 	const char *func = error_func_name(e->func);
 
-	buf_printf(b, "==%u== ", m->pid);
 	switch (e->kind) {
 	case REC_ERROR_FREE:
 		buf_add_str(b, "Invalid free() / delete / delete[] / realloc()");
@@ -148,40 +160,13 @@ mcerr_head(const struct mcerr *m, const struct prof_error *e)
 	default:
 		buf_printf(b, "More errors, not kept one by one: %" PRIu64, e->count);
 	}
-	buf_add_char(b, '\n');
+	return buf_take(b);
 }
 
-/* What memcheck calls the operators in a stack. */
-static const char *
-mcerr_called(unsigned func)
-{
-	switch (func) {
-	case REC_FUNC_DELETE:
-		return "operator delete(void*)";
-	case REC_FUNC_DELETE_ARRAY:
-		return "operator delete[](void*)";
-	default:
-		return error_func_name(func);
-	}
-}
-
-static const char *
-mcerr_allocator(unsigned kind)
-{
-	switch (kind) {
-	case REC_KIND_NEW:
-		return "operator new(unsigned long)";
-	case REC_KIND_NEW_ARRAY:
-		return "operator new[](unsigned long)";
-	default:
-		return error_family_name(kind);
-	}
-}
-
+/* Where an address is, of a block in use or freed. */
 static void
-mcerr_block(const struct mcerr *m, const struct prof_error *e)
+mcerr_block(struct buf *b, const struct prof_error *e)
 {
-	bool freed = e->where == REC_WHERE_FREED;
 	uint64_t off = e->addr - e->block;
 	const char *how = "inside";
 
@@ -192,90 +177,101 @@ mcerr_block(const struct mcerr *m, const struct prof_error *e)
 		off -= e->block_bytes;
 		how = "after";
 	}
-	buf_printf(m->out,
-		   "==%u==  Address 0x%" PRIx64 " is %s bytes %s a block of size %s %s\n",
-		   m->pid, e->addr, fmt_count(off).s, how, fmt_count(e->block_bytes).s,
-		   freed ? "free'd" : "alloc'd");
-	if (freed) {
-		if (e->freed != 0)
-			mcerr_stack(m,
-				    mcerr_called(e->freed_func != 0 ? e->freed_func
-								    : REC_FUNC_FREE),
-				    e->freed);
-		buf_printf(m->out, "==%u==  Block was alloc'd at\n", m->pid);
-	}
-	mcerr_stack(m, mcerr_allocator(e->block_kind), e->alloc);
+	buf_printf(b, "Address 0x%" PRIx64 " is %s bytes %s a block of size %s %s",
+		   e->addr, fmt_count(off).s, how, fmt_count(e->block_bytes).s,
+		   e->where == REC_WHERE_FREED ? "free'd" : "alloc'd");
 }
 
 static void
-mcerr_where(const struct mcerr *m, const struct prof_error *e)
+mcerr_module(struct buf *b, const struct prof *p, const struct prof_error *e)
 {
+	if (e->symbol != 0)
+		buf_printf(b,
+			   "Address 0x%" PRIx64 " is %" PRIu64
+			   " bytes inside data symbol \"%s\"",
+			   e->addr, e->symbol_off, prof_text(p, e->symbol));
+	else
+		buf_printf(b, "Address 0x%" PRIx64 " is in the data of %s", e->addr,
+			   prof_text(p, p->modules[e->where_module].path));
+}
+
+/* What is said of the address; NULL = nothing. */
+static char *
+mcerr_address(const struct prof *p, const struct prof_error *e)
+{
+	struct buf b = {0};
+
 	if (e->kind == REC_ERROR_OVERLAP || e->kind == REC_ERROR_FISHY ||
 	    e->kind == REC_ERROR_MORE)
-		return;
+		return NULL;
 	switch (e->where) {
 	case REC_WHERE_BLOCK:
 	case REC_WHERE_FREED:
-		mcerr_block(m, e);
+		mcerr_block(&b, e);
 		break;
 	case REC_WHERE_STACK:
-		buf_printf(m->out,
-			   "==%u==  Address 0x%" PRIx64 " is on thread %u's stack\n",
-			   m->pid, e->addr, e->where_thread);
+		buf_printf(&b, "Address 0x%" PRIx64 " is on thread %u's stack", e->addr,
+			   e->where_thread);
 		break;
 	case REC_WHERE_MODULE:
-		if (e->symbol != 0) {
-			buf_printf(m->out,
-				   "==%u==  Address 0x%" PRIx64 " is %" PRIu64
-				   " bytes inside data symbol \"",
-				   m->pid, e->addr, e->symbol_off);
-			figure_text(m->out, prof_text(m->p, e->symbol));
-			buf_add_str(m->out, "\"\n");
-		} else {
-			buf_printf(m->out,
-				   "==%u==  Address 0x%" PRIx64 " is in the data of ",
-				   m->pid, e->addr);
-			figure_text(m->out,
-				    prof_text(m->p, m->p->modules[e->where_module].path));
-			buf_add_char(m->out, '\n');
-		}
+		mcerr_module(&b, p, e);
 		break;
 	default:
-		buf_printf(m->out,
-			   "==%u==  Address 0x%" PRIx64
-			   " is not stack'd, malloc'd or (recently) free'd\n",
-			   m->pid, e->addr);
+		buf_printf(&b,
+			   "Address 0x%" PRIx64
+			   " is not stack'd, malloc'd or (recently) free'd",
+			   e->addr);
 	}
+	return buf_take(&b);
 }
 
-static const char *
-mcerr_function(const struct prof_error *e)
+/* ---- all of it ---- */
+
+static void
+mcerr_add(struct memcheck_errors *to, const struct prof *p, const struct prof_error *e)
 {
-	return e->kind == REC_ERROR_READ || e->kind == REC_ERROR_WRITE
-		       ? ""
-		       : mcerr_called(e->func);
+	struct memcheck_error x = {
+		.kind = mcerr_kind(e->kind),
+		.what = mcerr_what(e),
+		.process = e->process,
+		.tid = e->thread,
+		.count = e->count,
+		.suppressed = e->suppressed,
+		.at = {e->at, memcheck_errors_called(e)},
+		.about = mcerr_address(p, e),
+	};
+	const struct memcheck_stack alloc = {e->alloc, mcerr_allocator(e->block_kind)};
+
+	if (e->at == 0)
+		x.at.called = NULL; /* found at the end */
+	if (x.about != NULL && e->where == REC_WHERE_BLOCK) {
+		x.freed = alloc;
+	} else if (x.about != NULL && e->where == REC_WHERE_FREED) {
+		if (e->freed != 0)
+			x.freed = (struct memcheck_stack){
+				e->freed, mcerr_symbol(e->freed_func != 0 ? e->freed_func
+									  : REC_FUNC_FREE,
+						       e->kind)};
+		x.block = "Block was alloc'd at";
+		x.allocated = alloc;
+	}
+	vec_push(&to->rows, x);
 }
 
 void
-memcheck_errors_text(struct buf *out, const struct prof *p, const struct skip *s,
-		     uint32_t process, unsigned callers)
+memcheck_errors_init(struct memcheck_errors *ret_errors, const struct prof *p)
 {
-	struct mcerr m = {.out = out,
-			  .p = p,
-			  .s = s,
-			  .process = process,
-			  .pid = p->processes[process].pid,
-			  .callers = callers > 0 ? callers : CALLERS};
+	*ret_errors = (struct memcheck_errors){0};
+	for (uint32_t i = 0; i < p->nerrors; i++)
+		mcerr_add(ret_errors, p, &p->errors[i]);
+}
 
-	for (uint32_t i = 0; i < p->nerrors; i++) {
-		const struct prof_error *e = &p->errors[i];
-
-		if (e->process != process)
-			continue;
-		mcerr_head(&m, e);
-		if (e->at != 0)
-			mcerr_stack(&m, mcerr_function(e), e->at);
-		mcerr_where(&m, e);
-		buf_printf(out, "==%u== \n", m.pid);
+void
+memcheck_errors_done(struct memcheck_errors *x)
+{
+	for (size_t i = 0; i < x->rows.len; i++) {
+		free((char *)x->rows.data[i].what);
+		free((char *)x->rows.data[i].about);
 	}
+	vec_done(&x->rows);
 }

@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* memcheck_errors.h -- wrong uses of the heap in the words of valgrind's memcheck. */
+/* memcheck_errors.h -- wrong uses of the heap in the words of valgrind's memcheck, for its text and its XML. */
 #ifndef SEEP_RENDER_MEMCHECK_ERRORS_H
 #define SEEP_RENDER_MEMCHECK_ERRORS_H
 
-#include <stdint.h>
-
-#include "analyze/skip.h"
 #include "model/prof.h"
-#include "util/buf.h"
+#include "model/suppress.h"
+#include "render/memcheck.h"
+#include "util/vec.h"
 
-/* Appends what was found in a process, one record each, with `callers` frames a stack (0 = 12). */
-void memcheck_errors_text(struct buf *out, const struct prof *p, const struct skip *s,
-			  uint32_t process, unsigned callers);
+struct memcheck_errors {
+	VEC(struct memcheck_error) rows; /* one for each of the profile's */
+};
+
+/* Borrows names from `p`. Free with memcheck_errors_done. */
+void memcheck_errors_init(struct memcheck_errors *ret_errors, const struct prof *p);
+void memcheck_errors_done(struct memcheck_errors *x); /* legal on a zeroed one */
+
+/* The function that was called, as in the symbol table: it is no part of the stack. NULL = none was. */
+const char *memcheck_errors_called(const struct prof_error *e);
+
+/* What suppressions call it. */
+enum suppress_about memcheck_errors_about(const struct prof_error *e);
 
 #endif

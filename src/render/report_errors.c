@@ -41,7 +41,8 @@ report_errors(struct report *r)
 	unsigned records = 0, number = 0, shown = r->o->all ? UINT32_MAX : 10;
 
 	for (uint32_t i = 0; i < r->p->nerrors; i++) {
-		if (!report_chose(r, r->p->errors[i].process))
+		if (r->p->errors[i].suppressed ||
+		    !report_chose(r, r->p->errors[i].process))
 			continue;
 		times += r->p->errors[i].count;
 		records++;
@@ -55,7 +56,8 @@ report_errors(struct report *r)
 		buf_printf(r->out, " at %s", figure_things(records, 0, "place").s);
 	buf_add_char(r->out, '\n');
 	for (uint32_t i = 0; i < r->p->nerrors; i++) {
-		if (!report_chose(r, r->p->errors[i].process))
+		if (r->p->errors[i].suppressed ||
+		    !report_chose(r, r->p->errors[i].process))
 			continue;
 		if (++number <= shown)
 			report_error(r, &r->p->errors[i], number);

@@ -122,14 +122,14 @@ T_TEST(stacks)
 	struct prof *p = demo();
 	struct loss_stack s = {0};
 
-	loss_stack(p, 1, p->sites[3].node, prof_str(p, "_Znwm"), 0, &s);
+	loss_stack(p, 1, p->sites[3].node, "_Znwm", 0, &s);
 	T_EQ(s.frames.len, 5);
 	T_STR(s.frames.data[0].function, "operator new(unsigned long)");
 	T_STR(s.frames.data[0].linkage, "_Znwm");
 	T_STR(s.frames.data[1].function, "c");
 	T_EQ(s.frames.data[4].line, 11);
 	T_EQ(s.shown, 5);
-	loss_stack(p, 1, p->sites[3].node, prof_str(p, "malloc"), 3, &s);
+	loss_stack(p, 1, p->sites[3].node, "malloc", 3, &s);
 	T_EQ(s.frames.len, 3);
 	loss_stack_done(&s);
 	prof_free(p);
@@ -149,14 +149,14 @@ T_TEST(below_main)
 	uint32_t node = tp_stack(p, stack);
 
 	prof_add_process(p);
-	loss_stack(p, 1, node, 0, 0, &s);
+	loss_stack(p, 1, node, NULL, 0, &s);
 	T_EQ(s.frames.len, 5);
 	T_EQ(s.shown, 3);
 	T_STR(s.frames.data[0].function, "get");
 	T_STR(s.frames.data[0].whole, "ns::get");
 	T_STR(s.frames.data[3].function, "(below main)");
 	node = tp_stack(p, exits);
-	loss_stack(p, 1, node, 0, 0, &s);
+	loss_stack(p, 1, node, NULL, 0, &s);
 	T_EQ(s.shown, 3);
 	T_STR(s.frames.data[2].function, "(below main)");
 	loss_stack_done(&s);
