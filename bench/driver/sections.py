@@ -262,11 +262,30 @@ def leak_pause_rows(table):
     return head, rows
 
 
+INSTRUCTIONS = """
+`bench/run --instructions`. Instructions of the program itself, counted by cachegrind, as a multiple of those without
+seep: no CPU time, but the same on a busy machine. In brackets how far two counts differ.
+""".strip()
+
+
+def instruction_rows(table):
+    head = ["workload", "size", "alone", "off", "sampled at 512K", "exact"]
+    rows = []
+    for row in table["rows"]:
+        base = row["plain"][0]
+        rows.append([row["program"], format(row["size"], ","), "%.0f M" % (base / 1e6)] +
+                    ["%.4f (%.4f)" % (row[m][0] / base, (row[m][1] - row[m][0]) / base)
+                     for m in ("off", "sample", "exact")])
+    return head, rows
+
+
 def parts(results):
     """(title, text, head, rows, columns to the left) of each table that there is."""
     found = []
-    analyzer, symbols, dropin, leaks = (results.get(k) or {}
-                                        for k in ("analyzer", "symbols", "dropin", "leaks"))
+    analyzer, symbols, dropin, leaks, counts = (
+        results.get(k) or {} for k in ("analyzer", "symbols", "dropin", "leaks", "instructions"))
+    if counts.get("rows"):
+        found.append(("Instructions", INSTRUCTIONS, *instruction_rows(counts), 1))
     if "rows" in analyzer:
         slow = " --slow" if results["options"].get("slow") else ""
         found.append(("Questions about large profiles",
@@ -290,7 +309,7 @@ def parts(results):
 def text(results):
     """The tables for the terminal."""
     out = ["%s: missing: %s" % (name, results[name]["failed"])
-           for name in ("analyzer", "symbols", "dropin", "leaks")
+           for name in ("instructions", "analyzer", "symbols", "dropin", "leaks")
            if "failed" in (results.get(name) or {})]
     out += ["%s\n%s\n" % (title, text_table(head, rows))
             for title, _, head, rows, _ in parts(results)]

@@ -23,7 +23,7 @@ enum {
 	TABLES_US_PER_GB = 30000, /* to copy page tables, */
 	COPY_US_PER_GB = 250000,  /* and bytes, */
 	READ_US_PER_GB = 500000,  /* and to look through them */
-	BLOCK_NS = 700,		  /* to follow, each */
+	BLOCK_NS = 400,		  /* to follow, each */
 	BLOCK_BYTES = 40,	  /* what a block takes in the table */
 	SLACK_BYTES = 16 << 20,
 };

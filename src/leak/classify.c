@@ -39,7 +39,9 @@
  * lowest address as its leader.
  *
  * Marking uses a stack of block numbers, as deep as there are blocks: a block is on it at most
- * once. There is no recursion, and a list of a million elements is as good as any other. */
+ * once. There is no recursion, and a list of a million elements is as good as any other. Memory is far away:
+ * blocks are taken from the stack several at a time, and the words in them wait for each other before
+ * they are looked up, so that many answers are on their way at once. */
 #include "leak/classify.h"
 
 #include "base/compiler.h"
@@ -162,15 +164,12 @@ push(struct classify *c, struct scan_block *b)
 	c->stack[c->depth++] = (uint32_t)(b - c->index->blocks);
 }
 
-/* A word that was found in a root, or in a block of this kind. */
+/* A word that was found in a root, or in a block of this kind, points into `b`. */
 static void
-reach(struct classify *c, uint64_t word, enum classify_kind from)
+reach(struct classify *c, struct scan_block *b, uint64_t word, enum classify_kind from)
 {
-	struct scan_block *b = scan_find(c->index, word);
 	uint8_t by = 0;
 
-	if (b == NULL)
-		return;
 	if (b->state == CLASSIFY_REACHABLE) {
 		if (word == b->addr)
 			b->heuristic = 0;
@@ -187,14 +186,13 @@ reach(struct classify *c, uint64_t word, enum classify_kind from)
 	}
 }
 
-/* A word that was found in a block that is lost because of `leader`. */
+/* A block that is lost because of `leader` points to `b`. */
 static void
-flood(struct classify *c, uint64_t word, uint32_t leader)
+flood(struct classify *c, struct scan_block *b, uint32_t leader)
 {
-	struct scan_block *b = scan_find(c->index, word);
 	struct scan_block *l = &c->index->blocks[leader];
 
-	if (b == NULL || b == l || b->state != CLASSIFY_DEFINITE)
+	if (b == l || b->state != CLASSIFY_DEFINITE)
 		return;
 	l->indirect += b->bytes + b->indirect;
 	b->state = CLASSIFY_INDIRECT;
@@ -202,8 +200,42 @@ flood(struct classify *c, uint64_t word, uint32_t leader)
 	push(c, b);
 }
 
+/* The words that wait: what they point to. */
+static void
+settle(struct classify *c, uint32_t leader)
+{
+	struct scan_block *b;
+
+	for (unsigned i = 0; i < c->waiting; i++)
+		scan_probe_on(c->index, &c->wait[i].probe);
+	for (unsigned i = 0; i < c->waiting; i++) {
+		const struct classify_word *w = &c->wait[i];
+
+		b = scan_probe_end(c->index, &w->probe);
+		if (b == NULL)
+			continue;
+		if (leader == NO_LEADER)
+			reach(c, b, w->probe.addr, w->from);
+		else
+			flood(c, b, leader);
+	}
+	c->waiting = 0;
+}
+
+/* A word that may point to a block. */
+static void
+note(struct classify *c, uint64_t word, enum classify_kind from)
+{
+	struct classify_word *w = &c->wait[c->waiting];
+
+	if (scan_probe(c->index, word, &w->probe)) {
+		w->from = from;
+		c->waiting++;
+	}
+}
+
 /* Every word of [start, end): from roots and reachable or possible blocks (leader NO_LEADER), or
- * from lost ones. */
+ * from lost ones. Some of them may wait at the end. */
 static void
 look_through(struct classify *c, uint64_t start, uint64_t end, enum classify_kind from,
 	     uint32_t leader)
@@ -214,9 +246,11 @@ look_through(struct classify *c, uint64_t start, uint64_t end, enum classify_kin
 	start = ALIGN_UP(start, (uint64_t)WORD);
 	end = ALIGN_DOWN(end, (uint64_t)WORD);
 	while (start < end) {
-		uint64_t n = 0, off, seen_start;
-		const unsigned char *p, *seen;
+		uint64_t n = 0, off;
+		const unsigned char *p;
 
+		if (c->waiting == CLASSIFY_WAIT)
+			settle(c, leader); /* a heuristic may move the window */
 		if (start >= s->seen_start && start + WORD <= s->seen_end) {
 			p = s->seen + (start - s->seen_start);
 			n = s->seen_end - start;
@@ -235,22 +269,11 @@ look_through(struct classify *c, uint64_t start, uint64_t end, enum classify_kin
 		if (n > end - start)
 			n = end - start;
 		n = ALIGN_DOWN(n, (uint64_t)WORD);
-		seen = s->seen;
-		seen_start = s->seen_start;
-		for (off = 0; off < n; off += WORD) {
+		for (off = 0; off < n && c->waiting < CLASSIFY_WAIT; off += WORD) {
 			uint64_t word = mem_get_u64(p + off);
 
-			if (word - low >= span)
-				continue;
-			if (leader == NO_LEADER)
-				reach(c, word, from);
-			else
-				flood(c, word, leader);
-			/* A heuristic may have moved the window. */
-			if (UNLIKELY(s->seen != seen || s->seen_start != seen_start)) {
-				off += WORD;
-				break;
-			}
+			if (word - low < span)
+				note(c, word, from);
 		}
 		c->words += off / WORD;
 		start += off;
@@ -274,6 +297,7 @@ fetch(struct classify *c, const struct scan_block *b)
 static void
 drain(struct classify *c, uint32_t leader)
 {
+	settle(c, leader);
 	while (c->depth > 0) {
 		struct scan_block *batch[BATCH];
 		uint32_t n = c->depth < BATCH ? c->depth : BATCH;
@@ -289,6 +313,7 @@ drain(struct classify *c, uint32_t leader)
 			look_through(c, batch[i]->addr, batch[i]->addr + batch[i]->bytes,
 				     batch[i]->state, leader);
 		}
+		settle(c, leader);
 	}
 }
 
@@ -325,7 +350,9 @@ classify_root_range(struct classify *c, struct scan_range range)
 void
 classify_root_word(struct classify *c, uint64_t word)
 {
-	reach(c, word, CLASSIFY_REACHABLE);
+	if (c->waiting == CLASSIFY_WAIT)
+		settle(c, NO_LEADER);
+	note(c, word, CLASSIFY_REACHABLE);
 }
 
 void

@@ -28,6 +28,14 @@ enum classify_heuristic {
 	CLASSIFY_ALL_HEURISTICS = 15,
 };
 
+enum { CLASSIFY_WAIT = 32 };
+
+/* A word that was found, on its way to the block it points to. */
+struct classify_word {
+	struct scan_probe probe;
+	enum classify_kind from; /* what kind of block it was found in */
+};
+
 struct classify {
 	struct scan_space *space;
 	const struct scan_index *index;
@@ -35,6 +43,8 @@ struct classify {
 	uint32_t *stack; /* room for as many words as there are blocks */
 	uint32_t depth;
 	uint64_t words; /* looked at so far */
+	struct classify_word wait[CLASSIFY_WAIT];
+	unsigned waiting;
 };
 
 /* Begins: all blocks are lost but those of SCAN_BLOCK_ROOT. `stack` is the caller's. */

@@ -198,32 +198,66 @@ area_at(const struct scan_index *x, uint64_t addr)
 	return low < x->nareas && x->areas[low].start <= addr ? &x->areas[low] : NULL;
 }
 
-struct scan_block *
-scan_find(const struct scan_index *x, uint64_t addr)
+bool
+scan_probe(const struct scan_index *x, uint64_t addr, struct scan_probe *ret_probe)
 {
 	const struct scan_area *a;
-	uint32_t low, high;
 	uint64_t page;
 
 	if (addr - x->start >= x->end - x->start)
-		return NULL;
+		return false;
 	a = area_at(x, addr);
 	if (a == NULL)
-		return NULL;
-	if (a->pages == NO_SLOTS)
-		return addr >= x->blocks[a->first].addr ? &x->blocks[a->first] : NULL;
-	page = (addr - page_start(x->blocks[a->first].addr)) >> PAGE_SHIFT;
-	low = x->pages[a->pages + page];
-	high = x->pages[a->pages + page + 1];
+		return false;
+	*ret_probe = (struct scan_probe){.addr = addr, .area = a};
+	if (a->pages != NO_SLOTS) {
+		page = (addr - page_start(x->blocks[a->first].addr)) >> PAGE_SHIFT;
+		ret_probe->slot = &x->pages[a->pages + page];
+		__builtin_prefetch(ret_probe->slot);
+	}
+	return true;
+}
+
+void
+scan_probe_on(const struct scan_index *x, struct scan_probe *p)
+{
+	if (p->slot == NULL) {
+		p->low = p->area->first + (p->addr >= x->blocks[p->area->first].addr);
+		p->high = p->low;
+		return;
+	}
+	p->low = p->slot[0];
+	p->high = p->slot[1];
+	__builtin_prefetch(&x->blocks[p->low - (p->low > 0)]);
+	if (p->high > p->low)
+		__builtin_prefetch(&x->blocks[p->high - 1]);
+}
+
+struct scan_block *
+scan_probe_end(const struct scan_index *x, const struct scan_probe *p)
+{
+	uint32_t low = p->low, high = p->high;
+
 	while (low < high) { /* the first one that begins behind addr */
 		uint32_t middle = low + (high - low) / 2;
 
-		if (x->blocks[middle].addr <= addr)
+		if (x->blocks[middle].addr <= p->addr)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == a->first || addr >= block_end(&x->blocks[low - 1]))
+	if (low == p->area->first || p->addr >= block_end(&x->blocks[low - 1]))
 		return NULL;
 	return &x->blocks[low - 1];
+}
+
+struct scan_block *
+scan_find(const struct scan_index *x, uint64_t addr)
+{
+	struct scan_probe p;
+
+	if (!scan_probe(x, addr, &p))
+		return NULL;
+	scan_probe_on(x, &p);
+	return scan_probe_end(x, &p);
 }

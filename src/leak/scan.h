@@ -104,4 +104,18 @@ void scan_index_init(struct scan_index *ret_index, struct scan_block *blocks, ui
 /* The block that `addr` lies in, or NULL. One past its end is not in it. */
 struct scan_block *scan_find(const struct scan_index *x, uint64_t addr);
 
+/* The same in three steps, each of which asks for the memory that the next one needs: who has several to
+ * find takes a step for all before the next, and waits once instead of twice for each. */
+struct scan_probe {
+	uint64_t addr;
+	const struct scan_area *area;
+	const uint32_t *slot; /* in scan_index.pages; NULL = the area is one block */
+	uint32_t low, high;
+};
+
+bool scan_probe(const struct scan_index *x, uint64_t addr,
+		struct scan_probe *ret_probe); /* false: in none */
+void scan_probe_on(const struct scan_index *x, struct scan_probe *p);
+struct scan_block *scan_probe_end(const struct scan_index *x, const struct scan_probe *p);
+
 #endif
