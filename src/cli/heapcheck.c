@@ -432,6 +432,9 @@ look(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
 		if (o->then != NULL)
 			o->then(c, o->ctx);
 	}
+	if (r == 0 && c->image.core == NULL && !freeze_readable(&c->image.z))
+		r = err_set(e, -ESRCH, "%d: it ended while it was looked at",
+			    c->image.pid);
 	image_go(&c->image);
 	if (r == 0) {
 		if (o->then == NULL && !o->holders && !held)

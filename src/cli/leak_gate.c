@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cli/leak_opts.h"
+#include "cli/leak_report.h"
 #include "cli/log_name.h"
 #include "cli/names.h"
 #include "format/format.h"
@@ -20,6 +21,7 @@
 #include "util/buf.h"
 #include "util/file.h"
 #include "util/json_read.h"
+#include "util/x.h"
 
 enum { BASELINE_BYTES_MAX = 256 << 20 };
 
@@ -134,6 +136,27 @@ read_json(const struct buf *text, const char *path, struct err *e)
 	return r;
 }
 
+/* What is hidden today was nothing to complain of then. The uses are not those of the run. */
+static void
+suppress_baseline(struct prof *p, const struct skip *s)
+{
+	struct suppress_set *set = &leak_given.set;
+	size_t bytes = set->order.len * sizeof *set->order.data;
+	uint32_t *order = xmalloc(bytes + 1);
+
+	if (bytes > 0)
+		memcpy(order, set->order.data, bytes);
+	leak_report_suppress(p, s);
+	if (bytes > 0)
+		memcpy(set->order.data, order, bytes);
+	for (size_t i = 0; i < set->all.len; i++) {
+		struct suppress *x = &set->all.data[i];
+
+		x->count = x->bytes = x->blocks = x->indirect_bytes = 0;
+	}
+	free(order);
+}
+
 static int
 read_baseline(const char *path, struct err *e)
 {
@@ -153,6 +176,7 @@ read_baseline(const char *path, struct err *e)
 		if (r == 0) {
 			names_resolve(p, NULL);
 			s = skip_new(p, NULL);
+			suppress_baseline(p, s);
 			judge_sum(p, s, NULL, &leak_given.records, &base_figures,
 				  &base_places);
 			skip_free(s);

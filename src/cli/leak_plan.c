@@ -82,7 +82,8 @@ measure_touched(const struct procmem *m)
 static void
 choose(struct leak_plan *p, const struct procmem *m)
 {
-	uint64_t most = p->private_bytes + p->table_bytes + SLACK_BYTES, grows;
+	uint64_t kept = p->shared_bytes + p->table_bytes + SLACK_BYTES;
+	uint64_t most = p->private_bytes + kept, grows;
 
 	p->way = LEAKCHECK_COPY;
 	if (most <= p->headroom_bytes / 2) {
@@ -97,7 +98,7 @@ choose(struct leak_plan *p, const struct procmem *m)
 			: (uint64_t)((double)p->touched_bytes * (double)p->look_ns / 1e9);
 	if (grows > p->private_bytes)
 		grows = p->private_bytes;
-	grows += p->table_bytes + SLACK_BYTES;
+	grows += kept;
 	if (grows > p->headroom_bytes / 2)
 		p->way = LEAKCHECK_STOP;
 	snprintf(p->why, sizeof p->why, "a copy may come to %s, and %s are free",

@@ -95,6 +95,13 @@ suppress_process(struct prof *p, const struct skip *s, uint32_t process)
 	loss_records_done(&rs);
 }
 
+void
+leak_report_suppress(struct prof *p, const struct skip *s)
+{
+	for (uint32_t i = 1; leak_given.set.all.len > 0 && i < p->nprocesses; i++)
+		suppress_process(p, s, i);
+}
+
 bool
 leak_report_foreign(void)
 {
@@ -129,8 +136,7 @@ leak_report_prepare(struct prof *p)
 	if (leak_report_foreign() || leak_given.xml_file != NULL ||
 	    leak_given.set.all.len > 0)
 		real_paths(p);
-	for (uint32_t i = 1; leak_given.set.all.len > 0 && i < p->nprocesses; i++)
-		suppress_process(p, skip, i);
+	leak_report_suppress(p, skip);
 	if (skip != NULL)
 		memcheck_errors_init(&wrong, p);
 }
@@ -339,7 +345,7 @@ write_xml(const struct prof *p, const bool *chosen)
 
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		if ((chosen != NULL && !chosen[i]) || (n > 0 && !each) ||
-		    (chosen == NULL && !each && leak_given.program_pid != 0 &&
+		    (!each && leak_given.program_pid != 0 &&
 		     p->processes[i].pid != leak_given.program_pid))
 			continue;
 		buf_clear(&b);

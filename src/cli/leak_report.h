@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "analyze/skip.h"
 #include "model/prof.h"
 #include "render/report.h"
 #include "util/buf.h"
@@ -12,6 +13,9 @@
 /* Before anything is told and after the profile was saved: what is suppressed is marked so. Names must be
  * in place. */
 void leak_report_prepare(struct prof *p);
+
+/* The part of it that marks what is suppressed. `s` must be of `p`. */
+void leak_report_suppress(struct prof *p, const struct skip *s);
 
 /* Marks in `chosen` the processes of a run that are to be told, and says whether these are not all: forked
  * children and programs that were started may be left out. */

@@ -380,6 +380,9 @@ stop_and_look(struct look *k, struct err *e)
 		k->c->pause_ns = clock_ns(CLOCK_MONOTONIC) - start;
 	if (r == 0)
 		look_closely(k);
+	/* What had gone meanwhile looked empty, and all that it held lost. */
+	if (r == 0 && !freeze_readable(&k->z))
+		r = err_set(e, -ESRCH, "it ended while it was looked at");
 	freeze_go(&k->z);
 	if (k->c->pause_ns == 0)
 		k->c->pause_ns = clock_ns(CLOCK_MONOTONIC) - start;
@@ -476,7 +479,7 @@ leakcheck_done(struct leakcheck *c)
 bool
 leakcheck_held(struct livefile *f, bool seen_here, struct leakcheck *ret_check)
 {
-	uint32_t waits = REC_HOLD_WAITS;
+	uint32_t waits = REC_HOLD_WAITS, looks = REC_HOLD_LOOKS;
 	struct rec_hold at;
 
 	if (!__atomic_compare_exchange_n(&f->head->hold, &waits, REC_HOLD_LOOKS, false,
@@ -500,7 +503,13 @@ leakcheck_held(struct livefile *f, bool seen_here, struct leakcheck *ret_check)
 			st.pid = (int)at.tid;
 		leakcheck_run(f, st.pid, &at, ret_check);
 	}
-	__atomic_store_n(&f->head->hold, REC_HOLD_GO, __ATOMIC_RELEASE);
+	if (!__atomic_compare_exchange_n(&f->head->hold, &looks, REC_HOLD_GO, false,
+					 __ATOMIC_RELEASE, __ATOMIC_RELAXED) &&
+	    ret_check->done) {
+		ret_check->done = false;
+		snprintf(ret_check->why, sizeof ret_check->why,
+			 "it did not wait until the look was over");
+	}
 	syscall(SYS_futex, &f->head->hold, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 	return true;
 }

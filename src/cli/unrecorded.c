@@ -192,7 +192,8 @@ unrecorded_leaks(const struct unrecorded *u, const char *word,
 				     /* what is definitely lost is held by nobody */
 				     .held = kinds_of(o) & ~(1u << HEAPSCAN_DEFINITE)};
 	struct heapcheck c = HEAPCHECK_NONE;
-	int status = CMD_OK, found = 0, r;
+	bool found = false;
+	int status = CMD_OK, r;
 
 	if (unrecorded_args.who != NULL && !who_address(unrecorded_args.who, &q.address))
 		return cmd_usage(&cmd_leaks, "--who: %s is not an address",
@@ -205,7 +206,10 @@ unrecorded_leaks(const struct unrecorded *u, const char *word,
 		if (o->json)
 			scan_json(&q.out, &c.scan, NULL);
 		else
-			found = scan_leaks_text(&q.out, &c.scan, &q.show);
+			scan_leaks_text(&q.out, &c.scan, &q.show);
+		found = c.scan.sums[HEAPSCAN_DEFINITE].blocks +
+				c.scan.sums[HEAPSCAN_POSSIBLE].blocks >
+			0;
 	} else if (q.r == 0 && !o->json) {
 		scan_about(&q.out, &c.scan);
 	}
@@ -213,7 +217,7 @@ unrecorded_leaks(const struct unrecorded *u, const char *word,
 		fputs(buf_str(&q.out), stdout);
 	else if (q.r < 0)
 		status = cmd_fail(&q.e);
-	if (found != 0 && o->error_exitcode != 0)
+	if (found && o->error_exitcode != 0)
 		status = (int)o->error_exitcode;
 	buf_done(&q.out);
 	heapcheck_done(&c);

@@ -151,13 +151,13 @@ paths_to(const struct paths *p, uint32_t block, uint32_t *ret_blocks, uint32_t m
 	*ret_all = 0;
 	if (p->from[block] == 0)
 		return 0;
-	for (b = parent_of(p, block); b != NULL;
+	for (b = parent_of(p, block); b != NULL && all < p->found;
 	     b = parent_of(p, (uint32_t)(b - p->index->blocks)))
 		all++;
 	*ret_all = all;
 	n = all < max ? all : max;
 	/* From the block to its root, filled in from the end. */
-	for (b = &p->index->blocks[block]; b != NULL; i++) {
+	for (b = &p->index->blocks[block]; b != NULL && i < all; i++) {
 		uint32_t at = (uint32_t)(b - p->index->blocks);
 
 		if (i < near)

@@ -394,6 +394,8 @@ pass_on(int sig, siginfo_t *info, void *context)
 			before(sig, info, context);
 			return;
 		}
+		if (act.sa_handler == SIG_IGN && info->si_code <= 0)
+			return; /* sent, and ignored; what the processor finds is not */
 		memset(&act, 0, sizeof(act));
 		next.sigaction(sig, &act, NULL);
 		if (info->si_code <= 0)

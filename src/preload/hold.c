@@ -34,7 +34,8 @@
 
 enum {
 	NAP_MS = 20,
-	ANSWER_MS = 10000, /* most that the tool may take to answer, */
+	ENTER_MS = 1000,   /* most that another thread may take to stand still, */
+	ANSWER_MS = 10000, /* the tool to answer, */
 	LOOK_MS = 120000,  /* and to look */
 };
 
@@ -74,20 +75,25 @@ wait_for_tool(struct rec_head *h)
 {
 	const struct timespec nap = {0, NAP_MS * 1000000};
 	uint64_t start = now_ms();
+	uint32_t seen;
 
 	/* Wakes the tool; whoever else has that pid ignores it by default. */
 	SYS2(SYS_kill, tool, SIGURG);
 	for (;;) {
-		uint32_t seen = __atomic_load_n(&h->hold, __ATOMIC_ACQUIRE);
 		uint64_t passed = now_ms() - start;
 
-		if (seen == REC_HOLD_GO || seen == REC_HOLD_NONE ||
-		    passed > (seen == REC_HOLD_WAITS ? ANSWER_MS : LOOK_MS) ||
+		seen = __atomic_load_n(&h->hold, __ATOMIC_ACQUIRE);
+		if (seen == REC_HOLD_GO ||
+		    passed > (seen == REC_HOLD_NONE    ? ENTER_MS
+			      : seen == REC_HOLD_WAITS ? ANSWER_MS
+						       : LOOK_MS) ||
 		    SYS2(SYS_kill, tool, 0) == -ESRCH)
 			break;
 		SYS4(SYS_futex, &h->hold, FUTEX_WAIT, seen, &nap);
 	}
-	__atomic_store_n(&h->hold, REC_HOLD_GO, __ATOMIC_RELEASE);
+	/* Not over nothing: the thread that is to be looked at is still on its way. */
+	if (seen != REC_HOLD_NONE)
+		__atomic_store_n(&h->hold, REC_HOLD_GO, __ATOMIC_RELEASE);
 }
 
 /* Our own writable data: what it says about blocks is not the program's. */

@@ -31,6 +31,7 @@
 #include "preload/peer.h"
 #include "preload/peer_heapcheck.h"
 #include "preload/settings.h"
+#include "preload/spare.h"
 #include "preload/zone.h"
 #include "record/inherit.h"
 #include "record/ticks.h"
@@ -254,6 +255,8 @@ begin_again(void)
 	entering = NULL;
 	tls.owner = 0;
 	tls.self = NULL;
+	wrong_align_forked();
+	spare_forked();
 	if (settings.recorder.children) {
 		settings.recorder.forked = true;
 		unsigned char *old = mapped;

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* spare.c -- see spare.h; by the names that LeakSanitizer has for it.
  *
- * A list of addresses in a mapping of our own, which the tool reads when it looks. An entry is not taken back when its
- * block is freed: it counts only as long as a block of the same size is there, and then for
- * that. So a leak may be spared by chance, but none is made up. */
+ * A table of addresses in a mapping of our own, which the tool reads when it looks, vacant entries and all. An entry is not
+ * taken back when its block is freed: it counts only as long as a block of the same size is there, and then for
+ * that. So a leak may be spared by chance, but none is made up. The next block at the address has the same entry, so the table
+ * does not grow with the number of calls. */
 #include "preload/spare.h"
 
+#include "base/hash.h"
 #include "preload/gate.h"
 #include "preload/hold.h"
 #include "rt/rt_map.h"
 
 #include <string.h>
 
-enum { LEAST = 1024 };
+enum { LEAST = 1024, MOST = 1 << 22 };
 
-static struct rec_spare *list;
-static uint32_t used, most, lost;
-static uint32_t list_lock;
+#define WAS_TAKEN_BACK 1 /* rec_spare.start: no address of anything */
+
+static struct rec_spare *table;
+static uint32_t used, slots, lost;
+static uint32_t table_lock;
 
 /* How deep each thread is in __lsan_disable: few ever are. */
 enum { THREADS = 64 };
@@ -28,57 +32,87 @@ static uint32_t offs; /* how many are */
 void
 spare_tell(struct rec_hold *d)
 {
-	d->spares = (uintptr_t)list;
-	d->nspares = used;
+	d->spares = (uintptr_t)table;
+	d->nspares = slots;
 	d->spares_lost = lost;
 }
 
-/* Locked. */
+/* The entry for it, or the first vacant one on the way there. */
+static struct rec_spare *
+entry_of(struct rec_spare *in, uint32_t n, uint64_t start, uint64_t bytes)
+{
+	uint32_t at = (uint32_t)hash_u64(start) & (n - 1);
+	struct rec_spare *e;
+
+	for (;; at = (at + 1) & (n - 1)) {
+		e = &in[at];
+		if (e->start == 0 ||
+		    (e->start == start && ((e->bytes ^ bytes) & REC_SPARE_REGION) == 0))
+			return e;
+	}
+}
+
+/* Locked. Half of it stays vacant. */
 static bool
 grow(void)
 {
-	uint32_t n = most > 0 ? 2 * most : LEAST;
-	struct rec_spare *larger = rt_map(n * sizeof(*larger)), *old = list;
+	uint32_t n = slots > 0 ? 2 * slots : LEAST, kept = 0;
+	struct rec_spare *larger = n <= MOST ? rt_map(n * sizeof(*larger)) : NULL;
+	struct rec_spare *old = table;
 
 	if (larger == NULL)
 		return false;
-	if (old != NULL)
-		memcpy(larger, old, used * sizeof(*old));
-	list = larger;
+	for (uint32_t i = 0; i < slots; i++) {
+		if (old[i].start > WAS_TAKEN_BACK) {
+			*entry_of(larger, n, old[i].start, old[i].bytes) = old[i];
+			kept++;
+		}
+	}
+	table = larger;
+	used = kept;
 	hold_tell();
-	rt_unmap(old, most * sizeof(*old));
-	most = n;
+	rt_unmap(old, slots * sizeof(*old));
+	slots = n;
 	return true;
 }
 
 static void
 add(uint64_t start, uint64_t bytes)
 {
-	if (!lock_take(&list_lock, lock_id()))
+	struct rec_spare *e;
+
+	if (!lock_take(&table_lock, lock_id()))
 		return;
-	if (used < most || grow()) {
-		list[used] = (struct rec_spare){start, bytes};
-		used++;
+	if (used < slots / 2 || grow()) {
+		e = entry_of(table, slots, start, bytes);
+		used += e->start == 0;
+		*e = (struct rec_spare){start, bytes};
 	} else {
 		lost++;
 	}
 	hold_tell();
-	lock_drop(&list_lock);
+	lock_drop(&table_lock);
 }
 
 static void
 take_back(uint64_t start, uint64_t bytes)
 {
-	if (!lock_take(&list_lock, lock_id()))
+	struct rec_spare *e;
+
+	if (!lock_take(&table_lock, lock_id()))
 		return;
-	for (uint32_t i = 0; i < used; i++) {
-		if (list[i].start == start && list[i].bytes == bytes) {
-			list[i] = list[--used];
-			break;
-		}
+	if (slots > 0) {
+		e = entry_of(table, slots, start, bytes);
+		if (e->start == start && e->bytes == bytes)
+			e->start = WAS_TAKEN_BACK;
 	}
-	hold_tell();
-	lock_drop(&list_lock);
+	lock_drop(&table_lock);
+}
+
+void
+spare_forked(void)
+{
+	table_lock = 0; /* of a thread that is not here */
 }
 
 /* ---- threads that want theirs spared ---- */

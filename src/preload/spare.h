@@ -15,4 +15,7 @@ void spare_tell(struct rec_hold *d);
 /* A block was allocated while some thread has asked for its own to be spared. */
 void spare_allocated(const void *p, size_t bytes);
 
+/* In a forked child. */
+void spare_forked(void);
+
 #endif

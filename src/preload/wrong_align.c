@@ -67,10 +67,12 @@ bool
 wrong_align_take(uintptr_t p, size_t *ret_align)
 {
 	*ret_align = 0;
-	if (table == NULL)
+	if (table == NULL || broken)
 		return !broken;
-	if (!lock_take(&table_lock, lock_id()))
+	if (!lock_take(&table_lock, lock_id())) {
+		broken = true;
 		return false;
+	}
 	for (unsigned i = 0; i < WAYS; i++) {
 		struct entry *x = &set_of(p)[i];
 
@@ -82,4 +84,12 @@ wrong_align_take(uintptr_t p, size_t *ret_align)
 	}
 	lock_drop(&table_lock);
 	return !broken;
+}
+
+void
+wrong_align_forked(void)
+{
+	/* Another thread was in the middle of it, and is not here to end it. */
+	broken = broken || table_lock != 0;
+	table_lock = 0;
 }

@@ -18,4 +18,7 @@ void wrong_align_note(const void *p, size_t align);
  * many. */
 bool wrong_align_take(uintptr_t p, size_t *ret_align);
 
+/* In a forked child, before anything is asked. */
+void wrong_align_forked(void);
+
 #endif

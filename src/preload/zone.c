@@ -8,10 +8,8 @@
  * takes for an impossible size if it meets it. A block without a head was handed out before us, or by a
  * function that is not one of ours: it is passed on as it is.
  *
- * A freed block is filled with another byte and goes to the end of a queue; when that is longer than
- * allowed, the first leaves it, is looked at, and goes to the allocator. The queue has one lock that is
- * never waited for long: a thread that does not get it, or a handler that interrupts its owner, frees its
- * block at once.
+ * A freed block is filled with another byte and goes to the end of a queue (zone_queue.c); when that is longer
+ * than allowed, the first leaves it, is looked at, and goes to the allocator.
  *
  * Stacks come from the gate: it has left in the thread's state what is being freed (struct freeing). */
 #include "preload/zone.h"
@@ -20,6 +18,7 @@
 #include "preload/gate.h"
 #include "preload/next.h"
 #include "preload/under.h"
+#include "preload/zone_queue.h"
 #include "record/census_blocks.h"
 #include "record/errors.h"
 #include "record/livetable.h"
@@ -31,32 +30,14 @@ enum {
 	AROUND =
 		0xa1, /* as a chunk's size: neither mmapped nor of another arena, and too large */
 	FREED = 0xdb,
-	TRIES = 2000,
 	PAGE = 4096,
 };
 
 #define LIVE_MAGIC UINT64_C(0x7365657001726561)
 #define FREED_MAGIC UINT64_C(0x7365657064656164)
 
-struct head {
-	uint64_t magic; /* of the block's address */
-	size_t bytes;
-	uint32_t front; /* how far before the block the allocator's begins */
-	uint32_t site, freed;
-	uint32_t of; /* which recording these refs are of */
-	struct head *next;
-	uint32_t func, kind; /* what freed it; where it came from */
-};
-
-_Static_assert(sizeof(struct head) % 16 == 0, "blocks stay aligned");
-
 static struct zone_settings zone;
 static struct next under; /* the real allocator */
-static struct {
-	uint32_t lock;
-	struct head *first, *last;
-	size_t bytes;
-} queue;
 static bool ended;
 
 static unsigned char *
@@ -223,59 +204,7 @@ look_at_freed(struct head *h)
 	leave(t, entered);
 }
 
-/* ---- the queue ---- */
-
-static bool
-queue_take(void)
-{
-	uint32_t me = lock_id(), none = 0;
-
-	for (int i = 0; i < TRIES; i++) {
-		none = 0;
-		if (__atomic_compare_exchange_n(&queue.lock, &none, me, false,
-						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return true;
-		if (none == me)
-			return false; /* we interrupted ourselves */
-		CPU_RELAX();
-	}
-	return false;
-}
-
-static bool
-queue_push(struct head *h)
-{
-	if (!queue_take())
-		return false;
-	h->next = NULL;
-	if (queue.last != NULL)
-		queue.last->next = h;
-	else
-		queue.first = h;
-	queue.last = h;
-	queue.bytes += h->bytes;
-	lock_drop(&queue.lock);
-	return true;
-}
-
-/* The oldest, if there is more than `most` in the queue; NULL: there is not. */
-static struct head *
-queue_pop(size_t most)
-{
-	struct head *h = NULL;
-
-	if (__atomic_load_n(&queue.bytes, __ATOMIC_RELAXED) <= most || !queue_take())
-		return NULL;
-	if (queue.bytes > most && queue.first != NULL) {
-		h = queue.first;
-		queue.first = h->next;
-		if (queue.first == NULL)
-			queue.last = NULL;
-		queue.bytes -= h->bytes;
-	}
-	lock_drop(&queue.lock);
-	return h;
-}
+/* ---- what is known of an address ---- */
 
 bool
 zone_owns(const void *p)
@@ -484,7 +413,7 @@ zone_free(void *p)
 		return;
 	}
 	look_at_going(h);
-	if (h->bytes > zone.quarantine) {
+	if (zone.quarantine == 0 || h->bytes > zone.quarantine) {
 		release(h);
 		return;
 	}
@@ -586,11 +515,8 @@ zone_end(void)
 	if (!zone.on || r->base == NULL || (uint32_t)sys_getpid() != r->head->pid ||
 	    __atomic_exchange_n(&ended, true, __ATOMIC_RELAXED))
 		return;
-	if (zone.quarantine != 0 && queue_take()) {
-		for (struct head *h = queue.first; h != NULL; h = h->next)
-			look_at_freed(h);
-		lock_drop(&queue.lock);
-	}
+	if (zone.quarantine != 0)
+		queue_each(look_at_freed);
 	t = gate_enter(GATE_CFA());
 	if (t == NULL)
 		return;
@@ -603,8 +529,5 @@ void
 zone_forked(void)
 {
 	ended = false;
-	if (queue.lock == 0)
-		return;
-	/* Another thread was in the middle of it, and is not here to end it. */
-	memset(&queue, 0, sizeof(queue));
+	queue_forked();
 }

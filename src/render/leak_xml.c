@@ -11,6 +11,7 @@
 
 #include "model/loss_kinds.h"
 #include "render/figure.h"
+#include "util/json.h"
 #include "util/x.h"
 
 struct leak_xml {
@@ -23,22 +24,44 @@ struct leak_xml {
 	uint64_t unique; /* number of the next error */
 };
 
+static const char *
+lx_entity(unsigned char c)
+{
+	switch (c) {
+	case '&':
+		return "&amp;";
+	case '<':
+		return "&lt;";
+	case '>':
+		return "&gt;";
+	case '"':
+		return "&quot;";
+	case '\t':
+		return " ";
+	default:
+		return c < ' ' || c == 127 ? "?" : NULL;
+	}
+}
+
+/* What is no UTF-8 would make the whole document unreadable. */
 void
 leak_xml_text(struct buf *out, const char *text)
 {
-	for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
-		if (*at == '&')
-			buf_add_str(out, "&amp;");
-		else if (*at == '<')
-			buf_add_str(out, "&lt;");
-		else if (*at == '>')
-			buf_add_str(out, "&gt;");
-		else if (*at == '"')
-			buf_add_str(out, "&quot;");
-		else
-			buf_add_char(out, *at == '\t'		    ? ' '
-					  : *at < ' ' || *at == 127 ? '?'
-								    : (char)*at);
+	const unsigned char *at = (const unsigned char *)text;
+	size_t left = strlen(text), n, bad;
+
+	for (; left > 0; at += n, left -= n) {
+		const char *entity = lx_entity(*at);
+
+		n = json_utf8(at, left, &bad);
+		if (n == 0) {
+			buf_add_str(out, "\xef\xbf\xbd");
+			n = bad;
+		} else if (entity != NULL) {
+			buf_add_str(out, entity);
+		} else {
+			buf_add(out, at, n);
+		}
 	}
 }
 
@@ -155,6 +178,17 @@ lx_stack(struct leak_xml *x, uint32_t node, const char *called)
 	buf_add_str(x->out, "  </stack>\n");
 }
 
+static bool
+lx_is_text(const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	size_t left = strlen(text), n = 1, bad;
+
+	for (; left > 0 && n > 0; at += n, left -= n)
+		n = json_utf8(at, left, &bad);
+	return left == 0;
+}
+
 static void
 lx_suppression(struct leak_xml *x, const struct loss_record *r)
 {
@@ -177,8 +211,8 @@ lx_suppression(struct leak_xml *x, const struct loss_record *r)
 	}
 	memcheck_suppression(&raw, r, &x->stack);
 	buf_add_str(x->out, "    <rawtext>\n<![CDATA[\n");
-	/* A name can hold anything, also what ends such a section. */
-	if (strstr(buf_str(&raw), "]]>") == NULL)
+	/* A name can hold anything, also what ends such a section, or is no text. */
+	if (strstr(buf_str(&raw), "]]>") == NULL && lx_is_text(buf_str(&raw)))
 		buf_add_str(x->out, buf_str(&raw));
 	buf_add_str(x->out, "]]>\n    </rawtext>\n  </suppression>\n");
 	buf_done(&raw);

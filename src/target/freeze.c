@@ -308,7 +308,7 @@ freeze_look(void *freeze, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 	return piece + (addr - start);
 }
 
-void
+bool
 freeze_keep(struct freeze *f, uint64_t start, uint64_t end)
 {
 	struct pagescan_run run;
@@ -322,14 +322,24 @@ freeze_keep(struct freeze *f, uint64_t start, uint64_t end)
 
 		for (uint64_t n = first; n <= last; n++) {
 			uint64_t *place = map_find(&f->pieces, n);
-			unsigned char *piece =
-				place == NULL || *place == 0 ? room(f) : NULL;
+			unsigned char *piece;
 
-			if (piece == NULL)
+			if (place != NULL && *place != 0)
 				continue;
+			piece = f->used < f->most ? room(f) : NULL;
+			if (piece == NULL)
+				return false;
 			read_piece(f, n << PIECE_SHIFT, piece);
 			*map_add(&f->pieces, n) = f->used;
 			vec_push(&f->kept, n);
 		}
 	}
+	return true;
+}
+
+void
+freeze_forget(struct freeze *f)
+{
+	f->kept.len = 0;
+	drop_pieces(f);
 }

@@ -94,8 +94,9 @@ void freeze_late(void);
 /* Where glibc's malloc keeps its lists of free memory, outside of its heaps; false: not found. */
 bool freeze_malloc_state(struct freeze *f, struct tracee_span *ret_span);
 
-/* Reads a range now, and keeps it. */
-void freeze_keep(struct freeze *f, uint64_t start, uint64_t end);
+/* Reads a range now, and keeps it; false: there is no room for it. freeze_forget: all of them. */
+bool freeze_keep(struct freeze *f, uint64_t start, uint64_t end);
+void freeze_forget(struct freeze *f);
 
 /* Bytes at `addr`, as scan_look wants them. */
 const unsigned char *freeze_look(void *freeze, uint64_t addr, uint64_t bytes,

@@ -104,8 +104,15 @@ freeze_copy(struct freeze *f, struct err *e)
 		const struct memmap_area *a = &f->map.areas.data[i];
 
 		if ((a->inode == 0 || a->inode != f->left_out_inode) &&
-		    differs(f, &copy, a))
-			freeze_keep(f, a->start, a->end);
+		    differs(f, &copy, a) && !freeze_keep(f, a->start, a->end)) {
+			freeze_close(&copy);
+			tracee_copy_end(&made, &f->tracee);
+			freeze_forget(f);
+			return err_set(
+				e, -ENOMEM,
+				"%d: there is no room for what it shares with others",
+				f->pid);
+		}
 	}
 	procmem_close(&f->mem);
 	f->mem = copy.mem;

@@ -186,7 +186,8 @@ walk_piece(struct hb_walk *k, const struct hb_piece *p)
 		}
 		if (size == 0) {
 			next = resync(k, at + 16, p->end, p->top);
-			add_gap(k, a, at, next);
+			/* Its first word belongs to the block before. */
+			add_gap(k, a, at + HW_WORD, next);
 			at = next;
 			continue;
 		}

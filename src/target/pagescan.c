@@ -132,6 +132,7 @@ static bool
 fill(struct pagescan *s, uint64_t start, uint64_t end)
 {
 	bool goes_on = s->to == start && s->to > s->from;
+	uint64_t first; /* word of all */
 
 	s->ahead_bytes = goes_on && s->ahead_bytes < AHEAD_MOST ? 2 * s->ahead_bytes
 			 : goes_on				? s->ahead_bytes
@@ -150,7 +151,7 @@ fill(struct pagescan *s, uint64_t start, uint64_t end)
 	if (s->way == PAGESCAN_WORDS && fill_words(s, end))
 		return true;
 	/* Behind the last address there is nothing to read either. */
-	if (s->way == PAGESCAN_WORDS && pread(s->fd, &end, sizeof end, 0) <= 0)
+	if (s->way == PAGESCAN_WORDS && pread(s->fd, &first, sizeof first, 0) <= 0)
 		s->way = PAGESCAN_BLIND;
 	if (is_too_large(s, end - s->from))
 		return false;

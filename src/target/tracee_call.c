@@ -357,7 +357,32 @@ leave_rseq(const struct tracee *t, int tid, struct user_regs_struct *regs)
 	return 0;
 }
 
-/* One try. -EAGAIN: a signal came first and was delivered. */
+/* Something is wrong with a thread that may still be in the stub: that stays, and the thread goes back from there by
+ * itself. */
+static int
+stub_abandon(struct tracee *t, int tid, int r)
+{
+	t->cave_used = false;
+	for (size_t i = 0; i < t->threads.len; i++) {
+		if (t->threads.data[i].tid == tid)
+			t->threads.data[i].stopped = false;
+	}
+	return r;
+}
+
+/* Whether the stub has been taken from under the thread's feet, by another tool that thought itself alone. */
+static bool
+stub_is_gone(const struct tracee *t, int tid, const struct user_regs_struct *regs,
+	     int sig)
+{
+	siginfo_t info = {0};
+
+	return (sig == SIGSEGV || sig == SIGILL || sig == SIGBUS) &&
+	       regs->rip >= t->cave && regs->rip < t->cave + STUB_BYTES &&
+	       ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code > 0;
+}
+
+/* One try. -EAGAIN: a signal came first and was delivered, or the stub had gone. */
 static int
 stub_try(struct tracee *t, int tid, long nr, const uint64_t args[6], int64_t *ret_value)
 {
@@ -394,7 +419,7 @@ stub_try(struct tracee *t, int tid, long nr, const uint64_t args[6], int64_t *re
 	tracee_point(TRACEE_STUB_SET);
 	do {
 		if (ptrace(PTRACE_CONT, tid, NULL, NULL) < 0)
-			return -errno;
+			return stub_abandon(t, tid, -errno);
 		tracee_point(TRACEE_STUB_RUNS);
 		if (t->meanwhile != NULL) {
 			void (*meanwhile)(void *) = t->meanwhile;
@@ -407,8 +432,12 @@ stub_try(struct tracee *t, int tid, long nr, const uint64_t args[6], int64_t *re
 		if (r == 0 && ptrace(PTRACE_GETREGS, tid, NULL, &regs) < 0)
 			r = -errno;
 		if (r < 0)
-			return r;
+			return stub_abandon(t, tid, r);
 	} while (regs.rip == t->cave && sig == 0 && tracee_now_ms() < until);
+	if (stub_is_gone(t, tid, &regs, sig)) {
+		r = stub_leave(tid, &before, 0);
+		return r < 0 ? r : -EAGAIN;
+	}
 	if (regs.rip == t->cave) { /* the signal came before the system call */
 		r = stub_leave(tid, &before, sig);
 		return r < 0 ? r : sig != 0 ? -EAGAIN : -ETIMEDOUT;

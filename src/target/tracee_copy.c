@@ -6,6 +6,7 @@
  * instructions that it would execute end it. It sends no signal when it ends, so that the process's
  * own waiting for children does not see it; but then it is the process that has to take it in, which one of
  * its threads is made to do at the end. */
+#include <dirent.h>
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -16,11 +17,13 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "target/procstatus.h"
 #include "target/tracee_impl.h"
 #include "util/buf.h"
 
-enum { KILL_WAIT_MS = 5000 };
+enum { KILL_WAIT_MS = 5000, TAKE_IN_TRIES = 20 };
 
 /* True: that process is the copy, and stands still. */
 static bool
@@ -30,6 +33,26 @@ is_copy(int pid)
 
 	return pid > 0 &&
 	       tracee_wait_stop(pid, tracee_now_ms() + TRACEE_WAIT_MS, &status) == 0;
+}
+
+/* Where the kernel lists no children: whoever is one of the process's, and traced by us. */
+static int
+find_by_status(const struct tracee *t)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *d;
+	int found = 0;
+
+	while (found == 0 && dir != NULL && (d = readdir(dir)) != NULL) {
+		int pid = atoi(d->d_name);
+
+		if (pid > 0 && procstatus_number(pid, "PPid") == t->pid &&
+		    procstatus_number(pid, "TracerPid") == getpid() && is_copy(pid))
+			found = pid;
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return found;
 }
 
 /* A number that the process was given is its own idea of it; in another pid namespace it has another
@@ -53,7 +76,7 @@ find_copy(const struct tracee *t, int number)
 		}
 		buf_done(&b);
 	}
-	return found;
+	return found != 0 ? found : find_by_status(t);
 }
 
 int
@@ -82,14 +105,27 @@ static void
 take_in(const struct tracee_copy *c, struct tracee *stopped)
 {
 	const uint64_t args[6] = {(uint64_t)c->number, 0, __WALL | WNOHANG};
-	struct tracee t = TRACEE_NONE;
+	struct timespec nap = {.tv_nsec = 100000000};
 	int64_t value;
 
-	if (stopped != NULL)
+	if (stopped != NULL) {
 		tracee_syscall(stopped, SYS_wait4, args, &value, NULL);
-	else if (tracee_open(c->of, &t, NULL) == 0 && tracee_stop_one(&t, NULL) == 0)
-		tracee_syscall(&t, SYS_wait4, args, &value, NULL);
-	tracee_close(&t);
+		return;
+	}
+	/* Somebody else may be tracing it just now. */
+	for (unsigned i = 0; i < TAKE_IN_TRIES; i++) {
+		struct tracee t = TRACEE_NONE;
+		int r = tracee_open(c->of, &t, NULL);
+
+		if (r == 0)
+			r = tracee_stop_one(&t, NULL);
+		if (r == 0)
+			r = tracee_syscall(&t, SYS_wait4, args, &value, NULL);
+		tracee_close(&t);
+		if (r == 0 || kill(c->of, 0) < 0)
+			return;
+		nanosleep(&nap, NULL);
+	}
 }
 
 void

@@ -86,9 +86,7 @@ json_arr_end(struct json *j)
 	json_close(j, false);
 }
 
-/* Length of the valid UTF-8 character at s (n > 0 bytes left), or 0 with *ret_bad the
- * number of bytes one U+FFFD stands for. */
-static size_t
+size_t
 json_utf8(const unsigned char *s, size_t n, size_t *ret_bad)
 {
 	unsigned char lo = 0x80, hi = 0xbf;

@@ -51,4 +51,8 @@ void json_null(struct json *j);
 /* True when everything opened was closed and every value had its place. */
 bool json_ok(const struct json *j);
 
+/* Length of the valid UTF-8 character at s (n > 0 bytes left), or 0 with *ret_bad the
+ * number of bytes one U+FFFD stands for. */
+size_t json_utf8(const unsigned char *s, size_t n, size_t *ret_bad);
+
 #endif

@@ -51,6 +51,8 @@ expect_json "indirectly lost: nodes" "$TMP/out" \
 	'["what is lost itself: 72 bytes each: pointer, text, text, text"]'
 run "$SEEP" leaks --error-exitcode 7 "$pid"
 expect_eq "exit status for CI" "$status" 7
+run "$SEEP" leaks --json --error-exitcode 7 "$pid"
+expect_eq "exit status with JSON" "$status" 7
 
 # ---- the same from a core ----
 if have gcore && gcore -o core "$pid" >gcore.log 2>&1; then

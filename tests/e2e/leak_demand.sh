@@ -129,6 +129,31 @@ if have strace; then
 	expect_eq "traced by another: ends as ever" "$?" 0
 fi
 
+# ---- two at once ----
+begin 6 20011
+for i in 1 2 3 4; do
+	"$SEEP" leaks "$child" >one.out 2>&1 &
+	one=$!
+	"$SEEP" leaks "$child" >two.out 2>&1
+	expect_eq "two at once: $i" "$? $(grep -c '^LEAK  4\.74 KiB in 23 blocks' two.out)" "0 1"
+	wait $one
+	expect_eq "the other: $i" "$? $(grep -c '^LEAK  4\.74 KiB in 23 blocks' one.out)" "0 1"
+done
+expect_eq "two at once: no zombie" "$(stale_zombies)" 0
+finish "two at once"
+
+# ---- it is killed meanwhile ----
+begin 2 600011
+"$SEEP" leaks --way=stop "$child" >killed.out 2>killed.err &
+look=$!
+stands() { [ "$(cut -d ' ' -f 3 "/proc/$child/stat")" = t ]; }
+wait_for 20 stands
+kill -9 "$child"
+wait $look
+expect_eq "killed meanwhile: no answer" "$? $(cat killed.out)" "3 "
+expect_match "killed meanwhile: said" "$(cat killed.err)" 'ended'
+wait $tool 2>/dev/null
+
 # ---- again and again ----
 begin 32 5003
 count=$(descriptors)

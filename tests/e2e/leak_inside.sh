@@ -44,3 +44,9 @@ expect_match "no tool: says that it could not" "$out" '^lost got -1 wanted 1$'
 run env LD_PRELOAD="$LIBSEEP" SEEP="mode=sample,dir=$TMP" "$prog"
 expect_match "sampled: says that it could not" "$out" '^lost got -1 wanted 1$'
 rm -f ./*.live
+
+# What is spared takes no more room the more often it is asked for.
+ways=$(program wrong_ways) || exit
+run "$SEEP" run -o "$TMP/ways.rec" -- "$ways" disabled
+expect_between "spared: grown by so many MiB" "${out#grown by }" 0 8
+expect_no_match "spared" "$err" '^LEAK'

@@ -43,6 +43,14 @@ for how in malloc calloc memalign aligned_alloc posix_memalign valloc realloc; d
 	done
 done
 
+# What takes no byte takes its place in the quarantine all the same, and none where there is no quarantine.
+ways=$(program wrong_ways) || exit
+for opts in --redzone '--redzone --quarantine 1M' '--quarantine 64K'; do
+	# shellcheck disable=SC2086 # options are words
+	run "$SEEP" run $opts -o "$TMP/ways.rec" -- "$ways" empty
+	expect_between "$opts: grown by so many MiB" "${out#grown by }" 0 8
+done
+
 wrong_valgrind "$prog" overflow underflow overflow_kept overflow_realloc write_after_free
 run "$SEEP" run --redzone=5000 -- true
 expect_eq "too much room" "$status" 2

@@ -35,3 +35,8 @@ for every in 1 50; do
 done
 
 wrong_valgrind "$prog" guard_overflow guard_overread guard_read_freed guard_write_freed
+
+# A signal that is sent and ignored is none.
+ways=$(program wrong_ways) || exit
+run "$SEEP" run --guard 7 -o "$TMP/ways.rec" -- "$ways" ignored
+expect_eq "SIGSEGV is ignored" "$status: $out" "0: goes on"

@@ -86,6 +86,10 @@ expect_eq "wrong>0: not more than in JSON" "$status" 0
 run "$SEEP" run --keep-going --fail-on 'wrong>0' --baseline clean.rec -o k.rec -- "$prog" double_free bug
 expect_eq "wrong>0: more than before" "$status" 1
 
+# Suppressed then and now, and one that is new.
+run "$SEEP" run --keep-going --suppressions supp --fail-on 'wrong>0' --baseline j.rec -o k.rec -- "$prog" free_global bug
+expect_eq "wrong>0: new beside a suppressed one" "$status" 1
+
 # ---- JUnit ----
 run "$SEEP" run --keep-going --junit j.xml -o k.rec -- "$prog" double_free bug
 expect_eq "JUnit" "$(python3 -c '
@@ -94,3 +98,9 @@ for c in tree.parse("j.xml").getroot().iter("testcase"):
     f = c.find("failure")
     if f is not None: print(c.get("name").split(" ")[:3], f.get("type"), f.get("message"))')" \
 	"['InvalidFree', 'in', '$f'] InvalidFree Invalid free() / delete / delete[] / realloc()"
+# A command line may hold anything; the files are XML all the same.
+run "$SEEP" run --keep-going --junit u.xml --xml-file v.xml -o k.rec -- "$prog" double_free bug $'caf\xe9 \xc3\xa9 \x01<&'
+expect_eq "bytes that are no text" "$(python3 -c '
+import xml.etree.ElementTree as tree
+print(tree.parse("u.xml").getroot().find("testsuite").get("name").split(" bug ")[1])
+tree.parse("v.xml")')" $'caf\xef\xbf\xbd \xc3\xa9 ?<&'
