@@ -30,7 +30,7 @@ _seep() {
 
 	if [ "$COMP_CWORD" -eq 1 ]; then
 		_seep_reply -W \
-			'run attach detach report peak churn lifetimes timeline leaks scan diff watch why dump convert ps mark pause resume doctor jeprof google-pprof pprof memleak mtrace valgrind help --version --help' -- "$cur"
+			'run attach detach report peak churn lifetimes timeline leaks scan diff watch why dump convert ps mark pause resume doctor jeprof google-pprof pprof memleak mtrace flamegraph.pl valgrind help --version --help' -- "$cur"
 		return
 	fi
 	case $prev in
@@ -93,7 +93,7 @@ _seep() {
 			-o | --output | --dir | --log-file | --process | --checkpoint | --every | --max-size | --format | --leak-kinds | --error-exitcode | \
 				--show-leak-kinds | --errors-for-leak-kinds | --leak-check | --leak-resolution | \
 				--num-callers | --suppressions | --gen-suppressions | --fail-on | --baseline | \
-				--xml-file | --junit)
+				--xml-file | --junit | --quarantine | --guard)
 				((i++))
 				;;
 			-*) ;;
@@ -143,7 +143,7 @@ _seep() {
 			_seep_reply -W '--tool= --log-file= --leak-check= --show-leak-kinds=
 				--errors-for-leak-kinds= --show-reachable= --show-possibly-lost=
 				--leak-resolution= --num-callers= --error-exitcode= --suppressions=
-				--gen-suppressions= --xml= --xml-file= --trace-children=
+				--gen-suppressions= --xml= --xml-file= --redzone-size= --freelist-vol= --trace-children=
 				--child-silent-after-fork= --quiet --verbose --show-error-list= --help' -- "$cur"
 		else
 			_seep_reply -c -f -- "$cur"
@@ -163,8 +163,8 @@ _seep() {
 		;;
 	scan)
 		if [[ $cur == -* ]]; then
-			_seep_reply -W '--save --since --rows --all --bytes --json --no-pager
-				--help' -- "$cur"
+			_seep_reply -W '--save --since --who --blocks --show-content --rows --all --bytes
+				--json --no-pager --help' -- "$cur"
 		else
 			_seep_processes
 			_seep_reply -f -- "$cur"
@@ -269,7 +269,7 @@ _seep() {
 			_seep_reply -W "--help $(_seep_pids)" -- "$cur"
 		;;
 	help)
-		_seep_reply -W 'run report diff watch why dump convert ps mark pause resume doctor jeprof pprof' -- "$cur"
+		_seep_reply -W 'run attach detach report leaks scan diff watch why dump convert ps mark pause resume doctor jeprof pprof memleak mtrace flamegraph.pl valgrind' -- "$cur"
 		;;
 	esac
 }

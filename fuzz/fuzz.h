@@ -6,6 +6,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#include "base/compiler.h"
 
 /* One input. Must neither crash nor leak; a broken promise of the reader ends in
  * abort(). */
@@ -14,5 +17,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 /* Sound inputs to start from: writes number `n` to `to` and returns its size; 0 = no
  * more. They are made when asked, so that they never lag behind the format. */
 size_t fuzz_seed(unsigned n, uint8_t *to, size_t room);
+
+/* One that is a text. */
+static MAYBE_UNUSED size_t
+fuzz_text_seed(const char *text, uint8_t *to, size_t room)
+{
+	size_t bytes = strlen(text);
+
+	if (bytes > room)
+		return 0;
+	memcpy(to, text, bytes);
+	return bytes;
+}
 
 #endif

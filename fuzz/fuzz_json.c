@@ -5,8 +5,6 @@
  * have names. */
 #include "fuzz.h"
 
-#include <string.h>
-
 #include "fuzz_check.h"
 #include "util/json_read.h"
 
@@ -57,13 +55,5 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 size_t
 fuzz_seed(unsigned n, uint8_t *to, size_t room)
 {
-	size_t bytes;
-
-	if (n >= sizeof seeds / sizeof *seeds)
-		return 0;
-	bytes = strlen(seeds[n]);
-	if (bytes > room)
-		return 0;
-	memcpy(to, seeds[n], bytes);
-	return bytes;
+	return n < ARRAY_LEN(seeds) ? fuzz_text_seed(seeds[n], to, room) : 0;
 }

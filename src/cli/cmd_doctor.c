@@ -310,7 +310,8 @@ check_allocator(const struct procfs_stat *st, char *maps)
 		traits |= inspect_module_traits(m.path);
 	}
 	if (musl)
-		say(BAD, "allocator", "musl: libseep.so needs glibc");
+		say(BAD, "allocator",
+		    "musl, where libseep.so cannot be preloaded; seep attach and seep run do without");
 	else if (!libc)
 		say(BAD, "allocator", "no libc.so.6 is loaded: nothing to wrap");
 	else

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "analyze/choose.h"
+#include "base/compiler.h"
 #include "cli/cmd.h"
 #include "cli/last.h"
 #include "cli/leak_opts.h"
@@ -39,12 +40,14 @@
 #define QUARANTINE_MAX (UINT64_C(1) << 40)
 #define MAX_SIZE_DEFAULT (UINT64_C(8) << 30)
 
+#define CHECKPOINT_NS UINT64_C(10000000000)
+
 static bool opt_exact, opt_json, opt_no_children, opt_mmap, opt_no_names, opt_no_check,
 	opt_keep_going, opt_free_stacks, opt_check_copy;
 static struct opt_optional opt_sample, opt_redzone;
 static uint64_t opt_quarantine, opt_guard;
 static const char *opt_output, *opt_log_file, *opt_dir, *opt_process;
-static uint64_t opt_checkpoint = UINT64_C(10000000000), opt_max_size = UINT64_MAX;
+static uint64_t opt_checkpoint = CHECKPOINT_NS, opt_max_size = UINT64_MAX;
 static uint64_t opt_every = LOOKS_EVERY_MS * UINT64_C(1000000);
 
 static const struct opt run_opts[] = {
@@ -213,6 +216,33 @@ start(struct run *r)
 	return 0;
 }
 
+/* What is asked for and cannot be had without libseep.so. */
+static void
+tell_without_effect(const struct run *r)
+{
+	const struct {
+		bool given;
+		const char *name;
+	} opts[] = {
+		{opt_mmap, "--mmap"},
+		{opt_checkpoint != CHECKPOINT_NS, "--checkpoint"},
+		{opt_free_stacks, "--free-stacks"},
+		{opt_redzone.given, "--redzone"},
+		{opt_quarantine > 0, "--quarantine"},
+		{opt_guard > 0, "--guard"},
+		{opt_check_copy, "--check-copy"},
+		{opt_keep_going, "--keep-going"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(opts); i++) {
+		if (opts[i].given)
+			cmd_tell(&cmd_run,
+				 "%s: its malloc is one that only attaching sees: %s has "
+				 "no effect",
+				 r->argv[0], opts[i].name);
+	}
+}
+
 /* The same for a program that the recorder is put into. */
 static int
 start_inject(struct run *r)
@@ -232,6 +262,7 @@ start_inject(struct run *r)
 			r->argv[0]);
 		return cmd_fail(&e);
 	}
+	tell_without_effect(r);
 	r->inject.settings = (struct session_settings){
 		.attach = {.mode = opt_sample.given ? REC_MODE_SAMPLE : REC_MODE_EXACT,
 			   .rate_bytes = rate(),

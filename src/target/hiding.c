@@ -40,13 +40,13 @@ static const struct hiding hidings[] = {
 	{INSPECT_PHP, "php", "libphp",
 	 "php keeps its objects in an allocator of its own; run: USE_ZEND_ALLOC=0 seep run …"},
 	{INSPECT_JEMALLOC, NULL, NULL,
-	 "jemalloc is linked into the program, where it cannot be wrapped; link libjemalloc.so"},
+	 "jemalloc is linked into the program, where no preload sees it; start it with seep run itself, or seep attach it"},
 	{INSPECT_TCMALLOC, NULL, NULL,
-	 "tcmalloc is linked into the program, where it cannot be wrapped; link libtcmalloc.so"},
+	 "tcmalloc is linked into the program, where no preload sees it; start it with seep run itself, or seep attach it"},
 	{INSPECT_MIMALLOC, NULL, NULL,
-	 "mimalloc is linked into the program, where it cannot be wrapped; link libmimalloc.so"},
+	 "mimalloc is linked into the program, where no preload sees it; start it with seep run itself, or seep attach it"},
 	{INSPECT_OWN_MALLOC, NULL, NULL,
-	 "the program has a malloc of its own linked in, which wins over any preload"},
+	 "the program has a malloc of its own linked in, where no preload sees it; start it with seep run itself, or seep attach it"},
 };
 
 /* Whether the user has already told the runtime to use malloc. */

@@ -24,7 +24,7 @@ while read -r name; do
 done < <(grep -o 'tests/e2e/[a-z_]*\.sh' "$page" | sort -u)
 
 # Units as systemd reads them, with the programs of this tree.
-unit 0 | sed "s|/usr/bin/seep|$SEEP|" >"$TMP/seep-attach@.service"
+unit 0 | sed "s|/usr/local/bin/seep|$SEEP|" >"$TMP/seep-attach@.service"
 unit 1 | sed "s|/usr/bin/api-server|$prog|" >"$TMP/api.service"
 expect_match "a unit that attaches" "$(cat "$TMP/seep-attach@.service")" "^ExecStart=$SEEP attach --for 10m --cgroup"
 if have systemd-analyze; then

@@ -43,6 +43,9 @@ fi
 prog=$(program own_malloc O0 -O0 -g -fno-builtin) || exit
 expect_status 0 "$SEEP" run --json --log-file "$TMP/json" -o "$TMP/own.rec" -- "$prog"
 expect_json "a malloc of its own" "$TMP/json" .totals.allocs 307
+run "$SEEP" run --redzone --keep-going -o "$TMP/own.rec" -- "$prog"
+expect_eq "what has no effect is told" "$(grep -o -- '--[a-z-]* has no effect$' <<<"$err")" '--redzone has no effect
+--keep-going has no effect'
 
 cat >"$TMP/part.c" <<'EOF'
 #include <signal.h>

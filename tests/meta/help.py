@@ -4,7 +4,7 @@
 
 The page is man/seep-CMD.1, or what that names with .so; its options are those of its `.It Fl`
 lines. A command without a page of its own must have its options in man/seep.1, which may have
-more.
+more. Bash's completion knows the commands and their options, too.
 """
 import re
 import subprocess
@@ -13,7 +13,7 @@ import sys
 from lib_meta import BUILD, ROOT, finish, skip
 
 EVERYWHERE = {"help", "version"}
-OPTION = re.compile(r"--([a-z][a-z0-9-]*)")
+OPTION = re.compile(r"--([a-z][a-z0-9_-]*)")
 
 
 def help_options(text):
@@ -31,7 +31,7 @@ def man_options(text):
     found = set()
     for line in text.splitlines():
         if line.startswith(".It Fl"):
-            found |= set(re.findall(r"(?:Fl|,|\|) -([a-z][a-z0-9-]*)", line))
+            found |= set(re.findall(r"(?:Fl|,|\|) -([a-z][a-z0-9_-]*)", line))
     return found - EVERYWHERE
 
 
@@ -64,6 +64,7 @@ def main():
     top = run(seep, "--help")
     if top.returncode != 0:
         faults.append(f"seep --help: status {top.returncode}")
+    completed = set(re.findall(r"[a-z-][a-z0-9._-]+", (ROOT / "completions/seep.bash").read_text()))
     commands = [p.stem[4:] for p in sorted((ROOT / "src/cli").glob("cmd_*.c"))]
     for name in (c.replace("_", "-") for c in commands):
         got = run(seep, name, "--help")
@@ -78,6 +79,8 @@ def main():
             faults.append(f"no manual page for seep {name}")
             continue
         said = help_options(got.stdout)
+        for word in sorted(({name} | {"--" + o for o in said}) - completed):
+            faults.append(f"completions/seep.bash does not have {word} (seep {name})")
         written = man_options(real_page(page).read_text())
         for option in sorted(said - written):
             faults.append(f"{page.name} does not have --{option} of seep {name}")

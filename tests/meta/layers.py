@@ -33,7 +33,7 @@ MAY_INCLUDE = {
     "web": TOOL | {"analyze", "render"},
     "cli": TOOL | {"sym", "format", "analyze", "leak", "target", "render", "web"},
 }
-# libseep scans in-process with these when there is no tool, so they see base alone.
+# The scanner knows nothing of the rest, so that it could as well run inside a process: these see base alone.
 BASE_ONLY = {"leak": {"roots", "scan", "classify"}}
 # stdio, locale and assert lock or allocate. stdlib.h is how malloc is declared: preload needs
 # the declaration of what it defines, the layers below have no business with it.

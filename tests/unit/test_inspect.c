@@ -8,49 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "folder_fixture.h"
 #include "t.h"
 #include "target/held.h"
 #include "target/inspect.h"
 #include "util/buf.h"
 #include "util/x.h"
-
-static char folder[64];
-
-/* ---- help ---- */
-
-static void
-make_folder(void)
-{
-	if (folder[0] != '\0')
-		return;
-	snprintf(folder, sizeof folder, "/tmp/seep-test-target-XXXXXX");
-	if (mkdtemp(folder) == NULL)
-		abort();
-}
-
-static const char *
-in_folder(const char *name)
-{
-	static char path[4][256];
-	static unsigned turn;
-
-	make_folder();
-	turn = (turn + 1) % 4;
-	snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
-	return path[turn];
-}
-
-static const char *
-write_program(const char *name, const void *data, size_t bytes, mode_t mode)
-{
-	const char *path = in_folder(name);
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	if (fd < 0 || write(fd, data, bytes) != (ssize_t)bytes || fchmod(fd, mode) < 0)
-		abort();
-	close(fd);
-	return path;
-}
 
 static const char *
 script(const char *name, const char *text)
