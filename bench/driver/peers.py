@@ -100,6 +100,8 @@ def seep_peers(build):
     return [
         Peer("seep-exact", "exact", "plain", "LM",
              wrapped(seep, "run", "-o", "{out}/seep.rec", "--"), report, needs),
+        Peer("seep-unchecked", "unchecked", "plain", "",
+             wrapped(seep, "run", "--no-leak-check", "-o", "{out}/seep.rec", "--"), report, needs),
         Peer("seep-512K", "sampled", "plain", "L",
              wrapped(seep, "run", "--sample", "512K", "-o", "{out}/seep.rec", "--"),
              report, needs),
@@ -147,6 +149,7 @@ def all_peers(build):
 ABOUT = {
     "control": "the base once more: its distance from 1 is noise",
     "seep-exact": "`seep run -o FILE -- CMD`: every allocation, full stacks, leak check at exit",
+    "seep-unchecked": "`seep run --no-leak-check`, in the table of memory: what recording alone takes",
     "seep-512K": "`seep run --sample 512K`",
     "seep-off": "libseep.so preloaded with `SEEP=mode=off`: waiting to be switched on",
     "jemalloc-512K": "`prof:true,lg_prof_sample:19,prof_final:true`",

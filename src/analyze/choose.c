@@ -178,20 +178,26 @@ choose_mark_figures(const struct prof *p, const char *mark, int64_t **ret_bytes,
 {
 	int64_t *bytes = xcalloc(p->nsites, sizeof *bytes);
 	int64_t *blocks = xcalloc(p->nsites, sizeof *blocks);
+	uint32_t *last = xcalloc(p->nprocesses, sizeof *last); /* mark + 1 */
 
+	/* The last mark of that name wins, also where it has nothing. */
+	for (uint32_t i = 0; i < p->nmarks; i++) {
+		if (choose_mark_is(p, &p->marks[i], mark))
+			last[p->marks[i].process] = i + 1;
+	}
 	for (uint32_t i = 0; i < p->nmarks; i++) {
 		const struct prof_mark *m = &p->marks[i];
 
-		if (!choose_mark_is(p, m, mark))
+		if (last[m->process] != i + 1)
 			continue;
 		for (uint32_t k = m->rows; k < m->rows + m->nrows; k++) {
 			const struct prof_mark_row *r = &p->mark_rows[k];
 
-			/* The last mark of that name wins. */
 			bytes[r->site] = r->live_bytes;
 			blocks[r->site] = r->live_blocks;
 		}
 	}
+	free(last);
 	*ret_bytes = bytes;
 	*ret_blocks = blocks;
 }

@@ -246,7 +246,7 @@ more_time(const struct stretch *s, enum growth_why why)
 	if (why == GROWTH_WHY_SHORT)
 		more = ms / s->intervals * (GROWTH_INTERVALS - s->intervals);
 	else if (why == GROWTH_WHY_FEW || why == GROWTH_WHY_UNEVEN)
-		more = ms * GROWTH_CLEAR / (double)s->samples - ms;
+		more = s->samples > 0 ? ms * GROWTH_CLEAR / (double)s->samples - ms : ms;
 	return (uint64_t)(more > ms / 2 || why == GROWTH_WHY_SHORT ? more : ms / 2);
 }
 

@@ -351,11 +351,43 @@ value_block_passes(const struct value_work *w, const struct prof_block *x,
 	       map_find(serials, value_thread_key(x->process, x->thread_serial)) != NULL;
 }
 
+/* By how much the blocks that are listed stand for more, site by site; NULL = they are all, and their weights are
+ * known. Of many blocks only some are kept, and the rate at which one was sampled may not be the last one; what the
+ * site has together is right in any case. Free it. */
+static double *
+value_shares(const struct prof *p, bool objects)
+{
+	double *sums, var;
+	bool needed = p->blocks_dropped > 0;
+
+	for (uint32_t i = 1; i < p->nprocesses; i++)
+		needed = needed || p->processes[i].mode == PROF_SAMPLED;
+	if (!needed)
+		return NULL;
+	sums = xcalloc(p->nsites, sizeof *sums);
+	for (uint32_t i = 0; i < p->nblocks; i++) {
+		const struct prof_block *x = &p->blocks[i];
+		struct value_pair v =
+			value_weigh(&p->processes[x->process], x->bytes, &var);
+
+		if (x->site < p->nsites)
+			sums[x->site] += objects ? v.blocks : v.bytes;
+	}
+	for (uint32_t i = 0; i < p->nsites; i++) {
+		double all = (double)(objects ? p->sites[i].live_blocks
+					      : p->sites[i].live_bytes);
+
+		sums[i] = sums[i] > 0 && all > 0 ? all / sums[i] : 1;
+	}
+	return sums;
+}
+
 void
 values_each_block(const struct prof *p, const struct graph_query *q, values_block *each,
 		  void *ctx)
 {
 	struct value_work w = {.p = p, .q = q, .blocks = filter_blocks(q->filter)};
+	double *shares = value_shares(p, q->objects);
 	struct map serials = {0};
 
 	if (w.blocks != NULL && w.blocks->thread != NULL) {
@@ -365,20 +397,23 @@ values_each_block(const struct prof *p, const struct graph_query *q, values_bloc
 	for (uint32_t i = 0; i < p->nblocks; i++) {
 		const struct prof_block *x = &p->blocks[i];
 		struct value_pair stands_for;
-		double var, size = (double)x->bytes;
+		double var, size = (double)x->bytes, share;
 
 		if (x->site == 0 || x->site >= p->nsites ||
 		    (q->chosen != NULL && !q->chosen[p->sites[x->site].process]) ||
 		    (w.blocks != NULL && !value_block_passes(&w, x, &serials)))
 			continue;
+		share = shares != NULL ? shares[x->site] : 1;
 		stands_for = value_weigh(&p->processes[x->process], x->bytes, &var);
+		var *= share * share;
 		if (q->objects)
-			each(ctx, x, stands_for.blocks,
+			each(ctx, x, stands_for.blocks * share,
 			     var > 0 ? var / (size * size) : 0);
 		else
-			each(ctx, x, stands_for.bytes, var);
+			each(ctx, x, stands_for.bytes * share, var);
 	}
 	map_done(&serials);
+	free(shares);
 	free(w.threads);
 }
 

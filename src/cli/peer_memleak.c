@@ -7,6 +7,7 @@
  * stand for, and Ctrl-C ends with a last report. The kernel's own allocations are not looked at. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,30 +100,27 @@ by_size(const void *pa, const void *pb)
 	return a->node < b->node ? -1 : a->node > b->node;
 }
 
-/* How many blocks, and of how many bytes together, one sample of a site stands for. */
+/* How many blocks one that was sampled stands for: the larger, the fewer. */
 static double
-weight(const struct prof_site *s, uint64_t live_samples)
+weight(const struct prof_process *pr, uint64_t bytes)
 {
-	return live_samples > 0 && s->live_blocks > 0
-		       ? (double)s->live_blocks / (double)live_samples
-		       : 1.0;
+	if (pr->mode != PROF_SAMPLED || pr->rate_bytes <= 1 || bytes == 0)
+		return 1.0;
+	return 1 / -expm1(-(double)bytes / (double)pr->rate_bytes);
 }
 
 static void
 gather(const struct prof *p, struct stacks *ret)
 {
-	uint64_t *samples = xcalloc(p->nsites, sizeof *samples);
 	struct map at = {0};
 
-	for (uint32_t i = 0; i < p->nblocks; i++)
-		samples[p->blocks[i].site]++;
 	for (uint32_t i = 0; i < p->nblocks; i++) {
 		const struct prof_block *b = &p->blocks[i];
 		const struct prof_site *s = &p->sites[b->site];
 		const struct prof_process *pr = &p->processes[b->process];
 		uint64_t *index,
 			age = pr->duration_ms > b->ms ? pr->duration_ms - b->ms : 0;
-		double w = pr->mode == PROF_SAMPLED ? weight(s, samples[b->site]) : 1.0;
+		double w = weight(pr, b->bytes);
 		struct stack *st;
 
 		if (b->bytes < args.min_bytes || b->bytes > args.max_bytes ||
@@ -140,7 +138,6 @@ gather(const struct prof *p, struct stacks *ret)
 	}
 	vec_sort(ret, by_size);
 	map_done(&at);
-	free(samples);
 }
 
 /* ---- output ---- */
@@ -306,8 +303,10 @@ start(int *ret_pid, struct err *e)
 		sigprocmask(SIG_SETMASK, &none, NULL);
 		setenv("LD_PRELOAD", lib, 1);
 		setenv("SEEP",
-		       args.sample > 1 ? "mode=sample,children=0"
-				       : "mode=exact,children=0",
+		       args.sample > 1
+			       ? xasprintf("mode=sample,rate=%" PRIu64 ",children=0",
+					   args.sample * SAMPLE_BYTES)
+			       : "mode=exact,children=0",
 		       1);
 		execvp(words.data[0], words.data);
 		_exit(127);

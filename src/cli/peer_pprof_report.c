@@ -15,6 +15,7 @@
 #include "cli/peer_pprof.h"
 #include "cli/source.h"
 #include "format/format_save.h"
+#include "render/figure.h"
 #include "render/peer_pprof_graph.h"
 #include "render/peer_pprof_raw.h"
 #include "render/peer_tables.h"
@@ -239,6 +240,27 @@ pprof_report_callgrind(struct pprof_job *j, struct err *e)
 	return 0;
 }
 
+/* The graph has figures of both; a picture shows what has come. */
+static void
+pprof_report_subtract(struct pprof_job *j)
+{
+	struct graph *g = &j->g;
+
+	for (uint32_t i = 0; i < g->nentries; i++) {
+		g->entries[i].flat -= g->entries[i].was_flat;
+		g->entries[i].cum -= g->entries[i].was_cum;
+	}
+	for (uint32_t i = 0; i < g->nnodes; i++) {
+		g->nodes[i].self -= g->nodes[i].was_self;
+		g->nodes[i].total -= g->nodes[i].was_total;
+	}
+	for (uint32_t i = 0; i < g->nedges; i++)
+		g->edges[i].weight -= g->edges[i].was_weight;
+	g->total -= g->was_total;
+	g->unfiltered -= g->was_unfiltered;
+	g->magnitude = j->o.total;
+}
+
 static void
 pprof_report_graph(struct pprof_job *j)
 {
@@ -248,12 +270,36 @@ pprof_report_graph(struct pprof_job *j)
 			      .title = j->o.file != NULL ? j->o.file : j->l->source};
 	struct view v = {.p = j->l->p, .g = &j->g, .q = &j->q, .o = &o};
 
+	if (j->l->both != NULL)
+		pprof_report_subtract(j);
 	view_text(&j->out, VIEW_GRAPH, &v);
+}
+
+static void
+pprof_report_comments(struct pprof_job *j)
+{
+	const char *at = prof_text(j->l->p, j->l->p->comments), *end;
+
+	do {
+		char *line;
+
+		end = strchrnul(at, '\n');
+		line = xmemdup0(at, (size_t)(end - at));
+		figure_text(&j->out, line);
+		buf_add_char(&j->out, '\n');
+		free(line);
+		at = end + 1;
+	} while (*end != '\0');
 }
 
 static int
 pprof_report_make(struct pprof_job *j, struct err *e)
 {
+	if (j->l->both != NULL &&
+	    (PA.what == PPROF_TRACES || PA.what == PPROF_TAGS || PA.what == PPROF_RAW))
+		return err_set(e, -ENOTSUP,
+			       "-traces, -tags and -raw know no base here; -top, -tree, "
+			       "-peek, -list and the graphs do");
 	switch (PA.what) {
 	case PPROF_TOP:
 	case PPROF_TREE:
@@ -268,7 +314,7 @@ pprof_report_make(struct pprof_job *j, struct err *e)
 		pprof_tags(&j->out, j->l->p, &j->g, &j->q, &j->o);
 		return 0;
 	case PPROF_COMMENTS:
-		buf_printf(&j->out, "%s\n", prof_text(j->l->p, j->l->p->comments));
+		pprof_report_comments(j);
 		return 0;
 	case PPROF_RAW:
 		pprof_raw(&j->out, j->l->p);

@@ -140,7 +140,7 @@ save_coverage(struct prof *p)
 	uint32_t *traits = xcalloc(p->nprocesses, sizeof *traits);
 	struct map known = {0};
 
-	for (uint32_t i = 1; i < p->nranges; i++) {
+	for (uint32_t i = 0; i < p->nranges; i++) {
 		const struct prof_range *r = &p->ranges[i];
 
 		if (r->process < p->nprocesses && r->module < p->nmodules)

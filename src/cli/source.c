@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "util/file.h"
 #include "util/map.h"
@@ -112,9 +113,12 @@ static void
 source_read(struct source *s, struct source_file *f, const char *path)
 {
 	struct err e = {0};
+	struct stat st;
 	uint32_t id = 0;
 
-	if (path[0] != '/' || file_read(path, SOURCE_MAX, &f->text, &e) < 0)
+	/* A profile may name anything, also what never ends or waits for somebody. */
+	if (path[0] != '/' || stat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    file_read(path, SOURCE_MAX, &f->text, &e) < 0)
 		return;
 	vec_push(&f->starts, 0);
 	for (size_t i = 0; i < f->text.len; i++) {

@@ -14,6 +14,7 @@
 #include "util/map.h"
 
 enum {
+	PATH_MOST = 65536,
 	MAPS_TAIL_BYTES = 16 << 20, /* more is no map: a process has 65,530 mappings */
 	MAPS_ATTRS_MAX = 16,
 };
@@ -158,7 +159,8 @@ maps_path(const struct maps_parse *parse, struct line l)
 	struct buf text = {0};
 	uint32_t id;
 
-	while (l.at < l.end) {
+	while (l.at < l.end &&
+	       text.len <= PATH_MOST) { /* a value may be long, and named often */
 		unsigned i = 0;
 
 		for (; *l.at == '$' && i < parse->nattrs; i++) {

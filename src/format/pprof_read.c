@@ -359,7 +359,8 @@ pprof_comment(struct pprof_in *in, struct buf *all, uint64_t index)
 {
 	const char *text = prof_text(in->p, pprof_string(in, index));
 
-	if (*text == '\0')
+	/* A few bytes can name one text very often. */
+	if (*text == '\0' || all->len > in->bytes)
 		return;
 	if (all->len > 0)
 		buf_add_char(all, '\n');

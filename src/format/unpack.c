@@ -343,6 +343,7 @@ static void
 unpack_link(struct unpack *u)
 {
 	struct prof *p = u->p;
+	uint64_t taken = 0; /* rows belong to one only: who owns them may be counted on */
 
 	for (unsigned type = PACK_PROCESSES; type < PACK_TYPES; type++) {
 		const struct pack_table *t = &pack_tables[type];
@@ -355,26 +356,34 @@ unpack_link(struct unpack *u)
 	for (uint32_t i = 0; i < p->nlocs; i++) {
 		struct prof_loc *l = &p->locs[i];
 
-		if (l->frames > p->nframes || l->nframes > p->nframes - l->frames) {
+		if (l->frames > p->nframes || l->nframes > p->nframes - l->frames ||
+		    taken + l->nframes > p->nframes) {
 			u->bad_refs += u->state[PACK_FRAMES] == UNPACK_READ;
 			l->frames = l->nframes = 0;
 		}
+		taken += l->nframes;
 	}
+	taken = 0;
 	for (uint32_t i = 0; i < p->nmarks; i++) {
 		struct prof_mark *m = &p->marks[i];
 
-		if (m->rows > p->nmark_rows || m->nrows > p->nmark_rows - m->rows) {
+		if (m->rows > p->nmark_rows || m->nrows > p->nmark_rows - m->rows ||
+		    taken + m->nrows > p->nmark_rows) {
 			u->bad_refs++;
 			m->rows = m->nrows = 0;
 		}
+		taken += m->nrows;
 	}
+	taken = 0;
 	for (uint32_t i = 0; i < p->nlooks; i++) {
 		struct prof_look *x = &p->looks[i];
 
-		if (x->rows > p->nlook_rows || x->nrows > p->nlook_rows - x->rows) {
+		if (x->rows > p->nlook_rows || x->nrows > p->nlook_rows - x->rows ||
+		    taken + x->nrows > p->nlook_rows) {
 			u->bad_refs++;
 			x->rows = x->nrows = 0;
 		}
+		taken += x->nrows;
 	}
 	for (uint32_t i = 0; i < p->ndamages; i++) {
 		if (p->damages[i].what == 0)

@@ -157,6 +157,15 @@ figure_text(struct buf *out, const char *text)
 	}
 }
 
+char *
+figure_clean(const char *text)
+{
+	struct buf b = {0};
+
+	figure_text(&b, text);
+	return buf_take(&b);
+}
+
 /* The end of the template arguments that begin at `s`, which is a '<'; NULL when unbalanced. */
 static const char *
 figure_close(const char *s)

@@ -38,6 +38,7 @@ struct figure_str figure_signal(int number);
 
 /* Appends foreign text: control characters become '?', tabs one space. */
 void figure_text(struct buf *out, const char *text);
+char *figure_clean(const char *text); /* the same in a text of its own, to be freed */
 
 /* Appends the name of a function as people say it: std::string for what it stands for, no
  * default arguments of templates, and if that is still wider than `max`, no arguments at all. */

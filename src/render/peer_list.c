@@ -74,7 +74,7 @@ peer_list(struct buf *out, const struct peer_listing *f, const struct peer_line 
 	peer_list_figure(out, u, f->flat, false);
 	peer_list_figure(out, u, f->cum, false);
 	buf_printf(out, "Total %s (flat / cumulative)\n", peer_unit_name(u));
-	for (; i <= end + PEER_CONTEXT; i++) {
+	for (; i <= (uint64_t)end + PEER_CONTEXT; i++) {
 		const char *text = source(ctx, f->file, i);
 		double flat = 0, cum = 0;
 
@@ -84,7 +84,7 @@ peer_list(struct buf *out, const struct peer_listing *f, const struct peer_line 
 			flat += lines[at].flat;
 			cum += lines[at].cum;
 		}
-		if (text == NULL && i > end)
+		if (text == NULL && (i > end || i > (uint64_t)f->first + PEER_LONGEST))
 			break;
 		if (i == f->first)
 			buf_add_str(out, "---\n");

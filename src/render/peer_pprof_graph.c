@@ -175,6 +175,14 @@ pprof_total(const struct prof *p, uint32_t nsites, enum graph_value value, bool 
 
 /* ---- names ---- */
 
+static void
+pprof_module(struct buf *b, const char *before, const char *module)
+{
+	buf_add_str(b, before);
+	figure_text(b, skip_basename(module));
+	buf_add_char(b, ']');
+}
+
 char *
 pprof_name(const struct graph *g, const struct graph_entry *x)
 {
@@ -186,7 +194,7 @@ pprof_name(const struct graph *g, const struct graph_entry *x)
 	if (x->no_name && x->address != 0) {
 		buf_printf(&b, "%016" PRIx64, x->address);
 		if (module[0] != '\0')
-			buf_printf(&b, " [%s]", skip_basename(module));
+			pprof_module(&b, " [", module);
 		return buf_take(&b);
 	}
 	if (x->address != 0)
@@ -200,7 +208,7 @@ pprof_name(const struct graph *g, const struct graph_entry *x)
 			buf_printf(&b, ":%" PRIu32, x->line);
 	}
 	if (b.len == 0 && module[0] != '\0')
-		buf_printf(&b, "[%s]", skip_basename(module));
+		pprof_module(&b, "[", module);
 	if (b.len == 0)
 		buf_add_str(&b, "<unknown>");
 	return buf_take(&b);

@@ -134,7 +134,9 @@ pprof_raw(struct buf *out, const struct prof *p)
 
 			if (l->site != i)
 				break;
-			buf_printf(out, "                %s:[", prof_text(p, l->key));
+			buf_printf(out, "%16s", "");
+			figure_text(out, prof_text(p, l->key));
+			buf_add_str(out, ":[");
 			if (l->text != 0)
 				figure_text(out, prof_text(p, l->text));
 			else

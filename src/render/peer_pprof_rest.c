@@ -27,8 +27,10 @@ pprof_label_text(struct buf *out, const struct prof *p, const struct prof_label 
 		figure_text(out, prof_text(p, l->text));
 	else if (strcmp(unit, "bytes") == 0 || strcmp(prof_text(p, l->key), "bytes") == 0)
 		pprof_figure(out, &o, (double)l->number);
-	else
-		buf_printf(out, "%" PRId64 "%s", l->number, unit);
+	else {
+		buf_printf(out, "%" PRId64, l->number);
+		figure_text(out, unit);
+	}
 }
 
 void
@@ -104,10 +106,14 @@ pprof_label_line(const struct prof *p, const struct pprof_labels_of *x, uint32_t
 			buf_done(&b);
 			return NULL;
 		}
-		if (i == k)
-			buf_printf(&b, "%10s:  ", prof_text(p, l->key));
-		else
+		if (i == k) {
+			char *key = figure_clean(prof_text(p, l->key));
+
+			buf_printf(&b, "%10s:  ", key);
+			free(key);
+		} else {
 			buf_add_char(&b, ' ');
+		}
 		pprof_label_text(&b, p, l);
 	}
 	return buf_take(&b);
@@ -319,7 +325,9 @@ pprof_tag_print(struct buf *out, const char *key, const struct pprof_tag *tags, 
 	}
 	v = total;
 	unit = pprof_unit_name(o, &v);
-	buf_printf(out, " %s: Total %.1f%s\n", key, v, unit);
+	buf_add_char(out, ' ');
+	figure_text(out, key);
+	buf_printf(out, ": Total %.1f%s\n", v, unit);
 	for (size_t i = 0; i < n; i++) {
 		buf_printf(out, "%*s%*s %s\n", (int)strlen(key) + 2, "", width + 1,
 			   cells.data[i], tags[i].name);
@@ -408,6 +416,14 @@ pprof_list_text(struct buf *out, const char *text)
 	figure_text(out, text);
 }
 
+static void
+pprof_no_source(struct buf *out, const char *function)
+{
+	buf_add_str(out, "No source information for ");
+	figure_text(out, function);
+	buf_add_char(out, '\n');
+}
+
 /* One function in one file. */
 static void
 pprof_list_one(struct buf *out, const struct pprof_place *x, size_t n,
@@ -421,14 +437,19 @@ pprof_list_one(struct buf *out, const struct pprof_place *x, size_t n,
 		flat += x[i].flat;
 		cum += x[i].cum;
 	}
-	buf_printf(out, "ROUTINE ======================== %s in %s\n", x->function,
-		   x->file);
+	buf_add_str(out, "ROUTINE ======================== ");
+	figure_text(out, x->function);
+	buf_add_str(out, " in ");
+	figure_text(out, x->file);
+	buf_add_char(out, '\n');
 	pprof_list_figures(out, o, flat, cum, false);
 	buf_add_str(out, "(flat, cum) ");
 	pprof_percent(out, cum, o->total);
 	buf_add_str(out, " of Total\n");
 	if (source(ctx, x->file, first) == NULL) {
-		buf_printf(out, " Error: could not find file %s on path\n", x->file);
+		buf_add_str(out, " Error: could not find file ");
+		figure_text(out, x->file);
+		buf_add_str(out, " on path\n");
 		return;
 	}
 	for (uint32_t i = first > PPROF_MARGIN ? first - PPROF_MARGIN : 1;
@@ -483,7 +504,7 @@ pprof_list(struct buf *out, const struct graph *g, const struct pprof_opts *o,
 			pprof_list_one(out, &places.data[from], i + 1 - from, o, source,
 				       ctx);
 		else
-			buf_printf(out, "No source information for %s\n", x->function);
+			pprof_no_source(out, x->function);
 		from = i + 1;
 	}
 	vec_done(&places);

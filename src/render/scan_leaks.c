@@ -33,7 +33,8 @@ scan_group_words(struct buf *out, const struct heapscan *s,
 		buf_add_str(out, ", ");
 		figure_text(out, type);
 	} else if (pattern[0] != '\0') {
-		buf_printf(out, ": %s", pattern);
+		buf_add_str(out, ": ");
+		figure_text(out, pattern);
 	}
 }
 

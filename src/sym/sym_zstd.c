@@ -34,12 +34,15 @@ sym_zstd_section(const struct buf *file, const Elf64_Ehdr *e, unsigned i, Elf64_
 
 /* Appends the unpacked section and changes its entry. */
 static bool
-sym_zstd_unpack(struct buf *file, size_t entry, Elf64_Shdr *sh, const Elf64_Chdr *ch)
+sym_zstd_unpack(struct buf *file, size_t original, size_t entry, Elf64_Shdr *sh,
+		const Elf64_Chdr *ch)
 {
 	size_t from = sh->sh_offset + sizeof *ch, packed = sh->sh_size - sizeof *ch;
 	char *to;
 
 	if (ch->ch_size > packed * SYM_ZSTD_RATIO || ch->ch_size > SYM_ZSTD_LARGEST ||
+	    /* Several sections may name the same bytes. */
+	    file->len + ch->ch_size > original * SYM_ZSTD_RATIO ||
 	    ZSTD_getFrameContentSize(file->data + from, packed) != ch->ch_size)
 		return false;
 	while (file->len % 16 != 0)
@@ -96,7 +99,8 @@ sym_zstd_open(const struct sym_file *f, struct sym_file *ret)
 	buf_add(&file, bytes, n);
 	for (unsigned i = 0; ok && i < e.e_shnum; i++)
 		if (sym_zstd_section(&file, &e, i, &sh, &ch))
-			ok = sym_zstd_unpack(&file, e.e_shoff + i * sizeof sh, &sh, &ch);
+			ok = sym_zstd_unpack(&file, n, e.e_shoff + i * sizeof sh, &sh,
+					     &ch);
 	if (ok && sym_file_open_image(&file, ret) == 0)
 		return 1;
 	buf_done(&file);

@@ -34,13 +34,21 @@ file_read(const char *path, size_t max_bytes, struct buf *ret_buf, struct err *e
 	return r;
 }
 
+/* Where links and devices are what is meant. */
+static bool
+file_is_special(const char *path)
+{
+	return (strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0) ||
+	       strncmp(path, "/proc/", 6) == 0;
+}
+
 /* Kinds of destination: 0 replace it, 1 write into it, negative: refuse. */
 static int
 file_out_kind(const char *path, struct err *e)
 {
 	struct stat st;
 
-	if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0)
+	if (file_is_special(path))
 		return 1;
 	if (lstat(path, &st) != 0)
 		return 0; /* usually not there yet; else opening the new file says why */
@@ -60,7 +68,7 @@ file_out_in_place(struct file_out *f, const char *path, struct err *e)
 	int fd;
 
 	/* /dev/stdout is a chain of links; elsewhere a link may be a trap */
-	if (strncmp(path, "/dev/", 5) != 0 && strncmp(path, "/proc/", 6) != 0)
+	if (!file_is_special(path))
 		flags |= O_NOFOLLOW;
 	fd = open(path, flags);
 	if (fd < 0)

@@ -91,7 +91,7 @@ sample(void)
 		fill(p, PACK_OLDS, prof_add_old(p), &random);
 		fill(p, PACK_ERRORS, prof_add_error(p), &random);
 		p->marks[i].rows = p->looks[i].rows = i;
-		p->marks[i].nrows = p->looks[i].nrows = 5 - i;
+		p->marks[i].nrows = p->looks[i].nrows = 1;
 	}
 	prof_add_damage(p, "alpha", 31);
 	prof_add_damage(p, "beta", UINT64_MAX);
@@ -519,6 +519,30 @@ T_TEST(refs_are_checked)
 	T_EQ(q->marks[0].nrows, 0);
 	T_STR(prof_text(q, q->processes[1].exe), "");
 	T_EQ(q->processes[2].mode, 0);
+	buf_done(&a);
+	prof_free(p);
+	prof_free(q);
+}
+
+/* Rows belong to one owner: what adds them up over all owners has room for as many as there are. */
+T_TEST(rows_are_not_shared)
+{
+	struct prof *p = sample(), *q = prof_new();
+	struct buf a;
+
+	p->locs[2].nframes = 3; /* with the two of the first more than there are */
+	for (uint32_t i = 0; i < 5; i++) {
+		p->marks[i].rows = p->looks[i].rows = 0;
+		p->marks[i].nrows = p->looks[i].nrows = 3;
+	}
+	a = packed(p);
+	T_EQ(pack_load(a.data, a.len, q, NULL), 0);
+	T_EQ(damage(q, "references that lead nowhere"), 1 + 4 + 4);
+	T_EQ(q->locs[1].nframes, 2);
+	T_EQ(q->locs[2].nframes, 0);
+	T_EQ(q->marks[0].nrows, 3);
+	T_EQ(q->marks[4].nrows, 0);
+	T_EQ(q->looks[1].nrows, 0);
 	buf_done(&a);
 	prof_free(p);
 	prof_free(q);
