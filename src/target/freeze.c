@@ -189,6 +189,7 @@ static void
 drop_pieces(struct freeze *f)
 {
 	map_done(&f->pieces);
+	f->last = NULL;
 	for (f->used = 0; f->used < f->kept.len; f->used++)
 		*map_add(&f->pieces, f->kept.data[f->used]) = f->used + 1;
 }
@@ -283,13 +284,21 @@ freeze_look(void *freeze, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 	struct freeze *f = freeze;
 	uint64_t number = addr >> PIECE_SHIFT, start = number << PIECE_SHIFT;
 	uint64_t end = start + PIECE_BYTES, wanted = addr + bytes;
-	uint64_t *place = map_find(&f->pieces, number);
+	uint64_t *place;
 	struct pagescan_run run;
 	unsigned char *piece;
 
 	*ret_bytes = end - addr;
-	if (place != NULL)
-		return *place == 0 ? NULL : piece_at(f, *place - 1) + (addr - start);
+	if (f->last != NULL && number == f->last_number)
+		return f->last + (addr - start);
+	place = map_find(&f->pieces, number);
+	if (place != NULL && *place == 0)
+		return NULL;
+	if (place != NULL) {
+		f->last = piece_at(f, *place - 1);
+		f->last_number = number;
+		return f->last + (addr - start);
+	}
 	if (f->once && bytes >= PIECE_BYTES)
 		return pass(f, addr, bytes, ret_bytes);
 	wanted = wanted > end ? wanted : end;

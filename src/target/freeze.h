@@ -42,9 +42,11 @@ struct freeze {
 		pieces; /* number of a piece -> number in `slabs` + 1, 0 = nothing is there */
 	VEC(unsigned char *) slabs; /* of many pieces each */
 	size_t used;		    /* pieces of them */
-	size_t most;		    /* that may be kept */
-	bool once;		    /* large looks are for once: read, and not kept */
-	unsigned char *passing;	    /* what was read last in that way, */
+	uint64_t last_number; /* the piece that was looked at last, and where it is */
+	const unsigned char *last; /* NULL = none */
+	size_t most;		   /* that may be kept */
+	bool once;		   /* large looks are for once: read, and not kept */
+	unsigned char *passing;	   /* what was read last in that way, */
 	uint64_t passing_start, passing_end; /* and where it is from */
 	VEC(uint64_t) kept; /* pieces that are kept whatever happens: the first slabs */
 	struct tracee_copy copy;

@@ -74,3 +74,28 @@ expect_status 0 "$SEEP" report --json "$TMP/rec@first"
 expect_truth "at the mark, afterwards" "$TMP/out" "expect in=make_served live_blocks=7 live_bytes=721"
 expect_status 3 "$SEEP" pause "$pid"
 expect_status 3 "$SEEP" mark 999999999
+
+# A mark of the same name again: what was live at the first one and is not at the second, is not.
+cat >"$TMP/twice.c" <<'END'
+#include <seep/seep.h>
+#include <stdlib.h>
+static void *kept;
+__attribute__((noinline)) static void *first(void) { return malloc(100003); }
+__attribute__((noinline)) static void *second(void) { return malloc(70001); }
+int main(void)
+{
+	void *p = first();
+
+	if (seep_mark)
+		seep_mark("loop");
+	free(p);
+	kept = second();
+	if (seep_mark)
+		seep_mark("loop");
+	return kept == NULL;
+}
+END
+cc -O1 -g -I"$ROOT/include" -o "$TMP/twice" "$TMP/twice.c" || fail "cannot compile"
+"$SEEP" run -o "$TMP/twice.rec" -- "$TMP/twice" >/dev/null 2>&1
+run "$SEEP" report --json "$TMP/twice.rec@loop"
+expect_eq "the last mark of a name" "$(jq -c '[.sites[] | select(.live_bytes > 0) | .live_bytes]' "$TMP/out")" "[70001]"

@@ -267,3 +267,12 @@ if [ -e /dev/full ]; then
 	"$SEEP" convert whole.rec -t folded - >/dev/full 2>full.err
 	expect_eq "a full disk" "$?" 3
 fi
+# A folder like any other, though it is below /dev.
+if [ -w /dev/shm ]; then
+	shm=/dev/shm/seep-convert.$$.folded
+	head -c 1000000 /dev/zero >"$shm"
+	expect_status 0 "$SEEP" convert whole.rec "$shm"
+	"$SEEP" convert whole.rec shm.folded
+	expect_eq "/dev/shm: all of it is new" "$(cmp shm.folded "$shm" && echo same)" same
+	rm -f "$shm"
+fi

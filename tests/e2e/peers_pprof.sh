@@ -140,6 +140,16 @@ same -top -base=new.pb.gz -nodefraction=0 old.pb.gz
 same -top -base=new.pb.gz -drop_negative -nodefraction=0 old.pb.gz
 expect_between "lines compared" $compared 1000 100000
 
+# A picture of a difference shows the difference, too.
+total() { "$SEEP" pprof -dot -nodefraction=0 "$@" 2>/dev/null | sed -n 's/.*\\l\([^\\]*\) of \([^\\]*\)\\l[0-9]* of [0-9]* functions drawn.*/\1/p'; }
+expect_eq "-dot, against itself" "$(total -base=new.pb.gz new.pb.gz)" "0 B"
+go tool pprof -top -base=old.pb.gz -nodefraction=0 -unit=kb new.pb.gz >kb.txt 2>/dev/null
+expect_eq "-dot -base" "$(total -base=old.pb.gz new.pb.gz)" "$(sed -n 's/^Showing nodes accounting for \([0-9]*\)\..*kB, .*/\1 KiB/p' kb.txt)"
+for view in -traces -tags -raw; do
+	run "$SEEP" pprof $view -base=old.pb.gz new.pb.gz
+	expect_eq "$view with a base: refused" "$status $(wc -l <<<"$err")" "2 1"
+done
+
 # The program's own truth: 7 + 13 + 5 blocks of 70000 bytes and the array of them are live at the end.
 run "$SEEP" pprof -top -inuse_objects -nodefraction=0 new.pb.gz
 expect_match "what big keeps" "$out" '^ +26 +[0-9.]+% +[0-9.]+% +26 +[0-9.]+%  main\.big$'
