@@ -104,7 +104,7 @@ take_back(uint64_t start, uint64_t bytes)
 	if (slots > 0) {
 		e = entry_of(table, slots, start, bytes);
 		if (e->start == start && e->bytes == bytes)
-			e->start = WAS_TAKEN_BACK;
+			*e = (struct rec_spare){WAS_TAKEN_BACK, 0};
 	}
 	lock_drop(&table_lock);
 }
