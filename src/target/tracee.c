@@ -98,20 +98,28 @@ tracee_is_parked(int status)
 	return WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP;
 }
 
+bool
+tracee_is_own_child(int tid)
+{
+	struct procfs_stat st;
+
+	return procfs_stat(tid, &st, NULL) == 0 && st.ppid == (int)getpid() &&
+	       procstatus_number(tid, "Tgid") == tid;
+}
+
 /* What has happened to a thread, taken as waitpid does. But the end of a process that is our own child stays for
  * whoever waits for it: then -1, and ECHILD. */
 static int
 take_status(int tid, int *ret_status)
 {
 	siginfo_t info = {0};
-	struct procfs_stat st;
 
 	if (waitid(P_PID, (id_t)tid, &info,
 		   WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
 	    info.si_pid == tid &&
 	    (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
 	     info.si_code == CLD_DUMPED) &&
-	    procfs_stat(tid, &st, NULL) == 0 && st.ppid == (int)getpid()) {
+	    tracee_is_own_child(tid)) {
 		errno = ECHILD;
 		return -1;
 	}

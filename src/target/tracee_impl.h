@@ -21,6 +21,10 @@ int tracee_wait_stop(int tid, uint64_t until_ms, int *ret_status);
 /* Waits until it is parked. Signals on the way are given to it. */
 int tracee_wait_parked(int tid, uint64_t until_ms);
 
+/* Whether its end is for somebody else of us to wait for: a process that we have started. Its other threads name us as
+ * their parent as well, but as long as their ends are not taken the kernel does not tell that of the process. */
+bool tracee_is_own_child(int tid);
+
 /* A thread that cannot be let go because it has not stopped yet: it is when it does. */
 void tracee_go_later(int tid);
 

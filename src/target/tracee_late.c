@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "target/procfs.h"
 #include "target/tracee_impl.h"
 
 enum { LATE_MAX = 1024 };
@@ -54,8 +53,7 @@ void
 tracee_go_later(int tid)
 {
 	struct sigaction act = {.sa_handler = on_child, .sa_flags = SA_RESTART};
-	struct procfs_stat st;
-	bool own = procfs_stat(tid, &st, NULL) == 0 && st.ppid == (int)getpid();
+	bool own = tracee_is_own_child(tid);
 
 	sigaction(SIGCHLD, &act, NULL);
 	for (unsigned i = 0; i < LATE_MAX; i++) {
