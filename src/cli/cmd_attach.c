@@ -21,6 +21,7 @@
 #include "format/pack.h"
 #include "render/report.h"
 #include "target/refusal.h"
+#include "util/file.h"
 #include "util/fmt.h"
 #include "util/term.h"
 #include "util/x.h"
@@ -373,6 +374,11 @@ attach_run(int argc, char **argv)
 		vec_done(&pids);
 		return status;
 	}
+	/* Not found out only when hours of recording are to be saved. */
+	if (r == 0 && args.output != NULL)
+		r = file_out_check(args.output, &e);
+	if (r == 0 && args.html != NULL)
+		r = file_out_check(args.html, &e);
 	if (r == 0 && (log = open_log(&e)) == NULL)
 		r = e.code;
 	attached_signals();

@@ -17,6 +17,7 @@
 #include "format/pack.h"
 #include "render/report.h"
 #include "target/armed.h"
+#include "util/file.h"
 #include "util/term.h"
 #include "util/x.h"
 
@@ -34,15 +35,33 @@ static const struct opt detach_opts[] = {
 	{0},
 };
 
-/* What the recorder saw; its file is gone from the process, but not from us. */
+static void
+print(const struct session *s, struct prof *p, struct report_opts *o)
+{
+	struct buf b = {0};
+	struct term term;
+
+	term_init(&term, STDOUT_FILENO);
+	if (term.tty)
+		o->term = &term;
+	if (args.json)
+		report_json(&b, p, o);
+	else
+		report_text(&b, p, o);
+	if (!args.json && !s->armed)
+		attached_account(&b, s, p);
+	fputs(buf_str(&b), stdout);
+	buf_done(&b);
+}
+
+/* What the recorder saw; its file is gone from the process, but not from us. What cannot be saved is at
+ * least reported: nobody else has it any more. */
 static int
 report(struct session *s, struct err *e)
 {
 	struct report_opts o = {.ascii = !report_locale_is_utf8()};
 	struct prof *p = prof_new();
-	struct buf b = {0};
-	struct term term;
-	int r = attached_load_one(s, p, e);
+	int r = attached_load_one(s, p, e), saved = 0;
 
 	if (r == 0) {
 		save_coverage(p);
@@ -50,64 +69,99 @@ report(struct session *s, struct err *e)
 				       s->gid);
 	}
 	if (r == 0 && args.output != NULL) {
-		r = pack_save(p, args.output, e);
-		o.saved = args.output;
-		o.saved_names = true;
+		saved = pack_save(p, args.output, e);
+		o.saved = saved == 0 ? args.output : NULL;
+		o.saved_names = saved == 0;
 	}
-	term_init(&term, STDOUT_FILENO);
-	if (term.tty)
-		o.term = &term;
-	if (r == 0 && args.json)
-		report_json(&b, p, &o);
-	else if (r == 0)
-		report_text(&b, p, &o);
-	if (r == 0 && !args.json && !s->armed)
-		attached_account(&b, s, p);
-	fputs(buf_str(&b), stdout);
-	buf_done(&b);
+	if (r == 0 && (!args.quiet || saved < 0))
+		print(s, p, &o);
 	prof_free(p);
+	return r < 0 ? r : saved;
+}
+
+/* Opens the recording, before anything is undone: what cannot be read is lost with its mapping. That there is
+ * none is no error yet. */
+static int
+open_recording(struct session *s, bool *ret_readable, struct err *e)
+{
+	struct err why = {0};
+	int r = detach_recording(s->pid, &s->attach.live, &why);
+
+	*ret_readable = r == 0;
+	if (r == 0 || r == -ENOENT)
+		return 0;
+	if (args.output != NULL)
+		return err_set(e, r,
+			       "%s; nothing was changed; to take it out all the same: "
+			       "seep detach -q %d",
+			       why.msg, s->pid);
+	return args.quiet ? 0 : err_set(e, r, "%s", why.msg);
+}
+
+static int
+take_out(struct session *s, struct err *e)
+{
+	int r;
+
+	if (s->armed)
+		return session_detach(s, e);
+	r = detach_patches(s->pid, &s->detached, e);
+	if (r == 0)
+		r = detach_unmap(s->pid, &s->detached, e);
+	if (r == 0 && !s->detached.found)
+		r = err_set(e, -ENOENT, "%d (%s): nothing of seep's is in it", s->pid,
+			    s->stat.comm);
 	return r;
+}
+
+static void
+say_left(const struct session *s)
+{
+	struct buf b = {0};
+
+	buf_printf(&b, "pid %d (%s): ", s->pid, s->stat.comm);
+	if (s->armed)
+		buf_add_str(&b, "recording is paused, libseep.so stays as it was");
+	else
+		attached_left(&b, &s->detached);
+	printf("%s\n", buf_str(&b));
+	buf_done(&b);
 }
 
 static int
 detach_one(int pid, struct err *e)
 {
 	struct session s = SESSION_NONE;
-	struct buf b = {0};
+	struct err unread = {0};
 	bool readable;
-	int r;
+	int r, seen;
 
 	s.pid = pid;
 	r = procfs_stat(pid, &s.stat, NULL);
 	if (r < 0)
 		return err_set(e, -ESRCH, "%d: no such process", pid);
-	readable = detach_recording(pid, &s.attach.live, NULL) == 0;
+	seen = open_recording(&s, &readable, &unread);
+	if (seen < 0 && args.output != NULL) {
+		*e = unread;
+		return seen;
+	}
 	procfs_ids(pid, &s.uid, &s.gid);
 	s.armed = readable && armed_loaded(pid);
 	s.late = readable;
 	if (readable && !s.armed)
 		session_read_old(&s);
-	if (s.armed)
-		r = session_detach(&s, e);
-	else
-		r = detach_patches(pid, &s.detached, e);
-	if (r == 0 && !s.armed)
-		r = detach_unmap(pid, &s.detached, e);
-	if (r == 0 && !s.detached.found && !s.armed)
-		r = err_set(e, -ENOENT, "%d (%s): nothing of seep's is in it", pid,
-			    s.stat.comm);
-	if (r == 0 && readable && !args.quiet)
-		r = report(&s, e);
-	if (r == 0 && !args.json) {
-		buf_printf(&b, "pid %d (%s): ", pid, s.stat.comm);
-		if (s.armed)
-			buf_add_str(&b,
-				    "recording is paused, libseep.so stays as it was");
-		else
-			attached_left(&b, &s.detached);
-		printf("%s\n", buf_str(&b));
+	r = take_out(&s, e);
+	if (r == 0) {
+		if (readable && (!args.quiet || args.output != NULL))
+			seen = report(&s, &unread);
+		else if (seen == 0 && args.output != NULL)
+			seen = err_set(&unread, -ENOENT, "%d: nothing was recorded", pid);
+		if (!args.json)
+			say_left(&s);
+		if (seen < 0)
+			*e = unread;
+		r = seen;
 	}
-	buf_done(&b);
 	session_close(&s);
 	return r;
 }
@@ -125,6 +179,12 @@ detach_run(int argc, char **argv)
 	}
 	if (args.output != NULL && pids.len > 1)
 		status = cmd_usage(&cmd_detach, "-o: one process at a time");
+	/* Once it is taken out there is no second try. */
+	if (args.output != NULL && status == CMD_OK &&
+	    file_out_check(args.output, &e) < 0) {
+		vec_done(&pids);
+		return cmd_fail(&e);
+	}
 	for (size_t i = 0; status != CMD_USAGE && i < pids.len; i++) {
 		if (detach_one(pids.data[i], &e) < 0)
 			status = cmd_fail(&e);

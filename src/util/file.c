@@ -121,6 +121,23 @@ file_out_open(struct file_out *f, const char *path, struct err *e)
 }
 
 int
+file_out_check(const char *path, struct err *e)
+{
+	int r = file_out_kind(path, e);
+	struct file_out f;
+
+	if (r < 0)
+		return r;
+	if (r == 1)
+		return access(path, W_OK) == 0
+			       ? 0
+			       : err_sys(e, -errno, "%s: cannot open for writing", path);
+	r = file_out_open(&f, path, e);
+	file_out_done(&f);
+	return r;
+}
+
+int
 file_out_write(struct file_out *f, const void *p, size_t n, struct err *e)
 {
 	const char *at = p;

@@ -41,6 +41,10 @@ int file_out_commit(struct file_out *f, struct err *e);
 /* Gives up whatever was not committed and frees everything. */
 void file_out_done(struct file_out *f);
 
+/* Whether `path` could be written now, for what is to be written much later: nothing is left
+ * behind, and a pipe is not opened, since its reader would see it end. */
+int file_out_check(const char *path, struct err *e);
+
 /* All three steps for contents that are in memory. */
 int file_write(const char *path, const void *p, size_t n, struct err *e);
 

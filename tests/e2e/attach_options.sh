@@ -28,6 +28,35 @@ run "$SEEP" report --json "$TMP/a.rec"
 expect_json "files: the recording has names" "$TMP/out" '[.frames[] | select(.function == "work")] | length > 0' true
 expect_match "files: the page" "$(head -c 200 "$TMP/a.html")" '<!DOCTYPE html>'
 
+# A file that cannot be made is found out before anything is touched, and detach loses nothing by it.
+for option in -o --html; do
+	run timeout 20 "$SEEP" attach --for 60s "$option" "$TMP/none/a" "$pid"
+	expect_eq "attach $option: status" "$status" 3
+	expect_match "attach $option: why" "$err" '^seep: .*none/a: cannot create: No such file or directory$'
+done
+"$SEEP" attach --stay --sample 8K "$pid" 2>/dev/null
+run "$SEEP" detach -o "$TMP/none/a" "$pid"
+expect_eq "detach -o: status" "$status $out" "3 "
+expect_match "detach -o: why" "$err" '^seep: .*none/a: cannot create: No such file or directory$'
+expect_eq "detach -o: the recording is still there" "$(ours "$pid")" 1
+expect_eq "no files are left" "$(find "$TMP" -name '.a*')" ""
+run "$SEEP" detach -q -o "$TMP/quiet.rec" "$pid"
+expect_eq "detach -q -o: status, and no report" "$status $out" "0 pid $pid (attach_busy): detached, nothing left"
+run "$SEEP" report --json "$TMP/quiet.rec"
+expect_json "detach -q -o: the recording" "$TMP/out" '[.frames[] | select(.function == "work")] | length > 0' true
+
+# One that cannot be read, here of another version.
+version_at() { echo $((0x$(awk -F - '/memfd:seep.live/ { print $1; exit }' "/proc/$pid/maps") + 8)); }
+"$SEEP" attach --stay --sample 8K "$pid" 2>/dev/null
+printf '\377' | dd of="/proc/$pid/mem" bs=1 seek="$(version_at)" conv=notrunc 2>/dev/null
+run "$SEEP" detach -o "$TMP/unread.rec" "$pid"
+expect_eq "not readable, -o: status" "$status $out" "3 "
+expect_match "not readable, -o: what helps" "$err" "another version.*nothing was changed; .*seep detach -q $pid$"
+expect_eq "not readable, -o: it is still there" "$(ours "$pid")" 1
+run "$SEEP" detach "$pid"
+expect_eq "not readable: it is taken out, and said" "$status $out" "3 pid $pid (attach_busy): detached, nothing left"
+expect_match "not readable: why" "$err" 'another version'
+
 run "$SEEP" attach --for 200ms --budget 0.01% "$pid"
 expect_eq "budget: status" "$status" 0
 expect_match "budget: as coarse as it gets" "$err" 'one per ~1.00 MiB'
