@@ -91,6 +91,12 @@ ending_signals(sigset_t *set)
 }
 
 void
+attached_ignore_limits(void)
+{
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+void
 attached_signals(void)
 {
 	sigset_t set;
@@ -98,6 +104,7 @@ attached_signals(void)
 	ending_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN); /* who reads our report may leave before it is over */
+	attached_ignore_limits();
 }
 
 bool

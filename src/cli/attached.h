@@ -22,6 +22,9 @@ int attached_pids(const char *word, struct procfs_pids *pids, struct err *e);
 /* Adds all processes of a control group and those below it. */
 int attached_cgroup(const char *path, struct procfs_pids *pids, struct err *e);
 
+/* A file that becomes larger than RLIMIT_FSIZE allows is an error, and not our end while a process stands
+ * still for us. Done by attached_signals, too. */
+void attached_ignore_limits(void);
 /* Blocks the signals that end a session; attached_wait tells when one came. */
 void attached_signals(void);
 /* Waits for about 10 ms. True: it shall end. */

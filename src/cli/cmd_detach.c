@@ -173,6 +173,7 @@ detach_run(int argc, char **argv)
 	struct err e = {0};
 	int status = CMD_OK;
 
+	attached_ignore_limits();
 	for (int i = 0; i < argc; i++) {
 		if (attached_pids(argv[i], &pids, &e) < 0)
 			status = cmd_fail(&e);

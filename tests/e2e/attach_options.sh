@@ -57,6 +57,12 @@ run "$SEEP" detach "$pid"
 expect_eq "not readable: it is taken out, and said" "$status $out" "3 pid $pid (attach_busy): detached, nothing left"
 expect_match "not readable: why" "$err" 'another version'
 
+# A limit on the size of files is an error, and not the end of us while the process stands still.
+run bash -c 'ulimit -f 100000; exec timeout 20 "$@"' - "$SEEP" attach --for 100ms "$pid"
+expect_eq "RLIMIT_FSIZE: status" "$status" 3
+expect_match "RLIMIT_FSIZE: why" "$err" 'no room for a recording: File too large'
+expect_eq "RLIMIT_FSIZE: nothing is left" "$(ours "$pid")" 0
+
 run "$SEEP" attach --for 200ms --budget 0.01% "$pid"
 expect_eq "budget: status" "$status" 0
 expect_match "budget: as coarse as it gets" "$err" 'one per ~1.00 MiB'
