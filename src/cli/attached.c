@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/attached_beat.h"
 #include "cli/attached_old.h"
 #include "cli/cmd.h"
 #include "cli/save.h"
@@ -127,12 +128,14 @@ open_one(int pid, const struct session_settings *s, struct attached_sessions *ss
 	int r;
 
 	*n = (struct session)SESSION_NONE;
+	attached_beat_begin(ss);
 	if (s->looks_ms > 0 && !s->from_start) {
 		attached_old_choose(pid, &old);
 		own.old = &old;
 	}
 	r = session_open(pid, &own, n, e);
 	oldblocks_done(&old);
+	attached_beat_end();
 	if (r < 0)
 		free(n);
 	else
@@ -245,6 +248,7 @@ attached_detach(struct attached_sessions *ss)
 {
 	struct procfs_pids pids = {0};
 
+	attached_beat_begin(ss); /* the last ones go on recording meanwhile */
 	for (size_t i = 0; i < ss->len; i++) {
 		struct err e = {0};
 
@@ -252,6 +256,7 @@ attached_detach(struct attached_sessions *ss)
 		if (session_detach(ss->data[i], &e) < 0)
 			cmd_note("%s; try: seep detach %d", e.msg, ss->data[i]->pid);
 	}
+	attached_beat_end();
 	/* What was forked has our code too, and never records. */
 	for (size_t i = 0; i < pids.len; i++) {
 		struct detached d = {0};

@@ -13,6 +13,7 @@
 
 #include "cli/attached.h"
 #include "cli/attached_account.h"
+#include "cli/attached_beat.h"
 #include "cli/cmd.h"
 #include "cli/last.h"
 #include "cli/names_confined.h"
@@ -310,11 +311,14 @@ record(struct attached_sessions *ss, const struct session_settings *s, FILE *log
 			reports++;
 			if (args.count > 0 && reports >= args.count)
 				return; /* the last one is made when it is over */
-			struct prof *p = load_named(ss);
+			struct prof *p;
 
+			attached_beat_begin(ss);
+			p = load_named(ss);
 			report(log, ss, p, NULL, false);
 			fputc('\n', log);
 			prof_free(p);
+			attached_beat_end();
 			next_report += args.every_ns / 1000000;
 		}
 		if (attached_all_ended(ss) || attached_wait())

@@ -80,6 +80,44 @@ kill -TERM "$second"
 wait "$second"
 expect_eq "two: the second left in good order" $? 0
 
+# A report that nobody reads for longer than the recorder waits for a sign of us: it goes on all the same.
+cat >"$TMP/slow.py" <<-'EOF'
+	import os, sys, time
+	fd = os.open(sys.argv[1], os.O_RDWR | os.O_NONBLOCK)
+	try:
+	    while True:
+	        os.write(fd, b" " * 4096)
+	except BlockingIOError:
+	    pass
+	print("full", flush=True)
+	while not os.path.exists(sys.argv[2]):
+	    time.sleep(0.01)
+	time.sleep(11.5)
+	os.set_blocking(fd, True)
+	while True:
+	    sys.stdout.buffer.write(os.read(fd, 65536))
+	    sys.stdout.flush()
+EOF
+if have /usr/bin/python3; then
+	mkfifo "$TMP/fifo"
+	: >"$TMP/read"
+	/usr/bin/python3 "$TMP/slow.py" "$TMP/fifo" "$TMP/begun" >"$TMP/read" &
+	reader=$!
+	wait_for 20 grep -q full "$TMP/read"
+	"$SEEP" attach --every 100ms --count 3 --sample 8K --log-file "$TMP/fifo" "$pid" &
+	attacher=$!
+	there() { [ "$(ours "$pid")" = 1 ]; }
+	wait_for 20 there || fail "a slow reader: nothing is recorded"
+	: >"$TMP/begun"
+	wait $attacher
+	expect_eq "a slow reader: status" $? 0
+	wait_for 20 grep -aq 'detached, nothing left' "$TMP/read"
+	expect_eq "a slow reader: all reports" "$(grep -ac '^ *pid .*(attach_busy)' "$TMP/read")" 3
+	expect_eq "a slow reader: it was never off" "$(grep -ac 'switched itself off' "$TMP/read")" 0
+	kill $reader
+	wait $reader 2>/dev/null
+fi
+
 # Nobody is there for ten seconds: it switches itself off, and passes everything on.
 if [ -n "$SOAK" ]; then
 	"$SEEP" attach --for 60s "$pid" 2>/dev/null &
