@@ -367,6 +367,31 @@ check_patches(const struct tracee *t, const struct plan *p, struct err *e)
 	return 0;
 }
 
+/* Somebody else may have been faster, since it was asked whether it is attached to. */
+static int
+check_alone(const struct tracee *t, struct err *e)
+{
+	static const char name[] = "/memfd:" ATTACH_NAME;
+	struct buf maps = {0};
+	struct procfs_map m;
+	struct rec_head h;
+	char path[64], *at;
+	int r;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", t->pid);
+	r = buf_read_file(&maps, path, e);
+	at = maps.data;
+	while (r == 0 && at != NULL && procfs_next_map(&at, &m)) {
+		if (strncmp(m.path, name, sizeof name - 1) == 0 && m.offset == 0 &&
+		    tracee_read(t, m.start, &h, sizeof h, NULL) == 0 &&
+		    (int)h.pid == procfs_ns_pid(t->pid))
+			r = err_set(e, -EBUSY,
+				    "%d: somebody else has just attached to it", t->pid);
+	}
+	buf_done(&maps);
+	return r;
+}
+
 static int
 put_in(struct attach *a, struct tracee *t, const struct attach_settings *s,
        const struct attach_beginning *begin, struct err *e)
@@ -374,7 +399,11 @@ put_in(struct attach *a, struct tracee *t, const struct attach_settings *s,
 	int r = check_patches(t, &a->plan, e);
 
 	if (r == 0)
-		r = map_recording(a, t, s, begin, e);
+		r = check_alone(t, e);
+	if (r < 0)
+		return r;
+	a->begun = true;
+	r = map_recording(a, t, s, begin, e);
 	if (r < 0)
 		return r;
 	fill_control(a, s);
@@ -516,13 +545,17 @@ attach_process(int pid, const struct attach_settings *s, struct attach *ret,
 	a.pid = pid;
 	t.suspend_seccomp = s->suspend_seccomp;
 	for (int i = 0; r == 0; i++) {
+		bool begun;
+
 		r = try_once(&a, &t, &fits, e);
 		if (r == 0)
 			break;
+		begun = a.begun;
 		attach_close(&a);
 		a.pid = pid;
-		/* Whatever was made is known to the recording, if it got so far. */
-		if (detach_patches(pid, NULL, NULL) == 0)
+		/* Whatever was made is known to the recording, if it got so far. What is there and was not
+		 * made by us is another's, and stays. */
+		if (begun && detach_patches(pid, NULL, NULL) == 0)
 			detach_unmap(pid, NULL, NULL);
 		if ((r == -EEXIST || r == -EAGAIN) && i < PLAN_TRIES)
 			r = 0;

@@ -37,6 +37,7 @@ struct attach {
 	struct attach_control *control; /* in it; valid while `live` is open */
 	struct plan plan;
 	uint64_t stopped_ns;
+	bool begun; /* something was put in, or may have been */
 };
 
 #define ATTACH_NOTHING                                                                   \

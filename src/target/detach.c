@@ -256,10 +256,12 @@ detach_patches(int pid, struct detached *ret, struct err *e)
 	d.found = r == 0 && !nothing(&o);
 	if (r == 0 && o.controlled) {
 		t.suspend_seccomp = false;
-		set_word(&t, &o, offsetof(struct attach_control, off), 1, NULL);
 		r = tracee_stop(&t, e);
 		if (r == 0)
 			r = find_ours(&t, &o, e); /* as it is now */
+		/* Not before: who cannot take it out leaves it recording. */
+		if (r == 0)
+			set_word(&t, &o, offsetof(struct attach_control, off), 1, NULL);
 		if (r == 0)
 			set_word(&t, &o, offsetof(struct attach_control, state),
 				 ATTACH_UNDOING, NULL);
