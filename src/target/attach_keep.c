@@ -20,6 +20,14 @@ is_ours(const struct attach *a, const struct tracee *t)
 	       memcmp(magic, BLOB_MAGIC, sizeof magic) == 0;
 }
 
+/* Not once somebody has begun to take it out: what he puts back would be replaced again, and then unmapped. */
+static bool
+is_on(const struct attach *a)
+{
+	return __atomic_load_n(&a->control->off, __ATOMIC_ACQUIRE) == 0 &&
+	       __atomic_load_n(&a->control->state, __ATOMIC_ACQUIRE) == ATTACH_ON;
+}
+
 int
 attach_keep_up(struct attach *a, struct err *e)
 {
@@ -27,7 +35,7 @@ attach_keep_up(struct attach *a, struct err *e)
 	size_t before = a->plan.patches.len;
 	int r;
 
-	if (!a->plan.by_words)
+	if (!a->plan.by_words || !is_on(a))
 		return 0;
 	r = tracee_open(a->pid, &t, e);
 	if (r == 0 && !is_ours(a, &t))
@@ -55,8 +63,11 @@ attach_keep_up(struct attach *a, struct err *e)
 		/* The loader may have bound an old one again, after all. What else is at its address
 		 * is not ours: the object has gone. */
 		if (i >= before ? memcmp(now, p->after, 8) != 0
-				: memcmp(now, p->before, 8) == 0)
+				: memcmp(now, p->before, 8) == 0) {
+			if (!is_on(a) || !is_ours(a, &t))
+				break;
 			r = tracee_write(&t, p->addr, p->after, 8, e);
+		}
 	}
 	tracee_close(&t);
 	return r;
