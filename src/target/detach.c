@@ -360,14 +360,14 @@ is_busy(const struct tracee *t, const struct blob_config *c, const unsigned char
 	return false;
 }
 
-/* The closer look. */
+/* Is any thread? Also where nothing on its stack leads to us: a signal handler that came while it was in a function that we have
+ * called may run on a stack of its own. */
 static bool
-is_inside_closely(const struct tracee *t, const struct ours *o,
-		  const struct tracee_span *spans, unsigned n)
+any_busy(const struct tracee *t, const struct ours *o)
 {
 	struct blob_config c;
 	unsigned char *slots = NULL;
-	bool inside = true;
+	bool busy = true;
 
 	if (o->control.config == 0 ||
 	    tracee_read(t, o->control.config, &c, sizeof c, NULL) < 0 ||
@@ -378,17 +378,25 @@ is_inside_closely(const struct tracee *t, const struct ours *o,
 	slots = xcalloc(c.slot_count, c.slot_bytes);
 	if (tracee_read(t, (uint64_t)(uintptr_t)c.slots, slots,
 			(size_t)c.slot_count * c.slot_bytes, NULL) == 0) {
-		inside = false;
-		for (size_t i = 0; i < t->threads.len && !inside; i++) {
-			const struct tracee_thread *th = &t->threads.data[i];
-
-			inside = within(th->ip, spans, n) ||
-				 is_busy(t, &c, slots, th->tp) ||
-				 returns_by_signal(t, th, spans, n);
-		}
+		busy = false;
+		for (size_t i = 0; i < t->threads.len && !busy; i++)
+			busy = is_busy(t, &c, slots, t->threads.data[i].tp);
 	}
 	free(slots);
-	return inside;
+	return busy;
+}
+
+/* The closer look, without the words that nobody is busy. */
+static bool
+is_inside_closely(const struct tracee *t, const struct tracee_span *spans, unsigned n)
+{
+	for (size_t i = 0; i < t->threads.len; i++) {
+		const struct tracee_thread *th = &t->threads.data[i];
+
+		if (within(th->ip, spans, n) || returns_by_signal(t, th, spans, n))
+			return true;
+	}
+	return false;
 }
 
 /* First it is forgotten, then unmapped: whatever the process maps there afterwards is its own. */
@@ -546,8 +554,10 @@ detach_unmap(int pid, struct detached *ret, struct err *e)
 		if (!gone)
 			forget_unmade(&t, &o);
 		n = !gone ? code_spans(&o, spans) : 0;
-		done = gone || n == 0 || !tracee_inside(&t, spans, n) ||
-		       (d.tries > STRICT_TRIES && !is_inside_closely(&t, &o, spans, n));
+		done = gone || n == 0 ||
+		       (!any_busy(&t, &o) &&
+			(!tracee_inside(&t, spans, n) ||
+			 (d.tries > STRICT_TRIES && !is_inside_closely(&t, spans, n))));
 		if (done && !gone)
 			unmap_all(&t, &o, &d);
 		tracee_go(&t);
