@@ -172,8 +172,13 @@ realloc_event(void *p, size_t n, uintptr_t x, const struct blob_next *next)
 		gate_old_died(
 			p); /* another block has its place, also if it stays there */
 	self = gate_enter(t, at.sp);
-	if (self == NULL)
-		return NEXT(realloc_fn, next)(p, n, x);
+	if (self == NULL) {
+		/* Not recorded, but it comes back to us: nothing may be unmapped meanwhile. */
+		was = gate_quiet(t, at.sp);
+		q = NEXT(realloc_fn, next)(p, n, x);
+		gate_unquiet(t, was);
+		return q;
+	}
 	q = realloc_recorded(t, self, p, n, x, next, &at);
 	gate_leave(t);
 	return q;
