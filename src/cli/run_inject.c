@@ -10,6 +10,7 @@
 
 #include "target/held.h"
 #include "target/ticker.h"
+#include "target/tracee.h"
 #include "util/x.h"
 
 enum {
@@ -75,6 +76,18 @@ pass_on(const struct run_inject *r, const siginfo_t *info)
 		kill(r->pid, info->si_signo);
 }
 
+static bool
+has_ended(struct run_inject *r)
+{
+	int status, pid = waitpid(r->pid, &status, WNOHANG | __WALL);
+
+	if (pid == 0 || (pid == r->pid && tracee_was_late(pid, status)))
+		return false;
+	if (pid == r->pid)
+		r->wait_status = status;
+	return true;
+}
+
 void
 run_inject_wait(struct run_inject *r)
 {
@@ -85,10 +98,10 @@ run_inject_wait(struct run_inject *r)
 	siginfo_t info;
 
 	ticker_handled(&set);
-	while (r->sessions.len > 0 &&
-	       waitpid(r->pid, &r->wait_status, WNOHANG | __WALL) == 0) {
+	while (r->sessions.len > 0 && !has_ended(r)) {
 		int sig = sigtimedwait(&set, &info, &tick);
 
+		tracee_late(); /* its signal is among these */
 		if (sig > 0 && sig != SIGCHLD)
 			pass_on(r, &info);
 		attached_tick(&r->sessions);

@@ -27,6 +27,7 @@
 
 #include "target/freeze.h"
 #include "target/procfs.h"
+#include "target/tracee.h"
 
 #define MS UINT64_C(1000000)
 
@@ -328,6 +329,8 @@ reap(struct ticker *t)
 	int status, pid;
 
 	pid = waitpid(t->child, &status, WNOHANG);
+	if (pid == t->child && tracee_was_late(pid, status))
+		pid = 0;
 	if (pid == t->child)
 		t->wait_status = status;
 	/* ECHILD: somebody else has taken it in, which is no reason to wait for ever. */

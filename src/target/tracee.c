@@ -146,8 +146,8 @@ tracee_wait_stop(int tid, uint64_t until_ms, int *ret_status)
 			ret = -ESRCH;
 		else if (tracee_now_ms() > until_ms)
 			ret = -ETIMEDOUT;
-		else
-			sigtimedwait(&child, NULL, &nap);
+		else if (sigtimedwait(&child, NULL, &nap) == SIGCHLD)
+			tracee_late(); /* it may have been for one of those */
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return ret;

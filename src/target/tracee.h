@@ -68,6 +68,9 @@ int tracee_stop(struct tracee *t, struct err *e);
  * handler of SIGCHLD; who keeps that blocked calls tracee_late whenever it came. */
 void tracee_go(struct tracee *t);
 void tracee_late(void);
+/* For whoever waits for a process that we have started: `status` says that it has stopped, late, and not ended. It is
+ * let go then. */
+bool tracee_was_late(int pid, int status);
 
 /* Memory, whether threads are stopped or not. Reading needs readable pages; writing goes through
  * protections where the kernel lets a tracer do so. All or an error. */

@@ -42,6 +42,16 @@ tracee_late(void)
 	errno = was;
 }
 
+bool
+tracee_was_late(int pid, int status)
+{
+	if (!WIFSTOPPED(status))
+		return false;
+	ptrace(PTRACE_DETACH, pid, NULL,
+	       (void *)(long)(status >> 16 == 0 ? WSTOPSIG(status) : 0));
+	return true;
+}
+
 static void
 on_child(int sig)
 {

@@ -140,4 +140,84 @@ T_TEST(the_end_of_our_child_is_left_to_others)
 	T_EQ(WEXITSTATUS(status), 7);
 }
 
+/* One that is asleep where no stop reaches it: until what it has started by vfork ends, at the end of `*ret_wakes`. Then it ends
+ * with 7 when `*ret_ends` does. */
+static int
+start_deep(int *ret_wakes, int *ret_ends)
+{
+	int wakes[2], ends[2], told[2], pid;
+	char c;
+
+	if (pipe(wakes) < 0 || pipe(ends) < 0 || pipe(told) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(wakes[1]);
+		close(ends[1]);
+		if (vfork() == 0) {
+			if (write(told[1], "x", 1) != 1 || read(wakes[0], &c, 1) != 0)
+				_exit(1);
+			_exit(0);
+		}
+		_exit(read(ends[0], &c, 1) == 0 ? 7 : 1);
+	}
+	close(wakes[0]);
+	close(ends[0]);
+	close(told[1]);
+	T_EQ(read(told[0], &c, 1), 1);
+	close(told[0]);
+	*ret_wakes = wakes[1];
+	*ret_ends = ends[1];
+	return pid;
+}
+
+T_TEST(one_that_stops_late_is_let_go_while_another_is_waited_for)
+{
+	struct child other;
+	sigset_t set, before;
+	siginfo_t info = {0};
+	int wakes, ends, pid, status = 0;
+
+	if (!start(&other))
+		T_SKIP("not allowed to trace processes here");
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, &before);
+	pid = start_deep(&wakes, &ends);
+	T_EQ(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
+	T_EQ(ptrace(PTRACE_INTERRUPT, pid, NULL, NULL), 0);
+	tracee_go_later(pid);
+	close(wakes);
+	T_EQ(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT | __WALL), 0);
+	T_EQ(info.si_code, CLD_TRAPPED);
+	T_EQ(tracee_wait_stop(other.tid, tracee_now_ms() + 300, &status), -ETIMEDOUT);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	close(ends);
+	T_EQ(waitpid(pid, &status, 0), pid);
+	T_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	kill(pid, SIGKILL);
+	close(other.thread_ends);
+	T_EQ(tracee_wait_stop(other.tid, tracee_now_ms() + WAIT_MS, &status), -ESRCH);
+	T_EQ(end_of(&other), 7);
+}
+
+T_TEST(a_late_stop_is_not_an_end)
+{
+	int wakes, ends, pid = start_deep(&wakes, &ends), status = 0;
+
+	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) < 0) {
+		kill(pid, SIGKILL);
+		T_SKIP("not allowed to trace processes here");
+	}
+	T_EQ(ptrace(PTRACE_INTERRUPT, pid, NULL, NULL), 0);
+	close(wakes);
+	T_EQ(waitpid(pid, &status, __WALL), pid);
+	T_CHECK(tracee_was_late(pid, status));
+	close(ends);
+	T_EQ(waitpid(pid, &status, 0), pid);
+	T_CHECK(!tracee_was_late(pid, status));
+	T_EQ(WEXITSTATUS(status), 7);
+}
+
 T_MAIN()
