@@ -163,12 +163,14 @@ attach_tid_off(const struct tracee *t)
 	for (size_t i = 0; i < t->threads.len && i < TID_THREADS; i++) {
 		const struct tracee_thread *th = &t->threads.data[i];
 		uint32_t tid = (uint32_t)(same ? th->tid : procfs_ns_pid(th->tid));
+		size_t got;
 
-		if (th->tp == 0 ||
-		    tracee_read_some(t, th->tp, words, sizeof words) != sizeof words)
+		if (th->tp == 0)
 			return 0;
+		/* What it has there may be the end of its memory. */
+		got = tracee_read_some(t, th->tp, words, sizeof words) / sizeof *words;
 		for (size_t k = 0; k < ARRAY_LEN(words); k++)
-			fits[k] = fits[k] && words[k] == tid;
+			fits[k] = fits[k] && k < got && words[k] == tid;
 	}
 	if (fits[TID_OFF_GLIBC / 4])
 		return TID_OFF_GLIBC;

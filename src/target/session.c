@@ -21,6 +21,7 @@
 enum {
 	TURN_FIRST_MS = 50, /* at the very beginning */
 	TURN_MS = 250,	    /* memory, budget and new objects are looked at so often */
+	SETTLE_TRIES = 8,
 };
 
 /* Without them a leak is still found, only not told from a cache: no reason to fail. */
@@ -153,6 +154,16 @@ look_at_memory(struct session *s)
 	__atomic_store_n(&s->attach.live.head->rss_kib, rss, __ATOMIC_RELAXED);
 }
 
+/* Every try stops all threads. Where it cannot be found out, the recorder goes on asking the kernel. */
+static void
+settle(struct session *s, uint64_t ms)
+{
+	if (s->settled || ms < s->settle_ms)
+		return;
+	s->settled = attach_settle(&s->attach) || ++s->settle_tries == SETTLE_TRIES;
+	s->settle_ms = ms * 2;
+}
+
 void
 session_tick(struct session *s)
 {
@@ -180,7 +191,7 @@ session_tick(struct session *s)
 	s->off = s->attach.control->off != 0;
 	keep_budget(s);
 	attach_keep_up(&s->attach, NULL);
-	s->settled = s->settled || attach_settle(&s->attach);
+	settle(s, ms);
 }
 
 int

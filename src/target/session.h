@@ -48,6 +48,8 @@ struct session {
 	double busy;	      /* share of a core in the recorder, so far */
 
 	/* private */
+	unsigned settle_tries;
+	uint64_t settle_ms; /* the next one */
 	uint64_t next_ms, began_tsc, turn_tsc, turn_spent, turn_samples, turn_at_half;
 };
 

@@ -3,13 +3,14 @@
  * first has put in as it is. */
 #include <errno.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "t.h"
-#include "target/attach.h"
+#include "target/attach_impl.h"
 
 static const struct attach_settings settings = {
 	.mode = REC_MODE_SAMPLE,
@@ -97,6 +98,30 @@ T_TEST(who_cannot_take_it_out_leaves_it_on)
 	end(other);
 	attach_close(&a);
 	end(pid);
+}
+
+/* A thread pointer less than 2 KiB from the end of its memory: that of a small static program. */
+T_TEST(thread_id_at_the_end_of_memory)
+{
+	enum { BEFORE_END = 1024, ID_OFF = 720 };
+	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+	char *tp = page + 4096 - BEFORE_END;
+	uint32_t id = (uint32_t)getpid();
+	struct tracee t = TRACEE_NONE;
+
+	T_CHECK(page != MAP_FAILED);
+	T_EQ(munmap(page + 4096, 4096), 0);
+	memcpy(tp + ID_OFF, &id, sizeof id);
+	T_EQ(tracee_open(getpid(), &t, NULL), 0);
+	vec_push(&t.threads,
+		 (struct tracee_thread){.tid = getpid(), .tp = (uintptr_t)tp});
+	T_EQ(attach_tid_off(&t), ID_OFF);
+	t.threads.data[0].tp = (uintptr_t)page + 4096;
+	T_EQ(attach_tid_off(&t), 0);
+	vec_done(&t.threads);
+	tracee_close(&t);
+	munmap(page, 4096);
 }
 
 T_MAIN()
