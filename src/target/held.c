@@ -69,17 +69,35 @@ find_entry(int pid, uint64_t *ret_entry, struct err *e)
 	return r;
 }
 
+/* Waits for the stop of exec. Signals that come before are the child's, and may end it: that is looked at only, since how it
+ * ended is for whoever waits for it. */
+static int
+await_exec(int pid)
+{
+	for (;;) {
+		siginfo_t info = {0};
+		int r = waitid(P_PID, (id_t)pid, &info,
+			       WSTOPPED | WEXITED | WNOWAIT | __WALL);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0 || info.si_code != CLD_TRAPPED)
+			return -ESRCH;
+		waitpid(pid, NULL, __WALL);
+		if (info.si_status == SIGTRAP)
+			return 0;
+		ptrace(PTRACE_CONT, pid, NULL, (void *)(long)info.si_status);
+	}
+}
+
 int
 held_take(int pid, struct held *ret, struct err *e)
 {
 	struct held h = {.pid = pid};
 	struct tracee t = TRACEE_NONE;
-	int status, r = 0;
+	int r;
 
-	do
-		r = waitpid(pid, &status, __WALL) == pid ? 0 : -errno;
-	while (r == -EINTR);
-	if (r < 0 || !WIFSTOPPED(status))
+	if (await_exec(pid) < 0)
 		return err_set(e, -ESRCH, "%d: it did not start", pid);
 	r = tracee_open(pid, &t, e);
 	if (r == 0)

@@ -107,6 +107,25 @@ echo 0 | "$SEEP" run --sample 64 --json --log-file "$TMP/json" -o "$TMP/e.rec" -
 expect_json "sampled" "$TMP/json" '.processes[0].mode' sampled
 run "$SEEP" run --error-exitcode 9 -o "$TMP/f.rec" -- "$TMP/part" one </dev/null
 expect_match "no leak check: said before it starts" "$status $out$err" '^3 seep: .*no leak check; leave --format, --leak-kinds and --error-exitcode out'
+# One that the kernel kills while it starts it: its first part cannot be mapped where it says.
+cat >"$TMP/nowhere.py" <<-'EOF'
+	import struct, sys
+	b = bytearray(open(sys.argv[1], "rb").read())
+	at, size, n = struct.unpack_from("<Q", b, 32)[0], *struct.unpack_from("<HH", b, 54)
+	for i in range(n):
+	    if struct.unpack_from("<I", b, at + i * size)[0] == 1:
+	        struct.pack_into("<Q", b, at + i * size + 16, 0x7ffffffff000)
+	        break
+	open(sys.argv[2], "wb").write(b)
+EOF
+if have /usr/bin/python3; then
+	/usr/bin/python3 "$TMP/nowhere.py" "$TMP/part" "$TMP/nowhere"
+	chmod +x "$TMP/nowhere"
+	(exec "$TMP/nowhere") 2>/dev/null
+	plain=$?
+	run "$SEEP" run -o "$TMP/f.rec" -- "$TMP/nowhere" one
+	expect_eq "killed before it began: the status" "$status" "$plain"
+fi
 strip -o "$TMP/stripped" "$TMP/part"
 run "$SEEP" run -o "$TMP/f.rec" -- "$TMP/stripped" one </dev/null
 expect_eq "without symbols: not started" "$status $out" "3 "
