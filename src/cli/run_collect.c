@@ -68,6 +68,8 @@ no_recording(const struct run *r)
 {
 	struct rlimit limit;
 
+	if (r->program.inject) /* it has no run folder */
+		return xstrdup("it ended before its first instruction");
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < RUN_SIZE_LEAST)
 		return xasprintf(
 			"the file size limit (ulimit -f) of %s leaves no room for "

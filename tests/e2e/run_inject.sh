@@ -125,6 +125,7 @@ if have /usr/bin/python3; then
 	plain=$?
 	run "$SEEP" run -o "$TMP/f.rec" -- "$TMP/nowhere" one
 	expect_eq "killed before it began: the status" "$status" "$plain"
+	expect_match "killed before it began: why nothing is there" "$err" '^NOTHING RECORDED .*: it ended before its first instruction$'
 fi
 strip -o "$TMP/stripped" "$TMP/part"
 run "$SEEP" run -o "$TMP/f.rec" -- "$TMP/stripped" one </dev/null
