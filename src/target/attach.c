@@ -45,8 +45,6 @@ enum {
 		2048, /* bytes from the thread pointer on, where libc keeps a thread's id */
 	TID_OFF_GLIBC = 720,
 	TID_THREADS = 8,
-	SCRATCH_BELOW =
-		1024, /* the stack pointer: bytes that are borrowed for a moment */
 	MODULE_TABLE_BYTES = 256 << 10,
 	LITTLE_BYTES = 16 << 20, /* a recording in a process that has little room */
 };
@@ -108,21 +106,15 @@ remote_advise(struct tracee *t, uint64_t at, uint64_t bytes, int advice, struct 
 		      (uint64_t[6]){at, bytes, (uint64_t)advice}, NULL, e);
 }
 
-/* The memfd, with its name borrowed from the stack of the thread that makes it. */
 static int
 remote_memfd(struct tracee *t, uint64_t *ret_fd, struct err *e)
 {
-	uint64_t at = (t->threads.data[0].sp - SCRATCH_BELOW) & ~UINT64_C(15);
-	char before[sizeof ATTACH_NAME];
-	int r = tracee_read(t, at, before, sizeof before, e);
+	int r;
 
-	if (r == 0)
-		r = tracee_write(t, at, ATTACH_NAME, sizeof ATTACH_NAME, e);
-	if (r < 0)
-		return r;
-	r = remote(t, "make a memfd", SYS_memfd_create, (uint64_t[6]){at, MFD_CLOEXEC},
-		   ret_fd, e);
-	tracee_write(t, at, before, sizeof before, NULL);
+	t->text = ATTACH_NAME;
+	r = remote(t, "make a memfd", SYS_memfd_create,
+		   (uint64_t[6]){tracee_text_at(t), MFD_CLOEXEC}, ret_fd, e);
+	t->text = NULL;
 	return r;
 }
 

@@ -102,6 +102,20 @@ attach_begin(int pid, struct attach_beginning *b, const struct attach_settings *
 	memcpy(h->magic, REC_MAGIC, sizeof h->magic);
 }
 
+/* By its name it is found again. */
+static bool
+is_named(int pid, uint64_t fd)
+{
+	char *target = NULL, name[32];
+	bool same;
+
+	snprintf(name, sizeof name, "fd/%d", (int)fd);
+	same = file_proc_link(pid, name, &target, NULL, NULL) == 0 &&
+	       strcmp(target, "/memfd:" ATTACH_NAME) == 0;
+	free(target);
+	return same;
+}
+
 int
 attach_recording(struct attach *a, uint64_t fd, const struct attach_settings *s,
 		 const struct attach_beginning *begin, struct err *e)
@@ -123,6 +137,11 @@ attach_recording(struct attach *a, uint64_t fd, const struct attach_settings *s,
 	    st.st_size != 0 || fcntl(our, F_GET_SEALS) < 0) {
 		close(our);
 		return err_set(e, -EPERM, "%d: what it made for us was replaced", a->pid);
+	}
+	if (!is_named(a->pid, fd)) {
+		close(our);
+		return err_set(e, -EAGAIN, "%d: what it made for us has another name",
+			       a->pid);
 	}
 	if (ftruncate(our, (off_t)s->max_bytes) < 0) {
 		close(our);

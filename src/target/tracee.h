@@ -39,6 +39,7 @@ struct tracee {
 	uint64_t
 		cave; /* where instructions can be put for a moment; 0 = not looked for */
 	bool cave_used;
+	const char *text; /* for the next system call, see tracee_text_at; NULL = none */
 	bool signals_held; /* none may stop or end us while it stands still */
 	sigset_t signals_before;
 	int nice_before;	       /* and whose turn it is */
@@ -79,6 +80,10 @@ int tracee_write(const struct tracee *t, uint64_t at, const void *from, size_t n
 		 struct err *e);
 /* As much as there is from `at` on; returns the number of bytes. */
 size_t tracee_read_some(const struct tracee *t, uint64_t at, void *ret, size_t n);
+
+/* Where a system call finds t->text, of at most 16 bytes: not on the thread's stack, since a signal that comes first would
+ * put its frame there. */
+uint64_t tracee_text_at(const struct tracee *t);
 
 /* Makes a system call in a stopped thread. *ret_value is what the kernel returned, -errno included. */
 int tracee_syscall(struct tracee *t, long nr, const uint64_t args[6], int64_t *ret_value,

@@ -116,7 +116,9 @@ enum {
 	STUB_DONE = 2,	/* from here on the system call has been made, */
 	STUB_BACK = 36, /* and from here on the thread goes back by itself */
 	STUB_WORDS = (sizeof stub_code + 15) & ~15,
-	STUB_BYTES = STUB_WORDS + SAVED_WORDS * 8,
+	STUB_TEXT = STUB_WORDS + SAVED_WORDS * 8, /* what tracee.text is */
+	STUB_TEXT_BYTES = 16,
+	STUB_BYTES = STUB_TEXT + STUB_TEXT_BYTES,
 	STUB_NAP_NS = 5000,
 	STUB_STACK_BELOW = 512, /* clear of the thread's red zone */
 };
@@ -206,7 +208,15 @@ stub_write(struct tracee *t, const struct user_regs_struct *before)
 
 		memcpy(&saved[i], &word, sizeof word);
 	}
+	if (t->text != NULL)
+		snprintf((char *)stub + STUB_TEXT, STUB_TEXT_BYTES, "%s", t->text);
 	return tracee_write(t, t->cave, stub, sizeof stub, NULL);
+}
+
+uint64_t
+tracee_text_at(const struct tracee *t)
+{
+	return t->cave + STUB_TEXT;
 }
 
 /* Room for the stub: the unused end of an executable mapping. Nothing else is ever there: code ends
@@ -314,10 +324,24 @@ stub_stop(int tid, int *ret_signal)
 	return 0;
 }
 
-/* Back to where the thread was, and to the signal that came meanwhile. */
-static int
-stub_leave(int tid, const struct user_regs_struct *before, int sig)
+/* What lies below a small stack may be another's: it gets back what the stub wrote there. */
+struct below {
+	uint64_t at, words[2];
+};
+
+static void
+below_back(const struct tracee *t, const struct below *b)
 {
+	tracee_write(t, b->at, b->words, sizeof b->words, NULL);
+}
+
+/* Back to where the thread was, and to the signal that came meanwhile: the frame of its handler lies where we have been,
+ * so what was there is put back first. */
+static int
+stub_leave(const struct tracee *t, int tid, const struct user_regs_struct *before,
+	   const struct below *b, int sig)
+{
+	below_back(t, b);
 	if (ptrace(PTRACE_SETREGS, tid, NULL, before) < 0)
 		return -errno;
 	if (sig == 0)
@@ -360,8 +384,9 @@ leave_rseq(const struct tracee *t, int tid, struct user_regs_struct *regs)
 /* Something is wrong with a thread that may still be in the stub: that stays, and the thread goes back from there by
  * itself. */
 static int
-stub_abandon(struct tracee *t, int tid, int r)
+stub_abandon(struct tracee *t, int tid, const struct below *b, int r)
 {
+	below_back(t, b);
 	t->cave_used = false;
 	for (size_t i = 0; i < t->threads.len; i++) {
 		if (t->threads.data[i].tid == tid)
@@ -384,7 +409,8 @@ stub_is_gone(const struct tracee *t, int tid, const struct user_regs_struct *reg
 
 /* One try. -EAGAIN: a signal came first and was delivered, or the stub had gone. */
 static int
-stub_try(struct tracee *t, int tid, long nr, const uint64_t args[6], int64_t *ret_value)
+stub_try(struct tracee *t, int tid, long nr, const uint64_t args[6],
+	 const struct below *below, int64_t *ret_value)
 {
 	struct user_regs_struct before, regs;
 	uint64_t until = tracee_now_ms() + TRACEE_WAIT_MS, sentinel = STUB_SENTINEL;
@@ -414,12 +440,14 @@ stub_try(struct tracee *t, int tid, long nr, const uint64_t args[6], int64_t *re
 	r = tracee_write(t, regs.rsp - 8, &sentinel, sizeof sentinel, NULL);
 	if (r == 0 && ptrace(PTRACE_SETREGS, tid, NULL, &regs) < 0)
 		r = -errno;
-	if (r < 0)
+	if (r < 0) {
+		below_back(t, below);
 		return r;
+	}
 	tracee_point(TRACEE_STUB_SET);
 	do {
 		if (ptrace(PTRACE_CONT, tid, NULL, NULL) < 0)
-			return stub_abandon(t, tid, -errno);
+			return stub_abandon(t, tid, below, -errno);
 		tracee_point(TRACEE_STUB_RUNS);
 		if (t->meanwhile != NULL) {
 			void (*meanwhile)(void *) = t->meanwhile;
@@ -432,46 +460,42 @@ stub_try(struct tracee *t, int tid, long nr, const uint64_t args[6], int64_t *re
 		if (r == 0 && ptrace(PTRACE_GETREGS, tid, NULL, &regs) < 0)
 			r = -errno;
 		if (r < 0)
-			return stub_abandon(t, tid, r);
+			return stub_abandon(t, tid, below, r);
 	} while (regs.rip == t->cave && sig == 0 && tracee_now_ms() < until);
 	if (stub_is_gone(t, tid, &regs, sig)) {
-		r = stub_leave(tid, &before, 0);
+		r = stub_leave(t, tid, &before, below, 0);
 		return r < 0 ? r : -EAGAIN;
 	}
 	if (regs.rip == t->cave) { /* the signal came before the system call */
-		r = stub_leave(tid, &before, sig);
+		r = stub_leave(t, tid, &before, below, sig);
 		return r < 0 ? r : sig != 0 ? -EAGAIN : -ETIMEDOUT;
 	}
 	/* Left alone for too long it goes back by itself, and may be on the way. */
 	if (regs.rip >= t->cave + STUB_BACK && regs.rip < t->cave + STUB_BYTES) {
-		r = stub_leave(tid, &before, sig);
+		r = stub_leave(t, tid, &before, below, sig);
 		return r < 0 ? r : -EIO;
 	}
-	if (regs.rip < t->cave + STUB_DONE || regs.rip >= t->cave + STUB_BACK)
+	if (regs.rip < t->cave + STUB_DONE || regs.rip >= t->cave + STUB_BACK) {
+		below_back(t, below);
 		return -EIO;
+	}
 	*ret_value = (int64_t)regs.rax;
 	tracee_point(TRACEE_STUB_MADE);
-	return stub_leave(tid, &before, sig);
+	return stub_leave(t, tid, &before, below, sig);
 }
 
-/* What lies below a small stack may be another's: it gets back what the stub wrote there. */
 static int
 stub_run(struct tracee *t, int tid, long nr, const uint64_t args[6], int64_t *ret_value)
 {
 	struct user_regs_struct regs;
-	uint64_t below[2], at;
+	struct below below;
 	int r;
 
 	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) < 0)
 		return -errno;
-	at = ((regs.rsp - STUB_STACK_BELOW) & ~UINT64_C(15)) - sizeof below;
-	r = tracee_read(t, at, below, sizeof below, NULL);
-	if (r == 0)
-		r = stub_try(t, tid, nr, args, ret_value);
-	else
-		return r;
-	tracee_write(t, at, below, sizeof below, NULL);
-	return r;
+	below.at = ((regs.rsp - STUB_STACK_BELOW) & ~UINT64_C(15)) - sizeof below.words;
+	r = tracee_read(t, below.at, below.words, sizeof below.words, NULL);
+	return r < 0 ? r : stub_try(t, tid, nr, args, &below, ret_value);
 }
 
 /* A thread that executes code of 64 bits, which the stub is; the number of threads: none does. */

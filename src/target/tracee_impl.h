@@ -7,7 +7,7 @@
 
 enum {
 	TRACEE_WAIT_MS = 2000,	 /* for a thread to stop */
-	TRACEE_STUB_BYTES = 320, /* most that is written for a system call */
+	TRACEE_STUB_BYTES = 336, /* most that is written for a system call */
 };
 
 uint64_t tracee_now_ms(void);

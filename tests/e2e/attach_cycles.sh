@@ -27,6 +27,15 @@ cycles() {
 	expect_eq "$what: malloc is as it was" "$(entry "$pid" malloc)" "$before"
 }
 
+# Signals that arrive just when a thread makes system calls for us: their frames lie where we would borrow of its stack.
+prog=$(program attach_frames) || exit
+begin "$prog"
+cycles "a thousand signals a second" "$pid" 30
+kill -TERM "$pid"
+wait "$pid"
+expect_eq "a thousand signals a second: no register has changed" "$? $(cat "$TMP/said.err")" "0 "
+exec 8>&-
+
 prog=$(program attach_busy) || exit
 begin "$prog" 6
 cycles "busy threads" "$pid" "$(times 6 200)" --sample 4K
