@@ -141,30 +141,35 @@ signal(int sig, sighandler_t handler)
 		       : old;
 }
 
-/* The filter comes: make room now, ask for nothing afterwards. */
+/* A filter may come: make room now, ask for nothing until seal_settle. */
 static void
 seal(void)
 {
-	struct thread *t = gate_enter(GATE_CFA());
+	struct thread *t = rt_sealed ? NULL : gate_enter(GATE_CFA());
 
-	if (t == NULL)
-		return;
-	space_reserve(recorder_now, SEALED_ROOM_BYTES, t->me);
-	rt_sealed = true;
-	__atomic_fetch_or(&recorder_now->head->flags, REC_FLAG_SEALED, __ATOMIC_RELAXED);
-	gate_leave();
+	if (t != NULL) {
+		space_reserve(recorder_now, SEALED_ROOM_BYTES, t->me);
+		gate_leave();
+	}
+	__atomic_fetch_add(&rt_sealed, 1, __ATOMIC_SEQ_CST);
 }
 
-/* syscall(2) as a function, under another name here because libc declares it without its
- * arguments. It must end in a jump: a vfork made through it returns twice. */
-SEEP_EXPORT long hook_syscall(long nr, long a, long b, long c, long d, long e,
-			      long f) __asm__("syscall");
-
-SEEP_EXPORT long
-hook_syscall(long nr, long a, long b, long c, long d, long e, long f)
+/* After it. Many calls are only meant to fail, to see what the kernel can do. Counted, because
+ * another thread may be in the middle of one that does not. */
+static void
+seal_settle(bool came)
 {
-	if (UNLIKELY(nr == SYS_seccomp))
-		seal();
+	struct recorder *r = recorder_now;
+
+	if (!came)
+		__atomic_fetch_sub(&rt_sealed, 1, __ATOMIC_SEQ_CST);
+	else if (r->base != NULL)
+		__atomic_fetch_or(&r->head->flags, REC_FLAG_SEALED, __ATOMIC_RELAXED);
+}
+
+static ALWAYS_INLINE long
+pass_on(long nr, long a, long b, long c, long d, long e, long f)
+{
 	if (UNLIKELY(next.syscall == NULL) && !next_find()) {
 		long r = sys_raw(nr, a, b, c, d, e, f);
 
@@ -176,11 +181,42 @@ hook_syscall(long nr, long a, long b, long c, long d, long e, long f)
 	return next.syscall(nr, a, b, c, d, e, f);
 }
 
+/* Not in hook_syscall, which must end in a jump. */
+static NOINLINE long
+ask_seccomp(long operation, long flags, long args)
+{
+	long r;
+	bool came;
+
+	seal();
+	r = pass_on(SYS_seccomp, operation, flags, args, 0, 0, 0);
+	/* More than 0 is the descriptor of a listener, or a thread that the filter does not fit. */
+	came = r == 0 || (r > 0 && (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) != 0);
+	seal_settle(came);
+	return r;
+}
+
+/* syscall(2) as a function, under another name here because libc declares it without its
+ * arguments. It must end in a jump: a vfork made through it returns twice. */
+SEEP_EXPORT long hook_syscall(long nr, long a, long b, long c, long d, long e,
+			      long f) __asm__("syscall");
+
+SEEP_EXPORT long
+hook_syscall(long nr, long a, long b, long c, long d, long e, long f)
+{
+	/* Other operations only ask. */
+	if (UNLIKELY(nr == SYS_seccomp) && ((unsigned)a == SECCOMP_SET_MODE_STRICT ||
+					    (unsigned)a == SECCOMP_SET_MODE_FILTER))
+		return ask_seccomp(a, b, c);
+	return pass_on(nr, a, b, c, d, e, f);
+}
+
 SEEP_EXPORT int
 prctl(int option, ...)
 {
 	unsigned long a[4];
 	va_list ap;
+	int r;
 
 	va_start(ap, option);
 	for (int i = 0; i < 4; i++)
@@ -188,5 +224,8 @@ prctl(int option, ...)
 	va_end(ap);
 	if (option == PR_SET_SECCOMP)
 		seal();
-	return next_find() ? next.prctl(option, a[0], a[1], a[2], a[3]) : -1;
+	r = next_find() ? next.prctl(option, a[0], a[1], a[2], a[3]) : -1;
+	if (option == PR_SET_SECCOMP)
+		seal_settle(r == 0);
+	return r;
 }

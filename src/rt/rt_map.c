@@ -11,7 +11,7 @@
 #	define MADV_KEEPONFORK 19
 #endif
 
-bool rt_sealed;
+uint32_t rt_sealed;
 struct rt_mapping rt_mappings[RT_MAPPINGS_MAX];
 uint32_t rt_mappings_lost;
 

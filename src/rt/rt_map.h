@@ -7,8 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A seccomp filter is active: nothing more is asked of the kernel, and rt_map gives NULL. */
-extern bool rt_sealed;
+/* Seccomp filters that are active, or may be any moment: not 0, and nothing more is asked of the
+ * kernel, and rt_map gives NULL. */
+extern uint32_t rt_sealed;
 
 /* All of our mappings, so that whoever looks for the program's pointers can leave them out. */
 struct rt_mapping {

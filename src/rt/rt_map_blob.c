@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-bool rt_sealed;
+uint32_t rt_sealed;
 
 static unsigned char *arena_at;
 static size_t arena_bytes, arena_used;

@@ -10,6 +10,7 @@
  *	confine seccomp HOW N     a filter that kills on nearly every system call: HOW is prctl
  *	                          or syscall (with all threads). N different stacks allocate
  *	                          afterwards, and threads that had not allocated before
+ *	confine probe             asks the kernel for filters in ways that install none
  *	confine limits            no new descriptors, and files of 1 MiB at most
  *
  * Says what it did before (`expect`) and how many blocks it made afterwards in all
@@ -190,6 +191,22 @@ run_seccomp(const char *how, unsigned n)
 	return 0;
 }
 
+/* As libraries see whether there are filters: by calls that must fail. */
+static bool
+probe(void)
+{
+	unsigned action = SECCOMP_RET_ALLOW;
+
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) != -1 ||
+	    errno != EFAULT)
+		return false;
+	errno = 0;
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL) != -1 ||
+	    errno != EFAULT)
+		return false;
+	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}
+
 static int
 run_other(const char *mode, const char *dir)
 {
@@ -202,6 +219,8 @@ run_other(const char *mode, const char *dir)
 		ok = chroot(dir) == 0 && chdir("/") == 0;
 	else if (strcmp(mode, "close") == 0)
 		ok = close_range(3, ~0u, 0) == 0 && close(0) == 0 && close(2) == 0;
+	else if (strcmp(mode, "probe") == 0)
+		ok = probe();
 	else if (strcmp(mode, "limits") == 0)
 		ok = setrlimit(RLIMIT_NOFILE, &none) == 0 &&
 		     setrlimit(RLIMIT_FSIZE, &little) == 0;
