@@ -6,6 +6,9 @@
  * and counted. An exec that replaces this process is noted in the recording, so that the reader
  * knows why it ends.
  *
+ * Under a seccomp filter nothing is looked at, and what is started must not see the library either: the
+ * filter is handed on, and knows nothing of what a recorder asks for.
+ *
  * All of it may run in the child of a vfork, on the parent's memory and between fork and exec of
  * a threaded program: only the stack, raw system calls and mappings of our own. */
 #include "preload/exec_check.h"
@@ -135,13 +138,15 @@ scrub_done(struct scrubbed *sc)
 		rt_unmap(sc->at, sc->mapped_bytes);
 }
 
-/* Where the shell's rules find `file`; false when nowhere. */
+/* Where the shell's rules find `file`; false when nowhere, or when we must not look. */
 static bool
 search(const char *file, char *ret, size_t cap)
 {
 	const char *path = getenv("PATH");
 	const char *s = path == NULL ? "/bin:/usr/bin" : path;
 
+	if (rt_sealed)
+		return false;
 	for (const char *c = file; *c != '\0'; c++) {
 		if (*c == '/') {
 			struct text t = text_on(ret, cap);
@@ -171,8 +176,12 @@ search(const char *file, char *ret, size_t cap)
 static void
 prepare(const char *path, char *const *env, struct scrubbed *ret)
 {
-	enum exec_fit fit = path == NULL ? EXEC_FOLLOWED : exec_fit(path);
+	enum exec_fit fit = EXEC_FOLLOWED;
 
+	if (rt_sealed)
+		fit = EXEC_REFUSES;
+	else if (path != NULL)
+		fit = exec_fit(path);
 	ret->at = NULL;
 	ret->mapped_bytes = 0;
 	if (fit == EXEC_REFUSES)
@@ -187,7 +196,8 @@ note_exec(void)
 {
 	struct recorder *r = recorder_now;
 
-	if (r->base == NULL || (uint32_t)sys_getpid() != r->head->pid)
+	/* Sealed, we cannot ask who we are, and most that execute something are vfork's. */
+	if (rt_sealed || r->base == NULL || (uint32_t)sys_getpid() != r->head->pid)
 		return false;
 	r->head->exec_ms = r->head->clock_ms + 1;
 	r->head->life = REC_LIFE_EXEC;

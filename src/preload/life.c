@@ -245,6 +245,15 @@ hand_take(void)
 	return NULL;
 }
 
+/* Count a child that is not recorded, in the parent's recording. */
+static void
+lost_child(unsigned char *parents)
+{
+	struct rec_head *h = (struct rec_head *)(void *)parents;
+
+	__atomic_fetch_add(&h->lost[REC_LOST_CHILD], 1, __ATOMIC_RELAXED);
+}
+
 /* A forked child: the parent's recording is still mapped, but not ours. */
 static void
 begin_again(void)
@@ -257,16 +266,19 @@ begin_again(void)
 	tls.self = NULL;
 	wrong_align_forked();
 	spare_forked();
-	if (settings.recorder.children) {
+	if (rt_sealed) {
+		/* The filter is the child's, too: neither files nor mappings. */
+		if (settings.recorder.children)
+			lost_child(mapped);
+		switch_off();
+	} else if (settings.recorder.children) {
 		settings.recorder.forked = true;
 		unsigned char *old = mapped;
 		uint64_t old_bytes = mapped_bytes;
 
 		begin();
 		if (state == STATE_OFF)
-			__atomic_fetch_add(
-				&((struct rec_head *)old)->lost[REC_LOST_CHILD], 1,
-				__ATOMIC_RELAXED);
+			lost_child(old);
 		recorder_forget(old, old_bytes);
 	} else {
 		recorder_forget(mapped, mapped_bytes);
@@ -313,6 +325,14 @@ life_mapped(unsigned char **ret_base, uint64_t *ret_bytes)
 {
 	*ret_base = state == STATE_ON ? mapped : NULL;
 	*ret_bytes = mapped_bytes;
+}
+
+bool
+life_is_ours(void)
+{
+	struct recorder *r = recorder_now;
+
+	return r->base != NULL && (rt_sealed || (uint32_t)sys_getpid() == r->head->pid);
 }
 
 bool

@@ -18,6 +18,10 @@ struct recorder_settings;
  * (gperf_wake.c). false when something is recorded already, was, or cannot be. */
 bool life_begin_late(const struct peer *who, void (*fill)(struct recorder_settings *));
 
+/* Is there a recording, and is it this process's? Not so for a child of vfork, which uses our memory;
+ * under a seccomp filter nobody can be asked, and it counts as us. */
+bool life_is_ours(void);
+
 /* A thread has attached: be told when it ends. */
 void life_thread_began(void);
 

@@ -79,8 +79,7 @@ leave_now(int status, uintptr_t sp)
 	zone_end();
 	hold_now(REC_HOLD_LEAVE, sp);
 	peer_ending(PEER_LEAVE);
-	/* Not for a vfork child, which shares our memory. */
-	if (r->base != NULL && (uint32_t)sys_getpid() == r->head->pid) {
+	if (life_is_ours()) {
 		if (!rt_sealed && r->head->exit_anon_kib == 0)
 			r->head->exit_anon_kib = (uint32_t)recorder_anon_kib();
 		r->head->exit_status = 256u + (status & 255);

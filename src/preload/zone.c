@@ -16,6 +16,7 @@
 
 #include "base/hash.h"
 #include "preload/gate.h"
+#include "preload/life.h"
 #include "preload/next.h"
 #include "preload/under.h"
 #include "preload/zone_queue.h"
@@ -511,8 +512,8 @@ zone_end(void)
 	struct recorder *r = recorder_now;
 	struct thread *t;
 
-	/* A child of vfork uses our memory; one of fork that did nothing has no recording. */
-	if (!zone.on || r->base == NULL || (uint32_t)sys_getpid() != r->head->pid ||
+	/* A child of fork that did nothing has no recording. */
+	if (!zone.on || !life_is_ours() ||
 	    __atomic_exchange_n(&ended, true, __ATOMIC_RELAXED))
 		return;
 	if (zone.quarantine != 0)

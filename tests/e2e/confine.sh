@@ -66,3 +66,26 @@ for how in prctl syscall; do
 	expect_between "seccomp by $how: seen" "$seen" 1 "${all:-0}"
 	expect_json "seccomp by $how: said" "$TMP/json" '.processes[0].lost.sealed_by_seccomp' true
 done
+
+# What a confined program makes is confined as well: it is let be, and counted.
+# inherited_filter MODE LOST: .lost of the process, as JSON.
+inherited_filter() {
+	run "$prog" "$1"
+	local alone="$status $out"
+	if [ "$status" = 77 ]; then
+		echo "remark: $out"
+		return
+	fi
+	record "$prog" "$1"
+	expect_eq "$1: as without seep" "$status $out$err" "$alone"
+	expect_truth "$1" "$TMP/json" "$out"
+	expect_json "$1: one recording" "$TMP/json" '[.processes[] | select(.allocs != null)] | length' 1
+	expect_json "$1: counted" "$TMP/json" '.processes[0].lost | {child, exec, sealed_by_seccomp}' "$2"
+}
+
+options=(--redzone=32)
+inherited_filter seccomp-fork '{"child":1,"exec":2,"sealed_by_seccomp":true}'
+options=()
+inherited_filter seccomp-fork '{"child":1,"exec":2,"sealed_by_seccomp":true}'
+expect_json "seccomp-fork: its end" "$TMP/json" '.processes[0] | [.end, .status]' '["exited",0]'
+inherited_filter seccomp-exec '{"child":0,"exec":1,"sealed_by_seccomp":true}'

@@ -11,6 +11,9 @@
  *	                          or syscall (with all threads). N different stacks allocate
  *	                          afterwards, and threads that had not allocated before
  *	confine probe             asks the kernel for filters in ways that install none
+ *	confine seccomp-fork      such a filter; children work, end, and fail to start something
+ *	confine seccomp-exec      a filter that kills for what a recorder would ask for when it
+ *	                          begins; starts `confine said` under it
  *	confine limits            no new descriptors, and files of 1 MiB at most
  *
  * Says what it did before (`expect`) and how many blocks it made afterwards in all
@@ -105,6 +108,10 @@ fork_and_work(void)
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1),                                 \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
+#define KILL(nr)                                                                         \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1),                                 \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+
 static struct sock_filter filter[] = {
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 	ALLOW(SYS_write),
@@ -119,7 +126,47 @@ static struct sock_filter filter[] = {
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
 
-static struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+/* The same and what libc needs for children. */
+static struct sock_filter fork_filter[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	ALLOW(SYS_write),
+	ALLOW(SYS_exit_group),
+	ALLOW(SYS_brk),
+	ALLOW(SYS_mmap),
+	ALLOW(SYS_munmap),
+	ALLOW(SYS_mremap),
+	ALLOW(SYS_futex),
+	ALLOW(SYS_rt_sigprocmask),
+	ALLOW(SYS_set_robust_list),
+	ALLOW(SYS_clone),
+#ifdef SYS_vfork
+	ALLOW(SYS_vfork),
+#endif
+	ALLOW(SYS_execve),
+	ALLOW(SYS_wait4),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+};
+
+/* The loader and libc can live without these. */
+static struct sock_filter exec_filter[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	KILL(SYS_getpid),
+	KILL(SYS_getppid),
+	KILL(SYS_gettid),
+	KILL(SYS_ftruncate),
+	KILL(SYS_flock),
+	KILL(SYS_madvise),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+
+#define PROGRAM(f)                                                                       \
+	{                                                                                \
+		sizeof(f) / sizeof((f)[0]), f                                            \
+	}
+
+static struct sock_fprog program = PROGRAM(filter);
+static struct sock_fprog fork_program = PROGRAM(fork_filter);
+static struct sock_fprog exec_program = PROGRAM(exec_filter);
 
 static pthread_barrier_t go;
 
@@ -191,6 +238,60 @@ run_seccomp(const char *how, unsigned n)
 	return 0;
 }
 
+static bool
+confine_by(struct sock_fprog *f)
+{
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, f, 0, 0) == 0;
+}
+
+/* Starts what is not there, in a child of vfork. */
+static bool
+spawn_nothing(void)
+{
+	int status = -1;
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		execl("/nonexistent/program", "x", NULL);
+		execlp("no-program-of-this-name", "x", NULL);
+		_exit(0);
+	}
+	return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static int
+run_seccomp_fork(void)
+{
+	bool ok;
+
+	work_before();
+	truth_tell(&before);
+	if (!confine_by(&fork_program)) {
+		truth_say("no filter here: %d\n", errno);
+		return 77;
+	}
+	ok = fork_and_work();
+	ok = spawn_nothing() && ok;
+	truth_say("the children are %s\n", ok ? "well" : "dead");
+	_exit(ok ? 0 : 1); /* the way out that asks who we are */
+}
+
+static int
+run_seccomp_exec(char *self)
+{
+	char *argv[] = {self, "said", NULL};
+
+	work_before();
+	truth_tell(&before);
+	if (!confine_by(&exec_program)) {
+		truth_say("no filter here: %d\n", errno);
+		return 77;
+	}
+	execv(self, argv);
+	return 1;
+}
+
 /* As libraries see whether there are filters: by calls that must fail. */
 static bool
 probe(void)
@@ -242,5 +343,13 @@ main(int argc, char **argv)
 		return 2;
 	if (strcmp(argv[1], "seccomp") == 0)
 		return argc < 4 ? 2 : run_seccomp(argv[2], (unsigned)atoi(argv[3]));
+	if (strcmp(argv[1], "seccomp-fork") == 0)
+		return run_seccomp_fork();
+	if (strcmp(argv[1], "seccomp-exec") == 0)
+		return run_seccomp_exec(argv[0]);
+	if (strcmp(argv[1], "said") == 0) {
+		truth_say("said %zu\n", malloc_usable_size(make_after(24)));
+		return 0;
+	}
 	return run_other(argv[1], argc > 2 ? argv[2] : ".");
 }
