@@ -125,7 +125,7 @@ gate_leave_ended(void)
 
 	tls.busy = GATE_QUIET;
 	tls.self = NULL;
-	tls.owner = 0;
+	tls.owner = TLS_NOBODY;
 	if (t != NULL && recorder_now->base != NULL)
 		threads_detach(recorder_now, t);
 	tls.busy = 0;

@@ -262,7 +262,7 @@ begin_again(void)
 
 	inherit_forget(entering); /* a parent's, that no thread came for */
 	entering = NULL;
-	tls.owner = 0;
+	tls.owner = TLS_NOBODY;
 	tls.self = NULL;
 	wrong_align_forked();
 	spare_forked();

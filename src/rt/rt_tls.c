@@ -2,4 +2,4 @@
 /* rt_tls.c -- the one thread-local object of libseep.so. See rt_tls.h. */
 #include "rt/rt_tls.h"
 
-TLS_STATIC struct tls tls;
+TLS_STATIC struct tls tls = {.owner = TLS_NOBODY};

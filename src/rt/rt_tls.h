@@ -4,7 +4,7 @@
  * Injected code has no TLS of its own; there a table takes its place (rt_tls_blob.h).
  *
  * Initial-exec, so that reaching it is one instruction and never calls the loader. All zero in a
- * new thread: `left` = 0 sends the first allocation to the slow path, which attaches. */
+ * new thread but for `owner`: `left` = 0 sends the first allocation to the slow path, which attaches. */
 #ifndef SEEP_RT_TLS_H
 #define SEEP_RT_TLS_H
 
@@ -35,6 +35,10 @@ struct tls {
 		ended; /* the thread's destructors have run: attach for one event at a time */
 	uint32_t resolving; /* 1: the real functions are being looked up; 2: under.h */
 };
+
+/* `owner` of a thread that is not attached. Not 0: that is the recorder's id in a forked child, whose
+ * page was wiped, and the two must not agree. */
+#	define TLS_NOBODY (UINT64_MAX - 1)
 
 _Static_assert(sizeof(struct tls) == 64, "static TLS room is scarce");
 

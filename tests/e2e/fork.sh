@@ -30,6 +30,9 @@ n=$(times 23 997)
 processes "threaded parent" threads "$n"
 expect_json "threaded parent: processes" "$TMP/json" '.processes | length' $((n + 1))
 
+processes "threads that only fork" first
+expect_json "threads that only fork: processes" "$TMP/json" '.processes | length' 3
+
 n=$(times 101 3001)
 processes "fork in a handler" handler "$n"
 

@@ -4,6 +4,7 @@
  *
  *	fork tree          a child that frees inherited blocks, and a grandchild
  *	fork threads N     N forks while four threads allocate without pause
+ *	fork first         a thread that does nothing before it forks, and one that does so at its end
  *	fork handler N     about N forks from a signal handler that interrupts malloc; the child
  *	                   returns from the handler and goes on with what was interrupted
  *	fork spawn PROG    vfork and exec, posix_spawn, system, each of PROG
@@ -19,6 +20,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -216,6 +218,63 @@ run_threads(unsigned n)
 	return ok ? 0 : 1;
 }
 
+/* ---- first ---- */
+
+static bool first_ok = true;
+static pthread_key_t at_end;
+
+static void
+fork_here(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		alarm(20);
+		forget(&childs);
+		for (unsigned i = 0; i < 13; i++)
+			make_childs(61);
+		tell(&childs);
+		_exit(0);
+	}
+	first_ok = waited_for(pid) && first_ok;
+}
+
+static void *
+forking_thread(void *at_once)
+{
+	if (at_once != NULL)
+		fork_here();
+	else
+		pthread_setspecific(at_end, (void *)1);
+	return NULL;
+}
+
+/* Again until the last round, after which nothing of the thread is left. */
+static void
+fork_last(void *round)
+{
+	if ((uintptr_t)round < 4)
+		pthread_setspecific(at_end, (void *)((uintptr_t)round + 1));
+	else
+		fork_here();
+}
+
+static int
+run_first(void)
+{
+	static char yes;
+	pthread_t id;
+
+	make_parents(73);
+	pthread_key_create(&at_end, fork_last);
+	for (unsigned i = 0; i < 2; i++) {
+		pthread_create(&id, NULL, forking_thread, i == 0 ? &yes : NULL);
+		pthread_join(id, NULL);
+	}
+	tell(&parents);
+	return first_ok ? 0 : 1;
+}
+
 /* ---- handler ---- */
 
 static volatile sig_atomic_t forks_left, is_child;
@@ -378,6 +437,8 @@ main(int argc, char **argv)
 		return run_tree();
 	if (strcmp(mode, "threads") == 0)
 		return run_threads(n);
+	if (strcmp(mode, "first") == 0)
+		return run_first();
 	if (strcmp(mode, "handler") == 0)
 		return run_handler(n);
 	if (strcmp(mode, "spawn") == 0)
