@@ -34,6 +34,7 @@
 #include "preload/spare.h"
 #include "preload/zone.h"
 #include "record/inherit.h"
+#include "record/space.h"
 #include "record/ticks.h"
 #include "rt/rt_map.h"
 #include "rt/rt_proc.h"
@@ -498,13 +499,14 @@ bool
 life_give_back(void)
 {
 	struct recorder *r = recorder_now;
-	uint64_t keep;
+	uintptr_t was;
+	bool any;
 
-	if (state != STATE_ON || r->base == NULL || !r->space_limited || tls.busy != 0)
+	if (state != STATE_ON || r->base == NULL || !r->space_limited || tls.busy != 0 ||
+	    rt_sealed)
 		return false;
 	rec_lost(r, REC_LOST_SPACE);
 	r->space_limited = false;
-	r->full = true;
 	if (r->single && tls.owner == r->id && tls.self->alone) {
 		struct thread *t = tls.self;
 
@@ -518,11 +520,10 @@ life_give_back(void)
 		return true;
 	}
 	/* Other threads may be in here: only what none of them has touched. */
-	keep = REC_CHUNKS_OFF + (uint64_t)r->head->populated * REC_CHUNK_BYTES;
-	if (keep >= r->bytes)
-		return false;
-	sys_munmap(r->base + keep, r->bytes - keep);
-	r->bytes = keep;
-	mapped_bytes = keep;
-	return true;
+	was = gate_quiet(GATE_CFA()); /* a handler must not take the lock from us */
+	any = space_give_back(r, lock_id());
+	if (any)
+		mapped_bytes = r->bytes;
+	gate_unquiet(was);
+	return any;
 }

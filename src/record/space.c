@@ -205,3 +205,23 @@ space_reserve(struct recorder *r, uint64_t bytes, uint32_t me)
 	populate(r, upto > most ? most : (uint32_t)upto);
 	lock_drop(&r->head->locks[LOCK_SPACE]);
 }
+
+bool
+space_give_back(struct recorder *r, uint32_t me)
+{
+	uint64_t keep;
+	bool any;
+
+	r->full = true;
+	/* Whoever holds it may be making chunks present that are not published yet. */
+	if (!lock_take(&r->head->locks[LOCK_SPACE], me))
+		return false;
+	keep = REC_CHUNKS_OFF + (uint64_t)r->head->populated * REC_CHUNK_BYTES;
+	any = keep < r->bytes;
+	if (any) {
+		sys_munmap(r->base + keep, r->bytes - keep);
+		r->bytes = keep;
+	}
+	lock_drop(&r->head->locks[LOCK_SPACE]);
+	return any;
+}

@@ -89,3 +89,14 @@ options=()
 inherited_filter seccomp-fork '{"child":1,"exec":2,"sealed_by_seccomp":true}'
 expect_json "seccomp-fork: its end" "$TMP/json" '.processes[0] | [.end, .status]' '["exited",0]'
 inherited_filter seccomp-exec '{"child":0,"exec":1,"sealed_by_seccomp":true}'
+
+# Memory is refused where we would give back ours, but may not.
+run "$prog" seccomp-refused
+if [ "$status" = 77 ]; then
+	echo "remark: $out"
+else
+	# shellcheck disable=SC2016 # the inner shell's
+	record bash -c 'ulimit -v 16000000; exec "$0" seccomp-refused' "$prog"
+	expect_eq "refused under a filter: status" "$status $err" "0 "
+	expect_truth "refused under a filter" "$TMP/json" "$out"
+fi

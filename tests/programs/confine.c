@@ -14,6 +14,8 @@
  *	confine seccomp-fork      such a filter; children work, end, and fail to start something
  *	confine seccomp-exec      a filter that kills for what a recorder would ask for when it
  *	                          begins; starts `confine said` under it
+ *	confine seccomp-refused   a filter that kills for munmap; then is refused a block that is
+ *	                          larger than any limit on its address space
  *	confine limits            no new descriptors, and files of 1 MiB at most
  *
  * Says what it did before (`expect`) and how many blocks it made afterwards in all
@@ -159,6 +161,12 @@ static struct sock_filter exec_filter[] = {
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 
+static struct sock_filter unmap_filter[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	KILL(SYS_munmap),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+
 #define PROGRAM(f)                                                                       \
 	{                                                                                \
 		sizeof(f) / sizeof((f)[0]), f                                            \
@@ -167,6 +175,7 @@ static struct sock_filter exec_filter[] = {
 static struct sock_fprog program = PROGRAM(filter);
 static struct sock_fprog fork_program = PROGRAM(fork_filter);
 static struct sock_fprog exec_program = PROGRAM(exec_filter);
+static struct sock_fprog unmap_program = PROGRAM(unmap_filter);
 
 static pthread_barrier_t go;
 
@@ -292,6 +301,19 @@ run_seccomp_exec(char *self)
 	return 1;
 }
 
+static int
+run_seccomp_refused(void)
+{
+	mallopt(M_ARENA_MAX, 1); /* else glibc tries another one, and unmaps it */
+	work_before();
+	truth_tell(&before);
+	if (!confine_by(&unmap_program)) {
+		truth_say("no filter here: %d\n", errno);
+		return 77;
+	}
+	return malloc((size_t)1 << 46) == NULL ? 0 : 1;
+}
+
 /* As libraries see whether there are filters: by calls that must fail. */
 static bool
 probe(void)
@@ -347,6 +369,8 @@ main(int argc, char **argv)
 		return run_seccomp_fork();
 	if (strcmp(argv[1], "seccomp-exec") == 0)
 		return run_seccomp_exec(argv[0]);
+	if (strcmp(argv[1], "seccomp-refused") == 0)
+		return run_seccomp_refused();
 	if (strcmp(argv[1], "said") == 0) {
 		truth_say("said %zu\n", malloc_usable_size(make_after(24)));
 		return 0;
