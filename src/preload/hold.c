@@ -19,6 +19,7 @@
 
 #include "preload/gate.h"
 #include "preload/guard.h"
+#include "preload/life.h"
 #include "preload/next.h"
 #include "preload/spare.h"
 #include "preload/zone.h"
@@ -55,7 +56,8 @@ hold_wanted(uint32_t pid)
 void
 hold_exit_begins(uintptr_t sp)
 {
-	if (exit_by != 0)
+	/* A vfork child ends on our stack, and we go on. */
+	if (exit_by != 0 || (recorder_now->base != NULL && !life_is_ours()))
 		return;
 	exit_sp = sp;
 	exit_by = lock_id();

@@ -26,6 +26,10 @@ life_exit_begins(int status)
 
 	if (t == NULL)
 		return;
+	if (!life_is_ours()) {
+		gate_leave();
+		return;
+	}
 	h = recorder_now->head;
 	h->exit_status = 256u + (status & 255);
 	if (!rt_sealed)

@@ -38,3 +38,11 @@ ending SIGBUS 135 signal 7
 ending SIGBUS-fault 135 signal 7
 ending SIGBUS-handled 0 exited 0
 expect_no_match "SIGBUS-handled: nothing to complain of" "$out" '^[^e]'
+
+# A child of vfork is on our memory: its end is not ours.
+ending vfork-killed 137 signal 9
+expect_json "vfork-killed: no exit was seen" "$TMP/json" '.processes[0].exit_ms' null
+run "$SEEP" run -o "$TMP/rec" -- "$prog" vfork-left
+expect_eq "vfork-left: status" "$status" 0
+expect_match "vfork-left: all of the stack was looked at" "$err" 'still reachable 1.25 KiB in 56 blocks'
+expect_no_match "vfork-left: nothing is lost" "$err" '^LEAK'

@@ -6,7 +6,9 @@
  *
  * Seven blocks of 19 bytes are made, four of them freed; a second thread makes and
  * frees none. Then it ends: return (default), exit, _exit, quick_exit, abort, SIGTERM,
- * SIGKILL, SIGSEGV, SIGBUS, from a thread, in a destructor, in an exit handler. What
+ * SIGKILL, SIGSEGV, SIGBUS, from a thread, in a destructor, in an exit handler; vfork-killed
+ * and vfork-left after a child of vfork has called exit, the one by SIGKILL, the other by _exit
+ * from a function whose frame alone holds blocks. What
  * handlers allocate and free is counted too and said before. */
 #define _GNU_SOURCE
 #include "truth.h"
@@ -18,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 static struct tally made = {.name = "make_seven"};
 static struct tally late = {.name = "make_late"};
@@ -120,6 +123,27 @@ handle_bus(void)
 		truth_say("the handler was not there\n");
 }
 
+/* After an exec that failed, as some programs do. */
+static TRUTH_NOINLINE void
+child_exits(void)
+{
+	pid_t pid = vfork();
+
+	if (pid == 0)
+		exit(3);
+	waitpid(pid, NULL, 0);
+}
+
+static TRUTH_NOINLINE void
+leave_with_blocks(void)
+{
+	void *volatile only[53];
+
+	for (unsigned i = 0; i < 53; i++)
+		only[i] = make_late();
+	_exit(only[52] == NULL);
+}
+
 static void
 finish(void)
 {
@@ -160,6 +184,13 @@ finish(void)
 	} else if (strcmp(how, "SIGKILL") == 0) {
 		tell(0);
 		raise(SIGKILL);
+	} else if (strcmp(how, "vfork-killed") == 0) {
+		tell(0);
+		child_exits();
+		raise(SIGKILL);
+	} else if (strcmp(how, "vfork-left") == 0) {
+		child_exits();
+		leave_with_blocks();
 	} else if (strcmp(how, "SIGSEGV") == 0) {
 		tell(0);
 		*(volatile int *)16 = 1;
