@@ -245,6 +245,20 @@ errors_near(const struct recorder *r, uintptr_t addr, uint64_t slack,
 	return true;
 }
 
+/* Number of the module that `addr` is in; 0: none. Code made at run time is in none, and comes with a copy
+ * of its table that waits to be given back. */
+static uint32_t
+module_at(const struct recorder *r, uintptr_t addr)
+{
+	struct unw_module m = {0};
+
+	if (!modules_find(addr, &m))
+		return 0;
+	if (m.copy != NULL)
+		r->host->table_done();
+	return m.id;
+}
+
 /* The caller of the free of the block at `addr`, if its page remembers: a stack of one frame that ends
  * there. 0: it does not. */
 static uint32_t
@@ -252,7 +266,6 @@ freed_by(struct recorder *r, struct thread *t, uintptr_t addr)
 {
 	uintptr_t page = ALIGN_DOWN(addr, (uintptr_t)REC_PAGE_BYTES);
 	uint32_t ref = page_below(r, &page, page), root;
-	struct unw_module m = {0};
 	uint64_t word;
 
 	if (ref == 0)
@@ -261,9 +274,8 @@ freed_by(struct recorder *r, struct thread *t, uintptr_t addr)
 	if (word >> REC_PAGE_FREED_SHIFT != (addr & (REC_PAGE_BYTES - 1)) || word == 0)
 		return 0;
 	word &= (UINT64_C(1) << REC_PAGE_FREED_SHIFT) - 1;
-	modules_find(word, &m);
 	root = stacks_node(r, 0, 0, 0, REC_NODE_TRUNCATED, t->me);
-	return stacks_node(r, root, word, m.id, REC_NODE_PC, t->me);
+	return stacks_node(r, root, word, module_at(r, word), REC_NODE_PC, t->me);
 }
 
 /* Whose stack is it? Row of the thread, or NULL. */
@@ -308,7 +320,7 @@ void
 errors_look_up(struct recorder *r, struct thread *t, struct rec_error *e)
 {
 	struct errors_block b;
-	struct unw_module m;
+	uint32_t module;
 
 	if (errors_near(r, (uintptr_t)e->addr, SLACK_BYTES, &b)) {
 		e->where = b.freed ? REC_WHERE_FREED : REC_WHERE_BLOCK;
@@ -318,8 +330,9 @@ errors_look_up(struct recorder *r, struct thread *t, struct rec_error *e)
 		e->alloc = errors_site_stack(r, b.site);
 		if (b.freed)
 			e->freed = freed_by(r, t, b.addr);
-	} else if (!errors_on_stack(r, t, e) && modules_find((uintptr_t)e->addr, &m)) {
+	} else if (!errors_on_stack(r, t, e) &&
+		   (module = module_at(r, (uintptr_t)e->addr)) != 0) {
 		e->where = REC_WHERE_MODULE;
-		e->where_number = m.id;
+		e->where_number = module;
 	}
 }

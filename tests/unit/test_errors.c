@@ -202,4 +202,57 @@ T_TEST(stacks_and_modules)
 	T_EQ(e.block, 0);
 }
 
+/* Code made at run time, known by a copy of its unwind table, as a host of ours has it. */
+#define CODE UINT64_C(0x2000000)
+
+static int tables_held;
+
+static bool
+held_table_find(uintptr_t pc, struct unw_module *ret)
+{
+	static const unsigned char table[4];
+
+	if (pc < CODE || pc >= CODE + 4096)
+		return false;
+	tables_held++;
+	*ret = (struct unw_module){
+		.start = (uintptr_t)table, .end = (uintptr_t)(table + 4), .copy = table};
+	return true;
+}
+
+static void
+held_table_done(void)
+{
+	tables_held--;
+}
+
+T_TEST(tables_of_generated_code_are_given_back)
+{
+	struct thread *t = rh_start(REC_MODE_EXACT, 8 << 20, 0, true);
+	struct host host = rh_host;
+	struct rec_error e = {.addr = CODE + 16};
+	struct live_slot slot;
+
+	host.table_find = held_table_find;
+	host.table_done = held_table_done;
+	rh.host = &host;
+	recorder_now = &rh;
+	errors_look_up(&rh, t, &e);
+	T_EQ(tables_held, 0);
+	T_EQ(e.where, REC_WHERE_UNKNOWN); /* it is in no module */
+	/* Freed from such code. */
+	allocate(t, HEAP + 32, 41, REC_KIND_MALLOC);
+	T_EQ(live_find(&rh, t, HEAP + 32, &slot), LIVE_OK);
+	live_unlock(t, &slot);
+	record_free(&rh, t, HEAP + 32);
+	live_freed_by(&slot, HEAP + 32, CODE + 32);
+	tables_held = 0;
+	e = (struct rec_error){.addr = HEAP + 32};
+	errors_look_up(&rh, t, &e);
+	T_EQ(e.where, REC_WHERE_FREED);
+	T_CHECK(e.freed != 0);
+	T_EQ(tables_held, 0);
+	rh.host = &rh_host;
+}
+
 T_MAIN()
