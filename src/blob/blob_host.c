@@ -82,10 +82,13 @@ stack_top(uintptr_t sp)
 {
 	uintptr_t self = tls_key();
 
-	if (sp < blob.stack_end && blob.stack_end - sp < UINT64_C(1) << 32)
-		return blob.stack_end;
-	/* libc puts a thread's control block on top of its stack. */
-	return sp < self && self - sp < UINT64_C(1) << 32 ? self : 0;
+	/* libc puts a thread's control block on top of its stack. The nearer end is the right one. */
+	if (sp < self && self - sp < UINT64_C(1) << 32 &&
+	    (sp >= blob.stack_end || self < blob.stack_end))
+		return self;
+	return sp < blob.stack_end && blob.stack_end - sp < UINT64_C(1) << 32
+		       ? blob.stack_end
+		       : 0;
 }
 
 struct host blob_host = {

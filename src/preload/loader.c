@@ -82,10 +82,12 @@ stack_top(uintptr_t sp)
 	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
 	uintptr_t main_end = (uintptr_t)__libc_stack_end;
 
-	/* glibc puts a thread's control block on top of its stack; the first thread's is elsewhere. */
-	if (sp < main_end && main_end - sp < UINT64_C(1) << 32)
-		return main_end;
-	return sp < self && self - sp < UINT64_C(1) << 32 ? self : 0;
+	/* glibc puts a thread's control block on top of its stack; the first thread's is elsewhere. The
+	 * nearer end is the right one: stacks of threads may be right below the first thread's. */
+	if (sp < self && self - sp < UINT64_C(1) << 32 &&
+	    (sp >= main_end || self < main_end))
+		return self;
+	return sp < main_end && main_end - sp < UINT64_C(1) << 32 ? main_end : 0;
 }
 
 const struct host loader_host = {

@@ -7,13 +7,23 @@
 
 source=$ROOT/tests/programs/wrong_heap.c
 prog=$(program wrong_heap) || exit
-cases=(double_free double_free_later free_inside free_behind free_stack free_other_stack free_global free_never
+cases=(double_free double_free_later free_inside free_behind free_stack free_other_stack free_above_stack free_global free_never
 	realloc_freed realloc_zero fishy_malloc fishy_calloc fishy_realloc fishy_memalign)
 for name in "${cases[@]}"; do
 	wrong_case "$prog" "$source" "$name"
 done
 wrong_case "$prog" "$source" double_free --keep-going
 wrong_case "$prog" "$source" free_inside --keep-going
+# Where addresses are not random and the recording is small, stacks of threads are right below that of main.
+if have setarch && setarch -R true 2>/dev/null; then
+	for name in free_stack free_other_stack free_above_stack; do
+		setarch -R "$SEEP" run --max-size 64M --keep-going --json --log-file "$TMP/json" -o "$TMP/rec" -- \
+			"$prog" $name bug >"$TMP/out" 2>&1
+		expect_eq "$name, not random: found" "$(said "$TMP/json")" "$(sed -n 's/^expect //p' "$TMP/out")"
+	done
+else
+	echo "remark: no setarch -R here"
+fi
 
 run "$SEEP" run -o "$TMP/text.rec" -- "$prog" double_free bug
 expect_match "first line" "$(grep -n -m 1 'of the heap' <<<"$err")" '^2:WRONG  1 wrong use of the heap$'

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static int bug;
 static char global_buffer[64];
@@ -154,6 +155,30 @@ free_other_stack(void)
 	if (bug)
 		second_free(shared);
 	pthread_barrier_wait(&b);
+	pthread_join(t, NULL);
+}
+
+static void *
+thread_frees(void *p)
+{
+	second_free(p);
+	return NULL;
+}
+
+/* Above the stack of the thread that frees, below that of main. */
+static void
+free_above_stack(void)
+{
+	enum { MAPPED = 8 << 20, STACK = 1 << 20 };
+	char *all = mmap(NULL, MAPPED, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_attr_t attr;
+	pthread_t t;
+
+	expect("invalid-free in=second_free where=unknown");
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, all, STACK);
+	pthread_create(&t, &attr, thread_frees, bug ? all + MAPPED / 2 : make(9));
 	pthread_join(t, NULL);
 }
 
@@ -475,6 +500,7 @@ static const struct {
 	{"free_behind", free_behind},
 	{"free_stack", free_stack},
 	{"free_other_stack", free_other_stack},
+	{"free_above_stack", free_above_stack},
 	{"free_global", free_global},
 	{"free_never", free_never},
 	{"realloc_freed", realloc_freed},
