@@ -141,29 +141,67 @@ signal(int sig, sighandler_t handler)
 		       : old;
 }
 
-/* A filter may come: make room now, ask for nothing until seal_settle. */
+/* Signals that end the process go to the default: nobody can look at it any more, and a handler of ours
+ * would have to ask the kernel for the rest. SIGBUS stays, whose handler may save the program. Gives a
+ * bit for each. */
+static uint64_t
+signals_let_go(void)
+{
+	const struct sigaction dfl = {.sa_handler = SIG_DFL};
+	struct sigaction now;
+	uint64_t gone = 0;
+
+	for (int sig = 1; sig < _NSIG; sig++) {
+		if (ours[sig] != NULL && sig != SIGBUS &&
+		    next.sigaction(sig, NULL, &now) == 0 &&
+		    now.sa_sigaction == ours[sig] && next.sigaction(sig, &dfl, NULL) == 0)
+			gone |= UINT64_C(1) << (sig - 1);
+	}
+	return gone;
+}
+
+/* Those of them that are at their default still are ours again. */
 static void
+signals_take_back(uint64_t gone)
+{
+	for (int sig = 1; sig < _NSIG; sig++)
+		if ((gone >> (sig - 1) & 1) != 0 && ours[sig] != NULL)
+			guard_handle(sig, ours[sig]);
+}
+
+/* A filter may come: make room now, ask for nothing until seal_settle, which is given what this gives. */
+static uint64_t
 seal(void)
 {
 	struct thread *t = rt_sealed ? NULL : gate_enter(GATE_CFA());
+	uint64_t gone = rt_sealed ? 0 : signals_let_go();
 
 	if (t != NULL) {
 		space_reserve(recorder_now, SEALED_ROOM_BYTES, t->me);
 		gate_leave();
 	}
 	__atomic_fetch_add(&rt_sealed, 1, __ATOMIC_SEQ_CST);
+	return gone;
 }
 
 /* After it. Many calls are only meant to fail, to see what the kernel can do. Counted, because
  * another thread may be in the middle of one that does not. */
 static void
-seal_settle(bool came)
+seal_settle(bool came, uint64_t gone)
 {
 	struct recorder *r = recorder_now;
+	int saved = errno;
 
-	if (!came)
-		__atomic_fetch_sub(&rt_sealed, 1, __ATOMIC_SEQ_CST);
-	else if (r->base != NULL)
+	if (!came) {
+		if (__atomic_sub_fetch(&rt_sealed, 1, __ATOMIC_SEQ_CST) == 0)
+			signals_take_back(gone);
+		errno = saved;
+		return;
+	}
+	for (int sig = 1; sig < _NSIG; sig++)
+		if (sig != SIGBUS)
+			ours[sig] = NULL;
+	if (r->base != NULL)
 		__atomic_fetch_or(&r->head->flags, REC_FLAG_SEALED, __ATOMIC_RELAXED);
 }
 
@@ -185,14 +223,14 @@ pass_on(long nr, long a, long b, long c, long d, long e, long f)
 static NOINLINE long
 ask_seccomp(long operation, long flags, long args)
 {
+	uint64_t gone = seal();
 	long r;
 	bool came;
 
-	seal();
 	r = pass_on(SYS_seccomp, operation, flags, args, 0, 0, 0);
 	/* More than 0 is the descriptor of a listener, or a thread that the filter does not fit. */
 	came = r == 0 || (r > 0 && (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) != 0);
-	seal_settle(came);
+	seal_settle(came, gone);
 	return r;
 }
 
@@ -215,6 +253,7 @@ SEEP_EXPORT int
 prctl(int option, ...)
 {
 	unsigned long a[4];
+	uint64_t gone = 0;
 	va_list ap;
 	int r;
 
@@ -223,9 +262,9 @@ prctl(int option, ...)
 		a[i] = va_arg(ap, unsigned long);
 	va_end(ap);
 	if (option == PR_SET_SECCOMP)
-		seal();
+		gone = seal();
 	r = next_find() ? next.prctl(option, a[0], a[1], a[2], a[3]) : -1;
 	if (option == PR_SET_SECCOMP)
-		seal_settle(r == 0);
+		seal_settle(r == 0, gone);
 	return r;
 }

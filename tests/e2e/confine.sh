@@ -34,6 +34,9 @@ confined "close" yes close
 confined "limits" no limits
 # A filter that was only asked for is none: nothing is sealed by it.
 confined "probe" yes probe
+record "$prog" probe SIGTERM
+expect_eq "probe: ended by a signal" "$status" 143
+expect_json "probe: looked at all the same" "$TMP/json" '.processes[0].leaks.done' true
 if [ "$(id -u)" = 0 ]; then
 	confined "chroot" no chroot "$TMP/empty"
 	confined "setuid before" no setuid
@@ -89,6 +92,9 @@ options=()
 inherited_filter seccomp-fork '{"child":1,"exec":2,"sealed_by_seccomp":true}'
 expect_json "seccomp-fork: its end" "$TMP/json" '.processes[0] | [.end, .status]' '["exited",0]'
 inherited_filter seccomp-exec '{"child":0,"exec":1,"sealed_by_seccomp":true}'
+# It ends by its own signal, not by one of the filter's for what a handler of ours asks.
+ulimit -c 0
+inherited_filter seccomp-fault '{"child":0,"exec":0,"sealed_by_seccomp":true}'
 
 # Memory is refused where we would give back ours, but may not.
 run "$prog" seccomp-refused

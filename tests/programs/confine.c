@@ -10,12 +10,14 @@
  *	confine seccomp HOW N     a filter that kills on nearly every system call: HOW is prctl
  *	                          or syscall (with all threads). N different stacks allocate
  *	                          afterwards, and threads that had not allocated before
- *	confine probe             asks the kernel for filters in ways that install none
+ *	confine probe [SIGTERM]   asks the kernel for filters in ways that install none; ends by
+ *	                          that signal
  *	confine seccomp-fork      such a filter; children work, end, and fail to start something
  *	confine seccomp-exec      a filter that kills for what a recorder would ask for when it
  *	                          begins; starts `confine said` under it
  *	confine seccomp-refused   a filter that kills for munmap; then is refused a block that is
  *	                          larger than any limit on its address space
+ *	confine seccomp-fault     the first filter; then ends by SIGSEGV
  *	confine limits            no new descriptors, and files of 1 MiB at most
  *
  * Says what it did before (`expect`) and how many blocks it made afterwards in all
@@ -29,6 +31,7 @@
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -314,6 +317,19 @@ run_seccomp_refused(void)
 	return malloc((size_t)1 << 46) == NULL ? 0 : 1;
 }
 
+static int
+run_seccomp_fault(void)
+{
+	work_before();
+	truth_tell(&before);
+	if (!confine_by(&program)) {
+		truth_say("no filter here: %d\n", errno);
+		return 77;
+	}
+	*(volatile int *)16 = 1;
+	return 1;
+}
+
 /* As libraries see whether there are filters: by calls that must fail. */
 static bool
 probe(void)
@@ -355,6 +371,8 @@ run_other(const char *mode, const char *dir)
 	ok = fork_and_work();
 	truth_tell(&before);
 	truth_tell(&after);
+	if (strcmp(dir, "SIGTERM") == 0)
+		raise(SIGTERM);
 	return ok ? 0 : 1;
 }
 
@@ -369,6 +387,8 @@ main(int argc, char **argv)
 		return run_seccomp_fork();
 	if (strcmp(argv[1], "seccomp-exec") == 0)
 		return run_seccomp_exec(argv[0]);
+	if (strcmp(argv[1], "seccomp-fault") == 0)
+		return run_seccomp_fault();
 	if (strcmp(argv[1], "seccomp-refused") == 0)
 		return run_seccomp_refused();
 	if (strcmp(argv[1], "said") == 0) {
