@@ -460,7 +460,7 @@ fork_by(pid_t (*real)(void))
 
 	if (peer != NULL) {
 		pid = real();
-		if (pid == 0)
+		if (pid == 0 && (!peer_hears_forks || real == next._Fork))
 			peer_forked();
 		return pid;
 	}

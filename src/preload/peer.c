@@ -4,7 +4,8 @@
  * Memory. The recorder's page is not wiped by fork here, and its recording is private: a child has
  * a copy of all of it and goes on, as the peers' own children do. What other threads were about
  * when the process was copied is undone in the child (peer_forked): their journals say how, and a
- * lock that is taken is taken by nobody.
+ * lock that is taken is taken by nobody. libc calls it, as the first of all handlers for a child,
+ * because libc has forks of its own that call none of our hooks: daemon, forkpty.
  *
  * SIGTERM: handled while the program leaves it at its default, and shown as the default
  * (guard.c). After the peer has written its file the signal is sent again, and ends the process. */
@@ -18,6 +19,7 @@
 #include "rt/rt_text.h"
 #include "rt/sys.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -32,6 +34,7 @@ static const struct peer *const peers[] = {
 };
 
 const struct peer *peer;
+bool peer_hears_forks;
 
 void
 peer_say(const char *text, const char *more)
@@ -125,6 +128,8 @@ peer_began(void)
 		return;
 	/* Now, so that it runs after all handlers that the program registers. */
 	__cxa_atexit(on_exit_handlers, NULL, NULL);
+	/* libc's own daemon and forkpty do not call the fork that we stand in front of. */
+	peer_hears_forks = pthread_atfork(NULL, NULL, peer_forked) == 0;
 	peer->began();
 	if (peer->ends_told())
 		peer_handle_term();

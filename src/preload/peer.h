@@ -58,7 +58,10 @@ extern SEEP_OWN const struct peer *peer;
  * is complete and says to record. */
 bool peer_choose(struct recorder_settings *s, const char *forced);
 void peer_began(void);
+/* This is a forked child now. Called once: by libc if peer_hears_forks, but for _Fork, which tells
+ * nobody. */
 void peer_forked(void);
+extern SEEP_OWN bool peer_hears_forks;
 void peer_ending(enum peer_end how);
 /* Be told of SIGTERM, while the program leaves it at its default. Also for mtrace, which is none
  * of the peers here: it may be on besides. */

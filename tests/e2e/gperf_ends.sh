@@ -36,6 +36,11 @@ expect_eq "fork: child" "$(header "$TMP"/o/x_*.0001.heap)" "7 6080 8 7089"
 # A child that leaves at once, as after a failing exec, leaves nothing; a vfork's is no process.
 ends failed 0 "x.0001.heap " "Dumping heap profile to x.0001.heap (Exiting, 5 kB in use)"
 ends vfork 0 "x.0001.heap " "Dumping heap profile to x.0001.heap (Exiting, 5 kB in use)"
+# A daemon's fork is inside of libc; who made it leaves there, without a word.
+profiled "$LIBSEEP" "$TMP/o" "$prog" daemon
+wait_for 10 grep -qs MAPPED_LIBRARIES "$TMP"/o/*.heap
+expect_eq "daemon: files" "$(heaps "$TMP/o" | tr '\n' ' ')" "x_PID.0001.heap "
+expect_eq "daemon: in use" "$(header "$TMP"/o/x_*.0001.heap)" "7 6080 8 7089"
 # Programs started by a profiled one have names of their own.
 profiled "$LIBSEEP" "$TMP/o" sh -c "$prog; $prog _exit; exec $prog"
 expect_eq "exec: files" "$(heaps "$TMP/o" | tr '\n' ' ')" "x_PID.0001.heap x_PID.0001.heap x_PID.0001.heap "

@@ -41,6 +41,9 @@ expect_eq "the program sees its default" "$status $out" "6 default default mine 
 
 # ---- fork ----
 
+# ended_at BYTES: a final profile of so many is complete.
+ended_at() { grep -qE "^  t\*: [0-9]+: $1 " "$DUMPS"/*.f.heap 2>/dev/null && grep -q ^MAPPED "$DUMPS"/*.f.heap; }
+
 profiled "$LIBSEEP" $conf "$prog" fork
 child=${out#child }
 expect_eq "fork: two files" "$(count_dumps)" 2
@@ -48,6 +51,19 @@ expect_eq "fork: the child goes on with what it inherited" "$(total "jeprof.$chi
 	"18: 23132 [0: 0]"
 rm -f "$DUMPS/jeprof.$child.0.f.heap"
 expect_eq "fork: the parent's" "$(total '*.f.heap')" "$one"
+# Forks inside of libc, which do not come by any name of ours.
+profiled "$LIBSEEP" $conf "$prog" daemon
+wait_for 10 ended_at "23132"
+expect_eq "daemon: its own, nothing of who made it" "$(count_dumps) $(total '*.f.heap')" \
+	"1 18: 23132 [0: 0]"
+profiled "$LIBSEEP" $conf "$prog" pty
+expect_eq "forkpty: the child's beside the parent's" \
+	"$(count_dumps) $(grep -l '^  t\*: 18: 23132 ' "$DUMPS"/*.f.heap | wc -l)" "2 1"
+if [ -n "$JEMALLOC" ]; then
+	profiled "$JEMALLOC" $conf "$prog" daemon
+	wait_for 10 ended_at "[0-9]+"
+	expect_eq "daemon: as jemalloc's" "$(count_dumps)" 1
+fi
 profiled "$LIBSEEP" $conf "$prog" threads
 expect_eq "fork while threads allocate" "$status $out" "0 bad children 0"
 expect_eq "fork while threads allocate: files" "$(count_dumps)" 24

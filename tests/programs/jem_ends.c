@@ -8,10 +8,13 @@
  *	asks      what sigaction and signal say of SIGTERM; sets a handler, takes it back; exits with 6
  *	fork      a child allocates 5 more blocks of 2,003 bytes and frees 4 of the 17; both exit. Child:
  *	          18 blocks, 23,132 bytes
+ *	daemon    becomes a daemon, that goes on as that child does: 18 blocks, 23,132 bytes
+ *	pty       the same in a child of forkpty
  *	threads   fork, while four threads allocate, 23 times; children allocate and _exit
  *	late      a destructor that is registered early frees 7 of the blocks: 10 are left */
 /* cflags: -O1 -g */
 #include <pthread.h>
+#include <pty.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -61,18 +64,39 @@ asks(void)
 }
 
 static void
+goes_on(void)
+{
+	keep(17, 5, 2003);
+	for (int i = 0; i < 4; i++)
+		free(kept[i]);
+}
+
+static void
 forks(void)
 {
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		keep(17, 5, 2003);
-		for (int i = 0; i < 4; i++)
-			free(kept[i]);
+		goes_on();
 		printf("child %d\n", (int)getpid());
 		exit(0);
 	}
 	waitpid(pid, NULL, 0);
+}
+
+static void
+forks_in_libc(const char *how)
+{
+	int fd;
+	pid_t pid = strcmp(how, "daemon") == 0 ? daemon(1, 1)
+					       : forkpty(&fd, NULL, NULL, NULL);
+
+	if (pid == 0) {
+		goes_on();
+		exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	_exit(0);
 }
 
 static void *
@@ -150,6 +174,8 @@ main(int argc, char **argv)
 		asks();
 	if (strcmp(how, "fork") == 0)
 		forks();
+	if (strcmp(how, "daemon") == 0 || strcmp(how, "pty") == 0)
+		forks_in_libc(how);
 	if (strcmp(how, "threads") == 0)
 		return forks_with_threads();
 	if (strcmp(how, "late") == 0)
