@@ -72,9 +72,8 @@ resolve_delete(void **slot, const char *name)
 
 	if (f == NULL || !delete_is_free())
 		return f;
-	f = (void *)next.free;
-	__atomic_store_n(slot, f, __ATOMIC_RELEASE);
-	return f;
+	next_copy_free(slot);
+	return __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 }
 
 /* Does the real new call malloc? Learnt from the first one recorded. If so, malloc counts the

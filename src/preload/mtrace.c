@@ -2,9 +2,10 @@
 /* mtrace.c -- mtrace() and muntrace() as glibc has them, and what they trace.
  *
  * Tracing puts functions of its own between the hooks and the allocator underneath, in struct
- * next: nothing of it costs anything before, and hooks in all threads are switched at once. They
- * stay there when tracing ends and then only pass on. The caller is the return address; where a
- * hook kept a frame of its own it is found above, by the frame pointers that all of us has.
+ * next and in the copies that operator delete has of free: nothing of it costs anything before, and
+ * hooks in all threads are switched at once. They stay there when tracing ends and then only pass
+ * on. The caller is the return address; where a hook kept a frame of its own it is found above, by
+ * the frame pointers that all of us has.
  *
  * Order in the log: what frees is written before the real call, what allocates after it, so that
  * another thread that is handed the address appears in between. glibc holds a lock across the
@@ -179,6 +180,7 @@ wrap(void)
 	PUT(valloc);
 	PUT(pvalloc);
 	PUT(malloc);
+	next_renew();
 }
 
 /* As glibc does at exit while it traces: what libc itself has kept is freed, so that it is not

@@ -93,6 +93,44 @@ next_late(const char *name, const char *library)
 	return f;
 }
 
+/* ---- copies ---- */
+
+static void **copies[NEXT_COPIES_MAX];
+
+void
+next_renew(void)
+{
+	for (uint32_t i = 0; i < NEXT_COPIES_MAX; i++) {
+		void **slot = __atomic_load_n(&copies[i], __ATOMIC_SEQ_CST);
+
+		if (slot != NULL)
+			__atomic_store_n(slot, (void *)next.free, __ATOMIC_RELEASE);
+	}
+}
+
+void
+next_copy_free(void **slot)
+{
+	void (*f)(void *);
+	uint32_t i = 0;
+
+	while (i < NEXT_COPIES_MAX && copies[i] != slot) {
+		void **none = NULL;
+
+		if (__atomic_compare_exchange_n(&copies[i], &none, slot, false,
+						__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			break;
+		i += none != slot;
+	}
+	if (i == NEXT_COPIES_MAX)
+		return;
+	/* Entered first, then looked at again: next.free may be replaced meanwhile. */
+	do {
+		f = __atomic_load_n(&next.free, __ATOMIC_SEQ_CST);
+		__atomic_store_n(slot, (void *)f, __ATOMIC_SEQ_CST);
+	} while (f != __atomic_load_n(&next.free, __ATOMIC_SEQ_CST));
+}
+
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 

@@ -60,6 +60,12 @@ bool next_find(void);
  * `library` is asked when nothing after us has it, if it is loaded. */
 void *next_late(const char *name, const char *library);
 
+/* *slot is a copy of next.free, and remains one when mtrace puts another there (next_renew). For at
+ * most NEXT_COPIES_MAX of them. */
+enum { NEXT_COPIES_MAX = 12 };
+void next_copy_free(void **slot);
+void next_renew(void);
+
 /* Does whoever calls `name` call us? Is what comes after us that of `library`? */
 bool next_is_ours(const char *name);
 bool next_is_from(const char *name, const char *library);

@@ -92,3 +92,37 @@ run "$SEEP" mtrace clean.gz
 expect_eq "clean, and packed" "$status $out" "0 No memory leaks."
 run "$SEEP" mtrace ./ops missing.log
 expect_eq "missing log" "$status $err" "3 seep: missing.log: cannot open: No such file or directory"
+
+# A delete before mtrace() says nothing about those after it.
+cat >early.cpp <<'END'
+#include <cstdlib>
+#include <mcheck.h>
+static void use(void *p) { __asm__ volatile("" ::"r"(p) : "memory"); }
+struct early {
+	early() { once(); }
+	static void once() {
+		char *one = new char, *many = new char[31];
+		use(one), use(many);
+		delete one;
+		delete[] many;
+	}
+} now;
+int main(int argc, char **argv) {
+	if (argc > 1)
+		setenv("MALLOC_TRACE", argv[1], 1);
+	mtrace();
+	for (int i = 0; i < 7; i++)
+		early::once();
+	muntrace();
+	early::once();
+	return 0;
+}
+END
+g++ -g -O1 -o early early.cpp || exit
+trace "$LIBSEEP" early.log ./early
+expect_eq "delete before mtrace: lines" "$status $(grep -c '\] + ' early.log) $(grep -c '\] - ' early.log)" "0 14 14"
+expect_eq "delete before mtrace: mtrace" "$(mtrace early early.log)" "No memory leaks."
+expect_eq "delete before mtrace: seep mtrace" "$("$SEEP" mtrace early early.log)" "No memory leaks."
+run env LD_PRELOAD="$LIBSEEP" ./early told.log
+expect_eq "delete before mtrace, which the program itself asks for" \
+	"$status $(mtrace early told.log)" "0 No memory leaks."
