@@ -322,7 +322,7 @@ jem_on(void)
 static bool
 swap(bool *at, bool value)
 {
-	return __atomic_exchange_n(at, value, __ATOMIC_RELAXED);
+	return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);
 }
 
 bool
@@ -334,8 +334,10 @@ jem_active(void)
 bool
 jem_set_active(bool on)
 {
-	__atomic_store_n(&recorder_now->head->paused, !on, __ATOMIC_RELAXED);
-	return swap(&jem.active, on);
+	bool was = swap(&jem.active, on);
+
+	__atomic_store_n(&recorder_now->head->paused, !on, __ATOMIC_SEQ_CST);
+	return was;
 }
 
 bool
@@ -434,24 +436,46 @@ jem_set_prefix(const char *prefix)
 	series_set_prefix(prefix);
 }
 
-/* Exact from now on, or sampled at another rate. Blocks that are live will be forgotten. */
+/* Exact from now on, or sampled at another rate. No block is live. */
 static void
 set_rate(struct recorder *r, unsigned lg)
 {
 	unsigned number = (r->rate_number + 1) % REC_RATES_MAX;
 	uint64_t rate = UINT64_C(1) << (lg < RATE_LG_MAX ? lg : RATE_LG_MAX);
 
-	if (lg == jem.lg_sample)
-		return;
-	r->exact = r->hot = false;
-	gate.filter =
-		&sample_all; /* every free, until it is certain that samples are all there is */
 	r->head->rates[number] = conf.prof_unbias ? rate : 1;
 	r->head->rate_bytes = rate;
 	r->rate_number = number;
 	__atomic_store_n(&r->head->mode, lg == 0 ? REC_MODE_EXACT : REC_MODE_SAMPLE,
 			 __ATOMIC_RELEASE);
 	jem.lg_sample = lg;
+	tls.left =
+		0; /* this thread's next allocation; others' when their countdown ends */
+}
+
+/* What is live is forgotten by the mode in which it was counted, so before that changes; in between
+ * nothing is recorded. What another thread has begun by then is not waited for. */
+static void
+forget_and_set(struct recorder *r, struct thread *t, unsigned lg)
+{
+	bool active;
+
+	if (lg == jem.lg_sample) {
+		census_forget_live(r, t);
+		return;
+	}
+	r->exact = r->hot = false;
+	gate.filter =
+		&sample_all; /* every free, until it is certain that samples are all there is */
+	__atomic_store_n(&r->head->paused, 1, __ATOMIC_SEQ_CST);
+	census_forget_live(r, t);
+	set_rate(r, lg);
+	/* From its next allocation on; other threads when what they had drawn has passed. */
+	tls.left = t->left = 0;
+	do { /* prof.active may be written meanwhile */
+		active = __atomic_load_n(&jem.active, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&r->head->paused, !active, __ATOMIC_SEQ_CST);
+	} while (active != __atomic_load_n(&jem.active, __ATOMIC_SEQ_CST));
 }
 
 /* A base that nobody uses any more: the one before the last. */
@@ -481,8 +505,7 @@ jem_reset(size_t lg)
 		gate_leave();
 		return -EAGAIN;
 	}
-	set_rate(r, (unsigned)lg);
-	census_forget_live(r, t);
+	forget_and_set(r, t, (unsigned)lg);
 	base = spare_base();
 	if (base != NULL)
 		error = census_take(r, CENSUS_THREADS, NULL, base);

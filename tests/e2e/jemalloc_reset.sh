@@ -30,6 +30,50 @@ expect_between "A sampled" "$(text --alloc_objects '*.m0.heap' | awk 'NR == 1 { 
 expect_eq "B sampled" "$(total '*.m1.heap')" "0: 0 [0: 0]"
 expect_between "C sampled" "$(text --alloc_objects '*.m2.heap' | awk 'NR == 1 { print $2 }')" 468 554
 
+# From exact to sampled and back: what is live by then was counted in the other way. Blocks of 64 MiB
+# are sampled with certainty; the first after a turn to exact is a small one.
+cat >"$TMP/turns.c" <<'END'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+static void *old[29], *new[31];
+static void *nothing(void *arg) { return arg; }
+static void make(void **to, int n, size_t first) {
+	for (int i = 0; i < n; i++)
+		to[i] = malloc(i == 0 ? first : 64 << 20);
+}
+int main(int argc, char **argv) {
+	int (*ctl)(const char *, void *, size_t *, void *, size_t) = dlsym(RTLD_DEFAULT, "mallctl");
+	size_t lg = (size_t)atoi(argv[1]);
+	pthread_t t;
+	if (argc > 2 && pthread_create(&t, NULL, nothing, NULL) == 0)
+		pthread_join(t, NULL);
+	make(old, 29, 64 << 20);
+	for (int i = 0; i < 7; i++)
+		free(old[i]);
+	if (ctl("prof.reset", NULL, NULL, &lg, sizeof(lg)) != 0 ||
+	    ctl("prof.dump", NULL, NULL, NULL, 0) != 0)
+		return 1;
+	make(new, 31, lg == 0 ? 61 : 64 << 20);
+	for (int i = 7; i < 29; i++)
+		free(old[i]);
+	for (int i = 1; i < 12; i++)
+		free(new[i]);
+	return ctl("prof.dump", NULL, NULL, NULL, 0);
+}
+END
+gcc -O1 -g -o "$TMP/turns" "$TMP/turns.c" || exit
+for more in "" threads; do
+	# shellcheck disable=SC2086 # a word or none
+	profiled "$LIBSEEP" prof:true,prof_accum:true,lg_prof_sample:0 "$TMP/turns" 19 $more
+	expect_eq "exact, then sampled $more" "$status $(total '*.m0.heap') $(total '*.m1.heap')" \
+		"0 0: 0 [0: 0] 20: $((20 << 26)) [31: $((31 << 26))]"
+	# shellcheck disable=SC2086
+	profiled "$LIBSEEP" prof:true,prof_accum:true,lg_prof_sample:19 "$TMP/turns" 0 $more
+	expect_eq "sampled, then exact $more" "$status $(total '*.m0.heap') $(total '*.m1.heap')" \
+		"0 0: 0 [0: 0] 20: $(((19 << 26) + 61)) [31: $(((30 << 26) + 61))]"
+done
+
 # One stack with 199,980 blocks of 64 bytes and 20 of 1 MiB: readers work with the mean size, which
 # is wrong by a factor of 2,000 for such a stack unless the profile makes up for it.
 cat >"$TMP/mixed.c" <<'END'
