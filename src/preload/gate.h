@@ -139,6 +139,35 @@ size_t gate_usable(void *p);
 /* After gate_leave, while gate.peer_looks: a peer hears of a new block. */
 void gate_tell(void *p, size_t n, uint64_t passed, bool recorded);
 
+/* What a peer will hear of a resized block. */
+struct gate_resize {
+	uint64_t passed;
+	bool recorded;
+};
+
+/* What record_resize_begin was called for is now at `q`. Sampled: it is a block freed and another
+ * allocated, with a fresh draw: a sample that was kept would be one too many, for the new size has
+ * its own chance. */
+static inline void
+gate_resized(struct thread *t, void *q, size_t n, enum rec_kind kind,
+	     const struct unw_start *at, struct gate_resize *told)
+{
+	struct recorder *r = recorder_now;
+
+	told->recorded = gate_its_turn(t, r, n, &told->passed);
+	if (UNLIKELY(gate_is_silent(r, t))) {
+		record_resize_freed(r, t);
+		__atomic_fetch_add(&r->head->paused_allocs, 1, __ATOMIC_RELAXED);
+		told->recorded = false;
+	} else if (r->head->mode == REC_MODE_EXACT) {
+		record_resize_end(r, t, (uintptr_t)q, n, kind, at);
+	} else {
+		record_resize_freed(r, t);
+		if (told->recorded)
+			record_alloc(r, t, (uintptr_t)q, n, kind, at);
+	}
+}
+
 /* A new block: record it if this thread's turn has come. `n` is what was asked for. */
 void gate_allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at);
 /* A block is about to go, given back by `form` in the hook whose frame that is. False: it is none, and

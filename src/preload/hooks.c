@@ -193,37 +193,9 @@ leave_boot(void *p, size_t n)
 	return q;
 }
 
-/* What a peer will hear of a resized block. */
-struct resize_told {
-	uint64_t passed;
-	bool recorded;
-};
-
-/* The block at `p` is now at `q`. Sampled: it is a block freed and another allocated, with a fresh
- * draw: a sample that was kept would be one too many, for the new size has its own chance. */
-static void
-resized(struct thread *t, void *q, size_t n, const struct unw_start *at,
-	struct resize_told *told)
-{
-	struct recorder *r = recorder_now;
-
-	told->recorded = gate_its_turn(t, r, n, &told->passed);
-	if (UNLIKELY(gate_is_silent(r, t))) {
-		record_resize_freed(r, t);
-		__atomic_fetch_add(&r->head->paused_allocs, 1, __ATOMIC_RELAXED);
-		told->recorded = false;
-	} else if (r->head->mode == REC_MODE_EXACT) {
-		record_resize_end(r, t, (uintptr_t)q, n, REC_KIND_MALLOC, at);
-	} else {
-		record_resize_freed(r, t);
-		if (told->recorded)
-			record_alloc(r, t, (uintptr_t)q, n, REC_KIND_MALLOC, at);
-	}
-}
-
 static void *
 realloc_recorded(struct thread *t, void *p, size_t n, const struct unw_start *at,
-		 struct resize_told *told)
+		 struct gate_resize *told)
 {
 	const struct wrong_call call = {.form = &wrong_realloc};
 	uintptr_t was;
@@ -247,7 +219,7 @@ realloc_recorded(struct thread *t, void *p, size_t n, const struct unw_start *at
 	q = next.realloc(p, n);
 	gate_unquiet(was);
 	if (q != NULL)
-		resized(t, q, n, at, told);
+		gate_resized(t, q, n, REC_KIND_MALLOC, at, told);
 	else if (n != 0)
 		record_resize_fail(recorder_now, t);
 	else
@@ -258,7 +230,7 @@ realloc_recorded(struct thread *t, void *p, size_t n, const struct unw_start *at
 static ALWAYS_INLINE void *
 realloc_at(void *p, size_t n, const struct unw_start *at)
 {
-	struct resize_told told = {0};
+	struct gate_resize told = {0};
 	struct thread *t;
 	uintptr_t was;
 	size_t old;

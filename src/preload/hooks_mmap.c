@@ -4,7 +4,8 @@
  * A class of its own, recorded only when asked for (--mmap): the allocators underneath use these
  * too, through libc's inner names that nobody can hook, so nothing is counted twice. A mapping
  * is one block, known by its start. Unmapping its front, its end or a hole in it leaves blocks of
- * what remains; one munmap across several mappings ends all whose start lies inside. */
+ * what remains; one munmap across several mappings ends all whose start lies inside. mremap of what is
+ * no block is left alone; when sampling it has its chance as any other, since nearly all are none. */
 #undef _FILE_OFFSET_BITS /* mmap and mmap64 shall be the two names that they are */
 #include "preload/gate.h"
 #include "preload/next.h"
@@ -19,6 +20,17 @@ static size_t
 page_up(size_t n)
 {
 	return ALIGN_UP(n, (size_t)4096);
+}
+
+/* As much of it as a block's entry can say: a reservation of a tebibyte and more is taken off by what
+ * is there, so it must not be added by more. */
+static size_t
+counted(size_t n)
+{
+	size_t most = ALIGN_DOWN((size_t)REC_BLOCK_SIZE_MASK, (size_t)4096);
+
+	n = page_up(n);
+	return n < most ? n : most;
 }
 
 static ALWAYS_INLINE bool
@@ -41,7 +53,7 @@ mmap_event(void *addr, size_t n, int prot, int flags, int fd, off_t off)
 	}
 	p = next.mmap(addr, n, prot, flags, fd, off);
 	if (p != MAP_FAILED && watched(flags))
-		gate_allocated(p, page_up(n), REC_KIND_MMAP, &at);
+		gate_allocated(p, counted(n), REC_KIND_MMAP, &at);
 	return p;
 }
 
@@ -59,6 +71,37 @@ mmap64(void *addr, size_t n, int prot, int flags, int fd, off64_t off)
 	return mmap(addr, n, prot, flags, fd, off);
 }
 
+static void
+unmapped(void *addr, size_t n, uintptr_t cfa)
+{
+	struct thread *t = gate_enter(cfa);
+
+	if (t == NULL)
+		return;
+	record_unmap(recorder_now, t, (uintptr_t)addr, page_up(n));
+	gate_leave();
+}
+
+/* What goes, goes before the real call, after which another thread may be given the addresses. A range
+ * that ends where most machines have no addresses is only asked for by mistake: then that call says
+ * first whether it is one. */
+static NOINLINE int
+munmap_event(void *addr, size_t n, uintptr_t cfa)
+{
+	uintptr_t end;
+	bool odd = __builtin_add_overflow((uintptr_t)addr, n, &end) || end >> 47 != 0;
+	int r;
+
+	if ((uintptr_t)addr % 4096 != 0)
+		return next.munmap(addr, n); /* refuses it */
+	if (!odd)
+		unmapped(addr, n, cfa);
+	r = next.munmap(addr, n);
+	if (odd && r == 0)
+		unmapped(addr, n, cfa);
+	return r;
+}
+
 SEEP_EXPORT int
 munmap(void *addr, size_t n)
 {
@@ -66,14 +109,8 @@ munmap(void *addr, size_t n)
 		errno = ENOSYS;
 		return -1;
 	}
-	if (UNLIKELY(gate.mmap)) {
-		struct thread *t = gate_enter(GATE_CFA());
-
-		if (t != NULL) {
-			record_unmap(recorder_now, t, (uintptr_t)addr, page_up(n));
-			gate_leave();
-		}
-	}
+	if (UNLIKELY(gate.mmap))
+		return munmap_event(addr, n, GATE_CFA());
 	return next.munmap(addr, n);
 }
 
@@ -81,6 +118,7 @@ SEEP_EXPORT NOINLINE void *
 mremap(void *old, size_t old_bytes, size_t new_bytes, int flags, ...)
 {
 	const struct unw_start at = GATE_HERE();
+	struct gate_resize told;
 	struct thread *t = NULL;
 	void *where = NULL, *p;
 	va_list ap;
@@ -100,9 +138,8 @@ mremap(void *old, size_t old_bytes, size_t new_bytes, int flags, ...)
 		return p;
 	if (p == MAP_FAILED)
 		record_resize_fail(recorder_now, t);
-	else if (t->pending_block != NULL)
-		record_resize_end(recorder_now, t, (uintptr_t)p, page_up(new_bytes),
-				  REC_KIND_MMAP, &at);
+	else if (t->pending_block != NULL || recorder_now->head->mode == REC_MODE_SAMPLE)
+		gate_resized(t, p, counted(new_bytes), REC_KIND_MMAP, &at, &told);
 	gate_leave();
 	return p;
 }
