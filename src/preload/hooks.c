@@ -46,14 +46,15 @@ allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at)
 		gate_allocated(p, n, kind, at);
 }
 
-/* errno before a call of the real allocator that may be made twice, or NOT_TWICE. Only where it
- * may: asking for errno costs as much as a good part of the hook. */
-#define NOT_TWICE INT_MIN
+/* errno before a call of the real allocator that is likely to be made twice, or NOT_KEPT: asking for
+ * errno costs as much as a good part of the hook. A limit that came later makes one call of the
+ * program succeed with an errno that is not what it was. */
+#define NOT_KEPT INT_MIN
 
 static ALWAYS_INLINE int
 errno_before(void)
 {
-	return UNLIKELY(recorder_now->space_limited) ? errno : NOT_TWICE;
+	return UNLIKELY(recorder_now->space_limited) ? errno : NOT_KEPT;
 }
 
 static NOINLINE void *
@@ -67,9 +68,9 @@ malloc_event(size_t n)
 		return boot_alloc(n, 16);
 	before = errno_before();
 	p = next.malloc(n);
-	if (UNLIKELY(p == NULL) && before != NOT_TWICE && life_give_back()) {
+	if (UNLIKELY(p == NULL) && life_give_back(n)) {
 		p = next.malloc(n);
-		if (p != NULL)
+		if (p != NULL && before != NOT_KEPT)
 			errno = before;
 	}
 	if (UNLIKELY(tls.forward != NULL))
@@ -108,9 +109,9 @@ calloc_event(size_t count, size_t each)
 	was = gate_quiet(at.sp);
 	p = next.calloc(count, each);
 	gate_unquiet(was);
-	if (UNLIKELY(p == NULL) && before != NOT_TWICE && life_give_back()) {
+	if (UNLIKELY(p == NULL) && life_give_back(n)) {
 		p = next.calloc(count, each);
-		if (p != NULL)
+		if (p != NULL && before != NOT_KEPT)
 			errno = before;
 	}
 	allocated(p, n, REC_KIND_MALLOC, &at);

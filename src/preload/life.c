@@ -493,21 +493,30 @@ _Fork(void)
 
 /* ---- address space ---- */
 
-/* The program was refused memory and has a limit on its address space: what we hold may be what
- * it lacks. true: something was given back, try again. The recording's file stays as it is. */
+/* The program was refused `n` bytes and has a limit on its address space, which it may have set a
+ * moment ago: what we hold may be what it lacks. true: something was given back, try again. The
+ * recording's file stays as it is. */
 bool
-life_give_back(void)
+life_give_back(size_t n)
 {
 	struct recorder *r = recorder_now;
+	uint64_t keep, limit;
 	uintptr_t was;
-	bool any;
+	bool single, any;
 
-	if (state != STATE_ON || r->base == NULL || !r->space_limited || tls.busy != 0 ||
-	    rt_sealed)
+	if (state != STATE_ON || r->base == NULL || tls.busy != 0 || rt_sealed)
+		return false;
+	limit = r->space_limited ? 0 : recorder_space_limit();
+	if (limit == UINT64_MAX ||
+	    (limit != 0 && limit <= n)) /* that is not the reason */
+		return false;
+	keep = REC_CHUNKS_OFF + (uint64_t)r->head->populated * REC_CHUNK_BYTES;
+	single = r->single && tls.owner == r->id && tls.self->alone;
+	if (!single && keep >= r->bytes)
 		return false;
 	rec_lost(r, REC_LOST_SPACE);
 	r->space_limited = false;
-	if (r->single && tls.owner == r->id && tls.self->alone) {
+	if (single) {
 		struct thread *t = tls.self;
 
 		switch_off();

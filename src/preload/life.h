@@ -4,6 +4,7 @@
 #define SEEP_LIFE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Is something being recorded? Begins it when it is time: at the first call of a process, and at
@@ -28,8 +29,8 @@ void life_thread_began(void);
 /* exit() was entered or main has returned, with this status. */
 void life_exit_begins(int status);
 
-/* Memory was refused: give back what address space we can. true: ask again. */
-bool life_give_back(void);
+/* `n` bytes were refused: give back what address space we can. true: ask again. */
+bool life_give_back(size_t n);
 
 /* Where the recording is mapped, NULL when there is none; and: it is broken, stop. For guard.c. */
 void life_mapped(unsigned char **ret_base, uint64_t *ret_bytes);

@@ -86,6 +86,12 @@ limit_of(int resource)
 	return lim.cur;
 }
 
+uint64_t
+recorder_space_limit(void)
+{
+	return rt_sealed ? UINT64_MAX : limit_of(RLIMIT_AS);
+}
+
 /* Bytes of address space, resident, and resident with a file or shared; 0s when not known. */
 struct memory_used {
 	uint64_t space, resident, shared;
@@ -399,7 +405,7 @@ recorder_start(struct recorder *r, const struct recorder_settings *s,
 		fresh.bytes = PREFILL_BYTES;
 	fresh.prefilled = prefilled;
 	fresh.own_memory = s->own_memory && s->dir[0] == '\0';
-	fresh.space_limited = limit_of(RLIMIT_AS) != UINT64_MAX;
+	fresh.space_limited = recorder_space_limit() != UINT64_MAX;
 	fill_head(&fresh, s);
 	ret = recorder_begin(r, &fresh, lock_id());
 	if (ret < 0)

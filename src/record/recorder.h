@@ -90,7 +90,7 @@ struct recorder {
 	bool hot;	    /* exact, and nobody else looks at events: hot.h will do */
 	bool single;	    /* one thread so far, as far as we have seen */
 	bool full;	    /* no more chunks */
-	bool space_limited; /* the process has a limit on its address space */
+	bool space_limited; /* the process had a limit on its address space from the start */
 	bool prefilled; /* kernel without MADV_POPULATE_WRITE: all pages were made at the start */
 	bool own_memory;	/* no file behind it: no store can fail */
 	uint32_t overflow_node; /* stands in for stacks that found no room */
@@ -233,6 +233,8 @@ int recorder_begin(struct recorder *r, struct recorder *fresh, uint32_t me);
 void recorder_forget(unsigned char *base, uint64_t bytes);
 /* Anonymous memory of the process now, by the kernel's account; 0 when it cannot be asked. */
 uint64_t recorder_anon_kib(void);
+/* How much address space the process may have; UINT64_MAX: any, or it cannot be asked. */
+uint64_t recorder_space_limit(void);
 /* Give the private tables back too. Nobody may be using them. */
 void recorder_forget_private(struct recorder *r);
 

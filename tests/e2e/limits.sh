@@ -132,6 +132,51 @@ for kind in malloc calloc new realloc grow memalign posix; do
 	rm -f "$TMP"/*.live
 done
 
+# A limit that the program sets itself, 64 MiB over what it has without us; then it takes 32 MiB.
+cat >"$TMP/itself.c" <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+static void *volatile kept[64];
+static void *nothing(void *arg) { return arg; }
+int main(int argc, char **argv) {
+	unsigned long pages = 0, limit = strtoul(argv[1], NULL, 10);
+	FILE *f = fopen("/proc/self/statm", "r");
+	int got = 0;
+	pthread_t t;
+	if (f == NULL || fscanf(f, "%lu", &pages) != 1)
+		return 1;
+	fclose(f);
+	if (argc > 2 && pthread_create(&t, NULL, nothing, NULL) == 0)
+		pthread_join(t, NULL);
+	if (limit == 0)
+		return printf("%lu\n", pages * 4096) < 0;
+	setrlimit(RLIMIT_AS, &(struct rlimit){limit, limit});
+	kept[0] = malloc(1ul << 46); /* more than the limit: nothing that we hold would help */
+	for (int i = 0; i < 32; i++) {
+		kept[i] = i % 2 == 0 ? malloc(1 << 20) : calloc(1, 1 << 20);
+		if (kept[i] != NULL)
+			got += memset(kept[i], 1, 1 << 20) != NULL;
+	}
+	printf("%d MiB\n", got);
+	return 0;
+}
+END
+gcc -O1 -g -fno-builtin -pthread -o itself itself.c || exit
+alone=$(./itself 0)
+for more in "" threads; do
+	# A thread has a stack and a heap, of 8 and 64 MiB of address space.
+	limit=$((alone + (64 + (${#more} > 0 ? 80 : 0)) * 1048576))
+	# shellcheck disable=SC2086 # a word or none
+	run ./itself $limit $more
+	expect_eq "a limit of its own $more: alone" "$status $out" "0 32 MiB"
+	# shellcheck disable=SC2086
+	run "$SEEP" run --log-file "$TMP/itself.log" -o itself.rec -- ./itself $limit $more
+	expect_eq "a limit of its own $more" "$status $out" "0 32 MiB"
+done
+
 # ---- small recordings ----
 run "$SEEP" run --max-size 2M -o small.rec -- "$prog" 100003
 expect_eq "--max-size 2M: status" "$status" 23
