@@ -39,7 +39,7 @@ struct tracee {
 	uint64_t
 		cave; /* where instructions can be put for a moment; 0 = not looked for */
 	bool cave_used;
-	const char *text; /* for the next system call, see tracee_text_at; NULL = none */
+	const char *text;  /* for the next system call, see tracee_text_at; NULL = none */
 	bool signals_held; /* none may stop or end us while it stands still */
 	sigset_t signals_before;
 	int nice_before;	       /* and whose turn it is */

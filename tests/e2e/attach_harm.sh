@@ -72,3 +72,17 @@ for library in "" $jemalloc; do
 	fine "throws, ${library##*/}"
 done
 [ -n "$jemalloc" ] || left_out "no libjemalloc.so.2 here"
+
+# A handler on a stack of its own, on top of a malloc that will come back to us: what it comes back to stays.
+prog=$(program attach_onstack) || exit
+begin "$prog"
+run "$SEEP" attach --stay --exact "$pid"
+expect_eq "on another stack: attached" "$status" 0
+echo >&8
+wait_for 20 grep -q inside "$TMP/said" || fail "on another stack: it does not get there"
+run timeout 60 "$SEEP" detach -q "$pid"
+expect_eq "on another stack: status" "$status" 0
+expect_match "on another stack: not unmapped" "$out" 'detached, but .* stay'
+echo >&8
+finish
+expect_eq "on another stack: it came back" "$ended $(tail -n 1 "$TMP/said")" "0 back"
