@@ -19,7 +19,6 @@
 #include "record/events.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,32 +45,37 @@ allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at)
 		gate_allocated(p, n, kind, at);
 }
 
-/* errno before a call of the real allocator that is likely to be made twice, or NOT_KEPT: asking for
- * errno costs as much as a good part of the hook. A limit that came later makes one call of the
- * program succeed with an errno that is not what it was. */
-#define NOT_KEPT INT_MIN
-
-static ALWAYS_INLINE int
-errno_before(void)
+/* Under a limit on the address space a call may be made twice, and errno is to be as it was before the
+ * first. By itself, because asking for errno costs as much as a good part of the hook. A limit that
+ * came later makes one call of the program succeed with an errno that is not what it was. */
+static COLD NOINLINE void *
+malloc_limited(size_t n)
 {
-	return UNLIKELY(recorder_now->space_limited) ? errno : NOT_KEPT;
+	int before = errno;
+	void *p = next.malloc(n);
+
+	if (p == NULL && life_give_back(n)) {
+		p = next.malloc(n);
+		if (p != NULL)
+			errno = before;
+	}
+	return p;
 }
 
 static NOINLINE void *
 malloc_event(size_t n)
 {
 	const struct unw_start at = GATE_HERE();
-	int before;
 	void *p;
 
 	if (UNLIKELY(next.malloc == NULL) && !next_find())
 		return boot_alloc(n, 16);
-	before = errno_before();
-	p = next.malloc(n);
-	if (UNLIKELY(p == NULL) && life_give_back(n)) {
+	if (UNLIKELY(recorder_now->space_limited)) {
+		p = malloc_limited(n);
+	} else {
 		p = next.malloc(n);
-		if (p != NULL && before != NOT_KEPT)
-			errno = before;
+		if (UNLIKELY(p == NULL) && life_give_back(n))
+			p = next.malloc(n);
 	}
 	if (UNLIKELY(tls.forward != NULL))
 		allocated(p, n, REC_KIND_MALLOC, &at);
@@ -92,12 +96,34 @@ malloc(size_t n)
 	return malloc_event(n);
 }
 
+static ALWAYS_INLINE void *
+calloc_quiet(size_t count, size_t each, uintptr_t sp)
+{
+	uintptr_t was = gate_quiet(sp);
+	void *p = next.calloc(count, each);
+
+	gate_unquiet(was);
+	return p;
+}
+
+static COLD NOINLINE void *
+calloc_limited(size_t count, size_t each, size_t n, uintptr_t sp)
+{
+	int before = errno;
+	void *p = calloc_quiet(count, each, sp);
+
+	if (p == NULL && life_give_back(n)) {
+		p = next.calloc(count, each);
+		if (p != NULL)
+			errno = before;
+	}
+	return p;
+}
+
 static NOINLINE void *
 calloc_event(size_t count, size_t each)
 {
 	const struct unw_start at = GATE_HERE();
-	uintptr_t was;
-	int before;
 	size_t n;
 	void *p;
 
@@ -105,14 +131,12 @@ calloc_event(size_t count, size_t each)
 		n = SIZE_MAX; /* the real one refuses it, with its own errno */
 	if (UNLIKELY(!next_find()))
 		return n == SIZE_MAX ? NULL : boot_alloc(n, 16);
-	before = errno_before();
-	was = gate_quiet(at.sp);
-	p = next.calloc(count, each);
-	gate_unquiet(was);
-	if (UNLIKELY(p == NULL) && life_give_back(n)) {
-		p = next.calloc(count, each);
-		if (p != NULL && before != NOT_KEPT)
-			errno = before;
+	if (UNLIKELY(recorder_now->space_limited)) {
+		p = calloc_limited(count, each, n, at.sp);
+	} else {
+		p = calloc_quiet(count, each, at.sp);
+		if (UNLIKELY(p == NULL) && life_give_back(n))
+			p = next.calloc(count, each);
 	}
 	allocated(p, n, REC_KIND_MALLOC, &at);
 	if (UNLIKELY(p == NULL) && n != 0)
