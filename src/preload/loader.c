@@ -47,6 +47,33 @@ program_range(uintptr_t bias, struct host_module *m)
 	}
 }
 
+/* The last object of those that the program was started with; NULL until all of them are there. They
+ * are first in the loader's list and never leave it, so that it can be read that far at any time. */
+static const struct link_map *last_first;
+
+__attribute__((constructor)) static void
+started(void)
+{
+	const struct link_map *m = _r_debug.r_map;
+
+	while (m != NULL && m->l_next != NULL)
+		m = m->l_next;
+	last_first = m;
+}
+
+static bool
+module_late(uintptr_t pc)
+{
+	const struct link_map *m = last_first == NULL ? NULL : _r_debug.r_map;
+	struct dl_find_object o;
+
+	if (_dl_find_object((void *)pc, &o) != 0)
+		return false;
+	while (m != NULL && m != o.dlfo_link_map && m != last_first)
+		m = m->l_next;
+	return m != NULL && m != o.dlfo_link_map;
+}
+
 static bool
 module_find(uintptr_t pc, struct host_module *ret)
 {
@@ -92,6 +119,7 @@ stack_top(uintptr_t sp)
 
 const struct host loader_host = {
 	.module_find = module_find,
+	.module_late = module_late,
 	.table_find = jit_find,
 	.table_done = jit_done,
 	.stack_top = stack_top,

@@ -156,10 +156,13 @@ void
 record_alloc(struct recorder *r, struct thread *t, uintptr_t addr, uint64_t bytes,
 	     enum rec_kind kind, const struct unw_start *start)
 {
-	if (sampled(r))
+	if (sampled(r)) {
+		if (UNLIKELY(r->modules_late))
+			modules_check_late(r, t);
 		hot_alloc(r, t, true, addr, bytes, kind, start);
-	else
+	} else {
 		hot_alloc(r, t, false, addr, bytes, kind, start);
+	}
 }
 
 bool

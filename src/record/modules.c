@@ -6,7 +6,8 @@
  * allocates and frees, so we always get to see that: the next quiet event then compares every
  * known module with what is mapped there now. Same range and same build-id is the same code, were
  * it loaded anew; anything else ends the old module's row and its rules. dlopen and dlclose need
- * no wrappers for this, so the loader keeps seeing the real caller. */
+ * no wrappers for this, so the loader keeps seeing the real caller. When sampling, what the loader
+ * allocates is seldom looked at: each sample then asks for the modules that may have gone. */
 #include "record/modules.h"
 
 #include "record/space.h"
@@ -113,7 +114,10 @@ enter(struct recorder *r, const struct host_module *m, uint32_t me)
 				   .end = m->end,
 				   .eh_hdr = m->eh_hdr,
 				   .row = row,
-				   .id = h->modules + 1};
+				   .id = h->modules + 1,
+				   .late = r->host->module_late != NULL &&
+					   r->host->module_late(m->start)};
+	r->modules_late = r->modules_late || k->late;
 	__atomic_store_n(&h->modules, h->modules + 1, __ATOMIC_RELEASE);
 	r->module_row = NULL;
 	__atomic_store_n(&r->nmodules, r->nmodules + 1, __ATOMIC_RELEASE);
@@ -170,6 +174,15 @@ still_there(struct recorder *r, const struct known_module *k)
 	       (k->row->build_id_bytes != 0 || same_path(r, k, m.path));
 }
 
+/* Lock held. */
+static void
+ends(struct recorder *r, struct thread *t, struct known_module *k)
+{
+	k->gone = true;
+	k->row->unloaded_ms = t->now_ms + 1; /* never 0, which says "still there" */
+	unw_forget(r->unw, k->start, k->end);
+}
+
 void
 modules_check(struct recorder *r, struct thread *t)
 {
@@ -178,12 +191,37 @@ modules_check(struct recorder *r, struct thread *t)
 	for (uint32_t i = 0; i < r->nmodules; i++) {
 		struct known_module *k = &r->modules[i];
 
-		if (k->gone || still_there(r, k))
-			continue;
-		k->gone = true;
-		k->row->unloaded_ms =
-			t->now_ms + 1; /* never 0, which says "still there" */
-		unw_forget(r->unw, k->start, k->end);
+		if (!k->gone && !still_there(r, k))
+			ends(r, t, k);
 	}
 	lock_drop(&r->head->locks[LOCK_MODULES]);
+}
+
+/* By what the loader says alone. */
+static bool
+seems_there(struct recorder *r, const struct known_module *k)
+{
+	struct host_module m;
+
+	return r->host->module_find(k->start, &m) && m.start == k->start &&
+	       m.end == k->end && m.eh_hdr == k->eh_hdr && same_path(r, k, m.path);
+}
+
+COLD void
+modules_check_late(struct recorder *r, struct thread *t)
+{
+	uint32_t n = __atomic_load_n(&r->nmodules, __ATOMIC_ACQUIRE);
+
+	if (*r->host->loader_busy != 0) /* hot_changes will look */
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		struct known_module *k = &r->modules[i];
+
+		if (!k->late || k->gone || seems_there(r, k) ||
+		    !lock_take(&r->head->locks[LOCK_MODULES], t->me))
+			continue;
+		if (!k->gone)
+			ends(r, t, k);
+		lock_drop(&r->head->locks[LOCK_MODULES]);
+	}
 }

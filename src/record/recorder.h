@@ -34,6 +34,9 @@ struct host {
 	/* Module covering pc: mapped range, .eh_frame_hdr, path (may be "" for the executable).
 	 * false when none. Lock-free. */
 	bool (*module_find)(uintptr_t pc, struct host_module *ret);
+	/* Was the module that covers pc not there when the program began? Then it may go again. NULL:
+	 * nobody asks. */
+	bool (*module_late)(uintptr_t pc);
 	/* The table registered for code made at run time that covers pc, as struct unw_module has it;
 	 * until table_done() it stays. false when there is none. Lock-free. Both may be NULL. */
 	bool (*table_find)(uintptr_t pc, struct unw_module *ret);
@@ -79,6 +82,7 @@ struct known_module {
 	struct rec_module *row;
 	uint32_t id;
 	bool gone;
+	bool late; /* as the host says */
 };
 
 struct recorder {
@@ -117,6 +121,7 @@ struct recorder {
 	uint32_t rate_number; /* of the rate now, in head->rates */
 	struct sample_filter *sample;
 	uint32_t errors_lock;
+	bool modules_late; /* some of them are */
 };
 
 /* A slot of the block table. `first` carries the page's lock. */

@@ -32,3 +32,46 @@ loaded() {
 
 loaded "with build-id" "$(times 3 307)"
 loaded "without build-id" "$(times 3 307)" -Wl,--build-id=none
+
+# Sampled: what the loader allocates is hardly ever looked at, so nothing says that it was busy. Blocks
+# of 64 MiB are sampled with certainty.
+cat >"$TMP/big.c" <<'END'
+#include <stdlib.h>
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
+__attribute__((noinline)) void *PASTE(NAME, _big)(void) { return malloc(64 << 20); }
+void big_use(int n) {
+	for (int i = 0; i < n; i++)
+		free(PASTE(NAME, _big)());
+}
+END
+cat >"$TMP/turns.c" <<'END'
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+	unsigned long last = 0;
+	int same = 0;
+	for (int i = 1; i < argc; i++) {
+		struct link_map *m = dlopen(argv[i], RTLD_NOW);
+		((void (*)(int))dlsym(m, "big_use"))(5 + 6 * i);
+		same += m->l_addr == last;
+		last = m->l_addr;
+		dlclose(m);
+	}
+	printf("same place %d\n", same);
+	return 0;
+}
+END
+gcc -O1 -g -o "$TMP/turns" "$TMP/turns.c" || exit
+for id in sha1 none; do
+	for name in alpha gamma omega; do
+		gcc -O1 -g -fPIC -shared -fno-builtin -Wl,--build-id=$id -DNAME=$name -o "$TMP/$name.so" "$TMP/big.c" || exit
+	done
+	options=(--sample 512K)
+	record "$TMP/turns" "$TMP"/{alpha,gamma,omega}.so
+	expect_eq "sampled, build-id $id: at the same addresses" "$status $out" "0 same place 2"
+	expect_truth "sampled, build-id $id" "$TMP/json" "expect in=alpha_big allocs=11
+expect in=gamma_big allocs=17
+expect in=omega_big allocs=23"
+done
