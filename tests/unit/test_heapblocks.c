@@ -133,7 +133,7 @@ T_TEST(damage)
 	T_CHECK(h.known);
 	T_CHECK(has(&h, first, 40) && has(&h, behind, 72));
 	T_EQ(h.gaps.len, 1);
-	T_EQ(h.gaps.data[0].start, broken - 16);
+	T_EQ(h.gaps.data[0].start, broken - 8);
 	T_EQ(h.gaps.data[0].end, broken - 16 + 4096);
 	heapblocks_done(&h);
 }
