@@ -26,7 +26,7 @@ real_same malloc -- /usr/bin/python3 "$TMP/work.py"
 real_estimate malloc
 unset PYTHONMALLOC
 cat >"$TMP/children.py" <<'END'
-import ctypes, multiprocessing, os, subprocess, sys
+import ctypes, gc, multiprocessing, os, subprocess, sys
 def square(n): return n * n
 if __name__ == "__main__":
     print(subprocess.run(["/usr/bin/python3", "-c", "print(6 * 7)"], capture_output=True).stdout)
@@ -36,6 +36,8 @@ if __name__ == "__main__":
         print(how, sum(pool.map(square, range(101))))
         pool.close()
         pool.join()
+        del pool
+        gc.collect() # or its helper says, whenever it notices, that semaphores are left
     libc = ctypes.CDLL(None)
     libc.malloc.restype = ctypes.c_void_p
     cmp = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
