@@ -36,18 +36,19 @@ static const struct opt detach_opts[] = {
 };
 
 static void
-print(const struct session *s, struct prof *p, struct report_opts *o)
+print(const struct session *s, struct prof *p, const struct report_opts *opts)
 {
+	struct report_opts o = *opts;
 	struct buf b = {0};
 	struct term term;
 
 	term_init(&term, STDOUT_FILENO);
 	if (term.tty)
-		o->term = &term;
+		o.term = &term;
 	if (args.json)
-		report_json(&b, p, o);
+		report_json(&b, p, &o);
 	else
-		report_text(&b, p, o);
+		report_text(&b, p, &o);
 	if (!args.json && !s->armed)
 		attached_account(&b, s, p);
 	fputs(buf_str(&b), stdout);

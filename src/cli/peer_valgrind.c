@@ -401,10 +401,10 @@ run_program(int argc, char **argv)
 	vec_push(&words, xstrdup("--keep-going"));
 	vec_push(&words, xstrdup("--check-copy"));
 	if (args.redzone > 0)
-		vec_push(&words, xasprintf("--redzone=%" PRIu64,
-					   args.redzone < VG_REDZONE_MAX
-						   ? args.redzone
-						   : VG_REDZONE_MAX));
+		vec_push(&words,
+			 xasprintf("--redzone=%" PRIu64, args.redzone < VG_REDZONE_MAX
+								 ? args.redzone
+								 : VG_REDZONE_MAX));
 	if (args.held > 0)
 		vec_push(&words, xasprintf("--quarantine=%" PRIu64, args.held));
 	if (args.log_file != NULL)

@@ -162,7 +162,7 @@ attach_tid_off(const struct tracee *t)
 		/* What it has there may be the end of its memory. */
 		got = tracee_read_some(t, th->tp, words, sizeof words) / sizeof *words;
 		for (size_t k = 0; k < ARRAY_LEN(words); k++)
-			fits[k] = fits[k] && k < got && words[k] == tid;
+			fits[k] = k < got && fits[k] && words[k] == tid;
 	}
 	if (fits[TID_OFF_GLIBC / 4])
 		return TID_OFF_GLIBC;

@@ -157,7 +157,7 @@ wait $tool 2>/dev/null
 # ---- again and again ----
 begin 32 5003
 count=$(descriptors)
-best= worst=0 late=0 late_alone=0
+best="" worst=0 late=0 late_alone=0
 looks=2
 [ -z "$SOAK" ] || looks=100
 # gap: the longest time in ms that a thread made no progress, since the call before
