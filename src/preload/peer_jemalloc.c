@@ -449,8 +449,6 @@ set_rate(struct recorder *r, unsigned lg)
 	__atomic_store_n(&r->head->mode, lg == 0 ? REC_MODE_EXACT : REC_MODE_SAMPLE,
 			 __ATOMIC_RELEASE);
 	jem.lg_sample = lg;
-	tls.left =
-		0; /* this thread's next allocation; others' when their countdown ends */
 }
 
 /* What is live is forgotten by the mode in which it was counted, so before that changes; in between

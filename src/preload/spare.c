@@ -56,7 +56,7 @@ entry_of(struct rec_spare *in, uint32_t n, uint64_t start, uint64_t bytes)
 static bool
 grow(void)
 {
-	uint32_t n = slots > 0 ? 2 * slots : LEAST, kept = 0;
+	uint32_t n = slots > 0 ? 2 * slots : LEAST, kept = 0, before = slots;
 	struct rec_spare *larger = n <= MOST ? rt_map(n * sizeof(*larger)) : NULL;
 	struct rec_spare *old = table;
 
@@ -69,10 +69,10 @@ grow(void)
 		}
 	}
 	table = larger;
+	slots = n;
 	used = kept;
 	hold_tell();
-	rt_unmap(old, slots * sizeof(*old));
-	slots = n;
+	rt_unmap(old, before * sizeof(*old));
 	return true;
 }
 

@@ -2,9 +2,9 @@
 /* mappings.c -- part of the address space goes: which recorded mappings that ends or shortens.
  *
  * Blocks of the mmap class are known by their start only, so the pages of the range are looked at
- * one by one, but for those parts of the table that are not there; a mapping that began below the range is not found that way and keeps its size,
- * which is said in the manual. A mapping of which only the front goes is freed and what remains
- * is entered again under the same site. */
+ * one by one, but for those parts of the table that are not there; a mapping that began below the
+ * range is not found that way and keeps its size, which is said in the manual. A mapping of which only
+ * the front goes is freed and what remains is entered again under the same site. */
 #include "record/cells.h"
 #include "record/events.h"
 #include "record/livetable.h"
