@@ -9,7 +9,7 @@
  * - the real allocator, called by us, calls another of its functions by name: right below. Let it
  *   pass; what the program asked for is recorded when the outer call returns;
  * - a handler left the recorder by longjmp, and it will never come back: the call is not below
- *   it, or its frame was written over since. Undo what it had begun and go on. */
+ *   it, or its frame was written over since. What it had begun is undone (threads.h), and we go on. */
 #include "preload/gate.h"
 
 #include "preload/boot.h"
@@ -57,22 +57,6 @@ busy_with(uintptr_t cfa)
 	return BUSY_ABANDONED;
 }
 
-/* The event that will not be finished: as if it had not begun. */
-static void
-undo(struct recorder *r)
-{
-	struct rec_thread *row;
-
-	if (tls.owner != r->id || tls.self == NULL)
-		return;
-	row = tls.self->row;
-	for (uint32_t i = row->journal_count; i-- > 0 && i < REC_JOURNAL_MAX;)
-		*(uint64_t *)(void *)(r->base + row->journal[i].off) =
-			row->journal[i].old;
-	row->journal_count = 0;
-	tls.self->pending_block = NULL;
-}
-
 static bool
 attach(struct recorder *r)
 {
@@ -106,7 +90,8 @@ gate_enter_slow(uintptr_t cfa)
 			rec_lost(recorder_now, REC_LOST_REENTRY);
 		if (what != BUSY_ABANDONED)
 			return false;
-		undo(recorder_now);
+		if (tls.owner == recorder_now->id && tls.self != NULL)
+			threads_jumped(recorder_now, tls.self);
 	}
 	tls.busy_ra = *(const uintptr_t *)(cfa - 8);
 	tls.busy = cfa | GATE_QUIET;

@@ -35,19 +35,23 @@ grow(struct thread *t)
 	uint32_t count =
 		t->cell_slots == NULL ? CELL_SLOTS_FIRST : (t->cell_mask + 1) * 2;
 	uint64_t *slots = rt_map(count * sizeof(*slots));
+	uint64_t *old = t->cell_slots;
+	uint32_t old_count = old == NULL ? 0 : t->cell_mask + 1;
 
 	if (slots == NULL)
 		return false;
-	if (t->cell_slots != NULL) {
-		for (uint32_t i = 0; i <= t->cell_mask; i++)
-			if (t->cell_slots[i] != 0)
-				*slot_of(slots, count - 1,
-					 (uint32_t)(t->cell_slots[i] >> 32)) =
-					t->cell_slots[i];
-		rt_unmap(t->cell_slots, (t->cell_mask + 1) * sizeof(*slots));
-	}
-	t->cell_slots = slots;
+	for (uint32_t i = 0; i < old_count; i++)
+		if (old[i] != 0)
+			*slot_of(slots, count - 1, (uint32_t)(old[i] >> 32)) = old[i];
+	/* A longjmp may leave us anywhere: without slots there is merely a second cell for a site. */
+	t->cell_slots = NULL;
+	COMPILER_BARRIER();
 	t->cell_mask = count - 1;
+	COMPILER_BARRIER();
+	t->cell_slots = slots;
+	COMPILER_BARRIER();
+	if (old != NULL)
+		rt_unmap(old, old_count * sizeof(*old));
 	return true;
 }
 

@@ -85,6 +85,54 @@ threads_stack_grew(struct thread *t, uintptr_t sp)
 	unw_thread_bounds(t->unw, t->stack_low, t->stack_top);
 }
 
+/* What the thread remembers of its last events, to find the same again. */
+static void
+forget(struct thread *t)
+{
+	for (unsigned i = 0; i < LIVE_LEAVES; i++)
+		t->leaves[i].region = 0;
+	t->page_before = NULL;
+	memset(t->places, 0, sizeof(t->places));
+	t->last_node = 0;
+	t->last_site = 0;
+	t->last_cell = NULL;
+	t->recent[0].addr = t->recent[1].addr = 0;
+	t->pending_block = NULL;
+	t->freeing.addr = 0;
+}
+
+/* Live bytes by the cells of a lone thread, which are all there are; without what was inherited. */
+static int64_t
+live_in_cells(const struct recorder *r, const struct thread *t)
+{
+	int64_t live = 0;
+
+	for (uint32_t ref = t->cells; ref != 0;) {
+		const struct rec_cell *c = rec_at(r, ref);
+		const struct rec_site *site = rec_at(r, c->site);
+		const struct rec_node *n = rec_at(r, site->node);
+
+		if (n->module >> 24 != REC_NODE_CLASS || n->pc != REC_CLASS_INHERITED)
+			live += (int64_t)(c->alloc_bytes - c->free_bytes);
+		ref = c->thread_next;
+	}
+	return live;
+}
+
+void
+threads_jumped(struct recorder *r, struct thread *t)
+{
+	struct rec_thread *row = t->row;
+
+	for (uint32_t i = row->journal_count; i-- > 0 && i < REC_JOURNAL_MAX;)
+		*(uint64_t *)(void *)(r->base + row->journal[i].off) =
+			row->journal[i].old;
+	row->journal_count = 0;
+	forget(t);
+	if (t->alone)
+		t->live_bytes = live_in_cells(r, t);
+}
+
 struct thread *
 threads_attach(struct recorder *r, bool late)
 {
@@ -104,16 +152,7 @@ threads_attach(struct recorder *r, bool late)
 	t->row_ref = rec_ref(r, row);
 	t->me = me;
 	t->recorder = r;
-	for (unsigned i = 0; i < LIVE_LEAVES; i++)
-		t->leaves[i].region = 0;
-	t->page_before = NULL;
-	memset(t->places, 0, sizeof(t->places));
-	t->last_node = 0;
-	t->last_site = 0;
-	t->last_cell = NULL;
-	t->recent[0].addr = t->recent[1].addr = 0;
-	t->pending_block = NULL;
-	t->freeing.addr = 0;
+	forget(t);
 	t->clock_seen = h->clock_ms;
 	t->now_ms = h->clock_ms;
 	/* No tool? Then the very first event reads the clock. */

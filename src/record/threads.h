@@ -12,6 +12,10 @@ struct thread *threads_attach(struct recorder *r, bool late);
 /* The stack is deeper than it was seen before: `sp`. Called where it is below t->stack_low. */
 void threads_stack_grew(struct thread *t, uintptr_t sp);
 
+/* An event of this thread was left by longjmp and will never be finished: as if it had not begun.
+ * What the thread remembers may be half written, and is forgotten. */
+void threads_jumped(struct recorder *r, struct thread *t);
+
 /* The thread ends: fold its cells, hand its record and state to the next one. */
 void threads_detach(struct recorder *r, struct thread *t);
 

@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# A handler leaves malloc, realloc and free by siglongjmp, after every single instruction of
+# theirs: the program lives, what it does afterwards is recorded to the byte, and what was left half
+# done costs one event and nothing else: live bytes and the peak stay those of the blocks.
+. "$(dirname "$0")/lib.sh"
+. "$ROOT/tests/e2e/lib_truth.sh"
+need_seep
+need_libseep
+need_command jq
+[ "$(uname -m)" = x86_64 ] || skip "the trap flag is that of x86-64"
+
+prog=$(program jumps) || exit
+bump=$(program bump) || exit
+
+# jumped WHAT FIRST STEP LEAST
+jumped() {
+	local what=$1 jumps peak lost
+	LD_PRELOAD=$bump record timeout 300 "$prog" "$2" "$3"
+	expect_eq "$what: status" "$status $err" "0 "
+	expect_truth "$what" "$TMP/json" "$out"
+	read -r _ whole _ jumps _ peak < <(grep '^whole ' <<<"$out")
+	expect_eq "$what: each call came to its end" "${whole:-none}" 6
+	expect_between "$what: jumps" "${jumps:-0}" "$4" 1000000
+	expect_json "$what: the peak is what is live and the last block" "$TMP/json" \
+		"[.processes[] | select(.name == \"jumps\") | .peak_bytes - .live_bytes]" "[$peak]"
+	lost=$(jq '[.processes[].lost | to_entries[] | select(.value == true or (.value | type == "number"))
+		| select(.key != "reentry") | .value | tonumber? // 1] | add // 0' "$TMP/json")
+	expect_eq "$what: lost otherwise" "$lost" 0
+}
+# Stepping costs 12 us an instruction on a virtual machine, and each jump begins at the first.
+step=$(times 97 13)
+for first in $(times 5 "$(seq 1 13)"); do
+	jumped "every ${step}th instruction from $first" "$first" "$step" "$(times 100 1000)"
+done

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* cflags: -O1 -g -fno-builtin */
+/* jumps.c -- leaves malloc, realloc and free by siglongjmp after each of their instructions.
+ *
+ *	jumps FIRST STEP
+ *
+ * The trap flag makes every instruction a SIGTRAP; the handler counts, and jumps when its
+ * turn has come: at instruction FIRST, FIRST + STEP … until a call comes to its end. Each
+ * call is of two sorts: at a place and in a region of memory that are known, and at new ones.
+ * After each jump ordinary calls are made, which are exact whatever was left half done; and
+ * at the end a block so large that the peak is then: that plus what is live. To be run over
+ * bump.so. */
+#define _GNU_SOURCE
+#include "truth.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum { FAR_BYTES = 2 << 20, PEAK_BYTES = 99 << 20 };
+
+static struct tally after = {.name = "make_after"};
+static sigjmp_buf back;
+static volatile long left;     /* instructions until the jump */
+static volatile unsigned turn; /* which call it is */
+static void *volatile held;    /* what is to be freed or made larger */
+static volatile unsigned jumps, whole;
+
+static void
+on_trap(int sig)
+{
+	(void)sig;
+	if (--left == 0)
+		siglongjmp(back, 1);
+}
+
+static inline void
+trap(bool on)
+{
+#ifdef __x86_64__
+	if (on)
+		__asm__ volatile(
+			"lea -128(%%rsp), %%rsp; pushfq; orq $0x100, (%%rsp); popfq;"
+			"lea 128(%%rsp), %%rsp" ::
+				: "memory", "cc");
+	else
+		__asm__ volatile(
+			"lea -128(%%rsp), %%rsp; pushfq; andq $~0x100, (%%rsp); popfq;"
+			"lea 128(%%rsp), %%rsp" ::
+				: "memory", "cc");
+#else
+	(void)on;
+#endif
+}
+
+static TRUTH_NOINLINE void
+make_stepped(size_t n)
+{
+	trap(true);
+	held = malloc(n);
+	trap(false);
+}
+
+static TRUTH_NOINLINE void
+resize_stepped(size_t n)
+{
+	trap(true);
+	held = realloc(held, n);
+	trap(false);
+}
+
+static TRUTH_NOINLINE void
+free_stepped(size_t n)
+{
+	(void)n;
+	trap(true);
+	free(held);
+	trap(false);
+}
+
+/* The bits of `path` are the way to `make`: other bits, another stack. */
+static TRUTH_NOINLINE void go_left(unsigned path, void (*make)(size_t), size_t n);
+
+static TRUTH_NOINLINE void
+go_right(unsigned path, void (*make)(size_t), size_t n)
+{
+	volatile char room[40];
+
+	room[0] = (char)n;
+	if (path <= 1)
+		make(n);
+	else if (path & 1)
+		go_right(path >> 1, make, n);
+	else
+		go_left(path >> 1, make, n);
+	room[1] = room[0];
+}
+
+static TRUTH_NOINLINE void
+go_left(unsigned path, void (*make)(size_t), size_t n)
+{
+	volatile char room[72];
+
+	room[0] = (char)n;
+	if (path <= 1)
+		make(n);
+	else if (path & 1)
+		go_right(path >> 1, make, n);
+	else
+		go_left(path >> 1, make, n);
+	room[1] = room[0];
+}
+
+static TRUTH_NOINLINE void
+make_after(size_t n)
+{
+	void *p = malloc(n), *q = malloc(n + 1);
+
+	p = realloc(p, n + 2);
+	free(p);
+	free(q);
+	tally_alloc(&after, n);
+	tally_alloc(&after, n + 1);
+	tally_alloc(&after, n + 2);
+	tally_free(&after, n);
+	tally_free(&after, n + 1);
+	tally_free(&after, n + 2);
+}
+
+/* One call that is left after `at` instructions. True: it came to its end before that. */
+static bool
+leave_after(long at, void (*make)(size_t), bool new_place)
+{
+	static volatile unsigned place;
+
+	place = new_place ? place + 1 : 0;
+	held = make == make_stepped		   ? NULL
+	       : make == free_stepped && new_place ? malloc(FAR_BYTES)
+						   : malloc(40);
+	if (sigsetjmp(back, 1) != 0) {
+		jumps++;
+	} else {
+		left = at;
+		go_left(new_place ? 4096 + place % 4096 : 4095, make,
+			new_place ? FAR_BYTES : 48 + turn % 16);
+		left = 0;
+		whole++;
+		return true;
+	}
+	/* From less deep, so that nobody takes it for a handler that runs on top of the call. */
+	for (unsigned i = 0; i < 3; i++)
+		go_left(2 + i % 2, make_after, 17 + turn % 5);
+	return false;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct sigaction sa = {.sa_handler = on_trap};
+	void (*const calls[])(size_t) = {make_stepped, resize_stepped, free_stepped};
+	void *large;
+
+	if (argc < 3)
+		return 2;
+	sigaction(SIGTRAP, &sa, NULL);
+	for (turn = 0; turn < 6; turn++)
+		for (long at = atol(argv[1]);
+		     !leave_after(at, calls[turn / 2], turn % 2 != 0);
+		     at += atol(argv[2]))
+			;
+	large = malloc(PEAK_BYTES);
+	free(large);
+	truth_tell(&after);
+	truth_say("whole %u jumps %u peak %d\n", whole, jumps, PEAK_BYTES);
+	return 0;
+}
