@@ -100,6 +100,29 @@ on_block(void *ctx, uint64_t addr, uint64_t bytes, uint32_t site, enum rec_kind 
 	k->blocks.data[at] = b;
 }
 
+static void
+count_cell(void *ctx, const struct livefile *f, void *object)
+{
+	const struct rec_cell *c = object;
+	uint64_t *live = ctx;
+
+	(void)f;
+	if (c->site != 0)
+		*live += c->allocs - c->frees;
+}
+
+/* Room for as many as there should be: an array that grows is copied, and lies there twice meanwhile. */
+static void
+expect_blocks(struct look *k)
+{
+	uint64_t live = 0, most = (uint64_t)k->f->head->chunks * REC_CHUNK_BYTES /
+				  sizeof(struct rec_block);
+
+	livefile_each(k->f, REC_CHUNK_CELL, sizeof(struct rec_cell),
+		      sizeof(struct rec_cell), count_cell, &live);
+	vec_reserve(&k->blocks, (size_t)(live < most ? live : most) + 1);
+}
+
 /* Whether blocks may exist that the recording does not know. */
 static bool
 is_incomplete(const struct rec_head *h)
@@ -144,12 +167,16 @@ mark(struct look *k, const struct scan_range *roots, uint32_t nroots)
 	struct classify c;
 	uint32_t n = scan_tidy(k->blocks.data, (uint32_t)k->blocks.len), nspares;
 	struct rec_spare *spares;
+	size_t index_bytes;
 	void *memory;
 	uint32_t *stack;
 
 	k->blocks.len = n;
-	memory = xmalloc(scan_index_bytes(k->blocks.data, n) + 8);
+	index_bytes = scan_index_bytes(k->blocks.data, n) + 8;
+	memory = xmalloc(index_bytes);
+	x_large_pages(memory, index_bytes);
 	stack = xcalloc(n > 0 ? n : 1, sizeof *stack);
+	x_large_pages(stack, n * sizeof *stack);
 	scan_index_init(&index, k->blocks.data, n, memory);
 	spares = leak_spares(k, &index, &nspares);
 	classify_init(&c, &k->space, &index, CLASSIFY_ALL_HEURISTICS, stack);
@@ -340,6 +367,7 @@ look_closely(struct look *k)
 
 	k->source = (struct liveblocks){.page = on_page, .block = on_block, .ctx = k};
 	leak_holes_maps(k);
+	expect_blocks(k);
 	liveblocks_each(k->f, &k->source);
 	/* Attached: whatever was there before is not known. */
 	k->c->loose = is_incomplete(k->f->head) || k->source.bad > 0 || k->own->maps == 0;

@@ -128,10 +128,16 @@ live_read_mid(struct live *l, uint32_t ref, uint64_t base)
 }
 
 void
-live_read_blocks(struct live *l)
+live_read_blocks(struct live *l, uint32_t first_site)
 {
 	const uint32_t *root = (const void *)(l->data + REC_ROOT_OFF);
+	uint64_t live = 0, most = l->bytes / sizeof(struct rec_block);
 
+	for (uint32_t i = first_site; i < l->p->nsites; i++)
+		live += (uint64_t)(l->p->sites[i].live_blocks > 0
+					   ? l->p->sites[i].live_blocks
+					   : 0);
+	prof_expect_blocks(l->p, live < most ? live : most);
 	/* what the file does not have is zero in our copy */
 	for (uint64_t i = 0; i < REC_ROOT_SLOTS; i++) {
 		if (root[i] != 0)

@@ -112,7 +112,7 @@ int64_t live_scale(const struct live *l, const struct prof_site *site, int64_t s
 void live_read_threads(struct live *l);
 void live_read_modules(struct live *l);
 void live_read_sites(struct live *l);
-void live_read_blocks(struct live *l);
+void live_read_blocks(struct live *l, uint32_t first_site);
 void live_read_marks(struct live *l);
 void live_read_points(struct live *l);
 void live_read_errors(struct live *l);

@@ -201,6 +201,7 @@ live_make_room(struct live *l, size_t bytes)
 	if (whole < REC_CHUNKS_OFF)
 		whole = REC_CHUNKS_OFF;
 	l->data = xcalloc(1, whole);
+	x_large_pages(l->data, whole);
 	l->head = (struct rec_head *)(void *)l->data;
 	l->bytes = bytes;
 }
@@ -400,7 +401,7 @@ live_read(struct live *l, uint64_t missing_bytes)
 	live_read_threads(l);
 	live_read_modules(l);
 	live_read_sites(l);
-	live_read_blocks(l);
+	live_read_blocks(l, first_site);
 	live_read_marks(l);
 	live_read_errors(l);
 	live_finish_process(l, first_site);

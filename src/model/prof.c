@@ -39,7 +39,9 @@ prof_grow(void *rows, uint32_t n, uint32_t *cap, size_t row_bytes)
 	if (more > UINT32_MAX / 2)
 		x_oom(SIZE_MAX);
 	*cap = more * 2;
-	return xreallocarray(rows, *cap, row_bytes);
+	rows = xreallocarray(rows, *cap, row_bytes);
+	x_large_pages(rows, *cap * row_bytes);
+	return rows;
 }
 
 /* A zeroed row at the end of a table: its number. */
@@ -141,6 +143,20 @@ uint32_t
 prof_add_thread(struct prof *p)
 {
 	return PROF_APPEND(p, threads);
+}
+
+void
+prof_expect_blocks(struct prof *p, uint64_t n)
+{
+	uint64_t want = p->nblocks + n;
+
+	if (want <= p->capblocks || want > UINT32_MAX / 2)
+		return;
+	if (want < 2 * (uint64_t)p->capblocks)
+		want = 2 * (uint64_t)p->capblocks;
+	p->capblocks = (uint32_t)want;
+	p->blocks = xreallocarray(p->blocks, want, sizeof *p->blocks);
+	x_large_pages(p->blocks, want * sizeof *p->blocks);
 }
 
 uint32_t

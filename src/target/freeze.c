@@ -23,6 +23,7 @@ enum {
 		<< 20, /* huge pages: what is touched only once costs most by the page */
 	SLAB_PIECES = SLAB_BYTES / PIECE_BYTES,
 	PIECES_LEAST = 16,
+	PIECES_FIRST = 32,	   /* a huge page of them */
 	PASSING_BYTES = 256 << 10, /* read at a time what is not kept */
 	READABLE_TRIES = 16,
 	KEPT_SHARE = 4, /* 1 / share of the memory that is left */
@@ -92,7 +93,7 @@ freeze_close(struct freeze *f)
 	for (size_t i = 0; i < f->slabs.len; i++)
 		munmap(f->slabs.data[i], SLAB_BYTES);
 	vec_done(&f->slabs);
-	vec_done(&f->kept);
+	vec_done(&f->held);
 	free(f->passing);
 	f->passing = NULL;
 }
@@ -176,44 +177,81 @@ freeze_malloc_state(struct freeze *f, struct tracee_span *ret_span)
 	return true;
 }
 
-/* ---- memory ---- */
+/* ---- memory ----
+ *
+ * Who looks through memory mostly does so in order, and comes back to few pieces: the one read first is the one
+ * replaced, and its place, which is in the processor's cache and need not be made, used again. That some
+ * are read again shows that there are too few places: then there will be twice as many. A piece that
+ * was read and replaced is known as such, which is how that is noticed. */
+
+#define PIECE_NOTHING 0 /* in freeze.pieces: no page of it is there */
+#define PIECE_REPLACED UINT64_MAX
 
 static unsigned char *
-piece_at(const struct freeze *f, size_t number)
+piece_at(const struct freeze *f, size_t place)
 {
-	return f->slabs.data[number / SLAB_PIECES] + number % SLAB_PIECES * PIECE_BYTES;
+	return f->slabs.data[place / SLAB_PIECES] + place % SLAB_PIECES * PIECE_BYTES;
 }
 
-/* All of it anew, but for what was kept: simple, and rarely needed. */
+/* All of it anew, but for what is kept. */
 static void
 drop_pieces(struct freeze *f)
 {
 	map_done(&f->pieces);
 	f->last = NULL;
-	for (f->used = 0; f->used < f->kept.len; f->used++)
-		*map_add(&f->pieces, f->kept.data[f->used]) = f->used + 1;
+	f->held.len = f->turn = f->kept;
+	for (size_t i = 0; i < f->kept; i++)
+		*map_add(&f->pieces, f->held.data[i]) = i + 1;
 }
 
-/* Room for one more piece; NULL when there is no memory. */
-static unsigned char *
-room(struct freeze *f)
+/* One place more; false: no memory. */
+static bool
+add_place(struct freeze *f)
 {
-	if (f->used >= f->most && f->used >= f->kept.len + PIECES_LEAST)
-		drop_pieces(f);
-	if (f->used == f->slabs.len * SLAB_PIECES) {
+	if (f->held.len == f->slabs.len * SLAB_PIECES) {
 		void *slab = mmap(NULL, SLAB_BYTES, PROT_READ | PROT_WRITE,
 				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-		if (slab == MAP_FAILED && f->used == f->kept.len)
-			return NULL;
-		if (slab == MAP_FAILED) {
-			f->most = f->used;
-			return room(f);
-		}
+		if (slab == MAP_FAILED)
+			return false;
+		/* What is touched only once costs most by the page. */
 		madvise(slab, SLAB_BYTES, MADV_HUGEPAGE);
 		vec_push(&f->slabs, slab);
 	}
-	return piece_at(f, f->used++);
+	vec_push(&f->held, UINT64_MAX);
+	return true;
+}
+
+/* It was replaced, and is needed after all. */
+static void
+note_again(struct freeze *f)
+{
+	if (++f->again <= f->limit / 4 || f->limit >= f->most)
+		return;
+	f->limit = 2 * f->limit < f->most ? 2 * f->limit : f->most;
+	f->again = 0;
+}
+
+/* Room for piece `number`: a new place, or that of the piece that was read first. NULL: no memory. */
+static unsigned char *
+room(struct freeze *f, uint64_t number)
+{
+	size_t place = f->held.len;
+
+	if (f->limit == 0)
+		f->limit = f->most < PIECES_FIRST ? f->most : PIECES_FIRST;
+	if (place - f->kept >= f->limit || !add_place(f)) {
+		if (place == f->kept)
+			return NULL;
+		place = f->turn < place ? f->turn : f->kept;
+		f->turn = place + 1;
+		*map_add(&f->pieces, f->held.data[place]) = PIECE_REPLACED;
+		if (f->last == piece_at(f, place))
+			f->last = NULL;
+	}
+	f->held.data[place] = number;
+	*map_add(&f->pieces, number) = place + 1;
+	return piece_at(f, place);
 }
 
 /* One page at a time where a run cannot be had as a whole: not all of it may be readable. */
@@ -265,7 +303,9 @@ pass(struct freeze *f, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 			run.end = addr + PASSING_BYTES;
 		for (uint64_t n = (addr >> PIECE_SHIFT) + 1; n << PIECE_SHIFT < run.end;
 		     n++) {
-			if (map_find(&f->pieces, n) != NULL)
+			const uint64_t *place = map_find(&f->pieces, n);
+
+			if (place != NULL && *place != PIECE_REPLACED)
 				run.end = n << PIECE_SHIFT;
 		}
 		if (f->passing == NULL)
@@ -292,9 +332,11 @@ freeze_look(void *freeze, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 	if (f->last != NULL && number == f->last_number)
 		return f->last + (addr - start);
 	place = map_find(&f->pieces, number);
-	if (place != NULL && *place == 0)
+	if (place != NULL && *place == PIECE_NOTHING)
 		return NULL;
-	if (place != NULL) {
+	if (place != NULL && *place == PIECE_REPLACED) {
+		note_again(f);
+	} else if (place != NULL) {
 		f->last = piece_at(f, *place - 1);
 		f->last_number = number;
 		return f->last + (addr - start);
@@ -305,15 +347,14 @@ freeze_look(void *freeze, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 	if (!pagescan_next(&f->pages, start, wanted, &run))
 		run.start = wanted;
 	if (run.start >= end) { /* nothing is there before that */
-		*map_add(&f->pieces, number) = 0;
+		*map_add(&f->pieces, number) = PIECE_NOTHING;
 		*ret_bytes = run.start - addr;
 		return NULL;
 	}
-	piece = room(f);
+	piece = room(f, number);
 	if (piece == NULL)
 		return NULL;
 	read_piece(f, start, piece);
-	*map_add(&f->pieces, number) = f->used;
 	return piece + (addr - start);
 }
 
@@ -322,25 +363,24 @@ freeze_keep(struct freeze *f, uint64_t start, uint64_t end)
 {
 	struct pagescan_run run;
 
-	/* The kept ones come first in the slabs. */
-	if (f->used != f->kept.len)
+	/* They have the first places. */
+	if (f->held.len != f->kept)
 		drop_pieces(f);
 	for (uint64_t at = start; pagescan_next(&f->pages, at, end, &run); at = run.end) {
 		uint64_t first = run.start >> PIECE_SHIFT,
 			 last = (run.end - 1) >> PIECE_SHIFT;
 
 		for (uint64_t n = first; n <= last; n++) {
-			uint64_t *place = map_find(&f->pieces, n);
-			unsigned char *piece;
+			const uint64_t *place = map_find(&f->pieces, n);
 
-			if (place != NULL && *place != 0)
+			if (place != NULL && *place != PIECE_NOTHING)
 				continue;
-			piece = f->used < f->most ? room(f) : NULL;
-			if (piece == NULL)
+			if (f->kept >= f->most || !add_place(f))
 				return false;
-			read_piece(f, n << PIECE_SHIFT, piece);
-			*map_add(&f->pieces, n) = f->used;
-			vec_push(&f->kept, n);
+			read_piece(f, n << PIECE_SHIFT, piece_at(f, f->kept));
+			f->held.data[f->kept++] = n;
+			f->turn = f->kept;
+			*map_add(&f->pieces, n) = f->kept;
 		}
 	}
 	return true;
@@ -349,6 +389,6 @@ freeze_keep(struct freeze *f, uint64_t start, uint64_t end)
 void
 freeze_forget(struct freeze *f)
 {
-	f->kept.len = 0;
+	f->kept = 0;
 	drop_pieces(f);
 }

@@ -3,9 +3,9 @@
  * registers, its memory.
  *
  * A process with one thread that waits for us needs no more than that. Others are stopped with
- * tracee.h and go on afterwards. Memory is read in pieces of 64 KiB, and kept for
- * as long as it is needed and there is room: never more than a quarter of what is left below a memory
- * limit, for it is the process that would be killed for it. Pages that were never touched are not read. Nothing is
+ * tracee.h and go on afterwards. Memory is read in pieces of 64 KiB, of which
+ * few are kept, and more if the same ones are asked for again: never more than a quarter of what is left below a
+ * memory limit, for it is the process that would be killed for it. Pages that were never touched are not read. Nothing is
  * written into the process, but what it takes to make a copy of it (tracee.h). */
 #ifndef SEEP_TARGET_FREEZE_H
 #define SEEP_TARGET_FREEZE_H
@@ -39,16 +39,19 @@ struct freeze {
 	struct pagescan pages;	    /* which were touched, and how that is told */
 	/* private: what was read */
 	struct map
-		pieces; /* number of a piece -> number in `slabs` + 1, 0 = nothing is there */
-	VEC(unsigned char *) slabs; /* of many pieces each */
-	size_t used;		    /* pieces of them */
+		pieces; /* number of a piece -> its place in `slabs` + 1; see freeze.c */
+	VEC(unsigned char *) slabs; /* places for many pieces each */
+	VEC(uint64_t) held;   /* number of the piece in each place that is in use, */
+	size_t kept;	      /* of which so many, the first, are kept whatever happens */
+	size_t turn;	      /* place whose piece is replaced next */
+	size_t limit;	      /* places there are for now, but for those kept */
+	size_t again;	      /* pieces read again since that was set */
 	uint64_t last_number; /* the piece that was looked at last, and where it is */
 	const unsigned char *last; /* NULL = none */
-	size_t most;		   /* that may be kept */
+	size_t most;		   /* places there may be */
 	bool once;		   /* large looks are for once: read, and not kept */
 	unsigned char *passing;	   /* what was read last in that way, */
 	uint64_t passing_start, passing_end; /* and where it is from */
-	VEC(uint64_t) kept; /* pieces that are kept whatever happens: the first slabs */
 	struct tracee_copy copy;
 	uint64_t
 		left_out_inode; /* set by the caller: shared memory not to be read; 0 = none */

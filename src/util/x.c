@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* x.c -- the cold half of x.h: what happens when memory runs out.
+/* x.c -- the cold half of x.h: what happens when memory runs out; large pages.
  *
  * The message is made on the stack and written with one write(2): stdio might
  * allocate. */
 #include "util/x.h"
 
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+enum { LARGE_BYTES = 4 << 20 };
 
 void
 x_oom(size_t bytes)
@@ -19,6 +22,16 @@ x_oom(size_t bytes)
 		/* nobody can be told */
 	}
 	abort();
+}
+
+void
+x_large_pages(void *p, size_t bytes)
+{
+	uintptr_t start = ((uintptr_t)p + 4095) & ~(uintptr_t)4095;
+
+	if (bytes >= LARGE_BYTES)
+		madvise((void *)start, (bytes - (start - (uintptr_t)p)) & ~(size_t)4095,
+			MADV_HUGEPAGE);
 }
 
 char *

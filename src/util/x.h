@@ -29,6 +29,10 @@
 /* Says "out of memory (N bytes wanted)" and aborts. */
 void x_oom(size_t bytes) __attribute__((noreturn, cold));
 
+/* Memory that is about to be filled for the first time: in large pages, where the system has some. A quarter of the
+ * time it takes to fill 80 MB with what a file has is that of making small ones. Does nothing to a few megabytes. */
+void x_large_pages(void *p, size_t bytes);
+
 /* vasprintf that cannot fail: a formatting error other than lack of memory gives "". */
 char *x_vasprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 
