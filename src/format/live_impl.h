@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/recording.h"
 #include "model/prof.h"
@@ -48,8 +49,10 @@ struct live_chunk {
 };
 
 struct live {
-	unsigned char *data;   /* our copy, aligned, zeroed up to a whole chunk */
-	size_t bytes;	       /* of it that came from the recording */
+	unsigned char *data; /* our copy, aligned, zeroed up to a whole chunk */
+	size_t bytes;	     /* of it that came from the recording */
+	struct live_left_out
+		*left_out; /* chunks of it that come when they are needed; NULL = none */
 	struct rec_head *head; /* = data */
 	bool stopped, sampled;
 
@@ -71,6 +74,20 @@ struct live {
 	uint64_t bad[LIVE_BAD_MAX];
 };
 
+struct err;
+
+/* live_copy.c: memory for the copy, and the copy of a file; live_copy_done ends both, also when they failed. */
+void live_make_room(struct live *l, size_t bytes);
+int live_copy_fd(struct live *l, int fd, struct err *e);
+void live_copy_done(struct live *l);
+int live_pread(int fd, void *to, size_t bytes, off_t off, size_t *ret_got, struct err *e);
+uint64_t live_data_end(int fd, uint64_t end);
+uint32_t live_chunk_kind(const struct live *l, uint32_t chunk);
+void live_undo_all(struct live *l);
+
+/* A chunk that was left out, good until the next one is asked for. */
+unsigned char *live_chunk_copy(struct live_left_out *o, uint32_t chunk);
+
 /* First object and size of each in a chunk of `kind`; size 0: they vary. */
 struct live_kind {
 	uint32_t first, bytes;
@@ -78,7 +95,8 @@ struct live_kind {
 extern const struct live_kind live_kinds[REC_CHUNK_ERROR + 1];
 
 /* The object that `ref` names in a chunk of `kind`, with at least `bytes` bytes up to
- * the end of the chunk and of the file. NULL: it names none. */
+ * the end of the chunk and of the file. NULL: it names none. One in a chunk of buckets is good until the next of
+ * those is asked for. */
 void *live_at(const struct live *l, uint32_t ref, enum rec_chunk_kind kind, size_t bytes);
 
 /* Its number among the objects of its kind, below l->room[kind]; only after live_at. */

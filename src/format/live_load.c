@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* live_load.c -- a live recording becomes a process of a profile.
  *
- * The part in use is copied, because the target may be writing it. If the target is
+ * The part in use is copied, because the target may be writing it (live_copy.c). If the target is
  * dead or stopped, calls that were under way are undone in the copy (journals). Then
  * every chunk is classified, and threads, modules, stacks with their totals, live
  * blocks, marks and the timeline are read in that order (live_stacks.c,
@@ -72,6 +72,8 @@ live_at(const struct live *l, uint32_t ref, enum rec_chunk_kind kind, size_t byt
 		return NULL;
 	if (bytes > REC_CHUNK_BYTES - in || off + bytes > l->bytes)
 		return NULL;
+	if (l->left_out && kind == REC_CHUNK_BUCKET)
+		return live_chunk_copy(l->left_out, (uint32_t)chunk) + in;
 	return l->data + off;
 }
 
@@ -131,19 +133,18 @@ live_index_chunks(struct live *l)
 				     1);
 	l->chunks = xcalloc(l->nchunks, sizeof *l->chunks);
 	for (uint32_t i = 0; i < l->nchunks; i++) {
-		const struct rec_chunk *c = (const void *)(l->data + REC_CHUNKS_OFF +
-							   (size_t)i * REC_CHUNK_BYTES);
+		uint32_t kind = live_chunk_kind(l, i);
 		const struct live_kind *k;
 
-		if (c->kind > REC_CHUNK_ERROR) {
+		if (kind > REC_CHUNK_ERROR) {
 			l->bad[LIVE_BAD_CHUNK]++;
 			continue;
 		}
-		k = &live_kinds[c->kind];
-		l->chunks[i].kind = (uint8_t)c->kind;
-		l->chunks[i].first = l->room[c->kind];
+		k = &live_kinds[kind];
+		l->chunks[i].kind = (uint8_t)kind;
+		l->chunks[i].first = l->room[kind];
 		if (k->bytes != 0)
-			l->room[c->kind] += (REC_CHUNK_BYTES - k->first) / k->bytes;
+			l->room[kind] += (REC_CHUNK_BYTES - k->first) / k->bytes;
 	}
 	l->seen = xcalloc(l->bytes / 512 + 2, sizeof *l->seen);
 	l->node_rows = xcalloc(l->room[REC_CHUNK_NODE], sizeof *l->node_rows);
@@ -151,7 +152,7 @@ live_index_chunks(struct live *l)
 	l->thread_rows = xcalloc(l->room[REC_CHUNK_THREAD], sizeof *l->thread_rows);
 }
 
-/* ---- the copy ---- */
+/* ---- the head ---- */
 
 static int
 live_check_head(const struct rec_head *h, size_t bytes, struct err *e)
@@ -191,55 +192,6 @@ live_used_bytes(const struct rec_head *h)
 			chunks = h->chunk_lists[i];
 	}
 	return REC_CHUNKS_OFF + (uint64_t)chunks * REC_CHUNK_BYTES;
-}
-
-static void
-live_make_room(struct live *l, size_t bytes)
-{
-	size_t whole = ALIGN_UP(bytes, (size_t)REC_CHUNK_BYTES);
-
-	if (whole < REC_CHUNKS_OFF)
-		whole = REC_CHUNKS_OFF;
-	l->data = xcalloc(1, whole);
-	x_large_pages(l->data, whole);
-	l->head = (struct rec_head *)(void *)l->data;
-	l->bytes = bytes;
-}
-
-/* Undoes what a thread had under way: its words get their old values back, the last
- * first. */
-static void
-live_undo(struct live *l, const struct rec_thread *t)
-{
-	if (t->journal_count > REC_JOURNAL_MAX) {
-		l->bad[LIVE_BAD_JOURNAL]++;
-		return;
-	}
-	for (uint32_t i = t->journal_count; i-- > 0;) {
-		const struct rec_undo *u = &t->journal[i];
-
-		/* what never changes is not undone */
-		if (u->off % 8 != 0 || u->off < offsetof(struct rec_head, clock_ms) ||
-		    (u->off >= sizeof(struct rec_head) && u->off < REC_CHUNKS_OFF) ||
-		    u->off > l->bytes - 8) {
-			l->bad[LIVE_BAD_JOURNAL]++;
-			continue;
-		}
-		mem_put_u64(l->data + u->off, u->old);
-	}
-}
-
-static void
-live_undo_all(struct live *l)
-{
-	for (uint32_t i = 0; i < l->nchunks; i++) {
-		const struct rec_thread *t;
-
-		if (l->chunks[i].kind != REC_CHUNK_THREAD)
-			continue;
-		for (uint32_t slot = 0; (t = live_slot(l, i, slot)) != NULL; slot++)
-			live_undo(l, t);
-	}
 }
 
 /* ---- the process ---- */
@@ -432,77 +384,11 @@ live_load(const void *map, size_t bytes, bool stopped, struct prof *p, struct er
 	live_make_room(&l, used < bytes ? (size_t)used : bytes);
 	memcpy(l.data, map, l.bytes);
 	live_read(&l, used - l.bytes);
-	free(l.data);
+	live_copy_done(&l);
 	return 0;
 }
 
 /* ---- from a file ---- */
-
-static int
-live_pread(int fd, void *to, size_t bytes, off_t off, size_t *ret_got, struct err *e)
-{
-	size_t got = 0;
-
-	while (got < bytes) {
-		ssize_t n = pread(fd, (char *)to + got, bytes - got, off + (off_t)got);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_sys(e, -errno, "cannot read");
-		if (n == 0)
-			break;
-		got += (size_t)n;
-	}
-	*ret_got = got;
-	return 0;
-}
-
-/* Where the data of the first `end` bytes end, as far as the file system knows of
- * holes. */
-static uint64_t
-live_data_end(int fd, uint64_t end)
-{
-	off_t at = 0, last = 0;
-
-	while (at >= 0 && (uint64_t)at < end) {
-		at = lseek(fd, at, SEEK_DATA);
-		if (at >= 0)
-			at = last = lseek(fd, at, SEEK_HOLE);
-		else if (errno != ENXIO)
-			return end;
-	}
-	return last < 0 || (uint64_t)last > end ? end : (uint64_t)last;
-}
-
-static int
-live_read_data(struct live *l, int fd, struct err *e)
-{
-	off_t at = 0;
-
-	while ((uint64_t)at < l->bytes) {
-		off_t data = lseek(fd, at, SEEK_DATA);
-		off_t hole = data >= 0 ? lseek(fd, data, SEEK_HOLE) : -1;
-		size_t got;
-		int r;
-
-		if (data < 0 && errno == ENXIO)
-			return 0;
-		if (data < 0 || hole <= data) { /* it knows nothing of holes */
-			data = at;
-			hole = (off_t)l->bytes;
-		}
-		if ((uint64_t)data >= l->bytes)
-			return 0;
-		if ((uint64_t)hole > l->bytes)
-			hole = (off_t)l->bytes;
-		r = live_pread(fd, l->data + data, (size_t)(hole - data), data, &got, e);
-		if (r < 0)
-			return r;
-		at = hole;
-	}
-	return 0;
-}
 
 int
 live_load_fd(int fd, bool stopped, struct prof *p, struct err *e)
@@ -528,10 +414,10 @@ live_load_fd(int fd, bool stopped, struct prof *p, struct err *e)
 	/* A head that asks for holes gets none: they would cost memory for nothing. */
 	used = live_data_end(fd, used - missing);
 	live_make_room(&l, used > sizeof head ? (size_t)used : sizeof head);
-	r = live_read_data(&l, fd, e);
+	r = live_copy_fd(&l, fd, e);
 	if (r == 0)
 		live_read(&l, missing);
-	free(l.data);
+	live_copy_done(&l);
 	return r;
 }
 

@@ -18,12 +18,7 @@
 enum {
 	PIECE_SHIFT = 16,
 	PIECE_BYTES = 1 << PIECE_SHIFT,
-	SLAB_BYTES =
-		8
-		<< 20, /* huge pages: what is touched only once costs most by the page */
-	SLAB_PIECES = SLAB_BYTES / PIECE_BYTES,
 	PIECES_LEAST = 16,
-	PIECES_FIRST = 32,	   /* a huge page of them */
 	PASSING_BYTES = 256 << 10, /* read at a time what is not kept */
 	READABLE_TRIES = 16,
 	KEPT_SHARE = 4, /* 1 / share of the memory that is left */
@@ -54,7 +49,7 @@ freeze_open_bare(int pid, struct freeze *ret_freeze, struct err *e)
 	int r = procmem_open(pid, &f.mem, e);
 
 	f.pid = pid;
-	f.most = PIECES_LEAST;
+	f.pieces = (struct pieces){.piece_bytes = PIECE_BYTES, .most = PIECES_LEAST};
 	pagescan_init(&f.pages, &f.mem);
 	if (r == 0)
 		r = freeze_maps(&f, e);
@@ -73,9 +68,9 @@ freeze_open(int pid, struct freeze *ret_freeze, struct err *e)
 	if (r < 0)
 		return r;
 	ret_freeze->room_bytes = room_left(pid);
-	ret_freeze->most = ret_freeze->room_bytes / KEPT_SHARE / PIECE_BYTES;
-	if (ret_freeze->most < PIECES_LEAST)
-		ret_freeze->most = PIECES_LEAST;
+	ret_freeze->pieces.most = ret_freeze->room_bytes / KEPT_SHARE / PIECE_BYTES;
+	if (ret_freeze->pieces.most < PIECES_LEAST)
+		ret_freeze->pieces.most = PIECES_LEAST;
 	return 0;
 }
 
@@ -89,11 +84,8 @@ freeze_close(struct freeze *f)
 	memmap_done(&f->map);
 	vec_done(&f->threads);
 	vec_done(&f->words);
-	map_done(&f->pieces);
-	for (size_t i = 0; i < f->slabs.len; i++)
-		munmap(f->slabs.data[i], SLAB_BYTES);
-	vec_done(&f->slabs);
-	vec_done(&f->held);
+	pieces_done(&f->pieces);
+	map_done(&f->empty);
 	free(f->passing);
 	f->passing = NULL;
 }
@@ -177,82 +169,7 @@ freeze_malloc_state(struct freeze *f, struct tracee_span *ret_span)
 	return true;
 }
 
-/* ---- memory ----
- *
- * Who looks through memory mostly does so in order, and comes back to few pieces: the one read first is the one
- * replaced, and its place, which is in the processor's cache and need not be made, used again. That some
- * are read again shows that there are too few places: then there will be twice as many. A piece that
- * was read and replaced is known as such, which is how that is noticed. */
-
-#define PIECE_NOTHING 0 /* in freeze.pieces: no page of it is there */
-#define PIECE_REPLACED UINT64_MAX
-
-static unsigned char *
-piece_at(const struct freeze *f, size_t place)
-{
-	return f->slabs.data[place / SLAB_PIECES] + place % SLAB_PIECES * PIECE_BYTES;
-}
-
-/* All of it anew, but for what is kept. */
-static void
-drop_pieces(struct freeze *f)
-{
-	map_done(&f->pieces);
-	f->last = NULL;
-	f->held.len = f->turn = f->kept;
-	for (size_t i = 0; i < f->kept; i++)
-		*map_add(&f->pieces, f->held.data[i]) = i + 1;
-}
-
-/* One place more; false: no memory. */
-static bool
-add_place(struct freeze *f)
-{
-	if (f->held.len == f->slabs.len * SLAB_PIECES) {
-		void *slab = mmap(NULL, SLAB_BYTES, PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		if (slab == MAP_FAILED)
-			return false;
-		/* What is touched only once costs most by the page. */
-		madvise(slab, SLAB_BYTES, MADV_HUGEPAGE);
-		vec_push(&f->slabs, slab);
-	}
-	vec_push(&f->held, UINT64_MAX);
-	return true;
-}
-
-/* It was replaced, and is needed after all. */
-static void
-note_again(struct freeze *f)
-{
-	if (++f->again <= f->limit / 4 || f->limit >= f->most)
-		return;
-	f->limit = 2 * f->limit < f->most ? 2 * f->limit : f->most;
-	f->again = 0;
-}
-
-/* Room for piece `number`: a new place, or that of the piece that was read first. NULL: no memory. */
-static unsigned char *
-room(struct freeze *f, uint64_t number)
-{
-	size_t place = f->held.len;
-
-	if (f->limit == 0)
-		f->limit = f->most < PIECES_FIRST ? f->most : PIECES_FIRST;
-	if (place - f->kept >= f->limit || !add_place(f)) {
-		if (place == f->kept)
-			return NULL;
-		place = f->turn < place ? f->turn : f->kept;
-		f->turn = place + 1;
-		*map_add(&f->pieces, f->held.data[place]) = PIECE_REPLACED;
-		if (f->last == piece_at(f, place))
-			f->last = NULL;
-	}
-	f->held.data[place] = number;
-	*map_add(&f->pieces, number) = place + 1;
-	return piece_at(f, place);
-}
+/* ---- memory ---- */
 
 /* One page at a time where a run cannot be had as a whole: not all of it may be readable. */
 static void
@@ -303,9 +220,7 @@ pass(struct freeze *f, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 			run.end = addr + PASSING_BYTES;
 		for (uint64_t n = (addr >> PIECE_SHIFT) + 1; n << PIECE_SHIFT < run.end;
 		     n++) {
-			const uint64_t *place = map_find(&f->pieces, n);
-
-			if (place != NULL && *place != PIECE_REPLACED)
+			if (pieces_has(&f->pieces, n))
 				run.end = n << PIECE_SHIFT;
 		}
 		if (f->passing == NULL)
@@ -324,38 +239,44 @@ freeze_look(void *freeze, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 	struct freeze *f = freeze;
 	uint64_t number = addr >> PIECE_SHIFT, start = number << PIECE_SHIFT;
 	uint64_t end = start + PIECE_BYTES, wanted = addr + bytes;
-	uint64_t *place;
 	struct pagescan_run run;
 	unsigned char *piece;
 
 	*ret_bytes = end - addr;
 	if (f->last != NULL && number == f->last_number)
 		return f->last + (addr - start);
-	place = map_find(&f->pieces, number);
-	if (place != NULL && *place == PIECE_NOTHING)
-		return NULL;
-	if (place != NULL && *place == PIECE_REPLACED) {
-		note_again(f);
-	} else if (place != NULL) {
-		f->last = piece_at(f, *place - 1);
+	piece = pieces_find(&f->pieces, number);
+	if (piece != NULL) {
+		f->last = piece;
 		f->last_number = number;
-		return f->last + (addr - start);
+		return piece + (addr - start);
 	}
+	if (map_find(&f->empty, number) != NULL)
+		return NULL;
 	if (f->once && bytes >= PIECE_BYTES)
 		return pass(f, addr, bytes, ret_bytes);
 	wanted = wanted > end ? wanted : end;
 	if (!pagescan_next(&f->pages, start, wanted, &run))
 		run.start = wanted;
 	if (run.start >= end) { /* nothing is there before that */
-		*map_add(&f->pieces, number) = PIECE_NOTHING;
+		map_add(&f->empty, number);
 		*ret_bytes = run.start - addr;
 		return NULL;
 	}
-	piece = room(f, number);
+	f->last = NULL; /* it may be the one that goes */
+	piece = pieces_room(&f->pieces, number);
 	if (piece == NULL)
 		return NULL;
 	read_piece(f, start, piece);
 	return piece + (addr - start);
+}
+
+static void
+forget(struct freeze *f, bool kept_too)
+{
+	pieces_drop(&f->pieces, kept_too);
+	map_done(&f->empty);
+	f->last = NULL;
 }
 
 bool
@@ -363,24 +284,20 @@ freeze_keep(struct freeze *f, uint64_t start, uint64_t end)
 {
 	struct pagescan_run run;
 
-	/* They have the first places. */
-	if (f->held.len != f->kept)
-		drop_pieces(f);
+	forget(f, false);
 	for (uint64_t at = start; pagescan_next(&f->pages, at, end, &run); at = run.end) {
 		uint64_t first = run.start >> PIECE_SHIFT,
 			 last = (run.end - 1) >> PIECE_SHIFT;
 
 		for (uint64_t n = first; n <= last; n++) {
-			const uint64_t *place = map_find(&f->pieces, n);
+			unsigned char *piece;
 
-			if (place != NULL && *place != PIECE_NOTHING)
+			if (pieces_has(&f->pieces, n))
 				continue;
-			if (f->kept >= f->most || !add_place(f))
+			piece = pieces_keep(&f->pieces, n);
+			if (piece == NULL)
 				return false;
-			read_piece(f, n << PIECE_SHIFT, piece_at(f, f->kept));
-			f->held.data[f->kept++] = n;
-			f->turn = f->kept;
-			*map_add(&f->pieces, n) = f->kept;
+			read_piece(f, n << PIECE_SHIFT, piece);
 		}
 	}
 	return true;
@@ -389,6 +306,5 @@ freeze_keep(struct freeze *f, uint64_t start, uint64_t end)
 void
 freeze_forget(struct freeze *f)
 {
-	f->kept = 0;
-	drop_pieces(f);
+	forget(f, true);
 }

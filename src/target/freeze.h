@@ -18,6 +18,7 @@
 #include "target/procmem.h"
 #include "target/tracee.h"
 #include "util/map.h"
+#include "util/pieces.h"
 
 struct freeze_thread {
 	int tid;
@@ -38,17 +39,10 @@ struct freeze {
 	struct procmem_words words; /* registers of the stopped threads */
 	struct pagescan pages;	    /* which were touched, and how that is told */
 	/* private: what was read */
-	struct map
-		pieces; /* number of a piece -> its place in `slabs` + 1; see freeze.c */
-	VEC(unsigned char *) slabs; /* places for many pieces each */
-	VEC(uint64_t) held;   /* number of the piece in each place that is in use, */
-	size_t kept;	      /* of which so many, the first, are kept whatever happens */
-	size_t turn;	      /* place whose piece is replaced next */
-	size_t limit;	      /* places there are for now, but for those kept */
-	size_t again;	      /* pieces read again since that was set */
+	struct pieces pieces; /* of 64 KiB */
+	struct map empty;     /* numbers of those in which nothing is */
 	uint64_t last_number; /* the piece that was looked at last, and where it is */
 	const unsigned char *last; /* NULL = none */
-	size_t most;		   /* places there may be */
 	bool once;		   /* large looks are for once: read, and not kept */
 	unsigned char *passing;	   /* what was read last in that way, */
 	uint64_t passing_start, passing_end; /* and where it is from */

@@ -35,7 +35,7 @@ begin(struct freeze *f, size_t most)
 {
 	*f = (struct freeze)FREEZE_NONE;
 	T_EQ(freeze_open((int)getpid(), f, NULL), 0);
-	f->most = most;
+	f->pieces.most = most;
 }
 
 /* Word `n` of what make() made, as it is read. */
@@ -68,8 +68,8 @@ T_TEST(once_keeps_little)
 
 	begin(&f, 4096);
 	T_EQ(in_order(&f, p, PIECES, 1), 0);
-	T_EQ(f.held.len, FIRST);
-	T_EQ(f.limit, FIRST);
+	T_EQ(f.pieces.held.len, FIRST);
+	T_EQ(f.pieces.limit, FIRST);
 	freeze_close(&f);
 }
 
@@ -82,15 +82,15 @@ T_TEST(again_keeps_more)
 	/* A quarter of the places read again, and one: then there are twice as many. */
 	T_EQ(in_order(&f, p, PIECES, 1), 0);
 	T_EQ(in_order(&f, p, FIRST / 4, 1), 0);
-	T_EQ(f.limit, FIRST);
+	T_EQ(f.pieces.limit, FIRST);
 	T_EQ(right(&f, p, (uint64_t)FIRST * PIECE / 8), true);
-	T_EQ(f.limit, 2 * FIRST);
+	T_EQ(f.pieces.limit, 2 * FIRST);
 	/* In the end all of it stays, and nothing is read again. */
 	T_EQ(in_order(&f, p, PIECES, 8), 0);
-	T_EQ(f.held.len, PIECES);
-	f.again = 0;
+	T_EQ(f.pieces.held.len, PIECES);
+	f.pieces.again = 0;
 	T_EQ(in_order(&f, p, PIECES, 1), 0);
-	T_EQ(f.again, 0);
+	T_EQ(f.pieces.again, 0);
 	freeze_close(&f);
 }
 
@@ -109,8 +109,8 @@ T_TEST(no_more_than_there_may_be)
 		wrong += !right(&f, p, x % ((uint64_t)PIECES * PIECE / 8));
 	}
 	T_EQ(wrong, 0);
-	T_EQ(f.limit, 100);
-	T_EQ(f.held.len, 100);
+	T_EQ(f.pieces.limit, 100);
+	T_EQ(f.pieces.held.len, 100);
 	freeze_close(&f);
 }
 
@@ -123,16 +123,16 @@ T_TEST(kept)
 	begin(&f, 100);
 	T_EQ(in_order(&f, p, 5, 1), 0);
 	T_EQ(freeze_keep(&f, (uintptr_t)p, (uintptr_t)p + 7 * PIECE), true);
-	T_EQ(f.kept, 7);
+	T_EQ(f.pieces.kept, 7);
 	T_EQ(in_order(&f, p, PIECES, 1), 0);
-	T_EQ(f.held.len, 7 + FIRST);
+	T_EQ(f.pieces.held.len, 7 + FIRST);
 	/* They are of the time when they were read. */
 	p[PIECE + 8] ^= 1;
 	T_EQ(right(&f, p, PIECE / 8 + 1), true);
 	T_EQ(freeze_keep(&f, (uintptr_t)p, (uintptr_t)p + (uint64_t)PIECES * PIECE),
 	     false);
 	freeze_forget(&f);
-	T_EQ(f.held.len, 0);
+	T_EQ(f.pieces.held.len, 0);
 	T_EQ(right(&f, p, PIECE / 8 + 1), false);
 	freeze_close(&f);
 }

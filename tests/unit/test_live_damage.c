@@ -3,8 +3,10 @@
  * refs bent into circles: never a crash, what is left is kept, and what is missing is
  * said. Also files as a process leaves them: sparse, of another version, or none at
  * all. */
+#define _GNU_SOURCE
 #include "t.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "format/format.h"
@@ -194,11 +196,34 @@ T_TEST(cut_keeps_what_came_before)
 	image_free(&d.m);
 }
 
+/* The image in a file, of which chunks are left out until they are asked for: read to the same effect. */
+static bool
+same_from_file(int fd, const struct prof *p)
+{
+	struct prof *q = prof_new();
+	bool same = live_load_fd(fd, true, q, NULL) == 0 && q->nblocks == p->nblocks &&
+		    q->nsites == p->nsites && q->nthreads == p->nthreads &&
+		    q->ndamages == p->ndamages;
+
+	if (same && p->nblocks > 0)
+		same = memcmp(q->blocks, p->blocks, p->nblocks * sizeof *p->blocks) == 0;
+	for (uint32_t i = 0; same && i < p->nsites; i++)
+		same = q->sites[i].allocs == p->sites[i].allocs &&
+		       q->sites[i].live_bytes == p->sites[i].live_bytes;
+	for (uint32_t i = 0; same && i < p->ndamages; i++)
+		same = q->damages[i].count == p->damages[i].count;
+	prof_free(q);
+	return same;
+}
+
 T_TEST(flipped_bits)
 {
 	struct image_demo d = image_demo();
 	uint64_t random = 0x5eed;
-	unsigned loaded = 0;
+	unsigned loaded = 0, from_file = 0;
+	int fd = memfd_create("image", MFD_CLOEXEC);
+
+	T_EQ(pwrite(fd, d.m.data, d.m.bytes, 0), (ssize_t)d.m.bytes);
 
 	for (int i = 0; i < 5000; i++) {
 		struct prof *p = prof_new();
@@ -212,13 +237,23 @@ T_TEST(flipped_bits)
 		for (size_t tries = 0; (i & 1) != 0 && d.m.data[at] == 0; tries++)
 			at = (at + 1) % d.m.bytes;
 		d.m.data[at] ^= (unsigned char)(1u << (random & 7));
-		loaded += live_load(d.m.data, d.m.bytes, (i & 2) != 0, p, NULL) == 0;
+		T_EQ(pwrite(fd, &d.m.data[at], 1, (off_t)at), 1);
+		if (live_load(d.m.data, d.m.bytes, (i & 2) != 0, p, NULL) == 0) {
+			loaded++;
+			if ((i & 2) != 0 && !same_from_file(fd, p))
+				T_FAIL("from a file: bit %d of byte %zu",
+				       (int)(random & 7), at);
+			from_file += (i & 2) != 0 && p->nblocks > 0;
+		}
 		if (!sound(p))
 			T_FAIL("bit %d of byte %zu", (int)(random & 7), at);
 		d.m.data[at] ^= (unsigned char)(1u << (random & 7));
+		T_EQ(pwrite(fd, &d.m.data[at], 1, (off_t)at), 1);
 		prof_free(p);
 	}
 	T_CHECK(loaded > 4500);
+	T_CHECK(from_file > 2000);
+	close(fd);
 	image_free(&d.m);
 }
 
