@@ -121,6 +121,7 @@ expect_blocks(struct look *k)
 	livefile_each(k->f, REC_CHUNK_CELL, sizeof(struct rec_cell),
 		      sizeof(struct rec_cell), count_cell, &live);
 	vec_reserve(&k->blocks, (size_t)(live < most ? live : most) + 1);
+	x_large_pages(k->blocks.data, k->blocks.cap * sizeof *k->blocks.data);
 }
 
 /* Whether blocks may exist that the recording does not know. */

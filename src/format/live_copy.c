@@ -45,7 +45,6 @@ live_make_room(struct live *l, size_t bytes)
 	if (whole < REC_CHUNKS_OFF)
 		whole = REC_CHUNKS_OFF;
 	l->data = xcalloc(1, whole);
-	x_large_pages(l->data, whole);
 	l->head = (struct rec_head *)(void *)l->data;
 	l->bytes = bytes;
 }

@@ -39,9 +39,7 @@ prof_grow(void *rows, uint32_t n, uint32_t *cap, size_t row_bytes)
 	if (more > UINT32_MAX / 2)
 		x_oom(SIZE_MAX);
 	*cap = more * 2;
-	rows = xreallocarray(rows, *cap, row_bytes);
-	x_large_pages(rows, *cap * row_bytes);
-	return rows;
+	return xreallocarray(rows, *cap, row_bytes);
 }
 
 /* A zeroed row at the end of a table: its number. */
@@ -156,7 +154,6 @@ prof_expect_blocks(struct prof *p, uint64_t n)
 		want = 2 * (uint64_t)p->capblocks;
 	p->capblocks = (uint32_t)want;
 	p->blocks = xreallocarray(p->blocks, want, sizeof *p->blocks);
-	x_large_pages(p->blocks, want * sizeof *p->blocks);
 }
 
 uint32_t

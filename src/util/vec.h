@@ -58,7 +58,6 @@ vec_grow(void *data, size_t *cap, size_t want, size_t item_bytes)
 		n *= 2;
 	}
 	data = xreallocarray(data, n, item_bytes);
-	x_large_pages(data, n * item_bytes);
 	*cap = n;
 	return data;
 }
