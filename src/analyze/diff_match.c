@@ -442,6 +442,7 @@ diff_match_init(struct diff_match *ret_match, struct diff_both *b,
 	struct diff_match m = {0};
 
 	diff_find_files(&w);
+	map_reserve(&w.of_key, ss[0].nrows > ss[1].nrows ? ss[0].nrows : ss[1].nrows);
 	for (unsigned side = 0; side < 2; side++) {
 		w.frames[side] = xcalloc(b->p[side]->nframes, sizeof **w.frames);
 		w.locs[side] = xcalloc(b->p[side]->nlocs, sizeof **w.locs);

@@ -307,11 +307,17 @@ sites_rank(struct sites *ss, const struct prof *p, enum sites_by by)
 struct sites_rows VEC_BODY(struct sites_row);
 
 /* What is only needed while rows are made. */
+/* Of each row: what was seen first, and the bytes allocated by the stack it shows. */
+struct sites_first {
+	uint32_t node, process;
+	uint64_t heaviest;
+};
+
 struct sites_seen {
 	struct map rows;      /* key of the place -> row + 1 */
-	struct map nodes;     /* (row, node) seen */
-	struct map processes; /* (row, process) seen */
-	struct map heaviest;  /* row -> bytes allocated by the stack it shows */
+	struct map nodes;     /* (row, node) seen, besides the first of each row */
+	struct map processes; /* (row, process) seen, likewise */
+	VEC(struct sites_first) of_row;
 };
 
 /* First time this pair is seen? */
@@ -338,21 +344,26 @@ sites_add(struct sites *ss, struct sites_rows *rows, struct sites_seen *seen,
 		key = hash_pair(key, UINT32_MAX);
 	n = map_add(&seen->rows, key);
 	if (*n == 0) {
-		*vec_add(rows) = (struct sites_row){
-			.process = s->process, .kept = kept, .first_ms = s->first_ms};
+		*vec_add(rows) = (struct sites_row){.process = s->process,
+						    .kept = kept,
+						    .first_ms = s->first_ms,
+						    .stacks = 1,
+						    .processes = 1};
 		*n = rows->len;
+		vec_push(&seen->of_row, (struct sites_first){s->node, s->process, 0});
 	}
 	at = (uint32_t)*n - 1;
 	r = &rows->data[at];
 	ss->row_of_site[i] = at;
-	if (sites_first(&seen->nodes, at, s->node))
+	if (s->node != seen->of_row.data[at].node &&
+	    sites_first(&seen->nodes, at, s->node))
 		r->stacks++;
-	if (sites_first(&seen->processes, at, s->process))
+	if (s->process != seen->of_row.data[at].process &&
+	    sites_first(&seen->processes, at, s->process))
 		r->processes++;
-	n = map_add(&seen->heaviest, at);
-	if (r->node == 0 || s->alloc_bytes > *n) {
+	if (r->node == 0 || s->alloc_bytes > seen->of_row.data[at].heaviest) {
 		r->node = s->node;
-		*n = s->alloc_bytes;
+		seen->of_row.data[at].heaviest = s->alloc_bytes;
 	}
 	if (s->first_ms < r->first_ms)
 		r->first_ms = s->first_ms;
@@ -402,6 +413,7 @@ sites_init(struct sites *ret_sites, const struct prof *p, const struct skip *s,
 	if (q->point.at == SITES_AT_MARK)
 		choose_mark_figures(w.p, w.q->point.mark, &w.mark_bytes, &w.mark_blocks);
 	ss.row_of_site = xcalloc(p->nsites, sizeof *ss.row_of_site);
+	map_reserve(&seen.rows, p->nsites);
 	for (uint32_t i = 0; i < p->nsites; i++) {
 		if (i == 0 || (q->chosen != NULL && !q->chosen[p->sites[i].process]))
 			ss.row_of_site[i] = UINT32_MAX;
@@ -415,7 +427,7 @@ sites_init(struct sites *ret_sites, const struct prof *p, const struct skip *s,
 	map_done(&seen.rows);
 	map_done(&seen.nodes);
 	map_done(&seen.processes);
-	map_done(&seen.heaviest);
+	vec_done(&seen.of_row);
 	map_done(&w.keys);
 	free(w.spots);
 	free(w.loc_spots);

@@ -65,13 +65,18 @@ on_page(void *ctx, uint64_t page)
 static bool
 asked_by_loader(struct look *k, uint32_t site)
 {
-	uint64_t *known = map_add(&k->from_loader, site);
+	struct look_site *near = &k->sites_near[site / 8 % LOOK_SITES_NEAR];
+	uint64_t *known;
 
+	if (near->site == site)
+		return near->from_loader;
+	known = map_add(&k->from_loader, site);
 	if (*known == 0) {
 		uint64_t pc = liveblocks_caller(k->f, site);
 
 		*known = pc > k->loader.start && pc <= k->loader.end ? 2 : 1;
 	}
+	*near = (struct look_site){site, *known == 2};
 	return *known == 2;
 }
 

@@ -12,6 +12,13 @@
 
 struct ranges VEC_BODY(struct scan_range);
 
+enum { LOOK_SITES_NEAR = 64 };
+
+struct look_site {
+	uint32_t site; /* ref; 0 = none */
+	bool from_loader;
+};
+
 /* All of one look. */
 struct look {
 	struct leakcheck *c;
@@ -32,6 +39,7 @@ struct look {
 	struct ranges heaps; /* glibc's */
 	struct map
 		from_loader; /* ref of a site -> 1 no, 2 the loader asked for its blocks */
+	struct look_site sites_near[LOOK_SITES_NEAR]; /* the last of them */
 	struct scan_range loader;
 	struct scan_space space;
 };

@@ -111,14 +111,16 @@ live_slot(const struct live *l, uint32_t chunk, uint32_t slot)
 bool
 live_first_visit(struct live *l, uint32_t ref, size_t bytes)
 {
+	size_t i = ref, end = ref + (bytes + 7) / 8;
 	bool first = true;
 
-	for (size_t i = ref; i < ref + (bytes + 7) / 8; i++) {
-		uint64_t bit = UINT64_C(1) << (i & 63);
+	while (i < end) { /* up to 64 at a time */
+		size_t n = 64 - (i & 63) < end - i ? 64 - (i & 63) : end - i;
+		uint64_t bits = (~UINT64_C(0) >> (64 - n)) << (i & 63);
 
-		if ((l->seen[i >> 6] & bit) != 0)
-			first = false;
-		l->seen[i >> 6] |= bit;
+		first = first && (l->seen[i >> 6] & bits) == 0;
+		l->seen[i >> 6] |= bits;
+		i += n;
 	}
 	return first;
 }

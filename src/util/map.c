@@ -62,12 +62,12 @@ map_find(const struct map *m, uint64_t key)
 }
 
 static void
-map_grow(struct map *m)
+map_grow_to(struct map *m, size_t cap)
 {
 	struct map old = *m;
 	size_t i, at;
 
-	m->cap = old.cap ? old.cap * 2 : MAP_FIRST_SLOTS;
+	m->cap = cap;
 	m->slots = xcalloc(m->cap, sizeof *m->slots);
 	for (i = 0; i < old.cap; i++) {
 		if (old.slots[i].key == 0)
@@ -80,25 +80,48 @@ map_grow(struct map *m)
 	free(old.slots);
 }
 
+void
+map_reserve(struct map *m, size_t n)
+{
+	size_t cap = m->cap ? m->cap : MAP_FIRST_SLOTS;
+
+	while (cap / 4 * 3 < n && cap <= SIZE_MAX / 2)
+		cap *= 2;
+	if (cap > m->cap)
+		map_grow_to(m, cap);
+}
+
+/* The slot of `key`, or the free one where it belongs. There is a free one. */
+static size_t
+map_slot(const struct map *m, uint64_t key)
+{
+	size_t i = map_home(m, key);
+
+	while (m->slots[i].key != 0 && m->slots[i].key != key)
+		i = (i + 1) & (m->cap - 1);
+	return i;
+}
+
 uint64_t *
 map_add(struct map *m, uint64_t key)
 {
-	uint64_t *found = map_find(m, key);
 	size_t i;
 
-	if (found != NULL)
-		return found;
 	if (key == 0) {
+		m->len += !m->has_zero;
+		m->zero_value = m->has_zero ? m->zero_value : 0;
 		m->has_zero = true;
-		m->zero_value = 0;
-		m->len++;
 		return &m->zero_value;
 	}
-	if (m->len + 1 > m->cap / 4 * 3)
-		map_grow(m);
-	i = map_home(m, key);
-	while (m->slots[i].key != 0)
-		i = (i + 1) & (m->cap - 1);
+	if (m->cap == 0)
+		map_reserve(m, 1);
+	i = map_slot(m, key);
+	if (m->slots[i].key == key)
+		return &m->slots[i].value;
+	if (m->len + 1 > m->cap / 4 * 3) {
+		map_grow_to(m, m->cap * 2);
+		i = map_slot(m, key);
+	}
 	m->slots[i] = (struct map_slot){.key = key};
 	m->len++;
 	return &m->slots[i].value;

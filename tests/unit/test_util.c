@@ -64,6 +64,25 @@ leftovers(void)
 	return r;
 }
 
+T_TEST(map_reserved_does_not_grow)
+{
+	struct map m = {0};
+	size_t cap;
+
+	*map_add(&m, 7) = 70;
+	map_reserve(&m, 1000);
+	cap = m.cap;
+	T_CHECK(cap / 4 * 3 >= 1000);
+	for (uint64_t i = 1; i <= 1000; i++)
+		*map_add(&m, i) += i;
+	T_EQ(m.cap, cap);
+	T_EQ(m.len, 1000);
+	T_EQ(*map_find(&m, 7), 77);
+	map_reserve(&m, 10);
+	T_EQ(m.cap, cap);
+	map_done(&m);
+}
+
 T_TEST(err_keeps_code_and_message)
 {
 	struct err e = {0};
