@@ -306,18 +306,18 @@ sites_rank(struct sites *ss, const struct prof *p, enum sites_by by)
 
 struct sites_rows VEC_BODY(struct sites_row);
 
-/* What is only needed while rows are made. */
 /* Of each row: what was seen first, and the bytes allocated by the stack it shows. */
-struct sites_first {
+struct sites_origin {
 	uint32_t node, process;
 	uint64_t heaviest;
 };
 
+/* What is only needed while rows are made. */
 struct sites_seen {
 	struct map rows;      /* key of the place -> row + 1 */
 	struct map nodes;     /* (row, node) seen, besides the first of each row */
 	struct map processes; /* (row, process) seen, likewise */
-	VEC(struct sites_first) of_row;
+	VEC(struct sites_origin) of_row;
 };
 
 /* First time this pair is seen? */
@@ -350,7 +350,7 @@ sites_add(struct sites *ss, struct sites_rows *rows, struct sites_seen *seen,
 						    .stacks = 1,
 						    .processes = 1};
 		*n = rows->len;
-		vec_push(&seen->of_row, (struct sites_first){s->node, s->process, 0});
+		vec_push(&seen->of_row, (struct sites_origin){s->node, s->process, 0});
 	}
 	at = (uint32_t)*n - 1;
 	r = &rows->data[at];

@@ -158,27 +158,12 @@ busy_with(const struct tls *t, uintptr_t cfa)
 	return BUSY_ABANDONED;
 }
 
-/* The event that will not be finished: as if it had not begun. */
-static void
-undo(struct tls *t)
-{
-	struct rec_thread *row;
-
-	t->busy = 0;
-	if (t->self == NULL)
-		return;
-	row = t->self->row;
-	for (uint32_t i = row->journal_count; i-- > 0 && i < REC_JOURNAL_MAX;)
-		*(uint64_t *)(void *)(recorder.base + row->journal[i].off) =
-			row->journal[i].old;
-	row->journal_count = 0;
-	t->self->pending_block = NULL;
-}
-
 /* false: somebody of this thread is in here already, and will go on. */
 static bool
 be_busy(struct tls *t, uintptr_t cfa, uintptr_t quiet)
 {
+	bool abandoned = false;
+
 	if (UNLIKELY(t->busy != 0)) {
 		enum busy_with what = busy_with(t, cfa);
 
@@ -186,11 +171,13 @@ be_busy(struct tls *t, uintptr_t cfa, uintptr_t quiet)
 			rec_lost(&recorder, REC_LOST_REENTRY);
 		if (what != BUSY_ABANDONED)
 			return false;
-		undo(t);
+		abandoned = true;
 	}
 	t->busy_ra = *(const uintptr_t *)(cfa - 8);
 	t->busy = cfa | quiet;
 	COMPILER_BARRIER();
+	if (UNLIKELY(abandoned) && t->self != NULL)
+		threads_jumped(&recorder, t->self);
 	return true;
 }
 

@@ -109,24 +109,31 @@ static void
 count_cell(void *ctx, const struct livefile *f, void *object)
 {
 	const struct rec_cell *c = object;
-	uint64_t *live = ctx;
+	int64_t *live = ctx;
 
 	(void)f;
 	if (c->site != 0)
-		*live += c->allocs - c->frees;
+		*live += (int64_t)(c->allocs - c->frees);
 }
 
-/* Room for as many as there should be: an array that grows is copied, and lies there twice meanwhile. */
+/* Room for as many as there should be: an array that grows is copied, and lies there twice meanwhile. The figures may be
+ * anything, so there need not be room. */
 static void
 expect_blocks(struct look *k)
 {
-	uint64_t live = 0, most = (uint64_t)k->f->head->chunks * REC_CHUNK_BYTES /
-				  sizeof(struct rec_block);
+	int64_t live = 0;
+	uint64_t most = k->f->mapped_bytes / sizeof(struct rec_block);
+	struct scan_block *room = NULL;
 
 	livefile_each(k->f, REC_CHUNK_CELL, sizeof(struct rec_cell),
 		      sizeof(struct rec_cell), count_cell, &live);
-	vec_reserve(&k->blocks, (size_t)(live < most ? live : most) + 1);
-	x_large_pages(k->blocks.data, k->blocks.cap * sizeof *k->blocks.data);
+	if (k->blocks.cap == 0 && live > 0 && (uint64_t)live <= most)
+		room = malloc((size_t)live * sizeof *room);
+	if (room == NULL)
+		return;
+	x_large_pages(room, (size_t)live * sizeof *room);
+	k->blocks.data = room;
+	k->blocks.cap = (size_t)live;
 }
 
 /* Whether blocks may exist that the recording does not know. */

@@ -52,6 +52,8 @@ word_at(struct heapcheck *c, uint64_t at, uint64_t otherwise)
 {
 	uint64_t word;
 
+	/* Names were looked for meanwhile, and what was seen last may have gone. */
+	c->image.space.seen_start = c->image.space.seen_end = 0;
 	return at < HOLDERS_REGISTER && scan_word(&c->image.space, at, &word) ? word
 									      : otherwise;
 }

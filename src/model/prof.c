@@ -147,13 +147,17 @@ void
 prof_expect_blocks(struct prof *p, uint64_t n)
 {
 	uint64_t want = p->nblocks + n;
+	void *rows;
 
 	if (want <= p->capblocks || want > UINT32_MAX / 2)
 		return;
 	if (want < 2 * (uint64_t)p->capblocks)
 		want = 2 * (uint64_t)p->capblocks;
+	rows = reallocarray(p->blocks, want, sizeof *p->blocks);
+	if (rows == NULL)
+		return;
+	p->blocks = rows;
 	p->capblocks = (uint32_t)want;
-	p->blocks = xreallocarray(p->blocks, want, sizeof *p->blocks);
 }
 
 uint32_t

@@ -352,7 +352,7 @@ uint32_t prof_add_site(struct prof *p);
 uint32_t prof_add_cell(struct prof *p);
 uint32_t prof_add_thread(struct prof *p);
 uint32_t prof_add_block(struct prof *p);
-/* About so many more will come: an array that grows is copied. Not to be more than a file has room for. */
+/* About so many more will come: an array that grows is copied. A figure that cannot be is no harm. */
 void prof_expect_blocks(struct prof *p, uint64_t n);
 uint32_t prof_add_point(struct prof *p);
 uint32_t prof_add_mark(struct prof *p);

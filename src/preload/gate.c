@@ -80,8 +80,8 @@ attach(struct recorder *r)
 COLD bool
 gate_enter_slow(uintptr_t cfa)
 {
+	bool abandoned = false, ready;
 	int saved;
-	bool ready;
 
 	if (tls.busy != 0) {
 		enum busy_with what = busy_with(cfa);
@@ -90,11 +90,13 @@ gate_enter_slow(uintptr_t cfa)
 			rec_lost(recorder_now, REC_LOST_REENTRY);
 		if (what != BUSY_ABANDONED)
 			return false;
-		if (tls.owner == recorder_now->id && tls.self != NULL)
-			threads_jumped(recorder_now, tls.self);
+		abandoned = true;
 	}
 	tls.busy_ra = *(const uintptr_t *)(cfa - 8);
 	tls.busy = cfa | GATE_QUIET;
+	COMPILER_BARRIER();
+	if (abandoned && tls.owner == recorder_now->id && tls.self != NULL)
+		threads_jumped(recorder_now, tls.self);
 	saved = errno; /* keys of pthreads are libc's work */
 	ready = life_begun() && (tls.owner == recorder_now->id || attach(recorder_now));
 	errno = saved;

@@ -28,22 +28,26 @@ slot_of(uint64_t *slots, uint32_t mask, uint32_t site)
 	return &slots[i];
 }
 
-/* Twice the slots, or a first set of them. false: no memory, and the old ones stay. */
+/* Twice the slots, or a first set of them. false: no memory, and the old ones stay. A longjmp may leave us anywhere; if
+ * that was between two sets, all cells are entered in the next. */
 static bool
-grow(struct thread *t)
+grow(struct recorder *r, struct thread *t)
 {
-	uint32_t count =
-		t->cell_slots == NULL ? CELL_SLOTS_FIRST : (t->cell_mask + 1) * 2;
-	uint64_t *slots = rt_map(count * sizeof(*slots));
-	uint64_t *old = t->cell_slots;
+	uint64_t *old = t->cell_slots, *slots;
 	uint32_t old_count = old == NULL ? 0 : t->cell_mask + 1;
+	uint32_t count = old == NULL ? CELL_SLOTS_FIRST : old_count * 2;
 
+	while (count / 2 < t->cell_count)
+		count *= 2;
+	slots = rt_map(count * sizeof(*slots));
 	if (slots == NULL)
 		return false;
-	for (uint32_t i = 0; i < old_count; i++)
-		if (old[i] != 0)
-			*slot_of(slots, count - 1, (uint32_t)(old[i] >> 32)) = old[i];
-	/* A longjmp may leave us anywhere: without slots there is merely a second cell for a site. */
+	for (uint32_t ref = t->cells; ref != 0;) {
+		const struct rec_cell *c = rec_at(r, ref);
+
+		*slot_of(slots, count - 1, c->site) = (uint64_t)c->site << 32 | ref;
+		ref = c->thread_next;
+	}
 	t->cell_slots = NULL;
 	COMPILER_BARRIER();
 	t->cell_mask = count - 1;
@@ -62,7 +66,8 @@ make(struct recorder *r, struct thread *t, struct rec_site *site, uint32_t site_
 	uint32_t ref, first;
 
 	if (t->cell_slots == NULL || t->cell_count * 2 >= t->cell_mask)
-		if (!grow(t) && (t->cell_slots == NULL || t->cell_count >= t->cell_mask))
+		if (!grow(r, t) &&
+		    (t->cell_slots == NULL || t->cell_count >= t->cell_mask))
 			return NULL;
 	c = space_cell(r, t->me);
 	if (c == NULL)

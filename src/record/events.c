@@ -5,25 +5,29 @@
 
 #include "record/hot.h"
 #include "record/stacks.h"
+#include "record/timeline.h"
 
 /* A second thread: from now on live bytes are shared words. They start with what this thread, the
- * only one so far, has; as additions, because the other may be adding already. */
+ * only one so far, has; as additions, because the other may be adding already. Left by a jump it is begun anew, and
+ * adds what is missing. */
 void
 record_no_longer_alone(struct recorder *r, struct thread *t)
 {
-	t->alone = false;
 	r->single = false;
 	__atomic_fetch_or(&r->head->flags, REC_FLAG_THREADED, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&r->head->live_bytes, t->live_bytes - t->live_shown,
-			   __ATOMIC_RELAXED);
+	timeline_show_live(r, t);
+	t->flushed = t->live_bytes;
 	for (uint32_t ref = t->cells; ref != 0;) {
 		struct rec_cell *c = rec_at(r, ref);
 		struct rec_site *site = rec_at(r, c->site);
+		int64_t live = (int64_t)(c->alloc_bytes - c->free_bytes);
+		int64_t delta = live - c->shown_bytes;
 
-		c->shown_bytes = (int64_t)(c->alloc_bytes - c->free_bytes);
-		__atomic_fetch_add(&site->live_bytes, c->shown_bytes, __ATOMIC_RELAXED);
+		c->shown_bytes = live;
+		__atomic_fetch_add(&site->live_bytes, delta, __ATOMIC_RELAXED);
 		ref = c->thread_next;
 	}
+	t->alone = false;
 }
 
 void

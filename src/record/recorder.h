@@ -178,6 +178,7 @@ struct thread {
 	bool late;  /* its end was seen: attached for one event */
 	int64_t live_bytes; /* while alone: the process's */
 	int64_t live_shown; /* while alone: what of it head->live_bytes says, now and then */
+	int64_t flushed; /* else: what of its cells' live bytes is in head->live_bytes */
 	struct thread_place places[THREAD_PLACES];
 	uint32_t last_node;
 	uint32_t last_site;

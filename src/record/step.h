@@ -208,6 +208,7 @@ flush_live(struct recorder *r, struct thread *t)
 
 	/* Taken off first: a reader in between sees too little, and has the cells to know better. */
 	t->row->unflushed = 0;
+	t->flushed += delta;
 	COMPILER_BARRIER();
 	live = __atomic_add_fetch(&h->live_bytes, delta, __ATOMIC_RELAXED);
 	if (raise_to(&h->peak_bytes, live)) {

@@ -101,19 +101,20 @@ forget(struct thread *t)
 	t->freeing.addr = 0;
 }
 
-/* Live bytes by the cells of a lone thread, which are all there are; without what was inherited. */
+/* Live bytes by the thread's cells, without what was inherited; and what cells remember of their sites. */
 static int64_t
-live_in_cells(const struct recorder *r, const struct thread *t)
+recount(const struct recorder *r, const struct thread *t)
 {
 	int64_t live = 0;
 
 	for (uint32_t ref = t->cells; ref != 0;) {
-		const struct rec_cell *c = rec_at(r, ref);
+		struct rec_cell *c = rec_at(r, ref);
 		const struct rec_site *site = rec_at(r, c->site);
 		const struct rec_node *n = rec_at(r, site->node);
 
 		if (n->module >> 24 != REC_NODE_CLASS || n->pc != REC_CLASS_INHERITED)
 			live += (int64_t)(c->alloc_bytes - c->free_bytes);
+		c->peak_seen = __atomic_load_n(&site->peak_bytes, __ATOMIC_RELAXED);
 		ref = c->thread_next;
 	}
 	return live;
@@ -123,14 +124,24 @@ void
 threads_jumped(struct recorder *r, struct thread *t)
 {
 	struct rec_thread *row = t->row;
+	int64_t live;
 
 	for (uint32_t i = row->journal_count; i-- > 0 && i < REC_JOURNAL_MAX;)
 		*(uint64_t *)(void *)(r->base + row->journal[i].off) =
 			row->journal[i].old;
 	row->journal_count = 0;
 	forget(t);
-	if (t->alone)
-		t->live_bytes = live_in_cells(r, t);
+	unw_thread_bounds(t->unw, t->stack_low, t->stack_top);
+	live = recount(r, t);
+	if (!t->alone) {
+		row->unflushed = live - t->flushed;
+		return;
+	}
+	t->live_bytes = live;
+	if (r->single && *r->single_threaded != 0) {
+		t->live_shown = live;
+		__atomic_store_n(&r->head->live_bytes, live, __ATOMIC_RELAXED);
+	}
 }
 
 struct thread *
@@ -173,7 +184,7 @@ threads_attach(struct recorder *r, bool late)
 	t->stack_top = r->host->stack_top(here);
 	t->stack_low = UINTPTR_MAX;
 	threads_stack_grew(t, here);
-	t->live_bytes = t->live_shown = 0;
+	t->live_bytes = t->live_shown = t->flushed = 0;
 	t->alone = t->serial == 1 && r->single;
 	if (!t->alone && r->single) {
 		static const char threads;

@@ -13,7 +13,8 @@ struct thread *threads_attach(struct recorder *r, bool late);
 void threads_stack_grew(struct thread *t, uintptr_t sp);
 
 /* An event of this thread was left by longjmp and will never be finished: as if it had not begun.
- * What the thread remembers may be half written, and is forgotten. */
+ * What the thread remembers may be half written, and is forgotten; live bytes are counted anew. Of several threads' sum
+ * there may be missing what one had just begun to add, 4 KiB or one block. */
 void threads_jumped(struct recorder *r, struct thread *t);
 
 /* The thread ends: fold its cells, hand its record and state to the next one. */

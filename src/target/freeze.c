@@ -284,7 +284,8 @@ freeze_keep(struct freeze *f, uint64_t start, uint64_t end)
 {
 	struct pagescan_run run;
 
-	forget(f, false);
+	if (f->pieces.held.len != f->pieces.kept || f->empty.len != 0)
+		forget(f, false);
 	for (uint64_t at = start; pagescan_next(&f->pages, at, end, &run); at = run.end) {
 		uint64_t first = run.start >> PIECE_SHIFT,
 			 last = (run.end - 1) >> PIECE_SHIFT;

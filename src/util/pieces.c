@@ -7,6 +7,7 @@
 enum {
 	SLAB_BYTES = 8 << 20,
 	FIRST_BYTES = 2 << 20, /* of places, to begin with: a large page */
+	OTHERS_LEAST = 16,     /* places, however many are kept */
 };
 
 #define REPLACED UINT64_MAX /* in pieces.where */
@@ -45,12 +46,23 @@ pieces_drop(struct pieces *p, bool kept_too)
 		*map_add(&p->where, p->held.data[i]) = i + 1;
 }
 
+/* How many places there may be besides those kept. */
+static size_t
+most_others(const struct pieces *p)
+{
+	size_t left = p->most > p->kept ? p->most - p->kept : 0;
+
+	return left > OTHERS_LEAST ? left : OTHERS_LEAST;
+}
+
 static void
 note_again(struct pieces *p)
 {
-	if (++p->again <= p->limit / 4 || p->limit >= p->most)
+	size_t most = most_others(p);
+
+	if (++p->again <= p->limit / 4 || p->limit >= most)
 		return;
-	p->limit = 2 * p->limit < p->most ? 2 * p->limit : p->most;
+	p->limit = 2 * p->limit < most ? 2 * p->limit : most;
 	p->again = 0;
 }
 
@@ -100,7 +112,7 @@ pieces_room(struct pieces *p, uint64_t number)
 
 	if (p->limit == 0) {
 		p->limit = FIRST_BYTES / p->piece_bytes;
-		p->limit = p->limit < p->most ? p->limit : p->most;
+		p->limit = p->limit < most_others(p) ? p->limit : most_others(p);
 	}
 	if (place - p->kept >= p->limit || !add_place(p, number)) {
 		if (place == p->kept)

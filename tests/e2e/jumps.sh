@@ -13,17 +13,19 @@ need_command jq
 prog=$(program jumps) || exit
 bump=$(program bump) || exit
 
-# jumped WHAT FIRST STEP LEAST
+# jumped WHAT LEAST BYTES ARGS...: at least so many jumps; the peak is right but for so many bytes.
 jumped() {
-	local what=$1 jumps peak lost
-	LD_PRELOAD=$bump record timeout 300 "$prog" "$2" "$3"
+	local what=$1 least=$2 off=$3 jumps peak lost
+	shift 3
+	LD_PRELOAD=$bump record timeout 300 "$prog" "$@"
 	expect_eq "$what: status" "$status $err" "0 "
 	expect_truth "$what" "$TMP/json" "$out"
 	read -r _ whole _ jumps _ peak < <(grep '^whole ' <<<"$out")
 	expect_eq "$what: each call came to its end" "${whole:-none}" 6
-	expect_between "$what: jumps" "${jumps:-0}" "$4" 1000000
-	expect_json "$what: the peak is what is live and the last block" "$TMP/json" \
-		"[.processes[] | select(.name == \"jumps\") | .peak_bytes - .live_bytes]" "[$peak]"
+	expect_between "$what: jumps" "${jumps:-0}" "$least" 1000000
+	expect_between "$what: the peak is what is live and the last block" \
+		"$(jq '.processes[] | select(.name == "jumps") | .peak_bytes - .live_bytes' "$TMP/json")" \
+		$((peak - off)) $((peak + off))
 	lost=$(jq '[.processes[].lost | to_entries[] | select(.value == true or (.value | type == "number"))
 		| select(.key != "reentry") | .value | tonumber? // 1] | add // 0' "$TMP/json")
 	expect_eq "$what: lost otherwise" "$lost" 0
@@ -31,5 +33,7 @@ jumped() {
 # Stepping costs 12 us an instruction on a virtual machine, and each jump begins at the first.
 step=$(times 97 13)
 for first in $(times 5 "$(seq 1 13)"); do
-	jumped "every ${step}th instruction from $first" "$first" "$step" "$(times 100 1000)"
+	jumped "every ${step}th instruction from $first" "$(times 100 1000)" 0 "$first" "$step"
 done
+# Several threads' sum is followed in steps of 4 KiB, and may miss what was just being added: one block of 2 MiB.
+jumped "beside another thread" 100 $(((2 << 20) + 16384)) 3 "$(times 97 29)" threads

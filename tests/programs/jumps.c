@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* cflags: -O1 -g -fno-builtin */
+/* cflags: -O1 -g -pthread -fno-builtin */
 /* jumps.c -- leaves malloc, realloc and free by siglongjmp after each of their instructions.
  *
- *	jumps FIRST STEP
+ *	jumps FIRST STEP [threads]
  *
  * The trap flag makes every instruction a SIGTRAP; the handler counts, and jumps when its
  * turn has come: at instruction FIRST, FIRST + STEP … until a call comes to its end. Each
  * call is of two sorts: at a place and in a region of memory that are known, and at new ones.
  * After each jump ordinary calls are made, which are exact whatever was left half done; and
- * at the end a block so large that the peak is then: that plus what is live. To be run over
- * bump.so. */
+ * at the end a block so large that the peak is then: that plus what is live. With `threads` there
+ * is another one, which has allocated and waits. To be run over bump.so. */
 #define _GNU_SOURCE
 #include "truth.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -154,6 +155,32 @@ leave_after(long at, void (*make)(size_t), bool new_place)
 	return false;
 }
 
+static void *
+other(void *arg)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	free(malloc(100));
+	pthread_barrier_wait(arg);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static void
+start_other(void)
+{
+	static pthread_barrier_t ready;
+	pthread_t t;
+
+	pthread_barrier_init(&ready, NULL, 2);
+	if (pthread_create(&t, NULL, other, &ready) != 0)
+		_exit(3);
+	pthread_barrier_wait(&ready);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -163,6 +190,8 @@ main(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
+	if (argc > 3)
+		start_other();
 	sigaction(SIGTRAP, &sa, NULL);
 	for (turn = 0; turn < 6; turn++)
 		for (long at = atol(argv[1]);

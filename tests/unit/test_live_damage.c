@@ -137,6 +137,26 @@ T_TEST(refusals)
 	image_free(&d.m);
 }
 
+/* The image in a file, of which chunks are left out until they are asked for: read to the same effect. */
+static bool
+same_from_file(int fd, const struct prof *p)
+{
+	struct prof *q = prof_new();
+	bool same = live_load_fd(fd, true, q, NULL) == 0 && q->nblocks == p->nblocks &&
+		    q->nsites == p->nsites && q->nthreads == p->nthreads &&
+		    q->ndamages == p->ndamages;
+
+	if (same && p->nblocks > 0)
+		same = memcmp(q->blocks, p->blocks, p->nblocks * sizeof *p->blocks) == 0;
+	for (uint32_t i = 0; same && i < p->nsites; i++)
+		same = q->sites[i].allocs == p->sites[i].allocs &&
+		       q->sites[i].live_bytes == p->sites[i].live_bytes;
+	for (uint32_t i = 0; same && i < p->ndamages; i++)
+		same = q->damages[i].count == p->damages[i].count;
+	prof_free(q);
+	return same;
+}
+
 /* The image cut to `bytes`, in memory of exactly that size. */
 static void
 load_cut(const struct image *m, size_t bytes)
@@ -154,6 +174,13 @@ load_cut(const struct image *m, size_t bytes)
 		T_CHECK(e.msg[0] != '\0');
 	T_CHECK(bytes >= sizeof(struct rec_head) ? r == 0 : r < 0);
 	T_CHECK(sound(p));
+	if (r == 0) {
+		int fd = memfd_create("cut", MFD_CLOEXEC);
+
+		T_EQ(write(fd, copy, bytes), (ssize_t)bytes);
+		T_CHECK(same_from_file(fd, p));
+		close(fd);
+	}
 	prof_free(p);
 	free(copy);
 }
@@ -194,26 +221,6 @@ T_TEST(cut_keeps_what_came_before)
 	T_EQ(damage(p, "break off"), 3); /* cell 2, the ended one, cell 3 */
 	prof_free(p);
 	image_free(&d.m);
-}
-
-/* The image in a file, of which chunks are left out until they are asked for: read to the same effect. */
-static bool
-same_from_file(int fd, const struct prof *p)
-{
-	struct prof *q = prof_new();
-	bool same = live_load_fd(fd, true, q, NULL) == 0 && q->nblocks == p->nblocks &&
-		    q->nsites == p->nsites && q->nthreads == p->nthreads &&
-		    q->ndamages == p->ndamages;
-
-	if (same && p->nblocks > 0)
-		same = memcmp(q->blocks, p->blocks, p->nblocks * sizeof *p->blocks) == 0;
-	for (uint32_t i = 0; same && i < p->nsites; i++)
-		same = q->sites[i].allocs == p->sites[i].allocs &&
-		       q->sites[i].live_bytes == p->sites[i].live_bytes;
-	for (uint32_t i = 0; same && i < p->ndamages; i++)
-		same = q->damages[i].count == p->damages[i].count;
-	prof_free(q);
-	return same;
 }
 
 T_TEST(flipped_bits)
