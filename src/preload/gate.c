@@ -92,7 +92,7 @@ gate_enter_slow(uintptr_t cfa)
 			return false;
 		abandoned = true;
 	}
-	tls.busy_ra = *(const uintptr_t *)(cfa - 8);
+	gate_mark_busy(cfa);
 	tls.busy = cfa | GATE_QUIET;
 	COMPILER_BARRIER();
 	if (abandoned && tls.owner == recorder_now->id && tls.self != NULL)
@@ -109,13 +109,13 @@ COLD void
 gate_leave_ended(void)
 {
 	struct thread *t = tls.self;
+	uintptr_t was = gate_quiet(GATE_CFA());
 
-	tls.busy = GATE_QUIET;
 	tls.self = NULL;
 	tls.owner = TLS_NOBODY;
 	if (t != NULL && recorder_now->base != NULL)
 		threads_detach(recorder_now, t);
-	tls.busy = 0;
+	gate_unquiet(was);
 }
 
 /* Will a block that passes by unrecorded never be recorded either? Not so where the real allocator

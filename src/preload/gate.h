@@ -29,6 +29,21 @@ struct forward {
 	enum rec_kind kind;
 };
 
+enum { FORWARD_NEAR = 4096, FORWARD_FAR = 64 << 10 };
+
+/* Is it that of a frame right above `sp`, which is still there? Not looked at unless it is. */
+static ALWAYS_INLINE bool
+forward_is_near(const struct forward *f, uintptr_t sp)
+{
+	if ((uintptr_t)f - sp >= FORWARD_NEAR || f->at.sp - (uintptr_t)f >= FORWARD_NEAR)
+		return false;
+#ifdef __x86_64__ /* where the return address is known to be */
+	return *(const uintptr_t *)(f->at.sp - 8) == f->at.pc;
+#else
+	return true;
+#endif
+}
+
 struct gate {
 	/* Frees to look at: where samples may be, or all in exact mode, before it has begun, and when
 	 * the boot arena was used. */
@@ -48,14 +63,34 @@ gate_free_passes(const void *p)
 			      (uintptr_t)p);
 }
 
+/* Bytes that may pass before somebody looks, read once and written once: a handler that allocates in between must not
+ * make it wrap. */
+static ALWAYS_INLINE uint64_t
+gate_left(void)
+{
+	return __atomic_load_n(&tls.left, __ATOMIC_RELAXED);
+}
+
+static ALWAYS_INLINE void
+gate_pass(uint64_t left)
+{
+	__atomic_store_n(&tls.left, left, __ATOMIC_RELAXED);
+}
+
 bool gate_enter_slow(uintptr_t cfa);
 
-/* `cfa` is the exported hook's. */
+/* `cfa` is the exported hook's. The return address is written again once we are busy: a handler that came before that
+ * has written its own. */
 static ALWAYS_INLINE void
 gate_mark_busy(uintptr_t cfa)
 {
-	tls.busy_ra = *(const uintptr_t *)(cfa - 8);
+	uintptr_t ra = *(const uintptr_t *)(cfa - 8);
+
+	tls.busy_ra = ra;
+	COMPILER_BARRIER();
 	tls.busy = cfa;
+	COMPILER_BARRIER();
+	tls.busy_ra = ra;
 	COMPILER_BARRIER();
 }
 
@@ -92,7 +127,7 @@ gate_quiet(uintptr_t cfa)
 	uintptr_t was = tls.busy;
 
 	if (was == 0)
-		tls.busy_ra = *(const uintptr_t *)(cfa - 8);
+		gate_mark_busy(cfa);
 	tls.busy = (was == 0 ? cfa : was) | GATE_QUIET;
 	COMPILER_BARRIER();
 	return was;

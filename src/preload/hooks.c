@@ -31,14 +31,15 @@ allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at)
 
 	/* What the allocator asks itself for on the way is not what new is waiting for. */
 	if (UNLIKELY(f != NULL) && !under_inside()) {
-		tls.forward = NULL;
-		/* Only from a frame right below and for what it must be asking: one that an exception
-		 * left behind is stale. */
-		if (f->at.sp > at->sp && f->at.sp - at->sp < 4096 &&
-		    (n == f->passed_on || n == f->bytes)) {
+		/* For what it must be asking only. What is not above us was left behind by an exception;
+		 * what is may wait below a handler, which asks for something of its own. */
+		if (forward_is_near(f, at->sp) && (n == f->passed_on || n == f->bytes)) {
+			tls.forward = NULL;
 			at = &f->at;
 			kind = f->kind;
 			n = f->bytes;
+		} else if ((uintptr_t)f - at->sp >= FORWARD_FAR) {
+			tls.forward = NULL;
 		}
 	}
 	if (LIKELY(p != NULL))
@@ -89,8 +90,10 @@ malloc_event(size_t n)
 SEEP_EXPORT void *
 malloc(size_t n)
 {
-	if (LIKELY(tls.left > n)) {
-		tls.left -= n;
+	uint64_t left = gate_left();
+
+	if (LIKELY(left > n)) {
+		gate_pass(left - n);
 		return next.malloc(n);
 	}
 	return malloc_event(n);
@@ -147,10 +150,11 @@ calloc_event(size_t count, size_t each)
 SEEP_EXPORT void *
 calloc(size_t count, size_t each)
 {
+	uint64_t left = gate_left();
 	size_t n;
 
-	if (LIKELY(!__builtin_mul_overflow(count, each, &n) && tls.left > n)) {
-		tls.left -= n;
+	if (LIKELY(!__builtin_mul_overflow(count, each, &n) && left > n)) {
+		gate_pass(left - n);
 		return next.calloc(count, each);
 	}
 	return calloc_event(count, each);
@@ -304,8 +308,10 @@ realloc_event(void *p, size_t n)
 SEEP_EXPORT void *
 realloc(void *p, size_t n)
 {
-	if (LIKELY(tls.left > n && gate_free_passes(p))) {
-		tls.left -= n;
+	uint64_t left = gate_left();
+
+	if (LIKELY(left > n && gate_free_passes(p))) {
+		gate_pass(left - n);
 		return next.realloc(p, n);
 	}
 	return realloc_event(p, n);

@@ -84,10 +84,12 @@ static enum { NEW_UNKNOWN, NEW_CALLS_MALLOC, NEW_DOES_NOT } new_is;
 static ALWAYS_INLINE bool
 new_passes(size_t n)
 {
-	if (UNLIKELY(tls.left <= n || new_is == NEW_UNKNOWN))
+	uint64_t left = gate_left();
+
+	if (UNLIKELY(left <= n || new_is == NEW_UNKNOWN))
 		return false;
 	if (new_is == NEW_DOES_NOT)
-		tls.left -= n;
+		gate_pass(left - n);
 	return true;
 }
 
@@ -111,8 +113,7 @@ new_at(void **slot, const char *name, const struct forward *f, uintptr_t second,
 	if (UNLIKELY(real == NULL) &&
 	    (real = (new_function *)resolve(slot, name)) == NULL)
 		return malloc(n);
-	if (outer != NULL && outer->at.sp > f->at.sp && outer->at.sp - f->at.sp < 4096 &&
-	    outer->bytes == n)
+	if (outer != NULL && forward_is_near(outer, f->at.sp) && outer->bytes == n)
 		return real(n, second, third); /* new[] calls new, the first one counts */
 	tls.forward = f;
 	p = real(n, second, third);
@@ -122,6 +123,8 @@ new_at(void **slot, const char *name, const struct forward *f, uintptr_t second,
 		if (p != NULL)
 			gate_allocated(p, n, f->kind, &f->at);
 	}
+	if (UNLIKELY(outer != NULL) && (uintptr_t)outer - f->at.sp < FORWARD_FAR)
+		tls.forward = outer; /* we are a handler's, on top of it */
 	if (UNLIKELY(f->align != 0) && p != NULL && recorder_now->exact)
 		wrong_align_note(p, f->align);
 	return p;
@@ -133,6 +136,7 @@ delete_at(void **slot, const char *name, const struct wrong_form *form, uintptr_
 {
 	delete_function *real =
 		(delete_function *)__atomic_load_n(slot, __ATOMIC_ACQUIRE);
+	uintptr_t outer;
 
 	if (UNLIKELY(p == NULL))
 		return;
@@ -154,9 +158,10 @@ delete_at(void **slot, const char *name, const struct wrong_form *form, uintptr_
 		next.free(p);
 		return;
 	}
+	outer = tls.forward_free; /* of what a handler runs on top of; it asks for itself again */
 	tls.forward_free = (uintptr_t)p;
 	real(p, second, third);
-	tls.forward_free = 0;
+	tls.forward_free = outer;
 }
 
 #define NEW(symbol, what, alignment, params, names, args)                                \

@@ -89,9 +89,10 @@ thread_round(void *round)
 	uintptr_t n = (uintptr_t)round;
 
 	if (n < LAST_ROUND) {
-		tls.busy = GATE_QUIET;
+		uintptr_t was = gate_quiet(GATE_CFA());
+
 		pthread_setspecific(thread_key, (void *)(n + 1));
-		tls.busy = 0;
+		gate_unquiet(was);
 		return;
 	}
 	tls.ended = 1;
@@ -230,6 +231,17 @@ enum { HANDED = 1 }; /* no lock_id(): those have bit 31 */
 
 static struct inherit *entering; /* begun: waits for the first thread to attach */
 
+/* Never a moment in which it is gone and still to be found: a handler may fork, another thread does. */
+static void
+forget_list(struct inherit **list)
+{
+	struct inherit *l = *list;
+
+	*list = NULL;
+	COMPILER_BARRIER();
+	inherit_forget(l);
+}
+
 /* Take the list out of a forked child's hand, if it is the one for this child: an ancestor that
  * listed its blocks and has begun another recording since listed something else. */
 static struct inherit *
@@ -261,8 +273,7 @@ begin_again(void)
 {
 	struct inherit *list = hand_take();
 
-	inherit_forget(entering); /* a parent's, that no thread came for */
-	entering = NULL;
+	forget_list(&entering); /* a parent's, that no thread came for */
 	tls.owner = TLS_NOBODY;
 	tls.self = NULL;
 	wrong_align_forked();
@@ -291,17 +302,29 @@ begin_again(void)
 		inherit_forget(list);
 }
 
+/* A child may inherit the lock taken, by a thread that does not exist here. It finds its own page wiped; the first
+ * thread that comes says so on it, and frees what it had seen of the lock before: nobody else has it from that one. */
+static void
+drop_inherited_lock(void)
+{
+	uint32_t was = __atomic_load_n(&begin_lock, __ATOMIC_ACQUIRE), none = 0;
+
+	if (state == STATE_NEW || recorder_now->base != NULL ||
+	    !__atomic_compare_exchange_n(&recorder_now->begins, &none, 1u, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) ||
+	    was == 0)
+		return;
+	__atomic_compare_exchange_n(&begin_lock, &was, 0u, false, __ATOMIC_RELEASE,
+				    __ATOMIC_RELAXED);
+}
+
 static COLD bool
 begin_locked(void)
 {
 	uint32_t me = lock_id();
 	bool on;
 
-	/* A child that inherits this lock taken finds its own page wiped and may take it: the
-	 * thread that held it does not exist here. */
-	if (state != STATE_NEW && recorder_now->base == NULL && begin_lock != 0 &&
-	    begin_lock != me)
-		begin_lock = 0;
+	drop_inherited_lock();
 	if (!lock_take(&begin_lock, me))
 		return false;
 	if (state == STATE_NEW && environ != NULL && next_find())
@@ -380,7 +403,7 @@ constructed(void)
 void
 life_thread_began(void)
 {
-	uintptr_t busy = tls.busy;
+	uintptr_t busy = tls.busy, ra = tls.busy_ra;
 
 	if (UNLIKELY(entering != NULL)) {
 		struct inherit *l =
@@ -392,9 +415,12 @@ life_thread_began(void)
 	}
 	if (!thread_key_made || tls.ended)
 		return;
-	tls.busy = GATE_QUIET; /* what libc allocates for this is not the program's */
+	/* What libc allocates for this is not the program's; right below us, so as not to look like a handler's. */
+	tls.busy = 0;
+	gate_quiet(GATE_CFA());
 	pthread_setspecific(thread_key, (void *)1);
 	tls.busy = busy;
+	tls.busy_ra = ra;
 }
 
 /* ---- fork ---- */
@@ -408,9 +434,9 @@ fork_left_us_inside(void)
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1);
 	recorder_now->id = UINT64_MAX;
 	state = STATE_AGAIN;
-	inherit_forget(
-		hand.list); /* of an outer fork: that child may begin with it, not us */
-	hand.list = NULL;
+	begin_lock = 0;
+	forget_list(
+		&hand.list); /* of an outer fork: that child may begin with it, not us */
 	hand.by = 0;
 }
 
@@ -429,7 +455,7 @@ hand_fill(struct recorder *r)
 	if (__atomic_compare_exchange_n(&hand.by, &none, me, false, __ATOMIC_ACQUIRE,
 					__ATOMIC_RELAXED) ||
 	    none == me) {
-		inherit_forget(hand.list);
+		forget_list(&hand.list);
 		hand.list = inherit_gather(r);
 	}
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
@@ -444,8 +470,7 @@ hand_settle(bool child)
 	if (child && mine && hand.list != NULL) {
 		hand.by = HANDED;
 	} else if (mine || (child && hand.by != HANDED)) {
-		inherit_forget(hand.list);
-		hand.list = NULL;
+		forget_list(&hand.list);
 		__atomic_store_n(&hand.by, 0, __ATOMIC_RELEASE);
 	}
 }
@@ -521,11 +546,12 @@ life_give_back(size_t n)
 
 		switch_off();
 		tls.self = NULL;
+		r->base = NULL;
+		COMPILER_BARRIER();
 		recorder_forget_private(r);
 		rt_unmap(t->cell_slots, (t->cell_mask + 1) * sizeof(*t->cell_slots));
 		rt_unmap(t, t->mapped_bytes);
 		recorder_forget(mapped, mapped_bytes);
-		r->base = NULL;
 		return true;
 	}
 	/* Other threads may be in here: only what none of them has touched. */

@@ -42,16 +42,23 @@ record_flush(struct recorder *r, struct thread *t)
 	flush_live(r, t);
 }
 
+static const int stale = 1;
+
+void
+record_check_modules(struct recorder *r)
+{
+	r->loader_busy = &stale;
+}
+
 COLD void
 hot_changes(struct recorder *r, struct thread *t)
 {
-	static const int stale = 1;
-
 	if (*r->host->loader_busy != 0) {
-		r->loader_busy = &stale; /* come here again when the loader is done */
+		record_check_modules(r); /* come here again when the loader is done */
 	} else if (r->loader_busy == &stale) {
 		r->loader_busy = r->host->loader_busy;
-		modules_check(r, t);
+		if (!modules_check(r, t))
+			record_check_modules(r);
 	}
 	if (t->alone && *r->single_threaded == 0)
 		record_no_longer_alone(r, t);

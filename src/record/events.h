@@ -37,6 +37,9 @@ void record_resize_freed(struct recorder *r,
 /* There is, or will be, another thread than this one. */
 void record_no_longer_alone(struct recorder *r, struct thread *t);
 
+/* At the next event: are all modules still there? */
+void record_check_modules(struct recorder *r);
+
 /* What this thread has not yet added to the shared live bytes is added, and peaks raised. */
 void record_flush(struct recorder *r, struct thread *t);
 

@@ -178,16 +178,18 @@ still_there(struct recorder *r, const struct known_module *k)
 static void
 ends(struct recorder *r, struct thread *t, struct known_module *k)
 {
-	k->gone = true;
+	unw_forget(r->unw, k->start,
+		   k->end);		     /* first: left by a jump, it is done again */
 	k->row->unloaded_ms = t->now_ms + 1; /* never 0, which says "still there" */
-	unw_forget(r->unw, k->start, k->end);
+	COMPILER_BARRIER();
+	k->gone = true;
 }
 
-void
+bool
 modules_check(struct recorder *r, struct thread *t)
 {
 	if (!lock_take(&r->head->locks[LOCK_MODULES], t->me))
-		return;
+		return false;
 	for (uint32_t i = 0; i < r->nmodules; i++) {
 		struct known_module *k = &r->modules[i];
 
@@ -195,6 +197,7 @@ modules_check(struct recorder *r, struct thread *t)
 			ends(r, t, k);
 	}
 	lock_drop(&r->head->locks[LOCK_MODULES]);
+	return true;
 }
 
 /* By what the loader says alone. */

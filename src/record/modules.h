@@ -9,7 +9,7 @@
 bool modules_find(uintptr_t pc, struct unw_module *ret);
 
 /* Modules came or went: mark what is gone and forget its unwinding rules. */
-void modules_check(struct recorder *r, struct thread *t);
+bool modules_check(struct recorder *r, struct thread *t);
 
 /* The same for every sample, which is too rare to see the loader at work: looks at modules that may
  * go, and at none of their memory, for another thread may be unloading them. */

@@ -378,6 +378,7 @@ recorder_begin(struct recorder *r, struct recorder *fresh, uint32_t me)
 		return -ENOSPC;
 	memcpy(fresh->head->magic, REC_MAGIC, sizeof(fresh->head->magic));
 	fresh->base = NULL;
+	fresh->begins = r->begins;
 	*r = *fresh;
 	__atomic_store_n(&r->base, base, __ATOMIC_RELEASE);
 	return 0;

@@ -96,7 +96,8 @@ struct recorder {
 	bool full;	    /* no more chunks */
 	bool space_limited; /* the process had a limit on its address space from the start */
 	bool prefilled; /* kernel without MADV_POPULATE_WRITE: all pages were made at the start */
-	bool own_memory;	/* no file behind it: no store can fail */
+	bool own_memory; /* no file behind it: no store can fail */
+	uint32_t begins; /* after a fork, which wipes it: a thread has come (life.c) */
 	uint32_t overflow_node; /* stands in for stacks that found no room */
 	/* The host's words, at hand. While modules have to be checked the first points to a word that
 	 * is never 0; once a thread came that the host did not announce, the second to one that is. */

@@ -130,7 +130,11 @@ threads_jumped(struct recorder *r, struct thread *t)
 		*(uint64_t *)(void *)(r->base + row->journal[i].off) =
 			row->journal[i].old;
 	row->journal_count = 0;
+	for (unsigned i = 0; i < ARRAY_LEN(r->head->locks); i++)
+		lock_drop_own(&r->head->locks[i], t->me);
+	lock_drop_own(&r->idle_lock, t->me);
 	forget(t);
+	record_check_modules(r);
 	unw_thread_bounds(t->unw, t->stack_low, t->stack_top);
 	live = recount(r, t);
 	if (!t->alone) {
