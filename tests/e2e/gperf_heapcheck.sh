@@ -6,7 +6,6 @@ need_seep
 need_libseep
 need_command g++
 prog=$(program heap_checker compat -O1 -g -std=c++17 -I"$ROOT/compat/include") || exit
-export XDG_STATE_HOME=$TMP/state
 cd "$TMP" || exit
 
 checked() { # MODE ARGS...

@@ -9,7 +9,6 @@ need_seep
 need_libseep
 need_command jq
 prog=$(program leak_busy) || exit
-export XDG_STATE_HOME=$TMP/state
 cd "$TMP" || exit
 
 # begin THREADS BLOCKS [COMMAND...]: starts it recorded; sets $tool and $child.

@@ -5,7 +5,6 @@
 need_seep
 need_libseep
 prog=$(program leak_inside) || exit
-export XDG_STATE_HOME=$TMP/state
 cd "$TMP" || exit
 
 # answers WHAT COUNT: every line of $out says `NAME got N wanted N`, and there are so many.

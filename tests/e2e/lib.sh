@@ -24,7 +24,7 @@ LIBSEEP=$BUILD/libseep.so
 SOAK=${SEEP_SOAK:-}
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/seep-test.XXXXXX")
 export LC_ALL=C.UTF-8
-export SEEP_CACHE=$TMP/cache # not the user's own
+export SEEP_CACHE=$TMP/cache XDG_STATE_HOME=$TMP/state # not the user's own
 unset SEEP_DIR LD_PRELOAD MALLOC_CONF HEAPPROFILE HEAPCHECK MALLOC_TRACE # the caller's own
 
 lib_passed=0

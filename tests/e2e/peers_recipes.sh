@@ -12,7 +12,7 @@ mkdir "$TMP/bin" "$TMP/work"
 for name in jeprof google-pprof pprof mtrace flamegraph.pl valgrind seep; do
 	ln -s "$SEEP" "$TMP/bin/$name"
 done
-export PATH=$TMP/bin:$PATH LD_LIBRARY_PATH=$BUILD SEEP_CACHE=$TMP/cache XDG_DATA_HOME=$TMP/data XDG_STATE_HOME=$TMP/state
+export PATH=$TMP/bin:$PATH LD_LIBRARY_PATH=$BUILD XDG_DATA_HOME=$TMP/data
 cd "$TMP/work" || exit
 cp "$prog" demo
 
