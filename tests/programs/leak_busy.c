@@ -37,6 +37,7 @@ struct link {
 static struct link *lists[LISTS];
 static volatile int stop;
 static unsigned long failed;
+static int running;		   /* threads that have opened what they need */
 static uint64_t gaps[THREADS_MAX]; /* longest since it was asked for, ns */
 static const char *folder;
 
@@ -139,6 +140,7 @@ thread(void *arg)
 
 	sem_init(&sem, 0, 0);
 	check("epoll_ctl", epoll_ctl(epoll, EPOLL_CTL_ADD, event, &e) == 0);
+	__atomic_add_fetch(&running, 1, __ATOMIC_RELEASE);
 	while (!stop) {
 		uint64_t now;
 
@@ -255,6 +257,8 @@ main(int argc, char **argv)
 	build(strtoul(argv[2], NULL, 10));
 	for (intptr_t i = 0; i < n; i++)
 		pthread_create(&threads[i], NULL, thread, (void *)i);
+	while (__atomic_load_n(&running, __ATOMIC_ACQUIRE) < n)
+		nap(1000);
 	make("ready");
 	while (!was_there("go")) {
 		if (was_there("ask"))
