@@ -220,7 +220,12 @@ static void
 way_exec(char **argv, int generation)
 {
 	char next[] = {(char)('1' + generation), '\0'};
+	sigset_t term;
 
+	/* One that comes early waits for the last of them. */
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(generation < 3 ? SIG_BLOCK : SIG_UNBLOCK, &term, NULL);
 	if (generation < 3) {
 		if (generation == 0)
 			ready();
