@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 	lose(43);
 	if (argc > 1 && strcmp(argv[1], "die") == 0) raise(SIGSEGV);
 	if (argc > 1 && strcmp(argv[1], "wait") == 0) { signal(SIGTERM, stop); puts("ready"); fflush(stdout); for (;;) pause(); }
-	if (argc > 1 && strcmp(argv[1], "fork") == 0 && fork() == 0) { usleep(300000); lose(17); usleep(100000); _exit(0); }
+	if (argc > 1 && strcmp(argv[1], "fork") == 0 && fork() == 0) { sleep(2); lose(17); usleep(100000); _exit(0); }
 	prctl(PR_GET_PDEATHSIG, &death);
 	n = fgets(line, sizeof line, stdin) != NULL ? atoi(line) : 0;
 	printf("%s %s %s %d %d\n", argc > 1 ? argv[1] : "-", getenv("LD_PRELOAD") ? "preload" : "-", getenv("WORD"), death, n);
