@@ -6,7 +6,8 @@
  *
  * Each makes a block of 61 bytes, resizes it to 67 and frees it, over and over, in three depths of
  * stack; so whenever the process is killed, no more blocks are there than threads, and no more than
- * 67 bytes a thread. With a time main then calls exit while they go on. Says `ready` when all run. */
+ * 67 bytes a thread. With a time main then calls exit while they go on. Says `ready` when all run and
+ * main has made 101 blocks. */
 #define _GNU_SOURCE
 #include "truth.h"
 
@@ -49,6 +50,8 @@ main(int argc, char **argv)
 			return 1;
 	while (__atomic_load_n(&running, __ATOMIC_RELAXED) < n - 1)
 		usleep(100);
+	for (unsigned i = 0; i < 101; i++)
+		make_churn(i % 3);
 	truth_say("ready %d\n", (int)getpid());
 	if (argc <= 2)
 		thread(NULL);
