@@ -69,21 +69,23 @@ whole_or_said "folder read-only" 'never'
 
 # ---- limits of the process ----
 for blocks in 1 100 1500; do # of 1024 bytes; into pipes, because the limit holds for them too
+	rm -f "$TMP/err.done"
 	bash -c 'ulimit -f "$1"; shift; exec "$@"' - $blocks "$SEEP" run -o "$TMP/fsize.rec" -- \
-		"$prog" "$count" 2> >(cat >"$TMP/err") | cat >"$TMP/out"
+		"$prog" "$count" 2> >(cat >"$TMP/err"; : >"$TMP/err.done") | cat >"$TMP/out"
 	status=${PIPESTATUS[0]}
-	sleep 0.1 # the other cat
+	wait_for 10 test -e "$TMP/err.done" # the other cat
 	out=$(cat "$TMP/out")
 	err=$(cat "$TMP/err")
 	same "ulimit -f $blocks"
 	whole_or_said "ulimit -f $blocks" 'file size|ulimit -f|no room'
 done
+rm -f "$TMP/err.done"
 (
 	ulimit -f 0
 	exec "$SEEP" run -o "$TMP/none.rec" -- "$prog" "$count"
-) 2> >(cat >"$TMP/err") | cat >"$TMP/out"
+) 2> >(cat >"$TMP/err"; : >"$TMP/err.done") | cat >"$TMP/out"
 status=${PIPESTATUS[0]}
-sleep 0.1
+wait_for 10 test -e "$TMP/err.done"
 out=$(cat "$TMP/out")
 if [ "$status" != 3 ]; then same "ulimit -f 0"; fi
 expect_match "ulimit -f 0: said" "$(cat "$TMP/err")" 'file size|ulimit -f|File too large|no room'
