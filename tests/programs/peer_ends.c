@@ -3,7 +3,7 @@
  * its argument says: return, _exit, quick, term (sent to itself), ignored (SIGTERM first
  * ignored, then at its default again, which it must look like), handled, kill, crash, fork
  * (the child keeps one of 5 bytes more and frees the first), failed (forked, and the child
- * leaves at once), vfork, daemon (as the child of fork, by daemon(3)), idle (sleeps for 2.6 seconds without allocating), closed (closes all
+ * leaves at once), vfork, daemon (as the child of fork, by daemon(3)), idle (sleeps for 3.6 seconds without allocating), closed (closes all
  * descriptors first), usr1 (raises SIGUSR1 before and after another 5 of 31 bytes). With
  * MALLOC_TRACE it calls mtrace(). */
 /* cflags: -O1 -g */
@@ -94,7 +94,7 @@ main(int argc, char **argv)
 	if (strcmp(how, "daemon") == 0)
 		as_daemon();
 	if (strcmp(how, "idle") == 0)
-		nanosleep(&(struct timespec){2, 600000000}, NULL);
+		nanosleep(&(struct timespec){3, 600000000}, NULL);
 	if (strcmp(how, "closed") == 0)
 		for (int fd = 3; fd < 1024; fd++)
 			close(fd);
