@@ -7,10 +7,14 @@
 need_seep
 need_libseep
 need_command jq perl
-prog=$(program limits) || exit
+limits=$(program limits) || exit
 forker=$(program fork) || exit
 cd "$TMP" || exit
 mkdir live
+# Its name is its own: someone else may run this test too.
+name=limits-$$
+prog=$TMP/$name
+cp "$limits" "$prog" || exit
 
 # on SETTINGS COMMAND...: recorded by LD_PRELOAD and SEEP alone. on_exec: in place of this shell, so
 # that `( on_exec ... ) &` has the program's pid.
@@ -46,21 +50,21 @@ end() {
 
 # ---- names ----
 begin name=%e.%p
-expect_eq "name and pid" "$(files)" "limits.$pid.live "
+expect_eq "name and pid" "$(files)" "$name.$pid.live "
 run "$SEEP" ps
-expect_match "ps finds it" "$out" "^ *$pid +limits +exact .* $TMP/live\$"
+expect_match "ps finds it" "$out" "^ *$pid +$name +exact .* $TMP/live\$"
 "$SEEP" report --json $pid >json
 expect_json "report PID" json '.totals | "\(.allocs) \(.frees)"' '505 0'
-"$SEEP" report --json "live/limits.$pid.live" >json
+"$SEEP" report --json "live/$name.$pid.live" >json
 expect_json "report FILE of one that runs" json '.totals | "\(.allocs) \(.frees)"' '505 0'
-"$SEEP" report --json limits >json
+"$SEEP" report --json "$name" >json
 expect_json "report NAME" json '.processes[0].pid' "$pid"
 run "$SEEP" mark $pid half
 expect_eq "mark" "$status" 0
 end
-"$SEEP" report --json "live/limits.$pid.live" >json
+"$SEEP" report --json "live/$name.$pid.live" >json
 expect_json "report FILE at its end" json '.totals | "\(.allocs) \(.frees)"' '1011 672'
-"$SEEP" report --json "live/limits.$pid.live@half" >json
+"$SEEP" report --json "live/$name.$pid.live@half" >json
 expect_json "report FILE@MARK" json '.totals.live_blocks' 505
 rm -f live/*
 
