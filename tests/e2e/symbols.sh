@@ -108,7 +108,7 @@ mkfifo gate
 tool=$!
 exec 9>gate
 wait_for 10 grep -q expect runs.out
-pid=$(pgrep -n -x runs)
+pid=$(child_of $tool)
 rm runs
 cp leaf runs
 run "$SEEP" report "$pid"
