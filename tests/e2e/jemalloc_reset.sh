@@ -94,7 +94,7 @@ for _ in 1 2 3 4 5 6 7 8 9; do
 	bytes+=("$(text '*.f.heap' | awk 'NR == 1 { print $2 }')")
 done
 middle() { printf '%s\n' "$@" | sort -n | sed -n 5p; }
-expect_between "mixed: objects (${objects[*]})" "$(middle "${objects[@]}")" 140000 260000
+expect_between "mixed: objects (${objects[*]})" "$(middle "${objects[@]}")" 110000 300000
 expect_between "mixed: bytes (${bytes[*]})" "$(middle "${bytes[@]}")" 28000000 40000000
 profiled "$LIBSEEP" prof:true,prof_final:true,prof_unbias:false "$prog"
 expect_between "mixed: told not to make up for it" \
