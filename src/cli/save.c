@@ -7,6 +7,7 @@
 #include "cli/save.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,52 @@ save_load_file(const struct livefile *f, struct prof *p, struct err *e)
 	return r;
 }
 
+/* When the recording in a file began; 0 = not known. */
+static uint64_t
+started(const struct rundir *d, const char *name)
+{
+	int fd = openat(d->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	uint64_t ns = 0;
+
+	if (fd < 0)
+		return 0;
+	if (pread(fd, &ns, sizeof ns, offsetof(struct rec_head, start_ns)) !=
+	    (ssize_t)sizeof ns)
+		ns = 0;
+	close(fd);
+	return ns;
+}
+
+struct start {
+	uint64_t ns;
+	char *name;
+};
+
+static int
+compare_starts(const void *a, const void *b)
+{
+	const struct start *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* Parents before their children, whatever their numbers are: those begin anew at some time. */
+static void
+sort_by_start(const struct rundir *d, struct rundir_names *names)
+{
+	struct start *all = xcalloc(names->len, sizeof *all);
+
+	for (size_t i = 0; i < names->len; i++)
+		all[i] = (struct start){started(d, names->data[i]), names->data[i]};
+	if (names->len > 1)
+		qsort(all, names->len, sizeof *all, compare_starts);
+	for (size_t i = 0; i < names->len; i++)
+		names->data[i] = all[i].name;
+	free(all);
+}
+
 unsigned
 save_load(const struct rundir *d, struct prof *p, struct rundir_names *ret_names)
 {
@@ -43,6 +90,7 @@ save_load(const struct rundir *d, struct prof *p, struct rundir_names *ret_names
 	unsigned n = 0;
 
 	rundir_files(d, &names);
+	sort_by_start(d, &names);
 	for (size_t i = 0; i < names.len; i++) {
 		struct livefile f = {.fd = -1};
 		struct err e = {0};
