@@ -32,8 +32,9 @@ static uint32_t offs; /* how many are */
 void
 spare_tell(struct rec_hold *d)
 {
-	d->spares = (uintptr_t)table;
-	d->nspares = slots;
+	/* In this order: there are never more than the table has. */
+	d->nspares = __atomic_load_n(&slots, __ATOMIC_ACQUIRE);
+	d->spares = (uintptr_t)__atomic_load_n(&table, __ATOMIC_RELAXED);
 	d->spares_lost = lost;
 }
 
@@ -52,7 +53,8 @@ entry_of(struct rec_spare *in, uint32_t n, uint64_t start, uint64_t bytes)
 	}
 }
 
-/* Locked. Half of it stays vacant. */
+/* Locked. Half of it stays vacant, and `used` is never less than it is: whoever looks for an entry finds an end even
+ * where a handler has left this for good. */
 static bool
 grow(void)
 {
@@ -68,45 +70,70 @@ grow(void)
 			kept++;
 		}
 	}
-	table = larger;
-	slots = n;
+	__atomic_store_n(&table, larger, __ATOMIC_RELAXED);
+	__atomic_store_n(&slots, n, __ATOMIC_RELEASE);
+	COMPILER_BARRIER();
 	used = kept;
 	hold_tell();
 	rt_unmap(old, before * sizeof(*old));
 	return true;
 }
 
+/* Quiet already; `was` is what tls.busy had been. A busy thread that holds the lock is a handler on top of ourselves, and
+ * must not touch anything. One that has left us by longjmp is busy no longer, once it has allocated something. */
+static bool
+table_take(uintptr_t was)
+{
+	uint32_t me = lock_id();
+
+	return (was == 0 || __atomic_load_n(&table_lock, __ATOMIC_RELAXED) != me) &&
+	       lock_take(&table_lock, me);
+}
+
 static void
-add(uint64_t start, uint64_t bytes)
+add_locked(uint64_t start, uint64_t bytes)
 {
 	struct rec_spare *e;
 
-	if (!lock_take(&table_lock, lock_id()))
-		return;
 	if (used < slots / 2 || grow()) {
 		e = entry_of(table, slots, start, bytes);
 		used += e->start == 0;
+		COMPILER_BARRIER();
 		*e = (struct rec_spare){start, bytes};
 	} else {
 		lost++;
 	}
 	hold_tell();
-	lock_drop(&table_lock);
 }
 
-static void
+/* Quiet, as is take_back: what a handler allocates meanwhile must not come here. */
+static NOINLINE void
+add(uint64_t start, uint64_t bytes)
+{
+	uintptr_t was = gate_quiet(GATE_CFA());
+
+	if (table_take(was)) {
+		add_locked(start, bytes);
+		lock_drop(&table_lock);
+	} else {
+		__atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
+	}
+	gate_unquiet(was);
+}
+
+static NOINLINE void
 take_back(uint64_t start, uint64_t bytes)
 {
+	uintptr_t was = gate_quiet(GATE_CFA());
 	struct rec_spare *e;
 
-	if (!lock_take(&table_lock, lock_id()))
-		return;
-	if (slots > 0) {
-		e = entry_of(table, slots, start, bytes);
-		if (e->start == start && e->bytes == bytes)
+	if (table_take(was)) {
+		e = slots > 0 ? entry_of(table, slots, start, bytes) : NULL;
+		if (e != NULL && e->start == start && e->bytes == bytes)
 			*e = (struct rec_spare){WAS_TAKEN_BACK, 0};
+		lock_drop(&table_lock);
 	}
-	lock_drop(&table_lock);
+	gate_unquiet(was);
 }
 
 void
