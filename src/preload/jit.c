@@ -133,8 +133,11 @@ place(void)
 		struct table *t = &tables[i];
 
 		if (t->live == 0 && t->copy != NULL) {
-			rt_unmap(t->copy, t->bytes);
-			t->copy = NULL;
+			unsigned char *copy = t->copy;
+
+			t->copy = NULL; /* first: a handler may come back to this */
+			COMPILER_BARRIER();
+			rt_unmap(copy, t->bytes);
 		}
 		if (t->live == 0)
 			return t;

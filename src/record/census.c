@@ -62,23 +62,20 @@ area_fit(struct census_area *a, size_t count, size_t each)
 	return true;
 }
 
-static void
-area_done(struct census_area *a)
-{
-	rt_unmap(a->at, a->bytes);
-	*a = (struct census_area){NULL, 0};
-}
-
 void
 census_done(struct census *c)
 {
-	area_done(&c->site_area);
-	area_done(&c->share_area);
-	area_done(&c->thread_area);
-	area_done(&c->key_area);
-	area_done(&c->chunk_area);
-	area_done(&c->hash_area);
+	struct census gone = *c;
+
+	/* First: some are left where a handler can find them, or come back by longjmp to do this again. */
 	memset(c, 0, sizeof(*c));
+	COMPILER_BARRIER();
+	rt_unmap(gone.site_area.at, gone.site_area.bytes);
+	rt_unmap(gone.share_area.at, gone.share_area.bytes);
+	rt_unmap(gone.thread_area.at, gone.thread_area.bytes);
+	rt_unmap(gone.key_area.at, gone.key_area.bytes);
+	rt_unmap(gone.chunk_area.at, gone.chunk_area.bytes);
+	rt_unmap(gone.hash_area.at, gone.hash_area.bytes);
 }
 
 /* ---- figures ---- */

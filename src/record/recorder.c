@@ -424,8 +424,11 @@ recorder_forget(unsigned char *base, uint64_t bytes)
 void
 recorder_forget_private(struct recorder *r)
 {
-	rt_unmap(private_at, private_bytes);
+	void *gone = private_at;
+
 	private_at = NULL;
 	r->node_heads = NULL;
 	r->unw = NULL;
+	COMPILER_BARRIER(); /* a handler finds nothing that leads there */
+	rt_unmap(gone, private_bytes);
 }

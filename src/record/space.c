@@ -209,7 +209,7 @@ space_reserve(struct recorder *r, uint64_t bytes, uint32_t me)
 bool
 space_give_back(struct recorder *r, uint32_t me)
 {
-	uint64_t keep;
+	uint64_t keep, had;
 	bool any;
 
 	r->full = true;
@@ -217,10 +217,12 @@ space_give_back(struct recorder *r, uint32_t me)
 	if (!lock_take(&r->head->locks[LOCK_SPACE], me))
 		return false;
 	keep = REC_CHUNKS_OFF + (uint64_t)r->head->populated * REC_CHUNK_BYTES;
-	any = keep < r->bytes;
+	had = r->bytes;
+	any = keep < had;
 	if (any) {
-		sys_munmap(r->base + keep, r->bytes - keep);
-		r->bytes = keep;
+		r->bytes = keep; /* first: nobody believes in what is gone */
+		COMPILER_BARRIER();
+		sys_munmap(r->base + keep, had - keep);
 	}
 	lock_drop(&r->head->locks[LOCK_SPACE]);
 	return any;
