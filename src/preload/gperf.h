@@ -67,7 +67,8 @@ extern struct gperf_state gperf;
 
 /* ---- gperf_when.c ---- */
 
-/* The turn to write a profile, or to change whether there are any: wait for it, not for ever. */
+/* The turn to write a profile, or to change whether there are any: wait for it, not for ever. Signals are held
+ * back until it ends. */
 bool gperf_turn_wait(void);
 void gperf_turn_end(void);
 

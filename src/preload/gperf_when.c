@@ -37,13 +37,48 @@ gperf_say_parts(enum gperf_loud loud, const char *const *parts)
 
 /* ---- dumping ---- */
 
+/* Of whoever has the turn. */
+static struct turn {
+	bool held; /* signals are, and this was the mask before */
+	uint64_t mask;
+} turn;
+
+static struct turn
+signals_hold(void)
+{
+	const uint64_t all = UINT64_MAX;
+	struct turn t = {.held = !rt_sealed};
+
+	if (t.held)
+		SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &t.mask, sizeof(all));
+	return t;
+}
+
+static void
+signals_let_go(struct turn t)
+{
+	if (t.held)
+		SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &t.mask, 0, sizeof(t.mask));
+}
+
+/* Signals are held back before it is taken, until it has ended: a handler would find it taken by its own thread, wait in
+ * vain when the program is to end, or leave it so for good by longjmp. */
 static bool
 take_turn(void)
 {
+	struct turn t;
 	uint32_t no = 0;
 
-	return __atomic_compare_exchange_n(&gperf.dumping, &no, 1, false,
-					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&gperf.dumping, __ATOMIC_RELAXED) != 0)
+		return false;
+	t = signals_hold();
+	if (__atomic_compare_exchange_n(&gperf.dumping, &no, 1, false, __ATOMIC_ACQUIRE,
+					__ATOMIC_RELAXED)) {
+		turn = t;
+		return true;
+	}
+	signals_let_go(t);
+	return false;
 }
 
 /* For those who were asked for a dump: wait for one that is under way, not for ever. */
@@ -61,7 +96,10 @@ gperf_turn_wait(void)
 void
 gperf_turn_end(void)
 {
+	struct turn t = turn;
+
 	__atomic_store_n(&gperf.dumping, 0, __ATOMIC_RELEASE);
+	signals_let_go(t);
 }
 
 static void
@@ -77,19 +115,17 @@ file_name(char *path, size_t cap)
 	text_add(&t, ".heap");
 }
 
-/* For whoever has the turn. Signals are held back: a handler must not come to wait for this, and
- * a file beyond RLIMIT_FSIZE must not end the program. */
+/* For whoever has the turn, and signals held back: a file beyond RLIMIT_FSIZE must not end the program. */
 void
 gperf_write(const char *reason, struct census_count *ret_total)
 {
 	static char path[GPERF_PATH_MAX + 16];
-	uint64_t all = UINT64_MAX, before = 0, xfsz = UINT64_C(1) << (SIGXFSZ - 1);
+	uint64_t xfsz = UINT64_C(1) << (SIGXFSZ - 1);
 	struct timespec at_once = {0, 0};
 	int r;
 
 	if (gperf.prefix[0] == '\0')
 		return;
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
 	gperf.number++;
 	file_name(path, sizeof(path));
 	gperf_say(GPERF_PLAIN, "Dumping heap profile to ", path, " (", reason, ")");
@@ -98,7 +134,6 @@ gperf_write(const char *reason, struct census_count *ret_total)
 		gperf_say(GPERF_ERROR, "Failed dumping heap profile to ", path);
 	if (r == -EFBIG)
 		SYS4(SYS_rt_sigtimedwait, &xfsz, 0, &at_once, sizeof(xfsz));
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
 }
 
 int64_t
