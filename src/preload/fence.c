@@ -19,6 +19,7 @@
 #include "preload/next.h"
 #include "preload/under.h"
 #include "record/errors.h"
+#include "rt/lock_once.h"
 #include "rt/rt_map.h"
 
 #include <errno.h>
@@ -31,7 +32,6 @@ enum {
 	PAGES = 16, /* of a block, at most */
 	STRIDE = (PAGES + 1) * PAGE,
 	SLOTS = 2048,
-	TRIES = 2000,
 };
 
 enum state { SLOT_UNUSED, SLOT_LIVE, SLOT_FREED };
@@ -52,7 +52,7 @@ static uint64_t every;
 static unsigned char *pool; /* NULL: not in use */
 static struct slot *slots;
 static struct {
-	uint32_t lock;
+	struct lock_once lock;
 	uint32_t first, last; /* to use next, and last of all; number + 1 */
 } idle;
 static uint64_t countdown; /* allocations until the next one */
@@ -97,19 +97,7 @@ set_pages(unsigned char *at, size_t bytes, int prot)
 static bool
 idle_take(void)
 {
-	uint32_t me = lock_id();
-
-	for (int i = 0; i < TRIES; i++) {
-		uint32_t none = 0;
-
-		if (__atomic_compare_exchange_n(&idle.lock, &none, me, false,
-						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return true;
-		if (none == me)
-			return false; /* a handler on top of ourselves */
-		CPU_RELAX();
-	}
-	return false;
+	return lock_once_enter(&idle.lock, lock_id());
 }
 
 /* Number + 1 of the slot that has been out of use for longest; 0: none. */
@@ -126,7 +114,7 @@ idle_pop(void)
 		if (idle.first == 0)
 			idle.last = 0;
 	}
-	lock_drop(&idle.lock);
+	lock_once_drop(&idle.lock);
 	return n;
 }
 
@@ -141,7 +129,7 @@ idle_push(uint32_t n)
 	else
 		idle.first = n;
 	idle.last = n;
-	lock_drop(&idle.lock);
+	lock_once_drop(&idle.lock);
 }
 
 static bool

@@ -16,7 +16,7 @@
 
 #include "preload/gate.h"
 #include "record/recorder.h"
-#include "rt/lock.h"
+#include "rt/lock_once.h"
 #include "rt/rt_map.h"
 #include "unwind/eh_frame.h"
 
@@ -40,7 +40,7 @@ struct table {
 static struct table tables[MAX_TABLES];
 static uint32_t used; /* places that were ever used */
 static uint32_t readers;
-static uint32_t lock;
+static struct lock_once lock;
 
 /* ---- the unwinder asks ---- */
 
@@ -151,7 +151,7 @@ keep(const void *begin)
 	size_t bytes = begin == NULL ? 0 : table_bytes(begin);
 	struct table *t, made = {.begin = begin, .bytes = bytes};
 
-	if (bytes <= 4 || !lock_take(&lock, lock_id()))
+	if (bytes <= 4 || !lock_once_take(&lock, lock_id()))
 		return;
 	t = place();
 	made.copy = t == NULL ? NULL : rt_map(bytes);
@@ -164,13 +164,13 @@ keep(const void *begin)
 		if (t == &tables[used])
 			__atomic_store_n(&used, used + 1, __ATOMIC_RELEASE);
 	}
-	lock_drop(&lock);
+	lock_once_drop(&lock);
 }
 
 static void
 drop(const void *begin)
 {
-	if (begin == NULL || !lock_take(&lock, lock_id()))
+	if (begin == NULL || !lock_once_take(&lock, lock_id()))
 		return;
 	for (uint32_t i = used; i-- > 0;) {
 		struct table *t = &tables[i];
@@ -181,7 +181,7 @@ drop(const void *begin)
 		forget(t->start, t->end);
 		break;
 	}
-	lock_drop(&lock);
+	lock_once_drop(&lock);
 }
 
 /* ---- the functions themselves ---- */

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "preload/gate.h"
 #include "preload/hold.h"
+#include "rt/lock_once.h"
 #include "rt/rt_map.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ enum { LEAST = 1024, MOST = 1 << 22 };
 
 static struct rec_spare *table;
 static uint32_t used, slots, lost;
-static uint32_t table_lock;
+static struct lock_once table_lock;
 
 /* How deep each thread is in __lsan_disable: few ever are. */
 enum { THREADS = 64 };
@@ -86,8 +87,8 @@ table_take(uintptr_t was)
 {
 	uint32_t me = lock_id();
 
-	return (was == 0 || __atomic_load_n(&table_lock, __ATOMIC_RELAXED) != me) &&
-	       lock_take(&table_lock, me);
+	return (was == 0 || __atomic_load_n(&table_lock.word, __ATOMIC_RELAXED) != me) &&
+	       lock_once_take(&table_lock, me);
 }
 
 static void
@@ -114,7 +115,7 @@ add(uint64_t start, uint64_t bytes)
 
 	if (table_take(was)) {
 		add_locked(start, bytes);
-		lock_drop(&table_lock);
+		lock_once_drop(&table_lock);
 	} else {
 		__atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
 	}
@@ -131,7 +132,7 @@ take_back(uint64_t start, uint64_t bytes)
 		e = slots > 0 ? entry_of(table, slots, start, bytes) : NULL;
 		if (e != NULL && e->start == start && e->bytes == bytes)
 			*e = (struct rec_spare){WAS_TAKEN_BACK, 0};
-		lock_drop(&table_lock);
+		lock_once_drop(&table_lock);
 	}
 	gate_unquiet(was);
 }
@@ -139,7 +140,7 @@ take_back(uint64_t start, uint64_t bytes)
 void
 spare_forked(void)
 {
-	table_lock = 0; /* of a thread that is not here */
+	lock_once_forked(&table_lock, lock_id());
 }
 
 /* ---- threads that want theirs spared ---- */

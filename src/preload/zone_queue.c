@@ -5,14 +5,12 @@
  * its block at once. */
 #include "preload/zone_queue.h"
 
-#include "rt/lock.h"
+#include "rt/lock_once.h"
 
 #include <string.h>
 
-enum { TRIES = 2000 };
-
 static struct {
-	uint32_t lock;
+	struct lock_once lock;
 	struct head *first, *last;
 	size_t bytes; /* weights of all */
 } queue;
@@ -20,18 +18,7 @@ static struct {
 static bool
 queue_take(void)
 {
-	uint32_t me = lock_id(), none = 0;
-
-	for (int i = 0; i < TRIES; i++) {
-		none = 0;
-		if (__atomic_compare_exchange_n(&queue.lock, &none, me, false,
-						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return true;
-		if (none == me)
-			return false; /* we interrupted ourselves */
-		CPU_RELAX();
-	}
-	return false;
+	return lock_once_enter(&queue.lock, lock_id());
 }
 
 /* What it keeps from the allocator, and not only what was asked for: that may be nothing. */
@@ -53,7 +40,7 @@ queue_push(struct head *h)
 		queue.first = h;
 	queue.last = h;
 	queue.bytes += weight(h);
-	lock_drop(&queue.lock);
+	lock_once_drop(&queue.lock);
 	return true;
 }
 
@@ -71,7 +58,7 @@ queue_pop(size_t most)
 			queue.last = NULL;
 		queue.bytes -= weight(h);
 	}
-	lock_drop(&queue.lock);
+	lock_once_drop(&queue.lock);
 	return h;
 }
 
@@ -82,13 +69,13 @@ queue_each(void (*look)(struct head *h))
 		return;
 	for (struct head *h = queue.first; h != NULL; h = h->next)
 		look(h);
-	lock_drop(&queue.lock);
+	lock_once_drop(&queue.lock);
 }
 
 void
 queue_forked(void)
 {
 	/* Another thread was in the middle of it, and is not here to end it. */
-	if (queue.lock != 0)
+	if (lock_once_forked(&queue.lock, lock_id()))
 		memset(&queue, 0, sizeof(queue));
 }

@@ -91,9 +91,9 @@ errors_add(struct recorder *r, struct thread *t, const struct rec_error *e)
 {
 	bool kept = false;
 
-	if (lock_take(&r->errors_lock, t->me)) {
+	if (lock_once_take(&r->errors_lock, t->me)) {
 		kept = keep(r, t, e);
-		lock_drop(&r->errors_lock);
+		lock_once_drop(&r->errors_lock);
 	}
 	if (!kept)
 		__atomic_fetch_add(&r->head->errors_more, 1, __ATOMIC_RELAXED);

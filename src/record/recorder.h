@@ -14,7 +14,7 @@
 #include "base/compiler.h"
 #include "base/recording.h"
 #include "record/naming.h"
-#include "rt/lock.h"
+#include "rt/lock_once.h"
 #include "unwind/unwind.h"
 
 #include <stdbool.h>
@@ -121,7 +121,7 @@ struct recorder {
 	bool tag_threads;     /* sampled blocks carry their thread's serial too */
 	uint32_t rate_number; /* of the rate now, in head->rates */
 	struct sample_filter *sample;
-	uint32_t errors_lock;
+	struct lock_once errors_lock;
 	bool modules_late; /* some of them are */
 };
 
