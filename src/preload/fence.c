@@ -132,6 +132,14 @@ idle_push(uint32_t n)
 	lock_once_drop(&idle.lock);
 }
 
+void
+fence_forked(void)
+{
+	/* Another thread was in the middle of it. At worst a slot is out of the list. */
+	if (lock_once_forked(&idle.lock, lock_id()) && idle.first == 0)
+		idle.last = 0;
+}
+
 static bool
 its_turn(void)
 {

@@ -16,6 +16,9 @@ void fence_wanted(uint64_t every);
 /* When recording has begun, once: pages, functions in front of the allocator, and the handler. */
 void fence_install(void);
 
+/* In a forked child. */
+void fence_forked(void);
+
 /* Is it on one of those pages? */
 bool fence_owns(const void *p);
 

@@ -201,6 +201,13 @@ inside_look(enum inside_ask ask, uintptr_t sp)
 	return status == 0 ? 0 : status == LOST_STATUS ? 1 : -1;
 }
 
+void
+inside_forked(void)
+{
+	if (asking != lock_id())
+		asking = 0; /* of a thread that is not here */
+}
+
 /* ---- what programs call ---- */
 
 SEEP_EXPORT int

@@ -18,4 +18,7 @@ enum inside_ask {
  * be done. `sp`: below this the stack is ours. Not from signal handlers; leaves errno alone. */
 int inside_look(enum inside_ask ask, uintptr_t sp);
 
+/* In a forked child. */
+void inside_forked(void);
+
 #endif

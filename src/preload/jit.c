@@ -134,10 +134,13 @@ place(void)
 
 		if (t->live == 0 && t->copy != NULL) {
 			unsigned char *copy = t->copy;
+			size_t bytes = t->bytes;
 
-			t->copy = NULL; /* first: a handler may come back to this */
+			/* First: a handler, or a forked child, may come back to this. */
+			t->copy = NULL;
+			t->bytes = 0;
 			COMPILER_BARRIER();
-			rt_unmap(copy, t->bytes);
+			rt_unmap(copy, bytes);
 		}
 		if (t->live == 0)
 			return t;
@@ -182,6 +185,14 @@ drop(const void *begin)
 		break;
 	}
 	lock_once_drop(&lock);
+}
+
+void
+jit_forked(void)
+{
+	lock_once_forked(&lock, lock_id());
+	if (tls.busy == 0)
+		readers = 0; /* others, in the middle of a stack */
 }
 
 /* ---- the functions themselves ---- */

@@ -10,4 +10,7 @@
 bool jit_find(uintptr_t pc, struct unw_module *ret);
 void jit_done(void);
 
+/* In a forked child. */
+void jit_forked(void);
+
 #endif

@@ -11,6 +11,7 @@
  * (guard.c). After the peer has written its file the signal is sent again, and ends the process. */
 #include "preload/peer.h"
 
+#include "preload/forked.h"
 #include "preload/gate.h"
 #include "preload/guard.h"
 #include "preload/mtrace.h"
@@ -212,6 +213,7 @@ peer_forked(void)
 
 	if (peer == NULL || r->base == NULL)
 		return;
+	locks_forked();
 	r->head->pid = (uint32_t)sys_getpid();
 	if ((r->head->flags & REC_FLAG_THREADED) != 0) {
 		memset(r->head->locks, 0, sizeof(r->head->locks));

@@ -90,6 +90,8 @@ void
 wrong_align_forked(void)
 {
 	/* Another thread was in the middle of it, and is not here to end it. */
-	broken = broken || table_lock != 0;
+	if (table_lock == 0 || table_lock == lock_id())
+		return;
+	broken = true;
 	table_lock = 0;
 }
