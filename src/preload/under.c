@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* under.c -- see under.h. A handler that leaves by longjmp leaves its thread inside; its blocks are then those of
- * the allocator, without anything around them. */
+/* under.c -- see under.h.
+ *
+ * A handler that leaves by longjmp leaves its thread inside; its blocks are then those of the allocator, without
+ * anything around them, and a call of new counts twice. So tls.resolving says where on the stack the allocator was
+ * called, too: the next call that is not below has not been made by it, and the thread is outside again. One that is
+ * below cannot be told from a call by the allocator itself. */
 #include "preload/under.h"
 
 #include "preload/next.h"
@@ -8,10 +12,28 @@
 static struct next real;
 static bool zero_frees = true;
 
+enum { SAME_STACK = 1 << 20 };
+
+/* Frames are aligned to 16 bytes; 32 bits of them do, for what is compared is near. */
+#define FRAME_BITS (~UINT32_C(15))
+
+/* What to be once the call at `frame` is over. On another stack it may be a handler's, on top of one that goes on. */
+static ALWAYS_INLINE uint32_t
+outside_of(uint32_t frame)
+{
+	uint32_t was = tls.resolving;
+
+	if (UNLIKELY((was & UNDER_INSIDE) != 0) &&
+	    frame - (was & FRAME_BITS) < SAME_STACK)
+		was &= ~(FRAME_BITS | UNDER_INSIDE);
+	return was;
+}
+
 #define INSIDE(call)                                                                     \
-	uint32_t was = tls.resolving;                                                    \
+	uint32_t frame = (uint32_t)(uintptr_t)__builtin_frame_address(0) & FRAME_BITS;   \
+	uint32_t was = outside_of(frame);                                                \
                                                                                          \
-	tls.resolving = was | UNDER_INSIDE;                                              \
+	tls.resolving = (was & ~FRAME_BITS) | frame | UNDER_INSIDE;                      \
 	COMPILER_BARRIER();                                                              \
 	call;                                                                            \
 	COMPILER_BARRIER();                                                              \

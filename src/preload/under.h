@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-enum { UNDER_INSIDE = 2 }; /* in tls.resolving */
+enum { UNDER_INSIDE = 2 }; /* in tls.resolving, with where that was */
 
 /* Once, before any layer: the functions in `next` say when they are inside. */
 void under_install(void);
