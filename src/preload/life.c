@@ -23,6 +23,7 @@
 #include "base/inject.h"
 #include "preload/boot.h"
 #include "preload/fence.h"
+#include "preload/forked.h"
 #include "preload/gate.h"
 #include "preload/guard.h"
 #include "preload/hold.h"
@@ -31,7 +32,6 @@
 #include "preload/peer.h"
 #include "preload/peer_heapcheck.h"
 #include "preload/settings.h"
-#include "preload/spare.h"
 #include "preload/zone.h"
 #include "record/inherit.h"
 #include "record/space.h"
@@ -276,8 +276,7 @@ begin_again(void)
 	forget_list(&entering); /* a parent's, that no thread came for */
 	tls.owner = TLS_NOBODY;
 	tls.self = NULL;
-	wrong_align_forked();
-	spare_forked();
+	locks_forked();
 	if (rt_sealed) {
 		/* The filter is the child's, too: neither files nor mappings. */
 		if (settings.recorder.children)
@@ -493,14 +492,18 @@ fork_by(pid_t (*real)(void))
 		if (on && tls.busy == 0)
 			hand_fill(page);
 		pid = real();
+		if (pid == 0)
+			locks_forked();
 		hand_settle(pid == 0);
 		return pid;
 	}
 	rt_map_wipe(page, sizeof(*page), false);
 	pid = real();
 	rt_map_wipe(page, sizeof(*page), true);
-	if (pid == 0)
+	if (pid == 0) {
+		locks_forked();
 		fork_left_us_inside();
+	}
 	return pid;
 }
 

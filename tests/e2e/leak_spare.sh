@@ -16,3 +16,5 @@ done
 prog=$(program spare_fork) || exit
 run env LD_PRELOAD="$LIBSEEP" HEAPPROFILE="$TMP/x" "$prog"
 expect_eq "fork: children that waited" "$status: $out" "0: slow 0"
+run env LD_PRELOAD="$LIBSEEP" SEEP="mode=exact,dir=$TMP" "$prog"
+expect_eq "fork, recorded: children that waited" "$status: $out" "0: slow 0"
