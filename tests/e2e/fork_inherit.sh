@@ -89,3 +89,16 @@ mkdir "$TMP/dir"
 run env LD_PRELOAD="$LIBSEEP" SEEP="mode=exact,dir=$TMP/dir,children=0" "$prog" one
 expect_eq "children=0: status" "$status" 0
 expect_eq "children=0: one recording" "$(cd "$TMP/dir" && echo *.live | wc -w)" 1
+
+# In the order in which they began, also where the numbers get a digit longer.
+if unshare --pid --fork --mount-proc true 2>/dev/null && [ -w /proc/sys/kernel/ns_last_pid ]; then
+	# shellcheck disable=SC2016 # of the shell in there
+	unshare --pid --fork --mount-proc bash -c 'echo 85 >/proc/sys/kernel/ns_last_pid
+		exec "$@"' - "$SEEP" run --json --log-file "$TMP/json" -o "$TMP/rec" -- "$prog" loop 30 >"$TMP/said" 2>&1
+	expect_json "order: numbers of two and three digits" "$TMP/json" \
+		'[.processes[].pid] | [(min < 100), (max > 99), length]' '[true,true,31]'
+	expect_json "order: the parent first, then as they began" "$TMP/json" \
+		'[.processes[0].inherited, ([.processes[].start_ns] | . == sort)]' '[null,true]'
+else
+	left_out "order: no pid namespace may be made here"
+fi
