@@ -9,7 +9,7 @@ prog=$(program spare_signals) || exit
 for i in 1 2 3; do
 	run env LD_PRELOAD="$LIBSEEP" SEEP="mode=exact,dir=$TMP" "$prog"
 	expect_eq "$i: status" "$status" 0
-	expect_eq "$i: output" "$out" done
+	expect_eq "$i: output" "$out" "done"
 done
 
 # A child has not the thread that was in the middle of it. Where a profiler goes on in it, nothing begins anew.
