@@ -36,4 +36,4 @@ for first in $(times 5 "$(seq 1 13)"); do
 	jumped "every ${step}th instruction from $first" "$(times 100 1000)" 0 "$first" "$step"
 done
 # Several threads' sum is followed in steps of 4 KiB, and may miss what was just being added: one block of 2 MiB.
-jumped "beside another thread" 100 $(((2 << 20) + 16384)) 3 "$(times 97 29)" threads
+jumped "beside another thread" 50 $(((2 << 20) + 16384)) 3 "$(times 197 29)" threads
