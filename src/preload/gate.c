@@ -24,10 +24,7 @@
 #include <errno.h>
 #include <signal.h>
 
-enum {
-	SIGNAL_FRAME_LEAST = 1024,
-	SAME_STACK = 1 << 20,
-};
+enum { SAME_STACK = 1 << 20 };
 
 static struct recorder nobody = {.id = UINT64_MAX};
 struct recorder *recorder_now = &nobody;

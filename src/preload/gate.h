@@ -29,7 +29,11 @@ struct forward {
 	enum rec_kind kind;
 };
 
-enum { FORWARD_NEAR = 4096, FORWARD_FAR = 64 << 10 };
+enum {
+	SIGNAL_FRAME_LEAST = 1024,
+	FORWARD_NEAR = 4096,
+	FORWARD_FAR = 64 << 10,
+};
 
 /* Is it that of a frame right above `sp`, which is still there? Not looked at unless it is. */
 static ALWAYS_INLINE bool

@@ -31,14 +31,16 @@ allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at)
 
 	/* What the allocator asks itself for on the way is not what new is waiting for. */
 	if (UNLIKELY(f != NULL) && !under_inside()) {
-		/* For what it must be asking only. What is not above us was left behind by an exception;
-		 * what is may wait below a handler, which asks for something of its own. */
+		/* For what it must be asking only. What is not above us was left behind by an exception. What is
+		 * farther above than new and malloc are apart may wait below a handler, which asks for something of its
+		 * own; nearer than that, new has asked for something else, with a header perhaps. */
 		if (forward_is_near(f, at->sp) && (n == f->passed_on || n == f->bytes)) {
 			tls.forward = NULL;
 			at = &f->at;
 			kind = f->kind;
 			n = f->bytes;
-		} else if ((uintptr_t)f - at->sp >= FORWARD_FAR) {
+		} else if ((uintptr_t)f - at->sp < SIGNAL_FRAME_LEAST ||
+			   (uintptr_t)f - at->sp >= FORWARD_FAR) {
 			tls.forward = NULL;
 		}
 	}

@@ -178,8 +178,8 @@ still_there(struct recorder *r, const struct known_module *k)
 static void
 ends(struct recorder *r, struct thread *t, struct known_module *k)
 {
-	unw_forget(r->unw, k->start,
-		   k->end);		     /* first: left by a jump, it is done again */
+	/* First: left by a jump, it is done again. */
+	unw_forget(r->unw, k->start, k->end);
 	k->row->unloaded_ms = t->now_ms + 1; /* never 0, which says "still there" */
 	COMPILER_BARRIER();
 	k->gone = true;
