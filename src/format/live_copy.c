@@ -25,7 +25,7 @@ struct live_word {
 struct live_left_out {
 	int fd;
 	uint64_t bytes;	  /* of the recording */
-	uint8_t *kinds;	  /* of chunks; 0 = not known, see there */
+	uint8_t *kinds;	  /* of chunks that are left out; 0 = it is in the copy */
 	uint32_t nchunks; /* that have a place in `kinds` */
 	struct pieces pieces;
 	VEC(struct live_word) undo;
