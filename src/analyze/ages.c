@@ -38,7 +38,7 @@ ages_count(struct ages *ret, const struct prof *p, const struct graph_query *q,
 uint64_t
 ages_limit_ms(unsigned i)
 {
-	return i + 1 < PROF_LIFE_BUCKETS ? UINT64_C(1) << 2 * i : UINT64_MAX;
+	return i + 1 < PROF_LIFE_BUCKETS ? UINT64_C(1) << i : UINT64_MAX;
 }
 
 static void

@@ -328,7 +328,7 @@ judge_mature(const struct work *w, const struct group *g, struct growth_verdict 
 	if (w->p->blocks_dropped > 0) /* not all of them are known */
 		return before;
 	for (unsigned i = 1; i < PROF_LIFE_BUCKETS && age_ms * MATURE_SHARE <= before.ms;
-	     i++, age_ms *= 4) {
+	     i++, age_ms *= 2) {
 		struct growth_verdict v = judge_births(w, g, age_ms, freed_older(g, i));
 
 		if (v.word != GROWTH_LEAK)

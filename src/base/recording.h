@@ -30,7 +30,7 @@
 #include <stdint.h>
 
 #define REC_MAGIC "SEEPLIVE"
-#define REC_VERSION 2u
+#define REC_VERSION 3u
 
 enum {
 	REC_PAGE_BYTES = 4096,
@@ -166,7 +166,7 @@ struct rec_site {
 enum {
 	REC_SIZE_BUCKETS = 16, /* <= 16, 32, 64 … 256 KiB, 512 KiB, larger */
 	REC_LIFE_BUCKETS =
-		12, /* < 1 ms, 4, 16, 64, 256 ms, 1, 4, 16, 65 s, 4, 17 min, longer */
+		28, /* < 1 ms, 2, 4, 8 … 512 ms, 1, 2 … 65 s … 18.6 h, longer */
 	/* One more, for blocks freed by their own thread before its next but one allocation: they
 	 * are counted here instead of by their age. */
 	REC_LIFE_TEMPORARY = REC_LIFE_BUCKETS,
@@ -568,7 +568,7 @@ _Static_assert(__builtin_offsetof(struct rec_head, hold) == 408, "hold word");
 _Static_assert(sizeof(struct rec_chunk) == 64, "chunk head");
 _Static_assert(sizeof(struct rec_node) == 24, "node");
 _Static_assert(sizeof(struct rec_site) == 64, "site");
-_Static_assert(sizeof(struct rec_cell) == 384, "cell");
+_Static_assert(sizeof(struct rec_cell) == 512, "cell");
 _Static_assert(sizeof(struct rec_page) == 48, "page notes");
 _Static_assert(sizeof(struct rec_bucket) == 16, "bucket head");
 _Static_assert(sizeof(struct rec_block) == 16, "block");

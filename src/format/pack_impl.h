@@ -54,6 +54,7 @@ enum {
 	 * cannot ask for all memory; what compresses even better is stored as it is. */
 	PACK_RATIO_MAX = 1024,
 	PACK_SLACK_BYTES = 1 << 20,
+	PACK_OLD_LIFE_BUCKETS = 12, /* < 1 ms, 4, 16 … 17 min, longer */
 };
 
 /* In the order of the file; what reports cannot do without comes first. */
@@ -98,8 +99,9 @@ struct pack_col {
 	uint8_t kind;  /* enum pack_kind */
 	uint8_t count; /* values: more than 1 in an array, each a column of its own */
 	uint8_t table; /* PACK_ROW: enum pack_type */
-	bool delta;    /* difference to the row before, folded; the first to 0 */
-	uint64_t max;  /* PACK_UINT: largest legal value */
+	uint8_t before_life; /* values in files before PACK_VERSION_LIFE; 0 = `count` */
+	bool delta;	     /* difference to the row before, folded; the first to 0 */
+	uint64_t max;	     /* PACK_UINT: largest legal value */
 };
 
 struct pack_table {

@@ -31,6 +31,7 @@ struct unpack {
 	const unsigned char *data;
 	size_t bytes;
 	struct prof *p;
+	uint32_t version;
 	unsigned types; /* one more than the last type that a file of its version has */
 	enum unpack_state state[PACK_TYPES];
 	uint32_t *strings; /* id in the file -> id in the profile */
@@ -103,14 +104,22 @@ unpack_column(struct unpack *u, const struct pack_table *t, const struct pack_co
 	}
 }
 
+/* Values of a column in a file of this version. */
+static unsigned
+unpack_values(const struct unpack *u, const struct pack_col *c)
+{
+	return u->version < PACK_VERSION_LIFE && c->before_life > 0 ? c->before_life
+								    : c->count;
+}
+
 /* Fewest bytes that a row can take. */
 static uint64_t
-unpack_row_min(const struct pack_table *t)
+unpack_row_min(const struct unpack *u, const struct pack_table *t)
 {
 	uint64_t n = 0;
 
 	for (unsigned i = 0; i < t->ncols; i++)
-		n += t->cols[i].kind == PACK_REAL ? 8u : t->cols[i].count;
+		n += t->cols[i].kind == PACK_REAL ? 8u : unpack_values(u, &t->cols[i]);
 	return n;
 }
 
@@ -122,7 +131,7 @@ unpack_table(struct unpack *u, const struct pack_table *t, struct cur *in, uint6
 	unsigned char *at = prof;
 	uint32_t n;
 
-	if (rows > cur_left(in) / unpack_row_min(t) || rows > UINT32_MAX / 2)
+	if (rows > cur_left(in) / unpack_row_min(u, t) || rows > UINT32_MAX / 2)
 		return false;
 	if (t->row_bytes == 0) {
 		if (rows != 1)
@@ -144,7 +153,7 @@ unpack_table(struct unpack *u, const struct pack_table *t, struct cur *in, uint6
 	for (unsigned i = 0; i < t->ncols; i++) {
 		const struct pack_col *c = &t->cols[i];
 
-		for (unsigned k = 0; k < c->count; k++)
+		for (unsigned k = 0; k < unpack_values(u, c); k++)
 			unpack_column(u, t, c, in, at + c->off + (size_t)k * c->bytes,
 				      rows);
 	}
@@ -420,8 +429,30 @@ unpack_account(struct unpack *u, struct err *e)
 	return 0;
 }
 
+/* Lifetimes of an older file, in steps of 4: each bucket is moved to the one with the same upper
+ * limit. The last has none but the duration of the process. */
+static void
+unpack_old_lifetimes(struct prof *p)
+{
+	enum { LAST = PACK_OLD_LIFE_BUCKETS - 1 };
+
+	for (uint32_t i = 1; i < p->nsites; i++) {
+		uint64_t *to = p->sites[i].lifetimes, from[PACK_OLD_LIFE_BUCKETS];
+		uint64_t ms = p->processes[p->sites[i].process].duration_ms;
+		unsigned last = 2 * LAST - 1;
+
+		while (last + 1 < PROF_LIFE_BUCKETS && ms >> last != 0)
+			last++;
+		memcpy(from, to, sizeof from);
+		memset(to, 0, sizeof from);
+		for (unsigned k = 0; k < LAST; k++)
+			to[2 * k] = from[k];
+		to[last] = from[LAST];
+	}
+}
+
 static int
-unpack_head(const void *data, size_t bytes, unsigned *ret_types, struct err *e)
+unpack_head(const void *data, size_t bytes, struct unpack *u, struct err *e)
 {
 	struct pack_head h;
 
@@ -439,9 +470,8 @@ unpack_head(const void *data, size_t bytes, unsigned *ret_types, struct err *e)
 			h.version > PACK_VERSION ? "a newer" : "an older");
 	if ((uint32_t)crc32_z(0, data, pack_crc_bytes(sizeof h)) != h.crc)
 		return err_set(e, -EBADMSG, "its head is damaged (wrong checksum)");
-	*ret_types = h.version < 3   ? PACK_LOOKS
-		     : h.version < 4 ? PACK_CHECKS
-				     : PACK_TYPES;
+	u->version = h.version;
+	u->types = h.version < 3 ? PACK_LOOKS : h.version < 4 ? PACK_CHECKS : PACK_TYPES;
 	return 0;
 }
 
@@ -449,13 +479,15 @@ int
 pack_load(const void *data, size_t bytes, struct prof *p, struct err *e)
 {
 	struct unpack u = {.data = data, .bytes = bytes, .p = p};
-	int r = unpack_head(data, bytes, &u.types, e);
+	int r = unpack_head(data, bytes, &u, e);
 
 	if (r < 0)
 		return r;
 	unpack_sections(&u);
 	if (u.strings != NULL)
 		unpack_link(&u);
+	if (u.version < PACK_VERSION_LIFE)
+		unpack_old_lifetimes(p);
 	/* A mark without its rows would show everything as grown since. */
 	if (u.state[PACK_MARK_ROWS] != UNPACK_READ)
 		p->nmarks = 0;

@@ -90,7 +90,7 @@ static ALWAYS_INLINE unsigned
 life_bucket(uint64_t now_ms, uint64_t b)
 {
 	uint64_t ms = now_ms > b >> 32 ? now_ms - (b >> 32) : 0;
-	unsigned n = ms == 0 ? 0 : (65 - (unsigned)__builtin_clzll(ms)) / 2;
+	unsigned n = ms == 0 ? 0 : 64 - (unsigned)__builtin_clzll(ms);
 
 	return n < REC_LIFE_BUCKETS ? n : REC_LIFE_BUCKETS - 1;
 }

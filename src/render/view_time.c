@@ -45,9 +45,13 @@ uint32_t
 view_lifetimes(struct buf *out, const struct view *v)
 {
 	static const char *const names[PROF_LIFE_BUCKETS] = {
-		"below 1 ms",	"below 4 ms",  "below 16 ms",  "below 64 ms",
-		"below 256 ms", "below 1 s",   "below 4 s",    "below 16 s",
-		"below 65 s",	"below 4 min", "below 17 min", "longer",
+		"below 1 ms",	"below 2 ms",	"below 4 ms",	"below 8 ms",
+		"below 16 ms",	"below 32 ms",	"below 64 ms",	"below 128 ms",
+		"below 256 ms", "below 512 ms", "below 1 s",	"below 2 s",
+		"below 4 s",	"below 8 s",	"below 16 s",	"below 33 s",
+		"below 65 s",	"below 131 s",	"below 4 min",	"below 9 min",
+		"below 17 min", "below 35 min", "below 70 min", "below 2.3 h",
+		"below 4.7 h",	"below 9.3 h",	"below 18.6 h", "longer",
 	};
 	struct ages a;
 	unsigned last;

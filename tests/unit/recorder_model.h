@@ -105,7 +105,7 @@ rm_life_bucket(uint64_t ms)
 {
 	unsigned n = 0;
 
-	while (n < REC_LIFE_BUCKETS - 1 && ms >= UINT64_C(1) << 2 * n)
+	while (n < REC_LIFE_BUCKETS - 1 && ms >= UINT64_C(1) << n)
 		n++;
 	return n;
 }

@@ -440,7 +440,7 @@ T_TEST(rare_path)
 		s = tp_site(p, a, TP_STACK(p, "leak x.c:3 x", "main x.c:9 x"), 246, 205,
 			    24600, 20500);
 		s->lifetimes[0] = 205 - freed_old;
-		s->lifetimes[5] = freed_old; /* 256 ms and older */
+		s->lifetimes[11] = freed_old; /* 1 s and older */
 		for (uint32_t i = 0; i < 41; i++) {
 			look(p, a, 100 * i + 50);
 			look_row(p, 1, 6, 600, 5, 500);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/varint.h"
 #include "format/format.h"
 #include "format/pack.h"
 #include "format/pack_impl.h"
@@ -240,13 +241,13 @@ T_TEST(refusals)
 		"cut off after 16 bytes, before the end of section \"strings\"");
 	a.data[8] = 7;
 	refused(a.data, a.len,
-		"recording of version 7, this seep reads 2 to 4: use a newer seep");
+		"recording of version 7, this seep reads 2 to 5: use a newer seep");
 	a.data[8] = 0;
 	refused(a.data, a.len,
-		"recording of version 0, this seep reads 2 to 4: use an older seep");
+		"recording of version 0, this seep reads 2 to 5: use an older seep");
 	a.data[8] = 1;
 	refused(a.data, a.len,
-		"recording of version 1, this seep reads 2 to 4: use an older seep");
+		"recording of version 1, this seep reads 2 to 5: use an older seep");
 	a.data[8] = PACK_VERSION;
 	a.data[13] ^= 4;
 	refused(a.data, a.len, "its head is damaged (wrong checksum)");
@@ -313,17 +314,97 @@ T_TEST(damaged_sections)
 	prof_free(p);
 }
 
+static void
+add_varint(struct buf *b, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		buf_add_char(b, (char)(v | 0x80));
+	buf_add_char(b, (char)v);
+}
+
+/* The section of sites as it was before version 5: 12 lifetimes instead of 28. */
+static void
+add_old_sites(struct buf *out, const struct prof *p)
+{
+	const struct pack_table *t = &pack_tables[PACK_SITES];
+	struct pack_section s = {.type = PACK_SITES, .rows = p->nsites - 1};
+	struct buf b = {0};
+
+	for (unsigned i = 0; i < t->ncols; i++) {
+		const struct pack_col *c = &t->cols[i];
+		unsigned values = c->before_life > 0 ? c->before_life : c->count;
+
+		for (unsigned k = 0; k < values; k++) {
+			uint64_t before = 0;
+
+			for (uint32_t row = 1; row < p->nsites; row++) {
+				uint64_t v = 0;
+
+				memcpy(&v,
+				       (const char *)&p->sites[row] + c->off +
+					       (size_t)k * c->bytes,
+				       c->bytes);
+				if (c->kind == PACK_REAL)
+					buf_add(&b, &v, sizeof v);
+				else if (c->delta)
+					add_varint(&b,
+						   varint_fold((int64_t)(v - before)));
+				else
+					add_varint(&b, c->kind == PACK_INT
+							       ? varint_fold((int64_t)v)
+							       : v);
+				before = v;
+			}
+		}
+	}
+	s.raw_bytes = s.stored_bytes = b.len;
+	s.stored_crc = (uint32_t)crc32_z(0, (unsigned char *)b.data, b.len);
+	s.crc = (uint32_t)crc32_z(0, (unsigned char *)&s, sizeof s - sizeof s.crc);
+	buf_add(out, &s, sizeof s);
+	buf_add(out, b.data, b.len);
+	buf_done(&b);
+}
+
+/* Lifetimes of version 2: the upper limits stay, and what was longer than 17 min is at most as
+ * old as the process. */
+static void
+check_old_lifetimes(const struct prof *p, const struct prof *q)
+{
+	for (uint32_t i = 1; i < p->nsites; i++) {
+		const uint64_t *old = p->sites[i].lifetimes, *new = q->sites[i].lifetimes;
+		uint64_t ms = p->processes[p->sites[i].process].duration_ms, sum = 0;
+		unsigned last = 21;
+
+		while (last < PROF_LIFE_BUCKETS - 1 && ms >= UINT64_C(1) << last)
+			last++;
+		for (unsigned k = 0; k < 11; k++)
+			T_EQ(new[2 * k], old[k]);
+		T_EQ(new[last], old[11]);
+		for (unsigned k = 1; k < PROF_LIFE_BUCKETS; k += k < 21 ? 2 : 1)
+			sum += new[k];
+		T_EQ(sum, old[11]);
+		T_EQ(q->sites[i].samples, p->sites[i].samples);
+	}
+}
+
 /* A file of version 2 ends with the blocks: nothing is missing from it. */
 T_TEST(version_2)
 {
 	struct prof *p = sample(), *q = prof_new(), *cut = prof_new();
-	struct buf a = packed(p), b = {0};
+	struct buf a, b = {0};
 	struct pack_tail t = {.magic = PACK_TAIL_MAGIC, .sections = PACK_BLOCKS};
 	struct err e = {0};
 	uint32_t crc;
-	uint64_t off;
+	uint64_t off, shift;
 
-	buf_add(&b, a.data, section_off(&a, PACK_LOOKS));
+	p->processes[1].duration_ms = 10000;
+	p->processes[2].duration_ms = UINT64_C(5) << 20;
+	a = packed(p);
+	buf_add(&b, a.data, section_off(&a, PACK_SITES));
+	add_old_sites(&b, p);
+	shift = b.len - section_off(&a, PACK_FRAMES);
+	buf_add(&b, a.data + section_off(&a, PACK_FRAMES),
+		section_off(&a, PACK_LOOKS) - section_off(&a, PACK_FRAMES));
 	b.data[8] = 2;
 	crc = (uint32_t)crc32_z(0, (unsigned char *)b.data, 12);
 	memcpy(b.data + 12, &crc, 4);
@@ -331,7 +412,7 @@ T_TEST(version_2)
 	T_EQ(cut->ndamages, 3);
 	t.index_off = b.len;
 	for (unsigned type = 1; type <= PACK_BLOCKS; type++) {
-		off = section_off(&a, type);
+		off = section_off(&a, type) + (type > PACK_SITES ? shift : 0);
 		buf_add(&b, &off, sizeof off);
 	}
 	t.crc = (uint32_t)crc32_z(0, (unsigned char *)b.data + t.index_off,
@@ -343,6 +424,7 @@ T_TEST(version_2)
 	T_EQ(q->ndamages, 2); /* its own */
 	T_EQ(q->nblocks, 5);
 	T_EQ(q->nsites, 6);
+	check_old_lifetimes(p, q);
 	T_EQ(q->nlooks, 0);
 	T_EQ(q->nlook_rows, 0);
 	T_EQ(q->nchecks, 0);

@@ -215,22 +215,23 @@ T_TEST(lifetimes)
 			3200, 2700);
 
 	site->temps = 19;
-	site->lifetimes[2] = 7;
-	site->lifetimes[PROF_LIFE_BUCKETS - 2] = 1;
+	site->lifetimes[4] = 7;
+	site->lifetimes[11] = 1;
 	check(p, (struct shown){.kind = VIEW_LIFETIMES, .o = {.ascii = true}},
 	      "LIVE  500 B in 1 stack\n"
 	      "          19    59 %  temporary         ##################\n"
 	      "           0     0 %  below 1 ms\n"
+	      "           0     0 %  below 2 ms\n"
 	      "           0     0 %  below 4 ms\n"
+	      "           0     0 %  below 8 ms\n"
 	      "           7    22 %  below 16 ms       #######\n"
+	      "           0     0 %  below 32 ms\n"
 	      "           0     0 %  below 64 ms\n"
+	      "           0     0 %  below 128 ms\n"
 	      "           0     0 %  below 256 ms\n"
+	      "           0     0 %  below 512 ms\n"
 	      "           0     0 %  below 1 s\n"
-	      "           0     0 %  below 4 s\n"
-	      "           0     0 %  below 16 s\n"
-	      "           0     0 %  below 65 s\n"
-	      "           0     0 %  below 4 min\n"
-	      "           1   3.1 %  below 17 min      #\n"
+	      "           1   3.1 %  below 2 s         #\n"
 	      "           5    16 %  not freed         #####\n");
 	p->columns = PROF_HAS_LIVE;
 	check(p, (struct shown){.kind = VIEW_LIFETIMES},
