@@ -117,8 +117,9 @@ demangle_short(const char *name)
 	core = strndup(name, parts.core_len);
 	if (core == NULL)
 		return NULL;
-	text = parts.rust ? rust_demangle(core, 0)
-			  : cplus_demangle_v3(core, DMGL_ANSI | DMGL_RET_DROP);
+	/* Without parameters there is no return type either. DMGL_RET_DROP would drop those of
+	 * function pointers among the template's arguments too. */
+	text = parts.rust ? rust_demangle(core, 0) : cplus_demangle_v3(core, DMGL_ANSI);
 	free(core);
 	return demangle_append(text, name + parts.core_len, parts.suffix_len);
 }

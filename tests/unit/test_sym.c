@@ -465,6 +465,19 @@ T_TEST(demangles)
 		 "mycrate::foo::bar"},
 		{"_ZN3FooC1Ev", "Foo::Foo()", "Foo::Foo"},
 		{"_Znwm", "operator new(unsigned long)", "operator new"},
+		/* Return types among the arguments stay, those of the functions around go. */
+		{"_ZSt8__invokeIPFviEJiEENSt15__invoke_resultIT_JDpT0_EE4typeEOS3_DpOS4_",
+		 "std::__invoke_result<void (*)(int), int>::type std::__invoke<void "
+		 "(*)(int), int>(void (*&&)(int), int&&)",
+		 "std::__invoke<void (*)(int), int>"},
+		{"_ZNSt8functionIFPvcEEC1Ev", "std::function<void* (char)>::function()",
+		 "std::function<void* (char)>::function"},
+		{"_ZZ2tfIPFiiEEiT_EN1S1gES1_",
+		 "tf<int (*)(int)>(int (*)(int))::S::g(int (*)(int))",
+		 "tf<int (*)(int)>(int (*)(int))::S::g"},
+		{"_ZZ1fIiEvT_ENKUlvE_clEv",
+		 "f<int>(int)::{lambda()#1}::operator()() const",
+		 "f<int>(int)::{lambda()#1}::operator()"},
 	};
 	char *s;
 
