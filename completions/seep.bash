@@ -112,7 +112,7 @@ _seep() {
 				--no-leak-check --no-save
 				--process --checkpoint --every --max-size --no-children --mmap
 				--keep-going --free-stacks --redzone --quarantine
-				--guard --check-copy --no-names --help' -- "$cur"
+				--guard --check-copy --no-names --debuginfod --help' -- "$cur"
 		else
 			_seep_reply -c -f -- "$cur"
 		fi

@@ -9,6 +9,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "analyze/library.h"
 #include "util/map.h"
 
 const struct skip_rule skip_allocators[] = {
@@ -57,6 +58,7 @@ const struct skip_rule skip_allocators[] = {
 	{NULL, "__rdl_realloc*"},
 	{NULL, "alloc::alloc::*"},
 	{NULL, "<alloc::alloc::Global as *"},
+	{NULL, "<alloc::alloc::Global>::*"},
 	{NULL, NULL},
 };
 
@@ -141,13 +143,14 @@ enum {
 	SKIP_ALLOC = 2,
 	SKIP_LOADER = 4,
 	SKIP_ROOT = 8,
-	SKIP_CXX = 16,	  /* without a name: as the allocator */
-	SKIP_SYSTEM = 32, /* a module that skip_kept_table speaks of */
+	SKIP_CXX = 16,	   /* without a name: as the allocator */
+	SKIP_SYSTEM = 32,  /* a module that skip_kept_table speaks of */
+	SKIP_LIBRARY = 64, /* of a language's standard library */
 };
 
 struct skip {
 	const struct prof *p;
-	bool off;
+	bool off, fold;
 	uint8_t *modules; /* flags for every module */
 	uint8_t *frames;  /* flags for every row of prof.frames */
 	bool *tails;	  /* for every node: it and all outside of it is start code */
@@ -216,6 +219,8 @@ skip_classify_module(const struct skip_opts *o, const char *name)
 {
 	uint8_t flags = skip_classify(o, name, true);
 
+	if (library_module(name))
+		flags |= SKIP_LIBRARY;
 	for (const struct skip_kept *k = skip_kept_table; k->what != NULL; k++) {
 		if (skip_matches(k->module, name))
 			return flags | SKIP_SYSTEM;
@@ -288,14 +293,31 @@ skip_find_tails(struct skip *s)
 	}
 }
 
+/* Is row `i` of prof.frames code of a language's library? `files` caches paths: 1 no, 2 yes. */
+static bool
+skip_frame_is_library(const struct prof *p, uint32_t i, struct map *files)
+{
+	const struct prof_frame *f = &p->frames[i];
+	uint64_t *known;
+
+	if (f->file == 0)
+		return library_function(prof_text(p, f->function),
+					prof_text(p, f->linkage));
+	known = map_add(files, f->file);
+	if (*known == 0)
+		*known = library_file(prof_text(p, f->file)) ? 2 : 1;
+	return *known == 2;
+}
+
 struct skip *
 skip_new(const struct prof *p, const struct skip_opts *o)
 {
 	struct skip *s = xcalloc(1, sizeof *s);
-	struct map functions = {0};
+	struct map functions = {0}, files = {0};
 
 	s->p = p;
 	s->off = o != NULL && o->off;
+	s->fold = o != NULL && o->fold && !o->off;
 	s->modules = xcalloc(p->nmodules, 1);
 	s->frames = xcalloc(p->nframes, 1);
 	s->tails = xcalloc(p->nnodes, sizeof *s->tails);
@@ -309,10 +331,13 @@ skip_new(const struct prof *p, const struct skip_opts *o)
 		if (*flags == 0)
 			*flags = skip_classify(o, skip_alias(prof_text(p, name)), false);
 		s->frames[i] = (uint8_t)*flags;
+		if (skip_frame_is_library(p, i, &files))
+			s->frames[i] |= SKIP_LIBRARY;
 	}
 	if (!s->off)
 		skip_find_tails(s);
 	map_done(&functions);
+	map_done(&files);
 	return s;
 }
 
@@ -353,8 +378,74 @@ skip_past(const struct skip *s, struct skip_pos *pos, unsigned flags)
 	return true;
 }
 
-struct skip_pos
-skip_first(const struct skip *s, uint32_t node)
+static uint8_t
+skip_flags_at(const struct skip *s, struct skip_pos pos)
+{
+	return skip_flags(s, s->p->nodes[pos.node].loc, pos.inl);
+}
+
+bool
+skip_is_own(const struct skip *s, struct skip_pos pos)
+{
+	return skip_loc(s->p, pos)->kind == PROF_LOC_CODE && !s->tails[pos.node] &&
+	       (skip_flags_at(s, pos) &
+		(SKIP_LIBRARY | SKIP_ROOT | SKIP_ALLOC | SKIP_LOADER | SKIP_SYSTEM)) == 0;
+}
+
+/* libc between frames of the library, as when std::call_once calls pthread_once. */
+static bool
+skip_is_between(const struct skip *s, struct skip_pos *pos)
+{
+	struct skip_pos at = *pos;
+
+	while ((skip_flags_at(s, at) & (SKIP_ROOT | SKIP_LIBRARY)) == SKIP_ROOT) {
+		if (!skip_step(s->p, &at))
+			return false;
+	}
+	if (s->tails[at.node] || (skip_flags_at(s, at) & SKIP_LIBRARY) == 0)
+		return false;
+	*pos = at;
+	return true;
+}
+
+/* The C function around a Rust program's main, which rustc makes. */
+static bool
+skip_is_rust_main(const struct prof *p, struct skip_pos inner, struct skip_pos pos)
+{
+	const struct prof_frame *f = skip_frame(p, pos), *in = skip_frame(p, inner);
+
+	return f != NULL && in != NULL && f->line == 0 &&
+	       strcmp(prof_text(p, f->function), "main") == 0 &&
+	       strncmp(prof_text(p, in->function), "std::rt::", 9) == 0;
+}
+
+/* Steps out of the library: to the first frame that is not its own, which may be the one at
+ * `pos`. False, and no step, when only start code or nothing comes then. */
+static bool
+skip_fold(const struct skip *s, struct skip_pos *pos)
+{
+	struct skip_pos at = *pos, inner = at;
+
+	for (;;) {
+		if (s->tails[at.node])
+			return false;
+		if ((skip_flags_at(s, at) & SKIP_LIBRARY) == 0 &&
+		    !skip_is_between(s, &at) && !skip_is_rust_main(s->p, inner, at))
+			break;
+		inner = at;
+		if (!skip_step(s->p, &at))
+			return false;
+	}
+	/* A gap says nothing about who allocates. */
+	if (skip_loc(s->p, at)->kind != PROF_LOC_CODE && at.node != pos->node)
+		return false;
+	*pos = at;
+	return true;
+}
+
+/* skip_first without folding. */
+static struct skip_pos
+skip_innermost(const struct skip *s, uint32_t node)
 {
 	struct skip_pos pos = {.node = node};
 
@@ -370,6 +461,16 @@ skip_first(const struct skip *s, uint32_t node)
 	return (struct skip_pos){.node = node};
 }
 
+struct skip_pos
+skip_first(const struct skip *s, uint32_t node)
+{
+	struct skip_pos pos = skip_innermost(s, node);
+
+	if (s->fold && node != 0)
+		skip_fold(s, &pos);
+	return pos;
+}
+
 bool
 skip_next(const struct skip *s, struct skip_pos *pos)
 {
@@ -383,8 +484,21 @@ skip_next(const struct skip *s, struct skip_pos *pos)
 	     ((skip_flags(s, s->p->nodes[next.node].loc, 0) & SKIP_ALLOC) != 0 &&
 	      (skip_flags(s, s->p->nodes[pos->node].loc, pos->inl) & SKIP_ALLOC) == 0)))
 		return false;
+	/* In a stack that could not be folded, not even the first frame is the program's. */
+	if (s->fold && !skip_fold(s, &next) && skip_is_own(s, *pos))
+		return false;
 	*pos = next;
 	return true;
+}
+
+void
+skip_stack_as(const struct skip *s, uint32_t node, bool fold,
+	      struct skip_stack *ret_stack)
+{
+	struct skip as = *s;
+
+	as.fold = fold && !s->off;
+	skip_stack(&as, node, ret_stack);
 }
 
 void

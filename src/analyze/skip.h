@@ -6,7 +6,11 @@
  * loader and of C++ and Rust allocation glue, as long as they follow one another without a gap,
  * and outermost frames of libc. What is left out is decided by the const tables in skip.c, by
  * module and by function; a caller may add patterns or switch all of it off. Nothing is removed
- * from the profile. */
+ * from the profile.
+ *
+ * Lists for people also fold the frames of a language's own library (library.h), wherever in the
+ * stack they are, so that the first frame shown is the program's own. A stack without a frame of
+ * the program is never folded. */
 #ifndef SEEP_ANALYZE_SKIP_H
 #define SEEP_ANALYZE_SKIP_H
 
@@ -23,7 +27,8 @@ struct skip_opts {
 	const char *const
 		*more; /* patterns (* and ?) of functions and modules to skip too */
 	size_t nmore;
-	bool off; /* show every frame */
+	bool off;  /* show every frame */
+	bool fold; /* leave out the frames of language libraries too */
 };
 
 /* One row of a table of patterns; NULL matches anything. */
@@ -67,6 +72,14 @@ bool skip_step(const struct prof *p, struct skip_pos *pos);
 
 /* All frames to show, innermost first, replacing what is in `ret_stack`. */
 void skip_stack(const struct skip *s, uint32_t node, struct skip_stack *ret_stack);
+
+/* The same with library frames folded or not, whatever `s` does: for those who say which frames
+ * are folded. */
+void skip_stack_as(const struct skip *s, uint32_t node, bool fold,
+		   struct skip_stack *ret_stack);
+
+/* Is the frame the program's own: not of a language's library, nor of libc or start code? */
+bool skip_is_own(const struct skip *s, struct skip_pos pos);
 
 /* Is this node start code above which nothing else is? Its frames are shown only in stacks that
  * have no other. */

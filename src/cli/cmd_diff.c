@@ -238,7 +238,8 @@ diff_make_skips(struct diff_cmd *c)
 {
 	struct skip_opts skip = {.more = diff_args.skip.data,
 				 .nmore = diff_args.skip.len,
-				 .off = diff_args.no_skip};
+				 .off = diff_args.no_skip,
+				 .fold = !diff_args.json && !diff_args.all};
 
 	for (unsigned s = 0; s < 2; s++) {
 		struct names_opts names = names_given;

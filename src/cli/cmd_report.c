@@ -65,7 +65,7 @@ static const struct opt report_table_opts[] = {
 	{"skip", 0, OPT_STRING, .set = report_add_skip, .metavar = "PATTERN",
 	 .help = "Leave out innermost frames of functions or modules like this too."},
 	{"no-skip", 0, OPT_NONE, .to = &report_args.no_skip,
-	 .help = "Show the frames of allocators and start code as well."},
+	 .help = "Show the frames of allocators, start code and language libraries too."},
 	NAMES_OPTS,
 	SCAN_OPTS,
 	{"share", 0, OPT_NONE, .to = &report_args.share,

@@ -97,6 +97,7 @@ static const struct opt run_opts[] = {
 	 .help = "Report only: keep no recording."},
 	{"no-names", 0, OPT_NONE, .to = &opt_no_names,
 	 .help = "Save without names: smaller and sooner done."},
+	NAMES_OPT_DEBUGINFOD,
 	{0},
 };
 
@@ -421,12 +422,12 @@ finish(struct run *r)
 	bool saved;
 
 	if (!opt_no_names)
-		names_resolve(p, NULL);
+		names_resolve(p, &names_given);
 	saved = leak_given.no_save || pack_save(p, r->output, &e) == 0;
 	if (saved && !leak_given.no_save)
 		last_write(r->output, NULL);
 	if (opt_no_names) /* the report has them in any case */
-		names_resolve(p, NULL);
+		names_resolve(p, &names_given);
 	leak_report_prepare(p);
 	r->living = r->program.inject ? 0 : count_living(r);
 	report(r, p, saved && !leak_given.no_save);

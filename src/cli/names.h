@@ -50,6 +50,9 @@ int names_add_debug_dir(void *ctx, const struct opt *o, const struct opt_value *
 
 /* Rows for the option table of a command that resolves names. */
 /* clang-format off */
+#define NAMES_OPT_DEBUGINFOD                                                             \
+	{"debuginfod", 0, OPT_NONE, .to = &names_given.debuginfod,                       \
+	 .help = "Fetch missing debug files from the servers in DEBUGINFOD_URLS."}
 #define NAMES_OPTS                                                                       \
 	{"debug-dir", 0, OPT_STRING, .set = names_add_debug_dir, .metavar = "DIR",       \
 	 .help = "Look for debug files in DIR too, by build-id and by name."},           \
@@ -57,8 +60,7 @@ int names_add_debug_dir(void *ctx, const struct opt *o, const struct opt_value *
 	 .help = "Look for binaries and debug files below DIR."},                        \
 	{"exe", 0, OPT_STRING, .to = &names_given.exe, .metavar = "FILE",                \
 	 .help = "The program is FILE, wherever it was when it ran."},                   \
-	{"debuginfod", 0, OPT_NONE, .to = &names_given.debuginfod,                       \
-	 .help = "Fetch missing debug files from the servers in DEBUGINFOD_URLS."},      \
+	NAMES_OPT_DEBUGINFOD,                                                            \
 	{"no-cache", 0, OPT_NONE, .to = &names_given.no_cache,                           \
 	 .help = "Neither use nor keep indexes of binaries in the cache folder."}
 /* clang-format on */

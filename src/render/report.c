@@ -523,12 +523,14 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 {
 	struct report r = {.out = out, .p = p, .o = o};
 	struct sites_query q = {.chosen = o->chosen, .depth = o->all ? 0 : REPORT_FRAMES};
+	struct skip_opts skip = o->skip != NULL ? *o->skip : (struct skip_opts){0};
 	size_t from = out->len;
 	bool all;
 	int found;
 
 	r.depth = q.depth;
-	r.skip = skip_new(p, o->skip);
+	skip.fold = !o->all;
+	r.skip = skip_new(p, &skip);
 	sites_init(&r.sites, p, r.skip, &q);
 	r.focus = xcalloc(p->nprocesses, sizeof *r.focus);
 	focus_of(p, o->chosen, r.focus);
@@ -566,5 +568,6 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 	verdict_done(&r.v);
 	sites_done(&r.sites);
 	skip_free(r.skip);
+	free(r.told);
 	return found;
 }

@@ -24,7 +24,9 @@ struct report {
 	bool *found;  /* for every process: its places are listed */
 	uint32_t one; /* the only process chosen, 0 = there are several or none */
 	bool sampled;
-	bool same; /* what is being listed is all of one process, which has been named */
+	uint32_t most_rows; /* listed unless -n or --all; 0 = REPORT_ROWS */
+	bool *told; /* for every module: why it has no lines was said; NULL = of none */
+	bool same;  /* what is being listed is all of one process, which has been named */
 	unsigned depth;
 	/* What grew, of the processes in focus; empty when nothing can be said of it. */
 	struct growth_places growth;
@@ -94,6 +96,31 @@ void report_processes(struct report *r);
 /* How the process ended, or the processes, counted; without an end of line. */
 void report_ends(struct report *r);
 
+/* ---- report_frames.c ---- */
+
+enum { REPORT_INDENT = 4 }; /* columns before a frame */
+
+/* Columns of a list. */
+struct report_widths {
+	size_t value, percent, beside, function, where;
+};
+
+/* The larger of `a` and `b`, unless `b` is over the limit. */
+size_t report_max(size_t a, size_t b, size_t limit);
+
+/* Widens the columns for the stack at `node`, and prints it. */
+void report_measure_stack(const struct report *r, uint32_t node, struct report_widths *w);
+void report_stack(struct report *r, uint32_t node, const struct report_widths *w);
+
+/* The stack at `node` alone, as under a listed place. */
+void report_stack_of(struct report *r, uint32_t node);
+
+/* Appends "function file:line" of one frame. */
+void report_frame_short(struct report *r, struct skip_pos pos);
+
+/* Cuts what was added since `from` to the terminal's width. */
+void report_cut(struct report *r, size_t from);
+
 /* ---- report_places.c ---- */
 
 /* The numbered list with stacks, ranked by `by`, of `ss`. */
@@ -105,9 +132,6 @@ void report_table(struct report *r, enum sites_by by, const char *head);
 
 /* One line a place and nothing else, for `--top`, as r->sites is ranked. */
 void report_top(struct report *r);
-
-/* The stack at `node`, as under a listed place. */
-void report_stack_of(struct report *r, uint32_t node);
 
 /* Appends "function file:line" of the row's innermost frame. */
 void report_place(struct report *r, const struct sites_row *row);

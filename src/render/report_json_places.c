@@ -71,6 +71,29 @@ rj_frames(struct report_json *r)
 	json_arr_end(&r->j);
 }
 
+/* Which frames of the stack the text report folds: positions, of the frames that it would show
+ * otherwise. */
+static void
+rj_folded(struct report_json *r, uint32_t node, uint64_t from)
+{
+	struct skip_pos at = skip_first(r->skip, node);
+	struct skip_stack kept = {0};
+	size_t k = 0;
+
+	skip_stack_as(r->skip, node, true, &kept);
+	json_key(&r->j, "folded");
+	json_arr(&r->j);
+	for (bool more = node != 0; more; more = skip_next(r->skip, &at), from++) {
+		if (k < kept.len && kept.data[k].node == at.node &&
+		    kept.data[k].inl == at.inl)
+			k++;
+		else
+			json_u64(&r->j, from);
+	}
+	json_arr_end(&r->j);
+	vec_done(&kept);
+}
+
 /* The whole stack, and which part of it the text report shows. */
 static void
 rj_stack(struct report_json *r, uint32_t node)
@@ -90,6 +113,7 @@ rj_stack(struct report_json *r, uint32_t node)
 		shown++;
 	rj_u64(r, "shown_from", from);
 	rj_u64(r, "shown", shown);
+	rj_folded(r, node, from);
 }
 
 /* What can be said of the growth of one place; null for nothing. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report_places.c -- places as lists with stacks, as tables, and one a line.
  *
- * Columns are as wide as the widest entry listed, up to a limit: one very long C++ name moves
- * its own line only. On a terminal such a name is cut, in a file or pipe nothing ever is. */
+ * Their stacks are in report_frames.c. */
 #include "render/report_impl.h"
 
 #include <inttypes.h>
@@ -13,122 +12,8 @@
 #include "util/fmt.h"
 
 enum {
-	REPORT_FUNCTION_MAX = 48, /* columns */
-	REPORT_WHERE_MAX = 40,
-	REPORT_INDENT = 4,
 	REPORT_TOP_ROWS = 50, /* of --top on a terminal */
 };
-
-/* One frame, as three pieces of text. */
-struct report_line {
-	struct buf function, where, rest;
-	bool aligned; /* false: the function's text is all there is */
-};
-
-static void
-report_line_done(struct report_line *l)
-{
-	buf_done(&l->function);
-	buf_done(&l->where);
-	buf_done(&l->rest);
-}
-
-/* A location without a name. */
-static void
-report_unnamed(struct report_line *l, const struct prof *p, const struct prof_loc *loc,
-	       bool why)
-{
-	const struct prof_module *m = &p->modules[loc->module];
-
-	switch (loc->kind) {
-	case PROF_LOC_TRUNCATED:
-		buf_add_str(&l->function, REPORT_MORE " (could not be followed further)");
-		return;
-	case PROF_LOC_ELIDED:
-		buf_printf(&l->function, REPORT_MORE " (about %s frames left out)",
-			   fmt_count(loc->offset).s);
-		return;
-	case PROF_LOC_CLASS:
-		buf_add_str(&l->function, prof_class_name(loc->offset));
-		return;
-	}
-	buf_printf(&l->function, "0x%" PRIx64, loc->offset);
-	if (loc->module == 0) {
-		buf_add_str(&l->function, " (in no module)");
-		return;
-	}
-	buf_add_str(&l->function, " in ");
-	figure_text(&l->function, skip_basename(prof_text(p, m->path)));
-	if (why && m->why_no_names != 0) {
-		buf_add_str(&l->function, " (");
-		figure_text(&l->function, prof_text(p, m->why_no_names));
-		buf_add_char(&l->function, ')');
-	}
-}
-
-/* The frame at `pos`; `why` asks for the reason why there is no line. */
-static void
-report_line_make(struct report_line *l, const struct report *r, struct skip_pos pos,
-		 bool why)
-{
-	const struct prof *p = r->p;
-	const struct prof_loc *loc = skip_loc(p, pos);
-	const struct prof_frame *f = skip_frame(p, pos);
-	const struct prof_module *m = &p->modules[loc->module];
-
-	buf_clear(&l->function);
-	buf_clear(&l->where);
-	buf_clear(&l->rest);
-	l->aligned = f != NULL && f->function != 0;
-	if (!l->aligned && (f == NULL || f->line == 0)) {
-		report_unnamed(l, p, loc, why);
-		return;
-	}
-	l->aligned = true;
-	if (f->function == 0)
-		buf_add_char(&l->function, '?');
-	else if (r->o->all)
-		figure_text(&l->function, prof_text(p, f->function));
-	else
-		figure_function(&l->function, prof_text(p, f->function),
-				REPORT_FUNCTION_MAX);
-	if (f->line != 0) {
-		figure_text(&l->where, skip_basename(prof_text(p, f->file)));
-		buf_printf(&l->where, ":%u", f->line);
-	} else {
-		/* names that came with the file have no offset, and some no module */
-		if (f->symbol_off != 0)
-			buf_printf(&l->where, "+0x%x ", f->symbol_off);
-		if (loc->module != 0) {
-			buf_add_str(&l->where, "in ");
-			figure_text(&l->where, skip_basename(prof_text(p, m->path)));
-		}
-		if (why && m->why_no_names != 0) {
-			buf_add_str(&l->rest, "(no lines: ");
-			figure_text(&l->rest, prof_text(p, m->why_no_names));
-			buf_add_char(&l->rest, ')');
-		}
-	}
-	if (f->inlined)
-		buf_printf(&l->rest, "%s(inlined)", l->rest.len > 0 ? " " : "");
-}
-
-static size_t
-report_max(size_t a, size_t b, size_t limit)
-{
-	return b > a && b <= limit ? b : a;
-}
-
-struct report_widths {
-	size_t value, percent, beside, function, where;
-};
-
-/* How many frames of a stack are printed. */
-static size_t
-report_frames(const struct report *r, const struct skip_stack *st)
-{
-	return r->o->all || st->len <= REPORT_FRAMES ? st->len : REPORT_FRAMES;
-}
 
 static struct figure_str
 report_value(const struct report *r, const struct sites_row *row, enum sites_by by)
@@ -147,26 +32,6 @@ report_share(const struct sites_row *row, enum sites_by by, int64_t whole)
 	int64_t n = sites_value(&row->t, by);
 
 	return fmt_percent(n > 0 ? (uint64_t)n : 0, whole > 0 ? (uint64_t)whole : 0);
-}
-
-static void
-report_measure_stack(const struct report *r, uint32_t node, struct report_widths *w)
-{
-	struct skip_stack st = {0};
-	struct report_line l = {0};
-
-	skip_stack(r->skip, node, &st);
-	for (size_t k = 0; k < report_frames(r, &st); k++) {
-		report_line_make(&l, r, st.data[k], false);
-		if (!l.aligned)
-			continue;
-		w->function = report_max(w->function, figure_width(buf_str(&l.function)),
-					 REPORT_FUNCTION_MAX);
-		w->where = report_max(w->where, figure_width(buf_str(&l.where)),
-				      REPORT_WHERE_MAX);
-	}
-	report_line_done(&l);
-	vec_done(&st);
 }
 
 static void
@@ -191,89 +56,6 @@ report_right(struct buf *out, const char *text, size_t width)
 	for (size_t n = figure_width(text); n < width; n++)
 		buf_add_char(out, ' ');
 	buf_add_str(out, text);
-}
-
-/* Cuts what was added since `from` to the terminal's width. */
-static void
-report_cut(struct report *r, size_t from)
-{
-	unsigned columns = r->o->term != NULL ? r->o->term->columns : 0;
-	const char *s = buf_str(r->out) + from;
-	size_t n = 0, at = 0;
-
-	if (columns < 20 || figure_width(s) <= columns)
-		return;
-	for (; s[at] != '\0'; at++) {
-		n += ((unsigned char)s[at] & 0xc0) != 0x80;
-		if (n == columns)
-			break;
-	}
-	r->out->len = from + at;
-	buf_add_str(r->out, REPORT_MORE);
-}
-
-static void
-report_frame(struct report *r, const struct report_line *l, const struct report_widths *w,
-	     const char *source)
-{
-	size_t start = r->out->len, from;
-
-	buf_printf(r->out, "%*s", REPORT_INDENT, "");
-	from = r->out->len;
-	buf_add_str(r->out, buf_str(&l->function));
-	if (l->where.len > 0) {
-		figure_pad(r->out, from, w->function + 3, 2);
-		from = r->out->len;
-		buf_add_str(r->out, buf_str(&l->where));
-	}
-	if (l->where.len > 0 && (source[0] != '\0' || l->rest.len > 0))
-		figure_pad(r->out, from, w->where + 3, 2);
-	figure_text(r->out, source);
-	if (l->rest.len > 0)
-		buf_printf(r->out, "%s%s", source[0] != '\0' ? "  " : "",
-			   buf_str(&l->rest));
-	report_cut(r, start);
-	buf_add_char(r->out, '\n');
-}
-
-static void
-report_stack(struct report *r, uint32_t node, const struct report_widths *w)
-{
-	struct skip_stack st = {0};
-	struct report_line l = {0};
-	uint32_t told = 0; /* module whose reason was given last */
-	size_t frames;
-
-	skip_stack(r->skip, node, &st);
-	frames = report_frames(r, &st);
-	for (size_t k = 0; k < frames; k++) {
-		const struct prof_frame *f = skip_frame(r->p, st.data[k]);
-		uint32_t module = skip_loc(r->p, st.data[k])->module;
-
-		report_line_make(&l, r, st.data[k], module != told);
-		if (f == NULL || f->line == 0)
-			told = module;
-		/* The line that allocates is shown, its callers are only named. */
-		report_frame(r, &l, w,
-			     k == 0 && f != NULL ? prof_text(r->p, f->source) : "");
-	}
-	if (frames < st.len)
-		buf_printf(r->out, "%*s" REPORT_MORE " %zu more frame%s (--all)\n",
-			   REPORT_INDENT, "", st.len - frames,
-			   st.len - frames == 1 ? "" : "s");
-	if (st.len == 0)
-		buf_printf(r->out, "%*s(no stack)\n", REPORT_INDENT, "");
-	report_line_done(&l);
-	vec_done(&st);
-}
-
-void
-report_stack_of(struct report *r, uint32_t node)
-{
-	struct report_widths w = {0};
-
-	report_measure_stack(r, node, &w);
-	report_stack(r, node, &w);
 }
 
 /* What stands beside the ranked figure. */
@@ -382,10 +164,31 @@ report_rest(struct report *r, const struct sites *ss, enum sites_by by, uint32_t
 				      : figure_things(value, 0, "alloc").s);
 }
 
+/* Says that the listed stacks have frames that are folded. */
+static void
+report_folded(struct report *r, const struct sites *ss, uint32_t rows)
+{
+	struct skip_stack all = {0}, shown = {0};
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < rows; i++) {
+		skip_stack_as(r->skip, ss->rows[i].node, false, &all);
+		skip_stack(r->skip, ss->rows[i].node, &shown);
+		n += all.len - shown.len;
+	}
+	if (n > 0)
+		buf_printf(r->out, "%*s(%s folded, --all shows %s)\n", REPORT_INDENT, "",
+			   figure_things((int64_t)n, 0, "library frame").s,
+			   n == 1 ? "it" : "them");
+	vec_done(&all);
+	vec_done(&shown);
+}
+
 void
 report_list(struct report *r, const struct sites *ss, enum sites_by by)
 {
-	uint32_t n = report_listable(ss, by), rows = report_limit(r, n, REPORT_ROWS);
+	uint32_t n = report_listable(ss, by);
+	uint32_t rows = report_limit(r, n, r->most_rows > 0 ? r->most_rows : REPORT_ROWS);
 	uint32_t *grows = xcalloc(rows, sizeof *grows);
 	int64_t whole = report_whole(ss, by);
 	struct report_widths w;
@@ -405,20 +208,9 @@ report_list(struct report *r, const struct sites *ss, enum sites_by by)
 		report_growth_mark(r, grows[i]);
 		report_stack(r, row->node, &w);
 	}
+	report_folded(r, ss, rows);
 	report_rest(r, ss, by, rows, n);
 	free(grows);
-}
-
-static void
-report_frame_short(struct report *r, struct skip_pos pos)
-{
-	struct report_line l = {0};
-
-	report_line_make(&l, r, pos, false);
-	buf_add_str(r->out, buf_str(&l.function));
-	if (l.where.len > 0)
-		buf_printf(r->out, " %s", buf_str(&l.where));
-	report_line_done(&l);
 }
 
 void

@@ -602,7 +602,9 @@ T_TEST(json_is_complete)
 	T_CHECK(strstr(s, "\"file\":\"jemalloc-demo.c\",\"line\":13,"
 			  "\"source\":\"malloc(i * 4096);\"") != NULL);
 	T_CHECK(strstr(s, "\"function\":\"malloc\"") != NULL); /* not shown, but there */
-	T_CHECK(strstr(s, "\"stack\":[4,3,2,1,0],\"shown_from\":1,\"shown\":2}") != NULL);
+	T_CHECK(strstr(s,
+		       "\"stack\":[4,3,2,1,0],\"shown_from\":1,\"shown\":2,\"folded\":[]}") !=
+		NULL);
 	T_EQ(s[out.len - 1], '\n');
 	buf_done(&out);
 	prof_free(p);

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* report_frames.c -- the stack under a place: which frames, and each as a line.
+ *
+ * Columns are as wide as the widest entry listed, up to a limit: one very long C++ name moves
+ * its own line only. On a terminal such a name is cut, in a file or pipe nothing ever is. */
+#include "render/report_impl.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "render/figure.h"
+#include "util/fmt.h"
+
+enum {
+	REPORT_FUNCTION_MAX = 48, /* columns */
+	REPORT_WHERE_MAX = 40,
+};
+
+/* One frame, as three pieces of text. */
+struct report_line {
+	struct buf function, where, rest;
+	bool aligned; /* false: the function's text is all there is */
+};
+
+static void
+report_line_done(struct report_line *l)
+{
+	buf_done(&l->function);
+	buf_done(&l->where);
+	buf_done(&l->rest);
+}
+
+/* A location without a name. */
+static void
+report_unnamed(struct report_line *l, const struct prof *p, const struct prof_loc *loc,
+	       bool why)
+{
+	const struct prof_module *m = &p->modules[loc->module];
+
+	switch (loc->kind) {
+	case PROF_LOC_TRUNCATED:
+		buf_add_str(&l->function, REPORT_MORE " (could not be followed further)");
+		return;
+	case PROF_LOC_ELIDED:
+		buf_printf(&l->function, REPORT_MORE " (about %s frames left out)",
+			   fmt_count(loc->offset).s);
+		return;
+	case PROF_LOC_CLASS:
+		buf_add_str(&l->function, prof_class_name(loc->offset));
+		return;
+	}
+	buf_printf(&l->function, "0x%" PRIx64, loc->offset);
+	if (loc->module == 0) {
+		buf_add_str(&l->function, " (in no module)");
+		return;
+	}
+	buf_add_str(&l->function, " in ");
+	figure_text(&l->function, skip_basename(prof_text(p, m->path)));
+	if (why && m->why_no_names != 0) {
+		buf_add_str(&l->function, " (");
+		figure_text(&l->function, prof_text(p, m->why_no_names));
+		buf_add_char(&l->function, ')');
+	}
+}
+
+/* The frame at `pos`; `why` asks for the reason why there is no line. */
+static void
+report_line_make(struct report_line *l, const struct report *r, struct skip_pos pos,
+		 bool why)
+{
+	const struct prof *p = r->p;
+	const struct prof_loc *loc = skip_loc(p, pos);
+	const struct prof_frame *f = skip_frame(p, pos);
+	const struct prof_module *m = &p->modules[loc->module];
+
+	buf_clear(&l->function);
+	buf_clear(&l->where);
+	buf_clear(&l->rest);
+	l->aligned = f != NULL && f->function != 0;
+	if (!l->aligned && (f == NULL || f->line == 0)) {
+		report_unnamed(l, p, loc, why);
+		return;
+	}
+	l->aligned = true;
+	if (f->function == 0)
+		buf_add_char(&l->function, '?');
+	else if (r->o->all)
+		figure_text(&l->function, prof_text(p, f->function));
+	else
+		figure_function(&l->function, prof_text(p, f->function),
+				REPORT_FUNCTION_MAX);
+	if (f->line != 0) {
+		figure_text(&l->where, skip_basename(prof_text(p, f->file)));
+		buf_printf(&l->where, ":%u", f->line);
+	} else {
+		/* names that came with the file have no offset, and some no module */
+		if (f->symbol_off != 0)
+			buf_printf(&l->where, "+0x%x ", f->symbol_off);
+		if (loc->module != 0) {
+			buf_add_str(&l->where, "in ");
+			figure_text(&l->where, skip_basename(prof_text(p, m->path)));
+		}
+		if (why && m->why_no_names != 0) {
+			buf_add_str(&l->rest, "(no lines: ");
+			figure_text(&l->rest, prof_text(p, m->why_no_names));
+			buf_add_char(&l->rest, ')');
+		}
+	}
+	if (f->inlined)
+		buf_printf(&l->rest, "%s(inlined)", l->rest.len > 0 ? " " : "");
+}
+
+size_t
+report_max(size_t a, size_t b, size_t limit)
+{
+	return b > a && b <= limit ? b : a;
+}
+
+/* The frames of a stack that are printed. */
+struct report_frames {
+	struct skip_stack st;
+	size_t quoted; /* whose source is printed: the first of the program's own */
+	size_t first;  /* frames printed from the innermost on; then the quoted one */
+};
+
+static void
+report_frames_done(struct report_frames *f)
+{
+	vec_done(&f->st);
+}
+
+/* The first frame of the program that has a source line to quote, else the innermost. */
+static size_t
+report_quoted(const struct report *r, const struct skip_stack *st)
+{
+	for (size_t k = 0; k < st->len; k++) {
+		const struct prof_frame *f = skip_frame(r->p, st->data[k]);
+
+		if (f != NULL && f->source != 0 && skip_is_own(r->skip, st->data[k]))
+			return k;
+	}
+	return 0;
+}
+
+static void
+report_frames_make(struct report_frames *f, const struct report *r, uint32_t node)
+{
+	size_t max = r->o->all ? SIZE_MAX : REPORT_FRAMES;
+
+	skip_stack(r->skip, node, &f->st);
+	f->quoted = report_quoted(r, &f->st);
+	f->first = f->st.len <= max ? f->st.len : max;
+	if (f->quoted >= f->first)
+		f->first = max - 1; /* room for the quoted one */
+}
+
+/* Is frame `k` printed? */
+static bool
+report_frame_shown(const struct report_frames *f, size_t k)
+{
+	return k < f->first || k == f->quoted;
+}
+
+void
+report_measure_stack(const struct report *r, uint32_t node, struct report_widths *w)
+{
+	struct report_frames f = {0};
+	struct report_line l = {0};
+
+	report_frames_make(&f, r, node);
+	for (size_t k = 0; k < f.st.len; k++) {
+		if (!report_frame_shown(&f, k))
+			continue;
+		report_line_make(&l, r, f.st.data[k], false);
+		if (!l.aligned)
+			continue;
+		w->function = report_max(w->function, figure_width(buf_str(&l.function)),
+					 REPORT_FUNCTION_MAX);
+		w->where = report_max(w->where, figure_width(buf_str(&l.where)),
+				      REPORT_WHERE_MAX);
+	}
+	report_line_done(&l);
+	report_frames_done(&f);
+}
+
+void
+report_cut(struct report *r, size_t from)
+{
+	unsigned columns = r->o->term != NULL ? r->o->term->columns : 0;
+	const char *s = buf_str(r->out) + from;
+	size_t n = 0, at = 0;
+
+	if (columns < 20 || figure_width(s) <= columns)
+		return;
+	for (; s[at] != '\0'; at++) {
+		n += ((unsigned char)s[at] & 0xc0) != 0x80;
+		if (n == columns)
+			break;
+	}
+	r->out->len = from + at;
+	buf_add_str(r->out, REPORT_MORE);
+}
+
+static void
+report_frame(struct report *r, const struct report_line *l, const struct report_widths *w,
+	     const char *source)
+{
+	size_t start = r->out->len, from;
+
+	buf_printf(r->out, "%*s", REPORT_INDENT, "");
+	from = r->out->len;
+	buf_add_str(r->out, buf_str(&l->function));
+	if (l->where.len > 0) {
+		figure_pad(r->out, from, w->function + 3, 2);
+		from = r->out->len;
+		buf_add_str(r->out, buf_str(&l->where));
+	}
+	if (l->where.len > 0 && (source[0] != '\0' || l->rest.len > 0))
+		figure_pad(r->out, from, w->where + 3, 2);
+	figure_text(r->out, source);
+	if (l->rest.len > 0)
+		buf_printf(r->out, "%s%s", source[0] != '\0' ? "  " : "",
+			   buf_str(&l->rest));
+	report_cut(r, start);
+	buf_add_char(r->out, '\n');
+}
+
+static void
+report_more_frames(struct report *r, size_t n)
+{
+	buf_printf(r->out, "%*s" REPORT_MORE " %zu more frame%s (--all)\n", REPORT_INDENT,
+		   "", n, n == 1 ? "" : "s");
+}
+
+void
+report_stack(struct report *r, uint32_t node, const struct report_widths *w)
+{
+	struct report_frames fs = {0};
+	struct report_line l = {0};
+	size_t printed = 0;
+
+	if (r->told == NULL)
+		r->told = xcalloc(r->p->nmodules, sizeof *r->told);
+	report_frames_make(&fs, r, node);
+	for (size_t k = 0; k < fs.st.len; k++) {
+		const struct prof_frame *f = skip_frame(r->p, fs.st.data[k]);
+		uint32_t module = skip_loc(r->p, fs.st.data[k])->module;
+
+		if (!report_frame_shown(&fs, k))
+			continue;
+		if (k > printed)
+			report_more_frames(r, k - printed);
+		printed = k + 1;
+		report_line_make(&l, r, fs.st.data[k], !r->told[module]);
+		if (f == NULL || f->line == 0)
+			r->told[module] = true;
+		/* The program's line that allocates is shown, its callers are only named. */
+		report_frame(r, &l, w,
+			     k == fs.quoted && f != NULL ? prof_text(r->p, f->source)
+							 : "");
+	}
+	if (printed < fs.st.len)
+		report_more_frames(r, fs.st.len - printed);
+	if (fs.st.len == 0)
+		buf_printf(r->out, "%*s(no stack)\n", REPORT_INDENT, "");
+	report_line_done(&l);
+	report_frames_done(&fs);
+}
+
+void
+report_stack_of(struct report *r, uint32_t node)
+{
+	struct report_widths w = {0};
+
+	report_measure_stack(r, node, &w);
+	report_stack(r, node, &w);
+}
+
+void
+report_frame_short(struct report *r, struct skip_pos pos)
+{
+	struct report_line l = {0};
+
+	report_line_make(&l, r, pos, false);
+	buf_add_str(r->out, buf_str(&l.function));
+	if (l.where.len > 0)
+		buf_printf(r->out, " %s", buf_str(&l.where));
+	report_line_done(&l);
+}

@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The report shows the program's own line, however many frames of a language's library are between it and
+# malloc; --all and --no-skip show them all, JSON says which are folded.
+. "$(dirname "$0")/lib.sh"
+need_seep
+need_libseep
+need_command jq
+
+prog=$(program user_line)
+run "$SEEP" run -o "$TMP/a.rec" -- "$prog"
+expect_eq "C++: exit status" "$status" 0
+expect_no_match "C++: no library frame" "$err" 'std::[a-zA-Z_]+.* +[a-z_]+\.h:[0-9]+|libstdc\+\+'
+expect_match "C++: the cycle's line" "$err" '^    cycle +user_line\.cpp:19 +auto a = std::make_shared<node>'
+expect_match "C++: its caller" "$err" '^    main +user_line\.cpp:45$'
+expect_match "C++: in a thread" "$err" '^    work +user_line\.cpp:35 +auto \*v = new std::vector<std::string>'
+expect_match "C++: said" "$err" '^    \([0-9]+ library frames folded, --all shows them\)$'
+
+run "$SEEP" report --all "$TMP/a.rec"
+expect_match "--all: library frames" "$out" '^    std::make_shared<node> +shared_ptr\.h:'
+expect_match "--all: a function pointer keeps its type" "$out" 'std::__invoke<void \(\*\)\(int\), int>'
+expect_no_match "--all: nothing folded" "$out" 'folded'
+run "$SEEP" report --no-skip "$TMP/a.rec"
+expect_no_match "--no-skip: nothing folded" "$out" 'folded'
+
+run "$SEEP" report --json "$TMP/a.rec"
+# The innermost frame that is neither left out nor folded, of every site with something lost.
+expect_eq "JSON: own frames" "$(jq -r '.frames as $f | .sites[] | select(.leaks != null and .leaks.definite_blocks + .leaks.indirect_blocks > 0)
+	| [.stack[.shown_from:.shown_from + .shown] as $s | .folded as $g | .shown_from as $from
+	   | range(0; $s | length) | select(. + $from | IN($g[]) | not) | $s[.]][0] | $f[.].function' <<<"$out" | sort | uniq -c | tr -s ' \n' ' ')" \
+	' 2 cycle 2 fill 1 main 3 work '
+expect_eq "JSON: all frames are there" "$(jq '[.frames[] | select(.function != null and (.function | startswith("std::make_shared")))] | length > 0' <<<"$out")" true
+
+# Why a module has no lines is said once, however many of its frames are shown.
+strip -o "$TMP/bare" "$prog"
+run "$SEEP" run -o "$TMP/b.rec" -- "$TMP/bare"
+expect_match "stripped: its frames are shown" "$err" '^    0x[0-9a-f]+ in bare$'
+expect_eq "stripped: said once" "$(grep -c 'stripped; install its debug symbols' <<<"$err")" 1
+run env -u DEBUGINFOD_URLS "$SEEP" run --debuginfod -o "$TMP/d.rec" -- "$TMP/bare"
+expect_eq "run --debuginfod: status" "$status" 0
+expect_eq "run --debuginfod: said once" "$(grep -c 'debuginfod has no servers: set DEBUGINFOD_URLS' <<<"$err")" 1
+
+have rustc || exit 0
+rustc -g -o "$TMP/user_line_rs" "$ROOT/tests/programs/user_line.rs" 2>"$TMP/rustc" || { cat "$TMP/rustc"; fail "rustc"; exit 1; }
+run "$SEEP" run -o "$TMP/r.rec" -- "$TMP/user_line_rs"
+expect_match "Rust: the cycle's line" "$err" '^    user_line::cycle +user_line\.rs:13 +let a = Rc::new\(Node'
+expect_match "Rust: its caller" "$err" '^    user_line::main +user_line\.rs:26$'
+expect_match "Rust: a vector" "$err" '^    user_line::forget +user_line\.rs:20 +let v: Vec<String>'
+expect_no_match "Rust: no library frame" "$err" '^    <?(core|alloc|std)::|__rust_|^    main +\+0x'
