@@ -20,22 +20,6 @@ coverage_blocks(const struct prof *p)
 	return blocks;
 }
 
-/* Allocations that were recorded and that found no room. */
-static void
-coverage_count(const struct prof *p, const bool *chosen, struct coverage *c)
-{
-	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		if (chosen == NULL || chosen[i])
-			c->missed += p->processes[i].lost[REC_LOST_SPACE];
-	}
-	for (uint32_t i = 1; i < p->nsites; i++) {
-		const struct prof_site *s = &p->sites[i];
-
-		if (chosen == NULL || chosen[s->process])
-			c->seen += s->samples > 0 ? s->samples : s->allocs;
-	}
-}
-
 /* Bytes that are known of the process at its peak: what it allocated and what it was forked with.
  * One that allocated nothing had no peak, and all that it began with. */
 static uint64_t
@@ -52,47 +36,60 @@ coverage_recorded(const struct prof_process *pr, uint64_t blocks)
 	       (blocks + (more > 0 ? (uint64_t)more : 0)) * COVERAGE_BLOCK_BYTES;
 }
 
+/* One process: false when nothing is known of its memory. */
+static bool
+coverage_one(const struct prof_process *pr, uint64_t blocks, struct coverage *ret)
+{
+	uint64_t anon = pr->anon_kib << 10, recorded;
+	bool nothing =
+		pr->coverage != 0 && pr->peak_bytes <= 0 && pr->inherited_blocks == 0;
+
+	*ret = (struct coverage){.partial = nothing};
+	if (anon == 0 || (pr->flags & REC_FLAG_LAYERS) != 0)
+		return nothing;
+	recorded = coverage_recorded(pr, blocks);
+	if (recorded > anon)
+		recorded = anon; /* not every byte asked for was ever touched */
+	ret->recorded_bytes = recorded;
+	ret->anon_bytes = anon;
+	ret->partial =
+		nothing || (recorded < anon / 2 && anon - recorded > COVERAGE_MIN_BYTES);
+	return true;
+}
+
+static uint64_t
+coverage_hidden(const struct coverage *c)
+{
+	return c->anon_bytes - c->recorded_bytes;
+}
+
 struct coverage
 coverage_of(const struct prof *p, const bool *chosen)
 {
-	struct coverage c = {0};
-	uint64_t *blocks = coverage_blocks(p), most = 0;
-	bool known_place = false, nothing = false;
+	struct coverage sum = {0}, worst = {0};
+	uint64_t *blocks = coverage_blocks(p);
 
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		const struct prof_process *pr = &p->processes[i];
-		uint64_t anon = pr->anon_kib << 10, recorded, hidden;
+		struct coverage c;
 
-		if ((chosen != NULL && !chosen[i]) || pr->not_recorded != 0 ||
-		    choose_is_replaced(p, i))
+		if ((chosen != NULL && !chosen[i]) || p->processes[i].not_recorded != 0 ||
+		    choose_is_replaced(p, i) ||
+		    !coverage_one(&p->processes[i], blocks[i], &c))
 			continue;
-		if (pr->coverage != 0 && pr->peak_bytes <= 0 &&
-		    pr->inherited_blocks == 0) {
-			known_place = nothing = true;
-			c.process = c.process != 0 ? c.process : i;
-		}
-		if (anon == 0 || (pr->flags & REC_FLAG_LAYERS) != 0)
-			continue;
-		recorded = coverage_recorded(pr, blocks[i]);
-		if (recorded > anon)
-			recorded = anon; /* not every byte asked for was ever touched */
-		c.recorded_bytes += recorded;
-		c.anon_bytes += anon;
-		hidden = anon - recorded;
-		if (hidden > most) {
-			most = hidden;
-			c.process = i;
-		}
-		if (pr->coverage != 0 && recorded < anon / 2)
-			known_place = true;
+		c.process = i;
+		sum.recorded_bytes += c.recorded_bytes;
+		sum.anon_bytes += c.anon_bytes;
+		if (worst.process == 0 || c.partial > worst.partial ||
+		    (c.partial == worst.partial &&
+		     coverage_hidden(&c) > coverage_hidden(&worst)))
+			worst = c;
 	}
 	free(blocks);
-	/* Of a program that is known to keep its memory elsewhere and of which nothing was seen
-	 * it does not matter how much that is, or whether anyone had time to look. */
-	coverage_count(p, chosen, &c);
-	c.partial = (c.recorded_bytes == 0 && nothing) || c.missed > c.seen ||
-		    (c.anon_bytes > 0 && c.recorded_bytes < c.anon_bytes / 2 &&
-		     (c.anon_bytes >= COVERAGE_MIN_BYTES || known_place));
-	c.say = c.partial || c.anon_bytes >= COVERAGE_MIN_BYTES;
-	return c;
+	if (worst.partial) {
+		worst.say = true;
+		return worst;
+	}
+	sum.process = worst.process;
+	sum.say = sum.anon_bytes >= COVERAGE_MIN_BYTES;
+	return sum;
 }

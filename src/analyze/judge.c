@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/verdict.h"
 #include "base/compiler.h"
 #include "model/loss_kinds.h"
 #include "util/opt.h"
@@ -14,8 +15,8 @@
 
 /* ---- conditions ---- */
 
-/* Of the figures that are about losses the name is a kind, or lost for all but reachable ones, with one
- * of these behind it. */
+/* Of the figures that are about losses the name is a kind, or leak for definite and indirect ones, or lost
+ * for possible ones too, with one of these behind it. */
 static const char *const judge_units[] = {"-blocks", "-bytes", "-records"};
 
 static const struct {
@@ -28,6 +29,7 @@ static const struct {
 	{"left", offsetof(struct judge_figures, left_blocks), false},
 	{"left-blocks", offsetof(struct judge_figures, left_blocks), false},
 	{"left-bytes", offsetof(struct judge_figures, left_bytes), true},
+	{"growth", offsetof(struct judge_figures, growth), false},
 	{"errors", offsetof(struct judge_figures, errors), false},
 	{"wrong", offsetof(struct judge_figures, wrong), false},
 	{"allocs", offsetof(struct judge_figures, allocs), false},
@@ -72,10 +74,11 @@ judge_value(const char *name, const struct judge_figures *f, uint64_t *ret,
 	if (unit == ARRAY_LEN(judge_units))
 		return false;
 	*ret_bytes = unit == 1;
-	if (n == 4 && strncmp(name, "lost", 4) == 0) {
+	if (n == 4 && (strncmp(name, "lost", 4) == 0 || strncmp(name, "leak", 4) == 0)) {
 		*ret = judge_of_kind(f, PROF_LOSS_DEFINITE, unit) +
-		       judge_of_kind(f, PROF_LOSS_INDIRECT, unit) +
-		       judge_of_kind(f, PROF_LOSS_POSSIBLE, unit);
+		       judge_of_kind(f, PROF_LOSS_INDIRECT, unit);
+		if (name[1] == 'o')
+			*ret += judge_of_kind(f, PROF_LOSS_POSSIBLE, unit);
 		return true;
 	}
 	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
@@ -115,12 +118,16 @@ judge_read_one(struct judge *g, const char *text, size_t n, struct err *e)
 				       (int)(n < 80 ? n : 80), text);
 		c.text[to++] = text[i];
 	}
+	/* "leak" alone is "leak>0". */
+	if (to > 0 && strcspn(c.text, "<>=!") == to && to + 2 < sizeof c.text)
+		memcpy(c.text + to, ">0", 3);
 	name = strcspn(c.text, "<>=!");
 	while (sign < ARRAY_LEN(judge_ops) && strncmp(c.text + name, judge_ops[sign].sign,
 						      strlen(judge_ops[sign].sign)) != 0)
 		sign++;
 	if (name == 0 || sign == ARRAY_LEN(judge_ops))
-		return err_set(e, -EINVAL, "\"%s\": want a condition such as definite>0",
+		return err_set(e, -EINVAL,
+			       "\"%s\": want a condition such as leak or peak>200M",
 			       c.text);
 	c.op = judge_ops[sign].op;
 	if (opt_size(c.text + name + strlen(judge_ops[sign].sign), &c.limit) < 0)
@@ -147,7 +154,7 @@ judge_names(struct buf *out)
 {
 	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++)
 		buf_printf(out, "%s, ", loss_kind_names[i]);
-	buf_add_str(out, "lost (each also with -bytes or -records behind it)");
+	buf_add_str(out, "leak, lost (each also with -bytes or -records behind it)");
 	for (size_t i = 0; i < ARRAY_LEN(judge_others); i++)
 		buf_printf(out, ", %s", judge_others[i].name);
 }
@@ -268,6 +275,38 @@ judge_sum_process(const struct prof *p, const struct skip *s, uint32_t process,
 		f->rss_bytes = pr->rss_peak_kib << 10;
 }
 
+/* Sites that make the verdict LEAK or LEAK likely. */
+static uint64_t
+judge_growth(const struct prof *p, const struct skip *s, const bool *chosen)
+{
+	struct sites_query q = {.chosen = chosen};
+	struct growth_places g;
+	struct verdict v;
+	struct sites ss;
+	uint64_t n = 0;
+
+	sites_init(&ss, p, s, &q);
+	growth_places_init(&g, p, &ss);
+	verdict_init(&v, p, &ss, chosen, NULL, &g, &ss);
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		const struct verdict_figures *f = &v.each[i];
+		unsigned words = f->answer.also | 1u << f->answer.word;
+
+		if ((chosen != NULL && !chosen[i]) || v.state[i] != VERDICT_JUDGED)
+			continue;
+		if ((words >> VERDICT_LEAK & 1) != 0)
+			n += f->places;
+		for (uint32_t k = 0;
+		     (words >> VERDICT_LEAK_LIKELY & 1) != 0 && k < g.nranked; k++)
+			n += g.rows[g.ranked[k]].process == i &&
+			     g.rows[g.ranked[k]].v.word == GROWTH_LEAK;
+	}
+	verdict_done(&v);
+	growth_places_done(&g);
+	sites_done(&ss);
+	return n;
+}
+
 void
 judge_sum(const struct prof *p, const struct skip *s, const bool *chosen,
 	  const struct loss_opts *o, struct judge_figures *ret_figures,
@@ -275,7 +314,7 @@ judge_sum(const struct prof *p, const struct skip *s, const bool *chosen,
 {
 	struct buf key = {0};
 
-	*ret_figures = (struct judge_figures){0};
+	*ret_figures = (struct judge_figures){.growth = judge_growth(p, s, chosen)};
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		if (chosen == NULL || chosen[i])
 			judge_sum_process(p, s, i, o, ret_figures);
@@ -345,4 +384,5 @@ judge_subtract(struct judge_figures *f, struct judge_places *now,
 	f->allocs = judge_more(f->allocs, base_f->allocs);
 	f->allocated_bytes = judge_more(f->allocated_bytes, base_f->allocated_bytes);
 	f->wrong = judge_more(f->wrong, base_f->wrong);
+	f->growth = judge_more(f->growth, base_f->growth);
 }

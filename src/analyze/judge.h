@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* judge.h -- conditions under which a run does not pass: "definite>0,peak>200M", alone or compared with an
- * earlier one.
+/* judge.h -- conditions under which a run does not pass: "leak", "definite>0,peak>200M", alone or compared
+ * with an earlier one.
  *
  * Figures are sums over the processes asked about. With a baseline they are what has come: of losses what each
  * place has more than it had, so that a leak that went away does not hide a new one; places are told apart by the
@@ -43,6 +43,7 @@ struct judge_figures {
 	uint64_t rss_bytes;		   /* of the same kind, as the kernel saw it */
 	uint64_t left_bytes, left_blocks;  /* in use at the end, without libc's own */
 	uint64_t allocs, allocated_bytes;
+	uint64_t growth; /* sites behind LEAK or LEAK likely; never those of GROWING */
 	uint64_t wrong;	 /* wrong uses of the heap, by place */
 	uint64_t errors; /* for the caller to fill in: these, and records that are */
 };

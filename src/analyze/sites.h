@@ -100,8 +100,7 @@ bool sites_in_bytes(enum sites_by by);
 
 /* Kinds of loss that count unless others are asked for. */
 enum {
-	SITES_LOSS_KINDS = 1 << PROF_LOSS_DEFINITE | 1 << PROF_LOSS_INDIRECT |
-			   1 << PROF_LOSS_POSSIBLE,
+	SITES_LOSS_KINDS = 1 << PROF_LOSS_DEFINITE | 1 << PROF_LOSS_INDIRECT,
 };
 
 /* Variance of sites_value in a sampled profile; 0 in an exact one. Where the recording has

@@ -1,35 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* verdict.c -- the one word at the top of a report. */
+/* verdict.c -- see verdict.h. */
 #include "analyze/verdict.h"
 
 #include <stdlib.h>
 
 #include "analyze/choose.h"
+#include "base/recording.h"
 #include "util/map.h"
+#include "util/vec.h"
 #include "util/x.h"
 
-static const char *const verdict_names[] = {
-	[VERDICT_NONE] = "NOTHING RECORDED",
-	[VERDICT_OK] = "OK",
-	[VERDICT_HELD] = "HELD",
-	[VERDICT_REPLACED] = "LIVE",
-	[VERDICT_LIVE] = "LIVE",
-	[VERDICT_NOT_FREED] = "NOT FREED",
-	[VERDICT_LEAK] = "LEAK",
-	[VERDICT_PARTIAL] = "PARTIAL",
+enum {
+	INTERVALS = 20,	       /* into which a run is cut to see when blocks were lost */
+	INTERVALS_MS = 2500,   /* a shorter run is not cut */
+	INTERVALS_RATE = 10,   /* losses in so many of them have a rate */
+	CUT_SHORT_PART = 1000, /* one event in so many missed, */
+	CUT_SHORT_MIN_EVENTS = 10 /* and more than these: the recording is not complete */
 };
-
-const char *
-verdict_word_name(enum verdict_word word)
-{
-	return verdict_names[word];
-}
 
 int64_t
 verdict_lost(const int64_t of_kinds[PROF_LOSS_KINDS])
 {
-	return of_kinds[PROF_LOSS_DEFINITE] + of_kinds[PROF_LOSS_INDIRECT] +
-	       of_kinds[PROF_LOSS_POSSIBLE];
+	return of_kinds[PROF_LOSS_DEFINITE] + of_kinds[PROF_LOSS_INDIRECT];
+}
+
+bool
+verdict_is_leak(enum verdict_word word)
+{
+	return word == VERDICT_LEAK || word == VERDICT_LEAK_MINOR;
 }
 
 /* What was found in the memory of those processes that were looked at. */
@@ -92,28 +90,152 @@ verdict_add_site(struct verdict_figures *f, const struct prof_process *pr,
 		f->held_blocks += s->at_exit_blocks - s->live_blocks;
 }
 
-static enum verdict_word
-verdict_of(const struct prof *p, uint32_t process, const struct verdict_figures *f)
+/* Blocks lost definitely or indirectly, for every site. */
+static int64_t *
+verdict_lost_by_site(const struct prof *p)
+{
+	int64_t *lost = xcalloc(p->nsites, sizeof *lost);
+
+	for (uint32_t i = 0; i < p->nlosses; i++) {
+		if (p->losses[i].kind <= PROF_LOSS_INDIRECT)
+			lost[p->losses[i].site] += (int64_t)p->losses[i].blocks;
+	}
+	return lost;
+}
+
+/* When the live blocks of a site were made. */
+struct births {
+	uint32_t in[INTERVALS];
+};
+
+static int
+compare_counts(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x < *y) - (*x > *y);
+}
+
+/* In how many intervals a site lost blocks, at least: it is known when its live blocks were made,
+ * but not which of them are lost. */
+static unsigned
+intervals_of(struct births *b, int64_t lost)
+{
+	unsigned n = 0;
+
+	qsort(b->in, INTERVALS, sizeof *b->in, compare_counts);
+	for (; n < INTERVALS && lost > 0 && b->in[n] > 0; n++)
+		lost -= b->in[n];
+	return n;
+}
+
+static void
+verdict_find_intervals(struct verdict *v, const struct prof *p, const int64_t *lost)
+{
+	struct map rows = {0};
+	VEC(struct births) births = {0};
+
+	for (uint32_t i = 0; i < p->nblocks; i++) {
+		const struct prof_block *b = &p->blocks[i];
+		uint64_t ms = p->processes[p->sites[b->site].process].duration_ms;
+		uint64_t *at, bin;
+
+		if (lost[b->site] == 0 || ms < INTERVALS_MS)
+			continue;
+		at = map_add(&rows, b->site);
+		if (*at == 0) {
+			vec_add(&births);
+			*at = births.len;
+		}
+		bin = (uint64_t)b->ms * INTERVALS / (ms + 1);
+		births.data[*at - 1].in[bin < INTERVALS ? bin : INTERVALS - 1]++;
+	}
+	for (uint32_t i = 1; i < p->nsites; i++) {
+		struct verdict_figures *f = &v->each[p->sites[i].process];
+		uint64_t *at = lost[i] > 0 ? map_find(&rows, i) : NULL;
+		unsigned n =
+			at != NULL ? intervals_of(&births.data[*at - 1], lost[i]) : 0;
+
+		if (n > f->lost_intervals)
+			f->lost_intervals = n;
+	}
+	vec_done(&births);
+	map_done(&rows);
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		if (v->each[i].lost_intervals >= INTERVALS_RATE)
+			v->each[i].lost_rate =
+				(double)verdict_lost(v->each[i].loss_bytes) * 1000 /
+				(double)p->processes[i].duration_ms;
+	}
+}
+
+/* ---- facts ---- */
+
+/* Events that found no room: so many that an all-clear would mean nothing? */
+static bool
+is_cut_short(const struct prof_process *pr, const struct verdict_figures *f)
+{
+	uint64_t missed = pr->lost[REC_LOST_SPACE];
+	uint64_t seen = f->samples > 0 ? f->samples : f->allocs;
+
+	return missed > CUT_SHORT_MIN_EVENTS && missed > (seen + missed) / CUT_SHORT_PART;
+}
+
+static struct verdict_facts
+facts_of(const struct verdict *v, const struct prof *p, uint32_t process)
 {
 	const struct prof_process *pr = &p->processes[process];
-	bool exited = pr->end == PROF_END_EXITED ||
-		      (pr->end == PROF_END_UNKNOWN && pr->exit_ms != 0);
+	const struct verdict_figures *f = &v->each[process];
 
-	if (pr->not_recorded != 0)
-		return VERDICT_NONE;
-	if (choose_is_replaced(p, process))
-		return VERDICT_REPLACED;
-	if (f->checked && verdict_lost(f->loss_blocks) > 0)
-		return VERDICT_LEAK;
-	if (!exited)
-		return VERDICT_LIVE;
-	if (!f->checked && (f->blocks > 0 || f->bytes > 0))
-		return VERDICT_NOT_FREED;
-	if (f->held_bytes >= VERDICT_HELD_MIN_BYTES && pr->peak_bytes > 0 &&
-	    f->held_bytes >= pr->peak_bytes / 100 * VERDICT_HELD_PERCENT)
-		return VERDICT_HELD;
-	return VERDICT_OK;
+	return (struct verdict_facts){
+		.recorded = true,
+		.ended = pr->end != PROF_END_RUNNING,
+		.signal = pr->end == PROF_END_SIGNAL ? pr->status : 0,
+		.checked = f->checked,
+		.lost_bytes = verdict_lost(f->loss_bytes),
+		.lost_blocks = verdict_lost(f->loss_blocks),
+		.lost_intervals = f->lost_intervals,
+		.left_blocks = f->blocks,
+		.cut_short = is_cut_short(pr, f),
+		.sampled = pr->mode == PROF_SAMPLED,
+		.samples = f->samples,
+	};
 }
+
+static void
+facts_add_errors(struct verdict_facts *facts, const struct prof *p)
+{
+	for (uint32_t i = 0; i < p->nerrors; i++) {
+		if (!p->errors[i].suppressed)
+			facts[p->errors[i].process].wrong += p->errors[i].count;
+	}
+}
+
+/* Is what grows here lost anyway? Then it is no growth beside the leak. */
+static bool
+is_lost(const struct sites_row *row)
+{
+	return verdict_lost(row->t.loss_blocks) > row->t.live_blocks / 2;
+}
+
+static void
+facts_add_growth(struct verdict_facts *facts, const struct prof *p,
+		 const struct growth_places *g, const struct sites *ss)
+{
+	bool judged = growth_places_judged(g);
+
+	for (uint32_t i = 1; i < p->nprocesses; i++)
+		facts[i].growth_judged = judged;
+	for (uint32_t i = 0; i < g->nranked; i++) {
+		uint32_t row = g->ranked[i];
+		struct verdict_facts *f = &facts[g->rows[row].process];
+
+		if (g->rows[row].v.word > f->growth && !is_lost(&ss->rows[row]))
+			f->growth = g->rows[row].v.word;
+	}
+}
+
+/* ---- several processes ---- */
 
 static void
 verdict_sum(struct verdict_figures *to, const struct verdict_figures *f)
@@ -132,37 +254,26 @@ verdict_sum(struct verdict_figures *to, const struct verdict_figures *f)
 	to->alloc_bytes += f->alloc_bytes;
 	to->temps += f->temps;
 	to->samples += f->samples;
+	to->lost_rate += f->lost_rate;
 	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
 		to->loss_bytes[i] += f->loss_bytes[i];
 		to->loss_blocks[i] += f->loss_blocks[i];
 	}
 }
 
-/* For every site: blocks lost there. */
-static int64_t *
-verdict_lost_by_site(const struct prof *p)
-{
-	int64_t *lost = xcalloc(p->nsites, sizeof *lost);
-
-	for (uint32_t i = 0; i < p->nlosses; i++) {
-		if (p->losses[i].kind < PROF_LOSS_REACHABLE)
-			lost[p->losses[i].site] += (int64_t)p->losses[i].blocks;
-	}
-	return lost;
-}
-
-/* Different places with something left, for each process and, in `all`, for those found. */
+/* Different sites with losses, or with something left, for each process and, in `all`, for those
+ * behind it. */
 static void
 verdict_count_places(struct verdict *v, const struct prof *p, const struct sites *ss,
-		     const bool *focus)
+		     const bool *focus, const int64_t *lost)
 {
-	int64_t *lost = verdict_lost_by_site(p);
 	struct map seen = {0};
 
 	for (uint32_t i = 1; i < p->nsites; i++) {
 		const struct prof_site *s = &p->sites[i];
+		struct verdict_figures *f = &v->each[s->process];
 		uint32_t row = ss->row_of_site[i];
-		bool some = v->each[s->process].word == VERDICT_LEAK
+		bool some = verdict_lost(f->loss_blocks) > 0
 				    ? lost[i] > 0
 				    : s->live_blocks > 0 || s->live_bytes > 0;
 		uint64_t *n;
@@ -170,15 +281,13 @@ verdict_count_places(struct verdict *v, const struct prof *p, const struct sites
 		if (row == UINT32_MAX || ss->rows[row].kept != NULL || !some)
 			continue;
 		n = map_add(&seen, (uint64_t)s->process << 32 | row);
-		v->each[s->process].places += (*n)++ == 0;
-		if (v->each[s->process].word != v->all.word ||
-		    (focus != NULL && !focus[s->process]))
+		f->places += (*n)++ == 0;
+		if (!verdict_is_found(v, s->process, focus))
 			continue;
-		n = map_add(&seen, row); /* process 0 is nobody's */
+		n = map_add(&seen, row); /* no process has the number 0 */
 		v->all.places += (*n)++ == 0;
 	}
 	map_done(&seen);
-	free(lost);
 }
 
 /* The highest peak of a single process, and what was largest then. */
@@ -210,11 +319,124 @@ verdict_find_peak(const struct prof *p, const struct sites *ss, const bool *chos
 	return peak;
 }
 
+bool
+verdict_is_found(const struct verdict *v, uint32_t i, const bool *focus)
+{
+	const struct verdict_figures *f = &v->each[i];
+	unsigned words = 1u << f->answer.word | f->answer.also;
+
+	if (i == 0 || (focus != NULL && !focus[i]) || v->state[i] != VERDICT_JUDGED)
+		return false;
+	if (verdict_is_leak(v->all.answer.word))
+		return verdict_lost(f->loss_blocks) > 0;
+	return (words >> v->all.answer.word & 1) != 0;
+}
+
+/* The process that was started: the first of those in focus. */
+static uint32_t
+verdict_find_main(const struct verdict *v, const struct prof *p, const bool *focus)
+{
+	uint32_t first = 0;
+
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		if ((focus == NULL || focus[i]) && v->state[i] == VERDICT_JUDGED &&
+		    (first == 0 ||
+		     p->processes[i].start_ns < p->processes[first].start_ns))
+			first = i;
+	}
+	return first;
+}
+
+/* One word for all processes in focus. Findings of any of them count, and losses add up; what
+ * could not be decided of one cannot be decided of all. */
+static struct verdict_answer
+verdict_of_all(const struct verdict *v, const struct prof *p, const bool *focus,
+	       const struct verdict_facts *facts)
+{
+	struct verdict_facts sum = facts[v->main];
+	struct verdict_answer a, undecided = {0};
+	unsigned found = 0;
+
+	if (v->main == 0)
+		return verdict_decide(&(struct verdict_facts){0});
+	sum.lost_bytes = sum.lost_blocks = 0;
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		const struct verdict_facts *f = &facts[i];
+
+		if ((focus != NULL && !focus[i]) || v->state[i] != VERDICT_JUDGED)
+			continue;
+		found |= 1u << v->each[i].answer.word | v->each[i].answer.also;
+		if (v->each[i].answer.word == VERDICT_NO_VERDICT)
+			undecided = v->each[i].answer;
+		sum.wrong += i == v->main ? 0 : f->wrong;
+		sum.lost_bytes += f->lost_bytes;
+		sum.lost_blocks += f->lost_blocks;
+		if (f->lost_intervals > sum.lost_intervals)
+			sum.lost_intervals = f->lost_intervals;
+		sum.partial = sum.partial || f->partial;
+		sum.grows_outside = sum.grows_outside || f->grows_outside;
+	}
+	/* Whose reachability is known and whose is not was decided process by process. */
+	sum.growth = GROWTH_UNKNOWN;
+	if (found >> VERDICT_LEAK_LIKELY & 1) {
+		sum.growth = GROWTH_LEAK;
+		sum.checked = false;
+	} else if (found >> VERDICT_GROWING & 1) {
+		sum.growth = GROWTH_GROWING;
+		sum.growth_judged = true;
+	}
+	a = verdict_decide(&sum);
+	return a.word < undecided.word ? undecided : a;
+}
+
+static void
+verdict_decide_each(struct verdict *v, const struct prof *p, const bool *chosen,
+		    const bool *focus, struct verdict_facts *facts)
+{
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		v->state[i] = p->processes[i].not_recorded != 0 ? VERDICT_NOT_RECORDED
+			      : choose_is_replaced(p, i)	? VERDICT_REPLACED
+								: VERDICT_JUDGED;
+	}
+	v->main = verdict_find_main(v, p, focus);
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		if (chosen != NULL && !chosen[i])
+			continue;
+		if (i != v->main) /* children are killed on purpose every day */
+			facts[i].signal = 0;
+		if (v->state[i] == VERDICT_JUDGED)
+			v->each[i].answer = verdict_decide(&facts[i]);
+		v->nchosen++;
+		v->nrecorded += p->processes[i].not_recorded == 0;
+		v->nfocus += focus == NULL || focus[i];
+	}
+}
+
+static struct verdict_facts *
+verdict_facts(const struct verdict *v, const struct prof *p,
+	      const struct growth_places *growth, const struct sites *growth_sites)
+{
+	struct verdict_facts *facts = xcalloc(p->nprocesses, sizeof *facts);
+
+	for (uint32_t i = 1; i < p->nprocesses; i++)
+		facts[i] = facts_of(v, p, i);
+	facts_add_errors(facts, p);
+	if (growth != NULL && growth->rows != NULL)
+		facts_add_growth(facts, p, growth, growth_sites);
+	if (v->coverage.partial)
+		facts[v->coverage.process].partial = true;
+	return facts;
+}
+
 void
 verdict_init(struct verdict *ret_verdict, const struct prof *p, const struct sites *ss,
-	     const bool *chosen, const bool *focus)
+	     const bool *chosen, const bool *focus, const struct growth_places *growth,
+	     const struct sites *growth_sites)
 {
-	struct verdict v = {.each = xcalloc(p->nprocesses, sizeof *v.each)};
+	struct verdict v = {.each = xcalloc(p->nprocesses, sizeof *v.each),
+			    .state = xcalloc(p->nprocesses, sizeof *v.state)};
+	int64_t *lost = verdict_lost_by_site(p);
+	struct verdict_facts *facts;
 
 	if (focus == NULL)
 		focus = chosen;
@@ -227,34 +449,25 @@ verdict_init(struct verdict *ret_verdict, const struct prof *p, const struct sit
 	}
 	verdict_add_losses(&v, p, ss);
 	verdict_judge_checks(&v, p);
-	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		if (chosen != NULL && !chosen[i])
-			continue;
-		v.each[i].word = verdict_of(p, i, &v.each[i]);
-		v.count[v.each[i].word]++;
-		v.nchosen++;
-		v.nrecorded += p->processes[i].not_recorded == 0;
-		if (focus != NULL && !focus[i])
-			continue;
-		v.nfocus++;
-		if (v.each[i].word > v.all.word)
-			v.all.word = v.each[i].word;
-	}
+	verdict_find_intervals(&v, p, lost);
+	v.coverage = coverage_of(p, focus);
+	facts = verdict_facts(&v, p, growth, growth_sites);
+	verdict_decide_each(&v, p, chosen, focus, facts);
+	v.all.answer = verdict_of_all(&v, p, focus, facts);
 	v.all.checked = true;
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		if ((focus == NULL || focus[i]) && v.each[i].word == v.all.word) {
+		if (verdict_is_found(&v, i, focus)) {
 			v.nfound++;
 			v.all.checked = v.all.checked && v.each[i].checked;
 			verdict_sum(&v.all, &v.each[i]);
 		}
 	}
-	verdict_count_places(&v, p, ss, focus);
+	v.all.checked = v.all.checked && v.nfound > 0;
+	verdict_count_places(&v, p, ss, focus, lost);
 	v.peak = verdict_find_peak(p, ss, chosen);
 	v.focus_peak = verdict_find_peak(p, ss, focus);
-	v.all.checked = v.all.checked && v.nfound > 0;
-	v.coverage = coverage_of(p, focus);
-	if (v.coverage.partial)
-		v.all.word = VERDICT_PARTIAL;
+	free(facts);
+	free(lost);
 	*ret_verdict = v;
 }
 
@@ -262,5 +475,6 @@ void
 verdict_done(struct verdict *v)
 {
 	free(v->each);
+	free(v->state);
 	*v = (struct verdict){0};
 }

@@ -190,7 +190,7 @@ leak_plan_json(const struct leak_plan *p, int pid, struct buf *out)
 	json_init(&j, out);
 	json_obj(&j);
 #define MEMBER(key, n) (json_key(&j, key), json_u64(&j, n))
-	MEMBER("seep_json", 1);
+	MEMBER("seep_json", JSON_SCHEMA);
 	MEMBER("pid", (uint64_t)pid);
 	json_key(&j, "way");
 	json_str(&j, leakcheck_way_name(p->way));

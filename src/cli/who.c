@@ -388,7 +388,7 @@ who_blocks_json(struct heapcheck *c, const struct who_choice *w, struct buf *out
 	json_init(&j, out);
 	json_obj(&j);
 	json_key(&j, "seep_json");
-	json_u64(&j, 1);
+	json_u64(&j, JSON_SCHEMA);
 	json_key(&j, "kind");
 	json_str(&j, "blocks");
 	json_key(&j, "blocks");

@@ -173,7 +173,7 @@ diff_json(struct buf *out, const struct diff *d, const struct diff_opts *o)
 	json_init(&j, out);
 	json_obj(&j);
 	json_key(&j, "seep_json");
-	json_u64(&j, 1);
+	json_u64(&j, JSON_SCHEMA);
 	dj_str(&j, "verdict", diff_word_name(d->word));
 	dj_str(&j, "by", sites_by_names[o->by]);
 	dj_str(&j, "unit", d->in_bytes ? "bytes" : "count");

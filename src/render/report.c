@@ -35,149 +35,6 @@ report_chose(const struct report *r, uint32_t i)
 	return i > 0 && (r->o->chosen == NULL || r->o->chosen[i]);
 }
 
-/* The largest place at the highest peak. */
-static void
-report_peak_place(struct report *r)
-{
-	const struct verdict_peak *peak = &r->v.focus_peak;
-
-	if (peak->bytes <= 0)
-		return;
-	buf_printf(r->out, "; peak %s%s", r->sampled ? "about " : "",
-		   figure_bytes(peak->bytes, 0, r->o->bytes).s);
-	if (peak->row == UINT32_MAX)
-		return;
-	if (r->sites.rows[peak->row].kept != NULL) {
-		buf_printf(r->out, ", most of it kept by libc itself: %s",
-			   r->sites.rows[peak->row].kept);
-		return;
-	}
-	buf_add_str(r->out, " in ");
-	report_place(r, &r->sites.rows[peak->row]);
-}
-
-static void
-report_nothing(struct report *r)
-{
-	const struct prof_process *pr = &r->p->processes[r->one];
-
-	if (r->v.nchosen == 0)
-		buf_add_str(r->out, "there is no process in this recording");
-	else if (r->one == 0)
-		buf_printf(r->out, "none of %u processes could be recorded",
-			   r->v.nchosen);
-	if (r->one == 0)
-		return;
-	report_process(r, r->one);
-	buf_add_str(r->out, ": ");
-	figure_text(r->out, prof_text(r->p, pr->not_recorded));
-}
-
-static void
-report_everything_freed(struct report *r)
-{
-	const struct verdict_figures *f = &r->v.all;
-
-	if (f->allocs == 0 && f->frees == 0) {
-		buf_add_str(r->out,
-			    r->sampled ? "nothing was sampled, so little was allocated"
-				       : "nothing was allocated");
-		return;
-	}
-	if (r->sampled)
-		buf_printf(r->out, "nothing of %s is left",
-			   figure_things((int64_t)f->samples, 0, "sample").s);
-	else
-		buf_printf(r->out, "%s%s: %s, %s",
-			   f->checked ? "no leak" : "everything freed",
-			   f->kept_bytes > 0 && !f->checked ? " but what libc keeps" : "",
-			   figure_things((int64_t)f->allocs, 0, "alloc").s,
-			   figure_things((int64_t)f->frees, 0, "free").s);
-	report_peak_place(r);
-}
-
-/* In which of several processes that was. */
-static void
-report_where(struct report *r)
-{
-	uint32_t first = 0;
-
-	for (uint32_t i = 1; i < r->p->nprocesses && first == 0; i++)
-		first = r->found[i] ? i : 0;
-	if (r->v.nchosen < 2 || r->v.nrecorded < 2 || first == 0)
-		return;
-	if (r->v.nfocus < r->v.nchosen && r->v.nfound == 1) {
-		buf_add_str(r->out, ", in ");
-		report_process(r, first);
-	} else if (r->v.all.word != VERDICT_OK || r->v.nfocus < r->v.nchosen) {
-		buf_printf(r->out, ", in %u of %u processes", r->v.nfound, r->v.nchosen);
-	}
-}
-
-/* What stands behind the word. */
-static void
-report_verdict_text(struct report *r)
-{
-	const struct verdict_figures *f = &r->v.all;
-	const struct prof_process *pr = &r->p->processes[r->one];
-
-	switch (f->word) {
-	case VERDICT_NONE:
-		report_nothing(r);
-		return;
-	case VERDICT_PARTIAL:
-		report_coverage(r);
-		return;
-	case VERDICT_OK:
-		report_everything_freed(r);
-		report_where(r);
-		return;
-	case VERDICT_LEAK:
-		report_leak(r);
-		if (r->one != 0 && pr->end == PROF_END_SIGNAL)
-			buf_printf(r->out, ", when %s killed it",
-				   figure_signal(pr->status).s);
-		break;
-	case VERDICT_HELD:
-		buf_printf(r->out, "%s in %s freed only after exit began",
-			   figure_bytes(f->held_bytes, 0, r->o->bytes).s,
-			   figure_things(f->held_blocks, 0, "block").s);
-		break;
-	default:
-		if (f->allocs == 0 && f->blocks == 0)
-			buf_add_str(r->out, "nothing: no allocation was recorded");
-		else
-			report_amount(r, f, true);
-		if (r->one != 0 && pr->end == PROF_END_SIGNAL)
-			buf_printf(r->out, " when %s killed it",
-				   figure_signal(pr->status).s);
-		else if (r->one != 0 && pr->end == PROF_END_EXEC)
-			buf_add_str(r->out, " when exec replaced it");
-		else if (r->one != 0 && f->word == VERDICT_LIVE &&
-			 pr->end != PROF_END_RUNNING)
-			buf_add_str(r->out, " when its recording ended");
-	}
-	report_where(r);
-}
-
-static enum term_style
-report_style(enum verdict_word word)
-{
-	switch (word) {
-	case VERDICT_OK:
-		return TERM_GOOD;
-	case VERDICT_NOT_FREED:
-	case VERDICT_LEAK:
-		return TERM_BAD;
-	case VERDICT_HELD:
-	case VERDICT_PARTIAL:
-	case VERDICT_NONE:
-		return TERM_WARN;
-	default:
-		return TERM_BOLD;
-	}
-}
-
 void
 report_coloured(struct report *r, const char *word, enum term_style style)
 {
@@ -189,50 +46,6 @@ report_coloured(struct report *r, const char *word, enum term_style style)
 		buf_printf(r->out, "%s%s%s%s", term_on(t, TERM_BOLD),
 			   style == TERM_BOLD ? "" : term_on(t, style), word,
 			   term_off(t));
-}
-
-static void
-report_word(struct report *r, const char *word, enum term_style style)
-{
-	report_coloured(r, word, style);
-	buf_add_str(r->out, "  ");
-}
-
-/* The first line: the verdict, or the figure at the moment asked for. */
-static void
-report_first_line(struct report *r)
-{
-	static const char *const moments[] = {
-		[SITES_AT_PEAK] = "AT PEAK", [SITES_AT_EXIT] = "AT EXIT"};
-	const struct sites_total *t = &r->sites.total;
-	uint32_t places = 0;
-	char mark[72] = "AT ";
-
-	if (r->o->point.at == SITES_AT_END || r->v.all.word == VERDICT_PARTIAL ||
-	    r->v.all.word == VERDICT_NONE) {
-		if (report_growth_is_verdict(r)) {
-			report_coloured(r, growth_word_name(GROWTH_LEAK), TERM_BAD);
-			buf_add_str(r->out, ", ");
-			report_growth_amount(r);
-			buf_add_str(r->out, "; ");
-		} else {
-			report_word(r, verdict_word_name(r->v.all.word),
-				    report_style(r->v.all.word));
-		}
-		report_verdict_text(r);
-		buf_add_char(r->out, '\n');
-		if (r->o->point.at == SITES_AT_END || r->v.all.word == VERDICT_NONE)
-			return;
-	}
-	for (uint32_t i = 0; i < r->sites.nrows; i++)
-		places += r->sites.rows[i].t.live_blocks > 0;
-	strncat(mark, r->o->point.mark, sizeof mark - 4);
-	report_word(r, r->o->point.at == SITES_AT_MARK ? mark : moments[r->o->point.at],
-		    TERM_BOLD);
-	buf_printf(r->out, "%s%s in %s at %s\n", t->var_live_bytes > 0 ? "about " : "",
-		   figure_bytes(t->live_bytes, t->var_live_bytes, r->o->bytes).s,
-		   figure_things(t->live_blocks, 0, "block").s,
-		   figure_things(places, 0, "place").s);
 }
 
 /* What libc keeps in the processes that the verdict is about. */
@@ -376,24 +189,22 @@ report_habits(struct report *r)
 		buf_add_char(r->out, '\n');
 }
 
-/* Places of those processes only that the verdict is about. */
+/* Sites of those processes only that the verdict is about. */
 static void
 report_found_list(struct report *r)
 {
 	struct sites_query q = {
 		.chosen = r->found, .point = r->o->point, .depth = r->depth};
+	enum verdict_word lead = report_lead(r);
 	enum sites_by by = SITES_LIVE;
 	struct sites ss;
 
-	/* Nothing is left of what was held: who had it when exit began? */
-	if (r->v.all.word == VERDICT_HELD && q.point.at == SITES_AT_END) {
-		q.point.at = SITES_AT_EXIT;
-	} else if (q.point.at == SITES_AT_END && !r->o->by_given &&
-		   (r->v.all.word == VERDICT_LEAK || r->o->leak_kinds != 0)) {
+	if (q.point.at == SITES_AT_END && !r->o->by_given &&
+	    (verdict_is_leak(lead) || r->o->leak_kinds != 0)) {
 		by = q.by = SITES_LOST;
 		q.loss_kinds = r->o->leak_kinds;
-	} else if (r->v.all.word == VERDICT_OK && q.point.at == SITES_AT_END &&
-		   !r->o->by_given) {
+	} else if (q.point.at == SITES_AT_END && !r->o->by_given &&
+		   (lead == VERDICT_OK || report_all_reachable(r))) {
 		return; /* what is left is still reachable */
 	} else if (r->v.nchosen == 1) {
 		report_list(r, &r->sites, SITES_LIVE);
@@ -401,7 +212,10 @@ report_found_list(struct report *r)
 	}
 	sites_init(&ss, r->p, r->skip, &q);
 	r->same = r->v.nfocus < r->v.nchosen && r->v.nfound == 1;
+	r->most_rows = by == SITES_LOST && lead == VERDICT_LEAK_MINOR ? REPORT_MINOR_ROWS
+								      : 0;
 	report_list(r, &ss, by);
+	r->most_rows = 0;
 	r->same = false;
 	sites_done(&ss);
 }
@@ -465,9 +279,7 @@ report_last_lines(struct report *r)
 static void
 report_full(struct report *r)
 {
-	report_growth_init(r);
-	report_errors(r);
-	report_first_line(r);
+	report_verdict(r);
 	report_growth_first(r);
 	if (!r->o->by_given || r->o->by == SITES_LIVE)
 		report_found_list(r);
@@ -489,14 +301,13 @@ report_full(struct report *r)
 	report_narrow(r);
 	if (!r->o->by_given || r->o->by != SITES_LIVE)
 		report_ranked(r);
-	if (r->v.coverage.say && r->v.all.word != VERDICT_PARTIAL) {
+	if (r->v.coverage.say && !r->v.coverage.partial) {
 		report_coverage(r);
 		buf_add_char(r->out, '\n');
 	}
 	report_rss(r);
 	report_notes(r, "");
 	report_last_lines(r);
-	report_growth_done(r);
 }
 
 static void
@@ -504,7 +315,7 @@ report_full_top(struct report *r)
 {
 	size_t before = r->out->len;
 
-	if (r->v.all.word == VERDICT_PARTIAL) {
+	if (r->v.coverage.partial) {
 		buf_add_str(r->out, "# ");
 		report_coverage(r);
 		buf_add_char(r->out, '\n');
@@ -513,7 +324,7 @@ report_full_top(struct report *r)
 	report_top(r);
 	if (r->out->len == before) {
 		buf_add_str(r->out, "# ");
-		report_first_line(r);
+		report_verdict(r);
 	}
 	report_notes(r, "# ");
 }
@@ -536,18 +347,18 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 	focus_of(p, o->chosen, r.focus);
 	/* At another moment than the end there is no verdict, only sums over all. */
 	all = o->all || o->point.at != SITES_AT_END;
-	verdict_init(&r.v, p, &r.sites, o->chosen, all ? NULL : r.focus);
+	for (uint32_t i = 1; i < p->nprocesses; i++)
+		r.focus[i] = r.focus[i] || (all && report_chose(&r, i));
+	report_growth_init(&r);
+	verdict_init(&r.v, p, &r.sites, o->chosen, r.focus, &r.growth, &r.growth_sites);
 	r.found = xcalloc(p->nprocesses, sizeof *r.found);
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		if (!report_chose(&r, i))
 			continue;
 		r.one = r.v.nchosen == 1 ? i : 0;
 		r.sampled = r.sampled || p->processes[i].mode == PROF_SAMPLED;
-		r.focus[i] = r.focus[i] || all;
 		r.found[i] = r.focus[i] && (o->point.at != SITES_AT_END ||
-					    r.v.each[i].word == r.v.all.word ||
-					    (r.v.all.word == VERDICT_PARTIAL &&
-					     r.v.each[i].word >= VERDICT_LIVE));
+					    verdict_is_found(&r.v, i, r.focus));
 	}
 	if (o->by_given || o->point.at != SITES_AT_END) {
 		sites_done(&r.sites);
@@ -562,10 +373,11 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 		report_full(&r);
 	if (o->ascii)
 		figure_to_ascii(out, from);
-	found = r.v.all.word == VERDICT_NOT_FREED || r.v.all.word == VERDICT_LEAK;
+	found = verdict_is_leak(report_lead(&r));
 	free(r.found);
 	free(r.focus);
 	verdict_done(&r.v);
+	report_growth_done(&r);
 	sites_done(&r.sites);
 	skip_free(r.skip);
 	free(r.told);

@@ -184,65 +184,49 @@ report_growth_amount(struct report *r)
 {
 	const struct growth_places *g = &r->growth;
 
-	buf_printf(r->out, "%s: %s", figure_things(g->count[g->word], 0, "place").s,
+	buf_printf(r->out, "%s: %s", figure_things(g->count[g->word], 0, "site").s,
 		   growth_text_rate(g->slope, g->error, r->o->bytes).s);
 }
 
-/* What was found in all, and what would not have been. */
+/* What would not have been found. */
 static void
-sum_line(struct report *r)
+limit_line(struct report *r)
 {
 	const struct growth_places *g = &r->growth;
-	const char *dot = "growth: ";
 
-	if (g->word < GROWTH_GROWING)
-		buf_add_str(r->out, "NO GROWTH seen");
-	if (g->word >= GROWTH_GROWING && !report_growth_is_verdict(r)) {
-		buf_printf(r->out, "%s%s, ", dot, growth_word_name(g->word));
-		report_growth_amount(r);
-		dot = REPORT_DOT;
-	}
-	if (g->word == GROWTH_LEAK && g->count[GROWTH_GROWING] > 0) {
-		buf_printf(r->out, "%s%s, %s", dot, growth_word_name(GROWTH_GROWING),
-			   figure_things(g->count[GROWTH_GROWING], 0, "place").s);
-		dot = REPORT_DOT;
-	}
-	if (growth_places_judged(g)) {
-		buf_add_str(r->out, g->word >= GROWTH_GROWING ? dot : "; ");
-		growth_text_limit(r->out, g->rate_bytes, g->ms);
-	}
+	if (!growth_places_judged(g))
+		return;
+	growth_text_limit(r->out, g->rate_bytes, g->ms);
 	buf_add_char(r->out, '\n');
 }
 
-bool
-report_growth_is_verdict(const struct report *r)
+/* Does one of the first lines speak of growth? */
+static bool
+is_verdict(const struct report *r)
 {
-	return r->v.all.word == VERDICT_LIVE && r->growth.word == GROWTH_LEAK;
+	unsigned words = r->v.all.answer.also | 1u << r->v.all.answer.word;
+
+	return (words & (1u << VERDICT_LEAK_LIKELY | 1u << VERDICT_GROWING)) != 0;
 }
 
 void
 report_growth_first(struct report *r)
 {
-	const struct growth_places *g = &r->growth;
-
-	if (g->word >= GROWTH_GROWING &&
-	    (!report_growth_is_verdict(r) || growth_places_judged(g) ||
-	     g->count[GROWTH_GROWING] > 0))
-		sum_line(r);
-	if (report_growth_is_verdict(r))
+	if (r->growth_told == NULL || !is_verdict(r))
+		return;
+	limit_line(r);
+	if (report_lead(r) == VERDICT_LEAK_LIKELY)
 		leaking_places(r);
 }
 
 void
 report_growth(struct report *r)
 {
-	const struct growth_places *g = &r->growth;
-
 	if (r->growth_told == NULL)
 		return;
-	other_places(r);
+	if (is_verdict(r))
+		other_places(r);
 	turning_places(r);
-	if (g->word < GROWTH_GROWING && g->word >= GROWTH_STEADY &&
-	    growth_places_judged(g))
-		sum_line(r);
+	if (r->v.all.answer.word == VERDICT_OK && r->sampled)
+		limit_line(r);
 }

@@ -40,6 +40,17 @@ bool report_chose(const struct report *r, uint32_t i);
 /* Appends a word in its colour. */
 void report_coloured(struct report *r, const char *word, enum term_style style);
 
+/* ---- report_verdict.c ---- */
+
+/* The first lines: the verdict and further words that match, or the sum at another moment. */
+void report_verdict(struct report *r);
+
+/* The word that decides which sites are listed: the first one that is about sites. */
+enum verdict_word report_lead(const struct report *r);
+
+/* Is it known that nothing of what is left is lost? */
+bool report_all_reachable(const struct report *r);
+
 /* ---- report_growth.c ---- */
 
 /* Finds out what grew; at the end of a report, done. */
@@ -53,11 +64,8 @@ void report_growth_rows(struct report *r, const struct sites *ss, uint32_t rows,
 /* A line that says so under a listed place; nothing for UINT32_MAX. */
 void report_growth_mark(struct report *r, uint32_t row);
 
-/* Appends "1 place: +1.0 ± 0.2 MiB/min" of the places with the worst word. */
+/* Appends "1 site: +1.0 ± 0.2 MiB/min" of the places with the worst word. */
 void report_growth_amount(struct report *r);
-
-/* The first line has its word: a program that was not let free leaks. */
-bool report_growth_is_verdict(const struct report *r);
 
 /* The line under the first, when something grows. */
 void report_growth_first(struct report *r);
@@ -72,12 +80,15 @@ void report_errors(struct report *r);
 
 /* ---- report_losses.c ---- */
 
-/* "6.13 MiB in 120 blocks lost at 2 places, all of it definitely lost". */
+/* "6.13 MiB in 120 blocks lost at 2 sites, 120 times". */
 void report_leak(struct report *r);
 
-/* What was left but is not certainly lost, and a dot behind it; or why nobody knows. False: nothing was
- * looked at. */
+/* "definitely lost 0 · possibly lost 0 · …", and a dot behind it; or why that is unknown. False: no
+ * process had a leak check. */
 bool report_losses(struct report *r);
+
+/* Appends why there was no leak check of this process. */
+void report_why_unchecked(struct report *r, uint32_t process);
 
 /* Beside a place: "80 blocks, 0 freed", and how they are lost unless all are so definitely. */
 void report_beside_lost(struct report *r, const struct sites_total *t, const char *freed);
@@ -87,7 +98,7 @@ void report_beside_lost(struct report *r, const struct sites_total *t, const cha
 /* Appends "NAME (PID)". */
 void report_process(struct report *r, uint32_t process);
 
-/* Appends "6.13 MiB in 120 blocks", and " at 2 places" if asked. */
+/* Appends "6.13 MiB in 120 blocks", and " at 2 sites" if asked. */
 void report_amount(struct report *r, const struct verdict_figures *f, bool places);
 
 /* A line for each process with a finding and for each kind without; nothing for only one. */
@@ -140,6 +151,9 @@ void report_place(struct report *r, const struct sites_row *row);
 
 /* "recorded 4 MiB of 143 MiB …" without an end of line. */
 void report_coverage(struct report *r);
+
+/* "recorded 7 of 20 allocations …": why the recording is not complete. */
+void report_cut_short(struct report *r);
 
 /* Everything that was lost, cut or estimated, one line each, after `prefix`. */
 void report_notes(struct report *r, const char *prefix);

@@ -118,13 +118,32 @@ rj_leaks(struct report_json *r, bool done, const int64_t *bytes, const int64_t *
 	json_obj_end(&r->j);
 }
 
-/* Only a recording of our own tells how a process ended and what it freed. */
+/* Further verdicts, the most serious first. */
 static void
-rj_figures(struct report_json *r, const struct verdict_figures *f)
+rj_also(struct report_json *r, unsigned words)
+{
+	json_key(&r->j, "also");
+	json_arr(&r->j);
+	for (int i = VERDICT_WORDS - 1; i >= 0; i--) {
+		if ((words >> i & 1) != 0)
+			json_str(&r->j, verdict_word_name((enum verdict_word)i));
+	}
+	json_arr_end(&r->j);
+}
+
+/* Only a recording of our own tells how a process ended and what it freed. `judged`: these figures have a
+ * verdict. */
+static void
+rj_figures(struct report_json *r, const struct verdict_figures *f, bool judged)
 {
 	bool own = r->p->columns == PROF_HAS_ALL;
 
-	rj_str(r, "verdict", own ? verdict_word_name(f->word) : NULL);
+	rj_str(r, "verdict", own && judged ? verdict_word_name(f->answer.word) : NULL);
+	rj_str(r, "severity",
+	       own && judged ? verdict_severity_name(verdict_severity(f->answer.word))
+			     : NULL);
+	rj_also(r, own && judged ? f->answer.also : 0);
+	rj_str(r, "no_verdict_because", own ? verdict_why_name(f->answer.why) : NULL);
 	rj_column(r, "left_bytes", f->bytes, PROF_HAS_LIVE);
 	rj_column(r, "left_blocks", f->blocks, PROF_HAS_LIVE);
 	rj_error(r, "left_bytes_error", f->var_bytes);
@@ -233,7 +252,7 @@ rj_process(struct report_json *r, uint32_t i)
 	rj_column(r, "peak_bytes", pr->peak_bytes, PROF_HAS_ALL);
 	rj_column(r, "peak_ms", (int64_t)pr->peak_ms, PROF_HAS_ALL);
 	rj_column(r, "threads", (int64_t)pr->threads_seen, PROF_HAS_ALL);
-	rj_figures(r, &r->v.each[i]);
+	rj_figures(r, &r->v.each[i], r->v.state[i] == VERDICT_JUDGED);
 	rj_inherited(r, pr);
 	if (r->p->columns == PROF_HAS_ALL) {
 		rj_memory(r, pr);
@@ -324,7 +343,7 @@ rj_head(struct report_json *r)
 					     [SITES_AT_EXIT] = "exit"};
 	const struct coverage *c = &r->v.coverage;
 
-	rj_u64(r, "seep_json", 1);
+	rj_u64(r, "seep_json", JSON_SCHEMA);
 	rj_str(r, "format", r->p->format != 0 ? prof_text(r->p, r->p->format) : "seep");
 	rj_str(r, "point",
 	       r->o->point.at == SITES_AT_MARK ? r->o->point.mark
@@ -332,7 +351,7 @@ rj_head(struct report_json *r)
 	rj_str(r, "saved", r->o->saved);
 	json_key(&r->j, "summary");
 	json_obj(&r->j);
-	rj_figures(r, &r->v.all);
+	rj_figures(r, &r->v.all, true);
 	rj_u64(r, "processes", r->v.nchosen);
 	rj_u64(r, "processes_recorded", r->v.nrecorded);
 	rj_u64(r, "processes_with_verdict", r->v.nfound);
@@ -427,6 +446,22 @@ rj_errors(struct report_json *r)
 	json_arr_end(&r->j);
 }
 
+/* The verdict of the text report: its sites are told apart by as many frames. */
+static void
+rj_verdict(struct report_json *r)
+{
+	struct sites_query q = {.chosen = r->focus, .depth = REPORT_FRAMES};
+	struct growth_places growth = {0};
+	struct sites ss;
+
+	sites_init(&ss, r->p, r->skip, &q);
+	if (r->o->point.at == SITES_AT_END)
+		growth_places_init(&growth, r->p, &ss);
+	verdict_init(&r->v, r->p, &r->sites, r->o->chosen, r->focus, &growth, &ss);
+	growth_places_done(&growth);
+	sites_done(&ss);
+}
+
 int
 report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 {
@@ -437,7 +472,9 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 
 	json_init(&r.j, out);
 	sites_init(&r.sites, p, r.skip, &q);
-	verdict_init(&r.v, p, &r.sites, o->chosen, NULL);
+	r.focus = xcalloc(p->nprocesses, sizeof *r.focus);
+	focus_of(p, o->chosen, r.focus);
+	rj_verdict(&r);
 	if (o->point.at != SITES_AT_END) {
 		sites_done(&r.sites);
 		q.point = o->point;
@@ -445,8 +482,6 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 	} else {
 		growth_places_init(&r.growth, p, &r.sites);
 	}
-	r.focus = xcalloc(p->nprocesses, sizeof *r.focus);
-	focus_of(p, o->chosen, r.focus);
 	json_obj(&r.j);
 	rj_head(&r);
 	json_key(&r.j, "processes");
@@ -465,7 +500,7 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 	rj_errors(&r);
 	json_obj_end(&r.j);
 	buf_add_char(out, '\n');
-	found = r.v.all.word == VERDICT_NOT_FREED || r.v.all.word == VERDICT_LEAK;
+	found = verdict_lost(r.v.all.loss_blocks) > 0;
 	free(r.first);
 	free(r.focus);
 	verdict_done(&r.v);

@@ -1,45 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* report_losses.c -- what of the memory left is lost, and how: the verdict's words, a place's, and the line
- * about the rest. */
+/* report_losses.c -- lost memory: the words of the headline, of a site, and of the summary. */
+#include "base/compiler.h"
 #include "model/loss_kinds.h"
 #include "render/figure.h"
+#include "render/growth_text.h"
 #include "render/report_impl.h"
 #include "util/fmt.h"
-
-/* How much is lost, and how. */
-static void
-report_loss_kinds(struct report *r, const int64_t *bytes, const int64_t *blocks)
-{
-	static const char *const words[] = {[PROF_LOSS_DEFINITE] = "definitely",
-					    [PROF_LOSS_INDIRECT] = "indirectly",
-					    [PROF_LOSS_POSSIBLE] = "possibly"};
-	const char *comma = ", ";
-
-	for (unsigned i = 0; i < PROF_LOSS_REACHABLE; i++) {
-		if (blocks[i] == 0)
-			continue;
-		buf_printf(r->out, "%s%s %s", comma,
-			   figure_bytes(bytes[i], 0, r->o->bytes).s, words[i]);
-	}
-	buf_add_str(r->out, " lost");
-}
 
 void
 report_leak(struct report *r)
 {
 	const struct verdict_figures *f = &r->v.all;
-	const int64_t *blocks = f->loss_blocks;
-	int64_t lost = verdict_lost(blocks);
-	bool maybe = blocks[PROF_LOSS_POSSIBLE] == lost;
+	int64_t roots = f->loss_blocks[PROF_LOSS_DEFINITE];
 
-	buf_printf(r->out, "%s in %s %slost at %s",
+	buf_printf(r->out, "%s in %s lost at %s, ",
 		   figure_bytes(verdict_lost(f->loss_bytes), 0, r->o->bytes).s,
-		   figure_things(lost, 0, "block").s, maybe ? "possibly " : "",
-		   figure_things(f->places, 0, "place").s);
-	if (blocks[PROF_LOSS_DEFINITE] == lost)
-		buf_add_str(r->out, ", all of it definitely lost");
-	else if (!maybe)
-		report_loss_kinds(r, f->loss_bytes, blocks);
+		   figure_things(verdict_lost(f->loss_blocks), 0, "block").s,
+		   figure_things(f->places, 0, "site").s);
+	/* What hangs on a lost block was lost with it, at the same time. */
+	if (f->lost_rate > 0)
+		buf_add_str(r->out, growth_text_rate(f->lost_rate, 0, r->o->bytes).s);
+	else if (roots <= 1)
+		buf_add_str(r->out, "once");
+	else
+		buf_printf(r->out, "%s times", fmt_count((uint64_t)roots).s);
 }
 
 /* "16 B in 1 block", or "0". */
@@ -53,52 +37,68 @@ report_some(struct report *r, int64_t bytes, int64_t blocks)
 			   figure_things(blocks, 0, "block").s);
 }
 
+/* The kinds of the summary, in their order. Indirect losses and suppressed ones are rare. */
+static const struct {
+	enum prof_loss_kind kind;
+	const char *words;
+	bool always;
+} loss_line[] = {
+	{PROF_LOSS_DEFINITE, "definitely lost ", true},
+	{PROF_LOSS_INDIRECT, "indirectly lost ", false},
+	{PROF_LOSS_POSSIBLE, "possibly lost ", true},
+	{PROF_LOSS_REACHABLE, "still reachable ", true},
+	{PROF_LOSS_SUPPRESSED, "suppressed ", false},
+};
+
 bool
 report_losses(struct report *r)
 {
-	int64_t possible[2] = {0, 0}, reachable[2] = {0, 0}, suppressed[2] = {0, 0};
+	int64_t bytes[PROF_LOSS_KINDS] = {0}, blocks[PROF_LOSS_KINDS] = {0};
 	uint32_t looked = 0, refused = 0;
 
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
 		const struct verdict_figures *f = &r->v.each[i];
-		const struct prof_check *c = prof_check_of(r->p, i);
 
-		if (!report_chose(r, i) || c == NULL)
+		if (!report_chose(r, i) || prof_check_of(r->p, i) == NULL)
 			continue;
-		if (!f->checked) {
-			refused = i;
-			continue;
+		looked += f->checked;
+		refused = f->checked ? refused : i;
+		for (unsigned k = 0; f->checked && k < PROF_LOSS_KINDS; k++) {
+			bytes[k] += f->loss_bytes[k];
+			blocks[k] += f->loss_blocks[k];
 		}
-		looked++;
-		possible[0] += f->loss_bytes[PROF_LOSS_POSSIBLE];
-		possible[1] += f->loss_blocks[PROF_LOSS_POSSIBLE];
-		reachable[0] += f->loss_bytes[PROF_LOSS_REACHABLE];
-		reachable[1] += f->loss_blocks[PROF_LOSS_REACHABLE];
-		suppressed[0] += f->loss_bytes[PROF_LOSS_SUPPRESSED];
-		suppressed[1] += f->loss_blocks[PROF_LOSS_SUPPRESSED];
 	}
-	if (looked > 0) {
-		buf_add_str(r->out, "possibly lost ");
-		report_some(r, possible[0], possible[1]);
-		buf_add_str(r->out, REPORT_DOT "still reachable ");
-		report_some(r, reachable[0], reachable[1]);
+	for (size_t i = 0; looked > 0 && i < ARRAY_LEN(loss_line); i++) {
+		enum prof_loss_kind k = loss_line[i].kind;
+
+		if (!loss_line[i].always && blocks[k] == 0)
+			continue;
+		buf_add_str(r->out, loss_line[i].words);
+		report_some(r, bytes[k], blocks[k]);
 		buf_add_str(r->out, REPORT_DOT);
-		if (suppressed[1] > 0) {
-			buf_add_str(r->out, "suppressed ");
-			report_some(r, suppressed[0], suppressed[1]);
-			buf_add_str(r->out, REPORT_DOT);
-		}
 	}
 	if (refused != 0 && r->one != 0) {
-		buf_add_str(r->out, "lost or not is not known: ");
-		if (prof_check_of(r->p, refused)->done)
-			buf_add_str(r->out, "not all of its blocks are known");
-		else
-			figure_text(r->out,
-				    prof_text(r->p, prof_check_of(r->p, refused)->why));
+		buf_add_str(r->out, "no leak check: ");
+		report_why_unchecked(r, refused);
 		buf_add_char(r->out, '\n');
 	}
 	return looked > 0;
+}
+
+void
+report_why_unchecked(struct report *r, uint32_t process)
+{
+	const struct prof_check *c = prof_check_of(r->p, process);
+
+	if (c == NULL)
+		buf_add_str(r->out,
+			    r->p->processes[process].mode == PROF_SAMPLED
+				    ? "it needs an exact recording (seep run --exact)"
+				    : "it was switched off (--no-leak-check)");
+	else if (c->done)
+		buf_add_str(r->out, "not all of the program's blocks are known");
+	else
+		figure_text(r->out, prof_text(r->p, c->why));
 }
 
 void

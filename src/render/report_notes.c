@@ -83,6 +83,25 @@ report_sealed(const struct report *r)
 	return n;
 }
 
+void
+report_cut_short(struct report *r)
+{
+	uint64_t missed = report_sum_lost(r, REC_LOST_SPACE), seen = 0;
+
+	for (uint32_t i = 1; i < r->p->nsites; i++) {
+		const struct prof_site *s = &r->p->sites[i];
+
+		if (report_chose(r, s->process))
+			seen += s->samples > 0 ? s->samples : s->allocs;
+	}
+	buf_printf(
+		r->out, "recorded %s of %s allocations (%s): the rest found no room; %s",
+		fmt_count(seen).s, fmt_count(seen + missed).s,
+		fmt_percent(seen, seen + missed).s,
+		report_sealed(r) > 0 ? "a seccomp filter keeps the recording from growing"
+				     : "raise --max-size");
+}
+
 uint64_t
 report_unrecorded(const struct report *r)
 {
@@ -194,11 +213,7 @@ report_coverage(struct report *r)
 	const struct coverage *c = &r->v.coverage;
 	const char *where = "";
 
-	if (c->missed > c->seen)
-		buf_printf(r->out, "recorded %s of %s allocations (%s)",
-			   fmt_count(c->seen).s, fmt_count(c->seen + c->missed).s,
-			   fmt_percent(c->seen, c->seen + c->missed).s);
-	else if (c->anon_bytes == 0)
+	if (c->anon_bytes == 0)
 		buf_add_str(r->out, "nothing was recorded");
 	else
 		buf_printf(r->out, "recorded %s%s of %s anonymous memory (%s)",
@@ -206,14 +221,6 @@ report_coverage(struct report *r)
 			   figure_bytes((int64_t)c->recorded_bytes, 0, r->o->bytes).s,
 			   figure_bytes((int64_t)c->anon_bytes, 0, r->o->bytes).s,
 			   fmt_percent(c->recorded_bytes, c->anon_bytes).s);
-	if (c->partial && c->missed > 0) {
-		buf_printf(r->out, ": %s found no room; %s",
-			   figure_things((int64_t)c->missed, 0, "allocation").s,
-			   report_sealed(r) > 0 ? "a seccomp filter keeps the recording "
-						  "from growing"
-						: "raise --max-size");
-		return;
-	}
 	if (c->process != 0)
 		where = prof_text(r->p, r->p->processes[c->process].coverage);
 	if (where[0] == '\0') {

@@ -59,13 +59,13 @@ report_end(struct report *r, const struct prof_process *pr)
 static int64_t
 report_finding(const struct verdict_figures *f)
 {
-	return f->word == VERDICT_LEAK ? verdict_lost(f->loss_bytes) : f->bytes;
+	return verdict_is_leak(f->answer.word) ? verdict_lost(f->loss_bytes) : f->bytes;
 }
 
 void
 report_amount(struct report *r, const struct verdict_figures *f, bool places)
 {
-	bool leak = f->word == VERDICT_LEAK; /* then only that is the finding */
+	bool leak = verdict_is_leak(f->answer.word); /* then only that is the finding */
 
 	buf_printf(
 		r->out, "%s%s in %s%s", f->var_bytes > 0 ? "about " : "",
@@ -75,7 +75,7 @@ report_amount(struct report *r, const struct verdict_figures *f, bool places)
 			.s,
 		leak ? " lost" : "");
 	if (places)
-		buf_printf(r->out, " at %s", figure_things(f->places, 0, "place").s);
+		buf_printf(r->out, " at %s", figure_things(f->places, 0, "site").s);
 }
 
 static void
@@ -91,16 +91,24 @@ report_not_recorded(struct report *r)
 	}
 }
 
-/* Processes that share a verdict that needs no names. */
+/* Has nothing been found against it, and is it not among those that the report is about? */
+static bool
+report_is_quiet(const struct report *r, uint32_t i)
+{
+	return r->v.state[i] == VERDICT_JUDGED &&
+	       r->v.each[i].answer.word <= VERDICT_STEADY;
+}
+
+/* Processes without a finding. */
 static void
-report_fold(struct report *r, enum verdict_word word, const char *what)
+report_fold(struct report *r, enum verdict_state state, const char *what)
 {
 	uint32_t n = 0;
 	int64_t bytes = 0;
 
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
-		if (!report_chose(r, i) || r->v.each[i].word != word ||
-		    (word != VERDICT_OK && r->found[i]))
+		if (!report_chose(r, i) || r->v.state[i] != state ||
+		    (state == VERDICT_JUDGED && !report_is_quiet(r, i)))
 			continue;
 		n++;
 		bytes += r->v.each[i].bytes;
@@ -110,7 +118,7 @@ report_fold(struct report *r, enum verdict_word word, const char *what)
 	buf_printf(r->out, "%u process%s: %s", n, n == 1 ? "" : "es", what);
 	if (bytes > 0)
 		buf_printf(r->out, ", %s %s", figure_bytes(bytes, 0, r->o->bytes).s,
-			   word == VERDICT_OK ? "still reachable" : "live then");
+			   state == VERDICT_JUDGED ? "still reachable" : "live then");
 	buf_add_char(r->out, '\n');
 }
 
@@ -149,7 +157,8 @@ report_rank_processes(const struct report *r, struct report_ranks *ret)
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
 		uint64_t program = (uint64_t)r->p->processes[i].exe << 1 | r->focus[i];
 
-		if (!report_chose(r, i) || r->v.each[i].word < VERDICT_LIVE)
+		if (!report_chose(r, i) || r->v.state[i] != VERDICT_JUDGED ||
+		    report_is_quiet(r, i))
 			continue;
 		vec_push(ret, (struct report_rank){.bytes = report_finding(&r->v.each[i]),
 						   .process = i,
@@ -179,8 +188,9 @@ report_program(struct report *r, const struct report_rank *first)
 		const struct verdict_figures *f = &r->v.each[first[i].process];
 
 		sum.bytes += report_finding(f);
-		sum.blocks += f->word == VERDICT_LEAK ? verdict_lost(f->loss_blocks)
-						      : f->blocks;
+		sum.blocks += verdict_is_leak(f->answer.word)
+				      ? verdict_lost(f->loss_blocks)
+				      : f->blocks;
 		sum.var_bytes += f->var_bytes;
 		sum.var_blocks += f->var_blocks;
 	}
@@ -257,8 +267,7 @@ static bool
 report_looked_at_all(const struct report *r)
 {
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
-		if (report_chose(r, i) && r->v.each[i].word == VERDICT_OK &&
-		    !r->v.each[i].checked)
+		if (report_chose(r, i) && report_is_quiet(r, i) && !r->v.each[i].checked)
 			return false;
 	}
 	return true;
@@ -274,12 +283,11 @@ report_processes(struct report *r)
 	report_rank_processes(r, &found);
 	report_beside_focus(r, &found, report_in_focus(r, &found));
 	vec_done(&found);
-	report_fold(r, VERDICT_OK,
-		    r->v.all.word == VERDICT_PARTIAL ? "nothing left of what was recorded"
-		    : report_looked_at_all(r)	     ? "no leak"
-						     : "everything freed");
-	report_fold(r, VERDICT_HELD,
-		    "everything freed, much of it only after exit began");
+	report_fold(r, VERDICT_JUDGED,
+		    r->v.all.answer.word == VERDICT_PARTIAL
+			    ? "nothing left of what was recorded"
+		    : report_looked_at_all(r) ? "no leak"
+					      : "everything freed");
 	report_fold(r, VERDICT_REPLACED, "replaced by exec");
 	report_not_recorded(r);
 }

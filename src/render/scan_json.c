@@ -158,7 +158,7 @@ scan_json(struct buf *out, const struct heapscan *s, const struct scan_growth *g
 
 	json_init(&j, out);
 	json_obj(&j);
-	number(&j, "seep_json", 1);
+	number(&j, "seep_json", JSON_SCHEMA);
 	text(&j, "kind", "heap");
 	text(&j, "what", heapscan_text(s, s->what));
 	number(&j, "pid", (uint64_t)s->pid);

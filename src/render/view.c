@@ -446,7 +446,7 @@ view_json_head(const struct view *v, struct json *j, enum view_kind kind)
 {
 	const struct graph *g = v->g;
 
-	view_key_number(j, "seep_json", 1);
+	view_key_number(j, "seep_json", JSON_SCHEMA);
 	view_key_str(j, "view", view_names[kind]);
 	view_key_str(j, "format",
 		     v->p->format != 0 ? prof_text(v->p, v->p->format) : "seep");

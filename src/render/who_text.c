@@ -166,7 +166,7 @@ who_json(struct buf *out, const struct who *w)
 	json_init(&j, out);
 	json_obj(&j);
 	json_key(&j, "seep_json");
-	json_u64(&j, 1);
+	json_u64(&j, JSON_SCHEMA);
 	json_key(&j, "kind");
 	json_str(&j, "who");
 	json_key(&j, "target");

@@ -82,7 +82,7 @@ one() {
 	done
 	kill "$pid"
 	wait "$pid" 2>/dev/null
-	if head -n 1 "$TMP/log.$place" | grep -q '^LEAK likely, 1 place' &&
+	if head -n 1 "$TMP/log.$place" | grep -q '^LEAK likely  1 site' &&
 		sed -n '/^ 1 /,/^ 2 /p' "$TMP/log.$place" | grep -Eq "^ +place_$place +places.c:$line( |$)"; then
 		echo found
 	else

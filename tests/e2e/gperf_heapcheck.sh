@@ -22,7 +22,7 @@ for mode in minimal normal strict as-is draconian; do
 	checked $mode lose
 	expect_eq "$mode, lost: status" "$status" 1
 	expect_match "$mode, lost: output is all there" "$out" '^the end$'
-	expect_match "$mode, lost: the report" "$err" '^LEAK  791 B in 7 blocks lost at 1 place'
+	expect_match "$mode, lost: the report" "$err" '^LEAK \(minor\)  791 B in 7 blocks lost at 1 site'
 	expect_match "$mode, lost: the place" "$err" ' lose +heap_checker\.cpp:'
 	expect_match "$mode, lost: the last word" "$err" 'because of whole-program memory leaks$'
 	right "$mode"
@@ -39,7 +39,7 @@ expect_eq "cancelled: status" "$status" 5
 checked local lose
 expect_eq "local: nothing at the end" "$status" 5
 checked normal nothing locals
-expect_match "checkers: the first finds it" "$err" '^LEAK  303 B in 3 blocks lost at 1 place'
+expect_match "checkers: the first finds it" "$err" '^LEAK \(minor\)  303 B in 3 blocks lost at 1 site'
 right "checkers"
 checked loud lose
 expect_eq "no such mode: status" "$status" 5

@@ -19,7 +19,7 @@ expect_eq "there are four" "$(wc -l <<<"$out")" 4
 run "$SEEP" report --json a.rec
 expect_eq "and so says the file" "$(jq -r "$each" "$TMP/out")" "$(jq -r "$each" json)"
 run "$SEEP" run -o a.rec -- "$prog"
-expect_match "all together" "$err" '^LEAK  1\.57 KiB in 11 blocks lost at [0-9]+ places?'
+expect_match "all together" "$err" '^LEAK \(minor\)  1\.57 KiB in 11 blocks lost at [0-9]+ sites?'
 run "$SEEP" run --no-children --json --log-file json -o a.rec -- "$prog"
 expect_eq "the first alone, if so wanted" "$(jq -r "$each" json)" "expect definite=274/2 reachable=163/1"
 run "$SEEP" run --error-exitcode=9 -o a.rec -- "$prog"

@@ -19,17 +19,17 @@ run "$SEEP" run -o a.rec -- "$prog"
 expect_eq "status" "$status" 0
 answers "under seep run" 13
 # In order: 505 bytes twice, then only what is new.
-expect_eq "what was told meanwhile" "$(grep -oE '^(LEAK  [0-9.]+ K?i?B in [0-9]+ block|OK  nothing of)' <<<"$err" | head -n 10)" \
-	"LEAK  505 B in 5 block
-LEAK  505 B in 5 block
+expect_eq "what was told meanwhile" "$(grep -oE '^(LEAK \(minor\)  [0-9.]+ K?i?B in [0-9]+ block|OK  nothing of)' <<<"$err" | head -n 10)" \
+	"LEAK (minor)  505 B in 5 block
+LEAK (minor)  505 B in 5 block
 OK  nothing of
-LEAK  309 B in 3 block
+LEAK (minor)  309 B in 3 block
 OK  nothing of
 OK  nothing of
 OK  nothing of
-LEAK  233 B in 1 block
-LEAK  239 B in 1 block
-LEAK  1.46 KiB in 12 block"
+LEAK (minor)  233 B in 1 block
+LEAK (minor)  239 B in 1 block
+LEAK (minor)  1.46 KiB in 12 block"
 expect_no_match "what is ignored is not in the report at the end" "$err" '(calloc\(1, 2(11|23|27)\)|malloc\(229\))'
 run "$SEEP" run -o a.rec -- "$prog" dies
 expect_eq "__lsan_do_leak_check ends it" "$status" 23

@@ -25,7 +25,7 @@ same() {
 whole_or_said() {
 	if grep -qF 'exact, nothing missed' <<<"$err"; then
 		expect_match "$1: nothing missed, then it is right" "$err" \
-			"^LEAK .* in $(sed -E ':a; s/([0-9])([0-9]{3})($|,)/\1,\2\3/; ta' <<<$((left + 1))) blocks lost at 3 places, "
+			"^LEAK .* in $(sed -E ':a; s/([0-9])([0-9]{3})($|,)/\1,\2\3/; ta' <<<$((left + 1))) blocks lost at 3 sites, "
 	else
 		expect_match "$1: what is missing is said" "$err" "$2"
 	fi
@@ -230,7 +230,7 @@ if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=2M none small 2>/
 	stays=$(sed -n 's/^seep: .*; the recording stays in //p' <<<"$err")
 	expect_eq "full disk: it does stay" "$(find "$stays" -name '*.live' | wc -l)" 1
 	run "$SEEP" report "$stays"/*.live
-	expect_match "full disk: and can be read" "$out" '^NOT FREED '
+	expect_match "full disk: and can be read" "$out" '^NO VERDICT '
 	case "$stays" in /*/seep*) rm -r "$stays" ;; esac
 	expect_eq "full disk: no half recording" "$(ls small)" full
 	rm -f ready go # and while it runs
@@ -281,7 +281,7 @@ if [ -n "$group" ] && mkdir "$group" 2>/dev/null; then
 		"$SEEP" run -o group.rec -- "$prog" 300007
 	expect_eq "memory limit: status" "$status" 23
 	expect_eq "memory limit: output" "$out" "$("$prog" 300007)"
-	expect_match "memory limit: report" "$err" '^(LEAK|NOT FREED|PARTIAL) '
+	expect_match "memory limit: report" "$err" '^(LEAK|NO VERDICT|PARTIAL) '
 	rmdir "$group"
 else
 	left_out "no memory controller to write to: a memory limit"

@@ -71,7 +71,7 @@ for base in a.rec a.json; do
 done
 run "$SEEP" run --no-save --baseline b.json -- "$c"
 expect_eq "the other way round" "$status" 1
-expect_match "the other way round: said" "$err" '--fail-on: lost>0: it is up by 1$'
+expect_match "the other way round: said" "$err" '--fail-on: leak>0: it is up by 1$'
 printf '{"seep_json": 1' >bad.json
 run "$SEEP" leaks --baseline bad.json a.rec
 expect_eq "not JSON" "$status" 2

@@ -77,7 +77,7 @@ gcc -static -O1 -g -o "$TMP/part" "$TMP/part.c" || { left_out "no static libc"; 
 expect_eq "arguments, environment, input, status" \
 	"$(echo 5 | WORD=green "$SEEP" run -o "$TMP/a.rec" --log-file "$TMP/log" -- "$TMP/part" one; echo $?)" "one - green 0 5
 5"
-expect_match "the report" "$(cat "$TMP/log")" '^NOT FREED  [45][0-9.]+ KiB in [45][0-9] blocks'
+expect_match "the report" "$(cat "$TMP/log")" '^NO VERDICT  [45][0-9.]+ KiB in [45][0-9] blocks'
 expect_match "whole stacks" "$(grep -A 2 '^    lose ' "$TMP/log")" '^    main +part\.c:1[0-9]'
 expect_match "the line" "$(cat "$TMP/log")" '^    lose +part\.c:9 '
 expect_match "how it ended" "$(cat "$TMP/log")" '^exited 5 after '
@@ -125,7 +125,7 @@ if have /usr/bin/python3; then
 	plain=$?
 	run "$SEEP" run -o "$TMP/f.rec" -- "$TMP/nowhere" one
 	expect_eq "killed before it began: the status" "$status" "$plain"
-	expect_match "killed before it began: why nothing is there" "$err" '^NOTHING RECORDED .*: it ended before its first instruction$'
+	expect_match "killed before it began: why nothing is there" "$err" '^NO VERDICT .*: it ended before its first instruction$'
 fi
 strip -o "$TMP/stripped" "$TMP/part"
 run "$SEEP" run -o "$TMP/f.rec" -- "$TMP/stripped" one </dev/null

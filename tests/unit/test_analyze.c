@@ -204,8 +204,8 @@ T_TEST(demo_has_two_places)
 	T_EQ(ss.rows[1].t.live_blocks, 40);
 	T_EQ(ss.total.alloc_bytes, 6430720);
 	T_EQ(ss.total.allocs, 120);
-	verdict_init(&v, p, &ss, NULL, NULL);
-	T_EQ(v.all.word, VERDICT_NOT_FREED);
+	verdict_init(&v, p, &ss, NULL, NULL, NULL, NULL);
+	T_EQ(v.all.answer.word, VERDICT_NO_VERDICT);
 	T_EQ(v.all.bytes, 6430720);
 	T_EQ(v.all.blocks, 120);
 	T_EQ(v.all.places, 2);
@@ -305,44 +305,56 @@ T_TEST(ranked_by_each_column)
 	prof_free(p);
 }
 
-static enum verdict_word
-word_of(struct prof *p)
+static struct verdict_answer
+answer_of(struct prof *p)
 {
 	struct sites ss;
 	struct verdict v;
-	enum verdict_word word;
+	struct verdict_answer a;
 
 	group(&ss, p, SITES_LIVE, 8);
-	verdict_init(&v, p, &ss, NULL, NULL);
-	word = v.all.word;
+	verdict_init(&v, p, &ss, NULL, NULL, NULL, NULL);
+	a = v.all.answer;
 	verdict_done(&v);
 	sites_done(&ss);
-	return word;
+	return a;
 }
 
-/* What became of the process decides what its unfreed memory is called. */
+static enum verdict_word
+word_of(struct prof *p)
+{
+	return answer_of(p).word;
+}
+
+/* What became of the process decides what can be said of its unfreed memory. */
 T_TEST(verdict_knows_how_it_ended)
 {
 	static const struct {
 		uint8_t end;
 		uint64_t exit_ms;
 		enum verdict_word word;
+		enum verdict_why why;
 	} cases[] = {
-		{PROF_END_EXITED, 5, VERDICT_NOT_FREED},
-		{PROF_END_EXITED, 0, VERDICT_NOT_FREED}, /* _exit */
-		{PROF_END_UNKNOWN, 5, VERDICT_NOT_FREED},
-		{PROF_END_UNKNOWN, 0, VERDICT_LIVE},
-		{PROF_END_RUNNING, 0, VERDICT_LIVE},
-		{PROF_END_SIGNAL, 0, VERDICT_LIVE},
-		{PROF_END_EXEC, 0, VERDICT_REPLACED},
+		{PROF_END_EXITED, 5, VERDICT_NO_VERDICT, VERDICT_WHY_NO_CHECK},
+		{PROF_END_EXITED, 0, VERDICT_NO_VERDICT,
+		 VERDICT_WHY_NO_CHECK}, /* _exit */
+		{PROF_END_UNKNOWN, 5, VERDICT_NO_VERDICT, VERDICT_WHY_NO_CHECK},
+		{PROF_END_UNKNOWN, 0, VERDICT_NO_VERDICT, VERDICT_WHY_NO_CHECK},
+		{PROF_END_RUNNING, 0, VERDICT_NO_VERDICT, VERDICT_WHY_EARLY},
+		{PROF_END_SIGNAL, 0, VERDICT_KILLED, VERDICT_WHY_NONE},
+		{PROF_END_EXEC, 0, VERDICT_NO_VERDICT, VERDICT_WHY_NOT_RECORDED},
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct prof *p = tp_demo();
+		struct verdict_answer a;
 
 		p->processes[1].end = cases[i].end;
+		p->processes[1].status = 9;
 		p->processes[1].exit_ms = cases[i].exit_ms;
-		T_EQ(word_of(p), cases[i].word);
+		a = answer_of(p);
+		T_EQ(a.word, cases[i].word);
+		T_EQ(a.why, cases[i].why);
 		prof_free(p);
 	}
 }
@@ -361,14 +373,14 @@ T_TEST(replaced_by_exec_counts_once)
 		tp_site(p, pr, TP_STACK(p, "main b.c:1 bash"), 1, 0, 1000 + i, 0);
 		p->processes[pr].start_ns = 100 + i;
 		p->processes[pr].process_ticks = 55;
-		p->processes[pr].anon_kib = 90 << 10;
+		p->processes[pr].anon_kib = 2 << 10;
 	}
 	group(&ss, p, SITES_LIVE, 8);
-	verdict_init(&v, p, &ss, NULL, NULL);
-	T_EQ(v.each[1].word, VERDICT_REPLACED);
-	T_EQ(v.each[2].word, VERDICT_NOT_FREED);
-	T_EQ(v.each[3].word, VERDICT_NOT_FREED); /* another pid */
-	T_EQ(v.coverage.anon_bytes, 180 << 20);
+	verdict_init(&v, p, &ss, NULL, NULL, NULL, NULL);
+	T_EQ(v.state[1], VERDICT_REPLACED);
+	T_EQ(v.each[2].answer.word, VERDICT_NO_VERDICT);
+	T_EQ(v.each[3].answer.word, VERDICT_NO_VERDICT); /* another pid */
+	T_EQ(v.coverage.anon_bytes, 4 << 20);
 	verdict_done(&v);
 	sites_done(&ss);
 	prof_free(p);
@@ -392,13 +404,13 @@ T_TEST(verdict_of_many_is_the_worst)
 			p->processes[pr].end = PROF_END_EXEC;
 	}
 	group(&ss, p, SITES_LIVE, 8);
-	verdict_init(&v, p, &ss, NULL, NULL);
-	T_EQ(v.all.word, VERDICT_NOT_FREED);
+	verdict_init(&v, p, &ss, NULL, NULL, NULL, NULL);
+	T_EQ(v.all.answer.word, VERDICT_NO_VERDICT);
 	T_EQ(v.all.bytes,
 	     11); /* the 33 bytes of the replaced one are not held against it */
 	T_EQ(v.nfound, 1);
-	T_EQ(v.count[VERDICT_OK], 3);
-	T_EQ(v.count[VERDICT_REPLACED], 1);
+	T_EQ(v.each[1].answer.word, VERDICT_OK);
+	T_EQ(v.state[4], VERDICT_REPLACED);
 	T_EQ(v.each[2].places, 1);
 	T_EQ(v.each[1].places, 0);
 	verdict_done(&v);
@@ -417,7 +429,7 @@ T_TEST(kept_by_libc_alone_is_ok)
 		1, 0, 1024, 0);
 	T_EQ(word_of(p), VERDICT_OK);
 	tp_site(p, pr, TP_STACK(p, "strdup - libc.so.6", "main a.c:2 app"), 1, 0, 1, 0);
-	T_EQ(word_of(p), VERDICT_NOT_FREED);
+	T_EQ(word_of(p), VERDICT_NO_VERDICT);
 	prof_free(p);
 }
 
@@ -442,9 +454,11 @@ T_TEST(coverage_speaks_up_when_it_means_something)
 	T_CHECK(covered(143 << 10, 4 << 20, NULL).partial);
 	T_CHECK(!covered(143 << 10, 72 << 20, NULL).partial);
 	T_CHECK(covered(143 << 10, 72 << 20, NULL).say);
-	T_CHECK(!covered(8191, 1000, NULL).say); /* one KiB under the limit */
-	T_CHECK(covered(8192, 1000, NULL).partial);
-	T_CHECK(covered(8191, 1000, "pymalloc").partial);
+	T_CHECK(!covered(8191, 1000, NULL).say);     /* one KiB under the limit */
+	T_CHECK(!covered(8192, 1000, NULL).partial); /* 1,000 bytes under the limit */
+	T_CHECK(covered(8193, 1000, NULL).partial);
+	T_CHECK(!covered(8191, 1000, "pymalloc").partial);
+	T_CHECK(covered(8191, 0, "pymalloc").partial); /* nothing at all was seen */
 	T_CHECK(!covered(8191, 6 << 20, "pymalloc").say);
 	T_CHECK(!covered(0, 1000, "pymalloc").say); /* nobody looked */
 	T_EQ(covered(143 << 10, 4 << 20, NULL).recorded_bytes, 4 << 20);

@@ -579,45 +579,29 @@ expect_report(const struct prof *p, const struct report_opts *o, const char *lin
 T_TEST(text_reports)
 {
 	struct prof *p = leaking(PROF_END_EXITED);
-	struct report_opts o = {0};
+	struct report_opts o = {.rows = 1};
 
 	expect_report(
 		p, &o,
-		"NOT FREED  74.8 KiB in 31 blocks at 2 places\n"
-		"growth: LEAK likely, 1 place: +120 KiB/min \xc2\xb7 a leak of fewer than 10 "
-		"blocks would not show in 12 s\n"
-		" 1  48.8 KiB  65 %   5 blocks, 0 freed\n"
-		"    keep   x.c:5\n"
-		"    main   x.c:9\n"
-		" 2  26.0 KiB  35 %   26 blocks, 0 freed\n"
-		"    LEAK likely  +120 KiB/min, 24 blocks, none freed, grew in 12 of 12 "
-		"intervals, oldest 12.5 s\n"
-		"    leak   x.c:3\n"
-		"    main   x.c:9\n"
-		"exited 0 after 13 s");
-	o.rows = 1;
-	expect_report(
-		p, &o,
-		"NOT FREED  74.8 KiB in 31 blocks at 2 places\n"
-		"growth: LEAK likely, 1 place: +120 KiB/min \xc2\xb7 a leak of fewer than 10 "
-		"blocks would not show in 12 s\n"
-		" 1  48.8 KiB  65 %   5 blocks, 0 freed\n"
-		"    keep   x.c:5\n"
-		"    main   x.c:9\n"
-		"    1 more place, 26.0 KiB (--all)\n"
-		"also growing:\n"
+		"LEAK likely  1 site: +120 KiB/min\n"
+		"a leak of fewer than 10 blocks would not show in 12 s\n"
 		" 1  +120 KiB/min   LEAK likely\n"
 		"    24 blocks, none freed, grew in 12 of 12 intervals, oldest 12.5 s\n"
 		"    leak   x.c:3\n"
 		"    main   x.c:9\n"
+		"live, largest first:\n"
+		" 1  48.8 KiB  65 %   5 blocks, 0 freed\n"
+		"    keep   x.c:5\n"
+		"    main   x.c:9\n"
+		"    1 more place, 26.0 KiB (--all)\n"
 		"exited 0 after 13 s");
 	prof_free(p);
 	p = leaking(PROF_END_SIGNAL);
 	expect_report(
 		p, &o,
-		"LEAK likely, 1 place: +120 KiB/min; 74.8 KiB in 31 blocks at 2 places "
-		"when SIGTERM killed it\n"
-		"growth: a leak of fewer than 10 blocks would not show in 12 s\n"
+		"KILLED  by SIGTERM: 74.8 KiB in 31 blocks live, 65 % from keep x.c:5\n"
+		"LEAK likely  1 site: +120 KiB/min\n"
+		"a leak of fewer than 10 blocks would not show in 12 s\n"
 		" 1  +120 KiB/min   LEAK likely\n"
 		"    24 blocks, none freed, grew in 12 of 12 intervals, oldest 12.5 s\n"
 		"    leak   x.c:3\n"
@@ -627,22 +611,22 @@ T_TEST(text_reports)
 	/* the same without the leak */
 	p->nsites = 2;
 	p->nblocks = 0;
-	expect_report(
-		p, &o,
-		"LIVE  48.8 KiB in 5 blocks at 1 place when SIGTERM killed it\n"
-		" 1  48.8 KiB  100 %   5 blocks, 0 freed\n"
-		"    keep   x.c:5\n"
-		"    main   x.c:9\n"
-		"NO GROWTH seen; a leak of fewer than 10 blocks would not show in 12 "
-		"s\n");
-	/* and with too few looks to say anything */
-	p->nlooks = 5;
 	expect_report(p, &o,
-		      "LIVE  48.8 KiB in 5 blocks at 1 place when SIGTERM killed it\n"
+		      "KILLED  by SIGTERM: 48.8 KiB in 5 blocks live, 100 % from keep "
+		      "x.c:5\n"
 		      " 1  48.8 KiB  100 %   5 blocks, 0 freed\n"
 		      "    keep   x.c:5\n"
 		      "    main   x.c:9\n"
 		      "killed by SIGTERM after 13 s");
+	p->processes[1].end = PROF_END_RUNNING;
+	expect_report(p, &o,
+		      "STEADY  live 48.8 KiB in 5 blocks at 1 site; a leak of fewer than "
+		      "10 blocks would not show in 12 s\n");
+	/* and with too few looks to say anything */
+	p->nlooks = 5;
+	expect_report(p, &o,
+		      "NO VERDICT  live 48.8 KiB in 5 blocks at 1 site; too early to "
+		      "judge growth\n");
 	prof_free(p);
 }
 

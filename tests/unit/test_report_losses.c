@@ -60,7 +60,7 @@ T_TEST(all_of_it_definitely)
 	struct prof *p = all_lost();
 
 	T_STR(render(p, 0),
-	      "LEAK  6.13 MiB in 120 blocks lost at 2 places, all of it definitely lost\n"
+	      "LEAK  6.13 MiB in 120 blocks lost at 2 sites, 120 times\n"
 	      " 1  3.09 MiB  50 %   80 blocks, 0 freed\n"
 	      "    do_something        jemalloc-demo.c:7    malloc(i * 1024);\n"
 	      "    main                jemalloc-demo.c:22\n"
@@ -69,8 +69,8 @@ T_TEST(all_of_it_definitely)
 	      "    main                jemalloc-demo.c:27\n"
 	      "exited 0 after 0.02 s · exact, nothing missed · 120 allocs, 0 "
 	      "frees, 6,430,720 bytes · peak 6.13 MiB at 0.02 s\n"
-	      "possibly lost 0 · still reachable 0 · freed only at exit 0 · temporary 0 % "
-	      "of allocations\n");
+	      "definitely lost 6.13 MiB in 120 blocks · possibly lost 0 · still reachable "
+	      "0 · freed only at exit 0 · temporary 0 % of allocations\n");
 	prof_free(p);
 }
 
@@ -95,13 +95,13 @@ T_TEST(several_kinds)
 	const char *got = render(p, 0);
 
 	T_CHECK(strstr(got,
-		       "LEAK  4.88 KiB in 50 blocks lost at 1 place, 700 B definitely, "
-		       "4.00 KiB indirectly, 200 B possibly lost\n"
-		       " 1  4.88 KiB  100 %   50 blocks, 0 freed, 7 definitely lost, 41 "
-		       "indirectly lost, 2 possibly lost, 30 more still reachable\n") ==
-		got);
+		       "LEAK (minor)  4.69 KiB in 48 blocks lost at 1 site, 7 times\n"
+		       " 1  4.69 KiB  100 %   48 blocks, 0 freed, 7 definitely lost, 41 "
+		       "indirectly lost, 2 more possibly lost, 30 more still "
+		       "reachable\n") == got);
 	T_CHECK(strstr(got,
-		       "\npossibly lost 200 B in 2 blocks · still reachable 42.0 KiB in 70 "
+		       "\ndefinitely lost 700 B in 7 blocks · indirectly lost 4.00 KiB in "
+		       "41 blocks · possibly lost 200 B in 2 blocks · still reachable 42.0 KiB in 70 "
 		       "blocks · freed only at exit 0") != NULL);
 	T_CHECK(strstr(got, "do_something_else") == NULL);
 	got = render(p, 1u << PROF_LOSS_REACHABLE);
@@ -121,8 +121,12 @@ T_TEST(only_possibly)
 
 	check(p, true, false);
 	loss(p, 1, PROF_LOSS_POSSIBLE, 3, 300, 0);
-	T_CHECK(strncmp(render(p, 0),
-			"LEAK  300 B in 3 blocks possibly lost at 1 place\n", 49) == 0);
+	T_CHECK(strncmp(render(p, 0), "OK  no leak: 120 allocs, 0 frees; peak ", 39) ==
+		0);
+	T_CHECK(strstr(render(p, 0), "\n 1  ") == NULL);
+	T_CHECK(strstr(render(p, 1u << PROF_LOSS_POSSIBLE),
+		       "\n 1  300 B  100 %   3 blocks, 0 freed, possibly lost\n") !=
+		NULL);
 	prof_free(p);
 }
 
@@ -147,13 +151,14 @@ T_TEST(not_all_blocks_known)
 
 	check(p, true, true);
 	loss(p, 1, PROF_LOSS_REACHABLE, 80, 3000, 0);
-	T_CHECK(strncmp(render(p, 0), "NOT FREED  ", 11) == 0);
+	T_CHECK(strncmp(render(p, 0), "NO VERDICT  ", 12) == 0);
 	T_CHECK(strstr(render(p, 0),
-		       "\nlost or not is not known: not all of its blocks are "
-		       "known\n") != NULL);
+		       "\nno leak check: not all of the program's blocks are known\n") !=
+		NULL);
 	loss(p, 2, PROF_LOSS_DEFINITE, 1, 100, 0);
-	T_CHECK(strncmp(render(p, 0), "LEAK  100 B in 1 block lost at 1 place, all of",
-			46) == 0);
+	T_CHECK(strncmp(render(p, 0),
+			"LEAK (minor)  100 B in 1 block lost at 1 site, once\n",
+			52) == 0);
 	prof_free(p);
 }
 
@@ -162,9 +167,11 @@ T_TEST(not_looked_at)
 	struct prof *p = tp_demo();
 
 	check(p, false, false);
-	T_CHECK(strncmp(render(p, 0), "NOT FREED  6.13 MiB in 120 blocks at 2 places\n",
-			46) == 0);
-	T_CHECK(strstr(render(p, 0), "\nlost or not is not known: no room\n") != NULL);
+	T_CHECK(strncmp(render(p, 0),
+			"NO VERDICT  6.13 MiB in 120 blocks at 2 sites not freed; no leak "
+			"check: no room\n",
+			80) == 0);
+	T_CHECK(strstr(render(p, 0), "\nno leak check: no room\n") != NULL);
 	prof_free(p);
 }
 

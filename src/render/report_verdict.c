@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/* report_verdict.c -- the first lines of a report: what the verdict is, in one line, and a line
+ * for each further word that matches. */
+#include <string.h>
+
+#include "render/figure.h"
+#include "render/growth_text.h"
+#include "render/report_impl.h"
+#include "util/fmt.h"
+
+enum verdict_word
+report_lead(const struct report *r)
+{
+	unsigned about = 1u << VERDICT_WRONG | 1u << VERDICT_KILLED;
+	unsigned others = r->v.all.answer.also & ~about;
+	enum verdict_word word = r->v.all.answer.word;
+
+	if ((about >> word & 1) == 0 || others == 0)
+		return word;
+	word = VERDICT_OK;
+	while (others >> (word + 1) != 0)
+		word++;
+	return word;
+}
+
+bool
+report_all_reachable(const struct report *r)
+{
+	return r->v.all.checked && r->v.all.answer.word < VERDICT_LEAK_LIKELY &&
+	       r->p->processes[r->v.main].end != PROF_END_RUNNING;
+}
+
+/* The largest site at the highest peak. */
+static void
+report_peak_place(struct report *r)
+{
+	const struct verdict_peak *peak = &r->v.focus_peak;
+
+	if (peak->bytes <= 0)
+		return;
+	buf_printf(r->out, "; peak %s%s", r->sampled ? "about " : "",
+		   figure_bytes(peak->bytes, 0, r->o->bytes).s);
+	if (peak->row == UINT32_MAX)
+		return;
+	if (r->sites.rows[peak->row].kept != NULL) {
+		buf_printf(r->out, ", most of it kept by libc itself: %s",
+			   r->sites.rows[peak->row].kept);
+		return;
+	}
+	buf_add_str(r->out, " in ");
+	report_place(r, &r->sites.rows[peak->row]);
+}
+
+/* In which of several processes that was. */
+static void
+report_where(struct report *r)
+{
+	uint32_t first = 0;
+
+	for (uint32_t i = 1; i < r->p->nprocesses && first == 0; i++)
+		first = r->found[i] ? i : 0;
+	if (r->v.nchosen < 2 || r->v.nrecorded < 2 || first == 0)
+		return;
+	if (r->v.nfocus < r->v.nchosen && r->v.nfound == 1) {
+		buf_add_str(r->out, ", in ");
+		report_process(r, first);
+	} else if (r->v.all.answer.word != VERDICT_OK || r->v.nfound < r->v.nchosen) {
+		buf_printf(r->out, ", in %u of %u processes", r->v.nfound, r->v.nchosen);
+	}
+}
+
+static void
+report_ok(struct report *r)
+{
+	const struct verdict_figures *f = &r->v.all;
+
+	if (f->allocs == 0 && f->frees == 0) {
+		buf_add_str(r->out, "nothing was allocated");
+		return;
+	}
+	if (r->sampled && f->bytes > 0)
+		buf_printf(r->out, "no growth; about %s left at the end",
+			   figure_bytes(f->bytes, f->var_bytes, r->o->bytes).s);
+	else if (r->sampled)
+		buf_printf(r->out, "nothing of %s is left",
+			   figure_things((int64_t)f->samples, 0, "sample").s);
+	else
+		buf_printf(r->out, "%s%s: %s, %s",
+			   f->checked ? "no leak" : "everything freed",
+			   f->kept_bytes > 0 && !f->checked ? " but what libc keeps" : "",
+			   figure_things((int64_t)f->allocs, 0, "alloc").s,
+			   figure_things((int64_t)f->frees, 0, "free").s);
+	report_peak_place(r);
+}
+
+/* ---- no verdict ---- */
+
+static void
+report_nothing(struct report *r)
+{
+	const struct prof_process *pr = &r->p->processes[r->one];
+
+	if (r->v.nchosen == 0) {
+		buf_add_str(r->out, "there is no process in this recording");
+	} else if (r->one == 0) {
+		buf_printf(r->out, "none of %u processes was recorded", r->v.nchosen);
+	} else if (r->v.state[r->one] == VERDICT_REPLACED) {
+		report_process(r, r->one);
+		buf_add_str(r->out, " was replaced by exec; it had ");
+		report_amount(r, &r->v.each[r->one], true);
+	} else {
+		report_process(r, r->one);
+		buf_add_str(r->out, " was not recorded: ");
+		figure_text(r->out, prof_text(r->p, pr->not_recorded));
+	}
+}
+
+static void
+report_undecided(struct report *r)
+{
+	const struct verdict_figures *f = &r->v.all;
+	uint32_t process = r->one != 0 ? r->one : r->v.main;
+
+	switch (f->answer.why) {
+	case VERDICT_WHY_NOT_RECORDED:
+		report_nothing(r);
+		return;
+	case VERDICT_WHY_CUT_SHORT:
+		report_cut_short(r);
+		return;
+	case VERDICT_WHY_UNHOOKED:
+		buf_add_str(r->out, "not all calls of the program's own allocator were "
+				    "recorded");
+		return;
+	case VERDICT_WHY_FEW_SAMPLES:
+		buf_printf(r->out,
+			   "only %s, %d are needed; use a smaller --sample, or "
+			   "--exact",
+			   figure_things((int64_t)f->samples, 0, "sample").s,
+			   VERDICT_MIN_SAMPLES);
+		return;
+	case VERDICT_WHY_NO_CHECK:
+		report_amount(r, f, true);
+		buf_add_str(r->out, " not freed");
+		report_where(r);
+		buf_add_str(r->out, "; no leak check: ");
+		report_why_unchecked(r, process);
+		return;
+	default:
+		buf_add_str(r->out, "live ");
+		report_amount(r, f, true);
+		report_where(r);
+		buf_add_str(r->out, "; too early to judge growth");
+	}
+}
+
+/* ---- one line a word ---- */
+
+/* Who has most of what is live. */
+static void
+report_most(struct report *r, int64_t whole)
+{
+	const struct sites_row *most = NULL;
+
+	for (uint32_t i = 0; i < r->sites.nrows; i++) {
+		const struct sites_row *row = &r->sites.rows[i];
+
+		if (row->kept == NULL &&
+		    (most == NULL || row->t.live_bytes > most->t.live_bytes))
+			most = row;
+	}
+	if (most == NULL || most->t.live_bytes <= 0 || whole <= 0)
+		return;
+	buf_printf(r->out, ", %s from ",
+		   fmt_percent((uint64_t)most->t.live_bytes, (uint64_t)whole).s);
+	report_place(r, most);
+}
+
+static void
+report_killed(struct report *r)
+{
+	const struct verdict_figures *f = &r->v.each[r->v.main];
+	const struct prof_process *pr = &r->p->processes[r->v.main];
+
+	buf_printf(r->out, "by %s", figure_signal(pr->status).s);
+	if (f->blocks == 0 && f->bytes == 0) {
+		buf_add_str(r->out, ": nothing was live");
+		return;
+	}
+	buf_add_str(r->out, ": ");
+	report_amount(r, f, false);
+	buf_add_str(r->out, " live");
+	report_most(r, f->bytes);
+}
+
+static void
+report_steady(struct report *r)
+{
+	buf_add_str(r->out, "live ");
+	report_amount(r, &r->v.all, true);
+	if (growth_places_judged(&r->growth)) {
+		buf_add_str(r->out, "; ");
+		growth_text_limit(r->out, r->growth.rate_bytes, r->growth.ms);
+	}
+}
+
+static void
+report_grows(struct report *r)
+{
+	if (r->growth.nranked == 0) {
+		buf_add_str(r->out, "memory outside malloc");
+		return;
+	}
+	report_growth_amount(r);
+}
+
+static void
+report_words(struct report *r, enum verdict_word word)
+{
+	switch (word) {
+	case VERDICT_OK:
+		report_ok(r);
+		break;
+	case VERDICT_STEADY:
+		report_steady(r);
+		break;
+	case VERDICT_NO_VERDICT:
+		report_undecided(r);
+		return;
+	case VERDICT_PARTIAL:
+		report_coverage(r);
+		return;
+	case VERDICT_GROWING:
+	case VERDICT_LEAK_LIKELY:
+		report_grows(r);
+		break;
+	case VERDICT_LEAK_MINOR:
+	case VERDICT_LEAK:
+		report_leak(r);
+		break;
+	case VERDICT_KILLED:
+		report_killed(r);
+		return;
+	default:
+		return;
+	}
+	if (word == report_lead(r))
+		report_where(r);
+}
+
+static enum term_style
+report_style(enum verdict_word word)
+{
+	switch (verdict_severity(word)) {
+	case VERDICT_SEVERITY_OK:
+		return TERM_GOOD;
+	case VERDICT_SEVERITY_ERROR:
+		return TERM_BAD;
+	default:
+		return TERM_WARN;
+	}
+}
+
+/* The sum at another moment than the end. */
+static void
+report_moment(struct report *r)
+{
+	static const char *const moments[] = {
+		[SITES_AT_PEAK] = "AT PEAK", [SITES_AT_EXIT] = "AT EXIT"};
+	const struct sites_total *t = &r->sites.total;
+	uint32_t places = 0;
+	char mark[72] = "AT ";
+
+	for (uint32_t i = 0; i < r->sites.nrows; i++)
+		places += r->sites.rows[i].t.live_blocks > 0;
+	strncat(mark, r->o->point.mark, sizeof mark - 4);
+	report_coloured(r,
+			r->o->point.at == SITES_AT_MARK ? mark : moments[r->o->point.at],
+			TERM_BOLD);
+	buf_printf(r->out, "  %s%s in %s at %s\n", t->var_live_bytes > 0 ? "about " : "",
+		   figure_bytes(t->live_bytes, t->var_live_bytes, r->o->bytes).s,
+		   figure_things(t->live_blocks, 0, "block").s,
+		   figure_things(places, 0, "site").s);
+}
+
+void
+report_verdict(struct report *r)
+{
+	const struct verdict_answer *a = &r->v.all.answer;
+	unsigned words = a->also | 1u << a->word;
+	bool nothing = a->why == VERDICT_WHY_NOT_RECORDED;
+
+	if (r->o->point.at != SITES_AT_END)
+		words &= 1u << VERDICT_WRONG | 1u << VERDICT_PARTIAL |
+			 (nothing ? 1u << VERDICT_NO_VERDICT : 0);
+	for (int word = VERDICT_WORDS - 1; word >= 0; word--) {
+		if ((words >> word & 1) == 0)
+			continue;
+		if (word == VERDICT_WRONG) {
+			report_errors(r);
+			continue;
+		}
+		report_coloured(r, verdict_word_name((enum verdict_word)word),
+				report_style((enum verdict_word)word));
+		buf_add_str(r->out, "  ");
+		report_words(r, (enum verdict_word)word);
+		buf_add_char(r->out, '\n');
+	}
+	if (r->o->point.at != SITES_AT_END && !nothing)
+		report_moment(r);
+}
