@@ -45,7 +45,9 @@ coverage_one(const struct prof_process *pr, uint64_t blocks, struct coverage *re
 		pr->coverage != 0 && pr->peak_bytes <= 0 && pr->inherited_blocks == 0;
 
 	*ret = (struct coverage){.partial = nothing};
-	if (anon == 0 || (pr->flags & REC_FLAG_LAYERS) != 0)
+	/* Where allocations found no room, what is missing did come from malloc. */
+	if (anon == 0 || (pr->flags & REC_FLAG_LAYERS) != 0 ||
+	    pr->lost[REC_LOST_SPACE] > 0)
 		return nothing;
 	recorded = coverage_recorded(pr, blocks);
 	if (recorded > anon)
