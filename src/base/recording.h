@@ -68,6 +68,15 @@ enum rec_flags {
 	REC_FLAG_TEXT_CUT = 1 << 6, /* the command line did not fit */
 	/* Blocks take more memory than was asked for, or are held back: no telling what is hidden. */
 	REC_FLAG_LAYERS = 1 << 7,
+	/* The recording ended at cut_ms, before the process did: it gave its address space to the
+	 * program. Allocations after that are only counted. */
+	REC_FLAG_ENDED = 1 << 8,
+	/* Attached: the program calls its own malloc directly, and the hooks do not see that. */
+	REC_FLAG_DIRECT_CALLS = 1 << 9,
+	/* Why there was no more room; none of them: max-size. */
+	REC_FLAG_LIMIT_SPACE = 1 << 10, /* limit on the address space (ulimit -v) */
+	REC_FLAG_LIMIT_FILE = 1 << 11,	/* limit on the size of files (ulimit -f) */
+	REC_FLAG_NO_PAGES = 1 << 12,	/* the kernel gave no more: file system full */
 };
 
 /* How far the process got, as the recorder saw it. */
@@ -485,7 +494,9 @@ struct rec_head {
 	uint64_t stamp; /* peak epoch and exit bit, see REC_STAMP_* */
 	uint64_t peak_ms;
 	uint64_t exit_ms; /* when exit began; 0 = it has not */
-	uint64_t reserved2[3];
+	uint64_t
+		cut_ms; /* when it ended or first found no room, at least 1; 0 = neither */
+	uint64_t reserved2[2];
 
 	/* 576: counters */
 	uint64_t lost[REC_LOST_MAX];

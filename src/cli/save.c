@@ -199,6 +199,9 @@ save_coverage(struct prof *p)
 		const char *text;
 
 		traits[i] |= program_traits(p, p->processes[i].exe, &known);
+		/* Where seep run did not attach, only libraries that call malloc are seen. */
+		if (p->processes[i].run_id != 0 && (traits[i] & INSPECT_OWN_MALLOC) != 0)
+			p->processes[i].flags |= REC_FLAG_DIRECT_CALLS;
 		text = inspect_coverage(traits[i]);
 		if (text != NULL)
 			p->processes[i].coverage = prof_str(p, text);

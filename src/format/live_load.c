@@ -272,6 +272,7 @@ live_read_process(struct live *l)
 	x->arch = (uint16_t)h->arch;
 	x->flags = h->flags;
 	x->paused = h->paused == 1;
+	x->cut_ms = h->cut_ms;
 	x->host = live_fixed_str(l, h->host, sizeof h->host);
 	x->allocator = live_fixed_str(l, h->libc, sizeof h->libc);
 	x->mode = l->sampled ? PROF_SAMPLED : PROF_EXACT;

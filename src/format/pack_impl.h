@@ -99,6 +99,7 @@ struct pack_col {
 	uint8_t kind;  /* enum pack_kind */
 	uint8_t count; /* values: more than 1 in an array, each a column of its own */
 	uint8_t table; /* PACK_ROW: enum pack_type */
+	uint8_t since; /* version that brought it; 0 = it was always there */
 	uint8_t before_life; /* values in files before PACK_VERSION_LIFE; 0 = `count` */
 	bool delta;	     /* difference to the row before, folded; the first to 0 */
 	uint64_t max;	     /* PACK_UINT: largest legal value */

@@ -79,6 +79,7 @@ static const struct pack_col pack_processes[] = {
 	UINT(prof_process, inherited_free_bytes),
 	INT(prof_process, inherited_at_peak_bytes),
 	INT(prof_process, inherited_at_peak_blocks),
+	COL_(prof_process, cut_ms, PACK_UINT, 1, .max = UINT64_MAX, .since = 6),
 };
 
 static const struct pack_col pack_modules[] = {

@@ -108,6 +108,8 @@ unpack_column(struct unpack *u, const struct pack_table *t, const struct pack_co
 static unsigned
 unpack_values(const struct unpack *u, const struct pack_col *c)
 {
+	if (u->version < c->since)
+		return 0;
 	return u->version < PACK_VERSION_LIFE && c->before_life > 0 ? c->before_life
 								    : c->count;
 }
@@ -119,7 +121,8 @@ unpack_row_min(const struct unpack *u, const struct pack_table *t)
 	uint64_t n = 0;
 
 	for (unsigned i = 0; i < t->ncols; i++)
-		n += t->cols[i].kind == PACK_REAL ? 8u : unpack_values(u, &t->cols[i]);
+		n += unpack_values(u, &t->cols[i]) *
+		     (t->cols[i].kind == PACK_REAL ? 8u : 1u);
 	return n;
 }
 

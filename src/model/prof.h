@@ -263,6 +263,9 @@ struct prof_process {
 	uint32_t
 		coverage; /* string: where memory hides from us ("pymalloc" …), 0 = none found */
 	bool paused;
+	/* When the recording ended before the process did, or first found no room; 0 = neither,
+	 * or not known. Why: model/complete.h. */
+	uint64_t cut_ms;
 };
 
 /* A site's figures before they were rounded, where the format's own tools sum fractions. Row i is

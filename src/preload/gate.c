@@ -115,6 +115,18 @@ gate_leave_ended(void)
 	gate_unquiet(was);
 }
 
+bool
+gate_missed(void)
+{
+	struct rec_head *h = recorder_now->ended;
+
+	if (h == NULL)
+		return false;
+	if (tls.busy == 0)
+		__atomic_fetch_add(&h->lost[REC_LOST_SPACE], 1, __ATOMIC_RELAXED);
+	return true;
+}
+
 /* Will a block that passes by unrecorded never be recorded either? Not so where the real allocator
  * calls another of its functions by name: the outer call is. */
 static bool
@@ -185,7 +197,7 @@ gate_allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at
 	bool recorded;
 
 	if (UNLIKELY(t == NULL)) {
-		if (gate_is_stray(at->sp))
+		if (!gate_missed() && gate_is_stray(at->sp))
 			wrong_stray(p);
 		return;
 	}

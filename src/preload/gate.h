@@ -83,6 +83,9 @@ gate_pass(uint64_t left)
 
 bool gate_enter_slow(uintptr_t cfa);
 
+/* An allocation that gate_enter has let pass. True if the recording ended early: it is counted. */
+bool gate_missed(void);
+
 /* `cfa` is the exported hook's. The return address is written again once we are busy: a handler that came before that
  * has written its own. */
 static ALWAYS_INLINE void

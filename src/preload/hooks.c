@@ -283,7 +283,7 @@ realloc_at(void *p, size_t n, const struct unw_start *at)
 	t = gate_enter(at->sp);
 	if (UNLIKELY(t == NULL)) {
 		q = next.realloc(p, n);
-		if (q != NULL)
+		if (q != NULL && !gate_missed())
 			wrong_stray(q);
 		return q;
 	}

@@ -366,6 +366,8 @@ life_begun(void)
 	if (state == STATE_OFF) {
 		if (armed && switched_on())
 			return true;
+		if (recorder_now->ended != NULL) /* all come here, to be counted */
+			return false;
 		/* Let this thread pass without asking again, at least for a while. */
 		tls.left = armed ? ARMED_BYTES : UINT64_MAX / 2;
 		return false;
@@ -521,6 +523,31 @@ _Fork(void)
 
 /* ---- address space ---- */
 
+/* Gives back all that we hold but the head, in which what comes after is counted: the recording says
+ * when it ended, and how much is missing. The only thread's. */
+static void
+end_early(struct recorder *r)
+{
+	struct thread *t = tls.self;
+	bool counts = r->exact;
+
+	space_cut(r, REC_FLAG_ENDED | REC_FLAG_LIMIT_SPACE);
+	switch_off();
+	tls.self = NULL;
+	r->base = NULL;
+	COMPILER_BARRIER();
+	recorder_forget_private(r);
+	rt_unmap(t->cell_slots, (t->cell_mask + 1) * sizeof(*t->cell_slots));
+	rt_unmap(t, t->mapped_bytes);
+	if (counts && sys_madvise(mapped, REC_PAGE_BYTES, MADV_DONTFORK) == 0) {
+		r->ended = r->head;
+		recorder_forget(mapped + REC_PAGE_BYTES, mapped_bytes - REC_PAGE_BYTES);
+		mapped_bytes = REC_PAGE_BYTES;
+	} else {
+		recorder_forget(mapped, mapped_bytes);
+	}
+}
+
 /* The program was refused `n` bytes and has a limit on its address space, which it may have set a
  * moment ago: what we hold may be what it lacks. true: something was given back, try again. The
  * recording's file stays as it is. */
@@ -542,21 +569,12 @@ life_give_back(size_t n)
 	single = r->single && tls.owner == r->id && tls.self->alone;
 	if (!single && keep >= r->bytes)
 		return false;
-	rec_lost(r, REC_LOST_SPACE);
 	r->space_limited = false;
 	if (single) {
-		struct thread *t = tls.self;
-
-		switch_off();
-		tls.self = NULL;
-		r->base = NULL;
-		COMPILER_BARRIER();
-		recorder_forget_private(r);
-		rt_unmap(t->cell_slots, (t->cell_mask + 1) * sizeof(*t->cell_slots));
-		rt_unmap(t, t->mapped_bytes);
-		recorder_forget(mapped, mapped_bytes);
+		end_early(r);
 		return true;
 	}
+	rec_lost(r, REC_LOST_SPACE);
 	/* Other threads may be in here: only what none of them has touched. */
 	was = gate_quiet(GATE_CFA()); /* a handler must not take the lock from us */
 	any = space_give_back(r, lock_id());

@@ -18,14 +18,28 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* The end of a process whose recording ended before. */
+static void
+note_ended(int status, enum rec_life life)
+{
+	struct rec_head *h = recorder_now->ended;
+
+	if (h == NULL || (uint32_t)sys_getpid() != h->pid)
+		return;
+	h->exit_status = 256u + (status & 255);
+	h->life = life;
+}
+
 void
 life_exit_begins(int status)
 {
 	struct thread *t = gate_enter(GATE_CFA());
 	struct rec_head *h;
 
-	if (t == NULL)
+	if (t == NULL) {
+		note_ended(status, REC_LIFE_EXITING);
 		return;
+	}
 	if (!life_is_ours()) {
 		gate_leave();
 		return;
@@ -89,6 +103,7 @@ leave_now(int status, uintptr_t sp)
 		r->head->exit_status = 256u + (status & 255);
 		r->head->life = REC_LIFE_EXITED;
 	}
+	note_ended(status, REC_LIFE_EXITED);
 	for (;;)
 		SYS1(SYS_exit_group, status);
 }

@@ -122,23 +122,29 @@ recorder_anon_kib(void)
 	return m.resident > m.shared ? (m.resident - m.shared) >> 10 : 0;
 }
 
-/* How large the recording may get, given the process's limits; 0 when too small to begin. */
+/* How large the recording may get, given the process's limits; 0 when too small to begin.
+ * *ret_limit: the flag of the limit that made it smaller than asked for, or 0. */
 static uint64_t
-size_allowed(const struct recorder_settings *s)
+size_allowed(const struct recorder_settings *s, uint32_t *ret_limit)
 {
 	uint64_t bytes = s->max_bytes;
 	uint64_t file = limit_of(RLIMIT_FSIZE);
 	uint64_t space = limit_of(RLIMIT_AS);
 
-	if (s->dir[0] != '\0' && bytes > file)
+	*ret_limit = 0;
+	if (s->dir[0] != '\0' && bytes > file) {
 		bytes = file;
+		*ret_limit = REC_FLAG_LIMIT_FILE;
+	}
 	if (space != UINT64_MAX) {
 		uint64_t used = memory_used().space;
 
 		/* An eighth of what is left: the program's own room comes first. */
 		space = space > used ? (space - used) / 8 : 0;
-		if (bytes > space)
+		if (bytes > space) {
 			bytes = space;
+			*ret_limit = REC_FLAG_LIMIT_SPACE;
+		}
 	}
 	bytes = ALIGN_DOWN(bytes, (uint64_t)REC_POPULATE_BYTES);
 	return bytes < FILE_BYTES_MIN ? 0 : bytes;
@@ -388,7 +394,8 @@ int
 recorder_start(struct recorder *r, const struct recorder_settings *s,
 	       const struct host *host, uint64_t id)
 {
-	uint64_t bytes = size_allowed(s);
+	uint32_t limit;
+	uint64_t bytes = size_allowed(s, &limit);
 	bool prefilled = false;
 	struct recorder fresh = {.host = host, .id = id, .bytes = bytes};
 	long map;
@@ -408,6 +415,7 @@ recorder_start(struct recorder *r, const struct recorder_settings *s,
 	fresh.own_memory = s->own_memory && s->dir[0] == '\0';
 	fresh.space_limited = recorder_space_limit() != UINT64_MAX;
 	fill_head(&fresh, s);
+	fresh.head->flags |= limit;
 	ret = recorder_begin(r, &fresh, lock_id());
 	if (ret < 0)
 		sys_munmap((void *)map, bytes);

@@ -123,6 +123,8 @@ struct recorder {
 	struct sample_filter *sample;
 	struct lock_once errors_lock;
 	bool modules_late; /* some of them are */
+	/* Exact, ended early: still mapped, to count what comes after. NULL in a forked child. */
+	struct rec_head *ended;
 };
 
 /* A slot of the block table. `first` carries the page's lock. */

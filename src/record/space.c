@@ -18,6 +18,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #ifndef MADV_POPULATE_WRITE
 #	define MADV_POPULATE_WRITE 23
@@ -62,10 +63,30 @@ populate(struct recorder *r, uint32_t upto)
 	if (!r->prefilled &&
 	    sys_madvise(chunk_at(r, h->populated + 1),
 			(uint64_t)(upto - h->populated) * REC_CHUNK_BYTES,
-			MADV_POPULATE_WRITE) < 0)
+			MADV_POPULATE_WRITE) < 0) {
+		__atomic_fetch_or(&h->flags, REC_FLAG_NO_PAGES, __ATOMIC_RELAXED);
 		return false;
+	}
 	h->populated = upto;
 	return true;
+}
+
+void
+space_cut(struct recorder *r, uint32_t flags)
+{
+	struct rec_head *h = r->head;
+	uint64_t ms = h->clock_ms;
+	struct timespec ts;
+
+	r->full = true;
+	if (ms == 0 && !rt_sealed &&
+	    SYS2(SYS_clock_gettime, CLOCK_MONOTONIC, &ts) == 0) /* nobody advances it */
+		ms = ((uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec -
+		      h->start_mono_ns) /
+		     1000000;
+	if (h->cut_ms == 0)
+		h->cut_ms = ms > 0 ? ms : 1;
+	__atomic_fetch_or(&h->flags, flags, __ATOMIC_RELAXED);
 }
 
 /* Objects of 256 and 512 bytes shall not straddle cache lines' pages: start them aligned. */
@@ -91,8 +112,7 @@ chunk_new(struct recorder *r, enum rec_chunk_kind kind)
 	struct rec_chunk *c;
 
 	if (!populate(r, index)) {
-		r->full = true;
-		__atomic_fetch_or(&h->flags, REC_FLAG_FULL, __ATOMIC_RELAXED);
+		space_cut(r, REC_FLAG_FULL);
 		return NULL;
 	}
 	c = chunk_at(r, index);
@@ -212,7 +232,7 @@ space_give_back(struct recorder *r, uint32_t me)
 	uint64_t keep, had;
 	bool any;
 
-	r->full = true;
+	space_cut(r, REC_FLAG_FULL | REC_FLAG_LIMIT_SPACE);
 	/* Whoever holds it may be making chunks present that are not published yet. */
 	if (!lock_take(&r->head->locks[LOCK_SPACE], me))
 		return false;

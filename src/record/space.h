@@ -21,6 +21,9 @@ uint32_t space_string(struct recorder *r, const char *s, uint32_t me);
 /* Make `bytes` more present now, because the kernel will not be asked again. */
 void space_reserve(struct recorder *r, uint64_t bytes, uint32_t me);
 
+/* No more chunks from now on: notes when that was, and these flags. */
+void space_cut(struct recorder *r, uint32_t flags);
+
 /* The recording shall not grow any more: unmap what no thread can have touched. false when that is
  * nothing. The file stays as it is. */
 bool space_give_back(struct recorder *r, uint32_t me);

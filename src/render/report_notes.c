@@ -10,6 +10,7 @@
 #include "analyze/choose.h"
 #include "base/compiler.h"
 #include "base/recording.h"
+#include "model/complete.h"
 #include "render/figure.h"
 #include "util/fmt.h"
 
@@ -19,8 +20,6 @@ struct report_note {
 };
 
 static const struct report_note report_lost[REC_LOST_MAX] = {
-	[REC_LOST_SPACE] = {"not recorded: ", "allocation (no room: raise --max-size)",
-			    "allocations (no room: raise --max-size)"},
 	[REC_LOST_REENTRY] = {"not recorded: ",
 			      "call from a signal handler that interrupted the recorder",
 			      "calls from signal handlers that interrupted the recorder"},
@@ -69,18 +68,74 @@ report_sum_lost(const struct report *r, unsigned reason)
 	return n;
 }
 
-/* Allocations that found no room because the recording may not grow: more would not help. */
-static uint64_t
-report_sealed(const struct report *r)
+/* The process that missed most allocations for lack of room; 0 = none did. */
+static uint32_t
+report_missed_most(const struct report *r)
 {
-	uint64_t n = 0;
+	uint64_t most = 0;
+	uint32_t found = 0;
 
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
-		if (report_chose(r, i) &&
-		    (r->p->processes[i].flags & REC_FLAG_SEALED) != 0)
-			n += r->p->processes[i].lost[REC_LOST_SPACE];
+		const struct prof_process *pr = &r->p->processes[i];
+
+		if (!report_chose(r, i) || pr->lost[REC_LOST_SPACE] <= most)
+			continue;
+		most = pr->lost[REC_LOST_SPACE];
+		found = i;
 	}
-	return n;
+	return found;
+}
+
+/* Why allocations found no room, in the process with most of them. */
+static void
+report_no_room(struct report *r, const char *prefix)
+{
+	uint64_t n = report_sum_lost(r, REC_LOST_SPACE);
+	const struct prof_process *pr = &r->p->processes[report_missed_most(r)];
+
+	if (n > 0)
+		buf_printf(r->out, "%snot recorded: %s (%s)\n", prefix,
+			   figure_things((int64_t)n, 0, "allocation").s,
+			   complete_ended_early(pr) ? "after the recording ended"
+						    : complete_cut_why(pr));
+}
+
+/* What keeps recordings from being complete: a line for each process, as long as they are few. */
+static void
+report_incomplete(struct report *r, const char *prefix)
+{
+	enum { LINES_MAX = 3 };
+	uint32_t lines = 0, more = 0;
+
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		const struct prof_process *pr = &r->p->processes[i];
+		const char *partial = complete_hooks_partial(pr);
+		struct choose_name name = choose_process_name(r->p, i);
+
+		if (!report_chose(r, i) || (partial == NULL && !complete_ended_early(pr)))
+			continue;
+		if (lines++ >= LINES_MAX) {
+			more++;
+			continue;
+		}
+		if (partial != NULL) {
+			buf_printf(r->out, "%snot recorded: calls of ", prefix);
+			figure_text(r->out, name.s);
+			buf_printf(r->out, ": %s\n", partial);
+		}
+		if (!complete_ended_early(pr))
+			continue;
+		buf_printf(r->out, "%sthe recording of ", prefix);
+		figure_text(r->out, name.s);
+		buf_add_str(r->out, " ended early");
+		if (pr->cut_ms > 0)
+			buf_printf(r->out, ", after %s",
+				   fmt_duration(pr->cut_ms * 1000000).s);
+		buf_printf(r->out, ": %s\n", complete_cut_why(pr));
+	}
+	if (more > 0)
+		buf_printf(r->out, "%sthe same of %s\n", prefix,
+			   figure_things(more, 0, "more process").s);
 }
 
 void
@@ -94,12 +149,9 @@ report_cut_short(struct report *r)
 		if (report_chose(r, s->process))
 			seen += s->samples > 0 ? s->samples : s->allocs;
 	}
-	buf_printf(
-		r->out, "recorded %s of %s allocations (%s): the rest found no room; %s",
-		fmt_count(seen).s, fmt_count(seen + missed).s,
-		fmt_percent(seen, seen + missed).s,
-		report_sealed(r) > 0 ? "a seccomp filter keeps the recording from growing"
-				     : "raise --max-size");
+	buf_printf(r->out, "recorded %s of %s allocations (%s); %s", fmt_count(seen).s,
+		   fmt_count(seen + missed).s, fmt_percent(seen, seen + missed).s,
+		   complete_cut_why(&r->p->processes[report_missed_most(r)]));
 }
 
 uint64_t
@@ -181,16 +233,11 @@ report_notes(struct report *r, const char *prefix)
 	static const struct report_note dropped = {
 		"", "live block is only in the totals, not listed by address",
 		"live blocks are only in the totals, not listed by address"};
-	static const struct report_note filtered = {
-		"not recorded: ",
-		"allocation (no room, and a seccomp filter keeps the recording from growing)",
-		"allocations (no room, and a seccomp filter keeps the recording from growing)"};
 	static const struct report_note other = {
 		"not recorded: ", "event (other reasons)", "events (other reasons)"};
 
-	report_note(r, prefix, &filtered, report_sealed(r));
-	report_note(r, prefix, &report_lost[REC_LOST_SPACE],
-		    report_sum_lost(r, REC_LOST_SPACE) - report_sealed(r));
+	report_incomplete(r, prefix);
+	report_no_room(r, prefix);
 	for (unsigned i = REC_LOST_SPACE + 1; i < REC_LOST_MAX && i < PROF_LOST_MAX; i++)
 		report_note(r, prefix,
 			    report_lost[i].one != NULL ? &report_lost[i] : &other,

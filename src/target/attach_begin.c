@@ -163,6 +163,8 @@ attach_recording(struct attach *a, uint64_t fd, const struct attach_settings *s,
 	memcpy(h, begin, sizeof *begin);
 	h->start_ns = attach_now_ns(CLOCK_REALTIME);
 	h->start_mono_ns = attach_now_ns(CLOCK_MONOTONIC);
+	if (a->plan.direct_calls)
+		h->flags |= REC_FLAG_DIRECT_CALLS;
 	h->populated = (uint32_t)((ready - REC_CHUNKS_OFF) / REC_CHUNK_BYTES);
 	munmap(h, ready);
 	if (livefile_adopt(our, ATTACH_NAME, &a->live, e) < 0)

@@ -478,6 +478,9 @@ hook_by_words(const struct tracee *t, struct plan *p, unsigned family)
 			return -ENOTSUP;
 		set_next(p, f, slot, f->addr, false);
 		p->slots[f->shape]++;
+		/* The linker has bound the program's own calls to it already. */
+		p->direct_calls =
+			p->direct_calls || p->objects.all.data[f->object].program;
 	}
 	p->by_words = true;
 	return add_words(t, p, family) > 0 ? 0 : -ENOTSUP;

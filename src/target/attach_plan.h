@@ -45,8 +45,9 @@ struct plan {
 	uint64_t text_bytes;		      /* of it: never written */
 	unsigned hooked;		      /* functions */
 	unsigned slots[BLOB_SHAPES];
-	bool by_words; /* an allocator is hooked by the words that the loader bound */
-	bool taken;    /* one of these is not only called through: it may be copied */
+	bool by_words;	   /* an allocator is hooked by the words that the loader bound */
+	bool direct_calls; /* one of these is the program's own: its own calls are not seen */
+	bool taken;	   /* one of these is not only called through: it may be copied */
 	struct plan_stubs stubs; /* that words lead to */
 	struct buf left_out;	 /* functions that are not hooked, for people */
 };

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include "base/varint.h"
 #include "format/format.h"
@@ -15,6 +16,7 @@
 #include "model/prof.h"
 #include "util/buf.h"
 #include "util/err.h"
+#include "util/x.h"
 
 /* A field of every kind set to something that would show if it got lost. */
 static void
@@ -241,13 +243,13 @@ T_TEST(refusals)
 		"cut off after 16 bytes, before the end of section \"strings\"");
 	a.data[8] = 7;
 	refused(a.data, a.len,
-		"recording of version 7, this seep reads 2 to 5: use a newer seep");
+		"recording of version 7, this seep reads 2 to 6: use a newer seep");
 	a.data[8] = 0;
 	refused(a.data, a.len,
-		"recording of version 0, this seep reads 2 to 5: use an older seep");
+		"recording of version 0, this seep reads 2 to 6: use an older seep");
 	a.data[8] = 1;
 	refused(a.data, a.len,
-		"recording of version 1, this seep reads 2 to 5: use an older seep");
+		"recording of version 1, this seep reads 2 to 6: use an older seep");
 	a.data[8] = PACK_VERSION;
 	a.data[13] ^= 4;
 	refused(a.data, a.len, "its head is damaged (wrong checksum)");
@@ -365,6 +367,33 @@ add_old_sites(struct buf *out, const struct prof *p)
 	buf_done(&b);
 }
 
+/* The section of processes as it was before version 6: without its last column, in which every
+ * value is 0 and so takes a byte. */
+static void
+add_old_processes(struct buf *out, const struct buf *file)
+{
+	uint64_t off = section_off(file, PACK_PROCESSES);
+	const char *stored = file->data + off + sizeof(struct pack_section);
+	struct pack_section s;
+	char *raw;
+
+	memcpy(&s, file->data + off, sizeof s);
+	raw = xcalloc(1, s.raw_bytes);
+	if (s.flags == PACK_ZSTD)
+		T_EQ(ZSTD_decompress(raw, s.raw_bytes, stored, s.stored_bytes),
+		     s.raw_bytes);
+	else
+		memcpy(raw, stored, s.raw_bytes);
+	s.flags = 0;
+	s.raw_bytes -= s.rows;
+	s.stored_bytes = s.raw_bytes;
+	s.stored_crc = (uint32_t)crc32_z(0, (unsigned char *)raw, s.raw_bytes);
+	s.crc = (uint32_t)crc32_z(0, (unsigned char *)&s, sizeof s - sizeof s.crc);
+	buf_add(out, &s, sizeof s);
+	buf_add(out, raw, s.raw_bytes);
+	free(raw);
+}
+
 /* Lifetimes of version 2: the upper limits stay, and what was longer than 17 min is at most as
  * old as the process. */
 static void
@@ -394,27 +423,32 @@ T_TEST(version_2)
 	struct buf a, b = {0};
 	struct pack_tail t = {.magic = PACK_TAIL_MAGIC, .sections = PACK_BLOCKS};
 	struct err e = {0};
+	uint64_t offs[PACK_TYPES];
 	uint32_t crc;
-	uint64_t off, shift;
 
 	p->processes[1].duration_ms = 10000;
 	p->processes[2].duration_ms = UINT64_C(5) << 20;
+	for (uint32_t i = 1; i < p->nprocesses; i++)
+		p->processes[i].cut_ms = 0;
 	a = packed(p);
-	buf_add(&b, a.data, section_off(&a, PACK_SITES));
-	add_old_sites(&b, p);
-	shift = b.len - section_off(&a, PACK_FRAMES);
-	buf_add(&b, a.data + section_off(&a, PACK_FRAMES),
-		section_off(&a, PACK_LOOKS) - section_off(&a, PACK_FRAMES));
+	buf_add(&b, a.data, section_off(&a, 1));
+	for (unsigned type = 1; type <= PACK_BLOCKS; type++) {
+		offs[type] = b.len;
+		if (type == PACK_SITES)
+			add_old_sites(&b, p);
+		else if (type == PACK_PROCESSES)
+			add_old_processes(&b, &a);
+		else
+			buf_add(&b, a.data + section_off(&a, type),
+				section_off(&a, type + 1) - section_off(&a, type));
+	}
 	b.data[8] = 2;
 	crc = (uint32_t)crc32_z(0, (unsigned char *)b.data, 12);
 	memcpy(b.data + 12, &crc, 4);
 	T_EQ(pack_load(b.data, b.len, cut, &e), 0); /* and without its index */
 	T_EQ(cut->ndamages, 3);
 	t.index_off = b.len;
-	for (unsigned type = 1; type <= PACK_BLOCKS; type++) {
-		off = section_off(&a, type) + (type > PACK_SITES ? shift : 0);
-		buf_add(&b, &off, sizeof off);
-	}
+	buf_add(&b, offs + 1, PACK_BLOCKS * sizeof *offs);
 	t.crc = (uint32_t)crc32_z(0, (unsigned char *)b.data + t.index_off,
 				  b.len - t.index_off);
 	t.crc = (uint32_t)crc32_z(t.crc, (unsigned char *)&t, sizeof t - sizeof t.crc);

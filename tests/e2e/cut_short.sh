@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Recordings that are not of the whole program: one that ended because the program needed the address
+# space, one that had little room from the start, and one whose hooks do not see all calls. Each says
+# so, with the reason, and what is missing is counted where that is possible.
+. "$(dirname "$0")/lib.sh"
+need_seep
+need_libseep
+need_command jq prlimit
+cd "$TMP" || exit
+
+prog=$(program address_limit) || exit
+ln -s "$prog" address_limit
+
+# counted WHAT FILE: of the 200,002 blocks none is without trace. The program's own calls of libc may
+# add a few.
+counted() {
+	local n
+	n=$(jq -r '.processes[] | select(.exe | endswith("/address_limit")) | .allocs + .lost.space' "$2")
+	expect_between "$1: recorded and missed" "$n" 200002 200010
+}
+
+# ---- it ends in the middle ----
+expect_status 0 "$SEEP" run -o ended.rec ./address_limit 100000
+expect_match "ended: said" "$err" \
+	'^the recording of address_limit ended early, after [0-9.]+ m?s: the program ran out of address space \(ulimit -v\), so seep gave its own back; raise the limit$'
+expect_match "ended: what is missing" "$err" '^not recorded: 1[0-9]{2},[0-9]{3} allocations \(after the recording ended\)$'
+expect_no_match "ended: not as if nothing were missed" "$err" '^OK |nothing missed'
+expect_status 0 "$SEEP" report --json ended.rec
+counted "ended" "$TMP/out"
+run "$SEEP" report ended.rec
+expect_match "ended: in the saved recording, too" "$out" '^the recording of address_limit ended early'
+
+# ---- as a user does it ----
+expect_status 0 "$SEEP" run -o limited.rec prlimit --as=20000000 ./address_limit
+if grep -qE 'address_limit.*not recorded|became another program by exec' <<<"$err"; then
+	left_out "20,000,000 bytes leave no room for a recording here"
+else
+	expect_match "prlimit: why" "$err" \
+		'\(no room within the address space limit \(ulimit -v\); raise it\)|ended early|nothing missed'
+	expect_status 0 "$SEEP" report --json limited.rec
+	counted "prlimit" "$TMP/out"
+fi
+
+# ---- calls that no hook sees ----
+own=$(program own_malloc_direct) || exit
+ln -s "$own" own_malloc_direct
+expect_status 0 "$SEEP" run -o own.rec ./own_malloc_direct
+expect_match "own malloc: said" "$err" \
+	'^not recorded: calls of own_malloc_direct: the program has a malloc of its own and calls it directly, where seep cannot hook it; '
+run "$SEEP" report own.rec
+expect_match "own malloc: in the saved recording, too" "$out" '^not recorded: calls of own_malloc_direct: '
