@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* focus.h -- which processes of a run a report is about.
  *
- * A build or a script starts dozens of programs that nobody asked about, and most of them leave
- * a few kilobytes to the kernel on purpose. The verdict and the list of places are about the
- * user's programs: what was started, and every program that does not belong to the system. The
+ * A build or a script starts dozens of programs that nobody asked about. The headline and the
+ * list of sites are about the program that was named and those that belong to it: built in the
+ * same tree, or of the same package of the system. Where the named one is a shell, an interpreter
+ * or a build tool of the system, every program belongs to it that the system did not bring. The
  * others are summed up, never left out, and can be asked for by name. */
 #ifndef SEEP_ANALYZE_FOCUS_H
 #define SEEP_ANALYZE_FOCUS_H

@@ -212,10 +212,12 @@ report_found_list(struct report *r)
 	}
 	sites_init(&ss, r->p, r->skip, &q);
 	r->same = r->v.nfocus < r->v.nchosen && r->v.nfound == 1;
-	r->most_rows = by == SITES_LOST && lead == VERDICT_LEAK_MINOR ? REPORT_MINOR_ROWS
-								      : 0;
+	if (by == SITES_LOST && lead == VERDICT_LEAK_MINOR) {
+		r->most_rows = REPORT_MINOR_ROWS;
+		r->most_frames = REPORT_MINOR_FRAMES;
+	}
 	report_list(r, &ss, by);
-	r->most_rows = 0;
+	r->most_rows = r->most_frames = 0;
 	r->same = false;
 	sites_done(&ss);
 }

@@ -145,7 +145,9 @@ report_quoted(const struct report *r, const struct skip_stack *st)
 static void
 report_frames_make(struct report_frames *f, const struct report *r, uint32_t node)
 {
-	size_t max = r->o->all ? SIZE_MAX : REPORT_FRAMES;
+	size_t max = r->o->all		  ? SIZE_MAX
+		     : r->most_frames > 0 ? r->most_frames
+					  : REPORT_FRAMES;
 
 	skip_stack(r->skip, node, &f->st);
 	f->quoted = report_quoted(r, &f->st);

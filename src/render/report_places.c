@@ -157,7 +157,7 @@ report_rest(struct report *r, const struct sites *ss, enum sites_by by, uint32_t
 		return;
 	for (uint32_t i = from; i < to; i++)
 		value += sites_value(&ss->rows[i].t, by);
-	buf_printf(r->out, "%*s%s more place%s, %s%s (--all)\n", REPORT_INDENT, "",
+	buf_printf(r->out, "%*s%s more site%s, %s%s (--all)\n", REPORT_INDENT, "",
 		   fmt_count(to - from).s, to - from == 1 ? "" : "s",
 		   r->sampled ? "about " : "",
 		   sites_in_bytes(by) ? figure_bytes(value, 0, r->o->bytes).s
@@ -341,5 +341,5 @@ report_top(struct report *r)
 		buf_add_char(r->out, '\n');
 	}
 	if (more > 0 && r->o->rows == 0)
-		buf_printf(r->out, "# %s more places (--all)\n", fmt_count(more).s);
+		buf_printf(r->out, "# %s more sites (--all)\n", fmt_count(more).s);
 }

@@ -2,7 +2,7 @@
 /* report_procs.c -- the processes of a run: how they ended and what they left.
  *
  * Those without a finding are folded into one line for each kind, those that the report is about
- * are named, and programs that came along with them have a line each. */
+ * are named, and programs that came along with them share a line if they leak. */
 #include <stdlib.h>
 
 #include "analyze/choose.h"
@@ -178,7 +178,18 @@ report_rank_processes(const struct report *r, struct report_ranks *ret)
 	vec_sort(ret, report_compare);
 }
 
-/* "cc1 × 8: 14.8 MiB in 21,905 blocks" for the processes of one program. */
+/* Did a process of this program lose memory? */
+static bool
+report_leaks(const struct report *r, const struct report_rank *first)
+{
+	for (uint32_t i = 0; i < first->processes; i++) {
+		if (verdict_is_leak(r->v.each[first[i].process].answer.word))
+			return true;
+	}
+	return false;
+}
+
+/* Appends "cc1 × 8: 14.8 MiB in 21,905 blocks" for the processes of one program. */
 static void
 report_program(struct report *r, const struct report_rank *first)
 {
@@ -202,7 +213,6 @@ report_program(struct report *r, const struct report_rank *first)
 	}
 	buf_add_str(r->out, ": ");
 	report_amount(r, &sum, false);
-	buf_add_char(r->out, '\n');
 }
 
 /* A line for each process in focus that left something, or for each program that many ran. */
@@ -226,6 +236,7 @@ report_in_focus(struct report *r, const struct report_ranks *found)
 		}
 		if (a->processes > REPORT_SAME && !r->o->all) {
 			report_program(r, a);
+			buf_add_char(r->out, '\n');
 			i += a->processes;
 			continue;
 		}
@@ -240,26 +251,34 @@ report_in_focus(struct report *r, const struct report_ranks *found)
 	return i;
 }
 
-/* Programs that the list of places leaves out, one line each. */
+/* Programs that the list of sites leaves out: how many leak, and which; the rest is counted. */
 static void
 report_beside_focus(struct report *r, const struct report_ranks *found, size_t i)
 {
-	unsigned lines = 0, more = 0;
+	unsigned programs = 0, undecided = 0, shown = 0;
 
-	if (i < found->len)
-		buf_add_str(r->out,
-			    "other programs left, not listed above (--process NAME):\n");
-	for (; i < found->len; i += found->data[i].processes) {
-		if (lines++ < REPORT_OTHERS) {
-			buf_add_str(r->out, "    ");
-			report_program(r, &found->data[i]);
-		} else {
-			more++;
-		}
+	for (size_t k = i; k < found->len; k += found->data[k].processes) {
+		if (report_leaks(r, &found->data[k]))
+			programs++;
+		else
+			undecided += found->data[k].processes;
 	}
-	if (more > 0)
-		buf_printf(r->out, "    %u more program%s (--all)\n", more,
-			   more == 1 ? "" : "s");
+	if (programs > 0)
+		buf_printf(r->out, "%u other program%s:", programs,
+			   programs == 1 ? " leaks" : "s leak");
+	for (; i < found->len && shown < REPORT_OTHERS; i += found->data[i].processes) {
+		if (!report_leaks(r, &found->data[i]))
+			continue;
+		buf_add_str(r->out, shown++ > 0 ? ", " : " ");
+		report_program(r, &found->data[i]);
+	}
+	if (programs > shown)
+		buf_printf(r->out, ", %u more", programs - shown);
+	if (programs > 0)
+		buf_add_str(r->out, " (--process NAME lists their sites)\n");
+	if (undecided > 0)
+		buf_printf(r->out, "%u process%s of other programs: no verdict\n",
+			   undecided, undecided == 1 ? "" : "es");
 }
 
 /* Whether leaks were looked for in all processes that are OK. */

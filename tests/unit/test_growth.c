@@ -593,7 +593,7 @@ T_TEST(text_reports)
 		" 1  48.8 KiB  65 %   5 blocks, 0 freed\n"
 		"    keep   x.c:5\n"
 		"    main   x.c:9\n"
-		"    1 more place, 26.0 KiB (--all)\n"
+		"    1 more site, 26.0 KiB (--all)\n"
 		"exited 0 after 13 s");
 	prof_free(p);
 	p = leaking(PROF_END_SIGNAL);

@@ -373,7 +373,7 @@ T_TEST(partial_coverage_gives_no_verdict)
 	      " 1  3.09 MiB  50 %   80 blocks, 0 freed\n"
 	      "    do_something   jemalloc-demo.c:7    malloc(i * 1024);\n"
 	      "    main           jemalloc-demo.c:22\n"
-	      "    1 more place, 3.05 MiB (--all)\n"
+	      "    1 more site, 3.05 MiB (--all)\n"
 	      "exited 0 after 0.02 s · exact, but not everything was recorded · 120 allocs, 0 "
 	      "frees, 6,430,720 bytes · peak 6.13 MiB at 0.02 s\n"
 	      "temporary 0 % of allocations · freed only at exit 0\n"
