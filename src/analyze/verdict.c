@@ -6,6 +6,7 @@
 
 #include "analyze/choose.h"
 #include "base/recording.h"
+#include "model/complete.h"
 #include "util/map.h"
 #include "util/vec.h"
 #include "util/x.h"
@@ -171,13 +172,15 @@ verdict_find_intervals(struct verdict *v, const struct prof *p, const int64_t *l
 
 /* ---- facts ---- */
 
-/* Events that found no room: so many that an all-clear would mean nothing? */
+/* Did the recording end early, or miss so many events that an all-clear would mean nothing? */
 static bool
 is_cut_short(const struct prof_process *pr, const struct verdict_figures *f)
 {
 	uint64_t missed = pr->lost[REC_LOST_SPACE];
 	uint64_t seen = f->samples > 0 ? f->samples : f->allocs;
 
+	if (complete_ended_early(pr))
+		return true;
 	return missed > CUT_SHORT_MIN_EVENTS && missed > (seen + missed) / CUT_SHORT_PART;
 }
 
@@ -197,6 +200,7 @@ facts_of(const struct verdict *v, const struct prof *p, uint32_t process)
 		.lost_intervals = f->lost_intervals,
 		.left_blocks = f->blocks,
 		.cut_short = is_cut_short(pr, f),
+		.unhooked = complete_hooks_partial(pr) != NULL,
 		.sampled = pr->mode == PROF_SAMPLED,
 		.samples = f->samples,
 	};

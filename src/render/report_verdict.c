@@ -3,6 +3,7 @@
  * for each further word that matches. */
 #include <string.h>
 
+#include "model/complete.h"
 #include "render/figure.h"
 #include "render/growth_text.h"
 #include "render/report_impl.h"
@@ -115,11 +116,21 @@ report_nothing(struct report *r)
 	}
 }
 
+/* The first process that is undecided for the reason that the headline has. */
+static uint32_t
+undecided(const struct report *r)
+{
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		if (r->found[i] && r->v.each[i].answer.why == r->v.all.answer.why)
+			return i;
+	}
+	return r->v.main;
+}
+
 static void
 report_undecided(struct report *r)
 {
 	const struct verdict_figures *f = &r->v.all;
-	uint32_t process = r->one != 0 ? r->one : r->v.main;
 
 	switch (f->answer.why) {
 	case VERDICT_WHY_NOT_RECORDED:
@@ -129,8 +140,8 @@ report_undecided(struct report *r)
 		report_cut_short(r);
 		return;
 	case VERDICT_WHY_UNHOOKED:
-		buf_add_str(r->out, "not all calls of the program's own allocator were "
-				    "recorded");
+		buf_add_str(r->out,
+			    complete_hooks_partial(&r->p->processes[undecided(r)]));
 		return;
 	case VERDICT_WHY_FEW_SAMPLES:
 		buf_printf(r->out,
@@ -144,7 +155,7 @@ report_undecided(struct report *r)
 		buf_add_str(r->out, " not freed");
 		report_where(r);
 		buf_add_str(r->out, "; no leak check: ");
-		report_why_unchecked(r, process);
+		report_why_unchecked(r, undecided(r));
 		return;
 	default:
 		buf_add_str(r->out, "live ");

@@ -25,6 +25,7 @@ expect_status 0 "$SEEP" run -o ended.rec ./address_limit 100000
 expect_match "ended: said" "$err" \
 	'^the recording of address_limit ended early, after [0-9.]+ m?s: the program ran out of address space \(ulimit -v\), so seep gave its own back; raise the limit$'
 expect_match "ended: what is missing" "$err" '^not recorded: 1[0-9]{2},[0-9]{3} allocations \(after the recording ended\)$'
+expect_match "ended: no verdict" "$(head -n 1 <<<"$err")" '^NO VERDICT  recorded [0-9]+,[0-9]{3} of 200,00[0-9] allocations \([0-9.]+ %\); the program ran out of address space'
 expect_no_match "ended: not as if nothing were missed" "$err" '^OK |nothing missed'
 expect_status 0 "$SEEP" report --json ended.rec
 counted "ended" "$TMP/out"
@@ -48,5 +49,6 @@ ln -s "$own" own_malloc_direct
 expect_status 0 "$SEEP" run -o own.rec ./own_malloc_direct
 expect_match "own malloc: said" "$err" \
 	'^not recorded: calls of own_malloc_direct: the program has a malloc of its own and calls it directly, where seep cannot hook it; '
+expect_match "own malloc: no verdict" "$(head -n 1 <<<"$err")" '^NO VERDICT  the program has a malloc of its own and calls it directly'
 run "$SEEP" report own.rec
 expect_match "own malloc: in the saved recording, too" "$out" '^not recorded: calls of own_malloc_direct: '

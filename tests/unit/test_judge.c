@@ -37,6 +37,7 @@ T_TEST(conditions)
 	T_EQ(met("definite-bytes > 1K", &f), 1);
 	T_EQ(met("definite-bytes>=1025,definite-bytes<1025,definite-bytes!=1025", &f), 1);
 	T_EQ(met("definite-records==1,definite-blocks=5,definite<=5", &f), 3);
+	T_EQ(met("leak,leak==5,growth,definite", &f), 3);
 	T_EQ(met("lost==7,indirect>0,suppressed>0", &f), 1);
 	T_EQ(met("peak>200M,peak>199.9M", &f), 1);
 	T_EQ(met("left==3,left-bytes==77,allocs<20,rss>0,allocated>0,errors>1", &f), 4);
@@ -55,9 +56,9 @@ refused(const char *text, const char *message)
 
 T_TEST(wrong_conditions)
 {
-	refused("", "\"\": want a condition such as definite>0");
+	refused("", "\"\": want a condition such as leak");
 	refused("definite>0,", "\"\": want a condition");
-	refused("definite", "\"definite\": want a condition");
+	refused("nonsense", "\"nonsense\": no such figure");
 	refused(">0", "\">0\": want a condition");
 	refused("definite>", "\"definite>\": want a number behind the >");
 	refused("definite>x", "want a number behind the >");
