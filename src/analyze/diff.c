@@ -12,46 +12,7 @@
 
 #include "analyze/choose.h"
 #include "analyze/diff_impl.h"
-#include "analyze/growth_places.h"
 #include "util/x.h"
-
-enum {
-	DIFF_LEAK_BLOCKS = 10,	 /* a place of fewer is not called a leak */
-	DIFF_LEAK_FREED = 20,	 /* one in so many freed: no leak */
-	DIFF_STEADY_PART = 1000, /* one in so many of what was there: no change */
-};
-
-const char *
-diff_word_name(enum diff_word word)
-{
-	static const char *const names[] = {
-		[DIFF_STEADY] = "STEADY", [DIFF_GREW] = "GREW", [DIFF_SHRANK] = "SHRANK"};
-
-	return names[word];
-}
-
-const char *
-diff_mark_name(enum diff_mark mark)
-{
-	static const char *const names[] = {[DIFF_PLAIN] = "",
-					    [DIFF_LEAK] = "LEAK?",
-					    [DIFF_IS_NEW] = "NEW",
-					    [DIFF_GONE] = "GONE"};
-
-	return names[mark];
-}
-
-struct diff_make {
-	struct diff d;
-	const struct prof *p[2];
-	const struct diff_query *q;
-	struct diff_both both;
-	struct sites ss[2];
-	struct sites_total *totals[2]; /* of every place */
-	struct growth_places growth;   /* of the new side's rows */
-	double rate[2];		       /* mean distance of samples in bytes; 0 = exact */
-	bool interval; /* counters of both sides are known, so what was done between is */
-};
 
 /* ---- places ---- */
 
@@ -74,6 +35,10 @@ diff_add_total(struct sites_total *to, const struct sites_total *t)
 	to->var_live_bytes += t->var_live_bytes;
 	to->var_allocs += t->var_allocs;
 	to->var_live_blocks += t->var_live_blocks;
+	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
+		to->loss_bytes[i] += t->loss_bytes[i];
+		to->loss_blocks[i] += t->loss_blocks[i];
+	}
 }
 
 /* Variance of sites_beside. */
@@ -137,6 +102,7 @@ diff_set_place(struct diff_make *m, uint32_t i)
 		x->allocs -= old->allocs;
 		x->frees -= old->frees;
 	}
+	diff_set_losses(m, x, old, new);
 }
 
 static void
@@ -196,62 +162,7 @@ diff_normalize(struct diff_make *m)
 	}
 }
 
-/* ---- what it means ---- */
-
-static bool
-diff_is_noise(int64_t old, int64_t new, double var)
-{
-	double by = (double)new - (double)old;
-
-	return var > 0 && by * by <= 4 * var;
-}
-
-/* Grew, and hardly any of its blocks are ever freed? What was seen while it ran weighs more than
- * two moments do: a cache that has been full for long is none. */
-static bool
-diff_is_leak(const struct diff_make *m, const struct diff_place *x)
-{
-	int64_t blocks = x->beside[DIFF_NEW] - x->beside[DIFF_OLD];
-
-	if (x->growth != GROWTH_UNKNOWN && x->growth < GROWTH_GROWING)
-		return false;
-	if (m->q->by != SITES_LIVE || x->kept != NULL || x->allocs == 0 ||
-	    x->value[DIFF_NEW] <= x->value[DIFF_OLD] ||
-	    x->frees >= (x->allocs + DIFF_LEAK_FREED - 1) / DIFF_LEAK_FREED)
-		return false;
-	return m->d.sampled ? x->samples >= DIFF_LEAK_BLOCKS : blocks >= DIFF_LEAK_BLOCKS;
-}
-
-static enum diff_mark
-diff_mark_of(const struct diff_make *m, const struct diff_place *x)
-{
-	bool none[2];
-
-	for (unsigned s = 0; s < 2; s++)
-		none[s] = x->value[s] == 0 && x->beside[s] == 0;
-	if (x->noise)
-		return DIFF_PLAIN;
-	if (m->q->by == SITES_LIVE && x->growth == GROWTH_LEAK && !none[DIFF_NEW] &&
-	    x->value[DIFF_NEW] > x->value[DIFF_OLD])
-		return DIFF_LEAK;
-	if (none[DIFF_OLD] != none[DIFF_NEW])
-		return none[DIFF_OLD] ? DIFF_IS_NEW : DIFF_GONE;
-	return diff_is_leak(m, x) ? DIFF_LEAK : DIFF_PLAIN;
-}
-
-static enum diff_word
-diff_word_of(const struct diff *d)
-{
-	int64_t old = d->value[DIFF_OLD], new = d->value[DIFF_NEW];
-	uint64_t by = new > old ? (uint64_t) new - (uint64_t)old
-				: (uint64_t)old - (uint64_t) new;
-
-	if (by == 0 || diff_is_noise(old, new, d->var))
-		return DIFF_STEADY;
-	if (old > 0 && by < (uint64_t)old / DIFF_STEADY_PART)
-		return DIFF_STEADY;
-	return new > old ? DIFF_GREW : DIFF_SHRANK;
-}
+/* ---- order ---- */
 
 static uint64_t
 diff_size(const struct diff_place *x)
@@ -287,7 +198,7 @@ diff_compare(const void *pa, const void *pb)
 
 /* ---- builds and moments ---- */
 
-static bool
+bool
 diff_chosen(const struct diff_make *m, unsigned side, uint32_t process)
 {
 	const bool *chosen = m->q->side[side].chosen;
@@ -442,6 +353,8 @@ diff_load_sides(struct diff_make *m)
 				m->rate[s] = (double)pr->rate_bytes;
 		}
 	}
+	for (unsigned s = 0; s < 2; s++)
+		m->checked[s] = diff_checked(m, s);
 	growth_places_init(&m->growth, m->p[DIFF_NEW], &m->ss[DIFF_NEW]);
 	m->d.same_process = diff_same_process(m->p[DIFF_OLD], m->p[DIFF_NEW]);
 	m->d.process_known = m->d.same_process;
@@ -518,7 +431,7 @@ diff_init(struct diff *ret_diff, const struct prof *old, const struct prof *new,
 	diff_both_init(&m.both, old, new);
 	diff_load_sides(&m);
 	diff_make_places(&m);
-	m.d.word = diff_word_of(&m.d);
+	diff_decide(&m);
 	diff_find_builds(&m);
 	diff_find_moments(&m);
 	for (unsigned s = 0; s < 2; s++) {

@@ -18,6 +18,7 @@
 #include "analyze/growth.h"
 #include "analyze/sites.h"
 #include "analyze/skip.h"
+#include "analyze/verdict_rules.h"
 #include "model/prof.h"
 
 /* The two sides; arrays of two are indexed by these. */
@@ -25,13 +26,13 @@ enum { DIFF_OLD = 0, DIFF_NEW = 1 };
 
 enum diff_mark {
 	DIFF_PLAIN = 0,
-	DIFF_LEAK, /* grew, and hardly any of its blocks were ever freed; looks, if there were
-		      enough at the new side, do not say otherwise */
+	DIFF_GROWING, /* grew, and hardly any of its blocks were ever freed; growth snapshots, if
+			 the new side has enough, do not say otherwise */
+	DIFF_LIKELY, /* grew, and grows like a leak by the new side's growth snapshots */
+	DIFF_LEAK,   /* more of its blocks are lost than before */
 	DIFF_IS_NEW,
 	DIFF_GONE,
 };
-
-enum diff_word { DIFF_STEADY = 0, DIFF_GREW, DIFF_SHRANK };
 
 /* Whether the two are of one build, as far as can be told. */
 enum diff_build {
@@ -59,6 +60,8 @@ struct diff_place {
 	bool there[2];
 	const char *kept; /* what libc keeps here, NULL = the program's own */
 	int64_t value[2], beside[2];
+	int64_t lost_bytes,
+		lost_blocks;	/* definitely or indirectly, since the old side */
 	double var, var_beside; /* of the differences; 0 when exact */
 	/* Since the old side where both are of one process and have counters, else of all that the
 	 * new side did; freed only means something when `allocs` is over 0. */
@@ -76,7 +79,12 @@ struct diff {
 	uint32_t nplaces;
 	int64_t value[2], beside[2]; /* totals */
 	double var, var_beside;
-	enum diff_word word;
+	struct verdict_answer answer;
+	bool grew; /* the total, by more than noise */
+	/* Behind `answer`: places with its word as their mark, what these grew by, and what they
+	 * lost. */
+	uint32_t nfound;
+	int64_t found_bytes, lost_bytes, lost_blocks;
 	bool in_bytes, sampled, same_process;
 	bool process_known; /* else same_process is only not proven */
 	bool has_blocks;    /* both sides count blocks */
@@ -113,8 +121,7 @@ bool diff_surely_same_process(const struct prof *a, const struct prof *b);
  * Negative, 0 when that cannot be told, or positive. */
 int diff_earlier(const struct prof *a, const struct prof *b);
 
-/* "GREW", and "LEAK?", "NEW", "GONE" or "". */
-const char *diff_word_name(enum diff_word word);
+/* "LEAK", "LEAK likely", "GROWING", "NEW", "GONE" or "". */
 const char *diff_mark_name(enum diff_mark mark);
 
 #endif

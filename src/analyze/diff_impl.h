@@ -4,6 +4,7 @@
 #define SEEP_ANALYZE_DIFF_IMPL_H
 
 #include "analyze/diff.h"
+#include "analyze/growth_places.h"
 #include "util/map.h"
 
 /* How a module of one side stands to those of the other. */
@@ -42,5 +43,39 @@ struct diff_match {
 void diff_match_init(struct diff_match *ret_match, struct diff_both *b,
 		     const struct sites ss[2], const struct diff_query *q);
 void diff_match_done(struct diff_match *m);
+
+/* ---- a comparison that is being made ---- */
+
+struct diff_make {
+	struct diff d;
+	const struct prof *p[2];
+	const struct diff_query *q;
+	struct diff_both both;
+	struct sites ss[2];
+	struct sites_total *totals[2]; /* of every place */
+	struct growth_places growth;   /* of the new side's rows */
+	double rate[2];		       /* mean distance of samples in bytes; 0 = exact */
+	bool interval; /* counters of both sides are known, so what was done between is */
+	bool checked[2]; /* it is known what that side lost */
+};
+
+/* Is that process one of those that are compared? */
+bool diff_chosen(const struct diff_make *m, unsigned side, uint32_t process);
+
+/* ---- diff_verdict.c ---- */
+
+/* Is it known what that side lost? Leak checks are of the end only. */
+bool diff_checked(const struct diff_make *m, unsigned side);
+
+bool diff_is_noise(int64_t old, int64_t new, double var);
+
+/* What the place lost from the old side to the new one. */
+void diff_set_losses(const struct diff_make *m, struct diff_place *x,
+		     const struct sites_total *old, const struct sites_total *new);
+
+enum diff_mark diff_mark_of(const struct diff_make *m, const struct diff_place *x);
+
+/* The verdict, when all places have their marks. */
+void diff_decide(struct diff_make *m);
 
 #endif

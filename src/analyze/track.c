@@ -450,6 +450,16 @@ track_judge(const struct track *t, struct track_verdict *ret_verdict)
 	*ret_verdict = v;
 }
 
+struct verdict_answer
+track_answer(const struct track_verdict *v)
+{
+	struct verdict_facts f = {.recorded = true,
+				  .growth_judged = v->word != TRACK_TOO_SHORT,
+				  .grows_outside = v->word == TRACK_GROWING};
+
+	return verdict_decide(&f);
+}
+
 /* ---- order ---- */
 
 struct order_ctx {

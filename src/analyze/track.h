@@ -18,6 +18,7 @@
 
 #include "analyze/fit.h"
 #include "analyze/regions.h"
+#include "analyze/verdict_rules.h"
 #include "util/map.h"
 
 enum {
@@ -68,6 +69,9 @@ struct track_verdict {
 };
 
 void track_judge(const struct track *t, struct track_verdict *ret_verdict);
+
+/* The same by the table of verdicts. */
+struct verdict_answer track_answer(const struct track_verdict *v);
 
 /* Rows in order of their growth, those that change at all first; to be freed. */
 size_t *track_order(const struct track *t);

@@ -81,6 +81,8 @@ dj_place(struct json *j, const struct diff_place *x, const struct diff_opts *o)
 	dj_str(j, "mark", diff_mark_name(x->mark));
 	dj_str(j, "growth", growth_word_name(x->growth));
 	dj_figures(j, x->value, x->beside, x->var);
+	dj_i64(j, "lost_bytes", x->lost_bytes);
+	dj_i64(j, "lost_blocks", x->lost_blocks);
 	dj_i64(j, "allocs", (int64_t)x->allocs);
 	dj_i64(j, "frees", (int64_t)x->frees);
 	dj_bool(j, "noise", x->noise);
@@ -174,7 +176,11 @@ diff_json(struct buf *out, const struct diff *d, const struct diff_opts *o)
 	json_obj(&j);
 	json_key(&j, "seep_json");
 	json_u64(&j, JSON_SCHEMA);
-	dj_str(&j, "verdict", diff_word_name(d->word));
+	dj_str(&j, "verdict", verdict_word_name(d->answer.word));
+	dj_str(&j, "severity", verdict_severity_name(verdict_severity(d->answer.word)));
+	dj_str(&j, "no_verdict_because", verdict_why_name(d->answer.why));
+	dj_i64(&j, "lost_bytes", d->lost_bytes);
+	dj_i64(&j, "lost_blocks", d->lost_blocks);
 	dj_str(&j, "by", sites_by_names[o->by]);
 	dj_str(&j, "unit", d->in_bytes ? "bytes" : "count");
 	dj_str(&j, "beside", d->in_bytes ? "blocks" : "bytes");

@@ -300,7 +300,9 @@ diff_print_row(struct diff_page *g, size_t number, const struct diff_row *r,
 
 		out->len = from;
 		buf_printf(out, "%s%s%s%s",
-			   term_on(t, r->x->mark == DIFF_LEAK ? TERM_BAD : TERM_BOLD),
+			   term_on(t, r->x->mark == DIFF_LEAK || r->x->mark == DIFF_LIKELY
+					      ? TERM_BAD
+					      : TERM_BOLD),
 			   mark, term_off(t), rest);
 		free(rest);
 	}

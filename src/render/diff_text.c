@@ -44,6 +44,39 @@ diff_pair(struct diff_page *g, int64_t old, int64_t new, bool in_bytes)
 	free(b);
 }
 
+/* Why the first word is that one, where the totals do not say it. */
+static void
+diff_why(struct diff_page *g)
+{
+	const struct diff *d = g->d;
+
+	if (d->lost_blocks > 0)
+		buf_printf(g->out, "; %s in %s lost at %s",
+			   figure_bytes(d->lost_bytes, 0, g->o->bytes).s,
+			   figure_things(d->lost_blocks, 0, "block").s,
+			   figure_things(d->nfound, 0, "site").s);
+	else if (!d->grew && d->nfound > 0)
+		buf_printf(g->out, "; %s at %s",
+			   g->o->bytes ? fmt_count_signed(d->found_bytes).s
+				       : fmt_size_signed(d->found_bytes).s,
+			   figure_things(d->nfound, 0, "site").s);
+	else if (d->answer.why == VERDICT_WHY_FEW_SAMPLES)
+		buf_add_str(g->out, "; too few samples, record with a smaller --sample");
+}
+
+static enum term_style
+diff_style(enum verdict_word word)
+{
+	switch (verdict_severity(word)) {
+	case VERDICT_SEVERITY_ERROR:
+		return TERM_BAD;
+	case VERDICT_SEVERITY_OK:
+		return TERM_GOOD;
+	default:
+		return TERM_WARN;
+	}
+}
+
 static void
 diff_first_line(struct diff_page *g)
 {
@@ -54,7 +87,7 @@ diff_first_line(struct diff_page *g)
 	};
 	const struct diff *d = g->d;
 	const struct term *t = g->o->term;
-	const char *word = diff_word_name(d->word);
+	const char *word = verdict_word_name(d->answer.word);
 	int64_t old = d->value[DIFF_OLD], new = d->value[DIFF_NEW];
 	uint64_t most = diff_abs(old) > diff_abs(new) ? diff_abs(old) : diff_abs(new);
 	char *by = diff_change(diff_less(new, old), d->var, g->o->bytes || !d->in_bytes,
@@ -62,8 +95,7 @@ diff_first_line(struct diff_page *g)
 
 	if (t != NULL)
 		buf_printf(g->out, "%s%s%s%s", term_on(t, TERM_BOLD),
-			   term_on(t, d->word == DIFF_GREW ? TERM_WARN : TERM_GOOD), word,
-			   term_off(t));
+			   term_on(t, diff_style(d->answer.word)), word, term_off(t));
 	else
 		buf_add_str(g->out, word);
 	buf_printf(g->out, "  %s ", words[g->o->by]);
@@ -81,6 +113,7 @@ diff_first_line(struct diff_page *g)
 		diff_pair(g, (int64_t)(d->rss_kib[DIFF_OLD] << 10),
 			  (int64_t)(d->rss_kib[DIFF_NEW] << 10), true);
 	}
+	diff_why(g);
 	buf_add_char(g->out, '\n');
 }
 

@@ -61,6 +61,18 @@ order_rows(const struct track *t, size_t last)
 	return order;
 }
 
+/* Which of the verdicts a comparison of two moments allows. */
+static enum verdict_word
+mapdiff_word(const struct track *t)
+{
+	struct verdict_facts f = {.recorded = true,
+				  .growth_judged = true,
+				  .grows_outside =
+					  *vec_last(&t->total) > t->total.data[0]};
+
+	return verdict_decide(&f).word;
+}
+
 static void
 add_verdict(struct buf *out, const struct track *t, const struct mapdiff_opts *o)
 {
@@ -69,11 +81,8 @@ add_verdict(struct buf *out, const struct track *t, const struct mapdiff_opts *o
 	double seconds = *vec_last(&t->seconds) - t->seconds.data[0];
 
 	buf_printf(out, "%s  RSS %s" ARROW "%s (%s, %s)",
-		   after > before   ? "GREW"
-		   : after < before ? "SHRANK"
-				    : "SAME",
-		   fmt_size(before).s, fmt_size(after).s,
-		   fmt_size_signed((int64_t)after - (int64_t)before).s,
+		   verdict_word_name(mapdiff_word(t)), fmt_size(before).s,
+		   fmt_size(after).s, fmt_size_signed((int64_t)after - (int64_t)before).s,
 		   fmt_change(before, after).s);
 	if (o->timed)
 		buf_printf(out, " in %s, by the files' times: %s",
@@ -197,6 +206,9 @@ mapdiff_json(struct buf *out, const struct track *t, const struct mapdiff_opts *
 	json_obj(&j);
 	json_key(&j, "seep_mapdiff");
 	json_u64(&j, 1);
+	member_str(&j, "verdict", verdict_word_name(mapdiff_word(t)));
+	member_str(&j, "severity",
+		   verdict_severity_name(verdict_severity(mapdiff_word(t))));
 	json_key(&j, "files");
 	json_arr(&j);
 	for (size_t i = 0; i < o->n; i++) {

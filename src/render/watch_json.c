@@ -59,15 +59,16 @@ add_fit(struct json *j, const struct fit *f)
 static void
 add_verdict(struct json *j, const struct watch_view *v)
 {
-	static const char *const words[] = {[TRACK_TOO_SHORT] = "TOO SHORT",
-					    [TRACK_GROWING] = "GROWING",
-					    [TRACK_STEADY] = "STEADY"};
+	struct verdict_answer a;
 	struct track_verdict d;
 
 	track_judge(v->track, &d);
+	a = track_answer(&d);
 	json_key(j, "verdict");
 	json_obj(j);
-	member_str(j, "word", words[d.word]);
+	member_str(j, "word", verdict_word_name(a.word));
+	member_str(j, "severity", verdict_severity_name(verdict_severity(a.word)));
+	member_str(j, "no_verdict_because", verdict_why_name(a.why));
 	member_str(j, "kind", d.word == TRACK_GROWING ? region_kind_name(d.kind) : NULL);
 	member_str(j, "region",
 		   d.row != SIZE_MAX ? v->track->rows.data[d.row].last.name : NULL);

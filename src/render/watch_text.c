@@ -64,7 +64,6 @@ add_growing(struct buf *out, const struct watch_view *v, const struct track_verd
 	double error, slope = fit_slope(&d->fit, &error);
 	struct figure_str until = until_text(watch_room_bytes(v), slope);
 
-	buf_add_str(out, "GROWING  ");
 	if (d->row != SIZE_MAX)
 		figure_text(out, v->track->rows.data[d->row].last.name);
 	else
@@ -88,7 +87,6 @@ add_steady(struct buf *out, const struct watch_view *v, const struct track_verdi
 	double seconds = fit_span(&d->fit);
 	uint64_t longer = (uint64_t)seconds * 10;
 
-	buf_add_str(out, "STEADY  ");
 	buf_add_str(out, d->stopped ? "it grew at first, but not any more"
 				    : "no region grows");
 	buf_printf(out, "; growth under %s would not show in %s", limit_text(d->limit).s,
@@ -109,6 +107,7 @@ watch_verdict(struct buf *out, const struct watch_view *v)
 	struct track_verdict d;
 
 	track_judge(v->track, &d);
+	buf_printf(out, "%s  ", verdict_word_name(track_answer(&d).word));
 	switch (d.word) {
 	case TRACK_GROWING:
 		add_growing(out, v, &d);
@@ -118,10 +117,10 @@ watch_verdict(struct buf *out, const struct watch_view *v)
 		break;
 	default:
 		buf_printf(out,
-			   "TOO SHORT  %zu snapshot%s say%s nothing about growth, three "
-			   "would; use --count 10",
+			   "%zu snapshot%s cannot show growth, three can; use seep watch "
+			   "--count 10 %d",
 			   v->track->seconds.len, v->track->seconds.len == 1 ? "" : "s",
-			   v->track->seconds.len == 1 ? "s" : "");
+			   v->pid);
 	}
 }
 

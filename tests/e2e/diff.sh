@@ -41,12 +41,13 @@ same="constant 0 0,neighbours 0 0,neighbours 0 0,passing 0 0,removed 0 0,shared 
 # 1. Two runs of a PIE under ASLR: 1009 blocks of 131 bytes more, and nothing else.
 run "$SEEP" diff --json old1.rec old2.rec
 expect_eq "two runs: status" "$status $err" "0 "
-expect_eq "two runs" "$(changes out)" "growing 132179 1009 LEAK?,$same"
+expect_eq "two runs" "$(changes out)" "growing 132179 1009 LEAK,$same"
 expect_json "two runs: in all" out '[.verdict, .total.change, .total.beside_change, .build, .same_process]' \
-	'["GREW",132179,1009,"same",false]'
+	'["LEAK",132179,1009,"same",false]'
+expect_json "two runs: lost" out '[.severity, .lost_bytes, .lost_blocks]' '["error",132179,1009]'
 run "$SEEP" diff old1.rec old2.rec
-expect_match "headline" "$out" '^GREW  live .* → .* KiB \(\+129\.1, \+[0-9]+ %\)'
-expect_match "row" "$out" '^ 1  \+129\.1 KiB +12\.9 → 142\.0 +\+1,009 +0 %  LEAK\?  growing diff_sites\.c:43 ← grow diff_sites\.c:74$'
+expect_match "headline" "$out" '^LEAK  live .* → .* KiB \(\+129\.1, \+[0-9]+ %\).*; 129 KiB in 1,009 blocks lost at 1 site$'
+expect_match "row" "$out" '^ 1  \+129\.1 KiB +12\.9 → 142\.0 +\+1,009 +0 %  LEAK  growing diff_sites\.c:43 ← grow diff_sites\.c:74$'
 expect_match "unchanged" "$out" '^    7 places unchanged$'
 expect_match "last line" "$out" '^exact, another process, same build · next: seep report --peek growing old2\.rec$'
 run "$SEEP" diff --bytes --all old1.rec old2.rec
@@ -54,14 +55,14 @@ expect_match "bytes" "$out" '^ 1  \+132,179 +13,231 → 145,410 +\+1,009 '
 expect_match "all" "$out" '^ [2-8] +0 +5,959 → +5,959 +0 +0 % +constant diff_sites\.c:22 '
 expect_eq "all: one line a place" "$(grep -c '^ [0-9] ' <<<"$out")" 8
 run "$SEEP" diff old2.rec old1.rec
-expect_match "the other way" "$out" '^SHRANK  live .*\(−129\.1, −[0-9]+ %\)'
+expect_match "the other way" "$out" '^STEADY  live .*\(−129\.1, −[0-9]+ %\)'
 run "$SEEP" diff old1.rec old1.rec
 expect_match "with itself" "$out" '^STEADY  live .*\(0 B\)'
 expect_match "with itself: the same process" "$out" '^exact, same process, same build'
 
 # 2. The rebuild: the same figures although every line and address is another.
 run "$SEEP" diff --json old1.rec new.rec
-expect_eq "rebuild" "$(changes out)" "growing 132179 1009 LEAK?,$same"
+expect_eq "rebuild" "$(changes out)" "growing 132179 1009 LEAK,$same"
 expect_json "rebuild is said" out '[.build, .lines_moved, (.rebuilt | length)]' '["rebuilt",8,1]'
 expect_json "neighbours keep their sizes" out \
 	'[.places[] | select(.stack[0].function == "neighbours") | .after] | sort' '[2573,3293]'
@@ -79,17 +80,17 @@ run "$SEEP" diff --by count --flame counted.svg old1.rec old2.rec
 expect_match "flame graph by count" "$(titles counted.svg)" '^passing \(.* → .*, \+1,009'
 run "$SEEP" diff --json old1.rec anew.rec
 expect_eq "new and gone, under another name" "$(changes out)" \
-	"growing 132179 1009 LEAK?,removed -19456 -1 GONE,anew 17408 1 NEW,constant 0 0,neighbours 0 0,neighbours 0 0,passing 0 0,shared 0 0,shared 0 0"
+	"growing 132179 1009 LEAK,removed -19456 -1 GONE,anew 17408 1 LEAK,constant 0 0,neighbours 0 0,neighbours 0 0,passing 0 0,shared 0 0,shared 0 0"
 # Without lines the functions are all there is; two calls of one stay two.
 record bare1.rec bare/old 101
 record bare2.rec bare/prog 1110
 run "$SEEP" diff --json bare1.rec bare2.rec
-expect_eq "rebuild without -g" "$(changes out)" "growing 132179 1009 LEAK?,$same"
+expect_eq "rebuild without -g" "$(changes out)" "growing 132179 1009 LEAK,$same"
 # A recording that travels with names, and one without, of a binary that is gone.
 "$SEEP" run -o named.rec -- old/prog 101 >/dev/null 2>&1
 mv old gone
 run "$SEEP" diff --json named.rec old2.rec
-expect_eq "names from the other side" "$(changes out)" "growing 132179 1009 LEAK?,$same"
+expect_eq "names from the other side" "$(changes out)" "growing 132179 1009 LEAK,$same"
 mv gone old
 
 # 3. Other figures, other ways to say it.
@@ -125,18 +126,18 @@ grow 211
 expect_status 0 "$SEEP" mark "$pid" after
 grow 307
 run "$SEEP" diff --json "$pid@before" "$pid@after"
-expect_eq "between marks" "$(changes out | cut -d, -f1-2)" "growing 27641 211 LEAK?,passing 73 1"
+expect_eq "between marks" "$(changes out | cut -d, -f1-2)" "growing 27641 211 GROWING,passing 73 1"
 expect_json "one process" out '[.same_process, .build, .ms != null]' '[true,"same",true]'
 run "$SEEP" diff --json "$pid@after" "$pid"
-expect_eq "from a mark to now" "$(changes out | cut -d, -f1)" "growing 40217 307 LEAK?"
+expect_eq "from a mark to now" "$(changes out | cut -d, -f1)" "growing 40217 307 GROWING"
 run "$SEEP" diff "$pid@before"
-expect_match "one target with a point" "$out" '^ 1  \+66\.3 KiB .* \+518 .*LEAK\?  growing '
-expect_match "time and RSS" "$out" '^GREW  live .* in [0-9.]+ (s|ms)(; RSS .*)?$'
+expect_match "one target with a point" "$out" '^ 1  \+66\.3 KiB .* \+518 .*GROWING  growing '
+expect_match "time and RSS" "$out" '^GROWING  live .* in [0-9.]+ (s|ms)(; RSS .*)?$'
 expect_match "next" "$out" "^exact, same process, same build · next: seep report --peek growing $pid\$"
 echo quit >&"${TARGET[1]}"
 wait "$tool"
 run "$SEEP" diff --json live.rec@1 live.rec@2
-expect_eq "marks, afterwards" "$(changes out | cut -d, -f1-2)" "growing 27641 211 LEAK?,passing 73 1"
+expect_eq "marks, afterwards" "$(changes out | cut -d, -f1-2)" "growing 27641 211 GROWING,passing 73 1"
 run "$SEEP" diff @last@before @last
 expect_eq "@last" "$status" 0
 
@@ -149,7 +150,7 @@ if [ -n "$jemalloc" ]; then
 	LD_PRELOAD=$jemalloc MALLOC_CONF=$conf:series,lg_prof_interval:13 old/prog 1110
 	run "$SEEP" diff --json je1.*.heap je2.*.heap
 	# 131 bytes take 160 there.
-	expect_eq "heap_v2" "$(changes out | cut -d, -f1,4)" "growing 161440 1009 LEAK?,neighbours 0 0"
+	expect_eq "heap_v2" "$(changes out | cut -d, -f1,4)" "growing 161440 1009 GROWING,neighbours 0 0"
 	expect_json "heap_v2: nothing else" out '[.places[] | select(.change != 0)] | length' 1
 	run "$SEEP" diff series.*.heap
 	count=$(find . -name 'series.*.heap' | wc -l)
@@ -179,7 +180,7 @@ if [ -n "$jemalloc" ]; then
 	expect_match "no series" "$err" 'is not of the same process as je1'
 	"$SEEP" convert je1.*.heap one.pb.gz 2>/dev/null && "$SEEP" convert je2.*.heap two.pb.gz 2>/dev/null
 	run "$SEEP" diff --json one.pb.gz two.pb.gz
-	expect_eq "pprof" "$(changes out | cut -d, -f1)" "growing 161440 1009 LEAK?"
+	expect_eq "pprof" "$(changes out | cut -d, -f1)" "growing 161440 1009 GROWING"
 	run "$SEEP" diff --json old1.rec two.pb.gz
 	expect_json "recording against pprof" out \
 		'.places[0] | [.stack[0].function, .beside_change]' '["growing",1009]'
@@ -214,7 +215,7 @@ run "$SEEP" diff --json s1.rec s3.rec
 # 12,000 blocks of 131 bytes: 1,572,000, by six standard errors at most
 expect_json "growth within its error" out \
 	'.places[0] | [.stack[0].function, .mark, ((.change - 1572000) | fabs) < 6 * .change_error, .change_error > 20000]' \
-	'["growing","LEAK?",true,true]'
+	'["growing","GROWING",true,true]'
 run "$SEEP" diff s1.rec s3.rec
 expect_match "error shown" "$out" '^ 1  \+1\.[0-9] ± 0\.[0-9] MiB .* growing '
 expect_match "noise folded" "$out" 'place.* within sampling noise, net .* ± .*\(--all\)$'

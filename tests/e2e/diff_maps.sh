@@ -39,7 +39,7 @@ touch -d '2026-01-02 10:15:00' "$TMP/2.txt"
 cd "$TMP" || exit
 expect_status 0 "$SEEP" diff 1.txt 2.txt
 cat >"$TMP/wanted" <<'END'
-GREW  RSS 900 KiB → 1.23 MiB (+360 KiB, +40 %) in 15 min, by the files' times: +24.0 KiB/min
+GROWING  RSS 900 KiB → 1.23 MiB (+360 KiB, +40 %) in 15 min, by the files' times: +24.0 KiB/min
   growth       before → after         region
   +300 KiB    700 KiB → 1000 KiB     heap
   +64.0 KiB   0 B → 64.0 KiB         mapping@7f0000080000  NEW
@@ -52,10 +52,11 @@ expect_file "text" "$TMP/out" "$TMP/wanted"
 expect_status 0 "$SEEP" diff --json 1.txt 2.txt
 expect_json "JSON: growth" out '[.regions[].growth_bytes / 1024 | select(. != 0)]' '[300,64,16,-20]'
 expect_json "JSON: seconds" out .seconds 900
+expect_json "JSON: verdict" out '[.verdict, .severity]' '["GROWING","warning"]'
 expect_status 0 "$SEEP" diff --base 1.txt 2.txt
-expect_match "--base" "$out" '^GREW  RSS 900 KiB'
+expect_match "--base" "$out" '^GROWING  RSS 900 KiB'
 expect_status 0 "$SEEP" diff 2.txt 1.txt
-expect_match "the other way, without times" "$out" '^SHRANK  RSS 1.23 MiB → 900 KiB \(−360 KiB, −29 %\)$'
+expect_match "the other way, without times" "$out" '^STEADY  RSS 1.23 MiB → 900 KiB \(−360 KiB, −29 %\)$'
 expect_status 0 "$SEEP" diff -n 1 1.txt 2.txt
 expect_match "rows" "$out" '^  3 more regions, net \+60\.0 KiB \(--all\)$'
 

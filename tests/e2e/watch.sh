@@ -44,7 +44,7 @@ expect_match "verdict" "$out" '^STEADY  no region grows; growth under .*/min wou
 expect_match "about it" "$out" "^pid $pid \($name\), up .*, 6 threads · 3 snapshots in"
 expect_match "next" "$out" "^next: seep watch $pid --for 10m$"
 expect_status 0 "$SEEP" watch "$pid" --count 2 --every 20ms
-expect_match "two are too few" "$out" '^TOO SHORT  2 snapshots say nothing about growth'
+expect_match "two are too few" "$out" '^NO VERDICT  2 snapshots cannot show growth, three can; use seep watch --count 10 [0-9]+$'
 expect_status 0 "$SEEP" watch "$name" --count 1 --all
 expect_match "by name" "$out" 'mapping@[0-9a-f]+'
 
@@ -114,7 +114,7 @@ wait_for 10 grep -qs RSS "$TMP/till"
 kill -INT "$watcher"
 wait "$watcher"
 expect_eq "status after Ctrl-C" $? 0
-expect_match "verdict after Ctrl-C" "$(cat "$TMP/till")" '^(STEADY|TOO SHORT|GROWING)  '
+expect_match "verdict after Ctrl-C" "$(cat "$TMP/till")" '^(STEADY|NO VERDICT|GROWING)  '
 
 # ---- errors ----
 

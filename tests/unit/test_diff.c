@@ -132,7 +132,7 @@ T_TEST(rebuilt_lines_move_together)
 	T_CHECK(find(&t, 55, 55 + 17 * 11) != NULL);
 	T_CHECK(find(&t, 2018, 2018) != NULL);
 	T_EQ(t.d.places[0].beside[1] - t.d.places[0].beside[0], 17);
-	T_EQ(t.d.places[0].mark, DIFF_LEAK);
+	T_EQ(t.d.places[0].mark, DIFF_GROWING);
 	T_EQ(t.d.nmoved, 3);
 	T_EQ(t.d.build, DIFF_BUILD_OTHER);
 	T_CHECK(strstr(buf_str(&t.text), "3 places matched by function and file") !=
@@ -265,9 +265,9 @@ T_TEST(noise_is_folded)
 		s->var_live_bytes = s->var_alloc_bytes = 3.6e9;
 	}
 	two_compare(&t, &(struct diff_query){0});
-	T_EQ(t.d.word, DIFF_GREW);
+	T_EQ(t.d.answer.word, VERDICT_GROWING);
 	T_CHECK(!find(&t, 1000000, 3000000)->noise);
-	T_EQ(find(&t, 1000000, 3000000)->mark, DIFF_LEAK);
+	T_EQ(find(&t, 1000000, 3000000)->mark, DIFF_GROWING);
 	T_CHECK(find(&t, 1000000, 1100000)->noise);
 	T_CHECK(find(&t, 1000000, 1100000)->var == 7.2e9);
 	o.bytes = true;
@@ -366,7 +366,7 @@ T_TEST(normalized)
 	put(t.p[1], "g", 20, 51, 200, 30);
 	two_compare(&t, &(struct diff_query){.normalize = true});
 	T_CHECK(t.d.scale == 0.5);
-	T_EQ(t.d.word, DIFF_STEADY);
+	T_EQ(t.d.answer.word, VERDICT_STEADY);
 	T_CHECK(find(&t, 1000, 1000) != NULL && find(&t, 3000, 3000) != NULL);
 	two_done(&t);
 }
@@ -430,7 +430,7 @@ T_TEST(reads_as_promised)
 		 .value = {100873012, 151204660},
 		 .beside = {1, 12289},
 		 .allocs = 12289,
-		 .mark = DIFF_LEAK},
+		 .mark = DIFF_LIKELY},
 		{.there = {true, true},
 		 .value = {6291456, 4823450},
 		 .beside = {400, 50},
@@ -440,7 +440,8 @@ T_TEST(reads_as_promised)
 	struct diff d = {.places = places,
 			 .nplaces = 2,
 			 .value = {851862323, 910268825},
-			 .word = DIFF_GREW,
+			 .answer = {.word = VERDICT_LEAK_LIKELY},
+			 .grew = true,
 			 .in_bytes = true,
 			 .has_blocks = true,
 			 .same_process = true,
@@ -457,14 +458,14 @@ T_TEST(reads_as_promised)
 	tp_process(p, "/opt/me/x", 4711, 20);
 	diff_text(&out, &d, &o);
 	T_STR(buf_str(&out),
-	      "GREW  live 812.4 \xe2\x86\x92 868.1 MiB (+55.7, +6.9 %) in 15 min; RSS 1.02 "
+	      "LEAK likely  live 812.4 \xe2\x86\x92 868.1 MiB (+55.7, +6.9 %) in 15 min; RSS 1.02 "
 	      "\xe2\x86\x92 1.08 GiB\n"
 	      "       growth  before \xe2\x86\x92 after MiB   blocks  freed\n"
-	      " 1  +48.0 MiB    96.2 \xe2\x86\x92 144.2      +12,288    0 %  LEAK?  (no stack)\n"
+	      " 1  +48.0 MiB    96.2 \xe2\x86\x92 144.2      +12,288    0 %  LEAK likely  (no stack)\n"
 	      " 2   \xe2\x88\x92"
 	      "1.4 MiB     6.0 \xe2\x86\x92   4.6         \xe2\x88\x92"
 	      "350   93 %"
-	      "         (no stack)\n"
+	      "               (no stack)\n"
 	      "exact, same process, same build \xc2\xb7 next: seep report 4711@after\n");
 	buf_done(&out);
 	prof_free(p);

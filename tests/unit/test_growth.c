@@ -498,7 +498,7 @@ T_TEST(held)
  * second ran, one grew all the time, one was full early on, and one was not looked at. */
 T_TEST(marks_of_a_diff)
 {
-	static const char *const marks[] = {"LEAK?", "", "LEAK?"};
+	static const char *const marks[] = {"LEAK likely", "", "GROWING"};
 	struct prof *p[2];
 	struct skip *s[2];
 	struct diff_query q = {0};
