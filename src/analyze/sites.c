@@ -191,7 +191,7 @@ sites_value(const struct sites_total *t, enum sites_by by)
 	case SITES_TEMPORARY:
 		return (int64_t)t->temps;
 	case SITES_LOST:
-		return t->lost_bytes;
+		return t->lost_bytes + t->through_bytes;
 	default:
 		return t->live_bytes;
 	}
@@ -381,6 +381,19 @@ sites_add_loss(struct sites_total *t, const struct prof_loss *l, unsigned kinds)
 		return;
 	t->lost_bytes += (int64_t)l->bytes;
 	t->lost_blocks += (int64_t)l->blocks;
+	/* Never counted twice: not where indirect losses are rows. */
+	if (l->kind == PROF_LOSS_DEFINITE && (kinds & 1u << PROF_LOSS_INDIRECT) == 0)
+		t->through_bytes += (int64_t)l->indirect_bytes;
+}
+
+unsigned
+sites_root_kinds(const struct prof *p)
+{
+	for (uint32_t i = 0; i < p->nlosses; i++) {
+		if (p->losses[i].kind == PROF_LOSS_DEFINITE && p->losses[i].blocks > 0)
+			return SITES_LOSS_KINDS & ~(1u << PROF_LOSS_INDIRECT);
+	}
+	return SITES_LOSS_KINDS;
 }
 
 static void
@@ -422,7 +435,8 @@ sites_init(struct sites *ret_sites, const struct prof *p, const struct skip *s,
 	}
 	ss.rows = rows.data;
 	ss.nrows = (uint32_t)rows.len;
-	sites_add_losses(&ss, p, q->loss_kinds != 0 ? q->loss_kinds : SITES_LOSS_KINDS);
+	sites_add_losses(&ss, p,
+			 q->loss_kinds != 0 ? q->loss_kinds : sites_root_kinds(p));
 	sites_rank(&ss, p, q->by);
 	map_done(&seen.rows);
 	map_done(&seen.nodes);

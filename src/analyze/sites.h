@@ -48,6 +48,7 @@ struct sites_total {
 	int64_t at_exit_bytes, at_exit_blocks;
 	int64_t loss_bytes[PROF_LOSS_KINDS], loss_blocks[PROF_LOSS_KINDS];
 	int64_t lost_bytes, lost_blocks; /* of the kinds asked for */
+	int64_t through_bytes; /* indirectly lost because of the definite ones among them */
 	uint64_t samples, live_samples;
 	/* Variances, 0 in exact profiles; those of counts are the bytes' own, stack by stack, which
 	 * is right where all blocks of a stack have one size. */
@@ -78,8 +79,8 @@ struct sites_query {
 	struct sites_point point;
 	enum sites_by by;
 	unsigned
-		loss_kinds; /* bits 1 << enum prof_loss_kind that SITES_LOST is about; 0 = all
-				but those still reachable */
+		loss_kinds; /* bits 1 << enum prof_loss_kind that SITES_LOST is about; 0 =
+				sites_root_kinds */
 	unsigned depth;	    /* frames that tell places apart; 0 = the whole stack */
 };
 
@@ -102,6 +103,11 @@ bool sites_in_bytes(enum sites_by by);
 enum {
 	SITES_LOSS_KINDS = 1 << PROF_LOSS_DEFINITE | 1 << PROF_LOSS_INDIRECT,
 };
+
+/* The kinds of SITES_LOSS_KINDS that rows are made of when none are asked for: memory that is
+ * indirectly lost is counted at the site of the block it was lost with, as through_bytes. If no
+ * such block is left, as when a suppression hides it, indirect losses have rows of their own. */
+unsigned sites_root_kinds(const struct prof *p);
 
 /* Variance of sites_value in a sampled profile; 0 in an exact one. Where the recording has
  * none it is derived: bytes at the peak as a share of the bytes allocated. */

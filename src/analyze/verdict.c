@@ -91,14 +91,14 @@ verdict_add_site(struct verdict_figures *f, const struct prof_process *pr,
 		f->held_blocks += s->at_exit_blocks - s->live_blocks;
 }
 
-/* Blocks lost definitely or indirectly, for every site. */
+/* Blocks lost in these ways (bits 1 << enum prof_loss_kind), for every site. */
 static int64_t *
-verdict_lost_by_site(const struct prof *p)
+verdict_lost_by_site(const struct prof *p, unsigned kinds)
 {
 	int64_t *lost = xcalloc(p->nsites, sizeof *lost);
 
 	for (uint32_t i = 0; i < p->nlosses; i++) {
-		if (p->losses[i].kind <= PROF_LOSS_INDIRECT)
+		if ((kinds & 1u << p->losses[i].kind) != 0)
 			lost[p->losses[i].site] += (int64_t)p->losses[i].blocks;
 	}
 	return lost;
@@ -439,7 +439,8 @@ verdict_init(struct verdict *ret_verdict, const struct prof *p, const struct sit
 {
 	struct verdict v = {.each = xcalloc(p->nprocesses, sizeof *v.each),
 			    .state = xcalloc(p->nprocesses, sizeof *v.state)};
-	int64_t *lost = verdict_lost_by_site(p);
+	int64_t *lost = verdict_lost_by_site(p, SITES_LOSS_KINDS);
+	int64_t *roots = verdict_lost_by_site(p, sites_root_kinds(p));
 	struct verdict_facts *facts;
 
 	if (focus == NULL)
@@ -467,11 +468,12 @@ verdict_init(struct verdict *ret_verdict, const struct prof *p, const struct sit
 		}
 	}
 	v.all.checked = v.all.checked && v.nfound > 0;
-	verdict_count_places(&v, p, ss, focus, lost);
+	verdict_count_places(&v, p, ss, focus, roots);
 	v.peak = verdict_find_peak(p, ss, chosen);
 	v.focus_peak = verdict_find_peak(p, ss, focus);
 	free(facts);
 	free(lost);
+	free(roots);
 	*ret_verdict = v;
 }
 

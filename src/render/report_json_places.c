@@ -197,6 +197,7 @@ rj_sites(struct report_json *r)
 
 		json_obj(&r->j);
 		rj_total(r, &row->t);
+		rj_i64(r, "lost_through_bytes", row->t.through_bytes);
 		rj_column(r, "own_peak_bytes", row->peak_bytes, PROF_HAS_ALL);
 		rj_column(r, "first_ms", (int64_t)row->first_ms, PROF_HAS_ALL);
 		rj_str(r, "kept_by_libc", row->kept);

@@ -104,7 +104,10 @@ report_why_unchecked(struct report *r, uint32_t process)
 void
 report_beside_lost(struct report *r, const struct sites_total *t, const char *freed)
 {
-	unsigned kinds = r->o->leak_kinds != 0 ? r->o->leak_kinds : SITES_LOSS_KINDS;
+	unsigned roots = sites_root_kinds(r->p);
+	unsigned kinds = r->o->leak_kinds != 0 ? r->o->leak_kinds : roots;
+	/* what is lost through these blocks is said already */
+	unsigned more = r->o->leak_kinds != 0 ? 0 : SITES_LOSS_KINDS & ~roots;
 
 	buf_printf(r->out, "%s, %s freed", figure_things(t->lost_blocks, 0, "block").s,
 		   freed);
@@ -120,7 +123,7 @@ report_beside_lost(struct report *r, const struct sites_total *t, const char *fr
 			buf_printf(r->out, ", %s", loss_kind_words[i]);
 	}
 	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
-		if (t->loss_blocks[i] > 0 && (kinds & 1u << i) == 0)
+		if (t->loss_blocks[i] > 0 && ((kinds | more) & 1u << i) == 0)
 			buf_printf(r->out, ", %s more %s",
 				   fmt_count((uint64_t)t->loss_blocks[i]).s,
 				   loss_kind_words[i]);

@@ -15,11 +15,14 @@ enum {
 	REPORT_TOP_ROWS = 50, /* of --top on a terminal */
 };
 
+/* Of lost memory the row's own, without what was lost through it. */
 static struct figure_str
 report_value(const struct report *r, const struct sites_row *row, enum sites_by by)
 {
 	double var = sites_variance(&row->t, by);
 
+	if (by == SITES_LOST)
+		return figure_bytes(row->t.lost_bytes, 0, r->o->bytes);
 	return sites_in_bytes(by)
 		       ? figure_bytes(sites_value(&row->t, by), var, r->o->bytes)
 		       : figure_things(sites_value(&row->t, by), var, "alloc");
@@ -200,6 +203,9 @@ report_list(struct report *r, const struct sites *ss, enum sites_by by)
 
 		buf_printf(r->out, "%2u  ", i + 1);
 		report_right(r->out, report_value(r, row, by).s, w.value);
+		if (by == SITES_LOST && row->t.through_bytes > 0)
+			buf_printf(r->out, " + %s through it",
+				   figure_bytes(row->t.through_bytes, 0, r->o->bytes).s);
 		buf_add_str(r->out, "  ");
 		report_right(r->out, report_share(row, by, whole).s, w.percent);
 		buf_add_str(r->out, "   ");

@@ -96,9 +96,8 @@ T_TEST(several_kinds)
 
 	T_CHECK(strstr(got,
 		       "LEAK (minor)  4.69 KiB in 48 blocks lost at 1 site, 7 times\n"
-		       " 1  4.69 KiB  100 %   48 blocks, 0 freed, 7 definitely lost, 41 "
-		       "indirectly lost, 2 more possibly lost, 30 more still "
-		       "reachable\n") == got);
+		       " 1  700 B + 4.00 KiB through it  100 %   7 blocks, 0 freed, 2 more "
+		       "possibly lost, 30 more still reachable\n") == got);
 	T_CHECK(strstr(got,
 		       "\ndefinitely lost 700 B in 7 blocks · indirectly lost 4.00 KiB in "
 		       "41 blocks · possibly lost 200 B in 2 blocks · still reachable 42.0 KiB in 70 "
@@ -112,6 +111,57 @@ T_TEST(several_kinds)
 		       "\n 2  2.93 KiB   7 %   30 blocks, 0 freed, still reachable, 7 more "
 		       "definitely lost, 41 more indirectly lost, 2 more possibly lost\n") !=
 		NULL);
+	prof_free(p);
+}
+
+/* Rows are the sites of roots, ranked by what would be freed with them. */
+T_TEST(indirect_losses_count_at_their_roots)
+{
+	struct prof *p = tp_demo();
+	struct skip *s = skip_new(p, NULL);
+	struct sites ss;
+	const char *got;
+
+	check(p, true, false);
+	loss(p, 1, PROF_LOSS_DEFINITE, 7, 700, 41000);
+	loss(p, 2, PROF_LOSS_INDIRECT, 40, 41000, 0);
+	got = render(p, 0);
+	T_CHECK(strstr(got,
+		       " lost at 1 site, 7 times\n"
+		       " 1  700 B + 40.0 KiB through it  100 %   7 blocks, 0 freed\n"
+		       "    do_something   jemalloc-demo.c:7    malloc(i * 1024);\n") !=
+		NULL);
+	T_CHECK(strstr(got, "do_something_else") == NULL);
+	T_CHECK(strstr(got, "\ndefinitely lost 700 B in 7 blocks · indirectly lost 40.0 "
+			    "KiB in 40 blocks · ") != NULL);
+	got = render(p, 1u << PROF_LOSS_DEFINITE | 1u << PROF_LOSS_INDIRECT);
+	T_CHECK(strstr(got, " 1  40.0 KiB   98 %   40 blocks, 0 freed, indirectly lost\n"
+			    "    do_something_else ") != NULL);
+	T_CHECK(strstr(got, " 2     700 B  1.7 %   7 blocks, 0 freed\n") != NULL);
+
+	/* A root with much behind it comes before one that is larger itself. */
+	loss(p, 2, PROF_LOSS_DEFINITE, 3, 30000, 0);
+	sites_init(&ss, p, s, &(struct sites_query){.by = SITES_LOST, .depth = 8});
+	T_EQ(ss.rows[0].t.lost_bytes, 700);
+	T_EQ(ss.rows[0].t.through_bytes, 41000);
+	T_EQ(sites_value(&ss.rows[0].t, SITES_LOST), 41700);
+	T_EQ(sites_value(&ss.rows[1].t, SITES_LOST), 30000);
+	T_EQ(sites_value(&ss.total, SITES_LOST), 71700);
+	sites_done(&ss);
+	skip_free(s);
+	prof_free(p);
+}
+
+/* A suppression hides the roots: what is left has rows of its own. */
+T_TEST(indirect_losses_without_roots)
+{
+	struct prof *p = tp_demo();
+
+	check(p, true, false);
+	loss(p, 1, PROF_LOSS_SUPPRESSED, 7, 700, 41000);
+	loss(p, 2, PROF_LOSS_INDIRECT, 40, 41000, 0);
+	T_CHECK(strstr(render(p, 0), " 1  40.0 KiB  100 %   40 blocks, 0 freed, "
+				     "indirectly lost\n") != NULL);
 	prof_free(p);
 }
 
