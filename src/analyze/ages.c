@@ -41,6 +41,12 @@ ages_limit_ms(unsigned i)
 	return i + 1 < PROF_LIFE_BUCKETS ? UINT64_C(1) << i : UINT64_MAX;
 }
 
+uint64_t
+ages_from_ms(unsigned i)
+{
+	return i > 0 ? ages_limit_ms(i - 1) : 0;
+}
+
 static void
 span_add(struct span *s, const struct prof_point *pt)
 {

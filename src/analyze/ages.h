@@ -28,6 +28,8 @@ void ages_count(struct ages *ret, const struct prof *p, const struct graph_query
 
 /* Ages in class `i` are below this; UINT64_MAX for the last. */
 uint64_t ages_limit_ms(unsigned i);
+/* and not below this. */
+uint64_t ages_from_ms(unsigned i);
 
 /* One stretch of a process's timeline: the largest figures in it. */
 struct span {

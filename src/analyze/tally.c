@@ -194,6 +194,15 @@ tally_size_block(void *ctx, const struct prof_block *b, double value, double var
 	r->var += var;
 }
 
+/* Where the class that ends with `max` begins. */
+static uint64_t
+tally_over(uint64_t max)
+{
+	if (max == UINT64_MAX)
+		return (uint64_t)TALLY_SMALLEST << (PROF_SIZE_BUCKETS - 2);
+	return max > TALLY_SMALLEST ? max / 2 : 0;
+}
+
 /* The recording's own histogram, which counts allocations, or samples of them. */
 static void
 tally_size_counts(struct tally_work *w)
@@ -265,6 +274,8 @@ tally_sizes(struct tally *ret_tally, const struct prof *p, const struct graph_qu
 		t.missing = "stacks count by the mean size of their blocks";
 	}
 	tally_finish(&w, &t, tally_compare_sizes);
+	for (uint32_t i = 0; i < t.nrows; i++)
+		t.rows[i].over_bytes = tally_over(t.rows[i].max_bytes);
 	*ret_tally = t;
 }
 

@@ -14,7 +14,8 @@
 struct tally_row {
 	uint32_t thread; /* of the profile; 0 = ended and other threads */
 	uint64_t
-		max_bytes; /* of sizes: the largest in this class; UINT64_MAX = no limit */
+		over_bytes; /* of sizes: those of this class are larger, and at most the next */
+	uint64_t max_bytes; /* UINT64_MAX = no limit */
 	uint32_t key, text,
 		unit; /* of labels: strings of the profile; text 0: a number */
 	int64_t number;

@@ -2,13 +2,16 @@
 /* figure.c -- numbers and foreign text as reports show them. */
 #include "render/figure.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "util/fmt.h"
+#include "util/x.h"
 
 #define FIGURE_PLUS_MINUS "\xc2\xb1"
+#define FIGURE_TO "\xe2\x80\x93" /* between two limits */
 
 double
 figure_sqrt(double x)
@@ -121,6 +124,59 @@ figure_ms(uint64_t ms)
 
 	snprintf(f.s, sizeof f.s, "%s",
 		 fmt_duration(ms < UINT64_MAX / 1000000 ? ms * 1000000 : UINT64_MAX).s);
+	return f;
+}
+
+struct figure_str
+figure_size_range(uint64_t from, uint64_t to)
+{
+	static const char *const units[] = {"B",   "KiB", "MiB", "GiB",
+					    "TiB", "PiB", "EiB"};
+	struct figure_str f;
+	unsigned unit = 0;
+
+	while (unit + 1 < sizeof units / sizeof units[0] && to >> 10 * (unit + 1) != 0)
+		unit++;
+	if (to == UINT64_MAX)
+		snprintf(f.s, sizeof f.s, "over %s", fmt_size(from).s);
+	else if (unit == 0)
+		snprintf(f.s, sizeof f.s, "%" PRIu64 FIGURE_TO "%" PRIu64 " B", from + 1,
+			 to);
+	else if (from >> 10 * unit != 0)
+		snprintf(f.s, sizeof f.s, "%" PRIu64 FIGURE_TO "%" PRIu64 " %s",
+			 from >> 10 * unit, to >> 10 * unit, units[unit]);
+	else
+		snprintf(f.s, sizeof f.s, "%" PRIu64 " %s" FIGURE_TO "%" PRIu64 " %s",
+			 from >> 10 * (unit - 1), units[unit - 1], to >> 10 * unit,
+			 units[unit]);
+	return f;
+}
+
+struct figure_str
+figure_ms_range(uint64_t from, uint64_t to)
+{
+	static const struct {
+		const char *name;
+		uint64_t ms, below; /* used for times below this */
+	} units[] = {{"ms", 1, 1000},
+		     {"s", 1000, 100 * 1000},
+		     {"min", 60 * 1000, 100 * 60 * 1000},
+		     {"h", 3600 * 1000, UINT64_MAX}};
+	uint64_t by = to != UINT64_MAX ? to : from;
+	struct figure_str f;
+	unsigned unit = 0;
+	double a, b;
+
+	while (by >= units[unit].below && units[unit].below != UINT64_MAX)
+		unit++;
+	a = (double)from / (double)units[unit].ms;
+	b = (double)to / (double)units[unit].ms;
+	if (to == UINT64_MAX)
+		snprintf(f.s, sizeof f.s, "over %.*f %s", a < 10, a, units[unit].name);
+	else
+		snprintf(f.s, sizeof f.s, "%.*f" FIGURE_TO "%.*f %s",
+			 a < 10 && a > 0 && unit > 0, a, b < 10 && unit > 0, b,
+			 units[unit].name);
 	return f;
 }
 
@@ -270,6 +326,35 @@ figure_width(const char *text)
 	for (; *text != '\0'; text++)
 		n += ((unsigned char)*text & 0xc0) != 0x80;
 	return n;
+}
+
+/* Bytes of the first `columns` characters. */
+static size_t
+figure_bytes_of(const char *s, size_t columns)
+{
+	size_t at = 0;
+
+	while (s[at] != '\0' && (columns > 0 || ((unsigned char)s[at] & 0xc0) == 0x80)) {
+		columns -= ((unsigned char)s[at] & 0xc0) != 0x80;
+		at++;
+	}
+	return at;
+}
+
+bool
+figure_cut_middle(struct buf *out, size_t from, size_t columns)
+{
+	size_t width = figure_width(buf_str(out) + from), head = (columns - 1) / 3;
+	char *all;
+
+	if (width <= columns || columns < 3)
+		return false;
+	all = xstrdup(buf_str(out) + from);
+	out->len = from + figure_bytes_of(all, head);
+	buf_add_str(out, "\xe2\x80\xa6");
+	buf_add_str(out, all + figure_bytes_of(all, width - (columns - 1 - head)));
+	free(all);
+	return true;
 }
 
 void

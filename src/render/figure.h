@@ -33,6 +33,12 @@ struct figure_str figure_things(int64_t n, double variance, const char *one);
 /* Milliseconds as fmt_duration. */
 struct figure_str figure_ms(uint64_t ms);
 
+/* A class of sizes or ages, from its limits: "65–128 B", "64–128 KiB", "512 B–1 KiB" for blocks of
+ * more than `from` and up to `to` bytes; "0.5–1.0 s" for ages from `from` to below `to`. UINT64_MAX
+ * as `to` is "over 256 KiB". */
+struct figure_str figure_size_range(uint64_t from, uint64_t to);
+struct figure_str figure_ms_range(uint64_t from, uint64_t to);
+
 /* "SIGKILL", or "signal 77". */
 struct figure_str figure_signal(int number);
 
@@ -43,6 +49,10 @@ char *figure_clean(const char *text); /* the same in a text of its own, to be fr
 /* Appends the name of a function as people say it: std::string for what it stands for, no
  * default arguments of templates, and if that is still wider than `max`, no arguments at all. */
 void figure_function(struct buf *out, const char *name, size_t max);
+
+/* Cuts the middle out of the text from `from` on if it is wider than `columns`, at least 3: its
+ * beginning and twice as much of its end stay. Returns whether it did. */
+bool figure_cut_middle(struct buf *out, size_t from, size_t columns);
 
 /* Characters of a UTF-8 text, as columns. */
 size_t figure_width(const char *text);

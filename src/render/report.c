@@ -12,6 +12,7 @@
 #include "analyze/focus.h"
 #include "render/figure.h"
 #include "render/report_impl.h"
+#include "render/wrap.h"
 #include "util/fmt.h"
 
 bool
@@ -375,6 +376,8 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 		report_full(&r);
 	if (o->ascii)
 		figure_to_ascii(out, from);
+	if (o->term != NULL && !o->top)
+		wrap_text(out, from, o->term->columns);
 	found = verdict_is_leak(report_lead(&r));
 	free(r.found);
 	free(r.focus);

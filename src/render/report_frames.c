@@ -2,7 +2,8 @@
 /* report_frames.c -- the stack under a place: which frames, and each as a line.
  *
  * Columns are as wide as the widest entry listed, up to a limit: one very long C++ name moves
- * its own line only. On a terminal such a name is cut, in a file or pipe nothing ever is. */
+ * its own line only. On a terminal names are shortened so that some of the source line is always
+ * there; in a file or pipe only arguments of templates are. */
 #include "render/report_impl.h"
 
 #include <inttypes.h>
@@ -14,7 +15,40 @@
 enum {
 	REPORT_FUNCTION_MAX = 48, /* columns */
 	REPORT_WHERE_MAX = 40,
+	REPORT_SOURCE_MIN = 20, /* columns that are left to the source line */
+	REPORT_GAP = 3,		/* between columns */
 };
+
+/* Columns of the terminal, 0 = no limit. */
+static size_t
+report_columns(const struct report *r)
+{
+	unsigned n = r->o->term != NULL ? r->o->term->columns : 0;
+
+	return n < 20 ? 0 : n;
+}
+
+/* At most this many columns are for file and line, and for the function. */
+static size_t
+report_where_max(const struct report *r)
+{
+	size_t n = report_columns(r) / 4;
+
+	if (n == 0 || n > REPORT_WHERE_MAX)
+		return REPORT_WHERE_MAX;
+	return n < REPORT_SOURCE_MIN ? REPORT_SOURCE_MIN : n;
+}
+
+static size_t
+report_function_max(const struct report *r)
+{
+	size_t n = report_columns(r), other = REPORT_INDENT + 2 * REPORT_GAP +
+					      report_where_max(r) + REPORT_SOURCE_MIN;
+
+	if (n == 0 || n > other + REPORT_FUNCTION_MAX)
+		return REPORT_FUNCTION_MAX;
+	return n > other + REPORT_SOURCE_MIN ? n - other : REPORT_SOURCE_MIN;
+}
 
 /* One frame, as three pieces of text. */
 struct report_line {
@@ -88,10 +122,14 @@ report_line_make(struct report_line *l, const struct report *r, struct skip_pos 
 		figure_text(&l->function, prof_text(p, f->function));
 	else
 		figure_function(&l->function, prof_text(p, f->function),
-				REPORT_FUNCTION_MAX);
+				report_function_max(r));
+	if (report_columns(r) > 0 && !r->o->all)
+		figure_cut_middle(&l->function, 0, report_function_max(r));
 	if (f->line != 0) {
 		figure_text(&l->where, skip_basename(prof_text(p, f->file)));
 		buf_printf(&l->where, ":%u", f->line);
+		if (report_columns(r) > 0 && !r->o->all)
+			figure_cut_middle(&l->where, 0, report_where_max(r));
 	} else {
 		/* names that came with the file have no offset, and some no module */
 		if (f->symbol_off != 0)
@@ -177,9 +215,9 @@ report_measure_stack(const struct report *r, uint32_t node, struct report_widths
 		if (!l.aligned)
 			continue;
 		w->function = report_max(w->function, figure_width(buf_str(&l.function)),
-					 REPORT_FUNCTION_MAX);
+					 report_function_max(r));
 		w->where = report_max(w->where, figure_width(buf_str(&l.where)),
-				      REPORT_WHERE_MAX);
+				      report_where_max(r));
 	}
 	report_line_done(&l);
 	report_frames_done(&f);
@@ -188,11 +226,10 @@ report_measure_stack(const struct report *r, uint32_t node, struct report_widths
 void
 report_cut(struct report *r, size_t from)
 {
-	unsigned columns = r->o->term != NULL ? r->o->term->columns : 0;
+	size_t columns = report_columns(r), n = 0, at = 0;
 	const char *s = buf_str(r->out) + from;
-	size_t n = 0, at = 0;
 
-	if (columns < 20 || figure_width(s) <= columns)
+	if (columns == 0 || figure_width(s) <= columns)
 		return;
 	for (; s[at] != '\0'; at++) {
 		n += ((unsigned char)s[at] & 0xc0) != 0x80;
@@ -213,17 +250,18 @@ report_frame(struct report *r, const struct report_line *l, const struct report_
 	from = r->out->len;
 	buf_add_str(r->out, buf_str(&l->function));
 	if (l->where.len > 0) {
-		figure_pad(r->out, from, w->function + 3, 2);
+		figure_pad(r->out, from, w->function + REPORT_GAP, 2);
 		from = r->out->len;
 		buf_add_str(r->out, buf_str(&l->where));
 	}
 	if (l->where.len > 0 && (source[0] != '\0' || l->rest.len > 0))
-		figure_pad(r->out, from, w->where + 3, 2);
+		figure_pad(r->out, from, w->where + REPORT_GAP, 2);
 	figure_text(r->out, source);
 	if (l->rest.len > 0)
 		buf_printf(r->out, "%s%s", source[0] != '\0' ? "  " : "",
 			   buf_str(&l->rest));
-	report_cut(r, start);
+	if (source[0] != '\0')
+		report_cut(r, start); /* else wrap_text breaks it */
 	buf_add_char(r->out, '\n');
 }
 

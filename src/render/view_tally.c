@@ -28,6 +28,20 @@ view_tally_value(const struct view *v, const struct tally *t, struct buf *out,
 	buf_add_str(out, "  ");
 }
 
+/* The line over the rows; `what` they are. */
+static void
+view_tally_head(const struct view *v, const struct tally *t, struct buf *out,
+		const char *what)
+{
+	if (t->nrows > 0)
+		buf_printf(out, "%12s   share  %s\n",
+			   t->in_blocks			    ? "allocs"
+			   : v->g->in_bytes		    ? "bytes"
+			   : v->q->value == GRAPH_ALLOCATED ? "allocs"
+							    : "blocks",
+			   what);
+}
+
 static void
 view_tally_missing(const struct tally *t, struct buf *out)
 {
@@ -45,6 +59,7 @@ view_threads(struct buf *out, const struct view *v)
 
 	tally_threads(&t, v->p, v->q, v->g);
 	view_tally_missing(&t, out);
+	view_tally_head(v, &t, out, "thread");
 	for (uint32_t i = 0; i < t.nrows; i++) {
 		const struct prof_thread *th = &v->p->threads[t.rows[i].thread];
 		const char *name = prof_text(v->p, th->name);
@@ -100,6 +115,27 @@ view_threads_json(struct json *j, const struct view *v)
 
 /* ---- sizes ---- */
 
+static void
+view_size_row(struct buf *out, const struct view *v, const struct tally *t,
+	      const struct tally_row *r, double most)
+{
+	size_t from;
+
+	view_tally_value(v, t, out, r);
+	from = out->len;
+	if (!v->o->bytes)
+		buf_add_str(out, figure_size_range(r->over_bytes, r->max_bytes).s);
+	else if (r->max_bytes == UINT64_MAX)
+		view_right(out, "larger", 12);
+	else
+		buf_printf(out, "%12" PRIu64, r->max_bytes);
+	if (!v->o->bytes) {
+		figure_pad(out, from, 15, 2);
+		view_bar(out, r->value, most, v->o->ascii);
+	}
+	buf_add_char(out, '\n');
+}
+
 uint32_t
 view_sizes(struct buf *out, const struct view *v)
 {
@@ -112,21 +148,9 @@ view_sizes(struct buf *out, const struct view *v)
 		most = fmax(most, t.rows[i].value);
 	if (t.in_blocks)
 		buf_add_str(out, "# counted in allocations\n");
-	for (uint32_t i = 0; i < t.nrows; i++) {
-		const struct tally_row *r = &t.rows[i];
-
-		view_tally_value(v, &t, out, r);
-		if (r->max_bytes == UINT64_MAX)
-			view_right(out, "larger", 12);
-		else if (v->o->bytes)
-			buf_printf(out, "%12" PRIu64, r->max_bytes);
-		else
-			view_right(out, fmt_size(r->max_bytes).s, 12);
-		buf_add_str(out, v->o->bytes ? "" : "  ");
-		if (!v->o->bytes)
-			view_bar(out, r->value, most, v->o->ascii);
-		buf_add_char(out, '\n');
-	}
+	view_tally_head(v, &t, out, v->o->bytes ? "size at most" : "size of a block");
+	for (uint32_t i = 0; i < t.nrows; i++)
+		view_size_row(out, v, &t, &t.rows[i], most);
 	tally_done(&t);
 	return 1;
 }
@@ -143,6 +167,8 @@ view_sizes_json(struct json *j, const struct view *v)
 	json_arr(j);
 	for (uint32_t i = 0; i < t.nrows; i++) {
 		json_obj(j);
+		json_key(j, "over_bytes");
+		json_u64(j, t.rows[i].over_bytes);
 		json_key(j, "max_bytes");
 		if (t.rows[i].max_bytes != UINT64_MAX)
 			json_u64(j, t.rows[i].max_bytes);

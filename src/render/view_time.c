@@ -31,11 +31,15 @@ static void
 view_age_row(struct buf *out, const struct view *v, const struct ages *a, uint64_t n,
 	     const char *name)
 {
+	size_t from;
+
 	view_right(out, fmt_count(n).s, 12);
 	buf_add_str(out, "  ");
 	view_right(out, view_share_of((double)n, (double)a->all).s, 6);
 	buf_add_str(out, "  ");
-	buf_printf(out, "%-18s", name);
+	from = out->len;
+	buf_add_str(out, name);
+	figure_pad(out, from, 18, 2);
 	if (!v->o->bytes)
 		view_bar(out, (double)n, (double)a->all, v->o->ascii);
 	view_row_end(out);
@@ -44,15 +48,6 @@ view_age_row(struct buf *out, const struct view *v, const struct ages *a, uint64
 uint32_t
 view_lifetimes(struct buf *out, const struct view *v)
 {
-	static const char *const names[PROF_LIFE_BUCKETS] = {
-		"below 1 ms",	"below 2 ms",	"below 4 ms",	"below 8 ms",
-		"below 16 ms",	"below 32 ms",	"below 64 ms",	"below 128 ms",
-		"below 256 ms", "below 512 ms", "below 1 s",	"below 2 s",
-		"below 4 s",	"below 8 s",	"below 16 s",	"below 33 s",
-		"below 65 s",	"below 131 s",	"below 4 min",	"below 9 min",
-		"below 17 min", "below 35 min", "below 70 min", "below 2.3 h",
-		"below 4.7 h",	"below 9.3 h",	"below 18.6 h", "longer",
-	};
 	struct ages a;
 	unsigned last;
 
@@ -65,11 +60,13 @@ view_lifetimes(struct buf *out, const struct view *v)
 	}
 	if (a.samples)
 		buf_add_str(out, "# these are samples, not blocks\n");
+	buf_printf(out, "%12s   share  lived for\n", a.samples ? "samples" : "blocks");
 	view_age_row(out, v, &a, a.temporary, "temporary");
 	for (last = PROF_LIFE_BUCKETS; last > 0 && a.freed[last - 1] == 0;)
 		last--;
 	for (unsigned i = 0; i < last; i++)
-		view_age_row(out, v, &a, a.freed[i], names[i]);
+		view_age_row(out, v, &a, a.freed[i],
+			     figure_ms_range(ages_from_ms(i), ages_limit_ms(i)).s);
 	view_age_row(out, v, &a, a.live, "not freed");
 	return 1;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* term.c -- terminal or pipe, width, colours.
  *
- * The width is asked of the terminal, then COLUMNS, then taken as 80. The styles are the
+ * The width is asked of the terminal, then COLUMNS, then taken as 80. A file or a pipe has one
+ * only if COLUMNS says so. The styles are the
  * eight colours every terminal has, so no terminfo is needed. */
 #include "util/term.h"
 
@@ -35,9 +36,11 @@ term_init(struct term *t, int fd)
 {
 	const char *no = getenv("NO_COLOR");
 	const char *name = getenv("TERM");
+	const char *columns = getenv("COLUMNS");
 
 	t->tty = isatty(fd) == 1;
-	t->columns = t->tty ? term_columns(fd) : 0;
+	t->columns =
+		t->tty || (columns != NULL && columns[0] != '\0') ? term_columns(fd) : 0;
 	t->colour = t->tty && (no == NULL || no[0] == '\0') && name != NULL &&
 		    name[0] != '\0' && strcmp(name, "dumb") != 0;
 }

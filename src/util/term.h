@@ -22,7 +22,7 @@ enum term_style {
 struct term {
 	bool tty;
 	bool colour;
-	unsigned columns; /* 0: not a terminal, no limit */
+	unsigned columns; /* 0: no limit: not a terminal, and COLUMNS is not set */
 };
 
 /* Looks at `fd` and the environment. */

@@ -25,7 +25,7 @@ SOAK=${SEEP_SOAK:-}
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/seep-test.XXXXXX")
 export LC_ALL=C.UTF-8
 export SEEP_CACHE=$TMP/cache XDG_STATE_HOME=$TMP/state # not the user's own
-unset SEEP_DIR LD_PRELOAD MALLOC_CONF HEAPPROFILE HEAPCHECK MALLOC_TRACE # the caller's own
+unset COLUMNS SEEP_DIR LD_PRELOAD MALLOC_CONF HEAPPROFILE HEAPCHECK MALLOC_TRACE # the caller's own
 
 lib_passed=0
 lib_failed=0

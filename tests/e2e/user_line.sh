@@ -16,6 +16,32 @@ expect_match "C++: its caller" "$err" '^    main +user_line\.cpp:45$'
 expect_match "C++: in a thread" "$err" '^    work +user_line\.cpp:35 +auto \*v = new std::vector<std::string>'
 expect_match "C++: said" "$err" '^    \([0-9]+ library frames folded, --all shows them\)$'
 
+# What would be freed with them ranks the sites; what is only lost through others has no row.
+expect_eq "roots" "$(sed -nE 's/^ ([0-9])  +(.* through it) .*/\1 \2/p' <<<"$err")" '1 48 B + 3.00 KiB through it
+2 792 B + 792 B through it
+3 24 B + 1.15 KiB through it'
+expect_match "summary counts them" "$err" '^definitely lost 864 B in 13 blocks · indirectly lost 4\.93 KiB in 59 blocks · '
+expect_match "sites are those of roots" "$err" '^LEAK.* 5\.77 KiB in 72 blocks lost at 3 sites, 13 times'
+run "$SEEP" run --no-save --leak-kinds=definite,indirect -- "$prog"
+expect_match "asked for" "$err" '^    fill +user_line\.cpp:29 +\(\*m\)\[i\] = std::string'
+
+# At 80 columns no line is longer, and source lines are there.
+run env COLUMNS=80 "$SEEP" report "$TMP/a.rec"
+expect_eq "80 columns" "$(grep -E '.{81}' <<<"$out")" ''
+expect_match "80 columns: source" "$out" '^    cycle +user_line\.cpp:19 +auto a = std::make_shared<node>'
+run "$SEEP" report "$TMP/a.rec"
+expect_match "a pipe has no width" "$out" '^definitely lost .{80}'
+run env COLUMNS=80 "$SEEP" report --sites --no-skip "$TMP/a.rec"
+expect_eq "80 columns: long names" "$(grep -E '.{81}' <<<"$out")" ''
+
+run "$SEEP" report --sizes "$TMP/a.rec"
+expect_match "sizes: heading" "$out" '^ +bytes   share  size of a block$'
+expect_match "sizes: range" "$out" '^ +711 B +0\.9 %  33–64 B '
+run "$SEEP" report --lifetimes "$TMP/a.rec"
+expect_match "lifetimes: heading" "$out" '^ +blocks   share  lived for$'
+run "$SEEP" report --threads "$TMP/a.rec"
+expect_match "threads: heading" "$out" '^ +bytes   share  thread$'
+
 run "$SEEP" report --all "$TMP/a.rec"
 expect_match "--all: library frames" "$out" '^    std::make_shared<node> +shared_ptr\.h:'
 expect_match "--all: a function pointer keeps its type" "$out" 'std::__invoke<void \(\*\)\(int\), int>'

@@ -219,19 +219,20 @@ T_TEST(lifetimes)
 	site->lifetimes[11] = 1;
 	check(p, (struct shown){.kind = VIEW_LIFETIMES, .o = {.ascii = true}},
 	      "LIVE  500 B in 1 stack\n"
+	      "      blocks   share  lived for\n"
 	      "          19    59 %  temporary         ##################\n"
-	      "           0     0 %  below 1 ms\n"
-	      "           0     0 %  below 2 ms\n"
-	      "           0     0 %  below 4 ms\n"
-	      "           0     0 %  below 8 ms\n"
-	      "           7    22 %  below 16 ms       #######\n"
-	      "           0     0 %  below 32 ms\n"
-	      "           0     0 %  below 64 ms\n"
-	      "           0     0 %  below 128 ms\n"
-	      "           0     0 %  below 256 ms\n"
-	      "           0     0 %  below 512 ms\n"
-	      "           0     0 %  below 1 s\n"
-	      "           1   3.1 %  below 2 s         #\n"
+	      "           0     0 %  0-1 ms\n"
+	      "           0     0 %  1-2 ms\n"
+	      "           0     0 %  2-4 ms\n"
+	      "           0     0 %  4-8 ms\n"
+	      "           7    22 %  8-16 ms           #######\n"
+	      "           0     0 %  16-32 ms\n"
+	      "           0     0 %  32-64 ms\n"
+	      "           0     0 %  64-128 ms\n"
+	      "           0     0 %  128-256 ms\n"
+	      "           0     0 %  256-512 ms\n"
+	      "           0     0 %  0.5-1.0 s\n"
+	      "           1   3.1 %  1.0-2.0 s         #\n"
 	      "           5    16 %  not freed         #####\n");
 	p->columns = PROF_HAS_LIVE;
 	check(p, (struct shown){.kind = VIEW_LIFETIMES},
