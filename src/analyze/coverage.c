@@ -81,6 +81,7 @@ coverage_of(const struct prof *p, const bool *chosen)
 		c.process = i;
 		sum.recorded_bytes += c.recorded_bytes;
 		sum.anon_bytes += c.anon_bytes;
+		sum.say = sum.say || c.anon_bytes >= COVERAGE_MIN_BYTES;
 		if (worst.process == 0 || c.partial > worst.partial ||
 		    (c.partial == worst.partial &&
 		     coverage_hidden(&c) > coverage_hidden(&worst)))
@@ -92,6 +93,5 @@ coverage_of(const struct prof *p, const bool *chosen)
 		return worst;
 	}
 	sum.process = worst.process;
-	sum.say = sum.anon_bytes >= COVERAGE_MIN_BYTES;
 	return sum;
 }

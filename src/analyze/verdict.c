@@ -104,8 +104,10 @@ verdict_lost_by_site(const struct prof *p, unsigned kinds)
 	return lost;
 }
 
-/* When the live blocks of a site were made. */
+/* What one site of one process lost, and when its live blocks were made. */
 struct births {
+	uint32_t process;
+	int64_t lost;
 	uint32_t in[INTERVALS];
 };
 
@@ -120,8 +122,9 @@ compare_counts(const void *a, const void *b)
 /* In how many intervals a site lost blocks, at least: it is known when its live blocks were made,
  * but not which of them are lost. */
 static unsigned
-intervals_of(struct births *b, int64_t lost)
+intervals_of(struct births *b)
 {
+	int64_t lost = b->lost;
 	unsigned n = 0;
 
 	qsort(b->in, INTERVALS, sizeof *b->in, compare_counts);
@@ -131,31 +134,43 @@ intervals_of(struct births *b, int64_t lost)
 }
 
 static void
-verdict_find_intervals(struct verdict *v, const struct prof *p, const int64_t *lost)
+verdict_find_intervals(struct verdict *v, const struct prof *p, const struct sites *ss,
+		       const int64_t *lost)
 {
 	struct map rows = {0};
 	VEC(struct births) births = {0};
 
-	for (uint32_t i = 0; i < p->nblocks; i++) {
-		const struct prof_block *b = &p->blocks[i];
-		uint64_t ms = p->processes[p->sites[b->site].process].duration_ms;
-		uint64_t *at, bin;
+	for (uint32_t i = 1; i < p->nsites; i++) {
+		uint32_t row = ss->row_of_site[i], process = p->sites[i].process;
+		uint64_t *at;
 
-		if (lost[b->site] == 0 || ms < INTERVALS_MS)
+		if (lost[i] == 0 || row == UINT32_MAX ||
+		    p->processes[process].duration_ms < INTERVALS_MS)
 			continue;
-		at = map_add(&rows, b->site);
+		at = map_add(&rows, (uint64_t)process << 32 | row);
 		if (*at == 0) {
-			vec_add(&births);
+			vec_add(&births)->process = process;
 			*at = births.len;
 		}
-		bin = (uint64_t)b->ms * INTERVALS / (ms + 1);
-		births.data[*at - 1].in[bin < INTERVALS ? bin : INTERVALS - 1]++;
+		births.data[*at - 1].lost += lost[i];
 	}
-	for (uint32_t i = 1; i < p->nsites; i++) {
-		struct verdict_figures *f = &v->each[p->sites[i].process];
-		uint64_t *at = lost[i] > 0 ? map_find(&rows, i) : NULL;
-		unsigned n =
-			at != NULL ? intervals_of(&births.data[*at - 1], lost[i]) : 0;
+	for (uint32_t i = 0; i < p->nblocks; i++) {
+		const struct prof_block *b = &p->blocks[i];
+		uint32_t process = p->sites[b->site].process;
+		uint64_t *at =
+			lost[b->site] == 0
+				? NULL
+				: map_find(&rows, (uint64_t)process << 32 |
+							  ss->row_of_site[b->site]);
+		uint64_t bin = (uint64_t)b->ms * INTERVALS /
+			       (p->processes[process].duration_ms + 1);
+
+		if (at != NULL)
+			births.data[*at - 1].in[bin < INTERVALS ? bin : INTERVALS - 1]++;
+	}
+	for (size_t i = 0; i < births.len; i++) {
+		struct verdict_figures *f = &v->each[births.data[i].process];
+		unsigned n = intervals_of(&births.data[i]);
 
 		if (n > f->lost_intervals)
 			f->lost_intervals = n;
@@ -454,7 +469,7 @@ verdict_init(struct verdict *ret_verdict, const struct prof *p, const struct sit
 	}
 	verdict_add_losses(&v, p, ss);
 	verdict_judge_checks(&v, p);
-	verdict_find_intervals(&v, p, lost);
+	verdict_find_intervals(&v, p, ss, lost);
 	v.coverage = coverage_of(p, focus);
 	facts = verdict_facts(&v, p, growth, growth_sites);
 	verdict_decide_each(&v, p, chosen, focus, facts);

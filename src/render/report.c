@@ -176,17 +176,18 @@ report_habits(struct report *r)
 		exited = exited || r->p->processes[i].exit_ms != 0;
 	}
 	looked = report_losses(r);
+	if (looked)
+		dot = REPORT_DOT;
 	if (exited && looked)
-		report_held(r, "", held);
+		report_held(r, dot, held);
 	if (t->allocs > 0) {
-		buf_printf(r->out, "%stemporary %s of allocations",
-			   exited && looked ? REPORT_DOT : "",
+		buf_printf(r->out, "%stemporary %s of allocations", dot,
 			   fmt_percent(t->temps, t->allocs).s);
 		dot = REPORT_DOT;
 	}
 	if (exited && !looked)
 		report_held(r, dot, held);
-	if (t->allocs > 0 || exited)
+	if (looked || t->allocs > 0 || exited)
 		buf_add_char(r->out, '\n');
 }
 

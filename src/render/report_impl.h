@@ -84,8 +84,8 @@ void report_errors(struct report *r);
 /* "6.13 MiB in 120 blocks lost at 2 sites, 120 times". */
 void report_leak(struct report *r);
 
-/* "definitely lost 0 · possibly lost 0 · …", and a dot behind it; or why that is unknown. False: no
- * process had a leak check. */
+/* "definitely lost 0 · possibly lost 0 · …" without an end of line; or why that is unknown. False:
+ * no process had a leak check. */
 bool report_losses(struct report *r);
 
 /* Appends why there was no leak check of this process. */

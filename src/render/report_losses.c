@@ -68,19 +68,18 @@ report_losses(struct report *r)
 			blocks[k] += f->loss_blocks[k];
 		}
 	}
+	if (refused != 0 && r->one != 0) {
+		buf_add_str(r->out, "no leak check: ");
+		report_why_unchecked(r, refused);
+		buf_add_char(r->out, '\n');
+	}
 	for (size_t i = 0; looked > 0 && i < ARRAY_LEN(loss_line); i++) {
 		enum prof_loss_kind k = loss_line[i].kind;
 
 		if (!loss_line[i].always && blocks[k] == 0)
 			continue;
-		buf_add_str(r->out, loss_line[i].words);
+		buf_printf(r->out, "%s%s", i > 0 ? REPORT_DOT : "", loss_line[i].words);
 		report_some(r, bytes[k], blocks[k]);
-		buf_add_str(r->out, REPORT_DOT);
-	}
-	if (refused != 0 && r->one != 0) {
-		buf_add_str(r->out, "no leak check: ");
-		report_why_unchecked(r, refused);
-		buf_add_char(r->out, '\n');
 	}
 	return looked > 0;
 }

@@ -190,6 +190,25 @@ expect_file() {
 	if difference=$(diff -u "$3" "$2" 2>&1); then pass; else fail "$1" "$difference"; fi
 }
 
+# as_golden: stdin without what differs from run to run: times, process numbers, the test's folder,
+# and how much memory the machine's libraries take.
+as_golden() {
+	sed -E -e "s,$TMP,DIR,g" -e 's/\b[0-9.]+ (ms|s)\b/N s/g' -e 's/ \([0-9]{2,}\)/ (PID)/g' \
+		-e 's/^RSS .*/RSS …/' -e '/kept by libc itself/d' -e 's/pid [0-9]+/pid PID/g'
+}
+
+# expect_golden WHAT TEXT NAME: TEXT is tests/golden/NAME. SEEP_BLESS=1 writes that file anew; look
+# at the difference before it is committed.
+expect_golden() {
+	local golden=$ROOT/tests/golden/$3
+	as_golden <<<"$2" >"$TMP/golden.now"
+	if [ -n "${SEEP_BLESS:-}" ]; then
+		mkdir -p "${golden%/*}"
+		cp "$TMP/golden.now" "$golden"
+	fi
+	expect_file "$1" "$TMP/golden.now" "$golden"
+}
+
 # wait_for SECONDS COMMAND...: until it succeeds; false when it has not by then.
 wait_for() {
 	local end=$((SECONDS + $1))

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What seep answers, word for word: a user's command and all that it prints, for each row of
+# docs/verdicts.md that a single run can show.
+. "$(dirname "$0")/lib.sh"
+need_seep
+need_libseep
+cases=$(program verdict_cases) || exit
+export COLUMNS=80
+cd "$TMP" || exit
+cp "$cases" ./cases
+ln -s "$ROOT/tests/programs/verdict_cases.c" verdict_cases.c
+
+# answer NAME COMMAND...: everything that it writes to stderr, and that JSON has the same word.
+answer() {
+	local name=$1 first
+	shift
+	run "$@"
+	expect_golden "$name" "$err" "verdicts/$name.txt"
+	first=$(head -n 1 <<<"$err")
+	run "$SEEP" report --json a.rec
+	expect_eq "$name: the same word in JSON" "$(jq -r .summary.verdict "$TMP/out")" "${first%%  *}"
+	run "$SEEP" report a.rec
+	expect_match "$name: the same line from the file" "$out" "^$(sed 's/[][().*+?^$|\\]/\\&/g' <<<"$first")\$"
+}
+
+answer clean "$SEEP" run -o a.rec ./cases clean
+answer reachable "$SEEP" run -o a.rec ./cases reachable
+run "$SEEP" leaks --leak-kinds possible,reachable a.rec
+expect_match "on request: possibly lost" "$out" '^ 2  1\.47 KiB .*3 blocks, 0 freed, possibly lost$'
+answer minor "$SEEP" run -o a.rec ./cases minor
+expect_json "minor: severity" <("$SEEP" report --json a.rec) .summary.severity warning
+expect_status 1 "$SEEP" run --fail-on leak -o a.rec ./cases minor
+expect_status 0 "$SEEP" run --fail-on growth -o a.rec ./cases minor
+answer once "$SEEP" run -o a.rec ./cases once
+expect_json "once: severity" <("$SEEP" report --json a.rec) .summary.severity error
+expect_status 1 "$SEEP" run --fail-on growth -o a.rec ./cases once
+expect_status 0 "$SEEP" run --fail-on leak -o a.rec ./cases reachable
+answer blocks "$SEEP" run -o a.rec ./cases blocks
+answer spread "$SEEP" run -o a.rec ./cases spread
+answer indirect "$SEEP" run -o a.rec ./cases indirect
+answer abort "$SEEP" run -o a.rec ./cases abort
+answer unchecked "$SEEP" run --no-leak-check -o a.rec ./cases minor
+answer server "$SEEP" run -o a.rec ./cases server
+
+# Fewer than ten samples are not enough for an all-clear.
+for try in 1 2 3; do
+	run "$SEEP" run --sample 8M -o a.rec ./cases clean
+	expect_match "few samples, $try" "$(head -n 1 <<<"$err")" '^NO VERDICT  only [0-9] samples?, 10 are needed; '
+done
