@@ -6,7 +6,6 @@
 need_seep
 need_libseep
 cases=$(program verdict_cases) || exit
-export COLUMNS=80
 cd "$TMP" || exit
 cp "$cases" ./cases
 ln -s "$ROOT/tests/programs/verdict_cases.c" verdict_cases.c
