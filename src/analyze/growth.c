@@ -1,44 +1,69 @@
 /* SPDX-License-Identifier: MIT */
-/* growth.c -- the rules of growth.h.
+/* growth.c -- the table of growth.h: the first row that matches gives the word.
  *
- * The time is cut into intervals, as many as there are looks, or ten when there are more than
- * fourteen: a slow leak brings a block only now and then, and in an interval too short for one it
- * cannot grow. The same series is then cut into thirds. A cache that fills grows less in the
- * last than in the first; a job that comes and goes has highs and lows that do not rise.
+ *	1   nothing live                          OK, or GROWING if it rose until the end
+ *	3   fewer than 10 intervals               GROWING if the floor rises, else NO VERDICT
+ *	4a  old blocks keep coming evenly         LEAK likely
+ *	4b  the same, but it never freed any      GROWING: a cache that fills looks the same
+ *	5   floor rises, as many blocks           GROWING: the blocks get larger
+ *	6   floor rises, or three steps or more   GROWING
+ *	7   else                                  STEADY
  *
- * When all of it is no leak, what comes after its first third is judged alone: programs that start
- * grow for a while in any case, and many leak only once they are at work. */
+ * Row 2 is the leak check's: memory that is lost is a leak, whatever it does over time. */
 #include "analyze/growth.h"
 
 #include <math.h>
 #include <stddef.h>
 
 #include "analyze/fit.h"
+#include "analyze/growth_cohort.h"
+#include "analyze/growth_floor.h"
 
 enum {
-	GROWTH_SEPARATE = 14, /* more looks than this are put together */
-	GROWTH_LATER = 15,    /* intervals that the later part is cut from */
-	GROWTH_POINTS = 3,    /* fewer say nothing */
-	GROWTH_FEW = 4,	      /* blocks: fewer are no growth */
-	GROWTH_CLEAR = 40, /* with so many even chance leaves hardly an interval empty */
+	GROWTH_CLEAR = 40, /* blocks: with so many chance hardly leaves a hole */
+	GROWTH_KEPT_PART =
+		20, /* at most one byte in so many is left: it was freed at the end */
+	GROWTH_END_PART = 10, /* of the time: freed in it is freed at the end */
+	GROWTH_ROSE_BYTES =
+		64 << 10, /* least growth that is worth a word once it is freed */
 };
 
 const char *
 growth_word_name(enum growth_word word)
 {
 	static const char *const names[] = {
-		[GROWTH_UNKNOWN] = "",	      [GROWTH_OK] = "OK",
-		[GROWTH_STEADY] = "STEADY",   [GROWTH_HELD] = "HELD",
-		[GROWTH_GROWING] = "GROWING", [GROWTH_LEAK] = "LEAK likely",
+		[GROWTH_UNKNOWN] = "NO VERDICT", [GROWTH_OK] = "OK",
+		[GROWTH_STEADY] = "STEADY",	 [GROWTH_GROWING] = "GROWING",
+		[GROWTH_LEAK] = "LEAK likely",
 	};
 
 	return names[word];
 }
 
+const char *
+growth_why_name(enum growth_why why)
+{
+	static const char *const names[GROWTH_WHYS] = {
+		[GROWTH_WHY_SHORT] = "short",
+		[GROWTH_WHY_FEW] = "few",
+		[GROWTH_WHY_UNEVEN] = "uneven",
+		[GROWTH_WHY_SLOWING] = "slowing",
+		[GROWTH_WHY_FREED] = "freed",
+		[GROWTH_WHY_OLDER] = "older",
+		[GROWTH_WHY_RSS] = "rss",
+		[GROWTH_WHY_STEPS] = "steps",
+		[GROWTH_WHY_NEVER_FREED] = "never-freed",
+		[GROWTH_WHY_LARGER] = "larger",
+		[GROWTH_WHY_FREED_AT_EXIT] = "freed-at-exit",
+	};
+
+	return names[why];
+}
+
 void
 growth_begin(struct growth *g, double sample_var)
 {
-	*g = (struct growth){.sample_var = sample_var};
+	*g = (struct growth){.sample_var = sample_var, .listed = 1};
 }
 
 void
@@ -50,9 +75,16 @@ growth_add(struct growth *g, const struct growth_point *x)
 }
 
 void
+growth_add_birth(struct growth *g, uint64_t ms, double bytes)
+{
+	vec_push(&g->births, (struct growth_birth){.ms = ms, .bytes = bytes});
+}
+
+void
 growth_done(struct growth *g)
 {
 	vec_done(&g->points);
+	vec_done(&g->births);
 }
 
 double
@@ -61,21 +93,7 @@ growth_limit(uint64_t rate_bytes, uint64_t ms)
 	return ms > 0 ? GROWTH_LIMIT_SAMPLES * (double)rate_bytes * 1000 / (double)ms : 0;
 }
 
-/* ---- a stretch of a series ---- */
-
-struct stretch {
-	const struct growth_point *p;
-	size_t steps; /* from look to look */
-	double sample_var;
-	unsigned intervals; /* that they are put together into */
-	unsigned grew, shrank;
-	double slope, error;
-	double first, last; /* growth in the first and in the last third */
-	double third_noise; /* how far off either may be */
-	bool rises;   /* lows and highs of the last third above those of the middle */
-	bool stopped; /* did not grow any more for longer than chance explains */
-	int64_t came, samples; /* allocated in it; and less what was freed */
-};
+/* ---- figures ---- */
 
 /* a - b, whatever figures a damaged file has. */
 static int64_t
@@ -84,233 +102,227 @@ less(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
+/* Variance of what one step adds. */
 static double
-step_of(const struct stretch *s, size_t i)
+step_variance(const struct growth_point *p, size_t steps)
 {
-	return (double)s->p[i + 1].bytes - (double)s->p[i].bytes;
-}
-
-static void
-count_intervals(struct stretch *s)
-{
-	size_t before = 0;
-
-	s->intervals = s->steps > GROWTH_SEPARATE ? GROWTH_INTERVALS : (unsigned)s->steps;
-	for (unsigned i = 1; i <= s->intervals; i++) {
-		size_t at = s->steps * i / s->intervals;
-
-		s->grew += s->p[at].bytes > s->p[before].bytes;
-		s->shrank += s->p[at].bytes < s->p[before].bytes;
-		before = at;
-	}
-}
-
-/* Variance of what one step adds, but for what changes from one third to the next. */
-static double
-step_variance(const struct stretch *s)
-{
-	size_t third = s->steps / 3, from = 0, counted = 0;
+	double mean = ((double)p[steps].bytes - (double)p[0].bytes) / (double)steps;
 	double sum = 0;
 
-	for (unsigned k = 0; k < 3; k++) {
-		size_t to = k == 2 ? s->steps : from + third;
-		double mean = 0;
+	for (size_t i = 0; i < steps; i++) {
+		double off = (double)p[i + 1].bytes - (double)p[i].bytes - mean;
 
-		for (size_t i = from; i < to; i++)
-			mean += step_of(s, i) / (double)(to - from);
-		for (size_t i = from; i < to; i++)
-			sum += (step_of(s, i) - mean) * (step_of(s, i) - mean);
-		counted += to - from > 0 ? to - from - 1 : 0;
-		from = to;
+		sum += off * off;
 	}
-	return counted > 0 ? sum / (double)counted : 0;
+	return steps > 1 ? sum / (double)(steps - 1) : 0;
 }
 
+/* A line through the points. A sum keeps every chance deviation, so the distance of the points from
+ * the line says too little about the error of the slope: how much the steps differ does, if it
+ * never shrinks, and the samples do. */
 static void
-range_of(const struct stretch *s, size_t from, size_t to, int64_t *low, int64_t *high)
+find_slope(struct growth_verdict *v, const struct growth *g, size_t from, size_t n)
 {
-	*low = *high = s->p[from].bytes;
-	for (size_t i = from + 1; i <= to; i++) {
-		if (s->p[i].bytes < *low)
-			*low = s->p[i].bytes;
-		if (s->p[i].bytes > *high)
-			*high = s->p[i].bytes;
-	}
-}
-
-static void
-compare_thirds(struct stretch *s)
-{
-	size_t third = s->steps / 3, late = s->steps - third;
-	int64_t low[2], high[2];
-
-	s->first = (double)s->p[third].bytes - (double)s->p[0].bytes;
-	s->last = (double)s->p[s->steps].bytes - (double)s->p[late].bytes;
-	s->third_noise = sqrt(step_variance(s) * (double)third);
-	range_of(s, third, late, &low[0], &high[0]);
-	range_of(s, late, s->steps, &low[1], &high[1]);
-	s->rises = low[1] > low[0] && high[1] > high[0];
-}
-
-/* How likely are so many steps at the end without growth, if it goes on as before? */
-static void
-find_stop(struct stretch *s)
-{
-	size_t idle = 0, grew = 0;
-	double not ;
-
-	while (idle < s->steps && step_of(s, s->steps - 1 - idle) <= 0)
-		idle++;
-	for (size_t i = 0; i + idle < s->steps; i++)
-		grew += step_of(s, i) > 0;
-	if (idle < 2 || idle * 10 < s->steps || idle == s->steps)
-		return;
-	not = 1 - (double)grew / (double)(s->steps - idle);
-	/* That it never failed to grow before does not mean that it cannot. */
-	s->stopped = pow(not < 0.05 ? 0.05 : not, (double)idle) < 0.005;
-}
-
-/* What is added up keeps every chance deviation, so the distance of the points from the line says
- * too little about the slope's error: how much the steps differ does, and what the samples do. */
-static void
-find_slope(struct stretch *s)
-{
-	const struct growth_point *end = &s->p[s->steps];
-	double seconds = (double)(end->ms - s->p[0].ms) / 1000, other;
+	const struct growth_point *p = &g->points.data[from], *end = &p[n - 1];
+	double seconds = (double)(end->ms - p[0].ms) / 1000, other;
 	int64_t differ, live;
+	bool shrank = false;
 	struct fit f = {0};
 
-	for (size_t i = 0; i <= s->steps; i++)
-		fit_add(&f, (double)s->p[i].ms / 1000, (double)s->p[i].bytes);
-	s->slope = fit_slope(&f, &s->error);
-	s->came = less(end->allocs, s->p[0].allocs);
-	s->samples = less(s->came, less(end->frees, s->p[0].frees));
-	/* What came and went again has no part in the difference. */
-	differ = less(s->came, less(s->p[0].frees, end->frees));
-	live = less(less(end->allocs, end->frees), less(s->p[0].frees, s->p[0].allocs));
-	if (live < differ)
+	for (size_t i = 0; i < n; i++) {
+		fit_add(&f, (double)p[i].ms / 1000, (double)p[i].bytes);
+		shrank |= i > 0 && p[i].bytes < p[i - 1].bytes;
+	}
+	v->slope = fit_slope(&f, &v->error);
+	differ = less(less(end->allocs, p[0].allocs), less(p[0].frees, end->frees));
+	live = less(less(end->allocs, end->frees), less(p[0].frees, p[0].allocs));
+	if (live < differ) /* blocks that came and went again are in neither end */
 		differ = live;
-	other = sqrt(s->sample_var * (double)(differ > 0 ? differ : 0)) / seconds;
-	if (other > s->error)
-		s->error = other;
-	other = sqrt(step_variance(s) * (double)s->steps) / seconds;
-	if (s->shrank == 0 && other > s->error)
-		s->error = other;
+	other = sqrt(g->sample_var * (double)(differ > 0 ? differ : 0)) / seconds;
+	if (other > v->error)
+		v->error = other;
+	other = sqrt(step_variance(p, n - 1) * (double)(n - 1)) / seconds;
+	if (!shrank && other > v->error)
+		v->error = other;
 }
 
-/* ---- what it means ---- */
-
-static bool
-is_slowing(const struct stretch *s, bool later)
+/* What does not depend on the word. */
+static void
+find_figures(struct growth_verdict *v, const struct growth *g)
 {
-	if (s->stopped)
-		return true;
-	if (later) /* a fill that ends is not to get a second chance */
-		return s->last * 4 < s->first * 3;
-	return s->last * 2 < s->first &&
-	       s->first - s->last > 2.5 * M_SQRT2 * s->third_noise;
+	const struct growth_point *end = vec_last(&g->points), *p = g->points.data;
+	size_t from = 0, n = g->points.len;
+	uint64_t most = g->freed[0] - g->freed[0] / 10;
+
+	v->bytes = end->bytes;
+	v->allocs = end->allocs;
+	v->frees = end->frees;
+	/* From the moment on when there was something. */
+	while (from + 1 < n && p[from + 1].allocs <= 0)
+		from++;
+	v->from_ms = p[from].ms;
+	v->ms = end->ms - p[from].ms;
+	v->samples =
+		less(less(end->allocs, p[from].allocs), less(end->frees, p[from].frees));
+	for (unsigned i = 1; i < GROWTH_AGES && g->freed[0] - g->freed[i] < most; i++)
+		v->most_ms = UINT64_C(1) << i;
+	if (n - from >= 2)
+		find_slope(v, g, from, n - from);
 }
 
-static bool
-is_growing(const struct stretch *s)
-{
-	if (s->stopped || s->came < GROWTH_FEW || s->slope <= 2 * s->error ||
-	    s->last <= 0 || !s->rises)
-		return false;
-	return s->shrank == 0 ||
-	       (s->grew * 10 >= s->intervals * 6 && s->last > 2 * s->third_noise);
-}
-
-/* What is missing for a leak. */
-static enum growth_why
-why_not(const struct stretch *s, bool later)
-{
-	const struct growth_point *end = &s->p[s->steps];
-
-	if (s->intervals < GROWTH_INTERVALS)
-		return GROWTH_WHY_SHORT;
-	if ((double)end->frees * GROWTH_FREED_PART >= (double)end->allocs)
-		return GROWTH_WHY_FREED;
-	if (is_slowing(s, later))
-		return GROWTH_WHY_SLOWING;
-	if (s->samples < GROWTH_SAMPLES)
-		return GROWTH_WHY_FEW;
-	return s->grew * 10 < s->intervals * 9 ? GROWTH_WHY_UNEVEN : GROWTH_WHY_NONE;
-}
+/* ---- rows ---- */
 
 static uint64_t
-more_time(const struct stretch *s, enum growth_why why)
+more_time(const struct growth_verdict *v, const struct growth *g, uint64_t blocks)
 {
-	double ms = (double)(s->p[s->steps].ms - s->p[0].ms), more = ms;
+	double ms = (double)vec_last(&g->points)->ms, more = ms;
 
-	if (why == GROWTH_WHY_SHORT)
-		more = ms / s->intervals * (GROWTH_INTERVALS - s->intervals);
-	else if (why == GROWTH_WHY_FEW || why == GROWTH_WHY_UNEVEN)
-		more = s->samples > 0 ? ms * GROWTH_CLEAR / (double)s->samples - ms : ms;
-	return (uint64_t)(more > ms / 2 || why == GROWTH_WHY_SHORT ? more : ms / 2);
+	if (v->why == GROWTH_WHY_SHORT && g->points.len > 0)
+		return (uint64_t)(ms / (double)g->points.len *
+				  (GROWTH_INTERVALS - (double)g->points.len));
+	if (v->why == GROWTH_WHY_FEW || v->why == GROWTH_WHY_UNEVEN)
+		more = blocks > 0 ? ms * GROWTH_CLEAR / (double)blocks - ms : ms;
+	return (uint64_t)(more > ms / 2 ? more : ms / 2);
 }
 
-/* `ret_lopsided`: most of its growth was in its first third. */
-static struct growth_verdict
-judge(const struct growth *g, size_t from, bool later, bool *ret_lopsided)
+/* Row 1: it is gone. Did it rise all the time until then? Then it may be a leak to whoever runs
+ * it for longer. */
+static void
+judge_gone(struct growth_verdict *v, const struct growth *g)
 {
-	struct stretch s = {.p = &g->points.data[from],
-			    .steps = g->points.len - 1 - from,
-			    .sample_var = g->sample_var};
-	const struct growth_point *end = vec_last(&g->points);
-	struct growth_verdict v = {.word = GROWTH_STEADY};
-	enum growth_why why;
+	const struct growth_point *p = g->points.data;
+	uint64_t end_ms = vec_last(&g->points)->ms;
+	size_t n = g->points.len;
+	struct growth_floor f;
+	int64_t high = 0;
 
-	count_intervals(&s);
-	compare_thirds(&s);
-	find_stop(&s);
-	find_slope(&s);
-	why = why_not(&s, later);
-	if (why == GROWTH_WHY_NONE) {
-		v.word = GROWTH_LEAK;
-	} else if (is_growing(&s)) {
-		v.word = GROWTH_GROWING;
-		v.why = why;
-		v.more_ms = more_time(&s, why);
+	for (size_t i = 0; i < n; i++)
+		high = p[i].bytes > high ? p[i].bytes : high;
+	while (n > 0 && p[n - 1].bytes < high / GROWTH_KEPT_PART)
+		n--;
+	v->word = GROWTH_OK;
+	/* One interval more, because it may have happened right after the snapshot. */
+	if (n < GROWTH_INTERVALS ||
+	    end_ms - p[n - 1].ms > end_ms / GROWTH_END_PART + end_ms / g->points.len)
+		return;
+	f = growth_floor_judge(g, n);
+	if (!f.rises || f.last - f.second < GROWTH_ROSE_BYTES ||
+	    f.last < 1.5 * f.second || f.grew * 10 < f.intervals * 8)
+		return;
+	v->word = GROWTH_GROWING;
+	v->why = GROWTH_WHY_FREED_AT_EXIT;
+	v->grew = f.grew;
+	v->intervals = f.intervals;
+	v->low_bytes = p[0].bytes;
+	v->high_bytes = high;
+	v->ms = p[n - 1].ms - v->from_ms;
+	find_slope(v, g, 0, n);
+}
+
+static enum growth_why
+why_not(const struct growth_cohort *c)
+{
+	switch (c->how) {
+	case GROWTH_COHORT_FEW:
+		return GROWTH_WHY_FEW;
+	case GROWTH_COHORT_STEPS:
+		return c->steps > 0 ? GROWTH_WHY_STEPS : GROWTH_WHY_UNEVEN;
+	case GROWTH_COHORT_UNEVEN:
+		return GROWTH_WHY_UNEVEN;
+	case GROWTH_COHORT_STOPPED:
+	case GROWTH_COHORT_SLOWING:
+		return GROWTH_WHY_SLOWING;
+	case GROWTH_COHORT_EVEN:
+		return GROWTH_WHY_NEVER_FREED;
+	case GROWTH_COHORT_NONE:
+	case GROWTH_COHORT_FREED:
+		break;
 	}
-	v.slope = s.slope;
-	v.error = s.error;
-	v.grew = s.grew;
-	v.intervals = s.intervals;
-	v.from_ms = s.p[0].ms;
-	v.ms = end->ms - s.p[0].ms;
-	v.samples = s.samples;
-	v.bytes = end->bytes;
-	v.allocs = end->allocs;
-	v.frees = end->frees;
-	*ret_lopsided = s.last * 2 < s.first;
-	return v;
+	return GROWTH_WHY_FREED;
+}
+
+/* Was it there long enough? A site that appears late has had no time to be even or not. */
+static bool
+is_old_enough(const struct growth *g)
+{
+	uint64_t end_ms = vec_last(&g->points)->ms;
+	double span = (double)end_ms - (double)g->first_ms;
+
+	return span * 2 >= (double)end_ms ||
+	       span * (double)g->points.len >= (double)end_ms * GROWTH_INTERVALS;
+}
+
+/* Rows 4a and 4b. */
+static void
+judge_even(struct growth_verdict *v, const struct growth_cohort *c, bool points)
+{
+	v->word = c->age_ms > 0 ? GROWTH_LEAK : GROWTH_GROWING;
+	v->why = c->age_ms > 0 ? GROWTH_WHY_NONE : GROWTH_WHY_NEVER_FREED;
+	if (c->age_ms > 0 || !points) {
+		v->slope = c->slope;
+		v->error = c->error;
+		v->samples = (int64_t)c->live;
+	}
+}
+
+/* Rows 4 to 7. */
+static void
+judge_enough(struct growth_verdict *v, const struct growth *g,
+	     const struct growth_floor *f)
+{
+	struct growth_cohort c = {0};
+	int64_t more = f->last_blocks - f->second_blocks;
+
+	if (is_old_enough(g))
+		c = growth_cohort_judge(g);
+	v->mature_ms = c.age_ms;
+	v->mature_live = c.live;
+	v->mature_freed = c.freed;
+	v->word = f->intervals > 0 ? GROWTH_STEADY : GROWTH_UNKNOWN;
+	if (c.how == GROWTH_COHORT_EVEN) {
+		judge_even(v, &c, f->intervals > 0);
+	} else if (f->rises && f->last_blocks > 0 && more * 100 <= f->second_blocks * 3) {
+		v->word = GROWTH_GROWING;
+		v->why = GROWTH_WHY_LARGER;
+		v->blocks = f->last_blocks;
+	} else if (f->rises || c.steps > 0) {
+		v->word = GROWTH_GROWING;
+		v->why = why_not(&c);
+	}
+	if (v->why == GROWTH_WHY_STEPS) {
+		v->steps = c.steps;
+		v->step_ms = c.step_ms;
+		v->last_step_ms = vec_last(&g->points)->ms - c.last_ms;
+	}
+	if (v->word == GROWTH_GROWING)
+		v->more_ms = more_time(v, g, c.live);
 }
 
 struct growth_verdict
 growth_judge(const struct growth *g)
 {
-	struct growth_verdict v = {0}, later;
-	size_t from = 0, steps;
-	bool lopsided, unused;
+	struct growth_verdict v = {0};
+	struct growth_floor f = {0};
+	size_t n = g->points.len;
 
-	if (g->points.len == 0)
+	if (n == 0)
 		return v;
-	/* From the moment on when there was something. */
-	while (from + 1 < g->points.len && g->points.data[from + 1].allocs <= 0)
-		from++;
-	steps = g->points.len - 1 - from;
-	v.bytes = vec_last(&g->points)->bytes;
-	v.allocs = vec_last(&g->points)->allocs;
-	v.frees = vec_last(&g->points)->frees;
-	if (v.bytes <= 0)
-		v.word = GROWTH_OK;
-	if (v.bytes <= 0 || steps + 1 < GROWTH_POINTS)
+	find_figures(&v, g);
+	if (v.bytes <= 0 || (g->ended && g->left_bytes < v.bytes / GROWTH_KEPT_PART)) {
+		judge_gone(&v, g);
 		return v;
-	v = judge(g, from, false, &lopsided);
-	if ((v.word == GROWTH_LEAK && !lopsided) || steps < GROWTH_LATER)
+	}
+	/* Without snapshots only the births are known, and the caller knows the time to be enough. */
+	if (n >= 3)
+		f = growth_floor_judge(g, n);
+	v.grew = f.grew;
+	v.intervals = f.intervals > 0 ? f.intervals : (unsigned)(n < 3 ? 0 : n);
+	if (n >= 3 && n < GROWTH_INTERVALS) {
+		v.word = f.rises ? GROWTH_GROWING : GROWTH_UNKNOWN;
+		v.why = GROWTH_WHY_SHORT;
+		v.more_ms = more_time(&v, g, 0);
 		return v;
-	later = judge(g, from + steps / 3, true, &unused);
-	/* The slope of a leak is not that of the start phase. */
-	return later.word > v.word || later.word == GROWTH_LEAK ? later : v;
+	}
+	judge_enough(&v, g, &f);
+	return v;
 }

@@ -14,6 +14,8 @@
 enum {
 	OLD_DIED_LEAST = 2, /* watched ones, so that it is no chance */
 	OLD_SHARE = 4,	    /* 1 / part of what is kept that must have gone elsewhere */
+	OLD_FLAT =
+		8, /* resident memory is flat if it grows by at most 1 / part of what is kept */
 };
 
 struct growth_old_process {
@@ -21,6 +23,9 @@ struct growth_old_process {
 	uint64_t ms;
 	double rss_bytes; /* that it grew by in the later half */
 	double kept;	  /* by all places */
+	double kept_blocks;
+	bool exact;
+	double frees; /* exact: of blocks from before the recording */
 };
 
 /* What all places of a process kept of one class, and what of it went. */
@@ -102,8 +107,11 @@ growth_old_init(struct growth_old *o, const struct prof *p)
 {
 	*o = (struct growth_old){.p = p};
 	o->processes = xcalloc(p->nprocesses, sizeof *o->processes);
-	for (uint32_t i = 1; i < p->nprocesses; i++)
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		o->processes[i].ms = p->processes[i].duration_ms;
+		o->processes[i].exact = p->processes[i].mode == PROF_EXACT;
+		o->processes[i].frees = (double)p->processes[i].frees_unknown;
+	}
 	for (uint32_t i = 0; i < p->nolds; i++) {
 		if (p->olds[i].process != 0 && p->olds[i].process < p->nprocesses)
 			add_row(o, &p->olds[i]);
@@ -145,6 +153,7 @@ growth_old_add(struct growth_old *o, uint32_t place, uint32_t process, uint64_t 
 	uint64_t *at = map_add(&o->known, (uint64_t)place << 32 | row);
 
 	pr->kept += bytes;
+	pr->kept_blocks++;
 	if (of != NULL) {
 		o->kept.data[row].bytes += bytes;
 		o->kept.data[row].var += bytes * bytes;
@@ -193,20 +202,26 @@ ask_watched(const struct growth_old *o, uint32_t place)
 	return sum;
 }
 
-/* Without that: what the places kept and the process did not become larger by. */
+/* Without that: what the places kept and the process did not become larger by. Resident memory alone clears
+ * nothing: a leak may fill memory that malloc had kept free, or leave most of its blocks untouched. So it
+ * must be flat, and older blocks must have been freed in the meantime. */
 static struct older
-ask_rss(const struct growth_old *o, uint32_t place, uint32_t process)
+ask_rss(const struct growth_old *o, uint32_t place, const struct growth_old_process *pr)
 {
-	const struct growth_old_process *pr = &o->processes[process];
 	struct older sum = ask_watched(o, place);
 	double grew = pr->rss_bytes > 0 ? pr->rss_bytes : 0;
 
-	sum.gone = grew < pr->kept && pr->kept > 0 ? sum.kept * (1 - grew / pr->kept) : 0;
-	/* Of half of it nothing is said: malloc may have had room left. */
-	sum.died = sum.gone * 2 > sum.kept ? INFINITY : 0;
+	sum.gone = pr->kept > 0 ? sum.kept * (1 - grew / pr->kept) : 0;
+	sum.died = pr->exact && pr->frees >= pr->kept_blocks ? INFINITY : 0;
 	sum.rest = sum.kept - sum.gone;
 	sum.rest_var = sum.kept * sum.kept / 16; /* a quarter of it is chance */
 	return sum;
+}
+
+static bool
+is_flat(const struct growth_old_process *pr)
+{
+	return pr->rss_bytes * OLD_FLAT <= pr->kept;
 }
 
 void
@@ -219,7 +234,12 @@ growth_old_judge(const struct growth_old *o, uint32_t place, uint32_t process,
 
 	if (!pr->late || pr->ms == 0 || v->word < GROWTH_GROWING)
 		return;
-	x = pr->watched ? ask_watched(o, place) : ask_rss(o, place, process);
+	if (!pr->watched && !is_flat(pr))
+		return;
+	x = pr->watched ? ask_watched(o, place) : ask_rss(o, place, pr);
+	/* Sampled, frees of older blocks are not counted. */
+	if (!pr->watched && !pr->exact && v->word == GROWTH_GROWING)
+		v->why = GROWTH_WHY_RSS;
 	if (x.died < OLD_DIED_LEAST ||
 	    x.gone * (1 - 1 / sqrt(x.died)) * OLD_SHARE < x.kept)
 		return;

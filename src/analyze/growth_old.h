@@ -4,8 +4,9 @@
  * A recorder that came late does not see the frees of what was there before. But of these blocks some
  * were watched (prof_old), so it is known how many bytes of each size went. They are set against what
  * the places that seem to grow kept of that size, in the later half of the time: in the earlier
- * one blocks go that are only as old as others live. Where nothing could be watched, the process's
- * resident memory stands for the truth: it grows by what places keep, or by less. */
+ * one blocks go that are only as old as others live. Where nothing could be watched, two
+ * other signs together say that a place turns over: the process's resident memory is flat, and at least as many
+ * blocks from before the recording were freed as the places kept. */
 #ifndef SEEP_ANALYZE_GROWTH_OLD_H
 #define SEEP_ANALYZE_GROWTH_OLD_H
 

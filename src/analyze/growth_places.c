@@ -13,18 +13,13 @@
 #include "util/map.h"
 #include "util/x.h"
 
-enum {
-	BIRTH_INTERVALS = 20, /* that a series of births is made of */
-	MATURE_SHARE = 4,     /* blocks older than at most 1 / share of the time */
-	HELD_PART = 20,	      /* at most one byte in so many is left after exit */
-};
-
 struct group {
 	uint32_t row, process;
 	uint32_t looks, nlooks;	  /* in work.look_rows */
 	uint32_t blocks, nblocks; /* in work.blocks */
-	int64_t end_bytes, end_blocks, at_exit_bytes;
-	int64_t allocs, frees; /* at the end; sampled: samples */
+	int64_t end_bytes, at_exit_bytes;
+	int64_t allocs, frees; /* at the end, or when exit began; sampled: samples */
+	int64_t live, freed;   /* blocks at the end of all; sampled: samples */
 	double sample_var;
 	uint64_t first_ms;
 	uint64_t lifetimes[PROF_LIFE_BUCKETS];
@@ -47,6 +42,7 @@ struct work {
 	uint32_t *look_of;   /* of each row of prof.look_rows: its look */
 	uint32_t *blocks;    /* rows of prof.blocks by group */
 	struct series *series;
+	uint64_t *samples; /* of each process, at all of its sites */
 };
 
 /* ---- groups ---- */
@@ -69,7 +65,8 @@ add_site(struct group *g, const struct prof_process *pr, const struct prof_site 
 	g->allocs += allocs;
 	g->frees += allocs - live;
 	g->end_bytes += s->live_bytes;
-	g->end_blocks += s->live_blocks;
+	g->live += sampled ? (int64_t)s->live_samples : s->live_blocks;
+	g->freed += sampled ? (int64_t)(s->samples - s->live_samples) : (int64_t)s->frees;
 	g->at_exit_bytes += exited ? s->at_exit_bytes : s->live_bytes;
 	if (s->first_ms < g->first_ms)
 		g->first_ms = s->first_ms;
@@ -85,10 +82,12 @@ make_groups(struct work *w)
 	struct map known = {0};
 
 	w->of_site = xcalloc(p->nsites, sizeof *w->of_site);
+	w->samples = xcalloc(p->nprocesses, sizeof *w->samples);
 	for (uint32_t i = 0; i < p->nsites; i++) {
 		uint32_t row = w->ss->row_of_site[i];
 		uint64_t *at;
 
+		w->samples[p->sites[i].process] += p->sites[i].samples;
 		w->of_site[i] = UINT32_MAX;
 		if (row == UINT32_MAX || w->ss->rows[row].kept != NULL)
 			continue;
@@ -226,17 +225,14 @@ add(int64_t *a, int64_t b)
 	*a = (int64_t)((uint64_t)*a + (uint64_t)b);
 }
 
-/* By the looks at its process. */
-static struct growth_verdict
-judge_looks(const struct work *w, const struct group *g)
+/* The snapshots of its process, and the end. */
+static void
+fill_points(struct growth *to, const struct work *w, const struct group *g)
 {
 	const struct series *s = &w->series[g->process];
 	struct growth_point x = {0};
-	struct growth_verdict v;
-	struct growth series;
 	uint32_t at = 0;
 
-	growth_begin(&series, g->sample_var);
 	for (uint32_t i = s->first; i < s->first + s->n; i++) {
 		for (; at < g->nlooks; at++) {
 			uint32_t k = w->look_rows[g->looks + at];
@@ -250,96 +246,73 @@ judge_looks(const struct work *w, const struct group *g)
 			add(&x.frees, r->frees);
 		}
 		x.ms = w->p->looks[i].ms;
-		growth_add(&series, &x);
+		growth_add(to, &x);
 	}
-	growth_add(&series, &(struct growth_point){.ms = s->end_ms,
-						   .bytes = g->at_exit_bytes,
-						   .allocs = g->allocs,
-						   .frees = g->frees});
-	v = growth_judge(&series);
-	growth_done(&series);
-	return v;
+	growth_add(to, &(struct growth_point){.ms = s->end_ms,
+					      .bytes = g->at_exit_bytes,
+					      .allocs = g->allocs,
+					      .frees = g->frees});
 }
 
-/* Blocks that were freed older than this, for all of the group; `bucket` of enum rec_life's. */
-static uint64_t
-freed_older(const struct group *g, unsigned bucket)
+static int
+compare_births(const void *pa, const void *pb)
 {
-	uint64_t n = 0;
+	const struct growth_birth *a = pa, *b = pb;
 
-	for (unsigned i = bucket; i < PROF_LIFE_BUCKETS; i++)
-		n += g->lifetimes[i];
-	return n;
+	return a->ms < b->ms ? -1 : a->ms > b->ms;
 }
 
-/* By the births of its live blocks that are older than `age_ms`, of which so many others were
- * freed. */
-static struct growth_verdict
-judge_births(const struct work *w, const struct group *g, uint64_t age_ms, uint64_t freed)
+/* Bytes that a block stands for; a sample stands for more the smaller it is. */
+static double
+stands_for(const struct prof_process *pr, const struct prof_block *b)
 {
-	uint64_t end = w->series[g->process].end_ms, counts[BIRTH_INTERVALS + 1] = {0};
-	uint64_t from = g->first_ms, to = end > age_ms ? end - age_ms : 0, old = 0;
-	double bytes[BIRTH_INTERVALS + 1] = {0}, listed = 0, scale;
-	struct growth_point x = {0};
-	struct growth_verdict v = {0};
-	struct growth series;
-	double sum = 0;
+	double rate = pr->mode == PROF_SAMPLED ? (double)pr->rate_bytes : 0;
+	double bytes = b->bytes > 0 ? (double)b->bytes : 1;
 
-	if (from > to || to - from < BIRTH_INTERVALS)
-		return v;
+	return rate > 1 ? bytes / -expm1(-bytes / rate) : bytes;
+}
+
+/* Its live blocks. Blocks from before the recording, or from before a fork, are not in the list: their
+ * age is unknown. */
+static void
+fill_births(struct growth *to, const struct work *w, const struct group *g)
+{
+	const struct prof_process *pr = &w->p->processes[g->process];
+	uint64_t end = w->series[g->process].end_ms;
+	double sum = 0, scale;
+
 	for (uint32_t i = g->blocks; i < g->blocks + g->nblocks; i++) {
 		const struct prof_block *b = &w->p->blocks[w->blocks[i]];
-		uint64_t part;
 
-		listed += (double)b->bytes;
-		if (b->ms > to)
-			continue;
-		part = b->ms > from ? (b->ms - from) * BIRTH_INTERVALS / (to - from) + 1
-				    : 0;
-		part = part > BIRTH_INTERVALS ? BIRTH_INTERVALS : part;
-		bytes[part] += (double)b->bytes;
-		counts[part]++;
-		old++;
+		sum += stands_for(pr, b);
+		if (b->ms <= end)
+			growth_add_birth(to, b->ms, stands_for(pr, b));
 	}
-	scale = listed > 0 ? (double)g->end_bytes / listed : 0;
-	growth_begin(&series, g->sample_var);
-	for (unsigned i = 0; i <= BIRTH_INTERVALS; i++) {
-		sum += bytes[i] * scale;
-		x.ms = from + (to - from) * i / BIRTH_INTERVALS;
-		x.bytes = (int64_t)sum;
-		x.allocs += (int64_t)counts[i];
-		if (i == BIRTH_INTERVALS) {
-			x.allocs += (int64_t)freed;
-			x.frees += (int64_t)freed;
-		}
-		growth_add(&series, &x);
-	}
-	v = growth_judge(&series);
-	growth_done(&series);
-	return v;
+	scale = sum > 0 ? (double)g->end_bytes / sum : 0;
+	for (size_t i = 0; i < to->births.len; i++)
+		to->births.data[i].bytes *= scale;
+	if (to->births.len > 1)
+		qsort(to->births.data, to->births.len, sizeof *to->births.data,
+		      compare_births);
+	to->first_ms = g->first_ms;
+	if (to->births.len > 0 && to->births.data[0].ms < to->first_ms)
+		to->first_ms = to->births.data[0].ms;
+	if (g->live > 0 && g->nblocks < g->live)
+		to->listed = (double)g->nblocks / (double)g->live;
+	/* Large recordings list every n-th block only; else the list is damaged. */
+	if (to->listed < 0.5 && w->p->blocks_dropped == 0)
+		to->listed = 0;
 }
 
-/* Many of its blocks are freed, but is any of those that have lived for a while? */
-static struct growth_verdict
-judge_mature(const struct work *w, const struct group *g, struct growth_verdict before)
+static void
+fill_freed(struct growth *to, const struct group *g)
 {
-	uint64_t age_ms = 1;
+	uint64_t sum = 0;
 
-	if (w->p->blocks_dropped > 0) /* not all of them are known */
-		return before;
-	for (unsigned i = 1; i < PROF_LIFE_BUCKETS && age_ms * MATURE_SHARE <= before.ms;
-	     i++, age_ms *= 2) {
-		struct growth_verdict v = judge_births(w, g, age_ms, freed_older(g, i));
-
-		if (v.word != GROWTH_LEAK)
-			continue;
-		v.mature_ms = age_ms;
-		/* What it holds in all is what it grows by. */
-		v.slope = before.slope;
-		v.error = before.error;
-		return v;
-	}
-	return before;
+	_Static_assert((int)GROWTH_AGES == (int)PROF_LIFE_BUCKETS, "an age for each");
+	for (unsigned i = PROF_LIFE_BUCKETS; i-- > 0;)
+		to->freed[i] = sum += g->lifetimes[i];
+	to->freed[0] = g->freed > 0 ? (uint64_t)g->freed : 0; /* temporary ones, too */
 }
 
 static uint64_t
@@ -361,22 +334,23 @@ judge_group(const struct work *w, const struct group *g)
 {
 	const struct prof_process *pr = &w->p->processes[g->process];
 	const struct series *s = &w->series[g->process];
-	struct growth_verdict v = judge_looks(w, g);
+	struct growth series;
+	struct growth_verdict v;
 
-	if (s->n < 2 && s->end_ms >= GROWTH_BIRTHS_MS && v.word != GROWTH_OK) {
-		struct growth_verdict b = judge_births(w, g, 0, (uint64_t)g->frees);
-
-		/* A place that frees has had more than its births tell. */
-		if (b.word == GROWTH_LEAK || b.why == GROWTH_WHY_FEW ||
-		    b.why == GROWTH_WHY_UNEVEN)
-			v = b;
-	}
-	if (v.word == GROWTH_GROWING && v.why == GROWTH_WHY_FREED)
-		v = judge_mature(w, g, v);
-	if (pr->exit_ms != 0 && g->at_exit_bytes > 0 &&
-	    g->end_bytes < g->at_exit_bytes / HELD_PART) {
-		v.word = GROWTH_HELD;
-		v.why = GROWTH_WHY_NONE;
+	growth_begin(&series, g->sample_var);
+	fill_points(&series, w, g);
+	/* Without snapshots the births alone tell, if there was time enough. */
+	if (s->n >= 2 || s->end_ms >= GROWTH_BIRTHS_MS)
+		fill_births(&series, w, g);
+	fill_freed(&series, g);
+	series.ended = pr->exit_ms != 0;
+	series.left_bytes = g->end_bytes;
+	v = growth_judge(&series);
+	growth_done(&series);
+	if (v.word == GROWTH_STEADY && pr->mode == PROF_SAMPLED &&
+	    w->samples[g->process] < GROWTH_SAMPLES) {
+		v.word = GROWTH_UNKNOWN;
+		v.why = GROWTH_WHY_FEW;
 	}
 	if (v.word >= GROWTH_GROWING)
 		v.oldest_ms = oldest_ms(w, g);
@@ -385,21 +359,19 @@ judge_group(const struct work *w, const struct group *g)
 
 /* ---- what is older than the recording ---- */
 
-/* Tells what a group has kept lately, block by block. A sample of a size stands for more of it the smaller
- * it is. */
+/* Reports what a group has kept lately, block by block. */
 static void
 tell_kept(const struct work *w, struct growth_old *old, uint32_t number)
 {
 	const struct group *g = &w->groups.data[number];
 	const struct prof_process *pr = &w->p->processes[g->process];
-	double rate = pr->mode == PROF_SAMPLED ? (double)pr->rate_bytes : 0, listed = 0;
+	double listed = 0;
 	uint64_t from = growth_old_from_ms(old, g->process);
 
 	for (unsigned turn = 0; turn < 2; turn++) {
 		for (uint32_t i = g->blocks; i < g->blocks + g->nblocks; i++) {
 			const struct prof_block *b = &w->p->blocks[w->blocks[i]];
-			double s = b->bytes > 0 ? (double)b->bytes : 1;
-			double stands = rate > 1 ? s / -expm1(-s / rate) : s;
+			double stands = stands_for(pr, b);
 
 			if (turn == 0)
 				listed += stands;
@@ -498,6 +470,9 @@ sum_up(struct growth_places *g, const struct work *w)
 static void
 find_limits(struct growth_places *g, const struct work *w)
 {
+	uint64_t samples = 0;
+	bool exact = false;
+
 	for (size_t i = 0; i < w->groups.len; i++) {
 		uint32_t process = w->groups.data[i].process;
 		const struct prof_process *pr = &w->p->processes[process];
@@ -505,12 +480,18 @@ find_limits(struct growth_places *g, const struct work *w)
 
 		if (pr->mode == PROF_SAMPLED && pr->rate_bytes > g->rate_bytes)
 			g->rate_bytes = pr->rate_bytes;
-		if (s->n == 0 || s->n < g->intervals)
+		if (pr->mode == PROF_SAMPLED && w->samples[process] > samples)
+			samples = w->samples[process];
+		exact |= pr->mode != PROF_SAMPLED;
+		if (s->n == 0 || s->n + 1 < g->intervals)
 			continue;
-		g->intervals = s->n; /* and the end */
-		if (s->end_ms - w->p->looks[s->first].ms > g->ms)
-			g->ms = s->end_ms - w->p->looks[s->first].ms;
+		g->intervals = s->n + 1; /* the last one ends with the recording */
+		if (s->end_ms > g->ms)
+			g->ms = s->end_ms;
 	}
+	g->why = g->intervals < GROWTH_INTERVALS      ? GROWTH_WHY_SHORT
+		 : !exact && samples < GROWTH_SAMPLES ? GROWTH_WHY_FEW
+						      : GROWTH_WHY_NONE;
 }
 
 void
@@ -543,6 +524,7 @@ growth_places_init(struct growth_places *ret_places, const struct prof *p,
 	free(w.look_of);
 	free(w.blocks);
 	free(w.series);
+	free(w.samples);
 	*ret_places = g;
 }
 
@@ -558,5 +540,5 @@ growth_places_done(struct growth_places *g)
 bool
 growth_places_judged(const struct growth_places *g)
 {
-	return g->intervals >= GROWTH_INTERVALS;
+	return g->why == GROWTH_WHY_NONE && g->intervals >= GROWTH_INTERVALS;
 }

@@ -6,10 +6,8 @@
  * itself, since each has its own clock and its own start phase; a place has the worst of the words
  * of its processes, and the growth of those that have it.
  *
- * Live blocks say when they were made. Where a place frees hardly anything, that alone tells how it
- * grew, so recordings without looks can be judged too, if they are long enough. And where a place
- * frees much, but never a block that has become old, it is the old ones that are judged: a
- * forgotten free on a rare path hides among many that were not forgotten. */
+ * Live blocks say when they were made, and a histogram how old the freed ones were. That is enough
+ * to find a leak, so recordings without snapshots are judged too, if they are long enough. */
 #ifndef SEEP_ANALYZE_GROWTH_PLACES_H
 #define SEEP_ANALYZE_GROWTH_PLACES_H
 
@@ -42,8 +40,9 @@ struct growth_places {
 	uint32_t *turning; /* rows that keep what they allocate while as much goes that is
 			      older: STEADY for that reason alone */
 	uint32_t nturning;
-	uint64_t ms;	     /* longest time that a process was looked at, */
-	unsigned intervals;  /* and how often */
+	uint64_t ms;	     /* longest time that a process was recorded for, */
+	unsigned intervals;  /* in so many intervals */
+	enum growth_why why; /* too little was seen to judge: SHORT or FEW (samples) */
 	uint64_t rate_bytes; /* the least exact sampling; 0 = exact */
 };
 

@@ -25,7 +25,7 @@ leak_rate(const struct prof *p)
 
 	sites_init(&sites, p, skip, &(struct sites_query){0});
 	growth_places_init(&g, p, &sites);
-	rate = g.word == GROWTH_LEAK && g.slope > 0 ? g.slope : 0;
+	rate = g.word >= GROWTH_GROWING && g.slope > 0 ? g.slope : 0;
 	growth_places_done(&g);
 	sites_done(&sites);
 	skip_free(skip);

@@ -79,7 +79,8 @@ dj_place(struct json *j, const struct diff_place *x, const struct diff_opts *o)
 
 	json_obj(j);
 	dj_str(j, "mark", diff_mark_name(x->mark));
-	dj_str(j, "growth", growth_word_name(x->growth));
+	dj_str(j, "growth",
+	       x->growth != GROWTH_UNKNOWN ? growth_word_name(x->growth) : NULL);
 	dj_figures(j, x->value, x->beside, x->var);
 	dj_i64(j, "lost_bytes", x->lost_bytes);
 	dj_i64(j, "lost_blocks", x->lost_blocks);

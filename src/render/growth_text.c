@@ -25,6 +25,26 @@ growth_text_rate(double slope, double error, bool exact)
 	return f;
 }
 
+/* "frees most within 0.4 s; of 372 blocks older than 23 s none was freed" */
+static void
+add_survivors(struct buf *out, const struct growth_verdict *v, const char *thing)
+{
+	uint64_t all = v->mature_live + v->mature_freed;
+
+	buf_add_str(out, "frees most ");
+	if (v->most_ms > 0)
+		buf_printf(out, "within %s", figure_ms(v->most_ms).s);
+	else
+		buf_add_str(out, "at once");
+	buf_printf(out, "; of %s older than %s ", figure_things((int64_t)all, 0, thing).s,
+		   figure_ms(v->mature_ms).s);
+	if (v->mature_freed == 0)
+		buf_add_str(out, "none was freed");
+	else
+		buf_printf(out, "%s %s freed", fmt_count(v->mature_freed).s,
+			   v->mature_freed == 1 ? "was" : "were");
+}
+
 static void
 add_freed(struct buf *out, const struct growth_verdict *v)
 {
@@ -36,38 +56,77 @@ add_freed(struct buf *out, const struct growth_verdict *v)
 	else
 		buf_printf(out, "%s freed",
 			   fmt_percent(frees < allocs ? frees : allocs, allocs).s);
-	if (v->mature_ms > 0)
-		buf_printf(out, " of those older than %s", figure_ms(v->mature_ms).s);
 }
 
 void
 growth_text_evidence(struct buf *out, const struct growth_verdict *v, bool sampled)
 {
-	buf_printf(out, "%s, ",
-		   figure_things(v->samples, 0, sampled ? "sample" : "block").s);
-	add_freed(out, v);
-	buf_printf(out, ", grew in %u of %u intervals", v->grew, v->intervals);
+	const char *thing = sampled ? "sample" : "block";
+
+	if (v->word == GROWTH_LEAK) {
+		add_survivors(out, v, thing);
+	} else if (v->why == GROWTH_WHY_FREED_AT_EXIT) {
+		buf_printf(out, "grew in %u of %u intervals", v->grew, v->intervals);
+	} else {
+		buf_printf(out, "%s, ", figure_things(v->samples, 0, thing).s);
+		add_freed(out, v);
+		if (v->intervals > 0)
+			buf_printf(out, ", grew in %u of %u intervals", v->grew,
+				   v->intervals);
+	}
 	if (v->oldest_ms > 0)
 		buf_printf(out, ", oldest %s", figure_ms(v->oldest_ms).s);
+}
+
+/* Reasons that have figures of their own; false for the others. */
+static bool
+add_figures(struct buf *out, const struct growth_verdict *v)
+{
+	switch (v->why) {
+	case GROWTH_WHY_NEVER_FREED:
+		buf_printf(out,
+			   "%s of it was ever freed; a cache that fills looks the same",
+			   v->mature_freed > 0 ? "hardly any" : "nothing");
+		return true;
+	case GROWTH_WHY_STEPS:
+		buf_printf(out, "in %u steps, the last %s ago", v->steps,
+			   figure_ms(v->last_step_ms).s);
+		return true;
+	case GROWTH_WHY_LARGER:
+		buf_printf(out, "%s %s larger", figure_things(v->blocks, 0, "block").s,
+			   v->blocks == 1 ? "gets" : "get");
+		return true;
+	case GROWTH_WHY_FREED_AT_EXIT:
+		buf_printf(out, "while it ran (%s \xe2\x86\x92 %s), freed at exit",
+			   fmt_size(v->low_bytes > 0 ? (uint64_t)v->low_bytes : 0).s,
+			   fmt_size(v->high_bytes > 0 ? (uint64_t)v->high_bytes : 0).s);
+		return true;
+	default:
+		return false;
+	}
 }
 
 void
 growth_text_needs(struct buf *out, const struct growth_verdict *v)
 {
-	static const char *const words[] = {
+	static const char *const words[GROWTH_WHYS] = {
 		[GROWTH_WHY_NONE] = "",
-		[GROWTH_WHY_SHORT] = "not seen for long",
-		[GROWTH_WHY_FEW] = "few blocks so far",
-		[GROWTH_WHY_UNEVEN] = "not all the time",
-		[GROWTH_WHY_SLOWING] = "slowing down, as a cache that fills",
-		[GROWTH_WHY_FREED] = "but many are freed",
-		[GROWTH_WHY_OLDER] = "less of these sizes goes than comes",
-		[GROWTH_WHY_RSS] = "the process does not grow with it",
+		[GROWTH_WHY_SHORT] = "watched for too short a time",
+		[GROWTH_WHY_FEW] = "too few blocks so far",
+		[GROWTH_WHY_UNEVEN] = "with pauses",
+		[GROWTH_WHY_SLOWING] = "slowing down, like a cache that fills",
+		[GROWTH_WHY_FREED] = "old blocks are freed too",
+		[GROWTH_WHY_OLDER] = "older blocks of these sizes are freed, but fewer",
+		[GROWTH_WHY_RSS] =
+			"the resident memory of the process does not grow with it",
 	};
 
-	if (v->word == GROWTH_GROWING)
-		buf_printf(out, "%s: needs about %s more", words[v->why],
-			   figure_ms(v->more_ms).s);
+	if (v->word != GROWTH_GROWING)
+		return;
+	if (!add_figures(out, v))
+		buf_add_str(out, words[v->why]);
+	if (v->more_ms > 0)
+		buf_printf(out, "; about %s more would tell", figure_ms(v->more_ms).s);
 }
 
 void

@@ -17,10 +17,12 @@
  * show in three digits is left out. */
 struct figure_str growth_text_rate(double slope, double error, bool exact);
 
-/* Appends "33 samples, none freed, grew in 11 of 12 intervals, oldest 58 s". */
+/* Appends the evidence: "frees most within 0.4 s; of 372 blocks older than 23 s none was freed" of a
+ * likely leak, else "33 samples, none freed, grew in 11 of 12 intervals, oldest 58 s". */
 void growth_text_evidence(struct buf *out, const struct growth_verdict *v, bool sampled);
 
-/* Appends why it is only GROWING, and "needs about 40 s more"; nothing for other words. */
+/* Appends why it is only GROWING: "in 5 steps, the last 20 s ago; about 40 s more would tell". Nothing
+ * for other words. */
 void growth_text_needs(struct buf *out, const struct growth_verdict *v);
 
 /* Appends "1.50 MiB/min come and stay, 1.46 MiB/min of what is older and of these sizes go", or what else is

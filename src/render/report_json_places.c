@@ -116,27 +116,43 @@ rj_stack(struct report_json *r, uint32_t node)
 	rj_folded(r, node, from);
 }
 
+/* Figures that only some words have. */
+static void
+rj_growth_why(struct report_json *r, const struct growth_verdict *v)
+{
+	if (v->mature_live > 0) {
+		rj_u64(r, "older_live", v->mature_live);
+		rj_u64(r, "older_freed", v->mature_freed);
+		rj_u64(r, "most_freed_within_ms", v->most_ms);
+	}
+	if (v->why == GROWTH_WHY_STEPS) {
+		rj_u64(r, "steps", v->steps);
+		rj_u64(r, "last_step_ms", v->last_step_ms);
+		rj_u64(r, "step_ms", v->step_ms);
+	}
+	if (v->why == GROWTH_WHY_LARGER)
+		rj_i64(r, "blocks", v->blocks);
+	if (v->why == GROWTH_WHY_FREED_AT_EXIT) {
+		rj_i64(r, "from_bytes", v->low_bytes);
+		rj_i64(r, "to_bytes", v->high_bytes);
+	}
+}
+
 /* What can be said of the growth of one place; null for nothing. */
 static void
 rj_growth(struct report_json *r, uint32_t row)
 {
-	static const char *const whys[] = {
-		[GROWTH_WHY_NONE] = NULL,	  [GROWTH_WHY_SHORT] = "short",
-		[GROWTH_WHY_FEW] = "few",	  [GROWTH_WHY_UNEVEN] = "uneven",
-		[GROWTH_WHY_SLOWING] = "slowing", [GROWTH_WHY_FREED] = "freed",
-		[GROWTH_WHY_OLDER] = "older",	  [GROWTH_WHY_RSS] = "rss",
-	};
 	const struct growth_place *x =
 		r->growth.rows != NULL ? &r->growth.rows[row] : NULL;
 
 	json_key(&r->j, "growth");
-	if (x == NULL || x->v.word == GROWTH_UNKNOWN) {
+	if (x == NULL || (x->v.word == GROWTH_UNKNOWN && x->v.why == GROWTH_WHY_NONE)) {
 		json_null(&r->j);
 		return;
 	}
 	json_obj(&r->j);
 	rj_str(r, "verdict", growth_word_name(x->v.word));
-	rj_str(r, "why", whys[x->v.why]);
+	rj_str(r, "why", growth_why_name(x->v.why));
 	rj_f64(r, "bytes_per_second", x->slope);
 	rj_f64(r, "bytes_per_second_error", x->error);
 	rj_u64(r, "processes", x->processes);
@@ -150,6 +166,7 @@ rj_growth(struct report_json *r, uint32_t row)
 	rj_known(r, "oldest_ms", x->v.oldest_ms);
 	rj_known(r, "older_than_ms", x->v.mature_ms);
 	rj_known(r, "more_ms", x->v.more_ms);
+	rj_growth_why(r, &x->v);
 	if (x->v.older > 0) {
 		rj_f64(r, "kept_bytes_per_second", x->v.came);
 		rj_f64(r, "older_freed_bytes_per_second", x->v.older);
@@ -177,6 +194,7 @@ rj_growth_all(struct report_json *r)
 	rj_u64(r, "ms", g->ms);
 	rj_u64(r, "intervals", g->intervals);
 	rj_bool(r, "judged", growth_places_judged(g));
+	rj_str(r, "why", growth_why_name(g->why));
 	json_key(&r->j, "limit_bytes_per_second");
 	if (g->rate_bytes > 0 && g->ms > 0)
 		json_f64(&r->j, growth_limit(g->rate_bytes, g->ms));

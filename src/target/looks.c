@@ -4,7 +4,7 @@
  * Chunks of sites form a list, newest first. It is only ever added to at its head, so
  * counted from its other end each chunk keeps its place, and with it each site its number.
  * For every site the totals of its last row are kept; a row is the difference to them.
- * When a look is dropped its rows are added to those of the next. */
+ * When a look is dropped, the next one keeps the lower state of the two for each site. */
 #include "target/looks.h"
 
 #include <string.h>
@@ -188,33 +188,49 @@ add_row(struct looks_row *to, const struct looks_row *r)
 	to->free_bytes += r->free_bytes;
 }
 
-/* Adds the rows of a look that goes to those of the next. */
-static void
-join(struct looks_one *to, struct looks_one *from)
+/* Rows of both, by site; rows of one site are added up. `a` and `b` are left without rows. */
+static struct looks_rows
+merge(struct looks_rows *a, struct looks_rows *b)
 {
 	struct looks_rows both = {0};
-	size_t a = 0, b = 0;
+	size_t i = 0, k = 0;
 
-	vec_reserve(&both, to->rows.len + from->rows.len);
-	while (a < from->rows.len || b < to->rows.len) {
-		const struct looks_row *x =
-			a < from->rows.len ? &from->rows.data[a] : NULL;
-		const struct looks_row *y = b < to->rows.len ? &to->rows.data[b] : NULL;
-
-		if (x != NULL && (y == NULL || x->site <= y->site)) {
-			vec_push(&both, *x);
-			a++;
-			if (y == NULL || x->site != y->site)
-				continue;
-			add_row(vec_last(&both), y);
+	vec_reserve(&both, a->len + b->len);
+	while (i < a->len || k < b->len) {
+		if (k == b->len || (i < a->len && a->data[i].site <= b->data[k].site)) {
+			vec_push(&both, a->data[i]);
+			if (k < b->len && a->data[i].site == b->data[k].site)
+				add_row(vec_last(&both), &b->data[k++]);
+			i++;
 		} else {
-			vec_push(&both, *y);
+			vec_push(&both, b->data[k++]);
 		}
-		b++;
 	}
-	vec_done(&from->rows);
+	vec_done(a);
+	vec_done(b);
+	return both;
+}
+
+/* A look that goes is joined to the next, which keeps the lower state of each site: that is what
+ * growth is judged by. Growth from the one to the other is counted in the look after them. Without
+ * one the later state is kept. */
+static void
+join(struct looks_one *to, struct looks_one *from, struct looks_one *after)
+{
+	struct looks_rows stay = {0}, grew = {0};
+
+	for (size_t i = 0; i < to->rows.len; i++) {
+		const struct looks_row *r = &to->rows.data[i];
+
+		if (after != NULL && r->alloc_bytes > r->free_bytes)
+			vec_push(&grew, *r);
+		else
+			vec_push(&stay, *r);
+	}
 	vec_done(&to->rows);
-	to->rows = both;
+	to->rows = merge(&from->rows, &stay);
+	if (after != NULL)
+		after->rows = merge(&grew, &after->rows);
 }
 
 /* Every second look goes; the first and the last stay. */
@@ -225,11 +241,13 @@ thin(struct looks *l)
 
 	l->rows = 0;
 	for (size_t i = 0; i < l->kept.len; i++) {
+		struct looks_one *k = &l->kept.data[i];
+
 		if (i % 2 == 1 && i + 1 < l->kept.len) {
-			join(&l->kept.data[i + 1], &l->kept.data[i]);
+			join(k + 1, k, i + 2 < l->kept.len ? k + 2 : NULL);
 		} else {
-			l->rows += l->kept.data[i].rows.len;
-			l->kept.data[n++] = l->kept.data[i];
+			l->rows += k->rows.len;
+			l->kept.data[n++] = *k;
 		}
 	}
 	l->kept.len = n;

@@ -8,10 +8,11 @@ Each program runs 500 steps of 5 ms, by the clock, so that a machine under load 
 longer: a step that comes late is followed by the next at once. A dozen places of its own go up and
 down by a fifth all the time. One place more is its subject. FOLDER/list gets a line for each:
 
-    NAME leak|quiet KIND LINE RATE
+    NAME frees|keeps|quiet KIND LINE RATE
 
 where LINE is that of the subject's allocation, and RATE is a distance of samples at which a leak is
-expected to have 60. Sizes, numbers and moments come from the program's number, so they are the same
+expected to have 60. A leak "frees" if it frees most of its blocks, and "keeps" if it never freed any:
+then it looks like a cache that fills. Sizes, numbers and moments come from the program's number, so they are the same
 every time.
 """
 import math
@@ -106,7 +107,7 @@ def function(body, result="void *", arguments="void"):
     return f"__attribute__((noinline)) static {result}\nsubject({arguments})\n{{\n{body}\n}}\n"
 
 
-# ---- leaks: each gives (subject, before, step, after, blocks leaked, bytes of one) ----
+# ---- leaks: each gives (subject, before, step, after, blocks leaked, bytes of one). FREES has those that free most. ----
 
 
 def leak_steady(r):
@@ -177,6 +178,29 @@ def leak_in_child(r):
     return (function(f"\treturn malloc({size}); /* HERE */"),
             "\tint child = fork();\n\n\tif (child != 0) {\n\t\twaitpid(child, NULL, 0);\n\t\treturn 0;\n\t}",
             "\t\tif (step % 5 == 2)\n\t\t\tsink = subject();", "", STEPS // 5, size)
+
+
+def leak_of_sessions(r):
+    life, one_in, size = r.randint(6, 20), r.randint(4, 8), r.choice([96, 480, 2200])
+    subject = f"static void *session[{life}];\n" + function(f"\treturn malloc({size}); /* HERE */")
+    step = (f"\t\tif (step % {one_in} != 0)\n\t\t\tfree(session[step % {life}]);\n"
+            f"\t\tsession[step % {life}] = subject();")
+    return subject, "", step, "", STEPS // one_in, size
+
+
+def leak_of_batches(r):
+    batch, size = r.randint(8, 12), r.choice([64, 300, 1100])
+    subject = f"static void *batch[{batch}];\n" + function(f"\treturn calloc(1, {size}); /* HERE */")
+    step = (f"\t\tbatch[step % {batch}] = subject();\n\t\tif (step % {batch} == {batch - 1}) {{\n"
+            f"\t\t\tfor (int i = 1; i < {batch}; i++)\n\t\t\t\tfree(batch[i]);\n\t\t}}")
+    return subject, "", step, "", STEPS // batch, size
+
+
+def leak_of_some(r):
+    one_in, size = r.randint(12, 20), r.choice([40, 256, 900])
+    step = (f"\t\tfor (int i = 0; i < 3; i++) {{\n\t\t\tsink = subject();\n\t\t\tif (chance({one_in}) != 0)\n"
+            "\t\t\t\tfree(sink);\n\t\t}")
+    return function(f"\treturn malloc({size}); /* HERE */"), "", step, "", STEPS * 3 // one_in, size
 
 
 # ---- what is no leak ----
@@ -272,7 +296,8 @@ def big_start(r):
 
 
 LEAKS = [leak_steady, leak_by_chance, leak_any_size, leak_later, leak_after_table, leak_in_thread, leak_on_rare_path,
-         leak_into_list, leak_in_bursts, leak_in_child]
+         leak_into_list, leak_in_bursts, leak_in_child, leak_of_sessions, leak_of_batches, leak_of_some]
+FREES = [leak_on_rare_path, leak_of_sessions, leak_of_batches, leak_of_some]
 QUIET = [cache_fills, cache_random_keys, cache_evicts, pool_on_demand, ramp_up, periodic_job, queue_in_waves, vector_doubles,
          log_grows, sessions_end, held_until_exit, big_start]
 
@@ -299,8 +324,9 @@ def write(folder, number, kind, leaks):
                                           "step": step, "after": after}
     (folder / f"{name}.c").write_text(source)
     line = next(i for i, text in enumerate(source.split("\n"), 1) if "/* HERE */" in text)
-    rate = int(size / -math.log(1 - SAMPLES / blocks)) if leaks else 1000
-    return f"{name} {'leak' if leaks else 'quiet'} {kind.__name__} {line} {rate}\n"
+    rate = int(size / -math.log(1 - SAMPLES / blocks)) if blocks > SAMPLES else 1 if leaks else 1000
+    truth = "quiet" if not leaks else "frees" if kind in FREES else "keeps"
+    return f"{name} {truth} {kind.__name__} {line} {rate}\n"
 
 
 def main():

@@ -152,30 +152,58 @@ T_TEST(too_few)
 	prof_free(p);
 }
 
-/* Nothing was watched: resident memory grows by 2,048 KiB in the later half, or not at all. */
+/* Nothing was watched. 100 places' blocks, 2,048 KiB in all, were kept in the later half; resident memory grew
+ * by a share of that. */
+static struct growth_verdict
+by_rss(enum prof_mode mode, double share, uint64_t frees, struct growth_verdict v)
+{
+	struct prof *p = recorded(0);
+	struct growth_old o;
+
+	p->processes[1].mode = mode;
+	p->processes[1].frees_unknown = frees;
+	for (unsigned i = 0; i < 400; i++) {
+		uint32_t row = prof_add_point(p);
+
+		p->points[row] = (struct prof_point){
+			.process = 1,
+			.ms = i * 100,
+			.rss_kib = 10000 + (uint32_t)(share * i * 2048 / 200)};
+	}
+	growth_old_init(&o, p);
+	for (unsigned i = 0; i < 100; i++)
+		growth_old_add(&o, 1, 1, 500, (2048 << 10) / 100.0);
+	growth_old_judge(&o, 1, 1, &v);
+	growth_old_done(&o);
+	prof_free(p);
+	return v;
+}
+
 T_TEST(by_resident_memory)
 {
-	for (unsigned grows = 0; grows < 2; grows++) {
-		struct prof *p = recorded(0);
-		struct growth_verdict v = leak(102400);
-		struct growth_old o;
+	struct growth_verdict grows = {
+		.word = GROWTH_GROWING, .why = GROWTH_WHY_NEVER_FREED, .slope = 102400};
+	struct growth_verdict v;
 
-		for (unsigned i = 0; i < 400; i++) {
-			uint32_t row = prof_add_point(p);
-
-			p->points[row] = (struct prof_point){
-				.process = 1,
-				.ms = i * 100,
-				.rss_kib = 10000 + (grows ? i * 2048 / 200 : i % 2)};
-		}
-		growth_old_init(&o, p);
-		growth_old_add(&o, 1, 1, 500, 2048 << 10);
-		growth_old_judge(&o, 1, 1, &v);
-		T_EQ(v.word, grows ? GROWTH_LEAK : GROWTH_STEADY);
-		T_EQ(v.why, grows ? GROWTH_WHY_NONE : GROWTH_WHY_RSS);
-		growth_old_done(&o);
-		prof_free(p);
-	}
+	/* it grows with them */
+	T_EQ(by_rss(PROF_EXACT, 1, 300, leak(102400)).word, GROWTH_LEAK);
+	/* flat, and as many older blocks were freed */
+	v = by_rss(PROF_EXACT, 0, 300, leak(102400));
+	T_EQ(v.word, GROWTH_STEADY);
+	T_EQ(v.why, GROWTH_WHY_RSS);
+	T_EQ(by_rss(PROF_EXACT, 0.1, 100, grows).word, GROWTH_STEADY);
+	/* flat, but nothing was freed: memory that malloc had kept is filled */
+	T_EQ(by_rss(PROF_EXACT, 0, 0, leak(102400)).word, GROWTH_LEAK);
+	T_EQ(by_rss(PROF_EXACT, 0, 99, grows).why, GROWTH_WHY_NEVER_FREED);
+	/* blocks of which only 30 % are touched */
+	T_EQ(by_rss(PROF_EXACT, 0.3, 0, grows).word, GROWTH_GROWING);
+	T_EQ(by_rss(PROF_EXACT, 0.3, 300, grows).why, GROWTH_WHY_NEVER_FREED);
+	T_EQ(by_rss(PROF_SAMPLED, 0.3, 0, grows).why, GROWTH_WHY_NEVER_FREED);
+	T_EQ(by_rss(PROF_SAMPLED, 0.3, 0, leak(102400)).word, GROWTH_LEAK);
+	/* sampled, frees are not counted: it stays as it was, with another reason */
+	T_EQ(by_rss(PROF_SAMPLED, 0, 0, grows).word, GROWTH_GROWING);
+	T_EQ(by_rss(PROF_SAMPLED, 0, 0, grows).why, GROWTH_WHY_RSS);
+	T_EQ(by_rss(PROF_SAMPLED, 0, 0, leak(102400)).word, GROWTH_LEAK);
 }
 
 /* Recorded from its start: nothing is older. */

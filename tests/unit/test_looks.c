@@ -173,19 +173,23 @@ T_TEST(sites_of_many_chunks)
 T_TEST(thinning)
 {
 	struct looks l = {.every_ms = 10};
-	uint32_t site, odd, cell, other;
-	int64_t bytes = 0, odd_bytes = 0;
+	uint32_t site, odd, spiky, cell, other, spikes;
+	int64_t bytes = 0, odd_bytes = 0, spike = 0;
 	struct host h;
 
 	host_begin(&h);
 	cell = host_site(&h, 0x1003, &site);
 	other = host_site(&h, 0x1009, &odd);
+	spikes = host_site(&h, 0x100d, &spiky);
 	for (uint64_t i = 1; i <= 40; i++) {
 		T_CHECK(looks_due(&l, 10 * i));
 		T_CHECK(!looks_due(&l, 10 * i - 1));
 		image_count(&h.m, cell, i, 13 * i, 0, 0);
 		if (i % 10 == 2) /* changes only in looks that will go */
 			image_count(&h.m, other, i, 3 * i, 0, 0);
+		/* 7 bytes live in the first look and in all with an even number, else 57 */
+		image_count(&h.m, spikes, 1 + (i - 1) / 2, 7 + 50 * ((i - 1) / 2),
+			    i > 1 ? (i - 2) / 2 : 0, i > 1 ? 50 * ((i - 2) / 2) : 0);
 		host_look(&h, &l, 10 * i);
 		l.next_ms = 10 * i + 10; /* on a loaded machine it may wait for longer */
 	}
@@ -203,10 +207,14 @@ T_TEST(thinning)
 		const struct looks_row *r = row_of(&l, i, site);
 
 		bytes += r != NULL ? r->alloc_bytes : 0;
-		T_EQ(r != NULL ? r->alloc_bytes : 0, i == 0 ? 13 : 26);
+		/* of two looks the lower state is kept, but of the last two the last */
+		T_EQ(r != NULL ? r->alloc_bytes : 0, i < 2 ? 13 : i < 20 ? 26 : 39);
 		r = row_of(&l, i, odd);
 		odd_bytes += r != NULL ? r->alloc_bytes : 0;
 		T_EQ(r != NULL, i % 5 == 1);
+		r = row_of(&l, i, spiky);
+		spike += r != NULL ? r->alloc_bytes - r->free_bytes : 0;
+		T_EQ(spike, 7);
 	}
 	T_EQ(bytes, 13 * 41);
 	T_EQ(odd_bytes, 3 * 32);

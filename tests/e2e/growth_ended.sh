@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Memory that grows for as long as a program runs and is freed at its end, before exit or by it: valgrind finds
+# no leak there, and whoever runs the program for a month does. A table that is loaded at the start and freed
+# at the end is no growth.
+. "$(dirname "$0")/lib.sh"
+need_seep
+need_libseep
+need_command jq "${CC:-cc}"
+
+cat >"$TMP/hoard.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+struct entry { struct entry *next; char text[8184]; };
+static struct entry *list;
+__attribute__((noinline)) static void hoard(void)
+{
+	struct entry *e = malloc(sizeof *e);
+	memset(e->text, 1, sizeof e->text);
+	e->next = list;
+	list = e;
+}
+static void give_back(void)
+{
+	while (list != NULL) {
+		struct entry *e = list;
+		list = e->next;
+		free(e);
+	}
+}
+int main(int argc, char **argv)
+{
+	char how = argc > 1 ? argv[1][0] : 'm';
+	if (how == 'e')
+		atexit(give_back);
+	for (int i = 0; i < 600; i++) {
+		if (how != 't')
+			hoard();
+		else if (i == 0)
+			for (int k = 0; k < 600; k++)
+				hoard();
+		usleep(5000);
+	}
+	if (how != 'e')
+		give_back();
+	return 0;
+}
+END
+"${CC:-cc}" -g -O1 -o "$TMP/hoard" "$TMP/hoard.c" || exit
+cd "$TMP" || exit
+for how in main exit table; do
+	expect_status 0 "$SEEP" run --json --log-file $how.json -o $how.rec -- ./hoard $how
+done
+for how in main exit; do
+	expect_json "$how: what became of it" $how.json '[.sites[].growth | select(.why == "freed-at-exit") | .verdict] | join(" ")' GROWING
+	run "$SEEP" report $how.rec
+	expect_match "$how: in words" "$out" 'while it ran \([0-9.]+ KiB → 4\.[0-9]+ MiB\), freed at exit'
+	expect_match "$how: the line" "$out" 'hoard +hoard\.c:8 '
+	expect_no_match "$how: no leak" "$out" 'LEAK'
+done
+expect_json "table: none of it" table.json '[.sites[].growth | select(.verdict == "GROWING")] | length' 0
