@@ -76,3 +76,10 @@ cmd_usage(const struct cmd *c, const char *fmt, ...)
 	buf_done(&behind);
 	return CMD_USAGE;
 }
+
+int
+cmd_empty_word(const struct cmd *c)
+{
+	return cmd_usage(c, "an empty word is given; usage: seep %s %s", c->name,
+			 c->args);
+}

@@ -53,6 +53,9 @@ void cmd_tell(const struct cmd *c, const char *fmt, ...)
 int cmd_usage(const struct cmd *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* The same for a word that is empty where a process or file is to be named. */
+int cmd_empty_word(const struct cmd *c);
+
 /* Print what `seep help CMD` and `seep --version` do, and return CMD_OK. */
 int cmd_help(const struct cmd *c);
 int cmd_version(void);

@@ -17,6 +17,7 @@
 #include "cli/cmd.h"
 #include "cli/last.h"
 #include "cli/names_confined.h"
+#include "cli/out_file.h"
 #include "cli/pages.h"
 #include "cli/save.h"
 #include "format/pack.h"
@@ -379,10 +380,12 @@ attach_run(int argc, char **argv)
 		return status;
 	}
 	/* Not found out only when hours of recording are to be saved. */
-	if (r == 0 && args.output != NULL)
+	if (r == 0 && args.output != NULL && (r = out_check(args.output, "rec", &e)) == 0)
 		r = file_out_check(args.output, &e);
-	if (r == 0 && args.html != NULL)
+	if (r == 0 && args.html != NULL && (r = out_check(args.html, "html", &e)) == 0)
 		r = file_out_check(args.html, &e);
+	if (r == 0 && args.log_file != NULL)
+		r = out_check_log(args.log_file, &e);
 	if (r == 0 && (log = open_log(&e)) == NULL)
 		r = e.code;
 	attached_signals();
@@ -390,7 +393,7 @@ attach_run(int argc, char **argv)
 		r = attached_open(&pids, &s, &ss, &e);
 	vec_done(&pids);
 	if (r < 0) {
-		status = cmd_fail(&e);
+		status = out_fail(&e);
 	} else if (args.stay) {
 		status = stayed(&ss);
 	} else {

@@ -15,6 +15,7 @@
 #include "cli/cmd.h"
 #include "cli/load.h"
 #include "cli/names.h"
+#include "cli/out_file.h"
 #include "format/format_save.h"
 #include "model/prof.h"
 #include "render/report.h"
@@ -156,6 +157,11 @@ convert_load(struct convert *c, int argc, char **argv, struct err *e)
 				       "%s: is an input and would be written over",
 				       c->out);
 	}
+	/* Two recordings are more likely meant to be summed: OUT is missing. */
+	r = out_check(c->out, strcmp(c->format, "rec") == 0 ? "a recording" : c->format,
+		      e);
+	if (r < 0)
+		return r;
 	r = load_targets(argc, argv, names_given.exe, &c->in, e);
 	if (r < 0 || c->in.point[0] == '\0')
 		return r;
@@ -316,9 +322,10 @@ convert_do(struct convert *c, int argc, char **argv, struct err *e)
 		names_resolve(c->in.p, &names);
 	c->save.ret_left_out = &c->left_out;
 	r = convert_save(c, e);
-	if (r == 0)
+	if (r == 0) {
 		convert_tell(c);
-	else if (r != -EEXIST && e->msg[0] != '\0' && strchr(e->msg, '/') == NULL)
+		out_wrote(c->out);
+	} else if (r != -EEXIST && e->msg[0] != '\0' && strchr(e->msg, '/') == NULL)
 		r = err_wrap(e, r, "%s", c->out);
 	return r;
 }
@@ -347,7 +354,7 @@ convert_run(int argc, char **argv)
 	}
 	r = convert_do(&c, argc - 1, argv, &e);
 	loaded_done(&c.in);
-	return r < 0 ? cmd_fail(&e) : CMD_OK;
+	return r < 0 ? out_fail(&e) : CMD_OK;
 }
 
 const struct cmd cmd_convert = {

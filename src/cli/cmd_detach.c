@@ -13,6 +13,7 @@
 #include "cli/cmd.h"
 #include "cli/last.h"
 #include "cli/names_confined.h"
+#include "cli/out_file.h"
 #include "cli/save.h"
 #include "format/pack.h"
 #include "render/report.h"
@@ -183,9 +184,10 @@ detach_run(int argc, char **argv)
 		status = cmd_usage(&cmd_detach, "-o: one process at a time");
 	/* Once it is taken out there is no second try. */
 	if (args.output != NULL && status == CMD_OK &&
-	    file_out_check(args.output, &e) < 0) {
+	    (out_check(args.output, "rec", &e) < 0 ||
+	     file_out_check(args.output, &e) < 0)) {
 		vec_done(&pids);
-		return cmd_fail(&e);
+		return out_fail(&e);
 	}
 	for (size_t i = 0; status != CMD_USAGE && i < pids.len; i++) {
 		if (detach_one(pids.data[i], &e) < 0)

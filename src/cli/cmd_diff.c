@@ -17,6 +17,7 @@
 #include "cli/diff_maps.h"
 #include "cli/load.h"
 #include "cli/names.h"
+#include "cli/out_file.h"
 #include "cli/pager.h"
 #include "cli/pages.h"
 #include "format/format.h"
@@ -395,6 +396,8 @@ diff_run(int argc, char **argv)
 	else if ((diff_args.flame != NULL || diff_args.html != NULL) && diff_args.json)
 		status = cmd_usage(&cmd_diff, "--flame and --html write files of their "
 					      "own kind: no --json goes with them");
+	else if (pages_check(diff_args.flame, diff_args.html, &e) < 0)
+		status = out_fail(&e);
 	if (status == CMD_OK)
 		status = diff_take_words(&c, argc, argv);
 	if (status == CMD_OK &&

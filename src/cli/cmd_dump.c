@@ -15,6 +15,7 @@
 
 #include "analyze/content.h"
 #include "cli/cmd.h"
+#include "cli/out_file.h"
 #include "cli/watcher.h"
 #include "render/dump.h"
 #include "render/report.h"
@@ -338,6 +339,8 @@ dump_process(struct dump_cmd *c, const char *word, struct err *e)
 	c->content.map = c->hex.map = &c->w->map;
 	c->content.regions = &c->w->regions;
 	if (dump_args.output != NULL)
+		r = out_check(dump_args.output, "a dump", e);
+	if (r == 0 && dump_args.output != NULL)
 		r = file_out_open(&c->out, dump_args.output, e);
 	if (r < 0)
 		return r;
@@ -435,7 +438,7 @@ dump_run(int argc, char **argv)
 	file_out_done(&c.out);
 	content_done(&c.content);
 	watcher_free(c.w);
-	return r < 0 ? cmd_fail(&e) : CMD_OK;
+	return r < 0 ? out_fail(&e) : CMD_OK;
 }
 
 const struct cmd cmd_dump = {

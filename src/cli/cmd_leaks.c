@@ -16,6 +16,7 @@
 #include "cli/load.h"
 #include "cli/log_name.h"
 #include "cli/names.h"
+#include "cli/out_file.h"
 #include "cli/run_leaks.h"
 #include "cli/save.h"
 #include "cli/unrecorded.h"
@@ -71,8 +72,8 @@ put(const struct buf *b, const struct prof *p)
 	}
 	if (log_name(opt_log_file, p->nprocesses > 1 ? p->processes[1].pid : 0, 0, &name,
 		     &e) < 0 ||
-	    file_write(name, buf_str(b), b->len, &e) < 0)
-		status = cmd_fail(&e);
+	    out_check_log(name, &e) < 0 || file_write(name, buf_str(b), b->len, &e) < 0)
+		status = out_fail(&e);
 	free(name);
 	return status;
 }

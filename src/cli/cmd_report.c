@@ -18,6 +18,7 @@
 #include "cli/cmd_scan.h"
 #include "cli/load.h"
 #include "cli/names.h"
+#include "cli/out_file.h"
 #include "cli/pager.h"
 #include "cli/report_view.h"
 #include "cli/share.h"
@@ -119,6 +120,10 @@ report_check_args(struct err *e)
 		return err_set(e, -EINVAL,
 			       "--sites lists places as they are: no view, grain, sample "
 			       "index or filter goes with it");
+	if (report_args.json && (r->flame != NULL || r->html != NULL))
+		return err_set(e, -EINVAL,
+			       "--flame and --html write files of their own "
+			       "kind: no --json goes with them");
 	if (report_args.by != NULL && r->given)
 		return err_set(e, -EINVAL,
 			       "--by ranks places; views take --sample-index and --cum");
@@ -223,7 +228,7 @@ report_run(int argc, char **argv)
 	if (r == -EINVAL)
 		r = cmd_usage(&cmd_report, "%s", e.msg);
 	else if (r < 0)
-		r = cmd_fail(&e);
+		r = out_fail(&e);
 	if (r == CMD_OK) {
 		r = load_targets(argc, argv, names_given.exe, &l, &e);
 		if (l.series > 0)

@@ -20,6 +20,7 @@
 #include "cli/leak_report.h"
 #include "cli/log_name.h"
 #include "cli/names.h"
+#include "cli/out_file.h"
 #include "cli/run_impl.h"
 #include "cli/run_output.h"
 #include "cli/save.h"
@@ -151,8 +152,7 @@ name_output(struct run *r)
 	signal(SIGPIPE,
 	       SIG_IGN); /* the reader of our stderr may leave before the program */
 	if (r->output == NULL && !leak_given.no_save)
-		r->output = xasprintf("%s/seep.%s.%d.rec", r->folder,
-				      base_name(r->argv[0]), r->pid);
+		r->output = run_output_name(r->folder, base_name(r->argv[0]), r->pid);
 	leak_given.program = (const char *const *)r->argv;
 	leak_given.program_pid = (uint32_t)r->pid;
 }
@@ -173,7 +173,7 @@ start(struct run *r)
 	}
 	if (!leak_given.no_save &&
 	    run_output(opt_output, opt_dir, &r->folder, &r->output, &e) < 0)
-		return cmd_fail(&e);
+		return out_fail(&e);
 	if (r->program.inject)
 		return start_inject(r);
 	if (libseep_find(&r->libseep, &e) < 0)
@@ -374,11 +374,10 @@ log_open(struct run *r)
 
 	if (opt_log_file == NULL)
 		return;
-	if (log_name(opt_log_file, (uint32_t)r->pid, 0, &name, &e) < 0)
+	if (log_name(opt_log_file, (uint32_t)r->pid, 0, &name, &e) < 0 ||
+	    out_check_log(name, &e) < 0)
 		cmd_fail(&e);
-	else
-		r->log = fopen(name, "we");
-	if (name != NULL && r->log == NULL)
+	else if ((r->log = fopen(name, "we")) == NULL)
 		cmd_note("%s: %s", name, strerror(errno));
 	free(name);
 	if (!opt_json) /* remarks would spoil it */
@@ -477,6 +476,9 @@ check_options(void)
 	if (opt_log_file != NULL && log_name(opt_log_file, 1, 0, &name, &e) < 0)
 		return cmd_usage(&cmd_run, "--log-file: %s", e.msg);
 	free(name);
+	if (opt_log_file != NULL && !log_name_differs(opt_log_file) &&
+	    out_check_log(opt_log_file, &e) < 0)
+		return out_fail(&e);
 	status = leak_opts_read(&cmd_run);
 	if (status == 0 && (opt_no_check || opt_sample.given) && leak_opts_need_check())
 		return cmd_usage(&cmd_run,

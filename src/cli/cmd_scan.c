@@ -11,6 +11,7 @@
 #include "analyze/scan_growth.h"
 #include "cli/cmd.h"
 #include "cli/heapcheck.h"
+#include "cli/out_file.h"
 #include "cli/pager.h"
 #include "cli/unrecorded.h"
 #include "format/scan_file.h"
@@ -61,10 +62,11 @@ static int
 save(const struct heapscan *s, struct err *e)
 {
 	struct buf b = {0};
-	int r;
+	int r = out_check(scan_args.save, "scan", e);
 
 	scan_file_write(&b, s);
-	r = file_write(scan_args.save, b.data, b.len, e);
+	if (r == 0)
+		r = file_write(scan_args.save, b.data, b.len, e);
 	buf_done(&b);
 	if (r == 0 && !scan_args.json)
 		cmd_note("saved %s; later: --since %s", scan_args.save, scan_args.save);

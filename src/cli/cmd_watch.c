@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/cmd.h"
+#include "cli/out_file.h"
 #include "cli/watcher.h"
 #include "cli/watchloop.h"
 #include "render/report.h"
@@ -405,6 +406,12 @@ watch_take_words(int argc, char **argv, struct watch_words *ret_words, struct er
 		return cmd_usage(&cmd_watch, "--on-growth: which command is to be run?");
 	if (ret_words->len == 0)
 		return cmd_usage(&cmd_watch, "incomplete; usage: seep watch PID...");
+	for (size_t i = 0; i < ret_words->len; i++) {
+		if (ret_words->data[i][0] == '\0')
+			return cmd_empty_word(&cmd_watch);
+	}
+	if (watch_args.metrics != NULL && out_check(watch_args.metrics, "metrics", e) < 0)
+		return out_fail(e);
 	return CMD_OK;
 }
 

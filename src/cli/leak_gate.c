@@ -15,6 +15,7 @@
 #include "cli/leak_report.h"
 #include "cli/log_name.h"
 #include "cli/names.h"
+#include "cli/out_file.h"
 #include "format/format.h"
 #include "model/loss_kinds.h"
 #include "render/junit.h"
@@ -302,7 +303,7 @@ leak_gate_junit(const struct prof *p, const struct skip *s, const bool *chosen,
 		     : p->nprocesses > 1	 ? p->processes[1].pid
 						 : 0,
 		     0, &name, &e) < 0 ||
-	    file_write(name, buf_str(&b), b.len, &e) < 0)
+	    out_check_log(name, &e) < 0 || file_write(name, buf_str(&b), b.len, &e) < 0)
 		cmd_fail(&e);
 	free(name);
 	buf_done(&b);

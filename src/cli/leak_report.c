@@ -15,6 +15,7 @@
 #include "cli/leak_opts.h"
 #include "cli/log_name.h"
 #include "cli/names.h"
+#include "cli/out_file.h"
 #include "model/loss_kinds.h"
 #include "render/figure.h"
 #include "render/leak_xml.h"
@@ -286,7 +287,7 @@ write_file(const char *pattern, uint32_t pid, uint32_t number, const struct buf 
 	char *name = NULL;
 
 	if (log_name(pattern, pid, number, &name, &e) < 0 ||
-	    file_write(name, buf_str(b), b->len, &e) < 0)
+	    out_check_log(name, &e) < 0 || file_write(name, buf_str(b), b->len, &e) < 0)
 		file_failed = cmd_fail(&e) != CMD_OK;
 	free(name);
 }

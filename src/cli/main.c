@@ -158,6 +158,18 @@ read_words(const struct cmd *c, int argc, char **argv, int *at, struct words *re
 	return 0;
 }
 
+/* A variable of a script that was never set. A program that is run, and its words, are looked
+ * at where it is started. */
+static bool
+has_empty_word(const struct cmd *c, const struct words *words)
+{
+	for (size_t i = 0; !c->options_first && i < words->len; i++) {
+		if (words->data[i][0] == '\0')
+			return true;
+	}
+	return false;
+}
+
 static int
 run_command(const struct cmd *c, int argc, char **argv)
 {
@@ -175,6 +187,8 @@ run_command(const struct cmd *c, int argc, char **argv)
 	else if (c->max_args != CMD_ANY_ARGS && (int)words.len > c->max_args)
 		status = cmd_usage(c, "too many words, from \"%s\" on",
 				   words.data[c->max_args]);
+	else if (has_empty_word(c, &words))
+		status = cmd_empty_word(c);
 	else {
 		vec_push(&words, NULL);
 		status = c->run((int)words.len - 1, words.data);

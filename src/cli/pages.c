@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/value.h"
+#include "cli/out_file.h"
 #include "cli/pager.h"
 #include "render/flame.h"
 #include "render/html_page.h"
@@ -14,9 +15,14 @@
 static int
 pages_save(const struct buf *out, const char *path, struct err *e)
 {
+	int r;
+
 	if (strcmp(path, "-") == 0)
 		return pager_print(out, true, e);
-	return file_write(path, out->data, out->len, e);
+	r = file_write(path, out->data, out->len, e);
+	if (r == 0)
+		out_wrote(path);
+	return r;
 }
 
 static void
@@ -50,6 +56,14 @@ pages_html(struct buf *out, const struct pages *pg, const struct prof *p,
 			      .one_figure = pg->one_figure};
 
 	html_page(out, p, q, base, base_q, &o);
+}
+
+int
+pages_check(const char *flame, const char *html, struct err *e)
+{
+	int r = flame != NULL ? out_check(flame, "flame", e) : 0;
+
+	return r == 0 && html != NULL ? out_check(html, "html", e) : r;
 }
 
 int

@@ -23,7 +23,10 @@ void pages_html(struct buf *out, const struct pages *pg, const struct prof *p,
 		const struct graph_query *q, const struct prof *base,
 		const struct graph_query *base_q);
 
-/* Writes what was asked for. */
+/* Before anything is read: whether these files, or NULL, may be written (out_file.h). */
+int pages_check(const char *flame, const char *html, struct err *e);
+
+/* Writes what was asked for, and says so. */
 int pages_write(const struct pages *pg, const struct prof *p, const struct graph_query *q,
 		const struct prof *base, const struct graph_query *base_q, struct err *e);
 

@@ -11,6 +11,7 @@
 
 #include "cli/cmd.h"
 #include "cli/graphviz.h"
+#include "cli/out_file.h"
 #include "cli/peer_jeprof.h"
 #include "format/format.h"
 #include "format/input.h"
@@ -271,6 +272,8 @@ jeprof_to_file(const struct jeprof_report *r, const char *path, struct err *e)
 
 	if (path == NULL)
 		return err_set(e, -EINVAL, "callgrind: to which file?");
+	if (out_check_log(path, e) < 0)
+		return -EEXIST;
 	f = fopen(path, "we");
 	if (f == NULL)
 		return err_sys(e, -errno, "%s: cannot write", path);

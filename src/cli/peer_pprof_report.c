@@ -11,6 +11,7 @@
 #include "analyze/value.h"
 #include "cli/cmd.h"
 #include "cli/graphviz.h"
+#include "cli/out_file.h"
 #include "cli/pages.h"
 #include "cli/peer_pprof.h"
 #include "cli/source.h"
@@ -355,6 +356,10 @@ pprof_write(struct pprof_job *j, struct err *e)
 
 	if (path == NULL && PA.picture != NULL && isatty(STDOUT_FILENO))
 		path = own = pprof_free_name(PA.picture);
+	if (path != NULL && out_check_log(path, e) < 0) {
+		free(own);
+		return -EEXIST;
+	}
 	if (path != NULL)
 		fprintf(stderr, "Generating report in %s\n", path);
 	if (PA.picture != NULL && PA.what == PPROF_DOT) {

@@ -11,6 +11,7 @@
 #include "analyze/value.h"
 #include "cli/cmd.h"
 #include "cli/graphviz.h"
+#include "cli/out_file.h"
 #include "cli/pager.h"
 #include "cli/pages.h"
 #include "cli/source.h"
@@ -61,7 +62,7 @@ report_set_view(void *ctx, const struct opt *o, const struct opt_value *v, struc
 	(void)ctx;
 	while (strcmp(report_views[i].option, o->name) != 0)
 		i++;
-	if (r->kind_given && r->kind != report_views[i].kind)
+	if (r->kind_given && (r->kind != report_views[i].kind || v->text != NULL))
 		return err_set(e, -EINVAL, "--%s: there is another view already",
 			       o->name);
 	r->given = r->kind_given = true;
@@ -78,7 +79,10 @@ report_set_view(void *ctx, const struct opt *o, const struct opt_value *v, struc
 int
 report_set_page(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
 {
-	(void)ctx, (void)e;
+	(void)ctx;
+	if (report_view.flame != NULL || report_view.html != NULL)
+		return err_set(e, -EINVAL, "--%s: there is another view already",
+			       o->name);
 	report_view.given = true;
 	if (strcmp(o->name, "flame") == 0)
 		report_view.flame = v->text;
@@ -176,11 +180,29 @@ report_set_trim(void *ctx, const struct opt *o, const struct opt_value *v, struc
 
 /* ---- the view ---- */
 
+/* One view at a time, and no file that is not seep's own in its way. A flame graph may be drawn from
+ * the bottom up. */
+static int
+report_view_check(struct err *e)
+{
+	const struct report_view *r = &report_view;
+	const char *page = r->flame != NULL ? "flame" : r->html != NULL ? "html" : NULL;
+
+	if (page != NULL && r->kind_given && r->kind != VIEW_BOTTOM_UP)
+		return err_set(e, -EINVAL, "--%s and --%s: one view at a time", page,
+			       view_names[r->kind]);
+	if (r->picture != NULL && out_check(r->picture_path, r->picture, e) < 0)
+		return -EEXIST;
+	return pages_check(r->flame, r->html, e);
+}
+
 int
 report_view_prepare(struct err *e)
 {
-	int r = filter_new(&report_view.filters, &compiled.filter, e);
+	int r = report_view_check(e);
 
+	if (r == 0)
+		r = filter_new(&report_view.filters, &compiled.filter, e);
 	if (r == 0 && report_view.pattern != NULL) {
 		r = re_new(report_view.pattern, &compiled.re, e);
 		if (r < 0)
@@ -282,7 +304,10 @@ report_view_write(struct buf *out, const struct view *v, const struct report_how
 				     .path = r->picture_path};
 
 		snprintf(option, sizeof option, "--%s", r->picture);
-		return graphviz_draw(out, &g, e);
+		if (graphviz_draw(out, &g, e) < 0)
+			return e->code;
+		out_wrote(r->picture_path);
+		return 0;
 	}
 	return pager_print(out, how->no_pager || how->json || r->kind == VIEW_GRAPH, e);
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/out_file.h"
 #include "util/x.h"
 
 static const char *
@@ -30,7 +31,7 @@ check_name(const char *output, struct err *e)
 	if (stat(output, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
 		return err_set(e, -EINVAL,
 			       "%s: a pipe or socket; a recording needs a file", output);
-	return 0;
+	return out_check(output, "rec", e);
 }
 
 static char *
@@ -62,4 +63,16 @@ run_output(const char *output, const char *dir, char **ret_folder, char **ret_ou
 		*ret_output = xasprintf("%s/%s", *ret_folder, base_name(output));
 	free(folder);
 	return ret;
+}
+
+char *
+run_output_name(const char *folder, const char *program, int pid)
+{
+	char *path = xasprintf("%s/seep.%s.%d.rec", folder, program, pid);
+
+	for (unsigned i = 2; i < 10000 && access(path, F_OK) == 0; i++) {
+		free(path);
+		path = xasprintf("%s/seep.%s.%d-%u.rec", folder, program, pid, i);
+	}
+	return path;
 }

@@ -10,4 +10,8 @@
 int run_output(const char *output, const char *dir, char **ret_folder, char **ret_output,
 	       struct err *e);
 
+/* FOLDER/seep.PROGRAM.PID.rec, with -2, -3 … behind the PID if there is such a file: pids come again,
+ * in containers at every start. To be freed. */
+char *run_output_name(const char *folder, const char *program, int pid);
+
 #endif

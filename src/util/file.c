@@ -15,11 +15,13 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "util/x.h"
 
 #define FILE_TRIES 16
+#define FILE_MARK "user.seep"
 
 int
 file_read(const char *path, size_t max_bytes, struct buf *ret_buf, struct err *e)
@@ -155,12 +157,51 @@ file_out_write(struct file_out *f, const void *p, size_t n, struct err *e)
 	return 0;
 }
 
+/* "user.seep" of a file: its size and time of change when it was complete. */
+struct file_mark {
+	char s[64];
+};
+
+static struct file_mark
+file_mark(const struct stat *st)
+{
+	struct file_mark m;
+
+	snprintf(m.s, sizeof m.s, "%lld %lld.%09ld", (long long)st->st_size,
+		 (long long)st->st_mtim.tv_sec, st->st_mtim.tv_nsec);
+	return m;
+}
+
+static void
+file_set_mark(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0)
+		fsetxattr(fd, FILE_MARK, file_mark(&st).s, strlen(file_mark(&st).s), 0);
+}
+
+bool
+file_is_ours(const char *path)
+{
+	struct file_mark m;
+	struct stat st;
+	ssize_t n = getxattr(path, FILE_MARK, m.s, sizeof m.s - 1);
+
+	if (n <= 0 || stat(path, &st) < 0)
+		return false;
+	m.s[n] = '\0';
+	return strcmp(m.s, file_mark(&st).s) == 0;
+}
+
 int
 file_out_commit(struct file_out *f, struct err *e)
 {
 	int fd = f->fd;
 	int r = 0;
 
+	if (f->tmp != NULL)
+		file_set_mark(fd);
 	f->fd = -1;
 	if (close(fd) != 0 && errno != EINTR) /* NFS and quotas report here */
 		r = err_sys(e, -errno, "%s: cannot write", f->path);

@@ -38,6 +38,10 @@ int file_out_write(struct file_out *f, const void *p, size_t n, struct err *e);
 /* Makes the new contents the file's. On failure the old file stays. Ends the writing. */
 int file_out_commit(struct file_out *f, struct err *e);
 
+/* Whether file_out_commit made this file and nobody has changed it since. Kept in an extended
+ * attribute; where the file system has none, no file is. */
+bool file_is_ours(const char *path);
+
 /* Gives up whatever was not committed and frees everything. */
 void file_out_done(struct file_out *f);
 

@@ -22,7 +22,7 @@ expect_eq "every: three reports" "$(grep -c '^pid .*(attach_busy)' <<<"$err")" 3
 expect_eq "every: the last one is after detaching" "$(grep -c 'detached, nothing left' <<<"$err")" 1
 
 run "$SEEP" attach --for 200ms --sample 8K -o "$TMP/a.rec" --html "$TMP/a.html" --log-file "$TMP/log" "$pid"
-expect_eq "files: status and stderr" "$status $err" "0 "
+expect_eq "files: status and stderr" "$status $err" "0 wrote $TMP/a.html"
 expect_match "files: the report" "$(cat "$TMP/log")" '^    work +attach_busy.c:'
 run "$SEEP" report --json "$TMP/a.rec"
 expect_json "files: the recording has names" "$TMP/out" '[.frames[] | select(.function == "work")] | length > 0' true

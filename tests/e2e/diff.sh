@@ -70,7 +70,7 @@ run "$SEEP" diff old1.rec new.rec
 expect_match "rebuild, and what was matched how" "$out" '^8 places matched by function and file'
 expect_match "rebuild: last line" "$out" '^exact, another process, rebuilt: prog '
 run "$SEEP" diff --flame rebuilt.svg old1.rec new.rec
-expect_eq "flame graph: status" "$status $out$err" "0 "
+expect_eq "flame graph: status" "$status $out$err" "0 wrote rebuilt.svg"
 titles() { grep -o '<title>[^<]*</title>' "$1" | sed 's/<[^>]*>//g'; }
 expect_match "flame graph of a rebuild: the one that grew" "$(titles rebuilt.svg)" \
 	'^growing \(12\.9 KiB → 142 KiB, \+129 KiB\)$'

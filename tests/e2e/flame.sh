@@ -92,7 +92,9 @@ expect_eq "two scripts, both ours" "$(grep -o '<script' "$TMP/hostile.svg" | wc 
 # ---- from reports ----
 
 if "$SEEP" report --help | grep -q -- --html; then
-	"$SEEP" report --html "$TMP/page.html" "$TMP/new.folded" || fail "report --html"
+	run "$SEEP" report --html "$TMP/page.html" "$TMP/new.folded"
+	expect_eq "report --html" "$status $out$err" "0 wrote $TMP/page.html"
+	"$SEEP" report --html "$TMP/page.html" "$TMP/new.folded" 2>/dev/null || fail "report --html"
 	"$SEEP" report --html "$TMP/hostile.html" "$TMP/hostile.folded" || fail "report --html of hostile names"
 	"$SEEP" report --flame "$TMP/report.svg" "$TMP/new.folded" || fail "report --flame"
 	expect_match "a report's flame graph" "$(cat "$TMP/report.svg")" '<title>session_new \(87\.9 KiB, 45\.00%\)</title>'
@@ -100,7 +102,8 @@ else
 	left_out "report has no --html yet"
 fi
 expect_status 0 "$SEEP" diff --html "$TMP/diff.html" --flame "$TMP/two.svg" "$TMP/before.folded" "$TMP/after.folded"
-expect_eq "files are all there is" "$out$err" ""
+expect_eq "files are all there is" "$out$err" "wrote $TMP/two.svg
+wrote $TMP/diff.html"
 titles() { grep -o '<title>[^<]*</title>' "$1" | sed 's/<[^>]*>//g'; }
 expect_match "two profiles: grew" "$(titles "$TMP/two.svg")" '^session_new \(19\.5 KiB → 87\.9 KiB, \+68\.4 KiB\)$'
 expect_match "two profiles: gone, and drawn" "$(titles "$TMP/two.svg")" '^legacy_grow \(29\.3 KiB → 0 B, −29\.3 KiB\)$'

@@ -16,7 +16,7 @@ begin() {
 	local threads=$1 blocks=$2
 	shift 2
 	mkdir -p ctl
-	rm -f ctl/*
+	rm -f ctl/* busy.rec # another user's is not replaced
 	"$@" "$SEEP" run -o busy.rec -- "$prog" "$threads" "$blocks" "$TMP/ctl" >busy.out 2>busy.err &
 	tool=$!
 	wait_for 30 test -e ctl/ready || fail "does not start"
