@@ -8,7 +8,21 @@
 
 #include "util/x.h"
 
-enum { PARTIAL_LEAST = 16 << 20 }; /* less than this is not worth a word */
+enum {
+	PARTIAL_LEAST = 8 << 20, /* bytes not seen: fewer are not worth a word */
+	KEPT_LEAST = 1 << 20,	 /* likewise of what malloc keeps */
+	UNREAD_LEAST = 64 << 10, /* and of heaps that were not understood, */
+	UNREAD_PART = 100, /* unless it is less than one part in so many of live memory */
+	KEPT_MORE = 10,	   /* so many times as much as grew, then that is the growth */
+};
+
+static struct heapscan_sum
+lost_of(const struct heapscan_sum *sums)
+{
+	return (struct heapscan_sum){
+		.blocks = sums[HEAPSCAN_DEFINITE].blocks + sums[HEAPSCAN_INDIRECT].blocks,
+		.bytes = sums[HEAPSCAN_DEFINITE].bytes + sums[HEAPSCAN_INDIRECT].bytes};
+}
 
 uint64_t
 scan_kept_bytes(const struct heapscan *s)
@@ -26,8 +40,50 @@ scan_kept_bytes(const struct heapscan *s)
 bool
 scan_is_partial(const struct heapscan *s)
 {
-	return s->anon_bytes >= PARTIAL_LEAST &&
-	       (scan_live_bytes(s) + scan_kept_bytes(s)) < s->anon_bytes / 2;
+	uint64_t seen = scan_live_bytes(s) + scan_kept_bytes(s);
+
+	return seen < s->anon_bytes / 2 && s->anon_bytes - seen > PARTIAL_LEAST;
+}
+
+uint64_t
+scan_unread_bytes(const struct heapscan *s)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->arenas.len; i++)
+		sum += s->arenas.data[i].gap_bytes;
+	return sum;
+}
+
+bool
+scan_keeps_more(const struct heapscan *after, const struct scan_growth *g)
+{
+	return g->kept_bytes > KEPT_LEAST && g->kept_bytes / KEPT_MORE >= g->bytes &&
+	       (uint64_t)g->kept_bytes > scan_live_bytes(after) / KEPT_MORE;
+}
+
+struct verdict_answer
+scan_decide(const struct heapscan *s, const struct scan_growth *g)
+{
+	struct heapscan_sum lost = lost_of(s->sums);
+	struct verdict_facts f = {.recorded = true,
+				  .checked = true,
+				  .ended = s->core != 0,
+				  .partial = scan_is_partial(s)};
+
+	f.unread = scan_unread_bytes(s) > UNREAD_LEAST &&
+		   scan_unread_bytes(s) > scan_live_bytes(s) / UNREAD_PART;
+	f.lost_bytes = g != NULL ? g->lost_bytes : (int64_t)lost.bytes;
+	f.lost_blocks = g != NULL ? g->lost_blocks : (int64_t)lost.blocks;
+	if (g != NULL) {
+		f.ended = false;
+		f.growth_judged = true;
+		f.grows_outside = scan_keeps_more(s, g);
+		f.growth = g->bytes > g->kept_bytes / KEPT_MORE && g->bytes > 0
+				   ? GROWTH_GROWING
+				   : GROWTH_STEADY;
+	}
+	return verdict_decide(&f);
 }
 
 uint64_t
@@ -38,14 +94,6 @@ scan_live_bytes(const struct heapscan *s)
 	for (size_t i = 0; i < s->arenas.len; i++)
 		sum += s->arenas.data[i].used_bytes;
 	return sum;
-}
-
-static struct heapscan_sum
-lost_of(const struct heapscan_sum *sums)
-{
-	return (struct heapscan_sum){
-		.blocks = sums[HEAPSCAN_DEFINITE].blocks + sums[HEAPSCAN_INDIRECT].blocks,
-		.bytes = sums[HEAPSCAN_DEFINITE].bytes + sums[HEAPSCAN_INDIRECT].bytes};
 }
 
 /* A size, or the power of two that several are below. */

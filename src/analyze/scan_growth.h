@@ -6,6 +6,7 @@
 #ifndef SEEP_ANALYZE_SCAN_GROWTH_H
 #define SEEP_ANALYZE_SCAN_GROWTH_H
 
+#include "analyze/verdict_rules.h"
 #include "model/heapscan.h"
 
 struct scan_growth_row {
@@ -31,8 +32,17 @@ void scan_growth_done(struct scan_growth *g); /* legal on a zeroed one */
 /* Bytes that malloc has and nobody uses, of all arenas. */
 uint64_t scan_kept_bytes(const struct heapscan *s);
 
-/* Whether most of the process's own memory is not malloc's, so that there is no verdict on it. */
+/* Whether most of the process's own memory, and much of it, is not malloc's. */
 bool scan_is_partial(const struct heapscan *s);
+
+/* Bytes of malloc's heaps that were not understood. */
+uint64_t scan_unread_bytes(const struct heapscan *s);
+
+/* Whether malloc keeps so much more than before that this is the growth. */
+bool scan_keeps_more(const struct heapscan *after, const struct scan_growth *g);
+
+/* The verdict; with `g` (or NULL) on what came since the earlier look. */
+struct verdict_answer scan_decide(const struct heapscan *s, const struct scan_growth *g);
 
 /* Bytes in use, with their headers, of all arenas and mapped blocks. */
 uint64_t scan_live_bytes(const struct heapscan *s);

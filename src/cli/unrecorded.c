@@ -122,8 +122,7 @@ struct question {
 static unsigned
 kinds_of(const struct unrecorded_opts *o)
 {
-	return o->kinds != 0 ? o->kinds
-			     : 1u << HEAPSCAN_DEFINITE | 1u << HEAPSCAN_POSSIBLE;
+	return o->kinds != 0 ? o->kinds : 1u << HEAPSCAN_DEFINITE;
 }
 
 /* While the process stands still. */
@@ -207,9 +206,7 @@ unrecorded_leaks(const struct unrecorded *u, const char *word,
 			scan_json(&q.out, &c.scan, NULL);
 		else
 			scan_leaks_text(&q.out, &c.scan, &q.show);
-		found = c.scan.sums[HEAPSCAN_DEFINITE].blocks +
-				c.scan.sums[HEAPSCAN_POSSIBLE].blocks >
-			0;
+		found = c.scan.sums[HEAPSCAN_DEFINITE].blocks > 0;
 	} else if (q.r == 0 && !o->json) {
 		scan_about(&q.out, &c.scan);
 	}

@@ -151,6 +151,22 @@ growth(struct json *j, const struct heapscan *s, const struct scan_growth *g)
 	json_obj_end(j);
 }
 
+static void
+verdict(struct json *j, struct verdict_answer a)
+{
+	text(j, "verdict", verdict_word_name(a.word));
+	text(j, "severity", verdict_severity_name(verdict_severity(a.word)));
+	json_key(j, "also");
+	json_arr(j);
+	for (int i = VERDICT_WORDS - 1; i >= 0; i--) {
+		if ((a.also >> i & 1) != 0)
+			json_str(j, verdict_word_name((enum verdict_word)i));
+	}
+	json_arr_end(j);
+	json_key(j, "no_verdict_because");
+	json_str(j, verdict_why_name(a.why));
+}
+
 void
 scan_json(struct buf *out, const struct heapscan *s, const struct scan_growth *g)
 {
@@ -164,6 +180,7 @@ scan_json(struct buf *out, const struct heapscan *s, const struct scan_growth *g
 	number(&j, "pid", (uint64_t)s->pid);
 	text(&j, "program", heapscan_text(s, s->program));
 	text(&j, "core", heapscan_text(s, s->core));
+	verdict(&j, scan_decide(s, g));
 	json_key(&j, "summary");
 	json_obj(&j);
 	json_key(&j, "leaks");

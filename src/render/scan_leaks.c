@@ -52,24 +52,6 @@ scan_about(struct buf *out, const struct heapscan *s)
 		   s->snapshot != 0 ? "; looked at a copy" : "");
 }
 
-bool
-scan_partial(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
-{
-	uint64_t have = scan_live_bytes(s) + scan_kept_bytes(s);
-
-	if (!scan_is_partial(s))
-		return false;
-	buf_printf(out,
-		   "malloc has %s of %s anonymous memory (%s): ", bytes_of(o, have).s,
-		   bytes_of(o, s->anon_bytes).s, fmt_percent(have, s->anon_bytes).s);
-	if (s->hides != 0)
-		figure_text(out, heapscan_text(s, s->hides));
-	else
-		buf_add_str(out, "the rest was not asked of malloc");
-	buf_add_char(out, '\n');
-	return true;
-}
-
 /* ---- rows ---- */
 
 struct row {
@@ -176,55 +158,19 @@ rows_text(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
 
 /* ---- all of it ---- */
 
-static void
-verdict(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
-{
-	const struct heapscan_sum *d = s->sums;
-	uint64_t lost = d[HEAPSCAN_DEFINITE].blocks + d[HEAPSCAN_INDIRECT].blocks;
-	struct heapscan_sum all = heapscan_total(s);
-	bool partial = scan_partial(out, s, o);
-
-	if (lost > 0) {
-		buf_printf(out, "LEAK  %s in %s lost: %s definitely, %s indirectly\n",
-			   bytes_of(o, d[HEAPSCAN_DEFINITE].bytes +
-					       d[HEAPSCAN_INDIRECT].bytes)
-				   .s,
-			   figure_things((int64_t)lost, 0, "block").s,
-			   fmt_count(d[HEAPSCAN_DEFINITE].blocks).s,
-			   fmt_count(d[HEAPSCAN_INDIRECT].blocks).s);
-		return;
-	}
-	buf_printf(out, "%s: %s in %s, all of it pointed to\n",
-		   partial ? "nothing of that is lost" : "OK  nothing is lost",
-		   bytes_of(o, all.bytes).s,
-		   figure_things((int64_t)all.blocks, 0, "block").s);
-}
-
-static void
-sum_text(struct buf *out, const struct scan_opts *o, const struct heapscan_sum *s)
-{
-	if (s->blocks == 0)
-		buf_add_char(out, '0');
-	else
-		buf_printf(out, "%s in %s", bytes_of(o, s->bytes).s,
-			   figure_things((int64_t)s->blocks, 0, "block").s);
-}
-
-int
+void
 scan_leaks_text(struct buf *out, const struct heapscan *s, const struct scan_opts *given)
 {
 	struct scan_opts o = *given;
 	size_t from = out->len;
 
 	if (o.kinds == 0)
-		o.kinds = 1u << HEAPSCAN_DEFINITE | 1u << HEAPSCAN_POSSIBLE;
-	verdict(out, s, &o);
+		o.kinds = 1u << HEAPSCAN_DEFINITE;
+	if (o.rows == 0 && scan_decide(s, NULL).word == VERDICT_LEAK_MINOR)
+		o.rows = SCAN_MINOR_ROWS;
+	scan_verdict(out, s, NULL, &o);
 	rows_text(out, s, &o);
-	buf_add_str(out, "possibly lost ");
-	sum_text(out, &o, &s->sums[HEAPSCAN_POSSIBLE]);
-	buf_add_str(out, DOT "still reachable ");
-	sum_text(out, &o, &s->sums[HEAPSCAN_REACHABLE]);
-	buf_add_str(out, "\n");
+	scan_sums(out, s, &o);
 	figure_text(out, heapscan_text(s, s->what));
 	buf_add_str(
 		out, DOT
@@ -249,5 +195,4 @@ scan_leaks_text(struct buf *out, const struct heapscan *s, const struct scan_opt
 	}
 	if (o.ascii)
 		figure_to_ascii(out, from);
-	return s->sums[HEAPSCAN_DEFINITE].blocks + s->sums[HEAPSCAN_POSSIBLE].blocks > 0;
 }

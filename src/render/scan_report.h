@@ -14,19 +14,22 @@
 #include "util/buf.h"
 #include "util/term.h"
 
-enum { SCAN_ROWS = 10 };
+enum {
+	SCAN_ROWS = 10,
+	SCAN_MINOR_ROWS = 3, /* of LEAK (minor) */
+};
 
 struct scan_opts {
 	const struct term *term; /* NULL = plain */
 	bool ascii, bytes, all;
-	unsigned
-		kinds; /* bits 1 << enum heapscan_kind to list; 0 = definite and possible */
+	unsigned kinds;	    /* bits 1 << enum heapscan_kind to list; 0 = definite */
 	uint32_t rows;	    /* 0 = SCAN_ROWS */
 	const char *target; /* the user's word, for the next step */
 };
 
-/* `seep leaks`: what is lost. Returns 1 when something is, definitely or possibly. */
-int scan_leaks_text(struct buf *out, const struct heapscan *s, const struct scan_opts *o);
+/* `seep leaks`: what is lost. */
+void scan_leaks_text(struct buf *out, const struct heapscan *s,
+		     const struct scan_opts *o);
 
 /* Groups that have blocks of these kinds, in the order in which they are listed: row 1 first. To be freed by the
  * caller. */
@@ -43,8 +46,14 @@ void scan_json(struct buf *out, const struct heapscan *s, const struct scan_grow
 /* Stop and pause, threads, blocks; for a core what it is of. A line. */
 void scan_about(struct buf *out, const struct heapscan *s);
 
-/* If most of the memory is not malloc's, a line that says so; true then: nothing is called OK. */
-bool scan_partial(struct buf *out, const struct heapscan *s, const struct scan_opts *o);
+/* ---- scan_verdict.c ---- */
+
+/* The first lines: the verdict, and further words that match. `g` may be NULL. */
+void scan_verdict(struct buf *out, const struct heapscan *s, const struct scan_growth *g,
+		  const struct scan_opts *o);
+
+/* The summary: how much is definitely lost, possibly lost, still reachable. A line. */
+void scan_sums(struct buf *out, const struct heapscan *s, const struct scan_opts *o);
 
 /* The words for blocks of a group: "24 bytes, class Session". */
 void scan_group_words(struct buf *out, const struct heapscan *s,

@@ -15,8 +15,6 @@
 
 enum {
 	ARENAS_SHOWN = 8,
-	KEPT_MUCH = 2,	/* malloc keeps at least live / this: worth a word */
-	KEPT_MORE = 10, /* so many times as much as grew: that is it */
 };
 
 static struct figure_str
@@ -33,69 +31,9 @@ change_of(const struct scan_opts *o, int64_t bytes)
 }
 
 static uint64_t
-lost_bytes(const struct heapscan_sum *s)
-{
-	return s[HEAPSCAN_DEFINITE].bytes + s[HEAPSCAN_INDIRECT].bytes;
-}
-
-static uint64_t
 lost_blocks(const struct heapscan_sum *s)
 {
 	return s[HEAPSCAN_DEFINITE].blocks + s[HEAPSCAN_INDIRECT].blocks;
-}
-
-/* ---- the verdict ---- */
-
-static void
-verdict_growth(struct buf *out, const struct heapscan *s, const struct scan_growth *g,
-	       const struct scan_opts *o)
-{
-	const struct scan_growth_row *r = g->rows.len > 0 ? &g->rows.data[0] : NULL;
-
-	if (g->lost_blocks > 0) {
-		buf_printf(out, "LEAK  %s in %s blocks lost since then, of %s that came",
-			   change_of(o, g->lost_bytes).s,
-			   fmt_count_signed(g->lost_blocks).s, change_of(o, g->bytes).s);
-	} else if (g->bytes > 0 && g->bytes > g->kept_bytes / KEPT_MORE) {
-		buf_printf(out, "GROWING  live %s in %s blocks, none of it lost",
-			   change_of(o, g->bytes).s, fmt_count_signed(g->blocks).s);
-		if (r != NULL && r->bytes > 0 && r->group != UINT32_MAX &&
-		    s->groups.data[r->group].holder != 0) {
-			buf_add_str(out, ": held by ");
-			figure_text(out,
-				    heapscan_text(s, s->groups.data[r->group].holder));
-		}
-	} else if (g->kept_bytes > 0) {
-		buf_printf(out, "OK  no leak: live %s, but malloc keeps %s more",
-			   change_of(o, g->bytes).s, change_of(o, g->kept_bytes).s);
-	} else {
-		buf_printf(out, "STEADY  live %s in %s blocks", change_of(o, g->bytes).s,
-			   fmt_count_signed(g->blocks).s);
-	}
-	if (g->seconds > 0)
-		buf_printf(out, ", in %s", fmt_duration(g->seconds * 1000000000).s);
-	buf_add_char(out, '\n');
-}
-
-static void
-verdict(struct buf *out, const struct heapscan *s, const struct scan_opts *o,
-	bool partial)
-{
-	struct heapscan_sum all = heapscan_total(s);
-	uint64_t kept = scan_kept_bytes(s), live = scan_live_bytes(s);
-
-	if (lost_blocks(s->sums) > 0)
-		buf_printf(out, "LEAK  %s of %s are lost, in %s",
-			   bytes_of(o, lost_bytes(s->sums)).s, bytes_of(o, all.bytes).s,
-			   figure_things((int64_t)lost_blocks(s->sums), 0, "block").s);
-	else
-		buf_printf(out, "%s nothing is lost of %s in %s",
-			   partial ? "of that" : "OK ", bytes_of(o, all.bytes).s,
-			   figure_things((int64_t)all.blocks, 0, "block").s);
-	if (kept > live / KEPT_MUCH)
-		buf_printf(out, "; malloc keeps %s that %s freed or never used",
-			   bytes_of(o, kept).s, lost_blocks(s->sums) > 0 ? "is" : "was");
-	buf_add_char(out, '\n');
 }
 
 /* ---- blocks ---- */
@@ -261,18 +199,14 @@ scan_heap_text(struct buf *out, const struct heapscan *s, const struct scan_grow
 	       const struct scan_opts *o)
 {
 	size_t from = out->len;
-	bool partial;
 
-	partial = scan_partial(out, s, o);
-	if (g != NULL)
-		verdict_growth(out, s, g, o);
-	else
-		verdict(out, s, o, partial);
+	scan_verdict(out, s, g, o);
 	if (g != NULL)
 		growth_text(out, s, g, o);
 	groups_text(out, s, o);
 	holders_text(out, s, o);
 	arenas_text(out, s, o);
+	scan_sums(out, s, o);
 	figure_text(out, heapscan_text(s, s->what));
 	buf_printf(out, DOT "live %s, kept by malloc %s",
 		   bytes_of(o, scan_live_bytes(s)).s, bytes_of(o, scan_kept_bytes(s)).s);

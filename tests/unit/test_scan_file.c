@@ -157,6 +157,41 @@ T_TEST(partial)
 	heapscan_done(&s);
 }
 
+/* What was found comes first, then what was not seen. */
+T_TEST(verdicts)
+{
+	struct heapscan s = {.anon_bytes = 20 << 20};
+	struct scan_growth g = {0};
+
+	vec_push(&s.arenas, (struct heapscan_arena){.used_bytes = 19 << 20});
+	T_EQ(scan_decide(&s, NULL).word, VERDICT_OK);
+	s.sums[HEAPSCAN_POSSIBLE] = (struct heapscan_sum){500, 1 << 20};
+	T_EQ(scan_decide(&s, NULL).word, VERDICT_OK);
+	s.arenas.data[0].gap_bytes = 1 << 20;
+	T_EQ(scan_decide(&s, NULL).word, VERDICT_NO_VERDICT);
+	T_EQ(scan_decide(&s, NULL).why, VERDICT_WHY_UNREAD);
+	s.sums[HEAPSCAN_INDIRECT] = (struct heapscan_sum){98, 60000};
+	s.sums[HEAPSCAN_DEFINITE] = (struct heapscan_sum){1, 5536};
+	T_EQ(scan_decide(&s, NULL).word, VERDICT_LEAK_MINOR);
+	s.sums[HEAPSCAN_DEFINITE].bytes++;
+	T_EQ(scan_decide(&s, NULL).word, VERDICT_LEAK);
+	s.anon_bytes = 100 << 20;
+	T_EQ(scan_decide(&s, NULL).word, VERDICT_LEAK);
+	T_EQ(scan_decide(&s, NULL).also, 1u << VERDICT_PARTIAL);
+	s.anon_bytes = 20 << 20;
+	s.arenas.data[0].gap_bytes = 0;
+	T_EQ(scan_decide(&s, &g).word, VERDICT_STEADY); /* lost before the earlier look */
+	g.kept_bytes = 5 << 20;
+	T_EQ(scan_decide(&s, &g).word, VERDICT_GROWING);
+	T_CHECK(scan_keeps_more(&s, &g));
+	g.kept_bytes = 0;
+	g.bytes = 1000;
+	T_EQ(scan_decide(&s, &g).word, VERDICT_GROWING);
+	g.lost_blocks = 1;
+	T_EQ(scan_decide(&s, &g).word, VERDICT_LEAK_MINOR);
+	heapscan_done(&s);
+}
+
 static const char *
 looks(const struct memmap *map, const void *data, size_t bytes)
 {

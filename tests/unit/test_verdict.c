@@ -43,6 +43,11 @@ static const struct {
 	 VERDICT_NO_VERDICT,
 	 VERDICT_WHY_UNHOOKED,
 	 0},
+	{"heap not read in full",
+	 {.recorded = true, .checked = true, .unread = true},
+	 VERDICT_NO_VERDICT,
+	 VERDICT_WHY_UNREAD,
+	 0},
 
 	/* losses */
 	{"one block",
