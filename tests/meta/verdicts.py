@@ -23,7 +23,7 @@ checks = {
     "a row for each word, in order": rows == words,
     "a heading for each word, in order": headings == [w for w, _ in words],
     "an example for each word": all(examples),
-    "a row for each reason": listed == reasons and len(reasons) == 6,
+    "a row for each reason": listed == reasons and len(reasons) >= 6,
 }
 for what, good in checks.items():
     if not good:
