@@ -6,7 +6,7 @@
 
 #include "util/fmt.h"
 
-enum { SECONDS = 60 }; /* rates are told by the minute */
+enum { SECONDS = 60 }; /* rates are per minute */
 
 struct figure_str
 growth_text_rate(double slope, double error, bool exact)
@@ -134,13 +134,12 @@ growth_text_older(struct buf *out, const struct growth_verdict *v)
 {
 	double rest = v->came > v->older ? v->came - v->older : 0;
 
-	buf_printf(out, "%s/min come and stay, ",
-		   fmt_size((uint64_t)(v->came * SECONDS)).s);
+	buf_printf(out, "keeps %s/min, ", fmt_size((uint64_t)(v->came * SECONDS)).s);
 	if (v->why == GROWTH_WHY_RSS)
-		buf_printf(out, "but its resident memory grows by %s/min only",
+		buf_printf(out, "but resident memory grows by only %s/min",
 			   fmt_size((uint64_t)(rest * SECONDS)).s);
 	else
-		buf_printf(out, "%s/min of older blocks of these sizes go",
+		buf_printf(out, "while %s/min of older blocks of these sizes are freed",
 			   fmt_size((uint64_t)(v->older * SECONDS)).s);
 }
 

@@ -25,8 +25,8 @@ void growth_text_evidence(struct buf *out, const struct growth_verdict *v, bool 
  * for other words. */
 void growth_text_needs(struct buf *out, const struct growth_verdict *v);
 
-/* Appends "1.50 MiB/min come and stay, 1.46 MiB/min of what is older and of these sizes go", or what else is
- * known of it; only where v->older is not 0. */
+/* Appends "keeps 1.50 MiB/min, while 1.46 MiB/min of older blocks of these sizes are freed", or the same about
+ * resident memory; only where v->older is not 0. */
 void growth_text_older(struct buf *out, const struct growth_verdict *v);
 
 /* Appends "a leak slower than 0.4 MiB/min would not show in 60 s"; for an exact recording, rate 0,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* report_growth.c -- what grew, in the report of a recording.
+/* report_growth.c -- growth in the report of a recording.
  *
- * A place that is listed anyway gets a line there; those that are not follow with their stacks,
- * since a slow leak is rarely among the largest places. One line is for all of it: under the first
- * one when something grows, else after the list, where it says what would not have been seen. A
- * recording that was looked at too few times says nothing of growth at all. */
+ * If the first line is about growth, the sites that grow come next, because a slow leak is rarely among the
+ * largest sites. A site that is in the list of live memory anyway has a line there; others that grow follow
+ * that list. A recording with too few snapshots says nothing of growth. */
 #include <stdlib.h>
 
 #include "render/figure.h"
@@ -112,25 +111,26 @@ one_place(struct report *r, uint32_t number, uint32_t row)
 	r->growth_told[row] = true;
 }
 
-/* What the first line speaks of, before anything else: the largest place is rarely one that leaks. */
+/* The sites that the first line is about. Nothing if the list of live memory begins with one. */
 static void
-leaking_places(struct report *r)
+leading_places(struct report *r, enum growth_word word)
 {
 	uint32_t max = r->o->rows > 0 ? r->o->rows : REPORT_ROWS, shown = 0;
 	uint32_t first = UINT32_MAX;
 
 	if (r->sites.nrows > 0)
 		report_growth_rows(r, &r->sites, 1, &first);
-	if (first != UINT32_MAX && r->growth.rows[first].v.word == GROWTH_LEAK)
-		return; /* the list begins with it anyway */
+	if (first != UINT32_MAX && r->growth.rows[first].v.word == word)
+		return;
 	for (uint32_t i = 0; i < r->growth.nranked && (shown < max || r->o->all); i++) {
-		if (r->growth.rows[r->growth.ranked[i]].v.word == GROWTH_LEAK)
+		if (r->growth.rows[r->growth.ranked[i]].v.word == word)
 			one_place(r, ++shown, r->growth.ranked[i]);
 	}
-	buf_add_str(r->out, "live, largest first:\n");
+	if (r->sites.nrows > 0)
+		buf_add_str(r->out, "live, largest first:\n");
 }
 
-/* Places that grow and are in no list above. */
+/* Sites that grow and are in no list above. */
 static void
 other_places(struct report *r)
 {
@@ -150,11 +150,11 @@ other_places(struct report *r)
 		one_place(r, ++shown, row);
 	}
 	if (more > 0)
-		buf_printf(r->out, "    %s more place%s that grow%s (--all)\n",
-			   fmt_count(more).s, more == 1 ? "" : "s", more == 1 ? "s" : "");
+		buf_printf(r->out, "    %s more that grow%s (--all)\n",
+			   figure_things(more, 0, "site").s, more == 1 ? "s" : "");
 }
 
-/* Places that would grow if nothing went that the recorder did not see come. */
+/* Sites that keep what they allocate, while as many older blocks are freed. */
 static void
 turning_places(struct report *r)
 {
@@ -169,9 +169,10 @@ turning_places(struct report *r)
 			break;
 		}
 		if (i == 0)
-			buf_add_str(r->out,
-				    "no leak, as far as can be seen: what is older "
-				    "goes as fast, as in a cache or a queue:\n");
+			buf_add_str(
+				r->out,
+				"steady, because older blocks are freed as fast, as in "
+				"a cache or a queue:\n");
 		buf_printf(r->out, "%2u  ", i + 1);
 		growth_text_older(r->out, &r->growth.rows[row].v);
 		buf_add_char(r->out, '\n');
@@ -179,13 +180,35 @@ turning_places(struct report *r)
 	}
 }
 
+/* Whether all that grew was freed at the end; and the sums from and up to which it did. */
+static bool
+freed_at_exit(const struct growth_places *g, uint64_t *ret_low, uint64_t *ret_high)
+{
+	*ret_low = *ret_high = 0;
+	for (uint32_t i = 0; i < g->nranked; i++) {
+		const struct growth_verdict *v = &g->rows[g->ranked[i]].v;
+
+		if (v->why != GROWTH_WHY_FREED_AT_EXIT)
+			return false;
+		*ret_low += v->low_bytes > 0 ? (uint64_t)v->low_bytes : 0;
+		*ret_high += v->high_bytes > 0 ? (uint64_t)v->high_bytes : 0;
+	}
+	return g->nranked > 0;
+}
+
 void
 report_growth_amount(struct report *r)
 {
 	const struct growth_places *g = &r->growth;
+	uint64_t low, high;
 
-	buf_printf(r->out, "%s: %s", figure_things(g->count[g->word], 0, "site").s,
-		   growth_text_rate(g->slope, g->error, r->o->bytes).s);
+	if (freed_at_exit(g, &low, &high))
+		buf_printf(r->out, "while it ran (%s \xe2\x86\x92 %s), freed at exit",
+			   fmt_size(low).s, fmt_size(high).s);
+	else
+		buf_printf(r->out, "%s: %s",
+			   figure_things(g->count[g->word], 0, "site").s,
+			   growth_text_rate(g->slope, g->error, r->o->bytes).s);
 }
 
 /* What would not have been found. */
@@ -216,7 +239,9 @@ report_growth_first(struct report *r)
 		return;
 	limit_line(r);
 	if (report_lead(r) == VERDICT_LEAK_LIKELY)
-		leaking_places(r);
+		leading_places(r, GROWTH_LEAK);
+	else if (report_lead(r) == VERDICT_GROWING)
+		leading_places(r, GROWTH_GROWING);
 }
 
 void

@@ -77,7 +77,7 @@ expect_match "a leak of the cache's size" "$(of same lose)" '^(GROWING|STEADY) '
 # Saved and asked again.
 run "$SEEP" report "$TMP/both_exact.rec"
 expect_match "the place that leaks, first" "$(head -n 1 <<<"$out")" '^LEAK likely  1 site: '
-expect_match "the cache, in words" "$out" '[0-9] [KM]iB/min come and stay, [0-9.]+ [KM]iB/min of older blocks of these sizes go'
+expect_match "the cache, in words" "$out" 'keeps [0-9.]+ [KM]iB/min, while [0-9.]+ [KM]iB/min of older blocks of these sizes are freed'
 expect_match "its line" "$out" 'cache_put +turnover\.c:'
 
 # Where malloc's lists cannot be read, its resident memory tells.
@@ -106,8 +106,8 @@ for _ in 1 2 3; do
 	kill "$pid"
 	grep -q 'older blocks' "$TMP/meanwhile" && grep -q 'older blocks' "$TMP/out" && break
 done
-expect_match "asked meanwhile" "$(cat "$TMP/meanwhile")" 'older blocks of these sizes go'
-expect_match "in the end" "$out" 'older blocks of these sizes go'
+expect_match "asked meanwhile" "$(cat "$TMP/meanwhile")" 'older blocks of these sizes are freed'
+expect_match "in the end" "$out" 'older blocks of these sizes are freed'
 expect_no_match "not a leak" "$out" 'LEAK likely|reached in about'
 line=$(grep '^RSS [0-9.]* MiB = ' <<<"$out")
 expect_match "where its memory is" "$line" '= live [0-9.]+ \+ free but kept by malloc [0-9.]+ .*stacks [0-9.]+ \+ files [0-9.]+'
