@@ -59,6 +59,8 @@ span_add(struct span *s, const struct prof_point *pt)
 		s->live_bytes = pt->live_bytes;
 	if (pt->rss_kib > s->rss_kib)
 		s->rss_kib = pt->rss_kib;
+	if (pt->own_kib > s->own_kib)
+		s->own_kib = pt->own_kib;
 	s->points++;
 }
 

@@ -35,6 +35,7 @@ uint64_t ages_from_ms(unsigned i);
 struct span {
 	uint32_t from_ms, to_ms; /* of its first and last point */
 	uint32_t rss_kib;	 /* 0 = not known */
+	uint32_t own_kib;	 /* the recorder's share of it; 0 = not known */
 	int64_t live_bytes;
 	uint32_t points;
 };

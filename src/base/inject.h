@@ -16,7 +16,7 @@
 
 enum {
 	ATTACH_OFF = 12 << 10, /* in the recording */
-	ATTACH_BYTES = 52 << 10,
+	ATTACH_BYTES = 50 << 10,
 	ATTACH_PATCH_BYTES = 8, /* at most: a jump, or a word of a GOT */
 	ATTACH_ISLANDS = 3,
 	ATTACH_SILENCE_MS = 10000, /* no sign of the attacher for so long: switched off */

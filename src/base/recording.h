@@ -37,6 +37,9 @@ enum {
 	REC_TEXT_OFF = 4096, /* the text page */
 	REC_TEXT_BYTES = 4096,
 	REC_HOLD_OFF = 8192,
+	/* u32: the recorder's own KiB, one for REC_OWN_EVERY timeline points */
+	REC_POINT_OWN_OFF = 62 << 10,
+	REC_OWN_EVERY = 8,
 	REC_POINTS_OFF = 64 << 10,
 	REC_POINTS_MAX = 4096,
 	REC_ROOT_OFF = 128 << 10,
@@ -345,7 +348,8 @@ struct rec_mark {
 
 struct rec_mark_row {
 	uint32_t site;
-	uint32_t reserved;
+	uint32_t
+		estimated; /* sampled: 1 = live_blocks estimates blocks, 0 = it counts samples */
 	int64_t live_bytes;
 	int64_t live_blocks;
 };
@@ -475,7 +479,7 @@ struct rec_head {
 
 	/* 384: written by the tool, range-checked by the recorder */
 	uint64_t clock_ms; /* milliseconds since start_mono_ns; 0 = nobody advances it */
-	uint64_t rss_kib;  /* last seen by the tool */
+	uint64_t rss_kib;  /* last seen by the tool, or without one by the recorder */
 	uint32_t paused;   /* 1 = record no new allocations; 2 = do, and heed each */
 	uint32_t tool_pid; /* who advances the clock */
 	uint32_t hold;	   /* enum rec_hold_state; a futex, written by both sides */
@@ -517,14 +521,25 @@ struct rec_head {
 	uint32_t locks[4];	/* space, modules, threads, timeline */
 	uint32_t marks;		/* last mark's number */
 	uint32_t modules;	/* rows in the module table */
-	uint64_t own_kib;	/* memory the recorder holds outside this file */
-	uint64_t exec_ms;	/* when it was replaced by exec */
+	uint64_t
+		own_kib; /* resident memory of the recorder outside this file, as last measured */
+	uint64_t exec_ms; /* when it was replaced by exec */
 	uint32_t
 		exit_status; /* 256 + what exit or _exit was given; 0 = it was not called */
-	uint32_t exit_anon_kib; /* anonymous memory when exit began; 0 = not known */
-	uint64_t errors_more;	/* wrong uses of the heap without a record of their own */
-	uint64_t reserved3[1];
+	uint32_t
+		exit_anon_kib; /* anonymous memory when exit began, without own_kib; 0 = not known */
+	uint64_t errors_more;  /* wrong uses of the heap without a record of their own */
+	uint32_t threads_most; /* at the same time */
+	uint32_t reserved3;
 };
+
+/* All memory that the recorder holds, in KiB: this file as far as it was made present, and its own. */
+static inline uint64_t
+rec_held_kib(const struct rec_head *h)
+{
+	return h->own_kib + (REC_CHUNKS_OFF >> 10) +
+	       (uint64_t)h->populated * (REC_CHUNK_BYTES >> 10);
+}
 
 /* ---- the end of a process, held for a look at its memory ---- */
 
@@ -596,6 +611,10 @@ _Static_assert(__builtin_offsetof(struct rec_head, lost) == 576, "counters");
 _Static_assert(sizeof(struct rec_head) <= REC_PAGE_BYTES, "head fits its page");
 _Static_assert(REC_POINTS_OFF + REC_POINTS_MAX * sizeof(struct rec_point) <= REC_ROOT_OFF,
 	       "timeline fits");
+_Static_assert(REC_HOLD_OFF + sizeof(struct rec_hold) <= REC_POINT_OWN_OFF &&
+		       REC_POINT_OWN_OFF + REC_POINTS_MAX / REC_OWN_EVERY * 4 <=
+			       REC_POINTS_OFF,
+	       "own memory of the points fits");
 _Static_assert(REC_ROOT_OFF + REC_ROOT_SLOTS * 4 <= REC_CHUNKS_OFF, "root fits");
 
 #endif

@@ -14,6 +14,7 @@
 #include "cli/save.h"
 #include "format/format.h"
 #include "format/input.h"
+#include "target/anonparts.h"
 #include "target/find.h"
 #include "target/procfs.h"
 #include "util/vec.h"
@@ -74,16 +75,22 @@ load_word_done(struct load_word *w)
 
 /* What the recording itself cannot know about a process that runs. */
 static void
-load_look_at(struct prof *p, int pid)
+load_look_at(struct prof *p, struct livefile *f)
 {
 	struct prof_process *pr = &p->processes[p->nprocesses - 1];
 	uint64_t rss_kib = 0, anon_kib = 0;
+	struct anonparts parts = {.own_kib = f->head->own_kib};
 
-	if (procfs_memory(pid, &rss_kib, &anon_kib) == 0) {
+	if (procfs_memory(f->pid, &rss_kib, &anon_kib) == 0) {
+		if (anonparts_read(f, &parts) == 0)
+			pr->recorder_kib += parts.own_kib - f->head->own_kib;
 		pr->rss_kib = rss_kib;
-		pr->anon_kib = anon_kib;
+		pr->anon_kib = anon_kib > parts.own_kib ? anon_kib - parts.own_kib : 0;
+		pr->stack_kib = parts.stack_kib;
+		pr->static_kib = parts.static_kib;
 		if (pr->rss_peak_kib < rss_kib)
 			pr->rss_peak_kib = rss_kib;
+		prof_end_points(p, p->nprocesses - 1, pr->duration_ms, rss_kib);
 	}
 	save_coverage(p);
 }
@@ -100,7 +107,7 @@ load_process(struct loaded *l, const char *what, struct prof **ret_prof, struct 
 	if (r == 0) {
 		l->pid = f.pid;
 		l->live = true;
-		load_look_at(p, f.pid);
+		load_look_at(p, &f);
 		attached_old_load(p, &f);
 		*ret_prof = TAKE(p);
 	}

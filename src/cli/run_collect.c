@@ -48,6 +48,8 @@ annotate(struct run *r, struct prof_process *pr)
 		if (f->anon_kib >
 		    pr->anon_kib) /* else it knew better itself, at its end */
 			pr->anon_kib = f->anon_kib;
+		pr->stack_kib = f->parts.stack_kib;
+		pr->static_kib = f->parts.static_kib;
 	}
 	if (pr->pid != (uint32_t)r->pid || pr->end == PROF_END_EXEC)
 		return;

@@ -32,8 +32,12 @@ save_load_file(const struct livefile *f, struct prof *p, struct err *e)
 	bool alive = livefile_alive(f);
 	int r = live_load_fd(f->fd, !alive, p, e);
 
-	if (r == 0 && alive)
-		p->processes[p->nprocesses - 1].duration_ms = livefile_age_ms(f);
+	if (r == 0 && alive) {
+		uint32_t row = p->nprocesses - 1;
+
+		p->processes[row].duration_ms = livefile_age_ms(f);
+		prof_end_points(p, row, p->processes[row].duration_ms, 0);
+	}
 	return r;
 }
 
@@ -129,10 +133,24 @@ first_site(const struct prof *p, uint32_t process)
 	return low;
 }
 
+/* A process that waits makes no points of its own, and its RSS may change all the same. */
+static void
+look_point(struct prof *p, uint32_t process, const struct looks_one *one, int64_t live)
+{
+	uint32_t row = prof_add_point(p);
+
+	p->points[row] = (struct prof_point){.process = process,
+					     .ms = (uint32_t)one->ms,
+					     .rss_kib = one->rss_kib,
+					     .own_kib = one->own_kib,
+					     .live_bytes = live};
+}
+
 void
 save_looks(struct prof *p, uint32_t process, const struct looks *l)
 {
 	struct map rows = {0}; /* ref of a site -> its row */
+	int64_t live = 0;
 
 	if (l->kept.len == 0)
 		return;
@@ -158,12 +176,15 @@ save_looks(struct prof *p, uint32_t process, const struct looks *l)
 				.alloc_bytes = r->alloc_bytes,
 				.free_bytes = r->free_bytes,
 			};
+			live += r->alloc_bytes - r->free_bytes;
 		}
+		look_point(p, process, one, live);
 		p->looks[look] = (struct prof_look){.process = process,
 						    .rows = first,
 						    .nrows = p->nlook_rows - first,
 						    .ms = one->ms};
 	}
+	prof_sort_points(p);
 	map_done(&rows);
 }
 
@@ -250,6 +271,8 @@ keep_known(struct prof *p, const struct prof *before)
 			to->rss_kib = from->rss_kib;
 			to->rss_peak_kib = from->rss_peak_kib;
 			to->anon_kib = from->anon_kib;
+			to->stack_kib = from->stack_kib;
+			to->static_kib = from->static_kib;
 			n++;
 		}
 	}

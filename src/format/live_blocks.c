@@ -201,7 +201,10 @@ live_add_mark_rows(struct live *l, const struct rec_mark *m, uint32_t mark)
 		x = &l->p->mark_rows[row];
 		x->site = site;
 		x->live_bytes = rows[i].live_bytes;
-		x->live_blocks = live_scale(l, &l->p->sites[site], rows[i].live_blocks);
+		x->live_blocks =
+			rows[i].estimated == 1
+				? rows[i].live_blocks
+				: live_scale(l, &l->p->sites[site], rows[i].live_blocks);
 		l->p->marks[mark].nrows++;
 	}
 }
@@ -246,6 +249,7 @@ void
 live_read_points(struct live *l)
 {
 	const struct rec_point *points = (const void *)(l->data + REC_POINTS_OFF);
+	const uint32_t *owns = (const void *)(l->data + REC_POINT_OWN_OFF);
 	uint64_t have = l->bytes > REC_POINTS_OFF
 				? (l->bytes - REC_POINTS_OFF) / sizeof *points
 				: 0;
@@ -266,6 +270,7 @@ live_read_points(struct live *l)
 		x->ms = points[i].ms;
 		x->rss_kib = points[i].rss_kib;
 		x->live_bytes = points[i].live_bytes;
+		x->own_kib = owns[i / REC_OWN_EVERY];
 		live_saw_ms(l, x->ms);
 		if (x->rss_kib > process->rss_peak_kib)
 			process->rss_peak_kib = x->rss_kib;

@@ -198,6 +198,8 @@ live_used_bytes(const struct rec_head *h)
 
 /* ---- the process ---- */
 
+enum { AHEAD_CHUNKS = 1024 }; /* made present ahead of use, at most; more is damage */
+
 static uint32_t
 live_fixed_str(struct live *l, const char *text, size_t max)
 {
@@ -292,7 +294,11 @@ live_read_process(struct live *l)
 	x->paused_allocs = h->paused_allocs;
 	x->threads_seen = h->threads_seen;
 	x->threads_ended = h->threads_ended;
+	x->threads_most = h->threads_most;
 	x->recorder_kib = h->own_kib + l->bytes / 1024;
+	if (h->populated >= h->chunks && h->populated - h->chunks <= AHEAD_CHUNKS)
+		x->recorder_kib +=
+			(uint64_t)(h->populated - h->chunks) * (REC_CHUNK_BYTES / 1024);
 	x->rss_kib = x->rss_peak_kib = h->rss_kib;
 	x->anon_kib = h->exit_anon_kib;
 	live_read_text(l, x);
@@ -315,6 +321,8 @@ live_finish_process(struct live *l, uint32_t first_site)
 	x->peak_bytes = h->peak_bytes;
 	x->peak_ms = h->peak_ms;
 	x->duration_ms = l->last_ms;
+	if (l->head->points > 0)
+		prof_end_points(l->p, l->process, l->last_ms, h->rss_kib);
 	if (x->live_bytes <= h->peak_bytes)
 		return;
 	x->peak_bytes = x->live_bytes;

@@ -22,6 +22,8 @@
 #define UINT_DELTA(type, field)                                                          \
 	COL_(type, field, PACK_UINT, 1, .max = UINT64_MAX, .delta = true)
 #define UINTS(type, field, n) COL_(type, field, PACK_UINT, n, .max = UINT64_MAX)
+#define UINT_7(type, field) COL_(type, field, PACK_UINT, 1, .max = UINT64_MAX, .since = 7)
+#define STR_7(type, field) COL_(type, field, PACK_STR, 1, .max = UINT32_MAX, .since = 7)
 #define INT(type, field) COL_(type, field, PACK_INT, 1, .max = UINT64_MAX)
 #define REAL(type, field) COL_(type, field, PACK_REAL, 1, .max = UINT64_MAX)
 #define STR(type, field) COL_(type, field, PACK_STR, 1, .max = UINT32_MAX)
@@ -80,6 +82,13 @@ static const struct pack_col pack_processes[] = {
 	INT(prof_process, inherited_at_peak_bytes),
 	INT(prof_process, inherited_at_peak_blocks),
 	COL_(prof_process, cut_ms, PACK_UINT, 1, .max = UINT64_MAX, .since = 6),
+	UINT_7(prof_process, stack_kib),
+	UINT_7(prof_process, static_kib),
+	UINT_7(prof_process, threads_most),
+	COL_(prof_process, oom, PACK_UINT, 1, .max = PROF_OOM_SURE, .since = 7),
+	UINT_7(prof_process, limit_bytes),
+	UINT_7(prof_process, usage_bytes),
+	STR_7(prof_process, replaced_by),
 };
 
 static const struct pack_col pack_modules[] = {
@@ -176,6 +185,7 @@ static const struct pack_col pack_points[] = {
 	UINT_DELTA(prof_point, ms),
 	UINT(prof_point, rss_kib),
 	INT(prof_point, live_bytes),
+	UINT_7(prof_point, own_kib),
 };
 
 static const struct pack_col pack_ranges[] = {

@@ -138,6 +138,7 @@ merge_processes(struct merge *m)
 		x->allocator = merge_str(m, x->allocator);
 		x->not_recorded = merge_str(m, x->not_recorded);
 		x->coverage = merge_str(m, x->coverage);
+		x->replaced_by = merge_str(m, x->replaced_by);
 	}
 	for (uint32_t i = 1; i < m->from->nthreads; i++) {
 		uint32_t row = prof_add_thread(m->into);

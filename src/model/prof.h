@@ -118,7 +118,8 @@ struct prof_block {
 
 struct prof_point {
 	uint32_t process;
-	uint32_t ms, rss_kib;
+	uint32_t ms;
+	uint32_t rss_kib, own_kib; /* RSS, and the recorder's share of it; 0 = unknown */
 	int64_t live_bytes;
 };
 
@@ -234,6 +235,13 @@ enum prof_end {
 	PROF_END_EXEC,	 /* replaced by another program under the same pid */
 };
 
+/* Whether it was the kernel's out-of-memory killer. */
+enum prof_oom {
+	PROF_OOM_NO = 0, /* or nobody knows */
+	PROF_OOM_LIKELY, /* SIGKILL, and its memory was at the limit */
+	PROF_OOM_SURE,	 /* the kernel counted or logged the kill */
+};
+
 struct prof_process {
 	uint32_t pid, ppid, uid;
 	uint32_t exe, cmdline, host, cwd, allocator; /* strings */
@@ -243,6 +251,8 @@ struct prof_process {
 	uint8_t end;	       /* enum prof_end */
 	uint16_t arch;	       /* enum rec_arch: ELF machine number, 0 = unknown */
 	int32_t status;	       /* of PROF_END_EXITED: -1 = not known */
+	uint32_t replaced_by;  /* string: of PROF_END_EXEC, the program; 0 = not known */
+	uint32_t oom; /* enum prof_oom; `end` is PROF_END_SIGNAL, `status` 9 then */
 	uint64_t rate_bytes, run_id, process_ticks;
 	uint64_t start_ns, duration_ms;
 	uint64_t exit_ms; /* 0: exit never began */
@@ -260,6 +270,13 @@ struct prof_process {
 	uint64_t recorder_kib; /* memory held by the recorder itself */
 	uint64_t rss_kib, rss_peak_kib,
 		anon_kib; /* as the tool saw them last; 0 = unknown */
+	/* Shares of anon_kib, which has nothing of the recorder's: stacks of threads, and static
+	 * data (.data, .bss) of program and libraries. Both 0: not known. */
+	uint64_t stack_kib, static_kib;
+	uint64_t threads_most; /* at the same time; 0 = not known */
+	/* Memory limit that it ran under, and what was used of it shortly before its end, as far as
+	 * the tool saw; 0 = no limit, or not known. */
+	uint64_t limit_bytes, usage_bytes;
 	uint32_t
 		coverage; /* string: where memory hides from us ("pymalloc" …), 0 = none found */
 	bool paused;
@@ -370,6 +387,17 @@ uint32_t prof_add_range(struct prof *p);
 uint32_t prof_add_label(struct prof *p);
 uint32_t prof_add_real(struct prof *p);
 void prof_add_damage(struct prof *p, const char *what, uint64_t count);
+
+/* How far the peak of a process, and that of each of its sites, may be off: several threads add to
+ * the common figure in steps of 4 KiB each. 0: it is exact, or an estimate anyway. */
+uint64_t prof_peak_error_bytes(const struct prof_process *pr);
+
+/* The timeline of a process ends at `ms` or later, with what is live: adds a point there unless it
+ * has one. `rss_kib` 0: not known. */
+void prof_end_points(struct prof *p, uint32_t process, uint64_t ms, uint64_t rss_kib);
+
+/* Points in the order of processes and of time; to be called when some were added between others. */
+void prof_sort_points(struct prof *p);
 
 /* The look for leaks at a process, or NULL when there was none. The last one counts. */
 const struct prof_check *prof_check_of(const struct prof *p, uint32_t process);

@@ -171,7 +171,10 @@ hot_alloc(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr,
 
 	hot_look_around(r, t);
 	first = live_prefetch(r, t, addr);
-	clock_now(r, t);
+	if (sampled)
+		clock_sampled(r, t);
+	else
+		clock_now(r, t);
 	c = hot_cell(r, t, kind, start);
 	if (LIKELY(c != NULL))
 		hot_alloc_in(r, t, c, first, sampled, addr, bytes, kind);
@@ -263,7 +266,10 @@ hot_free_end(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr,
 	unsigned bucket;
 	bool stale;
 
-	clock_glance(r, t);
+	if (sampled)
+		clock_sampled(r, t);
+	else
+		clock_glance(r, t);
 	c = hot_cell_at(r, t, (uint32_t)b);
 	if (UNLIKELY(c ==
 		     NULL)) { /* no room to count it: the block stays, and that is said */

@@ -4,6 +4,7 @@
  * The rows are cut into records of 16 KiB; each carries the mark's number, written last, so one that was not finished is not seen. */
 #include "record/marks.h"
 
+#include "record/sample.h"
 #include "record/space.h"
 #include "record/timeline.h"
 #include "rt/rt_text.h"
@@ -15,10 +16,13 @@ _Static_assert(sizeof(struct rec_mark) + REC_MARK_ROWS * sizeof(struct rec_mark_
 	       "a chunk holds at least three");
 
 static void
-add_cell(const struct rec_cell *c, struct rec_mark_row *row)
+add_cell(const struct recorder *r, const struct rec_cell *c, struct rec_mark_row *row)
 {
 	row->live_bytes += (int64_t)(c->alloc_bytes - c->free_bytes);
-	row->live_blocks += (int64_t)(c->allocs - c->frees);
+	if (r->head->mode == REC_MODE_SAMPLE) /* in 1/1024 until all are added up */
+		row->live_blocks += (int64_t)(c->est_allocs - c->est_frees);
+	else
+		row->live_blocks += (int64_t)(c->allocs - c->frees);
 }
 
 static void
@@ -31,7 +35,7 @@ add_up(const struct recorder *r, const struct rec_site *s, struct rec_mark_row *
 		const struct rec_cell *ended = rec_at(r, ref);
 
 		absorbed = ended->absorbed;
-		add_cell(ended, row);
+		add_cell(r, ended, row);
 	}
 	for (ref = __atomic_load_n(&s->cells, __ATOMIC_ACQUIRE); ref != 0;) {
 		const struct rec_cell *c = rec_at(r, ref);
@@ -39,8 +43,12 @@ add_up(const struct recorder *r, const struct rec_site *s, struct rec_mark_row *
 		if (c->site != row->site)
 			break; /* its thread has just ended, and it leads elsewhere now */
 		if (ref != absorbed)
-			add_cell(c, row);
+			add_cell(r, c, row);
 		ref = c->next;
+	}
+	if (r->head->mode == REC_MODE_SAMPLE) {
+		row->live_blocks /= SAMPLE_COUNT_ONE;
+		row->estimated = 1;
 	}
 }
 

@@ -118,8 +118,18 @@ uint64_t
 recorder_anon_kib(void)
 {
 	struct memory_used m = memory_used();
+	uint64_t own = rt_map_resident(), anon = m.resident - m.shared;
 
-	return m.resident > m.shared ? (m.resident - m.shared) >> 10 : 0;
+	if (m.resident <= m.shared)
+		return 0;
+	recorder_now->head->own_kib = own >> 10;
+	return anon > own ? (anon - own) >> 10 : 1;
+}
+
+uint64_t
+recorder_rss_kib(void)
+{
+	return memory_used().resident >> 10;
 }
 
 /* How large the recording may get, given the process's limits; 0 when too small to begin.

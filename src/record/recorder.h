@@ -45,6 +45,9 @@ struct host {
 	uintptr_t (*stack_top)(uintptr_t sp);
 	/* Coarse monotonic clock in ns. */
 	uint64_t (*clock_ns)(void);
+	/* Resident memory in KiB, asked about once a second while no tool looks at it; 0 = not known.
+	 * NULL: nobody asks. */
+	uint64_t (*rss_kib)(void);
 	/* Not 0 while modules come or go (the loader's r_state). */
 	const volatile int *loader_busy;
 	/* Code of ours that called main: stacks end there. Equal: none. */
@@ -117,6 +120,7 @@ struct recorder {
 	uint32_t idle_lock;
 	struct thread *idle; /* private states of ended threads, to use again */
 	uint64_t next_point_ms;
+	uint64_t next_rss_ms, next_own_ms; /* timeline.c: when to measure again */
 	bool inherited_whole; /* forked: all that the parent had is in the table */
 	bool tag_threads;     /* sampled blocks carry their thread's serial too */
 	uint32_t rate_number; /* of the rate now, in head->rates */
@@ -240,8 +244,11 @@ int recorder_begin(struct recorder *r, struct recorder *fresh, uint32_t me);
 /* Give the mappings of a recorder back without touching the recording's contents: what a forked
  * child does with its parent's. `base` and `bytes` are passed because fork wiped `r`. */
 void recorder_forget(unsigned char *base, uint64_t bytes);
-/* Anonymous memory of the process now, by the kernel's account; 0 when it cannot be asked. */
+/* Anonymous memory of the process now, by the kernel's account, without the recorder's own, which is
+ * measured too (head.own_kib); 0 when it cannot be asked. */
 uint64_t recorder_anon_kib(void);
+/* Resident memory of the process now; 0 when it cannot be asked. */
+uint64_t recorder_rss_kib(void);
 /* How much address space the process may have; UINT64_MAX: any, or it cannot be asked. */
 uint64_t recorder_space_limit(void);
 /* Give the private tables back too. Nobody may be using them. */

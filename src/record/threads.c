@@ -148,6 +148,21 @@ threads_jumped(struct recorder *r, struct thread *t)
 	}
 }
 
+/* How many there are at the same time: each may have a few KiB that are in no common figure yet. */
+static void
+count_most(struct rec_head *h)
+{
+	uint64_t seen = __atomic_load_n(&h->threads_seen, __ATOMIC_RELAXED);
+	uint64_t ended = __atomic_load_n(&h->threads_ended, __ATOMIC_RELAXED);
+	uint32_t now = seen > ended ? (uint32_t)(seen - ended) : 0;
+	uint32_t most = __atomic_load_n(&h->threads_most, __ATOMIC_RELAXED);
+
+	while (now > most &&
+	       !__atomic_compare_exchange_n(&h->threads_most, &most, now, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
 struct thread *
 threads_attach(struct recorder *r, bool late)
 {
@@ -176,6 +191,8 @@ threads_attach(struct recorder *r, bool late)
 	t->serial = late ? UINT32_MAX
 			 : (uint32_t)__atomic_add_fetch(&h->threads_seen, 1,
 							__ATOMIC_RELAXED);
+	if (!late)
+		count_most(h);
 	row->tid = rt_sealed ? 0 : (uint32_t)sys_gettid();
 	row->serial = t->serial;
 	row->unflushed = 0;

@@ -2,7 +2,8 @@
 /* ticks.h -- what time it is, without asking: a word that the tool advances.
  *
  * A thread that has seen the word unmoved for 4,096 events (no tool, or a stopped one) reads the
- * coarse clock itself, at every 64th event. */
+ * coarse clock itself, at every 64th event. A sample is rare, and the next one may be far away:
+ * without a tool each one reads the clock. */
 #ifndef SEEP_TICKS_H
 #define SEEP_TICKS_H
 
@@ -52,6 +53,17 @@ clock_now(struct recorder *r, struct thread *t)
 			  t->clock_same % CLOCK_EVERY == 0))
 		clock_read(r, t);
 	return t->now_ms;
+}
+
+/* The same at a sample, be it allocated or freed. */
+static ALWAYS_INLINE void
+clock_sampled(struct recorder *r, struct thread *t)
+{
+	if (UNLIKELY(__atomic_load_n(&r->head->clock_ms, __ATOMIC_RELAXED) == 0 &&
+		     t->clock_seen == 0))
+		clock_read(r, t);
+	else
+		clock_now(r, t);
 }
 
 /* The same where being late by a few events does no harm: nothing is counted. */

@@ -13,6 +13,7 @@
 
 enum {
 	VIEW_SPANS = 40,
+	TIME_COLUMN = 12,
 	VIEW_PROCESSES = 8, /* that are drawn unless all are asked for */
 };
 
@@ -122,8 +123,8 @@ view_time_marks(struct buf *out, const struct view *v, uint32_t process, uint64_
 		view_right(out, fmt_duration(m->ms * VIEW_MS).s, 10);
 		view_right(out,
 			   fmt_size((uint64_t)(m->live_bytes > 0 ? m->live_bytes : 0)).s,
-			   14);
-		buf_add_str(out, "              @");
+			   TIME_COLUMN);
+		buf_add_str(out, "                          @");
 		figure_text(out, prof_text(v->p, m->name));
 		buf_add_char(out, '\n');
 	}
@@ -139,7 +140,7 @@ view_time_process(struct buf *out, const struct view *v, uint32_t process)
 	n = spans_of(v->p, process, v->o->all ? 0 : most, &spans, &points);
 	for (uint32_t i = 0; i < n; i++)
 		highest = spans[i].live_bytes > highest ? spans[i].live_bytes : highest;
-	buf_add_str(out, "      time          live           RSS\n");
+	buf_add_str(out, "      time        live         RSS        seep\n");
 	for (uint32_t i = 0; i < n; i++) {
 		const struct span *s = &spans[i];
 
@@ -148,10 +149,13 @@ view_time_process(struct buf *out, const struct view *v, uint32_t process)
 		view_right(out, fmt_duration(s->to_ms * VIEW_MS).s, 10);
 		view_right(out,
 			   fmt_size((uint64_t)(s->live_bytes > 0 ? s->live_bytes : 0)).s,
-			   14);
+			   TIME_COLUMN);
 		view_right(out,
 			   s->rss_kib > 0 ? fmt_size((uint64_t)s->rss_kib << 10).s : "-",
-			   14);
+			   TIME_COLUMN);
+		view_right(out,
+			   s->own_kib > 0 ? fmt_size((uint64_t)s->own_kib << 10).s : "-",
+			   TIME_COLUMN);
 		buf_add_str(out, "  ");
 		view_bar(out, (double)s->live_bytes, (double)highest, v->o->ascii);
 		view_row_end(out);
@@ -215,6 +219,11 @@ view_time_json_points(struct json *j, const struct view *v, uint32_t process)
 		json_key(j, "rss_bytes");
 		if (spans[i].rss_kib > 0)
 			json_u64(j, (uint64_t)spans[i].rss_kib << 10);
+		else
+			json_null(j);
+		json_key(j, "recorder_bytes");
+		if (spans[i].own_kib > 0)
+			json_u64(j, (uint64_t)spans[i].own_kib << 10);
 		else
 			json_null(j);
 		json_obj_end(j);

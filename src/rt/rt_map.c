@@ -11,6 +11,8 @@
 #	define MADV_KEEPONFORK 19
 #endif
 
+enum { RT_PAGE_BYTES = 4096, MINCORE_PAGES = 512 };
+
 uint32_t rt_sealed;
 struct rt_mapping rt_mappings[RT_MAPPINGS_MAX];
 uint32_t rt_mappings_lost;
@@ -68,6 +70,39 @@ rt_unmap(void *p, size_t bytes)
 		return;
 	rt_map_disown(p); /* before another thread can be given the address */
 	sys_munmap(p, bytes);
+}
+
+static uint64_t
+resident_in(uintptr_t start, uint64_t bytes)
+{
+	unsigned char there[MINCORE_PAGES];
+	uint64_t pages = (bytes + RT_PAGE_BYTES - 1) / RT_PAGE_BYTES, sum = 0;
+
+	for (uint64_t at = 0; at < pages; at += MINCORE_PAGES) {
+		uint64_t n = pages - at < MINCORE_PAGES ? pages - at : MINCORE_PAGES;
+
+		/* Unmapped by another thread meanwhile: what is there by now is not ours. */
+		if (SYS3(SYS_mincore, start + at * RT_PAGE_BYTES, n * RT_PAGE_BYTES,
+			 there) != 0)
+			break;
+		for (uint64_t i = 0; i < n; i++)
+			sum += there[i] & 1;
+	}
+	return sum * RT_PAGE_BYTES;
+}
+
+uint64_t
+rt_map_resident(void)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < RT_MAPPINGS_MAX && !rt_sealed; i++) {
+		uint64_t start = __atomic_load_n(&rt_mappings[i].start, __ATOMIC_RELAXED);
+
+		if (start != 0)
+			sum += resident_in(start, rt_mappings[i].bytes);
+	}
+	return sum;
 }
 
 void

@@ -27,6 +27,9 @@ void rt_map_disown(const void *p);
 void *rt_map(size_t bytes);
 void rt_unmap(void *p, size_t bytes);
 
+/* Bytes of all our mappings that are resident. Asks the kernel for each 2 MiB: for rare moments. */
+uint64_t rt_map_resident(void);
+
 /* The same memory, zero again. */
 void rt_map_reset(void *p, size_t bytes);
 

@@ -42,6 +42,12 @@ rt_unmap(void *p, size_t bytes)
 	(void)p, (void)bytes;
 }
 
+uint64_t
+rt_map_resident(void)
+{
+	return __atomic_load_n(&arena_used, __ATOMIC_RELAXED); /* at most */
+}
+
 void
 rt_map_reset(void *p, size_t bytes)
 {

@@ -59,8 +59,8 @@ static void
 add_cell(const struct livefile *f, const struct rec_cell *c, struct rec_mark_row *row)
 {
 	row->live_bytes += (int64_t)(c->alloc_bytes - c->free_bytes);
-	if (f->head->mode == REC_MODE_SAMPLE)
-		row->live_blocks += (int64_t)(c->est_allocs - c->est_frees) / 1024;
+	if (f->head->mode == REC_MODE_SAMPLE) /* in 1/1024 until all are added up */
+		row->live_blocks += (int64_t)(c->est_allocs - c->est_frees);
 	else
 		row->live_blocks += (int64_t)(c->allocs - c->frees);
 }
@@ -85,6 +85,10 @@ sum_site(const struct livefile *f, const struct rec_site *s, struct rec_mark_row
 		if (ref != absorbed)
 			add_cell(f, c, row);
 		ref = c->next;
+	}
+	if (f->head->mode == REC_MODE_SAMPLE) {
+		row->live_blocks /= 1024;
+		row->estimated = 1;
 	}
 	return row->live_bytes != 0 || row->live_blocks != 0;
 }

@@ -266,6 +266,8 @@ looks_take(struct looks *l, struct livefile *f, uint64_t ms)
 	find_chunks(l, f);
 	one = vec_add(&l->kept);
 	one->ms = ms;
+	one->rss_kib = (uint32_t)f->head->rss_kib;
+	one->own_kib = (uint32_t)rec_held_kib(f->head);
 	for (uint32_t i = 0; i < l->chunks.len; i++)
 		look_at_chunk(l, f, i, one);
 	l->rows += one->rows.len;

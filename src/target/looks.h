@@ -36,6 +36,8 @@ struct looks_rows VEC_BODY(struct looks_row);
 
 struct looks_one {
 	uint64_t ms; /* since the recording began */
+	uint32_t rss_kib,
+		own_kib; /* of the process, and the recorder's share; 0 = not known */
 	struct looks_rows
 		rows; /* by number; none for a site that has as much live as before */
 };

@@ -41,6 +41,7 @@ enum {
 	TICK_MOST_MS = 5,
 	TICK_SAMPLED_MS = 10, /* ages in a sampled recording are estimates anyway */
 	TICK_SAMPLED_MOST_MS = 20,
+	ANON_STEP_KIB = 1024,
 	PACE_MS = 100,	  /* our own cost is looked at so often */
 	PACE_SHARE = 200, /* 1 / share of a core that we may take */
 	PACE_SHARE_SAMPLED = 1000,
@@ -210,10 +211,35 @@ look_at_names(struct ticker_file *f, uint64_t now, bool always)
 		livefile_refresh_names(&f->live);
 }
 
-static void
-look_at_file(struct ticker_file *f, uint64_t now)
+static uint64_t
+without_own(const struct ticker_file *f, uint64_t anon)
 {
-	uint64_t rss = 0, anon = 0, own;
+	return anon > f->parts.own_kib ? anon - f->parts.own_kib : 0;
+}
+
+/* What of it is the program's. The parts are read anew when that seems to be more than ever by a
+ * sixteenth, so a few dozen times in a long life; and at its end. */
+static void
+look_at_anon(struct ticker_file *f, uint64_t anon, bool held)
+{
+	uint64_t own = without_own(f, anon);
+
+	if (f->seen_here &&
+	    (held || own > f->anon_kib + f->anon_kib / 16 + ANON_STEP_KIB) &&
+	    anonparts_read(&f->live, &f->parts) == 0) {
+		own = without_own(f, anon);
+		__atomic_store_n(&f->live.head->own_kib, f->parts.own_kib,
+				 __ATOMIC_RELAXED);
+	}
+	if (own > f->anon_kib)
+		f->anon_kib = own;
+}
+
+/* `held`: the process waits at its end. */
+static void
+look_at_file(struct ticker_file *f, uint64_t now, bool held)
+{
+	uint64_t rss = 0, anon = 0;
 	int r = f->memory_fd >= 0 ? procfs_memory_read(f->memory_fd, &rss, &anon)
 				  : procfs_memory(f->pid, &rss, &anon);
 
@@ -230,10 +256,7 @@ look_at_file(struct ticker_file *f, uint64_t now)
 	f->rss_kib = rss;
 	if (rss > f->rss_peak_kib)
 		f->rss_peak_kib = rss;
-	own = f->live.head->own_kib;
-	anon = anon > own ? anon - own : 0;
-	if (anon > f->anon_kib)
-		f->anon_kib = anon;
+	look_at_anon(f, anon, held);
 	__atomic_store_n(&f->live.head->rss_kib, rss, __ATOMIC_RELAXED);
 }
 
@@ -263,7 +286,7 @@ look_at_memory(struct ticker *t, uint64_t now)
 		}
 		if (f->gone || !f->seen_here || now < f->next_look_ns)
 			continue;
-		look_at_file(f, now);
+		look_at_file(f, now, false);
 		f->next_look_ns = now + look_after_ns(f, now);
 	}
 }
@@ -386,7 +409,7 @@ look_if_held(struct ticker *t, struct ticker_file *f)
 		return false;
 	/* What it holds now is what it will end with. */
 	if (f->seen_here)
-		look_at_file(f, now_ns());
+		look_at_file(f, now_ns(), true);
 	if (!f->gone && t->held != NULL)
 		t->held(t->ctx, f);
 	return true;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "target/anonparts.h"
 #include "target/livefile.h"
 #include "target/looks.h"
 #include "target/rundir.h"
@@ -33,7 +34,8 @@ struct ticker_file {
 	uint64_t next_look_ns;	/* when to look at its memory again */
 	uint64_t rss_kib, rss_peak_kib; /* last and largest seen */
 	uint64_t anon_kib; /* largest anonymous memory seen, without the recorder's own */
-	struct looks looks; /* at its totals, for how they grew */
+	struct anonparts parts; /* of it, when last looked at */
+	struct looks looks;	/* at its totals, for how they grew */
 };
 
 struct ticker_files VEC_BODY(struct ticker_file);

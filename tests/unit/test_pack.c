@@ -186,7 +186,7 @@ T_TEST(no_field_forgotten)
 		{PACK_PROCESSES, 3}, {PACK_MODULES, 3}, {PACK_LOCS, 2},
 		{PACK_NODES, 0},     {PACK_SITES, 8},	{PACK_FRAMES, 2},
 		{PACK_THREADS, 3},   {PACK_CELLS, 0},	{PACK_MARKS, 4},
-		{PACK_MARK_ROWS, 4}, {PACK_POINTS, 4},	{PACK_RANGES, 0},
+		{PACK_MARK_ROWS, 4}, {PACK_POINTS, 0},	{PACK_RANGES, 0},
 		{PACK_DAMAGES, 4},   {PACK_BLOCKS, 1},	{PACK_LOOKS, 4},
 		{PACK_LOOK_ROWS, 4}, {PACK_OLDS, 0},
 	}; /* of a site: `origin`, which means nothing in a file, and padding */
@@ -241,15 +241,15 @@ T_TEST(refusals)
 	refused(a.data, 15, "cut off after 15 bytes, within its head");
 	refused(a.data, 16,
 		"cut off after 16 bytes, before the end of section \"strings\"");
-	a.data[8] = 7;
+	a.data[8] = 9;
 	refused(a.data, a.len,
-		"recording of version 7, this seep reads 2 to 6: use a newer seep");
+		"recording of version 9, this seep reads 2 to 7: use a newer seep");
 	a.data[8] = 0;
 	refused(a.data, a.len,
-		"recording of version 0, this seep reads 2 to 6: use an older seep");
+		"recording of version 0, this seep reads 2 to 7: use an older seep");
 	a.data[8] = 1;
 	refused(a.data, a.len,
-		"recording of version 1, this seep reads 2 to 6: use an older seep");
+		"recording of version 1, this seep reads 2 to 7: use an older seep");
 	a.data[8] = PACK_VERSION;
 	a.data[13] ^= 4;
 	refused(a.data, a.len, "its head is damaged (wrong checksum)");

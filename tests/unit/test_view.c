@@ -267,33 +267,33 @@ T_TEST(timeline)
 					    .live_bytes = 4096};
 	check(p, (struct shown){.kind = VIEW_TIMELINE, .o = {.ascii = true, .all = true}},
 	      "LIVE  1.00 KiB in 4 stacks\n"
-	      "      time          live           RSS\n"
-	      "       0 s           0 B             -\n"
-	      "    1.00 s      1.00 KiB      4.00 MiB  #####\n"
-	      "    2.00 s      3.00 KiB      4.00 MiB  ###############\n"
-	      "    2.50 s      4.00 KiB              @half\n"
-	      "    3.00 s      6.00 KiB      4.00 MiB  ##############################\n"
-	      "    4.00 s      2.00 KiB      4.00 MiB  ##########\n"
-	      "    5.00 s      1.00 KiB      4.00 MiB  #####\n");
+	      "      time        live         RSS        seep\n"
+	      "       0 s         0 B           -           -\n"
+	      "    1.00 s    1.00 KiB    4.00 MiB           -  #####\n"
+	      "    2.00 s    3.00 KiB    4.00 MiB           -  ###############\n"
+	      "    2.50 s    4.00 KiB                          @half\n"
+	      "    3.00 s    6.00 KiB    4.00 MiB           -  ##############################\n"
+	      "    4.00 s    2.00 KiB    4.00 MiB           -  ##########\n"
+	      "    5.00 s    1.00 KiB    4.00 MiB           -  #####\n");
 	check(p, (struct shown){.kind = VIEW_TIMELINE, .o = {.ascii = true, .rows = 2}},
 	      "LIVE  1.00 KiB in 4 stacks\n"
-	      "      time          live           RSS\n"
-	      "    2.00 s      3.00 KiB      4.00 MiB  ###############\n"
-	      "    2.50 s      4.00 KiB              @half\n"
-	      "    5.00 s      6.00 KiB      4.00 MiB  ##############################\n"
+	      "      time        live         RSS        seep\n"
+	      "    2.00 s    3.00 KiB    4.00 MiB           -  ###############\n"
+	      "    2.50 s    4.00 KiB                          @half\n"
+	      "    5.00 s    6.00 KiB    4.00 MiB           -  ##############################\n"
 	      "# the highest of 3 points each (-n N, --all)\n");
 	other = tp_process(p, "/opt/other", 13, 10);
 	add_point(p, other, 7, 2048, 0);
 	check(p, (struct shown){.kind = VIEW_TIMELINE, .o = {.ascii = true, .rows = 1}},
 	      "LIVE  1.00 KiB in 4 stacks\n"
 	      "prog (11)\n"
-	      "      time          live           RSS\n"
-	      "    2.50 s      4.00 KiB              @half\n"
-	      "    5.00 s      6.00 KiB      4.00 MiB  ##############################\n"
+	      "      time        live         RSS        seep\n"
+	      "    2.50 s    4.00 KiB                          @half\n"
+	      "    5.00 s    6.00 KiB    4.00 MiB           -  ##############################\n"
 	      "# the highest of 6 points each (-n N, --all)\n"
 	      "other (13)\n"
-	      "      time          live           RSS\n"
-	      "    7.0 ms      2.00 KiB             -  ##############################\n");
+	      "      time        live         RSS        seep\n"
+	      "    7.0 ms    2.00 KiB           -           -  ##############################\n");
 	prof_free(p);
 }
 
