@@ -367,12 +367,38 @@ add_old_sites(struct buf *out, const struct prof *p)
 	buf_done(&b);
 }
 
-/* The section of processes as it was before version 6: without its last column, in which every
- * value is 0 and so takes a byte. */
-static void
-add_old_processes(struct buf *out, const struct buf *file)
+/* Columns of a table that came after version 2. They are the last ones. */
+static unsigned
+late_columns(unsigned type)
 {
-	uint64_t off = section_off(file, PACK_PROCESSES);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < pack_tables[type].ncols; i++)
+		n += pack_tables[type].cols[i].since > 2;
+	return n;
+}
+
+static void
+clear_late_columns(struct prof *p, unsigned type)
+{
+	const struct pack_table *t = &pack_tables[type];
+	unsigned char *rows;
+	uint32_t n;
+
+	memcpy(&rows, (unsigned char *)p + t->rows_off, sizeof rows);
+	memcpy(&n, (unsigned char *)p + t->n_off, sizeof n);
+	for (unsigned i = t->ncols - late_columns(type); i < t->ncols; i++)
+		for (uint32_t k = 0; k < n; k++)
+			memset(rows + (size_t)k * t->row_bytes + t->cols[i].off, 0,
+			       t->cols[i].bytes);
+}
+
+/* A section as it was in version 2: without its late columns, in which every value is 0 and so
+ * takes a byte. */
+static void
+add_old_section(struct buf *out, const struct buf *file, unsigned type)
+{
+	uint64_t off = section_off(file, type);
 	const char *stored = file->data + off + sizeof(struct pack_section);
 	struct pack_section s;
 	char *raw;
@@ -385,7 +411,7 @@ add_old_processes(struct buf *out, const struct buf *file)
 	else
 		memcpy(raw, stored, s.raw_bytes);
 	s.flags = 0;
-	s.raw_bytes -= s.rows;
+	s.raw_bytes -= s.rows * late_columns(type);
 	s.stored_bytes = s.raw_bytes;
 	s.stored_crc = (uint32_t)crc32_z(0, (unsigned char *)raw, s.raw_bytes);
 	s.crc = (uint32_t)crc32_z(0, (unsigned char *)&s, sizeof s - sizeof s.crc);
@@ -428,16 +454,16 @@ T_TEST(version_2)
 
 	p->processes[1].duration_ms = 10000;
 	p->processes[2].duration_ms = UINT64_C(5) << 20;
-	for (uint32_t i = 1; i < p->nprocesses; i++)
-		p->processes[i].cut_ms = 0;
+	clear_late_columns(p, PACK_PROCESSES);
+	clear_late_columns(p, PACK_POINTS);
 	a = packed(p);
 	buf_add(&b, a.data, section_off(&a, 1));
 	for (unsigned type = 1; type <= PACK_BLOCKS; type++) {
 		offs[type] = b.len;
 		if (type == PACK_SITES)
 			add_old_sites(&b, p);
-		else if (type == PACK_PROCESSES)
-			add_old_processes(&b, &a);
+		else if (late_columns(type) > 0)
+			add_old_section(&b, &a, type);
 		else
 			buf_add(&b, a.data + section_off(&a, type),
 				section_off(&a, type + 1) - section_off(&a, type));
