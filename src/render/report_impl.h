@@ -8,6 +8,7 @@
 #include "analyze/skip.h"
 #include "analyze/verdict.h"
 #include "render/report.h"
+#include "util/map.h"
 
 #define REPORT_DOT " \xc2\xb7 "
 #define REPORT_ARROW " \xe2\x86\x90 "
@@ -132,6 +133,15 @@ void report_frame_short(struct report *r, struct skip_pos pos);
 
 /* Cuts what was added since `from` to the terminal's width. */
 void report_cut(struct report *r, size_t from);
+
+/* ---- report_contrast.c ---- */
+
+struct contrast;
+
+/* Under row `row`: "lost only when called from …; freed when called from …" if that is clear and was
+ * not said of its line before; `told` remembers these. `c` may be NULL. */
+void report_contrast(struct report *r, struct contrast *c, uint32_t row,
+		     struct map *told);
 
 /* ---- report_places.c ---- */
 

@@ -2,6 +2,7 @@
 /* report_json_places.c -- the places of a JSON report: frames, stacks, figures, growth. */
 #include "render/report_json_impl.h"
 
+#include "analyze/contrast.h"
 #include "util/x.h"
 
 /* Frames have numbers: those of a location follow one another, a location without names has
@@ -206,8 +207,64 @@ rj_growth_all(struct report_json *r)
 }
 
 static void
+rj_contrast_side(struct report_json *r, const char *key, enum contrast_by by,
+		 const struct contrast_side *side)
+{
+	json_key(&r->j, key);
+	json_obj(&r->j);
+	rj_u64(r, "blocks", side->blocks);
+	rj_u64(r, "of", side->of);
+	rj_u64(r, "parts", side->parts);
+	if (by == CONTRAST_CALLER) {
+		rj_u64(r, "frame",
+		       r->first[r->p->nodes[side->caller.node].loc] + side->caller.inl);
+	} else if (by == CONTRAST_THREAD) {
+		rj_id(r, "thread", side->thread_name);
+		rj_u64(r, "tid", side->thread != 0 ? r->p->threads[side->thread].tid : 0);
+	} else {
+		rj_u64(r, "over_bytes", side->over_bytes);
+		json_key(&r->j, "max_bytes");
+		if (side->max_bytes != UINT64_MAX)
+			json_u64(&r->j, side->max_bytes);
+		else
+			json_null(&r->j);
+	}
+	json_obj_end(&r->j);
+}
+
+/* What tells the lost blocks of a line from the freed ones; null when nothing does. */
+static void
+rj_contrast(struct report_json *r, struct contrast *c, uint32_t row)
+{
+	static const char *const names[] = {[CONTRAST_CALLER] = "caller",
+					    [CONTRAST_THREAD] = "thread",
+					    [CONTRAST_SIZE] = "size"};
+	struct contrast_found f;
+
+	json_key(&r->j, "lost_when");
+	if (!contrast_find(c, row, &f)) {
+		json_null(&r->j);
+		return;
+	}
+	json_obj(&r->j);
+	rj_str(r, "by", names[f.by]);
+	rj_bool(r, "only", f.only);
+	rj_contrast_side(r, "lost", f.by, &f.lost);
+	rj_contrast_side(r, "freed", f.by, &f.freed);
+	json_obj_end(&r->j);
+}
+
+static void
 rj_sites(struct report_json *r)
 {
+	/* lines are those of the program, as in the text */
+	struct skip_opts o = r->o->skip != NULL ? *r->o->skip : (struct skip_opts){0};
+	struct skip *folding;
+	struct contrast *contrast;
+
+	o.fold = true;
+	folding = skip_new(r->p, &o);
+	contrast = contrast_new(r->p, folding, &r->sites);
 	json_key(&r->j, "sites");
 	json_arr(&r->j);
 	for (uint32_t i = 0; i < r->sites.nrows; i++) {
@@ -220,12 +277,15 @@ rj_sites(struct report_json *r)
 		rj_column(r, "first_ms", (int64_t)row->first_ms, PROF_HAS_ALL);
 		rj_str(r, "kept_by_libc", row->kept);
 		rj_growth(r, i);
+		rj_contrast(r, contrast, i);
 		rj_u64(r, "processes", row->processes);
 		rj_u64(r, "pid", r->p->processes[row->process].pid);
 		rj_stack(r, row->node);
 		json_obj_end(&r->j);
 	}
 	json_arr_end(&r->j);
+	contrast_free(contrast);
+	skip_free(folding);
 }
 
 void

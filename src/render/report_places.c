@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analyze/contrast.h"
 #include "base/recording.h"
 #include "render/figure.h"
 #include "util/fmt.h"
@@ -194,6 +195,9 @@ report_list(struct report *r, const struct sites *ss, enum sites_by by)
 	uint32_t rows = report_limit(r, n, r->most_rows > 0 ? r->most_rows : REPORT_ROWS);
 	uint32_t *grows = xcalloc(rows, sizeof *grows);
 	int64_t whole = report_whole(ss, by);
+	struct contrast *contrast =
+		by == SITES_LOST ? contrast_new(r->p, r->skip, ss) : NULL;
+	struct map told = {0};
 	struct report_widths w;
 
 	report_growth_rows(r, ss, rows, grows);
@@ -213,7 +217,10 @@ report_list(struct report *r, const struct sites *ss, enum sites_by by)
 		buf_add_char(r->out, '\n');
 		report_growth_mark(r, grows[i]);
 		report_stack(r, row->node, &w);
+		report_contrast(r, contrast, i, &told);
 	}
+	contrast_free(contrast);
+	map_done(&told);
 	report_folded(r, ss, rows);
 	report_rest(r, ss, by, rows, n);
 	free(grows);

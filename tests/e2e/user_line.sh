@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# shellcheck disable=SC2016 # jq has variables of its own
 # The report shows the program's own line, however many frames of a language's library are between it and
 # malloc; --all and --no-skip show them all, JSON says which are folded.
 . "$(dirname "$0")/lib.sh"
@@ -16,6 +17,10 @@ expect_match "C++: its caller" "$err" '^    main +user_line\.cpp:45$'
 expect_match "C++: in a thread" "$err" '^    work +user_line\.cpp:35 +auto \*v = new std::vector<std::string>'
 expect_match "C++: said" "$err" '^    \([0-9]+ library frames folded, --all shows them\)$'
 
+# list TEXT: headline and list, without what depends on the machine's library.
+list() { sed -E '/^[0-9,]+ bytes kept|^exited|^definitely/,$d; s/[0-9]+ library frames/N library frames/' <<<"$1"; }
+expect_golden "C++: all of it" "$(list "$err")" user_line/cxx.txt
+
 # What would be freed with them ranks the sites; what is only lost through others has no row.
 expect_eq "roots" "$(sed -nE 's/^ ([0-9])  +(.* through it) .*/\1 \2/p' <<<"$err")" '1 48 B + 3.00 KiB through it
 2 792 B + 792 B through it
@@ -28,6 +33,7 @@ expect_match "asked for" "$err" '^    fill +user_line\.cpp:29 +\(\*m\)\[i\] = st
 # At 80 columns no line is longer, and source lines are there.
 run env COLUMNS=80 "$SEEP" report "$TMP/a.rec"
 expect_eq "80 columns" "$(grep -E '.{81}' <<<"$out")" ''
+expect_golden "80 columns: all of it" "$(list "$out")" user_line/cxx80.txt
 expect_match "80 columns: source" "$out" '^    cycle +user_line\.cpp:19 +auto a = std::make_shared<node>'
 run "$SEEP" report "$TMP/a.rec"
 expect_match "a pipe has no width" "$out" '^definitely lost .{80}'
@@ -69,6 +75,7 @@ expect_eq "run --debuginfod: said once" "$(grep -c 'debuginfod has no servers: s
 have rustc || exit 0
 rustc -g -o "$TMP/user_line_rs" "$ROOT/tests/programs/user_line.rs" 2>"$TMP/rustc" || { cat "$TMP/rustc"; fail "rustc"; exit 1; }
 run "$SEEP" run -o "$TMP/r.rec" -- "$TMP/user_line_rs"
+expect_golden "Rust: all of it" "$(list "$err")" user_line/rust.txt
 expect_match "Rust: the cycle's line" "$err" '^    user_line::cycle +user_line\.rs:13 +let a = Rc::new\(Node'
 expect_match "Rust: its caller" "$err" '^    user_line::main +user_line\.rs:26$'
 expect_match "Rust: a vector" "$err" '^    user_line::forget +user_line\.rs:20 +let v: Vec<String>'
