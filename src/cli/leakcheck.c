@@ -274,7 +274,9 @@ check_room(const struct look *k, struct err *e)
 		       (sizeof(struct scan_block) + sizeof(uint32_t)) +
 	       ROOM_BYTES_LEAST;
 	if (need > k->z.room_bytes / 2)
-		return err_set(e, -ENOMEM, "looking takes up to %s, and only %s are left",
+		return err_set(e, -ENOMEM,
+			       "the leak check needs up to %s of memory, but only "
+			       "%s is available",
 			       fmt_size(need).s, fmt_size(k->z.room_bytes).s);
 	return 0;
 }

@@ -93,7 +93,7 @@ report_why_unchecked(struct report *r, uint32_t process)
 		buf_add_str(r->out,
 			    r->p->processes[process].mode == PROF_SAMPLED
 				    ? "it needs an exact recording (seep run --exact)"
-				    : "it was switched off (--no-leak-check)");
+				    : "it was switched off; run it without --no-leak-check");
 	else if (c->done)
 		buf_add_str(r->out, "not all of the program's blocks are known");
 	else

@@ -145,8 +145,8 @@ report_undecided(struct report *r)
 		return;
 	case VERDICT_WHY_FEW_SAMPLES:
 		buf_printf(r->out,
-			   "only %s, %d are needed; use a smaller --sample, or "
-			   "--exact",
+			   "only %s, %d are needed; run it again with a smaller "
+			   "--sample, or with --exact",
 			   figure_things((int64_t)f->samples, 0, "sample").s,
 			   VERDICT_MIN_SAMPLES);
 		return;
@@ -161,7 +161,9 @@ report_undecided(struct report *r)
 		buf_add_str(r->out, "live ");
 		report_amount(r, f, true);
 		report_where(r);
-		buf_add_str(r->out, "; too early to judge growth");
+		buf_printf(r->out,
+			   "; too early to judge growth, ask again later: seep report %u",
+			   r->p->processes[undecided(r)].pid);
 	}
 }
 

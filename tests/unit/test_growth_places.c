@@ -414,7 +414,7 @@ T_TEST(text_reports)
 	p->nlooks = 5;
 	expect_report(p, &o,
 		      "NO VERDICT  live 48.8 KiB in 5 blocks at 1 site; too early to "
-		      "judge growth\n");
+		      "judge growth, ask again later: seep report 11\n");
 	prof_free(p);
 }
 
