@@ -263,7 +263,7 @@ _seep() {
 			_seep_reply -W 'heap stack' -- "$cur"
 		fi
 		;;
-	ps) _seep_reply -W '--json --help' -- "$cur" ;;
+	ps) _seep_reply -W '--json --save --output --discard --help' -- "$cur" ;;
 	mark | pause | resume | doctor)
 		[ "$COMP_CWORD" -gt 2 ] ||
 			_seep_reply -W "--help $(_seep_pids)" -- "$cur"

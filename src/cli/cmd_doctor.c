@@ -274,7 +274,9 @@ check_leftovers(void)
 		else if (rundir_living(&d, NULL, 0) > 0)
 			living++;
 		else
-			say(NOTE, "leftovers", "%s: could not be saved", paths.data[i]);
+			say(NOTE, "leftovers",
+			    "%s: could not be saved; seep ps says what can be done",
+			    rundir_name(&d));
 		rundir_close(&d);
 	}
 	rundir_names_done(&paths);

@@ -12,6 +12,8 @@
 
 #include "base/recording.h"
 #include "cli/cmd.h"
+#include "cli/out_file.h"
+#include "cli/run_output.h"
 #include "cli/save.h"
 #include "target/find.h"
 #include "target/procfs.h"
@@ -23,9 +25,16 @@
 #include "util/vec.h"
 
 static bool opt_json;
+static const char *opt_save, *opt_discard, *opt_output;
 
 static const struct opt ps_opts[] = {
 	{"json", 0, OPT_NONE, .to = &opt_json, .help = "List as JSON."},
+	{"save", 0, OPT_STRING, .to = &opt_save, .metavar = "NAME",
+	 .help = "Save the left-over recording NAME where its run meant to, or with -o."},
+	{"output", 'o', OPT_STRING, .to = &opt_output, .metavar = "FILE",
+	 .help = "Save it in FILE."},
+	{"discard", 0, OPT_STRING, .to = &opt_discard, .metavar = "NAME",
+	 .help = "Remove the left-over recording NAME without saving it."},
 	{0},
 };
 
@@ -174,6 +183,55 @@ print_json(const struct ps_rows *rows)
 	buf_done(&b);
 }
 
+/* Recordings that could not be saved, as on a full disk: what they are and what can be done. */
+static void
+print_left_over(void)
+{
+	struct rundir_names paths = {0};
+	unsigned n = 0;
+
+	rundir_list(&paths);
+	for (size_t i = 0; i < paths.len; i++) {
+		struct rundir d = RUNDIR_NONE;
+
+		if (rundir_open(paths.data[i], &d, NULL) < 0)
+			continue;
+		if (save_is_left_over(&d)) {
+			if (n++ == 0)
+				puts("left over, not saved:");
+			printf("  %s  %.*s\n", rundir_name(&d),
+			       (int)strcspn(d.command, "\n"), d.command);
+		}
+		rundir_close(&d);
+	}
+	rundir_names_done(&paths);
+	if (n > 0)
+		puts("next: seep report NAME (read it) \xc2\xb7 seep ps --save NAME -o FILE "
+		     "\xc2\xb7 seep ps --discard NAME");
+}
+
+/* --save and --discard. */
+static int
+ps_left_over(void)
+{
+	struct err e = {0};
+	char *folder = NULL, *output = NULL;
+	int r = 0;
+
+	if (opt_save != NULL && opt_discard != NULL)
+		return cmd_usage(&cmd_ps, "--save and --discard exclude each other");
+	if (opt_save == NULL && opt_output != NULL)
+		return cmd_usage(&cmd_ps, "-o goes with --save NAME");
+	if (opt_output != NULL)
+		r = run_output(opt_output, NULL, &folder, &output, &e);
+	if (r == 0)
+		r = opt_save != NULL ? save_left_over(opt_save, output, &e)
+				     : save_discard(opt_discard, &e);
+	free(folder);
+	free(output);
+	return r < 0 ? out_fail(&e) : CMD_OK;
+}
+
 static int
 ps_run(int argc, char **argv)
 {
@@ -183,12 +241,16 @@ ps_run(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
+	if (opt_save != NULL || opt_discard != NULL || opt_output != NULL)
+		return ps_left_over();
 	save_orphans(true);
 	r = find_rows(&rows, &e);
 	if (r == 0 && opt_json)
 		print_json(&rows);
-	else if (r == 0)
+	else if (r == 0) {
 		print_table(&rows);
+		print_left_over();
+	}
 	for (size_t i = 0; i < rows.len; i++)
 		free(rows.data[i].folder);
 	vec_done(&rows);

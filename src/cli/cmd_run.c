@@ -432,8 +432,11 @@ finish(struct run *r)
 	report(r, p, saved && !leak_given.no_save);
 	if (!saved && r->saved.len == 0)
 		cmd_note("%s", e.msg);
-	else if (!saved)
+	else if (!saved) {
 		cmd_note("%s; the recording stays in %s", e.msg, r->dir.path);
+		cmd_note("read it: seep report %s; save or discard it: seep ps",
+			 rundir_name(&r->dir));
+	}
 	prof_free(p);
 	if (r->program.inject)
 		return saved;
@@ -529,9 +532,9 @@ run_run(int argc, char **argv)
 		r.status = WIFSIGNALED(r.status) ? 128 + WTERMSIG(r.status)
 						 : WEXITSTATUS(r.status);
 		saved = finish(&r);
-		/* Orphans are no reason to forget which recording is the last. Said in the
-		 * middle of JSON, nobody could read it. */
-		if (!leak_given.no_save && save_orphans(!opt_json) > 0 && saved)
+		/* Orphans of other runs are no reason to forget which recording is the last,
+		 * and nothing that this run has to talk about. */
+		if (!leak_given.no_save && save_orphans(false) > 0 && saved)
 			last_write(r.output, NULL);
 		log_close(&r);
 		status = r.status;

@@ -116,6 +116,25 @@ load_process(struct loaded *l, const char *what, struct prof **ret_prof, struct 
 	return r;
 }
 
+/* The folder of a run whose recording could not be saved. */
+static int
+load_left_over(const char *name, struct prof **ret_prof, struct err *e)
+{
+	struct rundir d = RUNDIR_NONE;
+	struct prof *p = prof_new();
+	int r = rundir_find(name, &d, e);
+
+	if (r == 0 && save_load(&d, p, NULL) == 0)
+		r = err_set(e, -ENODATA, "%s: nothing was recorded", name);
+	if (r == 0) {
+		save_coverage(p);
+		*ret_prof = TAKE(p);
+	}
+	rundir_close(&d);
+	prof_free(p);
+	return r;
+}
+
 static bool
 load_is_number(const char *s)
 {
@@ -134,6 +153,11 @@ load_one(struct loaded *l, const char *what, struct prof **ret_prof, struct err 
 
 	if (load_is_input(what))
 		return format_load_with(what, &o, ret_prof, e);
+	r = load_left_over(what, ret_prof, e);
+	if (r != -ENOENT)
+		return r;
+	if (file)
+		save_rest_of(what);
 	if (!load_is_number(what) && (file || strchr(what, '/') != NULL)) {
 		r = format_load_with(what, &o, ret_prof, &file_err);
 		if (r == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* load.h -- from the words of a command line to one profile.
  *
- * A word is a file of any format, "-", a URL, a PID, the name of a process that is being recorded,
- * or @last, with an optional point in time behind @. Several are summed up, but for dumps that one
+ * A word is a file of any format, "-", a URL, a PID, the name of a process that is being recorded, that
+ * of a folder with a recording that could not be saved, or @last, with an optional point in time behind @. Several are summed up, but for dumps that one
  * process wrote one after the other: of these the last counts, because each holds all of it. They
  * are told by their names, as jemalloc and gperftools number them, else by what they hold. A
  * program among several words only says what the others are of. */

@@ -18,6 +18,7 @@
 #include "cli/names.h"
 #include "cli/peer_jeprof.h"
 #include "cli/peer_opts.h"
+#include "cli/save.h"
 #include "cli/source.h"
 #include "format/format.h"
 #include "sym/demangle.h"
@@ -246,6 +247,7 @@ jeprof_read(const char *path, const char *program, struct prof **ret, struct err
 	struct format_opts o = {.exe = program};
 
 	fprintf(stderr, "Using local file %s.\n", path);
+	save_rest_of(path);
 	return format_load_with(path, &o, ret, e);
 }
 

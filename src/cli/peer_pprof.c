@@ -17,6 +17,7 @@
 #include "cli/cmd.h"
 #include "cli/peer_opts.h"
 #include "cli/peer_pprof_names.h"
+#include "cli/save.h"
 #include "format/format.h"
 #include "util/x.h"
 
@@ -292,7 +293,10 @@ pprof_load_one(const char *word, const struct pprof_loaded *l, struct prof **ret
 {
 	struct format_opts o = {.exe = l->exe};
 	char *source = pprof_source_of(word);
-	int r = format_load_with(source, &o, ret, e);
+	int r;
+
+	save_rest_of(source);
+	r = format_load_with(source, &o, ret, e);
 
 	if (r == 0) {
 		struct pprof_given given;

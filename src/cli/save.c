@@ -307,19 +307,32 @@ orphan_path(const struct rundir *d, bool ours, char **ret_path, struct err *e)
 	return r;
 }
 
+/* How a folder is saved. */
+struct orphan {
+	const char
+		*output; /* where to, given by the user; NULL = where its run meant to */
+	const char *of; /* only if it belongs to the recording at this path; NULL = any */
+	bool tell;	/* what is saved, and what cannot be */
+	bool names;
+};
+
 /* Saves the recordings of one folder, which is ours by now. The folder stays. */
 static int
-save_orphan(const struct rundir *d, bool names, bool tell, struct err *e)
+save_orphan(const struct rundir *d, const struct orphan *o, struct err *e)
 {
 	struct prof *p = prof_new(), *before = saved_before(d);
 	char *path = NULL;
 	int r = 0;
 
-	if (save_load(d, p, NULL) > 0)
+	if (o->of != NULL && before == NULL)
+		r = err_set(e, -ENOENT, "%s is of another run", o->of);
+	else if (save_load(d, p, NULL) > 0 && o->output != NULL)
+		path = xstrdup(o->output);
+	else if (p->nprocesses > 1)
 		r = orphan_path(d, before != NULL, &path, e);
 	if (path != NULL) {
 		save_coverage(p);
-		if (names)
+		if (o->names)
 			names_resolve(p, NULL);
 		/* The folder has all processes of the run, or only those that came later. */
 		if (before != NULL && keep_known(p, before) == 0) {
@@ -329,9 +342,9 @@ save_orphan(const struct rundir *d, bool names, bool tell, struct err *e)
 			r = pack_save(p, path, e);
 		}
 	}
-	if (path != NULL && r == 0)
+	if (path != NULL && r == 0 && o->of == NULL)
 		last_write(path, NULL);
-	if (path != NULL && r == 0 && tell)
+	if (path != NULL && r == 0 && o->tell)
 		cmd_note("saved %s, left behind by: %.*s", path,
 			 (int)strcspn(d->command, "\n"), d->command);
 	free(path);
@@ -342,14 +355,16 @@ save_orphan(const struct rundir *d, bool names, bool tell, struct err *e)
 
 /* The same in a child; true when it was saved. */
 static bool
-save_apart(const struct rundir *d, bool names, bool tell)
+save_apart(const struct rundir *d, const struct orphan *o)
 {
+	struct orphan without = *o;
 	struct err e = {0};
 	int status, pid = fork();
 
 	if (pid == 0) {
-		if (save_orphan(d, names, tell, &e) < 0) {
-			cmd_note("cannot save %s: %s", d->path, e.msg);
+		if (save_orphan(d, o, &e) < 0) {
+			if (o->tell)
+				cmd_note("cannot save %s: %s", d->path, e.msg);
 			_exit(1);
 		}
 		_exit(0);
@@ -360,16 +375,34 @@ save_apart(const struct rundir *d, bool names, bool tell)
 	}
 	if (pid < 0 || (WIFEXITED(status) && WEXITSTATUS(status) != 0))
 		return false;
-	if (WIFSIGNALED(status) && names) /* they are the likelier culprit */
-		return save_apart(d, false, tell);
-	if (WIFSIGNALED(status))
+	without.names = false; /* they are the likelier culprit */
+	if (WIFSIGNALED(status) && o->names)
+		return save_apart(d, &without);
+	if (WIFSIGNALED(status) && o->tell)
 		cmd_note("cannot save %s: its reader was ended by signal %d", d->path,
 			 WTERMSIG(status));
 	return WIFEXITED(status);
 }
 
-unsigned
-save_orphans(bool tell)
+bool
+save_is_left_over(const struct rundir *d)
+{
+	/* Forked ones have yet to begin, and need the folder for it. */
+	return !rundir_owned(d) && rundir_forked(d, 0) == 0 &&
+	       rundir_living(d, NULL, 0) == 0;
+}
+
+static bool
+same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+static unsigned
+save_folders(const struct orphan *o)
 {
 	struct rundir_names paths = {0};
 	unsigned n = 0;
@@ -380,10 +413,9 @@ save_orphans(bool tell)
 
 		if (rundir_open(paths.data[i], &d, NULL) < 0)
 			continue;
-		/* Forked ones have yet to begin, and need the folder for it. */
-		if (!rundir_owned(&d) && rundir_forked(&d, 0) == 0 &&
-		    rundir_living(&d, NULL, 0) == 0 && rundir_take(&d, NULL) == 0 &&
-		    save_apart(&d, true, tell)) {
+		if ((o->of == NULL || same_file(d.output, o->of)) &&
+		    save_is_left_over(&d) && rundir_take(&d, NULL) == 0 &&
+		    save_apart(&d, o)) {
 			rundir_remove(&d, NULL, NULL);
 			n++;
 		}
@@ -391,4 +423,56 @@ save_orphans(bool tell)
 	}
 	rundir_names_done(&paths);
 	return n;
+}
+
+unsigned
+save_orphans(bool tell)
+{
+	return save_folders(&(struct orphan){.tell = tell, .names = true});
+}
+
+void
+save_rest_of(const char *path)
+{
+	save_folders(&(struct orphan){.of = path, .names = true});
+}
+
+/* ---- one of them by its name ---- */
+
+/* Finds a left-over folder and makes it ours. */
+static int
+take_left_over(const char *name, struct rundir *ret, struct err *e)
+{
+	int r = rundir_find(name, ret, e);
+
+	if (r == 0 && !rundir_owned(ret) && !save_is_left_over(ret))
+		return err_set(e, -EBUSY, "%s: a process still records into it", name);
+	return r < 0 ? r : rundir_take(ret, e);
+}
+
+int
+save_left_over(const char *name, const char *output, struct err *e)
+{
+	struct orphan o = {.output = output, .tell = true, .names = true};
+	struct rundir d = RUNDIR_NONE;
+	int r = take_left_over(name, &d, e);
+
+	if (r == 0)
+		r = save_orphan(&d, &o, e);
+	if (r == 0)
+		r = rundir_remove(&d, NULL, e);
+	rundir_close(&d);
+	return r;
+}
+
+int
+save_discard(const char *name, struct err *e)
+{
+	struct rundir d = RUNDIR_NONE;
+	int r = take_left_over(name, &d, e);
+
+	if (r == 0)
+		r = rundir_remove(&d, NULL, e);
+	rundir_close(&d);
+	return r;
 }

@@ -34,7 +34,19 @@ void save_coverage(struct prof *p);
 
 /* Saves every folder of this user that no process records into any more and that no seep
  * owns, to where its run meant to save it, and removes the folder. Tells each by cmd_note
- * if `tell`; what cannot be saved is always told. Returns how many were saved. */
+ * if `tell`, and what cannot be saved. Returns how many were saved. */
 unsigned save_orphans(bool tell);
+
+/* Before the recording at `path` is read: puts into it what ended after it was saved, as daemons of its
+ * run do. Nothing is told, and @last stays as it is. */
+void save_rest_of(const char *path);
+
+/* Whether nobody owns the folder nor records into it any more. */
+bool save_is_left_over(const struct rundir *d);
+
+/* Saves a left-over folder by its name (rundir_find), to `output` or where its run meant to, and removes
+ * it; or only removes it. */
+int save_left_over(const char *name, const char *output, struct err *e);
+int save_discard(const char *name, struct err *e);
 
 #endif

@@ -441,6 +441,33 @@ rundir_names_done(struct rundir_names *v)
 	vec_done(v);
 }
 
+const char *
+rundir_name(const struct rundir *d)
+{
+	return strrchr(d->path, '/') + 1;
+}
+
+int
+rundir_find(const char *name, struct rundir *ret_dir, struct err *e)
+{
+	const char *slash = strrchr(name, '/'), *last = slash != NULL ? slash + 1 : name;
+	struct rundir_names paths = {0};
+	int r = -ENOENT;
+
+	if (is_run_name(last))
+		rundir_list(&paths);
+	for (size_t i = 0; r == -ENOENT && i < paths.len; i++) {
+		if (strcmp(slash != NULL ? paths.data[i]
+					 : strrchr(paths.data[i], '/') + 1,
+			   name) == 0)
+			r = rundir_open(paths.data[i], ret_dir, e);
+	}
+	rundir_names_done(&paths);
+	return r == -ENOENT
+		       ? err_set(e, r, "%s: no left-over recording of that name", name)
+		       : r;
+}
+
 /* ---- who still records ---- */
 
 struct inodes VEC_BODY(uint64_t);

@@ -49,6 +49,13 @@ uint64_t rundir_room_bytes(const struct rundir *d);
 /* Opens an existing folder: must be ours, 0700 and no link. */
 int rundir_open(const char *path, struct rundir *ret_dir, struct err *e);
 
+/* Opens the folder of this path or, without a slash, of this name (seep-<uid>-<16 hex digits>), which
+ * must be a run folder's. -ENOENT: it is neither, or gone. */
+int rundir_find(const char *name, struct rundir *ret_dir, struct err *e);
+
+/* The last part of its path: what rundir_find takes. */
+const char *rundir_name(const struct rundir *d);
+
 /* Closes without removing anything. */
 void rundir_close(struct rundir *d);
 

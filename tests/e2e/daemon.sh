@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # A daemon outlives its `seep run`: that is said, it can be asked by its pid, and when it has ended
-# the next `seep ps` or `seep run` puts its figures into the file.
+# the next `seep ps` or `seep run`, or whoever reads the file, puts its figures into it.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep
