@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "analyze/verdict.h"
 #include "model/loss_kinds.h"
 #include "render/leak_xml.h"
 #include "util/fmt.h"
@@ -13,11 +14,11 @@ struct junit {
 	const struct prof *p;
 	const struct memcheck_opts *o;
 	const struct judge *g;
+	const struct verdict *v;
 	struct loss_stack stack;
 	unsigned tests, failures;
 };
 
-/* Name of a case: the place that a record is about. */
 /* What it is, and in which function: the one that called into the heap. */
 static void
 junit_place(struct junit *j, const char *words, bool called)
@@ -116,6 +117,22 @@ junit_head(struct buf *out, const char *element, int indent, const char *name,
 		   j->failures);
 }
 
+/* The verdict on a process, as in every other report. */
+static void
+junit_verdict(struct junit *j, uint32_t process)
+{
+	const struct verdict_answer *a = &j->v->each[process].answer;
+
+	if (j->v->state[process] != VERDICT_JUDGED)
+		return;
+	buf_printf(
+		j->out,
+		"    <properties>\n      <property name=\"verdict\" value=\"%s\"/>\n"
+		"      <property name=\"severity\" value=\"%s\"/>\n    </properties>\n",
+		verdict_word_name(a->word),
+		verdict_severity_name(verdict_severity(a->word)));
+}
+
 static void
 junit_process(struct junit *all, const struct skip *s, uint32_t process)
 {
@@ -128,6 +145,7 @@ junit_process(struct junit *all, const struct skip *s, uint32_t process)
 
 	j.out = &cases;
 	j.tests = j.failures = 0;
+	junit_verdict(&j, process);
 	for (size_t i = 0; i < j.o->nwrong; i++) {
 		if (j.o->wrong[i].process == process && !j.o->wrong[i].suppressed)
 			junit_wrong(&j, &j.o->wrong[i], name);
@@ -198,7 +216,15 @@ junit_xml(struct buf *out, const struct prof *p, const struct skip *s, const boo
 {
 	struct buf suites = {0};
 	struct junit j = {.out = &suites, .p = p, .o = o, .g = g};
+	struct sites_query q = {.chosen = chosen};
+	struct growth_places growth;
+	struct verdict v;
+	struct sites ss;
 
+	sites_init(&ss, p, s, &q);
+	growth_places_init(&growth, p, &ss);
+	verdict_init(&v, p, &ss, chosen, NULL, &growth, &ss);
+	j.v = &v;
 	junit_conditions(&j);
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		if (chosen == NULL || chosen[i])
@@ -207,6 +233,9 @@ junit_xml(struct buf *out, const struct prof *p, const struct skip *s, const boo
 	buf_add_str(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
 	junit_head(out, "testsuites", 0, "seep", &j);
 	buf_printf(out, ">\n%s</testsuites>\n", buf_str(&suites));
+	verdict_done(&v);
+	growth_places_done(&growth);
+	sites_done(&ss);
 	loss_stack_done(&j.stack);
 	buf_done(&suites);
 }

@@ -248,21 +248,21 @@ static const char *
 view_value_word(const struct view *v)
 {
 	static const char *const words[GRAPH_VALUES] = {
-		[GRAPH_LIVE] = "LIVE",
-		[GRAPH_PEAK] = "AT PEAK",
-		[GRAPH_ALLOCATED] = "ALLOCATED",
-		[GRAPH_TEMPORARY] = "TEMPORARY",
+		[GRAPH_LIVE] = "live",
+		[GRAPH_PEAK] = "at the peak",
+		[GRAPH_ALLOCATED] = "allocated",
+		[GRAPH_TEMPORARY] = "temporary",
 	};
 
 	if (v->q->value != GRAPH_LIVE)
 		return words[v->q->value];
 	switch (v->q->point.at) {
 	case SITES_AT_PEAK:
-		return "AT PEAK";
+		return "at the peak";
 	case SITES_AT_EXIT:
-		return "AT EXIT";
+		return "at exit";
 	case SITES_AT_MARK:
-		return "AT MARK";
+		return "at the mark";
 	default:
 		return words[GRAPH_LIVE];
 	}

@@ -254,7 +254,7 @@ expect_eq "old" "$(figure young)" '[]'
 run "$SEEP" report --top --focus nowhere p.rec
 expect_match "said when nothing matches" "$out" '^# --focus nowhere matched nothing$'
 run "$SEEP" report --top --focus '^work$' p.rec
-expect_match "the first line tells" "$out" '^LIVE  3\.88 KiB of [0-9.]+ KiB \([0-9.]+ %\) in 1 of [0-9]+ stacks · focus=\^work\$$'
+expect_match "the first line tells" "$out" '^live  3\.88 KiB of [0-9.]+ KiB \([0-9.]+ %\) in 1 of [0-9]+ stacks · focus=\^work\$$'
 run "$SEEP" report --top --focus '^work$' --relative p.rec
 expect_match "shares of what passed" "$out" '^3\.88 KiB +100 %'
 
@@ -347,7 +347,7 @@ expect_no_match "nor in the list" "$out" '^[0-9]+  0 '
 run "$SEEP" report --threads "$golden/je_exact.heap"
 expect_match "jemalloc's threads" "$out" '^ +18\.5 KiB +1\.6 %  worker 1 \(t1\)$'
 run "$SEEP" report --top --functions --bytes --thread 1 "$golden/je_exact.heap"
-expect_match "one of them" "$out" '^LIVE  189[0-9]{2} bytes of '
+expect_match "one of them" "$out" '^live  189[0-9]{2} bytes of '
 run "$SEEP" report --age 1s "$golden/je_exact.heap"
 expect_match "ages are not known" "$err" 'does not list any$'
 "$SEEP" report --top --json - <"$golden/je_exact.heap" >"$TMP/json"

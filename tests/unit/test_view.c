@@ -80,19 +80,19 @@ T_TEST(tables)
 	struct prof *p = small();
 
 	check(p, (struct shown){.kind = VIEW_TOP},
-	      "LIVE  1.00 KiB in 4 stacks\n"
+	      "live  1.00 KiB in 4 stacks\n"
 	      "    flat  flat %       cum   cum %  function\n"
 	      "  1000 B    98 %    1020 B    99 %  a\n"
 	      "    24 B   2.3 %      24 B   2.3 %  b\n"
 	      "     0 B     0 %  1.00 KiB   100 %  main\n");
 	check(p, (struct shown){.kind = VIEW_TOP, .o = {.by_cum = true, .bytes = true}},
-	      "LIVE  1024 bytes in 4 stacks\n"
+	      "live  1024 bytes in 4 stacks\n"
 	      "    flat  flat %       cum   cum %  function\n"
 	      "       0     0 %      1024   100 %  main\n"
 	      "    1000    98 %      1020    99 %  a\n"
 	      "      24   2.3 %        24   2.3 %  b\n");
 	check(p, (struct shown){.kind = VIEW_TOP, .grain = GRAPH_FILES, .o = {.rows = 1}},
-	      "LIVE  1.00 KiB in 4 stacks\n"
+	      "live  1.00 KiB in 4 stacks\n"
 	      "    flat  flat %       cum   cum %  file\n"
 	      "  1000 B    98 %  1.00 KiB   100 %  a.c\n"
 	      "# 1 more file, 24 B (--all)\n");
@@ -104,19 +104,19 @@ T_TEST(trees)
 	struct prof *p = small();
 
 	check(p, (struct shown){.kind = VIEW_TREE},
-	      "LIVE  1.00 KiB in 4 stacks\n"
+	      "live  1.00 KiB in 4 stacks\n"
 	      "1.00 KiB   100 %  main\n"
 	      "  1020 B    99 %  \xe2\x94\x9c a  (itself 1000 B)\n"
 	      "    20 B     2 %  \xe2\x94\x82 \xe2\x94\x94 b\n"
 	      "     4 B   0.4 %  \xe2\x94\x94 (1 smaller)\n");
 	check(p, (struct shown){.kind = VIEW_TREE, .o = {.all = true, .ascii = true}},
-	      "LIVE  1.00 KiB in 4 stacks\n"
+	      "live  1.00 KiB in 4 stacks\n"
 	      "1.00 KiB   100 %  main\n"
 	      "  1020 B    99 %  |-a  (itself 1000 B)\n"
 	      "    20 B     2 %  | `-b\n"
 	      "     4 B   0.4 %  `-b\n");
 	check(p, (struct shown){.kind = VIEW_BOTTOM_UP, .o = {.all = true}},
-	      "LIVE  1.00 KiB in 4 stacks\n"
+	      "live  1.00 KiB in 4 stacks\n"
 	      "  1000 B    98 %  a\n"
 	      "  1000 B    98 %    main\n"
 	      "    24 B   2.3 %  b\n"
@@ -124,7 +124,7 @@ T_TEST(trees)
 	      "    20 B     2 %    \xe2\x94\x82 main\n"
 	      "     4 B   0.4 %    \xe2\x94\x94 main\n");
 	check(p, (struct shown){.kind = VIEW_TREE, .o = {.rows = 2}},
-	      "LIVE  1.00 KiB in 4 stacks\n"
+	      "live  1.00 KiB in 4 stacks\n"
 	      "1.00 KiB   100 %  main\n"
 	      "  1020 B    99 %  \xe2\x94\x9c a  (itself 1000 B)\n"
 	      "# there is more (--all)\n");
@@ -136,7 +136,7 @@ T_TEST(one_function)
 	struct prof *p = small();
 
 	check(p, (struct shown){.kind = VIEW_PEEK, .pattern = "^a$"},
-	      "LIVE  1.00 KiB in 4 stacks\n"
+	      "live  1.00 KiB in 4 stacks\n"
 	      "a   a.c\n"
 	      "  flat 1000 B (98 %)   cum 1020 B (99 %)\n"
 	      "  called by\n"
@@ -145,7 +145,7 @@ T_TEST(one_function)
 	      "            20 B     2 %  b\n");
 	check(p,
 	      (struct shown){.kind = VIEW_LIST, .grain = GRAPH_LINES, .pattern = "^a$"},
-	      "LIVE  1.00 KiB in 4 stacks\n"
+	      "live  1.00 KiB in 4 stacks\n"
 	      "a   a.c\n"
 	      "  flat 1000 B (98 %)   cum 1020 B (99 %)\n"
 	      "        flat           cum    line\n"
@@ -168,7 +168,7 @@ T_TEST(stacks)
 		.site = 2, .key = prof_str(p, "bytes"), .number = 300};
 	check(p,
 	      (struct shown){.kind = VIEW_TRACES, .grain = GRAPH_LINES, .o = {.rows = 2}},
-	      "LIVE  1.00 KiB in 4 stacks\n"
+	      "live  1.00 KiB in 4 stacks\n"
 	      "     700 B    68 %\n"
 	      "    a a.c:10\n"
 	      "    main a.c:90\n"
@@ -177,7 +177,7 @@ T_TEST(stacks)
 	      "    main a.c:91\n"
 	      "# 2 more stacks, 24 B (--all)\n");
 	check(p, (struct shown){.kind = VIEW_TAGS},
-	      "LIVE  1.00 KiB in 4 stacks\n"
+	      "live  1.00 KiB in 4 stacks\n"
 	      "bytes   1 value\n"
 	      "       300 B    29 %  300\n");
 	prof_free(p);
@@ -190,13 +190,13 @@ T_TEST(less_than_nothing)
 
 	p->sites[1].live_bytes = -4000;
 	check(p, (struct shown){.kind = VIEW_TOP, .o = {.ascii = true}},
-	      "LIVE  -3.59 KiB in 4 stacks\n"
+	      "live  -3.59 KiB in 4 stacks\n"
 	      "     flat  flat %        cum   cum %  function\n"
 	      "-3.61 KiB   -86 %  -3.59 KiB   -85 %  a\n"
 	      "     24 B   0.6 %       24 B   0.6 %  b\n"
 	      "      0 B     0 %  -3.59 KiB   -85 %  main\n");
 	check(p, (struct shown){.kind = VIEW_TOP, .o = {.bytes = true, .rows = 1}},
-	      "LIVE  -3676 bytes in 4 stacks\n"
+	      "live  -3676 bytes in 4 stacks\n"
 	      "    flat  flat %       cum   cum %  function\n"
 	      "   -3700   \xe2\x88\x92"
 	      "86 %     -3680   \xe2\x88\x92"
@@ -218,7 +218,7 @@ T_TEST(lifetimes)
 	site->lifetimes[4] = 7;
 	site->lifetimes[11] = 1;
 	check(p, (struct shown){.kind = VIEW_LIFETIMES, .o = {.ascii = true}},
-	      "LIVE  500 B in 1 stack\n"
+	      "live  500 B in 1 stack\n"
 	      "      blocks   share  lived for\n"
 	      "          19    59 %  temporary         ##################\n"
 	      "           0     0 %  0-1 ms\n"
@@ -236,7 +236,7 @@ T_TEST(lifetimes)
 	      "           5    16 %  not freed         #####\n");
 	p->columns = PROF_HAS_LIVE;
 	check(p, (struct shown){.kind = VIEW_LIFETIMES},
-	      "LIVE  500 B in 1 stack\n"
+	      "live  500 B in 1 stack\n"
 	      "# nothing to show: this format does not say how long blocks lived\n");
 	prof_free(p);
 }
@@ -266,7 +266,7 @@ T_TEST(timeline)
 					    .ms = 2500,
 					    .live_bytes = 4096};
 	check(p, (struct shown){.kind = VIEW_TIMELINE, .o = {.ascii = true, .all = true}},
-	      "LIVE  1.00 KiB in 4 stacks\n"
+	      "live  1.00 KiB in 4 stacks\n"
 	      "      time        live         RSS        seep\n"
 	      "       0 s         0 B           -           -\n"
 	      "    1.00 s    1.00 KiB    4.00 MiB           -  #####\n"
@@ -276,7 +276,7 @@ T_TEST(timeline)
 	      "    4.00 s    2.00 KiB    4.00 MiB           -  ##########\n"
 	      "    5.00 s    1.00 KiB    4.00 MiB           -  #####\n");
 	check(p, (struct shown){.kind = VIEW_TIMELINE, .o = {.ascii = true, .rows = 2}},
-	      "LIVE  1.00 KiB in 4 stacks\n"
+	      "live  1.00 KiB in 4 stacks\n"
 	      "      time        live         RSS        seep\n"
 	      "    2.00 s    3.00 KiB    4.00 MiB           -  ###############\n"
 	      "    2.50 s    4.00 KiB                          @half\n"
@@ -285,7 +285,7 @@ T_TEST(timeline)
 	other = tp_process(p, "/opt/other", 13, 10);
 	add_point(p, other, 7, 2048, 0);
 	check(p, (struct shown){.kind = VIEW_TIMELINE, .o = {.ascii = true, .rows = 1}},
-	      "LIVE  1.00 KiB in 4 stacks\n"
+	      "live  1.00 KiB in 4 stacks\n"
 	      "prog (11)\n"
 	      "      time        live         RSS        seep\n"
 	      "    2.50 s    4.00 KiB                          @half\n"
