@@ -24,8 +24,6 @@ enum {
 	GROWTH_KEPT_PART =
 		20, /* at most one byte in so many is left: it was freed at the end */
 	GROWTH_END_PART = 10, /* of the time: freed in it is freed at the end */
-	GROWTH_ROSE_BYTES =
-		64 << 10, /* least growth that is worth a word once it is freed */
 };
 
 const char *
@@ -206,8 +204,7 @@ judge_gone(struct growth_verdict *v, const struct growth *g)
 	    end_ms - p[n - 1].ms > end_ms / GROWTH_END_PART + end_ms / g->points.len)
 		return;
 	f = growth_floor_judge(g, n);
-	if (!f.rises || f.last - f.second < GROWTH_ROSE_BYTES ||
-	    f.last < 1.5 * f.second || f.grew * 10 < f.intervals * 8)
+	if (!f.rises || f.last < 1.5 * f.second || f.grew * 10 < f.intervals * 8)
 		return;
 	v->word = GROWTH_GROWING;
 	v->why = GROWTH_WHY_FREED_AT_EXIT;
@@ -271,7 +268,7 @@ judge_enough(struct growth_verdict *v, const struct growth *g,
 	     const struct growth_floor *f)
 {
 	struct growth_cohort c = {0};
-	int64_t more = f->last_blocks - f->second_blocks;
+	double blocks = (double)f->last_blocks;
 
 	if (is_old_enough(g))
 		c = growth_cohort_judge(g);
@@ -281,7 +278,7 @@ judge_enough(struct growth_verdict *v, const struct growth *g,
 	v->word = f->intervals > 0 ? GROWTH_STEADY : GROWTH_UNKNOWN;
 	if (c.how == GROWTH_COHORT_EVEN) {
 		judge_even(v, &c, f->intervals > 0);
-	} else if (f->rises && f->last_blocks > 0 && more * 100 <= f->second_blocks * 3) {
+	} else if (f->rises && blocks > 0 && blocks <= 1.03 * (double)f->second_blocks) {
 		v->word = GROWTH_GROWING;
 		v->why = GROWTH_WHY_LARGER;
 		v->blocks = f->last_blocks;

@@ -45,6 +45,13 @@ struct work {
 	uint64_t *samples; /* of each process, at all of its sites */
 };
 
+/* a += b, whatever figures a damaged file has. */
+static void
+add(int64_t *a, int64_t b)
+{
+	*a = (int64_t)((uint64_t)*a + (uint64_t)b);
+}
+
 /* ---- groups ---- */
 
 static void
@@ -65,8 +72,8 @@ add_site(struct group *g, const struct prof_process *pr, const struct prof_site 
 	g->allocs += allocs;
 	g->frees += allocs - live;
 	g->end_bytes += s->live_bytes;
-	g->live += sampled ? (int64_t)s->live_samples : s->live_blocks;
-	g->freed += sampled ? (int64_t)(s->samples - s->live_samples) : (int64_t)s->frees;
+	add(&g->live, sampled ? (int64_t)s->live_samples : s->live_blocks);
+	add(&g->freed, (int64_t)(sampled ? s->samples - s->live_samples : s->frees));
 	g->at_exit_bytes += exited ? s->at_exit_bytes : s->live_bytes;
 	if (s->first_ms < g->first_ms)
 		g->first_ms = s->first_ms;
@@ -218,13 +225,6 @@ find_series(struct work *w)
 
 /* ---- one group ---- */
 
-/* a += b, whatever figures a damaged file has. */
-static void
-add(int64_t *a, int64_t b)
-{
-	*a = (int64_t)((uint64_t)*a + (uint64_t)b);
-}
-
 /* The snapshots of its process, and the end. */
 static void
 fill_points(struct growth *to, const struct work *w, const struct group *g)
@@ -355,6 +355,27 @@ judge_group(const struct work *w, const struct group *g)
 	if (v.word >= GROWTH_GROWING)
 		v.oldest_ms = oldest_ms(w, g);
 	return v;
+}
+
+/* Growth that was freed at exit is not worth a word unless it is some for the process. */
+static void
+drop_small(const struct work *w, struct growth_verdict *v)
+{
+	double *rose = xcalloc(w->p->nprocesses, sizeof *rose);
+
+	for (size_t i = 0; i < w->groups.len; i++) {
+		if (v[i].why == GROWTH_WHY_FREED_AT_EXIT)
+			rose[w->groups.data[i].process] +=
+				(double)v[i].high_bytes - (double)v[i].low_bytes;
+	}
+	for (size_t i = 0; i < w->groups.len; i++) {
+		if (v[i].why == GROWTH_WHY_FREED_AT_EXIT &&
+		    rose[w->groups.data[i].process] < GROWTH_ROSE_BYTES) {
+			v[i].word = GROWTH_OK;
+			v[i].why = GROWTH_WHY_NONE;
+		}
+	}
+	free(rose);
 }
 
 /* ---- what is older than the recording ---- */
@@ -511,6 +532,7 @@ growth_places_init(struct growth_places *ret_places, const struct prof *p,
 	v = xcalloc(w.groups.len, sizeof *v);
 	for (size_t i = 0; i < w.groups.len; i++)
 		v[i] = judge_group(&w, &w.groups.data[i]);
+	drop_small(&w, v);
 	judge_old(&w, v);
 	for (size_t i = 0; i < w.groups.len; i++)
 		add_verdict(&g.rows[w.groups.data[i].row], &v[i],

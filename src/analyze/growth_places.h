@@ -20,6 +20,9 @@
 
 enum {
 	GROWTH_BIRTHS_MS = 2500, /* shortest time that is judged by births alone */
+	GROWTH_ROSE_BYTES =
+		64 << 10, /* least growth of a process that is worth a word once it
+					 was freed at exit */
 };
 
 struct growth_place {

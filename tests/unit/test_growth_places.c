@@ -251,6 +251,36 @@ T_TEST(freed_by_exit)
 	}
 }
 
+/* Two sites that rise by 40 KiB until exit are worth a word together, one is not. */
+T_TEST(freed_by_exit_in_all)
+{
+	for (uint32_t sites = 1; sites <= 2; sites++) {
+		struct prof *p = prof_new();
+		uint32_t a = tp_process(p, "a", 11, 12500);
+		struct growth_places g;
+		struct sites ss;
+
+		p->processes[a].exit_ms = 12400;
+		for (uint32_t i = 0; i < sites; i++)
+			tp_site(p, a,
+				i == 0 ? TP_STACK(p, "one x.c:3 x", "main x.c:9 x")
+				       : TP_STACK(p, "two x.c:4 x", "main x.c:9 x"),
+				24, 24, 49152, 49152)
+				->at_exit_bytes = 49152;
+		for (uint64_t k = 1; k <= 12; k++) {
+			look(p, a, 1000 * k);
+			for (uint32_t i = 0; i < sites; i++)
+				look_row(p, 1 + i, 2, 4096, 0, 0);
+		}
+		judge_places(p, &g, &ss);
+		T_EQ(g.count[GROWTH_GROWING], sites == 2 ? 2 : 0);
+		T_EQ(g.count[GROWTH_OK], sites == 2 ? 0 : 1);
+		growth_places_done(&g);
+		sites_done(&ss);
+		prof_free(p);
+	}
+}
+
 /* Nine samples of a process say nothing. */
 T_TEST(few_samples)
 {
