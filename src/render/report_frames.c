@@ -167,17 +167,37 @@ report_frames_done(struct report_frames *f)
 	vec_done(&f->st);
 }
 
-/* The first frame of the program that has a source line to quote, else the innermost. */
+/* Is the frame in a program, and not in one of its libraries? */
+static bool
+report_in_program(const struct prof *p, struct skip_pos pos)
+{
+	uint32_t path = p->modules[skip_loc(p, pos)->module].path;
+
+	for (uint32_t i = 1; i < p->nprocesses && path != 0; i++) {
+		if (p->processes[i].exe == path)
+			return true;
+	}
+	return false;
+}
+
+/* The first frame that has a source line to quote, else the first in the program itself, else the
+ * innermost. */
 static size_t
 report_quoted(const struct report *r, const struct skip_stack *st)
 {
+	size_t program = 0;
+
 	for (size_t k = 0; k < st->len; k++) {
 		const struct prof_frame *f = skip_frame(r->p, st->data[k]);
 
-		if (f != NULL && f->source != 0 && skip_is_own(r->skip, st->data[k]))
+		if (!skip_is_own(r->skip, st->data[k]))
+			continue;
+		if (f != NULL && f->source != 0)
 			return k;
+		if (program == 0 && report_in_program(r->p, st->data[k]))
+			program = k;
 	}
-	return 0;
+	return program;
 }
 
 static void
@@ -189,7 +209,8 @@ report_frames_make(struct report_frames *f, const struct report *r, uint32_t nod
 
 	skip_stack(r->skip, node, &f->st);
 	f->quoted = report_quoted(r, &f->st);
-	f->first = f->st.len <= max ? f->st.len : max;
+	/* a line that says "1 more frame" may as well be that frame */
+	f->first = f->st.len <= max || f->st.len - max == 1 ? f->st.len : max;
 	if (f->quoted >= f->first)
 		f->first = max - 1; /* room for the quoted one */
 }

@@ -454,7 +454,7 @@ rj_verdict(struct report_json *r)
 	struct growth_places growth = {0};
 	struct sites ss;
 
-	sites_init(&ss, r->p, r->skip, &q);
+	sites_init(&ss, r->p, r->folding, &q);
 	if (r->o->point.at == SITES_AT_END)
 		growth_places_init(&growth, r->p, &ss);
 	verdict_init(&r->v, r->p, &r->sites, r->o->chosen, r->focus, &growth, &ss);
@@ -466,10 +466,13 @@ int
 report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 {
 	struct report_json r = {.p = p, .o = o, .skip = skip_new(p, o->skip)};
+	struct skip_opts fold = o->skip != NULL ? *o->skip : (struct skip_opts){0};
 	struct sites_query q = {.chosen = o->chosen,
 				.by = o->by_given ? o->by : SITES_LIVE};
 	int found;
 
+	fold.fold = true;
+	r.folding = skip_new(p, &fold);
 	json_init(&r.j, out);
 	sites_init(&r.sites, p, r.skip, &q);
 	r.focus = xcalloc(p->nprocesses, sizeof *r.focus);
@@ -507,5 +510,6 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 	growth_places_done(&r.growth);
 	sites_done(&r.sites);
 	skip_free(r.skip);
+	skip_free(r.folding);
 	return found;
 }

@@ -16,6 +16,8 @@ struct report_json {
 	const struct prof *p;
 	const struct report_opts *o;
 	struct skip *skip;
+	struct skip
+		*folding; /* as the text report, whose sites are lines of the program */
 	struct sites sites;
 	struct verdict v;
 	struct growth_places

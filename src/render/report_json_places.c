@@ -257,14 +257,8 @@ rj_contrast(struct report_json *r, struct contrast *c, uint32_t row)
 static void
 rj_sites(struct report_json *r)
 {
-	/* lines are those of the program, as in the text */
-	struct skip_opts o = r->o->skip != NULL ? *r->o->skip : (struct skip_opts){0};
-	struct skip *folding;
-	struct contrast *contrast;
+	struct contrast *contrast = contrast_new(r->p, r->folding, &r->sites);
 
-	o.fold = true;
-	folding = skip_new(r->p, &o);
-	contrast = contrast_new(r->p, folding, &r->sites);
 	json_key(&r->j, "sites");
 	json_arr(&r->j);
 	for (uint32_t i = 0; i < r->sites.nrows; i++) {
@@ -285,7 +279,6 @@ rj_sites(struct report_json *r)
 	}
 	json_arr_end(&r->j);
 	contrast_free(contrast);
-	skip_free(folding);
 }
 
 void
