@@ -230,11 +230,35 @@ facts_add_errors(struct verdict_facts *facts, const struct prof *p)
 	}
 }
 
-/* Is what grows here lost anyway? Then it is no growth beside the leak. */
+/* Is what grows here lost anyway? Some of it is, and most of the rest may be. */
 static bool
 is_lost(const struct sites_row *row)
 {
-	return verdict_lost(row->t.loss_blocks) > row->t.live_blocks / 2;
+	int64_t lost = verdict_lost(row->t.loss_blocks);
+
+	return lost > 0 &&
+	       lost + row->t.loss_blocks[PROF_LOSS_POSSIBLE] > row->t.live_blocks / 2;
+}
+
+enum verdict_word
+verdict_of_site(const struct verdict *v, const struct growth_place *x,
+		const struct sites_row *row)
+{
+	if (is_lost(row))
+		return VERDICT_LEAK;
+	switch (x->v.word) {
+	case GROWTH_LEAK:
+		return v->each[x->process].checked ? VERDICT_GROWING
+						   : VERDICT_LEAK_LIKELY;
+	case GROWTH_GROWING:
+		return VERDICT_GROWING;
+	case GROWTH_STEADY:
+		return VERDICT_STEADY;
+	case GROWTH_OK:
+		return VERDICT_OK;
+	default:
+		return VERDICT_NO_VERDICT;
+	}
 }
 
 static void

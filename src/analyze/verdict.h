@@ -69,6 +69,11 @@ bool verdict_is_leak(enum verdict_word word);
 /* Does process `i` stand behind the headline? `focus` as given to verdict_init. */
 bool verdict_is_found(const struct verdict *v, uint32_t i, const bool *focus);
 
+/* The verdict on one site, whose growth is `x`: the words are those of the whole, but a loss is
+ * LEAK whatever its size. What grows like a leak and is known to be reachable is GROWING. */
+enum verdict_word verdict_of_site(const struct verdict *v, const struct growth_place *x,
+				  const struct sites_row *row);
+
 /* `ss` must be of the same profile and processes and of SITES_AT_END. `focus` are those of
  * `chosen` that the headline is about (focus.h); NULL = all of them. `growth` is of the sites in
  * `growth_sites` and of the processes in focus; NULL = nothing is known of growth. Free with

@@ -62,10 +62,21 @@ report_growth_rows(struct report *r, const struct sites *ss, uint32_t rows,
 	}
 }
 
-/* The word and its evidence, after the rate. */
-static void
-evidence(struct report *r, const struct growth_place *x)
+static enum verdict_word
+word_of(const struct report *r, uint32_t row)
 {
+	return verdict_of_site(&r->v, &r->growth.rows[row], &r->growth_sites.rows[row]);
+}
+
+/* The word and its evidence, after the rate. Where reachability is known, what a longer look would
+ * tell does not matter any more. */
+static void
+evidence(struct report *r, uint32_t row)
+{
+	const struct growth_place *x = &r->growth.rows[row];
+	const struct sites_total *t = &r->growth_sites.rows[row].t;
+	bool checked = r->v.each[x->process].checked;
+
 	growth_text_evidence(r->out, &x->v,
 			     r->p->processes[x->process].mode == PROF_SAMPLED);
 	if (x->processes > 1)
@@ -74,10 +85,28 @@ evidence(struct report *r, const struct growth_place *x)
 		buf_add_str(r->out, "; ");
 		growth_text_older(r->out, &x->v);
 	}
-	if (x->v.word == GROWTH_GROWING) {
+	if (word_of(r, row) != VERDICT_GROWING)
+		return;
+	if (x->v.why == GROWTH_WHY_FREED_AT_EXIT || !checked) {
 		buf_add_str(r->out, "; ");
 		growth_text_needs(r->out, &x->v);
+	} else {
+		buf_add_str(r->out,
+			    2 * t->loss_blocks[PROF_LOSS_POSSIBLE] > t->live_blocks
+				    ? "; possibly lost"
+				    : "; still reachable");
 	}
+}
+
+/* The word for a site that grows, in its colour. */
+static void
+site_word(struct report *r, uint32_t row)
+{
+	enum verdict_word word = word_of(r, row);
+
+	report_coloured(r, verdict_word_name(word),
+			verdict_severity(word) == VERDICT_SEVERITY_ERROR ? TERM_BAD
+									 : TERM_WARN);
 }
 
 void
@@ -89,10 +118,9 @@ report_growth_mark(struct report *r, uint32_t row)
 		return;
 	x = &r->growth.rows[row];
 	buf_add_str(r->out, "    ");
-	report_coloured(r, growth_word_name(x->v.word),
-			x->v.word == GROWTH_LEAK ? TERM_BAD : TERM_WARN);
+	site_word(r, row);
 	buf_printf(r->out, "  %s, ", growth_text_rate(x->slope, x->error, r->o->bytes).s);
-	evidence(r, x);
+	evidence(r, row);
 	buf_add_char(r->out, '\n');
 	r->growth_told[row] = true;
 }
@@ -102,10 +130,11 @@ one_place(struct report *r, uint32_t number, uint32_t row)
 {
 	const struct growth_place *x = &r->growth.rows[row];
 
-	buf_printf(r->out, "%2u  %s   %s\n    ", number,
-		   growth_text_rate(x->slope, x->error, r->o->bytes).s,
-		   growth_word_name(x->v.word));
-	evidence(r, x);
+	buf_printf(r->out, "%2u  %s   ", number,
+		   growth_text_rate(x->slope, x->error, r->o->bytes).s);
+	site_word(r, row);
+	buf_add_str(r->out, "\n    ");
+	evidence(r, row);
 	buf_add_char(r->out, '\n');
 	report_stack_of(r, r->growth_sites.rows[row].node);
 	r->growth_told[row] = true;
@@ -113,20 +142,20 @@ one_place(struct report *r, uint32_t number, uint32_t row)
 
 /* The sites that the first line is about. Nothing if the list of live memory begins with one. */
 static void
-leading_places(struct report *r, enum growth_word word)
+leading_places(struct report *r, enum verdict_word word)
 {
 	uint32_t max = r->o->rows > 0 ? r->o->rows : REPORT_ROWS, shown = 0;
 	uint32_t first = UINT32_MAX;
 
-	if (r->sites.nrows > 0)
+	if (r->sites.nrows > 0 && !report_all_reachable(r))
 		report_growth_rows(r, &r->sites, 1, &first);
-	if (first != UINT32_MAX && r->growth.rows[first].v.word == word)
+	if (first != UINT32_MAX && word_of(r, first) == word)
 		return;
 	for (uint32_t i = 0; i < r->growth.nranked && (shown < max || r->o->all); i++) {
-		if (r->growth.rows[r->growth.ranked[i]].v.word == word)
+		if (word_of(r, r->growth.ranked[i]) == word)
 			one_place(r, ++shown, r->growth.ranked[i]);
 	}
-	if (r->sites.nrows > 0)
+	if (r->sites.nrows > 0 && !report_all_reachable(r))
 		buf_add_str(r->out, "live, largest first:\n");
 }
 
@@ -139,7 +168,7 @@ other_places(struct report *r)
 	for (uint32_t i = 0; i < r->growth.nranked; i++) {
 		uint32_t row = r->growth.ranked[i];
 
-		if (r->growth_told[row])
+		if (r->growth_told[row] || word_of(r, row) == VERDICT_LEAK)
 			continue;
 		if (shown >= max && !r->o->all) {
 			more++;
@@ -197,18 +226,28 @@ freed_at_exit(const struct growth_places *g, uint64_t *ret_low, uint64_t *ret_hi
 }
 
 void
-report_growth_amount(struct report *r)
+report_growth_amount(struct report *r, enum verdict_word word)
 {
 	const struct growth_places *g = &r->growth;
-	uint64_t low, high;
+	uint64_t low, high, n = 0;
+	double slope = 0, var = 0;
 
-	if (freed_at_exit(g, &low, &high))
+	if (freed_at_exit(g, &low, &high)) {
 		buf_printf(r->out, "while it ran (%s \xe2\x86\x92 %s), freed at exit",
 			   fmt_size(low).s, fmt_size(high).s);
-	else
-		buf_printf(r->out, "%s: %s",
-			   figure_things(g->count[g->word], 0, "site").s,
-			   growth_text_rate(g->slope, g->error, r->o->bytes).s);
+		return;
+	}
+	for (uint32_t i = 0; i < g->nranked; i++) {
+		const struct growth_place *x = &g->rows[g->ranked[i]];
+
+		if (word_of(r, g->ranked[i]) != word)
+			continue;
+		n++;
+		slope += x->slope;
+		var += x->error * x->error;
+	}
+	buf_printf(r->out, "%s: %s", figure_things((int64_t)n, 0, "site").s,
+		   growth_text_rate(slope, figure_sqrt(var), r->o->bytes).s);
 }
 
 /* What would not have been found. */
@@ -217,7 +256,7 @@ limit_line(struct report *r)
 {
 	const struct growth_places *g = &r->growth;
 
-	if (!growth_places_judged(g))
+	if (!growth_places_judged(g) || r->v.all.checked)
 		return;
 	growth_text_limit(r->out, g->rate_bytes, g->ms);
 	buf_add_char(r->out, '\n');
@@ -239,9 +278,9 @@ report_growth_first(struct report *r)
 		return;
 	limit_line(r);
 	if (report_lead(r) == VERDICT_LEAK_LIKELY)
-		leading_places(r, GROWTH_LEAK);
+		leading_places(r, VERDICT_LEAK_LIKELY);
 	else if (report_lead(r) == VERDICT_GROWING)
-		leading_places(r, GROWTH_GROWING);
+		leading_places(r, VERDICT_GROWING);
 }
 
 void

@@ -270,6 +270,10 @@ rj_sites(struct report_json *r)
 		rj_column(r, "own_peak_bytes", row->peak_bytes, PROF_HAS_ALL);
 		rj_column(r, "first_ms", (int64_t)row->first_ms, PROF_HAS_ALL);
 		rj_str(r, "kept_by_libc", row->kept);
+		rj_str(r, "verdict",
+		       r->growth.rows != NULL ? verdict_word_name(verdict_of_site(
+							&r->v, &r->growth.rows[i], row))
+					      : NULL);
 		rj_growth(r, i);
 		rj_contrast(r, contrast, i);
 		rj_u64(r, "processes", row->processes);

@@ -90,10 +90,11 @@ report_why_unchecked(struct report *r, uint32_t process)
 	const struct prof_check *c = prof_check_of(r->p, process);
 
 	if (c == NULL)
-		buf_add_str(r->out,
-			    r->p->processes[process].mode == PROF_SAMPLED
-				    ? "it needs an exact recording (seep run --exact)"
-				    : "it was switched off; run it without --no-leak-check");
+		buf_add_str(
+			r->out,
+			r->p->processes[process].mode == PROF_SAMPLED
+				? "it needs an exact recording (seep run --exact)"
+				: "it was switched off; run it without --no-leak-check");
 	else if (c->done)
 		buf_add_str(r->out, "not all of the program's blocks are known");
 	else

@@ -218,13 +218,13 @@ report_steady(struct report *r)
 }
 
 static void
-report_grows(struct report *r)
+report_grows(struct report *r, enum verdict_word word)
 {
 	if (r->growth.nranked == 0) {
 		buf_add_str(r->out, "memory outside malloc");
 		return;
 	}
-	report_growth_amount(r);
+	report_growth_amount(r, word);
 }
 
 static void
@@ -245,7 +245,7 @@ report_words(struct report *r, enum verdict_word word)
 		return;
 	case VERDICT_GROWING:
 	case VERDICT_LEAK_LIKELY:
-		report_grows(r);
+		report_grows(r, word);
 		break;
 	case VERDICT_LEAK_MINOR:
 	case VERDICT_LEAK:
