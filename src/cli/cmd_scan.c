@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/scan_growth.h"
 #include "cli/cmd.h"
@@ -86,8 +87,11 @@ show(const struct heapcheck *before, const struct heapcheck *after, const char *
 			      .target = after->image.name != NULL ? word : NULL};
 	struct scan_growth g = {0};
 	struct buf out = {0};
+	struct term term;
 	int r;
 
+	term_init(&term, STDOUT_FILENO);
+	o.term = &term;
 	if (before != NULL)
 		scan_growth_init(&g, &before->scan, &after->scan);
 	if (scan_args.json)

@@ -193,7 +193,10 @@ unrecorded_leaks(const struct unrecorded *u, const char *word,
 	struct heapcheck c = HEAPCHECK_NONE;
 	bool found = false;
 	int status = CMD_OK, r;
+	struct term term;
 
+	term_init(&term, STDOUT_FILENO);
+	q.show.term = &term;
 	if (unrecorded_args.who != NULL && !who_address(unrecorded_args.who, &q.address))
 		return cmd_usage(&cmd_leaks, "--who: %s is not an address",
 				 unrecorded_args.who);

@@ -7,6 +7,7 @@
 #include "base/recording.h"
 #include "render/diff_page.h"
 #include "render/figure.h"
+#include "render/wrap.h"
 #include "util/fmt.h"
 #include "util/x.h"
 
@@ -291,5 +292,6 @@ diff_text(struct buf *out, const struct diff *d, const struct diff_opts *o)
 	diff_last_line(&g);
 	if (o->ascii)
 		figure_to_ascii(out, from);
+	wrap_term(out, from, o->term);
 	diff_rows_done(&g);
 }

@@ -377,8 +377,8 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 		report_full(&r);
 	if (o->ascii)
 		figure_to_ascii(out, from);
-	if (o->term != NULL && !o->top)
-		wrap_text(out, from, o->term->columns);
+	if (!o->top)
+		wrap_term(out, from, o->term);
 	found = verdict_is_leak(report_lead(&r));
 	free(r.found);
 	free(r.focus);

@@ -5,6 +5,7 @@
 
 #include "render/figure.h"
 #include "render/scan_report.h"
+#include "render/wrap.h"
 #include "util/fmt.h"
 #include "util/x.h"
 
@@ -195,4 +196,5 @@ scan_leaks_text(struct buf *out, const struct heapscan *s, const struct scan_opt
 	}
 	if (o.ascii)
 		figure_to_ascii(out, from);
+	wrap_term(out, from, o.term);
 }

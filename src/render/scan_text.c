@@ -8,6 +8,7 @@
 
 #include "render/figure.h"
 #include "render/scan_report.h"
+#include "render/wrap.h"
 #include "util/fmt.h"
 #include "util/x.h"
 
@@ -234,4 +235,5 @@ scan_heap_text(struct buf *out, const struct heapscan *s, const struct scan_grow
 	}
 	if (o->ascii)
 		figure_to_ascii(out, from);
+	wrap_term(out, from, o->term);
 }

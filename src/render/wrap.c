@@ -64,8 +64,8 @@ wrap_first(const char *s, size_t n, size_t columns)
 	while (at < n && wide <= columns) {
 		size_t skip = wrap_colour(s + at);
 
-		if (s[at] == ' ' && at > first && at < end && at + 1 < n &&
-		    s[at - 1] != ' ' && wrap_may_break(s, at)) {
+		if (s[at] == ' ' && at > first && at + 1 < n && s[at - 1] != ' ' &&
+		    (at < end || wrap_is_dot(s, at)) && wrap_may_break(s, at)) {
 			best = at;
 			if (wrap_is_dot(s, at) && wide * 2 > columns)
 				dot = at;
@@ -117,4 +117,11 @@ wrap_text(struct buf *out, size_t from, unsigned columns)
 		}
 	}
 	buf_done(&text);
+}
+
+void
+wrap_term(struct buf *out, size_t from, const struct term *t)
+{
+	if (t != NULL && t->columns > 0)
+		wrap_text(out, from, t->columns);
 }

@@ -6,11 +6,15 @@
 #include <stddef.h>
 
 #include "util/buf.h"
+#include "util/term.h"
 
 /* Breaks the lines from offset `from` on that are wider than `columns`: behind a dot between two
  * facts if there is one in the second half of the line, else between words, never between a
- * number and its unit, nor inside a command that follows "next: " and can be pasted. What is
+ * number and its unit, nor inside a command that follows "next: " and can be pasted, but between two of them. What is
  * broken off is indented. Colours count nothing. */
 void wrap_text(struct buf *out, size_t from, unsigned columns);
+
+/* The same at the width of a terminal; nothing when it is NULL or has none. */
+void wrap_term(struct buf *out, size_t from, const struct term *t);
 
 #endif

@@ -40,6 +40,13 @@ expect_match "a pipe has no width" "$out" '^definitely lost .{80}'
 run env COLUMNS=80 "$SEEP" report --sites --no-skip "$TMP/a.rec"
 expect_eq "80 columns: long names" "$(grep -E '.{81}' <<<"$out")" ''
 
+run env COLUMNS=80 "$SEEP" diff "$TMP/a.rec" "$TMP/a.rec"
+expect_eq "80 columns: diff" "$(grep -E '.{81}' <<<"$out")" ''
+sleep 60 &
+run env COLUMNS=80 "$SEEP" leaks $!
+kill $!
+expect_eq "80 columns: leaks of a process" "$(grep -E '.{81}' <<<"$out")" ''
+
 run "$SEEP" report --sizes "$TMP/a.rec"
 expect_match "sizes: heading" "$out" '^ +bytes   share  size of a block$'
 expect_match "sizes: range" "$out" '^ +711 B +0\.9 %  33–64 B '

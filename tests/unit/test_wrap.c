@@ -35,6 +35,8 @@ T_TEST(lines_break_between_words)
 	      "saved a.rec (names inside)\n    next: seep report --all a.rec\n");
 	T_STR(wrapped("next: seep attach 4711 --for 10m --exact --children\nb\n"),
 	      "next: seep attach 4711 --for 10m --exact --children\nb\n");
+	T_STR(wrapped("next: seep leaks 4711 (who holds it) \xc2\xb7 seep attach 4711\n"),
+	      "next: seep leaks 4711 (who holds it) \xc2\xb7\n    seep attach 4711\n");
 	/* a word cannot be broken, and colours take no room */
 	T_STR(wrapped("0123456789012345678901234567890123456789012345\n"),
 	      "0123456789012345678901234567890123456789012345\n");
