@@ -21,6 +21,7 @@
 #include "cli/pager.h"
 #include "cli/pages.h"
 #include "format/format.h"
+#include "render/about_line.h"
 #include "render/diff_report.h"
 #include "render/report.h"
 #include "sym/demangle.h"
@@ -290,6 +291,21 @@ diff_draw(struct diff_cmd *c, struct err *e)
 	return r;
 }
 
+/* What is compared: a line for each side, or one if both are points of one recording. */
+static void
+diff_about(const struct diff_cmd *c, struct buf *out)
+{
+	const struct diff_side *old = &c->side[DIFF_OLD], *new = &c->side[DIFF_NEW];
+	bool one = strcmp(old->l.name, new->l.name) == 0;
+
+	buf_add_str(out, one ? "" : "old  ");
+	about_line(out, old->l.p, old->chosen, old->l.name);
+	if (one)
+		return;
+	buf_add_str(out, "new  ");
+	about_line(out, new->l.p, new->chosen, new->l.name);
+}
+
 static int
 diff_print(struct diff_cmd *c, struct err *e)
 {
@@ -319,10 +335,12 @@ diff_print(struct diff_cmd *c, struct err *e)
 	diff_init(&d, o.p[DIFF_OLD], o.p[DIFF_NEW], &q);
 	term_init(&term, STDOUT_FILENO);
 	o.term = &term;
-	if (diff_args.json)
+	if (diff_args.json) {
 		diff_json(&out, &d, &o);
-	else
+	} else {
+		diff_about(c, &out);
 		diff_text(&out, &d, &o);
+	}
 	r = pager_print(&out, diff_args.no_pager || diff_args.json, e);
 	diff_done(&d);
 	buf_done(&out);

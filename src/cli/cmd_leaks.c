@@ -20,6 +20,7 @@
 #include "cli/run_leaks.h"
 #include "cli/save.h"
 #include "cli/unrecorded.h"
+#include "render/about_line.h"
 #include "render/report.h"
 #include "target/find.h"
 #include "util/file.h"
@@ -79,7 +80,7 @@ put(const struct buf *b, const struct prof *p)
 }
 
 static int
-print(struct prof *p, const struct leakcheck *c)
+print(struct prof *p, const struct leakcheck *c, const char *name)
 {
 	struct report_opts o = {.ascii = !report_locale_is_utf8(),
 				.bytes = opt_bytes,
@@ -96,6 +97,8 @@ print(struct prof *p, const struct leakcheck *c)
 	names_resolve(p, NULL);
 	leak_report_prepare(p);
 	leak_report_judge(p, NULL, &o);
+	if (!opt_json && !foreign)
+		about_line(&b, p, NULL, name);
 	if (opt_json)
 		report_json(&b, p, &o);
 	else if (foreign)
@@ -195,7 +198,7 @@ run_leaks_cmd(int argc, char **argv)
 	if (r < 0)
 		status = cmd_fail(&e);
 	else if (!leak_demand.dry_run)
-		status = print(p, &check);
+		status = print(p, &check, loaded.name != NULL ? loaded.name : argv[0]);
 	leakcheck_done(&check);
 	livefile_close(&f);
 	loaded_done(&loaded);

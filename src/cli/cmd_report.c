@@ -23,6 +23,7 @@
 #include "cli/report_view.h"
 #include "cli/share.h"
 #include "model/prof.h"
+#include "render/about_line.h"
 #include "render/report.h"
 #include "util/term.h"
 #include "util/vec.h"
@@ -159,6 +160,8 @@ report_places(const struct loaded *l, const struct report_how *how, struct err *
 	if (r == 0) {
 		term_init(&term, STDOUT_FILENO);
 		o.term = &term;
+		if (!how->json && !o.top)
+			about_line(&out, l->p, how->chosen, l->name);
 		if (how->json)
 			report_json(&out, l->p, &o);
 		else

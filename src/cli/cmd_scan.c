@@ -16,6 +16,7 @@
 #include "cli/pager.h"
 #include "cli/unrecorded.h"
 #include "format/scan_file.h"
+#include "render/about_line.h"
 #include "render/report.h"
 #include "render/scan_report.h"
 #include "util/file.h"
@@ -94,6 +95,8 @@ show(const struct heapcheck *before, const struct heapcheck *after, const char *
 	o.term = &term;
 	if (before != NULL)
 		scan_growth_init(&g, &before->scan, &after->scan);
+	if (!scan_args.json)
+		about_line_scan(&out, &after->scan, word);
 	if (scan_args.json)
 		scan_json(&out, &after->scan, before != NULL ? &g : NULL);
 	else

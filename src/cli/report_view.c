@@ -15,6 +15,7 @@
 #include "cli/pager.h"
 #include "cli/pages.h"
 #include "cli/source.h"
+#include "render/about_line.h"
 #include "render/figure.h"
 #include "render/report.h"
 #include "sym/demangle.h"
@@ -282,6 +283,8 @@ report_view_write(struct buf *out, const struct view *v, const struct report_how
 	if (how->json) {
 		met = view_json(out, r->kind, v);
 	} else {
+		if (r->kind != VIEW_GRAPH)
+			about_line(out, v->p, how->chosen, v->o->title);
 		if (how->about)
 			view_about(out, v);
 		met = view_text(out, r->kind, v);

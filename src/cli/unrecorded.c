@@ -16,6 +16,7 @@
 #include "cli/who.h"
 #include "format/core.h"
 #include "format/format.h"
+#include "render/about_line.h"
 #include "render/report.h"
 #include "render/scan_report.h"
 #include "target/find.h"
@@ -207,8 +208,10 @@ unrecorded_leaks(const struct unrecorded *u, const char *word,
 	if (q.r == 0 && how.then == NULL) {
 		if (o->json)
 			scan_json(&q.out, &c.scan, NULL);
-		else
+		else {
+			about_line_scan(&q.out, &c.scan, word);
 			scan_leaks_text(&q.out, &c.scan, &q.show);
+		}
 		found = c.scan.sums[HEAPSCAN_DEFINITE].blocks > 0;
 	} else if (q.r == 0 && !o->json) {
 		scan_about(&q.out, &c.scan);

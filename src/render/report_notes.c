@@ -134,8 +134,8 @@ report_incomplete(struct report *r, const char *prefix)
 		buf_printf(r->out, ": %s\n", complete_cut_why(pr));
 	}
 	if (more > 0)
-		buf_printf(r->out, "%sthe same of %s\n", prefix,
-			   figure_things(more, 0, "more process").s);
+		buf_printf(r->out, "%sthe same of %s more process%s\n", prefix,
+			   fmt_count(more).s, more == 1 ? "" : "es");
 }
 
 void

@@ -48,8 +48,8 @@ refused "pause of a stranger" '^seep: ' "$SEEP" pause $$
 refused "mark of a stranger" '^seep: ' "$SEEP" mark $$ here
 for kind in rec live; do # a later version
 	cp leaky.$kind later.$kind
-	printf '\x07' | dd of=later.$kind bs=1 seek=8 conv=notrunc status=none
-	refused "later $kind" 'version 7.*(newer|this seep reads)' "$SEEP" report ./later.$kind
+	printf '\x63' | dd of=later.$kind bs=1 seek=8 conv=notrunc status=none
+	refused "later $kind" 'version 99.*(newer|this seep reads)' "$SEEP" report ./later.$kind
 done
 
 # Cut anywhere, or with one bit turned: see the sentences below.

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* about_line.c -- see about_line.h. */
+#include "render/about_line.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "analyze/choose.h"
+#include "render/figure.h"
+#include "util/fmt.h"
+#include "util/x.h"
+
+enum { ABOUT_COMMAND_MAX = 60 }; /* bytes of a command line */
+
+static void
+about_date(struct buf *out, uint64_t ns)
+{
+	time_t seconds = (time_t)(ns / 1000000000);
+	struct tm tm;
+	char when[32];
+
+	if (ns != 0 && localtime_r(&seconds, &tm) != NULL &&
+	    strftime(when, sizeof when, "%Y-%m-%d %H:%M", &tm) > 0)
+		buf_printf(out, ", %s", when);
+}
+
+/* A command line, cut before a character that would not fit. */
+static void
+about_command(struct buf *out, const char *command)
+{
+	size_t n = strlen(command);
+	char *cut;
+
+	if (n > ABOUT_COMMAND_MAX) {
+		n = ABOUT_COMMAND_MAX;
+		while (n > 0 && ((unsigned char)command[n] & 0xc0) == 0x80)
+			n--;
+	}
+	cut = xmemdup0(command, n);
+	figure_text(out, cut);
+	if (command[n] != '\0')
+		buf_add_str(out, " ...");
+	free(cut);
+}
+
+void
+about_line(struct buf *out, const struct prof *p, const bool *chosen, const char *name)
+{
+	const struct prof_process *pr = NULL;
+	uint32_t more = 0;
+
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		if ((chosen != NULL && !chosen[i]) || choose_is_replaced(p, i))
+			continue;
+		if (pr == NULL)
+			pr = &p->processes[i];
+		else
+			more++;
+	}
+	figure_text(out, name);
+	if (p->format != 0) {
+		buf_add_str(out, ": ");
+		figure_text(out, prof_text(p, p->format));
+	} else if (pr != NULL) {
+		const char *command =
+			prof_text(p, pr->cmdline != 0 ? pr->cmdline : pr->exe);
+
+		buf_add_str(out, ": ");
+		about_command(out, command[0] != '\0' ? command : "?");
+		if (pr->pid != 0)
+			buf_printf(out, ", pid %" PRIu32, pr->pid);
+		if (more > 0)
+			buf_printf(out, " and %" PRIu32 " more process%s", more,
+				   more == 1 ? "" : "es");
+	}
+	about_date(out, pr != NULL && pr->start_ns != 0 ? pr->start_ns : p->time_ns);
+	buf_add_char(out, '\n');
+}
+
+void
+about_line_scan(struct buf *out, const struct heapscan *s, const char *name)
+{
+	figure_text(out, name);
+	buf_add_str(out, ": ");
+	figure_text(out, heapscan_text(s, s->program));
+	if (s->pid != 0)
+		buf_printf(out, ", pid %d", s->pid);
+	about_date(out, s->time_ns);
+	buf_add_char(out, '\n');
+}

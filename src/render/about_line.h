@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* about_line.h -- the first line of a report that was asked for: what it is about.
+ *
+ *	leaky.rec: ./leaky -x, pid 4711, 2026-11-18 10:31
+ *
+ * The file or process as the user named it, the program that was started, and when its recording
+ * began. Only for people: no format that programs read has it. */
+#ifndef SEEP_RENDER_ABOUT_LINE_H
+#define SEEP_RENDER_ABOUT_LINE_H
+
+#include <stdbool.h>
+
+#include "model/heapscan.h"
+#include "model/prof.h"
+#include "util/buf.h"
+
+/* Of the processes with `chosen` set (NULL: all), the first that was not replaced by exec. A profile of
+ * another tool has its format's name instead. */
+void about_line(struct buf *out, const struct prof *p, const bool *chosen,
+		const char *name);
+
+/* The same of a heap that nobody recorded. */
+void about_line_scan(struct buf *out, const struct heapscan *s, const char *name);
+
+#endif
