@@ -103,7 +103,7 @@ program() {
 		flags=$*
 	fi
 	out=$BUILD/programs/$name${tag:+.$tag}
-	mkdir -p "$BUILD/programs"
+	mkdir -p "$(dirname "$out")"
 	if [ ! -e "$out" ] || [ "$source" -nt "$out" ] || [ "$flags" != "$(cat "$out.flags" 2>/dev/null)" ]; then
 		# Renamed into place: another test may be building or running the same one.
 		# shellcheck disable=SC2086 # flags are words
