@@ -50,6 +50,15 @@ cmd:sqlite3 sqlite3
 ~cmd:musl-gcc musl-tools
 ~cmd:xz xz-utils
 ~cmd:file file
+~cmd:gawk gawk
+~cmd:bc bc
+~cmd:m4 m4
+~cmd:bison bison
+~cmd:flex flex
+~cmd:tree tree
+~cmd:rsync rsync
+~cmd:cpio cpio
+~cmd:lua5.4 lua5.4
 ~cmd:clang clang
 ~glob:/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.asan-x86_64.a libclang-rt-14-dev|libclang-rt-19-dev
 ~file:/usr/lib32/libc.so gcc-14-multilib|gcc-13-multilib|gcc-12-multilib
