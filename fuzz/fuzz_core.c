@@ -18,7 +18,7 @@
 #include "leak/dominators.h"
 #include "leak/paths.h"
 #include "leak/roots.h"
-#include "target/heapblocks.h"
+#include "target/walker.h"
 #include "util/x.h"
 
 static void
@@ -129,10 +129,17 @@ check_core(struct core *c)
 {
 	struct procmem_source source = {.read = read_core, .present = has_page, .ctx = c};
 	struct procmem m = {.source = &source, .pagemap_fd = -1, .page_bytes = 4096};
+	struct walker_memory from = {.mem = &m, .map = &c->map, .look = look, .ctx = c};
+	struct walk_pointers VEC_BODY(uint64_t) threads = {0};
 	struct heapblocks h;
 
 	check_map(c);
-	heapblocks_find(&m, &c->map, look, c, &h);
+	for (size_t i = 0; i < c->threads.len; i++)
+		vec_push(&threads, c->threads.data[i].tp);
+	from.thread_pointers = threads.data;
+	from.nthreads = threads.len;
+	walker_find(&from, WALKER_ALL, &h);
+	vec_done(&threads);
 	must(h.known || h.why[0] != '\0');
 	if (h.known)
 		check_blocks(c, &h);

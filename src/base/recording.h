@@ -578,6 +578,7 @@ struct rec_hold {
 		spares; /* what the program says is no leak: an array of struct rec_spare */
 	uint32_t nspares;     /* entries in it */
 	uint32_t spares_lost; /* that found no room */
+	uint64_t tp;	      /* thread pointer of `tid`; 0 = not known */
 };
 
 /* A block that is not to be reported, nor what only it leads to; or memory that holds pointers. */
@@ -589,7 +590,7 @@ struct rec_spare {
 #define REC_SPARE_REGION                                                                 \
 	(UINT64_C(1) << 63) /* set: so many bytes of memory with pointers */
 
-_Static_assert(sizeof(struct rec_hold) == 224, "hold");
+_Static_assert(sizeof(struct rec_hold) == 232, "hold");
 _Static_assert(__builtin_offsetof(struct rec_head, hold) == 408, "hold word");
 _Static_assert(sizeof(struct rec_chunk) == 64, "chunk head");
 _Static_assert(sizeof(struct rec_node) == 24, "node");

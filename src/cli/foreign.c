@@ -35,13 +35,10 @@ static const struct {
 };
 
 const char *
-foreign_allocator(const struct image *i)
+foreign_library(const struct memmap *map)
 {
-	struct inspect_elf elf = {0};
-	char link[64];
-
-	for (size_t k = 0; k < i->map->areas.len; k++) {
-		const char *slash = strrchr(i->map->areas.data[k].name, '/');
+	for (size_t k = 0; k < map->areas.len; k++) {
+		const char *slash = strrchr(map->areas.data[k].name, '/');
 
 		for (size_t n = 0; slash != NULL && n < ARRAY_LEN(by_file); n++) {
 			if (strncmp(slash + 1, by_file[n].file,
@@ -49,6 +46,18 @@ foreign_allocator(const struct image *i)
 				return by_file[n].name;
 		}
 	}
+	return NULL;
+}
+
+const char *
+foreign_allocator(const struct image *i)
+{
+	const char *library = foreign_library(i->map);
+	struct inspect_elf elf = {0};
+	char link[64];
+
+	if (library != NULL)
+		return library;
 	snprintf(link, sizeof link, "/proc/%d/exe", i->pid);
 	if (inspect_elf(i->path == NULL || i->exe == NULL ? link : i->exe, &elf, NULL) <
 	    0)
@@ -72,25 +81,35 @@ foreign_hides(const struct image *i)
 	return inspect_coverage(traits);
 }
 
-int
-foreign_refuse(const struct image *i, const char *why, struct err *e)
+void
+foreign_why(const char *name, const struct heapblocks *h, char *ret, size_t size)
 {
-	const char *name = foreign_allocator(i);
-	char what[300];
+	bool version = name != NULL &&
+		       (strcmp(name, "jemalloc") == 0 || strcmp(name, "tcmalloc") == 0 ||
+			strcmp(name, "mimalloc") == 0);
+
+	if (h->inconsistent || h->refused)
+		snprintf(ret, size, "seep cannot read its blocks: %s", h->why);
+	else if (name == NULL)
+		snprintf(ret, size, "%s", h->why);
+	else
+		snprintf(ret, size,
+			 "its memory is managed by %s%s, whose blocks seep cannot read",
+			 name,
+			 version ? " in a version or build that seep does not know" : "");
+}
+
+int
+foreign_refuse(const struct image *i, const struct heapblocks *h, struct err *e)
+{
+	char what[300], why[300];
 
 	image_what(i, what, sizeof what);
+	foreign_why(foreign_allocator(i), h, why, sizeof why);
 	if (i->path != NULL)
-		return err_set(e, -ENOTSUP, "%s: %s%s: its blocks cannot be told apart",
-			       what, name != NULL ? "its memory is managed by " : why,
-			       name != NULL ? name : "");
-	if (name == NULL)
-		return err_set(e, -ENOTSUP,
-			       "%s: %s; try: seep watch %d (which regions grow), seep "
-			       "attach %d (what is allocated from now on)",
-			       what, why, i->pid, i->pid);
+		return err_set(e, -ENOTSUP, "%s: %s", what, why);
 	return err_set(e, -ENOTSUP,
-		       "%s: its memory is managed by %s, whose blocks cannot be told "
-		       "apart; try: seep watch %d (which regions grow), seep attach %d "
+		       "%s: %s; try: seep watch %d (which regions grow), seep attach %d "
 		       "(what is allocated from now on)",
-		       what, name, i->pid, i->pid);
+		       what, why, i->pid, i->pid);
 }

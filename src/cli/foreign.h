@@ -12,7 +12,14 @@ const char *foreign_allocator(const struct image *i);
 /* Where a program like this keeps memory besides malloc's: half a sentence, or NULL. Static. */
 const char *foreign_hides(const struct image *i);
 
-/* Returns -ENOTSUP with a message that says which allocator it is, or `why` not, and what to ask instead. */
-int foreign_refuse(const struct image *i, const char *why, struct err *e);
+/* The same by the names of the libraries that are mapped. */
+const char *foreign_library(const struct memmap *map);
+
+/* Why blocks of the allocator `name`, NULL = not recognised, could not be read by the walk `h`. */
+void foreign_why(const char *name, const struct heapblocks *h, char *ret, size_t size);
+
+/* Returns -ENOTSUP with a message that says which allocator it is, or why that is not known, and what to ask
+ * instead. */
+int foreign_refuse(const struct image *i, const struct heapblocks *h, struct err *e);
 
 #endif

@@ -23,38 +23,73 @@ enum {
 	MISSED_LEAST = 1 << 20, /* of an arena, to be worth a word */
 	ROWS_MANY = 400,
 	FOLD_FROM = 256, /* larger sizes */
+	WALK_TRIES_MORE = 5,
+	WALK_NAP_NS = 1000000,
 };
 
 /* ---- blocks ---- */
 
-/* Blocks of dynamic TLS hang on tables that libc finds by a pointer into their middle. */
+/* The table of dynamic TLS of the thread whose control block is at `tcb`. */
+static void
+mark_tls_table(struct heapcheck *c, uint64_t tcb)
+{
+	struct scan_block *b;
+	uint64_t table;
+
+	if (tcb == 0 || !scan_word(&c->image.space, tcb + 8, &table))
+		return;
+	b = scan_find(&c->index, table - 16);
+	if (b != NULL && (b->addr == table - 16 || (b->flags & SCAN_BLOCK_INNER) != 0))
+		b->flags |= SCAN_BLOCK_ROOT;
+}
+
+/* Blocks of dynamic TLS hang on tables that libc finds by a pointer into their middle. Ended threads
+ * leave theirs behind, with their stacks, for the next thread. */
 static void
 mark_tls_tables(struct heapcheck *c)
 {
-	for (size_t i = 0; i < c->image.threads.len; i++) {
-		uint64_t tp = c->image.threads.data[i].tp, table;
-		struct scan_block *b;
+	for (size_t i = 0; i < c->image.threads.len; i++)
+		mark_tls_table(c, c->image.threads.data[i].tp);
+	for (uint32_t i = 0; i < c->image.nstacks; i++)
+		mark_tls_table(c, c->image.stacks[i].tcb);
+}
 
-		if (tp == 0 || !scan_word(&c->image.space, tp + 8, &table))
-			continue;
-		b = scan_find(&c->index, table - 16);
-		if (b != NULL && b->addr == table - 16)
-			b->flags |= SCAN_BLOCK_ROOT;
+/* How exact the sizes of an arena's blocks are. */
+static uint8_t
+size_flag(const struct heapblocks *h, unsigned arena)
+{
+	uint8_t flag = SCAN_BLOCK_ROUNDED;
+
+	for (size_t i = 0; arena != HEAPBLOCKS_MAPPED && i < h->owners.len; i++) {
+		if (h->owners.data[i].arena <= arena)
+			flag = h->owners.data[i].classes ? SCAN_BLOCK_CLASS
+							 : SCAN_BLOCK_ROUNDED;
 	}
+	return flag;
 }
 
 static void
 take_blocks(struct heapcheck *c)
 {
 	uint32_t n = (uint32_t)c->heap.blocks.len;
+	unsigned arena = HEAPBLOCKS_MAPPED;
+	uint8_t flag = size_flag(&c->heap, arena);
 
 	vec_reserve(&c->blocks, n + 1);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct heapblock *b = &c->heap.blocks.data[i];
 
-		vec_push(&c->blocks, (struct scan_block){.addr = b->addr,
-							 .bytes = b->bytes,
-							 .flags = SCAN_BLOCK_ROUNDED});
+		if (b->arena != arena) {
+			arena = b->arena;
+			flag = size_flag(&c->heap, arena);
+		}
+		vec_push(&c->blocks,
+			 (struct scan_block){
+				 .addr = b->addr,
+				 .bytes = b->bytes,
+				 .flags = (uint8_t)(flag |
+						    (b->inner ? SCAN_BLOCK_INNER : 0) |
+						    (b->root ? SCAN_BLOCK_ROOT : 0))});
 	}
 	c->index_memory = xmalloc(scan_index_bytes(c->blocks.data, n) + 8);
 	scan_index_init(&c->index, c->blocks.data, n, c->index_memory);
@@ -66,7 +101,8 @@ heapcheck_is_header(const struct heapcheck *c, uint64_t word)
 {
 	const struct scan_block *b = scan_find(&c->index, word);
 
-	return b != NULL && word == b->addr + b->bytes - 8 && word != b->addr;
+	return b != NULL && (b->flags & SCAN_BLOCK_ROUNDED) != 0 &&
+	       word == b->addr + b->bytes - 8 && word != b->addr;
 }
 
 static void
@@ -311,12 +347,24 @@ take_notes(struct heapcheck *c)
 			"%s of the heap make no sense and were looked at as if they "
 			"were roots",
 			fmt_size(gaps).s);
+	for (size_t i = 0; i < c->heap.owners.len; i++) {
+		const struct heapblocks_owner *w = &c->heap.owners.data[i];
+
+		if (w->unread_caches > 0)
+			heapscan_note(s,
+				      "%s: %s thread cache%s could not be read; freed "
+				      "blocks in %s count as used",
+				      w->name, fmt_count(w->unread_caches).s,
+				      w->unread_caches == 1 ? "" : "s",
+				      w->unread_caches == 1 ? "it" : "them");
+	}
 	for (size_t i = 0; i < c->heap.arenas.len; i++) {
 		const struct heapblocks_arena *a = &c->heap.arenas.data[i];
 		uint64_t found = a->used_bytes + a->free_bytes + a->top_bytes +
 				 a->cached_bytes + a->gap_bytes;
 
-		if (a->system_bytes > found && a->system_bytes - found > MISSED_LEAST)
+		if (size_flag(&c->heap, (unsigned)i) == SCAN_BLOCK_ROUNDED &&
+		    a->system_bytes > found && a->system_bytes - found > MISSED_LEAST)
 			heapscan_note(s,
 				      "arena %zu has %s by malloc's own count, %s were "
 				      "found: blocks in the rest are not told",
@@ -402,24 +450,62 @@ has_kinds(const struct heapcheck *c, unsigned kinds)
 	return false;
 }
 
+static void
+walk(struct heapcheck *c)
+{
+	struct procmem_words threads = {0};
+	struct walker_memory m = {.mem = c->image.mem,
+				  .map = c->image.map,
+				  .look = c->image.space.look,
+				  .ctx = c->image.space.ctx};
+
+	for (size_t i = 0; i < c->image.threads.len; i++)
+		vec_push(&threads, c->image.threads.data[i].tp);
+	m.thread_pointers = threads.data;
+	m.nthreads = threads.len;
+	walker_find(&m, WALKER_ALL, &c->heap);
+	vec_done(&threads);
+}
+
+/* Stops it and finds its blocks. A thread may stand in the middle of a call of the allocator: then it runs
+ * for another millisecond. */
+static int
+stop_and_walk(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
+{
+	for (unsigned i = 0;; i++) {
+		struct timespec nap = {.tv_nsec = WALK_NAP_NS};
+		int r = image_stop(&c->image, o->copy, e);
+
+		if (r < 0)
+			return r;
+		walk(c);
+		if (c->image.core != NULL || i == WALK_TRIES_MORE ||
+		    walker_is_consistent(&c->heap))
+			return 0;
+		heapblocks_done(&c->heap);
+		r = image_again(&c->image, e);
+		if (r < 0)
+			return r;
+		nanosleep(&nap, NULL);
+	}
+}
+
 static int
 look(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
 {
 	bool held = false;
 	struct looked_vec rows = {0};
-	int r = image_stop(&c->image, o->copy, e);
+	int r = stop_and_walk(c, o, e);
 
 	if (r < 0)
 		return r;
-	heapblocks_find(c->image.mem, c->image.map, c->image.space.look,
-			c->image.space.ctx, &c->heap);
-	if (!c->heap.known)
-		r = foreign_refuse(&c->image, c->heap.why, e);
+	if (!c->heap.known || c->heap.inconsistent || c->heap.refused)
+		r = foreign_refuse(&c->image, &c->heap, e);
 	if (r == 0)
 		r = check_room(c, e);
 	if (r == 0) {
-		take_blocks(c);
 		image_roots(&c->image, &c->heap, &c->roots);
+		take_blocks(c);
 		classify(c);
 		look_at_blocks(c, &rows);
 		fold_rows(c, &rows);

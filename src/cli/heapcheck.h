@@ -12,7 +12,7 @@
 #include "leak/classify.h"
 #include "leak/paths.h"
 #include "model/heapscan.h"
-#include "target/heapblocks.h"
+#include "target/walker.h"
 
 struct heapcheck;
 

@@ -377,6 +377,21 @@ image_go(struct image *i)
 	i->pause_ns = clock_ns() - i->stood_ns;
 }
 
+int
+image_again(struct image *i, struct err *e)
+{
+	image_go(i);
+	i->copied = false;
+	i->instead[0] = '\0';
+	i->threads.len = 0;
+	i->own.len = 0;
+	i->last_map = NULL;
+	i->space.seen_start = i->space.seen_end = 0;
+	free(i->pages);
+	i->pages = NULL;
+	return freeze_again(&i->z, e);
+}
+
 void
 image_close(struct image *i)
 {
@@ -467,8 +482,6 @@ image_roots(struct image *i, const struct heapblocks *h, struct image_ranges *re
 {
 	struct image_ranges holes = {0};
 
-	if (h->state.start < h->state.end)
-		vec_push(&holes, (struct scan_range){h->state.start, h->state.end});
 	for (size_t k = 0; k < h->heaps.len; k++)
 		vec_push(&holes, (struct scan_range){h->heaps.data[k].start,
 						     h->heaps.data[k].end});

@@ -75,6 +75,9 @@ void image_close(struct image *i);
 int image_stop(struct image *i, bool copy, struct err *e);
 void image_go(struct image *i);
 
+/* Lets it go on and forgets all that was read, for another image_stop. */
+int image_again(struct image *i, struct err *e);
+
 /* "4711 (api-server)", or the core's path with the name of its program. */
 const char *image_what(const struct image *i, char *ret, size_t size);
 

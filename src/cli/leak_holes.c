@@ -77,30 +77,34 @@ leak_holes_maps(struct look *k)
 
 /* ---- holes ---- */
 
-static void
-add_heap_holes(struct look *k)
+static int
+add_heap_holes(struct look *k, struct err *e)
 {
 	struct heapmap heap = {0};
 	struct tracee_span state = {0};
+	int r;
 
 	heapwalk(&k->z.mem, &k->z.map, &(struct heapwalk_opts){.ranges_only = true},
 		 &heap);
 	if (freeze_malloc_state(&k->z, &state))
 		add_hole(k, state.start, state.end);
 	for (size_t i = 0; i < heap.ranges.len; i++) {
-		const struct heapmap_range *r = &heap.ranges.data[i];
+		const struct heapmap_range *a = &heap.ranges.data[i];
 
-		if (r->kind == HEAPMAP_CHUNK || k->c->loose)
+		if (a->kind == HEAPMAP_CHUNK || k->c->loose)
 			continue;
-		add_hole(k, r->start, r->end);
-		vec_push(&k->heaps, (struct scan_range){r->start, r->end});
+		add_hole(k, a->start, a->end);
+		vec_push(&k->heaps, (struct scan_range){a->start, a->end});
 	}
-	/* Another allocator: what it keeps between its blocks is in their pages. */
-	for (size_t i = 0; !heap.known && !k->c->loose && i < k->pages.len; i++) {
+	r = leak_walk(k, &heap, e);
+	/* An allocator of the program's own: what it keeps between its blocks is in their pages. */
+	for (size_t i = 0; r == 0 && !heap.known && !k->c->loose && i < k->pages.len;
+	     i++) {
 		add_hole(k, k->pages.data[i].start, k->pages.data[i].end);
 		vec_push(&k->heaps, k->pages.data[i]);
 	}
 	heapmap_done(&heap);
+	return r < 0 ? r : 0;
 }
 
 static int
@@ -199,13 +203,17 @@ add_stack_holes(struct look *k)
 	free(stacks);
 }
 
-void
-leak_holes_find(struct look *k)
+int
+leak_holes_find(struct look *k, struct err *e)
 {
-	add_heap_holes(k);
+	int r = add_heap_holes(k, e);
+
+	if (r < 0)
+		return r;
 	add_block_holes(k);
 	add_own_holes(k);
 	add_stack_holes(k);
+	return 0;
 }
 
 /* ---- spared ---- */

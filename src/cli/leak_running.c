@@ -40,7 +40,7 @@ look_once(struct look *k, int pid, struct err *e)
 	if (r == 0 && !look_table(k))
 		r = err_set(e, -ENOMEM, "%d: no room for a copy of its recording", pid);
 	if (r == 0)
-		look_closely(k);
+		r = look_closely(k, e);
 	return r;
 }
 
@@ -60,6 +60,16 @@ leak_running_look(struct livefile *f, int pid, struct leakcheck *c, struct err *
 			nanosleep(&nap, NULL);
 		c->root_bytes = 0;
 		r = look_once(&k, pid, e);
+		for (unsigned n = 0; r == -EAGAIN && n < LOOK_TRIES_MORE; n++) {
+			freeze_close(&k.z);
+			look_done(&k);
+			k = (struct look){.c = c,
+					  .f = f,
+					  .z = FREEZE_NONE,
+					  .old_only = true,
+					  .newest_ms = k.newest_ms};
+			r = look_once(&k, pid, e);
+		}
 		if (r == 0)
 			confirm(&k, &lost, i == LOOKS - 1);
 		if (r == 0 && i == LOOKS - 1) {

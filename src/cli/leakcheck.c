@@ -374,11 +374,12 @@ take_in(struct look *k, struct err *e)
 }
 
 /* With everything standing still, or a copy of it. */
-void
-look_closely(struct look *k)
+int
+look_closely(struct look *k, struct err *e)
 {
 	struct scan_range *roots;
 	uint32_t n;
+	int r;
 
 	k->source = (struct liveblocks){.page = on_page, .block = on_block, .ctx = k};
 	leak_holes_maps(k);
@@ -386,11 +387,16 @@ look_closely(struct look *k)
 	liveblocks_each(k->f, &k->source);
 	/* Attached: whatever was there before is not known. */
 	k->c->loose = is_incomplete(k->f->head) || k->source.bad > 0 || k->own->maps == 0;
-	leak_holes_find(k);
-	roots = xcalloc(k->maps.len + k->holes.len + 1, sizeof *roots);
+	r = leak_holes_find(k, e);
+	if (r < 0)
+		return r;
+	roots = xcalloc(k->maps.len + k->holes.len + k->live.len + 1, sizeof *roots);
 	n = roots_ranges(&k->space, k->holes.data, (uint32_t)k->holes.len, roots);
+	for (size_t i = 0; i < k->live.len; i++)
+		roots[n++] = k->live.data[i];
 	mark(k, roots, n);
 	free(roots);
+	return 0;
 }
 
 static int
@@ -403,6 +409,28 @@ stop(struct look *k, struct err *e)
 	if (k->at == NULL || k->c->threads != 1)
 		r = freeze_stop(&k->z, k->at != NULL ? (int)k->at->tid : 0, e);
 	k->c->stop_ns = clock_ns(CLOCK_MONOTONIC) - start;
+	return r;
+}
+
+/* Forgets everything, and lets it run for a moment: for another try. */
+static int
+start_over(struct look *k, struct livefile *f, struct err *e)
+{
+	struct timespec nap = {.tv_nsec = LOOK_NAP_NS};
+	int r = freeze_again(&k->z, e);
+
+	k->blocks.len = k->maps.len = k->holes.len = 0;
+	k->pages.len = k->heaps.len = k->live.len = 0;
+	k->page_first = 0;
+	k->loader = (struct scan_range){0};
+	map_done(&k->from_loader);
+	memset(k->sites_near, 0, sizeof k->sites_near);
+	table_done(k);
+	k->table_room = 0;
+	k->f = f;
+	k->own = (const void *)((const char *)f->head + REC_HOLD_OFF);
+	k->c->pause_ns = 0;
+	nanosleep(&nap, NULL);
 	return r;
 }
 
@@ -422,7 +450,7 @@ stop_and_look(struct look *k, struct err *e)
 	if (r == 0 && k->c->way == LEAKCHECK_COPY)
 		k->c->pause_ns = clock_ns(CLOCK_MONOTONIC) - start;
 	if (r == 0)
-		look_closely(k);
+		r = look_closely(k, e);
 	/* What had gone meanwhile looked empty, and all that it held lost. */
 	if (r == 0 && !freeze_readable(&k->z))
 		r = err_set(e, -ESRCH, "it ended while it was looked at");
@@ -440,6 +468,7 @@ look_done(struct look *k)
 	vec_done(&k->holes);
 	vec_done(&k->pages);
 	vec_done(&k->heaps);
+	vec_done(&k->live);
 	map_done(&k->from_loader);
 	table_done(k);
 }
@@ -470,6 +499,15 @@ run(struct livefile *f, int pid, const struct rec_hold *at, enum leakcheck_way w
 		r = check_room(&k, &e);
 	if (r == 0)
 		r = stop_and_look(&k, &e);
+	/* A thread stood in the middle of a call of its allocator: unless it is the only one, and waits. */
+	for (unsigned i = 0; r == -EAGAIN && i < LOOK_TRIES_MORE &&
+			     (at == NULL || ret_check->threads != 1);
+	     i++) {
+		e = (struct err){0};
+		r = start_over(&k, f, &e);
+		if (r == 0)
+			r = stop_and_look(&k, &e);
+	}
 	if (r == 0)
 		look_sum_up(&k);
 	if (r == -EPERM && at == NULL && freeze_readable(&k.z)) {

@@ -12,7 +12,7 @@
 
 struct ranges VEC_BODY(struct scan_range);
 
-enum { LOOK_SITES_NEAR = 64 };
+enum { LOOK_SITES_NEAR = 64, LOOK_TRIES_MORE = 5, LOOK_NAP_NS = 1000000 };
 
 struct look_site {
 	uint32_t site; /* ref; 0 = none */
@@ -36,7 +36,8 @@ struct look {
 	VEC(struct scan_map) maps;
 	struct ranges holes;
 	struct ranges pages; /* that have or had blocks */
-	struct ranges heaps; /* glibc's */
+	struct ranges heaps; /* of allocators */
+	struct ranges live;  /* blocks in them that are not recorded: roots */
 	struct map
 		from_loader; /* ref of a site -> 1 no, 2 the loader asked for its blocks */
 	struct look_site sites_near[LOOK_SITES_NEAR]; /* the last of them */
@@ -47,12 +48,16 @@ struct look {
 /* The mappings of a process that stands still, into look.maps and look.space. */
 void leak_holes_maps(struct look *k);
 
-/* All that is no root into look.holes, once its blocks are there. Adds to look.heaps. */
-void leak_holes_find(struct look *k);
+/* All that is no root into look.holes, once its blocks are there. Adds to look.heaps. -EAGAIN: the tables of its
+ * allocator contradict each other at this moment. */
+int leak_holes_find(struct look *k, struct err *e);
 
-/* Parts of a look, for leak_running.c. look_table: a copy of the recording; false: there is no room. */
+/* The same of allocators other than glibc's, whose heaps are in `glibc`. Returns 1 if there are any. */
+int leak_walk(struct look *k, const struct heapmap *glibc, struct err *e);
+
+/* Parts of a look, for leak_running.c. look_closely: -EAGAIN means that another try may help. look_table: a copy of the recording; false: there is no room. */
 bool look_table(struct look *k);
-void look_closely(struct look *k);
+int look_closely(struct look *k, struct err *e);
 void look_sum_up(struct look *k);
 void look_done(struct look *k);
 

@@ -55,6 +55,7 @@ enum {
 	BATCH = 16,
 	FETCH_BYTES = 256,
 	ROUNDED_MOST = 15, /* of SCAN_BLOCK_ROUNDED */
+	CLASS_SHARE = 4,   /* of SCAN_BLOCK_CLASS */
 };
 
 enum { NO_LEADER = UINT32_MAX };
@@ -114,8 +115,12 @@ is_further_base(struct classify *c, const struct scan_block *b, uint64_t at)
 static bool
 is_size(const struct scan_block *b, uint64_t bytes)
 {
-	uint64_t more = (b->flags & SCAN_BLOCK_ROUNDED) != 0 ? ROUNDED_MOST : 0;
+	uint64_t more = (b->flags & (SCAN_BLOCK_ROUNDED | SCAN_BLOCK_CLASS)) != 0
+				? ROUNDED_MOST
+				: 0;
 
+	if ((b->flags & SCAN_BLOCK_CLASS) != 0 && b->bytes / CLASS_SHARE > more)
+		more = b->bytes / CLASS_SHARE;
 	return bytes <= b->bytes && b->bytes - bytes <= more;
 }
 
@@ -164,6 +169,13 @@ push(struct classify *c, struct scan_block *b)
 	c->stack[c->depth++] = (uint32_t)(b - c->index->blocks);
 }
 
+/* Whether `word` is the address that the program got for `b`. */
+static bool
+is_start(const struct scan_block *b, uint64_t word)
+{
+	return word == b->addr || (b->flags & SCAN_BLOCK_INNER) != 0;
+}
+
 /* A word that was found in a root, or in a block of this kind, points into `b`. */
 static void
 reach(struct classify *c, struct scan_block *b, uint64_t word, enum classify_kind from)
@@ -171,12 +183,12 @@ reach(struct classify *c, struct scan_block *b, uint64_t word, enum classify_kin
 	uint8_t by = 0;
 
 	if (b->state == CLASSIFY_REACHABLE) {
-		if (word == b->addr)
+		if (is_start(b, word))
 			b->heuristic = 0;
 		return;
 	}
 	if (from == CLASSIFY_REACHABLE &&
-	    (word == b->addr || (by = heuristic(c, b, word)) != 0)) {
+	    (is_start(b, word) || (by = heuristic(c, b, word)) != 0)) {
 		b->state = CLASSIFY_REACHABLE;
 		b->heuristic = by;
 		push(c, b);

@@ -72,6 +72,8 @@ enum scan_block_flags {
 		2, /* part of another block that the program deals out itself */
 	SCAN_BLOCK_FOREIGN = 4, /* not to be reported: of a parent process */
 	SCAN_BLOCK_ROUNDED = 8, /* up to 15 bytes more than were asked for */
+	SCAN_BLOCK_CLASS = 16,	/* up to a quarter more */
+	SCAN_BLOCK_INNER = 32,	/* may begin further on: any pointer into it counts */
 };
 
 /* Drops every block that has a SCAN_BLOCK_CUSTOM one inside it: the parts take its place. The array must be

@@ -186,6 +186,7 @@ stand(struct recorder *r, const struct rec_hold *where)
 
 	*d = *where;
 	d->tid = (uint32_t)sys_gettid();
+	d->tp = (uintptr_t)__builtin_thread_pointer();
 	own_memory(d);
 	__atomic_store_n(&r->head->hold, REC_HOLD_WAITS, __ATOMIC_RELEASE);
 	wait_for_tool(r->head);

@@ -91,6 +91,19 @@ freeze_close(struct freeze *f)
 }
 
 int
+freeze_again(struct freeze *f, struct err *e)
+{
+	uint64_t left_out = f->left_out_inode;
+	int pid = f->pid, r;
+
+	freeze_close(f);
+	*f = (struct freeze)FREEZE_NONE;
+	r = freeze_open(pid, f, e);
+	f->left_out_inode = left_out;
+	return r;
+}
+
+int
 freeze_maps(struct freeze *f, struct err *e)
 {
 	struct buf text = {0};

@@ -62,6 +62,9 @@ struct freeze {
 int freeze_open(int pid, struct freeze *ret_freeze, struct err *e);
 void freeze_close(struct freeze *f);
 
+/* Lets it go on and forgets all that was read, for another look at it. */
+int freeze_again(struct freeze *f, struct err *e);
+
 /* The same, and quickly: how much memory is left is not asked, and next to nothing kept. */
 int freeze_open_bare(int pid, struct freeze *ret_freeze, struct err *e);
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* heapblocks.h -- every block that a program has from glibc's malloc, found by walking its heaps:
- * no recording is needed, and blocks are as old as they like.
+/* heapblocks.h -- the blocks that a program has from its allocators, found without a recording by walking
+ * their heaps (walker.h).
  *
- * heapwalk.h finds malloc's state and adds up; here are the blocks one by one, for a memory that stands
- * still: a stopped process, a copy of one, a core file. What threads have freed and keep (tcache),
- * and what arenas keep in their fast bins, looks used in the heap and is left out. Versions are
- * told by shape (2.26 to 2.43, 64-bit). Sizes are what malloc gave, up to 15 bytes more than was asked for. Where
- * the heap makes no sense there is a gap, and nothing in it is guessed. */
+ * Blocks that were freed and are kept in the caches of threads or of the allocator are free, not
+ * blocks. Sizes are those that the allocator gave, which may be more than was asked for: up to 15 bytes with
+ * glibc, up to a fifth where sizes come in classes. Where a heap makes no sense there is a gap, and nothing in
+ * it is guessed. */
 #ifndef SEEP_TARGET_HEAPBLOCKS_H
 #define SEEP_TARGET_HEAPBLOCKS_H
 
@@ -25,15 +24,31 @@ enum { HEAPBLOCKS_MAPPED = UINT16_MAX }; /* arena of blocks with mappings of the
 
 struct heapblock {
 	uint64_t addr;
-	uint64_t bytes : 48;
-	uint64_t arena : 16; /* number, main is 0 */
+	uint64_t bytes : 46;
+	uint64_t root : 1; /* an object of the allocator itself: never lost */
+	uint64_t
+		inner : 1; /* the program's pointer may lie behind `addr`: aligned blocks */
+	uint64_t arena : 16; /* number in heapblocks.arenas */
 };
 
 struct heapblocks_range {
 	uint64_t start, end;
 };
 
-/* One arena's account, in bytes of blocks with their headers. */
+struct heapblocks_ranges VEC_BODY(struct heapblocks_range);
+
+/* An allocator that was found. */
+struct heapblocks_owner {
+	const char *name;	/* "jemalloc 5.3"; static */
+	unsigned which;		/* enum walker_which */
+	uint16_t arena;		/* its first one */
+	bool classes;		/* block sizes come in classes */
+	uint64_t checks;	/* parts whose tables were compared with each other, */
+	uint64_t failed;	/* and those that disagreed: gaps */
+	uint64_t unread_caches; /* of threads: blocks in them count as used */
+};
+
+/* One arena's account, in bytes of blocks with their headers. Allocators other than glibc's have one. */
 struct heapblocks_arena {
 	uint64_t system_bytes; /* taken from the kernel, as malloc itself counts */
 	uint64_t used_bytes, used_blocks;
@@ -47,22 +62,24 @@ struct heapblocks_arena {
 
 /* Start with `= {0}`. */
 struct heapblocks {
-	bool known;    /* glibc's malloc was found; else `why` says what was instead */
+	bool known;    /* an allocator was found; else `why` says what was instead */
 	char why[160]; /* half a sentence */
-	VEC(struct heapblock) blocks;	     /* used ones, ascending */
-	VEC(struct heapblocks_arena) arenas; /* main first */
-	VEC(struct heapblocks_range)
-	heaps; /* ascending: all of malloc's but mapped blocks */
-	VEC(struct heapblocks_range) gaps; /* parts of these that could not be read */
-	struct heapblocks_range state; /* the main arena's lists, outside of its heap */
+	VEC(struct heapblock) blocks; /* used ones, ascending */
+	VEC(struct heapblocks_arena)
+	arenas; /* glibc's first, and of these the main one */
+	VEC(struct heapblocks_owner) owners; /* allocators */
+	/* ascending: all memory of the allocators, their tables included, but for mapped blocks of
+	 * glibc's. None of it is a root */
+	struct heapblocks_ranges heaps;
+	struct heapblocks_ranges gaps; /* parts of these that could not be read */
+	/* An allocator was found whose tables contradict themselves, perhaps only at this moment; or one
+	 * that is known not to be readable. `why` names it */
+	bool inconsistent, refused;
 	uint64_t mapped_blocks, mapped_bytes; /* blocks with mappings of their own */
 	int64_t mapped_expected;	      /* as malloc counts them; -1 = not known */
 	unsigned caches;		      /* of threads, that were found */
 };
 
-/* `m` and `map` are of the memory that `look` shows. Never fails: `known` and `why` say what came of it. */
-void heapblocks_find(const struct procmem *m, const struct memmap *map,
-		     heapblocks_look *look, void *ctx, struct heapblocks *ret);
 void heapblocks_done(struct heapblocks *h); /* legal on a zeroed one */
 
 #endif

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # seep leaks on processes that nobody recorded, and on their cores: as many blocks are lost as LeakSanitizer says of
-# the same program, none in an idle Python, and where blocks cannot be told apart that is said.
+# the same program, none in an idle Python, over jemalloc,
+# tcmalloc and mimalloc too; and where blocks cannot be read that is said.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
@@ -109,7 +110,7 @@ if lsan=$(program heap_zoo lsan -O1 -g -pthread -fsanitize=leak 2>"$TMP/cc"); th
 	begin "$lsan"
 	run "$SEEP" leaks "$pid"
 	expect_eq "a sanitizer's heap: status" "$status" 3
-	expect_match "a sanitizer's heap: said" "$err" "managed by LeakSanitizer's malloc, whose blocks cannot be told apart; try: seep watch $pid"
+	expect_match "a sanitizer's heap: said" "$err" "managed by LeakSanitizer's malloc, whose blocks seep cannot read; try: seep watch $pid"
 	finish
 else
 	left_out "no LeakSanitizer here"
@@ -157,16 +158,35 @@ if have musl-gcc && musl-gcc -O1 -static -o musl "$ROOT/tests/programs/heap_grow
 	begin ./musl
 	run "$SEEP" leaks "$pid"
 	expect_eq "musl: status" "$status" 3
-	expect_match "musl: said" "$err" "^seep: $pid \(musl\): its memory is managed by .*, whose blocks cannot be told apart; try: seep watch $pid"
+	expect_match "musl: said" "$err" "^seep: $pid \(musl\): its memory is managed by .*, whose blocks seep cannot read; try: seep watch $pid"
 	finish
 fi
 for name in libjemalloc.so.2:jemalloc libtcmalloc_minimal.so.4:tcmalloc libmimalloc.so.2:mimalloc; do
 	lib=$(find_library "${name%:*}")
 	[ -n "$lib" ] || { left_out "no ${name%:*} here"; continue; }
+	begin env LD_PRELOAD="$lib" "$zoo"
+	expect_status 0 "$SEEP" leaks --json "$pid"
+	expect_eq "${name#*:}: lost" "$(lost "$TMP/out")" "$truth"
+	expect_json "${name#*:}: possibly lost" "$TMP/out" .summary.leaks.possible_blocks 0
+	expect_json "${name#*:}: nothing that made no sense" "$TMP/out" .notes '[]'
+	run "$SEEP" leaks --way=stop --json "$pid"
+	expect_eq "${name#*:}: while it stands still" "$(lost "$TMP/out")" "$truth"
+	if have gcore && gcore -o core "$pid" >gcore.log 2>&1; then
+		run "$SEEP" leaks --json "core.$pid"
+		expect_eq "${name#*:}: from a core" "$(lost "$TMP/out")" "$truth"
+	fi
+	finish
 	begin env LD_PRELOAD="$lib" "$zoo" nothing
 	run "$SEEP" leaks "$pid"
-	expect_eq "${name#*:}: status" "$status" 3
-	expect_match "${name#*:}: said" "$err" \
-		"^seep: $pid \(heap_zoo\): its memory is managed by ${name#*:}, whose blocks cannot be told apart; try: seep watch $pid \(which regions grow\), seep attach $pid \("
+	expect_match "${name#*:}: clean" "$out" '^OK  nothing is lost: 1\.[0-9]+ MiB in 1,[0-9]+ blocks, all of it pointed to$'
 	finish
 done
+lib=$(find_library libtcmalloc_debug.so.4)
+if [ -n "$lib" ]; then
+	begin env LD_PRELOAD="$lib" "$zoo"
+	run "$SEEP" leaks "$pid"
+	expect_eq "tcmalloc for debugging: status" "$status" 3
+	expect_match "tcmalloc for debugging: said" "$err" \
+		"^seep: $pid \(heap_zoo\): seep cannot read its blocks: the debugging version of tcmalloc puts headers of its own into the blocks; try: seep watch $pid"
+	finish
+fi

@@ -4,7 +4,7 @@
 
 #include "heap_image.h"
 #include "t.h"
-#include "target/heapblocks.h"
+#include "target/walker.h"
 
 static struct heap_image image;
 
@@ -57,7 +57,8 @@ find(struct heapblocks *h)
 				      .inode = 1,
 				      .name = "/lib/libc.so.6",
 				      .perms = "rw-p"});
-	heapblocks_find(&m, &map, look, NULL, h);
+	walker_find(&(struct walker_memory){.mem = &m, .map = &map, .look = look},
+		    WALKER_ALL, h);
 	memmap_done(&map);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* heapblocks_kept.c -- freed blocks that look used: those in the caches of threads and in arenas' fast
+/* walk_glibc_kept.c -- freed blocks that look used: those in the caches of threads and in arenas' fast
  * bins.
  *
  * A cache is an ordinary block whose contents are list heads, one for each size. Its size tells which
@@ -7,7 +7,7 @@
  * masked with their own address since 2.32, plain before; which of the two is seen from where they
  * lead. A thread may stand in the middle of a call: counts are not compared, lists are. */
 #include "base/compiler.h"
-#include "target/heapblocks_impl.h"
+#include "target/walk_glibc_impl.h"
 
 enum {
 	SMALL_BINS = 64,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* heapblocks_impl.h -- what the files of heapblocks.h share: a view on the memory, and what is being
- * found. */
-#ifndef SEEP_TARGET_HEAPBLOCKS_IMPL_H
-#define SEEP_TARGET_HEAPBLOCKS_IMPL_H
+/* walk_glibc_impl.h -- what the files of the walker over glibc's malloc share: a view on the memory, and what
+ * is being found. */
+#ifndef SEEP_TARGET_WALK_GLIBC_IMPL_H
+#define SEEP_TARGET_WALK_GLIBC_IMPL_H
 
-#include "target/heapblocks.h"
 #include "target/heapwalk_impl.h"
+#include "target/walker_impl.h"
 
 /* A piece of one heap: blocks lie in [first, end). */
 struct hb_piece {
@@ -40,7 +40,7 @@ bool hb_is_there(struct hb_walk *k, uint64_t addr, uint64_t *ret_bytes);
 /* Whether a block of this size, with its header, begins 16 bytes before `addr`. */
 bool hb_is_block(struct hb_walk *k, uint64_t addr, uint64_t size);
 
-/* ---- heapblocks_kept.c ---- */
+/* ---- walk_glibc_kept.c ---- */
 
 /* Whether a block of this size, header included, may be a thread's cache. */
 bool hb_may_be_cache(uint64_t size);
@@ -48,7 +48,7 @@ bool hb_may_be_cache(uint64_t size);
 /* Blocks that threads and arenas keep, into k->cached; those caches that are none are dropped. */
 void hb_find_cached(struct hb_walk *k);
 
-/* ---- heapblocks_mapped.c ---- */
+/* ---- walk_glibc_mapped.c ---- */
 
 /* Where malloc's first block is, and how many blocks it has mapped: from its parameters. False: they
  * were not found. */

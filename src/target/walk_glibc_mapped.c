@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* heapblocks_mapped.c -- blocks that have mappings of their own, and malloc's parameters, which say how
+/* walk_glibc_mapped.c -- blocks that have mappings of their own, and malloc's parameters, which say how
  * many there are.
  *
  * The kernel merges neighbouring mappings, so such a block may begin at any page of one. Its header there has a bit
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "target/heapblocks_impl.h"
+#include "target/walk_glibc_impl.h"
 
 enum {
 	PAGE = 4096,

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* heapblocks.c -- from block to block through every heap of glibc's malloc; see heapblocks.h.
+/* walk_glibc.c -- from block to block through every heap of glibc's malloc, 2.26 to 2.43 on 64-bit machines.
  *
  * Heaps are gone through in the order of their addresses. The lowest bit of the next block's size says
  * whether a block is used; the blocks that this calls used and that are kept for reuse all the same are
  * found afterwards, in the caches of threads and the fast bins of arenas, and taken out. */
-#include "target/heapblocks.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
 #include "base/mem.h"
-#include "target/heapblocks_impl.h"
+#include "target/walk_glibc_impl.h"
 #include "util/x.h"
 
 enum {
@@ -352,34 +350,26 @@ walk(struct hb_walk *k)
 }
 
 void
-heapblocks_find(const struct procmem *m, const struct memmap *map, heapblocks_look *look,
-		void *ctx, struct heapblocks *ret)
+walk_glibc(const struct walker_memory *m, struct heapblocks *to)
 {
-	struct hb_walk k = {.m = m, .map = map, .look = look, .ctx = ctx, .to = ret};
+	struct hb_walk k = {
+		.m = m->mem, .map = m->map, .look = m->look, .ctx = m->ctx, .to = to};
 	struct heapmap why = {0};
+	uint64_t state;
 
-	*ret = (struct heapblocks){.mapped_expected = -1};
-	if (!hw_find_state(m, map, &k.state, &why)) {
-		snprintf(ret->why, sizeof ret->why, "%s", why.why);
+	if (!hw_find_state(m->mem, m->map, &k.state, &why)) {
+		snprintf(to->why, sizeof to->why, "%s", why.why);
 		return;
 	}
-	ret->known = true;
-	ret->state.start = k.state.arenas.data[0].state;
-	ret->state.end = ret->state.start + k.state.bins_off + HW_STATE_ABOVE;
+	vec_push(&to->owners, (struct heapblocks_owner){.name = "glibc's malloc"});
 	walk(&k);
+	/* The main arena's lists are outside of its heap. */
+	state = k.state.arenas.data[0].state;
+	vec_push(&to->heaps, (struct heapblocks_range){state, state + k.state.bins_off +
+								      HW_STATE_ABOVE});
 	vec_done(&k.pieces);
 	vec_done(&k.caches);
 	vec_done(&k.cached);
 	vec_done(&k.firsts);
 	vec_done(&k.state.arenas);
-}
-
-void
-heapblocks_done(struct heapblocks *h)
-{
-	vec_done(&h->blocks);
-	vec_done(&h->arenas);
-	vec_done(&h->heaps);
-	vec_done(&h->gaps);
-	*h = (struct heapblocks){0};
 }
