@@ -52,9 +52,9 @@ add_freed(struct buf *out, const struct growth_verdict *v)
 	uint64_t frees = v->frees > 0 ? (uint64_t)v->frees : 0;
 
 	if (frees == 0)
-		buf_add_str(out, "none freed");
+		buf_add_str(out, ", none freed");
 	else
-		buf_printf(out, "%s freed",
+		buf_printf(out, ", %s freed",
 			   fmt_percent(frees < allocs ? frees : allocs, allocs).s);
 }
 
@@ -68,7 +68,7 @@ growth_text_evidence(struct buf *out, const struct growth_verdict *v, bool sampl
 	} else if (v->why == GROWTH_WHY_FREED_AT_EXIT) {
 		buf_printf(out, "grew in %u of %u intervals", v->grew, v->intervals);
 	} else {
-		buf_printf(out, "%s, ", figure_things(v->samples, 0, thing).s);
+		buf_add_str(out, figure_things(v->samples, 0, thing).s);
 		add_freed(out, v);
 		if (v->intervals > 0)
 			buf_printf(out, ", grew in %u of %u intervals", v->grew,
@@ -83,11 +83,6 @@ static bool
 add_figures(struct buf *out, const struct growth_verdict *v)
 {
 	switch (v->why) {
-	case GROWTH_WHY_NEVER_FREED:
-		buf_printf(out,
-			   "%s of it was ever freed; a cache that fills looks the same",
-			   v->mature_freed > 0 ? "hardly any" : "nothing");
-		return true;
 	case GROWTH_WHY_STEPS:
 		buf_printf(out, "in %u steps, the last %s ago", v->steps,
 			   figure_ms(v->last_step_ms).s);
@@ -116,6 +111,7 @@ growth_text_needs(struct buf *out, const struct growth_verdict *v)
 		[GROWTH_WHY_UNEVEN] = "with pauses",
 		[GROWTH_WHY_SLOWING] = "slowing down, like a cache that fills",
 		[GROWTH_WHY_FREED] = "old blocks are freed too",
+		[GROWTH_WHY_NEVER_FREED] = "a cache that fills looks the same",
 		[GROWTH_WHY_OLDER] = "older blocks of these sizes are freed, but fewer",
 		[GROWTH_WHY_RSS] =
 			"the resident memory of the process does not grow with it",
