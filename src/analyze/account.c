@@ -54,6 +54,11 @@ part_of(enum region_kind kind, bool malloc_known, bool all_known)
 	case REGION_GO:
 	case REGION_JAVA:
 	case REGION_V8:
+	case REGION_DOTNET:
+	case REGION_PHP:
+	case REGION_RUBY:
+	case REGION_BEAM:
+	case REGION_LUAJIT:
 		return ACCOUNT_RUNTIME;
 	case REGION_MAPPING:
 		return all_known ? ACCOUNT_MAPPINGS : ACCOUNT_UNEXPLAINED;

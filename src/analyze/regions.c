@@ -22,7 +22,10 @@
 #define LIBRARIES_START UINT64_C(0x7e0000000000)
 #define JAVA_HEAP_END (UINT64_C(32) << 30) /* pointers of 32 bits reach that far */
 
-enum { GUARD_BYTES_MAX = 1 << 20 };
+enum {
+	GUARD_BYTES_MAX = 1 << 20,
+	MANAGED_BYTES = 64 << 10, /* a heap's mapping has at least so many */
+};
 
 static const struct {
 	const char *name, *plural;
@@ -38,6 +41,11 @@ static const struct {
 	[REGION_GO] = {"go", "Go's heap", true},
 	[REGION_JAVA] = {"java", "Java's heap", true},
 	[REGION_V8] = {"v8", "V8's heap", true},
+	[REGION_DOTNET] = {"dotnet", ".NET's heap", true},
+	[REGION_PHP] = {"php", "PHP's heap", true},
+	[REGION_RUBY] = {"ruby", "Ruby's heap", true},
+	[REGION_BEAM] = {"erlang", "Erlang's heaps", true},
+	[REGION_LUAJIT] = {"luajit", "LuaJIT's heap", true},
 	[REGION_MAPPING] = {"mapping", "mappings", true},
 	[REGION_STACK] = {"stack", "stacks", true},
 	[REGION_THREAD_STACK] = {"thread", "thread stacks", true},
@@ -58,6 +66,27 @@ const char *
 region_kind_plural(enum region_kind kind)
 {
 	return kinds[kind].plural;
+}
+
+static const struct {
+	enum region_kind kind;
+	enum runtime runtime;
+} managed[] = {
+	{REGION_GO, RUNTIME_GO},	 {REGION_JAVA, RUNTIME_JVM},
+	{REGION_V8, RUNTIME_V8},	 {REGION_PYTHON, RUNTIME_PYTHON},
+	{REGION_DOTNET, RUNTIME_DOTNET}, {REGION_PHP, RUNTIME_PHP},
+	{REGION_RUBY, RUNTIME_RUBY},	 {REGION_BEAM, RUNTIME_BEAM},
+	{REGION_LUAJIT, RUNTIME_LUAJIT},
+};
+
+enum runtime
+region_runtime(enum region_kind kind)
+{
+	for (size_t i = 0; i < ARRAY_LEN(managed); i++) {
+		if (managed[i].kind == kind)
+			return managed[i].runtime;
+	}
+	return RUNTIMES;
 }
 
 bool
@@ -316,6 +345,12 @@ kind_by_program(const struct naming *n, const struct memmap_area *a)
 		return REGION_MIMALLOC;
 	if ((p & REGION_HAS_PYTHON) != 0 && bytes >= PYTHON_ARENA_BYTES)
 		return REGION_PYTHON;
+	/* Others have no shape of their own: what nothing else explains. */
+	for (size_t i = 0; i < ARRAY_LEN(managed); i++) {
+		if (managed[i].kind >= REGION_DOTNET && bytes >= MANAGED_BYTES &&
+		    (p >> REGION_RUNTIMES & RUNTIME_BIT(managed[i].runtime)) != 0)
+			return managed[i].kind;
+	}
 	return REGION_MAPPING;
 }
 
@@ -438,10 +473,6 @@ regions_program(const struct memmap *map)
 		{"libjemalloc", REGION_HAS_JEMALLOC},
 		{"libtcmalloc", REGION_HAS_TCMALLOC},
 		{"libmimalloc", REGION_HAS_MIMALLOC},
-		{"libpython", REGION_HAS_PYTHON},
-		{"python", REGION_HAS_PYTHON},
-		{"libjvm.so", REGION_HAS_JVM},
-		{"libnode.so", REGION_HAS_V8},
 	};
 	uint32_t program = 0;
 
@@ -451,6 +482,8 @@ regions_program(const struct memmap *map)
 		/* Ours is called so too, and has no heap. */
 		if (path[0] == '[' || strstr(path, "/seep/compat/") != NULL)
 			continue;
+		program |= (runtimes_of_module(path) | runtimes_of_program(path))
+			   << REGION_RUNTIMES;
 		for (size_t k = 0; k < ARRAY_LEN(known); k++) {
 			if (begins(last_part(path), known[k].library))
 				program |= known[k].program;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "model/memmap.h"
+#include "model/runtimes.h"
 #include "util/vec.h"
 
 enum region_kind {
@@ -28,6 +29,11 @@ enum region_kind {
 	REGION_GO,
 	REGION_JAVA,
 	REGION_V8,
+	REGION_DOTNET,
+	REGION_PHP,
+	REGION_RUBY,
+	REGION_BEAM,
+	REGION_LUAJIT,
 	REGION_MAPPING, /* anonymous, of no kind we know */
 	REGION_STACK,
 	REGION_THREAD_STACK,
@@ -41,14 +47,19 @@ enum region_kind {
 
 /* What is known about the program, as bits. */
 enum region_program {
-	REGION_HAS_GO = 1 << 0,
-	REGION_HAS_JVM = 1 << 1,
-	REGION_HAS_V8 = 1 << 2,
-	REGION_HAS_PYTHON = 1 << 3,
-	REGION_HAS_JEMALLOC = 1 << 4,
-	REGION_HAS_TCMALLOC = 1 << 5,
-	REGION_HAS_MIMALLOC = 1 << 6,
+	REGION_HAS_JEMALLOC = 1 << 0,
+	REGION_HAS_TCMALLOC = 1 << 1,
+	REGION_HAS_MIMALLOC = 1 << 2,
+	/* Runtimes (runtimes.h), one bit each from here on. */
+	REGION_RUNTIMES = 3,
+	REGION_HAS_GO = 1 << (REGION_RUNTIMES + RUNTIME_GO),
+	REGION_HAS_JVM = 1 << (REGION_RUNTIMES + RUNTIME_JVM),
+	REGION_HAS_V8 = 1 << (REGION_RUNTIMES + RUNTIME_V8),
+	REGION_HAS_PYTHON = 1 << (REGION_RUNTIMES + RUNTIME_PYTHON),
 };
+
+/* The runtime whose heap a kind is; RUNTIMES = none. */
+enum runtime region_runtime(enum region_kind kind);
 
 struct region_facts {
 	uint32_t program;	/* enum region_program */

@@ -336,7 +336,10 @@ check_program(int pid)
 		say(NOTE, "program", "%s", e.msg);
 	} else {
 		hides = inspect_coverage(elf.traits | inspect_module_traits(exe));
-		if ((elf.traits & INSPECT_STATIC) != 0)
+		if (inspect_without_malloc(elf.traits) != NULL)
+			say(BAD, "program", "%s: %s %d", exe,
+			    inspect_without_malloc(elf.traits), pid);
+		else if ((elf.traits & INSPECT_STATIC) != 0)
 			say(held_possible() ? OK : BAD, "program",
 			    held_possible() ? "%s: statically linked; seep run puts the "
 					      "recorder in"

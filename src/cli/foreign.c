@@ -99,12 +99,27 @@ foreign_why(const char *name, const struct heapblocks *h, char *ret, size_t size
 			 version ? " in a version or build that seep does not know" : "");
 }
 
+/* Traits of the executable, by its name and by what is in it. */
+static uint32_t
+program_traits(const struct image *i)
+{
+	struct inspect_elf elf = {0};
+	char link[64];
+
+	snprintf(link, sizeof link, "/proc/%d/exe", i->pid);
+	inspect_elf(i->path == NULL || i->exe == NULL ? link : i->exe, &elf, NULL);
+	return elf.traits;
+}
+
 int
 foreign_refuse(const struct image *i, const struct heapblocks *h, struct err *e)
 {
+	const char *none = inspect_without_malloc(program_traits(i));
 	char what[300], why[300];
 
 	image_what(i, what, sizeof what);
+	if (none != NULL)
+		return err_set(e, -ENOTSUP, "%s is %s %d", what, none, i->pid);
 	foreign_why(foreign_allocator(i), h, why, sizeof why);
 	if (i->path != NULL)
 		return err_set(e, -ENOTSUP, "%s: %s", what, why);

@@ -31,15 +31,11 @@ program_by_traits(uint32_t traits)
 	static const struct {
 		uint32_t trait, program;
 	} known[] = {
-		{INSPECT_GO, REGION_HAS_GO},
-		{INSPECT_JVM, REGION_HAS_JVM},
-		{INSPECT_NODE, REGION_HAS_V8},
-		{INSPECT_PYTHON, REGION_HAS_PYTHON},
 		{INSPECT_JEMALLOC, REGION_HAS_JEMALLOC},
 		{INSPECT_TCMALLOC, REGION_HAS_TCMALLOC},
 		{INSPECT_MIMALLOC, REGION_HAS_MIMALLOC},
 	};
-	uint32_t program = 0;
+	uint32_t program = inspect_runtimes(traits) << REGION_RUNTIMES;
 
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		if ((traits & known[i].trait) != 0)
@@ -330,20 +326,11 @@ choose_next(struct watcher *w)
 		buf_printf(&w->next, "seep watch %d --for 10m", pid);
 		return;
 	}
+	if (region_runtime(d.kind) != RUNTIMES) {
+		runtime_add_grows(&w->next, region_runtime(d.kind), pid);
+		return;
+	}
 	switch (d.kind) {
-	case REGION_GO:
-		buf_add_str(&w->next, "seep report http://HOST:PORT/debug/pprof/heap");
-		break;
-	case REGION_JAVA:
-		buf_printf(&w->next, "jcmd %d GC.class_histogram", pid);
-		break;
-	case REGION_V8:
-		buf_add_str(&w->next, "node --heapsnapshot-signal=SIGUSR2, and kill "
-				      "-USR2 it twice");
-		break;
-	case REGION_PYTHON:
-		buf_add_str(&w->next, "PYTHONMALLOC=malloc seep run python3 ...");
-		break;
 	case REGION_HEAP:
 	case REGION_ARENA:
 	case REGION_CHUNK:

@@ -134,10 +134,9 @@ needs_inject(const struct inspect_elf *elf)
 {
 	const uint32_t passes_by = INSPECT_STATIC | INSPECT_MUSL | INSPECT_OWN_MALLOC |
 				   INSPECT_JEMALLOC | INSPECT_TCMALLOC | INSPECT_MIMALLOC;
-	bool pure_go =
-		(elf->traits & INSPECT_GO) != 0 && (elf->traits & INSPECT_STATIC) != 0;
 
-	return held_possible() && (elf->traits & passes_by) != 0 && !pure_go;
+	return held_possible() && (elf->traits & passes_by) != 0 &&
+	       inspect_without_malloc(elf->traits) == NULL;
 }
 
 /* Why the ELF file cannot be recorded, or NULL. */
@@ -146,6 +145,8 @@ refusal(const char *path, const struct inspect_elf *elf)
 {
 	uint32_t traits = elf->traits;
 
+	if (inspect_without_malloc(traits) != NULL)
+		return inspect_without_malloc(traits);
 	if (needs_inject(elf))
 		traits &= ~(uint32_t)(INSPECT_STATIC | INSPECT_MUSL);
 	for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {

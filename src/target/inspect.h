@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/runtimes.h"
 #include "util/err.h"
 
 /* Exit statuses that shells use for programs that did not start. */
@@ -28,18 +29,15 @@ enum inspect_traits {
 	INSPECT_OTHER_MACHINE = 1 << 2,
 	INSPECT_MUSL = 1 << 3,
 	INSPECT_SANITIZER = 1 << 4,
-	INSPECT_GO = 1 << 5,
 	INSPECT_OWN_MALLOC =
 		1 << 6, /* defines malloc itself: that one wins over any preload */
 	INSPECT_JEMALLOC =
 		1 << 7, /* prefixed jemalloc linked in: je_malloc, _rjem_malloc */
 	INSPECT_TCMALLOC = 1 << 8,
 	INSPECT_MIMALLOC = 1 << 9,
-	INSPECT_PYTHON = 1 << 10,
-	INSPECT_JVM = 1 << 11,
-	INSPECT_NODE = 1 << 12,
-	INSPECT_PHP = 1 << 13,
-	INSPECT_DOTNET = 1 << 14,
+	/* Runtimes (runtimes.h), one bit each from here on. */
+	INSPECT_RUNTIMES = 10,
+	INSPECT_GO = 1 << (INSPECT_RUNTIMES + RUNTIME_GO),
 };
 
 struct inspect_elf {
@@ -73,6 +71,10 @@ void inspect_done(struct inspect *in);
  * sentence with a remedy: "python3 keeps its objects in pymalloc; run: …". NULL when
  * nothing is known. Static. */
 const char *inspect_coverage(uint32_t traits);
+
+/* Why a program with these traits has no malloc that could be recorded, as the end of "PROGRAM is …" with a remedy: a
+ * program written in Go without C. NULL for all others. Static. */
+const char *inspect_without_malloc(uint32_t traits);
 
 /* Traits that only a module's file name shows (libpython3.11.so, libjvm.so), or 0. */
 uint32_t inspect_module_traits(const char *path);

@@ -255,11 +255,9 @@ refusal_check(const struct refusal_facts *f, struct err *e)
 			"%d (%s) was built with a sanitizer, which has a malloc of its "
 			"own that checks every call; use a build without it",
 			f->pid, f->comm);
-	if ((f->traits & INSPECT_GO) != 0 && (f->traits & INSPECT_STATIC) != 0)
-		return err_set(e, -ENOTSUP,
-			       "%d (%s) is written in Go and has no malloc; use its "
-			       "net/http/pprof, or: seep watch %d",
-			       f->pid, f->comm, f->pid);
+	if (inspect_without_malloc(f->traits) != NULL)
+		return err_set(e, -ENOTSUP, "%d (%s) is %s %d", f->pid, f->comm,
+			       inspect_without_malloc(f->traits), f->pid);
 	if (f->seccomp > 0 && !f->cap_admin)
 		return err_set(
 			e, -EPERM,

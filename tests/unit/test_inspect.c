@@ -310,17 +310,19 @@ T_TEST(inspect_survives_flipped_bytes)
 	buf_done(&b);
 }
 
+#define TRAIT(r) (1u << (INSPECT_RUNTIMES + RUNTIME_##r))
+
 T_TEST(inspect_coverage_says_where_memory_hides)
 {
 	T_CHECK(inspect_coverage(0) == NULL);
 	T_CHECK(strstr(inspect_coverage(INSPECT_GO), "Go keeps") != NULL);
 	unsetenv("PYTHONMALLOC");
-	T_CHECK(strstr(inspect_coverage(INSPECT_PYTHON), "pymalloc") != NULL);
+	T_CHECK(strstr(inspect_coverage(TRAIT(PYTHON)), "pymalloc") != NULL);
 	setenv("PYTHONMALLOC", "malloc", 1);
-	T_CHECK(inspect_coverage(INSPECT_PYTHON) == NULL);
+	T_CHECK(inspect_coverage(TRAIT(PYTHON)) == NULL);
 	unsetenv("PYTHONMALLOC");
-	T_EQ(inspect_module_traits("/usr/lib/libpython3.11.so.1.0"), INSPECT_PYTHON);
-	T_EQ(inspect_module_traits("/x/libjvm.so"), INSPECT_JVM);
+	T_EQ(inspect_module_traits("/usr/lib/libpython3.11.so.1.0"), TRAIT(PYTHON));
+	T_EQ(inspect_module_traits("/x/libjvm.so"), TRAIT(JVM));
 	T_EQ(inspect_module_traits("/x/libc.so.6"), 0);
 }
 
