@@ -91,7 +91,7 @@ struct verdict_answer {
 
 struct verdict_answer verdict_decide(const struct verdict_facts *f);
 
-/* "LEAK (minor)"; "minor-leak" would be for options, "error" is its severity in JSON. Static. */
+/* "LEAK (minor)", and "error" for the severity of LEAK. Static. */
 const char *verdict_word_name(enum verdict_word word);
 enum verdict_severity verdict_severity(enum verdict_word word);
 const char *verdict_severity_name(enum verdict_severity severity);

@@ -7,6 +7,7 @@
 #include "base/recording.h"
 #include "render/diff_page.h"
 #include "render/figure.h"
+#include "render/verdict_text.h"
 #include "render/wrap.h"
 #include "util/fmt.h"
 #include "util/x.h"
@@ -65,19 +66,6 @@ diff_why(struct diff_page *g)
 		buf_add_str(g->out, "; too few samples, record with a smaller --sample");
 }
 
-static enum term_style
-diff_style(enum verdict_word word)
-{
-	switch (verdict_severity(word)) {
-	case VERDICT_SEVERITY_ERROR:
-		return TERM_BAD;
-	case VERDICT_SEVERITY_OK:
-		return TERM_GOOD;
-	default:
-		return TERM_WARN;
-	}
-}
-
 static void
 diff_first_line(struct diff_page *g)
 {
@@ -87,18 +75,12 @@ diff_first_line(struct diff_page *g)
 		[SITES_TEMPORARY] = "temporary",
 	};
 	const struct diff *d = g->d;
-	const struct term *t = g->o->term;
-	const char *word = verdict_word_name(d->answer.word);
 	int64_t old = d->value[DIFF_OLD], new = d->value[DIFF_NEW];
 	uint64_t most = diff_abs(old) > diff_abs(new) ? diff_abs(old) : diff_abs(new);
 	char *by = diff_change(diff_less(new, old), d->var, g->o->bytes || !d->in_bytes,
 			       diff_unit((double)most));
 
-	if (t != NULL)
-		buf_printf(g->out, "%s%s%s%s", term_on(t, TERM_BOLD),
-			   term_on(t, diff_style(d->answer.word)), word, term_off(t));
-	else
-		buf_add_str(g->out, word);
+	verdict_text(g->out, d->answer.word, g->o->term);
 	buf_printf(g->out, "  %s ", words[g->o->by]);
 	diff_pair(g, old, new, d->in_bytes);
 	buf_printf(g->out, " (%s", by);

@@ -9,6 +9,7 @@
 #include "render/figure.h"
 #include "render/growth_text.h"
 #include "render/report_impl.h"
+#include "render/verdict_text.h"
 #include "util/fmt.h"
 #include "util/x.h"
 
@@ -98,17 +99,6 @@ evidence(struct report *r, uint32_t row)
 	}
 }
 
-/* The word for a site that grows, in its colour. */
-static void
-site_word(struct report *r, uint32_t row)
-{
-	enum verdict_word word = word_of(r, row);
-
-	report_coloured(r, verdict_word_name(word),
-			verdict_severity(word) == VERDICT_SEVERITY_ERROR ? TERM_BAD
-									 : TERM_WARN);
-}
-
 void
 report_growth_mark(struct report *r, uint32_t row)
 {
@@ -118,7 +108,7 @@ report_growth_mark(struct report *r, uint32_t row)
 		return;
 	x = &r->growth.rows[row];
 	buf_add_str(r->out, "    ");
-	site_word(r, row);
+	verdict_text(r->out, word_of(r, row), r->o->term);
 	buf_printf(r->out, "  %s, ", growth_text_rate(x->slope, x->error, r->o->bytes).s);
 	evidence(r, row);
 	buf_add_char(r->out, '\n');
@@ -132,7 +122,7 @@ one_place(struct report *r, uint32_t number, uint32_t row)
 
 	buf_printf(r->out, "%2u  %s   ", number,
 		   growth_text_rate(x->slope, x->error, r->o->bytes).s);
-	site_word(r, row);
+	verdict_text(r->out, word_of(r, row), r->o->term);
 	buf_add_str(r->out, "\n    ");
 	evidence(r, row);
 	buf_add_char(r->out, '\n');

@@ -7,6 +7,7 @@
 #include "render/figure.h"
 #include "render/growth_text.h"
 #include "render/report_impl.h"
+#include "render/verdict_text.h"
 #include "util/fmt.h"
 
 enum verdict_word
@@ -261,19 +262,6 @@ report_words(struct report *r, enum verdict_word word)
 		report_where(r);
 }
 
-static enum term_style
-report_style(enum verdict_word word)
-{
-	switch (verdict_severity(word)) {
-	case VERDICT_SEVERITY_OK:
-		return TERM_GOOD;
-	case VERDICT_SEVERITY_ERROR:
-		return TERM_BAD;
-	default:
-		return TERM_WARN;
-	}
-}
-
 /* The sum at another moment than the end. */
 static void
 report_moment(struct report *r)
@@ -313,8 +301,7 @@ report_verdict(struct report *r)
 			report_errors(r);
 			continue;
 		}
-		report_coloured(r, verdict_word_name((enum verdict_word)word),
-				report_style((enum verdict_word)word));
+		verdict_text(r->out, (enum verdict_word)word, r->o->term);
 		buf_add_str(r->out, "  ");
 		report_words(r, (enum verdict_word)word);
 		buf_add_char(r->out, '\n');
