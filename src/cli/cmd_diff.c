@@ -293,17 +293,17 @@ diff_draw(struct diff_cmd *c, struct err *e)
 
 /* What is compared: a line for each side, or one if both are points of one recording. */
 static void
-diff_about(const struct diff_cmd *c, struct buf *out)
+diff_about(const struct diff_cmd *c, struct buf *out, const struct term *t)
 {
 	const struct diff_side *old = &c->side[DIFF_OLD], *new = &c->side[DIFF_NEW];
 	bool one = strcmp(old->l.name, new->l.name) == 0;
 
 	buf_add_str(out, one ? "" : "old  ");
-	about_line(out, old->l.p, old->chosen, old->l.name);
+	about_line(out, old->l.p, old->chosen, old->l.name, t);
 	if (one)
 		return;
 	buf_add_str(out, "new  ");
-	about_line(out, new->l.p, new->chosen, new->l.name);
+	about_line(out, new->l.p, new->chosen, new->l.name, t);
 }
 
 static int
@@ -338,7 +338,7 @@ diff_print(struct diff_cmd *c, struct err *e)
 	if (diff_args.json) {
 		diff_json(&out, &d, &o);
 	} else {
-		diff_about(c, &out);
+		diff_about(c, &out, &term);
 		diff_text(&out, &d, &o);
 	}
 	r = pager_print(&out, diff_args.no_pager || diff_args.json, e);

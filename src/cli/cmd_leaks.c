@@ -98,7 +98,7 @@ print(struct prof *p, const struct leakcheck *c, const char *name)
 	leak_report_prepare(p);
 	leak_report_judge(p, NULL, &o);
 	if (!opt_json && !foreign)
-		about_line(&b, p, NULL, name);
+		about_line(&b, p, NULL, name, o.term);
 	if (opt_json)
 		report_json(&b, p, &o);
 	else if (foreign)

@@ -161,7 +161,7 @@ report_places(const struct loaded *l, const struct report_how *how, struct err *
 		term_init(&term, STDOUT_FILENO);
 		o.term = &term;
 		if (!how->json && !o.top)
-			about_line(&out, l->p, how->chosen, l->name);
+			about_line(&out, l->p, how->chosen, l->name, &term);
 		if (how->json)
 			report_json(&out, l->p, &o);
 		else

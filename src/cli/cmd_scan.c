@@ -96,7 +96,7 @@ show(const struct heapcheck *before, const struct heapcheck *after, const char *
 	if (before != NULL)
 		scan_growth_init(&g, &before->scan, &after->scan);
 	if (!scan_args.json)
-		about_line_scan(&out, &after->scan, word);
+		about_line_scan(&out, &after->scan, word, &term);
 	if (scan_args.json)
 		scan_json(&out, &after->scan, before != NULL ? &g : NULL);
 	else

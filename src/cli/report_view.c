@@ -284,7 +284,7 @@ report_view_write(struct buf *out, const struct view *v, const struct report_how
 		met = view_json(out, r->kind, v);
 	} else {
 		if (r->kind != VIEW_GRAPH)
-			about_line(out, v->p, how->chosen, v->o->title);
+			about_line(out, v->p, how->chosen, v->o->title, v->o->term);
 		if (how->about)
 			view_about(out, v);
 		met = view_text(out, r->kind, v);

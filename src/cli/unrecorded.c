@@ -209,7 +209,7 @@ unrecorded_leaks(const struct unrecorded *u, const char *word,
 		if (o->json)
 			scan_json(&q.out, &c.scan, NULL);
 		else {
-			about_line_scan(&q.out, &c.scan, word);
+			about_line_scan(&q.out, &c.scan, word, &term);
 			scan_leaks_text(&q.out, &c.scan, &q.show);
 		}
 		found = c.scan.sums[HEAPSCAN_DEFINITE].blocks > 0;

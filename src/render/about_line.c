@@ -9,6 +9,7 @@
 
 #include "analyze/choose.h"
 #include "render/figure.h"
+#include "render/wrap.h"
 #include "util/fmt.h"
 #include "util/x.h"
 
@@ -45,8 +46,19 @@ about_command(struct buf *out, const char *command)
 	free(cut);
 }
 
+/* Ends the line, which may have begun before, and breaks it if it is too long. */
+static void
+about_end(struct buf *out, const struct term *t)
+{
+	const char *last = memrchr(out->data, '\n', out->len);
+
+	buf_add_char(out, '\n');
+	wrap_term(out, last != NULL ? (size_t)(last + 1 - out->data) : 0, t);
+}
+
 void
-about_line(struct buf *out, const struct prof *p, const bool *chosen, const char *name)
+about_line(struct buf *out, const struct prof *p, const bool *chosen, const char *name,
+	   const struct term *t)
 {
 	const struct prof_process *pr = NULL;
 	uint32_t more = 0;
@@ -76,11 +88,12 @@ about_line(struct buf *out, const struct prof *p, const bool *chosen, const char
 				   more == 1 ? "" : "es");
 	}
 	about_date(out, pr != NULL && pr->start_ns != 0 ? pr->start_ns : p->time_ns);
-	buf_add_char(out, '\n');
+	about_end(out, t);
 }
 
 void
-about_line_scan(struct buf *out, const struct heapscan *s, const char *name)
+about_line_scan(struct buf *out, const struct heapscan *s, const char *name,
+		const struct term *t)
 {
 	figure_text(out, name);
 	buf_add_str(out, ": ");
@@ -88,5 +101,5 @@ about_line_scan(struct buf *out, const struct heapscan *s, const char *name)
 	if (s->pid != 0)
 		buf_printf(out, ", pid %d", s->pid);
 	about_date(out, s->time_ns);
-	buf_add_char(out, '\n');
+	about_end(out, t);
 }

@@ -13,13 +13,15 @@
 #include "model/heapscan.h"
 #include "model/prof.h"
 #include "util/buf.h"
+#include "util/term.h"
 
 /* Of the processes with `chosen` set (NULL: all), the first that was not replaced by exec. A profile of
- * another tool has its format's name instead. */
+ * another tool has its format's name instead. The line is broken at the width of `t`, which may be NULL. */
 void about_line(struct buf *out, const struct prof *p, const bool *chosen,
-		const char *name);
+		const char *name, const struct term *t);
 
 /* The same of a heap that nobody recorded. */
-void about_line_scan(struct buf *out, const struct heapscan *s, const char *name);
+void about_line_scan(struct buf *out, const struct heapscan *s, const char *name,
+		     const struct term *t);
 
 #endif

@@ -7,6 +7,7 @@
 #include "render/report_impl.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "render/figure.h"
@@ -64,11 +65,24 @@ report_line_done(struct report_line *l)
 	buf_done(&l->rest);
 }
 
+/* Why the module has no names or lines. A terminal is too narrow for what can be done about it. */
+static void
+report_why(struct buf *out, const struct report *r, const struct prof_module *m)
+{
+	char *why = figure_clean(prof_text(r->p, m->why_no_names));
+
+	if (report_columns(r) > 0)
+		why[strcspn(why, ";")] = '\0';
+	buf_add_str(out, why);
+	free(why);
+}
+
 /* A location without a name. */
 static void
-report_unnamed(struct report_line *l, const struct prof *p, const struct prof_loc *loc,
+report_unnamed(struct report_line *l, const struct report *r, const struct prof_loc *loc,
 	       bool why)
 {
+	const struct prof *p = r->p;
 	const struct prof_module *m = &p->modules[loc->module];
 
 	switch (loc->kind) {
@@ -92,7 +106,7 @@ report_unnamed(struct report_line *l, const struct prof *p, const struct prof_lo
 	figure_text(&l->function, skip_basename(prof_text(p, m->path)));
 	if (why && m->why_no_names != 0) {
 		buf_add_str(&l->function, " (");
-		figure_text(&l->function, prof_text(p, m->why_no_names));
+		report_why(&l->function, r, m);
 		buf_add_char(&l->function, ')');
 	}
 }
@@ -112,7 +126,7 @@ report_line_make(struct report_line *l, const struct report *r, struct skip_pos 
 	buf_clear(&l->rest);
 	l->aligned = f != NULL && f->function != 0;
 	if (!l->aligned && (f == NULL || f->line == 0)) {
-		report_unnamed(l, p, loc, why);
+		report_unnamed(l, r, loc, why);
 		return;
 	}
 	l->aligned = true;
@@ -140,7 +154,7 @@ report_line_make(struct report_line *l, const struct report *r, struct skip_pos 
 		}
 		if (why && m->why_no_names != 0) {
 			buf_add_str(&l->rest, "(no lines: ");
-			figure_text(&l->rest, prof_text(p, m->why_no_names));
+			report_why(&l->rest, r, m);
 			buf_add_char(&l->rest, ')');
 		}
 	}
@@ -209,10 +223,13 @@ report_frames_make(struct report_frames *f, const struct report *r, uint32_t nod
 
 	skip_stack(r->skip, node, &f->st);
 	f->quoted = report_quoted(r, &f->st);
-	/* a line that says "1 more frame" may as well be that frame */
-	f->first = f->st.len <= max || f->st.len - max == 1 ? f->st.len : max;
+	f->first = f->st.len <= max ? f->st.len : max;
+	if (f->st.len > max && r->most_frames > 0)
+		f->first = max - 1; /* the line that says how many more is one of them */
+	else if (f->st.len > max && f->st.len - max == 1)
+		f->first = f->st.len; /* that line may as well be the frame */
 	if (f->quoted >= f->first)
-		f->first = max - 1; /* room for the quoted one */
+		f->first = f->first > 1 ? f->first - 1 : 1; /* room for the quoted one */
 }
 
 /* Is frame `k` printed? */
@@ -320,7 +337,8 @@ report_stack(struct report *r, uint32_t node, const struct report_widths *w)
 			     k == fs.quoted && f != NULL ? prof_text(r->p, f->source)
 							 : "");
 	}
-	if (printed < fs.st.len)
+	/* in a short list one gap is enough */
+	if (printed < fs.st.len && (r->most_frames == 0 || fs.quoted < fs.first))
 		report_more_frames(r, fs.st.len - printed);
 	if (fs.st.len == 0)
 		buf_printf(r->out, "%*s(no stack)\n", REPORT_INDENT, "");

@@ -327,7 +327,7 @@ report_rss(struct report *r)
 	buf_printf(r->out, REPORT_DOT "recorded peak %s%s", r->sampled ? "about " : "",
 		   figure_bytes(live, 0, false).s);
 	if (own > 0)
-		buf_printf(r->out, REPORT_DOT "seep itself %s", fmt_size(own << 10).s);
+		buf_printf(r->out, REPORT_DOT "seep %s", fmt_size(own << 10).s);
 	if (r->v.nchosen > 1)
 		buf_add_str(r->out, REPORT_DOT "sums over all processes");
 	buf_add_char(r->out, '\n');

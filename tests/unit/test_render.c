@@ -378,7 +378,7 @@ T_TEST(partial_coverage_gives_no_verdict)
 	      "frees, 6,430,720 bytes · peak 6.13 MiB at 0.02 s\n"
 	      "temporary 0 % of allocations · freed only at exit 0\n"
 	      "RSS 151 MiB peak, 140 MiB when last seen · anonymous 143 MiB · "
-	      "recorded peak 6.13 MiB · seep itself 777 KiB\n");
+	      "recorded peak 6.13 MiB · seep 777 KiB\n");
 	p = tp_demo();
 	p->processes[1].anon_kib = 9 << 10;
 	T_STR(line_of(render(p, &o), "recorded"),
