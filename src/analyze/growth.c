@@ -204,7 +204,9 @@ judge_gone(struct growth_verdict *v, const struct growth *g)
 	    end_ms - p[n - 1].ms > end_ms / GROWTH_END_PART + end_ms / g->points.len)
 		return;
 	f = growth_floor_judge(g, n);
-	if (!f.rises || f.last < 1.5 * f.second || f.grew * 10 < f.intervals * 8)
+	/* What never falls is not noise, however uneven its steps are. */
+	if ((f.fell && !f.rises) || f.last < 1.5 * f.second ||
+	    f.grew * 10 < f.intervals * 8)
 		return;
 	v->word = GROWTH_GROWING;
 	v->why = GROWTH_WHY_FREED_AT_EXIT;

@@ -193,6 +193,7 @@ growth_floor_judge(const struct growth *g, size_t n)
 	for (unsigned i = 0; i < f.n; i++) {
 		high = f.bytes[i] > high ? f.bytes[i] : high;
 		ret.grew += i > 0 && f.step[i - 1] > 0;
+		ret.fell |= i > 0 && f.step[i - 1] < 0;
 	}
 	ret.grew += f.bytes[0] > 0;
 	noise = f.noise * sqrt(2.0 / f.quarter);

@@ -22,10 +22,10 @@ fi
 cut -d ' ' -f 1 chosen | xargs -P 2 -I NAME "${CC:-gcc}" -g -O1 -fno-builtin -o NAME NAME.c -pthread ||
 	{ echo "cannot build the programs"; exit 3; }
 
-# record_all MODE: all in `todo`, eight at a time: they mostly sleep.
+# record_all MODE: all in `todo`, twelve at a time: they mostly sleep.
 record_all() {
 	# shellcheck disable=SC2016 # for the shell of xargs
-	MODE=$1 SEEP=$SEEP xargs -P 8 -L 1 sh -c '
+	MODE=$1 SEEP=$SEEP xargs -P 12 -L 1 sh -c '
 		if [ "$MODE" = sampled ]; then set -- "$@" --sample "$4"; fi
 		shift 4
 		"$SEEP" run --every 0.1 "$@" --json --log-file "$0.$MODE.json" -o "$0.$MODE.rec" "./$0" \
