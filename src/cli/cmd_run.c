@@ -532,6 +532,9 @@ run_run(int argc, char **argv)
 		r.status = WIFSIGNALED(r.status) ? 128 + WTERMSIG(r.status)
 						 : WEXITSTATUS(r.status);
 		saved = finish(&r);
+		/* What the program says comes first; but nobody may think that all went well. */
+		if (r.status == 0 && !saved)
+			r.status = CMD_FAILED;
 		/* Orphans of other runs are no reason to forget which recording is the last,
 		 * and nothing that this run has to talk about. */
 		if (!leak_given.no_save && save_orphans(false) > 0 && saved)
