@@ -121,14 +121,14 @@ _seep() {
 		if [[ $cur == -* ]]; then
 			_seep_reply -W '--for --budget --sample --exact --every --count --stay --children
 				--cgroup --dry-run --output --html --log-file --json --max-size
-				--no-names --help' -- "$cur"
+				--max-stop --no-names --help' -- "$cur"
 		else
 			_seep_processes
 		fi
 		;;
 	detach)
 		if [[ $cur == -* ]]; then
-			_seep_reply -W '--output --json --quiet --help' -- "$cur"
+			_seep_reply -W '--output --json --max-stop --quiet --help' -- "$cur"
 		else
 			_seep_reply -W "$(_seep_pids)" -- "$cur"
 		fi
@@ -155,7 +155,7 @@ _seep() {
 				--errors-for-leak-kinds --error-exitcode --leak-resolution --num-callers
 				--suppressions --gen-suppressions --verbose --fail-on --baseline --junit
 				--log-file --json --bytes --all --new --increased --changed
-				--way --dry-run --who --blocks --show-content --help' -- "$cur"
+				--way --max-stop --dry-run --who --blocks --show-content --help' -- "$cur"
 		else
 			_seep_reply -W "@last $(_seep_pids)" -- "$cur"
 			_seep_reply -f -- "$cur"

@@ -133,6 +133,16 @@ intervals_of(struct births *b)
 	return n;
 }
 
+/* The blocks of a site that are lost, as many of them as are listed: of a sampled one some. */
+static int64_t
+listed_of(const struct prof_site *s, int64_t lost)
+{
+	if (s->live_samples == 0 || s->live_blocks <= 0)
+		return lost;
+	return (int64_t)((double)lost * (double)s->live_samples / (double)s->live_blocks +
+			 0.5);
+}
+
 static void
 verdict_find_intervals(struct verdict *v, const struct prof *p, const struct sites *ss,
 		       const int64_t *lost)
@@ -152,7 +162,7 @@ verdict_find_intervals(struct verdict *v, const struct prof *p, const struct sit
 			vec_add(&births)->process = process;
 			*at = births.len;
 		}
-		births.data[*at - 1].lost += lost[i];
+		births.data[*at - 1].lost += listed_of(&p->sites[i], lost[i]);
 	}
 	for (uint32_t i = 0; i < p->nblocks; i++) {
 		const struct prof_block *b = &p->blocks[i];

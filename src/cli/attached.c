@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/attached_beat.h"
+#include "cli/attached_check.h"
 #include "cli/attached_old.h"
 #include "cli/cmd.h"
 #include "cli/save.h"
@@ -305,7 +306,7 @@ attached_load_one(const struct session *s, struct prof *p, struct err *e)
 }
 
 struct prof *
-attached_load(const struct attached_sessions *ss)
+attached_load(const struct attached_sessions *ss, struct attached_check *checks)
 {
 	struct prof *p = prof_new();
 
@@ -314,6 +315,8 @@ attached_load(const struct attached_sessions *ss)
 
 		if (attached_load_one(ss->data[i], p, &e) < 0)
 			prof_add_damage(p, e.msg, 1);
+		else if (checks != NULL)
+			attached_check_save(&checks[i], p, p->nprocesses - 1);
 	}
 	return p;
 }
@@ -378,6 +381,8 @@ attached_foot(struct buf *out, const struct session *s, bool detached)
 	buf_printf(out, DOT "%.2g %% of a core in the recorder",
 		   s->busy < 0.00005 ? 0.0 : s->busy * 100);
 	buf_printf(out, DOT "stopped %.1f", (double)s->attach.stopped_ns / 1e6);
+	if (s->checked_ns > 0)
+		buf_printf(out, " + %.1f (leak check)", (double)s->checked_ns / 1e6);
 	if (detached && !s->ended)
 		buf_printf(out, " + %.1f", (double)s->detached.stopped_ns / 1e6);
 	buf_add_str(out, " ms");

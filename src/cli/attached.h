@@ -15,6 +15,8 @@
 #include "util/err.h"
 #include "util/vec.h"
 
+struct attached_check;
+
 struct attached_sessions VEC_BODY(struct session *);
 
 /* Adds the process, or all processes of that name. */
@@ -48,8 +50,10 @@ bool attached_all_ended(const struct attached_sessions *ss);
 void attached_detach(struct attached_sessions *ss);
 void attached_done(struct attached_sessions *ss);
 
-/* All of them as one profile, without names. */
-struct prof *attached_load(const struct attached_sessions *ss);
+/* All of them as one profile, without names. `checks`: what looks for leaks have found, one for each session; or
+ * NULL. */
+struct prof *attached_load(const struct attached_sessions *ss,
+			   struct attached_check *checks);
 
 /* Adds one recording; `age_ms`: how long it was made for. */
 int attached_load_one(const struct session *s, struct prof *p, struct err *e);

@@ -14,6 +14,7 @@
 #include "cli/attached.h"
 #include "cli/attached_account.h"
 #include "cli/attached_beat.h"
+#include "cli/attached_check.h"
 #include "cli/cmd.h"
 #include "cli/last.h"
 #include "cli/names_confined.h"
@@ -39,12 +40,12 @@ enum {
 };
 
 static struct {
-	uint64_t for_ns, every_ns, count, max_bytes;
+	uint64_t for_ns, every_ns, count, max_bytes, max_stop_ns;
 	struct opt_optional sample;
 	double budget; /* a share */
 	bool exact, stay, dry_run, json, children, no_names, budget_given;
 	const char *output, *log_file, *cgroup, *html;
-} args = {.for_ns = 60 * NS, .budget = 0.01};
+} args = {.for_ns = 60 * NS, .budget = 0.01, .max_stop_ns = ATTACHED_CHECK_STOP_NS};
 
 static int
 set_budget(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
@@ -91,6 +92,8 @@ static const struct opt attach_opts[] = {
 	{"json", 0, OPT_NONE, .to = &args.json, .help = "Report as JSON."},
 	{"max-size", 0, OPT_SIZE, .to = &args.max_bytes, .metavar = "N",
 	 .help = "Most that the recording of one process may take (256M, exact 4G)."},
+	{"max-stop", 0, OPT_DURATION, .to = &args.max_stop_ns, .metavar = "TIME",
+	 .help = "Longest stop for the leak check at the end; 0 = no check (10ms)."},
 	{"no-names", 0, OPT_NONE, .to = &args.no_names,
 	 .help = "Save without names: smaller and sooner done."},
 	{0},
@@ -163,14 +166,29 @@ resolve(struct prof **p, const struct attached_sessions *ss)
 }
 
 static struct prof *
-load_named(const struct attached_sessions *ss)
+load_named(const struct attached_sessions *ss, struct attached_check *checks)
 {
-	struct prof *p = attached_load(ss);
+	struct prof *p = attached_load(ss, checks);
 
 	save_coverage(p);
 	if (!args.no_names || args.output == NULL)
 		resolve(&p, ss);
 	return p;
+}
+
+/* What is not known of reachability, seep leaks can tell: it may stop the process for longer. */
+static void
+next_step(struct buf *out, int pid, const struct prof *p)
+{
+	const struct prof_check *c = prof_check_of(p, p->nprocesses - 1);
+
+	buf_add_str(out, "next: ");
+	if (c == NULL || !c->done)
+		buf_printf(out,
+			   "seep leaks %d (what is lost, and who holds it) \xc2\xb7 ",
+			   pid);
+	buf_printf(out, "seep attach --for %s %d (longer sees slower leaks)\n",
+		   args.for_ns < 600 * NS ? "10m" : "1h", pid);
 }
 
 static void
@@ -195,9 +213,7 @@ report(FILE *to, const struct attached_sessions *ss, struct prof *p, const char 
 	for (size_t i = 0; !args.json && i < ss->len; i++)
 		attached_foot(&b, ss->data[i], over);
 	if (!args.json && over && ss->len == 1 && !ss->data[0]->ended && args.for_ns > 0)
-		buf_printf(&b,
-			   "next: seep attach --for %s %d (longer sees slower leaks)\n",
-			   args.for_ns < 600 * NS ? "10m" : "1h", ss->data[0]->pid);
+		next_step(&b, ss->data[0]->pid, p);
 	fputs(buf_str(&b), to);
 	fflush(to);
 	buf_done(&b);
@@ -315,7 +331,7 @@ record(struct attached_sessions *ss, const struct session_settings *s, FILE *log
 			struct prof *p;
 
 			attached_beat_begin(ss);
-			p = load_named(ss);
+			p = load_named(ss, NULL);
 			report(log, ss, p, NULL, false);
 			fputc('\n', log);
 			prof_free(p);
@@ -329,22 +345,41 @@ record(struct attached_sessions *ss, const struct session_settings *s, FILE *log
 	}
 }
 
+/* Looks for leaks in all of them, while they are recorded. To be freed. */
+static struct attached_check *
+check_all(struct attached_sessions *ss)
+{
+	struct attached_check *checks = xcalloc(ss->len, sizeof *checks);
+
+	attached_beat_begin(ss);
+	for (size_t i = 0; i < ss->len; i++) {
+		checks[i] = (struct attached_check)ATTACHED_CHECK_NONE;
+		attached_check_run(&checks[i], ss->data[i], args.max_stop_ns);
+	}
+	attached_beat_end();
+	return checks;
+}
+
 static int
 finish(struct attached_sessions *ss, FILE *log)
 {
+	struct attached_check *checks = check_all(ss);
 	const char *saved = NULL;
 	struct err e = {0};
 	struct prof *p;
 	int status = CMD_OK;
 
 	attached_detach(ss);
-	p = load_named(ss);
+	p = load_named(ss, checks);
 	if (write_files(p, &saved, &e) < 0)
 		status = cmd_fail(&e);
 	if (args.no_names)
 		resolve(&p, ss);
 	report(log, ss, p, saved, true);
 	prof_free(p);
+	for (size_t i = 0; i < ss->len; i++)
+		attached_check_done(&checks[i]);
+	free(checks);
 	return status;
 }
 

@@ -10,6 +10,7 @@
 
 #include "cli/attached.h"
 #include "cli/attached_account.h"
+#include "cli/attached_check.h"
 #include "cli/cmd.h"
 #include "cli/last.h"
 #include "cli/names_confined.h"
@@ -25,12 +26,15 @@
 static struct {
 	bool json, quiet;
 	const char *output;
-} args;
+	uint64_t max_stop_ns;
+} args = {.max_stop_ns = ATTACHED_CHECK_STOP_NS};
 
 static const struct opt detach_opts[] = {
 	{"output", 'o', OPT_STRING, .to = &args.output, .metavar = "FILE",
 	 .help = "Save the recording there."},
 	{"json", 0, OPT_NONE, .to = &args.json, .help = "Report as JSON."},
+	{"max-stop", 0, OPT_DURATION, .to = &args.max_stop_ns, .metavar = "TIME",
+	 .help = "Longest stop for the leak check; 0 = no check (10ms)."},
 	{"quiet", 'q', OPT_NONE, .to = &args.quiet,
 	 .help = "Only take it out: no report."},
 	{0},
@@ -59,13 +63,14 @@ print(const struct session *s, struct prof *p, const struct report_opts *opts)
 /* What the recorder saw; its file is gone from the process, but not from us. What cannot be saved is at
  * least reported: nobody else has it any more. */
 static int
-report(struct session *s, struct err *e)
+report(struct session *s, struct attached_check *c, struct err *e)
 {
 	struct report_opts o = {.ascii = !report_locale_is_utf8()};
 	struct prof *p = prof_new();
 	int r = attached_load_one(s, p, e), saved = 0;
 
 	if (r == 0) {
+		attached_check_save(c, p, p->nprocesses - 1);
 		save_coverage(p);
 		names_resolve_confined(&p, &(struct names_opts){.pid = s->pid}, s->uid,
 				       s->gid);
@@ -133,6 +138,7 @@ say_left(const struct session *s)
 static int
 detach_one(int pid, struct err *e)
 {
+	struct attached_check c = ATTACHED_CHECK_NONE;
 	struct session s = SESSION_NONE;
 	struct err unread = {0};
 	bool readable;
@@ -152,10 +158,12 @@ detach_one(int pid, struct err *e)
 	s.late = readable;
 	if (readable && !s.armed)
 		session_read_old(&s);
+	if (readable && (!args.quiet || args.output != NULL))
+		attached_check_run(&c, &s, args.max_stop_ns);
 	r = take_out(&s, e);
 	if (r == 0) {
 		if (readable && (!args.quiet || args.output != NULL))
-			seen = report(&s, &unread);
+			seen = report(&s, &c, &unread);
 		else if (seen == 0 && args.output != NULL)
 			seen = err_set(&unread, -ENOENT, "%d: nothing was recorded", pid);
 		if (!args.json)
@@ -164,6 +172,7 @@ detach_one(int pid, struct err *e)
 			*e = unread;
 		r = seen;
 	}
+	attached_check_done(&c);
 	session_close(&s);
 	return r;
 }

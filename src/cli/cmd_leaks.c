@@ -137,6 +137,7 @@ look_at_unrecorded(const struct unrecorded *u, const char *word, struct prof *p,
 				    .all = opt_all,
 				    .dry_run = leak_demand.dry_run,
 				    .way = leak_demand.way,
+				    .max_stop_ns = leak_demand.max_stop_ns,
 				    .kinds = leak_given.show_kinds,
 				    .error_exitcode =
 					    (unsigned)leak_given.error_exitcode};

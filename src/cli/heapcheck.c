@@ -474,10 +474,15 @@ stop_and_walk(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e
 {
 	for (unsigned i = 0;; i++) {
 		struct timespec nap = {.tv_nsec = WALK_NAP_NS};
-		int r = image_stop(&c->image, o->copy, e);
+		int r = image_stop(&c->image, o->copy || o->only_copy, e);
 
 		if (r < 0)
 			return r;
+		if (o->only_copy && !c->image.copied) {
+			image_go(&c->image);
+			return err_set(e, -ENOTSUP, "it could not be copied: %s",
+				       c->image.instead);
+		}
 		walk(c);
 		if (c->image.core != NULL || i == WALK_TRIES_MORE ||
 		    walker_is_consistent(&c->heap))
@@ -507,9 +512,11 @@ look(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
 		image_roots(&c->image, &c->heap, &c->roots);
 		take_blocks(c);
 		classify(c);
+		holders_init(&c->holders, &c->image);
+	}
+	if (r == 0 && !o->states_only) {
 		look_at_blocks(c, &rows);
 		fold_rows(c, &rows);
-		holders_init(&c->holders, &c->image);
 		held = has_kinds(c, o->held);
 		if (o->then != NULL || o->holders || held)
 			name_groups(c, &rows);
@@ -524,7 +531,7 @@ look(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
 		r = err_set(e, -ESRCH, "%d: it ended while it was looked at",
 			    c->image.pid);
 	image_go(&c->image);
-	if (r == 0) {
+	if (r == 0 && !o->states_only) {
 		if (o->then == NULL && !o->holders && !held)
 			name_groups(c, &rows);
 		take_arenas(c);

@@ -17,7 +17,9 @@
 struct heapcheck;
 
 struct heapcheck_opts {
-	bool copy; /* look at a copy of the process, so that it goes on meanwhile */
+	bool copy;	/* look at a copy of the process, so that it goes on meanwhile */
+	bool only_copy; /* and not at all where that cannot be had */
+	bool states_only; /* only which blocks are lost: no groups, no names */
 	unsigned
 		held; /* who holds most of a group, if there are blocks of these kinds (bits) */
 	bool holders; /* the same of all blocks, and what would go with each holder */

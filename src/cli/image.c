@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/inject.h"
 #include "base/recording.h"
 #include "target/find.h"
 #include "target/inspect.h"
@@ -181,6 +182,22 @@ take_threads(struct image *i)
 	}
 }
 
+/* What seep attach has put into it: its pointers to blocks hold nothing. */
+static void
+find_injected(struct image *i, const struct attach_control *c)
+{
+	const struct attach_range *all[] = {&c->code, &c->data};
+
+	if (memcmp(c->magic, ATTACH_MAGIC, sizeof c->magic) != 0)
+		return;
+	for (size_t k = 0; k < ARRAY_LEN(all); k++) {
+		if (all[k]->bytes > 0 && all[k]->bytes < UINT64_C(1) << 40)
+			vec_push(&i->own,
+				 (struct scan_range){all[k]->start,
+						     all[k]->start + all[k]->bytes});
+	}
+}
+
 /* A process that is recorded has the recorder's memory in it, which knows addresses of blocks. */
 static void
 find_own(struct image *i)
@@ -201,6 +218,7 @@ find_own(struct image *i)
 			vec_push(&i->own, (struct scan_range){a->start, a->end});
 	}
 	if (livefile_map_all(&f, NULL) == 0) {
+		find_injected(i, (const void *)((const char *)f.head + ATTACH_OFF));
 		own = (const void *)((const char *)f.head + REC_HOLD_OFF);
 		n = own->maps_max < OWN_MAPS_MAX ? own->maps_max : OWN_MAPS_MAX;
 		if (own->data_start < own->data_end)

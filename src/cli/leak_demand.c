@@ -42,6 +42,9 @@ plan(struct livefile *f, bool json, struct leak_plan *ret_plan, struct err *e)
 			 leak_demand.way);
 		leak_plan_expect(ret_plan);
 	}
+	if (!leak_demand.dry_run &&
+	    leak_plan_check(ret_plan, leak_demand.max_stop_ns, e) < 0)
+		return -EBUSY;
 	if (leak_demand.dry_run && json)
 		leak_plan_json(ret_plan, f->pid, &b);
 	else if (leak_demand.dry_run)
@@ -85,7 +88,8 @@ leak_demand_since(void)
 bool
 leak_demand_given(void)
 {
-	return only() != LEAK_LAST_ALL || leak_demand.way != NULL || leak_demand.dry_run;
+	return only() != LEAK_LAST_ALL || leak_demand.way != NULL ||
+	       leak_demand.dry_run || leak_demand.max_stop_ns != 0;
 }
 
 int

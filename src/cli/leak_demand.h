@@ -16,6 +16,7 @@
 extern struct leak_demand {
 	bool only_new, increased, changed, dry_run;
 	const char *way;
+	uint64_t max_stop_ns; /* 0 = any */
 } leak_demand;
 
 /* Rows of an option table. */
@@ -32,6 +33,12 @@ extern struct leak_demand {
 		 .to = &leak_demand.way,                                                   \
 		 .metavar = "copy|stop",                                                   \
 		 .help = "Look at a copy of the process, or stop it (as memory allows)."}, \
+		{"max-stop",                                                               \
+		 0,                                                                        \
+		 OPT_DURATION,                                                             \
+		 .to = &leak_demand.max_stop_ns,                                           \
+		 .metavar = "TIME",                                                        \
+		 .help = "Refuse if it would have to stand still for longer."},            \
 	{                                                                                  \
 		"dry-run", 0, OPT_NONE,                                                    \
 			.to = &leak_demand.dry_run,                                        \

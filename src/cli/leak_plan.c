@@ -151,6 +151,17 @@ leak_plan_make(struct livefile *f, int pid, struct leak_plan *ret_plan, struct e
 	return 0;
 }
 
+int
+leak_plan_check(const struct leak_plan *p, uint64_t max_ns, struct err *e)
+{
+	if (max_ns == 0 || p->pause_ns <= max_ns)
+		return 0;
+	return err_set(e, -EBUSY,
+		       "it would stop the process for about %s, more than --max-stop "
+		       "allows (%s)",
+		       fmt_duration(p->pause_ns).s, fmt_duration(max_ns).s);
+}
+
 static const char *
 way_words(enum leakcheck_way way)
 {

@@ -36,6 +36,9 @@ int leak_plan_make(struct livefile *f, int pid, struct leak_plan *ret_plan,
 /* The pause that is to be expected, anew: when somebody has chosen another way. */
 void leak_plan_expect(struct leak_plan *p);
 
+/* Whether it would stand still for longer than `max_ns`: then that is the error. 0 = for as long as it takes. */
+int leak_plan_check(const struct leak_plan *p, uint64_t max_ns, struct err *e);
+
 /* One line for people; several for --dry-run, or JSON. */
 void leak_plan_line(const struct leak_plan *p, int pid, struct buf *out);
 void leak_plan_text(const struct leak_plan *p, int pid, struct buf *out);

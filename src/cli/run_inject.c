@@ -117,7 +117,7 @@ struct prof *
 run_inject_load(struct run_inject *r)
 {
 	attached_detach(&r->sessions); /* out of children that go on */
-	return attached_load(&r->sessions);
+	return attached_load(&r->sessions, NULL);
 }
 
 void

@@ -96,6 +96,8 @@ unrecorded_plan(int pid, const struct unrecorded_opts *o, bool *ret_copy, struct
 		leak_plan_expect(&p);
 	}
 	*ret_copy = p.way == LEAKCHECK_COPY;
+	if (!o->dry_run && leak_plan_check(&p, o->max_stop_ns, e) < 0)
+		return -EBUSY;
 	if (o->dry_run && o->json)
 		leak_plan_json(&p, pid, &b);
 	else if (o->dry_run)

@@ -52,6 +52,7 @@ struct unrecorded_opts {
 	const char *way; /* "copy", "stop"; NULL = as memory allows */
 	unsigned kinds;	 /* bits 1 << enum heapscan_kind; 0 = the usual */
 	unsigned error_exitcode;
+	uint64_t max_stop_ns; /* 0 = any */
 };
 
 /* How the process will be looked at: *ret_copy says whether from a copy. Tells on stderr what pause to expect if that is long, and

@@ -81,6 +81,8 @@ enum pack_type {
 	PACK_LOSSES,
 	PACK_OLDS,
 	PACK_ERRORS,
+	PACK_HOLDERS, /* since version 8 */
+	PACK_MEMORIES,
 	PACK_TYPES, /* one more than the last */
 };
 

@@ -284,6 +284,30 @@ static const struct pack_col pack_errors[] = {
 	UINT(prof_error, ms),
 };
 
+static const struct pack_col pack_holders[] = {
+	ROW_DELTA(prof_holder, site, PACK_SITES),
+	STR(prof_holder, name),
+	UINT(prof_holder, blocks),
+	UINT(prof_holder, of),
+};
+
+static const struct pack_col pack_memories[] = {
+	ROW(prof_memory, process, PACK_PROCESSES),
+	STR(prof_memory, kind),
+	UINT(prof_memory, first_kib),
+	UINT(prof_memory, last_kib),
+	REAL(prof_memory, slope),
+	REAL(prof_memory, error),
+	UINT(prof_memory, grew),
+	UINT(prof_memory, intervals),
+	UINT_MAX_(prof_memory, grows, 1),
+	STR(prof_memory, remedy),
+	UINT(prof_memory, limit_bytes),
+	UINT(prof_memory, used_bytes),
+	UINT_MAX_(prof_memory, limit_machine, 1),
+	UINT(prof_memory, before_kib),
+};
+
 #define TABLE(field, first_, needed_)                                                    \
 	{                                                                                \
 		.name = #field, .cols = pack_##field, .ncols = ARRAY_LEN(pack_##field),  \
@@ -317,4 +341,6 @@ const struct pack_table pack_tables[PACK_TYPES] = {
 	[PACK_LOSSES] = TABLE(losses, 0, false),
 	[PACK_OLDS] = TABLE(olds, 0, false),
 	[PACK_ERRORS] = TABLE(errors, 0, false),
+	[PACK_HOLDERS] = TABLE(holders, 0, false),
+	[PACK_MEMORIES] = TABLE(memories, 0, false),
 };

@@ -474,7 +474,10 @@ unpack_head(const void *data, size_t bytes, struct unpack *u, struct err *e)
 	if ((uint32_t)crc32_z(0, data, pack_crc_bytes(sizeof h)) != h.crc)
 		return err_set(e, -EBADMSG, "its head is damaged (wrong checksum)");
 	u->version = h.version;
-	u->types = h.version < 3 ? PACK_LOOKS : h.version < 4 ? PACK_CHECKS : PACK_TYPES;
+	u->types = h.version < 3   ? PACK_LOOKS
+		   : h.version < 4 ? PACK_CHECKS
+		   : h.version < 8 ? PACK_HOLDERS
+				   : PACK_TYPES;
 	return 0;
 }
 

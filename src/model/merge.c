@@ -311,6 +311,28 @@ merge_olds(struct merge *m)
 	}
 }
 
+static void
+merge_memories(struct merge *m)
+{
+	for (uint32_t i = 0; i < m->from->nholders; i++) {
+		uint32_t row = prof_add_holder(m->into);
+		struct prof_holder *x = &m->into->holders[row];
+
+		*x = m->from->holders[i];
+		x->site = merge_site(m, x->site);
+		x->name = merge_str(m, x->name);
+	}
+	for (uint32_t i = 0; i < m->from->nmemories; i++) {
+		uint32_t row = prof_add_memory(m->into);
+		struct prof_memory *x = &m->into->memories[row];
+
+		*x = m->from->memories[i];
+		x->process = merge_process(m, x->process);
+		x->kind = merge_str(m, x->kind);
+		x->remedy = merge_str(m, x->remedy);
+	}
+}
+
 static uint32_t
 merge_node(const struct merge *m, uint32_t row)
 {
@@ -358,6 +380,7 @@ prof_merge(struct prof *into, const struct prof *from)
 	merge_looks(&m);
 	merge_checks(&m);
 	merge_olds(&m);
+	merge_memories(&m);
 	merge_errors(&m);
 	into->columns &= from->columns;
 	if (into->format == 0)

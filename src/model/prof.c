@@ -94,6 +94,8 @@ prof_free(struct prof *p)
 	free(p->checks);
 	free(p->losses);
 	free(p->olds);
+	free(p->holders);
+	free(p->memories);
 	free(p->errors);
 	free(p->damages);
 	free(p->labels);
@@ -228,6 +230,28 @@ uint32_t
 prof_add_old(struct prof *p)
 {
 	return PROF_APPEND(p, olds);
+}
+
+uint32_t
+prof_add_holder(struct prof *p)
+{
+	return PROF_APPEND(p, holders);
+}
+
+uint32_t
+prof_add_memory(struct prof *p)
+{
+	return PROF_APPEND(p, memories);
+}
+
+const struct prof_memory *
+prof_memory_of(const struct prof *p, uint32_t process)
+{
+	for (uint32_t i = p->nmemories; i > 0; i--) {
+		if (p->memories[i - 1].process == process && p->memories[i - 1].kind == 0)
+			return &p->memories[i - 1];
+	}
+	return NULL;
 }
 
 uint32_t

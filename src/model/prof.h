@@ -200,6 +200,33 @@ struct prof_old {
 	uint64_t died[PROF_OLD_PARTS], died_bytes[PROF_OLD_PARTS];
 };
 
+/* Who holds the reachable blocks of a site, as a leak check of a running process found it: the root
+ * that leads to most of them. */
+struct prof_holder {
+	uint32_t site;
+	uint32_t name; /* string: "cache+0x10 in app" */
+	uint64_t blocks,
+		of; /* blocks, or samples, that it holds; and all that are held */
+};
+
+/* Memory of one kind over time, as the kernel counts it: for every kind that was looked at, and in
+ * the row without a name for the process as a whole. */
+struct prof_memory {
+	uint32_t process;
+	uint32_t kind; /* string: "thread stacks" …; 0 = all of it */
+	uint64_t first_kib, last_kib;
+	double slope, error; /* bytes a second */
+	uint32_t grew, intervals;
+	bool grows; /* all the time and to the end; what malloc handed out does not explain it */
+	uint32_t remedy; /* string: what may help, or 0 */
+	/* Of the process as a whole: the limit that it would meet first, what is taken of it by all that
+	 * share it, and whether that is the machine's memory; 0 = not known. */
+	uint64_t limit_bytes, used_bytes;
+	bool limit_machine;
+	uint64_t
+		before_kib; /* resident when the recording began, of one that was attached to */
+};
+
 /* A wrong use of the heap, or several alike. Stacks are nodes, 0 = not known. */
 struct prof_error {
 	uint32_t process;
@@ -339,6 +366,8 @@ struct prof {
 	PROF_TABLE(prof_loss, losses);
 	PROF_TABLE(prof_old, olds);
 	PROF_TABLE(prof_error, errors);
+	PROF_TABLE(prof_holder, holders);
+	PROF_TABLE(prof_memory, memories);
 	PROF_TABLE(prof_damage, damages);
 	PROF_TABLE(prof_label, labels);
 	PROF_TABLE(prof_real, reals); /* none, or one for every site */
@@ -383,6 +412,8 @@ uint32_t prof_add_check(struct prof *p);
 uint32_t prof_add_loss(struct prof *p);
 uint32_t prof_add_old(struct prof *p);
 uint32_t prof_add_error(struct prof *p);
+uint32_t prof_add_holder(struct prof *p);
+uint32_t prof_add_memory(struct prof *p);
 uint32_t prof_add_range(struct prof *p);
 uint32_t prof_add_label(struct prof *p);
 uint32_t prof_add_real(struct prof *p);
@@ -401,6 +432,9 @@ void prof_sort_points(struct prof *p);
 
 /* The look for leaks at a process, or NULL when there was none. The last one counts. */
 const struct prof_check *prof_check_of(const struct prof *p, uint32_t process);
+
+/* Memory of a process as a whole, or NULL when nobody looked at it. */
+const struct prof_memory *prof_memory_of(const struct prof *p, uint32_t process);
 
 /* Row of the module with this build-id, or of this path when it has none; added when new. */
 uint32_t prof_module(struct prof *p, const char *path, const uint8_t *build_id,

@@ -69,6 +69,32 @@ word_of(const struct report *r, uint32_t row)
 	return verdict_of_site(&r->v, &r->growth.rows[row], &r->growth_sites.rows[row]);
 }
 
+/* Who holds the blocks of a site, as far as a leak check has found out; or NULL. */
+static const struct prof_holder *
+holder_of(const struct report *r, uint32_t row)
+{
+	const struct prof_holder *most = NULL;
+
+	for (uint32_t i = 0; i < r->p->nholders; i++) {
+		const struct prof_holder *h = &r->p->holders[i];
+
+		if (r->growth_sites.row_of_site[h->site] == row &&
+		    (most == NULL || h->blocks > most->blocks))
+			most = h;
+	}
+	return most;
+}
+
+static void
+held_by(struct report *r, const struct prof_holder *h)
+{
+	buf_add_str(r->out, "; held by ");
+	figure_text(r->out, prof_text(r->p, h->name));
+	if (h->blocks < h->of)
+		buf_printf(r->out, " (%s of %s)", fmt_count(h->blocks).s,
+			   fmt_count(h->of).s);
+}
+
 /* The word and its evidence, after the rate. Where reachability is known, what a longer look would
  * tell does not matter any more. */
 static void
@@ -76,6 +102,7 @@ evidence(struct report *r, uint32_t row)
 {
 	const struct growth_place *x = &r->growth.rows[row];
 	const struct sites_total *t = &r->growth_sites.rows[row].t;
+	const struct prof_holder *h = holder_of(r, row);
 	bool checked = r->v.each[x->process].checked;
 
 	growth_text_evidence(r->out, &x->v,
@@ -91,6 +118,8 @@ evidence(struct report *r, uint32_t row)
 	if (x->v.why == GROWTH_WHY_FREED_AT_EXIT || !checked) {
 		buf_add_str(r->out, "; ");
 		growth_text_needs(r->out, &x->v);
+	} else if (h != NULL) {
+		held_by(r, h);
 	} else {
 		buf_add_str(r->out,
 			    2 * t->loss_blocks[PROF_LOSS_POSSIBLE] > t->live_blocks
@@ -215,7 +244,7 @@ freed_at_exit(const struct growth_places *g, uint64_t *ret_low, uint64_t *ret_hi
 	return g->nranked > 0;
 }
 
-void
+bool
 report_growth_amount(struct report *r, enum verdict_word word)
 {
 	const struct growth_places *g = &r->growth;
@@ -225,7 +254,7 @@ report_growth_amount(struct report *r, enum verdict_word word)
 	if (freed_at_exit(g, &low, &high)) {
 		buf_printf(r->out, "while it ran (%s \xe2\x86\x92 %s), freed at exit",
 			   fmt_size(low).s, fmt_size(high).s);
-		return;
+		return true;
 	}
 	for (uint32_t i = 0; i < g->nranked; i++) {
 		const struct growth_place *x = &g->rows[g->ranked[i]];
@@ -236,8 +265,10 @@ report_growth_amount(struct report *r, enum verdict_word word)
 		slope += x->slope;
 		var += x->error * x->error;
 	}
-	buf_printf(r->out, "%s: %s", figure_things((int64_t)n, 0, "site").s,
-		   growth_text_rate(slope, figure_sqrt(var), r->o->bytes).s);
+	if (n > 0)
+		buf_printf(r->out, "%s: %s", figure_things((int64_t)n, 0, "site").s,
+			   growth_text_rate(slope, figure_sqrt(var), r->o->bytes).s);
+	return n > 0;
 }
 
 /* What would not have been found. */

@@ -66,8 +66,8 @@ void report_growth_rows(struct report *r, const struct sites *ss, uint32_t rows,
 /* A line that says so under a listed place; nothing for UINT32_MAX. */
 void report_growth_mark(struct report *r, uint32_t row);
 
-/* Appends "1 site: +1.0 ± 0.2 MiB/min" of the sites with this word. */
-void report_growth_amount(struct report *r, enum verdict_word word);
+/* Appends "1 site: +1.0 ± 0.2 MiB/min" of the places with that word; false: there are none. */
+bool report_growth_amount(struct report *r, enum verdict_word word);
 
 /* The line under the first, when something grows. */
 void report_growth_first(struct report *r);

@@ -206,6 +206,22 @@ rj_growth_all(struct report_json *r)
 	json_obj_end(&r->j);
 }
 
+/* Who holds the blocks of a place, where a leak check of the running process has found out. */
+static void
+rj_holder(struct report_json *r, uint32_t row)
+{
+	const struct prof_holder *most = NULL;
+
+	for (uint32_t i = 0; i < r->p->nholders; i++) {
+		const struct prof_holder *h = &r->p->holders[i];
+
+		if (r->sites.row_of_site[h->site] == row &&
+		    (most == NULL || h->blocks > most->blocks))
+			most = h;
+	}
+	rj_id(r, "held_by", most != NULL ? most->name : 0);
+}
+
 static void
 rj_contrast_side(struct report_json *r, const char *key, enum contrast_by by,
 		 const struct contrast_side *side)
@@ -276,6 +292,7 @@ rj_sites(struct report_json *r)
 					      : NULL);
 		rj_growth(r, i);
 		rj_contrast(r, contrast, i);
+		rj_holder(r, i);
 		rj_u64(r, "processes", row->processes);
 		rj_u64(r, "pid", r->p->processes[row->process].pid);
 		rj_stack(r, row->node);

@@ -13,7 +13,7 @@ report_leak(struct report *r)
 	const struct verdict_figures *f = &r->v.all;
 	int64_t roots = f->loss_blocks[PROF_LOSS_DEFINITE];
 
-	buf_printf(r->out, "%s in %s lost at %s, ",
+	buf_printf(r->out, "%s%s in %s lost at %s, ", r->sampled ? "about " : "",
 		   figure_bytes(verdict_lost(f->loss_bytes), 0, r->o->bytes).s,
 		   figure_things(verdict_lost(f->loss_blocks), 0, "block").s,
 		   figure_things(f->places, 0, "site").s);
@@ -33,7 +33,8 @@ report_some(struct report *r, int64_t bytes, int64_t blocks)
 	if (blocks == 0)
 		buf_add_char(r->out, '0');
 	else
-		buf_printf(r->out, "%s in %s", figure_bytes(bytes, 0, r->o->bytes).s,
+		buf_printf(r->out, "%s%s in %s", r->sampled ? "about " : "",
+			   figure_bytes(bytes, 0, r->o->bytes).s,
 			   figure_things(blocks, 0, "block").s);
 }
 

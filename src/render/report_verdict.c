@@ -221,11 +221,8 @@ report_steady(struct report *r)
 static void
 report_grows(struct report *r, enum verdict_word word)
 {
-	if (r->growth.nranked == 0) {
+	if (!report_growth_amount(r, word))
 		buf_add_str(r->out, "memory outside malloc");
-		return;
-	}
-	report_growth_amount(r, word);
 }
 
 static void

@@ -101,7 +101,7 @@ one() {
 	wait_for 60 grep -q ready "$TMP/ready.$place"
 	# For five seconds only, a machine under load can hold it up for an interval or two: it has three chances then.
 	for ((try = 0; try < chances; try++)); do
-		"$SEEP" attach --for "$long" --json --log-file "$TMP/log.$place" "$pid"
+		"$SEEP" attach --for "$long" --max-stop 0 --json --log-file "$TMP/log.$place" "$pid"
 		right "$place" "$line" "$freed" && break
 	done
 	kill "$pid"

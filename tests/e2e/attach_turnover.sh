@@ -23,7 +23,7 @@ look() {
 	LD_PRELOAD=$preload "$prog" "$@" 60 >"$TMP/$name.said" &
 	pid=$!
 	wait_for 20 grep -q ready "$TMP/$name.said"
-	"$SEEP" attach "${opts[@]}" --for 6s --json --log-file "$TMP/$name.json" -o "$TMP/$name.rec" "$pid"
+	"$SEEP" attach "${opts[@]}" --max-stop 0 --for 6s --json --log-file "$TMP/$name.json" -o "$TMP/$name.rec" "$pid"
 	kill "$pid"
 	wait "$pid" 2>/dev/null
 }
@@ -102,7 +102,7 @@ for _ in 1 2 3; do
 	stay 1000 0
 	run "$SEEP" report "$pid"
 	cp "$TMP/out" "$TMP/meanwhile"
-	run "$SEEP" detach "$pid"
+	run "$SEEP" detach --max-stop 0 "$pid"
 	kill "$pid"
 	grep -q 'older blocks' "$TMP/meanwhile" && grep -q 'older blocks' "$TMP/out" && break
 done
@@ -115,7 +115,7 @@ expect_eq "all of it" "$(awk '{ sum = -$2; for (i = 4; i <= NF; i++) if ($i ~ /^
 	print (sum < 0.06 && sum > -0.06) ? "adds up" : "is off by " sum }' <<<"$line")" "adds up"
 for _ in 1 2 3; do
 	stay 0 2000
-	run "$SEEP" detach "$pid"
+	run "$SEEP" detach --max-stop 0 "$pid"
 	kill "$pid"
 	grep -q '^LEAK likely' "$TMP/out" && break
 done

@@ -93,6 +93,8 @@ sample(void)
 		fill(p, PACK_LOSSES, prof_add_loss(p), &random);
 		fill(p, PACK_OLDS, prof_add_old(p), &random);
 		fill(p, PACK_ERRORS, prof_add_error(p), &random);
+		fill(p, PACK_HOLDERS, prof_add_holder(p), &random);
+		fill(p, PACK_MEMORIES, prof_add_memory(p), &random);
 		p->marks[i].rows = p->looks[i].rows = i;
 		p->marks[i].nrows = p->looks[i].nrows = 1;
 	}
@@ -243,13 +245,13 @@ T_TEST(refusals)
 		"cut off after 16 bytes, before the end of section \"strings\"");
 	a.data[8] = 9;
 	refused(a.data, a.len,
-		"recording of version 9, this seep reads 2 to 7: use a newer seep");
+		"recording of version 9, this seep reads 2 to 8: use a newer seep");
 	a.data[8] = 0;
 	refused(a.data, a.len,
-		"recording of version 0, this seep reads 2 to 7: use an older seep");
+		"recording of version 0, this seep reads 2 to 8: use an older seep");
 	a.data[8] = 1;
 	refused(a.data, a.len,
-		"recording of version 1, this seep reads 2 to 7: use an older seep");
+		"recording of version 1, this seep reads 2 to 8: use an older seep");
 	a.data[8] = PACK_VERSION;
 	a.data[13] ^= 4;
 	refused(a.data, a.len, "its head is damaged (wrong checksum)");
