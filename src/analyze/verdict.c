@@ -12,10 +12,11 @@
 #include "util/x.h"
 
 enum {
-	INTERVALS = 20,	       /* into which a run is cut to see when blocks were lost */
-	INTERVALS_MS = 2500,   /* a shorter run is not cut */
-	INTERVALS_RATE = 10,   /* losses in so many of them have a rate */
-	CUT_SHORT_PART = 1000, /* one event in so many missed, */
+	INTERVALS = 20,	     /* into which a run is cut to see when blocks were lost */
+	INTERVALS_MS = 2500, /* a shorter run is not cut */
+	INTERVALS_RATE = 10, /* losses in so many of them have a rate */
+	GROWTH_LITTLE_BYTES = 64 << 10,
+	CUT_SHORT_PART = 1000,	  /* one event in so many missed, */
 	CUT_SHORT_MIN_EVENTS = 10 /* and more than these: the recording is not complete */
 };
 
@@ -271,6 +272,25 @@ verdict_of_site(const struct verdict *v, const struct growth_place *x,
 	}
 }
 
+/* Whether so little grew in a program that has ended that nobody needs to hear of it. */
+static bool
+is_little(const struct prof *p, const struct growth_places *g, uint32_t process)
+{
+	double bytes = 0;
+
+	if (p->processes[process].end == PROF_END_RUNNING)
+		return false;
+	for (uint32_t i = 0; i < g->nranked; i++) {
+		const struct growth_place *x = &g->rows[g->ranked[i]];
+
+		if (x->v.word == GROWTH_LEAK && x->process == process)
+			return false;
+		if (x->process == process)
+			bytes += x->v.slope * (double)x->v.ms / 1000;
+	}
+	return bytes < GROWTH_LITTLE_BYTES;
+}
+
 static void
 facts_add_growth(struct verdict_facts *facts, const struct prof *p,
 		 const struct growth_places *g, const struct sites *ss)
@@ -283,7 +303,8 @@ facts_add_growth(struct verdict_facts *facts, const struct prof *p,
 		uint32_t row = g->ranked[i];
 		struct verdict_facts *f = &facts[g->rows[row].process];
 
-		if (g->rows[row].v.word > f->growth && !is_lost(&ss->rows[row]))
+		if (g->rows[row].v.word > f->growth && !is_lost(&ss->rows[row]) &&
+		    !is_little(p, g, g->rows[row].process))
 			f->growth = g->rows[row].v.word;
 	}
 }
