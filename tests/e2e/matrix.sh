@@ -23,11 +23,11 @@ library() {
 	esac
 }
 
-# matrix_run CELL PROGRAM LIBRARY OPTIONS...: under seep run. "" is no library.
+# matrix_run SECONDS CELL PROGRAM LIBRARY OPTIONS...: under seep run. "" is no library.
 matrix_run() {
-	local cell=$1 program=$2 library=$3
-	shift 3
-	LD_PRELOAD=$library timeout 60 "$SEEP" run "$@" --json --log-file "$cell.json" -o "$cell.rec" -- "$program" 3.2 \
+	local seconds=$1 cell=$2 program=$3 library=$4
+	shift 4
+	LD_PRELOAD=$library timeout 60 "$SEEP" run "$@" --json --log-file "$cell.json" -o "$cell.rec" -- "$program" "$seconds" \
 		>"$cell.said" 2>"$cell.err" </dev/null
 }
 
@@ -48,8 +48,8 @@ matrix_attach() {
 one_cell() {
 	local cell=$1.$2.$3 program=$TMP/programs/$1 library=${4#-}
 	case $3 in
-	exact) matrix_run "$cell" "$program" "$library" ;;
-	sampled) matrix_run "$cell" "$program" "$library" --sample 2K ;;
+	exact) matrix_run 3.2 "$cell" "$program" "$library" ;;
+	sampled) matrix_run 6 "$cell" "$program" "$library" --sample 2K ;;
 	attach) matrix_attach "$cell" "$program" "$library" 2>/dev/null ;;
 	esac
 	"$SEEP" report "$cell.rec" >"$cell.text" 2>>"$cell.err"
@@ -114,24 +114,44 @@ awk '$3 != "attach"' cells >>ordered
 
 xargs -P "$(times 16 12)" -L 1 bash -c 'one_cell "$@"' one_cell <ordered
 
+# judge NAME ALLOCATOR MODE: leaves in $wrong what is wrong with that cell, or nothing.
 declare -A columns=([exact]=4 [sampled]=5 [attach]=6)
-while read -r name allocator mode _; do
-	cell=$name.$allocator.$mode
-	read -r _ kind site wanted < <(awk -v name="$name" -v column="${columns[$mode]}" \
-		'$1 == name { print $1, $2, $3, $column }' table)
+judge() {
+	local cell=$1.$2.$3 wanted
+	read -r kind site wanted < <(awk -v name="$1" -v column="${columns[$3]}" '$1 == name { print $2, $3, $column }' table)
 	word=$(word_of "$cell")
+	wrong=
+	grep -q "^expect site=$site verdict=" "$cell.said" || wrong="does not say its truth"
+	if [ "$word" = NO_VERDICT ] && [ "$3" != exact ]; then
+		return # counted below
+	elif [ "$word" = NO_VERDICT ] || ! is_right "$word" "$wanted"; then
+		wrong="wanted $wanted, got $word"
+	elif [ "$kind" = leak ] && ! first_site "$cell" | grep -q "^    $site "; then
+		wrong="$site is not named first"
+	fi
+}
+
+# A program that is held up for as long as an interval stops to leak evenly: where growth decides, a cell that came
+# out wrong gets one more chance. The table below has the words of the first time.
+: >again
+while read -r name allocator mode library; do
+	judge "$name" "$allocator" "$mode"
 	echo "$allocator $mode $kind $word" >>words
-	expect_match "$cell: says its truth" "$(cat "$cell.said")" "^expect site=$site verdict="
-	if [ "$word" = NO_VERDICT ] && [ "$mode" != exact ]; then
-		echo "no verdict: $cell: $(head -n 1 "$cell.text")"
-		continue # counted below
-	elif is_right "$word" "$wanted"; then
+	[ "$word" != NO_VERDICT ] || echo "no verdict: $(grep -h '^NO VERDICT' "$name.$allocator.$mode.text")  $name.$allocator.$mode"
+	[ -z "$wrong" ] || [ "$mode" = exact ] || echo "$name $allocator $mode $library" >>again
+done <ordered
+if [ -s again ]; then
+	echo "tried again: $(awk '{ printf "%s%s.%s.%s", sep, $1, $2, $3; sep = ", " }' again)"
+	xargs -P "$(times 16 12)" -L 1 bash -c 'one_cell "$@"' one_cell <again
+fi
+while read -r name allocator mode _; do
+	judge "$name" "$allocator" "$mode"
+	if [ -z "$wrong" ]; then
 		pass
 	else
-		fail "$cell" "wanted $wanted" "$(head -n 14 "$cell.text")" "$(cat "$cell.err")"
+		fail "$name.$allocator.$mode" "$wrong" "$(head -n 14 "$name.$allocator.$mode.text")" \
+			"$(cat "$name.$allocator.$mode.err")"
 	fi
-	[ "$kind" = leak ] || continue
-	expect_match "$cell: $site is named first" "$(first_site "$cell")" "^    $site "
 done <ordered
 
 echo
