@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/managed.h"
 #include "analyze/verdict.h"
 #include "base/compiler.h"
 #include "model/loss_kinds.h"
@@ -256,9 +257,11 @@ judge_sum_process(const struct prof *p, const struct skip *s, uint32_t process,
 		  const struct loss_opts *o, struct judge_figures *f)
 {
 	const struct prof_process *pr = &p->processes[process];
+	struct loss_opts judged = *o;
 	struct loss_records r;
 
-	loss_records_init(&r, p, s, process, o);
+	judged.judged = true;
+	loss_records_init(&r, p, s, process, &judged);
 	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
 		f->losses.blocks[i] += r.blocks[i];
 		f->losses.bytes[i] += r.bytes[i];
@@ -312,6 +315,7 @@ judge_sum(const struct prof *p, const struct skip *s, const bool *chosen,
 	  const struct loss_opts *o, struct judge_figures *ret_figures,
 	  struct judge_places *ret_places)
 {
+	const struct runtime_info **managed = managed_losses(p, s);
 	struct buf key = {0};
 
 	*ret_figures = (struct judge_figures){.growth = judge_growth(p, s, chosen)};
@@ -338,11 +342,12 @@ judge_sum(const struct prof *p, const struct skip *s, const bool *chosen,
 		const struct prof_site *x = &p->sites[l->site];
 
 		if ((chosen != NULL && !chosen[x->process]) || x->node == 0 ||
-		    skip_kept_by_libc(s, x) != NULL)
+		    managed[i] != NULL || skip_kept_by_libc(s, x) != NULL)
 			continue;
 		judge_key(p, s, x->node, &key);
 		judge_places_add(ret_places, buf_str(&key), l->kind, l->blocks, l->bytes);
 	}
+	free(managed);
 	buf_done(&key);
 }
 

@@ -2,6 +2,8 @@
 /* loss_records.c -- see loss_records.h. */
 #include "analyze/loss_records.h"
 
+#include "analyze/managed.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +133,7 @@ void
 loss_records_init(struct loss_records *ret_records, const struct prof *p,
 		  const struct skip *s, uint32_t process, const struct loss_opts *o)
 {
+	const struct runtime_info **managed = o->judged ? managed_losses(p, s) : NULL;
 	struct losses x = {.p = p, .r = ret_records};
 	unsigned callers = loss_callers(o->callers);
 
@@ -142,7 +145,8 @@ loss_records_init(struct loss_records *ret_records, const struct prof *p,
 	for (uint32_t i = 0; i < p->nlosses; i++) {
 		const struct prof_site *site = &p->sites[p->losses[i].site];
 
-		if (site->process == process && skip_kept_by_libc(s, site) == NULL)
+		if (site->process == process && skip_kept_by_libc(s, site) == NULL &&
+		    (managed == NULL || managed[i] == NULL))
 			loss_add(&x, i);
 	}
 	vec_sort(&ret_records->rows, loss_compare);
@@ -155,6 +159,7 @@ loss_records_init(struct loss_records *ret_records, const struct prof *p,
 	if (ret_records->allocs > ret_records->used_blocks)
 		ret_records->frees = ret_records->allocs - ret_records->used_blocks;
 	map_done(&x.seen);
+	free(managed);
 }
 
 void

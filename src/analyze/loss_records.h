@@ -20,6 +20,7 @@ enum { LOSS_CALLERS = 12 };
 struct loss_opts {
 	unsigned
 		callers; /* frames kept of a stack, the allocator's too; 0 = LOSS_CALLERS */
+	bool judged;	 /* without losses that have no verdict (managed.h) */
 	unsigned resolution; /* frames by which records differ; 0 = all that are kept */
 };
 

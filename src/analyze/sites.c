@@ -372,11 +372,20 @@ sites_add(struct sites *ss, struct sites_rows *rows, struct sites_seen *seen,
 	sites_total_add(&ss->total, w, i);
 }
 
+/* `listed`: also what is not judged. */
 static void
-sites_add_loss(struct sites_total *t, const struct prof_loss *l, unsigned kinds)
+sites_add_loss(struct sites_total *t, const struct prof_loss *l, unsigned kinds,
+	       bool managed, bool listed)
 {
-	t->loss_bytes[l->kind] += (int64_t)l->bytes;
-	t->loss_blocks[l->kind] += (int64_t)l->blocks;
+	if (managed) {
+		t->managed_bytes += (int64_t)l->bytes;
+		t->managed_blocks += (int64_t)l->blocks;
+	} else {
+		t->loss_bytes[l->kind] += (int64_t)l->bytes;
+		t->loss_blocks[l->kind] += (int64_t)l->blocks;
+	}
+	if (managed && !listed)
+		return;
 	if ((kinds & 1u << l->kind) == 0)
 		return;
 	t->lost_bytes += (int64_t)l->bytes;
@@ -397,8 +406,14 @@ sites_root_kinds(const struct prof *p)
 }
 
 static void
-sites_add_losses(struct sites *ss, const struct prof *p, unsigned kinds)
+sites_add_losses(struct sites *ss, const struct prof *p, const struct skip *s,
+		 unsigned kinds)
 {
+	bool listed = kinds != 0;
+
+	if (kinds == 0)
+		kinds = sites_root_kinds(p);
+	ss->managed = managed_losses(p, s);
 	for (uint32_t i = 0; i < p->nlosses; i++) {
 		const struct prof_loss *l = &p->losses[i];
 		uint32_t row =
@@ -406,8 +421,9 @@ sites_add_losses(struct sites *ss, const struct prof *p, unsigned kinds)
 
 		if (row == UINT32_MAX || l->kind >= PROF_LOSS_KINDS)
 			continue;
-		sites_add_loss(&ss->rows[row].t, l, kinds);
-		sites_add_loss(&ss->total, l, kinds);
+		sites_add_loss(&ss->rows[row].t, l, kinds, ss->managed[i] != NULL,
+			       listed);
+		sites_add_loss(&ss->total, l, kinds, ss->managed[i] != NULL, listed);
 	}
 }
 
@@ -435,8 +451,7 @@ sites_init(struct sites *ret_sites, const struct prof *p, const struct skip *s,
 	}
 	ss.rows = rows.data;
 	ss.nrows = (uint32_t)rows.len;
-	sites_add_losses(&ss, p,
-			 q->loss_kinds != 0 ? q->loss_kinds : sites_root_kinds(p));
+	sites_add_losses(&ss, p, s, q->loss_kinds);
 	sites_rank(&ss, p, q->by);
 	map_done(&seen.rows);
 	map_done(&seen.nodes);
@@ -456,5 +471,6 @@ sites_done(struct sites *s)
 {
 	free(s->rows);
 	free(s->row_of_site);
+	free(s->managed);
 	*s = (struct sites){0};
 }

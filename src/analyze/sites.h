@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyze/managed.h"
 #include "analyze/skip.h"
 #include "model/prof.h"
 
@@ -46,8 +47,10 @@ struct sites_total {
 	int64_t live_bytes, live_blocks; /* at the chosen point */
 	int64_t at_peak_bytes, at_peak_blocks;
 	int64_t at_exit_bytes, at_exit_blocks;
-	int64_t loss_bytes[PROF_LOSS_KINDS], loss_blocks[PROF_LOSS_KINDS];
-	int64_t lost_bytes, lost_blocks; /* of the kinds asked for */
+	int64_t loss_bytes[PROF_LOSS_KINDS],
+		loss_blocks[PROF_LOSS_KINDS];  /* without these: */
+	int64_t managed_bytes, managed_blocks; /* lost, but not judged (managed.h) */
+	int64_t lost_bytes, lost_blocks;       /* of the kinds asked for */
 	int64_t through_bytes; /* indirectly lost because of the definite ones among them */
 	uint64_t samples, live_samples;
 	/* Variances, 0 in exact profiles; those of counts are the bytes' own, stack by stack, which
@@ -72,6 +75,8 @@ struct sites {
 	uint32_t
 		*row_of_site; /* for every site of the profile; UINT32_MAX = not chosen */
 	struct sites_total total;
+	const struct runtime_info *
+		*managed; /* for every loss, as managed_losses has it */
 };
 
 struct sites_query {

@@ -48,6 +48,12 @@ verdict_add_losses(struct verdict *v, const struct prof *p, const struct sites *
 
 		if (row == UINT32_MAX || ss->rows[row].kept != NULL || !f->checked)
 			continue;
+		if (ss->managed[i] != NULL) {
+			f->managed = ss->managed[i];
+			f->managed_bytes += (int64_t)l->bytes;
+			f->managed_blocks += (int64_t)l->blocks;
+			continue;
+		}
 		f->loss_bytes[l->kind] += (int64_t)l->bytes;
 		f->loss_blocks[l->kind] += (int64_t)l->blocks;
 	}
@@ -92,14 +98,14 @@ verdict_add_site(struct verdict_figures *f, const struct prof_process *pr,
 		f->held_blocks += s->at_exit_blocks - s->live_blocks;
 }
 
-/* Blocks lost in these ways (bits 1 << enum prof_loss_kind), for every site. */
+/* Blocks lost in these ways (bits 1 << enum prof_loss_kind) and judged, for every site. */
 static int64_t *
-verdict_lost_by_site(const struct prof *p, unsigned kinds)
+verdict_lost_by_site(const struct prof *p, const struct sites *ss, unsigned kinds)
 {
 	int64_t *lost = xcalloc(p->nsites, sizeof *lost);
 
 	for (uint32_t i = 0; i < p->nlosses; i++) {
-		if ((kinds & 1u << p->losses[i].kind) != 0)
+		if ((kinds & 1u << p->losses[i].kind) != 0 && ss->managed[i] == NULL)
 			lost[p->losses[i].site] += (int64_t)p->losses[i].blocks;
 	}
 	return lost;
@@ -329,6 +335,9 @@ verdict_sum(struct verdict_figures *to, const struct verdict_figures *f)
 	to->temps += f->temps;
 	to->samples += f->samples;
 	to->lost_rate += f->lost_rate;
+	to->managed_bytes += f->managed_bytes;
+	to->managed_blocks += f->managed_blocks;
+	to->managed = f->managed != NULL ? f->managed : to->managed;
 	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
 		to->loss_bytes[i] += f->loss_bytes[i];
 		to->loss_blocks[i] += f->loss_blocks[i];
@@ -509,8 +518,8 @@ verdict_init(struct verdict *ret_verdict, const struct prof *p, const struct sit
 {
 	struct verdict v = {.each = xcalloc(p->nprocesses, sizeof *v.each),
 			    .state = xcalloc(p->nprocesses, sizeof *v.state)};
-	int64_t *lost = verdict_lost_by_site(p, SITES_LOSS_KINDS);
-	int64_t *roots = verdict_lost_by_site(p, sites_root_kinds(p));
+	int64_t *lost = verdict_lost_by_site(p, ss, SITES_LOSS_KINDS);
+	int64_t *roots = verdict_lost_by_site(p, ss, sites_root_kinds(p));
 	struct verdict_facts *facts;
 
 	if (focus == NULL)

@@ -26,7 +26,10 @@ struct verdict_figures {
 	bool checked;			 /* it is known which blocks are lost: */
 	int64_t loss_bytes[PROF_LOSS_KINDS],
 		loss_blocks[PROF_LOSS_KINDS]; /* without libc's */
-	unsigned lost_intervals;	      /* as in verdict_facts */
+	/* Lost, but not judged (managed.h), and whose blocks these are; no part of loss_bytes. */
+	int64_t managed_bytes, managed_blocks;
+	const struct runtime_info *managed;
+	unsigned lost_intervals; /* as in verdict_facts */
 	double lost_rate; /* bytes a second, when losses are spread over the run; else 0 */
 	double var_bytes, var_blocks; /* sampled: variances of these */
 	uint64_t live_samples;

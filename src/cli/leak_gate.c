@@ -301,6 +301,7 @@ leak_gate_junit(const struct prof *p, const struct skip *s, const bool *chosen,
 	/* Possibly lost memory is no finding, unless it is asked for as valgrind does. */
 	if (leak_given.errors == NULL && leak_given.format == LEAK_SEEP)
 		own.errors &= ~(1u << PROF_LOSS_POSSIBLE);
+	own.records.judged = leak_given.format == LEAK_SEEP;
 	junit_xml(&b, p, s, chosen, &own, &gate);
 	if (log_name(leak_given.junit,
 		     leak_given.program_pid != 0 ? leak_given.program_pid

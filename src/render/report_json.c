@@ -158,6 +158,9 @@ rj_figures(struct report_json *r, const struct verdict_figures *f, bool judged)
 	rj_column(r, "temporary_allocs", (int64_t)f->temps, PROF_HAS_TEMPS);
 	rj_u64(r, "samples", f->samples);
 	rj_leaks(r, f->checked, f->loss_bytes, f->loss_blocks);
+	rj_str(r, "not_judged", f->managed != NULL ? f->managed->name : NULL);
+	rj_i64(r, "not_judged_bytes", f->managed_bytes);
+	rj_i64(r, "not_judged_blocks", f->managed_blocks);
 }
 
 static void

@@ -55,6 +55,7 @@ bool
 report_losses(struct report *r)
 {
 	int64_t bytes[PROF_LOSS_KINDS] = {0}, blocks[PROF_LOSS_KINDS] = {0};
+	struct verdict_figures managed = {0};
 	uint32_t looked = 0, refused = 0;
 
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
@@ -67,6 +68,11 @@ report_losses(struct report *r)
 		for (unsigned k = 0; f->checked && k < PROF_LOSS_KINDS; k++) {
 			bytes[k] += f->loss_bytes[k];
 			blocks[k] += f->loss_blocks[k];
+		}
+		if (f->checked && f->managed != NULL) {
+			managed.managed = f->managed;
+			managed.managed_bytes += f->managed_bytes;
+			managed.managed_blocks += f->managed_blocks;
 		}
 	}
 	if (refused != 0 && r->one != 0) {
@@ -81,6 +87,11 @@ report_losses(struct report *r)
 			continue;
 		buf_printf(r->out, "%s%s", i > 0 ? REPORT_DOT : "", loss_line[i].words);
 		report_some(r, bytes[k], blocks[k]);
+	}
+	if (looked > 0 && managed.managed_blocks > 0) {
+		buf_printf(r->out, REPORT_DOT "not judged, %s's own ",
+			   managed.managed->name);
+		report_some(r, managed.managed_bytes, managed.managed_blocks);
 	}
 	return looked > 0;
 }

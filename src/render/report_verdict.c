@@ -87,9 +87,13 @@ report_ok(struct report *r)
 		buf_printf(r->out, "nothing of %s is left",
 			   figure_things((int64_t)f->samples, 0, "sample").s);
 	else
-		buf_printf(r->out, "%s%s: %s, %s",
+		buf_printf(r->out, "%s%s%s%s: %s, %s",
 			   f->checked ? "no leak" : "everything freed",
-			   f->kept_bytes > 0 && !f->checked ? " but what libc keeps" : "",
+			   f->managed != NULL ? " outside " : "",
+			   f->managed != NULL ? f->managed->name : "",
+			   f->managed != NULL		      ? "'s own code"
+			   : f->kept_bytes > 0 && !f->checked ? " but what libc keeps"
+							      : "",
 			   figure_things((int64_t)f->allocs, 0, "alloc").s,
 			   figure_things((int64_t)f->frees, 0, "free").s);
 	report_peak_place(r);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* managed.c -- see managed.h. */
+#include "analyze/managed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "util/x.h"
+
+/* Libraries that allocate for whoever calls them: strdup, pthread_create. */
+static bool
+is_libc(const char *path)
+{
+	static const char *const names[] = {"libc.so", "libc-", "ld-linux", "libpthread"};
+	const char *name = skip_basename(path);
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (strncmp(name, names[i], strlen(names[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The runtime whose code asked for the memory of a site; NULL = another's. */
+static const struct runtime_info *
+runtime_of(const struct prof *p, const struct skip *s, const struct prof_site *site)
+{
+	struct skip_pos pos;
+
+	if (site->node == 0)
+		return NULL;
+	pos = skip_first(s, site->node);
+	do {
+		const char *module =
+			prof_text(p, p->modules[skip_loc(p, pos)->module].path);
+
+		if (!is_libc(module))
+			return runtime_collecting(module);
+	} while (skip_next(s, &pos));
+	return NULL;
+}
+
+const struct runtime_info **
+managed_losses(const struct prof *p, const struct skip *s)
+{
+	const struct runtime_info **ret = xcalloc(p->nlosses, sizeof *ret);
+	const struct runtime_info **of = xcalloc(p->nprocesses, sizeof *of);
+
+	for (uint32_t i = 0; i < p->nlosses; i++) {
+		const struct prof_loss *l = &p->losses[i];
+
+		if (l->kind > PROF_LOSS_INDIRECT || l->site >= p->nsites)
+			continue;
+		ret[i] = runtime_of(p, s, &p->sites[l->site]);
+		if (ret[i] != NULL && l->kind == PROF_LOSS_DEFINITE)
+			of[p->sites[l->site].process] = ret[i];
+	}
+	/* What hangs on lost blocks may hang on the runtime's. */
+	for (uint32_t i = 0; i < p->nlosses; i++) {
+		const struct prof_loss *l = &p->losses[i];
+
+		if (ret[i] == NULL && l->kind == PROF_LOSS_INDIRECT &&
+		    l->site < p->nsites)
+			ret[i] = of[p->sites[l->site].process];
+	}
+	free(of);
+	return ret;
+}

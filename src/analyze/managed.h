@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* managed.h -- losses that are not judged: blocks of language runtimes whose objects a collector frees, or which leave
+ * them to the kernel at exit (runtimes.h).
+ *
+ * Such a runtime keeps pointers in forms that a search of memory does not see, and garbage that is not collected yet is
+ * no leak. Its blocks are counted, but never called lost. Blocks of other modules in the process still are. */
+#ifndef SEEP_ANALYZE_MANAGED_H
+#define SEEP_ANALYZE_MANAGED_H
+
+#include "analyze/skip.h"
+#include "model/prof.h"
+#include "model/runtimes.h"
+
+/* For every row of p->losses: the runtime whose own code allocated these blocks, or, of indirectly lost ones, in whose
+ * process that cannot be excluded; NULL = they are judged. Only definite and indirect losses have one. Free with free(). */
+const struct runtime_info **managed_losses(const struct prof *p, const struct skip *s);
+
+#endif
