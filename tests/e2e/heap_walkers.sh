@@ -12,6 +12,7 @@ compare=$BUILD/tests/unit/test_walker
 [ -x "$compare" ] || skip "no unit tests in this build"
 truth=$(program heap_truth) || exit
 many=$(program leak_many) || exit
+joined=$(program threads_joined) || exit
 cd "$TMP" || exit
 
 # figure NAME: from the line that test_walker prints.
@@ -49,6 +50,19 @@ for name in "glibc's malloc:" jemalloc:libjemalloc.so.2 tcmalloc:libtcmalloc.so.
 	walk "${name%%:*}" 4000 1 0
 	walk "${name%%:*}" 10000 4 1
 	walk "${name%%:*}" 3000 12 5
+
+	# Tables that make no sense: every walk ends, with blocks that are in order or none.
+	begin env LD_PRELOAD="$lib" "$truth" 100 2 0
+	run timeout 50 "$compare" "$pid" 60
+	expect_match "${name%%:*}: changed memory" "$status $out" '^0 rounds=60 known=[0-9]+ '
+	finish
+
+	begin env LD_PRELOAD="$lib" "$joined"
+	for command in leaks scan; do
+		run "$SEEP" $command --json "$pid"
+		expect_eq "${name%%:*}: seep $command of four joined threads" "$(blocks "$TMP/out")" "0 0"
+	done
+	finish
 
 	begin env LD_PRELOAD="$lib" "$many"
 	want=$(sed -n 's/^expect //p' "$TMP/said")

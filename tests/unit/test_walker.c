@@ -397,12 +397,18 @@ look_at_copy(void *ctx, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 static int
 read_copy(void *ctx, uint64_t addr, void *to, size_t bytes)
 {
-	uint64_t n;
-	const unsigned char *p = look_at_copy(ctx, addr, bytes, &n);
+	size_t done = 0;
 
-	if (p == NULL || bytes > n)
-		return -EFAULT;
-	memcpy(to, p, bytes);
+	while (done < bytes) {
+		uint64_t n;
+		const unsigned char *p = look_at_copy(ctx, addr + done, bytes - done, &n);
+
+		if (p == NULL)
+			return -EFAULT;
+		n = n < bytes - done ? n : bytes - done;
+		memcpy((char *)to + done, p, (size_t)n);
+		done += (size_t)n;
+	}
 	return 0;
 }
 
