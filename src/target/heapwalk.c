@@ -19,12 +19,7 @@
 enum {
 	CHAIN = 8,     /* blocks that must fit each other before they are believed */
 	CHAIN_FEW = 3, /* near the end there are no more */
-	TCACHE_BINS = 64,
-	TCACHE_CHUNK = 0x290,	  /* 16-bit counts, glibc 2.30 to 2.41 */
-	TCACHE_CHUNK_OLD = 0x250, /* 8-bit counts before that */
 	TCACHE_COUNT_MOST = 127,
-	FASTBINS = 10,
-	FASTBIN_LENGTH_MOST = 1 << 16,
 	CHUNK_LEAST_MAPPED = 64 << 10, /* in the middle of a mapping, smaller is chance */
 	MAPPED_PAGES_MISSED =
 		1 << 16, /* then a mapping is not looked through any further */
@@ -142,62 +137,68 @@ take_present(struct hw_walk *k, uint64_t start, uint64_t end)
 
 /* ---- what threads keep ---- */
 
+/* The block behind the one at `at` in a list; links are masked with their address since 2.32. */
+static uint64_t
+next_of(const struct hw_walk *k, uint64_t at)
+{
+	uint64_t link = hw_peek(k->m, at), masked = link ^ at >> 12;
+
+	return masked == 0 || hw_is_heap_address(k->map, masked) ? masked : link;
+}
+
+/* Bytes of a list of freed blocks, each of which begins behind its header. */
+static uint64_t
+list_bytes(const struct hw_walk *k, uint64_t at)
+{
+	uint64_t sum = 0;
+
+	for (unsigned n = 0; at != 0 && n < HW_LIST_MOST && IS_ALIGNED(at, 16) &&
+			     hw_is_heap_address(k->map, at);
+	     n++) {
+		sum += hw_peek(k->m, at - HW_WORD) & HW_SIZE_MASK;
+		at = next_of(k, at);
+	}
+	return sum;
+}
+
 /* If the block's bytes are a thread's cache, adds what is in it. */
 static void
-look_for_cache(struct hw_walk *k, uint64_t at, uint64_t size)
+look_for_cache(struct hw_walk *k, uint64_t at, const struct hw_cache *c)
 {
-	bool old = size == TCACHE_CHUNK_OLD;
-	uint64_t entries = at + 16 + (old ? 1 : 2) * TCACHE_BINS, sum = 0;
-	unsigned some = 0;
+	uint64_t heads = at + 16 + (uint64_t)c->bins * c->count_bytes, sum = 0;
 
-	for (unsigned i = 0; i < TCACHE_BINS; i++) {
-		unsigned per_word = old ? 8 : 4, bits = old ? 8 : 16;
+	for (unsigned i = 0; i < c->bins; i++) {
+		unsigned per_word = 8 / c->count_bytes, bits = 8 * c->count_bytes;
 		uint64_t word = hw_word(&k->w, at + 16 + (uint64_t)(i / per_word) * 8);
 		uint64_t count =
 			word >> (i % per_word) * bits & ((UINT64_C(1) << bits) - 1);
-		uint64_t entry = hw_word(&k->w, entries + (uint64_t)i * 8);
+		uint64_t head = hw_word(&k->w, heads + (uint64_t)i * 8);
 
-		if (count > TCACHE_COUNT_MOST || (count == 0) != (entry == 0) ||
-		    (entry != 0 &&
-		     (!IS_ALIGNED(entry, 16) || !hw_is_heap_address(k->map, entry))))
+		if (count > TCACHE_COUNT_MOST ||
+		    (!c->room && (count == 0) != (head == 0)) ||
+		    (head != 0 &&
+		     (!IS_ALIGNED(head, 16) || !hw_is_heap_address(k->map, head))))
 			return;
-		some += count != 0;
-		sum += count * (HW_CHUNK_LEAST + 16 * (uint64_t)i);
+		sum += c->room ? list_bytes(k, head)
+			       : count * (HW_CHUNK_LEAST + 16 * (uint64_t)i);
 	}
-	if (some > 0)
-		k->heap->cached_bytes += sum;
+	k->heap->cached_bytes += sum;
 }
 
-static uint64_t
-peek(const struct procmem *m, uint64_t addr)
-{
-	uint64_t word;
-
-	return procmem_read(m, addr, &word, sizeof word) == 0 ? word : 0;
-}
-
-/* Small freed blocks that an arena keeps apart: lists whose links are masked since 2.32. */
+/* Small freed blocks that an arena keeps apart. Links lead from header to header. */
 static void
 add_fastbins(struct hw_walk *k, const struct hw_state *s, const struct hw_arena *a)
 {
-	uint64_t lists = a->state + (s->bins_off == 112 ? 16 : 8);
+	uint64_t lists = hw_fastbins(s, a);
 
-	if (s->bins_off != 112 && s->bins_off != 104)
-		return; /* a version that has none, or keeps them elsewhere */
-	for (unsigned i = 0; i < FASTBINS; i++) {
-		uint64_t at = peek(k->m, lists + (uint64_t)i * HW_WORD);
+	for (unsigned i = 0; lists != 0 && i < HW_FASTBINS; i++) {
+		uint64_t at = hw_peek(k->m, lists + (uint64_t)i * HW_WORD);
 
-		for (unsigned n = 0; at != 0 && n < FASTBIN_LENGTH_MOST; n++) {
-			uint64_t link, plain, masked;
-
+		for (unsigned n = 0; at != 0 && n < HW_LIST_MOST; n++) {
 			if (!IS_ALIGNED(at, 16) || !hw_is_heap_address(k->map, at))
 				break;
 			k->heap->cached_bytes += HW_CHUNK_LEAST + 16 * (uint64_t)i;
-			link = peek(k->m, at + 16);
-			plain = link;
-			masked = link ^ (at + 16) >> 12;
-			at = masked == 0 || hw_is_heap_address(k->map, masked) ? masked
-									       : plain;
+			at = next_of(k, at + 16);
 		}
 	}
 }
@@ -247,6 +248,7 @@ walk_blocks(struct hw_walk *k, uint64_t start, uint64_t end, uint64_t top,
 	k->w.limit = end;
 	k->w.start = k->w.end = 0;
 	while (at < end) {
+		const struct hw_cache *cache;
 		uint64_t size, bytes;
 		bool prev_used;
 
@@ -276,8 +278,9 @@ walk_blocks(struct hw_walk *k, uint64_t start, uint64_t end, uint64_t top,
 			at = next;
 			continue;
 		}
-		if (size == TCACHE_CHUNK || size == TCACHE_CHUNK_OLD)
-			look_for_cache(k, at, size);
+		cache = hw_cache_of(size);
+		if (cache != NULL)
+			look_for_cache(k, at, cache);
 		bytes = resident(k, at, at + size);
 		before = at;
 		before_bytes = bytes;
@@ -310,34 +313,31 @@ add_main(struct hw_walk *k, const struct hw_state *s)
 	add_heap(k, r, s->heap_start, s->arenas.data[0].top);
 }
 
-/* All heaps of an arena, the newest, which has its end, first. */
+struct arena_walk {
+	struct hw_walk *k;
+	unsigned number;
+	uint64_t top;
+};
+
+static void
+on_heap(void *ctx, const struct hw_heap *h)
+{
+	const struct arena_walk *w = ctx;
+	struct heapmap_range r = {.kind = HEAPMAP_ARENA,
+				  .arena = w->number,
+				  .start = h->start,
+				  .end = h->end};
+
+	add_heap(w->k, r, h->first, w->top);
+}
+
 static void
 add_arena(struct hw_walk *k, const struct hw_state *s, unsigned number)
 {
-	const struct hw_arena *a = &s->arenas.data[number];
-	uint64_t heap = ALIGN_DOWN(a->top, HW_HEAP_BYTES);
-	uint64_t own = ALIGN_DOWN(a->state, HW_HEAP_BYTES);
-	uint64_t info_bytes = a->state - own; /* the arena follows its heap's head */
+	struct arena_walk w = {
+		.k = k, .number = number, .top = s->arenas.data[number].top};
 
-	for (unsigned n = 0; n < HW_ARENAS_MAX; n++) {
-		struct heapmap_range r = {
-			.kind = HEAPMAP_ARENA, .arena = number, .start = heap};
-		uint64_t bytes = peek(k->m, heap + 16), first = heap + info_bytes;
-
-		if (!hw_is_heap_address(k->map, heap) || peek(k->m, heap) != a->state ||
-		    bytes == 0 || bytes > HW_HEAP_BYTES)
-			return;
-		r.end = heap + bytes;
-		if (heap == own)
-			first = a->state +
-				ALIGN_UP(s->bins_off + HW_STATE_ABOVE, UINT64_C(16));
-		add_heap(k, r, first, a->top);
-		if (heap == own)
-			return;
-		heap = peek(k->m, heap + 8);
-		if (!IS_ALIGNED(heap, HW_HEAP_BYTES))
-			return;
-	}
+	hw_each_heap(k->m, k->map, s, &s->arenas.data[number], on_heap, &w);
 }
 
 /* ---- blocks with mappings of their own ---- */

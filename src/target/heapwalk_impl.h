@@ -53,6 +53,42 @@ uint64_t hw_word(struct hw_window *w, uint64_t addr);
 /* A chain of so many blocks that fit each other begins at `at`. */
 bool hw_chain(struct hw_window *w, uint64_t at, uint64_t end, unsigned least);
 
+/* ---- layouts that versions differ in (heapwalk_layout.c) ---- */
+
+enum {
+	HW_CACHE_BINS =
+		64, /* of blocks of one size each; those behind them are of several */
+	HW_FASTBINS = 10,
+	HW_LIST_MOST = 1 << 16, /* longer ones run in circles */
+};
+
+/* A thread's cache, tcache_perthread_struct: counts, then heads of lists. */
+struct hw_cache {
+	uint64_t size; /* of its block, header included */
+	unsigned bins, count_bytes;
+	bool room; /* counts say how many more there is room for, not how many there are */
+};
+
+/* The layout of a cache whose block has this size, header included; NULL = none has. */
+const struct hw_cache *hw_cache_of(uint64_t size);
+
+/* Where an arena's fast bins are; 0 = its version has none. */
+uint64_t hw_fastbins(const struct hw_state *s, const struct hw_arena *a);
+
+/* One of an arena's heaps: malloc's own up to `first`, then blocks. */
+struct hw_heap {
+	uint64_t start, first, end;
+};
+
+/* All heaps of an arena other than the main one, the newest, which has its end, first. */
+typedef void hw_heap_visitor(void *ctx, const struct hw_heap *h);
+void hw_each_heap(const struct procmem *m, const struct memmap *map,
+		  const struct hw_state *s, const struct hw_arena *a,
+		  hw_heap_visitor *each, void *ctx);
+
+/* The word at `addr` by itself; 0 when it is not there. */
+uint64_t hw_peek(const struct procmem *m, uint64_t addr);
+
 /* Whether `addr` lies in memory that malloc may have: writable and of no file. */
 bool hw_is_heap_address(const struct memmap *map, uint64_t addr);
 

@@ -146,7 +146,7 @@ add_block(struct hb_walk *k, const struct hb_piece *p, uint64_t at, uint64_t siz
 	vec_push(&k->to->blocks, (struct heapblock){.addr = at + 16,
 						    .bytes = size - HW_WORD,
 						    .arena = p->arena});
-	if (hb_may_be_cache(size))
+	if (hw_cache_of(size) != NULL)
 		vec_push(&k->caches, at + 16);
 	if (at == p->first)
 		vec_push(&k->firsts, at + 16);
@@ -219,46 +219,32 @@ add_main(struct hb_walk *k)
 	k->to->arenas.data[0].heaps = 1;
 }
 
-static uint64_t
-peek(const struct procmem *m, uint64_t addr)
-{
-	uint64_t word;
+struct arena_walk {
+	struct hb_walk *k;
+	unsigned number;
+};
 
-	return procmem_read(m, addr, &word, sizeof word) == 0 ? word : 0;
+static void
+on_heap(void *ctx, const struct hw_heap *h)
+{
+	const struct arena_walk *w = ctx;
+
+	if (h->first < h->end)
+		vec_push(&w->k->pieces,
+			 (struct hb_piece){.start = h->start,
+					   .first = h->first,
+					   .end = h->end,
+					   .top = w->k->state.arenas.data[w->number].top,
+					   .arena = w->number});
+	w->k->to->arenas.data[w->number].heaps++;
 }
 
-/* All heaps of an arena, the newest, which has its end, first. */
 static void
 add_arena(struct hb_walk *k, unsigned number)
 {
-	const struct hw_arena *a = &k->state.arenas.data[number];
-	uint64_t heap = ALIGN_DOWN(a->top, HW_HEAP_BYTES);
-	uint64_t own = ALIGN_DOWN(a->state, HW_HEAP_BYTES);
-	uint64_t info_bytes = a->state - own; /* the arena follows its heap's head */
+	struct arena_walk w = {.k = k, .number = number};
 
-	for (unsigned n = 0; n < HW_ARENAS_MAX; n++) {
-		struct hb_piece p = {.start = heap, .top = a->top, .arena = number};
-		uint64_t bytes = peek(k->m, heap + 16);
-
-		if (!hw_is_heap_address(k->map, heap) || peek(k->m, heap) != a->state ||
-		    bytes == 0 || bytes > HW_HEAP_BYTES)
-			return;
-		p.end = heap + bytes;
-		p.first =
-			heap == own
-				? a->state + ALIGN_UP(k->state.bins_off + HW_STATE_ABOVE,
-						      UINT64_C(16))
-				: heap + info_bytes;
-		p.first = ALIGN_UP(p.first, UINT64_C(16));
-		if (p.first < p.end)
-			vec_push(&k->pieces, p);
-		k->to->arenas.data[number].heaps++;
-		if (heap == own)
-			return;
-		heap = peek(k->m, heap + 8);
-		if (!IS_ALIGNED(heap, HW_HEAP_BYTES))
-			return;
-	}
+	hw_each_heap(k->m, k->map, &k->state, &k->state.arenas.data[number], on_heap, &w);
 }
 
 static int
@@ -331,7 +317,7 @@ walk(struct hb_walk *k)
 	for (unsigned i = 0; i < k->state.arenas.len; i++) {
 		struct heapblocks_arena *a = vec_add(&h->arenas);
 
-		a->system_bytes = peek(k->m, k->state.arenas.data[i].state + system);
+		a->system_bytes = hw_peek(k->m, k->state.arenas.data[i].state + system);
 	}
 	add_main(k);
 	for (unsigned i = 1; i < k->state.arenas.len; i++)

@@ -42,9 +42,6 @@ bool hb_is_block(struct hb_walk *k, uint64_t addr, uint64_t size);
 
 /* ---- walk_glibc_kept.c ---- */
 
-/* Whether a block of this size, header included, may be a thread's cache. */
-bool hb_may_be_cache(uint64_t size);
-
 /* Blocks that threads and arenas keep, into k->cached; those caches that are none are dropped. */
 void hb_find_cached(struct hb_walk *k);
 

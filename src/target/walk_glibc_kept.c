@@ -9,32 +9,6 @@
 #include "base/compiler.h"
 #include "target/walk_glibc_impl.h"
 
-enum {
-	SMALL_BINS = 64,
-	LIST_MOST = 1 << 16,
-	FASTBINS = 10,
-};
-
-/* tcache_perthread_struct: counts, then heads. */
-static const struct cache_shape {
-	uint64_t size; /* of its block, header included */
-	unsigned bins, count_bytes;
-} cache_shapes[] = {
-	{0x250, 64, 1}, /* 2.26 */
-	{0x290, 64, 2}, /* 2.30 */
-	{0x300, 76, 2}, /* 2.42: larger sizes in twelve more */
-};
-
-bool
-hb_may_be_cache(uint64_t size)
-{
-	for (size_t i = 0; i < ARRAY_LEN(cache_shapes); i++) {
-		if (cache_shapes[i].size == size)
-			return true;
-	}
-	return false;
-}
-
 /* Whether `addr` is a block for list `bin`. */
 static bool
 fits(struct hb_walk *k, uint64_t addr, unsigned bin)
@@ -44,9 +18,9 @@ fits(struct hb_walk *k, uint64_t addr, unsigned bin)
 	if (!IS_ALIGNED(addr, 16) || !hw_is_heap_address(k->map, addr))
 		return false;
 	size = hb_word(k, addr - HW_WORD) & HW_SIZE_MASK;
-	if (bin < SMALL_BINS)
+	if (bin < HW_CACHE_BINS)
 		return size == HW_CHUNK_LEAST + 16 * (uint64_t)bin;
-	return size >= HW_CHUNK_LEAST + 16 * (uint64_t)SMALL_BINS &&
+	return size >= HW_CHUNK_LEAST + 16 * (uint64_t)HW_CACHE_BINS &&
 	       size < UINT64_C(1) << 40;
 }
 
@@ -64,7 +38,7 @@ next_of(struct hb_walk *k, uint64_t addr, unsigned bin)
 static void
 take_list(struct hb_walk *k, uint64_t addr, unsigned bin)
 {
-	for (unsigned n = 0; addr != 0 && n < LIST_MOST; n++) {
+	for (unsigned n = 0; addr != 0 && n < HW_LIST_MOST; n++) {
 		vec_push(&k->cached, addr);
 		addr = next_of(k, addr, bin);
 	}
@@ -92,11 +66,11 @@ static bool
 take_cache(struct hb_walk *k, uint64_t addr)
 {
 	uint64_t size = hb_word(k, addr - HW_WORD) & HW_SIZE_MASK, heads;
-	const struct cache_shape *s = cache_shapes;
+	const struct hw_cache *s = hw_cache_of(size);
 	unsigned some = 0;
 
-	while (s->size != size)
-		s++;
+	if (s == NULL)
+		return false;
 	heads = addr + (uint64_t)s->bins * s->count_bytes;
 	for (unsigned i = 0; i < s->bins; i++) {
 		uint64_t head = hb_word(k, heads + 8 * (uint64_t)i);
@@ -114,14 +88,12 @@ take_cache(struct hb_walk *k, uint64_t addr)
 static void
 take_fastbins(struct hb_walk *k, const struct hw_arena *a)
 {
-	uint64_t lists = a->state + (k->state.bins_off == 112 ? 16 : 8);
+	uint64_t lists = hw_fastbins(&k->state, a);
 
-	if (k->state.bins_off != 112 && k->state.bins_off != 104)
-		return; /* a version that has none */
-	for (unsigned i = 0; i < FASTBINS; i++) {
+	for (unsigned i = 0; lists != 0 && i < HW_FASTBINS; i++) {
 		uint64_t at = hb_word(k, lists + 8 * (uint64_t)i);
 
-		for (unsigned n = 0; at != 0 && n < LIST_MOST && fits(k, at + 16, i);
+		for (unsigned n = 0; at != 0 && n < HW_LIST_MOST && fits(k, at + 16, i);
 		     n++) {
 			uint64_t link = hb_word(k, at + 16);
 			uint64_t masked = link ^ (at + 16) >> 12;

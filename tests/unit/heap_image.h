@@ -74,6 +74,10 @@ heap_image_cache(struct heap_image *h, uint64_t addr)
 
 	*heap_image_word(h, addr) = h->masked ? *head ^ addr >> 12 : *head;
 	*head = addr;
+	/* How many there are; since 2.42 how many more there is room for. */
+	if (h->bins == 64)
+		*heap_image_word(h, (h->cache + bin * h->count_bytes) & ~UINT64_C(7)) +=
+			UINT64_C(1) << 8 * (bin * h->count_bytes % 8);
 }
 
 static inline void

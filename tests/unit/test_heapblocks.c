@@ -4,6 +4,7 @@
 
 #include "heap_image.h"
 #include "t.h"
+#include "target/heapwalk.h"
 #include "target/walker.h"
 
 static struct heap_image image;
@@ -40,9 +41,13 @@ look(void *ctx, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 	return (const unsigned char *)word;
 }
 
+/* Also what the walk that only adds up says of caches. */
+static uint64_t cached_bytes;
+
 static void
 find(struct heapblocks *h)
 {
+	struct heapmap sums;
 	struct procmem_source source = {.read = read_image, .present = is_present};
 	struct procmem m = {.source = &source, .pagemap_fd = -1, .page_bytes = 4096};
 	struct memmap map = {0};
@@ -59,6 +64,9 @@ find(struct heapblocks *h)
 				      .perms = "rw-p"});
 	walker_find(&(struct walker_memory){.mem = &m, .map = &map, .look = look},
 		    WALKER_ALL, h);
+	heapwalk(&m, &map, &(struct heapwalk_opts){0}, &sums);
+	cached_bytes = sums.cached_bytes;
+	heapmap_done(&sums);
 	memmap_done(&map);
 }
 
@@ -108,6 +116,7 @@ T_TEST(all_versions)
 		T_EQ(h.arenas.len, 1);
 		T_EQ(h.arenas.data[0].free_bytes, 160);
 		T_EQ(h.arenas.data[0].cached_blocks, image.bins_off != 24 ? 5 : 3);
+		T_EQ(h.arenas.data[0].cached_bytes, cached_bytes);
 		T_EQ(h.arenas.data[0].system_bytes, HEAP_IMAGE_BYTES);
 		T_EQ(h.arenas.data[0].used_bytes + h.arenas.data[0].free_bytes +
 			     h.arenas.data[0].cached_bytes + h.arenas.data[0].top_bytes,
