@@ -21,8 +21,11 @@ enum {
 	CHAIN_FEW = 3, /* near the end there are no more */
 	TCACHE_COUNT_MOST = 127,
 	CHUNK_LEAST_MAPPED = 64 << 10, /* in the middle of a mapping, smaller is chance */
-	MAPPED_PAGES_MISSED =
-		1 << 16, /* then a mapping is not looked through any further */
+	/* Pages without a block, after which a mapping is not looked through any further; and in a walk for
+	 * ranges only, also in all mappings together */
+	MAPPED_PAGES_MISSED = 1 << 18,
+	RANGES_PAGES_MISSED = 512,
+	RANGES_PAGES_MISSED_IN_ALL = 2048,
 };
 
 /* ---- window ---- */
@@ -94,6 +97,7 @@ struct hw_walk {
 	uint64_t present_start;
 	uint64_t left_bytes; /* that may still be gone through */
 	bool ranges_only;
+	unsigned missed; /* pages of mappings that have no block */
 	const struct heapwalk_opts *o;
 };
 
@@ -357,9 +361,12 @@ static uint64_t
 mapped_size(struct hw_walk *k, uint64_t at, uint64_t end, bool first)
 {
 	uint64_t head[2], size;
-	uint8_t present;
+	uint8_t present = 1;
 
-	procmem_present(k->m, at, 1, &present);
+	if (k->ranges_only)
+		procmem_present(k->m, at, 1, &present);
+	else
+		present = k->present[(at - k->present_start) / k->m->page_bytes];
 	if (present == 0 || procmem_read(k->m, at, head, sizeof head) < 0)
 		return 0;
 	size = head[1] & HW_SIZE_MASK;
@@ -373,7 +380,13 @@ mapped_size(struct hw_walk *k, uint64_t at, uint64_t end, bool first)
 static void
 add_mapped(struct hw_walk *k, const struct memmap_area *a)
 {
-	unsigned missed = 0, most = k->ranges_only ? 1 : MAPPED_PAGES_MISSED;
+	unsigned missed = 0, most = MAPPED_PAGES_MISSED;
+
+	if (k->ranges_only) {
+		most = RANGES_PAGES_MISSED_IN_ALL - k->missed;
+		most = most < RANGES_PAGES_MISSED ? most : RANGES_PAGES_MISSED;
+		most = most > 0 ? most : 1;
+	}
 
 	if (!k->ranges_only)
 		take_present(k, a->start, a->end);
@@ -399,6 +412,10 @@ add_mapped(struct hw_walk *k, const struct memmap_area *a)
 		tell(k, at, size);
 		at += size;
 	}
+	if (k->missed < RANGES_PAGES_MISSED_IN_ALL)
+		k->missed += missed < RANGES_PAGES_MISSED ? missed : RANGES_PAGES_MISSED;
+	if (k->missed > RANGES_PAGES_MISSED_IN_ALL)
+		k->missed = RANGES_PAGES_MISSED_IN_ALL;
 }
 
 static void

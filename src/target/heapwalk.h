@@ -23,7 +23,7 @@ typedef void heapwalk_used(void *ctx, uint64_t addr, uint64_t size);
 
 struct heapwalk_opts {
 	bool ranges_only; /* where the heaps are, without going through their blocks: in a
-			     * millisecond. Mapped blocks only at the start of mappings */
+			     * millisecond or two. Mapped blocks only near the start of mappings */
 	uint64_t
 		max_bytes; /* resident bytes gone through; the rest is unknown. 0: no limit */
 	heapwalk_used *used; /* told of every one, or NULL */

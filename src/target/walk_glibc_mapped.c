@@ -21,20 +21,41 @@ enum {
 
 /* ---- parameters ---- */
 
-/* Whether words at `at` are the end of malloc_par up to sbrk_base:
+/* The end of malloc_par up to sbrk_base, at `at`:
+ *
  *	n_mmaps u32 | n_mmaps_max u32 | max_n_mmaps u32 | no_dyn_threshold u32 |
- *	mmapped_mem u64 | max_mmapped_mem u64 | sbrk_base u64 */
-static bool
-is_parameters(struct hb_walk *k, uint64_t at)
-{
-	uint64_t counts = hb_word(k, at), most = hb_word(k, at + 8);
-	uint64_t bytes = hb_word(k, at + 16), most_bytes = hb_word(k, at + 24);
-	uint64_t base = hb_word(k, at + 32);
+ *	mmapped_mem u64 | max_mmapped_mem u64 | sbrk_base u64
+ *
+ * Since 2.35 a number of 32 bits comes before, and as many unused bits behind no_dyn_threshold. */
+struct parameters {
+	uint32_t n, n_max, max_n, fixed;
+	uint64_t bytes, max_bytes, base;
+};
 
-	return base + PAGE > k->state.heap_start && base < k->state.heap_end &&
-	       counts >> 32 == MAPPED_LIMIT_USUAL && most >> 32 <= 1 &&
-	       (counts & UINT32_MAX) <= (most & UINT32_MAX) && bytes <= most_bytes &&
-	       IS_ALIGNED(bytes, PAGE) && IS_ALIGNED(most_bytes, PAGE);
+static struct parameters
+read_parameters(struct hb_walk *k, uint64_t at, bool newer)
+{
+	uint64_t first = hb_word(k, at), second = hb_word(k, at + 8), third;
+	uint64_t sums = at + (newer ? 24 : 16);
+	struct parameters p = {.bytes = hb_word(k, sums),
+			       .max_bytes = hb_word(k, sums + 8),
+			       .base = hb_word(k, sums + 16)};
+
+	third = newer ? hb_word(k, at + 16) : 0;
+	p.n = (uint32_t)(newer ? first >> 32 : first);
+	p.n_max = (uint32_t)(newer ? second : first >> 32);
+	p.max_n = (uint32_t)(newer ? second >> 32 : second);
+	p.fixed = (uint32_t)(newer ? third : second >> 32);
+	return p;
+}
+
+static bool
+is_parameters(const struct hb_walk *k, const struct parameters *p)
+{
+	return p->base + PAGE > k->state.heap_start && p->base < k->state.heap_end &&
+	       p->n_max == MAPPED_LIMIT_USUAL && p->fixed <= 1 && p->n <= p->max_n &&
+	       p->bytes <= p->max_bytes && IS_ALIGNED(p->bytes, PAGE) &&
+	       IS_ALIGNED(p->max_bytes, PAGE);
 }
 
 bool
@@ -44,12 +65,16 @@ hb_parameters(struct hb_walk *k, uint64_t *ret_first, int64_t *ret_mapped)
 
 	if (a == NULL)
 		return false;
-	for (uint64_t at = a->start; at + 40 <= a->end; at += HW_WORD) {
-		if (!is_parameters(k, at))
-			continue;
-		*ret_first = hb_word(k, at + 32);
-		*ret_mapped = (int64_t)(hb_word(k, at) & UINT32_MAX);
-		return true;
+	for (uint64_t at = a->start; at + 48 <= a->end; at += HW_WORD) {
+		for (int newer = 0; newer < 2; newer++) {
+			struct parameters p = read_parameters(k, at, newer);
+
+			if (!is_parameters(k, &p))
+				continue;
+			*ret_first = p.base;
+			*ret_mapped = p.n;
+			return true;
+		}
 	}
 	return false;
 }
@@ -118,11 +143,12 @@ is_in_heap(const struct heapblocks *h, uint64_t addr)
 struct mapped_vec VEC_BODY(struct mapped);
 
 static void
-search_area(struct hb_walk *k, const struct memmap_area *a, struct mapped_vec *found)
+search_area(struct hb_walk *k, const struct memmap_area *a, unsigned most,
+	    struct mapped_vec *found)
 {
 	unsigned missed = 0;
 
-	for (uint64_t at = a->start; at + PAGE <= a->end && missed < PAGES_MISSED;) {
+	for (uint64_t at = a->start; at + PAGE <= a->end && missed < most;) {
 		struct mapped b;
 		uint64_t n;
 
@@ -162,12 +188,13 @@ drop_one(struct mapped_vec *found)
 	return true;
 }
 
-void
-hb_find_mapped(struct hb_walk *k)
+/* In all mappings that malloc may have made; up to `most` pages of each may have no block. */
+static void
+search_all(struct hb_walk *k, unsigned most, struct mapped_vec *found)
 {
 	struct heapblocks *h = k->to;
-	struct mapped_vec found = {0};
 
+	found->len = 0;
 	for (size_t i = 0; i < k->map->areas.len; i++) {
 		const struct memmap_area *a = &k->map->areas.data[i];
 
@@ -175,8 +202,20 @@ hb_find_mapped(struct hb_walk *k)
 		    a->perms[3] == 's' || strcmp(a->name, "[heap]") == 0 ||
 		    is_in_heap(h, a->start))
 			continue;
-		search_area(k, a, &found);
+		search_area(k, a, most, found);
 	}
+}
+
+void
+hb_find_mapped(struct hb_walk *k)
+{
+	struct heapblocks *h = k->to;
+	struct mapped_vec found = {0};
+
+	search_all(k, PAGES_MISSED, &found);
+	/* The kernel may have merged them with a large mapping of the program's, which comes first. */
+	if (h->mapped_expected > (int64_t)found.len)
+		search_all(k, UINT32_MAX, &found);
 	while (h->mapped_expected >= 0 && (int64_t)found.len > h->mapped_expected &&
 	       drop_one(&found))
 		;

@@ -74,6 +74,20 @@ for name in "glibc's malloc:" jemalloc:libjemalloc.so.2 tcmalloc:libtcmalloc.so.
 	expect_eq "${name%%:*}: recorded" "$(leaks many.json)" "$want"
 done
 
+# Blocks with mappings of their own, behind a mapping of the program's: seep why finds them as seep scan does.
+mapped=$(program heap_mapped) || exit
+begin "$mapped" 1
+run "$SEEP" scan --json "$pid"
+expect_json "mapped blocks" "$TMP/out" '[.mapped_blocks, .mapped_bytes, .notes] | tostring' '[20,21053120,[]]'
+run "$SEEP" why --for 1s "$pid"
+expect_match "seep why: where they are" "$out" '^ +21\.[0-9] MiB  0 B +chunk@'
+expect_match "seep why: what they are" "$out" '^RSS .* live 20\.[0-9]+ \+ mappings 1\.0'
+finish
+begin "$mapped" 300
+run "$SEEP" scan --json "$pid"
+expect_json "mapped blocks behind much else" "$TMP/out" '[.mapped_blocks, .mapped_bytes, .notes] | tostring' '[20,21053120,[]]'
+finish
+
 # What cannot be read is said, and nothing is reported.
 lib=$(find_library libtcmalloc_debug.so.4)
 if [ -n "$lib" ]; then
