@@ -12,7 +12,6 @@ compare=$BUILD/tests/unit/test_walker
 [ -x "$compare" ] || skip "no unit tests in this build"
 truth=$(program heap_truth) || exit
 many=$(program leak_many) || exit
-joined=$(program threads_joined) || exit
 cd "$TMP" || exit
 
 # figure NAME: from the line that test_walker prints.
@@ -51,19 +50,6 @@ for name in "glibc's malloc:" jemalloc:libjemalloc.so.2 tcmalloc:libtcmalloc.so.
 	walk "${name%%:*}" 10000 4 1
 	walk "${name%%:*}" 3000 12 5
 
-	# Tables that make no sense: every walk ends, with blocks that are in order or none.
-	begin env LD_PRELOAD="$lib" "$truth" 100 2 0
-	run timeout 50 "$compare" "$pid" 60
-	expect_match "${name%%:*}: changed memory" "$status $out" '^0 rounds=60 known=[0-9]+ '
-	finish
-
-	begin env LD_PRELOAD="$lib" "$joined"
-	for command in leaks scan; do
-		run "$SEEP" $command --json "$pid"
-		expect_eq "${name%%:*}: seep $command of four joined threads" "$(blocks "$TMP/out")" "0 0"
-	done
-	finish
-
 	begin env LD_PRELOAD="$lib" "$many"
 	want=$(sed -n 's/^expect //p' "$TMP/said")
 	run "$SEEP" leaks --json "$pid"
@@ -73,20 +59,6 @@ for name in "glibc's malloc:" jemalloc:libjemalloc.so.2 tcmalloc:libtcmalloc.so.
 	LD_PRELOAD=$lib "$SEEP" run --json --log-file many.json -o many.rec -- "$many" </dev/null >/dev/null
 	expect_eq "${name%%:*}: recorded" "$(leaks many.json)" "$want"
 done
-
-# Blocks with mappings of their own, behind a mapping of the program's: seep why finds them as seep scan does.
-mapped=$(program heap_mapped) || exit
-begin "$mapped" 1
-run "$SEEP" scan --json "$pid"
-expect_json "mapped blocks" "$TMP/out" '[.mapped_blocks, .mapped_bytes, .notes] | tostring' '[20,21053120,[]]'
-run "$SEEP" why --for 1s "$pid"
-expect_match "seep why: where they are" "$out" '^ +21\.[0-9] MiB  0 B +chunk@'
-expect_match "seep why: what they are" "$out" '^RSS .* live 20\.[0-9]+ \+ mappings 1\.0'
-finish
-begin "$mapped" 300
-run "$SEEP" scan --json "$pid"
-expect_json "mapped blocks behind much else" "$TMP/out" '[.mapped_blocks, .mapped_bytes, .notes] | tostring' '[20,21053120,[]]'
-finish
 
 # What cannot be read is said, and nothing is reported.
 lib=$(find_library libtcmalloc_debug.so.4)
