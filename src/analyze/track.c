@@ -210,6 +210,25 @@ absorb_all(struct track *t, const struct regions *rs, const struct claims *by_ad
 	}
 }
 
+/* What of the shared memory can only fill up, by the sizes that it has had. */
+static void
+find_filling(struct track *t, bool first)
+{
+	for (size_t i = 0; i < t->rows.len; i++) {
+		struct track_row *row = &t->rows.data[i];
+		uint64_t size = row->last.kib[MEMMAP_SIZE];
+
+		if (!row->claimed || row->last.kind != REGION_SHARED)
+			continue;
+		if (first) {
+			row->fills = true;
+			row->size_kib = size;
+		} else if (size > row->size_kib) {
+			row->fills = false;
+		}
+	}
+}
+
 /* Every second snapshot goes, for all, and rows that are gone. */
 static void
 thin_out(struct track *t)
@@ -266,6 +285,7 @@ track_add(struct track *t, double seconds, const struct regions *rs)
 		of_kind[t->rows.data[matches[i].row].last.kind] +=
 			region_kib(&rs->list.data[i]);
 	}
+	find_filling(t, snapshots == 0);
 	absorb_all(t, rs, &by_address, old, matches);
 	for (size_t i = 0; i < t->rows.len; i++)
 		t->rows.data[i].gone = !t->rows.data[i].claimed;
@@ -312,13 +332,45 @@ fit_row(const struct track *t, size_t row, size_t from)
 	return f;
 }
 
+/* KiB at a snapshot in shared memory that only fills up. */
+static uint64_t
+filling_kib(const struct track *t, size_t snapshot)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < t->rows.len; i++) {
+		if (t->rows.data[i].fills)
+			sum += row_kib(&t->rows.data[i], snapshot);
+	}
+	return sum;
+}
+
 static struct fit
 fit_kind(const struct track *t, enum region_kind kind, size_t from)
 {
 	struct fit f = {0};
 
+	for (size_t i = from; i < t->seconds.len; i++) {
+		uint64_t kib = t->kinds[kind].data[i];
+
+		if (kind == REGION_SHARED)
+			kib -= filling_kib(t, i);
+		fit_add(&f, t->seconds.data[i], (double)kib * 1024);
+	}
+	return f;
+}
+
+struct fit
+track_fit_process(const struct track *t, size_t from)
+{
+	struct fit f = {0};
+
 	for (size_t i = from; i < t->seconds.len; i++)
-		fit_add(&f, t->seconds.data[i], (double)t->kinds[kind].data[i] * 1024);
+		fit_add(&f, t->seconds.data[i],
+			((double)t->total.data[i] -
+			 (double)t->kinds[REGION_SEEP].data[i] -
+			 (double)filling_kib(t, i)) *
+				1024);
 	return f;
 }
 
@@ -387,7 +439,8 @@ leading_row(const struct track *t, enum region_kind kind, size_t from, double sl
 	for (size_t i = 0; i < t->rows.len; i++) {
 		struct fit f;
 
-		if (t->rows.data[i].last.kind != kind || t->rows.data[i].kib.len == 0)
+		if (t->rows.data[i].last.kind != kind || t->rows.data[i].kib.len == 0 ||
+		    t->rows.data[i].fills)
 			continue;
 		f = fit_row(t, i, from);
 		if (fit_slope(&f, NULL) >= most) {

@@ -30,7 +30,11 @@ struct track_row {
 	struct region last; /* as last seen; its name is the track's */
 	VEC(uint64_t) kib; /* at each snapshot; 0 before it was there and after it went */
 	bool gone;
-	bool claimed; /* private: found again in the snapshot that is being added */
+	/* Shared memory that was there from the first snapshot on and has kept its size: it can only fill up, and
+	 * that is no growth. */
+	bool fills;
+	uint64_t size_kib; /* private: of its addresses, when first seen */
+	bool claimed;	   /* private: found again in the snapshot that is being added */
 };
 
 struct track {
@@ -45,10 +49,15 @@ struct track {
 void track_add(struct track *t, double seconds, const struct regions *rs);
 void track_done(struct track *t); /* legal on a zeroed one */
 
-/* The line through one region, through all of one kind, through everything. */
+/* The line through one region, through all of one kind, through everything. Shared memory that only fills up is not
+ * counted to its kind. */
 struct fit track_fit_row(const struct track *t, size_t row);
 struct fit track_fit_kind(const struct track *t, enum region_kind kind);
 struct fit track_fit_total(const struct track *t);
+
+/* The line through the process's own memory, from a snapshot on: everything but what seep has in it and shared memory that
+ * only fills up. Forecasts are made by it. */
+struct fit track_fit_process(const struct track *t, size_t from);
 
 enum track_word {
 	TRACK_TOO_SHORT, /* fewer than three snapshots */

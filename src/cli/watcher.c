@@ -12,6 +12,7 @@
 #include "base/compiler.h"
 #include "base/recording.h"
 #include "format/pmap.h"
+#include "render/figure.h"
 #include "target/find.h"
 #include "target/heapwalk.h"
 #include "target/hiding.h"
@@ -343,7 +344,8 @@ choose_next(struct watcher *w)
 			buf_printf(&w->next, "seep attach %d --for 60s", pid);
 		break;
 	default:
-		buf_printf(&w->next, "seep dump %d %s", pid, region);
+		buf_printf(&w->next, "seep dump %d ", pid);
+		figure_shell(&w->next, region);
 	}
 }
 

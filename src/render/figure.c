@@ -213,6 +213,26 @@ figure_text(struct buf *out, const char *text)
 	}
 }
 
+void
+figure_shell(struct buf *out, const char *word)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				    "0123456789_@%+=:,./-";
+	char *clean = figure_clean(word);
+
+	if (word[0] == '-')
+		buf_add_str(out, "-- ");
+	if (clean[0] != '\0' && clean[strspn(clean, plain)] == '\0') {
+		buf_add_str(out, clean);
+	} else {
+		buf_add_char(out, '\'');
+		for (const char *s = clean; *s != '\0'; s++)
+			buf_add_str(out, *s == '\'' ? "'\\''" : (char[]){*s, '\0'});
+		buf_add_char(out, '\'');
+	}
+	free(clean);
+}
+
 char *
 figure_clean(const char *text)
 {

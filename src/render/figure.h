@@ -42,6 +42,10 @@ struct figure_str figure_ms_range(uint64_t from, uint64_t to);
 /* "SIGKILL", or "signal 77". */
 struct figure_str figure_signal(int number);
 
+/* Appends a word of a command to be pasted into a shell: in quotes where it needs them, and with "-- " before one
+ * that begins with a dash. What cannot be printed becomes '?'. */
+void figure_shell(struct buf *out, const char *word);
+
 /* Appends foreign text: control characters become '?', tabs one space. */
 void figure_text(struct buf *out, const char *text);
 char *figure_clean(const char *text); /* the same in a text of its own, to be freed */

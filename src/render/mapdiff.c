@@ -151,7 +151,7 @@ add_next(struct buf *out, const struct track *t, const struct mapdiff_opts *o, s
 		buf_printf(out, "next: seep watch %d, or seep dump %d ", pid, pid);
 	else
 		buf_add_str(out, "next: seep watch PID, or seep dump PID ");
-	figure_text(out, t->rows.data[row].last.name);
+	figure_shell(out, t->rows.data[row].last.name);
 	buf_add_char(out, '\n');
 }
 

@@ -185,11 +185,11 @@ scan_leaks_text(struct buf *out, const struct heapscan *s, const struct scan_opt
 	scan_about(out, s);
 	if (o.target != NULL) {
 		buf_add_str(out, "next: seep report ");
-		figure_text(out, o.target);
+		figure_shell(out, o.target);
 		buf_add_str(out, " (what is there, who holds it)");
 		if (s->core == 0) {
 			buf_add_str(out, DOT "seep attach ");
-			figure_text(out, o.target);
+			figure_shell(out, o.target);
 			buf_add_str(out, " (who allocates it)");
 		}
 		buf_add_char(out, '\n');

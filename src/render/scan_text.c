@@ -224,11 +224,11 @@ scan_heap_text(struct buf *out, const struct heapscan *s, const struct scan_grow
 		scan_about(out, s);
 	if (o->target != NULL) {
 		buf_add_str(out, "next: seep scan --who ADDRESS ");
-		figure_text(out, o->target);
+		figure_shell(out, o->target);
 		buf_add_str(out, " (who holds a block)");
 		if (s->core == 0 && g == NULL) {
 			buf_add_str(out, DOT "seep report --save FILE ");
-			figure_text(out, o->target);
+			figure_shell(out, o->target);
 			buf_add_str(out, ", later --since FILE (what grows)");
 		}
 		buf_add_char(out, '\n');

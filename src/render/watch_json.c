@@ -173,7 +173,7 @@ add_account(struct json *j, const struct watch_view *v)
 static void
 add_limit(struct json *j, const struct watch_view *v)
 {
-	struct fit f = track_fit_total(v->track);
+	struct fit f = track_fit_process(v->track, 0);
 	double slope = fit_slope(&f, NULL);
 
 	json_key(j, "limit");

@@ -62,7 +62,8 @@ static void
 add_growing(struct buf *out, const struct watch_view *v, const struct track_verdict *d)
 {
 	double error, slope = fit_slope(&d->fit, &error);
-	struct figure_str until = until_text(watch_room_bytes(v), slope);
+	struct fit all = track_fit_process(v->track, d->from);
+	struct figure_str until = until_text(watch_room_bytes(v), fit_slope(&all, NULL));
 
 	if (d->row != SIZE_MAX)
 		figure_text(out, v->track->rows.data[d->row].last.name);

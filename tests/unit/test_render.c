@@ -609,4 +609,28 @@ T_TEST(json_is_complete)
 	prof_free(p);
 }
 
+/* A word for the shell, as it is shown. */
+static const char *
+shell(const char *word)
+{
+	static struct buf b;
+
+	buf_clear(&b);
+	figure_shell(&b, word);
+	return buf_str(&b);
+}
+
+T_TEST(words_for_the_shell)
+{
+	T_STR(shell("4711"), "4711");
+	T_STR(shell("/tmp/a-b_c.rec@10:31"), "/tmp/a-b_c.rec@10:31");
+	T_STR(shell("my recording.rec"), "'my recording.rec'");
+	T_STR(shell("/dev/zero (deleted)"), "'/dev/zero (deleted)'");
+	T_STR(shell("it's $HOME"), "'it'\\''s $HOME'");
+	T_STR(shell("-x.rec"), "-- -x.rec");
+	T_STR(shell("-a b"), "-- '-a b'");
+	T_STR(shell("a;b"), "'a;b'");
+	T_STR(shell(""), "''");
+}
+
 T_MAIN()
