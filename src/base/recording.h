@@ -483,7 +483,10 @@ struct rec_head {
 	uint32_t paused;   /* 1 = record no new allocations; 2 = do, and heed each */
 	uint32_t tool_pid; /* who advances the clock */
 	uint32_t hold;	   /* enum rec_hold_state; a futex, written by both sides */
-	uint32_t reserved1[9];
+	uint32_t oom_before;  /* kills that its control group had counted when it began */
+	uint64_t limit_bytes; /* of its control group; 0 = none, or not known */
+	uint64_t usage_bytes; /* of that limit, when last looked at */
+	uint32_t reserved1[4];
 
 	/* 448: changes rarely */
 	uint32_t flags;		  /* enum rec_flags */

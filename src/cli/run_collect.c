@@ -51,13 +51,17 @@ annotate(struct run *r, struct prof_process *pr)
 		pr->stack_kib = f->parts.stack_kib;
 		pr->static_kib = f->parts.static_kib;
 	}
-	if (pr->pid != (uint32_t)r->pid || pr->end == PROF_END_EXEC)
+	if (pr->pid != (uint32_t)r->pid || pr->end == PROF_END_EXEC) {
+		if (r->ticker.oom.begun && pr->end == PROF_END_UNKNOWN)
+			oom_judge(&r->ticker.oom, pr);
 		return;
+	}
 	if (f != NULL && r->ticker.end_ns > f->start_mono_ns)
 		pr->duration_ms = (r->ticker.end_ns - f->start_mono_ns) / 1000000;
 	if (WIFSIGNALED(status)) {
 		pr->end = PROF_END_SIGNAL;
 		pr->status = WTERMSIG(status);
+		oom_judge(&r->ticker.oom, pr);
 	} else {
 		pr->end = PROF_END_EXITED;
 		pr->status = WEXITSTATUS(status);

@@ -23,6 +23,7 @@
 #include "format/pack.h"
 #include "target/inspect.h"
 #include "target/livefile.h"
+#include "target/oom.h"
 #include "util/map.h"
 #include "util/x.h"
 
@@ -267,6 +268,7 @@ keep_known(struct prof *p, const struct prof *before)
 			    from->end == PROF_END_SIGNAL) {
 				to->end = from->end;
 				to->status = from->status;
+				to->oom = from->oom;
 			}
 			to->rss_kib = from->rss_kib;
 			to->rss_peak_kib = from->rss_peak_kib;
@@ -330,6 +332,8 @@ save_orphan(const struct rundir *d, const struct orphan *o, struct err *e)
 		path = xstrdup(o->output);
 	else if (p->nprocesses > 1)
 		r = orphan_path(d, before != NULL, &path, e);
+	for (uint32_t i = 1; i < p->nprocesses; i++)
+		oom_judge(NULL, &p->processes[i]);
 	if (path != NULL) {
 		save_coverage(p);
 		if (o->names)

@@ -301,6 +301,8 @@ live_read_process(struct live *l)
 			(uint64_t)(h->populated - h->chunks) * (REC_CHUNK_BYTES / 1024);
 	x->rss_kib = x->rss_peak_kib = h->rss_kib;
 	x->anon_kib = h->exit_anon_kib;
+	x->limit_bytes = h->limit_bytes;
+	x->usage_bytes = h->usage_bytes;
 	live_read_text(l, x);
 	live_read_life(l, x);
 }

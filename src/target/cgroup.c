@@ -20,16 +20,24 @@
 /* The files of one version. */
 struct cgroup_files {
 	const char *mount; /* below /sys/fs/cgroup */
-	const char *limit, *usage, *inactive;
+	const char *limit, *usage, *inactive, *most, *events;
 };
 
-static const struct cgroup_files cgroup_v1 = {"/memory", "memory.limit_in_bytes",
+static const struct cgroup_files cgroup_v1 = {"/memory",
+					      "memory.limit_in_bytes",
 					      "memory.usage_in_bytes",
-					      "total_inactive_file"};
-static const struct cgroup_files cgroup_v2 = {"", "memory.max", "memory.current",
-					      "inactive_file"};
-static const struct cgroup_files cgroup_hybrid = {"/unified", "memory.max",
-						  "memory.current", "inactive_file"};
+					      "total_inactive_file",
+					      "memory.max_usage_in_bytes",
+					      "memory.oom_control"};
+static const struct cgroup_files cgroup_v2 = {"",
+					      "memory.max",
+					      "memory.current",
+					      "inactive_file",
+					      "memory.peak",
+					      "memory.events"};
+static const struct cgroup_files cgroup_hybrid = {"/unified",	    "memory.max",
+						  "memory.current", "inactive_file",
+						  "memory.peak",    "memory.events"};
 
 /* The number behind `key` at the beginning of a line; 0 when there is none. */
 static uint64_t
@@ -60,6 +68,44 @@ cgroup_inactive(const char *folder, const char *key)
 	return n;
 }
 
+static uint64_t
+cgroup_number(const char *folder, const char *name)
+{
+	char path[PATH_MAX];
+	int64_t n = -1;
+
+	if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) < sizeof path)
+		n = procfs_number(path);
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+static void
+cgroup_read_oom(const struct cgroup_files *f, struct cgroup_memory *c)
+{
+	char path[PATH_MAX];
+	struct buf b = {0};
+
+	c->held_bytes = cgroup_number(c->folder, f->usage);
+	c->most_bytes = cgroup_number(c->folder, f->most);
+	snprintf(path, sizeof path, "%s/%s", c->folder, f->events);
+	if (buf_read_file(&b, path, NULL) == 0)
+		c->oom_kills = cgroup_field(buf_str(&b), "oom_kill");
+	buf_done(&b);
+}
+
+void
+cgroup_again(struct cgroup_memory *c)
+{
+	bool v1;
+	char path[PATH_MAX];
+
+	if (c->folder[0] == '\0')
+		return;
+	snprintf(path, sizeof path, "%s/%s", c->folder, cgroup_v1.limit);
+	v1 = access(path, F_OK) == 0;
+	cgroup_read_oom(v1 ? &cgroup_v1 : &cgroup_v2, c);
+}
+
 /* Takes the limit of the group `path` if it is smaller than what is known. */
 static void
 cgroup_look(const char *sys, const struct cgroup_files *f, const char *path,
@@ -85,6 +131,8 @@ cgroup_look(const char *sys, const struct cgroup_files *f, const char *path,
 	c->machine = false;
 	snprintf(c->group, sizeof c->group, "%.*s", (int)sizeof c->group - 1,
 		 *path != '\0' ? path : "/");
+	snprintf(c->folder, sizeof c->folder, "%.*s", (int)sizeof c->folder - 1, folder);
+	cgroup_read_oom(f, c);
 }
 
 static void

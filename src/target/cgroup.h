@@ -19,10 +19,20 @@ struct cgroup_memory {
 	uint64_t used_bytes; /* by all that share the limit */
 	bool machine;	 /* no group has a limit: it is the machine's memory that ends */
 	char group[256]; /* of the limit, as in /proc/PID/cgroup; "" for the machine */
+	/* Of that group; all 0 for the machine. */
+	uint64_t
+		held_bytes; /* as the kernel compares it with the limit: with all file pages */
+	uint64_t most_bytes; /* the most of these so far; 0 = not known */
+	uint64_t
+		oom_kills; /* processes that the kernel has ended there for want of memory */
+	char folder[512]; /* where its files are */
 };
 
 /* Never fails: what cannot be read is no limit. */
 void cgroup_memory(int pid, struct cgroup_memory *ret_memory);
+
+/* Reads what may have changed of the same group once more, also when the process is gone. */
+void cgroup_again(struct cgroup_memory *c);
 
 /* The same with other folders in place of /proc and /sys/fs/cgroup. */
 void cgroup_memory_at(const char *proc, const char *sys, int pid,

@@ -42,6 +42,7 @@ enum {
 	TICK_SAMPLED_MS = 10, /* ages in a sampled recording are estimates anyway */
 	TICK_SAMPLED_MOST_MS = 20,
 	ANON_STEP_KIB = 1024,
+	GROUP_MS = 100,
 	PACE_MS = 100,	  /* our own cost is looked at so often */
 	PACE_SHARE = 200, /* 1 / share of a core that we may take */
 	PACE_SHARE_SAMPLED = 1000,
@@ -303,6 +304,20 @@ look_at_totals(struct ticker *t, uint64_t now)
 	}
 }
 
+/* How full its memory limit is, in the recordings: they may be all that is left in the end. */
+static void
+look_at_group(struct ticker *t, uint64_t now)
+{
+	if (now < t->next_oom_ns)
+		return;
+	t->next_oom_ns = now + (t->sampled ? 5 : 1) * GROUP_MS * MS;
+	oom_look(&t->oom, t->child);
+	for (size_t i = 0; i < t->files.len; i++) {
+		if (!t->files.data[i].gone)
+			oom_note(&t->oom, &t->files.data[i].live);
+	}
+}
+
 /* ---- checkpoints ---- */
 
 static void
@@ -375,6 +390,7 @@ turn(struct ticker *t, uint64_t now, bool *rescan)
 		*rescan = !scan_folder(t);
 	look_at_memory(t, now);
 	look_at_totals(t, now);
+	look_at_group(t, now);
 	if (t->progress != NULL && now >= t->next_progress_ns) {
 		t->progress(t->ctx, t);
 		t->next_progress_ns = now + PROGRESS_MS * MS;

@@ -15,6 +15,7 @@
 #include "target/anonparts.h"
 #include "target/livefile.h"
 #include "target/looks.h"
+#include "target/oom.h"
 #include "target/rundir.h"
 #include "util/err.h"
 #include "util/vec.h"
@@ -63,11 +64,12 @@ struct ticker {
 	int wait_status;	   /* as waitpid gave it */
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	unsigned checkpoints, checkpoints_failed;
+	struct oom oom; /* of the child's control group */
 
 	/* private */
 	int notify_fd;	    /* inotify on the folder, -1 = look at it every time */
 	int checkpoint_pid; /* under way; 0 = none */
-	uint64_t next_progress_ns, next_checkpoint_ns;
+	uint64_t next_progress_ns, next_checkpoint_ns, next_oom_ns;
 };
 
 /* Blocks the signals that the loop handles and tells the mask that was before, for the

@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# A program that is killed, by somebody or by the kernel for want of memory, and perhaps seep with it:
+# the recording is there, says how it ended, and has what held most.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib_steps.sh"
+need_seep
+need_libseep
+need_command jq
+prog=$(program over_time) || exit
+cd "$TMP" || exit
+group=/sys/fs/cgroup/memory/seep-test-$$
+times=${SOAK:+20}
+
+# last: the newest recording as JSON in `json`.
+last() {
+	"$SEEP" report --json @last >json 2>json.err || fail "report @last" "$(cat json.err)"
+}
+
+# held WHAT LOW HIGH: the site that held most is take_more, within these bytes.
+held() {
+	expect_json "$1: the site" json \
+		'. as $r | .sites[0] | $r.frames[.stack[.shown_from]].function' take_more
+	expect_between "$1: its bytes" "$(jq '.sites[0].live_bytes' json)" "$2" "$3"
+}
+
+# ---- SIGKILL of the program ----
+begin_steps "$SEEP" run -o killed.rec "$prog"
+say take 1009 1009
+echo die >&8
+wait "$pid"
+expect_eq "SIGKILL: status passed through" $? 137
+last
+held "SIGKILL" 1018081 1018081
+expect_json "SIGKILL: how it ended" json '.processes[0].end' 'killed by signal 9'
+
+# ---- SIGKILL of seep and then of the program ----
+begin_steps "$SEEP" run -o both.rec "$prog"
+say take 1009 1009
+child=$(pgrep -P "$pid" | head -n 1)
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+say take 1009 1009
+kill -KILL "$child"
+wait_for 10 test ! -e "/proc/$child"
+exec 8>&-
+last
+held "SIGKILL of both" 2036162 2036162
+
+# ---- the kernel's ----
+mkdir "$group" 2>/dev/null && echo $((48 << 20)) >"$group/memory.limit_in_bytes" 2>/dev/null || {
+	rmdir "$group" 2>/dev/null
+	left_out "no memory cgroup (version 1) can be made here"
+	exit
+}
+trap 'rmdir "$group" 2>/dev/null; lib_end' EXIT
+# in_group COMMAND...: in place of this shell, in the group.
+in_group() {
+	echo "$BASHPID" >"$group/tasks"
+	exec "$@"
+}
+oom() {
+	expect_json "$1: how it ended" json '.processes[-1] | .end' 'killed by signal 9'
+	expect_json "$1: whose doing" json '.processes[-1] | .memory.oom' "$2"
+	expect_json "$1: the limit" json '.processes[-1] | .memory.limit_bytes' $((48 << 20))
+	expect_between "$1: usage" "$(jq '.processes[-1] | .memory.usage_bytes' json)" $((44 << 20)) $((48 << 20))
+	held "$1" $((30 << 20)) $((48 << 20))
+}
+for ((i = 0; i < ${times:-1}; i++)); do
+	# The program alone is in the group; and seep with it.
+	run "$SEEP" run -o "oom$i.rec" sh -c "echo \$\$ >$group/tasks; echo grow 65536 | exec $prog"
+	last
+	oom "OOM of the program" sure
+	echo 'grow 65536' >grow
+	(in_group "$SEEP" run -o "all$i.rec" "$prog") <grow >out 2>err
+	wait_for 10 sh -c "! grep -q . $group/tasks"
+	last
+	oom "OOM with seep in the group" sure
+done
