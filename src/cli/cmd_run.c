@@ -212,8 +212,10 @@ start(struct run *r)
 		return status;
 	}
 	name_output(r);
-	if (r->output != NULL)
+	if (r->output != NULL) {
 		rundir_set_output(&r->dir, r->output, NULL);
+		last_begin(r->output);
+	}
 	return 0;
 }
 

@@ -58,6 +58,7 @@ load_split(const char *text, struct load_word *ret_word, struct err *e)
 	if (w.what[0] == '\0' || strcmp(w.what, "@last") == 0) {
 		free(w.what);
 		w.what = NULL;
+		save_orphans(false); /* the last run may have been killed with its tool */
 		r = last_read(&w.what, e);
 	}
 	*ret_word = w;

@@ -42,7 +42,10 @@ annotate(struct run *r, struct prof_process *pr)
 	const struct ticker_file *f = ticker_find(&r->ticker, pr->pid, pr->start_ns);
 	int status = r->program.inject ? r->inject.wait_status : r->ticker.wait_status;
 
+	struct oom oom = {0};
+
 	if (f != NULL) {
+		oom = f->oom;
 		pr->rss_kib = f->rss_kib;
 		pr->rss_peak_kib = f->rss_peak_kib;
 		if (f->anon_kib >
@@ -52,8 +55,8 @@ annotate(struct run *r, struct prof_process *pr)
 		pr->static_kib = f->parts.static_kib;
 	}
 	if (pr->pid != (uint32_t)r->pid || pr->end == PROF_END_EXEC) {
-		if (r->ticker.oom.begun && pr->end == PROF_END_UNKNOWN)
-			oom_judge(&r->ticker.oom, pr);
+		if (pr->end == PROF_END_UNKNOWN)
+			oom_judge(f != NULL ? &oom : NULL, pr);
 		return;
 	}
 	if (f != NULL && r->ticker.end_ns > f->start_mono_ns)
@@ -61,7 +64,7 @@ annotate(struct run *r, struct prof_process *pr)
 	if (WIFSIGNALED(status)) {
 		pr->end = PROF_END_SIGNAL;
 		pr->status = WTERMSIG(status);
-		oom_judge(&r->ticker.oom, pr);
+		oom_judge(f != NULL ? &oom : NULL, pr);
 	} else {
 		pr->end = PROF_END_EXITED;
 		pr->status = WEXITSTATUS(status);

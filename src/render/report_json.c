@@ -202,12 +202,21 @@ rj_lost(struct report_json *r, const struct prof_process *pr)
 static void
 rj_memory(struct report_json *r, const struct prof_process *pr)
 {
+	static const char *const ooms[] = {[PROF_OOM_NO] = NULL,
+					   [PROF_OOM_LIKELY] = "likely",
+					   [PROF_OOM_SURE] = "sure"};
+
 	json_key(&r->j, "memory");
 	json_obj(&r->j);
 	rj_u64(r, "rss_bytes", pr->rss_kib << 10);
 	rj_u64(r, "rss_peak_bytes", pr->rss_peak_kib << 10);
 	rj_u64(r, "anonymous_bytes", pr->anon_kib << 10);
+	rj_u64(r, "stack_bytes", pr->stack_kib << 10);
+	rj_u64(r, "static_bytes", pr->static_kib << 10);
 	rj_u64(r, "recorder_bytes", pr->recorder_kib << 10);
+	rj_u64(r, "limit_bytes", pr->limit_bytes);
+	rj_u64(r, "limit_used_bytes", pr->usage_bytes);
+	rj_str(r, "oom", pr->oom < 3 ? ooms[pr->oom] : NULL);
 	rj_id(r, "hidden_in", pr->coverage);
 	json_obj_end(&r->j);
 }

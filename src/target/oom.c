@@ -22,13 +22,15 @@ enum {
 void
 oom_look(struct oom *o, int pid)
 {
-	if (!o->begun) {
-		cgroup_memory(pid, &o->group);
-		o->kills_before = o->group.oom_kills;
-		o->begun = true;
-	} else {
-		cgroup_again(&o->group);
-	}
+	struct cgroup_memory now;
+
+	/* Processes are put into groups after they began, too. One that is gone is in none. */
+	cgroup_memory(pid, &now);
+	if (now.folder[0] == '\0')
+		return;
+	if (strcmp(now.folder, o->group.folder) != 0)
+		o->kills_before = now.oom_kills;
+	o->group = now;
 }
 
 void

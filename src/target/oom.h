@@ -17,11 +17,10 @@
 
 struct oom {
 	struct cgroup_memory group;
-	uint64_t kills_before;
-	bool begun;
+	uint64_t kills_before; /* when it was first seen in that group */
 };
 
-/* Looks at the group of a process that runs: at its beginning, and now and then. */
+/* Looks at the group of a process that runs; to be called now and then. */
 void oom_look(struct oom *o, int pid);
 
 /* Notes that in a recording. */

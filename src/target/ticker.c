@@ -42,7 +42,7 @@ enum {
 	TICK_SAMPLED_MS = 10, /* ages in a sampled recording are estimates anyway */
 	TICK_SAMPLED_MOST_MS = 20,
 	ANON_STEP_KIB = 1024,
-	GROUP_MS = 100,
+	GROUP_MS = 50,
 	PACE_MS = 100,	  /* our own cost is looked at so often */
 	PACE_SHARE = 200, /* 1 / share of a core that we may take */
 	PACE_SHARE_SAMPLED = 1000,
@@ -308,14 +308,20 @@ look_at_totals(struct ticker *t, uint64_t now)
 static void
 look_at_group(struct ticker *t, uint64_t now)
 {
+	uint64_t n = 0;
+
 	if (now < t->next_oom_ns)
 		return;
-	t->next_oom_ns = now + (t->sampled ? 5 : 1) * GROUP_MS * MS;
-	oom_look(&t->oom, t->child);
 	for (size_t i = 0; i < t->files.len; i++) {
-		if (!t->files.data[i].gone)
-			oom_note(&t->oom, &t->files.data[i].live);
+		struct ticker_file *f = &t->files.data[i];
+
+		if (f->gone || !f->seen_here)
+			continue;
+		oom_look(&f->oom, f->pid);
+		oom_note(&f->oom, &f->live);
+		n++;
 	}
+	t->next_oom_ns = now + (t->sampled ? 5 : 1) * (n + 1) * GROUP_MS * MS;
 }
 
 /* ---- checkpoints ---- */

@@ -37,6 +37,7 @@ struct ticker_file {
 	uint64_t anon_kib; /* largest anonymous memory seen, without the recorder's own */
 	struct anonparts parts; /* of it, when last looked at */
 	struct looks looks;	/* at its totals, for how they grew */
+	struct oom oom;		/* its control group */
 };
 
 struct ticker_files VEC_BODY(struct ticker_file);
@@ -64,7 +65,6 @@ struct ticker {
 	int wait_status;	   /* as waitpid gave it */
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	unsigned checkpoints, checkpoints_failed;
-	struct oom oom; /* of the child's control group */
 
 	/* private */
 	int notify_fd;	    /* inotify on the folder, -1 = look at it every time */
