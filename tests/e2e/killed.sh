@@ -61,10 +61,10 @@ in_group() {
 	exec "$@"
 }
 oom() {
-	expect_json "$1: how it ended" json '.processes[-1] | "\(.end) \(.status)"' 'signal 9'
-	expect_json "$1: whose doing" json '.processes[-1] | .memory.oom' "$2"
-	expect_json "$1: the limit" json '.processes[-1] | .memory.limit_bytes' $((48 << 20))
-	expect_between "$1: usage" "$(jq '.processes[-1] | .memory.limit_used_bytes' json)" $((44 << 20)) $((48 << 20))
+	expect_json "$1: how it ended" json '.processes[] | select(.name == "over_time") | "\(.end) \(.status)"' 'signal 9'
+	expect_json "$1: whose doing" json '.processes[] | select(.name == "over_time") | .memory.oom' "$2"
+	expect_json "$1: the limit" json '.processes[] | select(.name == "over_time") | .memory.limit_bytes' $((48 << 20))
+	expect_between "$1: usage" "$(jq '.processes[] | select(.name == "over_time") | .memory.limit_used_bytes' json)" $((44 << 20)) $((48 << 20))
 	held "$1" $((30 << 20)) $((1 << 30))
 }
 for ((i = 0; i < ${times:-1}; i++)); do
