@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* oom.c -- see oom.h.
+/* oom.c -- the out-of-memory killer: see oom.h.
  *
  * The group's count is of all its processes, so it says for sure only of one that is known to have
  * died by SIGKILL. The log names the process; reading it takes CAP_SYSLOG on most machines. */

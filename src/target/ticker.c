@@ -150,8 +150,12 @@ add_file(struct ticker *t, const char *name)
 	f->memory_fd = procfs_memory_open(f->pid);
 	f->seen_here = procfs_stat(f->pid, &st, NULL) == 0 &&
 		       (f->process_ticks == 0 || st.start_ticks == f->process_ticks);
-	if (!f->seen_here)
+	if (f->seen_here) { /* it may have little time left */
+		oom_look(&f->oom, f->pid);
+		oom_note(&f->oom, &f->live);
+	} else {
 		close_memory(f);
+	}
 	__atomic_store_n(&live.head->tool_pid, (uint32_t)getpid(), __ATOMIC_RELAXED);
 	tick_file(f, now_ns());
 	return true;
