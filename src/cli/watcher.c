@@ -21,6 +21,8 @@
 #include "util/fmt.h"
 #include "util/x.h"
 
+#define OTHER_ALLOCATORS (REGION_HAS_JEMALLOC | REGION_HAS_TCMALLOC | REGION_HAS_MIMALLOC)
+
 /* A heap larger than this is not gone through block by block: that would take seconds. */
 #define WALK_BYTES_MAX (UINT64_C(8) << 30)
 
@@ -247,7 +249,7 @@ explain_heap(struct watcher *w)
 	for (size_t i = 0; !w->heap.known && i < ARRAY_LEN(others); i++) {
 		if ((w->program & others[i].program) != 0)
 			snprintf(w->heap.why, sizeof w->heap.why,
-				 "its malloc is %s, whose own lists are not read; a "
+				 "its malloc is %s, whose own lists could not be read; a "
 				 "recording would tell",
 				 others[i].name);
 	}
@@ -285,12 +287,15 @@ watcher_account(struct watcher *w)
 		return;
 	heapmap_done(&w->heap);
 	heapwalk(&w->mem, &map, &all, &w->heap);
-	explain_heap(w);
 	memmap_done(&w->map);
 	w->map = map;
 	w->stacks.len = 0;
 	procmem_stacks(&w->mem, &w->stacks);
 	name_regions(w);
+	/* Regions have names by glibc's heaps alone. */
+	if ((w->program & OTHER_ALLOCATORS) != 0 || !w->heap.known)
+		heapwalk_others(&w->mem, &w->heap);
+	explain_heap(w);
 	ask_recording(w, &rec);
 	account_init(&w->account, &w->map, &w->regions, &w->heap, &rec,
 		     procmem_rollup_kib(&w->mem));

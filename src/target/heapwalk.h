@@ -35,6 +35,10 @@ struct heapwalk_opts {
 void heapwalk(const struct procmem *m, const struct memmap *map,
 	      const struct heapwalk_opts *o, struct heapmap *ret_heap);
 
+/* Adds what other allocators hold (jemalloc, tcmalloc, mimalloc), to a map that heapwalk has filled. False: none was
+ * found. */
+bool heapwalk_others(const struct procmem *m, struct heapmap *to);
+
 /* ---- blocks in bytes that were read before, for dumps ---- */
 
 /* Sizes of blocks in `bytes` that were at `addr`: calls `each` with the offset of every block
