@@ -53,7 +53,7 @@ enum {
 	GROWTH_SAMPLES = 10,	   /* fewest blocks, or samples, that make a leak */
 	GROWTH_NEVER_FREED = 20,   /* the same for a site that freed nothing yet */
 	GROWTH_FREED_PART = 20,	   /* at most one block in 20 of an age is freed */
-	GROWTH_LIMIT_SAMPLES = 13, /* expected, so that enough of them turn up */
+	GROWTH_LIMIT_SAMPLES = 27, /* expected, so that GROWTH_NEVER_FREED turn up */
 	GROWTH_AGES = 28,	   /* ages asked about: 0, 1, 2, 4, 8 … ms */
 };
 

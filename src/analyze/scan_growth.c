@@ -62,6 +62,12 @@ scan_keeps_more(const struct heapscan *after, const struct scan_growth *g)
 	       (uint64_t)g->kept_bytes > scan_live_bytes(after) / KEPT_MORE;
 }
 
+int64_t
+scan_held_bytes(const struct scan_growth *g)
+{
+	return g->bytes - (g->lost_bytes > 0 ? g->lost_bytes : 0);
+}
+
 struct verdict_answer
 scan_decide(const struct heapscan *s, const struct scan_growth *g)
 {
@@ -79,7 +85,8 @@ scan_decide(const struct heapscan *s, const struct scan_growth *g)
 		f.ended = false;
 		f.growth_judged = true;
 		f.grows_outside = scan_keeps_more(s, g);
-		f.growth = g->bytes > g->kept_bytes / KEPT_MORE && g->bytes > 0
+		f.growth = scan_held_bytes(g) > g->kept_bytes / KEPT_MORE &&
+					   scan_held_bytes(g) > 0
 				   ? GROWTH_GROWING
 				   : GROWTH_STEADY;
 	}

@@ -38,6 +38,9 @@ bool scan_is_partial(const struct heapscan *s);
 /* Bytes of malloc's heaps that were not understood. */
 uint64_t scan_unread_bytes(const struct heapscan *s);
 
+/* By how much the memory grew that is not lost. */
+int64_t scan_held_bytes(const struct scan_growth *g);
+
 /* Whether malloc keeps so much more than before that this is the growth. */
 bool scan_keeps_more(const struct heapscan *after, const struct scan_growth *g);
 

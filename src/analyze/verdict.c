@@ -278,7 +278,8 @@ verdict_of_site(const struct verdict *v, const struct growth_place *x,
 	}
 }
 
-/* Whether so little grew in a program that has ended that nobody needs to hear of it. */
+/* Whether so little grew that nobody needs to hear of it: of a program that has ended, and known
+ * to be reachable. */
 static bool
 is_little(const struct prof *p, const struct growth_places *g, uint32_t process)
 {
@@ -310,7 +311,7 @@ facts_add_growth(struct verdict_facts *facts, const struct prof *p,
 		struct verdict_facts *f = &facts[g->rows[row].process];
 
 		if (g->rows[row].v.word > f->growth && !is_lost(&ss->rows[row]) &&
-		    !is_little(p, g, g->rows[row].process))
+		    !(f->checked && is_little(p, g, g->rows[row].process)))
 			f->growth = g->rows[row].v.word;
 	}
 }

@@ -121,7 +121,8 @@ growth_text_needs(struct buf *out, const struct growth_verdict *v)
 		return;
 	if (!add_figures(out, v))
 		buf_add_str(out, words[v->why]);
-	if (v->more_ms > 0)
+	/* A cache may fill for hours: more time would not tell. */
+	if (v->more_ms > 0 && v->why != GROWTH_WHY_NEVER_FREED)
 		buf_printf(out, "; about %s more would tell", figure_ms(v->more_ms).s);
 }
 
@@ -149,5 +150,5 @@ growth_text_limit(struct buf *out, uint64_t rate_bytes, uint64_t ms)
 			   fmt_size((uint64_t)limit).s, figure_ms(ms).s);
 	else
 		buf_printf(out, "a leak of fewer than %d blocks would not show in %s",
-			   GROWTH_SAMPLES, figure_ms(ms).s);
+			   GROWTH_NEVER_FREED, figure_ms(ms).s);
 }

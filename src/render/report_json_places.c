@@ -202,7 +202,7 @@ rj_growth_all(struct report_json *r)
 	else
 		json_null(&r->j);
 	rj_u64(r, "limit_samples",
-	       g->rate_bytes > 0 ? GROWTH_LIMIT_SAMPLES : GROWTH_SAMPLES);
+	       g->rate_bytes > 0 ? GROWTH_LIMIT_SAMPLES : GROWTH_NEVER_FREED);
 	json_obj_end(&r->j);
 }
 

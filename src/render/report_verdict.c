@@ -150,8 +150,8 @@ report_undecided(struct report *r)
 		return;
 	case VERDICT_WHY_FEW_SAMPLES:
 		buf_printf(r->out,
-			   "only %s, %d are needed; run it again with a smaller "
-			   "--sample, or with --exact",
+			   "only %s, %d are needed; record it for longer, with a smaller "
+			   "--sample or with --exact",
 			   figure_things((int64_t)f->samples, 0, "sample").s,
 			   VERDICT_MIN_SAMPLES);
 		return;
@@ -166,9 +166,12 @@ report_undecided(struct report *r)
 		buf_add_str(r->out, "live ");
 		report_amount(r, f, true);
 		report_where(r);
-		buf_printf(r->out,
-			   "; too early to judge growth, ask again later: seep report %u",
-			   r->p->processes[undecided(r)].pid);
+		buf_add_str(r->out, "; too early to judge growth");
+		if (r->sampled)
+			buf_add_str(r->out, ", record it for longer");
+		else
+			buf_printf(r->out, "; what is lost already: seep leaks %u",
+				   r->p->processes[undecided(r)].pid);
 	}
 }
 

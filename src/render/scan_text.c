@@ -123,7 +123,8 @@ growth_text(struct buf *out, const struct heapscan *s, const struct scan_growth 
 		if (r->old_group == UINT32_MAX)
 			buf_add_str(out, ", NEW");
 		buf_add_char(out, '\n');
-		if (group->holder != 0) {
+		if (group->holder != 0 &&
+		    r->lost_blocks < (int64_t)(r->after.blocks - r->before.blocks)) {
 			buf_add_str(out, "        held by ");
 			figure_text(out, heapscan_text(s, group->holder));
 			buf_add_char(out, '\n');

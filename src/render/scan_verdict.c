@@ -90,7 +90,8 @@ static void
 add_growth(struct buf *out, const struct heapscan *s, const struct scan_growth *g,
 	   const struct scan_opts *o)
 {
-	const struct scan_growth_row *r = g->rows.len > 0 ? &g->rows.data[0] : NULL;
+	int64_t blocks = g->blocks - (g->lost_blocks > 0 ? g->lost_blocks : 0);
+	const struct heapscan_group *held = NULL;
 
 	if (scan_keeps_more(s, g)) {
 		buf_printf(out,
@@ -99,12 +100,20 @@ add_growth(struct buf *out, const struct heapscan *s, const struct scan_growth *
 			   change_of(o, g->kept_bytes).s, change_of(o, g->bytes).s);
 		return;
 	}
-	buf_printf(out, "live %s in %s blocks, none of it lost", change_of(o, g->bytes).s,
-		   fmt_count_signed(g->blocks).s);
-	if (r != NULL && r->bytes > 0 && r->group != UINT32_MAX &&
-	    s->groups.data[r->group].holder != 0) {
+	buf_printf(out, "live %s in %s blocks%s", change_of(o, scan_held_bytes(g)).s,
+		   fmt_count_signed(blocks).s,
+		   g->lost_blocks > 0 ? " that are not lost" : ", none of it lost");
+	/* The holder of what grew most and is not lost. */
+	for (size_t i = 0; i < g->rows.len && held == NULL; i++) {
+		const struct scan_growth_row *r = &g->rows.data[i];
+		int64_t more = (int64_t)(r->after.blocks - r->before.blocks);
+
+		if (r->bytes > 0 && r->group != UINT32_MAX && more > r->lost_blocks)
+			held = &s->groups.data[r->group];
+	}
+	if (held != NULL && held->holder != 0) {
 		buf_add_str(out, ": held by ");
-		figure_text(out, heapscan_text(s, s->groups.data[r->group].holder));
+		figure_text(out, heapscan_text(s, held->holder));
 	}
 }
 

@@ -401,7 +401,7 @@ expect_report(const struct prof *p, const struct report_opts *o, const char *lin
 
 #define LEAK_LINES                                                                       \
 	"LEAK likely  1 site: +120 \xc2\xb1 24 KiB/min\n"                                \
-	"a leak of fewer than 10 blocks would not show in 13 s\n"                        \
+	"a leak of fewer than 20 blocks would not show in 13 s\n"                        \
 	" 1  +120 \xc2\xb1 24 KiB/min   LEAK likely\n"                                   \
 	"    frees most within 0.51 s; of 25 blocks older than 0.51 s none was freed, "  \
 	"oldest 13 s\n"                                                                  \
@@ -439,12 +439,12 @@ T_TEST(text_reports)
 	p->processes[1].end = PROF_END_RUNNING;
 	expect_report(p, &o,
 		      "STEADY  live 48.8 KiB in 5 blocks at 1 site; a leak of fewer than "
-		      "10 blocks would not show in 13 s\n");
+		      "20 blocks would not show in 13 s\n");
 	/* and with too few looks to say anything */
 	p->nlooks = 5;
 	expect_report(p, &o,
 		      "NO VERDICT  live 48.8 KiB in 5 blocks at 1 site; too early to "
-		      "judge growth, ask again later: seep report 11\n");
+		      "judge growth; what is lost already: seep leaks 11\n");
 	prof_free(p);
 }
 

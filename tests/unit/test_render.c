@@ -505,8 +505,8 @@ T_TEST(empty_says_why)
 	p->processes[1].end = PROF_END_RUNNING;
 	p->processes[1].exit_ms = 0;
 	T_STR(render(p, &o),
-	      "NO VERDICT  live 0 B in 0 blocks at 0 sites; too early to judge growth, "
-	      "ask again later: seep report 3\n"
+	      "NO VERDICT  live 0 B in 0 blocks at 0 sites; too early to judge growth; "
+	      "what is lost already: seep leaks 3\n"
 	      "running for 12 s · exact, nothing missed · 0 allocs, 0 frees, 0 "
 	      "bytes · peak 0 B\n");
 }
