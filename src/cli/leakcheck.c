@@ -249,8 +249,10 @@ look_sum_up(struct look *k)
 		if (b->state == CLASSIFY_REACHABLE && b->heuristic != 0) {
 			unsigned bit = (unsigned)__builtin_ctz(b->heuristic);
 
-			k->c->heuristic_blocks[bit % PROF_HEURISTICS]++;
-			k->c->heuristic_bytes[bit % PROF_HEURISTICS] += b->bytes;
+			if (bit < PROF_HEURISTICS) { /* those that valgrind counts */
+				k->c->heuristic_blocks[bit]++;
+				k->c->heuristic_bytes[bit] += b->bytes;
+			}
 		}
 	}
 	map_done(&rows);

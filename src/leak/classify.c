@@ -29,8 +29,10 @@
  * frees A will free B.
  *
  * Four kinds of pointers into the middle are known to be as good as one to the beginning, because
- * compilers and libraries make them (enum classify_heuristic). Each looks at the block's own
- * first words, so a chance hit is unlikely; a real pointer to the beginning makes them void.
+ * compilers and libraries make them (enum classify_heuristic), and a fifth that Python makes: the collector's
+ * head of 16 bytes, and since 3.11 another 16 of some objects, are in front of what references point to. Each
+ * looks at the block's own first words, so a chance hit is unlikely; a real pointer to the beginning makes
+ * them void.
  *
  * Then the lost ones. Of a lost tree only its root is the leak: repair that, and the rest goes
  * with it. So every lost block, in the order of addresses, floods all lost ones that it leads to;
@@ -54,6 +56,9 @@ enum {
 	FIRST_PAGE = 4096,
 	BATCH = 16,
 	FETCH_BYTES = 256,
+	PYTHON_HEAD = 16,
+	PYTHON_FRONT = 32, /* bytes in front, at most */
+	PYTHON_TYPES = 4,  /* from an object's type to the type of all types */
 	ROUNDED_MOST = 15, /* of SCAN_BLOCK_ROUNDED */
 	CLASS_SHARE = 4,   /* of SCAN_BLOCK_CLASS */
 };
@@ -111,6 +116,45 @@ is_further_base(struct classify *c, const struct scan_block *b, uint64_t at)
 	       is_vtable(c->space, first);
 }
 
+/* Whether an object of Python begins at `at`: a count of references and a type, whose type's type is in the end one that
+ * is its own. */
+static bool
+is_python_object(struct classify *c, uint64_t at)
+{
+	uint64_t references, type, next;
+
+	if (!IS_ALIGNED(at, WORD) || !scan_word(c->space, at, &references) ||
+	    references == 0 || references >> 33 != 0 ||
+	    !scan_word(c->space, at + WORD, &type))
+		return false;
+	for (unsigned i = 0; i < PYTHON_TYPES; i++) {
+		if (type < FIRST_PAGE || !IS_ALIGNED(type, WORD) ||
+		    !scan_word(c->space, type + WORD, &next))
+			return false;
+		if (next == type)
+			return true;
+		type = next;
+	}
+	return false;
+}
+
+/* Which pointers into the middle Python makes: to an object behind its heads, and to the attributes of one, which have
+ * their number of bytes in front in the byte before. */
+static bool
+is_python(struct classify *c, const struct scan_block *b, uint64_t at)
+{
+	uint64_t into = at - b->addr, word;
+
+	if (!IS_ALIGNED(into, WORD) || into == 0 || into > PYTHON_FRONT ||
+	    into + WORD > b->bytes)
+		return false;
+	if ((into == PYTHON_HEAD || into == 2 * PYTHON_HEAD) && is_python_object(c, at))
+		return true;
+	return scan_word(c->space, at - WORD, &word) && word >> 56 == into &&
+	       (word >> 48 & 0xff) < into && scan_word(c->space, at, &word) &&
+	       is_python_object(c, word);
+}
+
 /* Whether so many bytes are what was asked for. */
 static bool
 is_size(const struct scan_block *b, uint64_t bytes)
@@ -153,6 +197,8 @@ heuristic(struct classify *c, const struct scan_block *b, uint64_t at)
 		if ((c->heuristics & CLASSIFY_NEWARRAY) != 0 && is_array(b, first))
 			return CLASSIFY_NEWARRAY;
 	}
+	if ((c->heuristics & CLASSIFY_PYTHON) != 0 && is_python(c, b, at))
+		return CLASSIFY_PYTHON;
 	if ((c->heuristics & CLASSIFY_INHERITANCE) != 0 && is_further_base(c, b, at))
 		return CLASSIFY_INHERITANCE;
 	return 0;

@@ -25,7 +25,9 @@ enum classify_heuristic {
 	CLASSIFY_LENGTH64 = 2,	  /* behind a word that holds the length of the rest */
 	CLASSIFY_NEWARRAY = 4,	  /* behind the number of elements of new T[n] */
 	CLASSIFY_INHERITANCE = 8, /* a further base of an object with virtual functions */
-	CLASSIFY_ALL_HEURISTICS = 15,
+	CLASSIFY_PYTHON =
+		16, /* an object of Python behind the collector's head; not valgrind's */
+	CLASSIFY_ALL_HEURISTICS = 31,
 };
 
 enum { CLASSIFY_WAIT = 32 };

@@ -40,5 +40,7 @@ while read -r name command; do
 	[ -x "${command%% *}" ] || { left_out "no $name here"; continue; }
 	plain bash -c "$SEEP run --no-children --json --log-file json -o rec -- $command" >/dev/null 2>err </dev/null
 	expect_match "$name: valgrind" "$(valgrind_says "$name.vg")" '^definite='
-	expect_eq "$name" "$(seep_says json | cut -d ' ' -f 1-2)" "$(valgrind_says "$name.vg" | cut -d ' ' -f 1-2)"
+	# In memcheck's words: by seep's own, perl's blocks are not judged (docs/verdicts.md).
+	plain "$SEEP" leaks --format=memcheck rec >memcheck 2>/dev/null
+	expect_eq "$name" "$(valgrind_says memcheck | cut -d ' ' -f 1-2)" "$(valgrind_says "$name.vg" | cut -d ' ' -f 1-2)"
 done <commands

@@ -88,3 +88,17 @@ if [ -x /usr/bin/ruby ]; then
 else
 	left_out "no ruby here"
 fi
+
+# ---- Python's objects are behind the head of its collector ----
+if [ -x /usr/bin/python3 ]; then
+	PYTHONMALLOC=malloc run "$SEEP" run --json --log-file python.json -o python.rec -- /usr/bin/python3 -c '
+import os, abc
+class Base(abc.ABC): pass
+class Node(Base):
+	def __init__(self, next): self.next = next
+rows = [({"a": i}, [i], Node(None)) for i in range(5000)]
+os._exit(0)'
+	expect_json "python: nothing lost" python.json '[.summary.verdict, .summary.leaks.definite_blocks]' '["OK",0]'
+	expect_json "python: hardly anything possibly lost" python.json '.summary.leaks.possible_blocks < 300' true
+	expect_json "python: reachable" python.json '.summary.leaks.reachable_blocks > 20000' true
+fi
