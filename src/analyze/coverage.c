@@ -65,6 +65,17 @@ coverage_hidden(const struct coverage *c)
 	return c->anon_bytes - c->recorded_bytes;
 }
 
+/* Was it recorded from later on than its start? */
+static bool
+coverage_is_late(const struct prof *p, uint32_t process)
+{
+	for (uint32_t i = 0; i < p->nolds; i++) {
+		if (p->olds[i].process == process)
+			return true;
+	}
+	return false;
+}
+
 struct coverage
 coverage_of(const struct prof *p, const bool *chosen)
 {
@@ -78,6 +89,12 @@ coverage_of(const struct prof *p, const bool *chosen)
 		    choose_is_replaced(p, i) ||
 		    !coverage_one(&p->processes[i], blocks[i], &c))
 			continue;
+		/* What was there before cannot have been recorded. */
+		if (coverage_is_late(p, i) && c.recorded_bytes > 0) {
+			sum.before_bytes += c.anon_bytes - c.recorded_bytes;
+			c.anon_bytes = c.recorded_bytes;
+			c.partial = false;
+		}
 		c.process = i;
 		sum.recorded_bytes += c.recorded_bytes;
 		sum.anon_bytes += c.anon_bytes;
@@ -93,5 +110,6 @@ coverage_of(const struct prof *p, const bool *chosen)
 		return worst;
 	}
 	sum.process = worst.process;
+	sum.say = sum.say || sum.before_bytes > 0;
 	return sum;
 }

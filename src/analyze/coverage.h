@@ -24,7 +24,9 @@ enum {
 struct coverage {
 	uint64_t recorded_bytes; /* most at one time, with malloc's own share */
 	uint64_t anon_bytes;	 /* 0 = not known */
-	bool say;		 /* worth a line in the report */
+	uint64_t
+		before_bytes; /* of one that was attached to: what was there before; not partial */
+	bool say;	      /* worth a line in the report */
 	bool partial; /* a process has over half of its memory, and over COVERAGE_MIN_BYTES,
 			 elsewhere: the figures are of that process */
 	uint32_t process; /* the one that hides most; 0 = none */

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/attached_account.h"
 #include "cli/attached_beat.h"
 #include "cli/attached_check.h"
 #include "cli/attached_old.h"
@@ -302,6 +303,9 @@ attached_load_one(const struct session *s, struct prof *p, struct err *e)
 		attached_old_save(p, p->nprocesses - 1, &s->old);
 	pr->rss_kib = s->rss_kib;
 	pr->rss_peak_kib = s->rss_peak_kib;
+	if (!s->ended)
+		attached_account_limit(p, p->nprocesses - 1, s->pid,
+				       s->late ? s->rss_first_kib : 0);
 	return 0;
 }
 

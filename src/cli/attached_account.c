@@ -4,54 +4,33 @@
 
 #include <time.h>
 
-#include "analyze/growth_places.h"
-#include "analyze/skip.h"
 #include "cli/watcher.h"
-#include "render/growth_text.h"
 #include "render/watch.h"
+#include "target/cgroup.h"
 #include "util/fmt.h"
 
 #define NS UINT64_C(1000000000)
-#define FAR_SECONDS (100 * 365.25 * 86400) /* further away is never */
 
-/* How fast it leaks, in bytes a second; 0 when it does not. */
-static double
-leak_rate(const struct prof *p)
+void
+attached_account_limit(struct prof *p, uint32_t process, int pid, uint64_t before_kib)
 {
-	struct skip *skip = skip_new(p, NULL);
-	struct sites sites;
-	struct growth_places g;
-	double rate;
+	struct prof_memory m = {.process = process, .before_kib = before_kib};
+	uint64_t own = p->processes[process].recorder_kib << 10;
+	struct cgroup_memory c;
+	uint32_t row;
 
-	sites_init(&sites, p, skip, &(struct sites_query){0});
-	growth_places_init(&g, p, &sites);
-	rate = g.word >= GROWTH_GROWING && g.slope > 0 ? g.slope : 0;
-	growth_places_done(&g);
-	sites_done(&sites);
-	skip_free(skip);
-	return rate;
-}
-
-static void
-add_limit(struct buf *out, const struct watcher *w, double rate)
-{
-	const struct cgroup_memory *c = &w->limit;
-	double seconds;
-
-	if (rate <= 0 || c->limit_bytes == 0 || c->limit_bytes == UINT64_MAX ||
-	    c->limit_bytes <= c->used_bytes)
-		return;
-	seconds = (double)(c->limit_bytes - c->used_bytes) / rate;
-	if (seconds < FAR_SECONDS)
-		buf_printf(out, "%s of %s reached in about %s at %s\n",
-			   c->machine ? "the machine's memory" : "memory limit",
-			   fmt_size(c->limit_bytes).s,
-			   fmt_duration((uint64_t)(seconds * 1e9)).s,
-			   growth_text_rate(rate, 0, false).s);
+	cgroup_memory(pid, &c);
+	if (c.limit_bytes > 0 && c.limit_bytes < UINT64_MAX) {
+		m.limit_bytes = c.limit_bytes;
+		m.used_bytes = c.used_bytes > own ? c.used_bytes - own : 0;
+		m.limit_machine = c.machine;
+	}
+	row = prof_add_memory(p);
+	p->memories[row] = m;
 }
 
 void
-attached_account(struct buf *out, const struct session *s, const struct prof *p)
+attached_account(struct buf *out, const struct session *s)
 {
 	struct watcher *w = NULL;
 	time_t began;
@@ -66,12 +45,18 @@ attached_account(struct buf *out, const struct session *s, const struct prof *p)
 		watch_account(out, &w->account);
 	if (out->len > 0 && out->data[out->len - 1] != '\n')
 		buf_add_char(out, '\n');
-	add_limit(out, w, leak_rate(p));
 	strftime(clock, sizeof clock, "%H:%M:%S", localtime_r(&began, &tm));
-	buf_printf(out, "not covered: what was allocated before %s", clock);
-	if (s->rss_first_kib > 0)
-		buf_printf(out, ", when %s were resident",
-			   fmt_size(s->rss_first_kib << 10).s);
-	buf_add_char(out, '\n');
+	if (!s->late)
+		buf_printf(out, "recorded since %s\n", clock);
+	else if (s->rss_first_kib > 0)
+		buf_printf(out,
+			   "allocated before the attach (%s): %s resident    see: seep "
+			   "leaks %d\n",
+			   clock, fmt_size(s->rss_first_kib << 10).s, s->pid);
+	else
+		buf_printf(out,
+			   "allocated before the attach (%s): not recorded    see: seep "
+			   "leaks %d\n",
+			   clock, s->pid);
 	watcher_free(w);
 }

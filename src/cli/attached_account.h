@@ -7,8 +7,13 @@
 #include "target/session.h"
 #include "util/buf.h"
 
-/* Appends, a line each: where its resident memory is now, when it reaches its limit if it leaks, and what the recording
- * does not cover. Nothing of a process that has ended. */
-void attached_account(struct buf *out, const struct session *s, const struct prof *p);
+/* Appends, a line each: where its resident memory is now, and what the recording does not cover. Nothing of a process
+ * that has ended. */
+void attached_account(struct buf *out, const struct session *s);
+
+/* Adds to `p` the memory limit of the process, which runs and whose row `process` is; `before_kib`: what was resident
+ * when the recording began, if that was later than its start. */
+void attached_account_limit(struct prof *p, uint32_t process, int pid,
+			    uint64_t before_kib);
 
 #endif

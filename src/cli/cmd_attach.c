@@ -210,7 +210,7 @@ report(FILE *to, const struct attached_sessions *ss, struct prof *p, const char 
 	else
 		report_text(&b, p, &o);
 	if (!args.json && over && ss->len == 1)
-		attached_account(&b, ss->data[0], p);
+		attached_account(&b, ss->data[0]);
 	for (size_t i = 0; !args.json && i < ss->len; i++)
 		attached_foot(&b, ss->data[i], over);
 	if (!args.json && over && ss->len == 1 && !ss->data[0]->ended && args.for_ns > 0)

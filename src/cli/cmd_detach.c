@@ -55,7 +55,7 @@ print(const struct session *s, struct prof *p, const struct report_opts *opts)
 	else
 		report_text(&b, p, &o);
 	if (!args.json && !s->armed)
-		attached_account(&b, s, p);
+		attached_account(&b, s);
 	fputs(buf_str(&b), stdout);
 	buf_done(&b);
 }

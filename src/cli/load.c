@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "analyze/diff.h"
+#include "cli/attached_account.h"
 #include "cli/attached_old.h"
 #include "cli/last.h"
 #include "cli/save.h"
@@ -109,6 +110,7 @@ load_process(struct loaded *l, const char *what, struct prof **ret_prof, struct 
 		l->pid = f.pid;
 		l->live = true;
 		load_look_at(p, &f);
+		attached_account_limit(p, p->nprocesses - 1, f.pid, 0);
 		attached_old_load(p, &f);
 		*ret_prof = TAKE(p);
 	}

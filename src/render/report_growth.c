@@ -6,6 +6,7 @@
  * that list. A recording with too few snapshots says nothing of growth. */
 #include <stdlib.h>
 
+#include "analyze/forecast.h"
 #include "render/figure.h"
 #include "render/growth_text.h"
 #include "render/report_impl.h"
@@ -14,6 +15,8 @@
 #include "util/x.h"
 
 enum { TURNING_ROWS = 5 };
+
+#define DIFFERS 1.2 /* rates further apart than this factor are both told */
 
 static bool
 worth_judging(const struct report *r)
@@ -269,6 +272,41 @@ report_growth_amount(struct report *r, enum verdict_word word)
 		buf_printf(r->out, "%s: %s", figure_things((int64_t)n, 0, "site").s,
 			   growth_text_rate(slope, figure_sqrt(var), r->o->bytes).s);
 	return n > 0;
+}
+
+/* "96 % of the growth": at most all of it. */
+static struct fmt_str
+share_of(double sites, double process)
+{
+	double share = sites < process ? sites / process : 1;
+
+	return fmt_percent((uint64_t)(share * 1000), 1000);
+}
+
+void
+report_growth_forecast(struct report *r, enum verdict_word word)
+{
+	uint32_t process = r->v.main;
+	struct forecast f;
+	double slope = 0;
+
+	for (uint32_t i = 0; i < r->growth.nranked; i++) {
+		if (word_of(r, r->growth.ranked[i]) == word)
+			slope += r->growth.rows[r->growth.ranked[i]].slope;
+	}
+	f = forecast_of(r->p, process, slope);
+	if (!f.grows || f.seconds <= 0 ||
+	    r->p->processes[process].end != PROF_END_RUNNING)
+		return;
+	buf_add_str(r->out, "; ");
+	if (f.known && (slope > f.slope * DIFFERS || slope * DIFFERS < f.slope))
+		buf_printf(r->out, "the process %s, ",
+			   growth_text_rate(f.slope, f.error, r->o->bytes).s);
+	buf_printf(r->out, "%s reached in about %s",
+		   f.machine ? "the machine's memory" : "memory limit",
+		   fmt_duration((uint64_t)(f.seconds * 1e9)).s);
+	if (slope > 0 && f.known)
+		buf_printf(r->out, " (%s of the growth)", share_of(slope, f.slope).s);
 }
 
 /* What would not have been found. */

@@ -69,6 +69,10 @@ void report_growth_mark(struct report *r, uint32_t row);
 /* Appends "1 site: +1.0 ± 0.2 MiB/min" of the places with that word; false: there are none. */
 bool report_growth_amount(struct report *r, enum verdict_word word);
 
+/* Appends when the process reaches its memory limit, and which part of its growth the sites with that word explain;
+ * nothing where that is not in sight. */
+void report_growth_forecast(struct report *r, enum verdict_word word);
+
 /* The line under the first, when something grows. */
 void report_growth_first(struct report *r);
 

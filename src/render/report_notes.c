@@ -260,6 +260,12 @@ report_coverage(struct report *r)
 	const struct coverage *c = &r->v.coverage;
 	const char *where = "";
 
+	if (c->before_bytes > 0) {
+		buf_printf(r->out, "allocated before the attach: %s%s",
+			   r->sampled ? "about " : "",
+			   figure_bytes((int64_t)c->before_bytes, 0, r->o->bytes).s);
+		return;
+	}
 	if (c->anon_bytes == 0)
 		buf_add_str(r->out, "nothing was recorded");
 	else

@@ -251,10 +251,14 @@ report_words(struct report *r, enum verdict_word word)
 	case VERDICT_GROWING:
 	case VERDICT_LEAK_LIKELY:
 		report_grows(r, word);
+		if (word == report_lead(r))
+			report_growth_forecast(r, word);
 		break;
 	case VERDICT_LEAK_MINOR:
 	case VERDICT_LEAK:
 		report_leak(r);
+		if (word == VERDICT_LEAK)
+			report_growth_forecast(r, word);
 		break;
 	case VERDICT_KILLED:
 		report_killed(r);

@@ -119,4 +119,4 @@ for _ in 1 2 3; do
 	kill "$pid"
 	grep -q '^LEAK likely' "$TMP/out" && break
 done
-expect_match "a leak: until when" "$out" "^(memory limit|the machine's memory) of [0-9.]+ [KMGT]iB reached in about .* at \\+1[0-9.]+ MiB/min"
+expect_match "a leak: until when" "$(head -n 1 <<<"$out")" "; (memory limit|the machine's memory) reached in about [0-9]"
