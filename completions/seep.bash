@@ -119,7 +119,7 @@ _seep() {
 		;;
 	attach)
 		if [[ $cur == -* ]]; then
-			_seep_reply -W '--for --budget --sample --exact --every --count --stay --children
+			_seep_reply -W '--for --budget --sample --exact --every --count --around --stay --children
 				--cgroup --dry-run --output --html --log-file --json --max-size
 				--max-stop --no-names --help' -- "$cur"
 		else

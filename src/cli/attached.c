@@ -299,6 +299,10 @@ attached_load_one(const struct session *s, struct prof *p, struct err *e)
 						      : livefile_age_ms(&s->attach.live);
 		pr->paused = false;
 	}
+	if (s->replaced) {
+		pr->replaced_by = prof_str(p, s->replaced_by);
+		pr->duration_ms = s->replaced_ms;
+	}
 	if (s->late)
 		attached_old_save(p, p->nprocesses - 1, &s->old);
 	pr->rss_kib = s->rss_kib;
@@ -363,6 +367,19 @@ up_ns(const struct session *s)
 	return now - ticks / hz * 1000000000;
 }
 
+static void
+attached_ended(struct buf *out, const struct session *s)
+{
+	if (!s->replaced) {
+		buf_add_str(out, "it has ended");
+		return;
+	}
+	buf_add_str(out, "replaced itself by exec of ");
+	figure_text(out, s->replaced_by[0] != '\0' ? s->replaced_by : "another program");
+	buf_printf(out, " after %s; the recording ends there",
+		   fmt_duration(s->replaced_ms * 1000000).s);
+}
+
 void
 attached_foot(struct buf *out, const struct session *s, bool detached)
 {
@@ -376,10 +393,14 @@ attached_foot(struct buf *out, const struct session *s, bool detached)
 		buf_printf(out, ", %s %s", limit.machine ? "memory" : "limit",
 			   fmt_size(limit.limit_bytes).s);
 	if (s->armed) {
-		buf_printf(out, DOT "libseep.so was there: never stopped%s\n",
-			   s->ended   ? ", it has ended"
-			   : detached ? ", paused again"
-				      : "");
+		buf_add_str(out, DOT "libseep.so was there: never stopped");
+		if (s->ended) {
+			buf_add_str(out, ", ");
+			attached_ended(out, s);
+		} else if (detached) {
+			buf_add_str(out, ", paused again");
+		}
+		buf_add_char(out, '\n');
 		return;
 	}
 	buf_printf(out, DOT "%.2g %% of a core in the recorder",
@@ -395,7 +416,7 @@ attached_foot(struct buf *out, const struct session *s, bool detached)
 	if (detached) {
 		buf_add_str(out, DOT);
 		if (s->ended)
-			buf_add_str(out, "it has ended");
+			attached_ended(out, s);
 		else
 			attached_left(out, &s->detached);
 	}

@@ -67,4 +67,7 @@ void cmd_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* From now on all of these go to `f`, at once, and nothing to stderr. Borrowed. */
 void cmd_say_to(FILE *f);
 
+/* `seep diff OLD NEW`, to stdout, for another command. */
+int cmd_diff_two(char *old, char *new, bool json);
+
 #endif

@@ -13,6 +13,7 @@
 
 #include "cli/attached.h"
 #include "cli/attached_account.h"
+#include "cli/attached_around.h"
 #include "cli/attached_beat.h"
 #include "cli/attached_check.h"
 #include "cli/cmd.h"
@@ -44,7 +45,7 @@ static struct {
 	struct opt_optional sample;
 	double budget; /* a share */
 	bool exact, stay, dry_run, json, children, no_names, budget_given;
-	const char *output, *log_file, *cgroup, *html;
+	const char *output, *log_file, *cgroup, *html, *around;
 } args = {.for_ns = 60 * NS, .budget = 0.01, .max_stop_ns = ATTACHED_CHECK_STOP_NS};
 
 static int
@@ -75,6 +76,8 @@ static const struct opt attach_opts[] = {
 	 .help = "Also report so often while it is recorded."},
 	{"count", 'c', OPT_U64, .to = &args.count, .metavar = "N",
 	 .help = "End after N of these reports."},
+	{"around", 0, OPT_STRING, .to = &args.around, .metavar = "CMD",
+	 .help = "Run CMD by sh -c, and report what it changed: marks before and after."},
 	{"stay", 0, OPT_NONE, .to = &args.stay,
 	 .help = "Leave the recorder in and return; seep detach ends it."},
 	{"children", 0, OPT_NONE, .to = &args.children,
@@ -124,6 +127,9 @@ check_args(int argc)
 			  args.children))
 		return cmd_usage(&cmd_attach,
 				 "--stay returns at once: seep detach reports");
+	if (args.around != NULL && (args.stay || args.every_ns > 0 || args.html != NULL))
+		return cmd_usage(&cmd_attach, "--around is one comparison: not with "
+					      "--stay, --every or --html");
 	if (args.json && args.every_ns > 0)
 		return cmd_usage(&cmd_attach, "--json is one report: not with --every");
 	if (args.max_bytes != 0 && args.max_bytes < UINT64_C(2) << 20)
@@ -384,6 +390,50 @@ finish(struct attached_sessions *ss, FILE *log)
 	return status;
 }
 
+/* Where the recording of --around goes: where the user wants it, or beside the name of the last one. */
+static int
+around_output(int pid, struct err *e)
+{
+	char *folder = NULL;
+	int r;
+
+	if (args.output != NULL)
+		return 0;
+	r = last_folder(&folder, e);
+	if (r == 0)
+		args.output = xasprintf("%s/around.%d.rec", folder, pid);
+	free(folder);
+	return r;
+}
+
+/* --around: the exit status is the command's own, unless something of ours fails. */
+static int
+around(struct attached_sessions *ss, FILE *log)
+{
+	const char *saved = NULL;
+	struct err e = {0};
+	struct buf foot = {0};
+	struct prof *p;
+	int status = 0, ran = around_run(ss, args.around, &status, &e), r;
+
+	attached_detach(ss);
+	r = ran == 0 ? around_output(ss->data[0]->pid, &e) : ran;
+	if (r == 0) {
+		p = load_named(ss, NULL);
+		r = write_files(p, &saved, &e);
+		prof_free(p);
+	}
+	if (r == 0 && around_report(log, args.output, args.json) == CMD_FAILED)
+		status = CMD_FAILED;
+	if (r == 0 && status != 0 && status != CMD_FAILED)
+		buf_printf(&foot, "the command ended with status %d\n", status);
+	attached_foot(&foot, ss->data[0], true);
+	if (!args.json)
+		fputs(buf_str(&foot), log);
+	buf_done(&foot);
+	return r < 0 ? cmd_fail(&e) : status;
+}
+
 static FILE *
 open_log(struct err *e)
 {
@@ -425,6 +475,9 @@ attach_run(int argc, char **argv)
 	if (r == 0 && (log = open_log(&e)) == NULL)
 		r = e.code;
 	attached_signals();
+	if (r == 0 && args.around != NULL && pids.len != 1)
+		r = err_set(&e, -EINVAL,
+			    "--around compares one process, and %zu are meant", pids.len);
 	if (r == 0)
 		r = attached_open(&pids, &s, &ss, &e);
 	vec_done(&pids);
@@ -432,6 +485,8 @@ attach_run(int argc, char **argv)
 		status = out_fail(&e);
 	} else if (args.stay) {
 		status = stayed(&ss);
+	} else if (args.around != NULL) {
+		status = around(&ss, log);
 	} else {
 		record(&ss, &s, log);
 		status = finish(&ss, log);

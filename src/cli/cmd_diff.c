@@ -437,6 +437,16 @@ diff_run(int argc, char **argv)
 	return status;
 }
 
+int
+cmd_diff_two(char *old, char *new, bool json)
+{
+	char *words[] = {old, new, NULL};
+
+	diff_args.json = json;
+	diff_args.no_pager = true;
+	return diff_run(2, words);
+}
+
 const struct cmd cmd_diff = {
 	.name = "diff",
 	.args = "OLD NEW",

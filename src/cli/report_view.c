@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -251,15 +252,34 @@ report_query(const struct loaded *l, const struct report_how *how,
 	*ret_query = q;
 }
 
+/* A title says which moment it is about. To be freed. */
+static char *
+report_title(const struct view *v)
+{
+	const struct sites_point *at = &v->q->point;
+
+	switch (at->at) {
+	case SITES_AT_PEAK:
+		return xasprintf("%s at the peak", v->o->title);
+	case SITES_AT_EXIT:
+		return xasprintf("%s when exit began", v->o->title);
+	case SITES_AT_MARK:
+		return xasprintf("%s at mark %s", v->o->title, at->mark);
+	default:
+		return xstrdup(v->o->title);
+	}
+}
+
 /* The files of --flame and --html. */
 static int
 report_pages(const struct view *v, struct err *e)
 {
 	const struct report_view *r = &report_view;
 	struct report_opts ro = {.chosen = v->q->chosen};
+	char *title = report_title(v);
 	struct pages pages = {.flame = r->flame,
 			      .html = r->html,
-			      .title = v->o->title,
+			      .title = title,
 			      .callers = r->kind == VIEW_BOTTOM_UP,
 			      .one_figure = r->value_given};
 	struct buf notes = {0};
@@ -268,6 +288,7 @@ report_pages(const struct view *v, struct err *e)
 	report_remarks(&notes, v->p, &ro);
 	pages.notes = buf_str(&notes);
 	status = pages_write(&pages, v->p, v->q, NULL, NULL, e);
+	free(title);
 	buf_done(&notes);
 	return status;
 }

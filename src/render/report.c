@@ -144,6 +144,7 @@ report_totals(struct report *r)
 			.s);
 	buf_printf(r->out, REPORT_DOT "%s %s", r->one != 0 ? "peak" : "highest peak",
 		   figure_bytes(r->v.peak.bytes, var_peak, r->o->bytes).s);
+	report_peak_error(r, pk);
 	if (r->v.peak.bytes > 0)
 		buf_printf(r->out, " at %s", figure_ms(pk->peak_ms).s);
 	if (r->one == 0 && r->v.peak.process != 0) {

@@ -174,6 +174,8 @@ void report_cut_short(struct report *r);
 void report_notes(struct report *r, const char *prefix);
 
 /* Memory as the kernel saw it. */
+/* " (to 16 KiB: 4 threads)": how far the peak of a process may be off; nothing when it is exact. */
+void report_peak_error(struct report *r, const struct prof_process *pr);
 void report_rss(struct report *r);
 /* What the one process that the report is about was forked with. */
 void report_inherited(struct report *r);

@@ -305,6 +305,16 @@ report_inherited(struct report *r)
 }
 
 void
+report_peak_error(struct report *r, const struct prof_process *pr)
+{
+	uint64_t bytes = prof_peak_error_bytes(pr);
+
+	if (bytes > 0)
+		buf_printf(r->out, " (to %s: %s)", fmt_size(bytes).s,
+			   figure_things((int64_t)(bytes / 4096), 0, "thread").s);
+}
+
+void
 report_rss(struct report *r)
 {
 	uint64_t rss = 0, peak = 0, anon = 0, own = 0;

@@ -9,8 +9,11 @@
 #include "target/session.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "target/armed.h"
 #include "target/control.h"
@@ -154,6 +157,36 @@ look_at_memory(struct session *s)
 	__atomic_store_n(&s->attach.live.head->rss_kib, rss, __ATOMIC_RELAXED);
 }
 
+/* Whether it has become another program: then our code is no longer in it. */
+static bool
+was_replaced(const struct session *s)
+{
+	const struct plan *p = &s->attach.plan;
+	uint64_t word;
+	struct iovec to = {&word, sizeof word};
+	struct iovec from = {(void *)(uintptr_t)p->code.start, sizeof word};
+
+	if (s->armed)
+		return s->attach.live.head->life == REC_LIFE_EXEC;
+	return p->code.start != 0 && process_vm_readv(s->pid, &to, 1, &from, 1, 0) < 0 &&
+	       errno == EFAULT;
+}
+
+static void
+look_for_exec(struct session *s)
+{
+	char link[32];
+	ssize_t n;
+
+	if (s->ended || !was_replaced(s))
+		return;
+	s->ended = s->replaced = true;
+	s->replaced_ms = s->recorded_ms = session_age_ms(s);
+	snprintf(link, sizeof link, "/proc/%d/exe", s->pid);
+	n = readlink(link, s->replaced_by, sizeof s->replaced_by - 1);
+	s->replaced_by[n > 0 ? n : 0] = '\0';
+}
+
 /* Every try stops all threads. Where it cannot be found out, the recorder goes on asking the kernel. */
 static void
 settle(struct session *s, uint64_t ms)
@@ -181,6 +214,7 @@ session_tick(struct session *s)
 		return;
 	s->next_ms = ms + (ms < TURN_MS ? TURN_FIRST_MS : TURN_MS);
 	s->ended = !livefile_alive(&s->attach.live);
+	look_for_exec(s);
 	if (s->ended)
 		return;
 	look_at_memory(s);
@@ -203,6 +237,7 @@ session_detach(struct session *s, struct err *e)
 		return 0;
 	s->recorded_ms = session_age_ms(s);
 	s->ended = s->ended || !livefile_alive(&s->attach.live);
+	look_for_exec(s);
 	if (s->ended)
 		return 0;
 	look_at_memory(s);

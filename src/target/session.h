@@ -37,11 +37,14 @@ struct session {
 	struct looks looks;
 	struct oldblocks old; /* what became of them, as of session_read_old */
 	double budget;
-	bool armed;   /* libseep.so was there already: only switched on */
-	bool settled; /* attach_settle has nothing to do any more */
-	bool late;    /* it has run for a while before it was recorded */
-	bool ended;   /* the process is gone */
-	bool off;     /* the recorder has switched itself off */
+	bool armed;    /* libseep.so was there already: only switched on */
+	bool settled;  /* attach_settle has nothing to do any more */
+	bool late;     /* it has run for a while before it was recorded */
+	bool ended;    /* the process is gone, or another program by now */
+	bool replaced; /* that: by exec */
+	uint64_t replaced_ms;
+	char replaced_by[256]; /* path of the program; "" = not known */
+	bool off;	       /* the recorder has switched itself off */
 	struct detached detached;
 	uint64_t rss_first_kib, rss_kib, rss_peak_kib, anon_kib;
 	uint64_t checked_ns;  /* how long it stood still for a leak check */
