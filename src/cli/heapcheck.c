@@ -401,11 +401,13 @@ take_head(struct heapcheck *c)
 {
 	struct heapscan *s = &c->scan;
 	uint64_t rss_kib, anon_kib;
-	char what[600];
+	char what[600], names[200];
 	struct stat st;
 
 	s->what = strtab_add(&s->strings, image_what(&c->image, what, sizeof what));
 	s->program = strtab_add(&s->strings, c->image.name);
+	s->allocators =
+		strtab_add(&s->strings, walker_names(&c->heap, names, sizeof names));
 	if (foreign_hides(&c->image) != NULL)
 		s->hides = strtab_add(&s->strings, foreign_hides(&c->image));
 	s->pid = c->image.pid;

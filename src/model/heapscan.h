@@ -57,6 +57,8 @@ struct heapscan {
 	uint32_t what;	  /* "4711 (api-server)" */
 	uint32_t program; /* name */
 	uint32_t core;	  /* path of the core; 0 = a process */
+	uint32_t
+		allocators; /* string: "jemalloc 5.3", several with "and"; 0 = not known */
 	int pid;
 	uint64_t time_ns; /* when; of a core, when it was written. 0 = not known */
 	uint64_t stop_ns, pause_ns; /* of a process */

@@ -190,6 +190,10 @@ scan_json(struct buf *out, const struct heapscan *s, const struct scan_growth *g
 	sums(&j, s->sums);
 	json_obj_end(&j);
 	json_obj_end(&j);
+	if (s->allocators != 0) {
+		json_key(&j, "allocators");
+		json_str(&j, heapscan_text(s, s->allocators));
+	}
 	number(&j, "threads", s->threads);
 	number(&j, "stop_ns", s->stop_ns);
 	number(&j, "pause_ns", s->pause_ns);

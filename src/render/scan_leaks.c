@@ -39,6 +39,8 @@ scan_group_words(struct buf *out, const struct heapscan *s,
 	}
 }
 
+#define GLIBC_NAME "glibc's malloc" /* as its walker is called */
+
 void
 scan_about(struct buf *out, const struct heapscan *s)
 {
@@ -47,10 +49,15 @@ scan_about(struct buf *out, const struct heapscan *s)
 	if (s->core == 0)
 		buf_printf(out, "stopped %s + %s, ", fmt_duration(s->stop_ns).s,
 			   fmt_duration(s->pause_ns).s);
-	buf_printf(out, "%s, %s blocks, %zu arena%s%s\n",
-		   figure_things(s->threads, 0, "thread").s, fmt_count(all.blocks).s,
-		   s->arenas.len, s->arenas.len == 1 ? "" : "s",
-		   s->snapshot != 0 ? "; looked at a copy" : "");
+	buf_printf(out, "%s, %s blocks", figure_things(s->threads, 0, "thread").s,
+		   fmt_count(all.blocks).s);
+	if (s->allocators == 0 ||
+	    strcmp(heapscan_text(s, s->allocators), GLIBC_NAME) == 0)
+		buf_printf(out, ", %zu arena%s", s->arenas.len,
+			   s->arenas.len == 1 ? "" : "s");
+	else
+		buf_printf(out, " of %s", heapscan_text(s, s->allocators));
+	buf_printf(out, "%s\n", s->snapshot != 0 ? "; looked at a copy" : "");
 }
 
 /* ---- rows ---- */

@@ -54,11 +54,25 @@ for name in "glibc's malloc:" jemalloc:libjemalloc.so.2 tcmalloc:libtcmalloc.so.
 	want=$(sed -n 's/^expect //p' "$TMP/said")
 	run "$SEEP" leaks --json "$pid"
 	expect_eq "${name%%:*}: not recorded" "$(blocks "$TMP/out")" "10000 0"
+	expect_match "${name%%:*}: by name" "$(jq -r .allocators "$TMP/out")" "^${name%%:*}"
 	finish
 	expect_eq "the truth" "$want" "definite=30468205/10000 reachable=257500/100"
 	LD_PRELOAD=$lib "$SEEP" run --json --log-file many.json -o many.rec -- "$many" </dev/null >/dev/null
 	expect_eq "${name%%:*}: recorded" "$(leaks many.json)" "$want"
 done
+
+# The demo of jemalloc's leak check, linked with jemalloc: the same verdict and bytes as over glibc's malloc.
+lib=$(find_library libjemalloc.so.2)
+if [ -n "$lib" ]; then
+	plain=$(program jem_demo) || exit
+	linked=$(program jem_demo linked -g -w -O0 -Wl,--no-as-needed "$lib") || exit
+	for prog in "$plain" "$linked"; do
+		"$SEEP" run --json --log-file "demo.json" -o demo.rec -- "$prog"
+		expect_eq "${prog##*/}: lost" "$(leaks demo.json)" "definite=6430720/120 reachable=0/0"
+		run "$SEEP" report demo.rec
+		expect_match "${prog##*/}: verdict" "$out" '^LEAK  6\.13 MiB in 120 blocks'
+	done
+fi
 
 # What cannot be read is said, and nothing is reported.
 lib=$(find_library libtcmalloc_debug.so.4)
