@@ -81,6 +81,10 @@ scan_decide(const struct heapscan *s, const struct scan_growth *g)
 		   scan_unread_bytes(s) > scan_live_bytes(s) / UNREAD_PART;
 	f.lost_bytes = g != NULL ? g->lost_bytes : (int64_t)lost.bytes;
 	f.lost_blocks = g != NULL ? g->lost_blocks : (int64_t)lost.blocks;
+	if (s->managed != 0) {
+		f.managed = f.lost_blocks > 0;
+		f.lost_bytes = f.lost_blocks = 0;
+	}
 	if (g != NULL) {
 		f.ended = false;
 		f.growth_judged = true;

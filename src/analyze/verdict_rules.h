@@ -44,6 +44,7 @@ enum verdict_why {
 	VERDICT_WHY_NOT_RECORDED, /* nothing was recorded */
 	VERDICT_WHY_CUT_SHORT,	  /* the recording ended before the program did */
 	VERDICT_WHY_UNHOOKED,	  /* some of its allocations pass by the hooks */
+	VERDICT_WHY_MANAGED,	  /* a runtime's collector frees what looks lost */
 	VERDICT_WHY_UNREAD,	  /* part of its heap could not be read */
 	VERDICT_WHY_FEW_SAMPLES,
 	VERDICT_WHY_NO_CHECK, /* memory is left; whether it is lost is unknown */
@@ -78,7 +79,8 @@ struct verdict_facts {
 	/* What limits the answer. */
 	bool partial;
 	bool cut_short, unhooked;
-	bool unread; /* no recording: parts of the heap were not understood */
+	bool managed; /* blocks look lost that a runtime's collector frees */
+	bool unread;  /* no recording: parts of the heap were not understood */
 	bool sampled;
 	uint64_t samples;
 };

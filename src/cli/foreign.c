@@ -70,6 +70,16 @@ foreign_allocator(const struct image *i)
 }
 
 const char *
+foreign_collects(const struct image *i)
+{
+	const struct runtime_info *r = NULL;
+
+	for (size_t k = 0; k < i->map->areas.len && r == NULL; k++)
+		r = runtime_collecting(i->map->areas.data[k].name);
+	return r != NULL ? r->name : NULL;
+}
+
+const char *
 foreign_hides(const struct image *i)
 {
 	uint32_t traits = 0;

@@ -9,6 +9,9 @@
 /* Name of the allocator that is not glibc's: "jemalloc", "musl's malloc"; NULL when none is recognised. Static. */
 const char *foreign_allocator(const struct image *i);
 
+/* The runtime in the process whose blocks are never called lost (runtimes.h): its name, or NULL. Static. */
+const char *foreign_collects(const struct image *i);
+
 /* Where a program like this keeps memory besides malloc's: half a sentence, or NULL. Static. */
 const char *foreign_hides(const struct image *i);
 

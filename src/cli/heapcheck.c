@@ -408,6 +408,8 @@ take_head(struct heapcheck *c)
 	s->program = strtab_add(&s->strings, c->image.name);
 	s->allocators =
 		strtab_add(&s->strings, walker_names(&c->heap, names, sizeof names));
+	if (foreign_collects(&c->image) != NULL)
+		s->managed = strtab_add(&s->strings, foreign_collects(&c->image));
 	if (foreign_hides(&c->image) != NULL)
 		s->hides = strtab_add(&s->strings, foreign_hides(&c->image));
 	s->pid = c->image.pid;

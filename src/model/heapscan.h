@@ -74,6 +74,8 @@ struct heapscan {
 		anon_bytes; /* memory of no file that the process has, all of it; 0 = not known */
 	uint32_t
 		hides; /* string: where else the program may keep memory; 0 = not known */
+	uint32_t
+		managed; /* string: a runtime in the process whose blocks are never called lost; 0 = none */
 	VEC(uint32_t) notes; /* strings: what could not be had */
 };
 

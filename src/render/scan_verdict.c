@@ -77,6 +77,17 @@ add_ok(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
 static void
 add_undecided(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
 {
+	const struct heapscan_sum *d = &s->sums[HEAPSCAN_DEFINITE];
+
+	if (s->managed != 0 && d->blocks > 0) {
+		buf_printf(out,
+			   "%s in %s without a reference, but %s's collector frees its "
+			   "objects; use seep attach --for 10m %d",
+			   bytes_of(o, d->bytes).s,
+			   figure_things((int64_t)d->blocks, 0, "block").s,
+			   heapscan_text(s, s->managed), s->pid);
+		return;
+	}
 	buf_printf(out,
 		   "nothing found to be lost, but %s of malloc's heap could not be read",
 		   bytes_of(o, scan_unread_bytes(s)).s);

@@ -102,3 +102,19 @@ os._exit(0)'
 	expect_json "python: hardly anything possibly lost" python.json '.summary.leaks.possible_blocks < 300' true
 	expect_json "python: reachable" python.json '.summary.leaks.reachable_blocks > 20000' true
 fi
+
+# ---- a process that was not recorded ----
+if [ -x /usr/bin/perl ]; then
+	mkfifo perl.in
+	/usr/bin/perl -e '$| = 1; print "ready\n"; <STDIN>' <perl.in >perl.ready &
+	pid=$!
+	exec 8>perl.in
+	wait_for 5 grep -q ready perl.ready
+	for command in leaks scan; do
+		run "$SEEP" $command "$pid"
+		expect_no_match "$command: perl is not called a leak" "$out" '^LEAK'
+		expect_match "$command: a verdict" "$out" '^(OK|NO VERDICT)  '
+	done
+	exec 8>&-
+	wait $pid
+fi
