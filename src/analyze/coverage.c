@@ -36,11 +36,21 @@ coverage_recorded(const struct prof_process *pr, uint64_t blocks)
 	       (blocks + (more > 0 ? (uint64_t)more : 0)) * COVERAGE_BLOCK_BYTES;
 }
 
+/* Its anonymous memory without what cannot leak: stacks, and static data of program and
+ * libraries. */
+static uint64_t
+coverage_heap(const struct prof_process *pr)
+{
+	uint64_t other = pr->stack_kib + pr->static_kib;
+
+	return (pr->anon_kib > other ? pr->anon_kib - other : 0) << 10;
+}
+
 /* One process: false when nothing is known of its memory. */
 static bool
 coverage_one(const struct prof_process *pr, uint64_t blocks, struct coverage *ret)
 {
-	uint64_t anon = pr->anon_kib << 10, recorded;
+	uint64_t anon = coverage_heap(pr), recorded;
 	bool nothing =
 		pr->coverage != 0 && pr->peak_bytes <= 0 && pr->inherited_blocks == 0;
 

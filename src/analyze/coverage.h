@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* coverage.h -- how much of a process's memory the recording covers.
  *
- * Compares the anonymous memory that the kernel counted with the most that was recorded as live
- * at one time, including what malloc adds to each block. The most and not the last: memory that
+ * Compares the anonymous memory that the kernel counted, without stacks and static data, with the
+ * most that was recorded as live at one time, including what malloc adds to each block. The most and not the last: memory that
  * was freed stays with malloc and is still anonymous, and it was covered. Programs that keep
  * their memory elsewhere (pymalloc, Go, a JVM, mmap) come out low.
  *

@@ -197,13 +197,30 @@ report_most(struct report *r, int64_t whole)
 	report_place(r, most);
 }
 
+/* "by OOM at 3.98 of 4.00 GiB", or the signal. */
+static void
+report_killer(struct report *r, const struct prof_process *pr)
+{
+	buf_printf(r->out, "by %s%s",
+		   pr->oom == PROF_OOM_SURE ? "OOM" : figure_signal(pr->status).s,
+		   pr->oom == PROF_OOM_LIKELY ? ", most likely for lack of memory," : "");
+	if (pr->oom == PROF_OOM_NO || pr->limit_bytes == 0)
+		return;
+	/* Usage was looked at some time before; fast growth leaves it behind. */
+	if (pr->usage_bytes > pr->limit_bytes / 10 * 9)
+		buf_printf(r->out, " at %s of %s", fmt_size(pr->usage_bytes).s,
+			   fmt_size(pr->limit_bytes).s);
+	else
+		buf_printf(r->out, " at its limit of %s", fmt_size(pr->limit_bytes).s);
+}
+
 static void
 report_killed(struct report *r)
 {
 	const struct verdict_figures *f = &r->v.each[r->v.main];
 	const struct prof_process *pr = &r->p->processes[r->v.main];
 
-	buf_printf(r->out, "by %s", figure_signal(pr->status).s);
+	report_killer(r, pr);
 	if (f->blocks == 0 && f->bytes == 0) {
 		buf_add_str(r->out, ": nothing was live");
 		return;

@@ -21,7 +21,7 @@ partial() {
 	expect_match "$what: coverage first" "$(head -n 1 <<<"$err")" \
 		'^PARTIAL +recorded [0-9.]+ ([KMG]i)?B of [0-9.]+ [KMG]iB anonymous memory \([0-9.<]+ %\): '
 	expect_match "$what: where the rest is" "$(head -n 1 <<<"$err")" "$regex"
-	expect_no_match "$what: no verdict" "$err" '^(OK|HELD|NOT FREED|LEAK)|[Nn]o leak'
+	expect_no_match "$what: no verdict" "$err" '^(OK|STEADY|LEAK)|[Nn]o leak'
 	run "$SEEP" report partial.rec
 	expect_match "$what: report says the same" "$(sed -n 2p <<<"$out")" '^PARTIAL .*'"$regex"
 	run "$SEEP" report --json partial.rec
@@ -54,7 +54,7 @@ if [ -n "$library" ]; then
 	for object in jemalloc/*.o; do objcopy --redefine-syms=prefix "$object" || exit; done
 	if ${CC:-gcc} -O2 -g -o own_heap "$ROOT/tests/programs/own_heap.c" jemalloc/*.o -lm -lpthread -ldl -lstdc++ 2>ld.log; then
 		run "$SEEP" run -o own_heap.rec -- ./own_heap
-		expect_match "jemalloc under another name: seen" "$err" '^NOT FREED .* in 50,021 blocks'
+		expect_match "jemalloc under another name: seen" "$err" '^NO VERDICT .* in 50,021 blocks'
 		strip -o stripped own_heap
 		for again in 1 2 3 4 5; do # it is gone before one has looked twice
 			partial "the same, stripped, $again" 'jemalloc|did not come from malloc' ./stripped
@@ -70,7 +70,7 @@ int main(void) { for (int i = 0; i < 50021; i++) memset(malloc(1009), 1, 1009); 
 	if ${CC:-gcc} -O0 -g -o plain plain.c "$library" -lm -lpthread -ldl -lstdc++ 2>ld.log; then
 		run "$SEEP" run -o plain.rec -- ./plain
 		expect_eq "jemalloc as malloc: status" "$status" 0
-		expect_match "jemalloc as malloc: seen" "$err" '^NOT FREED .* in 50,021 blocks'
+		expect_match "jemalloc as malloc: seen" "$err" '^NO VERDICT .* in 50,021 blocks'
 	fi
 fi
 

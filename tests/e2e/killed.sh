@@ -35,6 +35,9 @@ last
 held "SIGKILL" 1018081 1018081
 expect_json "SIGKILL: how it ended" json '.processes[0] | "\(.end) \(.status)"' 'signal 9'
 
+run "$SEEP" report @last
+expect_match "SIGKILL: the headline" "$out" '^KILLED  by SIGKILL: .* live, [0-9]+ % from take_more over_time\.c:'
+
 # ---- SIGKILL of seep and then of the program ----
 begin_steps "$SEEP" run -o both.rec "$prog"
 say take 1009 1009
@@ -64,8 +67,11 @@ oom() {
 	expect_json "$1: how it ended" json '.processes[] | select(.name == "over_time") | "\(.end) \(.status)"' 'signal 9'
 	expect_json "$1: whose doing" json '.processes[] | select(.name == "over_time") | .memory.oom' "$2"
 	expect_json "$1: the limit" json '.processes[] | select(.name == "over_time") | .memory.limit_bytes' $((48 << 20))
-	expect_between "$1: usage" "$(jq '.processes[] | select(.name == "over_time") | .memory.limit_used_bytes' json)" $((44 << 20)) $((48 << 20))
+	# it is looked at several times a second; a busy machine may be late
+	expect_between "$1: usage" "$(jq '.processes[] | select(.name == "over_time") | .memory.limit_used_bytes' json)" $((8 << 20)) $((48 << 20))
 	held "$1" $((30 << 20)) $((1 << 30))
+	run "$SEEP" report @last
+	expect_match "$1: the headline" "$out" '^KILLED  by OOM at (4[3-8](\.[0-9]+)? MiB of|its limit of) 48\.0 MiB: .* live, (100|9[0-9]|[5-8][0-9]) % from take_more over_time\.c:'
 }
 for ((i = 0; i < ${times:-1}; i++)); do
 	# The program alone is in the group; and seep with it.
