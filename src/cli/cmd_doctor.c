@@ -389,8 +389,8 @@ check_process(const char *what)
 		r = procfs_stat(pid, &st, &e);
 	if (r < 0)
 		return cmd_fail(&e);
-	say(OK, "process", "%d (%s), %u threads, RSS %s", pid, st.comm, st.threads,
-	    fmt_size(st.rss_kib << 10).s);
+	say(OK, "process", "%d (%s), %u thread%s, RSS %s", pid, st.comm, st.threads,
+	    st.threads == 1 ? "" : "s", fmt_size(st.rss_kib << 10).s);
 	check_program(pid);
 	snprintf(path, sizeof path, "/proc/%d/maps", pid);
 	if (buf_read_file(&maps, path, &e) < 0)

@@ -180,8 +180,8 @@ mapdiff_text(struct buf *out, const struct track *t, const struct mapdiff_opts *
 		}
 	}
 	if (more > 0)
-		buf_printf(out, "  %zu more regions, net %s (--all)\n", more,
-			   fmt_size_signed(rest * 1024).s);
+		buf_printf(out, "  %zu more region%s, net %s (--all)\n", more,
+			   more == 1 ? "" : "s", fmt_size_signed(rest * 1024).s);
 	add_about(out, o);
 	add_next(out, t, o, t->rows.len > 0 ? order[0] : 0, last);
 	if (o->ascii)

@@ -197,8 +197,8 @@ view_timeline(struct buf *out, const struct view *v)
 	if (drawn == 0)
 		buf_add_str(out, "# nothing to show: there is no timeline in this\n");
 	if (left_out > 0)
-		buf_printf(out, "# %s more (--all, --process NAME)\n",
-			   figure_things(left_out, 0, "process").s);
+		buf_printf(out, "# %s more process%s (--all, --process NAME)\n",
+			   fmt_count(left_out).s, left_out == 1 ? "" : "es");
 	return 1;
 }
 

@@ -220,8 +220,8 @@ add_rows(struct buf *out, const struct watch_view *v, const struct watch_opts *o
 		}
 	}
 	if (more > 0)
-		buf_printf(out, "  %zu more regions with %s (--all)\n", more,
-			   fmt_size(rest << 10).s);
+		buf_printf(out, "  %zu more region%s with %s (--all)\n", more,
+			   more == 1 ? "" : "s", fmt_size(rest << 10).s);
 	free(order);
 }
 

@@ -153,3 +153,6 @@ END
 		left_out "go cannot build here: $(head -n 1 go.log)"
 	fi
 fi
+
+# Where none of the tools is installed there is nothing to compare with.
+[ $((lib_passed + lib_failed)) -gt 0 ] || skip "neither jeprof, google-pprof nor go here"
