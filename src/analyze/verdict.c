@@ -505,6 +505,10 @@ verdict_facts(const struct verdict *v, const struct prof *p,
 	for (uint32_t i = 1; i < p->nprocesses; i++)
 		facts[i] = facts_of(v, p, i);
 	facts_add_errors(facts, p);
+	for (uint32_t i = 0; i < p->nmemories; i++) {
+		if (p->memories[i].kind != 0 && p->memories[i].grows)
+			facts[p->memories[i].process].grows_outside = true;
+	}
 	if (growth != NULL && growth->rows != NULL)
 		facts_add_growth(facts, p, growth, growth_sites);
 	if (v->coverage.partial)

@@ -14,6 +14,7 @@
 #include "cli/attached_check.h"
 #include "cli/attached_old.h"
 #include "cli/cmd.h"
+#include "cli/outside.h"
 #include "cli/save.h"
 #include "format/live_load.h"
 #include "render/figure.h"
@@ -231,8 +232,15 @@ attached_children(struct attached_sessions *ss, const struct session_settings *s
 void
 attached_tick(struct attached_sessions *ss)
 {
-	for (size_t i = 0; i < ss->len; i++)
-		session_tick(ss->data[i]);
+	for (size_t i = 0; i < ss->len; i++) {
+		struct session *s = ss->data[i];
+		uint64_t due = s->looks.next_ms;
+
+		session_tick(s);
+		if (s->looks.next_ms != due && !s->ended)
+			outside_look((struct outside **)&s->ctx, &s->attach.live,
+				     session_age_ms(s));
+	}
 }
 
 bool
@@ -274,6 +282,7 @@ void
 attached_done(struct attached_sessions *ss)
 {
 	for (size_t i = 0; i < ss->len; i++) {
+		outside_free(ss->data[i]->ctx);
 		session_close(ss->data[i]);
 		free(ss->data[i]);
 	}
@@ -307,6 +316,7 @@ attached_load_one(const struct session *s, struct prof *p, struct err *e)
 		attached_old_save(p, p->nprocesses - 1, &s->old);
 	pr->rss_kib = s->rss_kib;
 	pr->rss_peak_kib = s->rss_peak_kib;
+	outside_save(s->ctx, p, p->nprocesses - 1);
 	if (!s->ended)
 		attached_account_limit(p, p->nprocesses - 1, s->pid,
 				       s->late ? s->rss_first_kib : 0);

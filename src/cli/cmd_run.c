@@ -21,6 +21,7 @@
 #include "cli/log_name.h"
 #include "cli/names.h"
 #include "cli/out_file.h"
+#include "cli/outside.h"
 #include "cli/run_impl.h"
 #include "cli/run_output.h"
 #include "cli/save.h"
@@ -308,6 +309,14 @@ checkpoint(void *ctx)
 	return pack_save(p, r->output, NULL) < 0 ? 1 : 0;
 }
 
+/* Of a process that has lived for a moment: short ones have no trend. */
+static void
+look_outside(struct ticker_file *f, uint64_t ms)
+{
+	if (f->looks.kept.len >= OUTSIDE_LOOKS)
+		outside_look((struct outside **)&f->ctx, &f->live, ms);
+}
+
 static void
 show_progress(void *ctx, struct ticker *t)
 {
@@ -522,6 +531,7 @@ run_run(int argc, char **argv)
 					    ? show_progress
 					    : NULL,
 			.held = look_for_leaks,
+			.looked = look_outside,
 			.ctx = &r,
 		};
 		if (r.program.inject)
@@ -544,6 +554,8 @@ run_run(int argc, char **argv)
 			last_write(r.output, NULL);
 		log_close(&r);
 		status = r.status;
+		for (size_t i = 0; i < r.ticker.files.len; i++)
+			outside_free(r.ticker.files.data[i].ctx);
 		ticker_done(&r.ticker);
 	}
 	run_inject_done(&r.inject);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/outside.h"
 #include "cli/save.h"
 #include "util/buf.h"
 #include "util/fmt.h"
@@ -30,8 +31,10 @@ run_looks(const struct run *r, struct prof *p)
 		const struct ticker_file *f = ticker_find(&r->ticker, p->processes[i].pid,
 							  p->processes[i].start_ns);
 
-		if (f != NULL)
-			save_looks(p, i, &f->looks);
+		if (f == NULL)
+			continue;
+		save_looks(p, i, &f->looks);
+		outside_save(f->ctx, p, i);
 	}
 }
 

@@ -169,7 +169,7 @@ leading_places(struct report *r, enum verdict_word word)
 	uint32_t max = r->o->rows > 0 ? r->o->rows : REPORT_ROWS, shown = 0;
 	uint32_t first = UINT32_MAX;
 
-	if (r->sites.nrows > 0 && !report_all_reachable(r))
+	if (shown > 0 && r->sites.nrows > 0 && !report_all_reachable(r))
 		report_growth_rows(r, &r->sites, 1, &first);
 	if (first != UINT32_MAX && word_of(r, first) == word)
 		return;
@@ -177,7 +177,7 @@ leading_places(struct report *r, enum verdict_word word)
 		if (word_of(r, r->growth.ranked[i]) == word)
 			one_place(r, ++shown, r->growth.ranked[i]);
 	}
-	if (r->sites.nrows > 0 && !report_all_reachable(r))
+	if (shown > 0 && r->sites.nrows > 0 && !report_all_reachable(r))
 		buf_add_str(r->out, "live, largest first:\n");
 }
 
@@ -293,6 +293,12 @@ report_growth_forecast(struct report *r, enum verdict_word word)
 	for (uint32_t i = 0; i < r->growth.nranked; i++) {
 		if (word_of(r, r->growth.ranked[i]) == word)
 			slope += r->growth.rows[r->growth.ranked[i]].slope;
+	}
+	for (uint32_t i = 0; word == VERDICT_GROWING && i < r->p->nmemories; i++) {
+		const struct prof_memory *m = &r->p->memories[i];
+
+		if (m->process == process && m->kind != 0 && m->grows)
+			slope += m->slope;
 	}
 	f = forecast_of(r->p, process, slope);
 	if (!f.grows || f.seconds <= 0 ||

@@ -245,7 +245,20 @@ report_steady(struct report *r)
 static void
 report_grows(struct report *r, enum verdict_word word)
 {
-	if (!report_growth_amount(r, word))
+	bool sites = report_growth_amount(r, word), first = !sites;
+
+	for (uint32_t i = 0; word == VERDICT_GROWING && i < r->p->nmemories; i++) {
+		const struct prof_memory *m = &r->p->memories[i];
+
+		if (m->kind == 0 || !m->grows || !r->focus[m->process])
+			continue;
+		buf_printf(r->out, "%s%s %s", first ? "" : "; ", prof_text(r->p, m->kind),
+			   growth_text_rate(m->slope, m->error, r->o->bytes).s);
+		if (m->remedy != 0)
+			buf_printf(r->out, " (%s)", prof_text(r->p, m->remedy));
+		first = false;
+	}
+	if (first && !sites)
 		buf_add_str(r->out, "memory outside malloc");
 }
 

@@ -51,6 +51,8 @@ struct session {
 	uint64_t recorded_ms; /* how long it was recorded, once that is over */
 	double busy;	      /* share of a core in the recorder, so far */
 
+	void *ctx; /* the caller's, NULL at first */
+
 	/* private */
 	unsigned settle_tries;
 	uint64_t settle_ms; /* the next one */

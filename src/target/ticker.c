@@ -303,8 +303,11 @@ look_at_totals(struct ticker *t, uint64_t now)
 		struct ticker_file *f = &t->files.data[i];
 		uint64_t ms = now > f->start_mono_ns ? (now - f->start_mono_ns) / MS : 0;
 
-		if (!f->gone && looks_due(&f->looks, ms))
-			looks_take(&f->looks, &f->live, ms);
+		if (f->gone || !looks_due(&f->looks, ms))
+			continue;
+		looks_take(&f->looks, &f->live, ms);
+		if (t->looked != NULL && f->seen_here)
+			t->looked(f, ms);
 	}
 }
 

@@ -38,6 +38,7 @@ struct ticker_file {
 	struct anonparts parts; /* of it, when last looked at */
 	struct looks looks;	/* at its totals, for how they grew */
 	struct oom oom;		/* its control group */
+	void *ctx;		/* the caller's, NULL at first */
 };
 
 struct ticker_files VEC_BODY(struct ticker_file);
@@ -56,6 +57,8 @@ struct ticker {
 	/* About once a second; or NULL. The recordings that are not gone may be mapped
 	 * whole. */
 	void (*progress)(void *ctx, struct ticker *t);
+	/* A look at the totals was taken, at `ms` of the recording; or NULL. */
+	void (*looked)(struct ticker_file *f, uint64_t ms);
 	/* A process stands at its end and waits for a look (head.hold); or NULL. */
 	void (*held)(void *ctx, struct ticker_file *f);
 	void *ctx;

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* outgrowth.c -- see outgrowth.h. */
+#include "analyze/outgrowth.h"
+
+#include <stdlib.h>
+
+#define EXPLAINED                                                                        \
+	0.5	 /* of the growth explained by malloc's live blocks: it is malloc's */
+#define FLAT 0.2 /* of the growth, or less: live memory is flat beside it */
+
+static bool
+is_mallocs(enum region_kind kind)
+{
+	return kind == REGION_HEAP || kind == REGION_ARENA || kind == REGION_CHUNK ||
+	       kind == REGION_JEMALLOC || kind == REGION_TCMALLOC ||
+	       kind == REGION_MIMALLOC;
+}
+
+/* Bytes of kind `kind`, or of all of malloc's for REGION_KINDS, at a snapshot. */
+static double
+bytes_at(const struct track *t, const struct outgrowth_series *s, enum region_kind kind,
+	 size_t i)
+{
+	double sum = 0;
+
+	if (kind == REGION_KINDS) {
+		for (unsigned k = 0; k < REGION_KINDS; k++)
+			sum += is_mallocs(k) ? (double)t->kinds[k].data[i] * 1024 : 0;
+		return sum;
+	}
+	sum = (double)t->kinds[kind].data[i] * 1024;
+	for (size_t r = 0; kind == REGION_SHARED && r < t->rows.len; r++) {
+		const struct track_row *row = &t->rows.data[r];
+
+		if (row->fills && i < row->kib.len)
+			sum -= (double)row->kib.data[i] * 1024;
+	}
+	/* The recorder's private memory is a mapping like others. */
+	if (kind == REGION_MAPPING)
+		sum -= s->own.data[i];
+	return sum > 0 ? sum : 0;
+}
+
+static bool
+is_growing(const struct fit *f)
+{
+	return fit_grows(f, TRACK_STEP_BYTES) && f->grown > 2 * f->shrunk &&
+	       f->last_v > f->first_v;
+}
+
+/* Grows over all of the time and in its second half no slower than half as fast: neither a start nor one step. */
+static bool
+grows(const struct track *t, const struct outgrowth_series *s, enum region_kind kind,
+      struct fit *ret)
+{
+	size_t n = t->seconds.len, late = n - n / 3;
+	struct fit f = {0}, half = {0}, end = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		double v = bytes_at(t, s, kind, i);
+
+		fit_add(&f, t->seconds.data[i], v);
+		if (i >= n / 2)
+			fit_add(&half, t->seconds.data[i], v);
+		if (i + 1 >= late)
+			fit_add(&end, t->seconds.data[i], v);
+	}
+	*ret = f;
+	return fit_intervals(&f) >= OUTGROWTH_INTERVALS && is_growing(&f) &&
+	       f.last_v - f.first_v >= OUTGROWTH_BYTES &&
+	       f.grown >= fit_intervals(&f) / 2 &&
+	       fit_slope(&half, NULL) >= fit_slope(&f, NULL) / 2 && is_growing(&half) &&
+	       end.last_v > end.first_v;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	double x = fit_slope(&((const struct outgrowth *)a)->fit, NULL);
+	double y = fit_slope(&((const struct outgrowth *)b)->fit, NULL);
+
+	return (x < y) - (x > y);
+}
+
+unsigned
+outgrowth_find(const struct track *t, const struct outgrowth_series *s,
+	       struct outgrowth ret[OUTGROWTH_MAX])
+{
+	struct fit live = {0}, f;
+	double live_slope;
+	unsigned n = 0;
+
+	/* A track that was thinned out has other snapshots than the series. */
+	if (t->seconds.len != s->live.len || t->seconds.len != s->own.len)
+		return 0;
+	for (size_t i = 0; i < s->live.len; i++)
+		fit_add(&live, t->seconds.data[i], s->live.data[i]);
+	live_slope = fit_slope(&live, NULL);
+	for (unsigned k = 0; k < REGION_KINDS && n < OUTGROWTH_MAX - 1; k++) {
+		if (is_mallocs(k) || !region_can_leak(k) || !grows(t, s, k, &f) ||
+		    live_slope > fit_slope(&f, NULL) * EXPLAINED)
+			continue;
+		ret[n++] = (struct outgrowth){.name = region_kind_plural(k), .fit = f};
+	}
+	if (grows(t, s, REGION_KINDS, &f) && live_slope < fit_slope(&f, NULL) * FLAT)
+		ret[n++] = (struct outgrowth){
+			.name = "memory kept by malloc",
+			.remedy = "live memory is flat, so it is fragmentation: try "
+				  "malloc_trim(0), MALLOC_ARENA_MAX=2 or jemalloc",
+			.fit = f};
+	if (n > 1)
+		qsort(ret, n, sizeof *ret, compare);
+	return n;
+}

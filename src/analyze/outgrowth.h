@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* outgrowth.h -- which kinds of a recorded process's memory grow while what it has from malloc does not explain it.
+ *
+ * Two findings. A kind that malloc has no part in grows: stacks of threads, mappings, shared memory, a runtime's heap. Or
+ * malloc's own memory grows while the live blocks in it do not: it keeps what was freed. Either must have grown all the
+ * time and to the end, over ten intervals or more; the beginning of a program is no growth. Pure. */
+#ifndef SEEP_ANALYZE_OUTGROWTH_H
+#define SEEP_ANALYZE_OUTGROWTH_H
+
+#include "analyze/fit.h"
+#include "analyze/track.h"
+
+enum {
+	OUTGROWTH_MAX = 8,	  /* findings */
+	OUTGROWTH_INTERVALS = 10, /* fewer say nothing */
+	OUTGROWTH_BYTES = 2 << 20 /* nor does less than this */
+};
+
+/* Beside the track, one of each for every snapshot of it: live bytes of malloc, and bytes of the recorder's own. */
+struct outgrowth_series {
+	VEC(double) live, own;
+};
+
+struct outgrowth {
+	const char *name;   /* "thread stacks", "memory kept by malloc"; static */
+	const char *remedy; /* static, or NULL */
+	struct fit fit;
+};
+
+/* Fills `ret` with what grows, fastest first; how many. */
+unsigned outgrowth_find(const struct track *t, const struct outgrowth_series *s,
+			struct outgrowth ret[OUTGROWTH_MAX]);
+
+#endif

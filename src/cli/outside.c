@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* outside.c -- see outside.h. */
+#include "cli/outside.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "analyze/outgrowth.h"
+#include "cli/watcher.h"
+#include "util/x.h"
+
+enum {
+	SHARE = 500,	      /* 1 / share of a core that looking may take, */
+	CREDIT_NS = 60000000, /* after this much, for all processes together */
+};
+
+static uint64_t spent_ns;
+
+struct outside {
+	struct watcher *w; /* NULL: it cannot be looked at */
+	struct outgrowth_series series;
+	uint64_t next_ms;
+};
+
+static uint64_t
+cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+void
+outside_look(struct outside **o, struct livefile *f, uint64_t ms)
+{
+	uint64_t cpu = cpu_ns();
+	struct outside *x = *o;
+	size_t before;
+
+	if (x == NULL) {
+		x = *o = xcalloc(1, sizeof *x);
+		watcher_new(f->pid, &x->w, NULL);
+	}
+	if (x->w == NULL || x->w->ended || ms < x->next_ms)
+		return;
+	before = x->w->track.seconds.len;
+	if (watcher_look(x->w, (double)ms / 1000, false, NULL) == 0 &&
+	    x->w->track.seconds.len == before + 1) {
+		vec_push(&x->series.live, (double)livefile_live_bytes(f));
+		vec_push(&x->series.own, (double)f->head->own_kib * 1024);
+	} else {
+		/* Series of different length say nothing. */
+		x->w->ended = true;
+	}
+	cpu = cpu_ns() - cpu;
+	spent_ns += cpu;
+	if (spent_ns > CREDIT_NS)
+		x->next_ms = ms + cpu * SHARE / 1000000;
+}
+
+static void
+add_row(struct prof *p, uint32_t process, const struct outgrowth *g)
+{
+	uint32_t row = prof_add_memory(p);
+
+	p->memories[row] = (struct prof_memory){
+		.process = process,
+		.kind = prof_str(p, g->name),
+		.first_kib = (uint64_t)(g->fit.first_v / 1024),
+		.last_kib = (uint64_t)(g->fit.last_v / 1024),
+		.grew = (uint32_t)g->fit.grown,
+		.intervals = (uint32_t)fit_intervals(&g->fit),
+		.grows = true,
+		.remedy = prof_str(p, g->remedy),
+	};
+	p->memories[row].slope = fit_slope(&g->fit, &p->memories[row].error);
+}
+
+void
+outside_save(const struct outside *o, struct prof *p, uint32_t process)
+{
+	struct outgrowth found[OUTGROWTH_MAX];
+	unsigned n;
+
+	if (o == NULL || o->w == NULL)
+		return;
+	n = outgrowth_find(&o->w->track, &o->series, found);
+	for (unsigned i = 0; i < n; i++)
+		add_row(p, process, &found[i]);
+}
+
+void
+outside_free(struct outside *o)
+{
+	if (o == NULL)
+		return;
+	watcher_free(o->w);
+	vec_done(&o->series.live);
+	vec_done(&o->series.own);
+	free(o);
+}

@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Memory that grows beside what malloc has handed out is GROWING with its kind, from seep run, attach, why and the saved
+# recording. A thread pool and a program that maps much when it starts are not.
+. "$(dirname "$0")/lib.sh"
+. "$ROOT/tests/e2e/lib_attach.sh"
+need_attach
+need_command jq
+prog=$(program outside) || exit
+
+for what in threads mappings pool start; do
+	"$SEEP" run -o "$TMP/$what.rec" --log-file "$TMP/$what.log" "$prog" "$what" 8 >/dev/null &
+done
+wait
+# 30 times 168 KiB a second are 295 MiB/min; 64 times 64 KiB are 240.
+expect_match "threads" "$(head -n 1 "$TMP/threads.log")" '^GROWING  thread stacks \+[0-9.]+( ± [0-9.]+)? MiB/min'
+expect_between "threads: MiB/min" "$(sed -n '1s/.*stacks +\([0-9]*\).*/\1/p' "$TMP/threads.log")" 200 380
+expect_match "mappings" "$(head -n 1 "$TMP/mappings.log")" '^GROWING  mappings \+[0-9.]+( ± [0-9.]+)? MiB/min'
+expect_between "mappings: MiB/min" "$(sed -n '1s/.*mappings +\([0-9]*\).*/\1/p' "$TMP/mappings.log")" 150 320
+for what in pool start; do
+	expect_no_match "$what" "$(cat "$TMP/$what.log")" 'GROWING|LEAK'
+done
+run "$SEEP" report "$TMP/threads.rec"
+expect_match "saved and read again" "$out" '^GROWING  thread stacks \+'
+
+for what in threads pool; do
+	"$prog" "$what" 30 >"$TMP/said" &
+	pid=$!
+	wait_for 20 grep -q ready "$TMP/said"
+	"$SEEP" attach --for 6s --log-file "$TMP/$what.log" "$pid" &
+	"$SEEP" why --for 4s "$pid" >"$TMP/$what.why"
+	wait $!
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+done
+expect_match "attach" "$(head -n 1 "$TMP/threads.log")" "^GROWING  thread stacks \\+[0-9.]+( ± [0-9.]+)? MiB/min; .*reached in about "
+expect_match "why" "$(head -n 1 "$TMP/threads.why")" '^GROWING  thread stacks '
+expect_no_match "attach: a pool" "$(cat "$TMP/pool.log")" 'GROWING|LEAK'
+expect_no_match "why: a pool" "$(head -n 1 "$TMP/pool.why")" 'GROWING|LEAK'

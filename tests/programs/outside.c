@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* outside.c -- memory that grows beside what malloc has handed out.
+ *
+ *	outside threads|mappings|pool|start SECONDS
+ *
+ * threads: 30 more threads a second, each blocked with 160 KiB of its stack in use. mappings: 4 MiB a second that are
+ * mapped. pool: 40 threads at the start that work. start: 40 MiB are mapped and 20 threads begin in the first
+ * half second, and then nothing more. */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { DEPTH = 160 << 10, MAPPED = 64 << 10 };
+
+static double
+seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static void *
+blocked(void *arg)
+{
+	char buffer[DEPTH], *volatile used = buffer;
+
+	for (unsigned i = 0; i < DEPTH; i += 4096)
+		used[i] = 1;
+	pause();
+	return arg;
+}
+
+static void *
+works(void *arg)
+{
+	for (;;) {
+		char *volatile p = malloc(2000);
+
+		memset(p, 1, 2000);
+		free(p);
+		usleep(2000);
+	}
+	return arg;
+}
+
+static void
+more_threads(unsigned n, void *(*function)(void *))
+{
+	for (unsigned i = 0; i < n; i++) {
+		pthread_t t;
+
+		if (pthread_create(&t, NULL, function, NULL) != 0)
+			abort();
+	}
+}
+
+static void
+map(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		void *p = mmap(NULL, MAPPED, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		memset(p, 1, MAPPED);
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	double until = argc > 2 ? atof(argv[2]) : 5, start = seconds();
+	double rate = strcmp(what, "threads") == 0    ? 30
+		      : strcmp(what, "mappings") == 0 ? 64
+						      : 0;
+
+	if (strcmp(what, "pool") == 0)
+		more_threads(40, works);
+	for (unsigned i = 0; strcmp(what, "start") == 0 && i < 10; i++) {
+		more_threads(2, blocked);
+		map(64);
+		usleep(50000);
+	}
+	puts("ready");
+	fflush(stdout);
+	for (unsigned n = 0; seconds() - start < until;) {
+		for (; n < (seconds() - start) * rate; n++) {
+			if (what[0] == 't')
+				more_threads(1, blocked);
+			else
+				map(1);
+		}
+		usleep(5000);
+	}
+	fflush(stdout);
+	_exit(0);
+}
