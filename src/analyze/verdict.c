@@ -36,6 +36,8 @@ verdict_is_leak(enum verdict_word word)
 static void
 verdict_add_losses(struct verdict *v, const struct prof *p, const struct sites *ss)
 {
+	bool *kept_roots = xcalloc(p->nprocesses, sizeof *kept_roots);
+
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		const struct prof_check *c = prof_check_of(p, i);
 
@@ -43,11 +45,16 @@ verdict_add_losses(struct verdict *v, const struct prof *p, const struct sites *
 	}
 	for (uint32_t i = 0; i < p->nlosses; i++) {
 		const struct prof_loss *l = &p->losses[i];
-		uint32_t row = ss->row_of_site[l->site];
-		struct verdict_figures *f = &v->each[p->sites[l->site].process];
+		uint32_t row = ss->row_of_site[l->site],
+			 process = p->sites[l->site].process;
+		struct verdict_figures *f = &v->each[process];
 
-		if (row == UINT32_MAX || ss->rows[row].kept != NULL || !f->checked)
+		if (row == UINT32_MAX || !f->checked)
 			continue;
+		if (ss->rows[row].kept != NULL) {
+			kept_roots[process] |= l->kind == PROF_LOSS_DEFINITE;
+			continue;
+		}
 		if (ss->managed[i] != NULL) {
 			f->managed = ss->managed[i];
 			f->managed_bytes += (int64_t)l->bytes;
@@ -57,6 +64,18 @@ verdict_add_losses(struct verdict *v, const struct prof *p, const struct sites *
 		f->loss_bytes[l->kind] += (int64_t)l->bytes;
 		f->loss_blocks[l->kind] += (int64_t)l->blocks;
 	}
+	/* Where libc alone has lost something, what hangs on it is libc's as well. */
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		struct verdict_figures *f = &v->each[i];
+
+		if (!kept_roots[i] || f->loss_blocks[PROF_LOSS_DEFINITE] > 0)
+			continue;
+		f->kept_bytes += f->loss_bytes[PROF_LOSS_INDIRECT];
+		f->kept_blocks += f->loss_blocks[PROF_LOSS_INDIRECT];
+		f->loss_bytes[PROF_LOSS_INDIRECT] = f->loss_blocks[PROF_LOSS_INDIRECT] =
+			0;
+	}
+	free(kept_roots);
 }
 
 /* Blocks that nobody knows of may be lost as well: then only what was found counts. */

@@ -289,7 +289,9 @@ report_full(struct report *r)
 	if (!r->o->by_given || r->o->by == SITES_LIVE)
 		report_found_list(r);
 	report_growth(r);
-	if (r->o->point.at == SITES_AT_END && r->v.nfocus == r->v.nchosen) {
+	if (report_lead(r) == VERDICT_LEAK_MINOR && !r->o->tables && !r->o->all) {
+		/* a healthy program's report fits on a screen */
+	} else if (r->o->point.at == SITES_AT_END && r->v.nfocus == r->v.nchosen) {
 		report_kept(r, &r->sites);
 	} else if (r->o->point.at == SITES_AT_END) {
 		struct sites_query q = {.chosen = r->focus, .depth = r->depth};

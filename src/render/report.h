@@ -23,7 +23,7 @@ struct suppress_set;
 enum {
 	REPORT_ROWS = 10,      /* sites listed unless told otherwise, */
 	REPORT_MINOR_ROWS = 3, /* and of a minor leak, each with */
-	REPORT_MINOR_FRAMES = 4,
+	REPORT_MINOR_FRAMES = 3,
 	REPORT_TABLE_ROWS = 5, /* in the short tables by peak and count */
 	REPORT_FRAMES = 8,     /* frames shown of a stack, and by which places differ */
 };

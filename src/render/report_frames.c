@@ -337,8 +337,8 @@ report_stack(struct report *r, uint32_t node, const struct report_widths *w)
 			     k == fs.quoted && f != NULL ? prof_text(r->p, f->source)
 							 : "");
 	}
-	/* in a short list one gap is enough */
-	if (printed < fs.st.len && (r->most_frames == 0 || fs.quoted < fs.first))
+	/* a short list says once, at its end, that there is more */
+	if (printed < fs.st.len && r->most_frames == 0)
 		report_more_frames(r, fs.st.len - printed);
 	if (fs.st.len == 0)
 		buf_printf(r->out, "%*s(no stack)\n", REPORT_INDENT, "");

@@ -225,6 +225,11 @@ report_in_focus(struct report *r, const struct report_ranks *found)
 	while (i < found->len && found->data[i].focus) {
 		const struct report_rank *a = &found->data[i];
 
+		/* The few sites of a minor leak name their processes themselves. */
+		if (report_lead(r) == VERDICT_LEAK_MINOR && !r->o->all) {
+			i++;
+			continue;
+		}
 		if (lines++ == REPORT_PROCESSES && !r->o->all) {
 			size_t rest = i;
 

@@ -223,7 +223,6 @@ T_TEST(others_that_leak_share_a_line)
 	      "LEAK (minor)  707 B in 7 blocks lost at 1 site, 7 times, in server (131)\n"
 	      " 1  707 B  100 %   7 blocks, 0 freed\n"
 	      "    make_31   a.c:3\n"
-	      "server (131): 707 B in 7 blocks lost at 1 site · exited 0 after 0.01 s\n"
 	      "2 other programs leak: sort × 6: 4.14 KiB in 42 blocks, ls × 5: 3.45 KiB in "
 	      "35 blocks (--process NAME lists their sites)\n"
 	      "1 process of other programs: no verdict\n"
