@@ -147,6 +147,15 @@ report_growth_mark(struct report *r, uint32_t row)
 	r->growth_told[row] = true;
 }
 
+/* Sites that are listed: few where nothing is known to be lost. */
+static uint32_t
+most_rows(const struct report *r)
+{
+	if (r->o->rows > 0)
+		return r->o->rows;
+	return report_lead(r) == VERDICT_GROWING ? REPORT_MINOR_ROWS : REPORT_ROWS;
+}
+
 static void
 one_place(struct report *r, uint32_t number, uint32_t row)
 {
@@ -158,7 +167,10 @@ one_place(struct report *r, uint32_t number, uint32_t row)
 	buf_add_str(r->out, "\n    ");
 	evidence(r, row);
 	buf_add_char(r->out, '\n');
+	if (report_lead(r) == VERDICT_GROWING)
+		r->most_frames = REPORT_MINOR_FRAMES;
 	report_stack_of(r, r->growth_sites.rows[row].node);
+	r->most_frames = 0;
 	r->growth_told[row] = true;
 }
 
@@ -166,7 +178,7 @@ one_place(struct report *r, uint32_t number, uint32_t row)
 static void
 leading_places(struct report *r, enum verdict_word word)
 {
-	uint32_t max = r->o->rows > 0 ? r->o->rows : REPORT_ROWS, shown = 0;
+	uint32_t max = most_rows(r), shown = 0;
 	uint32_t first = UINT32_MAX;
 
 	if (shown > 0 && r->sites.nrows > 0 && !report_all_reachable(r))
@@ -185,7 +197,7 @@ leading_places(struct report *r, enum verdict_word word)
 static void
 other_places(struct report *r)
 {
-	uint32_t max = r->o->rows > 0 ? r->o->rows : REPORT_ROWS, shown = 0, more = 0;
+	uint32_t max = most_rows(r), shown = 0, more = 0;
 
 	for (uint32_t i = 0; i < r->growth.nranked; i++) {
 		uint32_t row = r->growth.ranked[i];
