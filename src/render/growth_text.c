@@ -25,6 +25,14 @@ growth_text_rate(double slope, double error, bool exact)
 	return f;
 }
 
+bool
+growth_text_has_rate(double slope)
+{
+	double minute = slope * SECONDS;
+
+	return minute >= 0.5 || minute <= -0.5;
+}
+
 /* "frees most within 0.4 s; of 372 blocks older than 23 s none was freed" */
 static void
 add_survivors(struct buf *out, const struct growth_verdict *v, const char *thing)
@@ -52,9 +60,9 @@ add_freed(struct buf *out, const struct growth_verdict *v)
 	uint64_t frees = v->frees > 0 ? (uint64_t)v->frees : 0;
 
 	if (frees == 0)
-		buf_add_str(out, ", none freed");
+		buf_add_str(out, "none freed");
 	else
-		buf_printf(out, ", %s freed",
+		buf_printf(out, "%s freed",
 			   fmt_percent(frees < allocs ? frees : allocs, allocs).s);
 }
 
@@ -68,7 +76,8 @@ growth_text_evidence(struct buf *out, const struct growth_verdict *v, bool sampl
 	} else if (v->why == GROWTH_WHY_FREED_AT_EXIT) {
 		buf_printf(out, "grew in %u of %u intervals", v->grew, v->intervals);
 	} else {
-		buf_add_str(out, figure_things(v->samples, 0, thing).s);
+		if (v->samples > 0)
+			buf_printf(out, "%s, ", figure_things(v->samples, 0, thing).s);
 		add_freed(out, v);
 		if (v->intervals > 0)
 			buf_printf(out, ", grew in %u of %u intervals", v->grew,

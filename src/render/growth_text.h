@@ -17,6 +17,10 @@
  * show in three digits is left out. */
 struct figure_str growth_text_rate(double slope, double error, bool exact);
 
+/* Whether there is a rate to tell: growth that only the ages of the live blocks show has none, because nobody
+ * looked at the site over time. */
+bool growth_text_has_rate(double slope);
+
 /* Appends the evidence: "frees most within 0.4 s; of 372 blocks older than 23 s none was freed" of a
  * likely leak, else "33 samples, none freed, grew in 11 of 12 intervals, oldest 58 s". */
 void growth_text_evidence(struct buf *out, const struct growth_verdict *v, bool sampled);

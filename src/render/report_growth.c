@@ -141,7 +141,10 @@ report_growth_mark(struct report *r, uint32_t row)
 	x = &r->growth.rows[row];
 	buf_add_str(r->out, "    ");
 	verdict_text(r->out, word_of(r, row), r->o->term);
-	buf_printf(r->out, "  %s, ", growth_text_rate(x->slope, x->error, r->o->bytes).s);
+	buf_add_str(r->out, "  ");
+	if (growth_text_has_rate(x->slope))
+		buf_printf(r->out, "%s, ",
+			   growth_text_rate(x->slope, x->error, r->o->bytes).s);
 	evidence(r, row);
 	buf_add_char(r->out, '\n');
 	r->growth_told[row] = true;
@@ -161,8 +164,10 @@ one_place(struct report *r, uint32_t number, uint32_t row)
 {
 	const struct growth_place *x = &r->growth.rows[row];
 
-	buf_printf(r->out, "%2u  %s   ", number,
-		   growth_text_rate(x->slope, x->error, r->o->bytes).s);
+	buf_printf(r->out, "%2u  ", number);
+	if (growth_text_has_rate(x->slope))
+		buf_printf(r->out, "%s   ",
+			   growth_text_rate(x->slope, x->error, r->o->bytes).s);
 	verdict_text(r->out, word_of(r, row), r->o->term);
 	buf_add_str(r->out, "\n    ");
 	evidence(r, row);
@@ -280,10 +285,13 @@ report_growth_amount(struct report *r, enum verdict_word word)
 		slope += x->slope;
 		var += x->error * x->error;
 	}
-	if (n > 0)
-		buf_printf(r->out, "%s: %s", figure_things((int64_t)n, 0, "site").s,
+	if (n == 0)
+		return false;
+	buf_add_str(r->out, figure_things((int64_t)n, 0, "site").s);
+	if (growth_text_has_rate(slope))
+		buf_printf(r->out, ": %s",
 			   growth_text_rate(slope, figure_sqrt(var), r->o->bytes).s);
-	return n > 0;
+	return true;
 }
 
 /* "96 % of the growth": at most all of it. */

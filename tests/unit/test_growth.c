@@ -418,6 +418,10 @@ T_TEST(words)
 	w.why = GROWTH_WHY_NEVER_FREED;
 	T_STR(evidence(&w, true), "33 samples, none freed, grew in 11 of 12 intervals");
 	T_STR(needs(&w), "a cache that fills looks the same");
+	w.samples = 0; /* there was nothing to compare with */
+	w.intervals = 0;
+	w.oldest_ms = 2970;
+	T_STR(evidence(&w, true), "none freed, oldest 2.97 s");
 	w.why = GROWTH_WHY_STEPS;
 	w.steps = 5;
 	w.last_step_ms = 20000;
@@ -450,6 +454,10 @@ T_TEST(rates_and_limits)
 	T_STR(growth_text_rate(-1024.0 / 60, 0, false).s, "\xe2\x88\x92"
 							  "1.00 KiB/min");
 	T_STR(growth_text_rate(100 / 60.0, 0, true).s, "+100 bytes/min");
+	T_CHECK(!growth_text_has_rate(0));
+	T_CHECK(!growth_text_has_rate(0.4 / 60));
+	T_CHECK(growth_text_has_rate(1 / 60.0));
+	T_CHECK(growth_text_has_rate(-1 / 60.0));
 	growth_text_limit(&b, 32768, 60000);
 	T_STR(buf_str(&b), "a leak slower than 864 KiB/min would not show in 60 s");
 	buf_clear(&b);
