@@ -20,7 +20,7 @@ struct growth_floor {
 	double second,
 		last; /* mean floor of the second and of the last quarter, in bytes */
 	int64_t second_blocks, last_blocks; /* fewest live blocks in them */
-	bool fell; /* at least once it was lower than before */
+	bool fell;			    /* at least once it was lower than before */
 	bool rises;
 };
 

@@ -480,7 +480,8 @@ stop_once(struct tracee *t, struct err *e)
 			    t->pid);
 	/* The file sticks to the memory that it was opened for. */
 	if (r == 0 && pread(t->mem_fd, &byte, 1, (off_t)t->cave) != 1)
-		r = err_set(e, -ESRCH, "%d: it has ended, or is another program now", t->pid);
+		r = err_set(e, -ESRCH, "%d: it has ended, or is another program now",
+			    t->pid);
 	if (r < 0)
 		tracee_go(t);
 	return r;

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs nobody here wrote: ls, sort, find, grep, awk.
+# Programs nobody here wrote: ls, sort, find, grep, mawk.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
-need_command ls sort find grep awk
+need_command ls sort find grep mawk
 
 real_same ls -- ls -laR /usr/share/doc
 real_estimate ls
@@ -19,6 +19,6 @@ real_estimate find
 real_valgrind find find /usr/share/doc /usr/include -name '*.h' -printf '%p %s\n'
 real_same grep -- grep -rcE '(foo|ba[rz]+)+ .*x$' /usr/include/linux
 # shellcheck disable=SC2016 # awk's own
-real_same awk -- awk '{ n[$1 % 97] += $3 } END { for (k = 0; k < 97; k++) print k, n[k] }' "$TMP/lines"
+real_same mawk -- mawk '{ n[$1 % 97] += $3 } END { for (k = 0; k < 97; k++) print k, n[k] }' "$TMP/lines"
 # shellcheck disable=SC2016 # awk's own
-real_valgrind awk awk '{ n[$1 % 97] += $3 } END { for (k = 0; k < 97; k++) print k, n[k] }' "$TMP/lines"
+real_valgrind mawk mawk '{ n[$1 % 97] += $3 } END { for (k = 0; k < 97; k++) print k, n[k] }' "$TMP/lines"
