@@ -249,6 +249,7 @@ facts_of(const struct verdict *v, const struct prof *p, uint32_t process)
 		.lost_bytes = verdict_lost(f->loss_bytes),
 		.lost_blocks = verdict_lost(f->loss_blocks),
 		.lost_intervals = f->lost_intervals,
+		.left_bytes = f->bytes,
 		.left_blocks = f->blocks,
 		.cut_short = is_cut_short(pr, f),
 		.unhooked = complete_hooks_partial(pr) != NULL,
@@ -578,6 +579,14 @@ verdict_init(struct verdict *ret_verdict, const struct prof *p, const struct sit
 	free(lost);
 	free(roots);
 	*ret_verdict = v;
+}
+
+void
+verdict_goes_on(struct verdict *v)
+{
+	if (v->all.answer.word == VERDICT_OK)
+		v->all.answer = (struct verdict_answer){.word = VERDICT_NO_VERDICT,
+							.why = VERDICT_WHY_EARLY};
 }
 
 void

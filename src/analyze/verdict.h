@@ -86,4 +86,7 @@ void verdict_init(struct verdict *ret_verdict, const struct prof *p,
 		  const struct growth_places *growth, const struct sites *growth_sites);
 void verdict_done(struct verdict *v); /* legal on a zeroed one */
 
+/* Processes of the run go on that may not have recorded anything yet: takes back an all-clear. */
+void verdict_goes_on(struct verdict *v);
+
 #endif

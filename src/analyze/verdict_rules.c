@@ -90,6 +90,16 @@ verdict_obstacle(const struct verdict_facts *f)
 	return VERDICT_WHY_NONE;
 }
 
+/* Does it not grow, without it being known that nothing is lost? What a sampled program has left
+ * may have been lost at first, or once. */
+static bool
+verdict_is_steady(const struct verdict_facts *f)
+{
+	if (!f->ended)
+		return f->growth_judged;
+	return !f->checked && f->sampled && f->left_bytes > VERDICT_MINOR_BYTES;
+}
+
 static enum verdict_word
 verdict_of_loss(const struct verdict_facts *f)
 {
@@ -133,9 +143,9 @@ verdict_decide(const struct verdict_facts *f)
 
 	if (found == 0) {
 		a.why = verdict_obstacle(f);
-		a.word = a.why != VERDICT_WHY_NONE	 ? VERDICT_NO_VERDICT
-			 : !f->ended && f->growth_judged ? VERDICT_STEADY
-							 : VERDICT_OK;
+		a.word = a.why != VERDICT_WHY_NONE ? VERDICT_NO_VERDICT
+			 : verdict_is_steady(f)	   ? VERDICT_STEADY
+						   : VERDICT_OK;
 		return a;
 	}
 	while (a.word + 1 < VERDICT_WORDS && found >> (a.word + 1) != 0)

@@ -18,8 +18,8 @@
 /* In ascending order: of several words that match, the last one is the first word of the
  * report. */
 enum verdict_word {
-	VERDICT_OK = 0,	     /* ended, nothing lost */
-	VERDICT_STEADY,	     /* runs, and does not grow */
+	VERDICT_OK = 0, /* ended, nothing lost */
+	VERDICT_STEADY, /* does not grow; runs, or whether all is reachable is unknown */
 	VERDICT_NO_VERDICT,  /* undecided; enum verdict_why says what is missing */
 	VERDICT_PARTIAL,     /* most of its memory, or of its growth, was not seen */
 	VERDICT_GROWING,     /* grows, but is reachable, outside malloc or never freed */
@@ -71,7 +71,7 @@ struct verdict_facts {
 	bool checked;			 /* which blocks are lost is known */
 	int64_t lost_bytes, lost_blocks; /* definitely or indirectly */
 	unsigned lost_intervals; /* in which one site lost blocks; the most of any site */
-	int64_t left_blocks;	 /* not freed, or live now */
+	int64_t left_bytes, left_blocks; /* not freed, or live now */
 	/* Growth. */
 	enum growth_word growth; /* the worst of its sites */
 	bool growth_judged;	 /* enough was seen for a leak to show */

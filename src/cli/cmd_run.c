@@ -332,7 +332,8 @@ static void
 report(struct run *r, struct prof *p, bool saved)
 {
 	struct report_opts o = {.ascii = !report_locale_is_utf8(),
-				.leak_kinds = leak_given.show_kinds};
+				.leak_kinds = leak_given.show_kinds,
+				.living = r->living};
 	bool *chosen = xcalloc(p->nprocesses, sizeof *chosen);
 	struct buf b = {0};
 	struct err e = {0};
@@ -432,6 +433,8 @@ finish(struct run *r)
 	struct err e = {0};
 	bool saved;
 
+	if (opt_no_check && !opt_sample.given && !r->program.inject)
+		run_unchecked(p, "it was switched off; run it without --no-leak-check");
 	if (!opt_no_names)
 		names_resolve(p, &names_given);
 	saved = leak_given.no_save || pack_save(p, r->output, &e) == 0;

@@ -160,17 +160,17 @@ load_deleted(struct run *r, struct prof *p)
 	}
 }
 
-/* At its end such a program is gone before anybody could look for pointers in it. */
-static void
-explain_unchecked(struct prof *p)
+void
+run_unchecked(struct prof *p, const char *why)
 {
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		uint32_t c = prof_add_check(p);
+		uint32_t c;
 
+		if (p->processes[i].not_recorded != 0)
+			continue;
+		c = prof_add_check(p);
 		p->checks[c].process = i;
-		p->checks[c].why = prof_str(
-			p, "the program's allocator is linked into it, where the end "
-			   "cannot be held; use seep leaks PID while it runs");
+		p->checks[c].why = prof_str(p, why);
 	}
 }
 
@@ -181,7 +181,9 @@ run_collect(struct run *r)
 
 	if (r->program.inject) {
 		p = run_inject_load(&r->inject);
-		explain_unchecked(p);
+		run_unchecked(p,
+			      "the program's allocator is linked into it, where the end "
+			      "cannot be held; use seep leaks PID while it runs");
 	} else {
 		p = prof_new();
 		save_load(&r->dir, p, &r->saved);

@@ -48,6 +48,9 @@ char *run_command(char **argv);
 /* What was seen of the processes while they ran. */
 void run_looks(const struct run *r, struct prof *p);
 
+/* Notes for every recorded process why there was no leak check. */
+void run_unchecked(struct prof *p, const char *why);
+
 /* All processes of the run, with what only the tool saw of them. */
 struct prof *run_collect(struct run *r);
 

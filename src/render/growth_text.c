@@ -129,7 +129,9 @@ growth_text_needs(struct buf *out, const struct growth_verdict *v)
 	if (v->word != GROWTH_GROWING)
 		return;
 	if (!add_figures(out, v))
-		buf_add_str(out, words[v->why]);
+		buf_add_str(out, v->why == GROWTH_WHY_FREED && v->frees == 0
+					 ? words[GROWTH_WHY_UNEVEN]
+					 : words[v->why]);
 	/* A cache may fill for hours: more time would not tell. */
 	if (v->more_ms > 0 && v->why != GROWTH_WHY_NEVER_FREED)
 		buf_printf(out, "; about %s more would tell", figure_ms(v->more_ms).s);

@@ -358,6 +358,8 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 		r.focus[i] = r.focus[i] || (all && report_chose(&r, i));
 	report_growth_init(&r);
 	verdict_init(&r.v, p, &r.sites, o->chosen, r.focus, &r.growth, &r.growth_sites);
+	if (o->living > 0)
+		verdict_goes_on(&r.v);
 	r.found = xcalloc(p->nprocesses, sizeof *r.found);
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		if (!report_chose(&r, i))

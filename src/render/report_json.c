@@ -470,6 +470,8 @@ rj_verdict(struct report_json *r)
 	if (r->o->point.at == SITES_AT_END)
 		growth_places_init(&growth, r->p, &ss);
 	verdict_init(&r->v, r->p, &r->sites, r->o->chosen, r->focus, &growth, &ss);
+	if (r->o->living > 0)
+		verdict_goes_on(&r->v);
 	growth_places_done(&growth);
 	sites_done(&ss);
 }

@@ -100,17 +100,19 @@ void
 report_why_unchecked(struct report *r, uint32_t process)
 {
 	const struct prof_check *c = prof_check_of(r->p, process);
+	const struct prof_process *pr = &r->p->processes[process];
 
-	if (c == NULL)
-		buf_add_str(
-			r->out,
-			r->p->processes[process].mode == PROF_SAMPLED
-				? "it needs an exact recording (seep run --exact)"
-				: "it was switched off; run it without --no-leak-check");
-	else if (c->done)
-		buf_add_str(r->out, "not all of the program's blocks are known");
-	else
+	if (c != NULL && !c->done) {
 		figure_text(r->out, prof_text(r->p, c->why));
+		return;
+	}
+	buf_add_str(r->out,
+		    c != NULL ? "not all of the program's blocks are known"
+		    : pr->end == PROF_END_SIGNAL || pr->end == PROF_END_UNKNOWN
+			    ? "the process was gone before its memory could be searched"
+		    : pr->mode == PROF_SAMPLED
+			    ? "it needs an exact recording (seep run --exact)"
+			    : "nobody searched its memory when it ended");
 }
 
 void

@@ -163,6 +163,15 @@ report_undecided(struct report *r)
 		report_why_unchecked(r, undecided(r));
 		return;
 	default:
+		if (r->o->living > 0) {
+			buf_printf(
+				r->out,
+				"nothing is lost so far, but %u process%s of the run %s "
+				"on (seep ps)",
+				r->o->living, r->o->living == 1 ? "" : "es",
+				r->o->living == 1 ? "goes" : "go");
+			return;
+		}
 		buf_add_str(r->out, "live ");
 		report_amount(r, f, true);
 		report_where(r);
@@ -234,6 +243,13 @@ report_killed(struct report *r)
 static void
 report_steady(struct report *r)
 {
+	if (r->v.main != 0 && r->p->processes[r->v.main].end != PROF_END_RUNNING) {
+		report_amount(r, &r->v.all, true);
+		buf_add_str(r->out,
+			    " left, which did not grow at the end; seep run --exact "
+			    "tells whether it is lost");
+		return;
+	}
 	buf_add_str(r->out, "live ");
 	report_amount(r, &r->v.all, true);
 	if (growth_places_judged(&r->growth)) {
