@@ -73,6 +73,16 @@ grows(const struct track *t, const struct outgrowth_series *s, enum region_kind 
 	       end.last_v > end.first_v;
 }
 
+/* A runtime's heap became larger, and malloc's live blocks by less than half of that. */
+static bool
+is_unseen(enum region_kind kind, const struct fit *f, const struct fit *live)
+{
+	double more = f->last_v - f->first_v;
+
+	return region_runtime(kind) != RUNTIMES && more >= OUTGROWTH_UNSEEN_BYTES &&
+	       live->last_v - live->first_v <= more * EXPLAINED;
+}
+
 static int
 compare(const void *a, const void *b)
 {
@@ -97,17 +107,25 @@ outgrowth_find(const struct track *t, const struct outgrowth_series *s,
 		fit_add(&live, t->seconds.data[i], s->live.data[i]);
 	live_slope = fit_slope(&live, NULL);
 	for (unsigned k = 0; k < REGION_KINDS && n < OUTGROWTH_MAX - 1; k++) {
-		if (is_mallocs(k) || !region_can_leak(k) || !grows(t, s, k, &f) ||
-		    live_slope > fit_slope(&f, NULL) * EXPLAINED)
+		bool all;
+
+		if (is_mallocs(k) || !region_can_leak(k))
 			continue;
-		ret[n++] = (struct outgrowth){.name = region_kind_plural(k), .fit = f};
+		all = grows(t, s, k, &f) && live_slope <= fit_slope(&f, NULL) * EXPLAINED;
+		if (all || is_unseen(k, &f, &live))
+			ret[n++] = (struct outgrowth){.kind = k,
+						      .name = region_kind_plural(k),
+						      .fit = f,
+						      .grows = all};
 	}
 	if (grows(t, s, REGION_KINDS, &f) && live_slope < fit_slope(&f, NULL) * FLAT)
 		ret[n++] = (struct outgrowth){
+			.kind = REGION_KINDS,
 			.name = "memory kept by malloc",
 			.remedy = "live memory is flat, so it is fragmentation: try "
 				  "malloc_trim(0), MALLOC_ARENA_MAX=2 or jemalloc",
-			.fit = f};
+			.fit = f,
+			.grows = true};
 	if (n > 1)
 		qsort(ret, n, sizeof *ret, compare);
 	return n;

@@ -3,7 +3,10 @@
  *
  * Two findings. A kind that malloc has no part in grows: stacks of threads, mappings, shared memory, a runtime's heap. Or
  * malloc's own memory grows while the live blocks in it do not: it keeps what was freed. Either must have grown all the
- * time and to the end, over ten intervals or more; the beginning of a program is no growth. Pure. */
+ * time and to the end, over ten intervals or more; the beginning of a program is no growth.
+ *
+ * A runtime's heap goes up in steps and down when its collector has run: where it only became much larger, that is growth
+ * that was not seen rather than growth. Pure. */
 #ifndef SEEP_ANALYZE_OUTGROWTH_H
 #define SEEP_ANALYZE_OUTGROWTH_H
 
@@ -11,9 +14,11 @@
 #include "analyze/track.h"
 
 enum {
-	OUTGROWTH_MAX = 8,	  /* findings */
-	OUTGROWTH_INTERVALS = 10, /* fewer say nothing */
-	OUTGROWTH_BYTES = 2 << 20 /* nor does less than this */
+	OUTGROWTH_MAX = 8,	   /* findings */
+	OUTGROWTH_INTERVALS = 10,  /* fewer say nothing */
+	OUTGROWTH_BYTES = 2 << 20, /* nor does less than this */
+	OUTGROWTH_UNSEEN_BYTES =
+		8 << 20, /* more of a runtime's heap: worth telling in any case */
 };
 
 /* Beside the track, one of each for every snapshot of it: live bytes of malloc, and bytes of the recorder's own. */
@@ -22,12 +27,14 @@ struct outgrowth_series {
 };
 
 struct outgrowth {
-	const char *name;   /* "thread stacks", "memory kept by malloc"; static */
-	const char *remedy; /* static, or NULL */
+	enum region_kind kind; /* REGION_KINDS: malloc's own memory */
+	const char *name;      /* "thread stacks", "memory kept by malloc"; static */
+	const char *remedy;    /* static, or NULL */
 	struct fit fit;
+	bool grows; /* all the time and to the end; else it is only larger */
 };
 
-/* Fills `ret` with what grows, fastest first; how many. */
+/* Fills `ret` with what grows or is larger, fastest first; how many. */
 unsigned outgrowth_find(const struct track *t, const struct outgrowth_series *s,
 			struct outgrowth ret[OUTGROWTH_MAX]);
 

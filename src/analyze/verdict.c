@@ -526,8 +526,13 @@ verdict_facts(const struct verdict *v, const struct prof *p,
 		facts[i] = facts_of(v, p, i);
 	facts_add_errors(facts, p);
 	for (uint32_t i = 0; i < p->nmemories; i++) {
+		struct verdict_facts *f = &facts[p->memories[i].process];
+
+		/* A heap that only became larger: most of the growth was not seen. */
 		if (p->memories[i].kind != 0 && p->memories[i].grows)
-			facts[p->memories[i].process].grows_outside = true;
+			f->grows_outside = true;
+		else if (p->memories[i].kind != 0)
+			f->partial = true;
 	}
 	if (growth != NULL && growth->rows != NULL)
 		facts_add_growth(facts, p, growth, growth_sites);

@@ -21,6 +21,7 @@
 #include "cli/save.h"
 #include "target/find.h"
 #include "target/held.h"
+#include "target/hiding.h"
 #include "target/inspect.h"
 #include "target/libseep.h"
 #include "target/procfs.h"
@@ -287,8 +288,9 @@ check_leftovers(void)
 
 /* ---- one process ---- */
 
+/* `hides`: where memory hides from malloc has been said already. */
 static void
-check_allocator(const struct procfs_stat *st, char *maps)
+check_allocator(const struct procfs_stat *st, char *maps, bool hides)
 {
 	static const char *const known[] = {"libjemalloc", "libtcmalloc", "libmimalloc",
 					    "libasan",	   "libtsan",	  "libhwasan"};
@@ -318,24 +320,26 @@ check_allocator(const struct procfs_stat *st, char *maps)
 		say(BAD, "allocator", "no libc.so.6 is loaded: nothing to wrap");
 	else
 		say(OK, "allocator", "%s", found);
-	if (inspect_coverage(traits) != NULL)
+	if (!hides && inspect_coverage(traits) != NULL)
 		say(NOTE, "coverage", "%s: %s", st->comm, inspect_coverage(traits));
 }
 
-static void
+/* Whether it said where memory hides from malloc. */
+static bool
 check_program(int pid)
 {
 	struct inspect_elf elf;
 	struct err e = {0};
 	char link[64], *exe = NULL;
-	const char *hides;
+	const char *hides = NULL;
 
 	snprintf(link, sizeof link, "/proc/%d/exe", pid);
 	if (file_proc_link(pid, "exe", &exe, NULL, &e) < 0 ||
 	    inspect_elf(link, &elf, &e) < 0) {
 		say(NOTE, "program", "%s", e.msg);
 	} else {
-		hides = inspect_coverage(elf.traits | inspect_module_traits(exe));
+		hides = inspect_coverage(elf.traits | inspect_program_traits(exe) |
+					 inspect_module_traits(exe));
 		if (inspect_without_malloc(elf.traits) != NULL)
 			say(BAD, "program", "%s: %s %d", exe,
 			    inspect_without_malloc(elf.traits), pid);
@@ -358,6 +362,7 @@ check_program(int pid)
 			say(NOTE, "coverage", "%s", hides);
 	}
 	free(exe);
+	return hides != NULL;
 }
 
 static void
@@ -376,6 +381,7 @@ check_process(const char *what)
 	struct err e = {0};
 	char path[64], *end;
 	int pid = (int)strtol(what, &end, 10), r = 0;
+	bool hides;
 
 	if (*end != '\0' || end == what) {
 		r = procfs_find(what, &pids, &e);
@@ -391,12 +397,12 @@ check_process(const char *what)
 		return cmd_fail(&e);
 	say(OK, "process", "%d (%s), %u thread%s, RSS %s", pid, st.comm, st.threads,
 	    st.threads == 1 ? "" : "s", fmt_size(st.rss_kib << 10).s);
-	check_program(pid);
+	hides = check_program(pid);
 	snprintf(path, sizeof path, "/proc/%d/maps", pid);
 	if (buf_read_file(&maps, path, &e) < 0)
 		say(BAD, "mappings", "%s; try sudo", e.msg);
 	else if (maps.len > 0)
-		check_allocator(&st, maps.data);
+		check_allocator(&st, maps.data, hides);
 	if (target_find_pid(pid, &f, &e) == 0 && livefile_map_all(&f, &e) == 0)
 		say(OK, "recorded", "yes, %s live; see: seep report %d",
 		    fmt_size(livefile_live_bytes(&f)).s, pid);

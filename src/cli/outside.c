@@ -7,6 +7,7 @@
 
 #include "analyze/outgrowth.h"
 #include "cli/watcher.h"
+#include "model/runtimes.h"
 #include "util/x.h"
 
 enum {
@@ -59,10 +60,27 @@ outside_look(struct outside **o, struct livefile *f, uint64_t ms)
 		x->next_ms = ms + cpu * SHARE / 1000000;
 }
 
+/* What helps: with a runtime's heap, the command that explains its growth. */
+static uint32_t
+remedy_of(struct prof *p, uint32_t process, const struct outgrowth *g)
+{
+	enum runtime r = g->kind != REGION_KINDS ? region_runtime(g->kind) : RUNTIMES;
+	struct buf text = {0};
+	uint32_t id;
+
+	if (r == RUNTIMES)
+		return prof_str(p, g->remedy);
+	buf_add_str(&text, "see: ");
+	runtime_add_grows(&text, r, p->processes[process].pid);
+	id = prof_str(p, buf_str(&text));
+	buf_done(&text);
+	return id;
+}
+
 static void
 add_row(struct prof *p, uint32_t process, const struct outgrowth *g)
 {
-	uint32_t row = prof_add_memory(p);
+	uint32_t remedy = remedy_of(p, process, g), row = prof_add_memory(p);
 
 	p->memories[row] = (struct prof_memory){
 		.process = process,
@@ -71,8 +89,8 @@ add_row(struct prof *p, uint32_t process, const struct outgrowth *g)
 		.last_kib = (uint64_t)(g->fit.last_v / 1024),
 		.grew = (uint32_t)g->fit.grown,
 		.intervals = (uint32_t)fit_intervals(&g->fit),
-		.grows = true,
-		.remedy = prof_str(p, g->remedy),
+		.grows = g->grows,
+		.remedy = remedy,
 	};
 	p->memories[row].slope = fit_slope(&g->fit, &p->memories[row].error);
 }

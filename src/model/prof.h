@@ -217,7 +217,8 @@ struct prof_memory {
 	uint64_t first_kib, last_kib;
 	double slope, error; /* bytes a second */
 	uint32_t grew, intervals;
-	bool grows; /* all the time and to the end; what malloc handed out does not explain it */
+	bool grows; /* all the time and to the end; what malloc handed out does not explain it; of a
+		     * runtime's heap, false: it only became larger */
 	uint32_t remedy; /* string: what may help, or 0 */
 	/* Of the process as a whole: the limit that it would meet first, what is taken of it by all that
 	 * share it, and whether that is the machine's memory; 0 = not known. */

@@ -27,7 +27,7 @@ static const struct runtime_info runtimes[RUNTIMES] = {
 			.heap = "Java's heap",
 			.keeps =
 				"java keeps its objects in a heap of its own; only native "
-				"memory is recorded",
+				"memory is recorded; use jcmd PID GC.class_histogram",
 			.grows = "jcmd %d GC.class_histogram",
 			.collected = true,
 		},
@@ -39,7 +39,7 @@ static const struct runtime_info runtimes[RUNTIMES] = {
 			.heap = "V8's heap",
 			.keeps =
 				"node keeps its objects in V8's heap; only native memory is "
-				"recorded",
+				"recorded; use node --heapsnapshot-signal=SIGUSR2",
 			.grows =
 				"node --heapsnapshot-signal=SIGUSR2, and kill -USR2 it twice",
 			.collected = true,
@@ -52,7 +52,7 @@ static const struct runtime_info runtimes[RUNTIMES] = {
 			.heap = ".NET's heap",
 			.keeps =
 				".NET keeps its objects in a heap of its own; only native "
-				"memory is recorded",
+				"memory is recorded; use dotnet-gcdump",
 			.grows = "dotnet-gcdump collect -p %d",
 			.collected = true,
 		},

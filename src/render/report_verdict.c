@@ -278,6 +278,26 @@ report_grows(struct report *r, enum verdict_word word)
 		buf_add_str(r->out, "memory outside malloc");
 }
 
+/* A runtime's heap that became larger while it was recorded; false if there is none. */
+static bool
+report_unseen_growth(struct report *r)
+{
+	for (uint32_t i = 0; i < r->p->nmemories && !r->v.coverage.partial; i++) {
+		const struct prof_memory *m = &r->p->memories[i];
+		int64_t more = (int64_t)(m->last_kib - m->first_kib) << 10;
+
+		if (m->kind == 0 || m->grows || !r->focus[m->process])
+			continue;
+		figure_text(r->out, prof_text(r->p, m->kind));
+		buf_printf(r->out, " grew by %s, which is not recorded",
+			   figure_bytes(more, 0, r->o->bytes).s);
+		if (m->remedy != 0)
+			buf_printf(r->out, "; %s", prof_text(r->p, m->remedy));
+		return true;
+	}
+	return false;
+}
+
 static void
 report_words(struct report *r, enum verdict_word word)
 {
@@ -292,7 +312,8 @@ report_words(struct report *r, enum verdict_word word)
 		report_undecided(r);
 		return;
 	case VERDICT_PARTIAL:
-		report_coverage(r);
+		if (!report_unseen_growth(r))
+			report_coverage(r);
 		return;
 	case VERDICT_GROWING:
 	case VERDICT_LEAK_LIKELY:

@@ -88,6 +88,14 @@ add_undecided(struct buf *out, const struct heapscan *s, const struct scan_opts 
 			   heapscan_text(s, s->managed), s->pid);
 		return;
 	}
+	if (s->managed != 0 && scan_unread_bytes(s) == 0) {
+		buf_printf(
+			out,
+			"nothing is lost, but one look does not show what %s's objects "
+			"hold for too long; use seep attach --for 10m %d",
+			heapscan_text(s, s->managed), s->pid);
+		return;
+	}
 	buf_printf(out,
 		   "nothing found to be lost, but %s of malloc's heap could not be read",
 		   bytes_of(o, scan_unread_bytes(s)).s);

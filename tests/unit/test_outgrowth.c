@@ -73,6 +73,32 @@ T_TEST(explained)
 	T_EQ(find(&own), 0);
 }
 
+/* In steps, and smaller after each collection: not seen rather than growing. Less than 8 MiB is neither, nor is memory
+ * that is no runtime's, nor what malloc's live blocks explain. */
+T_TEST(heap_of_a_runtime)
+{
+	struct one even = {0}, larger = {0}, little = {0}, mapping = {0}, live = {0};
+
+	for (unsigned i = 0; i < 20; i++) {
+		double mib = 10 + i / 7 * 6 - (i == 18);
+
+		add(&even, REGION_V8, 10 + i, 1, 0);
+		add(&larger, REGION_V8, mib, 1, 0);
+		add(&little, REGION_V8, 10 + i / 7 * 3, 1, 0);
+		add(&mapping, REGION_MAPPING, mib, 1, 0);
+		add(&live, REGION_RUBY, mib, mib, 0);
+	}
+	T_EQ(find(&even), 1);
+	T_CHECK(even.found[0].grows);
+	T_EQ(find(&larger), 1);
+	T_CHECK(!larger.found[0].grows);
+	T_EQ(larger.found[0].kind, REGION_V8);
+	T_EQ((int)(larger.found[0].fit.last_v - larger.found[0].fit.first_v), 12 << 20);
+	T_EQ(find(&little), 0);
+	T_EQ(find(&mapping), 0);
+	T_EQ(find(&live), 0);
+}
+
 T_TEST(kept_by_malloc)
 {
 	struct one kept = {0}, live = {0};

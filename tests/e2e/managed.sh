@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# A process whose growth is in the heap of a language's runtime: every command says so, with the runtime and what helps.
+# None calls it STEADY or OK, and none calls objects lost that a collector looks after.
+. "$(dirname "$0")/lib.sh"
+. "$ROOT/tests/e2e/lib_attach.sh"
+need_attach
+cd "$TMP" || exit
+cat >grow.php <<'END'
+<?php $a = []; while (true) { for ($i = 0; $i < 5; $i++) $a[] = str_repeat("x", 1000); usleep(1000); }
+END
+cat >grow.js <<'END'
+a = []; setInterval(() => { for (let i = 0; i < 60; i++) a.push({ x: i, y: "k" + Math.random() + i, z: [i, i] }) }, 1)
+END
+echo 'a={} for i=1,1e9 do a[#a+1]=string.rep("x",1000)..i; if i%50==0 then os.execute("sleep 0.01") end end' >grow.lua
+echo 'a=[]; loop { a << "x"*1000; sleep 0.001 }' >grow.rb
+
+declare -A pids=()
+start() {
+	local name=$1
+	shift
+	have "$1" || return
+	"$@" >/dev/null 2>&1 &
+	pids[$name]=$!
+}
+start node node grow.js
+start ruby ruby grow.rb
+start php php -d memory_limit=-1 grow.php
+start lua lua grow.lua
+[ ${#pids[@]} -gt 0 ] || skip "no runtime here"
+sleep 1.5
+for command in attach why; do
+	asking=()
+	for name in "${!pids[@]}"; do
+		"$SEEP" $command "${pids[$name]}" --for 5s >$name.$command 2>&1 &
+		asking+=($!)
+	done
+	wait "${asking[@]}"
+done
+for name in "${!pids[@]}"; do
+	for command in report leaks scan doctor; do
+		"$SEEP" $command "${pids[$name]}" >$name.$command 2>&1
+	done
+	kill "${pids[$name]}"
+	wait "${pids[$name]}" 2>/dev/null || true
+done
+
+# says NAME HEAP HELPS: HEAP is the runtime or its heap, HELPS what is recommended.
+says() {
+	local name=$1 pid=${pids[$1]:-} command text
+	[ -n "$pid" ] || return 0
+	for command in attach why report leaks scan; do
+		text=$(cat "$name.$command")
+		expect_match "$name: seep $command" "$(grep -m 1 -E '^[A-Z]{2,}( |$)' <<<"$text")" '^(PARTIAL|GROWING|NO VERDICT)  '
+		expect_no_match "$name: seep $command: nothing else" "$text" '^(STEADY|OK|LEAK)'
+		expect_match "$name: seep $command: named" "$text" "$2"
+		expect_match "$name: seep $command: what helps" "$text" "$3|seep attach (--for 10m )?$pid"
+	done
+}
+says node "V8's heap" 'node --heapsnapshot-signal=SIGUSR2'
+says ruby '[Rr]uby' 'ObjectSpace.dump_all'
+says php "PHP's heap|php" 'USE_ZEND_ALLOC=0 seep run'
+says lua '[Ll]ua' 'seep leaks'
+
+# doctor PID: said once, with what helps.
+for name in "${!pids[@]}"; do
+	case $name in
+	node) hides='use node --heapsnapshot-signal' ;;
+	ruby) hides='use ObjectSpace.dump_all' ;;
+	php) hides='run: USE_ZEND_ALLOC=0 seep run' ;;
+	*) continue ;;
+	esac
+	expect_eq "$name: seep doctor" "$(grep -cE "^note  coverage .*$hides" $name.doctor)" 1
+done
+# Its heap grows in steps: a short look may find it only larger.
+[ -z "${pids[node]:-}" ] || expect_match "node: the growth of its heap" "$(head -n 1 node.attach)" \
+	"^(GROWING|PARTIAL)  V8's heap (\\+[0-9.]+|grew by [0-9.]+).*see: node --heapsnapshot"
