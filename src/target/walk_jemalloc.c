@@ -261,11 +261,31 @@ walk_with(struct walk *w, const struct je_layout *l, walk_describe *d)
 	return true;
 }
 
+static bool
+is_loaded(const struct memmap *map)
+{
+	for (size_t i = 0; i < map->areas.len; i++) {
+		if (strstr(map->areas.data[i].name, "jemalloc") != NULL)
+			return true;
+	}
+	return false;
+}
+
+/* Words that look like a table by chance, as in the heap of a runtime: no check came out right. Only where the blocks of
+ * another allocator are known; else it is told that nothing could be read. */
+static bool
+is_chance(const struct walk *w)
+{
+	const struct heapblocks_owner *o = &w->to->owners.data[w->owner];
+
+	return w->owner > 0 && o->failed == o->checks && !is_loaded(w->m->map);
+}
+
 void
 walk_jemalloc(const struct walker_memory *m, struct heapblocks *to)
 {
 	walk_describe *const describes[] = {describe_53, describe_52};
-	bool found = false, before = to->inconsistent;
+	bool found = false, before = to->inconsistent, chance = true;
 
 	/* In the bits of the wrong version nothing may be in use; but that may also be so. */
 	for (size_t i = 0; i < ARRAY_LEN(layouts) + 1 && !found; i++) {
@@ -275,8 +295,9 @@ walk_jemalloc(const struct walker_memory *m, struct heapblocks *to)
 		walk_begin(&w, m, to);
 		found = walk_with(&w, &layouts[n], describes[n]) &&
 			(i >= ARRAY_LEN(layouts) || to->blocks.len > w.first_block);
+		chance = chance && is_chance(&w);
 		found = walk_end(&w, found);
 	}
-	if (found)
+	if (found || chance)
 		to->inconsistent = before;
 }

@@ -32,14 +32,14 @@ sleep 1.5
 for command in attach why; do
 	asking=()
 	for name in "${!pids[@]}"; do
-		"$SEEP" $command "${pids[$name]}" --for 5s >$name.$command 2>&1 &
+		"$SEEP" $command "${pids[$name]}" --for 5s >"$name.$command" 2>&1 &
 		asking+=($!)
 	done
 	wait "${asking[@]}"
 done
 for name in "${!pids[@]}"; do
 	for command in report leaks scan doctor; do
-		"$SEEP" $command "${pids[$name]}" >$name.$command 2>&1
+		"$SEEP" $command "${pids[$name]}" >"$name.$command" 2>&1
 	done
 	kill "${pids[$name]}"
 	wait "${pids[$name]}" 2>/dev/null || true
@@ -70,7 +70,7 @@ for name in "${!pids[@]}"; do
 	php) hides='run: USE_ZEND_ALLOC=0 seep run' ;;
 	*) continue ;;
 	esac
-	expect_eq "$name: seep doctor" "$(grep -cE "^note  coverage .*$hides" $name.doctor)" 1
+	expect_eq "$name: seep doctor" "$(grep -cE "^note  coverage .*$hides" "$name.doctor")" 1
 done
 # Its heap grows in steps: a short look may find it only larger.
 [ -z "${pids[node]:-}" ] || expect_match "node: the growth of its heap" "$(head -n 1 node.attach)" \
