@@ -79,6 +79,18 @@ foreign_collects(const struct image *i)
 	return r != NULL ? r->name : NULL;
 }
 
+/* Traits of the executable, by its name and by what is in it. */
+static uint32_t
+program_traits(const struct image *i)
+{
+	struct inspect_elf elf = {0};
+	char link[64];
+
+	snprintf(link, sizeof link, "/proc/%d/exe", i->pid);
+	inspect_elf(i->path == NULL || i->exe == NULL ? link : i->exe, &elf, NULL);
+	return elf.traits;
+}
+
 const char *
 foreign_hides(const struct image *i)
 {
@@ -88,6 +100,9 @@ foreign_hides(const struct image *i)
 		traits |= inspect_program_traits(i->exe) | inspect_module_traits(i->exe);
 	for (size_t k = 0; k < i->map->areas.len; k++)
 		traits |= inspect_module_traits(i->map->areas.data[k].name);
+	/* What is in the program is looked for last: that takes reading it. */
+	if (inspect_coverage(traits) == NULL)
+		traits |= program_traits(i);
 	return inspect_coverage(traits);
 }
 
@@ -107,18 +122,6 @@ foreign_why(const char *name, const struct heapblocks *h, char *ret, size_t size
 			 "its memory is managed by %s%s, whose blocks seep cannot read",
 			 name,
 			 version ? " in a version or build that seep does not know" : "");
-}
-
-/* Traits of the executable, by its name and by what is in it. */
-static uint32_t
-program_traits(const struct image *i)
-{
-	struct inspect_elf elf = {0};
-	char link[64];
-
-	snprintf(link, sizeof link, "/proc/%d/exe", i->pid);
-	inspect_elf(i->path == NULL || i->exe == NULL ? link : i->exe, &elf, NULL);
-	return elf.traits;
 }
 
 int
