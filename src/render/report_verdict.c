@@ -176,7 +176,9 @@ report_undecided(struct report *r)
 		report_amount(r, f, true);
 		report_where(r);
 		buf_add_str(r->out, "; too early to judge growth");
-		if (r->sampled)
+		if (r->v.all.checked)
+			buf_add_str(r->out, ", but nothing is lost so far");
+		else if (r->sampled)
 			buf_add_str(r->out, ", record it for longer");
 		else
 			buf_printf(r->out, "; what is lost already: seep leaks %u",
