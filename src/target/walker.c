@@ -169,7 +169,9 @@ walk_is_data(const struct memmap *map, size_t i)
 		return false;
 	if (a->inode != 0)
 		return true;
+	/* No object's data is shared: what lies behind our recording is a heap as a rule. */
 	return i > 0 && before->end == a->start && before->inode != 0 &&
+	       before->perms[3] != 's' &&
 	       (a->name[0] == '\0' || strncmp(a->name, "[anon", 5) == 0);
 }
 

@@ -18,7 +18,7 @@
 
 #include "t.h"
 #include "target/freeze.h"
-#include "target/walker.h"
+#include "target/walker_impl.h"
 #include "util/map.h"
 
 /* ---- images made by hand ---- */
@@ -267,6 +267,21 @@ T_TEST(nothing)
 	walk_image(MEMORY + 8192, &h);
 	T_CHECK(!h.known && !h.inconsistent);
 	heapblocks_done(&h);
+}
+
+/* What lies behind a file's private data is its .bss; behind shared memory, a recording as a rule, it is a heap. */
+T_TEST(data_of_objects)
+{
+	struct memmap_area areas[] = {
+		{.start = 4096, .end = 8192, .inode = 1, .name = "/x", .perms = "rw-p"},
+		{.start = 8192, .end = 12288, .name = "", .perms = "rw-p"},
+		{.start = 12288, .end = 16384, .inode = 2, .name = "/y", .perms = "rw-s"},
+		{.start = 16384, .end = 20480, .name = "", .perms = "rw-p"},
+	};
+	struct memmap map = {.areas = {.data = areas, .len = 4}};
+
+	T_CHECK(walk_is_data(&map, 0) && walk_is_data(&map, 1));
+	T_CHECK(!walk_is_data(&map, 2) && !walk_is_data(&map, 3));
 }
 
 /* ---- a process ---- */
