@@ -404,11 +404,11 @@ track_fit_total(const struct track *t)
 
 /* ---- what it means ---- */
 
-/* More than noise, and more often up than down. */
+/* More than noise, and more often up than down. One step alone is no trend. */
 static bool
 is_growing(const struct fit *f)
 {
-	return fit_grows(f, TRACK_STEP_BYTES) && f->grown > 2 * f->shrunk &&
+	return fit_grows(f, TRACK_STEP_BYTES) && f->grown > 1 && f->grown > 2 * f->shrunk &&
 	       f->last_v > f->first_v;
 }
 
