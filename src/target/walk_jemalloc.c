@@ -271,14 +271,14 @@ is_loaded(const struct memmap *map)
 	return false;
 }
 
-/* Words that look like a table by chance, as in the heap of a runtime: no check came out right. Only where the blocks of
- * another allocator are known; else it is told that nothing could be read. */
+/* Words that look like a table by chance, as in the heap of a runtime or of another allocator: no check came out
+ * right, and no library of that name is loaded. */
 static bool
 is_chance(const struct walk *w)
 {
 	const struct heapblocks_owner *o = &w->to->owners.data[w->owner];
 
-	return w->owner > 0 && o->failed == o->checks && !is_loaded(w->m->map);
+	return o->failed == o->checks && !is_loaded(w->m->map);
 }
 
 void
