@@ -408,8 +408,8 @@ track_fit_total(const struct track *t)
 static bool
 is_growing(const struct fit *f)
 {
-	return fit_grows(f, TRACK_STEP_BYTES) && f->grown > 1 && f->grown > 2 * f->shrunk &&
-	       f->last_v > f->first_v;
+	return fit_grows(f, TRACK_STEP_BYTES) && f->grown > 1 &&
+	       f->grown > 2 * f->shrunk && f->last_v > f->first_v;
 }
 
 /* Growth that was much faster at first, a program that starts up say, is not what will go on:

@@ -24,7 +24,9 @@ kill "$pid"
 first=$(head -n 1 "$TMP/log")
 expect_match "the first line" "$first" \
 	"^GROWING  1 site: \\+[0-9.]+( ± [0-9.]+)? MiB/min; the process \\+[0-9.]+( ± [0-9.]+)? MiB/min, (memory limit|the machine's memory) reached in about [0-9.]+ (s|min|h|d) \\(100 % of the growth\\)"
+# shellcheck disable=SC2001 # a group of the expression
 expect_between "what the site asks for, MiB/min" "$(sed 's/^GROWING  1 site: +\([0-9]*\).*/\1/' <<<"$first")" 380 520
+# shellcheck disable=SC2001 # a group of the expression
 expect_between "the process, MiB/min" "$(sed 's/.*process +\([0-9]*\).*/\1/' <<<"$first")" 180 300
 
 # minutes TEXT: until the limit.

@@ -47,6 +47,7 @@ ended() {
 	kill "$pid"
 	wait_for 10 gone "$pid"
 }
+# shellcheck disable=SC2016 # jq's
 frees='.frames as $f | [.sites[] | select(any(.stack[]; $f[.].function == "make_as_daemon")).frees] | add // 0'
 
 # ---- the next command that reads it ----

@@ -20,6 +20,7 @@ answer() {
 	run "$SEEP" report --json a.rec
 	expect_eq "$name: the same word in JSON" "$(jq -r .summary.verdict "$TMP/out")" "${first%%  *}"
 	run "$SEEP" report a.rec
+	# shellcheck disable=SC2001 # a group of the expression
 	expect_match "$name: the same line from the file" "$out" "^$(sed 's/[][().*+?^$|\\]/\\&/g' <<<"$first")\$"
 }
 
