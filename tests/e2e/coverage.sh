@@ -15,7 +15,13 @@ partial() {
 	shift 2
 	run "$@" # alone: its output is the truth
 	local alone=$out
-	run "$SEEP" run -o partial.rec -- "$@"
+	# On a busy machine a short program is gone before anybody has looked at its memory.
+	local try
+	for try in 1 2 3 4; do
+		run "$SEEP" run -o partial.rec -- "$@"
+		case $err in PARTIAL*) break ;; esac
+		sleep "$try"
+	done
 	expect_eq "$what: status" "$status" 0
 	expect_eq "$what: output" "$out" "$alone"
 	expect_match "$what: coverage first" "$(head -n 1 <<<"$err")" \
