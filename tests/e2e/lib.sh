@@ -190,23 +190,50 @@ expect_file() {
 	if difference=$(diff -u "$3" "$2" 2>&1); then pass; else fail "$1" "$difference"; fi
 }
 
-# as_golden: stdin without what differs from run to run: times, process numbers, the test's folder,
-# and how much memory the machine's libraries take.
+# as_golden [KIND|SED...]: rewrites stdin so that it is the same on every machine and in every run.
+# Always: paths (DIR, BUILD, ROOT), process ids, dates, durations (N s), rates (+N MiB/min), the
+# machine's memory, and seconds that a process was stopped. Lines that a short run may or may not
+# have (RSS, kept by libc) and regions that did not change are left out.
+# KINDs, for programs whose figures depend on how long they ran:
+#   sizes   memory: 3.81 ± 0.12 MiB, 4,096 bytes    counts  4,000 ± 130 blocks, 19 of 20 intervals
+#   shares  percentages                             live    all three
+# Any other word is a sed expression (-E) of the test's own, applied last: for the one figure that
+# varies. Keep what is certain; test the range of what is not with expect_between.
 as_golden() {
-	sed -E -e "s,$TMP,DIR,g" -e 's/\b[0-9.]+ (ms|s)\b/N s/g' -e 's/ \([0-9]{2,}\)/ (PID)/g' \
-		-e '/^RSS /d' -e '/kept by libc itself/d' -e 's/pid [0-9]+/pid PID/g'
+	local number='([1-9][0-9,.]*|0\.[0-9]+)( ± [0-9,.]+)?' unit='([KMGT]i)?B' own=() kind
+	for kind; do
+		case $kind in
+		sizes | live) own+=(-e "s/(about )?$number $unit\b/SIZE/g; s/$number bytes\b/N bytes/g") ;;&
+		counts | live) own+=(-e "s/$number of $number (intervals?)/N of N \5/g; s/grew in [0-9]+ of [0-9]+/grew in N of N/"
+			-e "s/$number (blocks?|allocs?|frees?|samples?|events?|allocations?|snapshots?|threads)\b/N \3/g") ;;&
+		shares | live) own+=(-e 's/[0-9<][0-9.]* %/N %/g') ;;&
+		live) own+=(-e 's/([^ ]) {3,}/\1  /g') ;;
+		sizes | counts | shares) ;;
+		*) own+=(-e "$kind") ;;
+		esac
+	done
+	sed -E -e "s,$TMP,DIR,g; s,$BUILD,BUILD,g; s,$ROOT,ROOT,g" \
+		-e '/^RSS /d; /kept by libc itself/d; /^ +[0-9.]+ [KMGT]?i?B +0 B  /d; /^ +[0-9]+ more regions? with /d' \
+		-e 's/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}(:[0-9]{2})?/DATE/g; s/\b[0-9]{2}:[0-9]{2}:[0-9]{2}\b/TIME/g' \
+		-e 's/stacks \([0-9]+\)/stacks (N)/g; s/ \([0-9]{2,}\)/ (PID)/g; s/\bpid [0-9]+/pid PID/g; s/^[0-9]+: /PID: /' \
+		-e 's/\b(seep [a-z]+( --[a-z]+ [0-9]+[a-z]+)*) [0-9]+\b/\1 PID/g; s/@[0-9a-f]{8,}\b/@ADDRESS/g' \
+		-e "s,(under|slower than) $number $unit/min,\1 N B/min,g; s,$number $unit/min,N \3B/min,g" \
+		-e 's/[0-9.]+ % of a core/N % of a core/; / · stopped /{s/(stopped |\+ )[0-9.]+/\1N/g; s/N (ms|s) ·/N s ·/}' \
+		-e "s/(the machine's memory|memory limit)( of $number $unit)? reached/LIMIT reached/" \
+		-e "s/(no limit, machine has|limit) $number $unit, [0-9.]+ % used/LIMIT, N % used/; s/, (memory|limit) $number $unit · /, LIMIT · /" \
+		-e 's/\b[0-9][0-9,.]* (ns|[uµ]s|ms|s|min|h|d)\b/N s/g' "${own[@]}"
 }
 
-# expect_golden WHAT TEXT NAME: TEXT is tests/golden/NAME. SEEP_BLESS=1 writes that file anew; look
-# at the difference before it is committed.
+# expect_golden WHAT TEXT NAME [KIND|SED...]: TEXT is tests/golden/NAME, after as_golden with these kinds.
+# SEEP_BLESS=1 writes that file anew; read the difference before it is committed.
 expect_golden() {
-	local golden=$ROOT/tests/golden/$3
-	as_golden <<<"$2" >"$TMP/golden.now"
+	local what=$1 golden=$ROOT/tests/golden/$3
+	as_golden "${@:4}" <<<"$2" >"$TMP/golden.now"
 	if [ -n "${SEEP_BLESS:-}" ]; then
 		mkdir -p "${golden%/*}"
 		cp "$TMP/golden.now" "$golden"
 	fi
-	expect_file "$1" "$TMP/golden.now" "$golden"
+	expect_file "$what" "$TMP/golden.now" "$golden"
 }
 
 # wait_for SECONDS COMMAND...: until it succeeds; false when it has not by then.
