@@ -374,23 +374,14 @@ say_found(enum doctor_mark mark, const char *what, const char *text)
 static int
 check_process(const char *what)
 {
-	struct procfs_pids pids = {0};
 	struct livefile f = {.fd = -1};
 	struct procfs_stat st;
 	struct buf maps = {0};
 	struct err e = {0};
-	char path[64], *end;
-	int pid = (int)strtol(what, &end, 10), r = 0;
+	char path[64];
+	int pid = 0, r = procfs_find_one(what, &pid, &e);
 	bool hides;
 
-	if (*end != '\0' || end == what) {
-		r = procfs_find(what, &pids, &e);
-		if (r == 0 && pids.len != 1)
-			r = err_set(&e, -ESRCH, "%s: %zu processes have that name", what,
-				    pids.len);
-		pid = r == 0 ? pids.data[0] : 0;
-		vec_done(&pids);
-	}
 	if (r == 0)
 		r = procfs_stat(pid, &st, &e);
 	if (r < 0)

@@ -21,6 +21,7 @@
 #include "render/report.h"
 #include "sym/demangle.h"
 #include "target/heapwalk.h"
+#include "target/procfs.h"
 #include "target/rtti.h"
 #include "util/file.h"
 #include "util/x.h"
@@ -393,18 +394,13 @@ dump_print(struct dump_cmd *c, const char *word)
 static int
 dump_do(struct dump_cmd *c, int argc, char **argv, struct err *e)
 {
-	struct watchers ws = {0};
-	int r;
+	int pid, r;
 
 	if (argc == 1)
 		return dump_file(c, argv[0], e);
-	r = watcher_add(&ws, argv[0], e);
-	if (r == 0 && ws.len > 1)
-		r = err_set(e, -EEXIST, "%s: %zu processes have that name; give a PID",
-			    argv[0], ws.len);
+	r = procfs_find_one(argv[0], &pid, e);
 	if (r == 0)
-		r = watcher_once(ws.data[0]->mem.pid, &c->w, e);
-	watchers_done(&ws);
+		r = watcher_once(pid, &c->w, e);
 	return r < 0 ? r : dump_process(c, argv[1], e);
 }
 

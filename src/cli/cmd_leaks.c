@@ -20,6 +20,7 @@
 #include "cli/run_leaks.h"
 #include "cli/save.h"
 #include "cli/unrecorded.h"
+#include "format/format.h"
 #include "render/about_line.h"
 #include "render/report.h"
 #include "target/find.h"
@@ -80,8 +81,9 @@ put(const struct buf *b, const struct prof *p)
 }
 
 static int
-print(struct prof *p, const struct leakcheck *c, const char *name)
+print(struct prof *p, const struct leakcheck *c, const char *name, const char *exe)
 {
+	struct names_opts names = names_given;
 	struct report_opts o = {.ascii = !report_locale_is_utf8(),
 				.bytes = opt_bytes,
 				.all = opt_all,
@@ -94,7 +96,8 @@ print(struct prof *p, const struct leakcheck *c, const char *name)
 	term_init(&term, STDOUT_FILENO);
 	if (opt_log_file == NULL)
 		o.term = &term;
-	names_resolve(p, NULL);
+	names.exe = exe;
+	names_resolve(p, &names);
 	leak_report_prepare(p);
 	leak_report_judge(p, NULL, &o);
 	if (!opt_json && !foreign)
@@ -168,6 +171,12 @@ run_leaks_cmd(int argc, char **argv)
 	if (opt_log_file != NULL && log_name(opt_log_file, 1, 0, &name, &e) < 0)
 		return cmd_usage(&cmd_leaks, "--log-file: %s", e.msg);
 	free(name);
+	argc = unrecorded_words(argc, argv);
+	if (argc == 2 && !format_is_program(argv[0]) && !format_is_program(argv[1]))
+		return cmd_usage(&cmd_leaks,
+				 "%s and %s: one process, core or recording at a time; "
+				 "to compare two: seep diff",
+				 argv[0], argv[1]);
 	status = leak_opts_read(&cmd_leaks);
 	if (status == CMD_OK)
 		status = leak_demand_check(&cmd_leaks);
@@ -199,7 +208,8 @@ run_leaks_cmd(int argc, char **argv)
 	if (r < 0)
 		status = cmd_fail(&e);
 	else if (!leak_demand.dry_run)
-		status = print(p, &check, loaded.name != NULL ? loaded.name : argv[0]);
+		status = print(p, &check, loaded.name != NULL ? loaded.name : argv[0],
+			       loaded.exe);
 	leakcheck_done(&check);
 	livefile_close(&f);
 	loaded_done(&loaded);
@@ -209,11 +219,11 @@ run_leaks_cmd(int argc, char **argv)
 
 const struct cmd cmd_leaks = {
 	.name = "leaks",
-	.args = "[PID|NAME|FILE]",
+	.args = "[PID|NAME|FILE] [PROGRAM]",
 	.help = "tell what of a process's memory is lost",
 	.man = "seep-leaks",
 	.opts = leaks_opts,
 	.min_args = 0,
-	.max_args = 1,
+	.max_args = 2,
 	.run = run_leaks_cmd,
 };

@@ -12,13 +12,16 @@
 #include "analyze/scan_growth.h"
 #include "cli/cmd.h"
 #include "cli/heapcheck.h"
+#include "cli/load.h"
 #include "cli/out_file.h"
 #include "cli/pager.h"
 #include "cli/unrecorded.h"
+#include "format/format.h"
 #include "format/scan_file.h"
 #include "render/about_line.h"
 #include "render/report.h"
 #include "render/scan_report.h"
+#include "target/procfs.h"
 #include "util/file.h"
 #include "util/x.h"
 
@@ -42,16 +45,24 @@ static const struct opt scan_table_opts[] = {
 static int
 load(const char *word, struct heapcheck *ret, struct err *e)
 {
-	struct heapcheck_opts o = {.holders = true};
+	struct heapcheck_opts o = {.holders = true, .program = unrecorded_args.program};
 	struct unrecorded_opts how = {0};
 	struct unrecorded u;
 	int r;
 
 	if (scan_file_is_one(word))
 		return scan_file_load(word, &ret->scan, e);
-	if (!unrecorded_find(word, UNRECORDED_ANY, &u))
-		return err_set(e, -ESRCH,
-			       "%s: neither a process, a core nor a saved look", word);
+	if (!unrecorded_find(word, UNRECORDED_ANY, &u)) {
+		r = procfs_find_one(word, &u.pid, e);
+		if (r == -ESRCH && format_is_program(word))
+			return load_refuse_program(word, e);
+		return r == -ENOTUNIQ
+			       ? r
+			       : err_set(e, -ESRCH,
+					 "%s: neither a process, a core nor a file "
+					 "of seep scan --save",
+					 word);
+	}
 	if (u.core != NULL)
 		return heapcheck_core(ret, u.core, &o, e);
 	r = image_open_process(u.pid, &ret->image, e);
@@ -125,11 +136,13 @@ int
 scan_run(int argc, char **argv)
 {
 	struct heapcheck before = HEAPCHECK_NONE, after = HEAPCHECK_NONE;
-	const char *old = argc == 2 ? argv[0] : scan_args.since;
-	const char *new = argv[argc - 1];
+	const char *old, *new;
 	struct err e = {0};
 	int r = 0;
 
+	argc = unrecorded_words(argc, argv);
+	old = argc == 2 ? argv[0] : scan_args.since;
+	new = argv[argc - 1];
 	if (unrecorded_args.who != NULL || unrecorded_args.blocks > 0)
 		return one_block(argc, argv);
 	if (argc == 2 && scan_args.since != NULL)
@@ -157,6 +170,7 @@ scan_wanted(int argc, char **argv)
 {
 	struct unrecorded u;
 
+	argc = unrecorded_words(argc, argv);
 	if (argc < 1 || argc > 2)
 		return false;
 	for (int i = 0; i < argc; i++) {
@@ -173,7 +187,7 @@ scan_wanted(int argc, char **argv)
 
 const struct cmd cmd_scan = {
 	.name = "scan",
-	.args = "[OLD] PID|CORE|FILE",
+	.args = "[OLD] PID|CORE|FILE [PROGRAM]",
 	.help = "what is in a heap that nobody recorded, and who holds it",
 	.man = "seep-scan",
 	.opts = scan_table_opts,

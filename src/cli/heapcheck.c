@@ -556,7 +556,7 @@ int
 heapcheck_core(struct heapcheck *c, const char *path, const struct heapcheck_opts *o,
 	       struct err *e)
 {
-	int r = image_open_core(path, &c->image, e);
+	int r = image_open_core(path, o->program, &c->image, e);
 
 	return r < 0 ? r : look(c, o, e);
 }

@@ -23,6 +23,8 @@ struct heapcheck_opts {
 	unsigned
 		held; /* who holds most of a group, if there are blocks of these kinds (bits) */
 	bool holders; /* the same of all blocks, and what would go with each holder */
+	const char *
+		program; /* of a core: read in place of the file that it names; NULL = that one */
 	/* Called when everything is found, before the process goes on; NULL = nothing more is asked. */
 	void (*then)(struct heapcheck *c, void *ctx);
 	void *ctx;

@@ -334,10 +334,10 @@ look_at_core(void *ctx, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 }
 
 int
-image_open_core(const char *path, struct image *ret, struct err *e)
+image_open_core(const char *path, const char *program, struct image *ret, struct err *e)
 {
 	struct image i = IMAGE_NONE;
-	int r = core_open(path, &i.core, e);
+	int r = core_open(path, program, &i.core, e);
 
 	if (r < 0)
 		return r;

@@ -67,7 +67,8 @@ struct image {
 
 /* Opens; nothing is stopped yet. Messages name what it is, and what is in the way. */
 int image_open_process(int pid, struct image *ret, struct err *e);
-int image_open_core(const char *path, struct image *ret, struct err *e);
+int image_open_core(const char *path, const char *program, struct image *ret,
+		    struct err *e);
 void image_close(struct image *i);
 
 /* From now on nothing changes in it, until image_go. With `copy` the process goes on at once, and a copy of it is looked at;

@@ -73,6 +73,15 @@ load_word_done(struct load_word *w)
 	free(w->point);
 }
 
+int
+load_refuse_program(const char *what, struct err *e)
+{
+	return err_set(e, -ESRCH,
+		       "%s is a program, and no process runs it; to record it: seep run "
+		       "%s%s",
+		       what, strchr(what, '/') == NULL ? "./" : "", what);
+}
+
 /* ---- one of them ---- */
 
 /* What the recording itself cannot know about a process that runs. */
@@ -144,6 +153,15 @@ load_is_number(const char *s)
 	return s[0] != '\0' && s[strspn(s, "0123456789")] == '\0';
 }
 
+/* A program says nothing by itself: a process that runs it is meant. */
+static int
+load_program(struct loaded *l, const char *what, struct prof **ret_prof, struct err *e)
+{
+	int r = load_process(l, what, ret_prof, e);
+
+	return r != -ESRCH ? r : load_refuse_program(what, e);
+}
+
 /* A number is a process. A file wins over a process of that name if it is a recording: the
  * program itself often lies in the same folder. */
 static int
@@ -161,6 +179,8 @@ load_one(struct loaded *l, const char *what, struct prof **ret_prof, struct err 
 		return r;
 	if (file)
 		save_rest_of(what);
+	if (!load_is_number(what) && file && format_is_program(what))
+		return load_program(l, what, ret_prof, e);
 	if (!load_is_number(what) && (file || strchr(what, '/') != NULL)) {
 		r = format_load_with(what, &o, ret_prof, &file_err);
 		if (r == 0)

@@ -29,6 +29,8 @@ struct loaded {
  * loaded_done, also after a failure. */
 int load_targets(int argc, char **argv, const char *exe, struct loaded *ret_loaded,
 		 struct err *e);
+/* Sets the message for a word that is a program which no process runs. */
+int load_refuse_program(const char *what, struct err *e);
 void loaded_done(struct loaded *l); /* legal on a zeroed one */
 
 #endif

@@ -30,6 +30,12 @@ enum { BLOCKS_SHOWN = 4 };
 
 struct unrecorded_args unrecorded_args;
 
+static bool
+is_number(const char *word)
+{
+	return word[0] != '\0' && word[strspn(word, "0123456789")] == '\0';
+}
+
 /* Whether the recording of a process lists all of its blocks. */
 static bool
 is_complete(const struct livefile *f)
@@ -37,15 +43,28 @@ is_complete(const struct livefile *f)
 	return f->head != NULL && f->head->mode == REC_MODE_EXACT;
 }
 
+int
+unrecorded_words(int argc, char **argv)
+{
+	for (int i = 0; argc == 2 && i < 2; i++) {
+		char *program = argv[i], *other = argv[1 - i];
+
+		if (!format_is_program(program) ||
+		    (!core_is_one(other) && !is_number(other)))
+			continue;
+		unrecorded_args.program = argv[1] = program;
+		argv[0] = other;
+		return 1;
+	}
+	return argc;
+}
+
 bool
 unrecorded_find(const char *word, enum unrecorded_which which, struct unrecorded *ret)
 {
 	struct livefile f = {.fd = -1};
-	struct procfs_pids pids = {0};
 	struct stat st;
-	char *end;
-	long pid = 0;
-	int r;
+	int pid = 0, r;
 
 	if (core_is_one(word)) {
 		*ret = (struct unrecorded){.core = word};
@@ -53,9 +72,9 @@ unrecorded_find(const char *word, enum unrecorded_which which, struct unrecorded
 	}
 	/* A number is a process. Else a file is what it is called; but a program often lies where it was
 	 * started. */
-	if (word[strspn(word, "0123456789")] != '\0' &&
+	if (!is_number(word) && !format_is_program(word) &&
 	    (strchr(word, '/') != NULL || strcmp(word, "-") == 0 || word[0] == '@' ||
-	     (stat(word, &st) == 0 && S_ISREG(st.st_mode) && !format_is_program(word))))
+	     (stat(word, &st) == 0 && S_ISREG(st.st_mode))))
 		return false;
 	r = target_find(word, &f, NULL);
 	if (unrecorded_args.who != NULL || unrecorded_args.blocks > 0)
@@ -66,17 +85,10 @@ unrecorded_find(const char *word, enum unrecorded_which which, struct unrecorded
 	livefile_close(&f);
 	if (r != 0 && r != -ENOENT)
 		return false; /* no such process */
-	if (r == -ENOENT) {
-		pid = strtol(word, &end, 10);
-		if (*end != '\0' || end == word) {
-			if (procfs_find(word, &pids, NULL) < 0)
-				return false;
-			pid = pids.len == 1 ? pids.data[0] : 0;
-			vec_done(&pids);
-		}
-	}
-	*ret = (struct unrecorded){.pid = (int)pid};
-	return pid > 0 && pid <= INT32_MAX;
+	if (r == -ENOENT && procfs_find_one(word, &pid, NULL) < 0)
+		return false;
+	*ret = (struct unrecorded){.pid = pid};
+	return pid > 0;
 }
 
 /* ---- how ---- */
@@ -191,6 +203,7 @@ unrecorded_leaks(const struct unrecorded *u, const char *word,
 				      .kinds = o->kinds,
 				      .target = word}};
 	struct heapcheck_opts how = {.ctx = &q,
+				     .program = unrecorded_args.program,
 				     /* what is definitely lost is held by nobody */
 				     .held = kinds_of(o) & ~(1u << HEAPSCAN_DEFINITE)};
 	struct heapcheck c = HEAPCHECK_NONE;
@@ -233,7 +246,7 @@ int
 unrecorded_load(const struct unrecorded *u, const struct unrecorded_opts *o,
 		struct prof *p, struct leakcheck *ret_check, struct err *e)
 {
-	struct heapcheck_opts how = {0};
+	struct heapcheck_opts how = {.program = unrecorded_args.program};
 	struct heapcheck c = HEAPCHECK_NONE;
 	int r = look(u, o, &how, &c, e);
 

@@ -34,7 +34,12 @@ extern struct unrecorded_args {
 	const char *who; /* address of which holders are asked for; NULL = none */
 	uint64_t blocks; /* row whose blocks are asked for; 0 = none */
 	bool show_content;
+	const char *program; /* that was named beside a core; NULL = none */
 } unrecorded_args;
+
+/* Takes the program out of two words of which one is a core or a PID, in either order, as gdb and
+ * eu-stack take them: returns 1, and the other word is the first. Else returns `argc`. */
+int unrecorded_words(int argc, char **argv);
 
 /* Rows for the option table of `seep leaks`. */
 /* clang-format off */

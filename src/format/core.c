@@ -208,7 +208,7 @@ count_absent(struct core *c)
 /* ---- opening ---- */
 
 static int
-read_core(struct core *c, bool other_files, struct err *e)
+read_core(struct core *c, bool other_files, const char *program, struct err *e)
 {
 	struct core_file_vec files = {0};
 	uint64_t off = 0, n = 0;
@@ -240,7 +240,9 @@ read_core(struct core *c, bool other_files, struct err *e)
 		tidy_segments(c);
 		name_files(c, &files);
 		name_others(c);
-		if (other_files)
+		if (program != NULL)
+			r = core_use_program(c, program, e);
+		if (r == 0 && other_files)
 			core_map_files(c);
 		count_absent(c);
 	}
@@ -257,7 +259,7 @@ core_parse(const void *data, size_t bytes, const char *name, struct core **ret_c
 
 	c->data = data;
 	c->bytes = bytes;
-	r = read_core(c, false, e);
+	r = read_core(c, false, NULL, e);
 	if (r < 0)
 		r = err_wrap(e, r, "%s", name);
 	else
@@ -267,7 +269,7 @@ core_parse(const void *data, size_t bytes, const char *name, struct core **ret_c
 }
 
 int
-core_open(const char *path, struct core **ret_core, struct err *e)
+core_open(const char *path, const char *program, struct core **ret_core, struct err *e)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), r = 0;
 	struct core *c = NULL;
@@ -291,7 +293,7 @@ core_open(const char *path, struct core **ret_core, struct err *e)
 	c->files[c->nfiles++] = (struct core_mapped){at, (size_t)st.st_size};
 	c->data = at;
 	c->bytes = (size_t)st.st_size;
-	r = read_core(c, true, e);
+	r = read_core(c, true, program, e);
 	if (r < 0)
 		r = err_wrap(e, r, "%s", path);
 	else
@@ -312,6 +314,7 @@ core_close(struct core *c)
 	free(c->files);
 	free(c->name);
 	free(c->exe);
+	free(c->program);
 	vec_done(&c->threads);
 	vec_done(&c->segments);
 	memmap_done(&c->map);

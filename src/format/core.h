@@ -40,8 +40,9 @@ struct core_segment {
 /* Fields are read only. */
 struct core {
 	int pid;
-	char *name; /* of the program, as the kernel knows it */
-	char *exe;  /* its path, by the mappings; NULL = not known */
+	char *name;    /* of the program, as the kernel knows it */
+	char *exe;     /* its path, by the mappings; NULL = not known */
+	char *program; /* the file that is read in its place; NULL = exe */
 	struct memmap map;
 	VEC(struct core_thread) threads;
 	uint64_t cut_bytes; /* promised by its headers, but the file ends before */
@@ -65,8 +66,10 @@ struct core {
 bool core_detect(const void *head, size_t bytes);
 bool core_is_one(const char *path);
 
-/* Opens; free with core_close. Messages name the file. */
-int core_open(const char *path, struct core **ret_core, struct err *e);
+/* Opens; free with core_close. Messages name the file. `program`, unless NULL, is read in place of the file that the
+ * core says it ran; -EINVAL if its build-id is another one. */
+int core_open(const char *path, const char *program, struct core **ret_core,
+	      struct err *e);
 
 /* The same of bytes in memory, which must outlive it; no other file is opened. `name` is for messages. */
 int core_parse(const void *data, size_t bytes, const char *name, struct core **ret_core,

@@ -7,6 +7,7 @@
  * the core, which anyone may have made, so only regular files are opened, and nothing is
  * waited for. */
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,38 +95,85 @@ read_build_id(const struct elf_bytes *b, struct build_id *ret)
 	return false;
 }
 
+static bool
+same_id(const struct build_id *a, const struct build_id *b)
+{
+	return a->bytes == b->bytes && memcmp(a->data, b->data, a->bytes) == 0;
+}
+
+/* Maps a regular file, to be unmapped by the caller. */
+static bool
+map_whole(const char *path, struct elf_bytes *ret)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	void *at = MAP_FAILED;
+	struct stat st;
+
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+		at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (at == MAP_FAILED)
+		return false;
+	*ret = (struct elf_bytes){.file = at, .bytes = (size_t)st.st_size};
+	return true;
+}
+
 /* Maps the file if it is the one that was mapped at `base`. */
 static const unsigned char *
 map_same(struct core *c, const char *path, uint64_t base, size_t *ret_bytes)
 {
 	struct build_id then = {0}, now = {0};
-	struct elf_bytes memory = {.c = c, .base = base}, file = {0};
-	struct stat st;
-	void *at;
-	int fd;
+	struct elf_bytes memory = {.c = c, .base = base}, file;
 
-	if (path[0] != '/' || !read_build_id(&memory, &then))
+	if (path[0] != '/' || !read_build_id(&memory, &then) || !map_whole(path, &file))
 		return NULL;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0)
-		return NULL;
-	at = MAP_FAILED;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
-		at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (at == MAP_FAILED)
-		return NULL;
-	file.file = at;
-	file.bytes = (size_t)st.st_size;
-	if (!read_build_id(&file, &now) || now.bytes != then.bytes ||
-	    memcmp(now.data, then.data, now.bytes) != 0) {
-		munmap(at, (size_t)st.st_size);
+	if (!read_build_id(&file, &now) || !same_id(&now, &then)) {
+		munmap((void *)file.file, file.bytes);
 		return NULL;
 	}
 	c->files = xreallocarray(c->files, c->nfiles + 1, sizeof *c->files);
-	c->files[c->nfiles++] = (struct core_mapped){at, (size_t)st.st_size};
-	*ret_bytes = (size_t)st.st_size;
-	return at;
+	c->files[c->nfiles++] = (struct core_mapped){(void *)file.file, file.bytes};
+	*ret_bytes = file.bytes;
+	return file.file;
+}
+
+/* Whether both build-ids are known, and differ. */
+static bool
+is_other(const struct core *c, uint64_t base, const char *path)
+{
+	struct build_id then = {0}, now = {0};
+	struct elf_bytes memory = {.c = c, .base = base}, file;
+	bool other;
+
+	if (!read_build_id(&memory, &then) || !map_whole(path, &file))
+		return false;
+	other = read_build_id(&file, &now) && !same_id(&now, &then);
+	munmap((void *)file.file, file.bytes);
+	return other;
+}
+
+int
+core_use_program(struct core *c, const char *path, struct err *e)
+{
+	struct memmap_area *areas = c->map.areas.data;
+
+	c->program = realpath(path, NULL);
+	if (c->program == NULL)
+		return err_sys(e, -errno, "%s: cannot open", path);
+	for (size_t i = 0; i < c->map.areas.len && c->exe != NULL; i++) {
+		if (areas[i].inode == 0 || strcmp(areas[i].name, c->exe) != 0)
+			continue;
+		if (areas[i].offset == 0 && is_other(c, areas[i].start, path))
+			return err_set(e, -EINVAL,
+				       "%s is another program or build than the core's, "
+				       "%s: their build-ids differ; leave it out, or "
+				       "name the right one",
+				       path, c->exe);
+		areas[i].name = c->program;
+	}
+	return 0;
 }
 
 static bool

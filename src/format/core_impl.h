@@ -26,4 +26,7 @@ void core_notes(struct core *c, struct cur *notes, struct core_file_vec *files);
 /* Maps the files of mappings whose bytes are not in the core, where they are those of then. */
 void core_map_files(struct core *c);
 
+/* The mappings of the program that ran get the name `path`. */
+int core_use_program(struct core *c, const char *path, struct err *e);
+
 #endif

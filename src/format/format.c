@@ -19,6 +19,7 @@
 
 #include "base/compiler.h"
 #include "base/recording.h"
+#include "core.h"
 #include "input.h"
 #include "live_load.h"
 #include "model/prof.h"
@@ -260,14 +261,16 @@ format_is_program(const char *path)
 	static const char magic[4] = {0x7f, 'E', 'L', 'F'};
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct stat st;
-	char head[4];
+	char head[64];
+	ssize_t got = 0;
 	bool is;
 
 	if (fd < 0)
 		return false;
-	is = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	     pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head &&
-	     memcmp(head, magic, sizeof magic) == 0;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		got = pread(fd, head, sizeof head, 0);
+	is = got >= (ssize_t)sizeof magic && memcmp(head, magic, sizeof magic) == 0 &&
+	     !core_detect(head, (size_t)got);
 	close(fd);
 	return is;
 }

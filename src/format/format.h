@@ -61,7 +61,7 @@ int format_load_bytes(const void *data, size_t bytes, const char *name,
 /* The format of a file that begins with these bytes, or NULL. */
 const struct format *format_find(const void *head, size_t bytes);
 
-/* Whether this is an ELF file: among files to read, it names the program (format_opts). */
+/* Whether this is an ELF file, but no core: among files to read, it names the program (format_opts). */
 bool format_is_program(const char *path);
 
 #endif

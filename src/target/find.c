@@ -173,6 +173,8 @@ find_by_name(const char *name, struct livefile *ret_file, struct err *e)
 	if (r == 0 && n > 1)
 		r = err_set(e, -EEXIST, "%s: %u recorded processes have that name: %s",
 			    name, n, buf_str(&several));
+	else if (r == 0 && n == 0 && pids.len > 1)
+		r = procfs_several(name, &pids, -ENOENT, e);
 	else if (r == 0 && n == 0 && pids.len > 0)
 		r = err_set(
 			e, -ENOENT,

@@ -20,6 +20,8 @@
 
 #include "util/file.h"
 
+enum { LISTED_MAX = 8 }; /* processes, in a message */
+
 /* Reads up to size - 1 bytes of a small file and ends them with a NUL. */
 static int
 read_small(const char *path, char *text, size_t size)
@@ -308,18 +310,25 @@ procfs_children(int pid, struct procfs_pids *ret_pids)
 		closedir(d);
 }
 
-/* Whether the executable of `pid` is called `name`. */
+/* Whether the executable of `pid` is called `name`, or is the file `name` if that is a path: also one that
+ * was built anew since. */
 static bool
 exe_is(int pid, const char *name)
 {
-	char *target = NULL;
+	char *target = NULL, *path = NULL;
 	bool same = false;
 	const char *slash;
 
 	if (file_proc_link(pid, "exe", &target, NULL, NULL) == 0) {
 		slash = strrchr(target, '/');
-		same = strcmp(slash != NULL ? slash + 1 : target, name) == 0;
+		if (strchr(name, '/') != NULL)
+			path = realpath(name, NULL);
+		if (path != NULL)
+			same = strcmp(target, path) == 0;
+		else
+			same = strcmp(slash != NULL ? slash + 1 : target, name) == 0;
 	}
+	free(path);
 	free(target);
 	return same;
 }
@@ -343,6 +352,43 @@ procfs_find(const char *name, struct procfs_pids *ret_pids, struct err *e)
 			vec_push(ret_pids, all.data[i]);
 	}
 	vec_done(&all);
+	return r;
+}
+
+int
+procfs_several(const char *word, const struct procfs_pids *pids, int code, struct err *e)
+{
+	struct buf list = {0};
+
+	for (size_t i = 0; i < pids->len && i < LISTED_MAX; i++)
+		buf_printf(&list, "%s%d", i > 0 ? ", " : "", pids->data[i]);
+	err_set(e, code, "%s: %zu processes %s, give a PID: %s%s", word, pids->len,
+		strchr(word, '/') != NULL ? "run it" : "have that name", buf_str(&list),
+		pids->len > LISTED_MAX ? ", ..." : "");
+	buf_done(&list);
+	return code;
+}
+
+int
+procfs_find_one(const char *word, int *ret_pid, struct err *e)
+{
+	struct procfs_pids pids = {0};
+	char *end;
+	long pid = strtol(word, &end, 10);
+	int r;
+
+	if (*word >= '0' && *word <= '9' && *end == '\0') {
+		*ret_pid = pid <= INT32_MAX ? (int)pid : 0;
+		return *ret_pid > 0 ? 0 : err_set(e, -ESRCH, "%s: no such process", word);
+	}
+	r = procfs_find(word, &pids, e);
+	if (r == 0 && pids.len == 0)
+		r = err_set(e, -ESRCH, "%s: no such process", word);
+	else if (r == 0 && pids.len > 1)
+		r = procfs_several(word, &pids, -ENOTUNIQ, e);
+	else if (r == 0)
+		*ret_pid = pids.data[0];
+	vec_done(&pids);
 	return r;
 }
 

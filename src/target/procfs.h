@@ -75,8 +75,16 @@ struct procfs_pids VEC_BODY(int);
 int procfs_pids(struct procfs_pids *ret_pids, struct err *e);
 void procfs_children(int pid, struct procfs_pids *ret_pids);
 
-/* Processes whose name (comm) or executable's file name is `name`. */
+/* Processes whose name (comm) or executable's file name is `name`; of a path, those that run this file. */
 int procfs_find(const char *name, struct procfs_pids *ret_pids, struct err *e);
+
+/* The only process that `word`, a PID or what procfs_find takes, stands for. -ESRCH: there is none;
+ * -ENOTUNIQ: several, which the message lists. Whether a PID exists is not looked at. */
+int procfs_find_one(const char *word, int *ret_pid, struct err *e);
+
+/* Sets that message, and returns `code`. */
+int procfs_several(const char *word, const struct procfs_pids *pids, int code,
+		   struct err *e);
 
 /* The smallest of this machine's RAM and the memory limits of our cgroup and those above
  * it, version 1 or 2. Never 0. */

@@ -34,7 +34,8 @@ mkdir folder
 refused "empty" '^seep: \./empty: empty file$' "$SEEP" report ./empty
 refused "text" '^seep: \./text: in no format that seep knows' "$SEEP" report ./text
 refused "gzip" '^seep: \./text\.gz: in no format' "$SEEP" report ./text.gz
-refused "ELF" '^seep: /bin/ls: in no format' "$SEEP" report /bin/ls
+cp /bin/true elf # a copy: nobody runs it
+refused "ELF" '^seep: \./elf is a program, and no process runs it; to record it: seep run \./elf$' "$SEEP" report ./elf
 refused "folder" '^seep: \./folder: is a directory$' "$SEEP" report ./folder
 refused "folder by name" '^seep: folder: neither a recording nor a process$' "$SEEP" report folder
 refused "/dev/null" '^seep: /dev/null: ' "$SEEP" report /dev/null
