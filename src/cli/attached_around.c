@@ -13,6 +13,7 @@
 
 #include "cli/cmd.h"
 #include "target/control.h"
+#include "util/clean.h"
 #include "util/x.h"
 
 enum { SHELL_SIGNALED = 128 };
@@ -85,7 +86,7 @@ around_report(FILE *to, const char *recording, bool json)
 	fflush(stdout);
 	fflush(to);
 	out = dup(STDOUT_FILENO);
-	dup2(fileno(to), STDOUT_FILENO);
+	dup2(clean_fd(to), STDOUT_FILENO);
 	status = cmd_diff_two(before, after, json);
 	fflush(stdout);
 	if (out >= 0) {

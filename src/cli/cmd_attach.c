@@ -25,6 +25,7 @@
 #include "format/pack.h"
 #include "render/report.h"
 #include "target/refusal.h"
+#include "util/clean.h"
 #include "util/file.h"
 #include "util/fmt.h"
 #include "util/term.h"
@@ -208,7 +209,7 @@ report(FILE *to, const struct attached_sessions *ss, struct prof *p, const char 
 	struct buf b = {0};
 	struct term term;
 
-	term_init(&term, fileno(to));
+	term_init(&term, clean_fd(to));
 	if (term.tty)
 		o.term = &term;
 	if (args.json)
@@ -437,7 +438,7 @@ around(struct attached_sessions *ss, FILE *log)
 static FILE *
 open_log(struct err *e)
 {
-	FILE *f = args.log_file != NULL ? fopen(args.log_file, "we") : stderr;
+	FILE *f = args.log_file != NULL ? clean_open(args.log_file) : stderr;
 
 	if (f == NULL)
 		err_sys(e, -errno, "%s", args.log_file);

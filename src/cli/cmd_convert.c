@@ -21,6 +21,7 @@
 #include "render/report.h"
 #include "render/view.h"
 #include "sym/demangle.h"
+#include "util/clean.h"
 #include "util/file.h"
 #include "util/fmt.h"
 #include "util/x.h"
@@ -187,7 +188,7 @@ static int
 convert_to_stdout(void *ctx, const void *bytes, size_t n, struct err *e)
 {
 	(void)ctx;
-	if (fwrite(bytes, 1, n, stdout) == n)
+	if (fwrite(bytes, 1, n, clean_raw()) == n)
 		return 0;
 	return err_sys(e, -errno, "standard output: cannot write");
 }

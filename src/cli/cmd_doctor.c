@@ -19,6 +19,7 @@
 #include "cli/doctor_process.h"
 #include "cli/last.h"
 #include "cli/save.h"
+#include "render/figure.h"
 #include "target/find.h"
 #include "target/held.h"
 #include "target/hiding.h"
@@ -47,14 +48,18 @@ say(enum mark m, const char *what, const char *fmt, ...)
 {
 	static const char *const words[] = {
 		[OK] = "ok  ", [NOTE] = "note", [BAD] = "BAD "};
+	struct buf b = {0};
 	va_list ap;
+	char *clean;
 
 	found_bad = found_bad || m == BAD;
-	printf("%s  %-14s ", words[m], what);
 	va_start(ap, fmt);
-	vprintf(fmt, ap);
+	buf_vprintf(&b, fmt, ap);
 	va_end(ap);
-	putchar('\n');
+	clean = figure_clean(buf_str(&b));
+	printf("%s  %-14s %s\n", words[m], what, clean);
+	free(clean);
+	buf_done(&b);
 }
 
 /* ---- the machine ---- */

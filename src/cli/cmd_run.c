@@ -31,6 +31,7 @@
 #include "target/libseep.h"
 #include "target/procfs.h"
 #include "util/buf.h"
+#include "util/clean.h"
 #include "util/fmt.h"
 #include "util/term.h"
 #include "util/x.h"
@@ -390,7 +391,7 @@ log_open(struct run *r)
 	if (log_name(opt_log_file, (uint32_t)r->pid, 0, &name, &e) < 0 ||
 	    out_check_log(name, &e) < 0)
 		cmd_fail(&e);
-	else if ((r->log = fopen(name, "we")) == NULL)
+	else if ((r->log = clean_open(name)) == NULL)
 		cmd_note("%s: %s", name, strerror(errno));
 	free(name);
 	if (!opt_json) /* remarks would spoil it */

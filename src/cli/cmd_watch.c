@@ -21,6 +21,7 @@
 #include "cli/watchloop.h"
 #include "render/report.h"
 #include "render/watch.h"
+#include "util/clean.h"
 #include "util/file.h"
 #include "util/fmt.h"
 #include "util/term.h"
@@ -287,8 +288,11 @@ watch_lines(const struct watch_cmd *c, const struct buf *text)
 static void
 watch_wipe(struct watch_cmd *c)
 {
+	char up[32];
+
+	snprintf(up, sizeof up, "\033[%uA\033[J", c->screen_lines);
 	if (c->screen_lines > 0)
-		printf("\033[%uA\033[J", c->screen_lines);
+		clean_cursor(stdout, up);
 	c->screen_lines = 0;
 }
 

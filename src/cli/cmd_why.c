@@ -12,6 +12,7 @@
 #include "cli/watchloop.h"
 #include "render/report.h"
 #include "render/watch.h"
+#include "util/clean.h"
 #include "util/term.h"
 #include "util/x.h"
 
@@ -95,7 +96,7 @@ why_run(int argc, char **argv)
 	if (r == 0)
 		r = watchloop_run(&loop, &e);
 	if (y.err_term.tty)
-		fputs("\033[K", stderr);
+		clean_cursor(stderr, "\033[K");
 	if (r == 0)
 		why_print(&y);
 	watchers_done(&y.ws);

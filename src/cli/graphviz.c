@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "util/clean.h"
 #include "util/file.h"
 
 enum { GRAPHVIZ_NOT_FOUND = 127, GRAPHVIZ_MAX = 256 << 20 };
@@ -103,8 +104,8 @@ graphviz_draw(const struct buf *graph, const struct graphviz *g, struct err *e)
 		close(in);
 	}
 	if (r == 0 && strcmp(g->path, "-") == 0) {
-		if (fwrite(picture.data, 1, picture.len, stdout) != picture.len ||
-		    fflush(stdout) != 0)
+		if (fwrite(picture.data, 1, picture.len, clean_raw()) != picture.len ||
+		    fflush(clean_raw()) != 0)
 			r = err_sys(e, -errno, "standard output: cannot write");
 	} else if (r == 0) {
 		r = file_write(g->path, picture.data, picture.len, e);

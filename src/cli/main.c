@@ -14,6 +14,7 @@
 #include "cli/cmd.h"
 #include "cli/sigbus.h"
 #include "util/buf.h"
+#include "util/clean.h"
 #include "util/term.h"
 #include "util/vec.h"
 
@@ -76,7 +77,7 @@ help_command(FILE *out, const struct cmd *c)
 	struct buf b = {0};
 	struct term term;
 
-	term_init(&term, fileno(out));
+	term_init(&term, clean_fd(out));
 	fprintf(out, "usage: seep %s%s%s%s\n%s\n", c->name,
 		opts[0].name != NULL ? " [OPTIONS]" : "", *c->args != '\0' ? " " : "",
 		c->args, c->help);
@@ -276,11 +277,13 @@ main(int argc, char **argv)
 	int status;
 
 	hold_std_fds();
+	clean_install();
 	sigbus_survive();
 	status = dispatch(argc, argv);
 
 	/* A full disk or a closed pipe is not to pass for success. */
-	if ((fflush(stdout) != 0 || ferror(stdout)) && status == CMD_OK) {
+	if ((fflush(stdout) != 0 || ferror(stdout) || fflush(clean_raw()) != 0) &&
+	    status == CMD_OK) {
 		if (errno != EPIPE)
 			fprintf(stderr, "seep: cannot write the output: %s\n",
 				strerror(errno));

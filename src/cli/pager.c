@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "util/clean.h"
+
 enum { PAGER_NOT_FOUND = 127 };
 
 /* Writes to standard output; a closed pipe is the reader's choice and no failure. */
@@ -46,6 +48,7 @@ static int
 pager_through(const char *command, const struct buf *out, bool *ret_sent)
 {
 	void (*old)(int) = signal(SIGPIPE, SIG_IGN);
+	struct buf text = {0};
 	size_t done = 0;
 	int ends[2], status = -1;
 	pid_t pid;
@@ -57,8 +60,9 @@ pager_through(const char *command, const struct buf *out, bool *ret_sent)
 	if (pid == 0)
 		pager_exec(command, ends[0]);
 	close(ends[0]);
-	while (pid > 0 && done < out->len) {
-		ssize_t n = write(ends[1], out->data + done, out->len - done);
+	clean_add(&text, buf_str(out), out->len);
+	while (pid > 0 && done < text.len) {
+		ssize_t n = write(ends[1], text.data + done, text.len - done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -67,6 +71,7 @@ pager_through(const char *command, const struct buf *out, bool *ret_sent)
 		done += (size_t)n;
 	}
 	close(ends[1]);
+	buf_done(&text);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	signal(SIGPIPE, old);

@@ -23,6 +23,7 @@
 #include "render/report.h"
 #include "render/view.h"
 #include "sym/demangle.h"
+#include "util/clean.h"
 #include "util/re.h"
 #include "util/x.h"
 
@@ -383,7 +384,8 @@ pprof_write(struct pprof_job *j, struct err *e)
 				r = err_sys(e, -errno, "%s: cannot write", path);
 		}
 	} else {
-		fwrite(buf_str(&j->out), 1, j->out.len, stdout);
+		fwrite(buf_str(&j->out), 1, j->out.len,
+		       PA.what == PPROF_PROTO ? clean_raw() : stdout);
 	}
 	free(own);
 	return r;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/clean.h"
 #include "util/fmt.h"
 #include "util/x.h"
 
@@ -196,21 +197,11 @@ figure_signal(int number)
 void
 figure_text(struct buf *out, const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text;
+	size_t from = out->len;
 
-	for (; *s != '\0'; s++) {
-		if (*s == '\t') {
-			buf_add_char(out, ' ');
-		} else if (*s < 0x20 || *s == 0x7f) {
-			buf_add_char(out, '?');
-		} else if (*s == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0) {
-			buf_add_char(out,
-				     '?'); /* U+0080 … U+009F: terminals obey these too */
-			s++;
-		} else {
-			buf_add_char(out, (char)*s);
-		}
-	}
+	clean_add(out, text, strlen(text));
+	for (char *s = out->data + from; out->len > from && *s != '\0'; s++)
+		*s = *s == '\t' ? ' ' : *s == '\n' || *s == '\033' ? '?' : *s;
 }
 
 void

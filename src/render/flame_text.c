@@ -5,45 +5,10 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "util/clean.h"
+
 #define FLAME_BAD "\xef\xbf\xbd"      /* U+FFFD */
 #define FLAME_ELLIPSIS "\xe2\x80\xa6" /* U+2026 */
-
-/* The character at s, and its bytes; 0 bytes long where there is no valid one. */
-static uint32_t
-decode(const unsigned char *s, unsigned *ret_bytes)
-{
-	unsigned n = s[0] < 0x80   ? 1
-		     : s[0] < 0xc2 ? 0
-		     : s[0] < 0xe0 ? 2
-		     : s[0] < 0xf0 ? 3
-				   : 4;
-	uint32_t c = n == 1 ? s[0] : s[0] & (0x7fu >> n);
-
-	*ret_bytes = 0;
-	if (n == 0 || s[0] > 0xf4)
-		return 0;
-	for (unsigned i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80) /* the NUL at the end is caught here too */
-			return 0;
-		c = c << 6 | (s[i] & 0x3f);
-	}
-	/* Longer than it need be, half of a pair, or beyond the last one. */
-	if ((n == 3 && c < 0x800) || (n == 4 && (c < 0x10000 || c > 0x10ffff)) ||
-	    (c >= 0xd800 && c <= 0xdfff))
-		return 0;
-	*ret_bytes = n;
-	return c;
-}
-
-static bool
-is_harmful(uint32_t c)
-{
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c & 0xfffe) == 0xfffe ||
-	       (c >= 0xfdd0 && c <= 0xfdef) || c == 0x200e || c == 0x200f ||
-	       c == 0x061c || /* marks of direction */
-	       (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) ||
-	       (c >= 0xe0000 && c <= 0xe007f); /* letters that cannot be seen */
-}
 
 void
 flame_clean(struct buf *out, const char *text, size_t max_bytes)
@@ -53,7 +18,7 @@ flame_clean(struct buf *out, const char *text, size_t max_bytes)
 
 	while (*s != '\0') {
 		unsigned n;
-		uint32_t c = decode(s, &n);
+		uint32_t c = clean_decode(s, 4, &n); /* the NUL at the end stops it */
 
 		if (max_bytes != 0 && out->len - from + (n > 3 ? n : 3) > max_bytes) {
 			buf_add_str(out, FLAME_ELLIPSIS);
@@ -63,7 +28,7 @@ flame_clean(struct buf *out, const char *text, size_t max_bytes)
 			buf_add_char(out, ' ');
 		else if (n != 0 && (c == 0x2028 || c == 0x2029))
 			buf_add_char(out, ' ');
-		else if (n == 0 || is_harmful(c))
+		else if (n == 0 || clean_harmful(c))
 			buf_add_str(out, FLAME_BAD);
 		else
 			buf_add(out, s, n);

@@ -84,6 +84,10 @@ procfs_stat(int pid, struct procfs_stat *ret_stat, struct err *e)
 	if (len >= sizeof ret_stat->comm)
 		len = sizeof ret_stat->comm - 1;
 	memcpy(ret_stat->comm, open_at + 1, len);
+	for (char *c = ret_stat->comm; *c != '\0';
+	     c++) /* a newline would make rows of its own */
+		if ((unsigned char)*c < 32 || *c == 127)
+			*c = '?';
 	ret_stat->pid = pid;
 	ret_stat->state = close_at[2];
 	ret_stat->ppid = (int)stat_field(close_at + 2, 4);

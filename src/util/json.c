@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/clean.h"
+
 void
 json_init(struct json *j, struct buf *out)
 {
@@ -120,7 +122,7 @@ json_utf8(const unsigned char *s, size_t n, size_t *ret_bad)
 
 /* The escape of one ASCII character, or NULL when it stands for itself. */
 static const char *
-json_escape(const struct json *j, unsigned char c, char scratch[8])
+json_escape(const struct json *j, unsigned char c, char scratch[16])
 {
 	switch (c) {
 	case '"':
@@ -143,7 +145,24 @@ json_escape(const struct json *j, unsigned char c, char scratch[8])
 		if (c >= 0x20 && c != 0x7f)
 			return NULL;
 	}
-	snprintf(scratch, 8, "\\u%04x", c);
+	snprintf(scratch, 16, "\\u%04x", c);
+	return scratch;
+}
+
+/* The same for a longer one: valid JSON as it is, but not to be printed (clean.h). */
+static const char *
+json_escape_wide(const unsigned char *s, size_t len, char scratch[16])
+{
+	unsigned bytes;
+	uint32_t c = clean_decode(s, len, &bytes);
+
+	if (bytes == 0 || !clean_harmful(c))
+		return NULL;
+	if (c < 0x10000)
+		snprintf(scratch, 16, "\\u%04x", c);
+	else
+		snprintf(scratch, 16, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10),
+			 0xdc00 + (c & 0x3ff));
 	return scratch;
 }
 
@@ -151,7 +170,7 @@ static void
 json_quote(struct json *j, const unsigned char *s, size_t n)
 {
 	const char *esc;
-	char scratch[8];
+	char scratch[16];
 	size_t i = 0, plain = 0, len, bad;
 
 	buf_add_char(j->out, '"');
@@ -160,10 +179,8 @@ json_quote(struct json *j, const unsigned char *s, size_t n)
 		esc = len == 1 ? json_escape(j, s[i], scratch) : NULL;
 		if (len == 0)
 			esc = "\xef\xbf\xbd";
-		/* valid JSON, but the end of a line in older JavaScript */
-		if (len == 3 && s[i] == 0xe2 && s[i + 1] == 0x80 &&
-		    (s[i + 2] & 0xfe) == 0xa8)
-			esc = (s[i + 2] & 1) ? "\\u2029" : "\\u2028";
+		if (len > 1)
+			esc = json_escape_wide(s + i, len, scratch);
 		if (esc == NULL) {
 			i += len;
 			continue;

@@ -14,6 +14,9 @@
 #define TERM_DEFAULT_COLUMNS 80
 #define TERM_LEAST_COLUMNS 20
 #define TERM_MOST_COLUMNS 10000
+#define TERM_END "\033[0m"
+
+static bool term_colours; /* some output had colour */
 
 static unsigned
 term_columns(int fd)
@@ -43,23 +46,36 @@ term_init(struct term *t, int fd)
 		t->tty || (columns != NULL && columns[0] != '\0') ? term_columns(fd) : 0;
 	t->colour = t->tty && (no == NULL || no[0] == '\0') && name != NULL &&
 		    name[0] != '\0' && strcmp(name, "dumb") != 0;
+	term_colours = term_colours || t->colour;
 }
+
+static const char *const term_styles[] = {
+	[TERM_PLAIN] = "",	   [TERM_BOLD] = "\033[1m",    [TERM_DIM] = "\033[2m",
+	[TERM_BAD] = "\033[1;31m", [TERM_WARN] = "\033[33m",   [TERM_GOOD] = "\033[32m",
+	[TERM_NAME] = "\033[36m",  [TERM_NAME + 1] = TERM_END,
+};
 
 const char *
 term_on(const struct term *t, enum term_style style)
 {
-	static const char *const on[] = {
-		[TERM_PLAIN] = "",	  [TERM_BOLD] = "\033[1m",
-		[TERM_DIM] = "\033[2m",	  [TERM_BAD] = "\033[1;31m",
-		[TERM_WARN] = "\033[33m", [TERM_GOOD] = "\033[32m",
-		[TERM_NAME] = "\033[36m",
-	};
-
-	return t->colour ? on[style] : "";
+	return t->colour ? term_styles[style] : "";
 }
 
 const char *
 term_off(const struct term *t)
 {
-	return t->colour ? "\033[0m" : "";
+	return t->colour ? TERM_END : "";
+}
+
+size_t
+term_style_bytes(const char *s, size_t n)
+{
+	for (size_t i = 1; term_colours && i < sizeof term_styles / sizeof term_styles[0];
+	     i++) {
+		size_t len = strlen(term_styles[i]);
+
+		if (len <= n && memcmp(s, term_styles[i], len) == 0)
+			return len;
+	}
+	return 0;
 }
