@@ -108,6 +108,7 @@ expect_eq "status of one that ended" $? 0
 expect_match "it ended" "$(cat "$TMP/till")" ' it has ended$'
 wait
 target "$prog" 0
+rm "$TMP/till" # what it said above is not what is waited for
 "$SEEP" watch "$pid" --every 50ms >"$TMP/till" 2>&1 &
 watcher=$!
 wait_for 10 grep -qs RSS "$TMP/till"
