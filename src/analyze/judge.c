@@ -11,6 +11,7 @@
 #include "analyze/verdict.h"
 #include "base/compiler.h"
 #include "model/loss_kinds.h"
+#include "util/fmt.h"
 #include "util/opt.h"
 #include "util/x.h"
 
@@ -18,23 +19,28 @@
 
 /* Of the figures that are about losses the name is a kind, or leak for definite and indirect ones, or lost
  * for possible ones too, with one of these behind it. */
-static const char *const judge_units[] = {"-blocks", "-bytes", "-records"};
+static const struct {
+	const char *name, *unit;
+} judge_units[] = {{"-blocks", "block"}, {"-bytes", NULL}, {"-records", "loss record"}};
 
 static const struct {
 	const char *name;
-	size_t off; /* in struct judge_figures */
-	bool bytes;
+	size_t off;	  /* in struct judge_figures */
+	const char *unit; /* of one; NULL = bytes */
+	const char *words;
 } judge_others[] = {
-	{"peak", offsetof(struct judge_figures, peak_bytes), true},
-	{"rss", offsetof(struct judge_figures, rss_bytes), true},
-	{"left", offsetof(struct judge_figures, left_blocks), false},
-	{"left-blocks", offsetof(struct judge_figures, left_blocks), false},
-	{"left-bytes", offsetof(struct judge_figures, left_bytes), true},
-	{"growth", offsetof(struct judge_figures, growth), false},
-	{"errors", offsetof(struct judge_figures, errors), false},
-	{"wrong", offsetof(struct judge_figures, wrong), false},
-	{"allocs", offsetof(struct judge_figures, allocs), false},
-	{"allocated", offsetof(struct judge_figures, allocated_bytes), true},
+	{"peak", offsetof(struct judge_figures, peak_bytes), NULL, "at the peak"},
+	{"rss", offsetof(struct judge_figures, rss_bytes), NULL, "of RSS at its peak"},
+	{"left", offsetof(struct judge_figures, left_blocks), "block", "not freed"},
+	{"left-blocks", offsetof(struct judge_figures, left_blocks), "block",
+	 "not freed"},
+	{"left-bytes", offsetof(struct judge_figures, left_bytes), NULL, "not freed"},
+	{"growth", offsetof(struct judge_figures, growth), "site", "growing like a leak"},
+	{"errors", offsetof(struct judge_figures, errors), "error", "reported"},
+	{"wrong", offsetof(struct judge_figures, wrong), "place",
+	 "using the heap wrongly"},
+	{"allocs", offsetof(struct judge_figures, allocs), "allocation", "made"},
+	{"allocated", offsetof(struct judge_figures, allocated_bytes), NULL, "allocated"},
 };
 
 static const struct {
@@ -53,10 +59,9 @@ judge_of_kind(const struct judge_figures *f, unsigned kind, unsigned unit)
 			   : f->records[kind];
 }
 
-/* The figure of that name; false when there is none. */
+/* Fills in value, unit and words of the figure of that name; false when there is none. */
 static bool
-judge_value(const char *name, const struct judge_figures *f, uint64_t *ret,
-	    bool *ret_bytes)
+judge_value(const char *name, const struct judge_figures *f, struct judge_condition *c)
 {
 	const char *dash = strchr(name, '-');
 	size_t n = dash != NULL ? (size_t)(dash - name) : strlen(name);
@@ -64,28 +69,34 @@ judge_value(const char *name, const struct judge_figures *f, uint64_t *ret,
 
 	for (size_t i = 0; i < ARRAY_LEN(judge_others); i++) {
 		if (strcmp(name, judge_others[i].name) == 0) {
-			*ret = *(const uint64_t *)((const char *)f + judge_others[i].off);
-			*ret_bytes = judge_others[i].bytes;
+			c->value = *(const uint64_t *)((const char *)f +
+						       judge_others[i].off);
+			c->unit = judge_others[i].unit;
+			c->words = judge_others[i].words;
 			return true;
 		}
 	}
 	while (dash != NULL && unit < ARRAY_LEN(judge_units) &&
-	       strcmp(dash, judge_units[unit]) != 0)
+	       strcmp(dash, judge_units[unit].name) != 0)
 		unit++;
 	if (unit == ARRAY_LEN(judge_units))
 		return false;
-	*ret_bytes = unit == 1;
+	c->unit = judge_units[unit].unit;
 	if (n == 4 && (strncmp(name, "lost", 4) == 0 || strncmp(name, "leak", 4) == 0)) {
-		*ret = judge_of_kind(f, PROF_LOSS_DEFINITE, unit) +
-		       judge_of_kind(f, PROF_LOSS_INDIRECT, unit);
-		if (name[1] == 'o')
-			*ret += judge_of_kind(f, PROF_LOSS_POSSIBLE, unit);
+		c->value = judge_of_kind(f, PROF_LOSS_DEFINITE, unit) +
+			   judge_of_kind(f, PROF_LOSS_INDIRECT, unit);
+		c->words = "definitely or indirectly lost";
+		if (name[1] == 'o') {
+			c->value += judge_of_kind(f, PROF_LOSS_POSSIBLE, unit);
+			c->words = "definitely, indirectly or possibly lost";
+		}
 		return true;
 	}
 	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
 		if (strlen(loss_kind_names[i]) == n &&
 		    strncmp(name, loss_kind_names[i], n) == 0) {
-			*ret = judge_of_kind(f, i, unit);
+			c->value = judge_of_kind(f, i, unit);
+			c->words = loss_kind_words[i];
 			return true;
 		}
 	}
@@ -109,7 +120,6 @@ judge_read_one(struct judge *g, const char *text, size_t n, struct err *e)
 	static const struct judge_figures none;
 	struct judge_condition c = {0};
 	size_t to = 0, name, sign = 0;
-	uint64_t value;
 
 	for (size_t i = 0; i < n; i++) {
 		if (text[i] == ' ' || text[i] == '\t')
@@ -136,7 +146,7 @@ judge_read_one(struct judge *g, const char *text, size_t n, struct err *e)
 			       judge_ops[sign].sign);
 	c.text[name] = '\0';
 	c.losses = judge_is_losses(c.text);
-	if (!judge_value(c.text, &none, &value, &c.bytes)) {
+	if (!judge_value(c.text, &none, &c)) {
 		struct buf b = {0};
 
 		judge_names(&b);
@@ -206,11 +216,27 @@ judge_all(struct judge *g, const struct judge_figures *f)
 
 		snprintf(name, sizeof name, "%.*s", (int)strcspn(c->text, "<>=!"),
 			 c->text);
-		judge_value(name, f, &c->value, &c->bytes);
+		judge_value(name, f, c);
 		c->met = judge_holds(c->op, c->value, c->limit);
 		met += c->met;
 	}
 	return met;
+}
+
+void
+judge_words(struct buf *out, const struct judge_condition *c)
+{
+	buf_add_str(out, c->more ? "+" : "");
+	if (c->unit != NULL)
+		buf_printf(out, "%s %s%s", fmt_count(c->value).s, c->unit,
+			   c->value == 1 ? "" : "s");
+	else if (c->value < 1024)
+		buf_printf(out, "%s byte%s", fmt_count(c->value).s,
+			   c->value == 1 ? "" : "s");
+	else
+		buf_printf(out, "%s (%s bytes)", fmt_size(c->value).s,
+			   fmt_count(c->value).s);
+	buf_printf(out, " %s%s", c->words, c->more ? " since the baseline" : "");
 }
 
 /* ---- figures ---- */

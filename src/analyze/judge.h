@@ -26,8 +26,10 @@ struct judge_condition {
 	enum judge_op op;
 	uint64_t limit, value;
 	bool met;
-	bool bytes;  /* the value is in bytes */
+	bool more;   /* for the caller to set: the value is compared with a baseline */
 	bool losses; /* it is known only where leaks were looked for */
+	const char *unit;  /* "block"; NULL = the value is in bytes */
+	const char *words; /* "definitely lost" */
 };
 
 struct judge VEC_BODY(struct judge_condition);
@@ -77,5 +79,8 @@ void judge_subtract(struct judge_figures *f, struct judge_places *now,
 
 /* Fills in values and whether conditions are met; returns how many are. */
 unsigned judge_all(struct judge *g, const struct judge_figures *f);
+
+/* Appends a value in words: "286 blocks definitely lost", "+3 blocks ... since the baseline". */
+void judge_words(struct buf *out, const struct judge_condition *c);
 
 #endif

@@ -6,7 +6,6 @@
 #include "cli/leak_gate.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -263,6 +262,8 @@ leak_gate_judge(const struct prof *p, const struct skip *s, const bool *chosen)
 			f.errors += f.records[i];
 	}
 	f.errors += f.wrong;
+	for (size_t i = 0; i < gate.len; i++)
+		gate.data[i].more = has_baseline;
 	met = judge_all(&gate, &f);
 	judge_places_done(&places);
 	return met;
@@ -279,11 +280,12 @@ leak_gate_tell(void)
 {
 	for (size_t i = 0; i < gate.len; i++) {
 		const struct judge_condition *x = &gate.data[i];
+		struct buf words = {0};
 
+		judge_words(&words, x);
 		if (x->met)
-			cmd_note("--fail-on: %s: it is %s%" PRIu64 "%s", x->text,
-				 has_baseline ? "up by " : "", x->value,
-				 x->bytes ? " bytes" : "");
+			cmd_note("--fail-on %s: %s", x->text, buf_str(&words));
+		buf_done(&words);
 	}
 }
 

@@ -7,7 +7,6 @@
 #include "analyze/verdict.h"
 #include "model/loss_kinds.h"
 #include "render/leak_xml.h"
-#include "util/fmt.h"
 
 struct junit {
 	struct buf *out;
@@ -193,8 +192,9 @@ junit_conditions(struct junit *all)
 			buf_add_str(&cases,
 				    "\">\n      <failure type=\"fail-on\" message=\"");
 			leak_xml_text(&cases, c->text);
-			buf_printf(&cases, ": it is %s%s\"/>\n    </testcase>\n",
-				   fmt_count(c->value).s, c->bytes ? " bytes" : "");
+			buf_add_str(&cases, ": ");
+			judge_words(&cases, c);
+			buf_add_str(&cases, "\"/>\n    </testcase>\n");
 		} else {
 			buf_add_str(&cases, "\"/>\n");
 		}

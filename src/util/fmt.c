@@ -137,6 +137,13 @@ fmt_percent(uint64_t part, uint64_t whole)
 	return fmt_tenths(tenths);
 }
 
+/* `n` in units of `per`, rounded half up. */
+static uint64_t
+fmt_div(uint64_t n, uint64_t per)
+{
+	return n / per + (n % per >= per - per / 2);
+}
+
 struct fmt_str
 fmt_change(uint64_t before, uint64_t after)
 {
@@ -146,14 +153,14 @@ fmt_change(uint64_t before, uint64_t after)
 		return (struct fmt_str){"0 %"};
 	if (before == 0)
 		return (struct fmt_str){"new"};
-	return fmt_sign(after > before ? 1 : -1, fmt_percent(by, before));
-}
+	if (by / 10 >= before) {
+		struct fmt_str r;
 
-/* `n` in units of `per`, rounded half up. */
-static uint64_t
-fmt_div(uint64_t n, uint64_t per)
-{
-	return n / per + (n % per >= per - per / 2);
+		snprintf(r.s, sizeof r.s, "\xc3\x97%.36s",
+			 fmt_count(fmt_div(after, before)).s);
+		return r;
+	}
+	return fmt_sign(after > before ? 1 : -1, fmt_percent(by, before));
 }
 
 struct fmt_str

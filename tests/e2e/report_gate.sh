@@ -16,14 +16,14 @@ fails() {
 	expect_eq "$1: said" "$err" "${3:-}"
 }
 fails 'definite>17' 0
-fails 'definite>16' 1 'seep: --fail-on: definite>16: it is 17'
-fails 'definite-bytes >= 3419, possible == 2' 1 'seep: --fail-on: definite-bytes>=3419: it is 3419 bytes'
-fails 'lost==25,lost-records==15,errors==13' 1 'seep: --fail-on: lost==25: it is 25
-seep: --fail-on: lost-records==15: it is 15
-seep: --fail-on: errors==13: it is 13'
+fails 'definite>16' 1 'seep: --fail-on definite>16: 17 blocks definitely lost'
+fails 'definite-bytes >= 3419, possible == 2' 1 'seep: --fail-on definite-bytes>=3419: 3.34 KiB (3,419 bytes) definitely lost'
+fails 'lost==25,lost-records==15,errors==13' 1 'seep: --fail-on lost==25: 25 blocks definitely, indirectly or possibly lost
+seep: --fail-on lost-records==15: 15 loss records definitely, indirectly or possibly lost
+seep: --fail-on errors==13: 13 errors reported'
 fails 'indirect-bytes>1K,peak>200M,reachable>4' 0
-fails 'left-bytes==4886,allocs==31' 1 'seep: --fail-on: left-bytes==4886: it is 4886 bytes
-seep: --fail-on: allocs==31: it is 31'
+fails 'left-bytes==4886,allocs==31' 1 'seep: --fail-on left-bytes==4886: 4.77 KiB (4,886 bytes) not freed
+seep: --fail-on allocs==31: 31 allocations made'
 run "$SEEP" leaks --fail-on 'lots>1' a.rec
 expect_eq "no such figure" "$status" 2
 expect_match "no such figure: which there are" "$err" '^seep leaks: --fail-on: "lots": no such figure; there are definite, '
@@ -67,11 +67,11 @@ ${CC:-gcc} -O0 -g -o other other.c || exit
 for base in a.rec a.json; do
 	run "$SEEP" leaks --baseline $base --fail-on 'lost>0,lost-bytes>15,definite-records>1' b.rec
 	expect_eq "$base: one more" "$status" 1
-	expect_eq "$base: said" "$err" 'seep: --fail-on: lost>0: it is up by 3'
+	expect_eq "$base: said" "$err" 'seep: --fail-on lost>0: +3 blocks definitely, indirectly or possibly lost since the baseline'
 done
 run "$SEEP" run --no-save --baseline b.json -- "$c"
 expect_eq "the other way round" "$status" 1
-expect_match "the other way round: said" "$err" '--fail-on: leak>0: it is up by 1$'
+expect_match "the other way round: said" "$err" '--fail-on leak>0: \+1 block definitely or indirectly lost since the baseline$'
 printf '{"seep_json": 1' >bad.json
 run "$SEEP" leaks --baseline bad.json a.rec
 expect_eq "not JSON" "$status" 2

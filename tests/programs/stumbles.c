@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stumbles.c -- loses 286 sessions of 1,000 bytes, keeps the last one, says `ready` and waits. */
-#include <stdio.h>
+/* stumbles.c -- has 287 sessions of 1,000 bytes, or as many as its second word says, and loses all but the
+ * last one; says `ready`, and waits if its first word is `wait`. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,10 +17,12 @@ session_new(void)
 int
 main(int argc, char **argv)
 {
-	for (int i = 0; i < 287; i++)
+	int sessions = argc > 2 ? atoi(argv[2]) : 287;
+
+	for (int i = 0; i < sessions; i++)
 		session_new();
-	puts("ready");
-	fflush(stdout);
+	if (write(STDOUT_FILENO, "ready\n", 6) != 6) /* not puts, which allocates */
+		return 3;
 	if (argc > 1 && strcmp(argv[1], "wait") == 0)
 		pause();
 	return 0;

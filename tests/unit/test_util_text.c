@@ -304,6 +304,13 @@ T_TEST(fmt_counts_shares_and_times)
 	T_STR(fmt_change(60, 46).s, "\xe2\x88\x92"
 				    "23 %");
 	T_STR(fmt_change(0, 5).s, "new");
+	T_STR(fmt_change(100, 1099).s, "+999 %");
+	T_STR(fmt_change(100, 1100).s, "\xc3\x97"
+				       "11");
+	T_STR(fmt_change(2, 10461).s, "\xc3\x97"
+				      "5,231");
+	T_STR(fmt_change(1, UINT64_MAX).s, "\xc3\x97"
+					   "18,446,744,073,709,551,615");
 	T_STR(fmt_change(5, 5).s, "0 %");
 	T_STR(fmt_duration(0).s, "0 s");
 	T_STR(fmt_duration(850).s, "850 ns");

@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Figures and words that newcomers stumbled over: each with the command that showed it.
+. "$(dirname "$0")/lib.sh"
+need_seep
+need_libseep
+prog=$(program stumbles) || exit 3
+mkdir "$TMP/here" && cd "$TMP/here" || exit 3
+cp "$prog" ./api-server
+
+# ---- --fail-on says what it counted ----
+run "$SEEP" run -o many.rec --fail-on leak ./api-server
+expect_eq "--fail-on leak: status" "$status" 1
+expect_match "--fail-on leak: in blocks" "$err" '^seep: --fail-on leak>0: 286 blocks definitely or indirectly lost$'
+run "$SEEP" run --no-save --fail-on 'leak-bytes>1K,peak>1K' ./api-server
+expect_match "in bytes" "$err" '^seep: --fail-on leak-bytes>1K: 279 KiB \(286,000 bytes\) definitely or indirectly lost$'
+expect_match "the peak" "$err" '^seep: --fail-on peak>1K: 280 KiB \(287,000 bytes\) at the peak$'
+
+# ---- more than 1000 % is a factor ----
+"$SEEP" run -o one.rec ./api-server once 1 >/dev/null 2>&1
+expect_status 0 "$SEEP" diff one.rec many.rec
+expect_match "diff: a factor" "$out" '^LEAK  live 1.0 → 280\.3 KiB \(\+279\.3, ×287\)'
+LC_ALL=C expect_status 0 "$SEEP" diff one.rec many.rec
+expect_match "diff: in ASCII" "$out" ', x287\)'
