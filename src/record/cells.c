@@ -98,10 +98,18 @@ struct rec_cell *
 cells_get_far(struct recorder *r, struct thread *t, uint32_t site_ref)
 {
 	if (LIKELY(t->cell_slots != NULL)) {
-		uint64_t found = *slot_of(t->cell_slots, t->cell_mask, site_ref);
+		uint64_t *at = slot_of(t->cell_slots, t->cell_mask, site_ref);
+		uint64_t *first = &t->cell_slots[cells_slot(t->cell_mask, site_ref)];
+		uint64_t found = *at;
 
-		if (LIKELY(found != 0))
+		if (LIKELY(found != 0)) {
+			/* Busy sites are few: they move to the slot where their search begins. All slots
+			 * up to here are taken, so the entry that was there is found here too. A longjmp
+			 * between the two stores drops this entry, and the site gets a second cell. */
+			*at = *first;
+			*first = found;
 			return rec_at(r, (uint32_t)found);
+		}
 	}
 	return make(r, t, rec_at(r, site_ref), site_ref);
 }

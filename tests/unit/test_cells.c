@@ -215,6 +215,16 @@ T_TEST(many_sites)
 	}
 	T_EQ(wrong, 0);
 	T_EQ(rm_mixed, 0);
+	/* The one used last is found at the first slot looked at, and none is lost by that. */
+	for (unsigned i = 0; i < 2 * 2048; i++) {
+		uint32_t ref = rm_refs[i * 7 % 2048];
+		const struct rec_cell *c = cells_get(&rh, t, ref);
+
+		wrong += c == NULL || c->site != ref;
+		wrong += t->cell_slots[cells_slot(t->cell_mask, ref)] >> 32 != ref;
+	}
+	T_EQ(wrong, 0);
+	T_EQ(t->cell_count, 2048);
 	threads_detach(&rh, t);
 	for (unsigned i = 0; i < 2048; i++) {
 		struct rm_site is;
