@@ -13,7 +13,7 @@ static const struct {
 } parts[ACCOUNT_PARTS] = {
 	[ACCOUNT_LIVE] = {"live", "live"},
 	[ACCOUNT_FREED] = {"free but kept by malloc", "free_kept"},
-	[ACCOUNT_MALLOC] = {"malloc (live and freed not told apart)", "malloc"},
+	[ACCOUNT_MALLOC] = {"malloc (live or free unknown)", "malloc"},
 	[ACCOUNT_RUNTIME] = {"runtime's heap", "runtime"},
 	[ACCOUNT_MAPPINGS] = {"mappings", "mappings"},
 	[ACCOUNT_STACKS] = {"stacks", "stacks"},

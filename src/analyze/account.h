@@ -2,7 +2,7 @@
 /* account.h -- where a process's resident memory is: every KiB of it in one part.
  *
  * Parts add up to the RSS, always. What malloc holds is split into live and freed where its own
- * state or a recording tells; where nothing does, it is one part, "not told apart". Anonymous
+ * state or a recording tells; where nothing does, it is one part, "live or free unknown". Anonymous
  * memory of a process whose allocator is not known is unexplained, not guessed at. */
 #ifndef SEEP_ANALYZE_ACCOUNT_H
 #define SEEP_ANALYZE_ACCOUNT_H
@@ -16,7 +16,7 @@
 enum account_part {
 	ACCOUNT_LIVE,	  /* blocks that the program holds, with malloc's headers */
 	ACCOUNT_FREED,	  /* freed, but kept by malloc */
-	ACCOUNT_MALLOC,	  /* malloc's, live and freed not told apart */
+	ACCOUNT_MALLOC,	  /* malloc's, live or free unknown */
 	ACCOUNT_RUNTIME,  /* heaps of Go, Java, V8, pymalloc */
 	ACCOUNT_MAPPINGS, /* anonymous memory that somebody mapped */
 	ACCOUNT_STACKS,

@@ -94,8 +94,7 @@ check_contents(struct watcher *w, const struct refusal_facts *f, doctor_sayer *s
 {
 	if (!can_read(&w->mem, &w->map)) {
 		say_to(say, DOCTOR_NOTE, "contents",
-		       "live and freed memory are not told apart, and nothing can be "
-		       "dumped: %s",
+		       "cannot separate live memory from freed, nor dump it: %s",
 		       doctor_no_access(f, true));
 		return;
 	}
@@ -105,7 +104,7 @@ check_contents(struct watcher *w, const struct refusal_facts *f, doctor_sayer *s
 		       w->heap.arenas == 1 ? "" : "s");
 	else
 		say_to(say, DOCTOR_NOTE, "contents",
-		       "readable, but live and freed memory are not told apart: %s",
+		       "readable, but cannot separate live memory from freed: %s",
 		       w->heap.why);
 }
 

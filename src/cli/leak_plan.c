@@ -151,6 +151,17 @@ leak_plan_make(struct livefile *f, int pid, struct leak_plan *ret_plan, struct e
 	return 0;
 }
 
+/* In milliseconds, so that a stop slightly over the limit does not look the same as the limit. */
+static struct fmt_str
+stop_text(uint64_t ns)
+{
+	struct fmt_str f = fmt_duration(ns);
+
+	if (ns >= 10 * 1000 * 1000 && ns < 1000 * 1000 * 1000)
+		snprintf(f.s, sizeof f.s, "%.1f ms", (double)ns / 1e6);
+	return f;
+}
+
 int
 leak_plan_check(const struct leak_plan *p, uint64_t max_ns, struct err *e)
 {
@@ -159,7 +170,7 @@ leak_plan_check(const struct leak_plan *p, uint64_t max_ns, struct err *e)
 	return err_set(e, -EBUSY,
 		       "it would stop the process for about %s, more than --max-stop "
 		       "allows (%s)",
-		       fmt_duration(p->pause_ns).s, fmt_duration(max_ns).s);
+		       stop_text(p->pause_ns).s, stop_text(max_ns).s);
 }
 
 static const char *

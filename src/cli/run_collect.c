@@ -182,8 +182,8 @@ run_collect(struct run *r)
 	if (r->program.inject) {
 		p = run_inject_load(&r->inject);
 		run_unchecked(p,
-			      "the program's allocator is linked into it, where the end "
-			      "cannot be held; use seep leaks PID while it runs");
+			      "the program's allocator is linked into it, so seep cannot "
+			      "stop it at exit; use seep leaks PID while it runs");
 	} else {
 		p = prof_new();
 		save_load(&r->dir, p, &r->saved);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report_losses.c -- lost memory: the words of the headline, of a site, and of the summary. */
 #include "base/compiler.h"
+#include "model/complete.h"
 #include "model/loss_kinds.h"
 #include "render/figure.h"
 #include "render/growth_text.h"
@@ -51,6 +52,33 @@ static const struct {
 	{PROF_LOSS_SUPPRESSED, "suppressed ", false},
 };
 
+/* The process that the report is about, if it was killed or not recorded to its end, and so was
+ * not searched; else 0. */
+static uint32_t
+report_gone(const struct report *r)
+{
+	uint32_t i = r->one != 0 ? r->one : r->v.main;
+	const struct prof_process *pr = &r->p->processes[i];
+
+	return pr->mode == PROF_EXACT && prof_check_of(r->p, i) == NULL &&
+			       (pr->end == PROF_END_SIGNAL || complete_ended_early(pr))
+		       ? i
+		       : 0;
+}
+
+static void
+report_no_check(struct report *r, uint32_t process)
+{
+	buf_add_str(r->out, "no leak check");
+	if (r->one == 0) {
+		buf_add_str(r->out, " of ");
+		report_process(r, process);
+	}
+	buf_add_str(r->out, ": ");
+	report_why_unchecked(r, process);
+	buf_add_char(r->out, '\n');
+}
+
 bool
 report_losses(struct report *r)
 {
@@ -75,11 +103,10 @@ report_losses(struct report *r)
 			managed.managed_blocks += f->managed_blocks;
 		}
 	}
-	if (refused != 0 && r->one != 0) {
-		buf_add_str(r->out, "no leak check: ");
-		report_why_unchecked(r, refused);
-		buf_add_char(r->out, '\n');
-	}
+	if (report_gone(r) != 0)
+		report_no_check(r, report_gone(r));
+	else if (refused != 0 && r->one != 0)
+		report_no_check(r, refused);
 	for (size_t i = 0; looked > 0 && i < ARRAY_LEN(loss_line); i++) {
 		enum prof_loss_kind k = loss_line[i].kind;
 
@@ -107,7 +134,8 @@ report_why_unchecked(struct report *r, uint32_t process)
 		return;
 	}
 	buf_add_str(r->out,
-		    c != NULL ? "not all of the program's blocks are known"
+		    c != NULL || complete_ended_early(pr)
+			    ? "not all of the program's blocks are known"
 		    : pr->end == PROF_END_SIGNAL || pr->end == PROF_END_UNKNOWN
 			    ? "the process was gone before its memory could be searched"
 		    : pr->mode == PROF_SAMPLED

@@ -310,7 +310,8 @@ report_peak_error(struct report *r, const struct prof_process *pr)
 	uint64_t bytes = prof_peak_error_bytes(pr);
 
 	if (bytes > 0)
-		buf_printf(r->out, " (to %s: %s)", fmt_size(bytes).s,
+		buf_printf(r->out, " (within %s: 4 KiB for each of %s)",
+			   fmt_size(bytes).s,
 			   figure_things((int64_t)(bytes / 4096), 0, "thread").s);
 }
 

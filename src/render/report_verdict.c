@@ -57,17 +57,19 @@ report_peak_place(struct report *r)
 static void
 report_where(struct report *r)
 {
-	uint32_t first = 0;
+	uint32_t first = 0, whole = 0;
 
-	for (uint32_t i = 1; i < r->p->nprocesses && first == 0; i++)
-		first = r->found[i] ? i : 0;
-	if (r->v.nchosen < 2 || r->v.nrecorded < 2 || first == 0)
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		first = r->found[i] && first == 0 ? i : first;
+		whole += report_chose(r, i) && r->v.state[i] != VERDICT_REPLACED;
+	}
+	if (whole < 2 || r->v.nrecorded < 2 || first == 0)
 		return;
 	if (r->v.nfocus < r->v.nchosen && r->v.nfound == 1) {
 		buf_add_str(r->out, ", in ");
 		report_process(r, first);
-	} else if (r->v.all.answer.word != VERDICT_OK || r->v.nfound < r->v.nchosen) {
-		buf_printf(r->out, ", in %u of %u processes", r->v.nfound, r->v.nchosen);
+	} else if (r->v.all.answer.word != VERDICT_OK || r->v.nfound < whole) {
+		buf_printf(r->out, ", in %u of %u processes", r->v.nfound, whole);
 	}
 }
 
@@ -178,8 +180,6 @@ report_undecided(struct report *r)
 		buf_add_str(r->out, "; too early to judge growth");
 		if (r->v.all.checked)
 			buf_add_str(r->out, ", but nothing is lost so far");
-		else if (r->sampled)
-			buf_add_str(r->out, ", record it for longer");
 		else
 			buf_printf(r->out, "; what is lost already: seep leaks %u",
 				   r->p->processes[undecided(r)].pid);

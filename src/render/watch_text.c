@@ -82,14 +82,58 @@ add_growing(struct buf *out, const struct watch_view *v, const struct track_verd
 	buf_printf(out, "; under %s would not have shown", limit_text(d->limit).s);
 }
 
+static uint64_t
+row_now_kib(const struct track_row *r)
+{
+	return r->gone ? 0 : r->last.kib[MEMMAP_RSS] + r->last.kib[MEMMAP_SWAP];
+}
+
+static int64_t
+row_change(const struct track_row *r)
+{
+	uint64_t first = r->kib.len > 0 ? r->kib.data[0] : 0;
+
+	return ((int64_t)row_now_kib(r) - (int64_t)first) * 1024;
+}
+
+/* The largest region of fixed size that became fuller; or NULL. */
+static const struct track_row *
+filling_row(const struct watch_view *v)
+{
+	const struct track_row *most = NULL;
+
+	for (size_t i = 0; i < v->track->rows.len; i++) {
+		const struct track_row *r = &v->track->rows.data[i];
+
+		if (r->fills && !r->gone && row_change(r) > 0 &&
+		    (most == NULL || row_change(r) > row_change(most)))
+			most = r;
+	}
+	return most;
+}
+
+static void
+add_filling(struct buf *out, const struct track_row *r)
+{
+	buf_add_str(out, "nothing grows without a limit; ");
+	figure_text(out, r->last.name);
+	buf_printf(out, " fills up (%s of %s)", fmt_size(row_now_kib(r) << 10).s,
+		   fmt_size(r->last.kib[MEMMAP_SIZE] << 10).s);
+}
+
 static void
 add_steady(struct buf *out, const struct watch_view *v, const struct track_verdict *d)
 {
+	const struct track_row *filling = filling_row(v);
 	double seconds = fit_span(&d->fit);
 	uint64_t longer = (uint64_t)seconds * 10;
 
-	buf_add_str(out, d->stopped ? "it grew at first, but not any more"
-				    : "no region grows");
+	if (d->stopped)
+		buf_add_str(out, "it grew at first, but not any more");
+	else if (filling != NULL)
+		add_filling(out, filling);
+	else
+		buf_add_str(out, "no region grows");
 	buf_printf(out, "; growth under %s would not show in %s", limit_text(d->limit).s,
 		   fmt_duration((uint64_t)(seconds * 1e9)).s);
 	if (v->ended)
@@ -137,20 +181,6 @@ verdict_style(const struct watch_view *v)
 }
 
 /* ---- regions ---- */
-
-static uint64_t
-row_now_kib(const struct track_row *r)
-{
-	return r->gone ? 0 : r->last.kib[MEMMAP_RSS] + r->last.kib[MEMMAP_SWAP];
-}
-
-static int64_t
-row_change(const struct track_row *r)
-{
-	uint64_t first = r->kib.len > 0 ? r->kib.data[0] : 0;
-
-	return ((int64_t)row_now_kib(r) - (int64_t)first) * 1024;
-}
 
 static bool
 changed(const struct track_row *r)
@@ -274,7 +304,7 @@ add_account(struct buf *out, const struct watch_view *v)
 		buf_printf(out, "live is what seep recorded%s\n",
 			   a->estimate ? ", an estimate" : "");
 	else if (a->kib[ACCOUNT_MALLOC] > 0)
-		buf_printf(out, "live and freed are not told apart: %s\n",
+		buf_printf(out, "cannot separate live memory from freed: %s\n",
 			   v->heap != NULL && v->heap->why[0] != '\0'
 				   ? v->heap->why
 				   : "malloc is not glibc's");

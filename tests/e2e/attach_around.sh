@@ -69,4 +69,4 @@ for point in 'peak at the peak' 'exit when exit began' 'here at mark here'; do
 	expect_match "flame graph @$at" "$(cat "$at.svg")" "<title>run.rec $words</title>"
 done
 run "$SEEP" report run.rec
-expect_match "a peak with threads" "$out" 'peak [0-9.]+ KiB \(to 16.0 KiB: 4 threads\)'
+expect_match "a peak with threads" "$out" 'peak [0-9.]+ KiB \(within 16.0 KiB: 4 KiB for each of 4 threads\)'

@@ -39,6 +39,22 @@ expect_json "SIGKILL: how it ended" json '.processes[0] | "\(.end) \(.status)"' 
 run "$SEEP" report @last
 expect_match "SIGKILL: the headline" "$out" '^KILLED  by SIGKILL: .* live, [0-9]+ % from take_more over_time\.c:'
 
+expect_golden "SIGKILL: all of it" "$out" verdicts/killed.txt
+
+# ---- one site holds most, another one grows ----
+{
+	echo threads 1 8388608
+	for ((i = 0; i < 66; i++)); do
+		echo take 20 1009
+		sleep 0.05
+	done
+	echo die
+} | "$SEEP" run -o grew.rec "$prog" >/dev/null 2>&1
+run "$SEEP" report @last
+expect_golden "SIGKILL while it grows" "$out" verdicts/killed_growing.txt \
+	's/[0-9,]+ (blocks, none freed)/N \1/; s/grew in [0-9]+ of [0-9]+/grew in N of N/' \
+	's/; slowing down, like a cache that fills; about .* more would tell/; a cache that fills looks the same/'
+
 # ---- SIGKILL of seep and then of the program ----
 begin_steps "$SEEP" run -o both.rec "$prog"
 say take 1009 1009
@@ -72,16 +88,19 @@ oom() {
 	expect_between "$1: usage" "$(jq '.processes[] | select(.name == "over_time") | .memory.limit_used_bytes' json)" $((8 << 20)) $((48 << 20))
 	held "$1" $((30 << 20)) $((1 << 30))
 	run "$SEEP" report @last
+	expect_golden "$1: all of it" "$out" "verdicts/$3.txt" live \
+		's/at (SIZE of|its limit of) SIZE: /at LIMIT: /; /^recorded SIZE of SIZE anonymous memory/d' \
+		's/^(DIR\/[a-z]+)[0-9]+/\1/; s/sh -c .*, pid/sh -c COMMAND, pid/'
 	expect_match "$1: the headline" "$out" '^KILLED  by OOM at (4[3-8](\.[0-9]+)? MiB of|its limit of) 48\.0 MiB: .* live, (100|9[0-9]|[5-8][0-9]) % from take_more over_time\.c:'
 }
 for ((i = 0; i < ${times:-1}; i++)); do
 	# The program alone is in the group; and seep with it.
 	run "$SEEP" run -o "oom$i.rec" sh -c "echo \$\$ >$group/tasks; echo grow 65536 | exec $prog"
 	last
-	oom "OOM of the program" sure
+	oom "OOM of the program" sure oom
 	echo 'grow 65536' >grow
 	(in_group "$SEEP" run -o "all$i.rec" "$prog") <grow >out 2>err
 	wait_for 10 sh -c "! grep -q . $group/tasks"
 	last
-	oom "OOM with seep in the group" sure
+	oom "OOM with seep in the group" sure oom_all
 done

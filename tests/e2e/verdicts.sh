@@ -27,6 +27,7 @@ answer() {
 answer clean "$SEEP" run -o a.rec ./cases clean
 answer reachable "$SEEP" run -o a.rec ./cases reachable
 run "$SEEP" leaks --leak-kinds possible,reachable a.rec
+expect_golden "on request: all of it" "$out" verdicts/on_request.txt
 expect_match "on request: possibly lost" "$out" '^ 2  1\.47 KiB .*3 blocks, 0 freed, possibly lost$'
 answer minor "$SEEP" run -o a.rec ./cases minor
 expect_json "minor: severity" <("$SEEP" report --json a.rec) .summary.severity warning
