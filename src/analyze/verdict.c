@@ -63,6 +63,10 @@ verdict_add_losses(struct verdict *v, const struct prof *p, const struct sites *
 		}
 		f->loss_bytes[l->kind] += (int64_t)l->bytes;
 		f->loss_blocks[l->kind] += (int64_t)l->blocks;
+		if (l->kind == PROF_LOSS_POSSIBLE) {
+			f->leftover_bytes += (int64_t)l->leftover_bytes;
+			f->leftover_blocks += (int64_t)l->leftover_blocks;
+		}
 	}
 	/* Where libc alone has lost something, what hangs on it is libc's as well. */
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
@@ -359,6 +363,8 @@ verdict_sum(struct verdict_figures *to, const struct verdict_figures *f)
 	to->managed_bytes += f->managed_bytes;
 	to->managed_blocks += f->managed_blocks;
 	to->managed = f->managed != NULL ? f->managed : to->managed;
+	to->leftover_bytes += f->leftover_bytes;
+	to->leftover_blocks += f->leftover_blocks;
 	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
 		to->loss_bytes[i] += f->loss_bytes[i];
 		to->loss_blocks[i] += f->loss_blocks[i];

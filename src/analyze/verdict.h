@@ -25,7 +25,8 @@ struct verdict_figures {
 	int64_t kept_bytes, kept_blocks; /* libc's own */
 	bool checked;			 /* it is known which blocks are lost: */
 	int64_t loss_bytes[PROF_LOSS_KINDS],
-		loss_blocks[PROF_LOSS_KINDS]; /* without libc's */
+		loss_blocks[PROF_LOSS_KINDS];	 /* without libc's */
+	int64_t leftover_bytes, leftover_blocks; /* of the possible ones; see prof_loss */
 	/* Lost, but not judged (managed.h), and whose blocks these are; no part of loss_bytes. */
 	int64_t managed_bytes, managed_blocks;
 	const struct runtime_info *managed;

@@ -54,18 +54,26 @@ mark_tls_tables(struct heapcheck *c)
 		mark_tls_table(c, c->image.stacks[i].tcb);
 }
 
-/* How exact the sizes of an arena's blocks are. */
-static uint8_t
-size_flag(const struct heapblocks *h, unsigned arena)
+/* Whether the arena is one of glibc's. */
+static bool
+is_glibc(const struct heapblocks *h, unsigned arena)
 {
-	uint8_t flag = SCAN_BLOCK_ROUNDED;
+	bool glibc = false;
 
 	for (size_t i = 0; arena != HEAPBLOCKS_MAPPED && i < h->owners.len; i++) {
 		if (h->owners.data[i].arena <= arena)
-			flag = h->owners.data[i].classes ? SCAN_BLOCK_CLASS
-							 : SCAN_BLOCK_ROUNDED;
+			glibc = !h->owners.data[i].classes;
 	}
-	return flag;
+	return glibc;
+}
+
+/* How exact the sizes of an arena's blocks are, and what lies behind them. */
+static uint8_t
+arena_flags(const struct heapblocks *h, unsigned arena)
+{
+	if (is_glibc(h, arena))
+		return SCAN_BLOCK_ROUNDED | SCAN_BLOCK_HEADER;
+	return arena == HEAPBLOCKS_MAPPED ? SCAN_BLOCK_ROUNDED : SCAN_BLOCK_CLASS;
 }
 
 static void
@@ -73,7 +81,7 @@ take_blocks(struct heapcheck *c)
 {
 	uint32_t n = (uint32_t)c->heap.blocks.len;
 	unsigned arena = HEAPBLOCKS_MAPPED;
-	uint8_t flag = size_flag(&c->heap, arena);
+	uint8_t flags = arena_flags(&c->heap, arena);
 
 	vec_reserve(&c->blocks, n + 1);
 	for (uint32_t i = 0; i < n; i++) {
@@ -81,13 +89,13 @@ take_blocks(struct heapcheck *c)
 
 		if (b->arena != arena) {
 			arena = b->arena;
-			flag = size_flag(&c->heap, arena);
+			flags = arena_flags(&c->heap, arena);
 		}
 		vec_push(&c->blocks,
 			 (struct scan_block){
 				 .addr = b->addr,
 				 .bytes = b->bytes,
-				 .flags = (uint8_t)(flag |
+				 .flags = (uint8_t)(flags |
 						    (b->inner ? SCAN_BLOCK_INNER : 0) |
 						    (b->root ? SCAN_BLOCK_ROOT : 0))});
 	}
@@ -101,8 +109,7 @@ heapcheck_is_header(const struct heapcheck *c, uint64_t word)
 {
 	const struct scan_block *b = scan_find(&c->index, word);
 
-	return b != NULL && (b->flags & SCAN_BLOCK_ROUNDED) != 0 &&
-	       word == b->addr + b->bytes - 8 && word != b->addr;
+	return b != NULL && scan_is_header(b, word);
 }
 
 static void
@@ -201,16 +208,16 @@ look_at_blocks(struct heapcheck *c, struct looked_vec *rows)
 		}
 		row = row_of(rows, &known, &key);
 		b->site = (uint32_t)(row - rows->data);
-		row->sums[b->state].blocks++;
-		row->sums[b->state].bytes += b->bytes;
+		heapscan_count(&row->sums[b->state], b->bytes);
 		if (b->state == CLASSIFY_DEFINITE)
 			row->indirect_bytes += b->indirect;
 		if (row->example == 0 || b->state < row->example_kind) {
 			row->example = b->addr;
 			row->example_kind = b->state;
 		}
-		c->scan.sums[b->state].blocks++;
-		c->scan.sums[b->state].bytes += b->bytes;
+		heapscan_count(&c->scan.sums[b->state], b->bytes);
+		if ((b->flags & SCAN_BLOCK_LEFTOVER) != 0)
+			heapscan_count(&c->scan.leftover, b->bytes);
 	}
 	c->image.space.seen_start = c->image.space.seen_end = 0;
 	map_done(&known);
@@ -363,8 +370,8 @@ take_notes(struct heapcheck *c)
 		uint64_t found = a->used_bytes + a->free_bytes + a->top_bytes +
 				 a->cached_bytes + a->gap_bytes;
 
-		if (size_flag(&c->heap, (unsigned)i) == SCAN_BLOCK_ROUNDED &&
-		    a->system_bytes > found && a->system_bytes - found > MISSED_LEAST)
+		if (is_glibc(&c->heap, (unsigned)i) && a->system_bytes > found &&
+		    a->system_bytes - found > MISSED_LEAST)
 			heapscan_note(s,
 				      "arena %zu has %s by malloc's own count, %s were "
 				      "found: blocks in the rest are not told",

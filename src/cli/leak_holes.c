@@ -77,6 +77,24 @@ leak_holes_maps(struct look *k)
 
 /* ---- holes ---- */
 
+/* Blocks of glibc's malloc that have a header behind them. */
+static void
+mark_headers(struct look *k, const struct heapmap *heap)
+{
+	size_t r = 0;
+
+	for (size_t i = 0; i < k->blocks.len; i++) {
+		struct scan_block *b = &k->blocks.data[i];
+
+		while (r < heap->ranges.len && heap->ranges.data[r].end <= b->addr)
+			r++;
+		if (r < heap->ranges.len && heap->ranges.data[r].start <= b->addr &&
+		    heap->ranges.data[r].kind != HEAPMAP_CHUNK &&
+		    (b->flags & SCAN_BLOCK_CUSTOM) == 0)
+			b->flags |= SCAN_BLOCK_HEADER;
+	}
+}
+
 static int
 add_heap_holes(struct look *k, struct err *e)
 {
@@ -86,6 +104,7 @@ add_heap_holes(struct look *k, struct err *e)
 
 	heapwalk(&k->z.mem, &k->z.map, &(struct heapwalk_opts){.ranges_only = true},
 		 &heap);
+	mark_headers(k, &heap);
 	if (freeze_malloc_state(&k->z, &state))
 		add_hole(k, state.start, state.end);
 	for (size_t i = 0; i < heap.ranges.len; i++) {

@@ -47,6 +47,10 @@ leakcheck_save(const struct leakcheck *c, struct prof *p, uint32_t process)
 				.indirect_bytes =
 					kind == CLASSIFY_DEFINITE ? s->indirect_bytes : 0,
 			};
+			if (kind == CLASSIFY_POSSIBLE) {
+				p->losses[loss].leftover_blocks = s->leftover_blocks;
+				p->losses[loss].leftover_bytes = s->leftover_bytes;
+			}
 		}
 	}
 	map_done(&rows);

@@ -246,6 +246,10 @@ look_sum_up(struct look *k)
 		s->bytes[b->state] += b->bytes;
 		if (b->state == CLASSIFY_DEFINITE)
 			s->indirect_bytes += b->indirect;
+		if ((b->flags & SCAN_BLOCK_LEFTOVER) != 0) {
+			s->leftover_blocks++;
+			s->leftover_bytes += b->bytes;
+		}
 		if (b->state == CLASSIFY_REACHABLE && b->heuristic != 0) {
 			unsigned bit = (unsigned)__builtin_ctz(b->heuristic);
 

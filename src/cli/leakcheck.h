@@ -20,6 +20,7 @@ struct leakcheck_site {
 	uint32_t site; /* ref, as prof_site.origin */
 	uint64_t blocks[CLASSIFY_KINDS], bytes[CLASSIFY_KINDS];
 	uint64_t indirect_bytes; /* lost because of its definitely lost ones */
+	uint64_t leftover_blocks, leftover_bytes; /* as in prof_loss */
 };
 
 /* How the process was looked at. */

@@ -24,6 +24,7 @@
 #define UINTS(type, field, n) COL_(type, field, PACK_UINT, n, .max = UINT64_MAX)
 #define UINT_7(type, field) COL_(type, field, PACK_UINT, 1, .max = UINT64_MAX, .since = 7)
 #define STR_7(type, field) COL_(type, field, PACK_STR, 1, .max = UINT32_MAX, .since = 7)
+#define UINT_9(type, field) COL_(type, field, PACK_UINT, 1, .max = UINT64_MAX, .since = 9)
 #define INT(type, field) COL_(type, field, PACK_INT, 1, .max = UINT64_MAX)
 #define REAL(type, field) COL_(type, field, PACK_REAL, 1, .max = UINT64_MAX)
 #define STR(type, field) COL_(type, field, PACK_STR, 1, .max = UINT32_MAX)
@@ -247,6 +248,8 @@ static const struct pack_col pack_losses[] = {
 	UINT(prof_loss, bytes),
 	UINT(prof_loss, indirect_bytes),
 	STR(prof_loss, called),
+	UINT_9(prof_loss, leftover_blocks),
+	UINT_9(prof_loss, leftover_bytes),
 };
 
 static const struct pack_col pack_olds[] = {

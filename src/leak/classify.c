@@ -34,6 +34,11 @@
  * looks at the block's own first words, so a chance hit is unlikely; a real pointer to the beginning makes
  * them void.
  *
+ * One kind is doubtful. glibc links free blocks by the addresses of their headers, which lie in the last 8 bytes of the
+ * block before, and leaves these words where they are when the memory is used again. They cannot be told from a
+ * program's own pointer to the last 8 bytes of a block. So they count last: a block that nothing else holds is
+ * possibly lost and marked (SCAN_BLOCK_LEFTOVER), for the report to say so.
+ *
  * Then the lost ones. Of a lost tree only its root is the leak: repair that, and the rest goes
  * with it. So every lost block, in the order of addresses, floods all lost ones that it leads to;
  * they become indirect, and their bytes are added to those of the first, their leader. A leader that is reached
@@ -239,6 +244,12 @@ reach(struct classify *c, struct scan_block *b, uint64_t word, enum classify_kin
 		b->heuristic = by;
 		push(c, b);
 	} else if (b->state == CLASSIFY_DEFINITE) {
+		if (!c->leftovers && scan_is_header(b, word)) {
+			b->flags |= SCAN_BLOCK_LEFTOVER; /* counts when all others have */
+			return;
+		}
+		if (c->leftovers)
+			b->flags |= SCAN_BLOCK_LEFTOVER;
 		b->state = CLASSIFY_POSSIBLE;
 		push(c, b);
 	}
@@ -388,6 +399,7 @@ classify_init(struct classify *ret_classify, struct scan_space *space,
 		struct scan_block *b = &index->blocks[i];
 
 		b->state = CLASSIFY_DEFINITE;
+		b->flags &= (uint8_t)~SCAN_BLOCK_LEFTOVER;
 		b->heuristic = 0;
 		b->indirect = 0;
 		b->pending = 0;
@@ -413,10 +425,31 @@ classify_root_word(struct classify *c, uint64_t word)
 	note(c, word, CLASSIFY_REACHABLE);
 }
 
+/* What only words hold that malloc may have left is possibly lost, and so is what hangs below it. */
+static void
+add_leftovers(struct classify *c)
+{
+	c->leftovers = true;
+	for (uint32_t i = 0; i < c->index->nblocks; i++) {
+		struct scan_block *b = &c->index->blocks[i];
+
+		if ((b->flags & SCAN_BLOCK_LEFTOVER) == 0)
+			continue;
+		if (b->state == CLASSIFY_DEFINITE) {
+			b->state = CLASSIFY_POSSIBLE;
+			push(c, b);
+		} else {
+			b->flags &= (uint8_t)~SCAN_BLOCK_LEFTOVER;
+		}
+	}
+	drain(c, NO_LEADER);
+}
+
 void
 classify_finish(struct classify *c)
 {
 	drain(c, NO_LEADER);
+	add_leftovers(c);
 	for (uint32_t i = 0; i < c->index->nblocks; i++) {
 		struct scan_block *b = &c->index->blocks[i];
 

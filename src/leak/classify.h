@@ -47,6 +47,7 @@ struct classify {
 	uint64_t words; /* looked at so far */
 	struct classify_word wait[CLASSIFY_WAIT];
 	unsigned waiting;
+	bool leftovers; /* words that malloc may have left count, too */
 };
 
 /* Begins: all blocks are lost but those of SCAN_BLOCK_ROOT. `stack` is the caller's. */

@@ -93,7 +93,7 @@ look_through(struct dominators *d, uint64_t start, uint64_t end, uint32_t block,
 			if (word - low >= span)
 				continue;
 			b = scan_find(d->index, word);
-			if (b == NULL)
+			if (b == NULL || (b->heuristic == 0 && scan_is_header(b, word)))
 				continue;
 			if (block == UINT32_MAX)
 				add_root(d, name(ctx, start + off), b);

@@ -46,7 +46,8 @@ hit(struct paths *p, uint64_t word, uint64_t at, uint32_t parent, bool inside)
 	const struct scan_block *b = scan_find(p->index, word);
 	uint32_t i;
 
-	if (b == NULL || (!inside && !is_start(b, word)))
+	/* malloc's own words hold nothing */
+	if (b == NULL || (!is_start(b, word) && (!inside || scan_is_header(b, word))))
 		return;
 	i = (uint32_t)(b - p->index->blocks);
 	if (p->from[i] != 0 || i == parent)

@@ -14,6 +14,8 @@ enum {
 	PAGE_SHIFT = 9,	      /* a slot of the index: a block or two */
 	AREA_GAP = 256 << 10, /* farther apart than this: another area */
 	LARGE = 1 << 20,      /* a block that is an area of its own, without slots */
+	HEADER =
+		16, /* of a block of glibc's malloc, whose first half is the block before's */
 };
 
 #define NO_SLOTS UINT32_MAX /* scan_area.pages of one that is a single block */
@@ -260,4 +262,13 @@ scan_find(const struct scan_index *x, uint64_t addr)
 		return NULL;
 	scan_probe_on(x, &p);
 	return scan_probe_end(x, &p);
+}
+
+bool
+scan_is_header(const struct scan_block *b, uint64_t word)
+{
+	uint64_t size = ALIGN_UP(b->bytes + HEADER / 2, (uint64_t)HEADER);
+
+	return (b->flags & SCAN_BLOCK_HEADER) != 0 && word != b->addr &&
+	       word == b->addr + size - HEADER;
 }

@@ -74,6 +74,10 @@ enum scan_block_flags {
 	SCAN_BLOCK_ROUNDED = 8, /* up to 15 bytes more than were asked for */
 	SCAN_BLOCK_CLASS = 16,	/* up to a quarter more */
 	SCAN_BLOCK_INNER = 32,	/* may begin further on: any pointer into it counts */
+	SCAN_BLOCK_HEADER = 64, /* a header of glibc's malloc is behind it */
+	SCAN_BLOCK_LEFTOVER =
+		128, /* set by classify.c: possibly lost, and held only by words
+				    * that malloc may have left behind */
 };
 
 /* Drops every block that has a SCAN_BLOCK_CUSTOM one inside it: the parts take its place. The array must be
@@ -119,5 +123,10 @@ bool scan_probe(const struct scan_index *x, uint64_t addr,
 		struct scan_probe *ret_probe); /* false: in none */
 void scan_probe_on(const struct scan_index *x, struct scan_probe *p);
 struct scan_block *scan_probe_end(const struct scan_index *x, const struct scan_probe *p);
+
+/* Whether `word`, which points into `b`, is the address of the header behind it: that lies 8 bytes before
+ * the end of the memory that malloc gave for `b`. malloc links free blocks by these addresses, and leaves them
+ * in memory that is used again. A program's own pointer to the last 8 bytes of a block looks the same. */
+bool scan_is_header(const struct scan_block *b, uint64_t word);
 
 #endif

@@ -66,6 +66,8 @@ struct heapscan {
 	uint32_t
 		snapshot; /* 1: a copy was looked at, and the process went on meanwhile */
 	struct heapscan_sum sums[HEAPSCAN_KINDS];
+	struct heapscan_sum
+		leftover; /* possible ones that only words hold which malloc may have left */
 	VEC(struct heapscan_group) groups;   /* most bytes lost first */
 	VEC(struct heapscan_holder) holders; /* most retained first */
 	VEC(struct heapscan_arena) arenas;
@@ -78,6 +80,14 @@ struct heapscan {
 		managed; /* string: a runtime in the process whose blocks are never called lost; 0 = none */
 	VEC(uint32_t) notes; /* strings: what could not be had */
 };
+
+/* One more block. */
+static inline void
+heapscan_count(struct heapscan_sum *s, uint64_t bytes)
+{
+	s->blocks++;
+	s->bytes += bytes;
+}
 
 /* Blocks and bytes of all kinds. */
 struct heapscan_sum heapscan_total(const struct heapscan *h);

@@ -185,6 +185,8 @@ struct prof_loss {
 			    have it; 0 = not known */
 	uint64_t blocks, bytes;
 	uint64_t indirect_bytes; /* definite: lost because of these */
+	/* possible: held only by words that malloc may have left in memory that is used again */
+	uint64_t leftover_blocks, leftover_bytes;
 };
 
 enum { PROF_OLD_PARTS = 4 };

@@ -118,6 +118,18 @@ figure_things(int64_t n, double variance, const char *one)
 	return f;
 }
 
+void
+figure_leftover(struct buf *out, int64_t blocks, int64_t leftover)
+{
+	if (leftover == 0)
+		return;
+	if (leftover == blocks)
+		buf_add_str(out, " (");
+	else
+		buf_printf(out, " (%s of them ", fmt_count((uint64_t)leftover).s);
+	buf_add_str(out, "only by words that malloc may have left behind)");
+}
+
 struct figure_str
 figure_ms(uint64_t ms)
 {

@@ -30,6 +30,10 @@ struct figure_str figure_count(int64_t n, double variance);
 /* "80 blocks", "1 block"; `one` is the word for one. */
 struct figure_str figure_things(int64_t n, double variance, const char *one);
 
+/* Behind a number of possibly lost blocks: how many of them only words hold that malloc may have left behind;
+ * nothing when there are none. */
+void figure_leftover(struct buf *out, int64_t blocks, int64_t leftover);
+
 /* Milliseconds as fmt_duration. */
 struct figure_str figure_ms(uint64_t ms);
 

@@ -100,7 +100,7 @@ rj_f64(struct report_json *r, const char *key, double n)
 	json_f64(&r->j, n);
 }
 
-/* How what was left is lost; `done`: whether that is known. */
+/* How what was left is lost; `done`: whether that is known. The caller ends the object. */
 static void
 rj_leaks(struct report_json *r, bool done, const int64_t *bytes, const int64_t *blocks)
 {
@@ -115,7 +115,6 @@ rj_leaks(struct report_json *r, bool done, const int64_t *bytes, const int64_t *
 		snprintf(key, sizeof key, "%s_blocks", loss_kind_names[i]);
 		rj_i64(r, key, blocks[i]);
 	}
-	json_obj_end(&r->j);
 }
 
 /* Further verdicts, the most serious first. */
@@ -158,6 +157,9 @@ rj_figures(struct report_json *r, const struct verdict_figures *f, bool judged)
 	rj_column(r, "temporary_allocs", (int64_t)f->temps, PROF_HAS_TEMPS);
 	rj_u64(r, "samples", f->samples);
 	rj_leaks(r, f->checked, f->loss_bytes, f->loss_blocks);
+	rj_i64(r, "possible_leftover_bytes", f->leftover_bytes);
+	rj_i64(r, "possible_leftover_blocks", f->leftover_blocks);
+	json_obj_end(&r->j);
 	rj_str(r, "not_judged", f->managed != NULL ? f->managed->name : NULL);
 	rj_i64(r, "not_judged_bytes", f->managed_bytes);
 	rj_i64(r, "not_judged_blocks", f->managed_blocks);
@@ -296,6 +298,7 @@ rj_total(struct report_json *r, const struct sites_total *t)
 	rj_error(r, "live_bytes_error", t->var_live_bytes);
 	rj_error(r, "allocated_bytes_error", t->var_alloc_bytes);
 	rj_leaks(r, r->p->nchecks > 0, t->loss_bytes, t->loss_blocks);
+	json_obj_end(&r->j);
 }
 
 static void

@@ -84,6 +84,7 @@ report_losses(struct report *r)
 {
 	int64_t bytes[PROF_LOSS_KINDS] = {0}, blocks[PROF_LOSS_KINDS] = {0};
 	struct verdict_figures managed = {0};
+	int64_t leftover = 0;
 	uint32_t looked = 0, refused = 0;
 
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
@@ -97,6 +98,7 @@ report_losses(struct report *r)
 			bytes[k] += f->loss_bytes[k];
 			blocks[k] += f->loss_blocks[k];
 		}
+		leftover += f->checked ? f->leftover_blocks : 0;
 		if (f->checked && f->managed != NULL) {
 			managed.managed = f->managed;
 			managed.managed_bytes += f->managed_bytes;
@@ -114,6 +116,8 @@ report_losses(struct report *r)
 			continue;
 		buf_printf(r->out, "%s%s", i > 0 ? REPORT_DOT : "", loss_line[i].words);
 		report_some(r, bytes[k], blocks[k]);
+		if (k == PROF_LOSS_POSSIBLE)
+			figure_leftover(r->out, blocks[k], leftover);
 	}
 	if (looked > 0 && managed.managed_blocks > 0) {
 		buf_printf(r->out, REPORT_DOT "not judged, %s's own ",

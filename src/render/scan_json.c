@@ -38,6 +38,15 @@ sums(struct json *j, const struct heapscan_sum *s)
 	}
 }
 
+/* The same of all blocks. */
+static void
+summary_sums(struct json *j, const struct heapscan *s)
+{
+	sums(j, s->sums);
+	number(j, "possible_leftover_bytes", s->leftover.bytes);
+	number(j, "possible_leftover_blocks", s->leftover.blocks);
+}
+
 static void
 groups(struct json *j, const struct heapscan *s)
 {
@@ -187,7 +196,7 @@ scan_json(struct buf *out, const struct heapscan *s, const struct scan_growth *g
 	json_obj(&j);
 	json_key(&j, "done");
 	json_bool(&j, true);
-	sums(&j, s->sums);
+	summary_sums(&j, s);
 	json_obj_end(&j);
 	json_obj_end(&j);
 	if (s->allocators != 0) {

@@ -207,6 +207,8 @@ scan_sums(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
 	}
 	buf_add_str(out, DOT "possibly lost ");
 	add_sum(out, o, &s->sums[HEAPSCAN_POSSIBLE]);
+	figure_leftover(out, (int64_t)s->sums[HEAPSCAN_POSSIBLE].blocks,
+			(int64_t)s->leftover.blocks);
 	buf_add_str(out, DOT "still reachable ");
 	add_sum(out, o, &s->sums[HEAPSCAN_REACHABLE]);
 	buf_add_char(out, '\n');
