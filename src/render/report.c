@@ -288,6 +288,7 @@ report_full(struct report *r)
 	report_growth_first(r);
 	if (!r->o->by_given || r->o->by == SITES_LIVE)
 		report_found_list(r);
+	r->list_head = NULL;
 	report_growth(r);
 	if (report_lead(r) == VERDICT_LEAK_MINOR && !r->o->tables && !r->o->all) {
 		/* a healthy program's report fits on a screen */

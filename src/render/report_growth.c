@@ -159,6 +159,18 @@ most_rows(const struct report *r)
 	return report_lead(r) == VERDICT_GROWING ? REPORT_MINOR_ROWS : REPORT_ROWS;
 }
 
+/* What the site has now, in place of a row in the list of live memory. */
+static void
+live_of(struct report *r, uint32_t row)
+{
+	const struct sites_total *t = &r->growth_sites.rows[row].t;
+
+	if (t->live_blocks > 0)
+		buf_printf(r->out, "   live %s in %s",
+			   figure_bytes(t->live_bytes, t->var_live_bytes, r->o->bytes).s,
+			   figure_things(t->live_blocks, t->var_live_blocks, "block").s);
+}
+
 static void
 one_place(struct report *r, uint32_t number, uint32_t row)
 {
@@ -169,6 +181,7 @@ one_place(struct report *r, uint32_t number, uint32_t row)
 		buf_printf(r->out, "%s   ",
 			   growth_text_rate(x->slope, x->error, r->o->bytes).s);
 	verdict_text(r->out, word_of(r, row), r->o->term);
+	live_of(r, row);
 	buf_add_str(r->out, "\n    ");
 	evidence(r, row);
 	buf_add_char(r->out, '\n');
@@ -179,23 +192,18 @@ one_place(struct report *r, uint32_t number, uint32_t row)
 	r->growth_told[row] = true;
 }
 
-/* The sites that the first line is about. Nothing if the list of live memory begins with one. */
+/* The sites that the first line is about. */
 static void
 leading_places(struct report *r, enum verdict_word word)
 {
 	uint32_t max = most_rows(r), shown = 0;
-	uint32_t first = UINT32_MAX;
 
-	if (shown > 0 && r->sites.nrows > 0 && !report_all_reachable(r))
-		report_growth_rows(r, &r->sites, 1, &first);
-	if (first != UINT32_MAX && word_of(r, first) == word)
-		return;
 	for (uint32_t i = 0; i < r->growth.nranked && (shown < max || r->o->all); i++) {
 		if (word_of(r, r->growth.ranked[i]) == word)
 			one_place(r, ++shown, r->growth.ranked[i]);
 	}
-	if (shown > 0 && r->sites.nrows > 0 && !report_all_reachable(r))
-		buf_add_str(r->out, "live, largest first:\n");
+	if (shown > 0)
+		r->list_head = "other live memory, largest first:\n";
 }
 
 /* Sites that grow and are in no list above. */

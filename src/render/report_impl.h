@@ -25,8 +25,9 @@ struct report {
 	bool *found;  /* for every process: its places are listed */
 	uint32_t one; /* the only process chosen, 0 = there are several or none */
 	bool sampled;
-	uint32_t most_rows;   /* listed unless -n or --all; 0 = REPORT_ROWS */
-	uint32_t most_frames; /* shown of a stack unless --all; 0 = REPORT_FRAMES */
+	const char *list_head; /* the line above a list that has rows; NULL = none */
+	uint32_t most_rows;    /* listed unless -n or --all; 0 = REPORT_ROWS */
+	uint32_t most_frames;  /* shown of a stack unless --all; 0 = REPORT_FRAMES */
 	bool *told; /* for every module: why it has no lines was said; NULL = of none */
 	bool same;  /* what is being listed is all of one process, which has been named */
 	unsigned depth;

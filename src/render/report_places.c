@@ -38,18 +38,26 @@ report_share(const struct sites_row *row, enum sites_by by, int64_t whole)
 	return fmt_percent(n > 0 ? (uint64_t)n : 0, whole > 0 ? (uint64_t)whole : 0);
 }
 
+/* Rows of a list: those of `ss` that are not listed already. */
+struct report_rows {
+	const struct sites *ss;
+	uint32_t *order, *grows; /* rows of ss, and of r->growth; to be freed */
+	uint32_t n, shown;	 /* the first of them */
+	int64_t whole;		 /* that shares are of */
+};
+
 static void
-report_measure(const struct report *r, const struct sites *ss, enum sites_by by,
-	       int64_t whole, uint32_t rows, struct report_widths *w)
+report_measure(const struct report *r, const struct report_rows *l, enum sites_by by,
+	       struct report_widths *w)
 {
 	memset(w, 0, sizeof *w);
-	for (uint32_t i = 0; i < rows; i++) {
-		const struct sites_row *row = &ss->rows[i];
+	for (uint32_t i = 0; i < l->shown; i++) {
+		const struct sites_row *row = &l->ss->rows[l->order[i]];
 
 		w->value = report_max(w->value, figure_width(report_value(r, row, by).s),
 				      60);
-		w->percent = report_max(w->percent,
-					figure_width(report_share(row, by, whole).s), 20);
+		w->percent = report_max(
+			w->percent, figure_width(report_share(row, by, l->whole).s), 20);
 		report_measure_stack(r, row->node, w);
 	}
 }
@@ -152,15 +160,15 @@ report_whole(const struct sites *ss, enum sites_by by)
 
 /* Says what the list leaves out. */
 static void
-report_rest(struct report *r, const struct sites *ss, enum sites_by by, uint32_t from,
-	    uint32_t to)
+report_rest(struct report *r, const struct sites *ss, const uint32_t *order,
+	    enum sites_by by, uint32_t from, uint32_t to)
 {
 	int64_t value = 0;
 
 	if (from == to)
 		return;
 	for (uint32_t i = from; i < to; i++)
-		value += sites_value(&ss->rows[i].t, by);
+		value += sites_value(&ss->rows[order != NULL ? order[i] : i].t, by);
 	buf_printf(r->out, "%*s%s more site%s, %s%s (--all)\n", REPORT_INDENT, "",
 		   fmt_count(to - from).s, to - from == 1 ? "" : "s",
 		   r->sampled ? "about " : "",
@@ -170,14 +178,16 @@ report_rest(struct report *r, const struct sites *ss, enum sites_by by, uint32_t
 
 /* Says that the listed stacks have frames that are folded. */
 static void
-report_folded(struct report *r, const struct sites *ss, uint32_t rows)
+report_folded(struct report *r, const struct report_rows *l)
 {
 	struct skip_stack all = {0}, shown = {0};
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < rows; i++) {
-		skip_stack_as(r->skip, ss->rows[i].node, false, &all);
-		skip_stack(r->skip, ss->rows[i].node, &shown);
+	for (uint32_t i = 0; i < l->shown; i++) {
+		uint32_t node = l->ss->rows[l->order[i]].node;
+
+		skip_stack_as(r->skip, node, false, &all);
+		skip_stack(r->skip, node, &shown);
 		n += all.len - shown.len;
 	}
 	if (n > 0)
@@ -188,22 +198,40 @@ report_folded(struct report *r, const struct sites *ss, uint32_t rows)
 	vec_done(&shown);
 }
 
+/* A site that grows, and was listed first, is not listed again as live. */
+static void
+report_choose_rows(struct report *r, const struct sites *ss, enum sites_by by,
+		   struct report_rows *l)
+{
+	uint32_t n = report_listable(ss, by);
+
+	*l = (struct report_rows){.ss = ss, .whole = report_whole(ss, by)};
+	l->order = xcalloc(n, sizeof *l->order);
+	l->grows = xcalloc(n, sizeof *l->grows);
+	report_growth_rows(r, ss, n, l->grows);
+	for (uint32_t i = 0; i < n; i++) {
+		if (by != SITES_LIVE || r->o->by_given || l->grows[i] == UINT32_MAX ||
+		    !r->growth_told[l->grows[i]])
+			l->order[l->n++] = i;
+	}
+	l->shown = report_limit(r, l->n, r->most_rows > 0 ? r->most_rows : REPORT_ROWS);
+}
+
 void
 report_list(struct report *r, const struct sites *ss, enum sites_by by)
 {
-	uint32_t n = report_listable(ss, by);
-	uint32_t rows = report_limit(r, n, r->most_rows > 0 ? r->most_rows : REPORT_ROWS);
-	uint32_t *grows = xcalloc(rows, sizeof *grows);
-	int64_t whole = report_whole(ss, by);
 	struct contrast *contrast =
 		by == SITES_LOST ? contrast_new(r->p, r->skip, ss) : NULL;
 	struct map told = {0};
 	struct report_widths w;
+	struct report_rows l;
 
-	report_growth_rows(r, ss, rows, grows);
-	report_measure(r, ss, by, whole, rows, &w);
-	for (uint32_t i = 0; i < rows; i++) {
-		const struct sites_row *row = &ss->rows[i];
+	report_choose_rows(r, ss, by, &l);
+	report_measure(r, &l, by, &w);
+	if (l.shown > 0 && r->list_head != NULL)
+		buf_add_str(r->out, r->list_head);
+	for (uint32_t i = 0; i < l.shown; i++) {
+		const struct sites_row *row = &ss->rows[l.order[i]];
 
 		buf_printf(r->out, "%2u  ", i + 1);
 		report_right(r->out, report_value(r, row, by).s, w.value);
@@ -211,19 +239,20 @@ report_list(struct report *r, const struct sites *ss, enum sites_by by)
 			buf_printf(r->out, " + %s through it",
 				   figure_bytes(row->t.through_bytes, 0, r->o->bytes).s);
 		buf_add_str(r->out, "  ");
-		report_right(r->out, report_share(row, by, whole).s, w.percent);
+		report_right(r->out, report_share(row, by, l.whole).s, w.percent);
 		buf_add_str(r->out, "   ");
 		report_beside(r, row, by);
 		buf_add_char(r->out, '\n');
-		report_growth_mark(r, grows[i]);
+		report_growth_mark(r, l.grows[l.order[i]]);
 		report_stack(r, row->node, &w);
-		report_contrast(r, contrast, i, &told);
+		report_contrast(r, contrast, l.order[i], &told);
 	}
 	contrast_free(contrast);
 	map_done(&told);
-	report_folded(r, ss, rows);
-	report_rest(r, ss, by, rows, n);
-	free(grows);
+	report_folded(r, &l);
+	report_rest(r, ss, l.order, by, l.shown, l.n);
+	free(l.order);
+	free(l.grows);
 }
 
 void
@@ -281,7 +310,7 @@ report_table(struct report *r, enum sites_by by, const char *head)
 		report_cut(r, start);
 		buf_add_char(r->out, '\n');
 	}
-	report_rest(r, ss, by, rows, n);
+	report_rest(r, ss, NULL, by, rows, n);
 }
 
 /* A script gets every row, a terminal what one can look through. */

@@ -36,7 +36,11 @@ first() { head -n 1 "$TMP/$1.log"; }
 
 # A cache that fills is reachable: who has it is said.
 expect_match "kept: the first line" "$(first kept)" '^GROWING  1 site: \+[0-9.]+ (± [0-9.]+ )?MiB/min'
-expect_match "kept: who holds it" "$(cat "$TMP/kept.log")" '^    GROWING  .*; held by cache in reach$'
+expect_match "kept: who holds it" "$(cat "$TMP/kept.log")" '^    [0-9,]+ samples, none freed, .*; held by cache in reach$'
+expect_match "kept: rate, word and what it has" "$(cat "$TMP/kept.log")" '^ 1  \+[0-9.]+ (± [0-9.]+ )?MiB/min   GROWING   live [0-9.]+ (± [0-9.]+ )?MiB in [0-9,]+ (± [0-9,]+ )?blocks$'
+for log in kept unasked; do
+	expect_eq "$log: the site is listed once" "$(grep -cE '^    (cache_put|lose) ' "$TMP/$log.log")" 1
+done
 expect_match "kept: all of it" "$(cat "$TMP/kept.log")" '^definitely lost 0 · possibly lost 0 · still reachable about [0-9.]+ MiB in '
 expect_no_match "kept: no leak anywhere" "$(cat "$TMP/kept.log")" LEAK
 expect_match "kept: how long it stood" "$(cat "$TMP/kept.log")" 'stopped [0-9.]+ \+ [0-9.]+ \(leak check\) \+ [0-9.]+ ms'

@@ -93,7 +93,7 @@ expect_match "lost, so it is a leak and no mere growth" "$out" '^LEAK.* [0-9.]+ 
 expect_match "with its line" "$out" "subject +leak_01\.c:$line"
 run "$SEEP" report --all leak_01.sampled.rec
 expect_match "why it is only growing" "$out" \
-	'^    GROWING  .*, [0-9]+ samples, none freed, grew in [0-9]+ of (10|20) intervals, oldest [0-9.]+ s; a cache that fills looks the same$'
+	'^    [0-9]+ samples, none freed, grew in [0-9]+ of (10|20) intervals, oldest [0-9.]+ s; a cache that fills looks the same$'
 expect_json "the reason" leak_01.exact.json '[.sites[].growth | select(.why == "never-freed")] | length' 1
 run "$SEEP" report --json leak_06.exact.rec
 cp "$TMP/out" again.json

@@ -402,12 +402,12 @@ expect_report(const struct prof *p, const struct report_opts *o, const char *lin
 #define LEAK_LINES                                                                       \
 	"LEAK likely  1 site: +120 \xc2\xb1 24 KiB/min\n"                                \
 	"a leak of fewer than 20 blocks would not show in 13 s\n"                        \
-	" 1  +120 \xc2\xb1 24 KiB/min   LEAK likely\n"                                   \
+	" 1  +120 \xc2\xb1 24 KiB/min   LEAK likely   live 26.0 KiB in 26 blocks\n"      \
 	"    frees most within 0.51 s; of 25 blocks older than 0.51 s none was freed, "  \
 	"oldest 13 s\n"                                                                  \
 	"    leak   x.c:3\n"                                                             \
 	"    main   x.c:9\n"                                                             \
-	"live, largest first:\n"
+	"other live memory, largest first:\n"
 
 T_TEST(text_reports)
 {
@@ -418,7 +418,6 @@ T_TEST(text_reports)
 		      LEAK_LINES " 1  48.8 KiB  65 %   5 blocks, 0 freed\n"
 				 "    keep   x.c:5\n"
 				 "    main   x.c:9\n"
-				 "    1 more site, 26.0 KiB (--all)\n"
 				 "exited 0 after 13 s");
 	prof_free(p);
 	p = leaking(PROF_END_SIGNAL);
