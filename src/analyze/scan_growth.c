@@ -77,8 +77,9 @@ scan_decide(const struct heapscan *s, const struct scan_growth *g)
 				  .ended = s->core != 0,
 				  .partial = scan_is_partial(s)};
 
-	f.unread = scan_unread_bytes(s) > UNREAD_LEAST &&
-		   scan_unread_bytes(s) > scan_live_bytes(s) / UNREAD_PART;
+	f.unread = s->missing_bytes > 0 ||
+		   (scan_unread_bytes(s) > UNREAD_LEAST &&
+		    scan_unread_bytes(s) > scan_live_bytes(s) / UNREAD_PART);
 	f.lost_bytes = g != NULL ? g->lost_bytes : (int64_t)lost.bytes;
 	f.lost_blocks = g != NULL ? g->lost_blocks : (int64_t)lost.blocks;
 	if (s->managed != 0) {

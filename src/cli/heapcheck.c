@@ -126,6 +126,13 @@ classify(struct heapcheck *c)
 			classify_root_word(&k, c->image.words->data[i]);
 	}
 	classify_finish(&k);
+	/* In a core that is cut off, what is missing may hold what nothing else points to. */
+	for (size_t i = 0;
+	     c->image.core != NULL && c->image.core->cut_bytes > 0 && i < c->blocks.len;
+	     i++) {
+		if (c->blocks.data[i].state < CLASSIFY_POSSIBLE)
+			c->blocks.data[i].state = CLASSIFY_POSSIBLE;
+	}
 	free(stack);
 }
 
@@ -389,11 +396,7 @@ take_notes(struct heapcheck *c)
 			      c->image.instead);
 	if (c->image.core == NULL)
 		return;
-	if (c->image.core->cut_bytes > 0)
-		heapscan_note(s,
-			      "the core is cut off: %s of its memory are missing, and "
-			      "more may be lost or held than is told",
-			      fmt_size(c->image.core->cut_bytes).s);
+	s->missing_bytes = c->image.core->cut_bytes;
 	if (c->image.core->stale_files > 0)
 		heapscan_note(s,
 			      "%u file%s that the core refers to %s not the one of then, "

@@ -17,7 +17,12 @@
 #include "core_impl.h"
 #include "util/x.h"
 
-enum { SEGMENTS_MAX = 1 << 20 };
+enum {
+	SEGMENTS_MAX = 1 << 20,
+	ABSENT_MOST =
+		64
+		<< 20, /* bytes of memory that may be searched although the core has them not */
+};
 
 /* ---- headers ---- */
 
@@ -122,28 +127,52 @@ compare_segments(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* In order and apart, as a kernel writes them; anything else is not believed. */
+static void
+keep_segment(struct core *c, struct core_segment_vec *kept, const struct core_segment *s)
+{
+	struct memmap_area *a = vec_add(&c->map.areas);
+
+	a->start = s->start;
+	a->end = s->end;
+	a->name = "";
+	a->kib[MEMMAP_RSS] = 1; /* not known: look and see */
+	memcpy(a->perms, s->perms, sizeof a->perms);
+	vec_push(kept, *s);
+}
+
+/* In order and apart, as a kernel writes them; anything else is not believed. Memory that may be written is
+ * searched word by word, so a header must not make it larger than the file: what is not there beyond some
+ * allowance becomes a segment of its own, which cannot be read. */
 static void
 tidy_segments(struct core *c)
 {
-	size_t kept = 0;
+	struct core_segment_vec kept = {0};
+	uint64_t absent = 0;
 
 	vec_sort(&c->segments, compare_segments);
 	for (size_t i = 0; i < c->segments.len; i++) {
-		const struct core_segment *s = &c->segments.data[i];
-		struct memmap_area *a;
+		struct core_segment s = c->segments.data[i], rest = s;
+		uint64_t has = ALIGN_UP(s.bytes, (uint64_t)CORE_PAGE);
 
-		if (kept > 0 && s->start < c->segments.data[kept - 1].end)
+		if (kept.len > 0 && s.start < kept.data[kept.len - 1].end)
 			continue;
-		a = vec_add(&c->map.areas);
-		a->start = s->start;
-		a->end = s->end;
-		a->name = "";
-		a->kib[MEMMAP_RSS] = 1; /* not known: look and see */
-		memcpy(a->perms, s->perms, sizeof a->perms);
-		c->segments.data[kept++] = *s;
+		if (s.perms[1] != 'w' || has >= s.end - s.start ||
+		    s.end - s.start - has <= c->bytes + ABSENT_MOST - absent) {
+			if (s.perms[1] == 'w' && has < s.end - s.start)
+				absent += s.end - s.start - has;
+			keep_segment(c, &kept, &s);
+			continue;
+		}
+		s.end = rest.start = s.start + has;
+		rest.data = NULL;
+		rest.bytes = 0;
+		memcpy(rest.perms, "---p", 5);
+		if (has > 0)
+			keep_segment(c, &kept, &s);
+		keep_segment(c, &kept, &rest);
 	}
-	c->segments.len = kept;
+	vec_done(&c->segments);
+	c->segments = kept;
 }
 
 /* ---- names ---- */

@@ -37,6 +37,8 @@ struct core_segment {
 	uint64_t file_bytes;
 };
 
+struct core_segment_vec VEC_BODY(struct core_segment);
+
 /* Fields are read only. */
 struct core {
 	int pid;
@@ -52,7 +54,7 @@ struct core {
 	unsigned stale_files; /* that are not those of then, or cannot be told to be */
 	uint64_t entry_auxv, random_auxv, vdso_auxv;
 	/* private */
-	VEC(struct core_segment) segments; /* one for each area of the map */
+	struct core_segment_vec segments; /* one for each area of the map */
 	struct core_mapped {
 		void *at;
 		size_t bytes;

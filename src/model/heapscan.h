@@ -74,6 +74,8 @@ struct heapscan {
 	struct heapscan_sum mapped; /* blocks with mappings of their own */
 	uint64_t
 		anon_bytes; /* memory of no file that the process has, all of it; 0 = not known */
+	uint64_t
+		missing_bytes; /* memory that the headers of a core promise and its file has not */
 	uint32_t
 		hides; /* string: where else the program may keep memory; 0 = not known */
 	uint32_t

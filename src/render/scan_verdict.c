@@ -96,6 +96,13 @@ add_undecided(struct buf *out, const struct heapscan *s, const struct scan_opts 
 			heapscan_text(s, s->managed), s->pid);
 		return;
 	}
+	if (s->missing_bytes > 0) {
+		buf_printf(
+			out,
+			"the core is cut off: %s of its memory is missing; use a whole core",
+			bytes_of(o, s->missing_bytes).s);
+		return;
+	}
 	buf_printf(out,
 		   "nothing found to be lost, but %s of malloc's heap could not be read",
 		   bytes_of(o, scan_unread_bytes(s)).s);
