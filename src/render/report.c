@@ -10,6 +10,7 @@
 
 #include "analyze/choose.h"
 #include "analyze/focus.h"
+#include "base/compiler.h"
 #include "render/figure.h"
 #include "render/report_impl.h"
 #include "render/wrap.h"
@@ -192,39 +193,6 @@ report_habits(struct report *r)
 		buf_add_char(r->out, '\n');
 }
 
-/* Sites of those processes only that the verdict is about. */
-static void
-report_found_list(struct report *r)
-{
-	struct sites_query q = {
-		.chosen = r->found, .point = r->o->point, .depth = r->depth};
-	enum verdict_word lead = report_lead(r);
-	enum sites_by by = SITES_LIVE;
-	struct sites ss;
-
-	if (q.point.at == SITES_AT_END && !r->o->by_given &&
-	    (verdict_is_leak(lead) || r->o->leak_kinds != 0)) {
-		by = q.by = SITES_LOST;
-		q.loss_kinds = r->o->leak_kinds;
-	} else if (q.point.at == SITES_AT_END && !r->o->by_given &&
-		   (lead == VERDICT_OK || report_all_reachable(r))) {
-		return; /* what is left is still reachable */
-	} else if (r->v.nchosen == 1) {
-		report_list(r, &r->sites, SITES_LIVE);
-		return;
-	}
-	sites_init(&ss, r->p, r->skip, &q);
-	r->same = r->v.nfocus < r->v.nchosen && r->v.nfound == 1;
-	if (by == SITES_LOST && lead == VERDICT_LEAK_MINOR) {
-		r->most_rows = REPORT_MINOR_ROWS;
-		r->most_frames = REPORT_MINOR_FRAMES;
-	}
-	report_list(r, &ss, by);
-	r->most_rows = r->most_frames = 0;
-	r->same = false;
-	sites_done(&ss);
-}
-
 /* From here on the places are those of the processes in focus. */
 static void
 report_narrow(struct report *r)
@@ -241,28 +209,43 @@ report_narrow(struct report *r)
 	r->same = r->v.nfocus == 1;
 }
 
+static const char *const report_heads[SITES_BY_MAX] = {
+	[SITES_LIVE] = "live",
+	[SITES_PEAK] = "at the peak",
+	[SITES_COUNT] = "most allocations",
+	[SITES_ALLOCATED] = "most bytes allocated",
+	[SITES_TEMPORARY] = "most temporary allocations",
+	[SITES_LOST] = "lost",
+};
+
+/* The short tables of `seep report`, with at most so many rows each. */
+static void
+report_tables(struct report *r, uint32_t most)
+{
+	static const enum sites_by by[] = {SITES_PEAK, SITES_COUNT, SITES_TEMPORARY};
+
+	for (size_t i = 0; i < ARRAY_LEN(by); i++)
+		report_table(r, by[i], report_heads[by[i]], most);
+}
+
 static void
 report_ranked(struct report *r)
 {
-	static const char *const heads[SITES_BY_MAX] = {
-		[SITES_LIVE] = "live:",
-		[SITES_PEAK] = "at the peak:",
-		[SITES_COUNT] = "most allocations:",
-		[SITES_ALLOCATED] = "most bytes allocated:",
-		[SITES_TEMPORARY] = "most temporary allocations:",
-		[SITES_LOST] = "lost:",
-	};
+	size_t from = r->out->len;
 
 	if (r->o->by_given) {
-		buf_printf(r->out, "%s\n", heads[r->o->by]);
+		buf_printf(r->out, "%s:\n", report_heads[r->o->by]);
 		report_list(r, &r->sites, r->o->by);
 		return;
 	}
 	if (!r->o->tables)
 		return;
-	report_table(r, SITES_PEAK, heads[SITES_PEAK]);
-	report_table(r, SITES_COUNT, heads[SITES_COUNT]);
-	report_table(r, SITES_TEMPORARY, heads[SITES_TEMPORARY]);
+	report_tables(r, REPORT_TABLE_ROWS);
+	if (!report_must_fit(r) || report_lines(r, r->out->data + from,
+						r->out->len - from) <= REPORT_TABLE_LINES)
+		return;
+	r->out->len = from;
+	report_tables(r, 1);
 }
 
 static void
@@ -281,16 +264,14 @@ report_last_lines(struct report *r)
 		buf_add_char(r->out, '\n');
 }
 
+/* All that follows the sites. */
 static void
-report_full(struct report *r)
+report_facts(struct report *r)
 {
-	report_verdict(r);
-	report_growth_first(r);
-	if (!r->o->by_given || r->o->by == SITES_LIVE)
-		report_found_list(r);
-	r->list_head = NULL;
-	report_growth(r);
-	if (report_lead(r) == VERDICT_LEAK_MINOR && !r->o->tables && !r->o->all) {
+	enum verdict_word lead = report_lead(r);
+
+	if ((lead == VERDICT_LEAK_MINOR || lead == VERDICT_GROWING) && !r->o->tables &&
+	    !r->o->all) {
 		/* a healthy program's report fits on a screen */
 	} else if (r->o->point.at == SITES_AT_END && r->v.nfocus == r->v.nchosen) {
 		report_kept(r, &r->sites);
@@ -319,6 +300,21 @@ report_full(struct report *r)
 }
 
 static void
+report_full(struct report *r)
+{
+	struct buf facts = {0}, *out = r->out;
+
+	report_verdict(r);
+	r->out = &facts;
+	report_facts(r);
+	r->out = out;
+	report_sites(r, report_lines(r, out->data, out->len) +
+				report_lines(r, facts.data, facts.len));
+	buf_add(out, facts.data, facts.len);
+	buf_done(&facts);
+}
+
+static void
 report_full_top(struct report *r)
 {
 	size_t before = r->out->len;
@@ -340,7 +336,7 @@ report_full_top(struct report *r)
 int
 report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 {
-	struct report r = {.out = out, .p = p, .o = o};
+	struct report r = {.out = out, .p = p, .o = o, .plan = report_usual};
 	struct sites_query q = {.chosen = o->chosen, .depth = o->all ? 0 : REPORT_FRAMES};
 	struct skip_opts skip = o->skip != NULL ? *o->skip : (struct skip_opts){0};
 	size_t from = out->len;

@@ -54,11 +54,12 @@ contrast_side_words(struct report *r, enum contrast_by by,
 }
 
 void
-report_contrast(struct report *r, struct contrast *c, uint32_t row, struct map *told)
+report_contrast(struct report *r, uint32_t row, struct map *told)
 {
 	struct contrast_found f;
 
-	if (c == NULL || !contrast_find(c, row, &f) || (*map_add(told, f.line))++ > 0)
+	if (r->contrast == NULL || !contrast_find(r->contrast, row, &f) ||
+	    (*map_add(told, f.line))++ > 0)
 		return;
 	buf_printf(r->out, "%*slost %s ", REPORT_INDENT, "", f.only ? "only" : "mostly");
 	contrast_side_words(r, f.by, &f.lost, &f.freed);

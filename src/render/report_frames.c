@@ -18,6 +18,7 @@ enum {
 	REPORT_WHERE_MAX = 40,
 	REPORT_SOURCE_MIN = 20, /* columns that are left to the source line */
 	REPORT_GAP = 3,		/* between columns */
+	REPORT_RUN_MIN = 3,	/* frames without names that share a line */
 };
 
 /* Columns of the terminal, 0 = no limit. */
@@ -65,6 +66,14 @@ report_line_done(struct report_line *l)
 	buf_done(&l->rest);
 }
 
+static bool
+report_is_named(const struct prof *p, struct skip_pos pos)
+{
+	const struct prof_frame *f = skip_frame(p, pos);
+
+	return f != NULL && (f->function != 0 || f->line != 0);
+}
+
 /* Why the module has no names or lines. A terminal is too narrow for what can be done about it. */
 static void
 report_why(struct buf *out, const struct report *r, const struct prof_module *m)
@@ -77,10 +86,10 @@ report_why(struct buf *out, const struct report *r, const struct prof_module *m)
 	free(why);
 }
 
-/* A location without a name. */
+/* A location without a name, and as many callers without one. */
 static void
 report_unnamed(struct report_line *l, const struct report *r, const struct prof_loc *loc,
-	       bool why)
+	       size_t callers, bool why)
 {
 	const struct prof *p = r->p;
 	const struct prof_module *m = &p->modules[loc->module];
@@ -102,6 +111,8 @@ report_unnamed(struct report_line *l, const struct report *r, const struct prof_
 		buf_add_str(&l->function, " (in no module)");
 		return;
 	}
+	if (callers > 0)
+		buf_printf(&l->function, " and %zu callers", callers);
 	buf_add_str(&l->function, " in ");
 	figure_text(&l->function, skip_basename(prof_text(p, m->path)));
 	if (why && m->why_no_names != 0) {
@@ -111,10 +122,11 @@ report_unnamed(struct report_line *l, const struct report *r, const struct prof_
 	}
 }
 
-/* The frame at `pos`; `why` asks for the reason why there is no line. */
+/* The frame at `pos` with `callers` that are folded into it; `why` asks for the reason why there is
+ * no line. */
 static void
 report_line_make(struct report_line *l, const struct report *r, struct skip_pos pos,
-		 bool why)
+		 size_t callers, bool why)
 {
 	const struct prof *p = r->p;
 	const struct prof_loc *loc = skip_loc(p, pos);
@@ -124,12 +136,11 @@ report_line_make(struct report_line *l, const struct report *r, struct skip_pos 
 	buf_clear(&l->function);
 	buf_clear(&l->where);
 	buf_clear(&l->rest);
-	l->aligned = f != NULL && f->function != 0;
-	if (!l->aligned && (f == NULL || f->line == 0)) {
-		report_unnamed(l, r, loc, why);
+	l->aligned = report_is_named(p, pos);
+	if (!l->aligned) {
+		report_unnamed(l, r, loc, callers, why);
 		return;
 	}
-	l->aligned = true;
 	if (f->function == 0)
 		buf_add_char(&l->function, '?');
 	else if (r->o->all)
@@ -181,6 +192,21 @@ report_frames_done(struct report_frames *f)
 	vec_done(&f->st);
 }
 
+/* Frames from `k` on that share a line: addresses in one module, which say nothing each. */
+static size_t
+report_run(const struct report *r, const struct skip_stack *st, size_t k)
+{
+	const struct prof_loc *loc = skip_loc(r->p, st->data[k]);
+	size_t n = 0;
+
+	if (r->o->all || loc->module == 0)
+		return 1;
+	while (k + n < st->len && !report_is_named(r->p, st->data[k + n]) &&
+	       skip_loc(r->p, st->data[k + n])->module == loc->module)
+		n++;
+	return n < REPORT_RUN_MIN ? 1 : n;
+}
+
 /* Is the frame in a program, and not in one of its libraries? */
 static bool
 report_in_program(const struct prof *p, struct skip_pos pos)
@@ -214,6 +240,17 @@ report_quoted(const struct report *r, const struct skip_stack *st)
 	return program;
 }
 
+/* How many frames are on the first `lines` lines, at most all. */
+static size_t
+report_on_lines(const struct report *r, const struct skip_stack *st, size_t lines)
+{
+	size_t k = 0;
+
+	for (; lines > 0 && k < st->len; lines--)
+		k += report_run(r, st, k);
+	return k;
+}
+
 static void
 report_frames_make(struct report_frames *f, const struct report *r, uint32_t node)
 {
@@ -223,19 +260,22 @@ report_frames_make(struct report_frames *f, const struct report *r, uint32_t nod
 
 	skip_stack(r->skip, node, &f->st);
 	f->quoted = report_quoted(r, &f->st);
-	f->first = f->st.len <= max ? f->st.len : max;
-	if (f->st.len > max && r->most_frames > 0)
-		f->first = max - 1; /* the line that says how many more is one of them */
-	else if (f->st.len > max && f->st.len - max == 1)
-		f->first = f->st.len; /* that line may as well be the frame */
+	f->first = report_on_lines(r, &f->st, max);
+	if (r->most_frames == 0 && f->st.len - f->first == 1)
+		f->first = f->st.len; /* the line that says so may as well be the frame */
 	if (f->quoted >= f->first)
-		f->first = f->first > 1 ? f->first - 1 : 1; /* room for the quoted one */
+		/* room for it */
+		f->first = report_on_lines(r, &f->st, max > 1 ? max - 1 : 1);
+	if (f->quoted == f->first + 1)
+		f->first = f->quoted + 1; /* as above */
 }
 
-/* Is frame `k` printed? */
+/* Is frame `k` printed? Its line stands for so many frames. */
 static bool
-report_frame_shown(const struct report_frames *f, size_t k)
+report_frame_shown(const struct report *r, const struct report_frames *f, size_t k,
+		   size_t *ret_frames)
 {
+	*ret_frames = k < f->first ? report_run(r, &f->st, k) : 1;
 	return k < f->first || k == f->quoted;
 }
 
@@ -246,10 +286,10 @@ report_measure_stack(const struct report *r, uint32_t node, struct report_widths
 	struct report_line l = {0};
 
 	report_frames_make(&f, r, node);
-	for (size_t k = 0; k < f.st.len; k++) {
-		if (!report_frame_shown(&f, k))
+	for (size_t k = 0, n = 1; k < f.st.len; k += n) {
+		if (!report_frame_shown(r, &f, k, &n))
 			continue;
-		report_line_make(&l, r, f.st.data[k], false);
+		report_line_make(&l, r, f.st.data[k], n - 1, false);
 		if (!l.aligned)
 			continue;
 		w->function = report_max(w->function, figure_width(buf_str(&l.function)),
@@ -320,16 +360,16 @@ report_stack(struct report *r, uint32_t node, const struct report_widths *w)
 	if (r->told == NULL)
 		r->told = xcalloc(r->p->nmodules, sizeof *r->told);
 	report_frames_make(&fs, r, node);
-	for (size_t k = 0; k < fs.st.len; k++) {
+	for (size_t k = 0, n = 1; k < fs.st.len; k += n) {
 		const struct prof_frame *f = skip_frame(r->p, fs.st.data[k]);
 		uint32_t module = skip_loc(r->p, fs.st.data[k])->module;
 
-		if (!report_frame_shown(&fs, k))
+		if (!report_frame_shown(r, &fs, k, &n))
 			continue;
 		if (k > printed)
 			report_more_frames(r, k - printed);
-		printed = k + 1;
-		report_line_make(&l, r, fs.st.data[k], !r->told[module]);
+		printed = k + n;
+		report_line_make(&l, r, fs.st.data[k], n - 1, !r->told[module]);
 		if (f == NULL || f->line == 0)
 			r->told[module] = true;
 		/* The program's line that allocates is shown, its callers are only named. */
@@ -338,7 +378,9 @@ report_stack(struct report *r, uint32_t node, const struct report_widths *w)
 							 : "");
 	}
 	/* a short list says once, at its end, that there is more */
-	if (printed < fs.st.len && r->most_frames == 0)
+	if (r->most_frames > 0)
+		r->callers_left += fs.st.len - printed;
+	else if (printed < fs.st.len)
 		report_more_frames(r, fs.st.len - printed);
 	if (fs.st.len == 0)
 		buf_printf(r->out, "%*s(no stack)\n", REPORT_INDENT, "");
@@ -360,7 +402,7 @@ report_frame_short(struct report *r, struct skip_pos pos)
 {
 	struct report_line l = {0};
 
-	report_line_make(&l, r, pos, false);
+	report_line_make(&l, r, pos, 0, false);
 	buf_add_str(r->out, buf_str(&l.function));
 	if (l.where.len > 0)
 		buf_printf(r->out, " %s", buf_str(&l.where));

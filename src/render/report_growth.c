@@ -150,13 +150,13 @@ report_growth_mark(struct report *r, uint32_t row)
 	r->growth_told[row] = true;
 }
 
-/* Sites that are listed: few where nothing is known to be lost. */
+/* Sites of a list that has at most `usual`. */
 static uint32_t
-most_rows(const struct report *r)
+most_rows(const struct report *r, uint32_t usual)
 {
 	if (r->o->rows > 0)
 		return r->o->rows;
-	return report_lead(r) == VERDICT_GROWING ? REPORT_MINOR_ROWS : REPORT_ROWS;
+	return r->plan->rows < usual ? r->plan->rows : usual;
 }
 
 /* What the site has now, in place of a row in the list of live memory. */
@@ -172,7 +172,7 @@ live_of(struct report *r, uint32_t row)
 }
 
 static void
-one_place(struct report *r, uint32_t number, uint32_t row)
+one_place(struct report *r, uint32_t number, uint32_t frames, uint32_t row)
 {
 	const struct growth_place *x = &r->growth.rows[row];
 
@@ -185,8 +185,7 @@ one_place(struct report *r, uint32_t number, uint32_t row)
 	buf_add_str(r->out, "\n    ");
 	evidence(r, row);
 	buf_add_char(r->out, '\n');
-	if (report_lead(r) == VERDICT_GROWING)
-		r->most_frames = REPORT_MINOR_FRAMES;
+	r->most_frames = frames;
 	report_stack_of(r, r->growth_sites.rows[row].node);
 	r->most_frames = 0;
 	r->growth_told[row] = true;
@@ -196,34 +195,38 @@ one_place(struct report *r, uint32_t number, uint32_t row)
 static void
 leading_places(struct report *r, enum verdict_word word)
 {
-	uint32_t max = most_rows(r), shown = 0;
+	uint32_t max = most_rows(r, REPORT_ROWS), shown = 0;
 
 	for (uint32_t i = 0; i < r->growth.nranked && (shown < max || r->o->all); i++) {
-		if (word_of(r, r->growth.ranked[i]) == word)
-			one_place(r, ++shown, r->growth.ranked[i]);
+		if (word_of(r, r->growth.ranked[i]) != word)
+			continue;
+		shown++;
+		one_place(r, shown, shown == 1 ? r->plan->first : r->plan->rest,
+			  r->growth.ranked[i]);
 	}
 	if (shown > 0)
 		r->list_head = "other live memory, largest first:\n";
 }
 
-/* Sites that grow and are in no list above. */
+/* Sites that grow and are in no list above; those like the leading ones are only counted. */
 static void
 other_places(struct report *r)
 {
-	uint32_t max = most_rows(r), shown = 0, more = 0;
+	uint32_t max = most_rows(r, r->plan->rest > 0 ? REPORT_MINOR_ROWS : REPORT_ROWS);
+	uint32_t shown = 0, more = 0;
 
 	for (uint32_t i = 0; i < r->growth.nranked; i++) {
 		uint32_t row = r->growth.ranked[i];
 
 		if (r->growth_told[row] || word_of(r, row) == VERDICT_LEAK)
 			continue;
-		if (shown >= max && !r->o->all) {
+		if ((shown >= max && !r->o->all) || word_of(r, row) == report_lead(r)) {
 			more++;
 			continue;
 		}
 		if (shown == 0)
 			buf_add_str(r->out, "also growing:\n");
-		one_place(r, ++shown, row);
+		one_place(r, ++shown, r->plan->rest, row);
 	}
 	if (more > 0)
 		buf_printf(r->out, "    %s more that grow%s (--all)\n",
@@ -234,7 +237,7 @@ other_places(struct report *r)
 static void
 turning_places(struct report *r)
 {
-	uint32_t max = r->o->rows > 0 ? r->o->rows : TURNING_ROWS;
+	uint32_t max = most_rows(r, TURNING_ROWS);
 
 	for (uint32_t i = 0; i < r->growth.nturning; i++) {
 		uint32_t row = r->growth.turning[i];
@@ -252,7 +255,9 @@ turning_places(struct report *r)
 		buf_printf(r->out, "%2u  ", i + 1);
 		growth_text_older(r->out, &r->growth.rows[row].v);
 		buf_add_char(r->out, '\n');
+		r->most_frames = r->plan->rest;
 		report_stack_of(r, r->growth_sites.rows[row].node);
+		r->most_frames = 0;
 	}
 }
 

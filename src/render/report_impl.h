@@ -14,6 +14,15 @@
 #define REPORT_ARROW " \xe2\x86\x90 "
 #define REPORT_MORE "\xe2\x80\xa6"
 
+struct contrast;
+
+/* How long a list of sites is. */
+struct report_plan {
+	uint32_t rows; /* sites, unless -n */
+	uint32_t first,
+		rest; /* frames of the first site and of the others; 0 = as usual */
+};
+
 struct report {
 	struct buf *out;
 	const struct prof *p;
@@ -26,8 +35,10 @@ struct report {
 	uint32_t one; /* the only process chosen, 0 = there are several or none */
 	bool sampled;
 	const char *list_head; /* the line above a list that has rows; NULL = none */
-	uint32_t most_rows;    /* listed unless -n or --all; 0 = REPORT_ROWS */
-	uint32_t most_frames;  /* shown of a stack unless --all; 0 = REPORT_FRAMES */
+	const struct report_plan *plan; /* of the list unless --all */
+	uint32_t most_frames; /* shown of a stack unless --all; 0 = REPORT_FRAMES */
+	size_t callers_left;  /* frames that the stacks of a short list do not show */
+	struct contrast *contrast; /* of the list of losses; else NULL */
 	bool *told; /* for every module: why it has no lines was said; NULL = of none */
 	bool same;  /* what is being listed is all of one process, which has been named */
 	unsigned depth;
@@ -141,21 +152,33 @@ void report_cut(struct report *r, size_t from);
 
 /* ---- report_contrast.c ---- */
 
-struct contrast;
-
 /* Under row `row`: "lost only when called from …; freed when called from …" if that is clear and was
- * not said of its line before; `told` remembers these. `c` may be NULL. */
-void report_contrast(struct report *r, struct contrast *c, uint32_t row,
-		     struct map *told);
+ * not said of its line before; `told` remembers these. Nothing without r->contrast. */
+void report_contrast(struct report *r, uint32_t row, struct map *told);
+
+/* ---- report_fit.c ---- */
+
+/* The list that is not shortened. */
+extern const struct report_plan *const report_usual;
+
+/* Must the report fit on a screen? Not if the user says how much, or asks for a certain list. */
+bool report_must_fit(const struct report *r);
+
+/* Lines that the text takes on the terminal, or at 80 columns. */
+size_t report_lines(const struct report *r, const char *text, size_t bytes);
+
+/* Lists the sites that the verdict is about, then others that grow. `other_lines`: those of the rest
+ * of the report. */
+void report_sites(struct report *r, size_t other_lines);
 
 /* ---- report_places.c ---- */
 
 /* The numbered list with stacks, ranked by `by`, of `ss`. */
 void report_list(struct report *r, const struct sites *ss, enum sites_by by);
 
-/* A short table under its heading, one line a place; nothing when there are none. Leaves
- * r->sites ranked by `by`. */
-void report_table(struct report *r, enum sites_by by, const char *head);
+/* A short table under its heading, one line for each of at most `most` places; nothing when there
+ * are none. Leaves r->sites ranked by `by`. */
+void report_table(struct report *r, enum sites_by by, const char *head, uint32_t most);
 
 /* One line a place and nothing else, for `--top`, as r->sites is ranked. */
 void report_top(struct report *r);

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyze/contrast.h"
 #include "base/recording.h"
 #include "render/figure.h"
 #include "util/fmt.h"
@@ -46,14 +45,22 @@ struct report_rows {
 	int64_t whole;		 /* that shares are of */
 };
 
+/* Frames of the site in that row. */
+static uint32_t
+report_frames_of(const struct report *r, uint32_t row)
+{
+	return row == 0 && r->list_head == NULL ? r->plan->first : r->plan->rest;
+}
+
 static void
-report_measure(const struct report *r, const struct report_rows *l, enum sites_by by,
+report_measure(struct report *r, const struct report_rows *l, enum sites_by by,
 	       struct report_widths *w)
 {
 	memset(w, 0, sizeof *w);
 	for (uint32_t i = 0; i < l->shown; i++) {
 		const struct sites_row *row = &l->ss->rows[l->order[i]];
 
+		r->most_frames = report_frames_of(r, i);
 		w->value = report_max(w->value, figure_width(report_value(r, row, by).s),
 				      60);
 		w->percent = report_max(
@@ -176,12 +183,13 @@ report_rest(struct report *r, const struct sites *ss, const uint32_t *order,
 				      : figure_things(value, 0, "alloc").s);
 }
 
-/* Says that the listed stacks have frames that are folded. */
+/* Says that the listed stacks have frames that are folded; and of callers that are not shown, unless
+ * the next line is about more sites. */
 static void
 report_folded(struct report *r, const struct report_rows *l)
 {
 	struct skip_stack all = {0}, shown = {0};
-	size_t n = 0;
+	size_t n = 0, left = l->shown == l->n ? r->callers_left : 0;
 
 	for (uint32_t i = 0; i < l->shown; i++) {
 		uint32_t node = l->ss->rows[l->order[i]].node;
@@ -190,10 +198,12 @@ report_folded(struct report *r, const struct report_rows *l)
 		skip_stack(r->skip, node, &shown);
 		n += all.len - shown.len;
 	}
-	if (n > 0)
-		buf_printf(r->out, "%*s(%s folded, --all shows %s)\n", REPORT_INDENT, "",
-			   figure_things((int64_t)n, 0, "library frame").s,
-			   n == 1 ? "it" : "them");
+	if (n + left > 0)
+		buf_printf(r->out, "%*s(%s%s%s%s%s, --all shows %s)\n", REPORT_INDENT, "",
+			   n > 0 ? figure_things((int64_t)n, 0, "library frame").s : "",
+			   n > 0 ? " folded" : "", n > 0 && left > 0 ? ", " : "",
+			   left > 0 ? figure_things((int64_t)left, 0, "caller").s : "",
+			   left > 0 ? " left out" : "", n + left == 1 ? "it" : "them");
 	vec_done(&all);
 	vec_done(&shown);
 }
@@ -214,18 +224,17 @@ report_choose_rows(struct report *r, const struct sites *ss, enum sites_by by,
 		    !r->growth_told[l->grows[i]])
 			l->order[l->n++] = i;
 	}
-	l->shown = report_limit(r, l->n, r->most_rows > 0 ? r->most_rows : REPORT_ROWS);
+	l->shown = report_limit(r, l->n, r->plan->rows);
 }
 
 void
 report_list(struct report *r, const struct sites *ss, enum sites_by by)
 {
-	struct contrast *contrast =
-		by == SITES_LOST ? contrast_new(r->p, r->skip, ss) : NULL;
 	struct map told = {0};
 	struct report_widths w;
 	struct report_rows l;
 
+	r->callers_left = 0;
 	report_choose_rows(r, ss, by, &l);
 	report_measure(r, &l, by, &w);
 	if (l.shown > 0 && r->list_head != NULL)
@@ -244,10 +253,11 @@ report_list(struct report *r, const struct sites *ss, enum sites_by by)
 		report_beside(r, row, by);
 		buf_add_char(r->out, '\n');
 		report_growth_mark(r, l.grows[l.order[i]]);
+		r->most_frames = report_frames_of(r, i);
 		report_stack(r, row->node, &w);
-		report_contrast(r, contrast, l.order[i], &told);
+		report_contrast(r, l.order[i], &told);
 	}
-	contrast_free(contrast);
+	r->most_frames = 0;
 	map_done(&told);
 	report_folded(r, &l);
 	report_rest(r, ss, l.order, by, l.shown, l.n);
@@ -278,7 +288,7 @@ report_place_caller(struct report *r, const struct sites_row *row)
 }
 
 void
-report_table(struct report *r, enum sites_by by, const char *head)
+report_table(struct report *r, enum sites_by by, const char *head, uint32_t most)
 {
 	const struct sites *ss = &r->sites;
 	struct report_widths w = {0};
@@ -287,10 +297,13 @@ report_table(struct report *r, enum sites_by by, const char *head)
 
 	sites_rank(&r->sites, r->p, by);
 	n = report_listable(ss, by);
-	rows = report_limit(r, n, REPORT_TABLE_ROWS);
+	rows = report_limit(r, n, most);
 	whole = report_whole(ss, by);
-	if (rows > 0)
-		buf_printf(r->out, "%s\n", head);
+	if (rows == 1 && n > 1)
+		buf_printf(r->out, "%s, first of %s:\n", head,
+			   figure_things(n, 0, "site").s);
+	else if (rows > 0)
+		buf_printf(r->out, "%s:\n", head);
 	for (uint32_t i = 0; i < rows; i++) {
 		w.value = report_max(
 			w.value, figure_width(report_value(r, &ss->rows[i], by).s), 60);
@@ -310,7 +323,8 @@ report_table(struct report *r, enum sites_by by, const char *head)
 		report_cut(r, start);
 		buf_add_char(r->out, '\n');
 	}
-	report_rest(r, ss, NULL, by, rows, n);
+	if (rows > 1)
+		report_rest(r, ss, NULL, by, rows, n);
 }
 
 /* A script gets every row, a terminal what one can look through. */

@@ -12,7 +12,8 @@
 #include "util/vec.h"
 
 enum {
-	REPORT_PROCESSES = 10, /* lines of them before the rest is only counted */
+	REPORT_PROCESSES = 10, /* lines of them before the rest is only counted, */
+	REPORT_FEW = 3,	       /* and in a report that must fit on a screen */
 	REPORT_SAME = 3,       /* more of one program than this share a line */
 	REPORT_OTHERS = 5,     /* programs that the report is not about */
 };
@@ -219,7 +220,7 @@ report_program(struct report *r, const struct report_rank *first)
 static size_t
 report_in_focus(struct report *r, const struct report_ranks *found)
 {
-	unsigned lines = 0;
+	unsigned lines = 0, most = report_must_fit(r) ? REPORT_FEW : REPORT_PROCESSES;
 	size_t i = 0;
 
 	while (i < found->len && found->data[i].focus) {
@@ -230,7 +231,7 @@ report_in_focus(struct report *r, const struct report_ranks *found)
 			i++;
 			continue;
 		}
-		if (lines++ == REPORT_PROCESSES && !r->o->all) {
+		if (lines++ == most && !r->o->all) {
 			size_t rest = i;
 
 			while (rest < found->len && found->data[rest].focus)

@@ -125,3 +125,18 @@ wrap_term(struct buf *out, size_t from, const struct term *t)
 	if (t != NULL && t->columns > 0)
 		wrap_text(out, from, t->columns);
 }
+
+size_t
+wrap_lines(const char *s, unsigned columns)
+{
+	size_t lines = 0;
+
+	for (const char *end; *s != '\0'; s = end + (*end != '\0')) {
+		size_t width;
+
+		end = s + strcspn(s, "\n");
+		width = wrap_width(s, (size_t)(end - s));
+		lines += width > columns ? (width + columns - 1) / columns : 1;
+	}
+	return lines;
+}

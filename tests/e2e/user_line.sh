@@ -73,7 +73,7 @@ expect_eq "JSON: all frames are there" "$(jq '[.frames[] | select(.function != n
 # Why a module has no lines is said once, however many of its frames are shown.
 strip -o "$TMP/bare" "$prog"
 run "$SEEP" run -o "$TMP/b.rec" -- "$TMP/bare"
-expect_match "stripped: its frames are shown" "$err" '^    0x[0-9a-f]+ in bare$'
+expect_match "stripped: its frames are shown" "$err" '^    0x[0-9a-f]+ and [0-9]+ callers in bare$'
 expect_eq "stripped: said once" "$(grep -c 'stripped; install its debug symbols' <<<"$err")" 1
 run env -u DEBUGINFOD_URLS "$SEEP" run --debuginfod -o "$TMP/d.rec" -- "$TMP/bare"
 expect_eq "run --debuginfod: status" "$status" 0

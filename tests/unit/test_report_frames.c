@@ -113,4 +113,22 @@ T_TEST(no_line_for_one_more_frame)
 	prof_free(p);
 }
 
+T_TEST(addresses_in_one_module_share_a_line)
+{
+	struct prof *p = begin();
+
+	tp_site(p, 1,
+		TP_STACK(p, "malloc - libc.so.6", "0x10 - libx.so", "0x11 - libx.so",
+			 "0x20 - prog", "0x21 - prog", "0x22 - prog", "0x23 - prog",
+			 "named - prog", "0x24 - prog", "0x25 - prog", "0x26 - prog"),
+		1, 0, 100, 0);
+	p->modules[p->locs[p->nlocs - 1].module].why_no_names = prof_str(p, "stripped");
+	T_STR(listed(p), "    0x10 in libx.so\n"
+			 "    0x11 in libx.so\n"
+			 "    0x20 and 3 callers in prog\n"
+			 "    named   +0x1c in prog\n"
+			 "    0x24 and 2 callers in prog\n");
+	prof_free(p);
+}
+
 T_MAIN()
