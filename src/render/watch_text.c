@@ -227,31 +227,45 @@ add_row(struct buf *out, const struct watch_view *v, size_t row)
 	buf_add_char(out, '\n');
 }
 
-/* Rows worth a line: that changed, or the largest. */
+static void
+add_left_out(struct buf *out, size_t n, uint64_t kib, const char *words)
+{
+	if (n > 0)
+		buf_printf(out, "  %zu %s%s with %s (--all)\n", n, words,
+			   n == 1 ? "" : "s", fmt_size(kib << 10).s);
+}
+
+/* Rows worth a line: that changed. The largest too, where a number of rows was asked for, or how cold they are, or nothing
+ * can have changed yet. */
 static void
 add_rows(struct buf *out, const struct watch_view *v, const struct watch_opts *o)
 {
-	size_t *order = track_order(v->track), shown = 0, more = 0;
+	bool largest =
+		o->all || o->rows > 0 || v->cold_seconds > 0 || v->track->seconds.len < 2;
+	size_t *order = track_order(v->track), shown = 0, more = 0, same = 0;
 	size_t most = o->rows > 0 ? o->rows : WATCH_ROWS;
-	uint64_t rest = 0;
+	uint64_t rest = 0, same_kib = 0;
 
-	buf_printf(out, "  %-25s %-9s %-10s %s\n", "growth", "RSS", "change", "region");
 	for (size_t i = 0; i < v->track->rows.len; i++) {
 		const struct track_row *r = &v->track->rows.data[order[i]];
 
 		if (r->kib.len == 0 || (row_now_kib(r) == 0 && !changed(r)))
 			continue;
-		if (o->all || shown < most) {
+		if (!largest && !changed(r)) {
+			same++;
+			same_kib += row_now_kib(r);
+		} else if (o->all || shown < most) {
+			if (shown++ == 0)
+				buf_printf(out, "  %-25s %-9s %-10s %s\n", "growth",
+					   "RSS", "change", "region");
 			add_row(out, v, order[i]);
-			shown++;
 		} else {
 			more++;
 			rest += row_now_kib(r);
 		}
 	}
-	if (more > 0)
-		buf_printf(out, "  %zu more region%s with %s (--all)\n", more,
-			   more == 1 ? "" : "s", fmt_size(rest << 10).s);
+	add_left_out(out, more, rest, "more region");
+	add_left_out(out, same, same_kib, "unchanged region");
 	free(order);
 }
 

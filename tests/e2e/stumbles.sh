@@ -22,3 +22,18 @@ expect_status 0 "$SEEP" diff one.rec many.rec
 expect_match "diff: a factor" "$out" '^LEAK  live 1.0 → 280\.3 KiB \(\+279\.3, ×287\)'
 LC_ALL=C expect_status 0 "$SEEP" diff one.rec many.rec
 expect_match "diff: in ASCII" "$out" ', x287\)'
+
+# ---- why and watch: what did not change is counted, not listed ----
+./api-server wait >ready.txt &
+pid=$!
+trap 'kill "$pid" 2>/dev/null; lib_end' EXIT
+wait_for 20 grep -q ready ready.txt
+for command in "why $pid --for 1s" "watch $pid --every 100ms --count 3"; do
+	# shellcheck disable=SC2086 # several words
+	expect_status 0 "$SEEP" $command
+	expect_match "$command: how many there are" "$out" '^  [0-9]+ unchanged regions with [0-9.]+ MiB \(--all\)$'
+	expect_no_match "$command: none is listed" "$out" '  0 B +/'
+	# shellcheck disable=SC2086 # several words
+	expect_status 0 "$SEEP" $command --all
+	expect_match "$command --all" "$out" '  0 B +/.*/api-server$'
+done
