@@ -17,6 +17,7 @@
 #include "base/compiler.h"
 #include "cli/cmd.h"
 #include "cli/doctor_process.h"
+#include "cli/foreign.h"
 #include "cli/last.h"
 #include "cli/save.h"
 #include "render/figure.h"
@@ -295,16 +296,18 @@ check_leftovers(void)
 
 /* `hides`: where memory hides from malloc has been said already. */
 static void
-check_allocator(const struct procfs_stat *st, char *maps, bool hides)
+check_allocator(int pid, const struct procfs_stat *st, char *maps, bool hides)
 {
 	static const char *const known[] = {"libjemalloc", "libtcmalloc", "libmimalloc",
 					    "libasan",	   "libtsan",	  "libhwasan"};
-	const char *found = "glibc";
+	const char *found = NULL, *linked;
 	uint32_t traits = 0;
 	struct procfs_map m;
 	bool libc = false, musl = false;
-	char *at = maps;
+	char *at = maps, link[64];
 
+	snprintf(link, sizeof link, "/proc/%d/exe", pid);
+	linked = foreign_linked(link);
 	while (procfs_next_map(&at, &m)) {
 		const char *name = strrchr(m.path, '/');
 
@@ -323,8 +326,10 @@ check_allocator(const struct procfs_stat *st, char *maps, bool hides)
 		    "musl, where libseep.so cannot be preloaded; seep attach and seep run do without");
 	else if (!libc)
 		say(BAD, "allocator", "no libc.so.6 is loaded: nothing to wrap");
+	else if (found == NULL && linked != NULL)
+		say(OK, "allocator", "%s, linked into the program", linked);
 	else
-		say(OK, "allocator", "%s", found);
+		say(OK, "allocator", "%s", found != NULL ? found : "glibc");
 	if (!hides && inspect_coverage(traits) != NULL)
 		say(NOTE, "coverage", "%s: %s", st->comm, inspect_coverage(traits));
 }
@@ -398,7 +403,7 @@ check_process(const char *what)
 	if (buf_read_file(&maps, path, &e) < 0)
 		say(BAD, "mappings", "%s; try sudo", e.msg);
 	else if (maps.len > 0)
-		check_allocator(&st, maps.data, hides);
+		check_allocator(pid, &st, maps.data, hides);
 	if (target_find_pid(pid, &f, &e) == 0 && livefile_map_all(&f, &e) == 0)
 		say(OK, "recorded", "yes, %s live; see: seep report %d",
 		    fmt_size(livefile_live_bytes(&f)).s, pid);

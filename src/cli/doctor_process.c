@@ -104,8 +104,9 @@ check_contents(struct watcher *w, const struct refusal_facts *f, doctor_sayer *s
 		       w->heap.arenas == 1 ? "" : "s");
 	else
 		say_to(say, DOCTOR_NOTE, "contents",
-		       "readable, but cannot separate live memory from freed: %s",
-		       w->heap.why);
+		       "readable, but watch cannot separate live memory from freed: %s; "
+		       "try: seep leaks %d",
+		       w->heap.why, w->mem.pid);
 }
 
 static void

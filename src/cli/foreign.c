@@ -3,8 +3,12 @@
 #include "cli/foreign.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
 #include "target/hiding.h"
@@ -20,7 +24,15 @@ static const struct {
 	{INSPECT_MUSL, "musl's malloc"},
 	{INSPECT_SANITIZER, "a sanitizer's malloc"},
 	{INSPECT_GO, "Go's allocator"},
-	{INSPECT_OWN_MALLOC, "a malloc of its own"},
+};
+
+/* Messages in them, for programs without symbols. */
+static const struct {
+	const char *text, *name;
+} by_text[] = {
+	{"<jemalloc>: ", "jemalloc"},
+	{"mimalloc: error: ", "mimalloc"},
+	{"TCMALLOC_TRANSFER_NUM_OBJ", "tcmalloc"},
 };
 
 /* Libraries that come in the place of libc's malloc, by the beginnings of their names. */
@@ -49,24 +61,59 @@ foreign_library(const struct memmap *map)
 	return NULL;
 }
 
+static const char *
+find_text(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	const char *name = NULL;
+	void *at = MAP_FAILED;
+	struct stat st;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+		at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (at == MAP_FAILED)
+		return NULL;
+	for (size_t n = 0; n < ARRAY_LEN(by_text) && name == NULL; n++) {
+		if (memmem(at, (size_t)st.st_size, by_text[n].text,
+			   strlen(by_text[n].text)) != NULL)
+			name = by_text[n].name;
+	}
+	munmap(at, (size_t)st.st_size);
+	return name;
+}
+
+const char *
+foreign_linked(const char *path)
+{
+	struct inspect_elf elf = {0};
+	const char *name = NULL;
+
+	if (inspect_elf(path, &elf, NULL) < 0)
+		return NULL;
+	for (size_t n = 0; n < ARRAY_LEN(by_trait) && name == NULL; n++) {
+		if ((elf.traits & by_trait[n].trait) != 0)
+			name = by_trait[n].name;
+	}
+	if (name == NULL)
+		name = find_text(path);
+	if (name == NULL && (elf.traits & INSPECT_OWN_MALLOC) != 0)
+		name = "a malloc of its own";
+	return name;
+}
+
 const char *
 foreign_allocator(const struct image *i)
 {
 	const char *library = foreign_library(i->map);
-	struct inspect_elf elf = {0};
 	char link[64];
 
 	if (library != NULL)
 		return library;
 	snprintf(link, sizeof link, "/proc/%d/exe", i->pid);
-	if (inspect_elf(i->path == NULL || i->exe == NULL ? link : i->exe, &elf, NULL) <
-	    0)
-		return NULL;
-	for (size_t n = 0; n < ARRAY_LEN(by_trait); n++) {
-		if ((elf.traits & by_trait[n].trait) != 0)
-			return by_trait[n].name;
-	}
-	return NULL;
+	return foreign_linked(i->path == NULL || i->exe == NULL ? link : i->exe);
 }
 
 const char *

@@ -9,6 +9,10 @@
 /* Name of the allocator that is not glibc's: "jemalloc", "musl's malloc"; NULL when none is recognised. Static. */
 const char *foreign_allocator(const struct image *i);
 
+/* Name of the allocator that is linked into the program `path`: by its symbols, or by its messages if it is stripped;
+ * NULL when there is none. Static. */
+const char *foreign_linked(const char *path);
+
 /* The runtime in the process whose blocks are never called lost (runtimes.h): its name, or NULL. Static. */
 const char *foreign_collects(const struct image *i);
 

@@ -60,6 +60,9 @@ for command in leaks scan; do
 	expect_no_match "unknown tables: seep $command: nothing else" "$out" '^(OK|STEADY|LEAK)'
 done
 
+asked unknown doctor
+expect_match "unknown tables: seep doctor PID" "$out" '^ok    allocator      jemalloc, linked into the program$'
+
 library=$(find /usr/lib /usr/local/lib -name libjemalloc.a 2>/dev/null | head -n 1)
 if [ -n "$library" ]; then
 	mkdir jemalloc
@@ -72,6 +75,13 @@ if [ -n "$library" ]; then
 		asked $name leaks
 		expect_match "$name: what is lost" "$out" '^LEAK  (897|900) KiB in (299|300) blocks lost'
 		expect_match "$name: whose blocks" "$out" " blocks of glibc's malloc and jemalloc 5\\."
+	done
+	sed 's/_rjem_//' prog.c >plain.c
+	${CC:-gcc} -O1 -g -o plain plain.c "$library" -lm -lpthread -ldl -lstdc++ || exit
+	objcopy --strip-all plain plain_stripped
+	for name in known stripped plain plain_stripped; do
+		asked $name doctor
+		expect_match "$name: seep doctor PID" "$out" '^ok    allocator      jemalloc, linked into the program$'
 	done
 else
 	left_out "no libjemalloc.a here"
