@@ -80,6 +80,5 @@ cmd_usage(const struct cmd *c, const char *fmt, ...)
 int
 cmd_empty_word(const struct cmd *c)
 {
-	return cmd_usage(c, "an empty word is given; usage: seep %s %s", c->name,
-			 c->args);
+	return cmd_usage(c, "an argument is empty; usage: seep %s %s", c->name, c->args);
 }

@@ -154,9 +154,11 @@ convert_load(struct convert *c, int argc, char **argv, struct err *e)
 
 	for (int i = 0; i < argc; i++) {
 		if (convert_is_output(c, argv[i]))
-			return err_set(e, -EEXIST,
-				       "%s: is an input and would be written over",
-				       c->out);
+			return err_set(
+				e, -EEXIST,
+				"%s: is an input and would be overwritten; name another file "
+				"to write",
+				c->out);
 	}
 	/* Two recordings are more likely meant to be summed: OUT is missing. */
 	r = out_check(c->out, strcmp(c->format, "rec") == 0 ? "a recording" : c->format,

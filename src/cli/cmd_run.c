@@ -449,6 +449,7 @@ finish(struct run *r)
 	if (!saved && r->saved.len == 0)
 		cmd_note("%s", e.msg);
 	else if (!saved) {
+		save_in_folder(&r->dir, p, NULL);
 		cmd_note("%s; the recording stays in %s", e.msg, r->dir.path);
 		cmd_note("read it: seep report %s; save or discard it: seep ps",
 			 rundir_name(&r->dir));

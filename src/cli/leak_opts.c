@@ -10,6 +10,7 @@
 #include "base/compiler.h"
 #include "cli/leak_gate.h"
 #include "cli/log_name.h"
+#include "cli/out_file.h"
 #include "format/suppress_read.h"
 #include "model/loss_kinds.h"
 #include "util/buf.h"
@@ -184,6 +185,11 @@ check_names(const struct cmd *c, const struct leak_opts *l)
 		if (log_name(names[i], 1, 0, &name, &e) < 0)
 			return cmd_usage(c, "%s", e.msg);
 		r = check_folder(name, &e);
+		if (r == 0 && !log_name_differs(names[i]) &&
+		    out_check_log(name, &e) < 0) {
+			free(name);
+			return out_fail(&e);
+		}
 		free(name);
 		if (r < 0) {
 			cmd_tell(c, "%s", e.msg);

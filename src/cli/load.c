@@ -140,7 +140,7 @@ load_left_over(const char *name, struct prof **ret_prof, struct err *e)
 		r = err_set(e, -ENODATA, "%s: nothing was recorded", name);
 	if (r == 0) {
 		save_coverage(p);
-		*ret_prof = TAKE(p);
+		*ret_prof = save_joined(&d, TAKE(p));
 	}
 	rundir_close(&d);
 	prof_free(p);

@@ -42,9 +42,9 @@ static const struct out_format out_formats[] = {
 	{"dot", "a graph", "digraph \"", "legend [shape=box fontsize=16 label="},
 	{"csv", "a table", "function,file,line,module,", NULL},
 	{"speedscope", "a speedscope profile", "{\"$schema\":", "\"exporter\":\"seep@"},
-	{"metrics", "metrics", "# HELP seep_", NULL},
+	{"metrics", "a file of metrics", "# HELP seep_", NULL},
 	{"rec", "a recording", NULL, NULL}, /* these two by their readers */
-	{"scan", "a saved look", NULL, NULL},
+	{"scan", "a file of seep scan --save", NULL, NULL},
 };
 
 static const struct out_format *
@@ -134,8 +134,13 @@ out_check(const char *path, const char *format, struct err *e)
 		return out_refuse_recording(path, e);
 	if (f == NULL && out_is_marked(&h, path))
 		return 0;
+	if (f == NULL && strncmp(format, "a ", 2) != 0)
+		return err_set(e, -EEXIST,
+			       "%s: exists and is not a file in %s format that seep "
+			       "wrote; remove it or name another file",
+			       path, format);
 	return err_set(e, -EEXIST,
-		       "%s: exists, and seep did not write it as %s; remove it or name "
+		       "%s: exists and is not %s that seep wrote; remove it or name "
 		       "another file",
 		       path, f != NULL ? f->what : format);
 }

@@ -55,6 +55,12 @@ static const struct {
 	{"gif", VIEW_GRAPH},
 };
 
+static int
+report_view_second(const char *first, const char *second, struct err *e)
+{
+	return err_set(e, -EINVAL, "--%s and --%s: one view at a time", first, second);
+}
+
 int
 report_set_view(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
 {
@@ -65,8 +71,9 @@ report_set_view(void *ctx, const struct opt *o, const struct opt_value *v, struc
 	while (strcmp(report_views[i].option, o->name) != 0)
 		i++;
 	if (r->kind_given && (r->kind != report_views[i].kind || v->text != NULL))
-		return err_set(e, -EINVAL, "--%s: there is another view already",
-			       o->name);
+		return report_view_second(r->picture != NULL ? r->picture
+							     : view_names[r->kind],
+					  o->name, e);
 	r->given = r->kind_given = true;
 	r->kind = report_views[i].kind;
 	if (r->kind == VIEW_PEEK || r->kind == VIEW_LIST)
@@ -83,8 +90,8 @@ report_set_page(void *ctx, const struct opt *o, const struct opt_value *v, struc
 {
 	(void)ctx;
 	if (report_view.flame != NULL || report_view.html != NULL)
-		return err_set(e, -EINVAL, "--%s: there is another view already",
-			       o->name);
+		return report_view_second(report_view.flame != NULL ? "flame" : "html",
+					  o->name, e);
 	report_view.given = true;
 	if (strcmp(o->name, "flame") == 0)
 		report_view.flame = v->text;
@@ -191,8 +198,7 @@ report_view_check(struct err *e)
 	const char *page = r->flame != NULL ? "flame" : r->html != NULL ? "html" : NULL;
 
 	if (page != NULL && r->kind_given && r->kind != VIEW_BOTTOM_UP)
-		return err_set(e, -EINVAL, "--%s and --%s: one view at a time", page,
-			       view_names[r->kind]);
+		return report_view_second(page, view_names[r->kind], e);
 	if (r->picture != NULL && out_check(r->picture_path, r->picture, e) < 0)
 		return -EEXIST;
 	return pages_check(r->flame, r->html, e);

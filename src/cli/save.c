@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "cli/cmd.h"
 #include "cli/last.h"
 #include "cli/names.h"
@@ -234,51 +235,90 @@ save_coverage(struct prof *p)
 
 /* ---- folders that were left behind ---- */
 
+/* In the folder of a run: its file, when there was no other place for it. */
+static const char packed_name[] = "packed";
+
+int
+save_in_folder(const struct rundir *d, const struct prof *p, struct err *e)
+{
+	char *path = xasprintf("%s/%s", d->path, packed_name);
+	int r = pack_save(p, path, e);
+
+	free(path);
+	return r;
+}
+
 /* The file that this run has saved before, at its end or at a checkpoint; NULL when there
  * is none or it is another run's. */
 static struct prof *
 saved_before(const struct rundir *d)
 {
+	char *inside = xasprintf("%s/%s", d->path, packed_name);
+	const char *const paths[] = {d->output, inside};
 	struct prof *p = NULL;
 
-	if (d->output[0] == '/' && format_load(d->output, &p, NULL) == 0 &&
-	    (p->nprocesses < 2 || p->processes[1].run_id != d->run_id)) {
-		prof_free(p);
-		p = NULL;
+	for (unsigned i = 0; i < ARRAY_LEN(paths) && p == NULL; i++) {
+		if (paths[i][0] == '/' && format_load(paths[i], &p, NULL) == 0 &&
+		    (p->nprocesses < 2 || p->processes[1].run_id != d->run_id)) {
+			prof_free(p);
+			p = NULL;
+		}
 	}
+	free(inside);
 	return p;
 }
 
-/* What only the tool that ran them knew about processes that had ended before it did. Returns
- * how many are in both. */
-static unsigned
-keep_known(struct prof *p, const struct prof *before)
+/* A process of the folder that was running when the file was saved: what was seen of it by then. */
+static void
+keep_known(struct prof_process *to, const struct prof_process *from)
 {
-	unsigned n = 0;
+	to->rss_kib = from->rss_kib;
+	to->rss_peak_kib = from->rss_peak_kib;
+	to->anon_kib = from->anon_kib;
+	to->stack_kib = from->stack_kib;
+	to->static_kib = from->static_kib;
+}
+
+/* The saved file and what the folder has in addition. Of a process that is in both, the file knows
+ * more if it had ended by then: its leak check above all. `p` and `before` are freed. */
+static struct prof *
+join_saved(struct prof *p, struct prof *before)
+{
+	struct prof *all = prof_new();
+	bool *known = xcalloc(p->nprocesses, sizeof *known);
+	bool *old = xcalloc(before->nprocesses, sizeof *old);
 
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		struct prof_process *to = &p->processes[i];
-
 		for (uint32_t k = 1; k < before->nprocesses; k++) {
 			const struct prof_process *from = &before->processes[k];
 
-			if (from->pid != to->pid || from->start_ns != to->start_ns)
+			if (from->pid != p->processes[i].pid ||
+			    from->start_ns != p->processes[i].start_ns)
 				continue;
-			if (from->end == PROF_END_EXITED ||
-			    from->end == PROF_END_SIGNAL) {
-				to->end = from->end;
-				to->status = from->status;
-				to->oom = from->oom;
+			if (from->end != PROF_END_RUNNING &&
+			    from->end != PROF_END_UNKNOWN) {
+				known[i] = true;
+			} else {
+				old[k] = true;
+				keep_known(&p->processes[i], from);
 			}
-			to->rss_kib = from->rss_kib;
-			to->rss_peak_kib = from->rss_peak_kib;
-			to->anon_kib = from->anon_kib;
-			to->stack_kib = from->stack_kib;
-			to->static_kib = from->static_kib;
-			n++;
 		}
 	}
-	return n;
+	prof_merge_without(all, before, old);
+	prof_merge_without(all, p, known);
+	free(known);
+	free(old);
+	prof_free(before);
+	prof_free(p);
+	return all;
+}
+
+struct prof *
+save_joined(const struct rundir *d, struct prof *p)
+{
+	struct prof *before = saved_before(d);
+
+	return before != NULL ? join_saved(p, before) : p;
 }
 
 /* Where to save an orphan: where its run meant to, unless another run's file is there by
@@ -339,12 +379,9 @@ save_orphan(const struct rundir *d, const struct orphan *o, struct err *e)
 		if (o->names)
 			names_resolve(p, NULL);
 		/* The folder has all processes of the run, or only those that came later. */
-		if (before != NULL && keep_known(p, before) == 0) {
-			prof_merge(before, p);
-			r = pack_save(before, path, e);
-		} else {
-			r = pack_save(p, path, e);
-		}
+		if (before != NULL)
+			p = join_saved(p, TAKE(before));
+		r = pack_save(p, path, e);
 	}
 	if (path != NULL && r == 0 && o->of == NULL)
 		last_write(path, NULL);

@@ -41,6 +41,12 @@ unsigned save_orphans(bool tell);
  * run do. Nothing is told, and @last stays as it is. */
 void save_rest_of(const char *path);
 
+/* Keeps the file of a run that cannot be saved elsewhere in its folder: the leak check is in no other. */
+int save_in_folder(const struct rundir *d, const struct prof *p, struct err *e);
+
+/* `p`, read from the folder, and what was saved of the same run; takes `p`. */
+struct prof *save_joined(const struct rundir *d, struct prof *p);
+
 /* Whether nobody owns the folder nor records into it any more. */
 bool save_is_left_over(const struct rundir *d);
 

@@ -16,9 +16,9 @@
 struct merge {
 	struct prof *into;
 	const struct prof *from;
-	uint32_t *strings, *modules, *locs,
-		*nodes;			    /* row of the source -> row of the result */
-	uint32_t processes, sites, threads; /* what is added to these rows' numbers */
+	const bool *without; /* processes of the source that stay behind; NULL = none */
+	/* row of the source -> row of the result; 0 = it stays behind */
+	uint32_t *strings, *modules, *locs, *nodes, *processes, *sites, *threads;
 };
 
 /* An id of the source in the result; one that leads nowhere becomes 0. */
@@ -31,19 +31,33 @@ merge_str(const struct merge *m, uint32_t id)
 static uint32_t
 merge_process(const struct merge *m, uint32_t row)
 {
-	return row != 0 && row < m->from->nprocesses ? row + m->processes : 0;
+	return row < m->from->nprocesses ? m->processes[row] : 0;
 }
 
 static uint32_t
 merge_site(const struct merge *m, uint32_t row)
 {
-	return row != 0 && row < m->from->nsites ? row + m->sites : 0;
+	return row < m->from->nsites ? m->sites[row] : 0;
 }
 
 static uint32_t
 merge_thread(const struct merge *m, uint32_t row)
 {
-	return row != 0 && row < m->from->nthreads ? row + m->threads : 0;
+	return row < m->from->nthreads ? m->threads[row] : 0;
+}
+
+/* Whether rows of this process, or of this site's, stay behind. */
+static bool
+merge_drops(const struct merge *m, uint32_t process)
+{
+	return m->without != NULL && process < m->from->nprocesses && m->without[process];
+}
+
+static bool
+merge_drops_site(const struct merge *m, uint32_t site)
+{
+	return m->without != NULL && site < m->from->nsites &&
+	       merge_drops(m, m->from->sites[site].process);
 }
 
 static void
@@ -127,9 +141,12 @@ static void
 merge_processes(struct merge *m)
 {
 	for (uint32_t i = 1; i < m->from->nprocesses; i++) {
-		uint32_t row = prof_add_process(m->into);
-		struct prof_process *x = &m->into->processes[row];
+		struct prof_process *x;
 
+		if (merge_drops(m, i))
+			continue;
+		m->processes[i] = prof_add_process(m->into);
+		x = &m->into->processes[m->processes[i]];
 		*x = m->from->processes[i];
 		x->exe = merge_str(m, x->exe);
 		x->cmdline = merge_str(m, x->cmdline);
@@ -141,24 +158,34 @@ merge_processes(struct merge *m)
 		x->replaced_by = merge_str(m, x->replaced_by);
 	}
 	for (uint32_t i = 1; i < m->from->nthreads; i++) {
-		uint32_t row = prof_add_thread(m->into);
-		struct prof_thread *x = &m->into->threads[row];
+		struct prof_thread *x;
 
+		if (merge_drops(m, m->from->threads[i].process))
+			continue;
+		m->threads[i] = prof_add_thread(m->into);
+		x = &m->into->threads[m->threads[i]];
 		*x = m->from->threads[i];
 		x->process = merge_process(m, x->process);
 		x->name = merge_str(m, x->name);
 	}
 	for (uint32_t i = 0; i < m->from->nranges; i++) {
-		uint32_t row = prof_add_range(m->into);
-		struct prof_range *x = &m->into->ranges[row];
+		uint32_t row;
+		struct prof_range *x;
 
+		if (merge_drops(m, m->from->ranges[i].process))
+			continue;
+		row = prof_add_range(m->into);
+		x = &m->into->ranges[row];
 		*x = m->from->ranges[i];
 		x->process = merge_process(m, x->process);
 		x->module = x->module < m->from->nmodules ? m->modules[x->module] : 0;
 	}
 	for (uint32_t i = 0; i < m->from->npoints; i++) {
-		uint32_t row = prof_add_point(m->into);
+		uint32_t row;
 
+		if (merge_drops(m, m->from->points[i].process))
+			continue;
+		row = prof_add_point(m->into);
 		m->into->points[row] = m->from->points[i];
 		m->into->points[row].process =
 			merge_process(m, m->from->points[i].process);
@@ -171,46 +198,59 @@ merge_sites(struct merge *m)
 	const struct prof *src = m->from;
 
 	for (uint32_t i = 1; i < src->nsites; i++) {
-		uint32_t row = prof_add_site(m->into);
-		struct prof_site *x = &m->into->sites[row];
+		struct prof_site *x;
 
+		if (merge_drops_site(m, i))
+			continue;
+		m->sites[i] = prof_add_site(m->into);
+		x = &m->into->sites[m->sites[i]];
 		*x = src->sites[i];
 		x->process = merge_process(m, x->process);
 		x->node = x->node < src->nnodes ? m->nodes[x->node] : 0;
 	}
 	for (uint32_t i = 0; i < src->ncells; i++) {
-		uint32_t row = prof_add_cell(m->into);
-		struct prof_cell *x = &m->into->cells[row];
+		uint32_t row;
+		struct prof_cell *x;
 
+		if (merge_drops_site(m, src->cells[i].site))
+			continue;
+		row = prof_add_cell(m->into);
+		x = &m->into->cells[row];
 		*x = src->cells[i];
 		x->site = merge_site(m, x->site);
 		x->thread = merge_thread(m, x->thread);
 	}
 	for (uint32_t i = 0; i < src->nblocks; i++) {
-		uint32_t row = prof_add_block(m->into);
-		struct prof_block *x = &m->into->blocks[row];
+		uint32_t row;
+		struct prof_block *x;
 
+		if (merge_drops(m, src->blocks[i].process))
+			continue;
+		row = prof_add_block(m->into);
+		x = &m->into->blocks[row];
 		*x = src->blocks[i];
 		x->site = merge_site(m, x->site);
 		x->process = merge_process(m, x->process);
 	}
 }
 
-/* Sites that had no unrounded figures get their rounded ones. */
+/* Sites that had no unrounded figures get their rounded ones. Profiles with such figures are merged
+ * with all their processes. */
 static void
 merge_reals(struct merge *m)
 {
 	struct prof *into = m->into;
+	uint32_t first = into->nsites - m->from->nsites; /* blank row of the source */
 
-	if (into->nreals == 0 && m->from->nreals == 0)
+	if ((into->nreals == 0 && m->from->nreals == 0) || m->without != NULL)
 		return;
 	for (uint32_t i = into->nreals; i < into->nsites; i++) {
 		const struct prof_site *x = &into->sites[i];
 		const struct prof_real *had = NULL;
 		uint32_t row = prof_add_real(into);
 
-		if (i > m->sites && i - m->sites < m->from->nreals)
-			had = &m->from->reals[i - m->sites];
+		if (i > first && i - first < m->from->nreals)
+			had = &m->from->reals[i - first];
 		into->reals[row] =
 			had != NULL ? *had
 				    : (struct prof_real){
@@ -226,9 +266,13 @@ static void
 merge_labels(struct merge *m)
 {
 	for (uint32_t i = 0; i < m->from->nlabels; i++) {
-		uint32_t row = prof_add_label(m->into);
-		struct prof_label *x = &m->into->labels[row];
+		uint32_t row;
+		struct prof_label *x;
 
+		if (merge_drops_site(m, m->from->labels[i].site))
+			continue;
+		row = prof_add_label(m->into);
+		x = &m->into->labels[row];
 		*x = m->from->labels[i];
 		x->site = merge_site(m, x->site);
 		x->key = merge_str(m, x->key);
@@ -249,9 +293,13 @@ merge_marks(struct merge *m)
 		m->into->mark_rows[row].site = merge_site(m, m->from->mark_rows[i].site);
 	}
 	for (uint32_t i = 0; i < m->from->nmarks; i++) {
-		uint32_t row = prof_add_mark(m->into);
-		struct prof_mark *x = &m->into->marks[row];
+		uint32_t row;
+		struct prof_mark *x;
 
+		if (merge_drops(m, m->from->marks[i].process))
+			continue;
+		row = prof_add_mark(m->into);
+		x = &m->into->marks[row];
 		*x = m->from->marks[i];
 		x->process = merge_process(m, x->process);
 		x->name = merge_str(m, x->name);
@@ -271,9 +319,13 @@ merge_looks(struct merge *m)
 		m->into->look_rows[row].site = merge_site(m, m->from->look_rows[i].site);
 	}
 	for (uint32_t i = 0; i < m->from->nlooks; i++) {
-		uint32_t row = prof_add_look(m->into);
-		struct prof_look *x = &m->into->looks[row];
+		uint32_t row;
+		struct prof_look *x;
 
+		if (merge_drops(m, m->from->looks[i].process))
+			continue;
+		row = prof_add_look(m->into);
+		x = &m->into->looks[row];
 		*x = m->from->looks[i];
 		x->process = merge_process(m, x->process);
 		x->rows += first;
@@ -284,16 +336,23 @@ static void
 merge_checks(struct merge *m)
 {
 	for (uint32_t i = 0; i < m->from->nchecks; i++) {
-		uint32_t row = prof_add_check(m->into);
-		struct prof_check *x = &m->into->checks[row];
+		uint32_t row;
+		struct prof_check *x;
 
+		if (merge_drops(m, m->from->checks[i].process))
+			continue;
+		row = prof_add_check(m->into);
+		x = &m->into->checks[row];
 		*x = m->from->checks[i];
 		x->process = merge_process(m, x->process);
 		x->why = merge_str(m, x->why);
 	}
 	for (uint32_t i = 0; i < m->from->nlosses; i++) {
-		uint32_t row = prof_add_loss(m->into);
+		uint32_t row;
 
+		if (merge_drops_site(m, m->from->losses[i].site))
+			continue;
+		row = prof_add_loss(m->into);
 		m->into->losses[row] = m->from->losses[i];
 		m->into->losses[row].site = merge_site(m, m->from->losses[i].site);
 		m->into->losses[row].called = merge_str(m, m->from->losses[i].called);
@@ -304,8 +363,11 @@ static void
 merge_olds(struct merge *m)
 {
 	for (uint32_t i = 0; i < m->from->nolds; i++) {
-		uint32_t row = prof_add_old(m->into);
+		uint32_t row;
 
+		if (merge_drops(m, m->from->olds[i].process))
+			continue;
+		row = prof_add_old(m->into);
 		m->into->olds[row] = m->from->olds[i];
 		m->into->olds[row].process = merge_process(m, m->from->olds[i].process);
 	}
@@ -315,17 +377,25 @@ static void
 merge_memories(struct merge *m)
 {
 	for (uint32_t i = 0; i < m->from->nholders; i++) {
-		uint32_t row = prof_add_holder(m->into);
-		struct prof_holder *x = &m->into->holders[row];
+		uint32_t row;
+		struct prof_holder *x;
 
+		if (merge_drops_site(m, m->from->holders[i].site))
+			continue;
+		row = prof_add_holder(m->into);
+		x = &m->into->holders[row];
 		*x = m->from->holders[i];
 		x->site = merge_site(m, x->site);
 		x->name = merge_str(m, x->name);
 	}
 	for (uint32_t i = 0; i < m->from->nmemories; i++) {
-		uint32_t row = prof_add_memory(m->into);
-		struct prof_memory *x = &m->into->memories[row];
+		uint32_t row;
+		struct prof_memory *x;
 
+		if (merge_drops(m, m->from->memories[i].process))
+			continue;
+		row = prof_add_memory(m->into);
+		x = &m->into->memories[row];
 		*x = m->from->memories[i];
 		x->process = merge_process(m, x->process);
 		x->kind = merge_str(m, x->kind);
@@ -343,9 +413,13 @@ static void
 merge_errors(struct merge *m)
 {
 	for (uint32_t i = 0; i < m->from->nerrors; i++) {
-		uint32_t row = prof_add_error(m->into);
-		struct prof_error *x = &m->into->errors[row];
+		uint32_t row;
+		struct prof_error *x;
 
+		if (merge_drops(m, m->from->errors[i].process))
+			continue;
+		row = prof_add_error(m->into);
+		x = &m->into->errors[row];
 		*x = m->from->errors[i];
 		x->process = merge_process(m, x->process);
 		x->at = merge_node(m, x->at);
@@ -361,11 +435,17 @@ merge_errors(struct merge *m)
 void
 prof_merge(struct prof *into, const struct prof *from)
 {
-	struct merge m = {.into = into,
-			  .from = from,
-			  .processes = into->nprocesses - 1,
-			  .sites = into->nsites - 1,
-			  .threads = into->nthreads - 1};
+	prof_merge_without(into, from, NULL);
+}
+
+void
+prof_merge_without(struct prof *into, const struct prof *from, const bool *without)
+{
+	struct merge m = {.into = into, .from = from, .without = without};
+
+	m.processes = xcalloc(from->nprocesses, sizeof *m.processes);
+	m.sites = xcalloc(from->nsites, sizeof *m.sites);
+	m.threads = xcalloc(from->nthreads, sizeof *m.threads);
 
 	/* Nothing but names that were all resolved may be called so. */
 	into->has_names = from->has_names && (into->has_names || into->nprocesses == 1);
@@ -403,4 +483,7 @@ prof_merge(struct prof *into, const struct prof *from)
 	free(m.modules);
 	free(m.locs);
 	free(m.nodes);
+	free(m.processes);
+	free(m.sites);
+	free(m.threads);
 }

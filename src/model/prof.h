@@ -455,4 +455,7 @@ const char *prof_class_name(uint64_t class);
  * had no names gets those of `from`. `from` is only read; the two must be different. */
 void prof_merge(struct prof *into, const struct prof *from);
 
+/* The same without the processes of `from` for which without[row] is true, and all that is theirs. */
+void prof_merge_without(struct prof *into, const struct prof *from, const bool *without);
+
 #endif

@@ -56,21 +56,32 @@ about_end(struct buf *out, const struct term *t)
 	wrap_term(out, last != NULL ? (size_t)(last + 1 - out->data) : 0, t);
 }
 
-void
-about_line(struct buf *out, const struct prof *p, const bool *chosen, const char *name,
-	   const struct term *t)
+/* The program that was started, or by what exec replaced it; else the first that is there. */
+static const struct prof_process *
+about_process(const struct prof *p, const bool *chosen, uint32_t *ret_more)
 {
 	const struct prof_process *pr = NULL;
-	uint32_t more = 0;
+	uint32_t first_pid = p->nprocesses > 1 ? p->processes[1].pid : 0, n = 0;
 
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		if ((chosen != NULL && !chosen[i]) || choose_is_replaced(p, i))
 			continue;
-		if (pr == NULL)
+		if (pr == NULL ||
+		    (p->processes[i].pid == first_pid && pr->pid != first_pid))
 			pr = &p->processes[i];
-		else
-			more++;
+		n++;
 	}
+	*ret_more = n > 0 ? n - 1 : 0;
+	return pr;
+}
+
+void
+about_line(struct buf *out, const struct prof *p, const bool *chosen, const char *name,
+	   const struct term *t)
+{
+	uint32_t more = 0;
+	const struct prof_process *pr = about_process(p, chosen, &more);
+
 	figure_text(out, name);
 	if (p->format != 0) {
 		buf_add_str(out, ": ");

@@ -371,6 +371,6 @@ diff_folds(struct diff_page *g, const struct diff_folded folded[DIFF_FOLDS])
 	}
 	f = &folded[DIFF_FOLD_SAME];
 	if (f->places > 0)
-		buf_printf(g->out, "    %s place%s unchanged\n", fmt_count(f->places).s,
+		buf_printf(g->out, "    %s site%s unchanged\n", fmt_count(f->places).s,
 			   f->places == 1 ? "" : "s");
 }

@@ -470,12 +470,11 @@ rundir_find(const char *name, struct rundir *ret_dir, struct err *e)
 
 /* ---- who still records ---- */
 
-struct inodes VEC_BODY(uint64_t);
-
-/* Whether a process has one of the files mapped. Maps that we may not read belong to other
- * users, who cannot be inside. */
+/* Whether a process has one of the files mapped: their names have 64 random bits, while two file
+ * systems have the same inode numbers. Maps that we may not read belong to other users, who cannot
+ * be inside. */
 static bool
-maps_one_of(int pid, const struct inodes *files)
+maps_one_of(int pid, const struct rundir_names *files)
 {
 	char path[64], *at;
 	struct buf maps = {0};
@@ -488,7 +487,7 @@ maps_one_of(int pid, const struct inodes *files)
 		while (!found && procfs_next_map(&at, &m)) {
 			for (size_t i = 0;
 			     i < files->len && strstr(m.path, ".live") != NULL; i++)
-				found = found || m.inode == files->data[i];
+				found = found || strstr(m.path, files->data[i]) != NULL;
 		}
 	}
 	buf_done(&maps);
@@ -508,7 +507,7 @@ is_elsewhere(int pid, const char *own_ns)
 }
 
 static unsigned
-count_elsewhere(const struct inodes *files, int *ret_pids, unsigned max)
+count_elsewhere(const struct rundir_names *files, int *ret_pids, unsigned max)
 {
 	struct procfs_pids pids = {0};
 	char *own_ns = NULL;
@@ -534,7 +533,7 @@ unsigned
 rundir_living(const struct rundir *d, int *ret_pids, unsigned max)
 {
 	struct rundir_names names = {0};
-	struct inodes silent = {0};
+	struct rundir_names silent = {0};
 	unsigned n = 0;
 
 	rundir_files(d, &names);
@@ -550,13 +549,13 @@ rundir_living(const struct rundir *d, int *ret_pids, unsigned max)
 				ret_pids[n] = f.pid;
 			n++;
 		} else if (f.head->life != REC_LIFE_EXITED) {
-			vec_push(&silent, f.inode);
+			vec_push(&silent, xstrdup(names.data[i]));
 		}
 		livefile_close(&f);
 	}
 	n += count_elsewhere(&silent, ret_pids != NULL && n < max ? ret_pids + n : NULL,
 			     n < max ? max - n : 0);
-	vec_done(&silent);
+	rundir_names_done(&silent);
 	rundir_names_done(&names);
 	return n;
 }
@@ -566,17 +565,10 @@ rundir_forked(const struct rundir *d, int after)
 {
 	struct rundir_names names = {0};
 	struct procfs_pids pids = {0};
-	struct inodes files = {0};
 	unsigned n = 0;
 
 	rundir_files(d, &names);
-	for (size_t i = 0; i < names.len; i++) {
-		struct stat st;
-
-		if (fstatat(d->fd, names.data[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
-			vec_push(&files, st.st_ino);
-	}
-	if (files.len > 0 && procfs_pids(&pids, NULL) == 0) {
+	if (names.len > 0 && procfs_pids(&pids, NULL) == 0) {
 		for (size_t i = 0; i < pids.len; i++) {
 			bool recorder = false;
 
@@ -587,10 +579,9 @@ rundir_forked(const struct rundir *d, int after)
 				recorder = recorder || pid == pids.data[i];
 			}
 			if (pids.data[i] > after && pids.data[i] != getpid() && !recorder)
-				n += maps_one_of(pids.data[i], &files);
+				n += maps_one_of(pids.data[i], &names);
 		}
 	}
-	vec_done(&files);
 	vec_done(&pids);
 	rundir_names_done(&names);
 	return n;

@@ -241,7 +241,7 @@ cp whole.pb.gz same.pb.gz
 ln -s same.pb.gz link.pb.gz
 for file in same.pb.gz link.pb.gz; do
 	expect_status 2 "$SEEP" convert same.pb.gz $file
-	expect_match "over its input ($file)" "$err" 'is an input and would be written over'
+	expect_match "over its input ($file)" "$err" 'is an input and would be overwritten'
 done
 expect_eq "the input is untouched" "$(cmp whole.pb.gz same.pb.gz && echo same)" same
 expect_status 2 "$SEEP" convert whole.rec whole.what

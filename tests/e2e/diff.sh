@@ -48,7 +48,7 @@ expect_json "two runs: lost" out '[.severity, .lost_bytes, .lost_blocks]' '["err
 run "$SEEP" diff old1.rec old2.rec
 expect_match "headline" "$out" '^LEAK  live .* → .* KiB \(\+129\.1, \+[0-9]+ %\).*; 129 KiB in 1,009 blocks lost at 1 site$'
 expect_match "row" "$out" '^ 1  \+129\.1 KiB +12\.9 → 142\.0 +\+1,009 +0 %  LEAK  growing diff_sites\.c:43 ← grow diff_sites\.c:74$'
-expect_match "unchanged" "$out" '^    7 places unchanged$'
+expect_match "unchanged" "$out" '^    7 sites unchanged$'
 expect_match "last line" "$out" '^exact, another process, same build · next: seep report --peek growing old2\.rec$'
 run "$SEEP" diff --bytes --all old1.rec old2.rec
 expect_match "bytes" "$out" '^ 1  \+132,179 +13,231 → 145,410 +\+1,009 '

@@ -129,6 +129,20 @@ run() {
 	err=$(tr -d '\0' <"$TMP/err")
 }
 
+# show COMMAND...: as run, and adds a line with the command, what it printed and its status to $shown.
+shown=
+show() {
+	local word line='$'
+	run "$@"
+	for word; do
+		[ "$word" != "$SEEP" ] || word=seep
+		[[ $word =~ ^[A-Za-z0-9_./:=@,+%-]+$ ]] || word="'$word'"
+		line+=" $word"
+	done
+	shown+=$line$'\n'${err:+$err$'\n'}${out:+$out$'\n'}
+	[ "$status" = 0 ] || shown+="(status $status)"$'\n'
+}
+
 pass() { lib_passed=$((lib_passed + 1)); }
 
 # fail WHAT [DETAIL...]
@@ -234,6 +248,12 @@ expect_golden() {
 		cp "$TMP/golden.now" "$golden"
 	fi
 	expect_file "$what" "$TMP/golden.now" "$golden"
+}
+
+# expect_shown WHAT NAME [KIND|SED...]: the same for all that was shown since the last time.
+expect_shown() {
+	expect_golden "$1" "${shown%$'\n'}" "${@:2}"
+	shown=
 }
 
 # wait_for SECONDS COMMAND...: until it succeeds; false when it has not by then.

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # No command writes over a recording, nor over a file that seep did not write in the same format; what it
-# writes itself it may replace. One view on a command line, and no empty word for a process or file.
+# writes itself it may replace. One view on a command line, and no empty argument for a process or file.
+# Golden: overwrite/refused.txt has every command and all that it printed.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -22,14 +23,14 @@ refused() {
 	local wanted=$1 why=$2 file=$3 before
 	shift 3
 	before=$(cksum <"$file")
-	run "$@"
+	show "$@"
 	expect_eq "status of $*" "$status" "$wanted"
 	expect_match "said by $*" "$err" "^seep[a-z ]*: $why"
 	expect_eq "one line of $*" "$(wc -l <"$TMP/err")" 1
 	expect_eq "$file after $*" "$(cksum <"$file")" "$before"
 }
 rec='my.rec: is a recording and would be overwritten; name another file to write$'
-other='exists, and seep did not write it as'
+other='exists and is not'
 
 # ---- a recording where a file to write is named ----
 refused 2 "$rec" my.rec "$SEEP" report --flame my.rec
@@ -39,23 +40,20 @@ refused 2 "$rec" my.rec "$SEEP" diff --flame my.rec kept.rec
 refused 2 "$rec" my.rec "$SEEP" diff --html my.rec kept.rec kept.rec
 refused 2 "$rec" my.rec "$SEEP" convert kept.rec my.rec
 refused 2 "$rec" my.rec "$SEEP" convert kept.rec --to folded my.rec
-refused 2 'my.rec: is an input and would be written over' my.rec "$SEEP" convert my.rec --to folded my.rec
+refused 2 'my.rec: is an input and would be overwritten; name another file to write$' my.rec "$SEEP" convert my.rec --to folded my.rec
 refused 2 "$rec" my.rec "$SEEP" run --log-file my.rec ./leaky
 refused 2 "$rec" my.rec "$SEEP" leaks --log-file my.rec kept.rec
 refused 2 "$rec" my.rec "$SEEP" watch --metrics my.rec $$
 refused 2 "$rec" my.rec "$SEEP" dump -o my.rec $$ stack
-for option in --junit --xml-file; do
-	run "$SEEP" leaks $option my.rec --xml kept.rec
-	expect_match "$option: said" "$err" "my.rec: is a recording"
-	expect_eq "$option: it is as it was" "$(cmp my.rec kept.rec && echo same)" same
-done
-run "$SEEP" run -o other.rec --junit my.rec ./leaky
-expect_eq "run --junit: it is as it was" "$(cmp my.rec kept.rec && echo same)" same
+refused 2 "$rec" my.rec "$SEEP" leaks --junit my.rec kept.rec
+refused 2 "$rec" my.rec "$SEEP" leaks --xml-file my.rec --xml kept.rec
+refused 2 "$rec" my.rec "$SEEP" run -o other.rec --junit my.rec ./leaky
+expect_eq "run --junit: the program was not started" "$(ls other.rec 2>/dev/null)" ""
 
 # ---- a file of somebody else ----
-refused 2 "leaky.c: $other a flame graph" leaky.c "$SEEP" report --flame leaky.c my.rec
-refused 2 "leaky.c: $other a page" leaky.c "$SEEP" report --html leaky.c my.rec
-refused 2 "leaky.c: $other folded" leaky.c "$SEEP" convert my.rec --to folded leaky.c
+refused 2 "leaky.c: $other a flame graph that seep wrote" leaky.c "$SEEP" report --flame leaky.c my.rec
+refused 2 "leaky.c: $other a page that seep wrote" leaky.c "$SEEP" report --html leaky.c my.rec
+refused 2 "leaky.c: $other a file in folded format that seep wrote" leaky.c "$SEEP" convert my.rec --to folded leaky.c
 refused 2 "leaky.c: $other a recording" leaky.c "$SEEP" run -o leaky.c ./leaky
 refused 2 "leaky.c: $other a recording" leaky.c "$SEEP" attach -o leaky.c $$
 refused 2 "leaky.c: $other a dump" leaky.c "$SEEP" dump -o leaky.c $$ stack
@@ -63,12 +61,13 @@ refused 2 "leaky.c: $other a dump" leaky.c "$SEEP" dump -o leaky.c $$ stack
 # ---- what seep wrote, and what is empty ----
 : >empty.svg
 for file in new.svg new.svg empty.svg; do
-	expect_status 0 "$SEEP" report --flame $file my.rec
+	show "$SEEP" report --flame $file my.rec
+	expect_eq "--flame $file: status" "$status" 0
 	expect_eq "--flame $file: said" "$err" "wrote $file"
 	expect_eq "--flame $file: nothing else" "$out" ""
 done
 for file in new.html new.html; do
-	expect_status 0 "$SEEP" report --html $file my.rec
+	show "$SEEP" report --html $file my.rec
 	expect_eq "--html $file: said" "$err" "wrote $file"
 done
 refused 2 "new.svg: $other a page" new.svg "$SEEP" report --html new.svg my.rec
@@ -112,20 +111,21 @@ fi
 
 # ---- one view ----
 refused 2 '--flame and --tree: one view at a time' my.rec "$SEEP" report --tree --flame two.svg my.rec
-refused 2 '--tree: there is another view already' my.rec "$SEEP" report --top --traces --tree my.rec
-refused 2 '--html: there is another view already' my.rec "$SEEP" report --flame two.svg --html two.html my.rec
-refused 2 '--flame: there is another view already' my.rec "$SEEP" report --flame two.svg --flame three.svg my.rec
-refused 2 '--png: there is another view already' my.rec "$SEEP" report --svg two.svg --png two.png my.rec
-refused 2 '--peek: there is another view already' my.rec "$SEEP" report --peek main --peek malloc my.rec
+refused 2 '--traces and --tree: one view at a time' my.rec "$SEEP" report --top --traces --tree my.rec
+refused 2 '--flame and --html: one view at a time' my.rec "$SEEP" report --flame two.svg --html two.html my.rec
+refused 2 '--flame and --flame: one view at a time' my.rec "$SEEP" report --flame two.svg --flame three.svg my.rec
+refused 2 '--svg and --png: one view at a time' my.rec "$SEEP" report --svg two.svg --png two.png my.rec
+refused 2 '--peek and --peek: one view at a time' my.rec "$SEEP" report --peek main --peek malloc my.rec
 expect_eq "none was written" "$(ls two.* three.* 2>/dev/null)" ""
 
-# ---- an empty word ----
+# ---- an empty argument ----
 for command in report leaks scan why watch top dump mark pause resume attach detach timeline; do
 	"$SEEP" help $command >/dev/null 2>&1 || continue
-	run "$SEEP" $command ""
+	show "$SEEP" $command ""
 	expect_eq "$command '': status" "$status" 2
-	expect_match "$command '': said" "$err" '^seep [a-z]+: an empty word is given; usage: seep '
+	expect_match "$command '': said" "$err" '^seep [a-z]+: an argument is empty; usage: seep '
 	expect_eq "$command '': one line" "$(wc -l <"$TMP/err")" 1
 done
-refused 2 'an empty word is given; usage: seep diff OLD NEW' my.rec "$SEEP" diff my.rec ""
-refused 2 'an empty word is given; usage: seep convert IN... OUT' my.rec "$SEEP" convert "" x.folded
+refused 2 'an argument is empty; usage: seep diff OLD NEW' my.rec "$SEEP" diff my.rec ""
+refused 2 'an argument is empty; usage: seep convert IN... OUT' my.rec "$SEEP" convert "" x.folded
+expect_shown "every command, word for word" overwrite/refused.txt "s/ $$\\b/ PID/"

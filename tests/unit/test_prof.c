@@ -290,6 +290,37 @@ one(uint32_t pid, const char *name, uint64_t bytes, bool names)
 	return p;
 }
 
+T_TEST(merge_without)
+{
+	struct prof *both = prof_new(), *all = prof_new(),
+		    *a = one(101, "a", 0x1201, true), *b = one(103, "b", 0x1301, true);
+	bool without[] = {false, true, false};
+
+	prof_merge(both, a);
+	prof_merge(both, b);
+	prof_merge_without(all, both, without);
+	prof_free(a);
+	prof_free(b);
+	prof_free(both);
+
+	T_EQ(all->nprocesses, 2);
+	T_EQ(all->processes[1].pid, 103);
+	T_EQ(all->nthreads, 2);
+	T_EQ(all->nsites, 2);
+	T_EQ(all->sites[1].process, 1);
+	T_EQ(all->sites[1].live_bytes, 0x1301);
+	T_EQ(all->ncells, 1);
+	T_EQ(all->cells[0].site, 1);
+	T_EQ(all->cells[0].thread, 1);
+	T_EQ(all->nblocks, 1);
+	T_EQ(all->blocks[0].process, 1);
+	T_EQ(all->npoints, 1);
+	T_EQ(all->nmarks, 1);
+	T_EQ(all->mark_rows[all->marks[0].rows].site, 1);
+	T_EQ(all->nlooks, 1);
+	prof_free(all);
+}
+
 T_TEST(merge)
 {
 	struct prof *all = prof_new(), *a = one(101, "a", 0x1201, false),
