@@ -173,7 +173,9 @@ static const struct key {
 	bool (*set)(struct settings *, struct word);
 } keys[] = {
 	{"mode", set_mode},
-	{"rate", set_rate},
+	{"sample", set_rate}, /* as the tool's options are called */
+	{"max-size", set_max},
+	{"rate", set_rate}, /* names of earlier versions */
 	{"max", set_max},
 	{"dir", set_dir},
 	{"name", set_name},

@@ -33,7 +33,7 @@ rm -f live/*
 # ---- the timeline of a sampled recording follows frees ----
 # points FILTER: of the timeline in the file `json`.
 points() { jq "[.rows[0].points[] | $1]" json; }
-for settings in mode=sample mode=sample,rate=64K mode=exact; do
+for settings in mode=sample mode=sample,sample=64K mode=exact; do
 	begin_steps preloaded "$settings,dir=$TMP/live" "$prog"
 	for ((i = 0; i < 54; i++)); do
 		say take 1024 1024

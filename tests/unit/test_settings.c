@@ -69,6 +69,18 @@ T_TEST(all_at_once)
 	T_EQ(s.recorder.keep, 17);
 }
 
+T_TEST(names_of_the_options)
+{
+	T_CHECK(taken("mode=sample,sample=64K,max-size=257M"));
+	T_EQ(s.recorder.mode, REC_MODE_SAMPLE);
+	T_EQ(s.recorder.rate_bytes, 65536);
+	T_EQ(s.recorder.max_bytes, UINT64_C(257) << 20);
+	T_CHECK(taken("sample=64K"));
+	T_EQ(s.recorder.mode, REC_MODE_OFF);
+	T_CHECK(refused("mode=sample,sample=0", "sample=0"));
+	T_CHECK(refused("mode=sample,samples=1K", "samples=1K"));
+}
+
 T_TEST(wrong_use_of_the_heap)
 {
 	T_CHECK(taken("mode=exact"));
