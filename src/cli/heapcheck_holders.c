@@ -21,15 +21,13 @@ static unsigned
 root_order(const struct heapcheck *c, const struct scan_range *r)
 {
 	const struct memmap_area *a = memmap_find(c->image.map, r->start);
-	const struct memmap_area *before;
 
 	if (a == NULL)
 		return 1;
 	if (strcmp(a->name, "[stack]") == 0 ||
 	    roots_stack_of(c->image.stacks, c->image.nstacks, r->start) != NULL)
 		return 2;
-	before = a > c->image.map->areas.data ? a - 1 : a;
-	return a->inode != 0 || (before->end == a->start && before->inode != 0) ? 0 : 1;
+	return memmap_data_of(c->image.map, a) != NULL ? 0 : 1;
 }
 
 static void

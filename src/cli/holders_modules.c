@@ -90,8 +90,7 @@ holders_modules(struct holders *h)
 		while (i + 1 < map->areas.len) {
 			const struct memmap_area *next = &map->areas.data[i + 1];
 			bool same = next->inode != 0 && strcmp(next->name, m.path) == 0;
-			bool bss = next->inode == 0 && next->start == m.end &&
-				   next->name[0] == '\0' && next->perms[1] == 'w';
+			bool bss = next->inode == 0 && memmap_data_of(map, next) != NULL;
 
 			if (!same && !bss)
 				break;

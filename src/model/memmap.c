@@ -3,6 +3,7 @@
 #include "model/memmap.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 uint64_t
 memmap_total_kib(const struct memmap *m, enum memmap_figure figure)
@@ -31,6 +32,22 @@ memmap_find(const struct memmap *m, uint64_t addr)
 			return a;
 	}
 	return NULL;
+}
+
+const struct memmap_area *
+memmap_data_of(const struct memmap *m, const struct memmap_area *a)
+{
+	const struct memmap_area *before = a - 1;
+
+	if (a->perms[0] != 'r' || a->perms[1] != 'w' || a->perms[3] == 's')
+		return NULL;
+	if (a->inode != 0)
+		return a;
+	if (a == m->areas.data || before->end != a->start || before->inode == 0 ||
+	    before->perms[3] == 's' ||
+	    (a->name[0] != '\0' && strncmp(a->name, "[anon", 5) != 0))
+		return NULL;
+	return before;
 }
 
 static int

@@ -21,7 +21,7 @@ enum { OWN_MAX = 4096 };
 
 struct area {
 	uint64_t start, end;
-	bool file, own, stack, bss;
+	bool file, shared, own, stack, bss;
 };
 
 static bool
@@ -65,10 +65,11 @@ read_header(const char *line, const struct area *before, struct area *ret)
 		   &ret->start, &ret->end, perms, &inode, &path) < 4)
 		return false;
 	ret->file = inode != 0;
+	ret->shared = perms[3] == 's';
 	ret->own = ret->file && path > 0 && is_ours(line + path);
 	ret->stack = path > 0 && strncmp(line + path, "[stack", 6) == 0;
 	/* The zeroed data of a file's last segment comes right behind it. */
-	ret->bss = !ret->file && !ret->stack && before->file &&
+	ret->bss = !ret->file && !ret->stack && before->file && !before->shared &&
 		   ret->start == before->end && perms[1] == 'w' &&
 		   (path == 0 || line[path] == '\0');
 	if (ret->bss)

@@ -49,15 +49,6 @@ is_bins(const struct memmap *map, const uint64_t *w, uint64_t addr)
 	return empty > 0;
 }
 
-/* Reads a word that lies outside of any window. */
-static uint64_t
-peek(const struct procmem *m, uint64_t addr)
-{
-	uint64_t word;
-
-	return procmem_read(m, addr, &word, sizeof word) == 0 ? word : 0;
-}
-
 /* Whether the arena at `state` lies in a heap of its own that knows it. */
 static bool
 is_other_arena(const struct procmem *m, const struct memmap *map, uint64_t state)
@@ -65,7 +56,7 @@ is_other_arena(const struct procmem *m, const struct memmap *map, uint64_t state
 	uint64_t heap = ALIGN_DOWN(state, HW_HEAP_BYTES);
 
 	return state != 0 && IS_ALIGNED(state, 16) && hw_is_heap_address(map, state) &&
-	       hw_is_heap_address(map, heap) && peek(m, heap) == state;
+	       hw_is_heap_address(map, heap) && hw_peek(m, heap) == state;
 }
 
 /* Follows the ring from the main arena at bins - off; true when it closes. */
@@ -78,12 +69,12 @@ take_ring(const struct procmem *m, const struct memmap *map, uint64_t bins, uint
 	s->arenas.len = 0;
 	s->bins_off = off;
 	while (s->arenas.len < HW_ARENAS_MAX) {
-		uint64_t top = peek(m, at + off - HW_TOP_BELOW);
+		uint64_t top = hw_peek(m, at + off - HW_TOP_BELOW);
 
 		if (!hw_is_heap_address(map, top) || !IS_ALIGNED(top, 16))
 			return false;
 		vec_push(&s->arenas, (struct hw_arena){.state = at, .top = top});
-		at = peek(m, at + off + HW_NEXT_ABOVE);
+		at = hw_peek(m, at + off + HW_NEXT_ABOVE);
 		if (at == main_state)
 			return true;
 		if (!is_other_arena(m, map, at))
@@ -158,12 +149,9 @@ search_all(const struct procmem *m, const struct memmap *map, bool libc,
 {
 	for (size_t i = 0; i < map->areas.len; i++) {
 		const struct memmap_area *a = &map->areas.data[i];
-		const struct memmap_area *before = i > 0 ? a - 1 : a;
-		bool bss = a->inode == 0 && before->end == a->start && before->inode != 0;
-		const char *file = bss ? before->name : a->name;
+		const struct memmap_area *file = memmap_data_of(map, a);
 
-		if (a->perms[0] != 'r' || a->perms[1] != 'w' || a->perms[3] == 's' ||
-		    file[0] == '\0' || (a->inode == 0 && !bss) || is_libc(file) != libc)
+		if (file == NULL || is_libc(file->name) != libc)
 			continue;
 		if (search(m, map, a, s))
 			return true;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* heapwalk_impl.h -- what the files of heapwalk.h share: malloc's structures, and a window on
- * the process's memory. */
+/* heapwalk_impl.h -- glibc's malloc: its structures, and where they are found. */
 #ifndef SEEP_TARGET_HEAPWALK_IMPL_H
 #define SEEP_TARGET_HEAPWALK_IMPL_H
 
@@ -16,7 +15,6 @@ enum {
 	HW_STATE_ABOVE = HW_NEXT_ABOVE + 5 * HW_WORD,
 	HW_CHUNK_LEAST = 32,
 	HW_ARENAS_MAX = 4096,
-	HW_WINDOW_BYTES = 1 << 20,
 };
 
 #define HW_HEAP_BYTES (UINT64_C(64) << 20) /* a heap of an arena, and its alignment */
@@ -37,21 +35,6 @@ struct hw_state {
 	uint64_t heap_start, heap_end; /* grows with brk */
 	bool unnamed;		       /* found by its end alone */
 };
-
-/* A part of the process's memory in ours. */
-struct hw_window {
-	const struct procmem *m;
-	uint64_t start, end; /* of what is in `data` */
-	uint64_t limit;	     /* never beyond this address */
-	unsigned char *data; /* HW_WINDOW_BYTES */
-	bool fixed;	     /* what is there is all there is */
-};
-
-/* The word at `addr`, or 0 when it cannot be had. Moves the window forward. */
-uint64_t hw_word(struct hw_window *w, uint64_t addr);
-
-/* A chain of so many blocks that fit each other begins at `at`. */
-bool hw_chain(struct hw_window *w, uint64_t at, uint64_t end, unsigned least);
 
 /* ---- layouts that versions differ in (heapwalk_layout.c) ---- */
 

@@ -81,12 +81,6 @@ hb_parameters(struct hb_walk *k, uint64_t *ret_first, int64_t *ret_mapped)
 
 /* ---- blocks ---- */
 
-/* A block that was found; `sure` when it is the first of its mapping. */
-struct mapped {
-	uint64_t addr, bytes, end;
-	bool sure;
-};
-
 /* The size in the header at `start` + `off`, which says that it is mapped and `off` behind the beginning of
  * its mapping; 0 when it does not. */
 static uint64_t
@@ -107,14 +101,16 @@ mapped_size(struct hb_walk *k, uint64_t start, uint64_t off, uint64_t area_end)
 /* The block whose mapping begins at the page `start`. One that was asked for with an alignment has its
  * header further on, and that of the whole is still where it was. */
 static bool
-find_at(struct hb_walk *k, uint64_t start, uint64_t area_end, struct mapped *ret)
+find_at(struct hb_walk *k, uint64_t start, uint64_t area_end, struct hb_mapped *ret)
 {
 	uint64_t whole = mapped_size(k, start, 0, area_end);
 
 	if (whole == 0)
 		return false;
-	*ret = (struct mapped){
-		.addr = start + 16, .bytes = whole - 16, .end = start + whole};
+	*ret = (struct hb_mapped){.start = start,
+				  .end = start + whole,
+				  .addr = start + 16,
+				  .bytes = whole - 16};
 	for (uint64_t align = 32; align < whole; align *= 2) {
 		uint64_t off = ALIGN_UP(start + 16, align) - 16 - start, size;
 
@@ -131,102 +127,100 @@ find_at(struct hb_walk *k, uint64_t start, uint64_t area_end, struct mapped *ret
 }
 
 static bool
-is_in_heap(const struct heapblocks *h, uint64_t addr)
+is_in_heap(const struct hb_walk *k, uint64_t addr)
 {
-	for (size_t i = 0; i < h->heaps.len; i++) {
-		if (addr >= h->heaps.data[i].start && addr < h->heaps.data[i].end)
+	for (size_t i = 0; i < k->pieces.len; i++) {
+		if (addr >= k->pieces.data[i].start && addr < k->pieces.data[i].end)
 			return true;
 	}
 	return false;
 }
 
-struct mapped_vec VEC_BODY(struct mapped);
-
-static void
-search_area(struct hb_walk *k, const struct memmap_area *a, unsigned most,
-	    struct mapped_vec *found)
+/* Returns how many pages had no block. */
+static unsigned
+search_area(struct hb_walk *k, const struct memmap_area *a,
+	    const struct hb_limits *limits, unsigned most)
 {
-	unsigned missed = 0;
+	uint64_t missed = 0;
 
 	for (uint64_t at = a->start; at + PAGE <= a->end && missed < most;) {
-		struct mapped b;
+		struct hb_mapped b;
 		uint64_t n;
 
 		if (!hb_is_there(k, at, &n)) {
+			missed += limits->absent_too ? (n + PAGE - 1) / PAGE : 0;
 			at = ALIGN_UP(at + n, (uint64_t)PAGE);
 			continue;
 		}
 		if (find_at(k, at, a->end, &b) &&
 		    (at == a->start || b.end - at >= LEAST_INSIDE)) {
 			b.sure = at == a->start;
-			vec_push(found, b);
+			vec_push(&k->mapped, b);
 			at = b.end;
 			continue;
 		}
 		at += PAGE;
 		missed++;
 	}
+	return missed < most ? (unsigned)missed : most;
 }
 
 /* Drops the one that is most likely chance: the smallest inside a mapping. */
 static bool
-drop_one(struct mapped_vec *found)
+drop_one(struct hb_walk *k)
 {
-	size_t worst = found->len;
+	struct hb_mapped *found = k->mapped.data;
+	size_t worst = k->mapped.len;
 
-	for (size_t i = 0; i < found->len; i++) {
-		if (!found->data[i].sure &&
-		    (worst == found->len ||
-		     found->data[i].bytes < found->data[worst].bytes))
+	for (size_t i = 0; i < k->mapped.len; i++) {
+		if (!found[i].sure &&
+		    (worst == k->mapped.len || found[i].bytes < found[worst].bytes))
 			worst = i;
 	}
-	if (worst == found->len)
+	if (worst == k->mapped.len)
 		return false;
-	memmove(&found->data[worst], &found->data[worst + 1],
-		(found->len - worst - 1) * sizeof *found->data);
-	found->len--;
+	memmove(&found[worst], &found[worst + 1],
+		(k->mapped.len - worst - 1) * sizeof *found);
+	k->mapped.len--;
 	return true;
 }
 
-/* In all mappings that malloc may have made; up to `most` pages of each may have no block. */
+/* In all mappings that malloc may have made. */
 static void
-search_all(struct hb_walk *k, unsigned most, struct mapped_vec *found)
+search_all(struct hb_walk *k, const struct hb_limits *limits)
 {
-	struct heapblocks *h = k->to;
+	bool resident_known = (k->map->known & 1u << MEMMAP_RSS) != 0;
+	unsigned left = limits->in_all;
 
-	found->len = 0;
+	k->mapped.len = 0;
 	for (size_t i = 0; i < k->map->areas.len; i++) {
 		const struct memmap_area *a = &k->map->areas.data[i];
+		unsigned most = left < limits->in_one ? left : limits->in_one;
 
 		if (a->perms[0] != 'r' || !hw_is_heap_address(k->map, a->start) ||
 		    a->perms[3] == 's' || strcmp(a->name, "[heap]") == 0 ||
-		    is_in_heap(h, a->start))
+		    (resident_known && a->kib[MEMMAP_RSS] == 0) ||
+		    is_in_heap(k, a->start))
 			continue;
-		search_area(k, a, most, found);
+		/* The first page is always looked at. */
+		left -= search_area(k, a, limits, most > 0 ? most : 1);
+		left = left > limits->in_all ? 0 : left;
 	}
 }
 
 void
-hb_find_mapped(struct hb_walk *k)
+hb_find_mapped(struct hb_walk *k, const struct hb_limits *limits)
 {
-	struct heapblocks *h = k->to;
-	struct mapped_vec found = {0};
+	static const struct hb_limits usual = {PAGES_MISSED, UINT32_MAX, false};
+	static const struct hb_limits none = {UINT32_MAX, UINT32_MAX, false};
 
-	search_all(k, PAGES_MISSED, &found);
+	search_all(k, limits != NULL ? limits : &usual);
+	if (limits != NULL)
+		return;
 	/* The kernel may have merged them with a large mapping of the program's, which comes first. */
-	if (h->mapped_expected > (int64_t)found.len)
-		search_all(k, UINT32_MAX, &found);
-	while (h->mapped_expected >= 0 && (int64_t)found.len > h->mapped_expected &&
-	       drop_one(&found))
+	if (k->mapped_expected > (int64_t)k->mapped.len)
+		search_all(k, &none);
+	while (k->mapped_expected >= 0 && (int64_t)k->mapped.len > k->mapped_expected &&
+	       drop_one(k))
 		;
-	for (size_t i = 0; i < found.len; i++) {
-		const struct mapped *b = &found.data[i];
-
-		vec_push(&h->blocks, (struct heapblock){.addr = b->addr,
-							.bytes = b->bytes,
-							.arena = HEAPBLOCKS_MAPPED});
-		h->mapped_blocks++;
-		h->mapped_bytes += b->bytes;
-	}
-	vec_done(&found);
 }

@@ -160,40 +160,19 @@ walk_next_words(struct walk *w, uint64_t at, uint64_t end, uint64_t *to, size_t 
 	return 0;
 }
 
-bool
-walk_is_data(const struct memmap *map, size_t i)
-{
-	const struct memmap_area *a = &map->areas.data[i], *before = a - 1;
-
-	if (a->perms[0] != 'r' || a->perms[1] != 'w' || a->perms[3] == 's')
-		return false;
-	if (a->inode != 0)
-		return true;
-	/* No object's data is shared: what lies behind our recording is a heap as a rule. */
-	return i > 0 && before->end == a->start && before->inode != 0 &&
-	       before->perms[3] != 's' &&
-	       (a->name[0] == '\0' || strncmp(a->name, "[anon", 5) == 0);
-}
-
 struct heapblocks_range
 walk_data_around(const struct memmap *map, uint64_t addr)
 {
-	const struct memmap_area *a = memmap_find(map, addr);
-	struct heapblocks_range r = {0};
-	size_t i;
+	const struct memmap_area *first = map->areas.data, *a = memmap_find(map, addr);
+	const struct memmap_area *end = first + map->areas.len, *b = a;
 
 	if (a == NULL)
-		return r;
-	i = (size_t)(a - map->areas.data);
-	r = (struct heapblocks_range){a->start, a->end};
-	for (size_t k = i; k > 0 && walk_is_data(map, k - 1) && a[-1].end == r.start;
-	     k--, a--)
-		r.start = a[-1].start;
-	for (size_t k = i + 1; k < map->areas.len && walk_is_data(map, k) &&
-			       map->areas.data[k].start == r.end;
-	     k++)
-		r.end = map->areas.data[k].end;
-	return r;
+		return (struct heapblocks_range){0};
+	while (a > first && memmap_data_of(map, a - 1) != NULL && a[-1].end == a->start)
+		a--;
+	while (b + 1 < end && memmap_data_of(map, b + 1) != NULL && b[1].start == b->end)
+		b++;
+	return (struct heapblocks_range){a->start, b->end};
 }
 
 /* ---- result ---- */

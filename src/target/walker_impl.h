@@ -59,9 +59,6 @@ bool walk_is_writable(struct walk *w, uint64_t addr);
 size_t walk_next_words(struct walk *w, uint64_t at, uint64_t end, uint64_t *to,
 		       size_t max, uint64_t *ret_at);
 
-/* Writable data of programs and libraries: area `i` of the map is that of a file, or lies directly behind it. */
-bool walk_is_data(const struct memmap *map, size_t i);
-
 /* The whole of an object's data around `addr`: neighbouring areas. */
 struct heapblocks_range walk_data_around(const struct memmap *map, uint64_t addr);
 

@@ -108,7 +108,7 @@ walk_find_root(struct walk *w, walk_describe *describe, unsigned least)
 		uint64_t at = map->areas.data[i].start;
 		size_t n;
 
-		if (!walk_is_data(map, i))
+		if (memmap_data_of(map, &map->areas.data[i]) == NULL)
 			continue;
 		while (root == 0 && tests < TESTS_MAX &&
 		       (n = walk_next_words(w, at, map->areas.data[i].end, words, CHUNK,

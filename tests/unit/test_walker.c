@@ -280,8 +280,10 @@ T_TEST(data_of_objects)
 	};
 	struct memmap map = {.areas = {.data = areas, .len = 4}};
 
-	T_CHECK(walk_is_data(&map, 0) && walk_is_data(&map, 1));
-	T_CHECK(!walk_is_data(&map, 2) && !walk_is_data(&map, 3));
+	T_CHECK(memmap_data_of(&map, &map.areas.data[0]) != NULL &&
+		memmap_data_of(&map, &map.areas.data[1]) != NULL);
+	T_CHECK(memmap_data_of(&map, &map.areas.data[2]) == NULL &&
+		memmap_data_of(&map, &map.areas.data[3]) == NULL);
 }
 
 /* ---- a process ---- */
