@@ -8,6 +8,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
@@ -21,6 +24,8 @@
 #ifndef SEEP_VERSION
 #	define SEEP_VERSION "unknown"
 #endif
+
+enum { STACK_BYTES = 8 << 20 }; /* what Linux gives by default */
 
 static const struct cmd *const commands[] = {
 	&cmd_run,     &cmd_attach,   &cmd_detach, &cmd_report, &cmd_leaks,
@@ -271,6 +276,45 @@ hold_std_fds(void)
 		close(fd);
 }
 
+/* ---- a stack that is large enough ---- */
+
+/* What runs on a stack of its own. makecontext passes only int. */
+static struct {
+	int argc, status;
+	char **argv;
+} roomy;
+
+static void
+dispatch_roomy(void)
+{
+	roomy.status = dispatch(roomy.argc, roomy.argv);
+}
+
+/* libdw keeps some 200 KB of a file's line numbers on the stack and does not ask for its limit (ulimit -s).
+ * The limit itself is the program's, which is started with it. */
+static int
+dispatch_with_room(int argc, char **argv)
+{
+	ucontext_t here, there;
+	struct rlimit limit;
+	void *stack;
+
+	if (getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur >= STACK_BYTES)
+		return dispatch(argc, argv);
+	stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+	if (stack == MAP_FAILED || getcontext(&there) < 0)
+		return dispatch(argc, argv);
+	roomy.argc = argc;
+	roomy.argv = argv;
+	there.uc_stack.ss_sp = stack;
+	there.uc_stack.ss_size = STACK_BYTES;
+	there.uc_link = &here;
+	makecontext(&there, dispatch_roomy, 0);
+	swapcontext(&here, &there);
+	return roomy.status;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -279,7 +323,7 @@ main(int argc, char **argv)
 	hold_std_fds();
 	clean_install();
 	sigbus_survive();
-	status = dispatch(argc, argv);
+	status = dispatch_with_room(argc, argv);
 
 	/* A full disk or a closed pipe is not to pass for success. */
 	if ((fflush(stdout) != 0 || ferror(stdout) || fflush(clean_raw()) != 0) &&

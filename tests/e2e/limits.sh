@@ -90,6 +90,15 @@ out=$(cat "$TMP/out")
 if [ "$status" != 3 ]; then same "ulimit -f 0"; fi
 expect_match "ulimit -f 0: said" "$(cat "$TMP/err")" 'file size|ulimit -f|File too large|no room'
 
+# A small stack: names of functions need more than the program does, which gets the limit it was given.
+for kib in 64 128; do
+	run bash -c 'ulimit -s "$1"; shift; exec "$@"' - $kib "$SEEP" run -o "$TMP/stack.rec" -- "$prog" "$count"
+	same "ulimit -s $kib"
+	whole_or_said "ulimit -s $kib" never
+	run bash -c 'ulimit -s "$1"; shift; exec "$@"' - $kib "$SEEP" run --no-leak-check -o "$TMP/limit.rec" -- bash -c 'ulimit -s'
+	expect_eq "ulimit -s $kib: the program's own" "$out" $kib
+done
+
 # What it needs: found by halving between 2 MiB and 1 GiB, to 16 KiB.
 fits() {
 	(ulimit -v "$1" && "$prog" 100003 >/dev/null 2>&1)
