@@ -231,7 +231,7 @@ report_tables(struct report *r, uint32_t most)
 static void
 report_ranked(struct report *r)
 {
-	size_t from = r->out->len;
+	size_t from = r->out->len, most;
 
 	if (r->o->by_given) {
 		buf_printf(r->out, "%s:\n", report_heads[r->o->by]);
@@ -240,12 +240,15 @@ report_ranked(struct report *r)
 	}
 	if (!r->o->tables)
 		return;
-	report_tables(r, REPORT_TABLE_ROWS);
-	if (!report_must_fit(r) || report_lines(r, r->out->data + from,
-						r->out->len - from) <= REPORT_TABLE_LINES)
-		return;
-	r->out->len = from;
-	report_tables(r, 1);
+	most = report_lead(r) == VERDICT_OK ? REPORT_TABLE_LINES + REPORT_SITE_LINES
+					    : REPORT_TABLE_LINES;
+	for (uint32_t rows = REPORT_TABLE_ROWS;; rows -= 2) {
+		report_tables(r, rows);
+		if (rows == 1 || !report_must_fit(r) ||
+		    report_lines(r, r->out, from) <= most)
+			break;
+		r->out->len = from;
+	}
 }
 
 static void
@@ -264,25 +267,31 @@ report_last_lines(struct report *r)
 		buf_add_char(r->out, '\n');
 }
 
+/* What libc keeps; nothing in the report of a healthy program. */
+static void
+report_kept_line(struct report *r)
+{
+	enum verdict_word lead = report_lead(r);
+	struct sites_query q = {.chosen = r->focus, .depth = r->depth};
+	struct sites ss;
+
+	if (r->o->point.at != SITES_AT_END ||
+	    ((lead == VERDICT_LEAK_MINOR || lead == VERDICT_GROWING) && !r->o->tables &&
+	     !r->o->all))
+		return;
+	if (r->v.nfocus == r->v.nchosen) {
+		report_kept(r, &r->sites);
+		return;
+	}
+	sites_init(&ss, r->p, r->skip, &q);
+	report_kept(r, &ss);
+	sites_done(&ss);
+}
+
 /* All that follows the sites. */
 static void
 report_facts(struct report *r)
 {
-	enum verdict_word lead = report_lead(r);
-
-	if ((lead == VERDICT_LEAK_MINOR || lead == VERDICT_GROWING) && !r->o->tables &&
-	    !r->o->all) {
-		/* a healthy program's report fits on a screen */
-	} else if (r->o->point.at == SITES_AT_END && r->v.nfocus == r->v.nchosen) {
-		report_kept(r, &r->sites);
-	} else if (r->o->point.at == SITES_AT_END) {
-		struct sites_query q = {.chosen = r->focus, .depth = r->depth};
-		struct sites ss;
-
-		sites_init(&ss, r->p, r->skip, &q);
-		report_kept(r, &ss);
-		sites_done(&ss);
-	}
 	report_processes(r);
 	report_totals(r);
 	report_habits(r);
@@ -302,15 +311,23 @@ report_facts(struct report *r)
 static void
 report_full(struct report *r)
 {
-	struct buf facts = {0}, *out = r->out;
+	struct buf kept = {0}, facts = {0}, *out = r->out;
+	size_t lines;
 
 	report_verdict(r);
+	r->out = &kept;
+	report_kept_line(r);
 	r->out = &facts;
 	report_facts(r);
 	r->out = out;
-	report_sites(r, report_lines(r, out->data, out->len) +
-				report_lines(r, facts.data, facts.len));
+	lines = report_lines(r, out, 0) + report_lines(r, &facts, 0);
+	if (report_must_fit(r) &&
+	    lines + report_lines(r, &kept, 0) + REPORT_SITE_LINES > REPORT_SCREEN)
+		buf_clear(&kept);
+	report_sites(r, lines + report_lines(r, &kept, 0));
+	buf_add(out, kept.data, kept.len);
 	buf_add(out, facts.data, facts.len);
+	buf_done(&kept);
 	buf_done(&facts);
 }
 

@@ -21,11 +21,10 @@ struct judge;
 struct suppress_set;
 
 enum {
-	REPORT_ROWS = 10,	/* sites listed unless told otherwise, */
-	REPORT_MINOR_ROWS = 3,	/* and of a minor leak or of growth */
-	REPORT_TABLE_ROWS = 5,	/* in the short tables by peak and count, */
-	REPORT_TABLE_LINES = 9, /* which beside lost memory are one row each if longer */
-	REPORT_FRAMES = 8,	/* frames shown of a stack, and by which places differ */
+	REPORT_ROWS = 10,      /* sites listed unless told otherwise, */
+	REPORT_MINOR_ROWS = 3, /* and of a minor leak or of growth */
+	REPORT_TABLE_ROWS = 5, /* in the short tables by peak and count; an odd number */
+	REPORT_FRAMES = 8,     /* frames shown of a stack, and by which places differ */
 };
 
 /* A zeroed one gives the report of `seep run`: plain, all processes, no tables. */

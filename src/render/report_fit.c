@@ -14,7 +14,6 @@
 #include "render/wrap.h"
 
 enum {
-	FIT_LINES = 25,
 	FIT_COLUMNS = 80, /* where there is no terminal to ask */
 	FIT_MINOR = 2,	  /* the first plan where nothing much is lost */
 };
@@ -22,21 +21,22 @@ enum {
 /* From the longest to the shortest. The first is the usual list; then more sites are better than
  * deeper stacks, as long as each has its caller. */
 static const struct report_plan fit_plans[] = {
-	{REPORT_ROWS, 0, 0},
-	{REPORT_ROWS, REPORT_FRAMES, 3},
-	{REPORT_ROWS, 5, 3},
-	{REPORT_ROWS, 5, 2},
-	{5, REPORT_FRAMES, 3},
-	{5, 5, 2},
-	{4, 5, 2},
-	{3, REPORT_FRAMES, 3},
-	{3, 5, 3},
-	{3, 5, 2},
-	{2, 5, 3},
-	{2, 4, 2},
-	{1, 6, 2},
-	{1, 4, 2},
-	{1, 2, 2},
+	{REPORT_ROWS, 0, 0, REPORT_ROWS, false},
+	{REPORT_ROWS, REPORT_FRAMES, 3, 3, false},
+	{REPORT_ROWS, 5, 3, 3, false},
+	{REPORT_ROWS, 5, 2, 3, false},
+	{5, REPORT_FRAMES, 3, 3, false},
+	{5, 5, 2, 3, false},
+	{4, 5, 2, 2, false},
+	{3, REPORT_FRAMES, 3, 2, false},
+	{3, 5, 3, 2, false},
+	{3, 5, 2, 1, false},
+	{2, 5, 3, 1, false},
+	{2, 4, 2, 1, false},
+	{2, 4, 2, 0, false},
+	{1, 6, 2, 0, false},
+	{1, 4, 2, 0, true},
+	{1, 2, 2, 0, true},
 };
 
 const struct report_plan *const report_usual = fit_plans;
@@ -52,14 +52,14 @@ report_must_fit(const struct report *r)
 }
 
 size_t
-report_lines(const struct report *r, const char *text, size_t bytes)
+report_lines(const struct report *r, const struct buf *text, size_t from)
 {
 	unsigned columns = r->o->term != NULL ? r->o->term->columns : 0;
 	struct buf b = {0};
 	size_t lines;
 
 	columns = columns > 0 ? columns : FIT_COLUMNS;
-	buf_add(&b, text, bytes);
+	buf_add(&b, text->data + from, text->len - from);
 	if (r->o->ascii)
 		figure_to_ascii(&b, 0);
 	wrap_text(&b, 0, columns);
@@ -130,7 +130,7 @@ fit_sites(struct report *r, const struct sites *ss, enum sites_by by, size_t mos
 			memset(r->growth_told, 0,
 			       r->growth_sites.nrows * sizeof *r->growth_told);
 		fit_print(r, ss, by);
-		if (report_lines(r, r->out->data + from, r->out->len - from) <= most)
+		if (report_lines(r, r->out, from) <= most)
 			break;
 	}
 	r->plan = report_usual;
@@ -140,7 +140,7 @@ fit_sites(struct report *r, const struct sites *ss, enum sites_by by, size_t mos
 void
 report_sites(struct report *r, size_t other_lines)
 {
-	size_t most = other_lines < FIT_LINES ? FIT_LINES - other_lines : 0;
+	size_t most = other_lines < REPORT_SCREEN ? REPORT_SCREEN - other_lines : 0;
 	struct sites_query q;
 	struct sites ss = {0};
 	bool list = fit_query(r, &q);

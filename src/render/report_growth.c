@@ -150,15 +150,6 @@ report_growth_mark(struct report *r, uint32_t row)
 	r->growth_told[row] = true;
 }
 
-/* Sites of a list that has at most `usual`. */
-static uint32_t
-most_rows(const struct report *r, uint32_t usual)
-{
-	if (r->o->rows > 0)
-		return r->o->rows;
-	return r->plan->rows < usual ? r->plan->rows : usual;
-}
-
 /* What the site has now, in place of a row in the list of live memory. */
 static void
 live_of(struct report *r, uint32_t row)
@@ -195,7 +186,7 @@ one_place(struct report *r, uint32_t number, uint32_t frames, uint32_t row)
 static void
 leading_places(struct report *r, enum verdict_word word)
 {
-	uint32_t max = most_rows(r, REPORT_ROWS), shown = 0;
+	uint32_t max = r->o->rows > 0 ? r->o->rows : r->plan->rows, shown = 0;
 
 	for (uint32_t i = 0; i < r->growth.nranked && (shown < max || r->o->all); i++) {
 		if (word_of(r, r->growth.ranked[i]) != word)
@@ -212,7 +203,7 @@ leading_places(struct report *r, enum verdict_word word)
 static void
 other_places(struct report *r)
 {
-	uint32_t max = most_rows(r, r->plan->rest > 0 ? REPORT_MINOR_ROWS : REPORT_ROWS);
+	uint32_t max = r->o->rows > 0 ? r->o->rows : r->plan->growing;
 	uint32_t shown = 0, more = 0;
 
 	for (uint32_t i = 0; i < r->growth.nranked; i++) {
@@ -237,21 +228,23 @@ other_places(struct report *r)
 static void
 turning_places(struct report *r)
 {
-	uint32_t max = most_rows(r, TURNING_ROWS);
+	uint32_t usual =
+		r->plan->growing < TURNING_ROWS ? r->plan->growing : TURNING_ROWS;
+	uint32_t max = r->o->rows > 0 ? r->o->rows : usual;
 
 	for (uint32_t i = 0; i < r->growth.nturning; i++) {
 		uint32_t row = r->growth.turning[i];
 
-		if (i == max && !r->o->all) {
-			buf_printf(r->out, "    %s more (--all)\n",
-				   fmt_count(r->growth.nturning - i).s);
-			break;
-		}
 		if (i == 0)
 			buf_add_str(
 				r->out,
 				"steady, because older blocks are freed as fast, as in "
 				"a cache or a queue:\n");
+		if (i == max && !r->o->all) {
+			buf_printf(r->out, "    %s more (--all)\n",
+				   fmt_count(r->growth.nturning - i).s);
+			break;
+		}
 		buf_printf(r->out, "%2u  ", i + 1);
 		growth_text_older(r->out, &r->growth.rows[row].v);
 		buf_add_char(r->out, '\n');

@@ -16,11 +16,12 @@
 
 struct contrast;
 
-/* How long a list of sites is. */
+/* How long the lists of sites are, unless -n or --all. */
 struct report_plan {
-	uint32_t rows; /* sites, unless -n */
-	uint32_t first,
-		rest; /* frames of the first site and of the others; 0 = as usual */
+	uint32_t rows;	      /* sites of the list that the verdict is about */
+	uint32_t first, rest; /* frames of its first site and of others; 0 = as usual */
+	uint32_t growing;     /* sites that grow besides */
+	bool bare;	      /* without what tells lost blocks from freed ones */
 };
 
 struct report {
@@ -35,7 +36,7 @@ struct report {
 	uint32_t one; /* the only process chosen, 0 = there are several or none */
 	bool sampled;
 	const char *list_head; /* the line above a list that has rows; NULL = none */
-	const struct report_plan *plan; /* of the list unless --all */
+	const struct report_plan *plan;
 	uint32_t most_frames; /* shown of a stack unless --all; 0 = REPORT_FRAMES */
 	size_t callers_left;  /* frames that the stacks of a short list do not show */
 	struct contrast *contrast; /* of the list of losses; else NULL */
@@ -158,14 +159,20 @@ void report_contrast(struct report *r, uint32_t row, struct map *told);
 
 /* ---- report_fit.c ---- */
 
+enum {
+	REPORT_SCREEN = 25,	/* lines of a report that must fit, */
+	REPORT_SITE_LINES = 9,	/* those of them that sites should have, */
+	REPORT_TABLE_LINES = 9, /* and that short tables may have */
+};
+
 /* The list that is not shortened. */
 extern const struct report_plan *const report_usual;
 
 /* Must the report fit on a screen? Not if the user says how much, or asks for a certain list. */
 bool report_must_fit(const struct report *r);
 
-/* Lines that the text takes on the terminal, or at 80 columns. */
-size_t report_lines(const struct report *r, const char *text, size_t bytes);
+/* Lines that the text takes from that offset on, on the terminal or at 80 columns. */
+size_t report_lines(const struct report *r, const struct buf *text, size_t from);
 
 /* Lists the sites that the verdict is about, then others that grow. `other_lines`: those of the rest
  * of the report. */

@@ -255,7 +255,8 @@ report_list(struct report *r, const struct sites *ss, enum sites_by by)
 		report_growth_mark(r, l.grows[l.order[i]]);
 		r->most_frames = report_frames_of(r, i);
 		report_stack(r, row->node, &w);
-		report_contrast(r, l.order[i], &told);
+		if (!r->plan->bare)
+			report_contrast(r, l.order[i], &told);
 	}
 	r->most_frames = 0;
 	map_done(&told);

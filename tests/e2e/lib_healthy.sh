@@ -39,14 +39,15 @@ healthy_folder() {
 }
 
 # healthy_row NUMBER: runs that row of $TMP/list in a folder of its own. Leaves NUMBER.text, the report as a
-# terminal of 80 columns has it, and NUMBER.out, or NUMBER.absent.
+# terminal of 80 columns has it, NUMBER.out and NUMBER.ms, how long that took; or NUMBER.absent.
 healthy_row() {
-	local rows=$TMP/rows command stop program
+	local rows=$TMP/rows command stop program began
 	IFS=$'\t' read -r _ _ _ _ _ command stop < <(sed -n "$1p" "$TMP/list")
 	program=${command#env * }
 	command -v "${program%% *}" >/dev/null || { echo "no ${program%% *} here" >"$rows/$1.absent"; return; }
 	cp -a "$TMP/folder" "$TMP/folders/$1" && cd "$TMP/folders/$1" || return
 	export HOME=$PWD/home GIT_CONFIG_NOSYSTEM=1
+	began=$(date +%s%3N)
 	if [ -n "$stop" ]; then
 		eval "timeout 50 \"$SEEP\" run -- $command" </dev/null >"$rows/$1.out" 2>"$rows/$1.err" &
 		eval "$stop" >/dev/null 2>&1
@@ -54,6 +55,7 @@ healthy_row() {
 	else
 		eval "timeout 50 \"$SEEP\" run -- $command" </dev/null >"$rows/$1.out" 2>"$rows/$1.err"
 	fi
+	echo $(($(date +%s%3N) - began)) >"$rows/$1.ms"
 	# What the program itself wrote there comes before the report.
 	sed -nE '/^(WRONG|KILLED|LEAK|GROWING|PARTIAL|NO VERDICT|STEADY|OK)( |$)/,$p' "$rows/$1.err" >"$rows/$1.text"
 }
@@ -83,13 +85,17 @@ first_site() { sed -n '/^ 1  /,/^\( 2  \|[^ ]\)/p' "$1" | grep '^    [^ ]'; }
 
 # healthy_judge NUMBER NAME DEFINITE INDIRECT BLOCKS WORD COMMAND: what is wrong with that row's report.
 healthy_judge() {
-	local report=$TMP/rows/$1.text got lines
+	local report=$TMP/rows/$1.text words=,$6, got lines
 	if [ ! -s "$report" ]; then
 		fail "$2: no report" "$(cat "$TMP/rows/$1.err")"
 		return
 	fi
+	# Three intervals of 0.25 s have begun, and one site may have lost a block in each.
+	if [[ $words = *,minor,* ]] && [ "$5" -ge 3 ] && [ "$(cat "$TMP/rows/$1.ms")" -ge 500 ]; then
+		words+=LEAK,
+	fi
 	got=$(first_word "$report")
-	case ,$6, in
+	case $words in
 	*,"$got",*) pass ;;
 	*) fail "seep run -- $7" "wanted $6, valgrind has $3 + $4 bytes in $5 blocks" "$(head -n 12 "$report")" ;;
 	esac
