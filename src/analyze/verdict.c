@@ -91,6 +91,10 @@ verdict_judge_checks(struct verdict *v, const struct prof *p)
 
 		if (c != NULL && c->loose && verdict_lost(v->each[i].loss_blocks) == 0)
 			v->each[i].checked = false;
+		if (c != NULL && v->each[i].checked) {
+			v->each[i].younger_bytes = (int64_t)c->younger_bytes;
+			v->each[i].younger_blocks = (int64_t)c->younger_blocks;
+		}
 	}
 }
 
@@ -365,6 +369,8 @@ verdict_sum(struct verdict_figures *to, const struct verdict_figures *f)
 	to->managed = f->managed != NULL ? f->managed : to->managed;
 	to->leftover_bytes += f->leftover_bytes;
 	to->leftover_blocks += f->leftover_blocks;
+	to->younger_bytes += f->younger_bytes;
+	to->younger_blocks += f->younger_blocks;
 	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
 		to->loss_bytes[i] += f->loss_bytes[i];
 		to->loss_blocks[i] += f->loss_blocks[i];

@@ -27,6 +27,7 @@ struct verdict_figures {
 	int64_t loss_bytes[PROF_LOSS_KINDS],
 		loss_blocks[PROF_LOSS_KINDS];	 /* without libc's */
 	int64_t leftover_bytes, leftover_blocks; /* of the possible ones; see prof_loss */
+	int64_t younger_bytes, younger_blocks;	 /* of no kind; see prof_check */
 	/* Lost, but not judged (managed.h), and whose blocks these are; no part of loss_bytes. */
 	int64_t managed_bytes, managed_blocks;
 	const struct runtime_info *managed;

@@ -174,12 +174,24 @@ part_of(int64_t whole, double part, double all)
 	return whole > 0 && all > 0 ? (uint64_t)((double)whole * part / all + 0.5) : 0;
 }
 
+/* What is live at a place and of no kind came after the copy. */
 static void
-save_losses(struct sums *u)
+add_younger(struct prof_check *check, const struct prof_site *site, uint64_t blocks,
+	    uint64_t bytes)
+{
+	if (site->live_blocks > (int64_t)blocks)
+		check->younger_blocks += (uint64_t)site->live_blocks - blocks;
+	if (site->live_bytes > (int64_t)bytes)
+		check->younger_bytes += (uint64_t)site->live_bytes - bytes;
+}
+
+static void
+save_losses(struct sums *u, struct prof_check *check)
 {
 	for (size_t i = 0; i < u->shares.len; i++) {
 		const struct share *s = &u->shares.data[i];
 		const struct prof_site *site = &u->p->sites[s->site];
+		uint64_t blocks = 0, bytes = 0;
 
 		for (unsigned k = 0; k < CLASSIFY_KINDS; k++) {
 			struct prof_loss l = {.site = s->site, .kind = (uint8_t)k};
@@ -194,7 +206,10 @@ save_losses(struct sums *u)
 				l.blocks = 1;
 			row = prof_add_loss(u->p);
 			u->p->losses[row] = l;
+			blocks += l.blocks;
+			bytes += l.bytes;
 		}
+		add_younger(check, site, blocks, bytes);
 	}
 }
 
@@ -256,7 +271,7 @@ attached_check_save(struct attached_check *c, struct prof *p, uint32_t process)
 			 fmt_count(u.missed).s, fmt_count(u.found + u.missed).s);
 	}
 	if (c->done) {
-		save_losses(&u);
+		save_losses(&u, &check);
 		save_holders(&u);
 	}
 	check.done = c->done;

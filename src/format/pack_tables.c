@@ -239,6 +239,8 @@ static const struct pack_col pack_checks[] = {
 	UINT(prof_check, pause_ns),
 	UINTS(prof_check, heuristic_blocks, PROF_HEURISTICS),
 	UINTS(prof_check, heuristic_bytes, PROF_HEURISTICS),
+	UINT_9(prof_check, younger_blocks),
+	UINT_9(prof_check, younger_bytes),
 };
 
 static const struct pack_col pack_losses[] = {

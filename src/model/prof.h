@@ -162,6 +162,8 @@ struct prof_check {
 	/* Reachable only because a pointer into their middle was taken for one to their beginning; by
 	 * number of the bit in enum classify_heuristic. */
 	uint64_t heuristic_blocks[PROF_HEURISTICS], heuristic_bytes[PROF_HEURISTICS];
+	/* Of a process that went on: live blocks that were not judged, because they are younger than the check. */
+	uint64_t younger_blocks, younger_bytes;
 };
 
 /* How blocks are lost, as memcheck tells them apart (leak/classify.h); the numbers are in files, but for

@@ -159,6 +159,8 @@ rj_figures(struct report_json *r, const struct verdict_figures *f, bool judged)
 	rj_leaks(r, f->checked, f->loss_bytes, f->loss_blocks);
 	rj_i64(r, "possible_leftover_bytes", f->leftover_bytes);
 	rj_i64(r, "possible_leftover_blocks", f->leftover_blocks);
+	rj_i64(r, "younger_bytes", f->younger_bytes);
+	rj_i64(r, "younger_blocks", f->younger_blocks);
 	json_obj_end(&r->j);
 	rj_str(r, "not_judged", f->managed != NULL ? f->managed->name : NULL);
 	rj_i64(r, "not_judged_bytes", f->managed_bytes);

@@ -84,7 +84,7 @@ report_losses(struct report *r)
 {
 	int64_t bytes[PROF_LOSS_KINDS] = {0}, blocks[PROF_LOSS_KINDS] = {0};
 	struct verdict_figures managed = {0};
-	int64_t leftover = 0;
+	int64_t leftover = 0, younger_bytes = 0, younger_blocks = 0;
 	uint32_t looked = 0, refused = 0;
 
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
@@ -99,6 +99,8 @@ report_losses(struct report *r)
 			blocks[k] += f->loss_blocks[k];
 		}
 		leftover += f->checked ? f->leftover_blocks : 0;
+		younger_bytes += f->checked ? f->younger_bytes : 0;
+		younger_blocks += f->checked ? f->younger_blocks : 0;
 		if (f->checked && f->managed != NULL) {
 			managed.managed = f->managed;
 			managed.managed_bytes += f->managed_bytes;
@@ -118,6 +120,10 @@ report_losses(struct report *r)
 		report_some(r, bytes[k], blocks[k]);
 		if (k == PROF_LOSS_POSSIBLE)
 			figure_leftover(r->out, blocks[k], leftover);
+	}
+	if (younger_blocks > 0) {
+		buf_add_str(r->out, REPORT_DOT "younger than the leak check ");
+		report_some(r, younger_bytes, younger_blocks);
 	}
 	if (looked > 0 && managed.managed_blocks > 0) {
 		buf_printf(r->out, REPORT_DOT "not judged, %s's own ",

@@ -56,6 +56,12 @@ run "$SEEP" report --json "$TMP/both.rec"
 expect_eq "both: bytes a block" "$(jq -r '[.sites[] | select(.leaks.definite_blocks > 0) | .leaks | .definite_bytes / .definite_blocks] | @csv' "$TMP/out")" 1000
 expect_eq "both: words and holders" "$(jq -r '.frames as $f | [.sites[] | select(.growth.grew > 5) | "\($f[.stack[.shown_from]].function) \(.verdict)\(if .verdict == "LEAK" then "" else " " + .held_by end)"] | sort | join(", ")' "$TMP/out")" \
 	"cache_put GROWING cache in reach, lose LEAK"
+# The kinds, and what is too young for them, are all that is live.
+for name in kept lost both; do
+	run "$SEEP" report --json "$TMP/$name.rec"
+	expect_json "$name: nothing is left out" "$TMP/out" '.summary | .left_blocks - (.leaks | .definite_blocks + .indirect_blocks + .possible_blocks +
+		.reachable_blocks + .younger_blocks)' 0
+done
 
 # Without the check: as before, and the command that would tell.
 for name in unasked short; do
