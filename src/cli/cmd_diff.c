@@ -388,12 +388,14 @@ diff_take_words(struct diff_cmd *c, int argc, char **argv)
 		return cmd_usage(&cmd_diff, "%u programs; at most one for each side",
 				 programs);
 	if (c->words.len == 0)
-		return cmd_usage(&cmd_diff, "no profile was named");
+		return cmd_usage(&cmd_diff,
+				 "two recordings or profiles are needed: seep diff "
+				 "OLD NEW");
 	if (c->words.len == 1 && strchr(c->words.data[0] + 1, '@') == NULL &&
 	    (c->words.data[0][0] != '@' || strcmp(c->words.data[0], "@last") == 0))
 		return cmd_usage(&cmd_diff,
-				 "incomplete: OLD NEW, or one target with a point in "
-				 "time, as in %s@peak",
+				 "OLD and NEW are needed; to compare its peak with its "
+				 "end: seep diff %s@peak",
 				 c->words.data[0]);
 	return CMD_OK;
 }

@@ -132,9 +132,11 @@ target_find_pid(int pid, struct livefile *ret_file, struct err *e)
 	snprintf(path, sizeof path, "/proc/%d/maps", pid);
 	if (r == 0)
 		r = buf_read_file(&maps, path, e);
-	if ((r == -EACCES || r == -EPERM) && geteuid() != 0)
-		r = err_set(e, r, "%d (%s): not yours to look at; try sudo", pid,
-			    st.comm);
+	if (r == -EACCES || r == -EPERM)
+		r = err_set(e, r,
+			    "%d (%s): its memory may not be looked into; %ssee: "
+			    "seep doctor %d",
+			    pid, st.comm, geteuid() != 0 ? "try sudo, or " : "", pid);
 	if (r == 0)
 		r = find_mapped(&st, maps.data, &f, e);
 	if (r == 0 && f.uid != uid && f.uid != geteuid())

@@ -29,6 +29,14 @@ enum {
 
 /* ---- lookup ---- */
 
+static bool
+is_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 /* 0 when `path` can be executed, else the negative errno that exec would give. */
 static int
 executable(const char *path)
@@ -284,11 +292,24 @@ inspect_program(const char *name, struct inspect *ret_inspect, struct err *e)
 
 	if (r == -ENOENT || r == -ENOTDIR) {
 		in.exit_status = INSPECT_NOT_FOUND;
-		err_set(e, r, "%s: %s", name,
-			strchr(name, '/') != NULL ? "no such file" : "not found in PATH");
+		if (strchr(name, '/') != NULL)
+			err_set(e, r, "%s: no such file", name);
+		else if (executable(name) == 0)
+			err_set(e, r,
+				"%s: not found in PATH; the one in this folder is "
+				"./%s",
+				name, name);
+		else
+			err_set(e, r, "%s: not found in PATH", name);
 	} else if (r < 0) {
 		in.exit_status = INSPECT_NOT_EXECUTABLE;
-		err_sys(e, r, "%s", name);
+		if (r == -EACCES && strchr(name, '/') != NULL && is_file(name))
+			err_set(e, r,
+				"%s: Permission denied; to make it executable: "
+				"chmod +x %s",
+				name, name);
+		else
+			err_sys(e, r, "%s", name);
 	} else {
 		r = follow(&in, name, in.path, 0, e);
 	}

@@ -28,7 +28,8 @@ cannot 127 'no-such-program: not found in PATH' no-such-program
 cannot 127 '\./no-such-program: no such file' ./no-such-program
 cp said not_executable
 chmod -x not_executable
-cannot 126 '\./not_executable: Permission denied' ./not_executable
+cannot 126 '\./not_executable: Permission denied; to make it executable: chmod \+x \./not_executable$' ./not_executable
+cannot 127 'said: not found in PATH; the one in this folder is \./said$' said
 mkdir folder
 cannot 126 '\./folder: Is a directory' ./folder
 printf '#!/no/such/interpreter\necho started\n' >script

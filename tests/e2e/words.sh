@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # What newcomers type where a command wants a process, a core or a recording: the name or the path of a
-# program, of which none, one or two processes run; and a core with its program, in either order.
+# program, of which none, one or two processes run; and a core with its program, in either order. And other first
+# attempts: one line says what is wrong and what to type, with status 2 for a wrong command line and 3 for a failure.
 . "$(dirname "$0")/lib.sh"
 need_seep
 prog=$(program stumbles) || exit 3
@@ -71,3 +72,49 @@ expect_match "which of them?" "$err" '^seep: \./api-server: 2 processes run it, 
 expect_status 0 "$SEEP" run -o a.rec ./api-server
 expect_status 0 "$SEEP" leaks a.rec ./api-server
 expect_match "a recording and its program" "$out" '^LEAK  279 KiB in 286 blocks lost at 1 site, 286 times$'
+
+# ---- several recordings in the folder: the last one, and the report says which ----
+expect_status 3 "$SEEP" report nosuch
+for i in 1 2 3; do
+	"$SEEP" run ./api-server once $i >/dev/null 2>&1
+done
+run "$SEEP" report
+expect_match "the last of three" "$(head -n 1 <<<"$out")" "^$PWD/seep\\.api-server\\.[0-9]+\\.rec: \\./api-server once 3, pid [0-9]+, "
+
+# ---- one line, and what to do ----
+printf 'echo started\n' >script
+chmod +x script
+expect_status 0 "$SEEP" run -o script.rec ./script
+expect_eq "a script without #!: runs as in a shell" "$out" started
+expect_status 2 "$SEEP" diff
+expect_eq "diff of nothing" "$err" "seep diff: two recordings or profiles are needed: seep diff OLD NEW (seep diff --help)"
+expect_status 2 "$SEEP" diff a.rec
+expect_eq "diff of one" "$err" "seep diff: OLD and NEW are needed; to compare its peak with its end: seep diff a.rec@peak (seep diff --help)"
+expect_status 0 "$SEEP" diff a.rec@peak # as it says
+
+if [ "$(id -u)" = 0 ] && have setpriv && have env; then
+	nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups env "XDG_STATE_HOME=$TMP/nobody" "SEEP_CACHE=$TMP/nobody")
+	chmod 755 "$TMP" . # not to be written to by others
+	expect_status 3 "${nobody[@]}" "$SEEP" leaks "$pid"
+	expect_eq "another's process" "$err" "seep: $pid (api-server): its memory may not be looked into; try sudo, or see: seep doctor $pid"
+	expect_status 3 "${nobody[@]}" "$SEEP" run ./api-server
+	expect_eq "a read-only folder" "$err" "seep: $PWD: cannot save the recording there (Permission denied); use -o or --dir"
+	expect_eq "a read-only folder: not started" "$out" ""
+fi
+
+# ---- spaces and a line feed in names ----
+strange=$'a b\nc'
+mkdir "$strange" && cp api-server "$strange/d e" && cd "$strange" || exit 3
+expect_status 0 "$SEEP" run "./d e"
+expect_match "one line says where it is" "$err" '^saved seep\.d e\.[0-9]+\.rec \(names inside\)     next: seep report$'
+expect_status 0 "$SEEP" report
+expect_match "found again" "$(head -n 1 <<<"$out")" '/a b\?c/seep\.d e\.[0-9]+\.rec: \./d e, pid'
+cd ..
+
+# ---- colours only where they are wanted ----
+if have script; then
+	coloured() { env -u NO_COLOR TERM=xterm "$@" script -qec "$SEEP leaks a.rec" /dev/null </dev/null | grep -c $'\033'; }
+	expect_eq "a terminal" "$(($(coloured) > 0))" 1
+	expect_eq "NO_COLOR=1" "$(coloured NO_COLOR=1)" 0
+	expect_eq "TERM=dumb" "$(coloured TERM=dumb)" 0
+fi
