@@ -185,11 +185,13 @@ focus_of(const struct prof *p, const bool *chosen, bool *ret_focus)
 	ret_focus[0] = false;
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		const char *exe = prof_text(p, p->processes[i].exe);
+		/* Nobody knows what a shell has started that was not recorded. */
+		bool hides = p->processes[i].not_recorded != 0 && focus_is_launcher(exe);
 
-		ret_focus[i] =
-			(chosen == NULL || chosen[i]) &&
-			(focus_is_own(named, exe) || (focus_is_started(p, i, first) &&
-						      !(own && focus_is_launcher(exe))));
+		ret_focus[i] = (chosen == NULL || chosen[i]) &&
+			       (focus_is_own(named, exe) || hides ||
+				(focus_is_started(p, i, first) &&
+				 !(own && focus_is_launcher(exe))));
 		n += ret_focus[i];
 		recorded += ret_focus[i] && p->processes[i].not_recorded == 0;
 	}

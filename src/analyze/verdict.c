@@ -479,7 +479,11 @@ verdict_of_all(const struct verdict *v, const struct prof *p, const bool *focus,
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		const struct verdict_facts *f = &facts[i];
 
-		if ((focus != NULL && !focus[i]) || v->state[i] != VERDICT_JUDGED)
+		if (focus != NULL && !focus[i])
+			continue;
+		if (v->state[i] == VERDICT_NOT_RECORDED && undecided.why == 0)
+			undecided = verdict_decide(&(struct verdict_facts){0});
+		if (v->state[i] != VERDICT_JUDGED)
 			continue;
 		found |= 1u << v->each[i].answer.word | v->each[i].answer.also;
 		if (v->each[i].answer.word == VERDICT_NO_VERDICT)

@@ -37,6 +37,8 @@ enum {
 	REC_TEXT_OFF = 4096, /* the text page */
 	REC_TEXT_BYTES = 4096,
 	REC_HOLD_OFF = 8192,
+	REC_UNSEEN_OFF = 12 << 10, /* struct rec_unseen; of seep attach: base/inject.h */
+	REC_UNSEEN_MAX = 64,
 	/* u32: the recorder's own KiB, one for REC_OWN_EVERY timeline points */
 	REC_POINT_OWN_OFF = 62 << 10,
 	REC_OWN_EVERY = 8,
@@ -80,6 +82,8 @@ enum rec_flags {
 	REC_FLAG_LIMIT_SPACE = 1 << 10, /* limit on the address space (ulimit -v) */
 	REC_FLAG_LIMIT_FILE = 1 << 11,	/* limit on the size of files (ulimit -f) */
 	REC_FLAG_NO_PAGES = 1 << 12,	/* the kernel gave no more: file system full */
+	/* Readers only: this process is an entry of another one's list of unrecorded programs. */
+	REC_FLAG_UNSEEN = 1 << 13,
 };
 
 /* How far the process got, as the recorder saw it. */
@@ -104,7 +108,7 @@ enum rec_lost {
 	REC_LOST_MARK,	 /* marks that found no room */
 	REC_LOST_MODULE, /* modules that found no room: their frames have no names */
 	REC_LOST_THREAD, /* threads without a record: counted under "other threads" */
-	REC_LOST_EXEC,	 /* exec of programs that cannot be recorded */
+	REC_LOST_EXEC, /* programs started and not recorded; most have a struct rec_unseen */
 	REC_LOST_MAX = 16,
 };
 
@@ -503,7 +507,9 @@ struct rec_head {
 	uint64_t exit_ms; /* when exit began; 0 = it has not */
 	uint64_t
 		cut_ms; /* when it ended or first found no room, at least 1; 0 = neither */
-	uint64_t reserved2[2];
+	uint32_t
+		unseen; /* entries at REC_UNSEEN_OFF that were begun; may be more than fit */
+	uint32_t reserved2[3];
 
 	/* 576: counters */
 	uint64_t lost[REC_LOST_MAX];
@@ -534,6 +540,30 @@ struct rec_head {
 	uint64_t errors_more;  /* wrong uses of the heap without a record of their own */
 	uint32_t threads_most; /* at the same time */
 	uint32_t reserved3;
+};
+
+/* ---- programs that were started and are not recorded ---- */
+
+enum rec_unseen_why {
+	REC_UNSEEN_NONE = 0,  /* recorded; or the entry is not finished, ignore */
+	REC_UNSEEN_STATIC,    /* statically linked */
+	REC_UNSEEN_MACHINE,   /* 32-bit, or for another processor */
+	REC_UNSEEN_LOADER,    /* not run by glibc's loader */
+	REC_UNSEEN_SANITIZER, /* needs a sanitizer's runtime */
+	REC_UNSEEN_RIGHTS,    /* setuid, setgid or with capabilities */
+	REC_UNSEEN_SEALED,    /* started under a seccomp filter */
+	REC_UNSEEN_LIBRARY,   /* libseep.so could not be read by the one who started it */
+	REC_UNSEEN_ENVIRONMENT, /* its environment lacked LD_PRELOAD or SEEP */
+	REC_UNSEEN_WHYS,
+};
+
+/* The same program, not recorded for the same reason, is one entry with a count. */
+struct rec_unseen {
+	uint32_t why;	/* enum rec_unseen_why, written last */
+	uint32_t count; /* 0: exec failed, ignore */
+	uint32_t pid;	/* of the first; 0 = not known */
+	uint32_t ms;	/* when it was started */
+	char text[496]; /* path, NUL, arguments with spaces between, NUL */
 };
 
 /* All memory that the recorder holds, in KiB: this file as far as it was made present, and its own. */
@@ -608,6 +638,11 @@ _Static_assert(sizeof(struct rec_mark) == 64, "mark head");
 _Static_assert(sizeof(struct rec_mark_row) == 24, "mark row");
 _Static_assert(sizeof(struct rec_point) == 16, "timeline point");
 _Static_assert(sizeof(struct rec_error) == 128, "error");
+_Static_assert(sizeof(struct rec_unseen) == 512, "unrecorded program");
+_Static_assert(REC_HOLD_OFF + sizeof(struct rec_hold) <= REC_UNSEEN_OFF &&
+		       REC_UNSEEN_OFF + REC_UNSEEN_MAX * sizeof(struct rec_unseen) <=
+			       REC_POINT_OWN_OFF,
+	       "unrecorded programs fit");
 _Static_assert(__builtin_offsetof(struct rec_head, clock_ms) == 384, "control words");
 _Static_assert(__builtin_offsetof(struct rec_head, flags) == 448, "rare words");
 _Static_assert(__builtin_offsetof(struct rec_head, live_bytes) == 512, "hot words");

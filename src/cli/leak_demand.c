@@ -63,6 +63,7 @@ leak_demand_look(struct livefile *f, bool json, struct prof *p,
 {
 	struct leak_plan how;
 	int r = plan(f, json, &how, e);
+	uint32_t row;
 
 	if (r < 0 || leak_demand.dry_run)
 		return r;
@@ -72,10 +73,11 @@ leak_demand_look(struct livefile *f, bool json, struct prof *p,
 	r = leak_last_compare(f, ret_check, only(), &change, e);
 	if (r < 0 && only() == LEAK_LAST_ALL)
 		r = 0; /* nobody asked */
+	row = p->nprocesses;
 	if (r == 0)
 		r = save_load_file(f, p, e);
 	if (r == 0)
-		leakcheck_save(ret_check, p, p->nprocesses - 1);
+		leakcheck_save(ret_check, p, row);
 	return r;
 }
 

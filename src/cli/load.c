@@ -84,11 +84,13 @@ load_refuse_program(const char *what, struct err *e)
 
 /* ---- one of them ---- */
 
+enum { LOAD_ROW = 1 }; /* of the process itself; what it started comes behind it */
+
 /* What the recording itself cannot know about a process that runs. */
 static void
 load_look_at(struct prof *p, struct livefile *f)
 {
-	struct prof_process *pr = &p->processes[p->nprocesses - 1];
+	struct prof_process *pr = &p->processes[LOAD_ROW];
 	uint64_t rss_kib = 0, anon_kib = 0;
 	struct anonparts parts = {.own_kib = f->head->own_kib};
 
@@ -101,7 +103,7 @@ load_look_at(struct prof *p, struct livefile *f)
 		pr->static_kib = parts.static_kib;
 		if (pr->rss_peak_kib < rss_kib)
 			pr->rss_peak_kib = rss_kib;
-		prof_end_points(p, p->nprocesses - 1, pr->duration_ms, rss_kib);
+		prof_end_points(p, LOAD_ROW, pr->duration_ms, rss_kib);
 	}
 	save_coverage(p);
 }
@@ -119,7 +121,7 @@ load_process(struct loaded *l, const char *what, struct prof **ret_prof, struct 
 		l->pid = f.pid;
 		l->live = true;
 		load_look_at(p, &f);
-		attached_account_limit(p, p->nprocesses - 1, f.pid, 0);
+		attached_account_limit(p, LOAD_ROW, f.pid, 0);
 		attached_old_load(p, &f);
 		*ret_prof = TAKE(p);
 	}

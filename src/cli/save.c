@@ -32,11 +32,10 @@ int
 save_load_file(const struct livefile *f, struct prof *p, struct err *e)
 {
 	bool alive = livefile_alive(f);
+	uint32_t row = p->nprocesses;
 	int r = live_load_fd(f->fd, !alive, p, e);
 
 	if (r == 0 && alive) {
-		uint32_t row = p->nprocesses - 1;
-
 		p->processes[row].duration_ms = livefile_age_ms(f);
 		prof_end_points(p, row, p->processes[row].duration_ms, 0);
 	}
@@ -221,6 +220,8 @@ save_coverage(struct prof *p)
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		const char *text;
 
+		if (p->processes[i].not_recorded != 0)
+			continue;
 		traits[i] |= program_traits(p, p->processes[i].exe, &known);
 		/* Where seep run did not attach, only libraries that call malloc are seen. */
 		if (p->processes[i].run_id != 0 && (traits[i] & INSPECT_OWN_MALLOC) != 0)

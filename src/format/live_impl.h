@@ -134,5 +134,6 @@ void live_read_blocks(struct live *l, uint32_t first_site);
 void live_read_marks(struct live *l);
 void live_read_points(struct live *l);
 void live_read_errors(struct live *l);
+void live_read_unseen(struct live *l); /* adds processes behind this one */
 
 #endif

@@ -370,6 +370,7 @@ live_read(struct live *l, uint64_t missing_bytes)
 	live_read_marks(l);
 	live_read_errors(l);
 	live_finish_process(l, first_site);
+	live_read_unseen(l);
 	live_report_bad(l);
 	free(l->chunks);
 	free(l->seen);

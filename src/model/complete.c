@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "base/compiler.h"
 #include "base/recording.h"
 
 bool
@@ -39,4 +40,30 @@ complete_hooks_partial(const struct prof_process *pr)
 		return NULL;
 	return "the program has a malloc of its own and calls it directly, where seep cannot "
 	       "hook it; move that malloc into a shared library, or build without it";
+}
+
+const char *
+complete_unseen_why(unsigned why)
+{
+	static const char *const words[REC_UNSEEN_WHYS] = {
+		[REC_UNSEEN_STATIC] =
+			"statically linked; start it with seep run to record it",
+		[REC_UNSEEN_MACHINE] = "a 32-bit program, or one for another processor",
+		[REC_UNSEEN_LOADER] =
+			"not linked with glibc; start it with seep run to record it",
+		[REC_UNSEEN_SANITIZER] =
+			"built with a sanitizer; build it without -fsanitize",
+		[REC_UNSEEN_RIGHTS] =
+			"setuid, setgid or with capabilities, so the loader "
+			"ignores LD_PRELOAD",
+		[REC_UNSEEN_SEALED] = "started under a seccomp filter",
+		[REC_UNSEEN_LIBRARY] =
+			"libseep.so cannot be read where it was started (another root "
+			"folder, or another user)",
+		[REC_UNSEEN_ENVIRONMENT] =
+			"started with an environment without LD_PRELOAD and SEEP",
+	};
+
+	return why < ARRAY_LEN(words) && words[why] != NULL ? words[why]
+							    : "unknown reason";
 }

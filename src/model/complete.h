@@ -21,4 +21,7 @@ const char *complete_cut_why(const struct prof_process *pr);
  * all. Static. */
 const char *complete_hooks_partial(const struct prof_process *pr);
 
+/* Why a program that was started is not recorded (enum rec_unseen_why), as half a sentence. Static. */
+const char *complete_unseen_why(unsigned why);
+
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* exec.c -- exec and posix_spawn, all forms: children are followed, or left in peace.
  *
- * Following needs nothing: LD_PRELOAD and SEEP are inherited. But a program that cannot take the
- * library must not see it (exec_check.c): it is started with an environment that lacks the two,
- * and counted. An exec that replaces this process is noted in the recording, so that the reader
- * knows why it ends.
+ * LD_PRELOAD and SEEP are inherited, and added where the program passes an environment without them
+ * (exec_env.c). But a program that cannot take the library must not see it (exec_check.c): it is
+ * started with an environment that lacks the two. What will not be recorded is noted (unseen.c). An exec
+ * that replaces this process is noted in the recording too, so that the reader knows why it ends.
  *
  * Under a seccomp filter nothing is looked at, and what is started must not see the library either: the
  * filter is handed on, and knows nothing of what a recorder asks for.
@@ -12,131 +12,27 @@
  * All of it may run in the child of a vfork, on the parent's memory and between fork and exec of
  * a threaded program: only the stack, raw system calls and mappings of our own. */
 #include "preload/exec_check.h"
+#include "preload/exec_env.h"
 #include "preload/gate.h"
 #include "preload/next.h"
+#include "preload/unseen.h"
 #include "rt/rt_map.h"
 #include "rt/rt_text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/single_threaded.h>
 #include <unistd.h>
 
 enum {
-	ARGS_NEAR = 64,	    /* arguments of execl kept on the stack; a mapping beyond */
-	ENTRIES_NEAR = 192, /* the same for environments */
-	TEXT_NEAR = 512,
+	ARGS_NEAR = 64, /* arguments of execl kept on the stack; a mapping beyond */
 	PATH_MOST = 1024,
+	ENV_NEAR = 64 << 10,
 };
-
-/* An environment without us: `at`, NULL when the given one will do. Room for it is on the stack,
- * because after a vfork nobody is there to give a mapping back; larger ones are mapped. */
-struct scrubbed {
-	char **at;
-	size_t mapped_bytes;
-	char *near[ENTRIES_NEAR];
-	char text[TEXT_NEAR];
-};
-
-static bool
-is_variable(const char *entry, const char *name)
-{
-	size_t n = text_len(name);
-
-	for (size_t i = 0; i < n; i++)
-		if (entry[i] != name[i])
-			return false;
-	return entry[n] == '=';
-}
-
-static bool
-names_us(const char *s, size_t n)
-{
-	static const char *const us[] = {"libseep.so", "libseep_copy.so"};
-
-	for (unsigned i = 0; i < ARRAY_LEN(us); i++) {
-		size_t len = text_len(us[i]);
-
-		if (n >= len && memcmp(s + n - len, us[i], len) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* LD_PRELOAD=… without our libraries, written to `to`; false when nothing is left of it. */
-static bool
-without_us(const char *entry, char *to, size_t cap)
-{
-	struct text t = text_on(to, cap);
-	const char *s = entry + sizeof("LD_PRELOAD=") - 1;
-	size_t head;
-
-	text_add(&t, "LD_PRELOAD=");
-	head = t.len;
-	while (*s != '\0') {
-		size_t n = 0;
-
-		while (s[n] != '\0' && s[n] != ':' && s[n] != ' ')
-			n++;
-		if (n > 0 && !names_us(s, n)) {
-			if (t.len > head)
-				text_add(&t, ":");
-			text_addn(&t, s, n);
-		}
-		s += n;
-		if (*s != '\0')
-			s++;
-	}
-	return t.len > head;
-}
-
-static void
-scrub(char *const *env, struct scrubbed *sc)
-{
-	size_t n = 0, text = 0, k = 0;
-	bool ours = false;
-	char *room = sc->text;
-
-	for (; env != NULL && env[n] != NULL; n++) {
-		if (is_variable(env[n], "LD_PRELOAD")) {
-			text += text_len(env[n]) + 1;
-			ours = true;
-		}
-	}
-	if (!ours)
-		return;
-	sc->at = sc->near;
-	if (n >= ENTRIES_NEAR || text > TEXT_NEAR) {
-		sc->mapped_bytes = (n + 1) * sizeof(char *) + text;
-		sc->at = rt_map(sc->mapped_bytes);
-		if (sc->at == NULL)
-			return;
-		room = (char *)(sc->at + n + 1);
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (is_variable(env[i], "SEEP"))
-			continue;
-		if (!is_variable(env[i], "LD_PRELOAD")) {
-			sc->at[k++] = env[i];
-			continue;
-		}
-		size_t len = text_len(env[i]) + 1;
-
-		if (without_us(env[i], room, len))
-			sc->at[k++] = room;
-		room += len;
-	}
-	sc->at[k] = NULL;
-}
-
-static void
-scrub_done(struct scrubbed *sc)
-{
-	if (sc->mapped_bytes != 0)
-		rt_unmap(sc->at, sc->mapped_bytes);
-}
 
 /* Where the shell's rules find `file`; false when nowhere, or when we must not look. */
 static bool
@@ -172,22 +68,59 @@ search(const char *file, char *ret, size_t cap)
 	}
 }
 
-/* The environment to start `path` with, instead of `env` where `at` is set. */
-static void
-prepare(const char *path, char *const *env, struct scrubbed *ret)
+/* How a program is started. */
+struct start {
+	enum rec_unseen_why why; /* it will not be recorded, if anybody wants to know */
+	bool without;		 /* its environment must not have our variables */
+	size_t bytes; /* of an environment to be made; 0 = the given one will do */
+	void *mapped; /* where it is, unless on the stack */
+};
+
+static struct start
+plan(const char *path, char *const *env)
 {
-	enum exec_fit fit = EXEC_FOLLOWED;
+	struct start s = {0};
 
 	if (rt_sealed)
-		fit = EXEC_REFUSES;
+		s.why = REC_UNSEEN_SEALED;
 	else if (path != NULL)
-		fit = exec_fit(path);
-	ret->at = NULL;
-	ret->mapped_bytes = 0;
-	if (fit == EXEC_REFUSES)
-		scrub(env, ret);
-	if (fit != EXEC_FOLLOWED && recorder_now->base != NULL)
-		rec_lost(recorder_now, REC_LOST_EXEC);
+		s.why = exec_check(path);
+	s.without = exec_refuses(s.why);
+	if (s.without)
+		s.bytes = exec_env_bytes(env);
+	if (!exec_env_follows()) {
+		s.why = REC_UNSEEN_NONE;
+	} else if (s.why == REC_UNSEEN_NONE && !exec_env_is_whole(env)) {
+		s.why = exec_env_cannot_add();
+		s.bytes = s.why == REC_UNSEEN_NONE ? exec_env_bytes(env) : 0;
+	}
+	return s;
+}
+
+/* On the stack, because after a vfork nobody is there to give a mapping back; only one that is very large is
+ * mapped. */
+#define ROOM_FOR(s)                                                                      \
+	((s).bytes > 0 && (s).bytes <= ENV_NEAR ? __builtin_alloca((s).bytes) : NULL)
+
+static char *const *
+make_env(struct start *s, char *const *env, void *room)
+{
+	if (s->bytes == 0)
+		return env;
+	if (room == NULL)
+		room = s->mapped = rt_map(s->bytes);
+	if (room == NULL) {
+		s->why = REC_UNSEEN_ENVIRONMENT;
+		return env;
+	}
+	return s->without ? exec_env_without(env, room) : exec_env_with(env, room);
+}
+
+static void
+start_done(const struct start *s)
+{
+	if (s->mapped != NULL)
+		rt_unmap(s->mapped, s->bytes);
 }
 
 /* This process is about to be replaced (not a vfork child, which only borrows our memory). */
@@ -208,7 +141,7 @@ note_exec(void)
  * fexecve. libc's own variants reach the kernel without passing through us again. */
 struct call {
 	const char *file;
-	int fd;
+	int fd, flags;
 	char *const *argv, *const *env;
 };
 
@@ -230,22 +163,33 @@ ask_fexecve(const struct call *c, char *const *env)
 	return next.fexecve(c->fd, c->argv, env);
 }
 
+static int
+ask_execveat(const struct call *c, char *const *env)
+{
+	return next.execveat(c->fd, c->file, c->argv, env, c->flags);
+}
+
 /* `path` is what will be started, as far as we know it; NULL: nothing of that name. */
 static int
 replace(const struct call *c, const char *path,
 	int (*ask)(const struct call *, char *const *env))
 {
-	struct scrubbed sc;
+	struct start s = plan(path, c->env);
+	char *const *env = make_env(&s, c->env, ROOM_FOR(s));
+	struct unseen u = {0};
 	bool noted = note_exec();
 	int r, saved;
 
-	prepare(path, c->env, &sc);
+	if (s.why != REC_UNSEEN_NONE)
+		u = unseen_note(s.why, rt_sealed ? 0 : (uint32_t)sys_getpid(), path,
+				c->argv);
 	next_find();
-	r = ask(c, sc.at != NULL ? sc.at : c->env);
+	r = ask(c, env);
 	saved = errno;
+	unseen_take_back(&u);
 	if (noted)
 		recorder_now->head->life = REC_LIFE_RUNNING;
-	scrub_done(&sc);
+	start_done(&s);
 	errno = saved;
 	return r;
 }
@@ -373,6 +317,16 @@ execle(const char *path, const char *arg, ...)
 	return fits ? gathered(run(path, args.at, env), &args) : -1;
 }
 
+/* /proc/self/fd/FD, or that and a file in the directory which it is. */
+static void
+path_of_fd(struct text *t, int fd, const char *file)
+{
+	text_add(t, "/proc/self/fd/");
+	text_dec(t, (uint64_t)(fd < 0 ? 0 : fd));
+	text_add(t, file[0] != '\0' ? "/" : "");
+	text_add(t, file);
+}
+
 SEEP_EXPORT int
 fexecve(int fd, char *const argv[], char *const envp[])
 {
@@ -380,40 +334,143 @@ fexecve(int fd, char *const argv[], char *const envp[])
 	char path[64];
 	struct text t = text_on(path, sizeof(path));
 
-	text_add(&t, "/proc/self/fd/");
-	text_dec(&t, (uint64_t)(fd < 0 ? 0 : fd));
+	path_of_fd(&t, fd, "");
 	return replace(&c, path, ask_fexecve);
+}
+
+SEEP_EXPORT int
+execveat(int fd, const char *file, char *const argv[], char *const envp[], int flags)
+{
+	struct call c = {
+		.file = file, .fd = fd, .argv = argv, .env = envp, .flags = flags};
+	char path[PATH_MOST];
+	struct text t = text_on(path, sizeof(path));
+
+	if (fd == AT_FDCWD || file[0] == '/')
+		text_add(&t, file);
+	else
+		path_of_fd(&t, fd, file);
+	if (!next_find() || next.execveat == NULL) { /* before glibc 2.34 */
+		errno = ENOSYS;
+		return -1;
+	}
+	return replace(&c, t.cut ? NULL : path, ask_execveat);
+}
+
+/* A child that posix_spawn has made, or not: the latter is said by `r`. */
+static int
+spawned(int r, const struct start *s, const pid_t *pid, const char *path,
+	char *const *argv)
+{
+	int saved = errno;
+
+	start_done(s);
+	if (r == 0 && s->why != REC_UNSEEN_NONE)
+		unseen_note(s->why, pid != NULL ? (uint32_t)*pid : 0, path, argv);
+	errno = saved;
+	return r;
 }
 
 SEEP_EXPORT int
 posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *fa,
 	    const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
-	struct scrubbed sc;
-	int r;
+	struct start s = plan(path, envp);
+	char *const *env = make_env(&s, envp, ROOM_FOR(s));
+	int r = !next_find() ? ENOSYS : next.posix_spawn(pid, path, fa, attr, argv, env);
 
-	prepare(path, envp, &sc);
-	r = !next_find() ? ENOSYS
-			 : next.posix_spawn(pid, path, fa, attr, argv,
-					    sc.at != NULL ? sc.at : envp);
-
-	scrub_done(&sc);
-	return r;
+	return spawned(r, &s, pid, path, argv);
 }
 
 SEEP_EXPORT int
 posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *fa,
 	     const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
-	char path[PATH_MOST];
-	struct scrubbed sc;
+	char room[PATH_MOST];
+	const char *path = search(file, room, sizeof(room)) ? room : NULL;
+	struct start s = plan(path, envp);
+	char *const *env = make_env(&s, envp, ROOM_FOR(s));
+	int r = !next_find() ? ENOSYS : next.posix_spawnp(pid, file, fa, attr, argv, env);
+
+	return spawned(r, &s, pid, path, argv);
+}
+
+/* ---- the shell ---- */
+
+/* libc starts it without passing through us, with `environ` as it is. Where that lacks our variables and there is only
+ * one thread, `environ` is another one for the duration of the call: in a mapping, because a
+ * handler may leave the call by longjmp. Where other threads could see that, the shell is not recorded. */
+struct borrowed {
+	char **was, **now; /* NULL: nothing was changed */
+	size_t bytes;
+};
+
+static bool
+must_borrow(const char *command)
+{
+	return command != NULL && exec_env_follows() && !exec_env_is_whole(environ);
+}
+
+static struct borrowed
+borrow(const char *command)
+{
+	struct borrowed b = {.bytes = exec_env_bytes(environ)};
+	enum rec_unseen_why why = exec_env_cannot_add();
+	char *const argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c",
+			      (char *)(uintptr_t)command, NULL};
+
+	if (why == REC_UNSEEN_NONE && __libc_single_threaded)
+		b.now = rt_map(b.bytes);
+	if (b.now == NULL) {
+		unseen_note(why != REC_UNSEEN_NONE ? why : REC_UNSEEN_ENVIRONMENT, 0,
+			    "/bin/sh", argv);
+		return b;
+	}
+	exec_env_with(environ, b.now);
+	b.was = environ;
+	environ = b.now;
+	return b;
+}
+
+static void
+give_back(const struct borrowed *b)
+{
+	if (b->now == NULL || environ != b->now)
+		return;
+	environ = b->was;
+	rt_unmap(b->now, b->bytes);
+}
+
+SEEP_EXPORT int
+system(const char *command)
+{
+	struct borrowed b;
 	int r;
 
-	prepare(search(file, path, sizeof(path)) ? path : NULL, envp, &sc);
-	r = !next_find() ? ENOSYS
-			 : next.posix_spawnp(pid, file, fa, attr, argv,
-					     sc.at != NULL ? sc.at : envp);
-
-	scrub_done(&sc);
+	if (!next_find())
+		return -1;
+	if (!must_borrow(command)) /* and no frame of ours */
+		return next.system(command);
+	b = borrow(command);
+	r = next.system(command);
+	give_back(&b);
 	return r;
+}
+
+SEEP_EXPORT void *popen(const char *command, const char *type); /* a FILE */
+
+SEEP_EXPORT void *
+popen(const char *command, const char *type)
+{
+	struct borrowed b;
+	void *f;
+
+	if (!next_find())
+		return NULL;
+	if (!must_borrow(command))
+		return next.popen(command, type);
+	b = borrow(command);
+	f = next.popen(command, type);
+	give_back(&b);
+	return f;
 }

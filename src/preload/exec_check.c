@@ -3,7 +3,8 @@
  *
  * LD_PRELOAD is inherited by everything a program starts. A 32-bit loader prints a warning for a
  * 64-bit library, musl's refuses to start, AddressSanitizer's runtime stops the program when it
- * is not the first library. Each would be a change of behaviour, so exec.c asks here first. The
+ * is not the first library. Each would be a change of behaviour, so exec.c asks here first. Programs that
+ * ignore LD_PRELOAD are told apart as well: static ones, and those that gain rights. The
  * file is foreign: every offset is checked against what was read. */
 #include "preload/exec_check.h"
 
@@ -15,6 +16,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
 
 /* All buffers are small: this runs on whatever stack the program calls exec from. */
 enum {
@@ -125,8 +130,8 @@ sanitized(const struct image *im, const Elf64_Phdr *dynamic)
 	return false;
 }
 
-static enum exec_fit
-elf_fit(struct image *im)
+static enum rec_unseen_why
+check_elf(struct image *im)
 {
 	bool is_static = true;
 	unsigned i;
@@ -139,19 +144,39 @@ elf_fit(struct image *im)
 	const unsigned machine = EM_AARCH64;
 #endif
 	if (im->eh.e_ident[EI_CLASS] != ELFCLASS64 || im->eh.e_machine != machine)
-		return EXEC_REFUSES;
+		return REC_UNSEEN_MACHINE;
 	if (im->eh.e_phentsize != sizeof(Elf64_Phdr))
-		return EXEC_FOLLOWED;
+		return REC_UNSEEN_NONE;
 	for (i = 0; read_phdr(im, i, &p); i++) {
 		is_static &= p.p_type != PT_INTERP;
 		if (p.p_type == PT_INTERP &&
 		    read_some(im->fd, interp, sizeof(interp), p.p_offset) &&
 		    !contains(interp, "ld-linux"))
-			return EXEC_REFUSES;
+			return REC_UNSEEN_LOADER;
 		if (p.p_type == PT_DYNAMIC && sanitized(im, &p))
-			return EXEC_REFUSES;
+			return REC_UNSEEN_SANITIZER;
 	}
-	return is_static && i > 0 && i == im->eh.e_phnum ? EXEC_STATIC : EXEC_FOLLOWED;
+	return is_static && i > 0 && i == im->eh.e_phnum ? REC_UNSEEN_STATIC
+							 : REC_UNSEEN_NONE;
+}
+
+/* Does it gain rights by being executed? Then the loader ignores LD_PRELOAD. */
+static bool
+gains_rights(int fd)
+{
+	const unsigned group = S_ISGID | S_IXGRP;
+	struct stat st;
+	struct statfs fs;
+
+	if (SYS2(SYS_fstat, fd, &st) < 0)
+		return false;
+	if (!((st.st_mode & S_ISUID) != 0 && st.st_uid != SYS0(SYS_getuid)) &&
+	    !((st.st_mode & group) == group && st.st_gid != SYS0(SYS_getgid)) &&
+	    !(SYS4(SYS_fgetxattr, fd, "security.capability", 0, 0) > 0 &&
+	      SYS0(SYS_getuid) != 0))
+		return false;
+	return SYS1(SYS_prctl, PR_GET_NO_NEW_PRIVS) != 1 &&
+	       !(SYS2(SYS_fstatfs, fd, &fs) == 0 && (fs.f_flags & ST_NOSUID) != 0);
 }
 
 /* The interpreter named after `#!`. */
@@ -168,29 +193,49 @@ interpreter(const char *line, char *ret)
 	return t.len > 0 && !t.cut;
 }
 
-enum exec_fit
-exec_fit(const char *path)
+/* One file: 0 and `next` filled when it is a script. */
+static enum rec_unseen_why
+check_file(int fd, char *next, bool *ret_script)
 {
-	struct image im;
-	char line[LINE_BYTES], next[LINE_BYTES];
+	struct image im = {.fd = fd};
+	char line[LINE_BYTES];
+	enum rec_unseen_why why;
+
+	if (read_at(fd, &im.eh, sizeof(im.eh), 0) &&
+	    memcmp(im.eh.e_ident, ELFMAG, SELFMAG) == 0) {
+		why = check_elf(&im);
+		return why == REC_UNSEEN_NONE && gains_rights(fd) ? REC_UNSEEN_RIGHTS
+								  : why;
+	}
+	*ret_script = read_some(fd, line, sizeof(line), 0) && begins(line, "#!") &&
+		      interpreter(line, next);
+	return REC_UNSEEN_NONE;
+}
+
+enum rec_unseen_why
+exec_check(const char *path)
+{
+	char next[LINE_BYTES];
 
 	for (int level = 0; level < SCRIPT_LEVELS; level++) {
-		enum exec_fit fit = EXEC_FOLLOWED;
+		enum rec_unseen_why why;
 		bool script = false;
 		long fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 
 		if (fd < 0)
-			return EXEC_FOLLOWED;
-		im.fd = (int)fd;
-		if (read_at(im.fd, &im.eh, sizeof(im.eh), 0) &&
-		    memcmp(im.eh.e_ident, ELFMAG, SELFMAG) == 0)
-			fit = elf_fit(&im);
-		else if (read_some(im.fd, line, sizeof(line), 0) && begins(line, "#!"))
-			script = interpreter(line, next);
-		sys_close(im.fd);
+			return REC_UNSEEN_NONE;
+		why = check_file((int)fd, next, &script);
+		sys_close((int)fd);
 		if (!script)
-			return fit;
+			return why;
 		path = next;
 	}
-	return EXEC_FOLLOWED;
+	return REC_UNSEEN_NONE;
+}
+
+bool
+exec_refuses(enum rec_unseen_why why)
+{
+	return why == REC_UNSEEN_MACHINE || why == REC_UNSEEN_LOADER ||
+	       why == REC_UNSEEN_SANITIZER || why == REC_UNSEEN_SEALED;
 }

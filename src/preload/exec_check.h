@@ -3,16 +3,17 @@
 #ifndef SEEP_EXEC_CHECK_H
 #define SEEP_EXEC_CHECK_H
 
-enum exec_fit {
-	EXEC_FOLLOWED, /* will be recorded */
-	EXEC_STATIC,   /* takes no notice of LD_PRELOAD: runs as it is, unrecorded */
-	EXEC_REFUSES,  /* must be started without it */
-};
+#include "base/recording.h"
 
-/* Refuses: the loader would complain, or the program would refuse to run: 32-bit or another
- * machine, not glibc's loader, a sanitizer's runtime that must come first. Scripts are judged by
- * their interpreter. What cannot be read counts as followed: exec itself will say what is wrong. Only
- * raw system calls and the stack: fit for the child of a vfork. */
-enum exec_fit exec_fit(const char *path);
+#include <stdbool.h>
+
+/* Why it will not be recorded, or REC_UNSEEN_NONE. Scripts are judged by their interpreter. What cannot
+ * be read counts as recorded: exec itself will say what is wrong. Only raw system calls and the
+ * stack: fit for the child of a vfork. */
+enum rec_unseen_why exec_check(const char *path);
+
+/* Must it be started without LD_PRELOAD? Its loader would complain, or it would refuse to run. The others
+ * take no notice of it. */
+bool exec_refuses(enum rec_unseen_why why);
 
 #endif

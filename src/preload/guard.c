@@ -246,6 +246,8 @@ hook_syscall(long nr, long a, long b, long c, long d, long e, long f)
 	if (UNLIKELY(nr == SYS_seccomp) && ((unsigned)a == SECCOMP_SET_MODE_STRICT ||
 					    (unsigned)a == SECCOMP_SET_MODE_FILTER))
 		return ask_seccomp(a, b, c);
+	if (UNLIKELY(nr == SYS_execve))
+		return execve((const char *)a, (char *const *)b, (char *const *)c);
 	return pass_on(nr, a, b, c, d, e, f);
 }
 

@@ -22,6 +22,7 @@
 
 #include "base/inject.h"
 #include "preload/boot.h"
+#include "preload/exec_env.h"
 #include "preload/fence.h"
 #include "preload/forked.h"
 #include "preload/gate.h"
@@ -166,6 +167,8 @@ begin_first(void)
 	if (settings.recorder.mode == REC_MODE_EXACT)
 		hold_wanted(settings.hold);
 	wrong_begin(&settings);
+	if (settings.recorder.children && peer == NULL)
+		exec_env_keep(settings.recorder.run_id != 0);
 	begin_on_page();
 }
 
@@ -350,6 +353,15 @@ life_mapped(unsigned char **ret_base, uint64_t *ret_bytes)
 	*ret_bytes = mapped_bytes;
 }
 
+struct rec_head *
+life_notes(bool *ret_whole)
+{
+	*ret_whole = recorder_now->ended == NULL;
+	if (!*ret_whole)
+		return recorder_now->ended;
+	return state == STATE_ON ? (struct rec_head *)(void *)mapped : NULL;
+}
+
 bool
 life_is_ours(void)
 {
@@ -393,6 +405,7 @@ constructed(void)
 
 	if (t != NULL)
 		gate_leave();
+	exec_env_hide();
 	/* Called in the reverse order: whoever registers after us has had its turn by then. Of no
 	 * object, so that nobody's dlclose calls it. */
 	if (state == STATE_ON && (settings.hold != 0 || wrong.stacks || checked))

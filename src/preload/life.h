@@ -36,4 +36,9 @@ bool life_give_back(size_t n);
 void life_mapped(unsigned char **ret_base, uint64_t *ret_bytes);
 void life_broken(void);
 
+/* Head of the recording in which is counted what this process starts: its own, or, in a forked child that has
+ * none yet, its parent's. NULL when there is none. `ret_whole`: more of it is mapped than the head. */
+struct rec_head;
+struct rec_head *life_notes(bool *ret_whole);
+
 #endif

@@ -55,8 +55,11 @@ next_find(void)
 	FIND(execve);
 	FIND(execvpe);
 	FIND(fexecve);
+	FIND(execveat);
 	FIND(posix_spawn);
 	FIND(posix_spawnp);
+	FIND(system);
+	FIND(popen);
 	FIND(fork);
 	FIND(_Fork);
 	FIND(exit);

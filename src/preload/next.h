@@ -36,10 +36,13 @@ struct next {
 	int (*execve)(const char *, char *const *, char *const *);
 	int (*execvpe)(const char *, char *const *, char *const *);
 	int (*fexecve)(int, char *const *, char *const *);
+	int (*execveat)(int, const char *, char *const *, char *const *, int);
 	int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
 			   const posix_spawnattr_t *, char *const *, char *const *);
 	int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
 			    const posix_spawnattr_t *, char *const *, char *const *);
+	int (*system)(const char *);
+	void *(*popen)(const char *, const char *);
 	pid_t (*fork)(void);
 	pid_t (*_Fork)(void);
 	void (*exit)(int);

@@ -156,6 +156,16 @@ set_children(struct settings *s, struct word w)
 	return yes_no(w, &s->recorder.children);
 }
 
+/* Added to an environment that lacked it (exec_env.c): nothing to be set. */
+static bool
+set_hidden(struct settings *s, struct word w)
+{
+	bool hidden;
+
+	(void)s;
+	return yes_no(w, &hidden);
+}
+
 static bool
 set_compat(struct settings *s, struct word w)
 {
@@ -191,6 +201,7 @@ static const struct key {
 	{"redzone", set_redzone},
 	{"quarantine", set_quarantine},
 	{"guard", set_guard},
+	{"hidden", set_hidden},
 };
 
 static bool

@@ -68,6 +68,18 @@ report_sum_lost(const struct report *r, unsigned reason)
 	return n;
 }
 
+/* Programs that were started and are not among the processes. */
+static uint64_t
+report_unlisted(const struct report *r)
+{
+	uint64_t n = report_sum_lost(r, REC_LOST_EXEC), listed = 0;
+
+	for (uint32_t i = 1; i < r->p->nprocesses; i++)
+		listed += report_chose(r, i) &&
+			  (r->p->processes[i].flags & REC_FLAG_UNSEEN) != 0;
+	return n > listed ? n - listed : 0;
+}
+
 /* The process that missed most allocations for lack of room; 0 = none did. */
 static uint32_t
 report_missed_most(const struct report *r)
@@ -157,7 +169,7 @@ report_cut_short(struct report *r)
 uint64_t
 report_unrecorded(const struct report *r)
 {
-	return report_sum_lost(r, REC_LOST_CHILD) + report_sum_lost(r, REC_LOST_EXEC);
+	return report_sum_lost(r, REC_LOST_CHILD) + report_unlisted(r);
 }
 
 uint64_t
@@ -239,9 +251,9 @@ report_notes(struct report *r, const char *prefix)
 	report_incomplete(r, prefix);
 	report_no_room(r, prefix);
 	for (unsigned i = REC_LOST_SPACE + 1; i < REC_LOST_MAX && i < PROF_LOST_MAX; i++)
-		report_note(r, prefix,
-			    report_lost[i].one != NULL ? &report_lost[i] : &other,
-			    report_sum_lost(r, i));
+		report_note(
+			r, prefix, report_lost[i].one != NULL ? &report_lost[i] : &other,
+			i == REC_LOST_EXEC ? report_unlisted(r) : report_sum_lost(r, i));
 	report_note_counters(r, prefix);
 	report_note(r, prefix, &dropped, r->p->blocks_dropped);
 	for (uint32_t i = 0; i < r->p->ndamages; i++) {

@@ -8,6 +8,7 @@
 #include "analyze/choose.h"
 #include "render/figure.h"
 #include "render/report_impl.h"
+#include "util/fmt.h"
 #include "util/map.h"
 #include "util/vec.h"
 
@@ -24,7 +25,8 @@ void
 report_process(struct report *r, uint32_t process)
 {
 	figure_text(r->out, choose_process_name(r->p, process).s);
-	buf_printf(r->out, " (%u)", r->p->processes[process].pid);
+	if (r->p->processes[process].pid != 0)
+		buf_printf(r->out, " (%u)", r->p->processes[process].pid);
 }
 
 /* How a process ended, "exited 0". */
@@ -79,17 +81,50 @@ report_amount(struct report *r, const struct verdict_figures *f, bool places)
 		buf_printf(r->out, " at %s", figure_things(f->places, 0, "site").s);
 }
 
+/* A line for each program that was not recorded, and the reason. */
 static void
 report_not_recorded(struct report *r)
 {
+	struct map processes = {0};
+	uint32_t lines = 0, more = 0;
+
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
-		if (!report_chose(r, i) || r->p->processes[i].not_recorded == 0)
+		const struct prof_process *pr = &r->p->processes[i];
+
+		if (report_chose(r, i) && pr->not_recorded != 0)
+			++*map_add(&processes,
+				   (uint64_t)pr->exe << 32 | pr->not_recorded);
+	}
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		const struct prof_process *pr = &r->p->processes[i];
+		uint64_t *n, same;
+
+		if (!report_chose(r, i) || pr->not_recorded == 0)
 			continue;
-		report_process(r, i);
+		n = map_find(&processes, (uint64_t)pr->exe << 32 | pr->not_recorded);
+		same = *n;
+		*n = 0;
+		if (same == 0)
+			continue;
+		if (lines == REPORT_PROCESSES && !r->o->all) {
+			more += (uint32_t)same;
+			continue;
+		}
+		lines++;
+		if (same == 1) {
+			report_process(r, i);
+		} else {
+			figure_text(r->out, choose_process_name(r->p, i).s);
+			buf_printf(r->out, REPORT_TIMES "%s", fmt_count(same).s);
+		}
 		buf_add_str(r->out, " not recorded: ");
-		figure_text(r->out, prof_text(r->p, r->p->processes[i].not_recorded));
+		figure_text(r->out, prof_text(r->p, pr->not_recorded));
 		buf_add_char(r->out, '\n');
 	}
+	if (more > 0)
+		buf_printf(r->out, "%s more not recorded (--all)\n",
+			   figure_things(more, 0, "program").s);
+	map_done(&processes);
 }
 
 /* Has nothing been found against it, and is it not among those that the report is about? */
@@ -321,7 +356,7 @@ void
 report_ends(struct report *r)
 {
 	uint32_t ok = 0, failed = 0, exited = 0, killed = 0, running = 0, replaced = 0,
-		 other = 0;
+		 unseen = 0, other = 0;
 	const struct {
 		const uint32_t *n;
 		const char *what;
@@ -331,6 +366,7 @@ report_ends(struct report *r)
 		     {&killed, "killed"},
 		     {&running, "running"},
 		     {&replaced, "replaced by exec"},
+		     {&unseen, "not recorded"},
 		     {&other, "end not known"}};
 	const char *comma = ": ";
 
@@ -351,6 +387,8 @@ report_ends(struct report *r)
 			running++;
 		else if (pr->end == PROF_END_EXITED && pr->status >= 0)
 			(*(pr->status == 0 ? &ok : &failed))++;
+		else if (pr->not_recorded != 0)
+			unseen++;
 		else
 			(*(pr->exit_ms != 0 || pr->end == PROF_END_EXITED ? &exited
 									  : &other))++;

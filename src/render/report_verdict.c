@@ -106,20 +106,32 @@ report_ok(struct report *r)
 static void
 report_nothing(struct report *r)
 {
-	const struct prof_process *pr = &r->p->processes[r->one];
+	uint32_t first = 0, n = 0;
 
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		if (!r->focus[i] || r->v.state[i] != VERDICT_NOT_RECORDED)
+			continue;
+		first = first != 0 ? first : i;
+		n++;
+	}
 	if (r->v.nchosen == 0) {
 		buf_add_str(r->out, "there is no process in this recording");
+	} else if (n > 0) {
+		report_process(r, first);
+		if (n > 1)
+			buf_printf(r->out, " and %s more were not recorded: ",
+				   fmt_count(n - 1).s);
+		else
+			buf_add_str(r->out, " was not recorded: ");
+		figure_text(r->out, prof_text(r->p, r->p->processes[first].not_recorded));
+		if (r->v.main != 0)
+			buf_add_str(r->out, "; no leak in what was recorded");
 	} else if (r->one == 0) {
 		buf_printf(r->out, "none of %u processes was recorded", r->v.nchosen);
-	} else if (r->v.state[r->one] == VERDICT_REPLACED) {
+	} else {
 		report_process(r, r->one);
 		buf_add_str(r->out, " was replaced by exec; it had ");
 		report_amount(r, &r->v.each[r->one], true);
-	} else {
-		report_process(r, r->one);
-		buf_add_str(r->out, " was not recorded: ");
-		figure_text(r->out, prof_text(r->p, pr->not_recorded));
 	}
 }
 
@@ -366,7 +378,7 @@ report_verdict(struct report *r)
 {
 	const struct verdict_answer *a = &r->v.all.answer;
 	unsigned words = a->also | 1u << a->word;
-	bool nothing = a->why == VERDICT_WHY_NOT_RECORDED;
+	bool nothing = a->why == VERDICT_WHY_NOT_RECORDED && r->v.main == 0;
 
 	if (r->o->point.at != SITES_AT_END)
 		words &= 1u << VERDICT_WRONG | 1u << VERDICT_PARTIAL |

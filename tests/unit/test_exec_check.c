@@ -12,7 +12,9 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "preload/exec_check.h"
@@ -143,19 +145,19 @@ with_interp(const char *name, const char *interp)
 
 T_TEST(this_machines_programs)
 {
-	T_EQ(exec_fit("/bin/true"), EXEC_FOLLOWED);
-	T_EQ(exec_fit("/bin/sh"), EXEC_FOLLOWED);
+	T_EQ(exec_check("/bin/true"), REC_UNSEEN_NONE);
+	T_EQ(exec_check("/bin/sh"), REC_UNSEEN_NONE);
 }
 
 /* exec itself will say what is wrong. */
 T_TEST(what_cannot_be_read)
 {
-	T_EQ(exec_fit(path_of("nothing")), EXEC_FOLLOWED);
-	T_EQ(exec_fit(""), EXEC_FOLLOWED);
-	T_EQ(exec_fit("/tmp"), EXEC_FOLLOWED);
-	T_EQ(exec_fit("/dev/null"), EXEC_FOLLOWED);
-	T_EQ(exec_fit(make_file("empty", "", 0)), EXEC_FOLLOWED);
-	T_EQ(exec_fit(make_script("text", "no program\n")), EXEC_FOLLOWED);
+	T_EQ(exec_check(path_of("nothing")), REC_UNSEEN_NONE);
+	T_EQ(exec_check(""), REC_UNSEEN_NONE);
+	T_EQ(exec_check("/tmp"), REC_UNSEEN_NONE);
+	T_EQ(exec_check("/dev/null"), REC_UNSEEN_NONE);
+	T_EQ(exec_check(make_file("empty", "", 0)), REC_UNSEEN_NONE);
+	T_EQ(exec_check(make_script("text", "no program\n")), REC_UNSEEN_NONE);
 }
 
 static void
@@ -178,7 +180,7 @@ T_TEST(fifo_is_not_waited_for)
 		T_SKIP("no FIFOs here");
 	signal(SIGALRM, too_long);
 	alarm(5);
-	T_EQ(exec_fit(path), EXEC_FOLLOWED);
+	T_EQ(exec_check(path), REC_UNSEEN_NONE);
 	alarm(0);
 }
 
@@ -188,10 +190,10 @@ T_TEST(static_programs)
 
 	if (path == NULL)
 		T_SKIP("cannot build a static program");
-	T_EQ(exec_fit(path), EXEC_STATIC);
+	T_EQ(exec_check(path), REC_UNSEEN_STATIC);
 	path = built("static-pie", "cc -O1 -nostdlib -static-pie -fPIE");
 	if (path != NULL)
-		T_EQ(exec_fit(path), EXEC_STATIC);
+		T_EQ(exec_check(path), REC_UNSEEN_STATIC);
 }
 
 T_TEST(other_machines)
@@ -201,15 +203,15 @@ T_TEST(other_machines)
 	Elf64_Ehdr *eh = (void *)image;
 
 	if (path != NULL)
-		T_EQ(exec_fit(path), EXEC_REFUSES);
+		T_EQ(exec_check(path), REC_UNSEEN_MACHINE);
 	T_CHECK(load_program());
 	memcpy(image, program, program_bytes);
 	eh->e_ident[EI_CLASS] = ELFCLASS32;
-	T_EQ(exec_fit(make_file("class32", image, program_bytes)), EXEC_REFUSES);
+	T_EQ(exec_check(make_file("class32", image, program_bytes)), REC_UNSEEN_MACHINE);
 	eh->e_ident[EI_CLASS] = ELFCLASS64;
-	T_EQ(exec_fit(make_file("as-it-was", image, program_bytes)), EXEC_FOLLOWED);
+	T_EQ(exec_check(make_file("as-it-was", image, program_bytes)), REC_UNSEEN_NONE);
 	eh->e_machine = EM_PPC64;
-	T_EQ(exec_fit(make_file("ppc", image, program_bytes)), EXEC_REFUSES);
+	T_EQ(exec_check(make_file("ppc", image, program_bytes)), REC_UNSEEN_MACHINE);
 }
 
 T_TEST(other_loaders)
@@ -217,23 +219,45 @@ T_TEST(other_loaders)
 	char path[256], here[512];
 
 	T_CHECK(load_program());
-	T_EQ(exec_fit(with_interp("musl", "/lib/ld-musl-x86_64.so.1")), EXEC_REFUSES);
-	T_EQ(exec_fit(with_interp("own", "/lib/ld.so")), EXEC_REFUSES);
-	T_EQ(exec_fit(with_interp("none", "")), EXEC_REFUSES);
-	T_EQ(exec_fit(with_interp("glibc", "/lib64/ld-linux-x86-64.so.2")),
-	     EXEC_FOLLOWED);
-	T_EQ(exec_fit(with_interp("arm", "/lib/ld-linux-aarch64.so.1")), EXEC_FOLLOWED);
+	T_EQ(exec_check(with_interp("musl", "/lib/ld-musl-x86_64.so.1")),
+	     REC_UNSEEN_LOADER);
+	T_EQ(exec_check(with_interp("own", "/lib/ld.so")), REC_UNSEEN_LOADER);
+	T_EQ(exec_check(with_interp("none", "")), REC_UNSEEN_LOADER);
+	T_EQ(exec_check(with_interp("glibc", "/lib64/ld-linux-x86-64.so.2")),
+	     REC_UNSEEN_NONE);
+	T_EQ(exec_check(with_interp("arm", "/lib/ld-linux-aarch64.so.1")),
+	     REC_UNSEEN_NONE);
 	for (size_t n = 20; n < 230; n += 7) {
 		memset(path, 'd', sizeof path);
 		path[0] = path[n] = '/';
 		snprintf(path + n + 1, sizeof path - n - 1, "ld-linux-x.so.2");
-		if (exec_fit(with_interp("long", path)) != EXEC_FOLLOWED)
+		if (exec_check(with_interp("long", path)) != REC_UNSEEN_NONE)
 			T_FAIL("refused with a loader's path of %zu bytes", strlen(path));
 	}
 	if (built("real-musl", "musl-gcc -O1 -D_start=unused") != NULL) {
 		snprintf(here, sizeof here, "%s/real-musl", dir);
-		T_EQ(exec_fit(here), EXEC_REFUSES);
+		T_EQ(exec_check(here), REC_UNSEEN_LOADER);
 	}
+}
+
+T_TEST(programs_that_gain_rights)
+{
+	const char *path;
+	struct statvfs fs;
+
+	T_CHECK(load_program());
+	path = make_file("setuid", program, program_bytes);
+	if (chown(path, 12345, 12345) != 0 || statvfs(path, &fs) != 0 ||
+	    (fs.f_flag & ST_NOSUID) != 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+		T_SKIP("not root, or nobody can gain rights here");
+	T_EQ(chmod(path, 0755), 0);
+	T_EQ(exec_check(path), REC_UNSEEN_NONE);
+	T_EQ(chmod(path, 04755), 0);
+	T_EQ(exec_check(path), REC_UNSEEN_RIGHTS);
+	T_EQ(chmod(path, 02755), 0);
+	T_EQ(exec_check(path), REC_UNSEEN_RIGHTS);
+	T_EQ(chmod(path, 02745), 0); /* no executable group: mandatory locking */
+	T_EQ(exec_check(path), REC_UNSEEN_NONE);
 }
 
 T_TEST(sanitizers)
@@ -250,11 +274,11 @@ T_TEST(sanitizers)
 			 kinds[i].flag);
 		path = built(kinds[i].name, how);
 		if (path != NULL)
-			T_EQ(exec_fit(path), EXEC_REFUSES);
+			T_EQ(exec_check(path), REC_UNSEEN_SANITIZER);
 	}
 	/* its checks are in the program; it may be preloaded into */
 	if (built("ubsan", "gcc -O1 -D_start=unused -fsanitize=undefined") != NULL)
-		T_EQ(exec_fit(path_of("ubsan")), EXEC_FOLLOWED);
+		T_EQ(exec_check(path_of("ubsan")), REC_UNSEEN_NONE);
 }
 
 T_TEST(scripts)
@@ -263,17 +287,17 @@ T_TEST(scripts)
 	const char *end[2];
 
 	T_CHECK(load_program());
-	T_EQ(exec_fit(make_script("sh", "#!/bin/sh\nexit 0\n")), EXEC_FOLLOWED);
-	T_EQ(exec_fit(make_script("spaces", "#! \t /bin/sh -e\nexit 0\n")),
-	     EXEC_FOLLOWED);
-	T_EQ(exec_fit(make_script("bare", "#!\n")), EXEC_FOLLOWED);
-	T_EQ(exec_fit(make_script("cut", "#!")), EXEC_FOLLOWED);
-	T_EQ(exec_fit(make_script("gone", "#!/no/such/thing\n")), EXEC_FOLLOWED);
+	T_EQ(exec_check(make_script("sh", "#!/bin/sh\nexit 0\n")), REC_UNSEEN_NONE);
+	T_EQ(exec_check(make_script("spaces", "#! \t /bin/sh -e\nexit 0\n")),
+	     REC_UNSEEN_NONE);
+	T_EQ(exec_check(make_script("bare", "#!\n")), REC_UNSEEN_NONE);
+	T_EQ(exec_check(make_script("cut", "#!")), REC_UNSEEN_NONE);
+	T_EQ(exec_check(make_script("gone", "#!/no/such/thing\n")), REC_UNSEEN_NONE);
 	with_interp("musl", "/lib/ld-musl-x86_64.so.1");
 	snprintf(line, sizeof line, "#!%s/musl -x\n", dir);
-	T_EQ(exec_fit(make_script("by-musl", line)), EXEC_REFUSES);
+	T_EQ(exec_check(make_script("by-musl", line)), REC_UNSEEN_LOADER);
 	snprintf(line, sizeof line, "#!   %s/musl", dir); /* no end of line */
-	T_EQ(exec_fit(make_script("by-musl", line)), EXEC_REFUSES);
+	T_EQ(exec_check(make_script("by-musl", line)), REC_UNSEEN_LOADER);
 	/* the kernel follows five */
 	end[0] = "musl";
 	end[1] = "good";
@@ -286,19 +310,19 @@ T_TEST(scripts)
 				snprintf(line, sizeof line, "#!%s/level%u\n", dir,
 					 level - 1);
 			snprintf(name, sizeof name, "level%u", level);
-			if (exec_fit(make_script(name, line)) !=
-			    (way == 0 ? EXEC_REFUSES : EXEC_FOLLOWED))
+			if (exec_check(make_script(name, line)) !=
+			    (way == 0 ? REC_UNSEEN_LOADER : REC_UNSEEN_NONE))
 				T_FAIL("%u scripts before %s", level, end[way]);
 		}
 	}
 	/* one that is its own interpreter comes to an end */
 	snprintf(line, sizeof line, "#!%s/loop\n", dir);
-	T_EQ(exec_fit(make_script("loop", line)), EXEC_FOLLOWED);
+	T_EQ(exec_check(make_script("loop", line)), REC_UNSEEN_NONE);
 	/* longer than the kernel reads */
 	memset(line, 'x', sizeof line);
 	memcpy(line, "#!/", 3);
 	line[sizeof line - 1] = '\0';
-	T_EQ(exec_fit(make_script("long", line)), EXEC_FOLLOWED);
+	T_EQ(exec_check(make_script("long", line)), REC_UNSEEN_NONE);
 }
 
 /* Cut anywhere: no crash, and never taken for one that refuses or is static, unless its headers
@@ -313,14 +337,14 @@ T_TEST(cut_at_every_length)
 	headers = eh->e_phoff + eh->e_phnum * sizeof(Elf64_Phdr);
 	T_CHECK(headers > 512);
 	for (size_t n = 0; n < 512; n++) {
-		enum exec_fit fit = exec_fit(in_memory(program, n));
+		enum rec_unseen_why fit = exec_check(in_memory(program, n));
 
-		if (fit != EXEC_FOLLOWED && wrong++ == 0)
+		if (fit != REC_UNSEEN_NONE && wrong++ == 0)
 			T_FAIL("cut to %zu bytes: %d", n, fit);
 	}
 	T_EQ(wrong, 0);
 	for (size_t n = 512; n < program_bytes; n += 509)
-		exec_fit(in_memory(program, n));
+		exec_check(in_memory(program, n));
 }
 
 /* A byte of the headers or of the dynamic section is another: an answer, whatever it is. */
@@ -345,10 +369,10 @@ T_TEST(damaged)
 				     : dynamic->p_offset + (x >> 33) % dynamic->p_filesz;
 			image[at] = (unsigned char)(x >> 24);
 		}
-		answers[exec_fit(in_memory(image, program_bytes))]++;
+		answers[exec_check(in_memory(image, program_bytes))]++;
 	}
 	T_EQ(answers[0] + answers[1] + answers[2], 3000);
-	T_CHECK(answers[EXEC_FOLLOWED] > 300);
+	T_CHECK(answers[REC_UNSEEN_NONE] > 300);
 }
 
 /* Not one descriptor more than before. */
@@ -358,9 +382,9 @@ T_TEST(descriptors_are_closed)
 
 	close(before);
 	for (unsigned i = 0; i < 50; i++) {
-		exec_fit("/bin/true");
-		exec_fit(path_of("loop"));
-		exec_fit(path_of("sh"));
+		exec_check("/bin/true");
+		exec_check(path_of("loop"));
+		exec_check(path_of("sh"));
 	}
 	after = open("/dev/null", O_RDONLY);
 	close(after);
