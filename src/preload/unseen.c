@@ -100,7 +100,10 @@ unseen_note(enum rec_unseen_why why, uint32_t pid, const char *path, char *const
 	mine.pid = pid;
 	mine.ms = (uint32_t)u.head->clock_ms;
 	fill(&mine, path, argv);
-	u.row = known(rows, __atomic_load_n(&u.head->unseen, __ATOMIC_RELAXED), &mine);
+	/* What this process itself becomes has a row of its own: its end is known by its number. */
+	if (pid != u.head->pid)
+		u.row = known(rows, __atomic_load_n(&u.head->unseen, __ATOMIC_RELAXED),
+			      &mine);
 	if (u.row != NULL)
 		__atomic_fetch_add(&u.row->count, 1, __ATOMIC_RELAXED);
 	else

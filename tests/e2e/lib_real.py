@@ -94,7 +94,7 @@ def main():
     args.add_argument("--sealed", action="store_true", help="may confine itself by seccomp")
     args.add_argument("--running", action="store_true", help="some may outlive the first")
     args.add_argument("--truncated", type=float, default=0.0, help="per cent of allocations")
-    args.add_argument("--unrecorded", default="", help="names that need not be recorded")
+    args.add_argument("--unrecorded", default="ldconfig", help="names that need not be recorded")
     args.add_argument("--ends", action="store_true")
     opt = args.parse_args()
     with open(opt.json, encoding="utf-8", errors="surrogateescape") as f:

@@ -22,7 +22,7 @@ if [ -x "$TMP/musl" ]; then
 	printf '#!%s\n' "$TMP/musl" >"$TMP/script"
 	printf '#!%s/script\n' "$TMP" >"$TMP/script2"
 	chmod +x "$TMP/script" "$TMP/script2"
-	real_same script --unrecorded musl,dash,sh -- sh -c "$TMP/script; echo \$?; $TMP/script2; exec $TMP/script2"
+	real_same script --unrecorded musl,dash,sh,script,script2 -- sh -c "$TMP/script; echo \$?; $TMP/script2; exec $TMP/script2"
 fi
 
 # Programs with a hole between their segments have tables and a build-id like all others.
