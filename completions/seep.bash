@@ -90,7 +90,7 @@ _seep() {
 				((i++))
 				break
 				;;
-			-o | --output | --dir | --log-file | --process | --checkpoint | --every | --max-size | --format | --leak-kinds | --error-exitcode | \
+			-o | --output | --dir | --log-file | --process | --checkpoint | --every | --max-size --max-unpacked | --format | --leak-kinds | --error-exitcode | \
 				--show-leak-kinds | --errors-for-leak-kinds | --leak-check | --leak-resolution | \
 				--num-callers | --suppressions | --gen-suppressions | --fail-on | --baseline | \
 				--xml-file | --junit | --quarantine | --guard)

@@ -42,6 +42,7 @@ static const struct opt convert_opts[] = {
 	 .help = "Keep the frames of allocators and start code."},
 	{"no-names", 0, OPT_NONE, .to = &convert_args.no_names,
 	 .help = "Do not look up functions and lines that the input has not got."},
+	LOAD_OPTS,
 	NAMES_OPTS,
 	{0},
 };

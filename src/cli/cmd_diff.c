@@ -71,6 +71,7 @@ static const struct opt diff_table_opts[] = {
 	 .help = "Leave out innermost frames of functions or modules like this too."},
 	{"no-skip", 0, OPT_NONE, .to = &diff_args.no_skip,
 	 .help = "Show the frames of allocators and start code as well."},
+	LOAD_OPTS,
 	NAMES_OPTS,
 	{"json", 0, OPT_NONE, .to = &diff_args.json, .help = "Print everything as JSON."},
 	{"no-pager", 0, OPT_NONE, .to = &diff_args.no_pager,

@@ -68,6 +68,7 @@ static const struct opt report_table_opts[] = {
 	 .help = "Leave out innermost frames of functions or modules like this too."},
 	{"no-skip", 0, OPT_NONE, .to = &report_args.no_skip,
 	 .help = "Show the frames of allocators, start code and language libraries too."},
+	LOAD_OPTS,
 	NAMES_OPTS,
 	SCAN_OPTS,
 	{"share", 0, OPT_NONE, .to = &report_args.share,

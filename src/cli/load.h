@@ -11,8 +11,18 @@
 
 #include <stdbool.h>
 
+#include "format/input.h"
 #include "model/prof.h"
 #include "util/err.h"
+#include "util/opt.h"
+
+/* Rows of the option table of every command that reads files of others. */
+#define LOAD_OPTS                                                                        \
+	{                                                                                \
+		"max-unpacked", 0, OPT_SIZE,                                             \
+			.to = &input_max_unpacked, .metavar = "N",                       \
+			.help = "Refuse files that unpack to more than N bytes; 4 GiB."  \
+	}
 
 struct loaded {
 	struct prof *p;

@@ -101,7 +101,7 @@ jeprof_raw(const struct jeprof_report *r, const struct peer_stacks *s, struct bu
 	fd = open(r->profile, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_sys(e, -errno, "%s: cannot open", r->profile);
-	status = input_open_fd(&in, fd, r->profile, e);
+	status = input_open_fd(&in, fd, r->profile, NULL, e);
 	close(fd);
 	if (status < 0)
 		return status;

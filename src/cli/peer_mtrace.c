@@ -348,7 +348,7 @@ open_log(const char *path, struct input *ret_in, struct err *e)
 
 	if (fd < 0)
 		return err_sys(e, -errno, "%s: cannot open", path);
-	r = input_open_fd(ret_in, fd, path, e);
+	r = input_open_fd(ret_in, fd, path, NULL, e);
 	if (fd > 0)
 		close(fd);
 	return r;

@@ -125,6 +125,12 @@ format_unknown(const unsigned char *head, size_t bytes, const char *name, struct
 		       name, text);
 }
 
+static bool
+format_is_known(const void *head, size_t bytes)
+{
+	return format_find(head, bytes) != NULL;
+}
+
 static int
 format_parse(struct input *in, const char *name, const struct format_opts *o,
 	     struct prof **ret, struct err *e)
@@ -176,7 +182,7 @@ format_load_any(int fd, const char *name, const struct format_opts *o, struct pr
 	int r;
 
 	if (f == NULL) {
-		r = input_open_fd(&in, fd, name, e);
+		r = input_open_fd(&in, fd, name, format_is_known, e);
 		if (r == 0)
 			r = format_parse(&in, name, o, ret, e);
 		input_close(&in);
@@ -207,7 +213,7 @@ format_load_bytes(const void *data, size_t bytes, const char *name,
 	int r;
 
 	buf_add(&raw, data, bytes);
-	r = input_open_buf(&in, &raw, name, e);
+	r = input_open_buf(&in, &raw, name, format_is_known, e);
 	if (r == 0)
 		r = format_parse(&in, name, o, ret, e);
 	input_close(&in);
@@ -223,7 +229,7 @@ format_load_url(const char *url, const struct format_opts *o, struct prof **ret,
 	int r = input_fetch(url, &body, e);
 
 	if (r == 0)
-		r = input_open_buf(&in, &body, url, e);
+		r = input_open_buf(&in, &body, url, format_is_known, e);
 	if (r == 0)
 		r = format_parse(&in, url, o, ret, e);
 	input_close(&in);

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "util/buf.h"
 
@@ -21,17 +22,26 @@ struct input {
 	struct buf own;	 /* when it was read */
 	size_t mapped;	 /* bytes mapped at `data`; 0 = none */
 	size_t released; /* of them, given back to the kernel */
+	size_t grown;	 /* bytes mapped at `data` for what was unpacked; 0 = none */
 };
 
+/* No more than this is unpacked from one file, or read from a pipe: 4 GiB unless --max-unpacked says otherwise. */
+extern uint64_t input_max_unpacked;
+
+/* Whether a file that begins so is worth reading on. */
+typedef bool input_known_fn(const void *head, size_t bytes);
+
 /* Takes in all that `fd` has: a regular file from its beginning, anything else from where it
- * stands to its end. `name` is for messages. The descriptor stays open and is not needed any
+ * stands to its end. `name` is for messages. What is packed is not unpacked further than its first
+ * bytes if `known`, which may be NULL, says no to them. The descriptor stays open and is not needed any
  * more; a mapped file that is cut off meanwhile is the caller's SIGBUS. On failure nothing is
  * held. */
-int input_open_fd(struct input *ret_in, int fd, const char *name, struct err *e);
+int input_open_fd(struct input *ret_in, int fd, const char *name, input_known_fn *known,
+		  struct err *e);
 
 /* The same of bytes that came from elsewhere, which are taken over (and emptied). */
 int input_open_buf(struct input *ret_in, struct buf *raw, const char *name,
-		   struct err *e);
+		   input_known_fn *known, struct err *e);
 
 /* The first `upto` bytes have been read: a mapped file's pages there go back to the kernel, in
  * large steps. They can still be read, at a cost. */

@@ -157,3 +157,23 @@ usage why --for soon 999999999
 usage dump
 usage dump no-such-file
 usage dump --strings --hex 999999999 heap
+
+# ---- more than there is room for ----
+
+# Two GiB in two MB: members of zeros behind a head that a reader knows, so that it reads on.
+{ printf 'heap_v2/1\n  t*: 1: 8 [0: 0]\n' | gzip; head -c 256M /dev/zero | gzip -1 >zeros.gz; for _ in $(seq 8); do cat zeros.gz; done; } >bomb.gz
+limited() {
+	run bash -c 'ulimit -v 1048576; exec timeout 60 "$@"' - "$SEEP" "$@"
+	expect_eq "$1: status" "$status" 3
+	expect_eq "$1: one line" "$(wc -l <"$TMP/err")" 1
+}
+limited report bomb.gz
+expect_match "no memory: said" "$err" '^seep: bomb\.gz: no memory for more than [0-9]+ MiB of what is unpacked$'
+limited report --max-unpacked 64M bomb.gz
+expect_match "too large: said" "$err" '^seep: bomb\.gz: [0-9]+ compressed bytes unpack to more than 64 MiB: refused \(--max-unpacked\)$'
+limited report zeros.gz
+expect_match "zeros: said" "$err" '^seep: zeros\.gz: in no format that seep knows \(begins with( 00){8}\)$'
+
+run timeout 20 bash -c 'cat /dev/zero | "$1" report -' - "$SEEP"
+expect_eq "zeros without end: status" "$status" 3
+expect_match "zeros without end: said" "$err" '^seep: standard input: in no format that seep knows'

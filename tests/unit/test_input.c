@@ -141,17 +141,16 @@ T_TEST(packed_and_cut_off)
 	buf_done(&whole);
 }
 
-/* A gigabyte of zeros in a few kilobytes must not become one. */
-T_TEST(bombs_are_refused)
+/* A gigabyte in a few kilobytes must not become one. */
+static struct buf
+bomb_of(const char *head)
 {
 	enum { STEP = 1 << 20, STEPS = 1024 };
 	char *zeros = calloc(1, STEP);
 	ZSTD_CStream *z = ZSTD_createCStream();
 	struct buf bomb = {0};
-	struct rusage use;
-	struct prof *p = NULL;
-	struct err e = {0};
 
+	memcpy(zeros, head, strlen(head));
 	ZSTD_initCStream(z, 3);
 	for (int i = 0; i < STEPS; i++) {
 		ZSTD_inBuffer in = {zeros, STEP, 0};
@@ -162,13 +161,30 @@ T_TEST(bombs_are_refused)
 		bomb.len += out.pos;
 	}
 	ZSTD_freeCStream(z);
+	free(zeros);
 	T_CHECK(bomb.len < 200000);
-	T_EQ(format_load_bytes(bomb.data, bomb.len, "bomb", NULL, &p, &e), -EFBIG);
-	T_CHECK(strstr(e.msg, "bomb: ") == e.msg && strstr(e.msg, "refused") != NULL);
+	return bomb;
+}
+
+T_TEST(bombs_are_refused)
+{
+	struct buf zeros = bomb_of(""), heap = bomb_of("heap_v2/1\n  t*: 1: 8 [0: 0]\n");
+	struct rusage use;
+	struct prof *p = NULL;
+	struct err e = {0};
+
+	/* The first bytes of zeros tell that nobody wants the rest. */
+	T_EQ(format_load_bytes(zeros.data, zeros.len, "zeros", NULL, &p, &e), -EINVAL);
+	T_STR(e.msg,
+	      "zeros: in no format that seep knows (begins with 00 00 00 00 00 00 00 00)");
+	getrusage(RUSAGE_SELF, &use);
+	T_CHECK(use.ru_maxrss < 100 * 1024);
+	T_EQ(format_load_bytes(heap.data, heap.len, "heap", NULL, &p, &e), -EFBIG);
+	T_CHECK(strstr(e.msg, "heap: ") == e.msg && strstr(e.msg, "refused") != NULL);
 	getrusage(RUSAGE_SELF, &use);
 	T_CHECK(use.ru_maxrss < 900 * 1024);
-	buf_done(&bomb);
-	free(zeros);
+	buf_done(&zeros);
+	buf_done(&heap);
 }
 
 /* ---- files and pipes ---- */
