@@ -18,7 +18,7 @@ enum {
 	REPORT_WHERE_MAX = 40,
 	REPORT_SOURCE_MIN = 20, /* columns that are left to the source line */
 	REPORT_GAP = 3,		/* between columns */
-	REPORT_RUN_MIN = 3,	/* frames without names that share a line */
+	REPORT_RUN_MIN = 3,	/* frames that share a line */
 };
 
 /* Columns of the terminal, 0 = no limit. */
@@ -122,7 +122,7 @@ report_unnamed(struct report_line *l, const struct report *r, const struct prof_
 	}
 }
 
-/* The frame at `pos` with `callers` that are folded into it; `why` asks for the reason why there is
+/* The frame at `pos` with `callers` that share its line; `why` asks for the reason why there is
  * no line. */
 static void
 report_line_make(struct report_line *l, const struct report *r, struct skip_pos pos,
@@ -169,7 +169,9 @@ report_line_make(struct report_line *l, const struct report *r, struct skip_pos 
 			buf_add_char(&l->rest, ')');
 		}
 	}
-	if (f->inlined)
+	if (callers > 0)
+		buf_printf(&l->rest, "(%zu times)", callers + 1);
+	else if (f->inlined)
 		buf_printf(&l->rest, "%s(inlined)", l->rest.len > 0 ? " " : "");
 }
 
@@ -192,17 +194,29 @@ report_frames_done(struct report_frames *f)
 	vec_done(&f->st);
 }
 
-/* Frames from `k` on that share a line: addresses in one module, which say nothing each. */
+/* Do two frames that follow each other share a line? Addresses in one module say nothing each; a line
+ * that calls itself is enough once. */
+static bool
+report_is_same(const struct prof *p, struct skip_pos a, struct skip_pos b)
+{
+	const struct prof_frame *fa = skip_frame(p, a), *fb = skip_frame(p, b);
+
+	if (report_is_named(p, a) != report_is_named(p, b))
+		return false;
+	if (!report_is_named(p, a))
+		return skip_loc(p, a)->module != 0 &&
+		       skip_loc(p, a)->module == skip_loc(p, b)->module;
+	return fa->line != 0 && fa->line == fb->line && fa->file == fb->file;
+}
+
+/* How many frames from `k` on share a line. */
 static size_t
 report_run(const struct report *r, const struct skip_stack *st, size_t k)
 {
-	const struct prof_loc *loc = skip_loc(r->p, st->data[k]);
-	size_t n = 0;
+	size_t n = 1;
 
-	if (r->o->all || loc->module == 0)
-		return 1;
-	while (k + n < st->len && !report_is_named(r->p, st->data[k + n]) &&
-	       skip_loc(r->p, st->data[k + n])->module == loc->module)
+	while (!r->o->all && k + n < st->len &&
+	       report_is_same(r->p, st->data[k + n - 1], st->data[k + n]))
 		n++;
 	return n < REPORT_RUN_MIN ? 1 : n;
 }

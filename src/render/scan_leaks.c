@@ -150,7 +150,7 @@ scan_order(const struct heapscan *s, unsigned kinds, size_t *ret_n)
 static void
 rows_text(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
 {
-	size_t n, most = o->rows > 0 ? o->rows : SCAN_ROWS;
+	size_t n, most = o->rows;
 	struct row *rows = sorted_rows(s, o->kinds, &n);
 	uint64_t whole = 0;
 
@@ -174,8 +174,9 @@ scan_leaks_text(struct buf *out, const struct heapscan *s, const struct scan_opt
 
 	if (o.kinds == 0)
 		o.kinds = 1u << HEAPSCAN_DEFINITE;
-	if (o.rows == 0 && scan_decide(s, NULL).word == VERDICT_LEAK_MINOR)
-		o.rows = SCAN_MINOR_ROWS;
+	if (o.rows == 0)
+		o.rows = scan_decide(s, NULL).word == VERDICT_LEAK_MINOR ? SCAN_MINOR_ROWS
+									 : SCAN_LEAK_ROWS;
 	scan_verdict(out, s, NULL, &o);
 	rows_text(out, s, &o);
 	scan_sums(out, s, &o);

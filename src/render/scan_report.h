@@ -16,6 +16,7 @@
 
 enum {
 	SCAN_ROWS = 10,
+	SCAN_LEAK_ROWS = 6,  /* of lost blocks, two lines each: they fit on a screen */
 	SCAN_MINOR_ROWS = 3, /* of LEAK (minor) */
 };
 

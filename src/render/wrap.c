@@ -39,9 +39,10 @@ wrap_width(const char *s, size_t bytes)
 static bool
 wrap_may_break(const char *s, size_t i)
 {
-	/* "72 blocks", "31 %" */
+	/* "72 blocks", "31 %"; a dot ends the line */
 	return !(isdigit((unsigned char)s[i - 1]) &&
-		 (isalpha((unsigned char)s[i + 1]) || s[i + 1] == '%'));
+		 (isalpha((unsigned char)s[i + 1]) || s[i + 1] == '%')) &&
+	       strncmp(s + i + 1, "\xc2\xb7 ", 3) != 0;
 }
 
 /* Is the blank s[i] behind a dot between two facts? */

@@ -131,4 +131,21 @@ T_TEST(addresses_in_one_module_share_a_line)
 	prof_free(p);
 }
 
+T_TEST(a_line_that_calls_itself_is_shown_once)
+{
+	struct prof *p = begin();
+
+	tp_site(p, 1,
+		TP_STACK(p, "malloc - libc.so.6", "make a.c:1 prog", "walk a.c:2 prog",
+			 "walk a.c:2 prog", "walk a.c:2 prog", "walk a.c:2 prog",
+			 "walk a.c:3 prog", "walk a.c:3 prog", "main a.c:9 prog"),
+		1, 0, 100, 0);
+	T_STR(listed(p), "    make   a.c:1\n"
+			 "    walk   a.c:2   (4 times)\n"
+			 "    walk   a.c:3\n"
+			 "    walk   a.c:3\n"
+			 "    main   a.c:9\n");
+	prof_free(p);
+}
+
 T_MAIN()

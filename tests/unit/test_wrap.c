@@ -25,6 +25,9 @@ T_TEST(lines_break_between_words)
 	T_STR(wrapped("OK  short\n"), "OK  short\n");
 	T_STR(wrapped("exited 0 after 5 ms \xc2\xb7 exact \xc2\xb7 79 allocs, 5 frees\n"),
 	      "exited 0 after 5 ms \xc2\xb7 exact \xc2\xb7\n    79 allocs, 5 frees\n");
+	/* a dot stays with the fact before it */
+	T_STR(wrapped("definitely lost 8 KiB in all of its 240s \xc2\xb7 possibly lost 0\n"),
+	      "definitely lost 8 KiB in all of its\n    240s \xc2\xb7 possibly lost 0\n");
 	/* a number stays with its unit */
 	T_STR(wrapped("LEAK  5.77 KiB in a few times about 1234 blocks lost\n"),
 	      "LEAK  5.77 KiB in a few times about\n    1234 blocks lost\n");
