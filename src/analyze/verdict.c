@@ -435,6 +435,14 @@ verdict_find_peak(const struct prof *p, const struct sites *ss, const bool *chos
 	return peak;
 }
 
+void
+verdict_find_peaks(struct verdict *v, const struct prof *p, const struct sites *ss,
+		   const bool *chosen, const bool *focus)
+{
+	v->peak = verdict_find_peak(p, ss, chosen);
+	v->focus_peak = verdict_find_peak(p, ss, focus);
+}
+
 bool
 verdict_is_found(const struct verdict *v, uint32_t i, const bool *focus)
 {
@@ -594,8 +602,7 @@ verdict_init(struct verdict *ret_verdict, const struct prof *p, const struct sit
 	}
 	v.all.checked = v.all.checked && v.nfound > 0;
 	verdict_count_places(&v, p, ss, focus, roots);
-	v.peak = verdict_find_peak(p, ss, chosen);
-	v.focus_peak = verdict_find_peak(p, ss, focus);
+	verdict_find_peaks(&v, p, ss, chosen, focus);
 	free(facts);
 	free(lost);
 	free(roots);

@@ -86,6 +86,10 @@ enum verdict_word verdict_of_site(const struct verdict *v, const struct growth_p
 void verdict_init(struct verdict *ret_verdict, const struct prof *p,
 		  const struct sites *ss, const bool *chosen, const bool *focus,
 		  const struct growth_places *growth, const struct sites *growth_sites);
+/* The peaks anew, of these processes, with rows of `ss`. */
+void verdict_find_peaks(struct verdict *v, const struct prof *p, const struct sites *ss,
+			const bool *chosen, const bool *focus);
+
 void verdict_done(struct verdict *v); /* legal on a zeroed one */
 
 /* Processes of the run go on that may not have recorded anything yet: takes back an all-clear. */

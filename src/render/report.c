@@ -350,6 +350,30 @@ report_full_top(struct report *r)
 	report_notes(r, "# ");
 }
 
+/* From here on all figures are those of programs that went on to their end: what a process did before it
+ * became another by exec, or the same once more, is none of that one's. Unless nothing is left, or all is asked for. */
+static void
+report_leave_replaced(struct report *r, struct sites_query *q, bool *ret_images)
+{
+	bool any = false, left = false;
+
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		bool replaced = r->v.state[i] == VERDICT_REPLACED;
+
+		ret_images[i] = report_chose(r, i) && !replaced;
+		any = any || (report_chose(r, i) && replaced);
+		left = left || (ret_images[i] && r->v.state[i] == VERDICT_JUDGED);
+	}
+	if (!any || !left || r->o->all || r->o->point.at != SITES_AT_END)
+		return;
+	for (uint32_t i = 1; i < r->p->nprocesses; i++)
+		r->focus[i] = r->focus[i] && ret_images[i];
+	q->chosen = ret_images;
+	sites_done(&r->sites);
+	sites_init(&r->sites, r->p, r->skip, q);
+	verdict_find_peaks(&r->v, r->p, &r->sites, ret_images, r->focus);
+}
+
 int
 report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 {
@@ -357,7 +381,7 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 	struct sites_query q = {.chosen = o->chosen, .depth = o->all ? 0 : REPORT_FRAMES};
 	struct skip_opts skip = o->skip != NULL ? *o->skip : (struct skip_opts){0};
 	size_t from = out->len;
-	bool all;
+	bool all, *images = xcalloc(p->nprocesses, sizeof *images);
 	int found;
 
 	r.depth = q.depth;
@@ -372,6 +396,7 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 		r.focus[i] = r.focus[i] || (all && report_chose(&r, i));
 	report_growth_init(&r);
 	verdict_init(&r.v, p, &r.sites, o->chosen, r.focus, &r.growth, &r.growth_sites);
+	report_leave_replaced(&r, &q, images);
 	if (o->living > 0)
 		verdict_goes_on(&r.v);
 	r.found = xcalloc(p->nprocesses, sizeof *r.found);
@@ -401,6 +426,7 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 	found = verdict_is_leak(report_lead(&r));
 	free(r.found);
 	free(r.focus);
+	free(images);
 	verdict_done(&r.v);
 	report_growth_done(&r);
 	sites_done(&r.sites);

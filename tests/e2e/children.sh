@@ -47,6 +47,9 @@ golden env-i env -i ./tree/leaker leak
 golden execle ./tree/children execle ./tree/leaker
 golden clearenv ./tree/children clearenv ./tree/leaker
 
+# A program that executes itself: the figures are those of the image that went on to the end.
+golden again ./tree/children again
+
 # What cannot be recorded is said, and no all-clear is given for it.
 golden static ./tree/children many ./tree/static 3
 golden static-exec ./tree/children execle ./tree/static

@@ -10,6 +10,9 @@
  *	children threads COMMAND  clears the environment, starts a thread, then system(COMMAND)
  *	children fork PROGRAM N forks N times; each child becomes PROGRAM without having allocated
  *
+ *	children again          holds 100 blocks of 1,000 bytes, then executes itself with a variable
+ *	                        set, and loses 23 blocks of 4,711 bytes
+ *
  * The lines are the same with and without seep. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -280,9 +283,27 @@ threads(const char *command)
 	return system(command);
 }
 
+static int
+again(char **argv)
+{
+	static void *volatile held[100];
+
+	if (getenv("AGAIN") == NULL) {
+		for (int i = 0; i < 100; i++)
+			held[i] = malloc(1000);
+		setenv("AGAIN", "1", 1);
+		execv("/proc/self/exe", argv);
+		return 1;
+	}
+	lose();
+	return 0;
+}
+
 int
 main(int argc, char **argv, char **envp)
 {
+	if (argc > 1 && strcmp(argv[1], "again") == 0)
+		return again(argv);
 	if (argc > 1 && strcmp(argv[1], "show") == 0) {
 		show(envp);
 		return 0;
