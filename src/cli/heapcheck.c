@@ -99,6 +99,7 @@ take_blocks(struct heapcheck *c)
 						    (b->inner ? SCAN_BLOCK_INNER : 0) |
 						    (b->root ? SCAN_BLOCK_ROOT : 0))});
 	}
+	vec_done(&c->heap.blocks); /* as many bytes as the copy's half */
 	c->index_memory = xmalloc(scan_index_bytes(c->blocks.data, n) + 8);
 	scan_index_init(&c->index, c->blocks.data, n, c->index_memory);
 	mark_tls_tables(c);

@@ -22,6 +22,21 @@ enum {
 	PASSING_BYTES = 256 << 10, /* read at a time what is not kept */
 	READABLE_TRIES = 16,
 	KEPT_SHARE = 4, /* 1 / share of the memory that is left */
+	PIECES_CACHED = (48 << 20) / PIECE_BYTES,
+	PIECES_WHOLE = (192 << 20) / PIECE_BYTES, /* of a process that has no more */
+	LITTLE_BYTES = 4096,
+	LITTLE_ROWS = 64, /* more than classify.c asks for ahead */
+	LITTLE_RECENT = 256,
+};
+
+/* Where pointers lead to any place of a heap that is larger than what may be kept of it, a piece would be read for each of
+ * its blocks. Then only the block is read, unless its piece was asked for a moment ago, too. */
+struct freeze_little {
+	struct {
+		uint64_t start, bytes;
+		unsigned char data[LITTLE_BYTES];
+	} rows[LITTLE_ROWS];
+	uint64_t recent[LITTLE_RECENT]; /* pieces */
 };
 
 /* Bytes that may still be used before somebody's limit is met. */
@@ -63,6 +78,7 @@ freeze_open_bare(int pid, struct freeze *ret_freeze, struct err *e)
 int
 freeze_open(int pid, struct freeze *ret_freeze, struct err *e)
 {
+	uint64_t rss_kib, anon_kib;
 	int r = freeze_open_bare(pid, ret_freeze, e);
 
 	if (r < 0)
@@ -71,6 +87,10 @@ freeze_open(int pid, struct freeze *ret_freeze, struct err *e)
 	ret_freeze->pieces.most = ret_freeze->room_bytes / KEPT_SHARE / PIECE_BYTES;
 	if (ret_freeze->pieces.most < PIECES_LEAST)
 		ret_freeze->pieces.most = PIECES_LEAST;
+	ret_freeze->pieces.others_most = PIECES_CACHED;
+	if (procfs_memory(pid, &rss_kib, &anon_kib) == 0 &&
+	    anon_kib / (PIECE_BYTES >> 10) < PIECES_WHOLE)
+		ret_freeze->pieces.others_most = PIECES_WHOLE;
 	return 0;
 }
 
@@ -86,6 +106,9 @@ freeze_close(struct freeze *f)
 	vec_done(&f->words);
 	pieces_done(&f->pieces);
 	map_done(&f->empty);
+	map_done(&f->whole);
+	free(f->little);
+	f->little = NULL;
 	free(f->passing);
 	f->passing = NULL;
 }
@@ -198,21 +221,51 @@ read_run(const struct freeze *f, uint64_t start, uint64_t end, unsigned char *to
 	}
 }
 
-/* What was touched of a piece, and zeroes. Nothing else is read, so nothing is made by reading. */
-static void
+/* What was touched of a piece, and zeroes. Nothing else is read, so nothing is made by reading. Whether all of it was
+ * touched. */
+static bool
 read_piece(struct freeze *f, uint64_t start, unsigned char *to)
 {
 	uint64_t at = start, end = start + PIECE_BYTES;
 	struct pagescan_run run;
+	bool whole = true;
 
 	while (at < end) {
 		if (!pagescan_next(&f->pages, at, end, &run))
 			run = (struct pagescan_run){end, end};
 		memset(to + (at - start), 0, (size_t)(run.start - at));
+		whole &= run.start == at;
 		if (run.start < run.end)
 			read_run(f, run.start, run.end, to + (run.start - start));
 		at = run.end;
 	}
+	return whole;
+}
+
+/* Some bytes of a piece for which there is no place; NULL: the piece must be read. */
+static const unsigned char *
+look_little(struct freeze *f, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
+{
+	uint64_t number = addr >> PIECE_SHIFT, *recent;
+	size_t row = (addr >> 4) % LITTLE_ROWS;
+
+	if (f->little == NULL)
+		f->little = xcalloc(1, sizeof *f->little);
+	recent = &f->little->recent[number % LITTLE_RECENT];
+	if (bytes > ((number + 1) << PIECE_SHIFT) - addr)
+		bytes = ((number + 1) << PIECE_SHIFT) - addr;
+	if (f->little->rows[row].start != addr || f->little->rows[row].bytes < bytes) {
+		if (*recent == number || map_find(&f->whole, number) == NULL)
+			return NULL;
+		*recent = number;
+		f->little->rows[row].start = 0;
+		if (procmem_read(&f->mem, addr, f->little->rows[row].data, bytes) < 0)
+			return NULL;
+		f->little->rows[row].start = addr;
+		f->little->rows[row].bytes = bytes;
+	}
+	*ret_bytes = f->little->rows[row].bytes;
+	return f->little->rows[row].data;
 }
 
 /* Memory that is looked through from end to end, and never again: taken in as it goes by. What is kept comes first. */
@@ -252,6 +305,7 @@ freeze_look(void *freeze, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 	struct freeze *f = freeze;
 	uint64_t number = addr >> PIECE_SHIFT, start = number << PIECE_SHIFT;
 	uint64_t end = start + PIECE_BYTES, wanted = addr + bytes;
+	const unsigned char *little;
 	struct pagescan_run run;
 	unsigned char *piece;
 
@@ -268,6 +322,9 @@ freeze_look(void *freeze, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 		return NULL;
 	if (f->once && bytes >= PIECE_BYTES)
 		return pass(f, addr, bytes, ret_bytes);
+	if (bytes <= LITTLE_BYTES && pieces_full(&f->pieces) &&
+	    (little = look_little(f, addr, bytes, ret_bytes)) != NULL)
+		return little;
 	wanted = wanted > end ? wanted : end;
 	if (!pagescan_next(&f->pages, start, wanted, &run))
 		run.start = wanted;
@@ -280,7 +337,8 @@ freeze_look(void *freeze, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 	piece = pieces_room(&f->pieces, number);
 	if (piece == NULL)
 		return NULL;
-	read_piece(f, start, piece);
+	if (read_piece(f, start, piece))
+		map_add(&f->whole, number);
 	return piece + (addr - start);
 }
 
@@ -289,6 +347,9 @@ forget(struct freeze *f, bool kept_too)
 {
 	pieces_drop(&f->pieces, kept_too);
 	map_done(&f->empty);
+	map_done(&f->whole);
+	free(f->little);
+	f->little = NULL;
 	f->last = NULL;
 }
 

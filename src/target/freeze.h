@@ -4,8 +4,8 @@
  *
  * A process with one thread that waits for us needs no more than that. Others are stopped with
  * tracee.h and go on afterwards. Memory is read in pieces of 64 KiB, of which
- * few are kept, and more if the same ones are asked for again: never more than a quarter of what is left below a
- * memory limit, for it is the process that would be killed for it. Pages that were never touched are not read. Nothing is
+ * few are kept, and more if the same ones are asked for again: 48 MiB at most (192 MiB if that is all of it), and never more than a quarter of what is left
+ * below a memory limit, for it is the process that would be killed for it. Then little is read at a time. Pages that were never touched are not read. Nothing is
  * written into the process, but what it takes to make a copy of it (tracee.h). */
 #ifndef SEEP_TARGET_FREEZE_H
 #define SEEP_TARGET_FREEZE_H
@@ -39,8 +39,10 @@ struct freeze {
 	struct procmem_words words; /* registers of the stopped threads */
 	struct pagescan pages;	    /* which were touched, and how that is told */
 	/* private: what was read */
-	struct pieces pieces; /* of 64 KiB */
-	struct map empty;     /* numbers of those in which nothing is */
+	struct pieces pieces;	      /* of 64 KiB */
+	struct map empty;	      /* numbers of those in which nothing is, */
+	struct map whole;	      /* and of those that were touched from end to end */
+	struct freeze_little *little; /* read without a piece */
 	uint64_t last_number; /* the piece that was looked at last, and where it is */
 	const unsigned char *last; /* NULL = none */
 	bool once;		   /* large looks are for once: read, and not kept */

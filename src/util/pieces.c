@@ -52,6 +52,8 @@ most_others(const struct pieces *p)
 {
 	size_t left = p->most > p->kept ? p->most - p->kept : 0;
 
+	if (p->others_most > 0 && left > p->others_most)
+		left = p->others_most;
 	return left > OTHERS_LEAST ? left : OTHERS_LEAST;
 }
 
@@ -64,6 +66,12 @@ note_again(struct pieces *p)
 		return;
 	p->limit = 2 * p->limit < most ? 2 * p->limit : most;
 	p->again = 0;
+}
+
+bool
+pieces_full(const struct pieces *p)
+{
+	return p->limit >= most_others(p) && p->held.len - p->kept >= p->limit;
 }
 
 bool

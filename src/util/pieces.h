@@ -24,7 +24,8 @@
 
 struct pieces {
 	size_t piece_bytes; /* set by the caller: a power of two, 4 MiB at most, */
-	size_t most;	    /* and how many places there may be */
+	size_t most;	    /* and how many places there may be; */
+	size_t others_most; /* of these, for pieces that are not kept; 0 = no fewer */
 	/* private */
 	struct map where;	    /* number of a piece -> its place + 1, or replaced */
 	VEC(unsigned char *) slabs; /* many places each */
@@ -43,6 +44,9 @@ unsigned char *pieces_find(struct pieces *p, uint64_t number);
 
 /* Whether it is there, for who does not need it now. */
 bool pieces_has(const struct pieces *p, uint64_t number);
+
+/* Whether there are as many as may be: the next one will replace another. */
+bool pieces_full(const struct pieces *p);
 
 /* A place for piece `number`, which is not there, with whatever is in it. NULL: no memory. */
 unsigned char *pieces_room(struct pieces *p, uint64_t number);
