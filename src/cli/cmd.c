@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "render/figure.h"
 #include "util/buf.h"
@@ -56,10 +57,18 @@ cmd_say_to(FILE *f)
 	say_to = f;
 }
 
+bool
+cmd_has_proc(void)
+{
+	return access("/proc/self/stat", F_OK) == 0;
+}
+
 int
 cmd_fail(const struct err *e)
 {
-	cmd_note("%s", e->msg);
+	cmd_note("%s%s", e->msg,
+		 cmd_has_proc() ? ""
+				: " (/proc is not mounted: processes cannot be seen)");
 	return CMD_FAILED;
 }
 

@@ -31,6 +31,7 @@ struct cmd {
 	const struct opt *opts;
 	int min_args, max_args; /* words besides the options; CMD_ANY_ARGS: no limit */
 	bool options_first; /* the first word ends the options: they are a program's then */
+	bool needs_proc; /* it is about processes, always: says so where /proc is not mounted */
 	bool own_options; /* `run` gets all words and reads the options itself: a personality */
 	/* argv[0 … argc - 1] are the words, argv[argc] is NULL. Returns the exit
 	 * status. */
@@ -41,6 +42,9 @@ extern const struct cmd cmd_attach, cmd_detach, cmd_memleak, cmd_run, cmd_report
 	cmd_pause, cmd_resume, cmd_mark, cmd_ps, cmd_doctor, cmd_jeprof, cmd_pprof,
 	cmd_mtrace, cmd_flamegraph, cmd_convert, cmd_diff, cmd_watch, cmd_why, cmd_dump,
 	cmd_leaks, cmd_scan, cmd_valgrind;
+
+/* Is /proc there? */
+bool cmd_has_proc(void);
 
 /* Says "seep: MESSAGE" on stderr and returns CMD_FAILED. */
 int cmd_fail(const struct err *e);

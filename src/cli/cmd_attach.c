@@ -503,6 +503,7 @@ const struct cmd cmd_attach = {
 	.args = "PID|NAME...",
 	.help = "record a process that runs already, for a while",
 	.man = "seep-attach",
+	.needs_proc = true,
 	.opts = attach_opts,
 	.min_args = 0,
 	.max_args = CMD_ANY_ARGS,

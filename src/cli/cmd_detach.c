@@ -211,6 +211,7 @@ const struct cmd cmd_detach = {
 	.args = "PID|NAME...",
 	.help = "take the recorder out of a process, and report what it saw",
 	.man = "seep-detach",
+	.needs_proc = true,
 	.opts = detach_opts,
 	.min_args = 1,
 	.max_args = CMD_ANY_ARGS,

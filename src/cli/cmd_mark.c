@@ -34,6 +34,7 @@ const struct cmd cmd_mark = {
 	.args = "PID|NAME [MARK]",
 	.help = "note what is live now, to compare with later",
 	.man = "seep-control",
+	.needs_proc = true,
 	.min_args = 1,
 	.max_args = 2,
 	.run = mark_run,

@@ -262,6 +262,7 @@ const struct cmd cmd_ps = {
 	.args = "",
 	.help = "list the processes that are being recorded",
 	.man = "seep-ps",
+	.needs_proc = true,
 	.opts = ps_opts,
 	.min_args = 0,
 	.max_args = 0,

@@ -579,6 +579,7 @@ const struct cmd cmd_run = {
 	.args = "[--] PROGRAM [ARG...]",
 	.help = "start a program and tell at its end what it did not free",
 	.man = "seep-run",
+	.needs_proc = true,
 	.opts = run_opts,
 	.min_args = 1,
 	.max_args = CMD_ANY_ARGS,

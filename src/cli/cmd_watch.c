@@ -464,6 +464,7 @@ const struct cmd cmd_watch = {
 	.args = "PID|NAME...",
 	.help = "which region of a running process grows, how fast, until when",
 	.man = "seep-watch",
+	.needs_proc = true,
 	.opts = watch_table,
 	.min_args = 1,
 	.max_args = CMD_ANY_ARGS,

@@ -108,6 +108,7 @@ const struct cmd cmd_why = {
 	.args = "PID|NAME",
 	.help = "ten seconds of looking at a process: what grows, where its memory is",
 	.man = "seep-why",
+	.needs_proc = true,
 	.opts = why_opts,
 	.min_args = 1,
 	.max_args = CMD_ANY_ARGS,

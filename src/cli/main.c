@@ -6,6 +6,7 @@
  * it are the program's own. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,7 +26,11 @@
 #	define SEEP_VERSION "unknown"
 #endif
 
-enum { STACK_BYTES = 8 << 20 }; /* what Linux gives by default */
+enum {
+	STACK_BYTES = 8 << 20, /* what Linux gives by default */
+	FILES_LEAST = 16,
+	FILES_USUAL = 1024,
+};
 
 static const struct cmd *const commands[] = {
 	&cmd_run,     &cmd_attach,   &cmd_detach, &cmd_report, &cmd_leaks,
@@ -176,6 +181,27 @@ has_empty_word(const struct cmd *c, const struct words *words)
 	return false;
 }
 
+/* Has the process what a command cannot do without? What fails later for want of it would name some other
+ * reason. */
+static int
+check_surroundings(const struct cmd *c)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < FILES_LEAST) {
+		cmd_tell(
+			c,
+			"only %ju files may be open at once, and %d are needed; try: ulimit -n %d",
+			(uintmax_t)files.rlim_cur, FILES_LEAST, FILES_USUAL);
+		return CMD_FAILED;
+	}
+	if (c->needs_proc && !cmd_has_proc()) {
+		cmd_tell(c, "/proc is not mounted: processes cannot be seen");
+		return CMD_FAILED;
+	}
+	return CMD_OK;
+}
+
 static int
 run_command(const struct cmd *c, int argc, char **argv)
 {
@@ -183,8 +209,10 @@ run_command(const struct cmd *c, int argc, char **argv)
 	struct err e = {0};
 	int at = 0, status;
 
-	if (c->own_options)
-		return c->run(argc, argv);
+	if (c->own_options) {
+		status = check_surroundings(c);
+		return status == CMD_OK ? c->run(argc, argv) : status;
+	}
 	if (read_words(c, argc, argv, &at, &words, &e) < 0)
 		status = is_help(argv[at]) ? help_command(stdout, c)
 					   : cmd_usage(c, "%s", e.msg);
@@ -195,7 +223,7 @@ run_command(const struct cmd *c, int argc, char **argv)
 				   words.data[c->max_args]);
 	else if (has_empty_word(c, &words))
 		status = cmd_empty_word(c);
-	else {
+	else if ((status = check_surroundings(c)) == CMD_OK) {
 		vec_push(&words, NULL);
 		status = c->run((int)words.len - 1, words.data);
 	}

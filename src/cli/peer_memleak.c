@@ -399,6 +399,7 @@ const struct cmd cmd_memleak = {
 	.args = "-p PID [INTERVAL [COUNT]]",
 	.help = "bcc's memleak: outstanding allocations by stack, again and again",
 	.man = "seep-memleak",
+	.needs_proc = true,
 	.opts = memleak_opts,
 	.min_args = 0,
 	.max_args = 2,

@@ -457,6 +457,7 @@ const struct cmd cmd_valgrind = {
 	.args = "PROGRAM [ARG...]",
 	.help = "valgrind's memcheck: leaks in its words, at a small part of its cost",
 	.man = "seep-valgrind",
+	.needs_proc = true,
 	.opts = valgrind_opts,
 	.min_args = 1,
 	.max_args = CMD_ANY_ARGS,

@@ -177,3 +177,27 @@ expect_match "zeros: said" "$err" '^seep: zeros\.gz: in no format that seep know
 run timeout 20 bash -c 'cat /dev/zero | "$1" report -' - "$SEEP"
 expect_eq "zeros without end: status" "$status" 3
 expect_match "zeros without end: said" "$err" '^seep: standard input: in no format that seep knows'
+
+# ---- surroundings that lack something ----
+
+for words in "run -- true" "report bad.heap" "attach $$" "leaks $$" "why $$"; do
+	# shellcheck disable=SC2086 # words
+	run bash -c 'ulimit -n 8; exec "$@"' - "$SEEP" $words
+	expect_eq "ulimit -n 8: ${words%% *}: status" "$status" 3
+	expect_eq "ulimit -n 8: ${words%% *}" "$err" \
+		"seep ${words%% *}: only 8 files may be open at once, and 16 are needed; try: ulimit -n 1024"
+done
+# shellcheck disable=SC2016 # the inner shell's
+no_proc='umount -l /proc && exec "$@"'
+if unshare -m bash -c "$no_proc" - true 2>/dev/null; then
+	for words in "run -- true" ps "attach $$" "why $$" "mark $$"; do
+		# shellcheck disable=SC2086 # words
+		run unshare -m bash -c "$no_proc" - "$SEEP" $words
+		expect_eq "without /proc: ${words%% *}: status" "$status" 3
+		expect_eq "without /proc: ${words%% *}" "$err" "seep ${words%% *}: /proc is not mounted: processes cannot be seen"
+	done
+	run unshare -m bash -c "$no_proc" - "$SEEP" leaks $$
+	expect_eq "without /proc: leaks" "$err" "seep: no process $$ (/proc is not mounted: processes cannot be seen)"
+else
+	left_out "no mount namespaces here"
+fi
