@@ -53,7 +53,7 @@ static bool
 grows(const struct track *t, const struct outgrowth_series *s, enum region_kind kind,
       struct fit *ret)
 {
-	size_t n = t->seconds.len, late = n - n / 3;
+	size_t n = t->seconds.len - s->ended, late = n - n / 3;
 	struct fit f = {0}, half = {0}, end = {0};
 
 	for (size_t i = 0; i < n; i++) {
@@ -83,6 +83,40 @@ is_unseen(enum region_kind kind, const struct fit *f, const struct fit *live)
 	       live->last_v - live->first_v <= more * EXPLAINED;
 }
 
+/* Bytes of all private memory that the program asked for, without stacks. */
+static double
+asked_for(const struct track *t, const struct outgrowth_series *s, size_t i)
+{
+	double sum = 0;
+
+	for (unsigned k = 0; k < REGION_KINDS; k++) {
+		if (is_mallocs(k) || region_runtime(k) != RUNTIMES || k == REGION_MAPPING)
+			sum += bytes_at(t, s, k, i);
+	}
+	return sum;
+}
+
+/* Mappings that malloc has no part in are more than half of the memory at the end, of a process that was recorded from its
+ * start on, or of what came after the first snapshot. An allocator that we do not recognise has its memory in mappings,
+ * too, so they are not more than what it cannot have. */
+static bool
+is_beside(const struct track *t, const struct outgrowth_series *s, struct fit *ret)
+{
+	size_t last = t->seconds.len - 1;
+	double end = bytes_at(t, s, REGION_MAPPING, last), all = asked_for(t, s, last);
+	double hidden = all - s->covered, first = bytes_at(t, s, REGION_MAPPING, 0);
+	double grown = all - asked_for(t, s, 0), more = end - first;
+
+	if (s->from_start && end > all * EXPLAINED) {
+		more = end;
+		grown = all;
+	}
+	more = more < hidden ? more : hidden;
+	ret->first_v = end - more;
+	ret->last_v = end;
+	return more >= OUTGROWTH_UNSEEN_BYTES && more > grown * EXPLAINED;
+}
+
 static int
 compare(const void *a, const void *b)
 {
@@ -101,9 +135,10 @@ outgrowth_find(const struct track *t, const struct outgrowth_series *s,
 	unsigned n = 0;
 
 	/* A track that was thinned out has other snapshots than the series. */
-	if (t->seconds.len != s->live.len || t->seconds.len != s->own.len)
+	if (t->seconds.len <= s->ended || t->seconds.len != s->live.len ||
+	    t->seconds.len != s->own.len)
 		return 0;
-	for (size_t i = 0; i < s->live.len; i++)
+	for (size_t i = 0; i < s->live.len - s->ended; i++)
 		fit_add(&live, t->seconds.data[i], s->live.data[i]);
 	live_slope = fit_slope(&live, NULL);
 	for (unsigned k = 0; k < REGION_KINDS && n < OUTGROWTH_MAX - 1; k++) {
@@ -112,7 +147,8 @@ outgrowth_find(const struct track *t, const struct outgrowth_series *s,
 		if (is_mallocs(k) || !region_can_leak(k))
 			continue;
 		all = grows(t, s, k, &f) && live_slope <= fit_slope(&f, NULL) * EXPLAINED;
-		if (all || is_unseen(k, &f, &live))
+		if (all || is_unseen(k, &f, &live) ||
+		    (k == REGION_MAPPING && is_beside(t, s, &f)))
 			ret[n++] = (struct outgrowth){.kind = k,
 						      .name = region_kind_plural(k),
 						      .fit = f,

@@ -6,7 +6,8 @@
  * time and to the end, over ten intervals or more; the beginning of a program is no growth.
  *
  * A runtime's heap goes up in steps and down when its collector has run: where it only became much larger, that is growth
- * that was not seen rather than growth. Pure. */
+ * that was not seen rather than growth. So are mappings that make more than half of the memory at the end, or of its
+ * growth: memory is compared at one moment, because a peak of malloc's that is over does not cover what came later. Pure. */
 #ifndef SEEP_ANALYZE_OUTGROWTH_H
 #define SEEP_ANALYZE_OUTGROWTH_H
 
@@ -18,12 +19,17 @@ enum {
 	OUTGROWTH_INTERVALS = 10,  /* fewer say nothing */
 	OUTGROWTH_BYTES = 2 << 20, /* nor does less than this */
 	OUTGROWTH_UNSEEN_BYTES =
-		8 << 20, /* more of a runtime's heap: worth telling in any case */
+		8
+		<< 20, /* more of a runtime's heap or of mappings: worth telling in any case */
 };
 
 /* Beside the track, one of each for every snapshot of it: live bytes of malloc, and bytes of the recorder's own. */
 struct outgrowth_series {
 	VEC(double) live, own;
+	double covered; /* bytes that malloc can have at most at the last snapshot, and others
+			 * had before the recording */
+	bool from_start; /* recorded from its first allocation on */
+	bool ended; /* the last snapshot is of its end, where a program may have tidied up */
 };
 
 struct outgrowth {

@@ -44,7 +44,7 @@ enum verdict_why {
 	VERDICT_WHY_NOT_RECORDED, /* nothing was recorded */
 	VERDICT_WHY_CUT_SHORT,	  /* the recording ended before the program did */
 	VERDICT_WHY_UNHOOKED,	  /* some of its allocations pass by the hooks */
-	VERDICT_WHY_MANAGED,	  /* a runtime's collector frees what looks lost */
+	VERDICT_WHY_MANAGED,	  /* a runtime's collector decides what is lost */
 	VERDICT_WHY_UNREAD,	  /* part of its heap could not be read */
 	VERDICT_WHY_FEW_SAMPLES,
 	VERDICT_WHY_NO_CHECK, /* memory is left; whether it is lost is unknown */
@@ -64,6 +64,7 @@ enum {
 /* What is known of a process, or of several. Zero means no, none or unknown. */
 struct verdict_facts {
 	bool recorded;
+	bool late; /* recorded from later on than its start: older blocks are not known */
 	bool ended;
 	int signal;	/* that ended it */
 	uint64_t wrong; /* wrong uses of the heap */
@@ -77,10 +78,13 @@ struct verdict_facts {
 	bool growth_judged;	 /* enough was seen for a leak to show */
 	bool grows_outside;	 /* memory grows that malloc did not hand out */
 	/* What limits the answer. */
-	bool partial;
+	bool partial; /* most of its memory, or of its growth, was not seen; also a runtime's heap that
+		       * became larger without growing all the time */
 	bool cut_short, unhooked;
-	bool managed; /* blocks look lost that a runtime's collector frees */
-	bool unread;  /* no recording: parts of the heap were not understood */
+	/* No recording, and a runtime with a collector: blocks look lost that it may free; or there was one look only, which
+	 * cannot tell objects that are held for too long from those in use. */
+	bool managed;
+	bool unread; /* no recording: parts of the heap were not understood */
 	bool sampled;
 	uint64_t samples;
 };

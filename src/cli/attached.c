@@ -263,6 +263,10 @@ attached_detach(struct attached_sessions *ss)
 		struct err e = {0};
 
 		family(ss->data[i]->pid, &pids);
+		if (!ss->data[i]->ended)
+			outside_end((struct outside **)&ss->data[i]->ctx,
+				    &ss->data[i]->attach.live,
+				    session_age_ms(ss->data[i]), ss->data[i]->anon_kib);
 		if (session_detach(ss->data[i], &e) < 0)
 			cmd_note("%s; try: seep detach %d", e.msg, ss->data[i]->pid);
 	}
@@ -316,7 +320,7 @@ attached_load_one(const struct session *s, struct prof *p, struct err *e)
 		attached_old_save(p, p->nprocesses - 1, &s->old);
 	pr->rss_kib = s->rss_kib;
 	pr->rss_peak_kib = s->rss_peak_kib;
-	outside_save(s->ctx, p, p->nprocesses - 1);
+	outside_save(s->ctx, p, p->nprocesses - 1, &s->covered, !s->late);
 	if (!s->ended)
 		attached_account_limit(p, p->nprocesses - 1, s->pid,
 				       s->late ? s->rss_first_kib : 0);

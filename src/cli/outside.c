@@ -49,6 +49,7 @@ outside_look(struct outside **o, struct livefile *f, uint64_t ms)
 	if (watcher_look(x->w, (double)ms / 1000, false, NULL) == 0 &&
 	    x->w->track.seconds.len == before + 1) {
 		vec_push(&x->series.live, (double)livefile_live_bytes(f));
+		x->series.ended = false;
 		vec_push(&x->series.own, (double)f->head->own_kib * 1024);
 	} else {
 		/* Series of different length say nothing. */
@@ -60,27 +61,46 @@ outside_look(struct outside **o, struct livefile *f, uint64_t ms)
 		x->next_ms = ms + cpu * SHARE / 1000000;
 }
 
+void
+outside_end(struct outside **o, struct livefile *f, uint64_t ms, uint64_t anon_kib)
+{
+	struct outside *x = *o;
+	size_t before = x != NULL ? x->series.live.len : 0;
+
+	if (anon_kib << 10 < OUTGROWTH_UNSEEN_BYTES)
+		return;
+	if (x != NULL)
+		x->next_ms = 0;
+	outside_look(o, f, ms);
+	(*o)->series.ended = (*o)->series.live.len > before;
+}
+
 /* What helps: with a runtime's heap, the command that explains its growth. */
 static uint32_t
-remedy_of(struct prof *p, uint32_t process, const struct outgrowth *g)
+remedy_of(struct prof *p, uint32_t process, const struct outgrowth *g, bool from_start)
 {
 	enum runtime r = g->kind != REGION_KINDS ? region_runtime(g->kind) : RUNTIMES;
 	struct buf text = {0};
 	uint32_t id;
 
-	if (r == RUNTIMES)
+	if (g->kind == REGION_MAPPING && !g->grows && from_start)
+		return prof_str(p, "to record them: seep run --mmap");
+	if (r == RUNTIMES && (g->kind != REGION_MAPPING || g->grows))
 		return prof_str(p, g->remedy);
 	buf_add_str(&text, "see: ");
-	runtime_add_grows(&text, r, p->processes[process].pid);
+	if (r == RUNTIMES)
+		buf_printf(&text, "seep watch %u", p->processes[process].pid);
+	else
+		runtime_add_grows(&text, r, p->processes[process].pid);
 	id = prof_str(p, buf_str(&text));
 	buf_done(&text);
 	return id;
 }
 
 static void
-add_row(struct prof *p, uint32_t process, const struct outgrowth *g)
+add_row(struct prof *p, uint32_t process, const struct outgrowth *g, bool from_start)
 {
-	uint32_t remedy = remedy_of(p, process, g), row = prof_add_memory(p);
+	uint32_t remedy = remedy_of(p, process, g, from_start), row = prof_add_memory(p);
 
 	p->memories[row] = (struct prof_memory){
 		.process = process,
@@ -96,16 +116,19 @@ add_row(struct prof *p, uint32_t process, const struct outgrowth *g)
 }
 
 void
-outside_save(const struct outside *o, struct prof *p, uint32_t process)
+outside_save(struct outside *o, struct prof *p, uint32_t process,
+	     const struct covered *covered, bool from_start)
 {
 	struct outgrowth found[OUTGROWTH_MAX];
 	unsigned n;
 
 	if (o == NULL || o->w == NULL)
 		return;
+	o->series.covered = (double)covered->kib * 1024;
+	o->series.from_start = from_start;
 	n = outgrowth_find(&o->w->track, &o->series, found);
 	for (unsigned i = 0; i < n; i++)
-		add_row(p, process, &found[i]);
+		add_row(p, process, &found[i], from_start);
 }
 
 void

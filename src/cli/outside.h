@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "model/prof.h"
+#include "target/covered.h"
 #include "target/livefile.h"
 
 enum { OUTSIDE_LOOKS = 2 }; /* at a process, before it is worth a look of ours */
@@ -20,8 +21,12 @@ struct outside;
  * process that cannot be looked at says nothing. */
 void outside_look(struct outside **o, struct livefile *f, uint64_t ms);
 
-/* What was found, as rows of prof.memories. */
-void outside_save(const struct outside *o, struct prof *p, uint32_t process);
+/* The last look, at a process that has `anon_kib` of anonymous memory and will not change any more. */
+void outside_end(struct outside **o, struct livefile *f, uint64_t ms, uint64_t anon_kib);
+
+/* What was found, as rows of prof.memories. `from_start`: recorded from its first allocation on. */
+void outside_save(struct outside *o, struct prof *p, uint32_t process,
+		  const struct covered *covered, bool from_start);
 
 void outside_free(struct outside *o); /* NULL is fine */
 

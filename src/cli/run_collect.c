@@ -34,7 +34,8 @@ run_looks(const struct run *r, struct prof *p)
 		if (f == NULL)
 			continue;
 		save_looks(p, i, &f->looks);
-		outside_save(f->ctx, p, i);
+		outside_save(f->ctx, p, i, &f->covered,
+			     p->processes[i].inherited_blocks == 0);
 	}
 }
 

@@ -81,13 +81,22 @@ report_kept(struct report *r, const struct sites *ss)
 	buf_add_str(r->out, ")\n");
 }
 
+/* Does one of the first lines say that most was not seen? */
+static bool
+report_is_partial(const struct report *r)
+{
+	unsigned words = r->v.all.answer.also | 1u << r->v.all.answer.word;
+
+	return r->v.coverage.partial || (words & 1u << VERDICT_PARTIAL) != 0;
+}
+
 /* How far "exact" goes when no event of what was recorded is missing. */
 static const char *
 report_exact_words(const struct report *r)
 {
 	if (r->p->ndamages > 0)
 		return "exact as far as the file could be read";
-	if (r->v.coverage.partial || r->v.nrecorded < r->v.nchosen ||
+	if (report_is_partial(r) || r->v.nrecorded < r->v.nchosen ||
 	    r->v.all.answer.why == VERDICT_WHY_UNHOOKED || report_unrecorded(r) > 0)
 		return "exact, but not everything was recorded";
 	return report_cut_stacks(r) > 0 ? "exact, but some stacks are cut short"
@@ -299,7 +308,7 @@ report_facts(struct report *r)
 	report_narrow(r);
 	if (!r->o->by_given || r->o->by != SITES_LIVE)
 		report_ranked(r);
-	if (r->v.coverage.say && !r->v.coverage.partial) {
+	if (r->v.coverage.say && !report_is_partial(r)) {
 		report_coverage(r);
 		buf_add_char(r->out, '\n');
 	}

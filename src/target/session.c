@@ -147,8 +147,11 @@ look_at_memory(struct session *s)
 
 	if (procfs_memory(s->pid, &rss, &anon) < 0 || rss == 0)
 		return;
-	if (s->rss_first_kib == 0)
+	if (s->rss_first_kib == 0) {
 		s->rss_first_kib = rss;
+		s->covered.before_kib = s->late ? anon : 0;
+	}
+	covered_look(&s->covered, s->attach.live.head, anon);
 	s->rss_kib = rss;
 	if (rss > s->rss_peak_kib)
 		s->rss_peak_kib = rss;

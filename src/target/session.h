@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "target/attach.h"
+#include "target/covered.h"
 #include "target/looks.h"
 #include "target/oldblocks.h"
 #include "target/procfs.h"
@@ -47,6 +48,7 @@ struct session {
 	bool off;	       /* the recorder has switched itself off */
 	struct detached detached;
 	uint64_t rss_first_kib, rss_kib, rss_peak_kib, anon_kib;
+	struct covered covered;
 	uint64_t checked_ns;  /* how long it stood still for a leak check */
 	uint64_t recorded_ms; /* how long it was recorded, once that is over */
 	double busy;	      /* share of a core in the recorder, so far */

@@ -238,6 +238,7 @@ look_at_anon(struct ticker_file *f, uint64_t anon, bool held)
 	}
 	if (own > f->anon_kib)
 		f->anon_kib = own;
+	covered_look(&f->covered, f->live.head, own);
 }
 
 /* `held`: the process waits at its end. */

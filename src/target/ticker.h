@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "target/anonparts.h"
+#include "target/covered.h"
 #include "target/livefile.h"
 #include "target/looks.h"
 #include "target/oom.h"
@@ -35,6 +36,7 @@ struct ticker_file {
 	uint64_t next_look_ns;	/* when to look at its memory again */
 	uint64_t rss_kib, rss_peak_kib; /* last and largest seen */
 	uint64_t anon_kib; /* largest anonymous memory seen, without the recorder's own */
+	struct covered covered; /* and what of the memory now can be malloc's */
 	struct anonparts parts; /* of it, when last looked at */
 	struct looks looks;	/* at its totals, for how they grew */
 	struct oom oom;		/* its control group */

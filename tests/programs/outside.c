@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* outside.c -- memory that grows beside what malloc has handed out.
  *
- *	outside threads|mappings|pool|start SECONDS
+ *	outside threads|mappings|pool|start|early|kept|step SECONDS
  *
  * threads: 30 more threads a second, each blocked with 160 KiB of its stack in use. mappings: 4 MiB a second that are
  * mapped. pool: 40 threads at the start that work. start: 40 MiB are mapped and 20 threads begin in the first
- * half second, and then nothing more. */
+ * half second, and then nothing more. early: 200 MiB of malloc, freed after a tenth of the time; in the second half
+ * 150 MiB are mapped at once and kept. kept: 90 MiB in small blocks, all but the last freed, so that malloc keeps them,
+ * three times over. step: 23 MiB are mapped at once, after three seconds. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -72,6 +74,40 @@ map(unsigned n)
 	}
 }
 
+/* 200 MiB of malloc, freed after a while. */
+static void
+early_peak(double pause)
+{
+	enum { BLOCKS = 200, BYTES = 1 << 20 };
+	static char *blocks[BLOCKS];
+
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		blocks[i] = malloc(BYTES);
+		memset(blocks[i], 1, BYTES);
+	}
+	usleep((useconds_t)(pause * 1e6));
+	for (unsigned i = 0; i < BLOCKS; i++)
+		free(blocks[i]);
+}
+
+/* 90 MiB that malloc cannot give back: the last block is in use. */
+static void
+kept_peak(double pause)
+{
+	enum { BLOCKS = 90 << 10, BYTES = 1000 };
+	static char *blocks[BLOCKS];
+
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		blocks[i] = malloc(BYTES);
+		memset(blocks[i], 1, BYTES);
+	}
+	usleep((useconds_t)(pause * 1e6));
+	for (unsigned i = 0; i < BLOCKS - 1; i++)
+		free(blocks[i]);
+	usleep((useconds_t)(pause * 1e6));
+	free(blocks[BLOCKS - 1]);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -90,6 +126,17 @@ main(int argc, char **argv)
 	}
 	puts("ready");
 	fflush(stdout);
+	if (strcmp(what, "early") == 0) {
+		early_peak(until / 10);
+		usleep((useconds_t)(until * 3e5));
+		map(150 * 16);
+	}
+	for (unsigned i = 0; strcmp(what, "kept") == 0 && i < 3; i++)
+		kept_peak(until / 10);
+	if (strcmp(what, "step") == 0) {
+		sleep(3);
+		map(23 * 16);
+	}
 	for (unsigned n = 0; seconds() - start < until;) {
 		for (; n < (seconds() - start) * rate; n++) {
 			if (what[0] == 't')
