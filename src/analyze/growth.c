@@ -4,7 +4,7 @@
  *	1   nothing live                          OK, or GROWING if it rose until the end
  *	3   fewer than 10 intervals               GROWING if the floor rises, else NO VERDICT
  *	4a  old blocks keep coming evenly         LEAK likely
- *	4b  the same, but it never freed any      GROWING: a cache that fills looks the same
+ *	4b  the same, but it keeps most blocks    GROWING: a cache that fills looks the same
  *	5   floor rises, as many blocks           GROWING: the blocks get larger
  *	6   floor rises, or three steps or more   GROWING
  *	7   else                                  STEADY
@@ -251,12 +251,16 @@ is_old_enough(const struct growth *g)
 	       span * (double)g->points.len >= (double)end_ms * GROWTH_INTERVALS;
 }
 
-/* Rows 4a and 4b. */
+/* Rows 4a and 4b. A site that keeps more blocks than it frees may be a cache whose entries are replaced now and then, as
+ * long as nobody has waited for the first of the others to go. */
 static void
-judge_even(struct growth_verdict *v, const struct growth_cohort *c, bool points)
+judge_even(struct growth_verdict *v, const struct growth *g,
+	   const struct growth_cohort *c, bool points)
 {
-	v->word = c->age_ms > 0 ? GROWTH_LEAK : GROWTH_GROWING;
-	v->why = c->age_ms > 0 ? GROWTH_WHY_NONE : GROWTH_WHY_NEVER_FREED;
+	bool leaks = c->age_ms > 0 && g->freed[0] >= c->coming;
+
+	v->word = leaks ? GROWTH_LEAK : GROWTH_GROWING;
+	v->why = leaks ? GROWTH_WHY_NONE : GROWTH_WHY_NEVER_FREED;
 	if (c->age_ms > 0 || !points) {
 		v->slope = c->slope;
 		v->error = c->error;
@@ -279,7 +283,7 @@ judge_enough(struct growth_verdict *v, const struct growth *g,
 	v->mature_freed = c.freed;
 	v->word = f->intervals > 0 ? GROWTH_STEADY : GROWTH_UNKNOWN;
 	if (c.how == GROWTH_COHORT_EVEN) {
-		judge_even(v, &c, f->intervals > 0);
+		judge_even(v, g, &c, f->intervals > 0);
 	} else if (f->rises && blocks > 0 && blocks <= 1.03 * (double)f->second_blocks) {
 		v->word = GROWTH_GROWING;
 		v->why = GROWTH_WHY_LARGER;

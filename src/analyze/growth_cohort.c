@@ -126,7 +126,7 @@ after(const struct part *p, double ms)
 
 /* After a start phase: the later two thirds are even, and the last is not less than the one before. */
 static bool
-is_even_later(const struct part *p, double *ret_phi)
+is_even_later(const struct part *p, double *ret_phi, size_t *ret_coming)
 {
 	double third = (p->to - p->from) / 3, middle, last, phi;
 	struct part late = after(p, p->from + third);
@@ -137,6 +137,7 @@ is_even_later(const struct part *p, double *ret_phi)
 	    last - 0.85 * middle <= sqrt(phi * (last + 0.72 * middle)))
 		return false;
 	*ret_phi = phi;
+	*ret_coming = late.n;
 	return true;
 }
 
@@ -179,8 +180,9 @@ find_slope(struct growth_cohort *c, const struct part *p, double phi)
 }
 
 static void
-judge_age(struct growth_cohort *c, const struct part *p)
+judge_age(struct growth_cohort *c, const struct part *p, double listed)
 {
+	size_t coming = p->n;
 	double phi;
 
 	if (c->live < (c->age_ms == 0 ? GROWTH_NEVER_FREED : GROWTH_SAMPLES)) {
@@ -190,8 +192,9 @@ judge_age(struct growth_cohort *c, const struct part *p)
 	c->how = judge_part(p, &phi);
 	if (c->how == GROWTH_COHORT_STEPS)
 		find_steps(c, p);
-	if (c->how != GROWTH_COHORT_EVEN && is_even_later(p, &phi))
+	if (c->how != GROWTH_COHORT_EVEN && is_even_later(p, &phi, &coming))
 		c->how = GROWTH_COHORT_EVEN;
+	c->coming = (uint64_t)((double)coming / listed + 0.5);
 	if (p->to > p->from)
 		find_slope(c, p, phi);
 }
@@ -218,7 +221,7 @@ growth_cohort_judge(const struct growth *g)
 		if ((double)c.freed * GROWTH_FREED_PART >
 		    (double)c.freed + (double)c.live)
 			continue;
-		judge_age(&c, &p);
+		judge_age(&c, &p, g->listed);
 		return c;
 	}
 	return (struct growth_cohort){.how = GROWTH_COHORT_FREED};

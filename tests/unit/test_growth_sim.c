@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_growth_sim.c -- how often the rules of growth.h are right: 55 block histories, stretched and
+/* test_growth_sim.c -- how often the rules of growth.h are right: 57 block histories, stretched and
  * thinned at random, at several lengths, recorded exactly and sampled. The error rates are limits.
  *
  * `SEEP_TEST_VERBOSE=1` prints a line for each history. */
@@ -59,6 +59,8 @@ static const struct gh_history gh_all[] = {
 	{"TTL 5", false, 6, gh_ttl, 5},
 	{"TTL 25", false, 29, gh_ttl, 25},
 	{"TTL 100", false, 115, gh_ttl, 100},
+	{"TTL 25, a third replaced", false, 29, gh_ttl_replaces, 25},
+	{"TTL 100, a third replaced", false, 115, gh_ttl_replaces, 100},
 	{"two levels", false, 0, gh_two_levels, 0.6},
 	{"five steps", false, 0, gh_five_steps, 100},
 	{"vector doubles", false, 0, gh_doubling, 0},
