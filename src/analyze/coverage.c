@@ -75,8 +75,7 @@ coverage_hidden(const struct coverage *c)
 	return c->anon_bytes - c->recorded_bytes;
 }
 
-/* Was it recorded from later on than its start? */
-static bool
+bool
 coverage_is_late(const struct prof *p, uint32_t process)
 {
 	for (uint32_t i = 0; i < p->nolds; i++) {

@@ -32,6 +32,9 @@ struct coverage {
 	uint32_t process; /* the one that hides most; 0 = none */
 };
 
+/* Was it recorded from later on than its start? */
+bool coverage_is_late(const struct prof *p, uint32_t process);
+
 /* Of the chosen processes (NULL = all) that were recorded: the one that is partial and hides
  * most, else the sums over all. */
 struct coverage coverage_of(const struct prof *p, const bool *chosen);

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyze/growth_live.h"
 #include "analyze/growth_old.h"
 #include "util/map.h"
 #include "util/x.h"
@@ -498,15 +499,20 @@ find_limits(struct growth_places *g, const struct work *w)
 		uint32_t process = w->groups.data[i].process;
 		const struct prof_process *pr = &w->p->processes[process];
 		const struct series *s = &w->series[process];
+		unsigned n;
 
 		if (pr->mode == PROF_SAMPLED && pr->rate_bytes > g->rate_bytes)
 			g->rate_bytes = pr->rate_bytes;
 		if (pr->mode == PROF_SAMPLED && w->samples[process] > samples)
 			samples = w->samples[process];
 		exact |= pr->mode != PROF_SAMPLED;
-		if (s->n == 0 || s->n + 1 < g->intervals)
+		n = s->n + 1; /* the last one ends with the recording */
+		if (s->n == 0 && pr->end == PROF_END_RUNNING &&
+		    growth_live_is_flat(w->p, process, s->end_ms))
+			n = GROWTH_LIVE_INTERVALS;
+		if (n == 1 || n < g->intervals)
 			continue;
-		g->intervals = s->n + 1; /* the last one ends with the recording */
+		g->intervals = n;
 		if (s->end_ms > g->ms)
 			g->ms = s->end_ms;
 	}

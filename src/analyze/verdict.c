@@ -251,6 +251,7 @@ facts_of(const struct verdict *v, const struct prof *p, uint32_t process)
 
 	return (struct verdict_facts){
 		.recorded = true,
+		.late = coverage_is_late(p, process),
 		.ended = pr->end != PROF_END_RUNNING,
 		.signal = pr->end == PROF_END_SIGNAL ? pr->status : 0,
 		.checked = f->checked,

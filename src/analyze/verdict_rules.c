@@ -79,7 +79,7 @@ verdict_obstacle(const struct verdict_facts *f)
 	if (f->sampled && f->samples < VERDICT_MIN_SAMPLES)
 		return VERDICT_WHY_FEW_SAMPLES;
 	/* That nothing is lost of some blocks, seen for a moment, is no answer yet. */
-	if (f->checked && (f->ended || !f->sampled || f->growth_judged))
+	if (f->checked && (f->ended || !(f->sampled || f->late) || f->growth_judged))
 		return VERDICT_WHY_NONE;
 	/* Sampled blocks cannot be searched for pointers, but a floor that stayed flat is an
 	 * answer too. */

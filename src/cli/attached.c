@@ -264,9 +264,10 @@ attached_detach(struct attached_sessions *ss)
 
 		family(ss->data[i]->pid, &pids);
 		if (!ss->data[i]->ended)
-			outside_end((struct outside **)&ss->data[i]->ctx,
-				    &ss->data[i]->attach.live,
-				    session_age_ms(ss->data[i]), ss->data[i]->anon_kib);
+			outside_last((struct outside **)&ss->data[i]->ctx,
+				     &ss->data[i]->attach.live,
+				     session_age_ms(ss->data[i]), ss->data[i]->anon_kib,
+				     false);
 		if (session_detach(ss->data[i], &e) < 0)
 			cmd_note("%s; try: seep detach %d", e.msg, ss->data[i]->pid);
 	}

@@ -80,8 +80,10 @@ put(const struct buf *b, const struct prof *p)
 	return status;
 }
 
+/* `walked`: what there is to say about a process that nobody recorded, or empty. */
 static int
-print(struct prof *p, const struct leakcheck *c, const char *name, const char *exe)
+print(struct prof *p, const struct leakcheck *c, const char *name, const char *exe,
+      const struct buf *walked)
 {
 	struct names_opts names = names_given;
 	struct report_opts o = {.ascii = !report_locale_is_utf8(),
@@ -89,6 +91,8 @@ print(struct prof *p, const struct leakcheck *c, const char *name, const char *e
 				.all = opt_all,
 				.leak_kinds = leak_given.show_kinds};
 	bool foreign = leak_report_foreign();
+	bool told =
+		walked->len > 0 && !foreign && !opt_json && leak_given.set.all.len == 0;
 	struct buf b = {0};
 	struct term term;
 	int status;
@@ -100,7 +104,7 @@ print(struct prof *p, const struct leakcheck *c, const char *name, const char *e
 	names_resolve(p, &names);
 	leak_report_prepare(p);
 	leak_report_judge(p, NULL, &o);
-	if (!opt_json && !foreign)
+	if (!opt_json && !foreign && !told)
 		about_line(&b, p, NULL, name, o.term);
 	if (opt_json)
 		report_json(&b, p, &o);
@@ -109,11 +113,14 @@ print(struct prof *p, const struct leakcheck *c, const char *name, const char *e
 	else if (c->done && leak_demand_nothing(c))
 		buf_printf(&b, "OK  nothing of what was asked for is lost\n");
 	else {
-		report_text(&b, p, &o);
+		if (told)
+			buf_add(&b, walked->data, walked->len);
+		else
+			report_text(&b, p, &o);
 		leak_report_more(&b, p, NULL);
 	}
 	status = put(&b, p);
-	if (c->done && !opt_json)
+	if (c->done && !opt_json && !told)
 		leak_demand_end(foreign || opt_log_file != NULL ? stderr : stdout, c);
 	buf_done(&b);
 	return leak_report_end(p, NULL, status, true);
@@ -133,7 +140,8 @@ asks_for_records(void)
  * returned. For other tools' words it becomes a profile. */
 static int
 look_at_unrecorded(const struct unrecorded *u, const char *word, struct prof *p,
-		   struct leakcheck *ret_check, bool *ret_told, struct err *e)
+		   struct buf *text, struct leakcheck *ret_check, bool *ret_told,
+		   struct err *e)
 {
 	struct unrecorded_opts o = {.json = opt_json,
 				    .bytes = opt_bytes,
@@ -151,7 +159,7 @@ look_at_unrecorded(const struct unrecorded *u, const char *word, struct prof *p,
 			       "--save, --since",
 			       word);
 	if (asks_for_records())
-		return unrecorded_load(u, &o, p, ret_check, e);
+		return unrecorded_load(u, word, &o, p, text, ret_check, e);
 	*ret_told = true;
 	return unrecorded_leaks(u, word, &o);
 }
@@ -164,6 +172,7 @@ run_leaks_cmd(int argc, char **argv)
 	struct loaded loaded = {0};
 	struct prof *live = prof_new(), *p = live;
 	struct unrecorded u;
+	struct buf walked = {0};
 	struct err e = {0};
 	char *name = NULL;
 	int status, r;
@@ -185,7 +194,7 @@ run_leaks_cmd(int argc, char **argv)
 	if (argc == 1 && unrecorded_find(argv[0], UNRECORDED_NOT_ALL, &u)) {
 		bool told = false;
 
-		r = look_at_unrecorded(&u, argv[0], live, &check, &told, &e);
+		r = look_at_unrecorded(&u, argv[0], live, &walked, &check, &told, &e);
 		if (told) {
 			prof_free(live);
 			return r;
@@ -209,8 +218,9 @@ run_leaks_cmd(int argc, char **argv)
 		status = cmd_fail(&e);
 	else if (!leak_demand.dry_run)
 		status = print(p, &check, loaded.name != NULL ? loaded.name : argv[0],
-			       loaded.exe);
+			       loaded.exe, &walked);
 	leakcheck_done(&check);
+	buf_done(&walked);
 	livefile_close(&f);
 	loaded_done(&loaded);
 	prof_free(live);

@@ -297,7 +297,8 @@ look_for_leaks(void *ctx, struct ticker_file *f)
 	uint64_t now = f->live.head->clock_ms;
 
 	if (f->seen_here && opt_every > 0)
-		outside_end((struct outside **)&f->ctx, &f->live, now, f->anon_kib);
+		outside_last((struct outside **)&f->ctx, &f->live, now, f->anon_kib,
+			     true);
 	run_leaks_look(&((struct run *)ctx)->leaks, f);
 }
 

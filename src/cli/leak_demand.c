@@ -7,6 +7,7 @@
 
 #include "cli/leak_last.h"
 #include "cli/leak_plan.h"
+#include "cli/load.h"
 #include "cli/save.h"
 #include "util/fmt.h"
 
@@ -76,8 +77,10 @@ leak_demand_look(struct livefile *f, bool json, struct prof *p,
 	row = p->nprocesses;
 	if (r == 0)
 		r = save_load_file(f, p, e);
-	if (r == 0)
+	if (r == 0) {
+		load_look_at(p, f);
 		leakcheck_save(ret_check, p, row);
+	}
 	return r;
 }
 

@@ -86,8 +86,7 @@ load_refuse_program(const char *what, struct err *e)
 
 enum { LOAD_ROW = 1 }; /* of the process itself; what it started comes behind it */
 
-/* What the recording itself cannot know about a process that runs. */
-static void
+void
 load_look_at(struct prof *p, struct livefile *f)
 {
 	struct prof_process *pr = &p->processes[LOAD_ROW];
@@ -106,6 +105,8 @@ load_look_at(struct prof *p, struct livefile *f)
 		prof_end_points(p, LOAD_ROW, pr->duration_ms, rss_kib);
 	}
 	save_coverage(p);
+	attached_account_limit(p, LOAD_ROW, f->pid, 0);
+	attached_old_load(p, f);
 }
 
 static int
@@ -121,8 +122,6 @@ load_process(struct loaded *l, const char *what, struct prof **ret_prof, struct 
 		l->pid = f.pid;
 		l->live = true;
 		load_look_at(p, &f);
-		attached_account_limit(p, LOAD_ROW, f.pid, 0);
-		attached_old_load(p, &f);
 		*ret_prof = TAKE(p);
 	}
 	livefile_close(&f);

@@ -13,6 +13,7 @@
 
 #include "format/input.h"
 #include "model/prof.h"
+#include "target/livefile.h"
 #include "util/err.h"
 #include "util/opt.h"
 
@@ -42,5 +43,9 @@ int load_targets(int argc, char **argv, const char *exe, struct loaded *ret_load
 /* Sets the message for a word that is a program which no process runs. */
 int load_refuse_program(const char *what, struct err *e);
 void loaded_done(struct loaded *l); /* legal on a zeroed one */
+
+/* What the recording `f`, the first one in `p`, cannot know about its process, which runs: its memory now, its limit, and
+ * what it had before it was attached to. */
+void load_look_at(struct prof *p, struct livefile *f);
 
 #endif

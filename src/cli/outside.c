@@ -62,7 +62,8 @@ outside_look(struct outside **o, struct livefile *f, uint64_t ms)
 }
 
 void
-outside_end(struct outside **o, struct livefile *f, uint64_t ms, uint64_t anon_kib)
+outside_last(struct outside **o, struct livefile *f, uint64_t ms, uint64_t anon_kib,
+	     bool ends)
 {
 	struct outside *x = *o;
 	size_t before = x != NULL ? x->series.live.len : 0;
@@ -72,7 +73,7 @@ outside_end(struct outside **o, struct livefile *f, uint64_t ms, uint64_t anon_k
 	if (x != NULL)
 		x->next_ms = 0;
 	outside_look(o, f, ms);
-	(*o)->series.ended = (*o)->series.live.len > before;
+	(*o)->series.ended = ends && (*o)->series.live.len > before;
 }
 
 /* What helps: with a runtime's heap, the command that explains its growth. */

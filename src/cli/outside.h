@@ -21,8 +21,9 @@ struct outside;
  * process that cannot be looked at says nothing. */
 void outside_look(struct outside **o, struct livefile *f, uint64_t ms);
 
-/* The last look, at a process that has `anon_kib` of anonymous memory and will not change any more. */
-void outside_end(struct outside **o, struct livefile *f, uint64_t ms, uint64_t anon_kib);
+/* The last look, at a process that has `anon_kib` of anonymous memory. `ends`: it stands at its end. */
+void outside_last(struct outside **o, struct livefile *f, uint64_t ms, uint64_t anon_kib,
+		  bool ends);
 
 /* What was found, as rows of prof.memories. `from_start`: recorded from its first allocation on. */
 void outside_save(struct outside *o, struct prof *p, uint32_t process,

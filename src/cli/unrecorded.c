@@ -243,15 +243,25 @@ unrecorded_leaks(const struct unrecorded *u, const char *word,
 }
 
 int
-unrecorded_load(const struct unrecorded *u, const struct unrecorded_opts *o,
-		struct prof *p, struct leakcheck *ret_check, struct err *e)
+unrecorded_load(const struct unrecorded *u, const char *word,
+		const struct unrecorded_opts *o, struct prof *p, struct buf *text,
+		struct leakcheck *ret_check, struct err *e)
 {
-	struct heapcheck_opts how = {.program = unrecorded_args.program};
+	struct scan_opts show = {.ascii = !report_locale_is_utf8(),
+				 .bytes = o->bytes,
+				 .all = o->all,
+				 .kinds = o->kinds,
+				 .target = word};
+	struct heapcheck_opts how = {.held = kinds_of(o) & ~(1u << HEAPSCAN_DEFINITE),
+				     .program = unrecorded_args.program};
 	struct heapcheck c = HEAPCHECK_NONE;
 	int r = look(u, o, &how, &c, e);
 
-	if (r == 0)
+	if (r == 0) {
 		unrecorded_prof(&c.scan, p, ret_check);
+		about_line_scan(text, &c.scan, word, NULL);
+		scan_leaks_text(text, &c.scan, &show);
+	}
 	heapcheck_done(&c);
 	return r;
 }

@@ -69,10 +69,11 @@ int unrecorded_plan(int pid, const struct unrecorded_opts *o, bool *ret_copy,
 int unrecorded_leaks(const struct unrecorded *u, const char *word,
 		     const struct unrecorded_opts *o);
 
-/* The same as a profile `p`, which is empty, for reports in other tools' words; *ret_check is what is known of the
- * look itself. Returns 1 when only the way was asked for. */
-int unrecorded_load(const struct unrecorded *u, const struct unrecorded_opts *o,
-		    struct prof *p, struct leakcheck *ret_check, struct err *e);
+/* The same as a profile `p`, which is empty, for reports in other tools' words, and as text; *ret_check is what is known
+ * of the look itself. Returns 1 when only the way was asked for. */
+int unrecorded_load(const struct unrecorded *u, const char *word,
+		    const struct unrecorded_opts *o, struct prof *p, struct buf *text,
+		    struct leakcheck *ret_check, struct err *e);
 
 /* What was found, as a profile. */
 void unrecorded_prof(const struct heapscan *s, struct prof *p,

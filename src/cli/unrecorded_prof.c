@@ -6,6 +6,7 @@
  * are. */
 #include <string.h>
 
+#include "analyze/scan_growth.h"
 #include "cli/unrecorded.h"
 #include "render/scan_report.h"
 #include "util/buf.h"
@@ -26,7 +27,7 @@ add_frame(struct prof *p, uint64_t address, const char *name)
 
 static void
 add_group(struct prof *p, uint32_t process, const struct heapscan *s,
-	  const struct heapscan_group *g)
+	  const struct heapscan_group *g, bool undecided)
 {
 	struct heapscan_sum all = heapscan_group_total(g);
 	struct buf name = {0};
@@ -42,6 +43,7 @@ add_group(struct prof *p, uint32_t process, const struct heapscan *s,
 	p->sites[site].live_blocks = p->sites[site].at_exit_blocks = (int64_t)all.blocks;
 	p->sites[site].live_bytes = p->sites[site].at_exit_bytes = (int64_t)all.bytes;
 	for (unsigned i = 0; i < HEAPSCAN_KINDS; i++) {
+		bool unsure = i < HEAPSCAN_POSSIBLE && undecided;
 		uint32_t loss;
 
 		if (g->sums[i].blocks == 0)
@@ -49,7 +51,7 @@ add_group(struct prof *p, uint32_t process, const struct heapscan *s,
 		loss = prof_add_loss(p);
 		p->losses[loss] = (struct prof_loss){
 			.site = site,
-			.kind = (uint8_t)i,
+			.kind = (uint8_t)(unsure ? HEAPSCAN_POSSIBLE : i),
 			.blocks = g->sums[i].blocks,
 			.bytes = g->sums[i].bytes,
 			.indirect_bytes = i == HEAPSCAN_DEFINITE ? g->indirect_bytes : 0};
@@ -63,6 +65,8 @@ unrecorded_prof(const struct heapscan *s, struct prof *p, struct leakcheck *ret_
 	uint32_t process = prof_add_process(p), check;
 	uint32_t exe = prof_str(p, heapscan_text(s, s->program));
 	struct heapscan_sum all = heapscan_total(s);
+	/* What looks lost may be a collector's, or held by memory that could not be read. */
+	bool undecided = scan_decide(s, NULL).word == VERDICT_NO_VERDICT;
 
 	p->processes[process].pid = (uint32_t)s->pid;
 	p->processes[process].exe = p->processes[process].cmdline = exe;
@@ -70,14 +74,16 @@ unrecorded_prof(const struct heapscan *s, struct prof *p, struct leakcheck *ret_
 	p->processes[process].end = s->core == 0 ? PROF_END_RUNNING : PROF_END_UNKNOWN;
 	p->processes[process].live_bytes = (int64_t)all.bytes;
 	for (size_t i = 0; i < s->groups.len; i++)
-		add_group(p, process, s, &s->groups.data[i]);
+		add_group(p, process, s, &s->groups.data[i], undecided);
 	check = prof_add_check(p);
 	p->checks[check] = (struct prof_check){.process = process,
 					       .done = true,
+					       .loose = undecided,
 					       .threads = s->threads,
 					       .stop_ns = s->stop_ns,
 					       .pause_ns = s->pause_ns};
 	p->has_names = true;
+	p->columns = PROF_HAS_LIVE; /* what was freed, and when, nobody knows */
 	*ret_check = (struct leakcheck){.done = s->core == 0,
 					.way = s->snapshot != 0 ? LEAKCHECK_COPY
 								: LEAKCHECK_STOP,

@@ -441,6 +441,13 @@ const struct prof_check *prof_check_of(const struct prof *p, uint32_t process);
 /* Memory of a process as a whole, or NULL when nobody looked at it. */
 const struct prof_memory *prof_memory_of(const struct prof *p, uint32_t process);
 
+/* Blocks from malloc's own heaps, of a process that nobody recorded: what was freed, and when, is not known. */
+static inline bool
+prof_is_walked(const struct prof *p)
+{
+	return p->columns != PROF_HAS_ALL && p->format == 0;
+}
+
 /* Row of the module with this build-id, or of this path when it has none; added when new. */
 uint32_t prof_module(struct prof *p, const char *path, const uint8_t *build_id,
 		     size_t bytes);

@@ -135,6 +135,11 @@ report_totals(struct report *r)
 
 	if (r->v.nrecorded == 0)
 		return;
+	if (prof_is_walked(r->p)) {
+		buf_add_str(r->out,
+			    "blocks from malloc's own heaps, not from a recording\n");
+		return;
+	}
 	if (t->alloc_bytes > 0) {
 		share = (double)r->v.peak.bytes / (double)t->alloc_bytes;
 		var_peak = t->var_alloc_bytes * (share > 0 ? share : 0);
@@ -191,7 +196,7 @@ report_habits(struct report *r)
 		dot = REPORT_DOT;
 	if (exited && looked)
 		report_held(r, dot, held);
-	if (t->allocs > 0) {
+	if (t->allocs > 0 && !prof_is_walked(r->p)) {
 		buf_printf(r->out, "%stemporary %s of allocations", dot,
 			   fmt_percent(t->temps, t->allocs).s);
 		dot = REPORT_DOT;

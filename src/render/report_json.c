@@ -130,12 +130,12 @@ rj_also(struct report_json *r, unsigned words)
 	json_arr_end(&r->j);
 }
 
-/* Only a recording of our own tells how a process ended and what it freed. `judged`: these figures have a
+/* Only a recording of our own tells how a process ended and what it freed, and only a leak check what is lost. `judged`: these figures have a
  * verdict. */
 static void
 rj_figures(struct report_json *r, const struct verdict_figures *f, bool judged)
 {
-	bool own = r->p->columns == PROF_HAS_ALL;
+	bool own = r->p->columns == PROF_HAS_ALL || r->p->nchecks > 0;
 
 	rj_str(r, "verdict", own && judged ? verdict_word_name(f->answer.word) : NULL);
 	rj_str(r, "severity",
@@ -257,7 +257,10 @@ rj_process(struct report_json *r, uint32_t i)
 	rj_id(r, "allocator", pr->allocator);
 	rj_id(r, "not_recorded", pr->not_recorded);
 	rj_bool(r, "in_focus", r->focus[i]);
-	rj_str(r, "mode", pr->mode == PROF_SAMPLED ? "sampled" : "exact");
+	rj_str(r, "mode",
+	       prof_is_walked(r->p)	  ? NULL
+	       : pr->mode == PROF_SAMPLED ? "sampled"
+					  : "exact");
 	rj_u64(r, "rate_bytes", pr->rate_bytes);
 	rj_known(r, "start_ns", pr->start_ns);
 	rj_column(r, "duration_ms", (int64_t)pr->duration_ms, PROF_HAS_ALL);

@@ -161,8 +161,9 @@ report_beside_lost(struct report *r, const struct sites_total *t, const char *fr
 	/* what is lost through these blocks is said already */
 	unsigned more = r->o->leak_kinds != 0 ? 0 : SITES_LOSS_KINDS & ~roots;
 
-	buf_printf(r->out, "%s, %s freed", figure_things(t->lost_blocks, 0, "block").s,
-		   freed);
+	buf_add_str(r->out, figure_things(t->lost_blocks, 0, "block").s);
+	if (!prof_is_walked(r->p))
+		buf_printf(r->out, ", %s freed", freed);
 	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
 		int64_t n = t->loss_blocks[i];
 

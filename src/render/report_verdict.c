@@ -82,6 +82,11 @@ report_ok(struct report *r)
 		buf_add_str(r->out, "nothing was allocated");
 		return;
 	}
+	if (prof_is_walked(r->p)) {
+		buf_add_str(r->out, "no leak: ");
+		report_amount(r, f, false);
+		return;
+	}
 	if (r->sampled && f->bytes > 0)
 		buf_printf(r->out, "no growth; about %s left at the end",
 			   figure_bytes(f->bytes, f->var_bytes, r->o->bytes).s);
@@ -192,6 +197,8 @@ report_undecided(struct report *r)
 		buf_add_str(r->out, "; too early to judge growth");
 		if (r->v.all.checked)
 			buf_add_str(r->out, ", but nothing is lost so far");
+		else if (prof_check_of(r->p, undecided(r)) != NULL)
+			buf_add_str(r->out, ", and not all of its blocks are known");
 		else
 			buf_printf(r->out, "; what is lost already: seep leaks %u",
 				   r->p->processes[undecided(r)].pid);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* growth_live.h -- does the live memory of a whole process rise? By its timeline, for processes whose sites nobody took
+ * snapshots of while they ran (`seep attach --stay`, always-on recordings). */
+#ifndef SEEP_ANALYZE_GROWTH_LIVE_H
+#define SEEP_ANALYZE_GROWTH_LIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/prof.h"
+
+enum {
+	GROWTH_LIVE_INTERVALS = 20, /* that the time is cut into */
+	GROWTH_LIVE_MS = 2500,	    /* shortest time that says something */
+};
+
+/* It was watched for long enough, and the memory that it never falls below did not rise. */
+bool growth_live_is_flat(const struct prof *p, uint32_t process, uint64_t end_ms);
+
+#endif

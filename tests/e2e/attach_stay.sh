@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# A process that runs is never OK because nothing of what it allocated for a moment is lost: seep attach --stay, then detach,
+# leaks or report, is GROWING, STEADY or NO VERDICT. What it had before the attach is said. A process that nobody recorded has no
+# figures of a recording.
+. "$(dirname "$0")/lib.sh"
+. "$ROOT/tests/e2e/lib_attach.sh"
+need_attach
+need_command jq
+prog=$(program stay) || exit
+
+"$prog" grow >"$TMP/grow.said" &
+grow=$!
+"$prog" flat >"$TMP/flat.said" &
+flat=$!
+wait_for 20 grep -qs ready "$TMP/grow.said"
+wait_for 20 grep -qs ready "$TMP/flat.said"
+
+# Not recorded: with --fail-on the report is the same as without.
+run "$SEEP" leaks "$grow"
+plain=$out
+run "$SEEP" leaks --fail-on leak "$grow"
+expect_eq "leaks --fail-on: status" "$status" 0
+expect_match "leaks --fail-on: as without it" "$(sed -n 2p <<<"$out")" '^OK  no leak: 23\.[0-9]+ MiB in [0-9]+ blocks'
+expect_eq "leaks --fail-on: as many lines" "$(wc -l <<<"$out")" "$(wc -l <<<"$plain")"
+expect_no_match "leaks --fail-on: nothing that is not known" "$out" 'exact|frees|running for|peak|temporary'
+run "$SEEP" leaks --fail-on leak --json "$grow"
+expect_json "leaks --fail-on --json" "$TMP/out" \
+	'[.summary.verdict, .summary.allocs, .summary.frees, .processes[0].mode, .processes[0].duration_ms, .processes[0].peak_bytes]' \
+	'["OK",null,null,null,null,null]'
+
+# Long enough, and for a moment. A machine may stop for long between two commands: then it is long enough.
+run "$SEEP" attach --stay --exact "$flat"
+run "$SEEP" attach --stay --exact "$grow"
+run "$SEEP" leaks "$grow"
+expect_match "leaks: what was there before" "$out" '^allocated before the attach: 2[34]\.[0-9]+ MiB$'
+expect_no_match "leaks: no all-clear" "$out" '^OK|seep leaks'
+run "$SEEP" detach "$grow"
+expect_match "a moment" "$out" '^(NO VERDICT|GROWING)  '
+expect_no_match "a moment: no all-clear" "$out" '^(OK|STEADY)'
+run "$SEEP" attach --stay --exact "$grow"
+sleep 4
+run "$SEEP" report "$flat"
+expect_match "report: flat" "$(sed -n 2p <<<"$out")" '^STEADY  live 6[01]\.[0-9] KiB in 6[12] blocks at 1 site; '
+run "$SEEP" detach "$grow"
+expect_match "detach: it grows" "$(head -n 1 <<<"$out")" '^GROWING  1 site'
+run "$SEEP" detach "$flat"
+expect_match "detach: it does not" "$(head -n 1 <<<"$out")" '^STEADY  live 6[01]\.[0-9] KiB in 6[12] blocks at 1 site; '
+kill "$grow" "$flat"
+wait "$grow" "$flat" 2>/dev/null || true
