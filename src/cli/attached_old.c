@@ -85,11 +85,11 @@ attached_old_save(struct prof *p, uint32_t process, const struct oldblocks *o)
 }
 
 void
-attached_old_load(struct prof *p, struct livefile *f)
+attached_old_load(struct prof *p, uint32_t process, struct livefile *f)
 {
 	struct oldblocks o = {0};
 
 	if (oldblocks_read(f, &o, NULL) == 0)
-		attached_old_save(p, p->nprocesses - 1, &o);
+		attached_old_save(p, process, &o);
 	oldblocks_done(&o);
 }

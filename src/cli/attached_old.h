@@ -15,6 +15,6 @@ void attached_old_save(struct prof *p, uint32_t process, const struct oldblocks 
 
 /* The same for the last process of the profile, which was read from this recording, if it is one of `seep
  * attach`. */
-void attached_old_load(struct prof *p, struct livefile *f);
+void attached_old_load(struct prof *p, uint32_t process, struct livefile *f);
 
 #endif

@@ -106,7 +106,7 @@ load_look_at(struct prof *p, struct livefile *f)
 	}
 	save_coverage(p);
 	attached_account_limit(p, LOAD_ROW, f->pid, 0);
-	attached_old_load(p, f);
+	attached_old_load(p, LOAD_ROW, f);
 }
 
 static int
