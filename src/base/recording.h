@@ -109,6 +109,8 @@ enum rec_lost {
 	REC_LOST_MODULE, /* modules that found no room: their frames have no names */
 	REC_LOST_THREAD, /* threads without a record: counted under "other threads" */
 	REC_LOST_EXEC, /* programs started and not recorded; most have a struct rec_unseen */
+	/* Nothing is missing: forked children that have not allocated anything, nor executed a program. */
+	REC_LOST_QUIET,
 	REC_LOST_MAX = 16,
 };
 

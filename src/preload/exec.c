@@ -13,7 +13,9 @@
  * a threaded program: only the stack, raw system calls and mappings of our own. */
 #include "preload/exec_check.h"
 #include "preload/exec_env.h"
+#include "preload/forked.h"
 #include "preload/gate.h"
+#include "preload/life.h"
 #include "preload/next.h"
 #include "preload/unseen.h"
 #include "rt/rt_map.h"
@@ -177,7 +179,9 @@ replace(const struct call *c, const char *path,
 	struct start s = plan(path, c->env);
 	char *const *env = make_env(&s, c->env, ROOM_FOR(s));
 	struct unseen u = {0};
-	bool noted = note_exec();
+	bool noted = note_exec(), whole;
+	struct rec_head *notes = life_notes(&whole);
+	bool quiet = notes != NULL && quiet_end(notes);
 	int r, saved;
 
 	if (s.why != REC_UNSEEN_NONE)
@@ -187,6 +191,8 @@ replace(const struct call *c, const char *path,
 	r = ask(c, env);
 	saved = errno;
 	unseen_take_back(&u);
+	if (quiet)
+		quiet_begin(notes);
 	if (noted)
 		recorder_now->head->life = REC_LIFE_RUNNING;
 	start_done(&s);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* forked.c -- see forked.h. Locks in the recording are another matter: a child begins one of its own, or its peer's
+/* forked.c -- see forked.h.
+ *
+ * Locks in the recording are another matter: a child begins one of its own, or its peer's
  * profiler frees them (peer.c). */
 #include "preload/forked.h"
 
@@ -10,6 +12,8 @@
 #include "preload/spare.h"
 #include "preload/wrong_align.h"
 #include "preload/zone_queue.h"
+#include "rt/rt_map.h"
+#include "rt/sys.h"
 
 void
 locks_forked(void)
@@ -25,4 +29,31 @@ locks_forked(void)
 	/* On the recorder's page, which may have been kept. */
 	if (r->base != NULL)
 		lock_once_forked(&r->errors_lock, tls.self != NULL ? tls.self->me : 0);
+}
+
+/* The process that was counted: not its child, which libc may have forked behind our back, nor one of vfork, which uses
+ * this memory. */
+static uint32_t quiet;
+
+static uint32_t
+who(void)
+{
+	return rt_sealed ? 1 : (uint32_t)sys_getpid(); /* sealed, nobody can be asked */
+}
+
+void
+quiet_begin(struct rec_head *head)
+{
+	quiet = who();
+	__atomic_fetch_add(&head->lost[REC_LOST_QUIET], 1, __ATOMIC_RELAXED);
+}
+
+bool
+quiet_end(struct rec_head *head)
+{
+	if (quiet == 0 || quiet != who())
+		return false;
+	quiet = 0;
+	__atomic_fetch_sub(&head->lost[REC_LOST_QUIET], 1, __ATOMIC_RELAXED);
+	return true;
 }

@@ -80,7 +80,7 @@ switch_off(void)
 	gate.filter = boot_used ? &sample_all : &sample_none;
 	gate.mmap = false;
 	recorder_now->id =
-		UINT64_MAX; /* no thread's: all come to the slow way in, and pass */
+		UINT64_MAX; /* no thread's: all come by the slow way, and pass */
 	state = STATE_OFF;
 }
 
@@ -225,8 +225,7 @@ switched_on(void)
 /* The list for the child of a fork that is under way, or that this process was made by. One at a
  * time: where two threads fork at once, one of the children starts empty. */
 static struct {
-	uint32_t
-		by; /* lock_id() of the thread that forks, HANDED in the child, 0 = none */
+	uint32_t by; /* lock_id() of who forks, HANDED in the child, 0 = none */
 	struct inherit *list;
 } hand;
 
@@ -245,8 +244,7 @@ forget_list(struct inherit **list)
 	inherit_forget(l);
 }
 
-/* Take the list out of a forked child's hand, if it is the one for this child: an ancestor that
- * listed its blocks and has begun another recording since listed something else. */
+/* Take the list out of a forked child's hand, unless it is an ancestor's that has begun another recording since. */
 static struct inherit *
 hand_take(void)
 {
@@ -261,7 +259,6 @@ hand_take(void)
 	return NULL;
 }
 
-/* Count a child that is not recorded, in the parent's recording. */
 static void
 lost_child(unsigned char *parents)
 {
@@ -280,6 +277,8 @@ begin_again(void)
 	tls.owner = TLS_NOBODY;
 	tls.self = NULL;
 	locks_forked();
+	if (state == STATE_ON)
+		quiet_end((struct rec_head *)(void *)mapped);
 	if (rt_sealed) {
 		/* The filter is the child's, too: neither files nor mappings. */
 		if (settings.recorder.children)
@@ -449,8 +448,7 @@ fork_left_us_inside(void)
 	recorder_now->id = UINT64_MAX;
 	state = STATE_AGAIN;
 	begin_lock = 0;
-	forget_list(
-		&hand.list); /* of an outer fork: that child may begin with it, not us */
+	forget_list(&hand.list); /* of an outer fork: that child may begin with it */
 	hand.by = 0;
 }
 
@@ -507,8 +505,11 @@ fork_by(pid_t (*real)(void))
 		if (on && tls.busy == 0)
 			hand_fill(page);
 		pid = real();
-		if (pid == 0)
+		if (pid == 0) {
 			locks_forked();
+			if (on && exec_env_follows())
+				quiet_begin((struct rec_head *)(void *)mapped);
+		}
 		hand_settle(pid == 0);
 		return pid;
 	}

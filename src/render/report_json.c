@@ -271,6 +271,7 @@ rj_process(struct report_json *r, uint32_t i)
 	rj_column(r, "peak_bytes", pr->peak_bytes, PROF_HAS_ALL);
 	rj_column(r, "peak_ms", (int64_t)pr->peak_ms, PROF_HAS_ALL);
 	rj_column(r, "threads", (int64_t)pr->threads_seen, PROF_HAS_ALL);
+	rj_column(r, "quiet_children", (int64_t)pr->lost[REC_LOST_QUIET], PROF_HAS_ALL);
 	rj_figures(r, &r->v.each[i], r->v.state[i] == VERDICT_JUDGED);
 	rj_inherited(r, pr);
 	if (r->p->columns == PROF_HAS_ALL) {

@@ -173,6 +173,12 @@ report_unrecorded(const struct report *r)
 }
 
 uint64_t
+report_quiet(const struct report *r)
+{
+	return report_sum_lost(r, REC_LOST_QUIET);
+}
+
+uint64_t
 report_cut_stacks(const struct report *r)
 {
 	return report_sum_lost(r, REC_LOST_TRUNCATED) +
@@ -250,7 +256,7 @@ report_notes(struct report *r, const char *prefix)
 
 	report_incomplete(r, prefix);
 	report_no_room(r, prefix);
-	for (unsigned i = REC_LOST_SPACE + 1; i < REC_LOST_MAX && i < PROF_LOST_MAX; i++)
+	for (unsigned i = REC_LOST_SPACE + 1; i < REC_LOST_QUIET; i++)
 		report_note(
 			r, prefix, report_lost[i].one != NULL ? &report_lost[i] : &other,
 			i == REC_LOST_EXEC ? report_unlisted(r) : report_sum_lost(r, i));

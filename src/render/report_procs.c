@@ -356,7 +356,8 @@ void
 report_ends(struct report *r)
 {
 	uint32_t ok = 0, failed = 0, exited = 0, killed = 0, running = 0, replaced = 0,
-		 unseen = 0, other = 0;
+		 unseen = 0, other = 0, quiet = (uint32_t)report_quiet(r);
+	const char *nothing = r->sampled ? "had no sample" : "allocated nothing";
 	const struct {
 		const uint32_t *n;
 		const char *what;
@@ -367,11 +368,15 @@ report_ends(struct report *r)
 		     {&running, "running"},
 		     {&replaced, "replaced by exec"},
 		     {&unseen, "not recorded"},
+		     {&quiet, nothing},
 		     {&other, "end not known"}};
 	const char *comma = ": ";
 
 	if (r->one != 0) {
 		report_end(r, &r->p->processes[r->one]);
+		if (quiet > 0)
+			buf_printf(r->out, "; %u forked child%s %s", quiet,
+				   quiet == 1 ? "" : "ren", nothing);
 		return;
 	}
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
@@ -393,7 +398,7 @@ report_ends(struct report *r)
 			(*(pr->exit_ms != 0 || pr->end == PROF_END_EXITED ? &exited
 									  : &other))++;
 	}
-	buf_printf(r->out, "%u processes", r->v.nchosen);
+	buf_printf(r->out, "%u processes", r->v.nchosen + quiet);
 	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
 		if (*kinds[i].n == 0)
 			continue;

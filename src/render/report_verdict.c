@@ -69,7 +69,8 @@ report_where(struct report *r)
 		buf_add_str(r->out, ", in ");
 		report_process(r, first);
 	} else if (r->v.all.answer.word != VERDICT_OK || r->v.nfound < whole) {
-		buf_printf(r->out, ", in %u of %u processes", r->v.nfound, whole);
+		buf_printf(r->out, ", in %u of %u processes", r->v.nfound,
+			   whole + (uint32_t)report_quiet(r));
 	}
 }
 

@@ -47,6 +47,14 @@ golden env-i env -i ./tree/leaker leak
 golden execle ./tree/children execle ./tree/leaker
 golden clearenv ./tree/children clearenv ./tree/leaker
 
+# Children that end at once have nothing to record, and are counted all the same.
+golden quick ./tree/children quick 5 0
+golden quick-some ./tree/children quick 5 3
+record tree/children quick 5 3
+expect_json "quick" json '[(.processes | length), .processes[0].quiet_children, ([.processes[].lost.child] | add)]' '[4,5,0]'
+record tree/children fork tree/leaker 5
+expect_json "executed: not quiet" json '[.processes[].quiet_children] | add' 0
+
 # A program that executes itself: the figures are those of the image that went on to the end.
 golden again ./tree/children again
 
@@ -69,7 +77,7 @@ record tree/children fork tree/static 5
 expect_json "forked" json '[.processes[0].lost.exec, ([.processes[] | select(.not_recorded != null)] | length)]' '[5,5]'
 expect_json "forked: each has its number" json '[.processes[1].pid > 0, .processes[1].ppid == .processes[0].pid]' '[true,true]'
 record tree/children fork /nowhere/at/all 5
-expect_json "nothing started" json '[.processes[0].lost.exec, (.processes | length)]' '[0,1]'
+expect_json "nothing started" json '[.processes[0].lost.exec, (.processes | length), .processes[0].quiet_children]' '[0,1,5]'
 # The environment of a program with threads cannot be changed for a moment.
 record tree/children threads tree/leaker
 expect_json "threads" json '[.summary.verdict, (.processes[] | select(.not_recorded != null) | .name, .cmdline, .not_recorded)]' \

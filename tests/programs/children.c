@@ -10,6 +10,7 @@
  *	children threads COMMAND  clears the environment, starts a thread, then system(COMMAND)
  *	children fork PROGRAM N forks N times; each child becomes PROGRAM without having allocated
  *
+ *	children quick N K      forks N children that end at once, and K that lose 23 blocks first
  *	children again          holds 100 blocks of 1,000 bytes, then executes itself with a variable
  *	                        set, and loses 23 blocks of 4,711 bytes
  *
@@ -266,6 +267,22 @@ forks(int n)
 	return 0;
 }
 
+static int
+quick(int n, int k)
+{
+	for (int i = 0; i < n + k; i++) {
+		if (fork() == 0) {
+			if (i >= n)
+				lose();
+			_exit(0);
+		}
+	}
+	while (wait(NULL) > 0)
+		;
+	free(malloc(17));
+	return 0;
+}
+
 static void *
 rest(void *nothing)
 {
@@ -314,6 +331,8 @@ main(int argc, char **argv, char **envp)
 	}
 	if (argc < 3)
 		return 2;
+	if (strcmp(argv[1], "quick") == 0 && argc > 3)
+		return quick(atoi(argv[2]), atoi(argv[3]));
 	for (unsigned i = 0; i < MANY; i++) {
 		snprintf(entries[i], WIDE, "ENTRY%u=%u", i, i);
 		large[i] = entries[i];
