@@ -242,27 +242,28 @@ report_tables(struct report *r, uint32_t most)
 		report_table(r, by[i], report_heads[by[i]], most);
 }
 
+/* One list or short tables, which leave room for sites. `other_lines`: those of the rest of the report. */
 static void
-report_ranked(struct report *r)
+report_ranked(struct report *r, size_t other_lines)
 {
-	size_t from = r->out->len, most;
+	size_t used =
+		other_lines + (report_lead(r) != VERDICT_OK ? REPORT_SITE_LINES : 0);
 
-	if (r->o->by_given) {
+	if (r->o->by_given && r->o->by != SITES_LIVE) {
 		buf_printf(r->out, "%s:\n", report_heads[r->o->by]);
 		report_list(r, &r->sites, r->o->by);
-		return;
 	}
-	if (!r->o->tables)
+	if (r->o->by_given || !r->o->tables)
 		return;
-	most = report_lead(r) == VERDICT_OK ? REPORT_TABLE_LINES + REPORT_SITE_LINES
-					    : REPORT_TABLE_LINES;
-	for (uint32_t rows = REPORT_TABLE_ROWS;; rows -= 2) {
-		report_tables(r, rows);
-		if (rows == 1 || !report_must_fit(r) ||
-		    report_lines(r, r->out, from) <= most)
-			break;
-		r->out->len = from;
+	for (int rows = REPORT_TABLE_ROWS; rows > 0; rows -= 2) {
+		buf_clear(r->out);
+		report_tables(r, (uint32_t)rows);
+		if (!report_must_fit(r) || r->out->len == 0 ||
+		    used + report_lines(r, r->out, 0) <= REPORT_SCREEN)
+			return;
 	}
+	buf_clear(r->out);
+	buf_add_str(r->out, "see also: --by peak, --by count, --by temporary\n");
 }
 
 static void
@@ -302,17 +303,18 @@ report_kept_line(struct report *r)
 	sites_done(&ss);
 }
 
-/* All that follows the sites. */
-static void
+/* All that follows the sites but for tables; returns the offset of where they belong. */
+static size_t
 report_facts(struct report *r)
 {
+	size_t tables;
+
 	report_processes(r);
 	report_totals(r);
 	report_habits(r);
 	report_inherited(r);
 	report_narrow(r);
-	if (!r->o->by_given || r->o->by != SITES_LIVE)
-		report_ranked(r);
+	tables = r->out->len;
 	if (r->v.coverage.say && !report_is_partial(r)) {
 		report_coverage(r);
 		buf_add_char(r->out, '\n');
@@ -320,29 +322,36 @@ report_facts(struct report *r)
 	report_rss(r);
 	report_notes(r, "");
 	report_last_lines(r);
+	return tables;
 }
 
 static void
 report_full(struct report *r)
 {
-	struct buf kept = {0}, facts = {0}, *out = r->out;
-	size_t lines;
+	struct buf kept = {0}, facts = {0}, tables = {0}, *out = r->out;
+	size_t lines, at;
 
 	report_verdict(r);
 	r->out = &kept;
 	report_kept_line(r);
 	r->out = &facts;
-	report_facts(r);
-	r->out = out;
+	at = report_facts(r);
 	lines = report_lines(r, out, 0) + report_lines(r, &facts, 0);
+	r->out = &tables;
+	report_ranked(r, lines);
+	lines += report_lines(r, &tables, 0);
 	if (report_must_fit(r) &&
 	    lines + report_lines(r, &kept, 0) + REPORT_SITE_LINES > REPORT_SCREEN)
 		buf_clear(&kept);
+	r->out = out;
 	report_sites(r, lines + report_lines(r, &kept, 0));
 	buf_add(out, kept.data, kept.len);
-	buf_add(out, facts.data, facts.len);
+	buf_add(out, buf_str(&facts), at);
+	buf_add(out, tables.data, tables.len);
+	buf_add(out, buf_str(&facts) + at, facts.len - at);
 	buf_done(&kept);
 	buf_done(&facts);
+	buf_done(&tables);
 }
 
 static void

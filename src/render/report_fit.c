@@ -59,7 +59,7 @@ report_lines(const struct report *r, const struct buf *text, size_t from)
 	size_t lines;
 
 	columns = columns > 0 ? columns : FIT_COLUMNS;
-	buf_add(&b, text->data + from, text->len - from);
+	buf_add(&b, buf_str(text) + from, text->len - from);
 	if (r->o->ascii)
 		figure_to_ascii(&b, 0);
 	wrap_text(&b, 0, columns);

@@ -160,9 +160,8 @@ void report_contrast(struct report *r, uint32_t row, struct map *told);
 /* ---- report_fit.c ---- */
 
 enum {
-	REPORT_SCREEN = 25,	/* lines of a report that must fit, */
-	REPORT_SITE_LINES = 9,	/* those of them that sites should have, */
-	REPORT_TABLE_LINES = 9, /* and that short tables may have */
+	REPORT_SCREEN = 25,    /* lines of a report that must fit, */
+	REPORT_SITE_LINES = 9, /* and those of them that sites should have */
 };
 
 /* The list that is not shortened. */

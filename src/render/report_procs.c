@@ -81,12 +81,49 @@ report_amount(struct report *r, const struct verdict_figures *f, bool places)
 		buf_printf(r->out, " at %s", figure_things(f->places, 0, "site").s);
 }
 
-/* A line for each program that was not recorded, and the reason. */
+/* The programs that were not recorded for the same reason as process `first`. `processes`: how many are
+ * of a program and a reason; 0 afterwards. */
+static void
+report_not_recorded_like(struct report *r, uint32_t first, struct map *processes)
+{
+	uint32_t reason = r->p->processes[first].not_recorded, named = 0, more = 0;
+
+	for (uint32_t i = first; i < r->p->nprocesses; i++) {
+		const struct prof_process *pr = &r->p->processes[i];
+		uint64_t *n, same;
+
+		if (!report_chose(r, i) || pr->not_recorded != reason)
+			continue;
+		n = map_find(processes, (uint64_t)pr->exe << 32 | reason);
+		same = *n;
+		*n = 0;
+		if (same == 0)
+			continue;
+		if (named == REPORT_OTHERS && !r->o->all) {
+			more++;
+			continue;
+		}
+		buf_add_str(r->out, named++ > 0 ? ", " : "");
+		if (same == 1) {
+			report_process(r, i);
+		} else {
+			figure_text(r->out, choose_process_name(r->p, i).s);
+			buf_printf(r->out, REPORT_TIMES "%s", fmt_count(same).s);
+		}
+	}
+	if (more > 0)
+		buf_printf(r->out, " and %s more (--all)",
+			   figure_things(more, 0, "program").s);
+	buf_add_str(r->out, " not recorded: ");
+	figure_text(r->out, prof_text(r->p, reason));
+	buf_add_char(r->out, '\n');
+}
+
+/* A line for each reason why programs were not recorded. */
 static void
 report_not_recorded(struct report *r)
 {
 	struct map processes = {0};
-	uint32_t lines = 0, more = 0;
 
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
 		const struct prof_process *pr = &r->p->processes[i];
@@ -97,33 +134,11 @@ report_not_recorded(struct report *r)
 	}
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
 		const struct prof_process *pr = &r->p->processes[i];
-		uint64_t *n, same;
 
-		if (!report_chose(r, i) || pr->not_recorded == 0)
-			continue;
-		n = map_find(&processes, (uint64_t)pr->exe << 32 | pr->not_recorded);
-		same = *n;
-		*n = 0;
-		if (same == 0)
-			continue;
-		if (lines == REPORT_PROCESSES && !r->o->all) {
-			more += (uint32_t)same;
-			continue;
-		}
-		lines++;
-		if (same == 1) {
-			report_process(r, i);
-		} else {
-			figure_text(r->out, choose_process_name(r->p, i).s);
-			buf_printf(r->out, REPORT_TIMES "%s", fmt_count(same).s);
-		}
-		buf_add_str(r->out, " not recorded: ");
-		figure_text(r->out, prof_text(r->p, pr->not_recorded));
-		buf_add_char(r->out, '\n');
+		if (report_chose(r, i) && pr->not_recorded != 0 &&
+		    *map_find(&processes, (uint64_t)pr->exe << 32 | pr->not_recorded) > 0)
+			report_not_recorded_like(r, i, &processes);
 	}
-	if (more > 0)
-		buf_printf(r->out, "%s more not recorded (--all)\n",
-			   figure_things(more, 0, "program").s);
 	map_done(&processes);
 }
 

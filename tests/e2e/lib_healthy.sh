@@ -69,6 +69,17 @@ lines_at_80() {
 	echo $count
 }
 
+# fits_on_screen WHAT FILE
+fits_on_screen() {
+	local lines
+	lines=$(lines_at_80 "$2")
+	if [ "$lines" -gt 0 ] && [ "$lines" -le 25 ]; then
+		pass
+	else
+		fail "$1: $lines lines at 80 columns" "$(cat "$2")"
+	fi
+}
+
 # first_word FILE: that of its verdict, in the words of the table.
 first_word() {
 	case $(head -n 1 "$1") in
@@ -85,7 +96,7 @@ first_site() { sed -n '/^ 1  /,/^\( 2  \|[^ ]\)/p' "$1" | grep '^    [^ ]'; }
 
 # healthy_judge NUMBER NAME DEFINITE INDIRECT BLOCKS WORD COMMAND: what is wrong with that row's report.
 healthy_judge() {
-	local report=$TMP/rows/$1.text words=,$6, got lines
+	local report=$TMP/rows/$1.text words=,$6, got asks
 	if [ ! -s "$report" ]; then
 		fail "$2: no report" "$(cat "$TMP/rows/$1.err")"
 		return
@@ -99,13 +110,12 @@ healthy_judge() {
 	*,"$got",*) pass ;;
 	*) fail "seep run -- $7" "wanted $6, valgrind has $3 + $4 bytes in $5 blocks" "$(head -n 12 "$report")" ;;
 	esac
-	lines=$(lines_at_80 "$report")
-	if [ "$lines" -le 25 ]; then
-		pass
-	else
-		fail "$2: $lines lines at 80 columns" "$(cat "$report")"
-	fi
+	fits_on_screen "$2" "$report"
 	[ "$got" = minor ] || [ "$got" = LEAK ] || return
+	for asks in report leaks; do
+		"$SEEP" $asks "$TMP/folders/$1"/seep.*.rec >"$TMP/rows/asked" 2>&1
+		fits_on_screen "$2: seep $asks" "$TMP/rows/asked"
+	done
 	expect_match "$2: the first site has frames" "$(first_site "$report")" '^    [^ ]+ (.* )?in [^ ]'
 	expect_no_match "$2: the first of them is not malloc's" "$(first_site "$report" | head -n 1)" \
 		'^    (malloc|calloc|realloc|strdup|operator new|__libc_|_int_)'
