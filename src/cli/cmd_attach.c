@@ -24,6 +24,7 @@
 #include "cli/save.h"
 #include "format/pack.h"
 #include "render/report.h"
+#include "render/wrap.h"
 #include "target/refusal.h"
 #include "util/clean.h"
 #include "util/file.h"
@@ -208,6 +209,7 @@ report(FILE *to, const struct attached_sessions *ss, struct prof *p, const char 
 				.saved_names = !args.no_names};
 	struct buf b = {0};
 	struct term term;
+	size_t foot;
 
 	term_init(&term, clean_fd(to));
 	if (term.tty)
@@ -216,12 +218,14 @@ report(FILE *to, const struct attached_sessions *ss, struct prof *p, const char 
 		report_json(&b, p, &o);
 	else
 		report_text(&b, p, &o);
+	foot = b.len;
 	if (!args.json && over && ss->len == 1)
 		attached_account(&b, ss->data[0]);
 	for (size_t i = 0; !args.json && i < ss->len; i++)
 		attached_foot(&b, ss->data[i], over);
 	if (!args.json && over && ss->len == 1 && !ss->data[0]->ended && args.for_ns > 0)
 		next_step(&b, ss->data[0]->pid, p);
+	wrap_term(&b, foot, o.term);
 	fputs(buf_str(&b), to);
 	fflush(to);
 	buf_done(&b);

@@ -230,7 +230,7 @@ run_leaks_cmd(int argc, char **argv)
 const struct cmd cmd_leaks = {
 	.name = "leaks",
 	.args = "[PID|NAME|FILE] [PROGRAM]",
-	.help = "tell what of a process's memory is lost",
+	.help = "find leaked memory in a process, core or recording",
 	.man = "seep-leaks",
 	.opts = leaks_opts,
 	.min_args = 0,

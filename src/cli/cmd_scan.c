@@ -188,7 +188,7 @@ scan_wanted(int argc, char **argv)
 const struct cmd cmd_scan = {
 	.name = "scan",
 	.args = "[OLD] PID|CORE|FILE [PROGRAM]",
-	.help = "what is in a heap that nobody recorded, and who holds it",
+	.help = "inspect the heap of an unrecorded process or core",
 	.man = "seep-scan",
 	.opts = scan_table_opts,
 	.min_args = 1,

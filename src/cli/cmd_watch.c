@@ -27,13 +27,18 @@
 #include "util/term.h"
 #include "util/x.h"
 
+enum { WATCH_SNAPSHOTS = 10 };
+
+#define WATCH_EVERY_NS UINT64_C(5000000000)
+#define WATCH_LEAST_NS UINT64_C(100000000)
+
 static struct {
 	uint64_t every_ns, for_ns, count, rows;
 	uint64_t growth_bytes;
 	const char *command, *metrics;
 	double at_percent;
 	bool cold, json, all, growth_given;
-} watch_args = {.every_ns = UINT64_C(5000000000)};
+} watch_args;
 
 static int
 watch_set_growth(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
@@ -65,7 +70,7 @@ watch_set_at(void *ctx, const struct opt *o, const struct opt_value *v, struct e
 
 static const struct opt watch_table[] = {
 	{"every", 0, OPT_DURATION, .to = &watch_args.every_ns, .metavar = "TIME",
-	 .help = "Time between snapshots; 5s unless told."},
+	 .help = "Time between snapshots; 5s, or a tenth of --for if that is less."},
 	{"count", 'c', OPT_U64, .to = &watch_args.count, .metavar = "N",
 	 .help = "End after N snapshots."},
 	{"for", 0, OPT_DURATION, .to = &watch_args.for_ns, .metavar = "TIME",
@@ -419,11 +424,24 @@ watch_take_words(int argc, char **argv, struct watch_words *ret_words, struct er
 	return CMD_OK;
 }
 
+/* A short look has ten snapshots too: fewer show nothing. */
+static uint64_t
+watch_every_ns(void)
+{
+	uint64_t tenth = watch_args.for_ns / WATCH_SNAPSHOTS;
+
+	if (watch_args.every_ns > 0)
+		return watch_args.every_ns;
+	if (watch_args.for_ns == 0 || watch_args.count > 0 || tenth > WATCH_EVERY_NS)
+		return WATCH_EVERY_NS;
+	return tenth > WATCH_LEAST_NS ? tenth : WATCH_LEAST_NS;
+}
+
 /* Watches what the words name. Returns the exit status. */
 static int
 watch_do(struct watch_cmd *c, const struct watch_words *words, struct err *e)
 {
-	struct watchloop loop = {.every_ns = watch_args.every_ns,
+	struct watchloop loop = {.every_ns = watch_every_ns(),
 				 .for_ns = watch_args.for_ns,
 				 .count = watch_args.count,
 				 .step = watch_step,
@@ -462,7 +480,7 @@ watch_run(int argc, char **argv)
 const struct cmd cmd_watch = {
 	.name = "watch",
 	.args = "PID|NAME...",
-	.help = "which region of a running process grows, how fast, until when",
+	.help = "which region of a process grows, how fast, until when",
 	.man = "seep-watch",
 	.needs_proc = true,
 	.opts = watch_table,

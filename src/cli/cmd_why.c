@@ -106,7 +106,7 @@ why_run(int argc, char **argv)
 const struct cmd cmd_why = {
 	.name = "why",
 	.args = "PID|NAME",
-	.help = "ten seconds of looking at a process: what grows, where its memory is",
+	.help = "look at a process for ten seconds and say what to do next",
 	.man = "seep-why",
 	.needs_proc = true,
 	.opts = why_opts,

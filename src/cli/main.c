@@ -70,9 +70,8 @@ help_all(FILE *out)
 	fputs("seep: where did the memory go, and is it leaking?\n\n", out);
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
 		const struct cmd *c = commands[i];
-		int width = 24 - (int)strlen(c->name);
 
-		fprintf(out, "  %s %-*s %s\n", c->name, width, c->args, c->help);
+		fprintf(out, "  %-14s %s\n", c->name, c->help);
 	}
 	fputs("\nBegin with: seep run PROGRAM\n"
 	      "More: seep help COMMAND, man seep. Version: seep --version\n",

@@ -397,7 +397,7 @@ memleak_run(int argc, char **argv)
 const struct cmd cmd_memleak = {
 	.name = "memleak",
 	.args = "-p PID [INTERVAL [COUNT]]",
-	.help = "bcc's memleak: outstanding allocations by stack, again and again",
+	.help = "bcc's memleak: outstanding allocations by stack",
 	.man = "seep-memleak",
 	.needs_proc = true,
 	.opts = memleak_opts,

@@ -455,7 +455,7 @@ valgrind_run(int argc, char **argv)
 const struct cmd cmd_valgrind = {
 	.name = "valgrind",
 	.args = "PROGRAM [ARG...]",
-	.help = "valgrind's memcheck: leaks in its words, at a small part of its cost",
+	.help = "valgrind's memcheck: its reports at a small part of its cost",
 	.man = "seep-valgrind",
 	.needs_proc = true,
 	.opts = valgrind_opts,

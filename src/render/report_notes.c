@@ -298,7 +298,8 @@ report_coverage(struct report *r)
 		if (c->partial)
 			buf_add_str(r->out,
 				    ": the rest did not come from malloc (mmap, static "
-				    "data, or an allocator of its own)");
+				    "data, or an allocator of its own); --mmap records "
+				    "mappings too");
 		return;
 	}
 	buf_add_str(r->out, ": ");

@@ -9,6 +9,7 @@
 
 #include "render/figure.h"
 #include "render/growth_text.h"
+#include "render/wrap.h"
 #include "util/fmt.h"
 
 double
@@ -352,7 +353,7 @@ add_about(struct buf *out, const struct watch_view *v)
 void
 watch_text(struct buf *out, const struct watch_view *v, const struct watch_opts *o)
 {
-	size_t from = out->len;
+	size_t from = out->len, below;
 
 	if (o->term != NULL)
 		buf_add_str(out, term_on(o->term, verdict_style(v)));
@@ -360,7 +361,9 @@ watch_text(struct buf *out, const struct watch_view *v, const struct watch_opts 
 	if (o->term != NULL)
 		buf_add_str(out, term_off(o->term));
 	buf_add_char(out, '\n');
+	wrap_term(out, from, o->term);
 	add_rows(out, v, o);
+	below = out->len;
 	if (v->account != NULL && !o->brief)
 		add_account(out, v);
 	add_about(out, v);
@@ -378,6 +381,7 @@ watch_text(struct buf *out, const struct watch_view *v, const struct watch_opts 
 		figure_text(out, v->next);
 		buf_add_char(out, '\n');
 	}
+	wrap_term(out, below, o->term);
 	if (o->ascii)
 		figure_to_ascii(out, from);
 }

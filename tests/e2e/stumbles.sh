@@ -37,3 +37,19 @@ for command in "why $pid --for 1s" "watch $pid --every 100ms --count 3"; do
 	expect_status 0 "$SEEP" $command --all
 	expect_match "$command --all" "$out" '  0 B +/.*/api-server$'
 done
+
+# ---- a short watch has enough snapshots for an answer ----
+expect_status 0 "$SEEP" watch "$pid" --for 3s
+expect_match "watch --for 3s: an answer" "$out" '^(STEADY|GROWING)  '
+expect_match "watch --for 3s: snapshots" "$out" ' · ([3-9]|1[01]) snapshots in '
+
+# ---- 80 columns ----
+expect_status 0 "$SEEP" --help
+expect_eq "--help: too long" "$(awk 'length > 80' <<<"$out")" ""
+expect_match "--help: one line each" "$out" '^  leaks          find leaked memory in a process, core or recording$'
+if have script; then
+	TERM=dumb script -qec "stty cols 80; $SEEP why $pid --for 1s; $SEEP attach $pid --for 1s" /dev/null </dev/null |
+		tr -d '\r' | sed 's/\x1b\[[0-9;]*[mK]//g' | grep -v looking >wide.txt
+	expect_eq "why, attach: too long" "$(awk 'length > 80' wide.txt)" ""
+	expect_eq "why, attach: both" "$(grep -cE "^pid $pid \(api-server\), up " wide.txt)" 2
+fi
