@@ -6,25 +6,25 @@ need_seep
 need_libseep
 prog=$(program stumbles) || exit 3
 mkdir "$TMP/here" && cd "$TMP/here" || exit 3
-cp "$prog" ./api-server
+cp "$prog" ./sessions
 
 # ---- --fail-on says what it counted ----
-run "$SEEP" run -o many.rec --fail-on leak ./api-server
+run "$SEEP" run -o many.rec --fail-on leak ./sessions
 expect_eq "--fail-on leak: status" "$status" 1
 expect_match "--fail-on leak: in blocks" "$err" '^seep: --fail-on leak>0: 286 blocks definitely or indirectly lost$'
-run "$SEEP" run --no-save --fail-on 'leak-bytes>1K,peak>1K' ./api-server
+run "$SEEP" run --no-save --fail-on 'leak-bytes>1K,peak>1K' ./sessions
 expect_match "in bytes" "$err" '^seep: --fail-on leak-bytes>1K: 279 KiB \(286,000 bytes\) definitely or indirectly lost$'
 expect_match "the peak" "$err" '^seep: --fail-on peak>1K: 280 KiB \(287,000 bytes\) at the peak$'
 
 # ---- more than 1000 % is a factor ----
-"$SEEP" run -o one.rec ./api-server once 1 >/dev/null 2>&1
+"$SEEP" run -o one.rec ./sessions once 1 >/dev/null 2>&1
 expect_status 0 "$SEEP" diff one.rec many.rec
 expect_match "diff: a factor" "$out" '^LEAK  live 1.0 → 280\.3 KiB \(\+279\.3, ×287\)'
 LC_ALL=C expect_status 0 "$SEEP" diff one.rec many.rec
 expect_match "diff: in ASCII" "$out" ', x287\)'
 
 # ---- why and watch: what did not change is counted, not listed ----
-./api-server wait >ready.txt &
+./sessions wait >ready.txt &
 pid=$!
 trap 'kill "$pid" 2>/dev/null; lib_end' EXIT
 wait_for 20 grep -q ready ready.txt
@@ -35,7 +35,7 @@ for command in "why $pid --for 1s" "watch $pid --every 100ms --count 3"; do
 	expect_no_match "$command: none is listed" "$out" '  0 B +/'
 	# shellcheck disable=SC2086 # several words
 	expect_status 0 "$SEEP" $command --all
-	expect_match "$command --all" "$out" '  0 B +/.*/api-server$'
+	expect_match "$command --all" "$out" '  0 B +/.*/sessions$'
 done
 
 # ---- a short watch has enough snapshots for an answer ----
@@ -51,5 +51,5 @@ if have script; then
 	TERM=dumb script -qec "stty cols 80; $SEEP why $pid --for 1s; $SEEP attach $pid --for 1s" /dev/null </dev/null |
 		tr -d '\r' | sed 's/\x1b\[[0-9;]*[mK]//g' | grep -v looking >wide.txt
 	expect_eq "why, attach: too long" "$(awk 'length > 80' wide.txt)" ""
-	expect_eq "why, attach: both" "$(grep -cE "^pid $pid \(api-server\), up " wide.txt)" 2
+	expect_eq "why, attach: both" "$(grep -cE "^pid $pid \(sessions\), up " wide.txt)" 2
 fi

@@ -7,20 +7,21 @@
 need_seep
 prog=$(program stumbles) || exit 3
 mkdir "$TMP/here" && cd "$TMP/here" || exit 3
-cp "$prog" ./api-server
+server=api-$$ # its own: other tests have processes too
+cp "$prog" "./$server"
 trap 'kill "${pid:-}" "${pid2:-}" 2>/dev/null; lib_end' EXIT
 
-# start: a process of ./api-server that has lost its sessions; its number is in $started.
+# start: a process of ./$server that has lost its sessions; its number is in $started.
 start() {
-	./api-server wait >ready.txt &
+	./$server wait >ready.txt &
 	started=$!
 	wait_for 20 grep -q ready ready.txt
 }
 
-not_running='^seep: (\./)?api-server is a program, and no process runs it; to record it: seep run \./api-server$'
+not_running="^seep: (\\./)?$server is a program, and no process runs it; to record it: seep run \\./$server\$"
 for command in leaks scan report; do
-	for word in api-server ./api-server; do
-		expect_status 3 "$SEEP" $command $word
+	for word in $server ./$server; do
+		expect_status 3 "$SEEP" $command "$word"
 		expect_match "$command $word: nobody runs it" "$err" "$not_running"
 	done
 done
@@ -28,17 +29,17 @@ expect_status 3 "$SEEP" leaks nosuch
 expect_eq "neither" "$err" "seep: nosuch: neither a recording nor a process"
 
 start; pid=$started
-for word in api-server ./api-server "$PWD/api-server" "$pid ./api-server" "./api-server $pid"; do
+for word in $server ./$server "$PWD/$server" "$pid ./$server" "./$server $pid"; do
 	# shellcheck disable=SC2086 # two words
 	expect_status 0 "$SEEP" leaks $word
-	expect_match "leaks $word: the process" "$out" "^[^ ]+: api-server, pid $pid, "
+	expect_match "leaks $word: the process" "$out" "^[^ ]+: $server, pid $pid, "
 	expect_match "leaks $word: what it lost" "$out" '^LEAK  .* in 286 blocks lost, 286 times$'
 done
-expect_status 0 "$SEEP" doctor ./api-server
-expect_match "doctor: the process" "$out" "^ok    process        $pid \(api-server\)"
+expect_status 0 "$SEEP" doctor ./$server
+expect_match "doctor: the process" "$out" "^ok    process        $pid \($server\)"
 
 if have gcore && gcore -o core "$pid" >gcore.log 2>&1; then
-	mv api-server moved
+	mv $server moved
 	for words in "core.$pid ./moved" "./moved core.$pid"; do
 		# shellcheck disable=SC2086 # two words
 		expect_status 0 "$SEEP" leaks $words
@@ -50,36 +51,36 @@ if have gcore && gcore -o core "$pid" >gcore.log 2>&1; then
 		done
 	done
 	expect_status 3 "$SEEP" leaks "core.$pid" "$SEEP"
-	expect_match "another program" "$err" "^seep: core\.$pid: $SEEP is another program or build than the core's, $PWD/api-server: "
-	mv moved api-server
+	expect_match "another program" "$err" "^seep: core\.$pid: $SEEP is another program or build than the core's, $PWD/$server: "
+	mv moved $server
 	expect_status 2 "$SEEP" leaks "core.$pid" "core.$pid"
 	expect_match "two cores" "$err" '^seep leaks: .* at a time; to compare two: seep diff \(seep leaks --help\)$'
 fi
 
-rm api-server && cp "$prog" api-server # as a linker does it
-expect_status 0 "$SEEP" scan ./api-server
-expect_match "built anew meanwhile" "$out" "^\./api-server: api-server, pid $pid, "
+rm $server && cp "$prog" $server # as a linker does it
+expect_status 0 "$SEEP" scan ./$server
+expect_match "built anew meanwhile" "$out" "^\./$server: $server, pid $pid, "
 
 start; pid2=$started
-for command in "leaks api-server" "scan api-server" "report api-server" "doctor api-server" "dump api-server heap" "mark api-server"; do
+for command in "leaks $server" "scan $server" "report $server" "doctor $server" "dump $server heap" "mark $server"; do
 	# shellcheck disable=SC2086 # several words
 	expect_status 3 "$SEEP" $command
-	expect_match "$command: which of them?" "$err" "^seep: api-server: 2 processes have that name, give a PID: ($pid, $pid2|$pid2, $pid)$"
+	expect_match "$command: which of them?" "$err" "^seep: $server: 2 processes have that name, give a PID: ($pid, $pid2|$pid2, $pid)$"
 done
-expect_status 3 "$SEEP" leaks ./api-server
-expect_match "which of them?" "$err" '^seep: \./api-server: 2 processes run it, give a PID: '
+expect_status 3 "$SEEP" leaks ./$server
+expect_match "which of them?" "$err" "^seep: \\./$server: 2 processes run it, give a PID: "
 
-expect_status 0 "$SEEP" run -o a.rec ./api-server
-expect_status 0 "$SEEP" leaks a.rec ./api-server
+expect_status 0 "$SEEP" run -o a.rec ./$server
+expect_status 0 "$SEEP" leaks a.rec ./$server
 expect_match "a recording and its program" "$out" '^LEAK  279 KiB in 286 blocks lost at 1 site, 286 times$'
 
 # ---- several recordings in the folder: the last one, and the report says which ----
 expect_status 3 "$SEEP" report nosuch
 for i in 1 2 3; do
-	"$SEEP" run ./api-server once $i >/dev/null 2>&1
+	"$SEEP" run ./$server once $i >/dev/null 2>&1
 done
 run "$SEEP" report
-expect_match "the last of three" "$(head -n 1 <<<"$out")" "^$PWD/seep\\.api-server\\.[0-9]+\\.rec: \\./api-server once 3, pid [0-9]+, "
+expect_match "the last of three" "$(head -n 1 <<<"$out")" "^$PWD/seep\\.$server\\.[0-9]+\\.rec: \\./$server once 3, pid [0-9]+, "
 
 # ---- one line, and what to do ----
 printf 'echo started\n' >script
@@ -96,15 +97,15 @@ if [ "$(id -u)" = 0 ] && have setpriv && have env; then
 	nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups env "XDG_STATE_HOME=$TMP/nobody" "SEEP_CACHE=$TMP/nobody")
 	chmod 755 "$TMP" . # not to be written to by others
 	expect_status 3 "${nobody[@]}" "$SEEP" leaks "$pid"
-	expect_eq "another's process" "$err" "seep: $pid (api-server): its memory may not be looked into; try sudo, or see: seep doctor $pid"
-	expect_status 3 "${nobody[@]}" "$SEEP" run ./api-server
+	expect_eq "another's process" "$err" "seep: $pid ($server): its memory may not be looked into; try sudo, or see: seep doctor $pid"
+	expect_status 3 "${nobody[@]}" "$SEEP" run ./$server
 	expect_eq "a read-only folder" "$err" "seep: $PWD: cannot save the recording there (Permission denied); use -o or --dir"
 	expect_eq "a read-only folder: not started" "$out" ""
 fi
 
 # ---- spaces and a line feed in names ----
 strange=$'a b\nc'
-mkdir "$strange" && cp api-server "$strange/d e" && cd "$strange" || exit 3
+mkdir "$strange" && cp $server "$strange/d e" && cd "$strange" || exit 3
 expect_status 0 "$SEEP" run "./d e"
 expect_match "one line says where it is" "$err" '^saved seep\.d e\.[0-9]+\.rec \(names inside\)     next: seep report$'
 expect_status 0 "$SEEP" report
