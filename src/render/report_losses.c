@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report_losses.c -- lost memory: the words of the headline, of a site, and of the summary. */
+#include <inttypes.h>
+
 #include "base/compiler.h"
 #include "model/complete.h"
 #include "model/loss_kinds.h"
@@ -143,14 +145,21 @@ report_why_unchecked(struct report *r, uint32_t process)
 		figure_text(r->out, prof_text(r->p, c->why));
 		return;
 	}
-	buf_add_str(r->out,
-		    c != NULL || complete_ended_early(pr)
-			    ? "not all of the program's blocks are known"
-		    : pr->end == PROF_END_SIGNAL || pr->end == PROF_END_UNKNOWN
-			    ? "the process was gone before its memory could be searched"
-		    : pr->mode == PROF_SAMPLED
-			    ? "it needs an exact recording (seep run --exact)"
-			    : "nobody searched its memory when it ended");
+	if (pr->replaced_by != 0) {
+		buf_add_str(r->out, "exec replaced the program with ");
+		figure_text(r->out, prof_text(r->p, pr->replaced_by));
+		buf_printf(r->out, "; record that one: seep attach %" PRIu32, pr->pid);
+		return;
+	}
+	buf_add_str(
+		r->out,
+		c != NULL || complete_ended_early(pr)
+			? "not all of the program's blocks are known"
+		: pr->end == PROF_END_SIGNAL || pr->end == PROF_END_UNKNOWN
+			? "the process was gone before its memory could be searched"
+		: pr->mode == PROF_SAMPLED
+			? "it needs an exact recording (seep run --exact)"
+			: "no tool was there to search its memory when it ended; use seep run");
 }
 
 void

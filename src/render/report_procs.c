@@ -52,6 +52,11 @@ report_end(struct report *r, const struct prof_process *pr)
 		buf_add_str(r->out, "replaced by exec");
 		break;
 	default:
+		if (pr->replaced_by != 0) {
+			buf_add_str(r->out, "replaced by exec of ");
+			figure_text(r->out, prof_text(r->p, pr->replaced_by));
+			break;
+		}
 		buf_add_str(r->out, pr->exit_ms != 0 ? "exited, status not known,"
 						     : "gone, how is not known,");
 	}

@@ -367,17 +367,17 @@ report_moment(struct report *r)
 		[SITES_AT_PEAK] = "AT PEAK", [SITES_AT_EXIT] = "AT EXIT"};
 	const struct sites_total *t = &r->sites.total;
 	uint32_t places = 0;
-	char mark[72] = "AT ";
+	char mark[80] = "AT MARK ";
 
 	for (uint32_t i = 0; i < r->sites.nrows; i++)
 		places += r->sites.rows[i].t.live_blocks > 0;
-	strncat(mark, r->o->point.mark, sizeof mark - 4);
+	strncat(mark, r->o->point.mark, sizeof mark - sizeof "AT MARK ");
 	report_coloured(r,
 			r->o->point.at == SITES_AT_MARK ? mark : moments[r->o->point.at],
 			TERM_BOLD);
 	buf_printf(r->out, "  %s%s in %s at %s\n", t->var_live_bytes > 0 ? "about " : "",
 		   figure_bytes(t->live_bytes, t->var_live_bytes, r->o->bytes).s,
-		   figure_things(t->live_blocks, 0, "block").s,
+		   figure_things(t->live_blocks, t->var_live_blocks, "block").s,
 		   figure_things(places, 0, "site").s);
 }
 

@@ -162,7 +162,7 @@ view_time_process(struct buf *out, const struct view *v, uint32_t process)
 	}
 	view_time_marks(out, v, process, n > 0 ? spans[n - 1].to_ms : 0, UINT64_MAX);
 	if (n > 0 && n < points)
-		buf_printf(out, "# the highest of %s each (-n N, --all)\n",
+		buf_printf(out, "# each row is the highest of up to %s (-n N, --all)\n",
 			   figure_things((points + n - 1) / n, 0, "point").s);
 	free(spans);
 }

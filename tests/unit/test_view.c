@@ -281,7 +281,7 @@ T_TEST(timeline)
 	      "    2.00 s    3.00 KiB    4.00 MiB           -  ###############\n"
 	      "    2.50 s    4.00 KiB                          @half\n"
 	      "    5.00 s    6.00 KiB    4.00 MiB           -  ##############################\n"
-	      "# the highest of 3 points each (-n N, --all)\n");
+	      "# each row is the highest of up to 3 points (-n N, --all)\n");
 	other = tp_process(p, "/opt/other", 13, 10);
 	add_point(p, other, 7, 2048, 0);
 	check(p, (struct shown){.kind = VIEW_TIMELINE, .o = {.ascii = true, .rows = 1}},
@@ -290,7 +290,7 @@ T_TEST(timeline)
 	      "      time        live         RSS        seep\n"
 	      "    2.50 s    4.00 KiB                          @half\n"
 	      "    5.00 s    6.00 KiB    4.00 MiB           -  ##############################\n"
-	      "# the highest of 6 points each (-n N, --all)\n"
+	      "# each row is the highest of up to 6 points (-n N, --all)\n"
 	      "other (13)\n"
 	      "      time        live         RSS        seep\n"
 	      "    7.0 ms    2.00 KiB           -           -  ##############################\n");
