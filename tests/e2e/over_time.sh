@@ -17,7 +17,7 @@ cp "$prog" ./over_time
 # the clock.
 rows() {
 	sed -E '/^ +[0-9.]+( m?s)? +0 B /d; /^# each row/d; s/^ +[0-9.]+ m?s /  TIME /; s/([0-9.]+ ± )?[0-9.]+ [KM]iB/SIZE/g
-		s/ +/ /g; s/█+/BAR/' | uniq
+		s/ +/ /g; s/█+/BAR/; s/ in [12] stacks?/ in N stacks/' | uniq
 }
 
 # ---- marks in sampled recordings ----
@@ -32,7 +32,7 @@ show "$SEEP" mark "$pid" after
 show "$SEEP" report "$pid@before"
 show "$SEEP" diff "$pid@before" "$pid@after"
 # The buffer of stdout is sampled or not; whether the resident size is known depends on the clock.
-expect_shown "marks: all of it" over_time/marks.txt live 's/at [12] (stack|site)s?\b/at N \1s/; /^ +1 site unchanged/d; s/; RSS .*//' \
+expect_shown "marks: all of it" over_time/marks.txt live 's/at [12] (stack|site)s?\b/at N \1s/; /^ +1 site unchanged/d; s/; RSS .*//; s/^ +growth/  growth/' \
 	's/ of [0-9]+: / of PID: /; s/[0-9]+@/PID@/g' \
 	's/[0-9.]+ → ([0-9.]+|SIZE)/N → N/g; s/[+][0-9.,]+( ± [0-9.,]+)?/+N/g'
 "$SEEP" report --json --all "$pid@before" >before
