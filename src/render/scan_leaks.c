@@ -49,8 +49,8 @@ scan_about(struct buf *out, const struct heapscan *s)
 	if (s->core == 0)
 		buf_printf(out, "stopped %s + %s, ", fmt_duration(s->stop_ns).s,
 			   fmt_duration(s->pause_ns).s);
-	buf_printf(out, "%s, %s blocks", figure_things(s->threads, 0, "thread").s,
-		   fmt_count(all.blocks).s);
+	buf_printf(out, "%s, %s", figure_things(s->threads, 0, "thread").s,
+		   figure_things((int64_t)all.blocks, 0, "block").s);
 	if (s->allocators == 0 ||
 	    strcmp(heapscan_text(s, s->allocators), GLIBC_NAME) == 0)
 		buf_printf(out, ", %zu arena%s", s->arenas.len,

@@ -258,7 +258,7 @@ walk_all(struct walk *w, struct tc *t)
 	if (is_debugging(w)) {
 		walk_refuse(w,
 			    "the debugging version of tcmalloc puts headers of its own "
-			    "into the blocks");
+			    "into the blocks; use libtcmalloc.so.4");
 		return false;
 	}
 	keep_extensions(w);

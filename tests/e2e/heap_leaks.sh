@@ -212,6 +212,6 @@ if [ -n "$lib" ]; then
 	run "$SEEP" leaks "$pid"
 	expect_eq "tcmalloc for debugging: status" "$status" 3
 	expect_match "tcmalloc for debugging: said" "$err" \
-		"^seep: $pid \(heap_zoo\): seep cannot read its blocks: the debugging version of tcmalloc puts headers of its own into the blocks; try: seep watch $pid"
+		"^seep: $pid \(heap_zoo\): seep cannot read its blocks: the debugging version of tcmalloc puts headers of its own into the blocks; use libtcmalloc.so.4; try: seep watch $pid"
 	finish
 fi

@@ -227,7 +227,7 @@ as_golden() {
 		esac
 	done
 	sed -E -e "s,$TMP,DIR,g; s,$BUILD,BUILD,g; s,$ROOT,ROOT,g" \
-		-e '/^RSS /d; /kept by libc itself/d; /^ +[0-9.]+ [KMGT]?i?B +0 B  /d; /^ +[0-9]+ more regions? with /d' \
+		-e '/^RSS /d; /^[0-9,]+ bytes kept by libc itself/d; /^ +[0-9.]+ [KMGT]?i?B +0 B  /d; /^ +[0-9]+ more regions? with /d' \
 		-e 's/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}(:[0-9]{2})?/DATE/g; s/\b[0-9]{2}:[0-9]{2}:[0-9]{2}\b/TIME/g' \
 		-e 's/stacks \([0-9]+\)/stacks (N)/g; s/ \([0-9]{2,}\)/ (PID)/g; s/\bpid [0-9]+/pid PID/g; s/^[0-9]+: /PID: /' \
 		-e 's/\b(seep [a-z]+( --[a-z]+ [0-9]+[a-z]+)*) [0-9]+\b/\1 PID/g; s/@[0-9a-f]{8,}\b/@ADDRESS/g' \
