@@ -66,9 +66,16 @@ add_growing(struct buf *out, const struct watch_view *v, const struct track_verd
 	struct fit all = track_fit_process(v->track, d->from);
 	struct figure_str until = until_text(watch_room_bytes(v), fit_slope(&all, NULL));
 
-	if (d->row != SIZE_MAX)
-		figure_text(out, v->track->rows.data[d->row].last.name);
-	else
+	if (d->row != SIZE_MAX) {
+		const struct region *r = &v->track->rows.data[d->row].last;
+		bool runtime = region_runtime(r->kind) != RUNTIMES;
+
+		if (runtime)
+			buf_printf(out, "%s (", region_kind_plural(r->kind));
+		figure_text(out, r->name);
+		if (runtime)
+			buf_add_char(out, ')');
+	} else
 		buf_printf(out, "%s (%u)", region_kind_plural(d->kind), d->regions);
 	buf_printf(out, " %s, grew in %zu of %zu intervals",
 		   growth_text_rate(slope, error, false).s, d->fit.grown,

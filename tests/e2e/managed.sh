@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # A process whose growth is in the heap of a language's runtime: every command says so, with the runtime and what helps.
 # None calls it STEADY or OK, and none calls objects lost that a collector looks after.
+# Goldens in tests/golden/managed: RUNTIME.txt has all that leaks and doctor print, the headlines and sums of report and
+# scan, and of attach and why what does not depend on how far the heap grew in five seconds.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
@@ -13,6 +15,13 @@ cat >grow.js <<'END'
 a = []; setInterval(() => { for (let i = 0; i < 60; i++) a.push({ x: i, y: "k" + Math.random() + i, z: [i, i] }) }, 1)
 END
 echo 'a={} for i=1,1e9 do a[#a+1]=string.rep("x",1000)..i; if i%50==0 then os.execute("sleep 0.01") end end' >grow.lua
+cat >grow.py <<'END'
+import time
+a = []
+while True:
+	a.append(["x" * 100 + str(len(a)) for i in range(10)])
+	time.sleep(0.001)
+END
 echo 'a=[]; loop { a << "x"*1000; sleep 0.001 }' >grow.rb
 
 declare -A pids=()
@@ -27,6 +36,8 @@ start node node grow.js
 start ruby ruby grow.rb
 start php php -d memory_limit=-1 grow.php
 start lua lua grow.lua
+start luajit luajit grow.lua
+start python /usr/bin/python3 grow.py
 [ ${#pids[@]} -gt 0 ] || skip "no runtime here"
 sleep 1.5
 for command in attach why; do
@@ -45,6 +56,9 @@ for name in "${!pids[@]}"; do
 	wait "${pids[$name]}" 2>/dev/null || true
 done
 
+managed=('s/\((N|0|[0-9.]+) %\)/(N %)/; s/[0-9,]+ (blocks|threads?|arenas?|mappings|regions)/N \1/g; s/N threads?/N threads/; s/N arenas?/N arenas/; s/N block,/N blocks,/; s/heap \\(PID\\)/heap (N)/; s/shareN/share, N/'
+	's/(possibly|definitely|indirectly) lost [^·]*·/\1 lost … ·/g; s/still reachable.*/still reachable …/; s/grew in N of N intervals( in the last N s)?/grew in N of N intervals/'
+	's/in about N s/in about …/; s/; under N B.min would not have shown//; s/SIZE in N blocks without a reference/SIZE in N blocks without a reference/')
 # says NAME HEAP HELPS: HEAP is the runtime or its heap, HELPS what is recommended.
 says() {
 	local name=$1 pid=${pids[$1]:-} command text
@@ -61,6 +75,23 @@ says node "V8's heap" 'node --heapsnapshot-signal=SIGUSR2'
 says ruby '[Rr]uby' 'ObjectSpace.dump_all'
 says php "PHP's heap|php" 'USE_ZEND_ALLOC=0 seep run'
 says lua '[Ll]ua' 'seep leaks'
+says luajit "LuaJIT" 'collectgarbage'
+says python "pymalloc" 'PYTHONMALLOC=malloc seep run'
+
+# Rows of blocks and sites come and go with what the program does just then.
+rows='/^ +[0-9.]+ (x|SIZE|[KM]?i?B)|^ *[0-9]+ +(SIZE|N|\+N)|^ +held by|^ +SIZE|^ +(main|arena|mapped|[0-9,]+ more|GROWING|N bytes each|[0-9A-Za-z_:]+ .* in )/d'
+for name in "${!pids[@]}"; do
+	shown=
+	for command in leaks report scan doctor; do
+		shown+="\$ seep $command ${pids[$name]}"$'\n'$(cat "$name.$command")$'\n'
+	done
+	shown+="\$ seep why ${pids[$name]} --for 5s"$'\n'$(grep -E '^(GROWING|coverage|next)' "$name.why")$'\n'
+	case $name in
+	php | luajit) shown+="\$ seep attach ${pids[$name]} --for 5s"$'\n'$(cat "$name.attach")$'\n' ;;
+	*) shown+="\$ seep attach ${pids[$name]} --for 5s"$'\n'$(grep -E '^(no leak check|next)' "$name.attach")$'\n' ;;
+	esac
+	expect_shown "$name: all of it" "managed/$name.txt" live "s/\\b${pids[$name]}\\b/PID/g" "$rows" "${managed[@]}"
+done
 
 # doctor PID: said once, with what helps.
 for name in "${!pids[@]}"; do
