@@ -390,7 +390,7 @@ check_process(const char *what)
 	struct err e = {0};
 	char path[64];
 	int pid = 0, r = procfs_find_one(what, &pid, &e);
-	bool hides;
+	bool hides, cannot; /* be recorded, whatever else is checked */
 
 	if (r == 0)
 		r = procfs_stat(pid, &st, &e);
@@ -399,6 +399,7 @@ check_process(const char *what)
 	say(OK, "process", "%d (%s), %u thread%s, RSS %s", pid, st.comm, st.threads,
 	    st.threads == 1 ? "" : "s", fmt_size(st.rss_kib << 10).s);
 	hides = check_program(pid);
+	cannot = found_bad;
 	snprintf(path, sizeof path, "/proc/%d/maps", pid);
 	if (buf_read_file(&maps, path, &e) < 0)
 		say(BAD, "mappings", "%s; try sudo", e.msg);
@@ -408,10 +409,10 @@ check_process(const char *what)
 		say(OK, "recorded", "yes, %s live; see: seep report %d",
 		    fmt_size(livefile_live_bytes(&f)).s, pid);
 	else
-		say(NOTE, "recorded", "no: %s", e.msg);
+		say(NOTE, "recorded", "no%s%s", cannot ? "" : ": ", cannot ? "" : e.msg);
 	livefile_close(&f);
 	buf_done(&maps);
-	doctor_process(pid, say_found);
+	doctor_process(pid, cannot, say_found);
 	return found_bad ? CMD_FAILED : CMD_OK;
 }
 

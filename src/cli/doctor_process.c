@@ -90,7 +90,8 @@ can_read(const struct procmem *m, const struct memmap *map)
 }
 
 static void
-check_contents(struct watcher *w, const struct refusal_facts *f, doctor_sayer *say)
+check_contents(struct watcher *w, const struct refusal_facts *f, bool cannot,
+	       doctor_sayer *say)
 {
 	if (!can_read(&w->mem, &w->map)) {
 		say_to(say, DOCTOR_NOTE, "contents",
@@ -102,6 +103,10 @@ check_contents(struct watcher *w, const struct refusal_facts *f, doctor_sayer *s
 		say_to(say, DOCTOR_OK, "contents",
 		       "readable; malloc is glibc's, with %u arena%s", w->heap.arenas,
 		       w->heap.arenas == 1 ? "" : "s");
+	else if (cannot)
+		say_to(say, DOCTOR_NOTE, "contents",
+		       "readable, but watch cannot separate live memory from freed: %s",
+		       w->heap.why);
 	else
 		say_to(say, DOCTOR_NOTE, "contents",
 		       "readable, but watch cannot separate live memory from freed: %s; "
@@ -110,7 +115,7 @@ check_contents(struct watcher *w, const struct refusal_facts *f, doctor_sayer *s
 }
 
 static void
-check_watch(int pid, const struct refusal_facts *f, doctor_sayer *say)
+check_watch(int pid, const struct refusal_facts *f, bool cannot, doctor_sayer *say)
 {
 	struct watcher *w = NULL;
 	struct err e = {0};
@@ -122,7 +127,7 @@ check_watch(int pid, const struct refusal_facts *f, doctor_sayer *say)
 	} else {
 		say_to(say, DOCTOR_OK, "watch", "works: %zu mappings, %zu regions",
 		       w->map.areas.len, w->regions.list.len);
-		check_contents(w, f, say);
+		check_contents(w, f, cannot, say);
 	}
 	watcher_free(w);
 }
@@ -188,14 +193,14 @@ check_surroundings(int pid, const struct refusal_facts *f, doctor_sayer *say)
 }
 
 void
-doctor_process(int pid, doctor_sayer *say)
+doctor_process(int pid, bool cannot, doctor_sayer *say)
 {
 	struct refusal_facts f;
 
 	refusal_read(pid, &f);
 	if (!f.exists)
 		return;
-	check_watch(pid, &f, say);
+	check_watch(pid, &f, cannot, say);
 	check_attach(&f, say);
 	check_surroundings(pid, &f, say);
 }

@@ -3,6 +3,8 @@
 #ifndef SEEP_CLI_DOCTOR_PROCESS_H
 #define SEEP_CLI_DOCTOR_PROCESS_H
 
+#include <stdbool.h>
+
 #include "target/refusal.h"
 
 enum doctor_mark { DOCTOR_OK, DOCTOR_NOTE, DOCTOR_BAD };
@@ -11,7 +13,8 @@ enum doctor_mark { DOCTOR_OK, DOCTOR_NOTE, DOCTOR_BAD };
  * helps. */
 typedef void doctor_sayer(enum doctor_mark mark, const char *what, const char *text);
 
-void doctor_process(int pid, doctor_sayer *say);
+/* `cannot`: it has no malloc, so neither seep leaks nor seep attach is recommended. */
+void doctor_process(int pid, bool cannot, doctor_sayer *say);
 
 /* Why /proc/PID/smaps, or with `contents` the memory itself, may not be read, and what helps; of
  * facts alone. The text is good until the next call. */

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # seep leaks, scan and report on a redis-server that nobody prepared, over jemalloc: it has as many bytes as jemalloc itself
 # counts, less what is in the caches of threads; nothing is definitely lost, and the keys are held by the server.
+# Golden: redis.txt, leaks, scan and why with their figures left out.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
@@ -33,8 +34,12 @@ expect_json "blocks in caches are free" "$TMP/out" '[.arenas[].cached_bytes] | a
 expect_json "definitely lost" "$TMP/out" '[.summary.leaks | .definite_blocks, .indirect_blocks] | tostring' '[0,0]'
 expect_json "several blocks for every key" "$TMP/out" '[.arenas[].live_blocks] | add > 3 * 20011' true
 expect_json "notes" "$TMP/out" .notes '[]'
-run "$SEEP" scan "$pid"
+show "$SEEP" scan "$pid"
 expect_match "who holds the keys" "$out" '^ +held by server in redis'
-run "$SEEP" leaks "$pid"
+show "$SEEP" leaks "$pid"
 expect_match "in words" "$out" '^OK  no leak: '
+show "$SEEP" why "$pid" --for 1s
+expect_match "why: live memory from jemalloc's own tables" "$out" '^RSS [0-9.]+ MiB = live [4-9]\.[0-9]+ \+ free but kept by malloc '
+expect_shown "all of it" redis.txt live "s/\\b$pid\\b/PID/g" '/^ *[0-9]+ +SIZE|^ +(held by|SIZE|main|[0-9,]+ more)/d' \
+	's/(possibly lost|still reachable) SIZE in N blocks.*/\1 …/; s/0x[0-9a-f]+/ADDRESS/g; s/of jemalloc 5\.[0-9]/of jemalloc 5.N/; s/no region grows.*/no region grows …/; s/[0-9]+ unchanged regions/N unchanged regions/'
 cli shutdown nosave
