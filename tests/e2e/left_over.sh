@@ -147,7 +147,8 @@ expect_match "saved: not twice" "$err" "^seep: $name: no left-over recording of 
 expect_shown "not saved, all of it" left_over/not_saved.txt "${varies[@]}"
 
 stays
-shown=
+# shellcheck disable=SC2034 # lib.sh's
+shown= # the run is in not_saved.txt already
 show "$SEEP" ps --discard "$name"
 show "$SEEP" ps
 expect_no_match "discarded" "$out" "$name"
