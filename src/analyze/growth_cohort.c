@@ -18,6 +18,7 @@ enum {
 	TENTHS = 10,
 	EVENTS_LEAST = 8, /* independent ones; fewer are steps */
 	STEPS_LEAST = 3,
+	STEP_BLOCKS = 3, /* of one, on average: fewer are single blocks and not bursts */
 };
 
 static const double GAP = 5.3;	     /* expected events in a gap: once in 200 by chance */
@@ -160,6 +161,8 @@ find_steps(struct growth_cohort *c, const struct part *p)
 	}
 	if (steps < STEPS_LEAST || last < BINS * 2 / 3 || last - first < BINS / 2)
 		return;
+	if (p->n < (size_t)steps * STEP_BLOCKS)
+		c->how = GROWTH_COHORT_FEW;
 	c->steps = steps;
 	c->step_ms = (uint64_t)(bin * (last - first) / (steps - 1));
 	c->last_ms = p->b[p->n - 1].ms;

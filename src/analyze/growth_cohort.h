@@ -25,11 +25,12 @@ enum growth_cohort_how {
 
 struct growth_cohort {
 	enum growth_cohort_how how;
-	uint64_t age_ms;	   /* blocks older than this; 0 = all */
-	uint64_t live, freed;	   /* of these */
-	uint64_t coming;	   /* of the live ones: without those of a start phase */
-	double slope, error;	   /* bytes a second that stay */
-	unsigned steps;		   /* of GROWTH_COHORT_STEPS; 0 = they have stopped */
+	uint64_t age_ms;      /* blocks older than this; 0 = all */
+	uint64_t live, freed; /* of these */
+	uint64_t coming;      /* of the live ones: without those of a start phase */
+	double slope, error;  /* bytes a second that stay */
+	unsigned
+		steps; /* parts that come apart from each other, up to the end; 0 = there are none */
 	uint64_t last_ms, step_ms; /* the last one's time, and the usual distance */
 };
 

@@ -225,6 +225,32 @@ rj_memory(struct report_json *r, const struct prof_process *pr)
 	json_obj_end(&r->j);
 }
 
+/* What grew, or became larger, beside the blocks of malloc. */
+static void
+rj_outside(struct report_json *r, uint32_t process)
+{
+	json_key(&r->j, "outside");
+	json_arr(&r->j);
+	for (uint32_t i = 0; i < r->p->nmemories; i++) {
+		const struct prof_memory *m = &r->p->memories[i];
+
+		if (m->process != process || m->kind == 0)
+			continue;
+		json_obj(&r->j);
+		rj_id(r, "kind", m->kind);
+		rj_bool(r, "grows", m->grows);
+		rj_u64(r, "first_bytes", m->first_kib << 10);
+		rj_u64(r, "last_bytes", m->last_kib << 10);
+		rj_f64(r, "bytes_per_second", m->slope);
+		rj_f64(r, "bytes_per_second_error", m->error);
+		rj_u64(r, "grew", m->grew);
+		rj_u64(r, "intervals", m->intervals);
+		rj_id(r, "remedy", m->remedy);
+		json_obj_end(&r->j);
+	}
+	json_arr_end(&r->j);
+}
+
 static void
 rj_inherited(struct report_json *r, const struct prof_process *pr)
 {
@@ -276,9 +302,11 @@ rj_process(struct report_json *r, uint32_t i)
 	rj_inherited(r, pr);
 	if (r->p->columns == PROF_HAS_ALL) {
 		rj_memory(r, pr);
+		rj_outside(r, i);
 		rj_lost(r, pr);
 	} else {
 		rj_str(r, "memory", NULL);
+		rj_str(r, "outside", NULL);
 		rj_str(r, "lost", NULL);
 	}
 	json_obj_end(&r->j);
@@ -472,16 +500,19 @@ static void
 rj_verdict(struct report_json *r)
 {
 	struct sites_query q = {.chosen = r->focus, .depth = REPORT_FRAMES};
+	struct sites_query of_all = {.chosen = r->o->chosen, .depth = REPORT_FRAMES};
 	struct growth_places growth = {0};
-	struct sites ss;
+	struct sites ss, all;
 
 	sites_init(&ss, r->p, r->folding, &q);
+	sites_init(&all, r->p, r->folding, &of_all);
 	if (r->o->point.at == SITES_AT_END)
 		growth_places_init(&growth, r->p, &ss);
-	verdict_init(&r->v, r->p, &r->sites, r->o->chosen, r->focus, &growth, &ss);
+	verdict_init(&r->v, r->p, &all, r->o->chosen, r->focus, &growth, &ss);
 	if (r->o->living > 0)
 		verdict_goes_on(&r->v);
 	growth_places_done(&growth);
+	sites_done(&all);
 	sites_done(&ss);
 }
 

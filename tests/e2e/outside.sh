@@ -28,6 +28,12 @@ expect_no_match "early: no other line says that all was seen" "$(cat "$TMP/early
 run "$SEEP" report "$TMP/early.rec"
 expect_match "early, read again" "$out" '^PARTIAL  mappings grew by 150 MiB, which is not recorded'
 expect_match "kept" "$(head -n 1 "$TMP/kept.log")" '^OK  no leak'
+run "$SEEP" report --json "$TMP/early.rec"
+expect_json "early, in JSON" "$TMP/out" '[.summary.verdict, (.processes[0].outside[0] | .kind, .grows, ((.last_bytes - .first_bytes) / 1048576 | round))]' \
+	'["PARTIAL","mappings",false,150]'
+run "$SEEP" report --json "$TMP/threads.rec"
+expect_json "threads, in JSON" "$TMP/out" '[.processes[0].outside[0] | .kind, .grows, .grew <= .intervals, .bytes_per_second > 3000000]' \
+	'["thread stacks",true,true,true]'
 run "$SEEP" report "$TMP/threads.rec"
 expect_match "saved and read again" "$out" '^GROWING  thread stacks \+'
 

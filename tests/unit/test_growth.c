@@ -199,6 +199,11 @@ T_TEST(steps)
 	T_EQ(v.steps, 5);
 	T_EQ(v.last_step_ms, 500);
 	T_CHECK(v.step_ms > 3500 && v.step_ms < 4500);
+	/* single blocks that happen to come like that are not steps */
+	v = JUDGE(9, 40, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 2, 0,
+		  0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 2, 0, 0, 1, 0);
+	T_EQ(v.word, GROWTH_GROWING);
+	T_EQ(v.why, GROWTH_WHY_FEW);
 	/* two are not enough, nor are some that ended */
 	T_EQ(JUDGE(5, 20, 0, 30, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 30, 0, 0, 0, 0, 0, 0, 0)
 		     .word,
