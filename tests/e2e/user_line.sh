@@ -31,6 +31,18 @@ expect_eq "roots" "$(sed -nE 's/^ ([0-9])  +(.* through it) .*/\1 \2/p' <<<"$err
 3 24 B + 1.15 KiB through it'
 expect_match "summary counts them" "$err" '^definitely lost 864 B in 13 blocks · indirectly lost 4\.93 KiB in 59 blocks · '
 expect_match "sites are those of roots" "$err" '^LEAK.* 5\.77 KiB in 72 blocks lost at 3 sites, 13 times'
+run "$SEEP" report --json "$TMP/a.rec"
+expect_json "sites: as many in JSON" "$TMP/out" '.summary.left_places' 3
+cat >"$TMP/deep.c" <<'END'
+#include <stdlib.h>
+static void down(int n) { if (n > 0) { down(n - 1); return; } char *volatile p = malloc(1000); (void)p; }
+int main(void) { for (int i = 20; i < 30; i++) down(i); return 0; }
+END
+"${CC:-gcc}" -O0 -g -o "$TMP/deep" "$TMP/deep.c" || exit
+run "$SEEP" run --json --log-file "$TMP/deep.json" -o "$TMP/deep.rec" "$TMP/deep"
+expect_json "ten stacks, one site" "$TMP/deep.json" '[.summary.left_places, (.sites | length)]' '[1,10]'
+run "$SEEP" report "$TMP/deep.rec"
+expect_match "ten stacks, one site: in the text" "$out" '^LEAK \(minor\)  9\.77 KiB in 10 blocks lost at 1 site, 10 times'
 run "$SEEP" run --no-save --leak-kinds=definite,indirect -- "$prog"
 expect_match "asked for" "$err" '^    fill +user_line\.cpp:29 +\(\*m\)\[i\] = std::string'
 
