@@ -307,7 +307,7 @@ attached_load_one(const struct session *s, struct prof *p, struct err *e)
 		return r;
 	save_looks(p, p->nprocesses - 1, &s->looks);
 	pr = &p->processes[p->nprocesses - 1];
-	if (!s->ended) {
+	if (!s->ended || s->taken_out) {
 		pr->end = PROF_END_RUNNING;
 		pr->duration_ms = s->recorded_ms != 0 ? s->recorded_ms
 						      : livefile_age_ms(&s->attach.live);
@@ -386,7 +386,8 @@ static void
 attached_ended(struct buf *out, const struct session *s)
 {
 	if (!s->replaced) {
-		buf_add_str(out, "it has ended");
+		buf_add_str(out, s->taken_out ? "taken out by seep detach, it runs on"
+					      : "it has ended");
 		return;
 	}
 	buf_add_str(out, "replaced itself by exec of ");

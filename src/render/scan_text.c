@@ -194,6 +194,32 @@ arenas_text(struct buf *out, const struct heapscan *s, const struct scan_opts *o
 			   figure_things((int64_t)s->mapped.blocks, 0, "block").s);
 }
 
+/* Commands that can be pasted: who holds the block that most hangs on, and, with `grows`, what grows from now on. */
+static void
+next_text(struct buf *out, const struct heapscan *s, const char *target, bool grows)
+{
+	uint64_t address = 0;
+
+	for (size_t i = 0; i < s->holders.len && address == 0; i++)
+		address = s->holders.data[i].address;
+	if (address == 0 && !grows)
+		return;
+	buf_add_str(out, "next: ");
+	if (address != 0) {
+		buf_printf(out, "seep scan --who 0x%" PRIx64 " ", address);
+		figure_shell(out, target);
+		buf_add_str(out, " (who holds a block)");
+	}
+	if (grows) {
+		buf_printf(out, "%sseep scan --save heap.scan ", address != 0 ? DOT : "");
+		figure_shell(out, target);
+		buf_add_str(out, ", later: seep scan --since heap.scan ");
+		figure_shell(out, target);
+		buf_add_str(out, " (what grows)");
+	}
+	buf_add_char(out, '\n');
+}
+
 /* ---- all of it ---- */
 
 void
@@ -223,17 +249,8 @@ scan_heap_text(struct buf *out, const struct heapscan *s, const struct scan_grow
 	}
 	if (s->threads > 0)
 		scan_about(out, s);
-	if (o->target != NULL) {
-		buf_add_str(out, "next: seep scan --who ADDRESS ");
-		figure_shell(out, o->target);
-		buf_add_str(out, " (who holds a block)");
-		if (s->core == 0 && g == NULL) {
-			buf_add_str(out, DOT "seep report --save FILE ");
-			figure_shell(out, o->target);
-			buf_add_str(out, ", later --since FILE (what grows)");
-		}
-		buf_add_char(out, '\n');
-	}
+	if (o->target != NULL)
+		next_text(out, s, o->target, s->core == 0 && g == NULL);
 	if (o->ascii)
 		figure_to_ascii(out, from);
 	wrap_term(out, from, o->term);

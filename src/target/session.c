@@ -183,8 +183,13 @@ look_for_exec(struct session *s)
 
 	if (s->ended || !was_replaced(s))
 		return;
-	s->ended = s->replaced = true;
-	s->replaced_ms = s->recorded_ms = session_age_ms(s);
+	s->ended = true;
+	s->recorded_ms = session_age_ms(s);
+	s->taken_out = !s->armed && s->attach.control->state >= ATTACH_UNDOING;
+	s->replaced = !s->taken_out;
+	if (s->taken_out)
+		return;
+	s->replaced_ms = s->recorded_ms;
 	snprintf(link, sizeof link, "/proc/%d/exe", s->pid);
 	n = readlink(link, s->replaced_by, sizeof s->replaced_by - 1);
 	s->replaced_by[n > 0 ? n : 0] = '\0';

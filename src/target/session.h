@@ -38,11 +38,12 @@ struct session {
 	struct looks looks;
 	struct oldblocks old; /* what became of them, as of session_read_old */
 	double budget;
-	bool armed;    /* libseep.so was there already: only switched on */
-	bool settled;  /* attach_settle has nothing to do any more */
-	bool late;     /* it has run for a while before it was recorded */
-	bool ended;    /* the process is gone, or another program by now */
-	bool replaced; /* that: by exec */
+	bool armed;	/* libseep.so was there already: only switched on */
+	bool settled;	/* attach_settle has nothing to do any more */
+	bool late;	/* it has run for a while before it was recorded */
+	bool ended;	/* the process is gone, or another program by now */
+	bool taken_out; /* that: it runs on, but another seep took the recorder out */
+	bool replaced;	/* that: by exec */
 	uint64_t replaced_ms;
 	char replaced_by[256]; /* path of the program; "" = not known */
 	bool off;	       /* the recorder has switched itself off */

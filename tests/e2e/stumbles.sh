@@ -53,3 +53,22 @@ if have script; then
 	expect_eq "why, attach: too long" "$(awk 'length > 80' wide.txt)" ""
 	expect_eq "why, attach: both" "$(grep -cE "^pid $pid \(sessions\), up " wide.txt)" 2
 fi
+
+# ---- next: can be pasted ----
+expect_status 0 "$SEEP" scan "$pid"
+next=$(grep -E '^next: ' <<<"$out")
+expect_match "scan: next" "$next" "^next: seep scan --who 0x[0-9a-f]+ $pid \(who holds a block\) · seep scan --save heap\.scan $pid, later: seep scan --since heap\.scan $pid \(what grows\)$"
+who=$(grep -oE '0x[0-9a-f]+' <<<"$next")
+expect_status 0 "$SEEP" scan --who "$who" "$pid"
+expect_status 0 "$SEEP" scan --save heap.scan "$pid"
+expect_status 0 "$SEEP" scan --since heap.scan "$pid"
+
+# ---- taken out by another seep: that is neither an end nor exec ----
+"$SEEP" attach "$pid" >attach.txt 2>&1 &
+attach=$!
+recorded() { "$SEEP" ps | grep -q "^ *$pid "; }
+expect_eq "attached" "$(wait_for 20 recorded && echo yes)" yes
+expect_status 0 "$SEEP" detach -q "$pid"
+wait "$attach"
+expect_match "attach: why it ended" "$(cat attach.txt)" 'taken out by seep detach, it runs on$'
+expect_no_match "attach: not by exec, and not gone" "$(cat attach.txt)" '(exec of|gone)'
