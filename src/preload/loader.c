@@ -6,6 +6,7 @@
 #include "preload/loader.h"
 
 #include "preload/jit.h"
+#include "preload/statm.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -124,7 +125,7 @@ const struct host loader_host = {
 	.table_done = jit_done,
 	.stack_top = stack_top,
 	.clock_ns = clock_ns,
-	.rss_kib = recorder_rss_kib,
+	.rss_kib = statm_rss_kib,
 	.root_start = __start_seep_main,
 	.root_end = __stop_seep_main,
 	.loader_busy = (const volatile int *)&_r_debug.r_state,

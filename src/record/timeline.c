@@ -2,7 +2,7 @@
 /* timeline.c -- live bytes and RSS over time. See timeline.h.
  *
  * The tool measures RSS while it is there. Without it the recorder does, at a point and at most ten
- * times a second, later once a second: /proc/self/statm, which takes some microseconds. What the
+ * times a second, later once a second: /proc/self/statm, which takes some microseconds (preload/statm.c). What the
  * recorder itself holds is measured less and less often, as it grows less and less.
  *
  * Starts with a point every 10 ms. 4,096 of them are 41 s; each time the table fills up it is
@@ -52,8 +52,7 @@ measure(struct recorder *r, const struct thread *t)
 	r->next_rss_ms =
 		t->now_ms + between(RSS_LEAST_MS, t->now_ms / RSS_SHARE, RSS_MOST_MS);
 	rss = r->host->rss_kib();
-	if (rss != 0)
-		__atomic_store_n(&h->rss_kib, rss, __ATOMIC_RELAXED);
+	__atomic_store_n(&h->rss_kib, rss, __ATOMIC_RELAXED); /* 0: no longer known */
 	if (t->now_ms < r->next_own_ms)
 		return;
 	r->next_own_ms = t->now_ms + between(OWN_LEAST_MS, t->now_ms, OWN_MOST_MS);
