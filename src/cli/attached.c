@@ -14,8 +14,10 @@
 #include "cli/attached_check.h"
 #include "cli/attached_old.h"
 #include "cli/cmd.h"
+#include "cli/load.h"
 #include "cli/outside.h"
 #include "cli/save.h"
+#include "format/format.h"
 #include "format/live_load.h"
 #include "render/figure.h"
 #include "target/cgroup.h"
@@ -62,7 +64,9 @@ attached_pids(const char *word, struct procfs_pids *pids, struct err *e)
 			add_pid(pids, found.data[i]);
 	}
 	if (r == 0 && found.len == 0)
-		r = err_set(e, -ESRCH, "%s: no process has that name", word);
+		r = format_is_program(word)
+			    ? load_refuse_program(word, e)
+			    : err_set(e, -ESRCH, "%s: no process has that name", word);
 	vec_done(&found);
 	return r;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -121,9 +122,26 @@ find_command(const char *name)
 	return NULL;
 }
 
+/* A file where a command belongs: what is mostly done with one. */
+static bool
+is_file_instead(const char *name)
+{
+	bool runs = access(name, X_OK) == 0;
+	struct stat st;
+
+	if (stat(name, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	fprintf(stderr, "seep: no command \"%s\"; did you mean \"seep %s %s%s\"?\n", name,
+		runs ? "run" : "report", runs && strchr(name, '/') == NULL ? "./" : "",
+		name);
+	return true;
+}
+
 static int
 unknown_command(const char *name)
 {
+	if (is_file_instead(name))
+		return CMD_USAGE;
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
 		if (opt_is_near(name, commands[i]->name)) {
 			fprintf(stderr,

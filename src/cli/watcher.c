@@ -11,6 +11,8 @@
 
 #include "base/compiler.h"
 #include "base/recording.h"
+#include "cli/load.h"
+#include "format/format.h"
 #include "format/pmap.h"
 #include "render/figure.h"
 #include "target/find.h"
@@ -113,7 +115,9 @@ watcher_add(struct watchers *ws, const char *word, struct err *e)
 	else
 		r = procfs_find(word, &pids, e);
 	if (r == 0 && pids.len == 0)
-		r = err_set(e, -ESRCH, "%s: no such process", word);
+		r = format_is_program(word)
+			    ? load_refuse_program(word, e)
+			    : err_set(e, -ESRCH, "%s: no such process", word);
 	for (size_t i = 0; r == 0 && i < pids.len; i++) {
 		struct watcher *w = NULL;
 

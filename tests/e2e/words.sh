@@ -19,12 +19,17 @@ start() {
 }
 
 not_running="^seep: (\\./)?$server is a program, and no process runs it; to record it: seep run \\./$server\$"
-for command in leaks scan report; do
+for command in leaks scan report why watch attach; do
 	for word in $server ./$server; do
 		expect_status 3 "$SEEP" $command "$word"
 		expect_match "$command $word: nobody runs it" "$err" "$not_running"
 	done
 done
+expect_status 2 "$SEEP" "./$server"
+expect_eq "a program as the command" "$err" "seep: no command \"./$server\"; did you mean \"seep run ./$server\"?"
+echo >notes
+expect_status 2 "$SEEP" notes
+expect_eq "a file as the command" "$err" 'seep: no command "notes"; did you mean "seep report notes"?'
 expect_status 3 "$SEEP" leaks nosuch
 expect_eq "neither" "$err" "seep: nosuch: neither a recording nor a process"
 
