@@ -30,7 +30,7 @@
 #include <stdint.h>
 
 #define REC_MAGIC "SEEPLIVE"
-#define REC_VERSION 3u
+#define REC_VERSION 4u
 
 enum {
 	REC_PAGE_BYTES = 4096,
@@ -127,11 +127,13 @@ enum rec_chunk_kind {
 	REC_CHUNK_STRING = 9,
 	REC_CHUNK_MARK = 10,
 	REC_CHUNK_ERROR = 11,
+	REC_CHUNK_HIST = 12,
+	REC_CHUNK_LAST = REC_CHUNK_HIST,
 };
 
-/* Head of every chunk. Objects follow it back to back, cells and threads from the first multiple
- * of their size on; `used` counts bytes including this head
- * and may run past the chunk's end when threads raced for the last room. */
+/* Head of every chunk. Objects follow it back to back, threads from the first multiple of their
+ * size on; `used` counts bytes including this head and may run past the chunk's end when threads
+ * raced for the last room. */
 struct rec_chunk {
 	uint32_t kind; /* enum rec_chunk_kind */
 	uint32_t used;
@@ -168,8 +170,67 @@ struct rec_node {
 	uint32_t site; /* ref of the totals, 0 = nothing was allocated exactly here */
 };
 
-/* Totals of one stack that all threads share. What is exact is in the cells. */
+enum {
+	REC_SIZE_BUCKETS = 16, /* <= 16, 32, 64 … 256 KiB, 512 KiB, larger */
+	REC_LIFE_BUCKETS =
+		28, /* < 1 ms, 2, 4, 8 … 512 ms, 1, 2 … 65 s … 18.6 h, longer */
+	/* One more, for blocks freed by their own thread before its next but one allocation: they
+	 * are counted here instead of by their age. */
+	REC_LIFE_TEMPORARY = REC_LIFE_BUCKETS,
+	/* So many allocations and frees of a cell are listed one by one; then it has a histogram. */
+	REC_FEW = 16,
+	REC_CELL_BYTES = 192, /* room for one that is in no site: whole cache lines */
+};
+
+/* What a cell allocated, by size, and freed, by age. */
+struct rec_hist {
+	uint64_t sizes[REC_SIZE_BUCKETS];
+	uint64_t lifetimes[REC_LIFE_BUCKETS + 1];
+	uint64_t reserved[3];
+};
+
+/* What one thread did at one site. One writer: that thread. The sums over a site's cells are the
+ * site's totals. In sampled recordings allocs, frees and the histograms count samples, *_bytes are
+ * weighted estimates, and est_* say how many calls. */
+struct rec_cell {
+	uint32_t site;	 /* 0 = not in use */
+	uint32_t thread; /* ref of struct rec_thread, 0 = ended and other threads */
+	uint32_t hist;	 /* ref of struct rec_hist; 0 = few_* list what it would count */
+	uint32_t thread_next; /* the same thread's next cell, of no use to readers */
+	uint64_t allocs;
+	uint64_t frees;
+	uint64_t alloc_bytes;
+	uint64_t free_bytes;
+	uint64_t temp_bytes; /* of the blocks whose lifetime is REC_LIFE_TEMPORARY */
+	uint64_t
+		stamp; /* head.stamp when peak_* and exit_* were last brought up to date */
+
+	int64_t peak_live_bytes; /* at the global peak, if stamp's epoch equals head's; */
+	int64_t peak_live_blocks; /* else unchanged since: use what is live */
+	int64_t exit_live_bytes;  /* when exit began, if stamp's exit bit is set; */
+	int64_t exit_live_blocks; /* else unchanged since */
+	int64_t shown_bytes; /* with threads: what of its live bytes is in the site's */
+	uint32_t next;
+	uint32_t absorbed; /* in an `ended` cell: ref of a cell already counted in here */
+	union {
+		struct {		     /* sampled */
+			uint64_t est_allocs; /* estimated calls, in 1/1024 */
+			uint64_t est_frees;
+			uint64_t
+				var_allocs; /* variance of alloc_bytes, in (64 bytes)^2 */
+			uint64_t var_frees; /* what of it has been freed */
+		};
+		struct { /* exact, while hist is 0: buckets, of the first call lowest */
+			uint64_t few_sizes;    /* 4 bits each */
+			uint64_t few_lives[2]; /* 8 bits each */
+		};
+	};
+};
+
+/* A stack at which something was allocated: the cell of the first thread that came here, and what
+ * all threads share. What is exact is in the cells. The ref of a site is also that of `own`. */
 struct rec_site {
+	struct rec_cell own;
 	uint32_t node;
 	uint32_t cells; /* list of struct rec_cell, one per thread seen */
 	uint32_t ended; /* the cell of ended threads, 0 = none yet */
@@ -178,51 +239,21 @@ struct rec_site {
 	int64_t peak_bytes; /* largest sum seen */
 	uint64_t peak_ms;
 	uint64_t first_ms;
-	uint64_t reserved[2];
 };
 
-enum {
-	REC_SIZE_BUCKETS = 16, /* <= 16, 32, 64 … 256 KiB, 512 KiB, larger */
-	REC_LIFE_BUCKETS =
-		28, /* < 1 ms, 2, 4, 8 … 512 ms, 1, 2 … 65 s … 18.6 h, longer */
-	/* One more, for blocks freed by their own thread before its next but one allocation: they
-	 * are counted here instead of by their age. */
-	REC_LIFE_TEMPORARY = REC_LIFE_BUCKETS,
-};
+/* Adds what a cell without a histogram lists to the figures of one. */
+static inline void
+rec_add_few(const struct rec_cell *c, uint64_t *sizes, uint64_t *lifetimes)
+{
+	for (uint64_t i = 0; i < c->allocs && i < REC_FEW; i++)
+		sizes[c->few_sizes >> i * 4 & 15]++;
+	for (uint64_t i = 0; i < c->frees && i < REC_FEW; i++) {
+		unsigned life = c->few_lives[i / 8] >> i % 8 * 8 & 255;
 
-/* What one thread did at one site. One writer: that thread. The sums over a site's cells are the
- * site's totals. In sampled recordings allocs, frees and the histograms count samples, *_bytes are
- * weighted estimates, and est_* say how many calls. */
-struct rec_cell {
-	uint32_t site;	   /* 0 = not in use */
-	uint32_t thread;   /* ref of struct rec_thread, 0 = ended and other threads */
-	int64_t peak_seen; /* a lone thread's copy of the site's, of no use to readers */
-	uint64_t allocs;
-	uint64_t frees;
-	uint64_t alloc_bytes;
-	uint64_t free_bytes;
-	uint64_t temp_bytes; /* of what lifetimes[REC_LIFE_TEMPORARY] counts */
-	uint64_t
-		stamp; /* head.stamp when peak_* and exit_* were last brought up to date */
-
-	uint64_t sizes[REC_SIZE_BUCKETS];
-
-	int64_t peak_live_bytes; /* at the global peak, if stamp's epoch equals head's; */
-	int64_t peak_live_blocks; /* else unchanged since: use what is live */
-	uint64_t lifetimes[REC_LIFE_BUCKETS + 1];
-	uint32_t thread_next; /* the same thread's next cell, of no use to readers */
-	uint32_t reserved;
-
-	int64_t exit_live_bytes;  /* when exit began, if stamp's exit bit is set; */
-	int64_t exit_live_blocks; /* else unchanged since */
-	uint64_t est_allocs;	  /* sampled: estimated calls, in 1/1024 */
-	uint64_t est_frees;
-	uint64_t var_allocs; /* sampled: variance of alloc_bytes, in (64 bytes)^2 */
-	uint64_t var_frees;  /* sampled: what of it has been freed */
-	int64_t shown_bytes; /* with threads: what of its live bytes is in the site's */
-	uint32_t next;
-	uint32_t absorbed; /* in an `ended` cell: ref of a cell already counted in here */
-};
+		if (life <= REC_LIFE_TEMPORARY)
+			lifetimes[life]++;
+	}
+}
 
 /* stamp: bits 0-62 peak epoch, bit 63 exit has begun */
 #define REC_STAMP_EXIT (UINT64_C(1) << 63)
@@ -495,11 +526,11 @@ struct rec_head {
 	uint32_t reserved1[4];
 
 	/* 448: changes rarely */
-	uint32_t flags;		  /* enum rec_flags */
-	uint32_t life;		  /* enum rec_life */
-	uint32_t chunks;	  /* chunks given out */
-	uint32_t populated;	  /* chunks made present */
-	uint32_t chunk_lists[12]; /* newest chunk of each kind, as index; 0 = none */
+	uint32_t flags;	    /* enum rec_flags */
+	uint32_t life;	    /* enum rec_life */
+	uint32_t chunks;    /* chunks given out */
+	uint32_t populated; /* chunks made present */
+	uint32_t reserved4[12];
 
 	/* 512: the process's live bytes and its peak, without what was inherited */
 	int64_t live_bytes; /* about: one thread shows it now and then, several flush theirs */
@@ -541,7 +572,9 @@ struct rec_head {
 		exit_anon_kib; /* anonymous memory when exit began, without own_kib; 0 = not known */
 	uint64_t errors_more;  /* wrong uses of the heap without a record of their own */
 	uint32_t threads_most; /* at the same time */
-	uint32_t reserved3;
+	uint32_t free_hists;   /* ref list, as free_cells */
+	/* 832 */
+	uint32_t chunk_lists[16]; /* newest chunk of each kind, as index; 0 = none */
 };
 
 /* ---- programs that were started and are not recorded ---- */
@@ -572,7 +605,7 @@ struct rec_unseen {
 static inline uint64_t
 rec_held_kib(const struct rec_head *h)
 {
-	return h->own_kib + (REC_CHUNKS_OFF >> 10) +
+	return __atomic_load_n(&h->own_kib, __ATOMIC_RELAXED) + (REC_CHUNKS_OFF >> 10) +
 	       (uint64_t)h->populated * (REC_CHUNK_BYTES >> 10);
 }
 
@@ -629,8 +662,10 @@ _Static_assert(sizeof(struct rec_hold) == 232, "hold");
 _Static_assert(__builtin_offsetof(struct rec_head, hold) == 408, "hold word");
 _Static_assert(sizeof(struct rec_chunk) == 64, "chunk head");
 _Static_assert(sizeof(struct rec_node) == 24, "node");
-_Static_assert(sizeof(struct rec_site) == 64, "site");
-_Static_assert(sizeof(struct rec_cell) == 512, "cell");
+_Static_assert(sizeof(struct rec_site) == 192, "site");
+_Static_assert(sizeof(struct rec_cell) == 144, "cell");
+_Static_assert(sizeof(struct rec_hist) == 384, "histogram");
+_Static_assert(REC_SIZE_BUCKETS <= 16 && REC_FEW == 16, "few_sizes");
 _Static_assert(sizeof(struct rec_page) == 48, "page notes");
 _Static_assert(sizeof(struct rec_bucket) == 16, "bucket head");
 _Static_assert(sizeof(struct rec_block) == 16, "block");

@@ -125,8 +125,7 @@ expect_blocks(struct look *k)
 	uint64_t most = k->f->mapped_bytes / sizeof(struct rec_block);
 	struct scan_block *room = NULL;
 
-	livefile_each(k->f, REC_CHUNK_CELL, sizeof(struct rec_cell),
-		      sizeof(struct rec_cell), count_cell, &live);
+	livefile_each_cell(k->f, count_cell, &live);
 	if (k->blocks.cap == 0 && live > 0 && (uint64_t)live <= most)
 		room = malloc((size_t)live * sizeof *room);
 	if (room == NULL)

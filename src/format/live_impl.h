@@ -58,7 +58,7 @@ struct live {
 
 	struct live_chunk *chunks;
 	uint32_t nchunks;
-	uint32_t room[REC_CHUNK_ERROR +
+	uint32_t room[REC_CHUNK_LAST +
 		      1]; /* objects that all chunks of a kind could hold */
 	uint64_t *seen;	  /* a bit for every ref: read already */
 
@@ -92,7 +92,7 @@ unsigned char *live_chunk_copy(struct live_left_out *o, uint32_t chunk);
 struct live_kind {
 	uint32_t first, bytes;
 };
-extern const struct live_kind live_kinds[REC_CHUNK_ERROR + 1];
+extern const struct live_kind live_kinds[REC_CHUNK_LAST + 1];
 
 /* The object that `ref` names in a chunk of `kind`, with at least `bytes` bytes up to
  * the end of the chunk and of the file. NULL: it names none. One in a chunk of buckets is good until the next of

@@ -24,10 +24,10 @@
 #include "util/err.h"
 #include "util/x.h"
 
-const struct live_kind live_kinds[REC_CHUNK_ERROR + 1] = {
+const struct live_kind live_kinds[REC_CHUNK_LAST + 1] = {
 	[REC_CHUNK_NODE] = {sizeof(struct rec_chunk), sizeof(struct rec_node)},
 	[REC_CHUNK_SITE] = {sizeof(struct rec_chunk), sizeof(struct rec_site)},
-	[REC_CHUNK_CELL] = {sizeof(struct rec_cell), sizeof(struct rec_cell)},
+	[REC_CHUNK_CELL] = {sizeof(struct rec_chunk), REC_CELL_BYTES},
 	[REC_CHUNK_BUCKET] = {sizeof(struct rec_chunk), 0},
 	[REC_CHUNK_LEAF] = {sizeof(struct rec_chunk), REC_LEAF_SLOTS * 4},
 	[REC_CHUNK_MID] = {sizeof(struct rec_chunk), REC_MID_SLOTS * 4},
@@ -36,6 +36,7 @@ const struct live_kind live_kinds[REC_CHUNK_ERROR + 1] = {
 	[REC_CHUNK_STRING] = {sizeof(struct rec_chunk), 0},
 	[REC_CHUNK_MARK] = {sizeof(struct rec_chunk), LIVE_MARK_BYTES},
 	[REC_CHUNK_ERROR] = {sizeof(struct rec_chunk), sizeof(struct rec_error)},
+	[REC_CHUNK_HIST] = {sizeof(struct rec_chunk), sizeof(struct rec_hist)},
 };
 
 static const char *const live_bad_words[LIVE_BAD_MAX] = {
@@ -138,7 +139,7 @@ live_index_chunks(struct live *l)
 		uint32_t kind = live_chunk_kind(l, i);
 		const struct live_kind *k;
 
-		if (kind > REC_CHUNK_ERROR) {
+		if (kind > REC_CHUNK_LAST) {
 			l->bad[LIVE_BAD_CHUNK]++;
 			continue;
 		}

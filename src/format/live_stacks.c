@@ -238,6 +238,26 @@ live_add_cell_row(struct live *l, uint32_t site_row, const struct rec_cell *c)
 }
 
 static void
+live_add_hist(struct live *l, struct prof_site *site, const struct rec_cell *c)
+{
+	uint64_t lifetimes[REC_LIFE_BUCKETS + 1] = {0};
+	const struct rec_hist *h;
+
+	if (c->hist == 0 && !l->sampled) {
+		rec_add_few(c, site->sizes, lifetimes);
+	} else if ((h = live_at(l, c->hist, REC_CHUNK_HIST, sizeof *h)) != NULL) {
+		for (unsigned i = 0; i < REC_SIZE_BUCKETS; i++)
+			site->sizes[i] += h->sizes[i];
+		memcpy(lifetimes, h->lifetimes, sizeof lifetimes);
+	} else {
+		l->bad[LIVE_BAD_CELL]++;
+	}
+	site->temps += lifetimes[REC_LIFE_TEMPORARY];
+	for (unsigned i = 0; i < REC_LIFE_BUCKETS; i++)
+		site->lifetimes[i] += lifetimes[i];
+}
+
+static void
 live_add_cell(struct live *l, struct prof_site *site, const struct rec_cell *c)
 {
 	/* in 1/1024 until all cells are added */
@@ -245,12 +265,8 @@ live_add_cell(struct live *l, struct prof_site *site, const struct rec_cell *c)
 	site->frees += l->sampled ? c->est_frees : c->frees;
 	site->alloc_bytes += c->alloc_bytes;
 	site->free_bytes += c->free_bytes;
-	site->temps += c->lifetimes[REC_LIFE_TEMPORARY];
 	site->temp_bytes += c->temp_bytes;
-	for (unsigned i = 0; i < REC_SIZE_BUCKETS; i++)
-		site->sizes[i] += c->sizes[i];
-	for (unsigned i = 0; i < REC_LIFE_BUCKETS; i++)
-		site->lifetimes[i] += c->lifetimes[i];
+	live_add_hist(l, site, c);
 	live_add_snapshots(l, site, c);
 	if (l->sampled) {
 		site->samples += c->allocs;
@@ -269,6 +285,15 @@ live_count_cell(struct live *l, uint32_t row, struct prof_site *site,
 	live_add_cell(l, site, c);
 }
 
+/* A cell in a chunk of its own, or inside its site. */
+static const struct rec_cell *
+live_cell(const struct live *l, uint32_t ref)
+{
+	const struct rec_cell *c = live_at(l, ref, REC_CHUNK_CELL, sizeof *c);
+
+	return c != NULL ? c : live_at(l, ref, REC_CHUNK_SITE, sizeof *c);
+}
+
 /* The cells of a site. Those of ended threads were added up in one that stands apart,
  * and a process may have died between adding one and unlinking it: that one is named
  * and left out. */
@@ -280,7 +305,7 @@ live_read_cells(struct live *l, uint32_t row, struct prof_site *site,
 	uint32_t absorbed = 0;
 
 	if (s->ended != 0) {
-		c = live_at(l, s->ended, REC_CHUNK_CELL, sizeof *c);
+		c = live_cell(l, s->ended);
 		if (c != NULL && c->site == site_ref &&
 		    live_first_visit(l, s->ended, sizeof *c)) {
 			absorbed = c->absorbed;
@@ -290,7 +315,7 @@ live_read_cells(struct live *l, uint32_t row, struct prof_site *site,
 		}
 	}
 	for (uint32_t ref = s->cells; ref != 0; ref = c->next) {
-		c = live_at(l, ref, REC_CHUNK_CELL, sizeof *c);
+		c = live_cell(l, ref);
 		if (c == NULL || c->site != site_ref ||
 		    !live_first_visit(l, ref, sizeof *c)) {
 			l->bad[LIVE_BAD_CELL]++;

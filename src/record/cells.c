@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* cells.c -- cells: the totals of one thread at one site.
  *
- * A thread finds its cell through a private hash; a miss makes a cell and links it into the
- * site's list, where readers find it. Only the owner writes a cell, so counting needs no locked
- * instruction and a torn event is undone from the owner's journal.
+ * The first thread at a site takes the cell inside it, others find theirs through a private hash;
+ * a miss makes a cell and links it into the site's list, where readers find it. Only the owner
+ * writes a cell, so counting needs no locked instruction and a torn event is undone from the
+ * owner's journal.
+ *
+ * Most sites of a large program see a handful of blocks. Sizes and ages of the first 16 are
+ * therefore listed in the cell; with the next it gets a histogram, made from the lists first and
+ * then put in their place with one store.
  *
  * When the thread ends its cells are folded, site by site, so that a hundred thousand short
  * threads leave nothing behind. A process may die in the middle of that too: the sum is made in a
@@ -45,7 +50,9 @@ grow(struct recorder *r, struct thread *t)
 	for (uint32_t ref = t->cells; ref != 0;) {
 		const struct rec_cell *c = rec_at(r, ref);
 
-		*slot_of(slots, count - 1, c->site) = (uint64_t)c->site << 32 | ref;
+		if (ref != c->site)
+			*slot_of(slots, count - 1, c->site) =
+				(uint64_t)c->site << 32 | ref;
 		ref = c->thread_next;
 	}
 	t->cell_slots = NULL;
@@ -59,25 +66,65 @@ grow(struct recorder *r, struct thread *t)
 	return true;
 }
 
+/* Is the cell inside the site free? Then it is the caller's. */
+static bool
+take_own(struct recorder *r, struct rec_site *site, uint32_t site_ref, uint32_t me)
+{
+	bool free;
+
+	if (__atomic_load_n(&site->own.site, __ATOMIC_RELAXED) != 0)
+		return false;
+	if (!lock_take(&site->lock, me)) {
+		rec_lost(r, REC_LOST_LOCK);
+		return false;
+	}
+	free = site->own.site == 0;
+	if (free)
+		__atomic_store_n(&site->own.site, site_ref, __ATOMIC_RELAXED);
+	lock_drop(&site->lock);
+	return free;
+}
+
+/* A cell for this thread, not in any list yet; NULL: no room. */
+static struct rec_cell *
+claim(struct recorder *r, struct thread *t, struct rec_site *site, uint32_t site_ref)
+{
+	struct rec_cell *c = &site->own;
+
+	if (!take_own(r, site, site_ref, t->me)) {
+		if ((t->cell_slots == NULL || t->cell_count * 2 >= t->cell_mask) &&
+		    !grow(r, t) &&
+		    (t->cell_slots == NULL || t->cell_count >= t->cell_mask))
+			return NULL;
+		c = space_cell(r, t->me);
+		if (c == NULL)
+			return NULL;
+		c->site = site_ref;
+	}
+	if (r->head->mode == REC_MODE_SAMPLE) { /* its lists are other words then */
+		const struct rec_hist *hist = space_hist(r, t->me);
+
+		if (hist == NULL) {
+			space_cell_free(r, c, t->me);
+			return NULL;
+		}
+		c->hist = rec_ref(r, hist);
+	}
+	return c;
+}
+
 static COLD struct rec_cell *
 make(struct recorder *r, struct thread *t, struct rec_site *site, uint32_t site_ref)
 {
-	struct rec_cell *c;
+	struct rec_cell *c = claim(r, t, site, site_ref);
 	uint32_t ref, first;
 
-	if (t->cell_slots == NULL || t->cell_count * 2 >= t->cell_mask)
-		if (!grow(r, t) &&
-		    (t->cell_slots == NULL || t->cell_count >= t->cell_mask))
-			return NULL;
-	c = space_cell(r, t->me);
 	if (c == NULL)
 		return NULL;
 	ref = rec_ref(r, c);
-	c->thread = t->row_ref;
+	__atomic_store_n(&c->thread, t->row_ref, __ATOMIC_RELAXED);
 	c->stamp = __atomic_load_n(&r->head->stamp, __ATOMIC_RELAXED);
 	c->thread_next = t->cells;
-	c->site = site_ref;
-	c->peak_seen = __atomic_load_n(&site->peak_bytes, __ATOMIC_RELAXED);
 	/* Under the lock, because folding unlinks from the middle of this list. */
 	if (!lock_take(&site->lock, t->me)) {
 		rec_lost(r, REC_LOST_LOCK);
@@ -89,6 +136,8 @@ make(struct recorder *r, struct thread *t, struct rec_site *site, uint32_t site_
 	__atomic_store_n(&site->cells, ref, __ATOMIC_RELEASE);
 	lock_drop(&site->lock);
 	t->cells = ref;
+	if (ref == site_ref)
+		return c;
 	t->cell_count++;
 	*slot_of(t->cell_slots, t->cell_mask, site_ref) = (uint64_t)site_ref << 32 | ref;
 	return c;
@@ -114,9 +163,99 @@ cells_get_far(struct recorder *r, struct thread *t, uint32_t site_ref)
 	return make(r, t, rec_at(r, site_ref), site_ref);
 }
 
+/* ---- sizes and ages ---- */
+
+static void
+add_hist(const struct recorder *r, struct rec_hist *into, const struct rec_cell *c)
+{
+	const struct rec_hist *hist = rec_at(r, c->hist);
+
+	if (c->hist == 0) {
+		rec_add_few(c, into->sizes, into->lifetimes);
+		return;
+	}
+	for (unsigned i = 0; i < REC_SIZE_BUCKETS; i++)
+		into->sizes[i] += hist->sizes[i];
+	for (unsigned i = 0; i < REC_LIFE_BUCKETS + 1; i++)
+		into->lifetimes[i] += hist->lifetimes[i];
+}
+
+void
+cells_make_hist(struct recorder *r, struct rec_cell *c, uint32_t me)
+{
+	struct rec_hist *hist;
+
+	if (c->hist != 0 || (c->allocs < REC_FEW && c->frees < REC_FEW))
+		return;
+	hist = space_hist(r, me);
+	if (hist == NULL)
+		return; /* no room: what is listed stays, the rest is not counted by size and age */
+	add_hist(r, hist, c);
+	__atomic_store_n(&c->hist, rec_ref(r, hist), __ATOMIC_RELEASE);
+}
+
+COLD struct cell_word
+cells_few_size(struct recorder *r, struct rec_cell *c, unsigned bucket, uint32_t me)
+{
+	struct cell_word w = {&c->few_sizes, 0};
+
+	cells_make_hist(r, c, me);
+	if (c->hist != 0)
+		return cells_size(r, c, bucket, me);
+	if (c->allocs < REC_FEW)
+		w.add = (uint64_t)bucket << c->allocs * 4;
+	return w;
+}
+
+COLD struct cell_word
+cells_few_life(struct recorder *r, struct rec_cell *c, unsigned bucket, uint32_t me)
+{
+	struct cell_word w = {&c->few_lives[c->frees / 8 % 2], 0};
+
+	cells_make_hist(r, c, me);
+	if (c->hist != 0)
+		return cells_life(r, c, bucket, me);
+	if (c->frees < REC_FEW)
+		w.add = (uint64_t)bucket << c->frees % 8 * 8;
+	return w;
+}
+
+/* ---- threads that end ---- */
+
+/* Lists or histogram of `sum`, which has the counts of `old` still, for what it and `c` have
+ * together. false: no room. */
+static bool
+join_hists(struct recorder *r, struct rec_cell *sum, const struct rec_cell *old,
+	   const struct rec_cell *c, uint32_t me)
+{
+	struct rec_hist *hist;
+
+	sum->hist = 0;
+	if ((old == NULL || old->hist == 0) && c->hist == 0 &&
+	    sum->allocs + c->allocs <= REC_FEW && sum->frees + c->frees <= REC_FEW) {
+		if (c->allocs > 0)
+			sum->few_sizes |= c->few_sizes << sum->allocs * 4;
+		for (uint64_t i = 0; i < c->frees; i++) {
+			uint64_t life = c->few_lives[i / 8] >> i % 8 * 8 & 255;
+			uint64_t at = sum->frees + i;
+
+			sum->few_lives[at / 8] |= life << at % 8 * 8;
+		}
+		return true;
+	}
+	hist = space_hist(r, me);
+	if (hist == NULL)
+		return false;
+	add_hist(r, hist, c);
+	if (old != NULL)
+		add_hist(r, hist, old);
+	sum->hist = rec_ref(r, hist);
+	return true;
+}
+
 /* into += c, with both brought to the stamp `now` first. */
 static void
-add(struct rec_cell *into, const struct rec_cell *c, uint64_t now)
+add(struct rec_cell *into, const struct rec_cell *c, uint64_t now, bool sampled)
 {
 	int64_t live_bytes = (int64_t)(c->alloc_bytes - c->free_bytes);
 	int64_t live_blocks = (int64_t)(c->allocs - c->frees);
@@ -144,14 +283,12 @@ add(struct rec_cell *into, const struct rec_cell *c, uint64_t now)
 	into->alloc_bytes += c->alloc_bytes;
 	into->free_bytes += c->free_bytes;
 	into->temp_bytes += c->temp_bytes;
+	if (!sampled)
+		return;
 	into->est_allocs += c->est_allocs;
 	into->est_frees += c->est_frees;
 	into->var_allocs += c->var_allocs;
 	into->var_frees += c->var_frees;
-	for (unsigned i = 0; i < REC_SIZE_BUCKETS; i++)
-		into->sizes[i] += c->sizes[i];
-	for (unsigned i = 0; i < REC_LIFE_BUCKETS + 1; i++)
-		into->lifetimes[i] += c->lifetimes[i];
 }
 
 static void
@@ -182,7 +319,12 @@ fold_one(struct recorder *r, struct rec_site *site, struct rec_cell *c, uint32_t
 	sum->site = c->site;
 	sum->thread = 0;
 	sum->next = 0;
-	add(sum, c, __atomic_load_n(&r->head->stamp, __ATOMIC_RELAXED));
+	if (!join_hists(r, sum, old, c, me)) {
+		space_cell_free(r, sum, me);
+		return false;
+	}
+	add(sum, c, __atomic_load_n(&r->head->stamp, __ATOMIC_RELAXED),
+	    r->head->mode == REC_MODE_SAMPLE);
 	sum->absorbed = rec_ref(r, c);
 	__atomic_store_n(&site->ended, rec_ref(r, sum), __ATOMIC_RELEASE);
 	unlink_cell(r, site, c);
@@ -207,13 +349,13 @@ cells_fold(struct recorder *r, struct thread *t)
 
 		ref = c->thread_next;
 		if (!lock_take(&site->lock, t->me)) {
-			rec_lost(r,
-				 REC_LOST_LOCK); /* the cell stays, its figures with it */
+			/* the cell stays, its figures with it */
+			__atomic_store_n(&c->thread, 0, __ATOMIC_RELAXED);
+			rec_lost(r, REC_LOST_LOCK);
 			continue;
 		}
-		if (!fold_one(r, site, c, t->me))
-			c->thread =
-				0; /* no room to add up: it goes on counting by itself */
+		if (!fold_one(r, site, c, t->me)) /* no room: it is counted as it is */
+			__atomic_store_n(&c->thread, 0, __ATOMIC_RELAXED);
 		lock_drop(&site->lock);
 	}
 	t->cells = 0;

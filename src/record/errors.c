@@ -121,7 +121,8 @@ is_site(const struct recorder *r, uint32_t ref)
 
 	return (uint64_t)ref * 8 >= REC_CHUNKS_OFF && chunk < r->head->chunks &&
 	       chunk_at(r, (uint32_t)chunk + 1)->kind == REC_CHUNK_SITE &&
-	       in >= sizeof(struct rec_chunk) && in % sizeof(struct rec_site) == 0;
+	       in >= sizeof(struct rec_chunk) &&
+	       (in - sizeof(struct rec_chunk)) % sizeof(struct rec_site) == 0;
 }
 
 uint32_t

@@ -56,7 +56,7 @@ hot_changes(struct recorder *r, struct thread *t)
 	if (*r->host->loader_busy != 0) {
 		record_check_modules(r); /* come here again when the loader is done */
 	} else if (r->loader_busy == &stale) {
-		r->loader_busy = r->host->loader_busy;
+		r->loader_busy = (const int *)r->host->loader_busy;
 		if (!modules_check(r, t))
 			record_check_modules(r);
 	}

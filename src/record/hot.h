@@ -116,26 +116,28 @@ hot_alloc_step(struct recorder *r, struct thread *t, struct rec_cell *c, bool sa
 	       uint64_t bytes, struct live_slot *slot)
 {
 	struct amount n = amount_of(r, sampled, bytes, sampled ? r->rate_number : 0);
-	unsigned bucket = size_bucket(bytes);
+	struct cell_word size = cells_size(r, c, size_bucket(bytes), t->me);
 	struct step s = step_begin(r, t);
 	int64_t site_live = (int64_t)(c->alloc_bytes + n.bytes - c->free_bytes);
 	bool stale = c->stamp != s.stamp;
 	bool peak = false;
 
-	jot_alloc(&s, c, slot->block, bucket, sampled);
+	jot_alloc(&s, c, slot->block, &size, sampled);
 	if (UNLIKELY(stale))
 		s.at = jot_stamp(s, c);
 	if (LIKELY(t->alone)) {
+		struct rec_site *site = rec_at(r, c->site);
+
 		t->live_bytes += (int64_t)n.bytes;
-		peak = t->live_bytes > r->head->peak_bytes || site_live > c->peak_seen;
+		peak = t->live_bytes > r->head->peak_bytes ||
+		       site_live > site->peak_bytes;
 		if (UNLIKELY(peak))
-			s.at = jot_peak(s, rec_at(r, c->site));
+			s.at = jot_peak(s, site);
 	}
 	publish(&s);
 	if (UNLIKELY(stale))
 		renew_stamp(s.stamp, c);
-	do_alloc(c, slot->block, (uint64_t)c->site | t->now_ms << 32, bucket, sampled,
-		 &n);
+	do_alloc(c, slot->block, (uint64_t)c->site | t->now_ms << 32, &size, sampled, &n);
 	if (UNLIKELY(peak))
 		set_peak(r, t, c);
 	commit(&s);
@@ -261,6 +263,7 @@ hot_free_end(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr,
 {
 	uint64_t a = gone->a, b = gone->b;
 	struct rec_cell *c;
+	struct cell_word life;
 	struct amount n;
 	struct step s;
 	unsigned bucket;
@@ -279,17 +282,18 @@ hot_free_end(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr,
 	}
 	n = amount_of(r, sampled, a & REC_BLOCK_SIZE_MASK, a >> REC_BLOCK_THREAD_SHIFT);
 	bucket = gone->temporary ? REC_LIFE_TEMPORARY : life_bucket(t->now_ms, b);
+	life = cells_life(r, c, bucket, t->me);
 	s = step_begin(r, t);
 	stale = c->stamp != s.stamp;
 	jot(&s, &gone->slot.block->b);
-	jot_free(&s, c, bucket, sampled);
+	jot_free(&s, c, bucket, &life, sampled);
 	if (UNLIKELY(stale))
 		s.at = jot_stamp(s, c);
 	publish(&s);
 	if (UNLIKELY(stale))
 		renew_stamp(s.stamp, c);
 	__atomic_store_n(&gone->slot.block->b, 0, __ATOMIC_RELAXED);
-	do_free(c, bucket, sampled, &n);
+	do_free(c, bucket, &life, sampled, &n);
 	commit(&s);
 	if (!sampled)
 		hot_bury(t, gone->slot.block);

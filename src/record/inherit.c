@@ -226,13 +226,13 @@ enter(struct recorder *r, struct thread *t, struct rec_cell *c, uint64_t a,
       struct live_slot *slot)
 {
 	struct amount n = {.bytes = a & REC_BLOCK_SIZE_MASK};
-	unsigned bucket = size_bucket(n.bytes);
+	struct cell_word size = cells_size(r, c, size_bucket(n.bytes), t->me);
 	struct step s = step_begin(r, t);
 
 	slot->block->a = a;
-	jot_alloc(&s, c, slot->block, bucket, false);
+	jot_alloc(&s, c, slot->block, &size, false);
 	publish(&s);
-	do_alloc(c, slot->block, (uint64_t)c->site | t->now_ms << 32, bucket, false, &n);
+	do_alloc(c, slot->block, (uint64_t)c->site | t->now_ms << 32, &size, false, &n);
 	commit(&s);
 }
 

@@ -379,8 +379,8 @@ recorder_begin(struct recorder *r, struct recorder *fresh, uint32_t me)
 
 	if (!private_memory(fresh))
 		return -ENOMEM;
-	fresh->loader_busy = host->loader_busy;
-	fresh->single_threaded = host->single_threaded;
+	fresh->loader_busy = (const int *)host->loader_busy;
+	fresh->single_threaded = (const char *)host->single_threaded;
 	fresh->single = *host->single_threaded != 0;
 	fresh->exact = fresh->head->mode == REC_MODE_EXACT;
 	fresh->hot = fresh->exact;

@@ -102,10 +102,11 @@ struct recorder {
 	bool own_memory; /* no file behind it: no store can fail */
 	uint32_t begins; /* after a fork, which wipes it: a thread has come (life.c) */
 	uint32_t overflow_node; /* stands in for stacks that found no room */
-	/* The host's words, at hand. While modules have to be checked the first points to a word that
+	/* The host's words, at hand, and not volatile: each is read once an event, and compared where
+	 * it is. While modules have to be checked the first points to a word that
 	 * is never 0; once a thread came that the host did not announce, the second to one that is. */
-	const volatile int *loader_busy;
-	const volatile char *single_threaded;
+	const int *loader_busy;
+	const char *single_threaded;
 	const struct host *host;
 	uint64_t bytes; /* size of the mapping */
 	uint32_t *node_heads;
@@ -191,8 +192,9 @@ struct thread {
 	uint32_t last_site;
 	struct rec_cell *last_cell;
 	uint32_t cells; /* ref list through rec_cell.thread_next */
-	uint32_t cell_count;
-	uint64_t *cell_slots; /* hash: site ref << 32 | cell ref */
+	uint64_t *
+		cell_slots; /* hash of those outside of sites: site ref << 32 | cell ref */
+	uint32_t cell_count; /* of these */
 	uint32_t cell_mask;
 	struct rec_block *pending_block; /* resize under way: where the old block was */
 	struct live_slot pending;

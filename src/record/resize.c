@@ -71,29 +71,34 @@ both_halves(struct recorder *r, struct thread *t, struct rec_cell *old,
 	uint64_t old_bytes = t->pending_block->a & REC_BLOCK_SIZE_MASK;
 	int64_t gone = (int64_t)block_own(t->pending_block->a, old_bytes);
 	struct amount minus = {.bytes = old_bytes}, plus = {.bytes = bytes};
-	unsigned life = t->pending_temporary ? REC_LIFE_TEMPORARY
-					     : life_bucket(t->now_ms, t->pending_b);
-	unsigned size = size_bucket(bytes);
+	unsigned age = t->pending_temporary ? REC_LIFE_TEMPORARY
+					    : life_bucket(t->now_ms, t->pending_b);
 	struct rec_site *site = rec_at(r, new->site);
 	struct step s = step_begin(r, t);
+	struct cell_word life, size;
 
+	/* First for both, which may be one and the same: the words stay where they are then. */
+	cells_make_hist(r, old, t->me);
+	cells_make_hist(r, new, t->me);
+	life = cells_life(r, old, age, t->me);
+	size = cells_size(r, new, size_bucket(bytes), t->me);
 	s.at++; /* the old block's word b is in the journal already */
 	jot(&s, &slot->block->a);
-	jot_free(&s, old, life, false);
+	jot_free(&s, old, age, &life, false);
 	s.at = jot_stamp(s, old);
 	/* Undone last to first, so words noted twice, in one cell, are harmless. */
-	jot_alloc(&s, new, slot->block, size, false);
+	jot_alloc(&s, new, slot->block, &size, false);
 	s.at = jot_stamp(s, new);
 	if (t->alone)
 		s.at = jot_peak(s, site);
 	publish(&s);
 	if (old->stamp != s.stamp)
 		renew_stamp(s.stamp, old);
-	do_free(old, life, false, &minus);
+	do_free(old, age, &life, false, &minus);
 	if (new->stamp != s.stamp)
 		renew_stamp(s.stamp, new);
 	__atomic_store_n(&slot->block->a, a, __ATOMIC_RELAXED);
-	do_alloc(new, slot->block, (uint64_t) new->site | t->now_ms << 32, size, false,
+	do_alloc(new, slot->block, (uint64_t) new->site | t->now_ms << 32, &size, false,
 		 &plus);
 	if (t->alone) {
 		t->live_bytes += (int64_t)bytes - gone;

@@ -89,18 +89,11 @@ space_cut(struct recorder *r, uint32_t flags)
 	__atomic_fetch_or(&h->flags, flags, __ATOMIC_RELAXED);
 }
 
-/* Objects of 256 and 512 bytes shall not straddle cache lines' pages: start them aligned. */
 static uint32_t
 first_offset(enum rec_chunk_kind kind)
 {
-	switch (kind) {
-	case REC_CHUNK_CELL:
-		return sizeof(struct rec_cell);
-	case REC_CHUNK_THREAD:
-		return sizeof(struct rec_thread);
-	default:
-		return sizeof(struct rec_chunk);
-	}
+	return kind == REC_CHUNK_THREAD ? sizeof(struct rec_thread)
+					: sizeof(struct rec_chunk);
 }
 
 /* A new chunk in front of the list of its kind. Lock held. */
@@ -162,38 +155,76 @@ space_alloc(struct recorder *r, enum rec_chunk_kind kind, uint32_t bytes, uint32
 	return p;
 }
 
+/* ---- objects that are used again ---- */
+
+/* The first of a list of freed objects, whose first word but `link` bytes leads on; NULL: none. */
+static void *
+take_freed(struct recorder *r, uint32_t *list, size_t link, uint32_t me)
+{
+	unsigned char *p = NULL;
+
+	if (__atomic_load_n(list, __ATOMIC_RELAXED) == 0 ||
+	    !lock_take(&r->head->locks[LOCK_SPACE], me))
+		return NULL;
+	if (*list != 0) {
+		p = rec_at(r, *list);
+		__atomic_store_n(list, *(uint32_t *)(void *)(p + link), __ATOMIC_RELAXED);
+	}
+	lock_drop(&r->head->locks[LOCK_SPACE]);
+	return p;
+}
+
+static void
+put_freed(struct recorder *r, uint32_t *list, void *p, size_t link, uint32_t me)
+{
+	if (!lock_take(&r->head->locks[LOCK_SPACE], me))
+		return; /* it is lost until the end; nothing is counted wrong */
+	*(uint32_t *)(void *)((unsigned char *)p + link) = *list;
+	__atomic_store_n(list, rec_ref(r, p), __ATOMIC_RELAXED);
+	lock_drop(&r->head->locks[LOCK_SPACE]);
+}
+
 struct rec_cell *
 space_cell(struct recorder *r, uint32_t me)
 {
-	struct rec_cell *cell = NULL;
-	struct rec_head *h = r->head;
+	struct rec_cell *cell =
+		take_freed(r, &r->head->free_cells, offsetof(struct rec_cell, next), me);
 
-	if (__atomic_load_n(&h->free_cells, __ATOMIC_RELAXED) != 0 &&
-	    lock_take(&h->locks[LOCK_SPACE], me)) {
-		if (h->free_cells != 0) {
-			cell = rec_at(r, h->free_cells);
-			__atomic_store_n(&h->free_cells, cell->next, __ATOMIC_RELAXED);
-		}
-		lock_drop(&h->locks[LOCK_SPACE]);
-		if (cell != NULL) {
-			memset(cell, 0, sizeof(*cell));
-			return cell;
-		}
-	}
-	return space_alloc(r, REC_CHUNK_CELL, sizeof(*cell), me);
+	if (cell == NULL)
+		return space_alloc(r, REC_CHUNK_CELL, REC_CELL_BYTES, me);
+	memset(cell, 0, sizeof(*cell));
+	return cell;
+}
+
+struct rec_hist *
+space_hist(struct recorder *r, uint32_t me)
+{
+	struct rec_hist *hist = take_freed(r, &r->head->free_hists, 0, me);
+
+	if (hist == NULL)
+		return space_alloc(r, REC_CHUNK_HIST, sizeof(*hist), me);
+	memset(hist, 0, sizeof(*hist));
+	return hist;
 }
 
 void
 space_cell_free(struct recorder *r, struct rec_cell *cell, uint32_t me)
 {
-	struct rec_head *h = r->head;
+	bool own = rec_ref(r, cell) == cell->site;
 
-	cell->site = 0; /* readers see that it belongs to nobody */
-	if (!lock_take(&h->locks[LOCK_SPACE], me))
-		return; /* one cell is lost until the end; nothing is counted wrong */
-	cell->next = h->free_cells;
-	__atomic_store_n(&h->free_cells, rec_ref(r, cell), __ATOMIC_RELAXED);
-	lock_drop(&h->locks[LOCK_SPACE]);
+	if (cell->hist != 0)
+		put_freed(r, &r->head->free_hists, rec_at(r, cell->hist), 0, me);
+	cell->hist = 0;
+	if (own) { /* zero for whoever takes it next, site last */
+		__atomic_store_n(&cell->thread, 0, __ATOMIC_RELAXED);
+		memset(&cell->thread_next, 0,
+		       sizeof(*cell) - offsetof(struct rec_cell, thread_next));
+	}
+	/* readers see that it belongs to nobody */
+	__atomic_store_n(&cell->site, 0, __ATOMIC_RELEASE);
+	if (!own)
+		put_freed(r, &r->head->free_cells, cell, offsetof(struct rec_cell, next),
+			  me);
 }
 
 uint32_t

@@ -11,8 +11,10 @@
 void *space_alloc(struct recorder *r, enum rec_chunk_kind kind, uint32_t bytes,
 		  uint32_t me);
 
-/* The same under the lock, from a list of used ones first: for cells. */
+/* The same under the lock, from a list of used ones first. */
 struct rec_cell *space_cell(struct recorder *r, uint32_t me);
+struct rec_hist *space_hist(struct recorder *r, uint32_t me);
+/* With its histogram. A site's own cell stays there, to be taken again. */
 void space_cell_free(struct recorder *r, struct rec_cell *cell, uint32_t me);
 
 /* Copy of a string in the recording; 0 when there is no room. */

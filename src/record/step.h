@@ -19,7 +19,7 @@
 #ifndef SEEP_STEP_H
 #define SEEP_STEP_H
 
-#include "record/recorder.h"
+#include "record/cells.h"
 #include "record/sample.h"
 
 enum { STEP_FLUSH_BYTES = 4096 };
@@ -185,7 +185,6 @@ set_peak(struct recorder *r, struct thread *t, struct rec_cell *c)
 		site->peak_bytes = site_live;
 		site->peak_ms = t->now_ms;
 	}
-	c->peak_seen = site->peak_bytes;
 }
 
 static inline bool
@@ -254,13 +253,13 @@ add_shared(struct recorder *r, struct thread *t, struct rec_cell *c, int64_t del
 /* ---- halves of a step: notes first, changes after publishing ---- */
 
 static ALWAYS_INLINE void
-jot_alloc(struct step *s, struct rec_cell *c, struct rec_block *block, unsigned bucket,
-	  bool sampled)
+jot_alloc(struct step *s, struct rec_cell *c, struct rec_block *block,
+	  const struct cell_word *size, bool sampled)
 {
 	jot_zero(s, &block->b);
 	jot(s, &c->allocs);
 	jot(s, &c->alloc_bytes);
-	jot(s, &c->sizes[bucket]);
+	jot(s, size->word);
 	if (sampled) {
 		jot(s, &c->est_allocs);
 		jot(s, &c->var_allocs);
@@ -268,13 +267,13 @@ jot_alloc(struct step *s, struct rec_cell *c, struct rec_block *block, unsigned 
 }
 
 static ALWAYS_INLINE void
-do_alloc(struct rec_cell *c, struct rec_block *block, uint64_t b, unsigned bucket,
-	 bool sampled, const struct amount *n)
+do_alloc(struct rec_cell *c, struct rec_block *block, uint64_t b,
+	 const struct cell_word *size, bool sampled, const struct amount *n)
 {
 	__atomic_store_n(&block->b, b, __ATOMIC_RELAXED);
 	c->allocs++;
 	c->alloc_bytes += n->bytes;
-	c->sizes[bucket]++;
+	*size->word += size->add;
 	if (sampled) {
 		c->est_allocs += n->weight.count;
 		c->var_allocs += n->weight.var;
@@ -282,11 +281,12 @@ do_alloc(struct rec_cell *c, struct rec_block *block, uint64_t b, unsigned bucke
 }
 
 static ALWAYS_INLINE void
-jot_free(struct step *s, struct rec_cell *c, unsigned bucket, bool sampled)
+jot_free(struct step *s, struct rec_cell *c, unsigned bucket,
+	 const struct cell_word *life, bool sampled)
 {
 	jot(s, &c->frees);
 	jot(s, &c->free_bytes);
-	jot(s, &c->lifetimes[bucket]);
+	jot(s, life->word);
 	if (bucket == REC_LIFE_TEMPORARY)
 		jot(s, &c->temp_bytes);
 	if (sampled) {
@@ -296,11 +296,12 @@ jot_free(struct step *s, struct rec_cell *c, unsigned bucket, bool sampled)
 }
 
 static ALWAYS_INLINE void
-do_free(struct rec_cell *c, unsigned bucket, bool sampled, const struct amount *n)
+do_free(struct rec_cell *c, unsigned bucket, const struct cell_word *life, bool sampled,
+	const struct amount *n)
 {
 	c->frees++;
 	c->free_bytes += n->bytes;
-	c->lifetimes[bucket]++;
+	*life->word += life->add;
 	if (bucket == REC_LIFE_TEMPORARY)
 		c->temp_bytes += n->bytes;
 	if (sampled) {

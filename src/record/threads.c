@@ -101,20 +101,19 @@ forget(struct thread *t)
 	t->freeing.addr = 0;
 }
 
-/* Live bytes by the thread's cells, without what was inherited; and what cells remember of their sites. */
+/* Live bytes by the thread's cells, without what was inherited. */
 static int64_t
 recount(const struct recorder *r, const struct thread *t)
 {
 	int64_t live = 0;
 
 	for (uint32_t ref = t->cells; ref != 0;) {
-		struct rec_cell *c = rec_at(r, ref);
+		const struct rec_cell *c = rec_at(r, ref);
 		const struct rec_site *site = rec_at(r, c->site);
 		const struct rec_node *n = rec_at(r, site->node);
 
 		if (n->module >> 24 != REC_NODE_CLASS || n->pc != REC_CLASS_INHERITED)
 			live += (int64_t)(c->alloc_bytes - c->free_bytes);
-		c->peak_seen = __atomic_load_n(&site->peak_bytes, __ATOMIC_RELAXED);
 		ref = c->thread_next;
 	}
 	return live;

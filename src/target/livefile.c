@@ -197,6 +197,16 @@ livefile_each(const struct livefile *f, enum rec_chunk_kind kind, uint32_t first
 	}
 }
 
+void
+livefile_each_cell(const struct livefile *f, livefile_visitor *each, void *ctx)
+{
+	/* A site begins with one. */
+	livefile_each(f, REC_CHUNK_SITE, sizeof(struct rec_chunk),
+		      sizeof(struct rec_site), each, ctx);
+	livefile_each(f, REC_CHUNK_CELL, sizeof(struct rec_chunk), REC_CELL_BYTES, each,
+		      ctx);
+}
+
 static void
 add_live(void *ctx, const struct livefile *f, void *object)
 {
@@ -212,8 +222,7 @@ livefile_live_bytes(const struct livefile *f)
 {
 	int64_t sum = 0;
 
-	livefile_each(f, REC_CHUNK_CELL, sizeof(struct rec_cell), sizeof(struct rec_cell),
-		      add_live, &sum);
+	livefile_each_cell(f, add_live, &sum);
 	return sum > 0 ? (uint64_t)sum : 0;
 }
 

@@ -55,6 +55,8 @@ bool livefile_deleted(const struct livefile *f);
 typedef void livefile_visitor(void *ctx, const struct livefile *f, void *object);
 void livefile_each(const struct livefile *f, enum rec_chunk_kind kind, uint32_t first,
 		   uint32_t bytes, livefile_visitor *each, void *ctx);
+/* The same with every cell, also those inside of sites. */
+void livefile_each_cell(const struct livefile *f, livefile_visitor *each, void *ctx);
 
 /* Head of chunk `index` (1 …), or NULL when it was not made present or lies outside.
  * Needs livefile_map_all. */

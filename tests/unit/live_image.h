@@ -85,8 +85,6 @@ image_free(struct image *m)
 static inline uint32_t
 image_first(uint32_t kind)
 {
-	if (kind == REC_CHUNK_CELL)
-		return sizeof(struct rec_cell);
 	if (kind == REC_CHUNK_THREAD)
 		return sizeof(struct rec_thread);
 	return sizeof(struct rec_chunk);
@@ -189,15 +187,17 @@ image_thread(struct image *m, uint32_t serial, uint32_t tid, const char *name)
 	return ref;
 }
 
-/* A cell in front of the site's list. `thread` 0: not listed, the caller makes it
- * `ended`. */
+/* A cell in front of the site's list, with a histogram. `thread` 0: not listed, the caller makes
+ * it `ended`. */
 static inline uint32_t
 image_cell(struct image *m, uint32_t site, uint32_t thread)
 {
-	uint32_t ref = image_alloc(m, REC_CHUNK_CELL, sizeof(struct rec_cell));
+	uint32_t hist = image_alloc(m, REC_CHUNK_HIST, sizeof(struct rec_hist));
+	uint32_t ref = image_alloc(m, REC_CHUNK_CELL, REC_CELL_BYTES);
 	struct rec_cell *c = image_at(m, ref);
 	struct rec_site *s = image_at(m, site);
 
+	c->hist = hist;
 	c->site = site;
 	c->thread = thread;
 	if (thread != 0) {
@@ -333,6 +333,7 @@ image_demo(void)
 	struct image *m = &d.m;
 	struct rec_head *h;
 	struct rec_cell *c;
+	struct rec_hist *hist;
 	struct rec_site *s;
 	uint32_t exe, so, root, far;
 
@@ -363,12 +364,14 @@ image_demo(void)
 	image_count(m, d.ended, 17, 173, 5, 53);
 	image_count(m, d.cells[3], 3, 37, 0, 0);
 	c = image_at(m, d.cells[0]);
-	c->lifetimes[REC_LIFE_TEMPORARY] = 4;
-	c->lifetimes[11] = 3;
 	c->temp_bytes = 43;
-	c->sizes[3] = 19;
+	hist = image_at(m, c->hist);
+	hist->lifetimes[REC_LIFE_TEMPORARY] = 4;
+	hist->lifetimes[11] = 3;
+	hist->sizes[3] = 19;
 	c = image_at(m, d.cells[1]);
-	c->sizes[3] = 23;
+	hist = image_at(m, c->hist);
+	hist->sizes[3] = 23;
 	s = image_at(m, d.sites[0]);
 	s->peak_bytes = 257;
 	s->peak_ms = 37;

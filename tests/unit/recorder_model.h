@@ -232,6 +232,7 @@ rm_tick(struct rm *m, uint64_t ms)
 static void
 rm_add_cell(const struct rec_cell *c, struct rm_site *into)
 {
+	const struct rec_hist *hist = rec_at(&rh, c->hist);
 	uint64_t now = rh.head->stamp;
 	int64_t bytes = (int64_t)(c->alloc_bytes - c->free_bytes);
 	int64_t blocks = (int64_t)(c->allocs - c->frees);
@@ -247,10 +248,12 @@ rm_add_cell(const struct rec_cell *c, struct rm_site *into)
 	into->at_peak_blocks += peak ? c->peak_live_blocks : blocks;
 	into->at_exit_bytes += leaving ? c->exit_live_bytes : bytes;
 	into->at_exit_blocks += leaving ? c->exit_live_blocks : blocks;
-	for (unsigned i = 0; i < REC_SIZE_BUCKETS; i++)
-		into->sizes[i] += c->sizes[i];
-	for (unsigned i = 0; i < REC_LIFE_BUCKETS + 1; i++)
-		into->lifetimes[i] += c->lifetimes[i];
+	if (c->hist == 0)
+		rec_add_few(c, into->sizes, into->lifetimes);
+	for (unsigned i = 0; i < REC_SIZE_BUCKETS && c->hist != 0; i++)
+		into->sizes[i] += hist->sizes[i];
+	for (unsigned i = 0; i < REC_LIFE_BUCKETS + 1 && c->hist != 0; i++)
+		into->lifetimes[i] += hist->lifetimes[i];
 }
 
 /* The site's totals; returns how many cells of living threads it has. */

@@ -193,25 +193,33 @@ T_TEST(ends_while_alone)
 	T_EQ(at_peak, 1050024);
 }
 
-/* More sites than a thread's first table of cells has room for, each with one cell. */
+/* More sites than a thread's first table of cells has room for. The first thread's cells are inside
+ * of the sites, the second one has a cell for each outside. */
 T_TEST(many_sites)
 {
-	struct thread *t = rh_start(REC_MODE_EXACT, 64 << 20, 0, true);
+	struct thread *first = rh_start(REC_MODE_EXACT, 64 << 20, 0, false), *t;
 	static struct rm m;
 	unsigned wrong = 0;
 
 	rm_reset(&m, 11);
 	for (unsigned round = 0; round < 3; round++)
 		for (unsigned i = 0; i < 2048; i++)
-			rm_at(t, RM_ALLOC, heap + (round * 2048 + i) * 16, 17 + i,
+			rm_at(first, RM_ALLOC, heap + (round * 2048 + i) * 16, 17 + i,
 			      11 << 16 | (i * 1009 + round) % 2048);
+	T_EQ(first->cell_count, 0);
+	T_EQ(chunks_of(REC_CHUNK_CELL), 0);
+	T_EQ(chunks_of(REC_CHUNK_HIST), 0);
+	T_EQ(chunks_of(REC_CHUNK_SITE), 7); /* 341 sites in each */
+	t = threads_attach(&rh, false);
+	for (unsigned i = 0; i < 2048; i++)
+		rm_at(t, RM_ALLOC, heap + (3 * 2048 + i) * 16, 17 + i, 11 << 16 | i);
 	T_EQ(t->cell_count, 2048);
 	T_CHECK(t->cell_mask >= 2047);
 	for (unsigned i = 0; i < 2048; i++) {
 		struct rm_site is;
 
-		wrong += rm_read(i, &is) != 1;
-		wrong += is.allocs != 3;
+		wrong += rm_read(i, &is) != 2;
+		wrong += is.allocs != 4;
 	}
 	T_EQ(wrong, 0);
 	T_EQ(rm_mixed, 0);
@@ -226,13 +234,64 @@ T_TEST(many_sites)
 	T_EQ(wrong, 0);
 	T_EQ(t->cell_count, 2048);
 	threads_detach(&rh, t);
+	threads_detach(&rh, first);
 	for (unsigned i = 0; i < 2048; i++) {
 		struct rm_site is;
 
 		wrong += rm_read(i, &is) != 0;
-		wrong += is.allocs != 3;
+		wrong += is.allocs != 4;
 	}
 	T_EQ(wrong, 0);
+	T_EQ(chunks_of(REC_CHUNK_HIST), 0); /* the sums are few blocks too */
+}
+
+/* A cell has a histogram from its 17th allocation or free on, and lists what came before; with or
+ * without one, and in the sums of threads that ended, every block is counted by size and age. */
+T_TEST(histogram_when_needed)
+{
+	struct thread *t = rh_start(REC_MODE_EXACT, 64 << 20, 0, true);
+	const struct rec_site *s;
+	static struct rm m;
+	struct rm_site is;
+
+	rm_reset(&m, 2);
+	for (unsigned i = 0; i < 16; i++)
+		rm_alloc(&m, t, heap + i * 16, UINT64_C(1) << i, 1);
+	s = rec_at(&rh, rm_refs[1]);
+	T_EQ(s->cells, rm_refs[1]);
+	T_EQ(s->own.hist, 0);
+	T_EQ(rm_read(1, &is), 1);
+	T_EQ(rm_counters_differ(&is, &m.sites[1]), 0);
+	rm_alloc(&m, t, heap + 16 * 16, 7, 1);
+	T_CHECK(s->own.hist != 0);
+	rm_read(1, &is);
+	T_EQ(rm_counters_differ(&is, &m.sites[1]), 0);
+
+	/* 20 blocks of another thread, freed by this one */
+	for (unsigned i = 0; i < 20; i++) {
+		struct thread *other = threads_attach(&rh, false);
+
+		rh_single = 0;
+		rm_alloc(&m, other, heap + (32 + i) * 16, 100, 2);
+		m.recent[0] = m.recent[1] = 0;
+		threads_detach(&rh, other);
+		rm_read(2, &is);
+		T_EQ(rm_counters_differ(&is, &m.sites[2]), 0);
+		s = rec_at(&rh, rm_refs[2]);
+		T_EQ(((struct rec_cell *)rec_at(&rh, s->ended))->hist != 0, i >= 16);
+	}
+	for (unsigned i = 0; i < 20; i++) {
+		rm_tick(&m, UINT64_C(1) << i);
+		rm_free(&m, t, heap + (32 + i) * 16);
+		T_EQ(s->own.hist != 0, i >= 16);
+		T_EQ(rm_read(2, &is), 1);
+		T_EQ(rm_counters_differ(&is, &m.sites[2]), 0);
+	}
+	threads_detach(&rh, t);
+	T_EQ(rm_read(2, &is), 0);
+	T_EQ(rm_counters_differ(&is, &m.sites[2]), 0);
+	rm_read(1, &is);
+	T_EQ(rm_counters_differ(&is, &m.sites[1]), 0);
 }
 
 /* No room for the sums: the cells stay as they are, and are counted all the same. */

@@ -241,6 +241,42 @@ T_TEST(peak_and_exit)
 	image_free(&d.m);
 }
 
+/* A cell inside its site, with few blocks: they are listed instead of counted. */
+T_TEST(few_blocks)
+{
+	struct image_demo d = image_demo();
+	uint32_t node = image_node(&d.m, d.main, 0x1234, 0, REC_NODE_PC);
+	uint32_t site = image_site(&d.m, node);
+	struct rec_site *s = image_at(&d.m, site);
+	struct prof *p;
+
+	s->cells = s->own.site = site;
+	s->own.thread = d.threads[0];
+	image_count(&d.m, site, 16, 1601, 9, 900);
+	s->own.few_sizes = UINT64_C(0x3333333333333331);
+	s->own.few_lives[0] =
+		UINT64_C(0x1c1b070707070707); /* temporary, longest, 6 of 64 ms */
+	s->own.few_lives[1] = 0xff;	      /* damage */
+	p = load(&d.m, true);
+	T_EQ(p->nsites, 5);
+	T_EQ(p->sites[4].allocs, 16);
+	T_EQ(p->sites[4].sizes[1], 1);
+	T_EQ(p->sites[4].sizes[3], 15);
+	T_EQ(p->sites[4].lifetimes[7], 6);
+	T_EQ(p->sites[4].lifetimes[27], 1);
+	T_EQ(p->sites[4].temps, 1);
+	T_EQ(p->ndamages, 0);
+	prof_free(p);
+
+	s->own.hist = d.cells[0]; /* leads to no histogram */
+	p = load(&d.m, true);
+	T_EQ(p->sites[4].allocs, 16);
+	T_EQ(p->sites[4].sizes[3], 0);
+	T_EQ(p->ndamages, 1);
+	prof_free(p);
+	image_free(&d.m);
+}
+
 T_TEST(absorbed_cell_counts_once)
 {
 	struct image_demo d = image_demo();

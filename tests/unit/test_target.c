@@ -131,10 +131,11 @@ make_live(int dirfd, const char *name, uint32_t sites)
 	m.head->start_mono_ns =
 		(uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec - 5000000;
 	m.head->populated = 8;
-	if ((1 + 2 * sites) * sizeof(struct rec_cell) > REC_CHUNK_BYTES)
+	if (sizeof(struct rec_chunk) + 2 * sites * REC_CELL_BYTES > REC_CHUNK_BYTES)
 		abort(); /* the cells go into one chunk */
-	char *cells = made_chunk(&m, REC_CHUNK_CELL,
-				 (1 + 2 * sites) * (uint32_t)sizeof(struct rec_cell));
+	char *cells = made_chunk(
+		&m, REC_CHUNK_CELL,
+		(uint32_t)(sizeof(struct rec_chunk) + 2 * sites * REC_CELL_BYTES));
 	char *rows = made_chunk(
 		&m, REC_CHUNK_SITE,
 		(uint32_t)(sizeof(struct rec_chunk) + sites * sizeof(struct rec_site)));
@@ -142,8 +143,8 @@ make_live(int dirfd, const char *name, uint32_t sites)
 	for (uint32_t i = 0; i < sites; i++) {
 		struct rec_site *s =
 			(struct rec_site *)(void *)(rows + sizeof(struct rec_chunk)) + i;
-		struct rec_cell *c = (struct rec_cell *)(void *)cells + 1 + 2 * i,
-				*ended = c + 1;
+		char *at = cells + sizeof(struct rec_chunk) + 2 * i * REC_CELL_BYTES;
+		struct rec_cell *c = (void *)at, *ended = (void *)(at + REC_CELL_BYTES);
 
 		s->node = 77;
 		s->cells = made_ref(&m, c);
