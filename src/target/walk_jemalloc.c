@@ -26,6 +26,7 @@ enum {
 	FREE_MASK = 1023,
 	CLASS_MASK = 255,
 	STATES = 6,
+	ELEMENT_STATE = 2, /* bits of an element, in 5.3 */
 	ELEMENTS_LEAST = 4,
 	ROOT_ENTRIES = 1 << 18,
 	BASE_STEPS_MAX = 512, /* back to the beginning of a base block */
@@ -142,9 +143,9 @@ add_slab(struct walk *w, const struct je *j, const uint64_t *words,
 {
 	unsigned class = (unsigned)(words[0] >> j->layout->class_shift & CLASS_MASK);
 	uint64_t start = words[1], bytes = x->pages * JE_PAGE, size = je_size(class);
-	uint64_t n = bytes / size, free = 0;
+	uint64_t n = size > 0 ? bytes / size : 0, free = 0;
 
-	if (n > SLAB_BLOCKS_MAX) {
+	if (n == 0 || n > SLAB_BLOCKS_MAX) {
 		walk_gap(w, start, start + bytes);
 		return;
 	}
@@ -188,9 +189,8 @@ on_extent(struct walk *w, void *ctx, uint64_t element, const struct walk_extent 
 {
 	uint64_t words[DESCRIPTOR_BYTES / 8], start = x->first * JE_PAGE;
 	struct je *j = ctx;
-	unsigned class;
+	unsigned class, state;
 
-	(void)element;
 	if (start < j->last_end || !walk_is_anonymous(w, start, 1)) {
 		walk_check(w, false); /* they overlap */
 		return;
@@ -200,7 +200,13 @@ on_extent(struct walk *w, void *ctx, uint64_t element, const struct walk_extent 
 	add_base(w, j, x->descriptor, DESCRIPTOR_BYTES);
 	walk_read(w, x->descriptor, words, sizeof words);
 	class = (unsigned)(words[0] >> j->layout->class_shift & CLASS_MASK);
-	if ((words[0] >> j->layout->state_shift & j->layout->state_bits) != 0) {
+	state = (unsigned)(words[0] >> j->layout->state_shift & j->layout->state_bits);
+	/* 5.3 has the state in both; what 5.2 has in these bits differs. */
+	if (j->layout->newer && (element >> ELEMENT_STATE & 7) != state) {
+		walk_gap(w, start, j->last_end);
+		return;
+	}
+	if (state != 0) {
 		walk_free(w, 1, x->pages * JE_PAGE);
 		return;
 	}

@@ -243,7 +243,7 @@ je_find_caches(struct walk *w, struct je *j)
 	for (size_t i = 0; i < w->m->nthreads; i++) {
 		read_tls(w, w->m->thread_pointers[i], t);
 		leave_out_keys(w, j, t);
-		if (j->layout->new_caches)
+		if (j->layout->newer)
 			search_tls(w, j, t);
 		else
 			search_old(w, t);

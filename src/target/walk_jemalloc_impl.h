@@ -16,7 +16,7 @@ struct je_layout {
 	unsigned state_shift, state_bits, class_shift, free_shift;
 	uint64_t pointer_mask; /* of an element */
 	uint64_t spare;	       /* bits of the first word that are never set */
-	bool new_caches;       /* the caches of 5.3 */
+	bool newer; /* 5.3: other caches, and elements have the state of their extent */
 };
 
 struct je {

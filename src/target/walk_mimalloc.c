@@ -23,8 +23,6 @@ enum {
 	PAGE_BYTES = 96, /* most of all versions */
 	HEAPS_MAX = 1 << 14,
 	DELAYED_MAX = 1 << 26,
-	SMALL_MOST = 1024, /* in 2.0, blocks of 8 to so many bytes begin a bit later */
-	SMALL_OFF = 384,
 	PAGE_CAPACITY = 10,
 	PAGE_FLAGS = 14,
 	PAGE_FREE = 16,
@@ -32,18 +30,36 @@ enum {
 	HUGE_BLOCK = 1, /* kind of a segment */
 };
 
+/* Where a page's first block is. */
+enum front {
+	FRONT_SAYS,  /* the entry has its address */
+	FRONT_128,   /* small blocks begin so many bytes behind the page's beginning, */
+	FRONT_384,   /* or so many, */
+	FRONT_SIZES, /* or one or three blocks behind it */
+};
+
 /* Offsets in a segment, a page's entry, and a heap. */
 static const struct layout {
 	const char *name;
 	unsigned shift, cookie, slices, info, kind, entries, first, page_bytes;
 	unsigned used, local_free, thread_free, heap, size, start, delayed;
+	enum front front;
 } layouts[] = {
+	/* 2.0.9 */
 	{"mimalloc 2.0", 25, 216, 224, 232, 240, 248, 264, 80, 24, 32, 40, 48, 28, 0,
-	 2840},
-	{"mimalloc 2.1", 25, 216, 224, 232, 240, 248, 264, 96, 32, 24, 56, 64, 40, 48, 8},
-	{"mimalloc 2.2", 25, 224, 248, 256, 264, 272, 288, 96, 32, 24, 56, 64, 40, 48, 8},
+	 2840, FRONT_384},
+	/* 2.1.5 to 2.1.7 */
+	{"mimalloc 2.1", 25, 216, 224, 232, 240, 248, 264, 96, 32, 24, 56, 64, 40, 48, 8,
+	 FRONT_SAYS},
+	/* 2.1.9 to 2.4.1 */
+	{"mimalloc 2.2", 25, 224, 248, 256, 264, 272, 288, 96, 32, 24, 56, 64, 40, 48, 8,
+	 FRONT_SAYS},
+	/* 2.1.0 to 2.1.4 */
+	{"mimalloc 2.1", 25, 216, 224, 232, 240, 248, 264, 80, 24, 32, 40, 48, 28, 0,
+	 2840, FRONT_SIZES},
+	/* 2.0.3 to 2.0.7 */
 	{"mimalloc 2.0", 26, 320, 328, 336, 344, 360, 368, 80, 24, 32, 40, 48, 28, 0,
-	 2840},
+	 2840, FRONT_128},
 };
 
 struct mi {
@@ -136,11 +152,30 @@ add_page(struct walk *w, struct mi *m, const struct page *p)
 
 /* ---- a segment ---- */
 
+/* How far behind the beginning of its slices a page's first block is. */
+static uint64_t
+front_bytes(enum front front, uint64_t size)
+{
+	bool small = size >= 8 && size <= 1024;
+
+	switch (front) {
+	case FRONT_128:
+		return small ? 128 : 0;
+	case FRONT_384:
+		return small ? 384 : 0;
+	case FRONT_SIZES:
+		return size < 8 || size > 512 ? 0 : size <= 64 ? 3 * size : size;
+	case FRONT_SAYS:
+		break;
+	}
+	return 0;
+}
+
 static void
 read_page(const struct layout *l, uint64_t slice, const unsigned char *p, bool huge,
 	  struct page *ret)
 {
-	bool newer = l->start != 0;
+	bool newer = l->front == FRONT_SAYS;
 	uint16_t capacity, flags;
 
 	memcpy(&capacity, p + PAGE_CAPACITY, sizeof capacity);
@@ -159,8 +194,7 @@ read_page(const struct layout *l, uint64_t slice, const unsigned char *p, bool h
 		ret->used &= 0xffff;
 		ret->first = get(p, l->start, true);
 	} else {
-		ret->first = slice +
-			     (ret->size >= 8 && ret->size <= SMALL_MOST ? SMALL_OFF : 0);
+		ret->first = slice + front_bytes(l->front, ret->size);
 		if (huge || ret->size == UINT32_C(0x80000000))
 			ret->size = ret->end - slice;
 	}

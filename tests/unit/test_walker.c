@@ -155,6 +155,56 @@ T_TEST(mimalloc_2_1)
 	heapblocks_done(&h);
 }
 
+/* The same before 2.1.5, where the first block follows from the size of blocks: `front` bytes behind. */
+static void
+make_older_mimalloc(unsigned shift, unsigned cookie, unsigned head, uint64_t front)
+{
+	uint64_t s = MEMORY + (UINT64_C(1) << shift), page = s + 65536 + front, entry;
+
+	put(s + cookie, s ^ 0x1234567);
+	put(s + cookie + 8, UINT64_C(1) << (shift - 16));
+	put(s + cookie + 16, 1);
+	put(s + head - (shift == 26 ? 8 : 16), 3);
+	put(s + head, 1);
+	entry = s + head + 80;
+	put(entry, 1);
+	put(entry + 8, UINT64_C(10) << 16);
+	put(entry + 16, page);
+	put(entry + 24, 8 | UINT64_C(64) << 32); /* used, bytes */
+	put(entry + 32, page + 64);
+	put(entry + 40, (page + 128) | 1);
+	put(page, 0);
+	put(page + 64, 0);
+	put(page + 128, 0);
+	put(entry + 80, 1);
+}
+
+T_TEST(mimalloc_before_2_1_5)
+{
+	static const struct {
+		const char *name;
+		unsigned shift, cookie, head, front;
+	} versions[] = {
+		{"mimalloc 2.0", 26, 320, 368, 128}, /* 2.0.6 */
+		{"mimalloc 2.0", 25, 216, 264, 384}, /* 2.0.9 */
+		{"mimalloc 2.1", 25, 216, 264, 192}, /* 2.1.2 */
+	};
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct heapblocks h = {0};
+
+		make_older_mimalloc(versions[i].shift, versions[i].cookie,
+				    versions[i].head, versions[i].front);
+		walk_image(0, &h);
+		T_EQ(h.owners.len, 1);
+		T_CHECK(h.owners.len == 1 &&
+			strcmp(h.owners.data[0].name, versions[i].name) == 0);
+		T_EQ(h.blocks.len, 7);
+		T_CHECK(!h.inconsistent);
+		heapblocks_done(&h);
+	}
+}
+
 /* Counts that contradict the lists: nothing is reported, and why. */
 T_TEST(mimalloc_of_no_version)
 {
@@ -256,6 +306,26 @@ T_TEST(jemalloc_gap)
 	T_CHECK(!h.known); /* one of six is too much */
 	T_CHECK(strstr(h.why, "jemalloc 5.3 are not consistent (1 of ") != NULL);
 	heapblocks_done(&h);
+}
+
+/* A slab of a class that has no size, and one whose element has another state: gaps. */
+T_TEST(jemalloc_contradictions)
+{
+	const uint64_t first = MEMORY + (4 << 20) + 8192;
+	const uint64_t wrong[] = {UINT64_C(1) << 12 | UINT64_C(200) << 20,
+				  UINT64_C(1) << 12 | UINT64_C(1) << 17 |
+					  UINT64_C(2) << 20 | UINT64_C(28) << 28};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct heapblocks h = {0};
+
+		make_jemalloc(17, 20, 28);
+		put(first, wrong[i]);
+		walk_image(0, &h);
+		T_CHECK(!h.known && h.inconsistent);
+		T_CHECK(strstr(h.why, "jemalloc 5.3 are not consistent (1 of ") != NULL);
+		heapblocks_done(&h);
+	}
 }
 
 T_TEST(nothing)
