@@ -4,7 +4,7 @@
  *	1   nothing live                          OK, or GROWING if it rose until the end
  *	3   fewer than 10 intervals               GROWING if the floor rises, else NO VERDICT
  *	4a  old blocks keep coming evenly         LEAK likely
- *	4b  the same, but it keeps most blocks    GROWING: a cache that fills looks the same
+ *	4b  the same, but it frees hardly any     GROWING: a cache that fills looks the same
  *	5   floor rises, as many blocks           GROWING: the blocks get larger
  *	6   floor rises, or three steps or more   GROWING
  *	7   else                                  STEADY
@@ -20,6 +20,7 @@
 #include "analyze/growth_floor.h"
 
 enum {
+	GROWTH_KEPT = 3,   /* blocks for each that is freed: a leak keeps no more */
 	GROWTH_CLEAR = 40, /* blocks: with so many chance hardly leaves a hole */
 	GROWTH_KEPT_PART =
 		20, /* at most one byte in so many is left: it was freed at the end */
@@ -251,13 +252,13 @@ is_old_enough(const struct growth *g)
 	       span * (double)g->points.len >= (double)end_ms * GROWTH_INTERVALS;
 }
 
-/* Rows 4a and 4b. A site that keeps more blocks than it frees may be a cache whose entries are replaced now and then, as
+/* Rows 4a and 4b. A site that keeps more than three blocks for each that it frees may be a cache whose entries are replaced now and then, as
  * long as nobody has waited for the first of the others to go. */
 static void
 judge_even(struct growth_verdict *v, const struct growth *g,
 	   const struct growth_cohort *c, bool points)
 {
-	bool leaks = c->age_ms > 0 && g->freed[0] >= c->coming;
+	bool leaks = c->age_ms > 0 && g->freed[0] * GROWTH_KEPT >= c->coming;
 
 	v->word = leaks ? GROWTH_LEAK : GROWTH_GROWING;
 	v->why = leaks ? GROWTH_WHY_NONE : GROWTH_WHY_NEVER_FREED;

@@ -457,12 +457,12 @@ gh_ttl(struct gh *h, double life)
 	gh_queue(h, 30, 0, life, 0, 0);
 }
 
-/* A cache whose site also makes what is replaced soon: one block in three. */
+/* A cache whose site also makes what is replaced soon: one block in six. */
 static void
 gh_ttl_replaces(struct gh *h, double life)
 {
 	gh_queue(h, 30, 0, life, 0, 0);
-	gh_churn(h, 15, 0, h->n, 0.3, 0);
+	gh_churn(h, 6, 0, h->n, 0.3, 0);
 }
 
 static void
