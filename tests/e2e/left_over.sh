@@ -90,7 +90,7 @@ ended ./then no-folder ./daemon "$TMP/fifo"
 leak='LEAK (minor)  21.5 KiB in 23 blocks lost at 2 sites, 23 times, in 2 of ' # 2 or 3: the daemon may have begun
 expect_eq "the run itself" "$(head -n 1 run.err | cut -c -${#leak})" "$leak"
 expect_match "diff: what the daemon did since" "$("$SEEP" diff before.rec rec)" '→ 22\.7 .*make_as_daemon'
-show "$SEEP" report rec
+show "$SEEP" leaks rec
 expect_eq "the same verdict as before" "$(sed -n 2p <<<"$out" | cut -c -${#leak})" "$leak"
 expect_shown "when the daemon has ended" left_over/daemon_ended.txt
 pid=
