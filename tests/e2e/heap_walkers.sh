@@ -102,7 +102,8 @@ fi
 lib=$(find_library libtcmalloc_debug.so.4)
 if [ -n "$lib" ]; then
 	LD_PRELOAD=$lib "$SEEP" run --json --log-file many.json -o many.rec ./many </dev/null >/dev/null
-	show "$SEEP" report many.rec
+	run "$SEEP" report many.rec
+	shown="\$ seep report many.rec"$'\n'$(grep -E '^(NO VERDICT|no leak check)' <<<"$out")$'\n' # its lists are long
 	begin env LD_PRELOAD="$lib" ./many
 	show "$SEEP" leaks "$pid"
 	finish

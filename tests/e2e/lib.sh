@@ -231,6 +231,7 @@ as_golden() {
 		-e 's/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}(:[0-9]{2})?/DATE/g; s/\b[0-9]{2}:[0-9]{2}:[0-9]{2}\b/TIME/g' \
 		-e 's/stacks \([0-9]+\)/stacks (N)/g; s/ \([0-9]{2,}\)/ (PID)/g; s/\bpid [0-9]+/pid PID/g; s/^[0-9]+: /PID: /' \
 		-e 's/\b(seep [a-z]+( --[a-z]+ [0-9]+[a-z]+)*) [0-9]+\b/\1 PID/g; s/@[0-9a-f]{8,}\b/@ADDRESS/g' \
+		-e 's/--who 0x[0-9a-f]+( [0-9]+)?/--who ADDRESS PID/g; s/heap\.scan [0-9]+/heap.scan PID/g' \
 		-e "s,(under|slower than) $number $unit/min,\1 N B/min,g; s,$number $unit/min,N \3B/min,g" \
 		-e 's/[0-9.]+ % of a core/N % of a core/; / · stopped /{s/(stopped |\+ )[0-9.]+/\1N/g; s/N (ms|s) ·/N s ·/}' \
 		-e "s/(the machine's memory|memory limit)( of $number $unit)? reached/LIMIT reached/" \
