@@ -29,16 +29,18 @@ attached_account_limit(struct prof *p, uint32_t process, int pid, uint64_t befor
 	p->memories[row] = m;
 }
 
-void
+bool
 attached_account(struct buf *out, const struct session *s)
 {
 	struct watcher *w = NULL;
+	const char *see;
+	bool heap;
 	time_t began;
 	struct tm tm;
 	char clock[16];
 
 	if (s->ended || s->attach.live.head == NULL || watcher_once(s->pid, &w, NULL) < 0)
-		return;
+		return true;
 	began = (time_t)(s->attach.live.head->start_ns / NS);
 	watcher_account(w);
 	if (w->has_account)
@@ -46,17 +48,21 @@ attached_account(struct buf *out, const struct session *s)
 	if (out->len > 0 && out->data[out->len - 1] != '\n')
 		buf_add_char(out, '\n');
 	strftime(clock, sizeof clock, "%H:%M:%S", localtime_r(&began, &tm));
+	heap = w->heap.known || s->armed || s->attach.control == NULL ||
+	       s->attach.control->samples > 0;
+	see = heap ? "leaks" : "why";
 	if (!s->late)
 		buf_printf(out, "recorded since %s\n", clock);
 	else if (s->rss_first_kib > 0)
 		buf_printf(out,
 			   "allocated before the attach (%s): %s resident    see: seep "
-			   "leaks %d\n",
-			   clock, fmt_size(s->rss_first_kib << 10).s, s->pid);
+			   "%s %d\n",
+			   clock, fmt_size(s->rss_first_kib << 10).s, see, s->pid);
 	else
 		buf_printf(out,
 			   "allocated before the attach (%s): not recorded    see: seep "
-			   "leaks %d\n",
-			   clock, s->pid);
+			   "%s %d\n",
+			   clock, see, s->pid);
 	watcher_free(w);
+	return heap;
 }

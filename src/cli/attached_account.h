@@ -8,8 +8,8 @@
 #include "util/buf.h"
 
 /* Appends, a line each: where its resident memory is now, and what the recording does not cover. Nothing of a process
- * that has ended. */
-void attached_account(struct buf *out, const struct session *s);
+ * that has ended. False if the process seems to have no heap that seep leaks could search. */
+bool attached_account(struct buf *out, const struct session *s);
 
 /* Adds to `p` the memory limit of the process, which runs and whose row `process` is; `before_kib`: what was resident
  * when the recording began, if that was later than its start. */

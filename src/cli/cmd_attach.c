@@ -187,12 +187,14 @@ load_named(const struct attached_sessions *ss, struct attached_check *checks)
 
 /* What is not known of reachability, seep leaks can tell: it may stop the process for longer. */
 static void
-next_step(struct buf *out, int pid, const struct prof *p)
+next_step(struct buf *out, int pid, const struct prof *p, bool heap)
 {
 	const struct prof_check *c = prof_check_of(p, p->nprocesses - 1);
 
 	buf_add_str(out, "next: ");
-	if (c == NULL || !c->done)
+	if (!heap)
+		buf_printf(out, "seep why %d (which regions grow) \xc2\xb7 ", pid);
+	else if (c == NULL || !c->done)
 		buf_printf(out,
 			   "seep leaks %d (what is lost, and who holds it) \xc2\xb7 ",
 			   pid);
@@ -209,6 +211,7 @@ report(FILE *to, const struct attached_sessions *ss, struct prof *p, const char 
 				.saved_names = !args.no_names};
 	struct buf b = {0};
 	struct term term;
+	bool heap = true;
 	size_t foot;
 
 	term_init(&term, clean_fd(to));
@@ -220,11 +223,11 @@ report(FILE *to, const struct attached_sessions *ss, struct prof *p, const char 
 		report_text(&b, p, &o);
 	foot = b.len;
 	if (!args.json && over && ss->len == 1)
-		attached_account(&b, ss->data[0]);
+		heap = attached_account(&b, ss->data[0]);
 	for (size_t i = 0; !args.json && i < ss->len; i++)
 		attached_foot(&b, ss->data[i], over);
 	if (!args.json && over && ss->len == 1 && !ss->data[0]->ended && args.for_ns > 0)
-		next_step(&b, ss->data[0]->pid, p);
+		next_step(&b, ss->data[0]->pid, p, heap);
 	wrap_term(&b, foot, o.term);
 	fputs(buf_str(&b), to);
 	fflush(to);

@@ -72,3 +72,27 @@ expect_status 0 "$SEEP" detach -q "$pid"
 wait "$attach"
 expect_match "attach: why it ended" "$(cat attach.txt)" 'taken out by seep detach, it runs on$'
 expect_no_match "attach: not by exec, and not gone" "$(cat attach.txt)" '(exec of|gone)'
+
+# ---- without any malloc, attach does not send anyone to seep leaks, which would refuse ----
+cat >arena.c <<'END'
+#include <sys/mman.h>
+#include <unistd.h>
+int main(void)
+{
+	for (int i = 0; i < 600; i++) {
+		*(volatile char *)mmap(0, 1 << 16, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) = 1;
+		if (i == 0 && write(1, "ready\n", 6) != 6)
+			return 3;
+		usleep(100000);
+	}
+}
+END
+${CC:-gcc} -o arena arena.c || exit 3
+./arena >arena.txt &
+arena=$!
+trap 'kill "$pid" "$arena" 2>/dev/null; lib_end' EXIT
+wait_for 20 grep -q ready arena.txt
+expect_status 0 "$SEEP" attach $arena --for 1s
+expect_match "no malloc: next" "$err" "^next: seep why $arena \(which regions grow\) · seep attach --for 10m $arena "
+expect_no_match "no malloc: nothing for leaks" "$err" 'seep leaks'
+expect_status 0 "$SEEP" why $arena --for 1s
