@@ -490,7 +490,10 @@ verdict_of_all(const struct verdict *v, const struct prof *p, const bool *focus,
 
 		if (focus != NULL && !focus[i])
 			continue;
-		if (v->state[i] == VERDICT_NOT_RECORDED && undecided.why == 0)
+		/* A forked child is the same program. */
+		if ((v->state[i] == VERDICT_NOT_RECORDED ||
+		     p->processes[i].lost[REC_LOST_CHILD] > 0) &&
+		    undecided.why == 0)
 			undecided = verdict_decide(&(struct verdict_facts){0});
 		if (v->state[i] != VERDICT_JUDGED)
 			continue;

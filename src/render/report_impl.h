@@ -215,6 +215,7 @@ uint64_t report_missed(const struct report *r);
 
 /* Programs and children that were started and not recorded; stacks that are not whole. */
 uint64_t report_unrecorded(const struct report *r);
+uint64_t report_lost_children(const struct report *r);
 /* Forked children that have no recording because there was nothing to record. */
 uint64_t report_quiet(const struct report *r);
 uint64_t report_cut_stacks(const struct report *r);

@@ -173,6 +173,12 @@ report_unrecorded(const struct report *r)
 }
 
 uint64_t
+report_lost_children(const struct report *r)
+{
+	return report_sum_lost(r, REC_LOST_CHILD);
+}
+
+uint64_t
 report_quiet(const struct report *r)
 {
 	return report_sum_lost(r, REC_LOST_QUIET);

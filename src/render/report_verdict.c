@@ -132,6 +132,13 @@ report_nothing(struct report *r)
 		figure_text(r->out, prof_text(r->p, r->p->processes[first].not_recorded));
 		if (r->v.main != 0)
 			buf_add_str(r->out, "; no leak in what was recorded");
+	} else if (r->v.main != 0) {
+		uint64_t children = report_lost_children(r);
+
+		buf_printf(r->out,
+			   "%s forked %s not recorded; no leak in what was recorded",
+			   fmt_count(children).s,
+			   children == 1 ? "child was" : "children were");
 	} else if (r->one == 0) {
 		buf_printf(r->out, "none of %u processes was recorded", r->v.nchosen);
 	} else {

@@ -72,6 +72,7 @@ expect_json "130 times" json '[.processes[0].lost.exec, (.processes | length), .
 run "$SEEP" report rec
 expect_match "130 times: named" "$out" '^static × 100 not recorded: statically linked; '
 expect_match "130 times: counted" "$out" '^not recorded: 30 programs that were started and cannot be recorded$'
+golden blind ./tree/children blind
 # Forked children that never allocated say so in their parent's recording; what was not started is not missed.
 record tree/children fork tree/static 5
 expect_json "forked" json '[.processes[0].lost.exec, ([.processes[] | select(.not_recorded != null)] | length)]' '[5,5]'

@@ -27,6 +27,7 @@ confined() {
 		expect_json "$what: the child is not forgotten" "$TMP/json" \
 			'[(.processes[0].lost.child), ([.processes[] | select(.not_recorded != null)] | length)] | add' 1
 		expect_truth "$what" "$TMP/json" "expect in=make_childs allocs=0"
+		expect_no_match "$what: no all-clear" "$(jq -r .summary.verdict "$TMP/json")" '^(OK|STEADY)$'
 	fi
 }
 

@@ -11,6 +11,7 @@
  *	children fork PROGRAM N forks N times; each child becomes PROGRAM without having allocated
  *
  *	children quick N K      forks N children that end at once, and K that lose 23 blocks first
+ *	children blind          forks one that loses as much, and cannot be recorded
  *	children again          holds 100 blocks of 1,000 bytes, then executes itself with a variable
  *	                        set, and loses 23 blocks of 4,711 bytes
  *
@@ -24,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -316,9 +318,27 @@ again(char **argv)
 	return 0;
 }
 
+/* The child has no room for a recording. */
+static int
+blind(void)
+{
+	struct rlimit limit = {1 << 20, 1 << 20};
+	int status = -1;
+
+	free(malloc(17));
+	setrlimit(RLIMIT_FSIZE, &limit);
+	if (fork() == 0) {
+		lose();
+		_exit(0);
+	}
+	return wait(&status) < 0 || status != 0;
+}
+
 int
 main(int argc, char **argv, char **envp)
 {
+	if (argc > 1 && strcmp(argv[1], "blind") == 0)
+		return blind();
 	if (argc > 1 && strcmp(argv[1], "again") == 0)
 		return again(argv);
 	if (argc > 1 && strcmp(argv[1], "show") == 0) {
