@@ -242,13 +242,24 @@ report_tables(struct report *r, uint32_t most)
 		report_table(r, by[i], report_heads[by[i]], most);
 }
 
-/* One list or short tables, which leave room for sites. `other_lines`: those of the rest of the report. */
+/* Lines that short tables are to have at least, when the rest of the report but for sites has so many. */
+static size_t
+report_table_lines(const struct report *r, size_t other_lines)
+{
+	size_t left = REPORT_SCREEN - REPORT_SITE_LINES;
+
+	if (!r->o->tables || r->o->by_given)
+		return 0;
+	if (left <= other_lines)
+		return 1;
+	return left - other_lines < REPORT_TABLE_LINES ? left - other_lines
+						       : REPORT_TABLE_LINES;
+}
+
+/* One list, or short tables in what is left of a screen. */
 static void
 report_ranked(struct report *r, size_t other_lines)
 {
-	size_t used =
-		other_lines + (report_lead(r) != VERDICT_OK ? REPORT_SITE_LINES : 0);
-
 	if (r->o->by_given && r->o->by != SITES_LIVE) {
 		buf_printf(r->out, "%s:\n", report_heads[r->o->by]);
 		report_list(r, &r->sites, r->o->by);
@@ -259,7 +270,7 @@ report_ranked(struct report *r, size_t other_lines)
 		buf_clear(r->out);
 		report_tables(r, (uint32_t)rows);
 		if (!report_must_fit(r) || r->out->len == 0 ||
-		    used + report_lines(r, r->out, 0) <= REPORT_SCREEN)
+		    other_lines + report_lines(r, r->out, 0) <= REPORT_SCREEN)
 			return;
 	}
 	buf_clear(r->out);
@@ -337,14 +348,16 @@ report_full(struct report *r)
 	r->out = &facts;
 	at = report_facts(r);
 	lines = report_lines(r, out, 0) + report_lines(r, &facts, 0);
-	r->out = &tables;
-	report_ranked(r, lines);
-	lines += report_lines(r, &tables, 0);
 	if (report_must_fit(r) &&
 	    lines + report_lines(r, &kept, 0) + REPORT_SITE_LINES > REPORT_SCREEN)
 		buf_clear(&kept);
+	lines += report_lines(r, &kept, 0);
 	r->out = out;
-	report_sites(r, lines + report_lines(r, &kept, 0));
+	report_sites(r, lines + report_table_lines(r, lines));
+	r->out = &tables;
+	report_ranked(r, report_lines(r, out, 0) + report_lines(r, &facts, 0) +
+				 report_lines(r, &kept, 0));
+	r->out = out;
 	buf_add(out, kept.data, kept.len);
 	buf_add(out, buf_str(&facts), at);
 	buf_add(out, tables.data, tables.len);

@@ -13,10 +13,7 @@
 #include "render/report_impl.h"
 #include "render/wrap.h"
 
-enum {
-	FIT_COLUMNS = 80, /* where there is no terminal to ask */
-	FIT_MINOR = 2,	  /* the first plan where nothing much is lost */
-};
+enum { FIT_MINOR = 2 }; /* the first plan where nothing much is lost */
 
 /* From the longest to the shortest. The first is the usual list; then more sites are better than
  * deeper stacks, as long as each has its caller. */
@@ -58,7 +55,6 @@ report_lines(const struct report *r, const struct buf *text, size_t from)
 	struct buf b = {0};
 	size_t lines;
 
-	columns = columns > 0 ? columns : FIT_COLUMNS;
 	buf_add(&b, buf_str(text) + from, text->len - from);
 	if (r->o->ascii)
 		figure_to_ascii(&b, 0);

@@ -160,8 +160,9 @@ void report_contrast(struct report *r, uint32_t row, struct map *told);
 /* ---- report_fit.c ---- */
 
 enum {
-	REPORT_SCREEN = 25,    /* lines of a report that must fit, */
-	REPORT_SITE_LINES = 9, /* and those of them that sites should have */
+	REPORT_SCREEN = 25,	/* lines of a report that must fit, */
+	REPORT_SITE_LINES = 9,	/* those of them that sites should have, */
+	REPORT_TABLE_LINES = 6, /* and short tables */
 };
 
 /* The list that is not shortened. */
@@ -170,7 +171,7 @@ extern const struct report_plan *const report_usual;
 /* Must the report fit on a screen? Not if the user says how much, or asks for a certain list. */
 bool report_must_fit(const struct report *r);
 
-/* Lines that the text takes from that offset on, on the terminal or at 80 columns. */
+/* Lines that the text takes from that offset on, on the terminal or in a file. */
 size_t report_lines(const struct report *r, const struct buf *text, size_t from);
 
 /* Lists the sites that the verdict is about, then others that grow. `other_lines`: those of the rest

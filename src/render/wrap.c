@@ -137,7 +137,8 @@ wrap_lines(const char *s, unsigned columns)
 
 		end = s + strcspn(s, "\n");
 		width = wrap_width(s, (size_t)(end - s));
-		lines += width > columns ? (width + columns - 1) / columns : 1;
+		lines += columns > 0 && width > columns ? (width + columns - 1) / columns
+							: 1;
 	}
 	return lines;
 }

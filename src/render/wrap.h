@@ -17,7 +17,7 @@ void wrap_text(struct buf *out, size_t from, unsigned columns);
 /* The same at the width of a terminal; nothing when it is NULL or has none. */
 void wrap_term(struct buf *out, size_t from, const struct term *t);
 
-/* Lines of a terminal that the text takes. */
+/* Lines of a terminal that the text takes; 0 columns: of a file. */
 size_t wrap_lines(const char *s, unsigned columns);
 
 #endif
