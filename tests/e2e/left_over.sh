@@ -92,7 +92,8 @@ expect_eq "the run itself" "$(head -n 1 run.err | cut -c -${#leak})" "$leak"
 expect_match "diff: what the daemon did since" "$("$SEEP" diff before.rec rec)" '→ 22\.7 .*make_as_daemon'
 show "$SEEP" leaks rec
 expect_eq "the same verdict as before" "$(sed -n 2p <<<"$out" | cut -c -${#leak})" "$leak"
-expect_shown "when the daemon has ended" left_over/daemon_ended.txt
+# Whether libc frees one more block before the daemon ends depends on when it is looked at.
+expect_shown "when the daemon has ended" left_over/daemon_ended.txt 's/ 2[45] frees/ N frees/; s/temporary [0-9.]+ %/temporary N %/'
 pid=
 
 # ---- others do not talk about it ----
