@@ -174,6 +174,7 @@ expect_match "too large: said" "$err" '^seep: bomb\.gz: [0-9]+ compressed bytes 
 limited report zeros.gz
 expect_match "zeros: said" "$err" '^seep: zeros\.gz: in no format that seep knows \(begins with( 00){8}\)$'
 
+# shellcheck disable=SC2016 # the inner shell's
 run timeout 20 bash -c 'cat /dev/zero | "$1" report -' - "$SEEP"
 expect_eq "zeros without end: status" "$status" 3
 expect_match "zeros without end: said" "$err" '^seep: standard input: in no format that seep knows'
