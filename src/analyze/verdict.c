@@ -5,16 +5,13 @@
 #include <stdlib.h>
 
 #include "analyze/choose.h"
+#include "analyze/verdict_births.h"
 #include "base/recording.h"
 #include "model/complete.h"
 #include "util/map.h"
-#include "util/vec.h"
 #include "util/x.h"
 
 enum {
-	INTERVALS = 20,	     /* into which a run is cut to see when blocks were lost */
-	INTERVALS_MS = 2500, /* a shorter run is not cut */
-	INTERVALS_RATE = 10, /* losses in so many of them have a rate */
 	GROWTH_LITTLE_BYTES = 64 << 10,
 	CUT_SHORT_PART = 1000,	  /* one event in so many missed, */
 	CUT_SHORT_MIN_EVENTS = 10 /* and more than these: the recording is not complete */
@@ -136,97 +133,6 @@ verdict_lost_by_site(const struct prof *p, const struct sites *ss, unsigned kind
 			lost[p->losses[i].site] += (int64_t)p->losses[i].blocks;
 	}
 	return lost;
-}
-
-/* What one site of one process lost, and when its live blocks were made. */
-struct births {
-	uint32_t process;
-	int64_t lost;
-	uint32_t in[INTERVALS];
-};
-
-static int
-compare_counts(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return (*x < *y) - (*x > *y);
-}
-
-/* In how many intervals a site lost blocks, at least: it is known when its live blocks were made,
- * but not which of them are lost. */
-static unsigned
-intervals_of(struct births *b)
-{
-	int64_t lost = b->lost;
-	unsigned n = 0;
-
-	qsort(b->in, INTERVALS, sizeof *b->in, compare_counts);
-	for (; n < INTERVALS && lost > 0 && b->in[n] > 0; n++)
-		lost -= b->in[n];
-	return n;
-}
-
-/* The blocks of a site that are lost, as many of them as are listed: of a sampled one some. */
-static int64_t
-listed_of(const struct prof_site *s, int64_t lost)
-{
-	if (s->live_samples == 0 || s->live_blocks <= 0)
-		return lost;
-	return (int64_t)((double)lost * (double)s->live_samples / (double)s->live_blocks +
-			 0.5);
-}
-
-static void
-verdict_find_intervals(struct verdict *v, const struct prof *p, const struct sites *ss,
-		       const int64_t *lost)
-{
-	struct map rows = {0};
-	VEC(struct births) births = {0};
-
-	for (uint32_t i = 1; i < p->nsites; i++) {
-		uint32_t row = ss->row_of_site[i], process = p->sites[i].process;
-		uint64_t *at;
-
-		if (lost[i] == 0 || row == UINT32_MAX ||
-		    p->processes[process].duration_ms < INTERVALS_MS)
-			continue;
-		at = map_add(&rows, (uint64_t)process << 32 | row);
-		if (*at == 0) {
-			vec_add(&births)->process = process;
-			*at = births.len;
-		}
-		births.data[*at - 1].lost += listed_of(&p->sites[i], lost[i]);
-	}
-	for (uint32_t i = 0; i < p->nblocks; i++) {
-		const struct prof_block *b = &p->blocks[i];
-		uint32_t process = p->sites[b->site].process;
-		uint64_t *at =
-			lost[b->site] == 0
-				? NULL
-				: map_find(&rows, (uint64_t)process << 32 |
-							  ss->row_of_site[b->site]);
-		uint64_t bin = (uint64_t)b->ms * INTERVALS /
-			       (p->processes[process].duration_ms + 1);
-
-		if (at != NULL)
-			births.data[*at - 1].in[bin < INTERVALS ? bin : INTERVALS - 1]++;
-	}
-	for (size_t i = 0; i < births.len; i++) {
-		struct verdict_figures *f = &v->each[births.data[i].process];
-		unsigned n = intervals_of(&births.data[i]);
-
-		if (n > f->lost_intervals)
-			f->lost_intervals = n;
-	}
-	vec_done(&births);
-	map_done(&rows);
-	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		if (v->each[i].lost_intervals >= INTERVALS_RATE)
-			v->each[i].lost_rate =
-				(double)verdict_lost(v->each[i].loss_bytes) * 1000 /
-				(double)p->processes[i].duration_ms;
-	}
 }
 
 /* ---- facts ---- */
