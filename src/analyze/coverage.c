@@ -2,7 +2,10 @@
 /* coverage.c -- how much of a process's memory the recording speaks of. */
 #include "analyze/coverage.h"
 
+#include <string.h>
+
 #include "analyze/choose.h"
+#include "analyze/outgrowth.h"
 #include "base/recording.h"
 #include "util/x.h"
 
@@ -36,6 +39,20 @@ coverage_recorded(const struct prof_process *pr, uint64_t blocks)
 	       (blocks + (more > 0 ? (uint64_t)more : 0)) * COVERAGE_BLOCK_BYTES;
 }
 
+/* What malloc had in the end, if it keeps more and more of what is freed: all of it was recorded. */
+static uint64_t
+coverage_kept_kib(const struct prof *p, uint32_t process)
+{
+	for (uint32_t i = 0; i < p->nmemories; i++) {
+		const struct prof_memory *m = &p->memories[i];
+
+		if (m->process == process &&
+		    strcmp(prof_text(p, m->kind), OUTGROWTH_KEPT) == 0)
+			return m->last_kib;
+	}
+	return 0;
+}
+
 /* Its anonymous memory without what cannot leak: stacks, and static data of program and
  * libraries. */
 static uint64_t
@@ -48,8 +65,11 @@ coverage_heap(const struct prof_process *pr)
 
 /* One process: false when nothing is known of its memory. */
 static bool
-coverage_one(const struct prof_process *pr, uint64_t blocks, struct coverage *ret)
+coverage_one(const struct prof *p, uint32_t process, uint64_t blocks,
+	     struct coverage *ret)
 {
+	const struct prof_process *pr = &p->processes[process];
+	uint64_t kept = coverage_kept_kib(p, process) << 10;
 	uint64_t anon = coverage_heap(pr), recorded;
 	bool nothing =
 		pr->coverage != 0 && pr->peak_bytes <= 0 && pr->inherited_blocks == 0;
@@ -60,6 +80,8 @@ coverage_one(const struct prof_process *pr, uint64_t blocks, struct coverage *re
 	    pr->lost[REC_LOST_SPACE] > 0)
 		return nothing;
 	recorded = coverage_recorded(pr, blocks);
+	if (recorded < kept)
+		recorded = kept;
 	if (recorded > anon)
 		recorded = anon; /* not every byte asked for was ever touched */
 	ret->recorded_bytes = recorded;
@@ -95,8 +117,7 @@ coverage_of(const struct prof *p, const bool *chosen)
 		struct coverage c;
 
 		if ((chosen != NULL && !chosen[i]) || p->processes[i].not_recorded != 0 ||
-		    choose_is_replaced(p, i) ||
-		    !coverage_one(&p->processes[i], blocks[i], &c))
+		    choose_is_replaced(p, i) || !coverage_one(p, i, blocks[i], &c))
 			continue;
 		/* What was there before cannot have been recorded. */
 		if (coverage_is_late(p, i) && c.recorded_bytes > 0) {

@@ -8,8 +8,8 @@
 	0.5	 /* of the growth explained by malloc's live blocks: it is malloc's */
 #define FLAT 0.2 /* of the growth, or less: live memory is flat beside it */
 
-static bool
-is_mallocs(enum region_kind kind)
+bool
+outgrowth_is_mallocs(enum region_kind kind)
 {
 	return kind == REGION_HEAP || kind == REGION_ARENA || kind == REGION_CHUNK ||
 	       kind == REGION_JEMALLOC || kind == REGION_TCMALLOC ||
@@ -25,7 +25,9 @@ bytes_at(const struct track *t, const struct outgrowth_series *s, enum region_ki
 
 	if (kind == REGION_KINDS) {
 		for (unsigned k = 0; k < REGION_KINDS; k++)
-			sum += is_mallocs(k) ? (double)t->kinds[k].data[i] * 1024 : 0;
+			sum += outgrowth_is_mallocs(k)
+				       ? (double)t->kinds[k].data[i] * 1024
+				       : 0;
 		return sum;
 	}
 	sum = (double)t->kinds[kind].data[i] * 1024;
@@ -144,7 +146,7 @@ outgrowth_find(const struct track *t, const struct outgrowth_series *s,
 	for (unsigned k = 0; k < REGION_KINDS && n < OUTGROWTH_MAX - 1; k++) {
 		bool all;
 
-		if (is_mallocs(k) || !region_can_leak(k))
+		if (outgrowth_is_mallocs(k) || !region_can_leak(k))
 			continue;
 		all = grows(t, s, k, &f) && live_slope <= fit_slope(&f, NULL) * EXPLAINED;
 		if (all || is_unseen(k, &f, &live) ||
@@ -157,9 +159,9 @@ outgrowth_find(const struct track *t, const struct outgrowth_series *s,
 	if (grows(t, s, REGION_KINDS, &f) && live_slope < fit_slope(&f, NULL) * FLAT)
 		ret[n++] = (struct outgrowth){
 			.kind = REGION_KINDS,
-			.name = "memory kept by malloc",
-			.remedy = "live memory is flat, so it is fragmentation: try "
-				  "malloc_trim(0), MALLOC_ARENA_MAX=2 or jemalloc",
+			.name = OUTGROWTH_KEPT,
+			.remedy = "live memory is flat, so it is "
+				  "fragmentation: " OUTGROWTH_KEPT_REMEDY,
 			.fit = f,
 			.grows = true};
 	if (n > 1)

@@ -40,6 +40,13 @@ struct outgrowth {
 	bool grows; /* all the time and to the end; else it is only larger */
 };
 
+/* What malloc keeps although it was freed, in words; and what may help. */
+#define OUTGROWTH_KEPT "memory kept by malloc"
+#define OUTGROWTH_KEPT_REMEDY "try malloc_trim(0), MALLOC_ARENA_MAX=2 or jemalloc"
+
+/* Does an allocator take its blocks from regions of this kind? */
+bool outgrowth_is_mallocs(enum region_kind kind);
+
 /* Fills `ret` with what grows or is larger, fastest first; how many. */
 unsigned outgrowth_find(const struct track *t, const struct outgrowth_series *s,
 			struct outgrowth ret[OUTGROWTH_MAX]);

@@ -27,6 +27,7 @@
 
 /* A heap larger than this is not gone through block by block: that would take seconds. */
 #define WALK_BYTES_MAX (UINT64_C(8) << 30)
+#define WALK_TRIES 3
 
 /* ---- beginning ---- */
 
@@ -284,15 +285,21 @@ watcher_account(struct watcher *w)
 {
 	struct heapwalk_opts all = {.max_bytes = WALK_BYTES_MAX};
 	struct account_recording rec = {0};
-	struct memmap map = {0};
 
-	/* Of a process that has ended there is nothing left to go through. */
-	if (w->ended || read_map(w, &map, NULL) < 0)
-		return;
-	heapmap_done(&w->heap);
-	heapwalk(&w->mem, &map, &all, &w->heap);
-	memmap_done(&w->map);
-	w->map = map;
+	/* Of a process that has ended there is nothing left to go through. A heap that has grown since the map was
+	 * read does not fit it: once more. */
+	for (unsigned i = 0; i < WALK_TRIES; i++) {
+		struct memmap map = {0};
+
+		if (w->ended || read_map(w, &map, NULL) < 0)
+			return;
+		heapmap_done(&w->heap);
+		heapwalk(&w->mem, &map, &all, &w->heap);
+		memmap_done(&w->map);
+		w->map = map;
+		if (w->heap.known || (w->program & OTHER_ALLOCATORS) != 0)
+			break;
+	}
 	w->stacks.len = 0;
 	procmem_stacks(&w->mem, &w->stacks);
 	name_regions(w);
@@ -320,18 +327,35 @@ up_ns(const struct watcher *w)
 	return now > start ? now - start : 0;
 }
 
+/* The name of what grows most: of many regions of a kind, the first that does. */
+static const char *
+growing_region(const struct watcher *w, const struct track_verdict *d)
+{
+	const char *name = region_kind_name(d->kind);
+	size_t *order;
+
+	if (d->row != SIZE_MAX)
+		return w->track.rows.data[d->row].last.name;
+	order = track_order(&w->track);
+	for (size_t i = w->track.rows.len; i > 0; i--) {
+		const struct track_row *r = &w->track.rows.data[order[i - 1]];
+
+		if (r->last.kind == d->kind && !r->gone)
+			name = r->last.name;
+	}
+	free(order);
+	return name;
+}
+
 /* The one command that leads on from what was seen. */
 static void
 choose_next(struct watcher *w)
 {
 	struct track_verdict d;
 	int pid = w->mem.pid;
-	const char *region;
 
 	buf_clear(&w->next);
 	track_judge(&w->track, &d);
-	region = d.row != SIZE_MAX ? w->track.rows.data[d.row].last.name
-				   : region_kind_name(d.kind);
 	if (d.word != TRACK_GROWING) {
 		buf_printf(&w->next, "seep watch %d --for 10m", pid);
 		return;
@@ -354,7 +378,7 @@ choose_next(struct watcher *w)
 		break;
 	default:
 		buf_printf(&w->next, "seep dump %d ", pid);
-		figure_shell(&w->next, region);
+		figure_shell(&w->next, growing_region(w, &d));
 	}
 }
 

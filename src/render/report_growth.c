@@ -270,16 +270,28 @@ freed_at_exit(const struct growth_places *g, uint64_t *ret_low, uint64_t *ret_hi
 	return g->nranked > 0;
 }
 
+double
+report_growth_slope(const struct report *r, enum verdict_word word)
+{
+	double slope = 0;
+
+	for (uint32_t i = 0; i < r->growth.nranked; i++) {
+		if (word_of(r, r->growth.ranked[i]) == word)
+			slope += r->growth.rows[r->growth.ranked[i]].slope;
+	}
+	return slope;
+}
+
 bool
-report_growth_amount(struct report *r, enum verdict_word word)
+report_growth_amount(struct report *r, enum verdict_word word, const char *between)
 {
 	const struct growth_places *g = &r->growth;
 	uint64_t low, high, n = 0;
 	double slope = 0, var = 0;
 
 	if (freed_at_exit(g, &low, &high)) {
-		buf_printf(r->out, "while it ran (%s \xe2\x86\x92 %s), freed at exit",
-			   fmt_size(low).s, fmt_size(high).s);
+		buf_printf(r->out, "%swhile it ran (%s \xe2\x86\x92 %s), freed at exit",
+			   between, fmt_size(low).s, fmt_size(high).s);
 		return true;
 	}
 	for (uint32_t i = 0; i < g->nranked; i++) {
@@ -293,7 +305,7 @@ report_growth_amount(struct report *r, enum verdict_word word)
 	}
 	if (n == 0)
 		return false;
-	buf_add_str(r->out, figure_things((int64_t)n, 0, "site").s);
+	buf_printf(r->out, "%s%s", between, figure_things((int64_t)n, 0, "site").s);
 	if (growth_text_has_rate(slope))
 		buf_printf(r->out, ": %s",
 			   growth_text_rate(slope, figure_sqrt(var), r->o->bytes).s);
@@ -314,16 +326,13 @@ report_growth_forecast(struct report *r, enum verdict_word word)
 {
 	uint32_t process = r->v.main;
 	struct forecast f;
-	double slope = 0;
+	double sites = report_growth_slope(r, word), slope = sites;
 
-	for (uint32_t i = 0; i < r->growth.nranked; i++) {
-		if (word_of(r, r->growth.ranked[i]) == word)
-			slope += r->growth.rows[r->growth.ranked[i]].slope;
-	}
 	for (uint32_t i = 0; word == VERDICT_GROWING && i < r->p->nmemories; i++) {
 		const struct prof_memory *m = &r->p->memories[i];
 
-		if (m->process == process && m->kind != 0 && m->grows)
+		if (m->process == process && m->kind != 0 &&
+		    (m->grows || m->slope > sites))
 			slope += m->slope;
 	}
 	f = forecast_of(r->p, process, slope);

@@ -79,8 +79,11 @@ void report_growth_rows(struct report *r, const struct sites *ss, uint32_t rows,
 /* A line that says so under a listed place; nothing for UINT32_MAX. */
 void report_growth_mark(struct report *r, uint32_t row);
 
-/* Appends "1 site: +1.0 ± 0.2 MiB/min" of the places with that word; false: there are none. */
-bool report_growth_amount(struct report *r, enum verdict_word word);
+/* Bytes a second of the places with that word. */
+double report_growth_slope(const struct report *r, enum verdict_word word);
+
+/* Appends `between` and "1 site: +1.0 ± 0.2 MiB/min" of the places with that word; false: there are none. */
+bool report_growth_amount(struct report *r, enum verdict_word word, const char *between);
 
 /* Appends when the process reaches its memory limit, and which part of its growth the sites with that word explain;
  * nothing where that is not in sight. */

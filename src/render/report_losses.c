@@ -54,18 +54,30 @@ static const struct {
 	{PROF_LOSS_SUPPRESSED, "suppressed ", false},
 };
 
-/* The process that the report is about, if it was killed or not recorded to its end, and so was
- * not searched; else 0. */
+/* Sampled, and growing like a leak: an exact recording would decide it. */
+static bool
+report_undecided_growth(const struct report *r)
+{
+	enum verdict_word lead = report_lead(r);
+
+	return r->sampled && (lead == VERDICT_LEAK_LIKELY || lead == VERDICT_GROWING) &&
+	       report_growth_slope(r, lead) > 0;
+}
+
+/* The process that the report is about, if it was not searched because it was killed, not recorded
+ * to its end or sampled; else 0. */
 static uint32_t
 report_gone(const struct report *r)
 {
 	uint32_t i = r->one != 0 ? r->one : r->v.main;
 	const struct prof_process *pr = &r->p->processes[i];
+	bool exact = pr->mode == PROF_EXACT;
 
-	return pr->mode == PROF_EXACT && prof_check_of(r->p, i) == NULL &&
-			       (pr->end == PROF_END_SIGNAL || complete_ended_early(pr))
-		       ? i
-		       : 0;
+	if (prof_check_of(r->p, i) != NULL)
+		return 0;
+	if (exact && (pr->end == PROF_END_SIGNAL || complete_ended_early(pr)))
+		return i;
+	return pr->end == PROF_END_EXITED && report_undecided_growth(r) ? i : 0;
 }
 
 static void

@@ -287,23 +287,46 @@ report_steady(struct report *r)
 	}
 }
 
+/* Memory beside live blocks that grows faster than that, or the rest of it; false if there is none. A
+ * runtime's heap that only became larger counts if that outweighs the sites. */
+static bool
+report_grows_outside(struct report *r, double slope, bool faster, const char *between)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < r->p->nmemories; i++) {
+		const struct prof_memory *m = &r->p->memories[i];
+
+		if (m->kind == 0 || (!m->grows && !faster) || !r->focus[m->process] ||
+		    (m->slope > slope) != faster)
+			continue;
+		buf_printf(r->out, "%s%s ", any ? "; " : between,
+			   prof_text(r->p, m->kind));
+		if (m->grows)
+			buf_add_str(r->out,
+				    growth_text_rate(m->slope, m->error, r->o->bytes).s);
+		else
+			buf_printf(r->out, "grew by %s",
+				   fmt_size((m->last_kib - m->first_kib) << 10).s);
+		if (m->remedy != 0)
+			buf_printf(r->out, " (%s)", prof_text(r->p, m->remedy));
+		any = true;
+	}
+	return any;
+}
+
+/* What grows faster comes first. */
 static void
 report_grows(struct report *r, enum verdict_word word)
 {
-	bool sites = report_growth_amount(r, word), first = !sites;
+	double slope = report_growth_slope(r, word);
+	bool outside = word == VERDICT_GROWING, any;
 
-	for (uint32_t i = 0; word == VERDICT_GROWING && i < r->p->nmemories; i++) {
-		const struct prof_memory *m = &r->p->memories[i];
-
-		if (m->kind == 0 || !m->grows || !r->focus[m->process])
-			continue;
-		buf_printf(r->out, "%s%s %s", first ? "" : "; ", prof_text(r->p, m->kind),
-			   growth_text_rate(m->slope, m->error, r->o->bytes).s);
-		if (m->remedy != 0)
-			buf_printf(r->out, " (%s)", prof_text(r->p, m->remedy));
-		first = false;
-	}
-	if (first && !sites)
+	any = outside && report_grows_outside(r, slope, true, "");
+	any = report_growth_amount(r, word, any ? "; " : "") || any;
+	if (outside)
+		any = report_grows_outside(r, slope, false, any ? "; " : "") || any;
+	if (!any)
 		buf_add_str(r->out, "memory outside malloc");
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/outgrowth.h"
 #include "render/figure.h"
 #include "render/growth_text.h"
 #include "render/wrap.h"
@@ -59,6 +60,19 @@ limit_text(double bytes_per_second)
 	return f;
 }
 
+/* Is it malloc's memory that grows, and less than a quarter of that growth live? */
+static bool
+is_kept(const struct watch_view *v, const struct track_verdict *d)
+{
+	double live = 0;
+
+	if (v->account == NULL || !v->account->told_by_malloc ||
+	    !outgrowth_is_mallocs(d->kind))
+		return false;
+	live = (double)v->account->kib[ACCOUNT_LIVE] * 1024;
+	return live < (d->fit.last_v - d->fit.first_v) / 4;
+}
+
 static void
 add_growing(struct buf *out, const struct watch_view *v, const struct track_verdict *d)
 {
@@ -66,7 +80,9 @@ add_growing(struct buf *out, const struct watch_view *v, const struct track_verd
 	struct fit all = track_fit_process(v->track, d->from);
 	struct figure_str until = until_text(watch_room_bytes(v), fit_slope(&all, NULL));
 
-	if (d->row != SIZE_MAX) {
+	if (is_kept(v, d)) {
+		buf_add_str(out, OUTGROWTH_KEPT);
+	} else if (d->row != SIZE_MAX) {
 		const struct region *r = &v->track->rows.data[d->row].last;
 		bool runtime = region_runtime(r->kind) != RUNTIMES;
 
@@ -83,6 +99,10 @@ add_growing(struct buf *out, const struct watch_view *v, const struct track_verd
 	if (d->from > 0)
 		buf_printf(out, " in the last %s",
 			   fmt_duration((uint64_t)(fit_span(&d->fit) * 1e9)).s);
+	if (is_kept(v, d))
+		buf_printf(out, " (only %s is live, so it is fragmentation: %s)",
+			   fmt_size(v->account->kib[ACCOUNT_LIVE] << 10).s,
+			   OUTGROWTH_KEPT_REMEDY);
 	if (until.s[0] != '\0')
 		buf_printf(out, "; %s of %s reached in %s",
 			   v->limit_machine ? "the machine's memory" : "memory limit",

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* outside.c -- memory that grows beside what malloc has handed out.
  *
- *	outside threads|mappings|pool|start|early|kept|step SECONDS
+ *	outside threads|mappings|pool|start|early|kept|holes|step SECONDS
  *
  * threads: 30 more threads a second, each blocked with 160 KiB of its stack in use. mappings: 4 MiB a second that are
  * mapped. pool: 40 threads at the start that work. start: 40 MiB are mapped and 20 threads begin in the first
  * half second, and then nothing more. early: 200 MiB of malloc, freed after a tenth of the time; in the second half
  * 150 MiB are mapped at once and kept. kept: 90 MiB in small blocks, all but the last freed, so that malloc keeps them,
- * three times over. step: 23 MiB are mapped at once, after three seconds. */
+ * three times over. holes: blocks that are shrunk to 24 bytes leave holes of 4 MiB a second in malloc's heap, which no
+ * other block fits into. step: 23 MiB are mapped at once, after three seconds. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -108,6 +109,25 @@ kept_peak(double pause)
 	free(blocks[BLOCKS - 1]);
 }
 
+__attribute__((noinline)) static void
+shrink(void)
+{
+	static struct pin {
+		struct pin *next;
+	} * pins;
+	static struct pin *last;
+	struct pin *p = malloc(MAPPED);
+
+	memset(p, 1, MAPPED);
+	p->next = last;
+	if (last != NULL) {
+		last = realloc(last, 24);
+		last->next = pins;
+		pins = last;
+	}
+	last = p;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -115,6 +135,7 @@ main(int argc, char **argv)
 	double until = argc > 2 ? atof(argv[2]) : 5, start = seconds();
 	double rate = strcmp(what, "threads") == 0    ? 30
 		      : strcmp(what, "mappings") == 0 ? 64
+		      : strcmp(what, "holes") == 0    ? 64
 						      : 0;
 
 	if (strcmp(what, "pool") == 0)
@@ -141,6 +162,8 @@ main(int argc, char **argv)
 		for (; n < (seconds() - start) * rate; n++) {
 			if (what[0] == 't')
 				more_threads(1, blocked);
+			else if (what[0] == 'h')
+				shrink();
 			else
 				map(1);
 		}
