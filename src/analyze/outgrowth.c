@@ -92,7 +92,8 @@ asked_for(const struct track *t, const struct outgrowth_series *s, size_t i)
 	double sum = 0;
 
 	for (unsigned k = 0; k < REGION_KINDS; k++) {
-		if (is_mallocs(k) || region_runtime(k) != RUNTIMES || k == REGION_MAPPING)
+		if (outgrowth_is_mallocs(k) || region_runtime(k) != RUNTIMES ||
+		    k == REGION_MAPPING)
 			sum += bytes_at(t, s, k, i);
 	}
 	return sum;

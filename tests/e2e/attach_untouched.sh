@@ -49,6 +49,7 @@ for name in glibc glibc_exact ${jemalloc:+jemalloc jemalloc_exact}; do
 	# Evenness may fail on a machine under load, growth may not.
 	expect_match "$name: the site grows" \
 		"$(jq -r '.sites[] | .growth | "\(.verdict) \(.why)"' "$TMP/$name.json" | sort -u)" '^(GROWING|LEAK likely)'
+	expect_golden "$name: all of it" "$(cat "$TMP/$name.txt")" "verdicts/untouched_$name.txt" live pace
 	expect_no_match "$name: no all-clear" "$(cat "$TMP/$name.txt")" 'NO GROWTH|^OK|^STEADY|no leak:'
 done
 [ -n "$jemalloc" ] || left_out "no jemalloc here"

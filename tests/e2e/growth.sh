@@ -94,6 +94,10 @@ expect_match "with its line" "$out" "subject +leak_01\.c:$line"
 run "$SEEP" report --all leak_01.sampled.rec
 expect_match "why it is only growing" "$out" \
 	'^    [0-9]+ samples, none freed, grew in [0-9]+ of (10|20) intervals, oldest [0-9.]+ s; a cache that fills looks the same$'
+# A leak of which most blocks are freed, by its samples. What else is live is chance.
+run "$SEEP" report leak_06.sampled.rec
+expect_golden "all that is said" "$out" verdicts/likely.txt live brief \
+	'/^other live memory/,/^(    [0-9]+ more site|exited)/{/^exited/!d}; s/N of N samples|of [0-9]+ samples/of N samples/'
 expect_json "the reason" leak_01.exact.json '[.sites[].growth | select(.why == "never-freed")] | length' 1
 run "$SEEP" report --json leak_06.exact.rec
 cp "$TMP/out" again.json

@@ -113,12 +113,12 @@ for how in main exit; do
 	expect_match "$how: the site" "$out" 'grew in [0-9]+ of (10|20) intervals; while it ran \([0-9.]+ KiB → 4\.[0-9]+ MiB\), freed at exit'
 	expect_match "$how: the line" "$out" 'hoard +hoard\.c:9 '
 	expect_no_match "$how: no leak" "$out" 'LEAK'
-	expect_golden "$how: all of it" "$out" verdicts/while_it_ran_$how.txt \
+	expect_golden "$how: all of it" "$out" verdicts/while_it_ran_$how.txt brief \
 		's/grew in [0-9]+ of [0-9]+/grew in N of N/; s/\([0-9.]+ KiB → 4\.[0-9]+ MiB\)/(N KiB → 4.N MiB)/'
 done
 run "$SEEP" report table.rec
 expect_match "table: the line of the verdict" "$(sed -n 2p <<<"$out")" '^OK +no leak'
-expect_golden "table: all of it" "$out" verdicts/loaded_at_start.txt
+expect_golden "table: all of it" "$out" verdicts/loaded_at_start.txt brief
 expect_json "table: none of it" table.json '[.sites[].growth | select(.verdict == "GROWING")] | length' 0
 expect_match "a cache, sampled" "$(head -n 1 ttl.log)" '^GROWING  1 site: \+[0-9.]+( ± [0-9.]+)? MiB/min$'
 expect_match "a cache, sampled: why" "$(cat ttl.log)" '1[0-9](\.[0-9])? % freed, grew in [0-9]+ of (10|20) intervals, .*a cache that fills looks the same'

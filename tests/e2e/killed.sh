@@ -39,7 +39,7 @@ expect_json "SIGKILL: how it ended" json '.processes[0] | "\(.end) \(.status)"' 
 run "$SEEP" report @last
 expect_match "SIGKILL: the headline" "$out" '^KILLED  by SIGKILL: .* live, [0-9]+ % from take_more over_time\.c:'
 
-expect_golden "SIGKILL: all of it" "$out" verdicts/killed.txt
+expect_golden "SIGKILL: all of it" "$out" verdicts/killed.txt brief
 
 # ---- one site holds most, another one grows ----
 {
@@ -52,8 +52,7 @@ expect_golden "SIGKILL: all of it" "$out" verdicts/killed.txt
 } | "$SEEP" run -o grew.rec "$prog" >/dev/null 2>&1
 run "$SEEP" report @last
 expect_golden "SIGKILL while it grows" "$out" verdicts/killed_growing.txt \
-	's/[0-9,]+ (blocks, none freed)/N \1/; s/grew in [0-9]+ of [0-9]+/grew in N of N/' \
-	's/; slowing down, like a cache that fills; about .* more would tell/; a cache that fills looks the same/'
+	pace brief 's/[0-9,]+ (blocks, none freed)/N \1/; s/grew in [0-9]+ of [0-9]+/grew in N of N/'
 
 # ---- SIGKILL of seep and then of the program ----
 begin_steps "$SEEP" run -o both.rec "$prog"
@@ -88,7 +87,7 @@ oom() {
 	expect_between "$1: usage" "$(jq '.processes[] | select(.name == "over_time") | .memory.limit_used_bytes' json)" $((8 << 20)) $((48 << 20))
 	held "$1" $((30 << 20)) $((1 << 30))
 	run "$SEEP" report @last
-	expect_golden "$1: all of it" "$out" "verdicts/$3.txt" live \
+	expect_golden "$1: all of it" "$out" "verdicts/$3.txt" live brief \
 		's/at (SIZE of|its limit of) SIZE: /at LIMIT: /; /^recorded SIZE of SIZE anonymous memory/d' \
 		's/^(DIR\/[a-z]+)[0-9]+/\1/; s/sh -c .*, pid/sh -c COMMAND, pid/'
 	expect_match "$1: the headline" "$out" '^KILLED  by OOM at (4[3-8](\.[0-9]+)? MiB of|its limit of) 48\.0 MiB: .* live, (100|9[0-9]|[5-8][0-9]) % from take_more over_time\.c:'

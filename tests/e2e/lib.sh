@@ -214,6 +214,7 @@ expect_file() {
 #           (and without blocks that came while the leak check was made)
 #   pace    why growth is no more than that, which depends on how evenly the machine ran; whether
 #           the process has another rate than its sites
+#   brief   without the tables at the end of seep report: a long path above leaves less room for them
 # Any other word is a sed expression (-E) of the test's own, applied last: for the one figure that
 # varies. Keep what is certain; test the range of what is not with expect_between.
 as_golden() {
@@ -227,6 +228,7 @@ as_golden() {
 		live) own+=(-e 's/([^ ]) {3,}/\1  /g; s/ · younger than the leak check [^·]*( · |$)/\1/') ;;
 		pace) own+=(-e 's/; (with pauses|slowing down, like a cache that fills|a cache that fills looks the same)(; about N s more would tell)?$/; PACE/'
 			-e 's/; the process \+N [KM]iB\/min, /; /') ;;
+		brief) own+=(-e '/^(at the peak|most (temporary )?allocations|see also)/d; /^ +[0-9]+ +[^ ].* %  +[^ ,]+ [^ ,]*:[0-9]+( ← |$)/d') ;;
 		sizes | counts | shares) ;;
 		*) own+=(-e "$kind") ;;
 		esac

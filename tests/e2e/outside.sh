@@ -50,6 +50,10 @@ from_outside() {
 	"$SEEP" why --for 4s "$pid" >"$TMP/$what.why" &
 	"$SEEP" watch --every 400ms --count 11 "$pid" >"$TMP/$what.watch" &
 	"$SEEP" attach --for 6s --log-file "$TMP/$what.attach" "$pid"
+	# A pool's arenas come when its threads first run, which takes some time on a busy machine.
+	if [ "$what" = pool ] && grep -q ^GROWING "$TMP/pool.why"; then
+		"$SEEP" why --for 4s "$pid" >"$TMP/pool.why"
+	fi
 	eval "set -- $(sed -n 's/^next: seep //p' "$TMP/$what.why")"
 	"$SEEP" "$@" >"$TMP/$what.next" 2>&1
 	echo "status $?" >>"$TMP/$what.next"

@@ -15,7 +15,7 @@ answer() {
 	local name=$1 first
 	shift
 	run "$@"
-	expect_golden "$name" "$err" "verdicts/$name.txt"
+	expect_golden "$name" "$err" "verdicts/$name.txt" 's/of 4[0-9.]+ MiB anonymous/of 4N MiB anonymous/'
 	first=$(head -n 1 <<<"$err")
 	run "$SEEP" report --json a.rec
 	expect_eq "$name: the same word in JSON" "$(jq -r .summary.verdict "$TMP/out")" "${first%%  *}"
@@ -43,6 +43,17 @@ answer indirect "$SEEP" run -o a.rec ./cases indirect
 answer abort "$SEEP" run -o a.rec ./cases abort
 answer unchecked "$SEEP" run --no-leak-check -o a.rec ./cases minor
 answer server "$SEEP" run -o a.rec ./cases server
+# The loss comes first, then what was not seen. How large the program itself is depends on its libraries.
+answer mapped "$SEEP" run -o a.rec ./cases mapped
+answer few_samples "$SEEP" run --sample 1K -o a.rec ./cases once
+run "$SEEP" run --fail-on leak -o a.rec ./cases minor
+expect_golden "--fail-on leak" "$err" verdicts/fail_on.txt
+# On a wide terminal, where the length of a process id decides about no line. A pipeline: those programs count that were built where the user is. Of bash's own blocks each version has others.
+run env COLUMNS=1000 "$SEEP" run -o a.rec bash -c './cases clean | ./cases minor | ./cases reachable'
+expect_golden "pipeline" "$err" verdicts/pipeline.txt '/^([0-9]+ (processes|frees)|definitely)/{
+	s/[0-9][0-9.,]* ([KM]i)?B/SIZE/g; s/[0-9][0-9,]* (allocs|frees|blocks)/N \1/g; s/[0-9,]+ bytes/N bytes/; s/[0-9]+ %/N %/}'
+run env COLUMNS=1000 "$SEEP" report --process cases a.rec
+expect_golden "--process" "$out" verdicts/process.txt brief '1s/cases [a-z]+/cases CASE/'
 
 # Fewer than ten samples are not enough for an all-clear.
 for try in 1 2 3; do

@@ -14,9 +14,18 @@ for what in fill grow; do
 	"$SEEP" why --for 4s "$pid" >"$TMP/$what.why" &
 	"$SEEP" watch --every 200ms --count 15 --json "$pid" >"$TMP/$what.json"
 	wait $!
+	if [ $what = grow ]; then
+		# What it says is next can be pasted, and works.
+		eval "set -- $(sed -n 's/^next: seep //p' "$TMP/grow.why")"
+		expect_status 0 "$SEEP" "$@"
+	fi
 	kill "$pid"
 	wait "$pid" 2>/dev/null
 done
+for what in fill grow; do
+	expect_golden "$what: all of it" "$(cat "$TMP/$what.why")" "verdicts/shared_$what.txt" live
+done
+expect_match "filling: of how much" "$(head -n 1 "$TMP/fill.why")" 'fills up \([0-9.]+ MiB of 1\.00 GiB\)'
 expect_match "filling: why" "$(head -n 1 "$TMP/fill.why")" '^(STEADY|NO VERDICT)  '
 expect_no_match "filling: no forecast" "$(cat "$TMP/fill.why")" 'reached in'
 expect_no_match "filling: watch" "$(jq -r '.. | .word? // empty' "$TMP/fill.json" | tail -n 1)" GROWING

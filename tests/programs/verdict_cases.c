@@ -10,11 +10,13 @@
  *	indirect    a list of 7 nodes, lost by its head
  *	abort       dies while 41 blocks of 4,099 bytes are live at one site, 5 at another
  *	clean       frees everything
- *	server      21 children that live side by side, each with half a megabyte of its own */
+ *	server      21 children that live side by side, each with half a megabyte of its own
+ *	mapped      100,003 bytes lost, beside 40 MiB that are mapped */
 /* cflags: -O1 -g -fno-inline */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -142,6 +144,17 @@ server(void)
 		;
 }
 
+static void
+mapped(void)
+{
+	void *p = mmap(NULL, 40 << 20, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memset(p, 1, 40 << 20);
+	lose(100003);
+	usleep(500000);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -171,6 +184,8 @@ main(int argc, char **argv)
 		die();
 	} else if (strcmp(what, "server") == 0) {
 		server();
+	} else if (strcmp(what, "mapped") == 0) {
+		mapped();
 	} else {
 		for (int i = 0; i < 2113; i++)
 			free(held = malloc(100 + (size_t)i));
