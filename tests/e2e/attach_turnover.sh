@@ -77,6 +77,7 @@ expect_match "a leak of the cache's size" "$(of same lose)" '^(GROWING|STEADY) '
 # Saved and asked again.
 run "$SEEP" report "$TMP/both_exact.rec"
 expect_match "the place that leaks, first" "$(sed -n 2p <<<"$out")" '^LEAK likely  1 site: '
+run "$SEEP" report --all "$TMP/both_exact.rec"
 expect_match "the cache, in words" "$out" 'keeps [0-9.]+ [KM]iB/min, while [0-9.]+ [KM]iB/min of older blocks of these sizes are freed'
 expect_match "its line" "$out" 'cache_put +turnover\.c:'
 
