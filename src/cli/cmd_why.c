@@ -45,9 +45,11 @@ why_step(void *ctx, double seconds, struct err *e)
 		r = watcher_look(y->ws.data[i], seconds, false, e);
 		some = some || !y->ws.data[i]->ended;
 	}
-	if (r == 0 && y->err_term.tty)
-		fprintf(stderr, "looking: %.0f of %.0f s\r", seconds,
+	if (r == 0 && y->err_term.tty) {
+		clean_cursor(stderr, "\r\033[K");
+		fprintf(stderr, "looking: %.0f of %.0f s", seconds,
 			(double)why_for_ns / 1e9);
+	}
 	return r < 0 ? r : some ? WATCHLOOP_GO_ON : WATCHLOOP_END;
 }
 
@@ -96,7 +98,7 @@ why_run(int argc, char **argv)
 	if (r == 0)
 		r = watchloop_run(&loop, &e);
 	if (y.err_term.tty)
-		clean_cursor(stderr, "\033[K");
+		clean_cursor(stderr, "\r\033[K");
 	if (r == 0)
 		why_print(&y);
 	watchers_done(&y.ws);

@@ -280,7 +280,7 @@ began(void)
 	jem.gdump = conf.prof_gdump;
 	jem.lg_sample = (unsigned)conf.lg_prof_sample;
 	jem.steps = jem.lg_sample == 0 ? OWN_STEPS_EXACT : OWN_STEPS_SAMPLED;
-	r->tag_threads = true;
+	r->tag_threads = r->mode_changes = true;
 	if (!conf.prof_unbias)
 		r->head->rates[0] = 1; /* a sample counts as what it is */
 	r->head->paused = !jem.active;

@@ -101,7 +101,8 @@ claim(struct recorder *r, struct thread *t, struct rec_site *site, uint32_t site
 			return NULL;
 		c->site = site_ref;
 	}
-	if (r->head->mode == REC_MODE_SAMPLE) { /* its lists are other words then */
+	/* Its lists are other words where it is sampled. */
+	if (r->head->mode == REC_MODE_SAMPLE || r->mode_changes) {
 		const struct rec_hist *hist = space_hist(r, t->me);
 
 		if (hist == NULL) {

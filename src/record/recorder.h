@@ -123,6 +123,7 @@ struct recorder {
 	uint64_t next_point_ms;
 	uint64_t next_rss_ms, next_own_ms; /* timeline.c: when to measure again */
 	bool inherited_whole; /* forked: all that the parent had is in the table */
+	bool mode_changes; /* may become exact or sampled: a cell does not list its first blocks */
 	bool tag_threads;     /* sampled blocks carry their thread's serial too */
 	uint32_t rate_number; /* of the rate now, in head->rates */
 	struct sample_filter *sample;

@@ -40,7 +40,7 @@ done
 begin "$mapped" 1
 run "$SEEP" scan --json "$pid"
 expect_json "mapped blocks" "$TMP/out" '[.mapped_blocks, .mapped_bytes, .notes] | tostring' '[20,21053120,[]]'
-run "$SEEP" why --for 1s "$pid"
+run "$SEEP" why --all --for 1s "$pid"
 expect_match "seep why: where they are" "$out" '^ +21\.[0-9] MiB  0 B +chunk@'
 expect_match "seep why: what they are" "$out" '^RSS .* live 20\.[0-9]+ \+ mappings 1\.0'
 finish

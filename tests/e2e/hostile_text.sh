@@ -78,4 +78,8 @@ if have script; then
 	expect_match "a style of ours" "$(cat -v "$TMP/tty")" '\^\[\[[0-9;]+m'
 	sed -E 's/\x1b\[(0|1|2|1;31|33|32|36)m//g' "$TMP/tty" >"$TMP/plain"
 	expect_clean "nothing else" "$TMP/plain"
+	# The line that says how far it is goes over itself.
+	TERM=xterm script -qec "$SEEP why --for 300ms $$" /dev/null </dev/null >"$TMP/tty"
+	expect_match "progress" "$(cat -v "$TMP/tty")" '\^M\^\[\[Klooking: '
+	expect_no_match "no sign in its place" "$(cat -v "$TMP/tty")" 's[?]looking'
 fi

@@ -115,7 +115,8 @@ fi
 
 prog=$(program jem_stall) || exit
 best=1000000
-for _ in 1 2 3; do
+for try in $(seq 10); do # a machine that is shared takes milliseconds from a thread now and then
+	[ "$try" -le 2 ] || [ "$best" -gt 1000 ] || break
 	profiled "$LIBSEEP" prof:true,lg_prof_sample:0 "$prog"
 	expect_match "dumps of 32,768 stacks" "$out" '^stacks=32768 error=0 '
 	us=$(sed -n 's/.* longest_us=\([0-9]*\) .*/\1/p' <<<"$out")
