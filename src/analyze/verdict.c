@@ -137,7 +137,8 @@ verdict_lost_by_site(const struct prof *p, const struct sites *ss, unsigned kind
 
 /* ---- facts ---- */
 
-/* Did the recording end early, or miss so many events that an all-clear would mean nothing? */
+/* Did the recording end early, or miss so many events that an all-clear would mean nothing? One block that
+ * found no room may be the one that leaks; estimates do not depend on a few. */
 static bool
 is_cut_short(const struct prof_process *pr, const struct verdict_figures *f)
 {
@@ -146,6 +147,8 @@ is_cut_short(const struct prof_process *pr, const struct verdict_figures *f)
 
 	if (complete_ended_early(pr))
 		return true;
+	if (pr->mode != PROF_SAMPLED)
+		return missed > 0;
 	return missed > CUT_SHORT_MIN_EVENTS && missed > (seen + missed) / CUT_SHORT_PART;
 }
 
