@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* contrast.c -- what tells the lost blocks of a line from the freed ones; see contrast.h.
  *
- * Sites are sorted by their innermost frame once, so the sites of a line are a range. Callers are
- * tried from the inside: at each step outwards the range is cut into parts by one frame more,
- * until a cut is clear. */
+ * Sites are sorted by their line and row once, so the sites of a line are a range, and those of a
+ * row are one within it. Callers are tried from the inside: at each step outwards the range is cut
+ * into parts by one frame more, until a cut is clear. */
 #include "analyze/contrast.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 enum {
 	CONTRAST_DEPTH = 32,	     /* frames outwards that are tried */
 	CONTRAST_SITES = 100000,     /* of a line with more, nothing is said */
-	CONTRAST_TRIES = 256,	     /* lines whose threads and sizes are compared */
+	CONTRAST_TRIES = 256,	     /* rows whose threads and sizes are compared */
 	CONTRAST_SMALLEST_SIZE = 16, /* bytes of the first class of sizes */
 };
 
@@ -31,20 +31,22 @@ struct contrast {
 	const struct prof *p;
 	const struct skip *s;
 	const struct sites *ss;
-	uint64_t *line;	 /* for every site: its innermost frame, as a hash */
-	uint32_t *order; /* sites by that */
+	uint64_t
+		*line; /* for every site: the innermost own frame of its row, as a hash */
+	uint32_t *order; /* sites by that, then by row */
 	uint32_t norder;
 	uint64_t *lost;	      /* for every site: blocks lost */
 	uint32_t *row_site;   /* for every row: the site that lost most, 0 = none */
 	uint32_t *blocks;     /* rows of prof.blocks, by site */
 	uint32_t *blocks_end; /* for every site: where its own end */
 	struct map threads;   /* (process, serial) -> thread; filled with `blocks` */
-	uint32_t tried;	      /* lines whose blocks were looked through */
+	uint32_t tried;	      /* rows whose blocks were looked through */
 	struct map known;     /* line -> number in `found` + 1, of the lines asked for */
+	uint32_t *row_known;  /* for every row: the same, 0 = not asked for */
 	VEC(struct contrast_found) found; /* CONTRAST_NONE: nothing is clear */
 };
 
-/* Sites of one line: order[from … to-1]. */
+/* Sites of one line, or of one row: order[from … to-1]. */
 struct contrast_line {
 	uint32_t from, to;
 	uint64_t lost, freed, live;
@@ -60,15 +62,37 @@ contrast_frame(const struct prof *p, struct skip_pos pos)
 	return hash_pair(hash_pair(f->function, f->file), f->line);
 }
 
-static int
-contrast_compare(const void *pa, const void *pb, void *ctx)
+/* The innermost frame that is the program's own: every caller of strdup has a line of its own. */
+static struct skip_pos
+contrast_first(const struct contrast *c, uint32_t node)
 {
-	const struct contrast *c = ctx;
-	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	struct skip_pos first = skip_first(c->s, node), pos = first;
+
+	while (!skip_is_own(c->s, pos)) {
+		if (!skip_next(c->s, &pos))
+			return first;
+	}
+	return pos;
+}
+
+/* Two sites by their lines, and by their rows if asked. */
+static int
+contrast_order(const struct contrast *c, uint32_t a, uint32_t b, bool rows)
+{
+	uint32_t row_a = c->ss->row_of_site[a], row_b = c->ss->row_of_site[b];
 
 	if (c->line[a] != c->line[b])
 		return c->line[a] > c->line[b] ? 1 : -1;
-	return a > b ? 1 : a < b ? -1 : 0;
+	return !rows || row_a == row_b ? 0 : row_a > row_b ? 1 : -1;
+}
+
+static int
+contrast_compare(const void *pa, const void *pb, void *ctx)
+{
+	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	int order = contrast_order(ctx, a, b, true);
+
+	return order != 0 ? order : a > b ? 1 : a < b ? -1 : 0;
 }
 
 struct contrast *
@@ -81,6 +105,7 @@ contrast_new(const struct prof *p, const struct skip *s, const struct sites *ss)
 	c->order = xcalloc(p->nsites, sizeof *c->order);
 	c->lost = xcalloc(p->nsites, sizeof *c->lost);
 	c->row_site = xcalloc(ss->nrows, sizeof *c->row_site);
+	c->row_known = xcalloc(ss->nrows, sizeof *c->row_known);
 	for (uint32_t i = 0; i < p->nlosses; i++) {
 		const struct prof_loss *l = &p->losses[i];
 
@@ -93,7 +118,7 @@ contrast_new(const struct prof *p, const struct skip *s, const struct sites *ss)
 		if (row == UINT32_MAX || p->sites[i].node == 0 ||
 		    ss->rows[row].kept != NULL)
 			continue;
-		c->line[i] = contrast_frame(p, skip_first(s, p->sites[i].node));
+		c->line[i] = contrast_frame(p, contrast_first(c, ss->rows[row].node));
 		c->order[c->norder++] = i;
 		if (c->lost[i] > c->lost[c->row_site[row]])
 			c->row_site[row] = i;
@@ -112,6 +137,7 @@ contrast_free(struct contrast *c)
 	free(c->order);
 	free(c->lost);
 	free(c->row_site);
+	free(c->row_known);
 	free(c->blocks);
 	free(c->blocks_end);
 	map_done(&c->threads);
@@ -120,8 +146,9 @@ contrast_free(struct contrast *c)
 	free(c);
 }
 
+/* The sites of the line that `site` is of, or only those of its row. */
 static struct contrast_line
-contrast_line_of(const struct contrast *c, uint32_t site)
+contrast_line_of(const struct contrast *c, uint32_t site, bool row)
 {
 	struct contrast_line l = {.to = c->norder};
 	uint32_t end = c->norder;
@@ -129,12 +156,13 @@ contrast_line_of(const struct contrast *c, uint32_t site)
 	while (l.from < end) {
 		uint32_t mid = l.from + (end - l.from) / 2;
 
-		if (c->line[c->order[mid]] < c->line[site])
+		if (contrast_order(c, c->order[mid], site, row) < 0)
 			l.from = mid + 1;
 		else
 			end = mid;
 	}
-	for (l.to = l.from; l.to < c->norder && c->line[c->order[l.to]] == c->line[site];
+	for (l.to = l.from;
+	     l.to < c->norder && contrast_order(c, c->order[l.to], site, row) == 0;
 	     l.to++) {
 		const struct prof_site *s = &c->p->sites[c->order[l.to]];
 
@@ -238,7 +266,7 @@ contrast_by_caller(const struct contrast *c, const struct contrast_line *l,
 		return false;
 	walks = xcalloc(n, sizeof *walks);
 	for (uint32_t i = 0; i < n; i++)
-		walks[i].pos = skip_first(c->s, c->p->sites[c->order[l->from + i]].node);
+		walks[i].pos = contrast_first(c, c->p->sites[c->order[l->from + i]].node);
 	for (unsigned depth = 0; depth < CONTRAST_DEPTH && more && !clear; depth++) {
 		more = false;
 		for (uint32_t i = 0; i < n; i++) {
@@ -329,12 +357,13 @@ contrast_part(struct contrast_parts *parts, struct map *seen, uint32_t what)
 	return &parts->data[*at - 1];
 }
 
-/* Allocations of the line, by thread or by size. */
+/* Allocations of the row, by thread or by size. */
 static void
 contrast_count_allocs(const struct contrast *c, const struct contrast_line *l,
 		      enum contrast_by by, struct contrast_parts *parts, struct map *seen)
 {
 	const struct prof *p = c->p;
+	uint32_t row = c->ss->row_of_site[c->order[l->from]];
 
 	for (uint32_t i = l->from; i < l->to && by == CONTRAST_SIZE; i++) {
 		for (unsigned k = 0; k < PROF_SIZE_BUCKETS; k++) {
@@ -347,8 +376,7 @@ contrast_count_allocs(const struct contrast *c, const struct contrast_line *l,
 		const struct prof_cell *x = &p->cells[i];
 
 		if (x->site < p->nsites && x->allocs > 0 &&
-		    c->line[x->site] == c->line[c->order[l->from]] &&
-		    c->ss->row_of_site[x->site] != UINT32_MAX)
+		    c->ss->row_of_site[x->site] == row)
 			contrast_part(parts, seen,
 				      p->threads[x->thread].ended ? 0 : x->thread)
 				->allocs += x->allocs;
@@ -440,21 +468,35 @@ contrast_by_blocks(const struct contrast *c, const struct contrast_line *l,
 	return clear;
 }
 
-/* What is clear about the line that `site` is of. */
-static struct contrast_found
-contrast_judge(struct contrast *c, uint32_t site)
+static bool
+contrast_is_enough(const struct contrast_line *l)
 {
-	struct contrast_line l = contrast_line_of(c, site);
+	return l->lost >= CONTRAST_BLOCKS && l->freed >= CONTRAST_BLOCKS &&
+	       l->to - l->from <= CONTRAST_SITES;
+}
+
+/* Callers of the line that `site` is of: they are of several rows. */
+static struct contrast_found
+contrast_judge_line(const struct contrast *c, uint32_t site)
+{
+	struct contrast_line l = contrast_line_of(c, site, false);
 	struct contrast_found f = {.line = l.from};
 
-	if (l.lost < CONTRAST_BLOCKS || l.freed < CONTRAST_BLOCKS ||
-	    l.to - l.from > CONTRAST_SITES)
-		return f;
-	if (contrast_by_caller(c, &l, &f))
-		return f;
+	if (!contrast_is_enough(&l) || !contrast_by_caller(c, &l, &f))
+		f.by = CONTRAST_NONE;
+	return f;
+}
+
+/* Threads and sizes of the row that `site` is of. */
+static struct contrast_found
+contrast_judge_row(struct contrast *c, uint32_t site)
+{
+	struct contrast_line l = contrast_line_of(c, site, true);
+	struct contrast_found f = {.line = c->norder + c->ss->row_of_site[site]};
+
 	/* Blocks that are still reachable cannot be told from the lost ones. */
-	if (c->p->blocks_dropped == 0 && contrast_most(l.lost, l.live) &&
-	    c->tried++ < CONTRAST_TRIES) {
+	if (contrast_is_enough(&l) && c->p->blocks_dropped == 0 &&
+	    contrast_most(l.lost, l.live) && c->tried++ < CONTRAST_TRIES) {
 		if (c->blocks == NULL)
 			contrast_sort_blocks(c);
 		if (contrast_by_blocks(c, &l, CONTRAST_THREAD, &f) ||
@@ -475,13 +517,16 @@ contrast_find(struct contrast *c, uint32_t row, struct contrast_found *ret_found
 		return false;
 	known = map_add(&c->known, c->line[site]);
 	if (*known == 0) {
-		struct contrast_found f = contrast_judge(c, site);
-
-		vec_push(&c->found, f);
+		vec_push(&c->found, contrast_judge_line(c, site));
 		*known = c->found.len;
 	}
-	if (c->found.data[*known - 1].by == CONTRAST_NONE)
-		return false;
 	*ret_found = c->found.data[*known - 1];
-	return true;
+	if (ret_found->by != CONTRAST_NONE)
+		return true;
+	if (c->row_known[row] == 0) {
+		vec_push(&c->found, contrast_judge_row(c, site));
+		c->row_known[row] = (uint32_t)c->found.len;
+	}
+	*ret_found = c->found.data[c->row_known[row] - 1];
+	return ret_found->by != CONTRAST_NONE;
 }

@@ -34,3 +34,25 @@ for what in caller threads sizes mixed; do
 	mixed) expect_json "no rule" "$TMP/json" '.sites[0].lost_when' null ;;
 	esac
 done
+
+# Two lines of one function call strdup: the figures are those of the line that is shown, not of all of strdup's callers.
+cat >cfg.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+static void load(int i)
+{
+	char *volatile name = strdup("a name");
+	char *volatile value = strdup(i % 5 == 0 ? "a value that is too long to be good" : "short");
+	free(name);
+	if (strlen(value) > 20) { value = NULL; return; }
+	free(value);
+}
+int main(void) { for (int i = 0; i < 500; i++) load(i); return 0; }
+END
+"${CC:-gcc}" -O0 -g -o cfg cfg.c || exit
+run "$SEEP" run -o cfg.rec ./cfg
+expect_match "strdup: the row" "$err" '^ 1 .* 100 blocks, 400 freed$'
+expect_match "strdup: the same figures" "$err" '^    lost only at sizes of 33–64 B \(100 of 100\); freed at sizes of 1–16 B \(400 of 400\)$'
+"$SEEP" report --json cfg.rec >"$TMP/json"
+expect_json "strdup in JSON" "$TMP/json" '[.sites[] | select(.lost_when != null) | .lost_when | [.by, .lost.blocks, .lost.of, .freed.blocks, .freed.of]]' \
+	'[["size",100,100,400,400]]'

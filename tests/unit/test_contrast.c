@@ -253,4 +253,65 @@ T_TEST(by_size)
 	prof_free(p);
 }
 
+/* The figures are those of the row: not of another caller of the same line, nor of strdup. */
+T_TEST(of_the_row)
+{
+	static const char *const stacks[][3] = {
+		{"make m.c:4 a", "one m.c:9 a", "two m.c:12 a"},
+		{"strdup - libc.so.6", "load m.c:8 a", "load m.c:7 a"},
+	};
+
+	for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
+		struct prof *p = begin();
+		const char *const *s = stacks[i];
+		uint32_t at = site(
+			p, TP_STACK(p, "malloc - libc.so.6", s[0], s[1], "main m.c:20 a"),
+			500, 100, 400);
+		uint32_t other = site(
+			p, TP_STACK(p, "malloc - libc.so.6", s[0], s[2], "main m.c:20 a"),
+			400, 0, 400);
+		uint32_t t = thread(p, "cfg", 1, at, 500), cell = prof_add_cell(p);
+		struct contrast_found f;
+
+		p->cells[cell] =
+			(struct prof_cell){.site = other, .thread = t, .allocs = 400};
+		left(p, at, 100, 1, 40);
+		p->sites[at].sizes[0] = p->sites[other].sizes[0] = 400;
+		p->sites[at].sizes[2] = 100;
+		T_CHECK(ask(p, &f));
+		T_EQ(f.by, CONTRAST_SIZE);
+		T_EQ(f.lost.blocks, 100);
+		T_EQ(f.freed.blocks, 400);
+		T_EQ(f.freed.of, 400);
+		/* The same of threads: the lost ones are of another one. */
+		p->cells[cell - 1].allocs = 400;
+		thread(p, "careless", 2, at, 100);
+		for (uint32_t k = 0; k < p->nblocks; k++)
+			p->blocks[k].thread_serial = 2;
+		T_CHECK(ask(p, &f));
+		T_EQ(f.by, CONTRAST_THREAD);
+		T_EQ(f.lost.blocks, 100);
+		T_EQ(f.freed.blocks, 400);
+		prof_free(p);
+	}
+}
+
+/* Two lines that call strdup are two lines: one is not the caller that frees for the other. */
+T_TEST(another_line_of_strdup)
+{
+	struct prof *p = begin();
+	struct contrast_found f;
+
+	site(p,
+	     TP_STACK(p, "malloc - libc.so.6", "strdup - libc.so.6", "load m.c:8 a",
+		      "main m.c:20 a"),
+	     50, 50, 0);
+	site(p,
+	     TP_STACK(p, "malloc - libc.so.6", "strdup - libc.so.6", "load m.c:7 a",
+		      "main m.c:20 a"),
+	     50, 0, 50);
+	T_CHECK(!ask(p, &f));
+	prof_free(p);
+}
+
 T_MAIN()
