@@ -49,7 +49,7 @@ attached_account(struct buf *out, const struct session *s)
 		buf_add_char(out, '\n');
 	strftime(clock, sizeof clock, "%H:%M:%S", localtime_r(&began, &tm));
 	heap = w->heap.known || s->armed || s->attach.control == NULL ||
-	       s->attach.control->samples > 0;
+	       s->attach.control->samples > 0 || livefile_live_bytes(&s->attach.live) > 0;
 	see = heap ? "leaks" : "why";
 	if (!s->late)
 		buf_printf(out, "recorded since %s\n", clock);

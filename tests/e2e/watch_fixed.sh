@@ -8,6 +8,7 @@ need_command jq
 prog=$(program shared_memory) || exit
 
 for what in fill grow; do
+	: >"$TMP/said" # the first one said so too
 	"$prog" "$what" >"$TMP/said" &
 	pid=$!
 	wait_for 20 grep -q ready "$TMP/said"
