@@ -107,6 +107,17 @@ coverage_is_late(const struct prof *p, uint32_t process)
 	return false;
 }
 
+/* What one that was attached to had then; 0 = not known. */
+static uint64_t
+coverage_before(const struct prof *p, uint32_t process)
+{
+	for (uint32_t i = 0; i < p->nmemories; i++) {
+		if (p->memories[i].process == process && p->memories[i].before_kib > 0)
+			return p->memories[i].before_kib << 10;
+	}
+	return 0;
+}
+
 struct coverage
 coverage_of(const struct prof *p, const bool *chosen)
 {
@@ -115,20 +126,22 @@ coverage_of(const struct prof *p, const bool *chosen)
 
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		struct coverage c;
+		bool late;
 
 		if ((chosen != NULL && !chosen[i]) || p->processes[i].not_recorded != 0 ||
 		    choose_is_replaced(p, i) || !coverage_one(p, i, blocks[i], &c))
 			continue;
 		/* What was there before cannot have been recorded. */
-		if (coverage_is_late(p, i) && c.recorded_bytes > 0) {
-			sum.before_bytes += c.anon_bytes - c.recorded_bytes;
+		late = coverage_is_late(p, i) && c.recorded_bytes > 0;
+		if (late) {
+			sum.before_bytes += coverage_before(p, i);
 			c.anon_bytes = c.recorded_bytes;
 			c.partial = false;
 		}
 		c.process = i;
 		sum.recorded_bytes += c.recorded_bytes;
 		sum.anon_bytes += c.anon_bytes;
-		sum.say = sum.say || c.anon_bytes >= COVERAGE_MIN_BYTES;
+		sum.say = sum.say || (!late && c.anon_bytes >= COVERAGE_MIN_BYTES);
 		if (worst.process == 0 || c.partial > worst.partial ||
 		    (c.partial == worst.partial &&
 		     coverage_hidden(&c) > coverage_hidden(&worst)))

@@ -523,7 +523,9 @@ struct rec_head {
 	uint32_t oom_before;  /* kills that its control group had counted when it began */
 	uint64_t limit_bytes; /* of its control group; 0 = none, or not known */
 	uint64_t usage_bytes; /* of that limit, when last looked at */
-	uint32_t reserved1[4];
+	uint32_t
+		before_kib; /* of heap when it was attached to; 0 = it was not, or not known */
+	uint32_t reserved1[3];
 
 	/* 448: changes rarely */
 	uint32_t flags;	    /* enum rec_flags */

@@ -328,7 +328,7 @@ attached_load_one(const struct session *s, struct prof *p, struct err *e)
 	outside_save(s->ctx, p, p->nprocesses - 1, &s->covered, !s->late);
 	if (!s->ended)
 		attached_account_limit(p, p->nprocesses - 1, s->pid,
-				       s->late ? s->rss_first_kib : 0);
+				       s->attach.live.head->before_kib);
 	return 0;
 }
 

@@ -53,11 +53,13 @@ attached_account(struct buf *out, const struct session *s)
 	see = heap ? "leaks" : "why";
 	if (!s->late)
 		buf_printf(out, "recorded since %s\n", clock);
-	else if (s->rss_first_kib > 0)
+	else if (s->attach.live.head->before_kib > 0)
 		buf_printf(out,
 			   "allocated before the attach (%s): %s resident    see: seep "
 			   "%s %d\n",
-			   clock, fmt_size(s->rss_first_kib << 10).s, see, s->pid);
+			   clock,
+			   fmt_size((uint64_t)s->attach.live.head->before_kib << 10).s,
+			   see, s->pid);
 	else
 		buf_printf(out,
 			   "allocated before the attach (%s): not recorded    see: seep "

@@ -11,8 +11,8 @@
  * that has ended. False if the process seems to have no heap that seep leaks could search. */
 bool attached_account(struct buf *out, const struct session *s);
 
-/* Adds to `p` the memory limit of the process, which runs and whose row `process` is; `before_kib`: what was resident
- * when the recording began, if that was later than its start. */
+/* Adds to `p` the memory limit of the process, which runs and whose row `process` is; `before_kib`: its heap when
+ * it was attached to, 0 = it was not, or not known. */
 void attached_account_limit(struct prof *p, uint32_t process, int pid,
 			    uint64_t before_kib);
 

@@ -105,7 +105,7 @@ load_look_at(struct prof *p, struct livefile *f)
 		prof_end_points(p, LOAD_ROW, pr->duration_ms, rss_kib);
 	}
 	save_coverage(p);
-	attached_account_limit(p, LOAD_ROW, f->pid, 0);
+	attached_account_limit(p, LOAD_ROW, f->pid, f->head->before_kib);
 	attached_old_load(p, LOAD_ROW, f);
 }
 

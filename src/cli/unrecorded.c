@@ -21,6 +21,7 @@
 #include "render/scan_report.h"
 #include "target/find.h"
 #include "target/procfs.h"
+#include "target/refusal.h"
 #include "util/x.h"
 
 enum { BLOCKS_SHOWN = 4 };
@@ -192,6 +193,17 @@ look(const struct unrecorded *u, const struct unrecorded_opts *how,
 	return heapcheck_process(c, o, e);
 }
 
+/* Whether seep is in it: then it cannot be attached to. */
+static bool
+is_attached(const struct unrecorded *u)
+{
+	struct refusal_facts f = {0};
+
+	if (u->core == NULL)
+		refusal_read(u->pid, &f);
+	return f.attached_here;
+}
+
 int
 unrecorded_leaks(const struct unrecorded *u, const char *word,
 		 const struct unrecorded_opts *o)
@@ -201,6 +213,7 @@ unrecorded_leaks(const struct unrecorded *u, const char *word,
 				      .bytes = o->bytes,
 				      .all = o->all,
 				      .kinds = o->kinds,
+				      .attached = is_attached(u),
 				      .target = word}};
 	struct heapcheck_opts how = {.ctx = &q,
 				     .program = unrecorded_args.program,
@@ -251,6 +264,7 @@ unrecorded_load(const struct unrecorded *u, const char *word,
 				 .bytes = o->bytes,
 				 .all = o->all,
 				 .kinds = o->kinds,
+				 .attached = is_attached(u),
 				 .target = word};
 	struct heapcheck_opts how = {.held = kinds_of(o) & ~(1u << HEAPSCAN_DEFINITE),
 				     .program = unrecorded_args.program};

@@ -229,7 +229,7 @@ struct prof_memory {
 	uint64_t limit_bytes, used_bytes;
 	bool limit_machine;
 	uint64_t
-		before_kib; /* resident when the recording began, of one that was attached to */
+		before_kib; /* of heap, resident when it was attached to; 0 = not known */
 };
 
 /* A wrong use of the heap, or several alike. Stacks are nodes, 0 = not known. */

@@ -285,8 +285,7 @@ report_coverage(struct report *r)
 	const char *where = "";
 
 	if (c->before_bytes > 0) {
-		buf_printf(r->out, "allocated before the attach: %s%s",
-			   r->sampled ? "about " : "",
+		buf_printf(r->out, "allocated before the attach: %s resident",
 			   figure_bytes((int64_t)c->before_bytes, 0, r->o->bytes).s);
 		return;
 	}

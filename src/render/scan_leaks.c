@@ -191,7 +191,14 @@ scan_leaks_text(struct buf *out, const struct heapscan *s, const struct scan_opt
 		buf_add_char(out, '\n');
 	}
 	scan_about(out, s);
-	if (o.target != NULL) {
+	if (o.target != NULL && o.attached) {
+		buf_add_str(out, "next: seep report ");
+		figure_shell(out, o.target);
+		buf_add_str(out,
+			    " (who allocated what since the attach)" DOT "seep detach ");
+		figure_shell(out, o.target);
+		buf_add_str(out, " (the same, and ends it)\n");
+	} else if (o.target != NULL) {
 		buf_add_str(out, "next: seep report ");
 		figure_shell(out, o.target);
 		buf_add_str(out, " (what is there, who holds it)");

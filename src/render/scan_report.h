@@ -23,6 +23,7 @@ enum {
 struct scan_opts {
 	const struct term *term; /* NULL = plain */
 	bool ascii, bytes, all;
+	bool attached;	    /* seep is in the process: that says who allocates */
 	unsigned kinds;	    /* bits 1 << enum heapscan_kind to list; 0 = definite */
 	uint32_t rows;	    /* 0 = SCAN_ROWS */
 	const char *target; /* the user's word, for the next step */

@@ -17,7 +17,10 @@
 #include "util/buf.h"
 #include "util/x.h"
 
-enum { OWN_MAX = 4096 };
+enum {
+	OWN_MAX = 4096,
+	STACK_MOST_KIB = 8 << 10, /* the kernel joins a stack with a mapping behind it */
+};
 
 struct area {
 	uint64_t start, end;
@@ -93,10 +96,14 @@ anonparts_add_up(char *smaps, const struct anonparts_range *own, size_t nown,
 				continue;
 			if (a.own)
 				ret->own_kib += kib;
-			else if (a.stack)
+			else if (a.stack) {
 				ret->stack_kib += kib;
-			else if (a.file || a.bss)
+				if (kib > STACK_MOST_KIB)
+					ret->heap_kib += kib - STACK_MOST_KIB;
+			} else if (a.file || a.bss)
 				ret->static_kib += kib;
+			else
+				ret->heap_kib += kib;
 			continue;
 		}
 		before = a;
@@ -107,8 +114,9 @@ anonparts_add_up(char *smaps, const struct anonparts_range *own, size_t nown,
 	}
 }
 
-int
-anonparts_read(struct livefile *f, struct anonparts *ret)
+/* `f`: its recording, or NULL. */
+static int
+read_parts(int pid, struct livefile *f, struct anonparts *ret)
 {
 	struct procmem m = PROCMEM_NONE;
 	struct procmem_words stacks = {0};
@@ -116,18 +124,20 @@ anonparts_read(struct livefile *f, struct anonparts *ret)
 	const struct rec_hold *hold;
 	struct buf text = {0};
 	uint32_t n = 0;
-	int r = procmem_open(f->pid, &m, NULL);
+	int r = procmem_open(pid, &m, NULL);
 
-	if (r == 0)
+	if (r == 0 && f != NULL)
 		r = livefile_map_all(f, NULL);
 	if (r == 0)
 		r = procmem_smaps(&m, &text, NULL);
-	if (r == 0) {
+	if (r == 0 && f != NULL) {
 		hold = (const void *)((const char *)f->head + REC_HOLD_OFF);
 		n = hold->maps_max < OWN_MAX ? hold->maps_max : OWN_MAX;
 		own = xcalloc(n > 0 ? n : 1, sizeof *own);
 		if (n > 0 && procmem_read(&m, hold->maps, own, n * sizeof *own) < 0)
 			n = 0;
+	}
+	if (r == 0) {
 		procmem_stacks(&m, &stacks);
 		buf_add_char(&text, '\0');
 		anonparts_add_up(text.data, own, n, stacks.data, stacks.len, ret);
@@ -137,4 +147,16 @@ anonparts_read(struct livefile *f, struct anonparts *ret)
 	buf_done(&text);
 	procmem_close(&m);
 	return r;
+}
+
+int
+anonparts_read(struct livefile *f, struct anonparts *ret)
+{
+	return read_parts(f->pid, f, ret);
+}
+
+int
+anonparts_read_plain(int pid, struct anonparts *ret)
+{
+	return read_parts(pid, NULL, ret);
 }

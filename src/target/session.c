@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "target/anonparts.h"
 #include "target/armed.h"
 #include "target/control.h"
 #include "target/refusal.h"
@@ -44,6 +45,7 @@ session_open(int pid, const struct session_settings *s, struct session *ret,
 {
 	struct attach_settings as = s->attach;
 	struct session n = SESSION_NONE;
+	struct anonparts before = {0};
 	struct refusal_facts f;
 	int r;
 
@@ -59,6 +61,8 @@ session_open(int pid, const struct session_settings *s, struct session *ret,
 	procfs_stat(pid, &n.stat, NULL);
 	procfs_ids(pid, &n.uid, &n.gid);
 	n.armed = armed_loaded(pid);
+	if (!s->from_start && !n.armed && anonparts_read_plain(pid, &before) < 0)
+		before.heap_kib = 0;
 	r = n.armed ? armed_switch_on(pid, &as, &n.attach.live, e)
 		    : attach_process(pid, &as, &n.attach, e);
 	if (r < 0)
@@ -67,6 +71,10 @@ session_open(int pid, const struct session_settings *s, struct session *ret,
 	n.looks.every_ms = s->looks_ms;
 	n.late = !s->from_start;
 	n.settled = !s->from_start;
+	if (n.late && n.armed && anonparts_read(&n.attach.live, &before) < 0)
+		before.heap_kib = 0;
+	n.attach.live.head->before_kib =
+		(uint32_t)(before.heap_kib < UINT32_MAX ? before.heap_kib : UINT32_MAX);
 	n.began_tsc = n.turn_tsc = attach_cycles();
 	if (!n.armed && s->old != NULL && s->old->known)
 		watch_old(&n, s->old);
@@ -147,10 +155,8 @@ look_at_memory(struct session *s)
 
 	if (procfs_memory(s->pid, &rss, &anon) < 0 || rss == 0)
 		return;
-	if (s->rss_first_kib == 0) {
-		s->rss_first_kib = rss;
+	if (s->rss_kib == 0)
 		s->covered.before_kib = s->late ? anon : 0;
-	}
 	covered_look(&s->covered, s->attach.live.head, anon);
 	s->rss_kib = rss;
 	if (rss > s->rss_peak_kib)

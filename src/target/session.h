@@ -48,7 +48,7 @@ struct session {
 	char replaced_by[256]; /* path of the program; "" = not known */
 	bool off;	       /* the recorder has switched itself off */
 	struct detached detached;
-	uint64_t rss_first_kib, rss_kib, rss_peak_kib, anon_kib;
+	uint64_t rss_kib, rss_peak_kib, anon_kib;
 	struct covered covered;
 	uint64_t checked_ns;  /* how long it stood still for a leak check */
 	uint64_t recorded_ms; /* how long it was recorded, once that is over */

@@ -31,9 +31,17 @@ expect_json "leaks --fail-on --json" "$TMP/out" \
 
 # Long enough, and for a moment. A machine may stop for long between two commands: then it is long enough.
 run "$SEEP" attach --stay --exact "$flat"
+
+# Sampled: what was there before is its heap alone, not its files or what seep has put in; and what comes next works.
+run "$SEEP" attach --stay "$grow"
+run "$SEEP" leaks "$grow"
+expect_match "leaks, sampled: next" "$out" "^next: seep report $grow \(.*seep detach $grow "
+expect_no_match "leaks, sampled: no second attach" "$out" 'seep attach'
+run "$SEEP" detach "$grow"
+expect_match "detach: what was there before" "$out" '^allocated before the attach \([0-9:]+\): 23\.[0-9]+ MiB resident    see: seep leaks [0-9]+$'
 run "$SEEP" attach --stay --exact "$grow"
 run "$SEEP" leaks "$grow"
-expect_match "leaks: what was there before" "$out" '^allocated before the attach: 2[34]\.[0-9]+ MiB$'
+expect_match "leaks: what was there before" "$out" '^allocated before the attach: 23\.[0-9]+ MiB resident$'
 expect_no_match "leaks: no all-clear" "$out" '^OK|seep leaks'
 run "$SEEP" detach "$grow"
 expect_match "a moment" "$out" '^(NO VERDICT|GROWING)  '
