@@ -474,6 +474,46 @@ judge_kind(const struct track *t, enum region_kind kind, struct track_verdict *v
 	v->limit = fit_limit(&f, TRACK_STEP_BYTES);
 }
 
+static bool
+grew_always(const struct fit *f)
+{
+	return f->grown > 0 && f->grown == fit_intervals(f);
+}
+
+/* Nothing is surely growing: is there a region, or a kind, that still grew every time? */
+static void
+judge_unclear(const struct track *t, struct track_verdict *v)
+{
+	for (size_t i = 0; i < t->rows.len; i++) {
+		const struct track_row *r = &t->rows.data[i];
+		struct fit f = fit_row(t, i, 0);
+
+		if (r->kib.len == 0 || r->gone || r->fills ||
+		    !region_can_leak(r->last.kind) || !grew_always(&f) ||
+		    (v->word == TRACK_UNCLEAR &&
+		     fit_slope(&f, NULL) <= fit_slope(&v->fit, NULL)))
+			continue;
+		v->word = TRACK_UNCLEAR;
+		v->kind = r->last.kind;
+		v->row = i;
+		v->fit = f;
+	}
+	for (unsigned kind = 0; v->word == TRACK_STEADY && kind < REGION_KINDS; kind++) {
+		struct fit f = fit_kind(t, kind, 0);
+
+		if (!region_can_leak(kind) || !grew_always(&f))
+			continue;
+		v->word = TRACK_UNCLEAR;
+		v->kind = kind;
+		v->fit = f;
+	}
+	if (v->word != TRACK_UNCLEAR)
+		return;
+	v->stopped = false;
+	v->from = 0;
+	v->limit = fit_limit(&v->fit, TRACK_STEP_BYTES);
+}
+
 void
 track_judge(const struct track *t, struct track_verdict *ret_verdict)
 {
@@ -491,6 +531,8 @@ track_judge(const struct track *t, struct track_verdict *ret_verdict)
 		v.from = v.stopped ? t->seconds.len / 2 : 0;
 		v.fit = fit_total(t, v.from);
 		v.limit = fit_limit(&v.fit, TRACK_STEP_BYTES);
+		if (v.word == TRACK_STEADY)
+			judge_unclear(t, &v);
 	} else {
 		v.stopped = false;
 		v.row = leading_row(t, v.kind, v.from, fit_slope(&v.fit, NULL));
@@ -507,7 +549,8 @@ struct verdict_answer
 track_answer(const struct track_verdict *v)
 {
 	struct verdict_facts f = {.recorded = true,
-				  .growth_judged = v->word != TRACK_TOO_SHORT,
+				  .growth_judged = v->word == TRACK_GROWING ||
+						   v->word == TRACK_STEADY,
 				  .grows_outside = v->word == TRACK_GROWING};
 
 	return verdict_decide(&f);

@@ -63,6 +63,8 @@ enum track_word {
 	TRACK_TOO_SHORT, /* fewer than three snapshots */
 	TRACK_GROWING,
 	TRACK_STEADY,
+	TRACK_UNCLEAR, /* something grew in every interval, but in so few of them, or so
+			* unevenly, that it may have been steps */
 };
 
 struct track_verdict {

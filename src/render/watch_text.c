@@ -149,12 +149,43 @@ add_filling(struct buf *out, const struct track_row *r)
 		   fmt_size(r->last.kib[MEMMAP_SIZE] << 10).s);
 }
 
+/* "60s", "20m": ten times as long as it was watched, and a minute at least. */
+static void
+add_longer(struct buf *out, const struct track_verdict *d)
+{
+	uint64_t longer = (uint64_t)fit_span(&d->fit) * 10;
+
+	if (longer < 60)
+		longer = 60;
+	if (longer >= 600)
+		buf_printf(out, "%" PRIu64 "m", longer / 60);
+	else
+		buf_printf(out, "%" PRIu64 "s", longer);
+}
+
+static void
+add_unclear(struct buf *out, const struct watch_view *v, const struct track_verdict *d)
+{
+	size_t intervals = fit_intervals(&d->fit);
+
+	if (d->row != SIZE_MAX)
+		figure_text(out, v->track->rows.data[d->row].last.name);
+	else
+		buf_add_str(out, region_kind_plural(d->kind));
+	buf_printf(out,
+		   " grew in %zu of %zu intervals, too %s to tell growth from a step",
+		   d->fit.grown, intervals, intervals < 10 ? "few" : "unevenly");
+	if (v->ended)
+		return;
+	buf_add_str(out, "; use seep watch --for ");
+	add_longer(out, d);
+	buf_printf(out, " %d", v->pid);
+}
+
 static void
 add_steady(struct buf *out, const struct watch_view *v, const struct track_verdict *d)
 {
 	const struct track_row *filling = filling_row(v);
-	double seconds = fit_span(&d->fit);
-	uint64_t longer = (uint64_t)seconds * 10;
 
 	if (d->stopped)
 		buf_add_str(out, "it grew at first, but not any more");
@@ -163,15 +194,11 @@ add_steady(struct buf *out, const struct watch_view *v, const struct track_verdi
 	else
 		buf_add_str(out, "no region grows");
 	buf_printf(out, "; growth under %s would not show in %s", limit_text(d->limit).s,
-		   fmt_duration((uint64_t)(seconds * 1e9)).s);
+		   fmt_duration((uint64_t)(fit_span(&d->fit) * 1e9)).s);
 	if (v->ended)
 		return;
-	if (longer < 60)
-		longer = 60;
-	if (longer >= 600)
-		buf_printf(out, ", use --for %" PRIu64 "m", longer / 60);
-	else
-		buf_printf(out, ", use --for %" PRIu64 "s", longer);
+	buf_add_str(out, ", use --for ");
+	add_longer(out, d);
 }
 
 void
@@ -187,6 +214,9 @@ watch_verdict(struct buf *out, const struct watch_view *v)
 		break;
 	case TRACK_STEADY:
 		add_steady(out, v, &d);
+		break;
+	case TRACK_UNCLEAR:
+		add_unclear(out, v, &d);
 		break;
 	default:
 		buf_printf(out,

@@ -193,6 +193,32 @@ T_TEST(noise_and_ends_are_not_growth)
 	track_done(&t);
 }
 
+/* Two intervals, and it grew in both: that is neither growth yet nor "no region grows". */
+T_TEST(growing_every_time_is_not_steady)
+{
+	static const uint64_t sizes[][3] = {{1000, 1012, 1020}, {1000, 1012, 1012}};
+	struct track t = {0};
+	struct track_verdict v;
+
+	for (int k = 0; k < 2; k++) {
+		for (int i = 0; i < 3; i++) {
+			struct shot s = {0};
+
+			put(&s, REGION_HEAP, "heap", 0x1000, 0x9000, sizes[k][i]);
+			take(&t, 0.6 * i, &s);
+		}
+		track_judge(&t, &v);
+		T_EQ(v.word, k == 0 ? TRACK_UNCLEAR : TRACK_STEADY);
+		T_EQ(track_answer(&v).word, k == 0 ? VERDICT_NO_VERDICT : VERDICT_STEADY);
+		if (k == 0) {
+			T_CHECK(v.row != SIZE_MAX && v.kind == REGION_HEAP);
+			T_EQ(v.fit.grown, 2);
+			T_EQ(track_answer(&v).why, VERDICT_WHY_EARLY);
+		}
+		track_done(&t);
+	}
+}
+
 T_TEST(starting_up_is_not_the_rate)
 {
 	struct track t = {0};
