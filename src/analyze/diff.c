@@ -357,6 +357,7 @@ diff_load_sides(struct diff_make *m)
 		m->checked[s] = diff_checked(m, s);
 	growth_places_init(&m->growth, m->p[DIFF_NEW], &m->ss[DIFF_NEW]);
 	m->d.same_process = diff_same_process(m->p[DIFF_OLD], m->p[DIFF_NEW]);
+	m->d.apart = diff_attached_twice(m->p[DIFF_OLD], m->p[DIFF_NEW]);
 	m->d.process_known = m->d.same_process;
 	if ((m->p[DIFF_OLD]->format == 0 || m->p[DIFF_OLD]->nranges > 0) &&
 	    (m->p[DIFF_NEW]->format == 0 || m->p[DIFF_NEW]->nranges > 0))

@@ -86,6 +86,9 @@ struct diff {
 	uint32_t nfound;
 	int64_t found_bytes, lost_bytes, lost_blocks;
 	bool in_bytes, sampled, same_process;
+	/* One process, but each side is of an attach of its own and counts from there: what is live
+	 * on the two sides cannot be compared. Then same_process is false. */
+	bool apart;
 	bool process_known; /* else same_process is only not proven */
 	bool has_blocks;    /* both sides count blocks */
 	enum diff_build build;
@@ -111,6 +114,9 @@ void diff_done(struct diff *d); /* legal on a zeroed one */
 /* Are both of one process? By its run and pid; profiles that have neither by their memory maps,
  * which address randomisation makes different in every process. */
 bool diff_same_process(const struct prof *a, const struct prof *b);
+
+/* Are these two recordings of one process that was attached to twice? */
+bool diff_attached_twice(const struct prof *a, const struct prof *b);
 
 /* The same, and not by chance: where only memory maps tell, they must have something at an address
  * that was randomised. Programs at fixed addresses (most of Go's) look alike in every run. A child

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/coverage.h"
 #include "analyze/diff_impl.h"
 #include "base/hash.h"
 #include "util/buf.h"
@@ -376,6 +377,22 @@ diff_same_process(const struct prof *a, const struct prof *b)
 	       x->run_id == y->run_id && x->start_ns == y->start_ns &&
 	       x->process_ticks == y->process_ticks &&
 	       strcmp(prof_text(a, x->host), prof_text(b, y->host)) == 0;
+}
+
+bool
+diff_attached_twice(const struct prof *a, const struct prof *b)
+{
+	const struct prof_process *x, *y;
+
+	if (a->nprocesses < 2 || b->nprocesses < 2 || a->format != 0 || b->format != 0)
+		return false;
+	x = &a->processes[1];
+	y = &b->processes[1];
+	return x->pid == y->pid && x->process_ticks != 0 &&
+	       x->process_ticks == y->process_ticks &&
+	       strcmp(prof_text(a, x->host), prof_text(b, y->host)) == 0 &&
+	       coverage_is_late(a, 1) && coverage_is_late(b, 1) &&
+	       !diff_same_process(a, b);
 }
 
 /* Low addresses are the linker's, and these are where everything lies when randomisation is off. */

@@ -87,7 +87,10 @@ diff_set_losses(const struct diff_make *m, struct diff_place *x,
 	if (x->kept != NULL || !m->checked[DIFF_NEW])
 		return;
 	/* If it is not known what was lost before: no more than what came since. */
-	if (m->checked[DIFF_OLD]) {
+	if (m->d.apart) { /* none of its blocks were there for the old side */
+		x->lost_bytes = bytes;
+		x->lost_blocks = blocks;
+	} else if (m->checked[DIFF_OLD]) {
 		x->lost_bytes = diff_more(bytes, verdict_lost(old->loss_bytes));
 		x->lost_blocks = diff_more(blocks, verdict_lost(old->loss_blocks));
 	} else {
@@ -116,11 +119,25 @@ diff_is_growing(const struct diff_make *m, const struct diff_place *x)
 	return m->d.sampled ? x->samples >= GROWING_BLOCKS : blocks >= GROWING_BLOCKS;
 }
 
+/* By what the new side alone says: the figures of the two cannot be compared. */
+static enum diff_mark
+diff_mark_apart(const struct diff_make *m, const struct diff_place *x)
+{
+	if (x->lost_blocks > 0)
+		return DIFF_LEAK;
+	if (x->growth == GROWTH_LEAK && !m->checked[DIFF_NEW])
+		return DIFF_LIKELY;
+	return x->growth == GROWTH_LEAK || x->growth == GROWTH_GROWING ? DIFF_GROWING
+								       : DIFF_PLAIN;
+}
+
 enum diff_mark
 diff_mark_of(const struct diff_make *m, const struct diff_place *x)
 {
 	bool none[2];
 
+	if (m->d.apart && m->q->by == SITES_LIVE)
+		return diff_mark_apart(m, x);
 	for (unsigned s = 0; s < 2; s++)
 		none[s] = x->value[s] == 0 && x->beside[s] == 0;
 	if (x->noise)
@@ -142,7 +159,7 @@ diff_grew(const struct diff *d)
 {
 	int64_t old = d->value[DIFF_OLD], new = d->value[DIFF_NEW];
 
-	if (new <= old || diff_is_noise(old, new, d->var))
+	if (d->apart || new <= old || diff_is_noise(old, new, d->var))
 		return false;
 	return old <= 0 || (uint64_t) new - (uint64_t)old >= (uint64_t)old / STEADY_PART;
 }
@@ -153,7 +170,7 @@ diff_counts(const struct diff *d, const struct diff_place *x)
 {
 	int64_t by = x->value[DIFF_NEW] - x->value[DIFF_OLD];
 
-	return by >= d->value[DIFF_OLD] / STEADY_PART;
+	return d->apart || by >= d->value[DIFF_OLD] / STEADY_PART;
 }
 
 static void
@@ -180,7 +197,8 @@ diff_decide(struct diff_make *m)
 {
 	struct diff *d = &m->d;
 	struct verdict_facts f = {.recorded = true,
-				  .growth_judged = true, /* by two moments */
+				  .growth_judged = !d->apart, /* by two moments */
+				  .late = d->apart,
 				  .checked = m->checked[DIFF_NEW],
 				  .sampled = d->sampled};
 

@@ -136,7 +136,7 @@ dj_common(struct json *j, const struct diff *d, const struct diff_opts *o)
 	dj_bool(j, "sampled", d->sampled);
 	json_key(j, "same_process");
 	if (d->process_known)
-		json_bool(j, d->same_process);
+		json_bool(j, d->same_process || d->apart);
 	else
 		json_null(j);
 	dj_str(j, "build", builds[d->build]);

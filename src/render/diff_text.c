@@ -57,6 +57,15 @@ diff_why(struct diff_page *g)
 			   figure_bytes(d->lost_bytes, 0, g->o->bytes).s,
 			   figure_things(d->lost_blocks, 0, "block").s,
 			   figure_things(d->nfound, 0, "site").s);
+	else if (d->apart && d->nfound > 0)
+		buf_printf(g->out, "; %s of the later recording grow%s",
+			   figure_things(d->nfound, 0, "site").s,
+			   d->nfound == 1 ? "s" : "");
+	else if (d->apart)
+		buf_add_str(
+			g->out,
+			"; what came before an attach is not counted, so the two cannot "
+			"be compared; use marks of one attach: seep attach PID --around COMMAND");
 	else if (!d->grew && d->nfound > 0)
 		buf_printf(g->out, "; %s at %s",
 			   g->o->bytes ? fmt_count_signed(d->found_bytes).s
@@ -83,9 +92,9 @@ diff_first_line(struct diff_page *g)
 	verdict_text(g->out, d->answer.word, g->o->term);
 	buf_printf(g->out, "  %s ", words[g->o->by]);
 	diff_pair(g, old, new, d->in_bytes);
-	buf_printf(g->out, " (%s", by);
-	if (old > 0 && new >= 0 && new != old &&
-	    diff_abs(new - old) >= (uint64_t)old / 1000)
+	buf_printf(g->out, " (%s", d->apart ? "each since its own attach" : by);
+	if (!d->apart && old > 0 && new >= 0 &&
+	    new != old &&diff_abs(new - old) >= (uint64_t)old / 1000)
 		buf_printf(g->out, ", %s", fmt_change((uint64_t)old, (uint64_t) new).s);
 	buf_add_char(g->out, ')');
 	free(by);
@@ -244,8 +253,9 @@ diff_last_line(struct diff_page *g)
 	else
 		buf_printf(g->out, "%s" DIFF_TO "%s", mode[0], mode[1]);
 	if (g->d->process_known)
-		buf_add_str(g->out,
-			    g->d->same_process ? ", same process" : ", another process");
+		buf_add_str(g->out, g->d->same_process || g->d->apart
+					    ? ", same process"
+					    : ", another process");
 	if (p[0]->nprocesses > 2 || p[1]->nprocesses > 2)
 		buf_printf(g->out, ", of %u" DIFF_TO "%u processes", p[0]->nprocesses - 1,
 			   p[1]->nprocesses - 1);

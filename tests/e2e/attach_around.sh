@@ -43,6 +43,21 @@ expect_eq "not with --stay" "$status" 2
 expect_shown "all of it" over_time/around.txt "$around" 's/; RSS .*//' # known or not: that depends on the clock
 expect_eq "nothing of ours is left" "$(ours "$pid")" 0
 
+# ---- two attaches to one process: each counts from its own, so less is no all-clear ----
+for i in 2003 1009; do
+	echo "echo take $i 1009 >$TMP/in; until [ \$(grep -c ^ok $TMP/said) -gt $steps ]; do sleep 0.05; done" >request
+	run "$SEEP" attach "$pid" --exact --around 'sh request' -o "twice.$i.rec"
+	expect_eq "attach, $i blocks" "$status" 0
+	steps=$((steps + 1))
+done
+run "$SEEP" diff twice.2003.rec twice.1009.rec
+expect_match "two attaches" "$out" \
+	'^NO VERDICT  live .* [KM]iB \(each since its own attach\); .* seep attach PID --around COMMAND$'
+expect_match "one process" "$out" '^exact, same process, same build'
+run "$SEEP" diff --json twice.2003.rec twice.1009.rec
+expect_json "two attaches, as JSON" "$TMP/out" '[.verdict, .no_verdict_because, .same_process]' \
+	'["NO VERDICT","too-early",true]'
+
 # ---- exec while it is attached to ----
 "$SEEP" attach "$pid" --for 20s 2>report &
 tool=$!

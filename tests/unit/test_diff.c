@@ -309,6 +309,32 @@ T_TEST(one_process_shares_samples)
 	two_done(&t);
 }
 
+/* One process that was attached to twice: each recording counts from its attach, so less on the
+ * new side is no all-clear. */
+T_TEST(attached_to_twice)
+{
+	struct two t;
+
+	two_init(&t);
+	for (unsigned k = 0; k < 2; k++) {
+		uint32_t old = prof_add_old(t.p[k]);
+
+		t.p[k]->olds[old].process = 1;
+		t.p[k]->processes[1].pid = 7;
+		t.p[k]->processes[1].process_ticks = 4711;
+		put(t.p[k], "f", 10, 50, k ? 530 : 910, 1000);
+	}
+	two_compare(&t, &(struct diff_query){0});
+	T_CHECK(t.d.apart && !t.d.same_process);
+	T_EQ(t.d.answer.word, VERDICT_NO_VERDICT);
+	T_EQ(t.d.places[0].mark, DIFF_PLAIN);
+	T_CHECK(strstr(buf_str(&t.text), "NO VERDICT  live ") != NULL);
+	T_CHECK(strstr(buf_str(&t.text), " (each since its own attach); ") != NULL);
+	T_CHECK(strstr(buf_str(&t.text), "seep attach PID --around COMMAND\n") != NULL);
+	T_CHECK(strstr(buf_str(&t.text), ", same process") != NULL);
+	two_done(&t);
+}
+
 static void
 range(struct prof *p, const char *path, uint64_t start)
 {
