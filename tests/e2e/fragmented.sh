@@ -32,6 +32,6 @@ for how in run attach; do
 	expect_no_match "$how: it stays" "$(cat "$TMP/flat.$how")" '^(GROWING|LEAK|PARTIAL)'
 done
 for how in why watch; do
-	expect_match "$how" "$(grep -m 1 -E '^[A-Z]{2,} ' "$TMP/grow.$how")" '^GROWING  heap '
+	expect_match "$how" "$(grep -m 1 -E '^[A-Z]{2,} ' "$TMP/grow.$how")" '^GROWING  memory kept by malloc '
 	expect_no_match "$how: it stays" "$(cat "$TMP/flat.$how")" '^(GROWING|LEAK|PARTIAL)'
 done
