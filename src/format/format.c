@@ -267,7 +267,7 @@ format_is_program(const char *path)
 	static const char magic[4] = {0x7f, 'E', 'L', 'F'};
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct stat st;
-	char head[64];
+	char head[64] = "";
 	ssize_t got = 0;
 	bool is;
 

@@ -114,11 +114,10 @@ fit_sites(struct report *r, const struct sites *ss, enum sites_by by, size_t mos
 		r->told = xcalloc(r->p->nmodules, sizeof *r->told);
 	told = xmemdup0(r->told, r->p->nmodules * sizeof *r->told);
 	for (size_t i = minor ? FIT_MINOR : 0; i < ARRAY_LEN(fit_plans); i++) {
-		struct report_plan plan = fit_plans[i];
-
-		if (minor && plan.rows > REPORT_MINOR_ROWS)
-			plan.rows = REPORT_MINOR_ROWS;
-		r->plan = &plan;
+		r->fit = fit_plans[i];
+		if (minor && r->fit.rows > REPORT_MINOR_ROWS)
+			r->fit.rows = REPORT_MINOR_ROWS;
+		r->plan = &r->fit;
 		/* nothing of the last try has been said */
 		r->out->len = from;
 		memcpy(r->told, told, r->p->nmodules * sizeof *r->told);

@@ -35,7 +35,8 @@ struct report {
 	bool *found;  /* for every process: its places are listed */
 	uint32_t one; /* the only process chosen, 0 = there are several or none */
 	bool sampled;
-	const char *list_head; /* the line above a list that has rows; NULL = none */
+	const char *list_head;	/* the line above a list that has rows; NULL = none */
+	struct report_plan fit; /* the one that is tried just now */
 	const struct report_plan *plan;
 	uint32_t most_frames; /* shown of a stack unless --all; 0 = REPORT_FRAMES */
 	size_t callers_left;  /* frames that the stacks of a short list do not show */

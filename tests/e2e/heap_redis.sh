@@ -41,5 +41,5 @@ expect_match "in words" "$out" '^OK  no leak: '
 show "$SEEP" why "$pid" --for 1s
 expect_match "why: live memory from jemalloc's own tables" "$out" '^RSS [0-9.]+ MiB = live [4-9]\.[0-9]+ \+ free but kept by malloc '
 expect_shown "all of it" redis.txt live "s/\\b$pid\\b/PID/g" '/^ *[0-9]+ +SIZE|^ +(held by|SIZE|main|[0-9,]+ more)/d' \
-	's/(possibly lost|still reachable) SIZE in N blocks.*/\1 …/; s/0x[0-9a-f]+/ADDRESS/g; s/of jemalloc 5\.[0-9]/of jemalloc 5.N/; s/^(STEADY|NO VERDICT)  (no region grows|N snapshots? cannot|.* grew in N of N intervals, too).*/STEADY, or too few snapshots on a slow machine/; /^ +[0-9N]+ unchanged regions/d'
+	's/(possibly lost|still reachable) SIZE in [0-9N,]+ blocks?.*/\1 …/; s/0x[0-9a-f]+/ADDRESS/g; s/of jemalloc 5\.[0-9]/of jemalloc 5.N/; s/^(STEADY|NO VERDICT)  (no region grows|N snapshots? cannot|.* grew in N of N intervals, too).*/STEADY, or too few snapshots on a slow machine/; /^ +[0-9N]+ unchanged regions/d'
 cli shutdown nosave

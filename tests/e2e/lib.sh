@@ -218,19 +218,19 @@ expect_file() {
 # Any other word is a sed expression (-E) of the test's own, applied last: for the one figure that
 # varies. Keep what is certain; test the range of what is not with expect_between.
 as_golden() {
-	local number='([1-9][0-9,.]*|0\.[0-9]+)( ± [0-9,.]+)?' unit='([KMGT]i)?B' own=() kind
+	local number='([1-9][0-9,.]*|0\.[0-9]+)( ± [0-9,.]+)?' unit='([KMGT]i)?B' masks=() kind
 	for kind; do
 		case $kind in
-		sizes | live) own+=(-e "s/(about )?$number $unit\b/SIZE/g; s/$number bytes\b/N bytes/g") ;;&
-		counts | live) own+=(-e "s/$number of $number (intervals?)/N of N \5/g; s/grew in [0-9]+ of [0-9]+/grew in N of N/"
+		sizes | live) masks+=(-e "s/(about )?$number $unit\b/SIZE/g; s/$number bytes\b/N bytes/g") ;;&
+		counts | live) masks+=(-e "s/$number of $number (intervals?)/N of N \5/g; s/grew in [0-9]+ of [0-9]+/grew in N of N/"
 			-e "s/$number (blocks|allocs|frees|freed|samples|events|allocations|snapshots|threads)\b/N \3/g") ;;&
-		shares | live) own+=(-e 's/[0-9<][0-9.]* %/N %/g') ;;&
-		live) own+=(-e 's/([^ ]) {3,}/\1  /g; s/ · younger than the leak check [^·]*( · |$)/\1/') ;;
-		pace) own+=(-e 's/; (with pauses|slowing down, like a cache that fills|a cache that fills looks the same)(; about N s more would tell)?$/; PACE/'
+		shares | live) masks+=(-e 's/[0-9<][0-9.]* %/N %/g') ;;&
+		live) masks+=(-e 's/([^ ]) {3,}/\1  /g; s/ · younger than the leak check [^·]*( · |$)/\1/') ;;
+		pace) masks+=(-e 's/; (with pauses|slowing down, like a cache that fills|a cache that fills looks the same)(; about N s more would tell)?$/; PACE/'
 			-e 's/; the process \+N [KM]iB\/min, /; /') ;;
-		brief) own+=(-e '/^(at the peak|most (temporary )?allocations|see also)/d; /^ +[0-9]+ +[^ ].* %  +[^ ,]+ [^ ,]*:[0-9]+( ← |$)/d') ;;
+		brief) masks+=(-e '/^(at the peak|most (temporary )?allocations|see also)/d; /^ +[0-9]+ +[^ ].* %  +[^ ,]+ [^ ,]*:[0-9]+( ← |$)/d') ;;
 		sizes | counts | shares) ;;
-		*) own+=(-e "$kind") ;;
+		*) masks+=(-e "$kind") ;;
 		esac
 	done
 	sed -E -e "s,$TMP,DIR,g; s,$BUILD,BUILD,g; s,$ROOT,ROOT,g" \
@@ -243,7 +243,7 @@ as_golden() {
 		-e 's/[0-9.]+ % of a core/N % of a core/; / · stopped /{s/(stopped |\+ )[0-9.]+/\1N/g; s/N (ms|s) ·/N s ·/}' \
 		-e "s/(the machine's memory|memory limit)( of $number $unit)? reached/LIMIT reached/" \
 		-e "s/(no limit, machine has|limit) $number $unit, [0-9.]+ % used/LIMIT, N % used/; s/, (memory|limit) $number $unit · /, LIMIT · /" \
-		-e 's/\b[0-9][0-9,.]* (ns|[uµ]s|ms|s|min|h|d)\b/N s/g' "${own[@]}"
+		-e 's/\b[0-9][0-9,.]* (ns|[uµ]s|ms|s|min|h|d)\b/N s/g' "${masks[@]}"
 }
 
 # expect_golden WHAT TEXT NAME [KIND|SED...]: TEXT is tests/golden/NAME, after as_golden with these kinds.

@@ -83,7 +83,7 @@ collected() {
 	show "$SEEP" run -o module.rec "$2" -e "$4"
 	# The interpreter's own blocks, and which of the 200 look held, differ from machine to machine and run to run.
 	expect_shown "$name: all of it" "runtimes/$name.txt" live '/^( *[0-9]+  |at the peak|most |    [0-9,]+ more|recorded)/d' \
-		's/(possibly|indirectly) lost (SIZE in N blocks?|0)/\1 lost …/; s/still reachable (SIZE in N blocks?|0)/still reachable …/; s/ at 1 site, N? ?[0-9]* ?times/ at 1 site, N times/' \
+		's/(possibly|indirectly) lost (SIZE in [0-9N,]+ blocks?|0)/\1 lost …/; s/still reachable (SIZE in [0-9N,]+ blocks?|0)/still reachable …/; s/ at 1 site, N? ?[0-9]* ?times/ at 1 site, N times/' \
 		's/(freed only at exit) (SIZE|0)/\1 …/; s/N freed.*/N freed …/; s/; peak .*/; peak …/; s/[0-9]+ frames/N frames/; /^ +[^ ]+ in |^    0x|  [+]0x|more frames|callers left out|folded/d; s/ \(N? ?[0-9]* ?of them only by words that malloc may have left behind\)//'
 	expect_match "$name: a module that leaks" "$err" '^LEAK  1[5-9][0-9] KiB in (200|1[5-9][0-9]) blocks lost at 1 site, '
 	expect_match "$name: its line" "$err" '^    lose +leak\.c:8 '
@@ -109,7 +109,7 @@ os._exit(0)'
 	expect_json "python: hardly anything possibly lost" python.json '.summary.leaks.possible_blocks < 300' true
 	expect_json "python: reachable" python.json '.summary.leaks.reachable_blocks > 20000' true
 	show "$SEEP" leaks python.rec
-	expect_shown "python: all of it" runtimes/python.txt live 's/ \([0-9,]+ of them only by words[^)]*\)//; s/(possibly|still) (lost|reachable) (SIZE in N blocks?|0)/\1 \2 …/g; s/; peak .*/; peak …/; /^recorded/d'
+	expect_shown "python: all of it" runtimes/python.txt live 's/ \([0-9,]+ of them only by words[^)]*\)//; s/(possibly|still) (lost|reachable) (SIZE in [0-9N,]+ blocks?|0)/\1 \2 …/g; s/; peak .*/; peak …/; /^recorded/d'
 fi
 
 # ---- a process that was not recorded ----
