@@ -85,7 +85,7 @@ for name in "${!pids[@]}"; do
 		shown+="\$ seep $command ${pids[$name]}"$'\n'$(cat "$name.$command")$'\n'
 	done
 	shown+="\$ seep why ${pids[$name]} --for 5s"$'\n'$(grep -E '^(GROWING|coverage|next)' "$name.why")$'\n'
-	shown+="\$ seep attach ${pids[$name]} --for 5s"$'\n'$(grep -E '^(no leak check|next)' "$name.attach")$'\n'
+	shown+="\$ seep attach ${pids[$name]} --for 5s"$'\n'$(grep -E '^no leak check' "$name.attach")$'\n'
 	expect_shown "$name: all of it" "managed/$name.txt" live "s/\\b${pids[$name]}\\b/PID/g" "$rows" "${managed[@]}"
 done
 
