@@ -21,7 +21,7 @@ struct arena {
 /* Zeroed memory of `bytes`, aligned for anything (16). 0 bytes gives a valid pointer. */
 void *arena_alloc(struct arena *a, size_t bytes);
 
-/* An array of `n` items; an overflowing product aborts as out of memory. */
+/* An array of `n` items; an overflowing product ends as out of memory. */
 void *arena_array(struct arena *a, size_t n, size_t item_bytes);
 
 /* Copies with a NUL behind; not aligned. arena_strdup(a, NULL) is NULL. */

@@ -63,7 +63,7 @@ struct strtab {
 };
 
 /* Id of the string, which is copied when new. Bytes may be anything, NUL too. More than
- * 2^32 - 2 strings or one string of 4 GiB abort as out of memory. */
+ * 2^32 - 2 strings or one string of 4 GiB end as out of memory. */
 uint32_t strtab_add(struct strtab *t, const char *s);
 uint32_t strtab_addn(struct strtab *t, const void *p, size_t n);
 

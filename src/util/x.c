@@ -9,7 +9,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { LARGE_BYTES = 4 << 20 };
+enum {
+	LARGE_BYTES = 4 << 20,
+	X_OOM_STATUS = 3, /* failed: no core file, no signal */
+};
 
 void
 x_oom(size_t bytes)
@@ -21,7 +24,7 @@ x_oom(size_t bytes)
 	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0) {
 		/* nobody can be told */
 	}
-	abort();
+	_exit(X_OOM_STATUS);
 }
 
 void

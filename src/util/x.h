@@ -26,7 +26,7 @@
 		x_take_;                                                                 \
 	})
 
-/* Says "out of memory (N bytes wanted)" and aborts. */
+/* Says "out of memory (N bytes wanted)" and ends the tool with status 3. */
 void x_oom(size_t bytes) __attribute__((noreturn, cold));
 
 /* Memory in which much will be looked up at random: in large pages, where the system has some. Made before it is filled;

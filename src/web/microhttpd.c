@@ -20,6 +20,7 @@ microhttpd_load(const struct microhttpd **ret, struct err *e)
 		{"MHD_run", &lib.run},
 		{"MHD_get_timeout", &lib.timeout},
 		{"MHD_get_daemon_info", &lib.info},
+		{"MHD_get_connection_info", &lib.connection},
 		{"MHD_lookup_connection_value", &lib.value},
 		{"MHD_create_response_from_buffer", &lib.response},
 		{"MHD_add_response_header", &lib.header},

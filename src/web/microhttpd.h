@@ -20,9 +20,15 @@ enum {
 	MICROHTTPD_YES = 1,
 	MICROHTTPD_USE_EPOLL = 512,
 	MICROHTTPD_OPTION_END = 0,
+	MICROHTTPD_OPTION_MEMORY_LIMIT = 1,
 	MICROHTTPD_OPTION_CONNECTION_LIMIT = 2,
 	MICROHTTPD_OPTION_CONNECTION_TIMEOUT = 3,
+	MICROHTTPD_OPTION_NOTIFY_COMPLETED = 4,
 	MICROHTTPD_OPTION_LISTEN_SOCKET = 12,
+	MICROHTTPD_OPTION_NOTIFY_CONNECTION = 27,
+	MICROHTTPD_STARTED = 0, /* a connection; any other word: it was closed */
+	MICROHTTPD_CONNECTION_FD = 6,
+	MICROHTTPD_CONNECTION_CONTEXT = 7,
 	MICROHTTPD_INFO_EPOLL_FD = 3,
 	MICROHTTPD_HEADER_KIND = 1,
 	MICROHTTPD_PERSISTENT = 0, /* the body outlives the response */
@@ -31,6 +37,11 @@ enum {
 
 union microhttpd_info {
 	int epoll_fd;
+};
+
+union microhttpd_connection_info {
+	int fd;
+	void *context; /* what was set when the connection began */
 };
 
 typedef int microhttpd_handler(void *ctx, struct MHD_Connection *c, const char *url,
@@ -45,6 +56,8 @@ struct microhttpd {
 	int (*run)(struct MHD_Daemon *d);
 	int (*timeout)(struct MHD_Daemon *d, unsigned long long *ret_ms);
 	const union microhttpd_info *(*info)(struct MHD_Daemon *d, int what, ...);
+	const union microhttpd_connection_info *(*connection)(struct MHD_Connection *c,
+							      int what, ...);
 	const char *(*value)(struct MHD_Connection *c, int kind, const char *key);
 	struct MHD_Response *(*response)(size_t bytes, void *body, int mode);
 	int (*header)(struct MHD_Response *r, const char *name, const char *value);

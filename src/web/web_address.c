@@ -15,7 +15,7 @@
 #include "web/microhttpd.h"
 #include "web/web.h"
 
-enum { WEB_BACKLOG = 64, WEB_HOST_MAX = 255 };
+enum { WEB_BACKLOG = 128, WEB_HOST_MAX = 255 };
 
 int
 web_address(const char *text, char **ret_host, uint16_t *ret_port, struct err *e)

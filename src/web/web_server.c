@@ -2,21 +2,25 @@
 /* web_server.c -- requests and their answers, in the caller's own thread.
  *
  * The library's sockets are behind one epoll descriptor, the signals behind another descriptor, and
- * we wait for either. */
+ * we wait for either. No socket is ever waited for alone: what a client does not take yet is sent when
+ * it does, and those that are too slow about it make room for others (web_crowd.h). */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "web/microhttpd.h"
 #include "web/web.h"
+#include "web/web_crowd.h"
 
 enum {
-	WEB_CONNECTIONS = 64,
-	WEB_IDLE_S = 60,
+	WEB_IDLE_S = 60,	      /* without a byte in either direction */
+	WEB_REQUEST_BYTES = 32 << 10, /* of a connection: no longer head is read */
 	WEB_OK = 200,
 	WEB_FORBIDDEN = 403,
 	WEB_NOT_FOUND = 404,
@@ -29,7 +33,17 @@ struct web_server {
 	const struct web *w;
 	const struct web_route *routes;
 	void *ctx;
+	struct web_crowd crowd;
 };
+
+static uint64_t
+web_now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
 
 /* ---- answers ---- */
 
@@ -82,6 +96,46 @@ web_say(const struct web_server *s, struct MHD_Connection *c, unsigned status,
 	return queued;
 }
 
+/* ---- who is there ---- */
+
+static struct web_guest *
+web_guest_of(const struct web_server *s, struct MHD_Connection *c)
+{
+	const union microhttpd_connection_info *info =
+		s->lib->connection(c, MICROHTTPD_CONNECTION_CONTEXT);
+
+	return info != NULL ? info->context : NULL;
+}
+
+static void
+web_connected(void *ctx, struct MHD_Connection *c, void **ret_context, int what)
+{
+	struct web_server *s = ctx;
+	const union microhttpd_connection_info *info;
+
+	if (what == MICROHTTPD_STARTED) {
+		info = s->lib->connection(c, MICROHTTPD_CONNECTION_FD);
+		*ret_context =
+			info != NULL ? web_crowd_enter(&s->crowd, info->fd, web_now_ms())
+				     : NULL;
+		if (info != NULL && *ret_context == NULL)
+			shutdown(info->fd, SHUT_RDWR);
+	} else if (*ret_context != NULL) {
+		web_crowd_leave(&s->crowd, *ret_context);
+		*ret_context = NULL;
+	}
+}
+
+static void
+web_answered(void *ctx, struct MHD_Connection *c, void **of_request, int how)
+{
+	struct web_guest *guest = web_guest_of(ctx, c);
+
+	(void)of_request, (void)how;
+	if (guest != NULL)
+		web_guest_waits(guest, web_now_ms());
+}
+
 static int
 web_handle(void *ctx, struct MHD_Connection *c, const char *url, const char *method,
 	   const char *version, const char *data, size_t *data_bytes,
@@ -89,10 +143,13 @@ web_handle(void *ctx, struct MHD_Connection *c, const char *url, const char *met
 {
 	const struct web_server *s = ctx;
 	const struct web_route *route = s->routes;
+	struct web_guest *guest = web_guest_of(s, c);
 	struct web_reply reply = {0};
 	struct err e = {0};
 
 	(void)version, (void)data, (void)data_bytes, (void)of_connection;
+	if (guest != NULL)
+		web_guest_asks(guest, web_now_ms());
 	if (!web_host_passes(s->lib->value(c, MICROHTTPD_HEADER_KIND, "Host"),
 			     s->w->host))
 		return web_say(s, c, WEB_FORBIDDEN,
@@ -112,7 +169,7 @@ web_handle(void *ctx, struct MHD_Connection *c, const char *url, const char *met
 /* ---- until it ends ---- */
 
 static int
-web_loop(const struct web_server *s, struct MHD_Daemon *d, int signals, struct err *e)
+web_loop(struct web_server *s, struct MHD_Daemon *d, int signals, struct err *e)
 {
 	const union microhttpd_info *info = s->lib->info(d, MICROHTTPD_INFO_EPOLL_FD);
 	struct pollfd fds[2] = {{.fd = signals, .events = POLLIN}, {.events = POLLIN}};
@@ -122,9 +179,10 @@ web_loop(const struct web_server *s, struct MHD_Daemon *d, int signals, struct e
 	fds[1].fd = info->epoll_fd;
 	for (;;) {
 		unsigned long long ms = 0;
-		int wait = -1;
+		int wait = web_crowd_sweep(&s->crowd, web_now_ms());
 
-		if (s->lib->timeout(d, &ms) == MICROHTTPD_YES)
+		if (s->lib->timeout(d, &ms) == MICROHTTPD_YES &&
+		    (wait < 0 || ms < (unsigned)wait))
 			wait = ms > INT_MAX ? INT_MAX : (int)ms;
 		if (poll(fds, 2, wait) < 0 && errno != EINTR)
 			return err_sys(e, -errno, "cannot wait for requests");
@@ -132,6 +190,20 @@ web_loop(const struct web_server *s, struct MHD_Daemon *d, int signals, struct e
 			return 0;
 		s->lib->run(d);
 	}
+}
+
+static struct MHD_Daemon *
+web_start(struct web_server *s)
+{
+	web_crowd_init(&s->crowd);
+	return s->lib->start(
+		MICROHTTPD_USE_EPOLL, 0, NULL, NULL, web_handle, s,
+		MICROHTTPD_OPTION_LISTEN_SOCKET, s->w->fd, MICROHTTPD_OPTION_MEMORY_LIMIT,
+		(size_t)WEB_REQUEST_BYTES, MICROHTTPD_OPTION_CONNECTION_LIMIT,
+		(unsigned)WEB_CONNECTIONS_MAX, MICROHTTPD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned)WEB_IDLE_S, MICROHTTPD_OPTION_NOTIFY_COMPLETED, web_answered, s,
+		MICROHTTPD_OPTION_NOTIFY_CONNECTION, web_connected, s,
+		MICROHTTPD_OPTION_END);
 }
 
 int
@@ -149,13 +221,7 @@ web_run(struct web *w, const struct web_route *routes, void *ctx, struct err *e)
 	sigaddset(&ends, SIGTERM);
 	sigprocmask(SIG_BLOCK, &ends, &before);
 	signals = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
-	d = signals >= 0 ? s.lib->start(MICROHTTPD_USE_EPOLL, 0, NULL, NULL, web_handle,
-					&s, MICROHTTPD_OPTION_LISTEN_SOCKET, w->fd,
-					MICROHTTPD_OPTION_CONNECTION_LIMIT,
-					(unsigned)WEB_CONNECTIONS,
-					MICROHTTPD_OPTION_CONNECTION_TIMEOUT,
-					(unsigned)WEB_IDLE_S, MICROHTTPD_OPTION_END)
-			 : NULL;
+	d = signals >= 0 ? web_start(&s) : NULL;
 	if (signals < 0) {
 		r = err_sys(e, -errno, "cannot wait for signals");
 	} else if (d == NULL) {
