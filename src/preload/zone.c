@@ -18,6 +18,7 @@
 #include "preload/gate.h"
 #include "preload/life.h"
 #include "preload/next.h"
+#include "preload/room.h"
 #include "preload/under.h"
 #include "preload/zone_queue.h"
 #include "record/census_blocks.h"
@@ -28,9 +29,7 @@
 #include <string.h>
 
 enum {
-	AROUND =
-		0xa1, /* as a chunk's size: neither mmapped nor of another arena, and too large */
-	FREED = 0xdb,
+	AROUND = ROOM_AROUND,
 	PAGE = 4096,
 };
 
@@ -57,11 +56,7 @@ head_at(const void *p)
 static bool
 is_readable(const void *at, size_t bytes)
 {
-	const unsigned char *last = (const unsigned char *)at + bytes - 8;
-
-	/* The kernel reads the mask before it sees that it is told to do nothing sensible with it. */
-	return rt_sealed || (SYS4(SYS_rt_sigprocmask, -1, at, 0, 8) != -EFAULT &&
-			     SYS4(SYS_rt_sigprocmask, -1, last, 0, 8) != -EFAULT);
+	return rt_sealed || room_can_read(at, bytes);
 }
 
 /* The block's head, NULL when it has none. */
@@ -79,20 +74,15 @@ head_of(const void *p, uint64_t magic)
 
 /* ---- what was written where nothing may be ---- */
 
-/* First byte in there that is not `byte`, and how many up to the last one; NULL: none. */
-static const unsigned char *
-find_other(const unsigned char *at, size_t bytes, unsigned char byte, size_t *ret_count)
+/* May the room before or behind a block be looked at? On the page that its head is on, which was read
+ * already, yes; on another one the program may have closed it. */
+static bool
+is_open(const struct head *h, const unsigned char *at)
 {
-	size_t first = 0, last = bytes;
-
-	while (first < bytes && at[first] == byte)
-		first++;
-	if (first == bytes)
-		return NULL;
-	while (at[last - 1] == byte)
-		last--;
-	*ret_count = last - first;
-	return at + first;
+	if (ALIGN_DOWN((uintptr_t)h, (uintptr_t)PAGE) ==
+	    ALIGN_DOWN((uintptr_t)at + zone.around - 1, (uintptr_t)PAGE))
+		return true;
+	return !rt_sealed && room_can_read(at, zone.around);
 }
 
 /* What is wrong with the room around a block; false: nothing. */
@@ -100,12 +90,15 @@ static bool
 look_around(struct head *h, struct rec_error *e)
 {
 	unsigned char *p = block_of(h);
-	const unsigned char *bad;
+	const unsigned char *bad = NULL;
 	size_t n = 0;
 
-	bad = find_other(p + h->bytes, zone.around, AROUND, &n);
-	if (bad == NULL)
-		bad = find_other(p - zone.around, zone.around, AROUND, &n);
+	if (h->told)
+		return false;
+	if (is_open(h, p + h->bytes))
+		bad = room_find_other(p + h->bytes, zone.around, AROUND, &n);
+	if (bad == NULL && is_open(h, p - zone.around))
+		bad = room_find_other(p - zone.around, zone.around, AROUND, &n);
 	if (bad == NULL)
 		return false;
 	*e = (struct rec_error){
@@ -117,8 +110,8 @@ look_around(struct head *h, struct rec_error *e)
 		.block_bytes = h->bytes,
 	};
 	/* Said once: it may be looked at again. */
-	memset(p - zone.around, AROUND, zone.around);
-	memset(p + h->bytes, AROUND, zone.around);
+	if (rt_sealed || room_can_write(&h->next))
+		h->told = true;
 	return true;
 }
 
@@ -186,7 +179,7 @@ look_at_freed(struct head *h)
 		.block_bytes = h->bytes,
 	};
 
-	bad = find_other(p, h->bytes, FREED, &n);
+	bad = room_find_written(p, h->bytes, &h->filled, &n);
 	if (bad == NULL)
 		return;
 	t = enter(GATE_CFA(), &entered);
@@ -200,7 +193,7 @@ look_at_freed(struct head *h)
 			e.block_kind = h->kind;
 		}
 		errors_add(r, t, &e);
-		memset(p, FREED, h->bytes);
+		h->filled = (struct room_filled){0}; /* said once */
 	}
 	leave(t, entered);
 }
@@ -413,13 +406,17 @@ zone_free(void *p)
 			p); /* not ours, or wrong: what comes of it is the allocator's */
 		return;
 	}
+	/* Its page is another block's too, and that one's owner may have closed it: then it stays. */
+	if ((uintptr_t)h / PAGE != (uintptr_t)p / PAGE && !rt_sealed &&
+	    !room_can_write(&h->next))
+		return;
 	look_at_going(h);
 	if (zone.quarantine == 0 || h->bytes > zone.quarantine) {
 		release(h);
 		return;
 	}
 	h->magic = hash_u64((uintptr_t)p) ^ FREED_MAGIC;
-	memset(p, FREED, h->bytes);
+	h->filled = room_fill(p, h->bytes);
 	if (!queue_push(h))
 		release(h);
 	shorten(zone.quarantine);
@@ -494,7 +491,9 @@ look_at_live(void *arg, uintptr_t addr, uint64_t a, uint64_t b)
 	/* While the page is locked nobody frees the block. */
 	if (live_find(r, t, addr, &slot) != LIVE_OK)
 		return;
-	if (slot.block->a == a && slot.block->b == b) {
+	/* The program may have closed the page. */
+	if (slot.block->a == a && slot.block->b == b &&
+	    is_readable(head_at((const void *)addr), sizeof(*h) + zone.around + 1)) {
 		h = head_of((const void *)addr, LIVE_MAGIC);
 		bad = h != NULL && look_around(h, &e);
 	}

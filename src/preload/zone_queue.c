@@ -6,6 +6,7 @@
 #include "preload/zone_queue.h"
 
 #include "rt/lock_once.h"
+#include "rt/rt_map.h"
 
 #include <string.h>
 
@@ -67,7 +68,9 @@ queue_each(void (*look)(struct head *h))
 {
 	if (!queue_take())
 		return;
-	for (struct head *h = queue.first; h != NULL; h = h->next)
+	/* The program may have closed the page that one of them is on. */
+	for (struct head *h = queue.first;
+	     h != NULL && (rt_sealed || room_can_read(h, sizeof(*h))); h = h->next)
 		look(h);
 	lock_once_drop(&queue.lock);
 }

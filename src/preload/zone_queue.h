@@ -3,6 +3,8 @@
 #ifndef SEEP_ZONE_QUEUE_H
 #define SEEP_ZONE_QUEUE_H
 
+#include "preload/room.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +17,11 @@ struct head {
 	uint32_t site, freed;
 	uint32_t of; /* which recording these refs are of */
 	struct head *next;
-	uint32_t func, kind; /* what freed it; where it came from */
+	struct room_filled
+		filled;	    /* of a freed one: what of it nobody may have changed */
+	uint8_t func, kind; /* what freed it; where it came from */
+	bool told;	    /* what was written around it has been reported */
+	uint8_t unused[5];
 };
 
 _Static_assert(sizeof(struct head) % 16 == 0, "blocks stay aligned");

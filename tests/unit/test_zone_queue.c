@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_zone_queue.c -- the queue of freed blocks, and its lock when somebody keeps it for good: nobody waits for it
  * twice, and it is as before once it is free again. */
-/* sources: src/preload/zone_queue.c */
+/* sources: src/preload/zone_queue.c src/preload/room.c */
 #include "t.h"
 
 #include "preload/zone_queue.h"
