@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* fence.c -- blocks on fenced pages. See fence.h.
  *
- * A pool of slots, each of a closed page and 16 more, of which as many as the block needs are opened, at its
- * end; the block ends where the next slot's closed page begins, less what its alignment leaves. A freed slot is
+ * A pool of slots, each of a closed page and 16 more, of which as many as the block needs are opened. Of two blocks one
+ * ends where the next slot's closed page begins, less what its alignment leaves, and the other one begins behind its own
+ * slot's closed page. The rest of the open pages is filled, and looked at when the block is freed and at the end. A freed slot is
  * closed and used again as late as possible. Its contents stay as they are: should it be touched, the
  * program finds what it would have found.
  *
@@ -16,8 +17,11 @@
 #include "base/hash.h"
 #include "preload/access.h"
 #include "preload/gate.h"
+#include "preload/life.h"
 #include "preload/next.h"
+#include "preload/room.h"
 #include "preload/under.h"
+#include "preload/zone.h"
 #include "record/errors.h"
 #include "rt/lock_once.h"
 #include "rt/rt_map.h"
@@ -44,8 +48,10 @@ struct slot {
 		of; /* of a freed one: refs, and which recording they are of */
 	uint8_t state;
 	uint8_t func, kind; /* what freed it; where it came from */
-	uint8_t pages;
-	bool opened; /* a page of it that was to be closed */
+	uint8_t pages;	    /* open ones, from `open` on */
+	bool opened;	    /* a page of it that was to be closed */
+	bool told;	    /* a write beside it has been reported */
+	unsigned char *open;
 };
 
 static uint64_t every;
@@ -58,6 +64,7 @@ static struct {
 static uint64_t countdown; /* allocations until the next one */
 static uint64_t drawn;	   /* random numbers; threads that draw at once draw the same */
 static struct next under;
+static bool ended;
 static struct sigaction program;		 /* what the program wants with SIGSEGV */
 static void (*before)(int, siginfo_t *, void *); /* ours, while it wants the default */
 
@@ -138,6 +145,7 @@ fence_forked(void)
 	/* Another thread was in the middle of it. At worst a slot is out of the list. */
 	if (lock_once_forked(&idle.lock, lock_id()) && idle.first == 0)
 		idle.last = 0;
+	ended = false;
 }
 
 static bool
@@ -155,6 +163,17 @@ its_turn(void)
 	return true;
 }
 
+/* Which side of the block touches a closed page? Of two in a row each side once; which comes first is
+ * random, lest blocks that are made in pairs always have the same. */
+static bool
+begins_at_fence(void)
+{
+	static uint64_t turns;
+	uint64_t turn = __atomic_fetch_add(&turns, 1, __ATOMIC_RELAXED);
+
+	return ((turn ^ (turn < 2 ? 0 : hash_u64(turn / 2))) & 1) != 0;
+}
+
 static void *
 slot_alloc(size_t align, size_t n)
 {
@@ -170,19 +189,109 @@ slot_alloc(size_t align, size_t n)
 	end = end_of(number - 1);
 	if (s->state == SLOT_FREED || s->opened)
 		set_pages(end - STRIDE, STRIDE, PROT_NONE);
-	first = (unsigned char *)ALIGN_DOWN((uintptr_t)end - room, (uintptr_t)align);
-	s->block = first;
-	first = (unsigned char *)ALIGN_DOWN((uintptr_t)first, (uintptr_t)PAGE);
-	if (first < end - PAGES * PAGE ||
+	s->block = (unsigned char *)ALIGN_DOWN((uintptr_t)end - room, (uintptr_t)align);
+	first = (unsigned char *)ALIGN_DOWN((uintptr_t)s->block, (uintptr_t)PAGE);
+	if (begins_at_fence()) {
+		s->block = first = end - PAGES * PAGE;
+		end = first + ALIGN_UP(room, (size_t)PAGE);
+	}
+	if (first < end_of(number - 1) - PAGES * PAGE ||
 	    !set_pages(first, (size_t)(end - first), PROT_READ | PROT_WRITE)) {
 		idle_push(number);
 		return NULL;
 	}
 	s->bytes = n;
+	s->open = first;
 	s->pages = (uint8_t)((size_t)(end - first) / PAGE);
-	s->opened = false;
+	s->opened = s->told = false;
+	memset(first, ROOM_AROUND, (size_t)(s->block - first));
+	memset(s->block + n, ROOM_AROUND, (size_t)(end - (s->block + n)));
 	s->state = SLOT_LIVE;
 	return s->block;
+}
+
+/* ---- the rest of the open pages ---- */
+
+static bool
+same_page(const unsigned char *a, const unsigned char *b)
+{
+	return (uintptr_t)a / PAGE == (uintptr_t)b / PAGE;
+}
+
+/* Was it written to? The program may have closed the last page. */
+static bool
+slack_written(const struct slot *s, struct rec_error *e)
+{
+	const unsigned char *after = s->block + s->bytes, *bad = NULL;
+	size_t count = 0, behind = (size_t)(s->open + (size_t)s->pages * PAGE - after);
+
+	if (s->told)
+		return false;
+	if (behind > 0 &&
+	    (same_page(s->block, after) || (!rt_sealed && room_can_read(after, behind))))
+		bad = room_find_other(after, behind, ROOM_AROUND, &count);
+	if (bad == NULL)
+		bad = room_find_other(s->open, (size_t)(s->block - s->open), ROOM_AROUND,
+				      &count);
+	if (bad == NULL)
+		return false;
+	*e = (struct rec_error){
+		.kind = REC_ERROR_BOUNDS,
+		.where = REC_WHERE_BLOCK,
+		.addr = (uintptr_t)bad,
+		.given = count,
+		.block = (uintptr_t)s->block,
+		.block_bytes = s->bytes,
+	};
+	return true;
+}
+
+/* A block is freed. */
+static NOINLINE void
+slack_at_free(const struct slot *s)
+{
+	bool entered;
+	struct thread *t = zone_enter(GATE_CFA(), &entered);
+	struct recorder *r = recorder_now;
+	struct rec_error e;
+
+	if (t != NULL && r->exact && t->freeing.addr == (uintptr_t)s->block &&
+	    slack_written(s, &e)) {
+		e.func = (uint32_t)t->freeing.func;
+		e.at = t->freeing.node;
+		e.alloc = errors_site_stack(r, t->freeing.site);
+		e.block_kind = t->freeing.kind;
+		errors_add(r, t, &e);
+	}
+	zone_leave(t, entered);
+}
+
+void
+fence_end(void)
+{
+	struct recorder *r = recorder_now;
+	struct errors_block b;
+	struct rec_error e;
+	struct thread *t;
+
+	if (pool == NULL || !life_is_ours() ||
+	    __atomic_exchange_n(&ended, true, __ATOMIC_RELAXED))
+		return;
+	t = gate_enter(GATE_CFA());
+	if (t == NULL)
+		return;
+	for (struct slot *s = slots; r->exact && s < slots + SLOTS; s++) {
+		if (s->state != SLOT_LIVE || rt_sealed || !room_can_read(s->block, 1) ||
+		    !slack_written(s, &e) ||
+		    !errors_near(r, (uintptr_t)s->block, 0, &b) ||
+		    b.addr != (uintptr_t)s->block || b.freed)
+			continue;
+		e.alloc = errors_site_stack(r, b.site);
+		e.block_kind = b.kind;
+		s->told = true;
+		errors_add(r, t, &e);
+	}
+	gate_leave();
 }
 
 /* A wrong free of a fenced block comes this far only if the program is to meet its end by it. */
@@ -195,6 +304,7 @@ slot_free(void *p)
 
 	if (s->state != SLOT_LIVE || s->block != p)
 		abort();
+	slack_at_free(s);
 	s->site = s->freed = s->of = 0;
 	if (t != NULL && tls.owner == recorder_now->id &&
 	    t->freeing.addr == (uintptr_t)p) {
@@ -319,11 +429,11 @@ distance(const struct slot *s, const unsigned char *at)
 }
 
 /* Whose block is it that was missed? */
-static const struct slot *
+static struct slot *
 blame(const unsigned char *at)
 {
 	unsigned number = number_of(at);
-	const struct slot *s = &slots[number];
+	struct slot *s = &slots[number];
 
 	if (number > 0 && distance(s - 1, at) < distance(s, at))
 		s--;
@@ -364,13 +474,14 @@ static bool
 caught(unsigned char *at, const void *context)
 {
 	const struct access access = access_of(context);
-	const struct slot *s = blame(at);
+	struct slot *s = blame(at);
 	struct thread *t = s != NULL ? gate_enter(GATE_CFA()) : NULL;
 	unsigned char *page = (unsigned char *)ALIGN_DOWN((uintptr_t)at, (uintptr_t)PAGE);
 
 	if (t != NULL) {
 		if (recorder_now->exact)
 			tell(t, s, at, &access);
+		s->told = s->told || access.write;
 		gate_leave();
 	}
 	slots[number_of(at)].opened = true;

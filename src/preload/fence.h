@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* fence.h -- some blocks on pages of their own, between pages that nobody may touch.
  *
- * What is read or written behind such a block, or after its free, is caught at the very instruction. The
+ * What is read or written behind such a block, or before it, or after its free, is caught at the very instruction; what is
+ * written on its other side is found when it is freed. The
  * program does not notice: what was caught is reported, the page is opened, and the instruction done again. */
 #ifndef SEEP_FENCE_H
 #define SEEP_FENCE_H
@@ -15,6 +16,9 @@ void fence_wanted(uint64_t every);
 
 /* When recording has begun, once: pages, functions in front of the allocator, and the handler. */
 void fence_install(void);
+
+/* The process ends: looks at the bytes beside live blocks. */
+void fence_end(void);
 
 /* In a forked child. */
 void fence_forked(void);

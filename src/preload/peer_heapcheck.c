@@ -129,15 +129,17 @@ heapcheck_ending(uintptr_t sp)
 				    hold_exit_sp(sp));
 	remove_recording();
 	mode = OFF;
-	if (found < 0)
-		peer_say("HEAPCHECK: could not look for leaks; is there a program seep "
-			 "beside libseep.so, or in PATH?",
-			 NULL);
-	if (found != 1)
+	if (found == 0)
 		return;
-	peer_say("Exiting with error code (instead of crashing) because of whole-program "
-		 "memory leaks",
-		 NULL);
+	if (found < 0) /* a gate that cannot look must not let everything through */
+		peer_say(
+			"HEAPCHECK: could not look for leaks, exiting with an error; is there "
+			"a program seep beside libseep.so, or in PATH?",
+			NULL);
+	else
+		peer_say("Exiting with error code (instead of crashing) because of "
+			 "whole-program memory leaks",
+			 NULL);
 	fflush(NULL); /* exit would have done that after us */
 	for (;;)
 		SYS1(SYS_exit_group, LEAK_STATUS);

@@ -15,6 +15,7 @@
 #include "preload/zone.h"
 
 #include "base/hash.h"
+#include "preload/fence.h"
 #include "preload/gate.h"
 #include "preload/life.h"
 #include "preload/next.h"
@@ -115,10 +116,8 @@ look_around(struct head *h, struct rec_error *e)
 	return true;
 }
 
-/* The calling thread's state, if it may be used: of a hook that has left the gate, or that waits for
- * us in the middle of a realloc. */
-static struct thread *
-enter(uintptr_t cfa, bool *ret_entered)
+struct thread *
+zone_enter(uintptr_t cfa, bool *ret_entered)
 {
 	*ret_entered = tls.busy == 0;
 	if (tls.busy == 0)
@@ -127,8 +126,8 @@ enter(uintptr_t cfa, bool *ret_entered)
 									     : NULL;
 }
 
-static void
-leave(struct thread *t, bool entered)
+void
+zone_leave(struct thread *t, bool entered)
 {
 	if (t != NULL && entered)
 		gate_leave();
@@ -139,7 +138,7 @@ static NOINLINE void
 look_at_going(struct head *h)
 {
 	bool entered;
-	struct thread *t = enter(GATE_CFA(), &entered);
+	struct thread *t = zone_enter(GATE_CFA(), &entered);
 	struct recorder *r = recorder_now;
 	struct rec_error e;
 
@@ -159,7 +158,7 @@ look_at_going(struct head *h)
 			errors_add(r, t, &e);
 		}
 	}
-	leave(t, entered);
+	zone_leave(t, entered);
 }
 
 /* A freed block leaves the queue, or is looked at where it stands: was it written since? */
@@ -182,7 +181,7 @@ look_at_freed(struct head *h)
 	bad = room_find_written(p, h->bytes, &h->filled, &n);
 	if (bad == NULL)
 		return;
-	t = enter(GATE_CFA(), &entered);
+	t = zone_enter(GATE_CFA(), &entered);
 	if (t != NULL && r->exact) {
 		e.addr = (uintptr_t)bad;
 		e.given = n;
@@ -195,7 +194,7 @@ look_at_freed(struct head *h)
 		errors_add(r, t, &e);
 		h->filled = (struct room_filled){0}; /* said once */
 	}
-	leave(t, entered);
+	zone_leave(t, entered);
 }
 
 /* ---- what is known of an address ---- */
@@ -511,6 +510,7 @@ zone_end(void)
 	struct recorder *r = recorder_now;
 	struct thread *t;
 
+	fence_end();
 	/* A child of fork that did nothing has no recording. */
 	if (!zone.on || !life_is_ours() ||
 	    __atomic_exchange_n(&ended, true, __ATOMIC_RELAXED))

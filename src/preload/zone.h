@@ -23,6 +23,12 @@ void zone_install(const struct zone_settings *s);
 /* The process ends: looks at all that is live, or held back. Once for a recording. */
 void zone_end(void);
 
+/* The calling thread's state, if it may be used: of a hook that has left the gate, or that waits for
+ * us in the middle of a realloc. NULL: not now. zone_leave in any case. */
+struct thread;
+struct thread *zone_enter(uintptr_t cfa, bool *ret_entered);
+void zone_leave(struct thread *t, bool entered);
+
 /* A new recording, of a forked child, has begun. */
 void zone_forked(void);
 

@@ -41,6 +41,11 @@ expect_eq "local: nothing at the end" "$status" 5
 checked normal nothing locals
 expect_match "checkers: the first finds it" "$err" '^LEAK \(minor\)  303 B in 3 blocks lost at 1 site'
 right "checkers"
+# A gate that cannot look does not let everything through.
+mkdir -p "$TMP/alone" && cp "$LIBSEEP" "$TMP/alone"
+run /usr/bin/env PATH=/nowhere LD_PRELOAD="$TMP/alone/libseep.so" HEAPCHECK=normal "$prog" nothing
+expect_eq "no tool: status" "$status" 1
+expect_eq "no tool: one line" "$(grep -c 'could not look for leaks, exiting with an error' <<<"$err")" 1
 checked loud lose
 expect_eq "no such mode: status" "$status" 5
 expect_match "no such mode: said" "$err" 'HEAPCHECK: minimal, normal, strict, draconian, as-is or local, not: loud$'

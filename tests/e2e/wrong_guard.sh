@@ -12,6 +12,12 @@ for name in guard_overflow guard_overread guard_underread guard_read_freed guard
 	expect_eq "$name: goes on" "$(tail -n 1 "$TMP/out")" end
 	expect_eq "$name: how many bytes" "$(jq '.errors[0].given' "$TMP/json")" 1
 done
+# Beside the block, on its own page: found when it is freed, or at the end.
+for name in guard_slack guard_before guard_slack_kept; do
+	wrong_case "$prog" "$source" "$name" --guard 1
+	wrong_case "$prog" "$source" "$name" --guard 1 --redzone
+done
+wrong_case "$prog" "$source" guard_underread_one --guard 1
 wrong_case "$prog" "$source" double_free --guard 1 --keep-going
 wrong_case "$prog" "$source" free_inside --guard 1
 run "$SEEP" run --guard 1 --format=memcheck -o "$TMP/g.rec" -- "$prog" guard_read_freed bug

@@ -381,6 +381,48 @@ guard_underread(void)
 	first_free(p);
 }
 
+/* 41 bytes do not end where the closed page begins. */
+static void
+guard_slack(void)
+{
+	char *p = make(41);
+
+	expect("out-of-bounds-write in=first_free alloc=make");
+	put(p, bug ? 41 : 40);
+	first_free(p);
+}
+
+static void
+guard_before(void)
+{
+	char *p = make(41);
+
+	expect("out-of-bounds-write in=first_free alloc=make");
+	put(p, bug ? -20 : 0); /* which harms nothing without guard pages */
+	first_free(p);
+}
+
+static void
+guard_slack_kept(void)
+{
+	expect("out-of-bounds-write alloc=make");
+	shared = make(41);
+	put(shared, bug ? 41 : 40);
+}
+
+/* One of them begins behind a closed page. */
+static void
+guard_underread_one(void)
+{
+	char *p = make(48), *q = make(48);
+
+	expect("invalid-read in=get alloc=make");
+	get(p, bug ? -1 : 0);
+	get(q, bug ? -1 : 0);
+	first_free(p);
+	first_free(q);
+}
+
 static void
 guard_read_freed(void)
 {
@@ -519,6 +561,10 @@ static const struct {
 	{"guard_overflow", guard_overflow},
 	{"guard_overread", guard_overread},
 	{"guard_underread", guard_underread},
+	{"guard_slack", guard_slack},
+	{"guard_before", guard_before},
+	{"guard_slack_kept", guard_slack_kept},
+	{"guard_underread_one", guard_underread_one},
 	{"guard_read_freed", guard_read_freed},
 	{"guard_write_freed", guard_write_freed},
 	{"overlap_memcpy", overlap_memcpy},
