@@ -260,20 +260,19 @@ judge_places_done(struct judge_places *g)
 	vec_done(&g->rows);
 }
 
-/* The names on a stack, as far as reports show it. */
-static void
-judge_key(const struct prof *p, const struct skip *s, uint32_t node, struct buf *ret)
+void
+judge_key(const struct prof *p, const struct skip *s, uint32_t node, struct buf *ret_key)
 {
 	struct skip_pos pos = skip_first(s, node);
 
-	buf_clear(ret);
+	buf_clear(ret_key);
 	do {
 		const struct prof_frame *f = skip_frame(p, pos);
 		uint32_t name = f == NULL	  ? 0
 				: f->linkage != 0 ? f->linkage
 						  : f->function;
 
-		buf_printf(ret, "%s%s", ret->len > 0 ? ";" : "",
+		buf_printf(ret_key, "%s%s", ret_key->len > 0 ? ";" : "",
 			   name != 0 ? prof_text(p, name) : "?");
 	} while (skip_next(s, &pos));
 }
@@ -371,7 +370,8 @@ judge_sum(const struct prof *p, const struct skip *s, const bool *chosen,
 		    managed[i] != NULL || skip_kept_by_libc(s, x) != NULL)
 			continue;
 		judge_key(p, s, x->node, &key);
-		judge_places_add(ret_places, buf_str(&key), l->kind, l->blocks, l->bytes);
+		judge_places_add(ret_places, buf_str(&key), l->known ? l->was : l->kind,
+				 l->blocks, l->bytes);
 	}
 	free(managed);
 	buf_done(&key);
@@ -381,6 +381,41 @@ static uint64_t
 judge_more(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
+}
+
+/* As judge_more, by kind. */
+static void
+judge_more_kinds(const uint64_t *now, const uint64_t *before, uint64_t *ret_more)
+{
+	static const unsigned other[] = {[PROF_LOSS_DEFINITE] = PROF_LOSS_INDIRECT,
+					 [PROF_LOSS_INDIRECT] = PROF_LOSS_DEFINITE};
+
+	for (unsigned k = 0; k < PROF_LOSS_KINDS; k++) {
+		ret_more[k] = judge_more(now[k], before[k]);
+		if (k <= PROF_LOSS_INDIRECT)
+			ret_more[k] = judge_more(
+				ret_more[k], judge_more(before[other[k]], now[other[k]]));
+	}
+}
+
+struct judge_losses
+judge_more_losses(const struct judge_losses *now, const struct judge_losses *base)
+{
+	struct judge_losses more;
+
+	judge_more_kinds(now->blocks, base->blocks, more.blocks);
+	judge_more_kinds(now->bytes, base->bytes, more.bytes);
+	return more;
+}
+
+const struct judge_losses *
+judge_places_find(const struct judge_places *g, const char *key, size_t len)
+{
+	uint32_t at;
+
+	if (!strtab_find(&g->keys, key, len, &at) || at >= g->rows.len)
+		return NULL;
+	return &g->rows.data[at];
 }
 
 void
@@ -393,16 +428,11 @@ judge_subtract(struct judge_figures *f, struct judge_places *now,
 	memset(f->records, 0, sizeof f->records);
 	for (uint32_t id = 0; id < now->rows.len; id++) {
 		struct judge_losses *x = &now->rows.data[id];
-		const struct judge_losses *b = &none;
-		uint32_t at;
+		const struct judge_losses *b = judge_places_find(
+			base, strtab_str(&now->keys, id), strtab_len(&now->keys, id));
 
-		if (strtab_find(&base->keys, strtab_str(&now->keys, id),
-				strtab_len(&now->keys, id), &at) &&
-		    at < base->rows.len)
-			b = &base->rows.data[at];
+		*x = judge_more_losses(x, b != NULL ? b : &none);
 		for (unsigned k = 0; k < PROF_LOSS_KINDS; k++) {
-			x->blocks[k] = judge_more(x->blocks[k], b->blocks[k]);
-			x->bytes[k] = judge_more(x->bytes[k], b->bytes[k]);
 			f->losses.blocks[k] += x->blocks[k];
 			f->losses.bytes[k] += x->bytes[k];
 			f->records[k] += x->blocks[k] > 0 || x->bytes[k] > 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* judge.h -- conditions under which a run does not pass: "leak", "definite>0,peak>200M", alone or compared
- * with an earlier one.
+ * with an earlier one, the baseline.
  *
  * Figures are sums over the processes asked about. With a baseline they are what has come: of losses what each
  * place has more than it had, so that a leak that went away does not hide a new one; places are told apart by the
@@ -73,9 +73,28 @@ void judge_places_add(struct judge_places *g, const char *key, unsigned kind,
 		      uint64_t blocks, uint64_t bytes);
 void judge_places_done(struct judge_places *g); /* legal on a zeroed one */
 
+/* Replaces `ret_key` with the key of a stack: the names on it, as far as reports show it. */
+void judge_key(const struct prof *p, const struct skip *s, uint32_t node,
+	       struct buf *ret_key);
+
+/* What a place lost beyond what the baseline has for it. Definite and indirect losses stand in for
+ * each other: which block of a lost ring is the first one is chance. */
+struct judge_losses judge_more_losses(const struct judge_losses *now,
+				      const struct judge_losses *base);
+
+/* The place of that key, NULL if it is not there. */
+const struct judge_losses *judge_places_find(const struct judge_places *g,
+					     const char *key, size_t len);
+
 /* Leaves in `f` and `now` what is more than in `base_f` and `base`. */
 void judge_subtract(struct judge_figures *f, struct judge_places *now,
 		    const struct judge_figures *base_f, const struct judge_places *base);
+
+/* Marks definite and indirect losses that the baseline has as known, and so suppressed: of each place as
+ * many blocks as it had. A row that is partly new is split. judge_sum still counts known ones as what
+ * they were. */
+void judge_mark_known(struct prof *p, const struct skip *s,
+		      const struct judge_places *base);
 
 /* Fills in values and whether conditions are met; returns how many are. */
 unsigned judge_all(struct judge *g, const struct judge_figures *f);

@@ -22,6 +22,26 @@ is_libc(const char *path)
 	return false;
 }
 
+struct skip_pos
+managed_user_frame(const struct prof *p, const struct skip *s, uint32_t node)
+{
+	struct skip_pos pos = skip_first(s, node), outside = pos;
+	bool found = false;
+
+	do {
+		const struct prof_frame *f = skip_frame(p, pos);
+
+		if (is_libc(prof_text(p, p->modules[skip_loc(p, pos)->module].path)))
+			continue;
+		if (f != NULL && f->file != 0 && f->line != 0)
+			return pos;
+		if (!found)
+			outside = pos;
+		found = true;
+	} while (skip_next(s, &pos));
+	return outside;
+}
+
 /* The runtime whose code asked for the memory of a site; NULL = another's. */
 static const struct runtime_info *
 runtime_of(const struct prof *p, const struct skip *s, const struct prof_site *site)

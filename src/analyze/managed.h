@@ -11,6 +11,11 @@
 #include "model/prof.h"
 #include "model/runtimes.h"
 
+/* The innermost frame of the program itself on the stack at `node`: with a line and outside of libc, which
+ * allocates for whoever calls it; else the innermost one outside of libc, else skip_first. */
+struct skip_pos managed_user_frame(const struct prof *p, const struct skip *s,
+				   uint32_t node);
+
 /* For every row of p->losses: the runtime whose own code allocated these blocks, or, of indirectly lost ones, in whose
  * process that cannot be excluded; NULL = they are judged. Only definite and indirect losses have one. Free with free(). */
 const struct runtime_info **managed_losses(const struct prof *p, const struct skip *s);

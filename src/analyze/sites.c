@@ -380,6 +380,9 @@ sites_add_loss(struct sites_total *t, const struct prof_loss *l, unsigned kinds,
 	if (managed) {
 		t->managed_bytes += (int64_t)l->bytes;
 		t->managed_blocks += (int64_t)l->blocks;
+	} else if (l->known) {
+		t->known_bytes += (int64_t)l->bytes;
+		t->known_blocks += (int64_t)l->blocks;
 	} else {
 		t->loss_bytes[l->kind] += (int64_t)l->bytes;
 		t->loss_blocks[l->kind] += (int64_t)l->blocks;

@@ -50,6 +50,7 @@ struct sites_total {
 	int64_t loss_bytes[PROF_LOSS_KINDS],
 		loss_blocks[PROF_LOSS_KINDS];  /* without these: */
 	int64_t managed_bytes, managed_blocks; /* lost, but not judged (managed.h) */
+	int64_t known_bytes, known_blocks;     /* lost, and a baseline has it (judge.h) */
 	int64_t lost_bytes, lost_blocks;       /* of the kinds asked for */
 	int64_t through_bytes; /* indirectly lost because of the definite ones among them */
 	uint64_t samples, live_samples;

@@ -58,6 +58,11 @@ verdict_add_losses(struct verdict *v, const struct prof *p, const struct sites *
 			f->managed_blocks += (int64_t)l->blocks;
 			continue;
 		}
+		if (l->known) {
+			f->known_bytes += (int64_t)l->bytes;
+			f->known_blocks += (int64_t)l->blocks;
+			continue;
+		}
 		f->loss_bytes[l->kind] += (int64_t)l->bytes;
 		f->loss_blocks[l->kind] += (int64_t)l->blocks;
 		if (l->kind == PROF_LOSS_POSSIBLE) {
@@ -69,7 +74,8 @@ verdict_add_losses(struct verdict *v, const struct prof *p, const struct sites *
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		struct verdict_figures *f = &v->each[i];
 
-		if (!kept_roots[i] || f->loss_blocks[PROF_LOSS_DEFINITE] > 0)
+		if (!kept_roots[i] || f->loss_blocks[PROF_LOSS_DEFINITE] > 0 ||
+		    f->known_blocks > 0)
 			continue;
 		f->kept_bytes += f->loss_bytes[PROF_LOSS_INDIRECT];
 		f->kept_blocks += f->loss_blocks[PROF_LOSS_INDIRECT];
@@ -195,12 +201,23 @@ is_lost(const struct sites_row *row)
 	       lost + row->t.loss_blocks[PROF_LOSS_POSSIBLE] > row->t.live_blocks / 2;
 }
 
+/* Is most of it lost, but suppressed or known? Then its growth is no news either. */
+static bool
+is_hidden(const struct sites_row *row)
+{
+	int64_t hidden = row->t.known_blocks + row->t.loss_blocks[PROF_LOSS_SUPPRESSED];
+
+	return hidden > 0 && hidden > row->t.live_blocks / 2;
+}
+
 enum verdict_word
 verdict_of_site(const struct verdict *v, const struct growth_place *x,
 		const struct sites_row *row)
 {
 	if (is_lost(row))
 		return VERDICT_LEAK;
+	if (is_hidden(row))
+		return VERDICT_OK;
 	switch (x->v.word) {
 	case GROWTH_LEAK:
 		return v->each[x->process].checked ? VERDICT_GROWING
@@ -249,6 +266,7 @@ facts_add_growth(struct verdict_facts *facts, const struct prof *p,
 		struct verdict_facts *f = &facts[g->rows[row].process];
 
 		if (g->rows[row].v.word > f->growth && !is_lost(&ss->rows[row]) &&
+		    !is_hidden(&ss->rows[row]) &&
 		    !(f->checked && is_little(p, g, g->rows[row].process)))
 			f->growth = g->rows[row].v.word;
 	}
@@ -274,6 +292,8 @@ verdict_sum(struct verdict_figures *to, const struct verdict_figures *f)
 	to->temps += f->temps;
 	to->samples += f->samples;
 	to->lost_rate += f->lost_rate;
+	to->known_bytes += f->known_bytes;
+	to->known_blocks += f->known_blocks;
 	to->managed_bytes += f->managed_bytes;
 	to->managed_blocks += f->managed_blocks;
 	to->managed = f->managed != NULL ? f->managed : to->managed;

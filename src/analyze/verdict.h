@@ -30,6 +30,7 @@ struct verdict_figures {
 	int64_t younger_bytes, younger_blocks;	 /* of no kind; see prof_check */
 	/* Lost, but not judged (managed.h), and whose blocks these are; no part of loss_bytes. */
 	int64_t managed_bytes, managed_blocks;
+	int64_t known_bytes, known_blocks; /* lost, but known from a baseline; likewise */
 	const struct runtime_info *managed;
 	unsigned lost_intervals; /* as in verdict_facts */
 	double lost_rate; /* bytes a second, when losses are spread over the run; else 0 */

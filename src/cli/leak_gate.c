@@ -72,6 +72,10 @@ json_losses(const struct json_tree *t, const struct json_value *site, const char
 		if (blocks > 0)
 			judge_places_add(&base_places, key, i, blocks, bytes);
 	}
+	/* Of a report that was itself made with a baseline. */
+	judge_places_add(&base_places, key, PROF_LOSS_DEFINITE,
+			 json_u64_of(json_get(t, leaks, "known_blocks")),
+			 json_u64_of(json_get(t, leaks, "known_bytes")));
 }
 
 static void
@@ -247,6 +251,14 @@ leak_gate_blind(const struct prof *p, const bool *chosen)
 
 /* ---- judging ---- */
 
+bool
+leak_gate_mark_known(struct prof *p, const struct skip *s)
+{
+	if (has_baseline)
+		judge_mark_known(p, s, &base_places);
+	return has_baseline;
+}
+
 unsigned
 leak_gate_judge(const struct prof *p, const struct skip *s, const bool *chosen)
 {
@@ -293,6 +305,8 @@ bool
 leak_gate_junit(const struct prof *p, const struct skip *s, const bool *chosen,
 		const struct memcheck_opts *o)
 {
+	struct junit_opts more = {.baseline = has_baseline,
+				  .implied = leak_given.fail_on == NULL};
 	struct memcheck_opts own = *o;
 	struct buf b = {0};
 	struct err e = {0};
@@ -303,8 +317,10 @@ leak_gate_junit(const struct prof *p, const struct skip *s, const bool *chosen,
 	/* Possibly lost memory is no finding, unless it is asked for as valgrind does. */
 	if (leak_given.errors == NULL && leak_given.format == LEAK_SEEP)
 		own.errors &= ~(1u << PROF_LOSS_POSSIBLE);
+	if (has_baseline)
+		own.errors |= 1u << PROF_LOSS_DEFINITE;
 	own.records.judged = leak_given.format == LEAK_SEEP;
-	junit_xml(&b, p, s, chosen, &own, &gate);
+	junit_xml(&b, p, s, chosen, &own, &gate, &more);
 	if (log_name(leak_given.junit,
 		     leak_given.program_pid != 0 ? leak_given.program_pid
 		     : p->nprocesses > 1	 ? p->processes[1].pid

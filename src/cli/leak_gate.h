@@ -23,6 +23,9 @@ bool leak_gate_blind(const struct prof *p, const bool *chosen);
 const struct judge *leak_gate_result(void);
 void leak_gate_tell(void);
 
+/* Marks losses that the baseline has too; false when there is none. */
+bool leak_gate_mark_known(struct prof *p, const struct skip *s);
+
 /* Judges, and returns how many conditions are met. `s`: made while names were short. */
 unsigned leak_gate_judge(const struct prof *p, const struct skip *s, const bool *chosen);
 

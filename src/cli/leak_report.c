@@ -29,6 +29,7 @@
 #endif
 
 static unsigned met;	  /* conditions of --fail-on */
+static bool baseline;	  /* there is one, and what it has is marked */
 static bool file_failed;  /* a file could not be written */
 static struct skip *skip; /* made while names are short: rules are written for those */
 static struct memcheck_errors wrong; /* uses of the heap */
@@ -134,10 +135,11 @@ leak_report_prepare(struct prof *p)
 		skip = skip_new(p, NULL);
 	if (leak_report_foreign())
 		names_full(p);
-	if (leak_report_foreign() || leak_given.xml_file != NULL ||
-	    leak_given.set.all.len > 0)
+	if (leak_report_foreign() || l->xml_file != NULL || l->set.all.len > 0 ||
+	    l->generate != NULL)
 		real_paths(p);
 	leak_report_suppress(p, skip);
+	baseline = leak_gate_mark_known(p, skip);
 	if (skip != NULL)
 		memcheck_errors_init(&wrong, p);
 }
@@ -251,6 +253,9 @@ leak_report_more(struct buf *out, const struct prof *p, const bool *chosen)
 	const struct suppress_set *set = &leak_given.set;
 	struct loss_stack stack = {0};
 
+	/* Seep's own verdict counts indirect losses too; hidden roots would leave them. */
+	if (leak_given.show == NULL)
+		o.show |= 1u << PROF_LOSS_INDIRECT;
 	for (size_t i = leak_given.verbose ? set->order.len : 0; i > 0; i--) {
 		const struct suppress *x = &set->all.data[set->order.data[i - 1]];
 
@@ -363,6 +368,7 @@ leak_report_judge(const struct prof *p, const bool *chosen, struct report_opts *
 	if (leak_gate_given())
 		met = leak_gate_judge(p, skip, chosen);
 	o->judged = leak_gate_result();
+	o->baseline = baseline;
 	if (leak_given.set.files.len > 0)
 		o->suppressions = &leak_given.set;
 }

@@ -284,12 +284,15 @@ run_other_name(const char *name, int argc, char **argv, int *ret)
 static int
 dispatch(int argc, char **argv)
 {
-	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL, *name;
 	const struct cmd *c;
 	int status;
 
-	if (argc > 0 && run_other_name(slash != NULL ? slash + 1 : argv[0], argc - 1,
-				       argv + 1, &status))
+	name = argc > 0 ? (slash != NULL ? slash + 1 : argv[0]) : "";
+	/* CTest and others know valgrind by a part of its file's name. */
+	if (strstr(name, "valgrind") != NULL)
+		name = "valgrind";
+	if (run_other_name(name, argc - 1, argv + 1, &status))
 		return status;
 	if (argc < 2) {
 		help_all(stderr);

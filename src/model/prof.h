@@ -182,6 +182,7 @@ struct prof_loss {
 	uint32_t site;
 	uint8_t kind; /* enum prof_loss_kind */
 	uint8_t was; /* of a suppressed one: the kind that was found; not kept in a file */
+	bool known;  /* suppressed because a baseline has it; not kept in a file */
 	uint32_t
 		called; /* string: the function that handed them out ("calloc"), as symbol tables
 			    have it; 0 = not known */

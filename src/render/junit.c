@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "analyze/managed.h"
 #include "analyze/verdict.h"
 #include "model/loss_kinds.h"
 #include "render/leak_xml.h"
@@ -14,27 +15,44 @@ struct junit {
 	const struct memcheck_opts *o;
 	const struct judge *g;
 	const struct verdict *v;
+	const struct skip *s;
+	const struct junit_opts *more;
 	struct loss_stack stack;
 	unsigned tests, failures;
 };
 
-/* What it is, and in which function: the one that called into the heap. */
+/* What it is, and where: the innermost frame that is neither an allocator's nor a library's. */
 static void
-junit_place(struct junit *j, const char *words, bool called)
+junit_place(struct junit *j, const char *words, uint32_t node)
 {
-	const struct loss_frame *f;
+	const struct prof_frame *f;
 
 	leak_xml_text(j->out, words);
-	if (j->stack.shown <= called)
+	if (node == 0)
 		return;
-	f = &j->stack.frames.data[called];
+	f = skip_frame(j->p, managed_user_frame(j->p, j->s, node));
 	buf_add_str(j->out, " in ");
-	leak_xml_text(j->out, f->function != NULL ? f->function : "???");
-	if (f->file != NULL && f->line != 0) {
+	leak_xml_text(j->out, f != NULL && f->function != 0 ? prof_text(j->p, f->function)
+							    : "???");
+	if (f != NULL && f->file != 0 && f->line != 0) {
 		buf_add_char(j->out, ' ');
-		leak_xml_text(j->out, skip_basename(f->file));
+		leak_xml_text(j->out, skip_basename(prof_text(j->p, f->file)));
 		buf_printf(j->out, ":%u", f->line);
 	}
+}
+
+/* Whether what was found is a failure: where there are conditions, those decide, and beside a baseline
+ * everything left is new. */
+static bool
+junit_fails(const struct junit *j, bool leak)
+{
+	if (j->g->len == 0)
+		return true;
+	for (size_t i = 0; leak && j->more->baseline && i < j->g->len; i++) {
+		if (j->g->data[i].met && j->g->data[i].losses)
+			return true;
+	}
+	return false;
 }
 
 static void
@@ -57,30 +75,36 @@ junit_stack(struct junit *j)
 	}
 }
 
+struct junit_finding {
+	const char *suite, *words, *type, *message;
+	uint32_t node;
+	bool leak;
+};
+
 /* A test that did not pass, unless conditions say what passes: j->stack and what it is about. */
 static void
-junit_case(struct junit *j, const char *suite, const char *words, bool called,
-	   const char *type, const char *message)
+junit_case(struct junit *j, const struct junit_finding *x)
 {
-	const char *tag = j->g->len > 0 ? "system-out" : "failure";
+	bool fails = junit_fails(j, x->leak);
+	const char *tag = fails ? "failure" : "system-out";
 
 	buf_add_str(j->out, "    <testcase classname=\"");
-	leak_xml_text(j->out, suite);
+	leak_xml_text(j->out, x->suite);
 	buf_add_str(j->out, "\" name=\"");
-	junit_place(j, words, called);
+	junit_place(j, x->words, x->node);
 	buf_printf(j->out, "\">\n      <%s", tag);
-	if (j->g->len == 0) {
-		buf_printf(j->out, " type=\"%s\" message=\"", type);
-		leak_xml_text(j->out, message);
+	if (fails) {
+		buf_printf(j->out, " type=\"%s\" message=\"", x->type);
+		leak_xml_text(j->out, x->message);
 		buf_add_char(j->out, '"');
 	}
 	buf_add_char(j->out, '>');
-	leak_xml_text(j->out, message);
+	leak_xml_text(j->out, x->message);
 	buf_add_char(j->out, '\n');
 	junit_stack(j);
 	buf_printf(j->out, "</%s>\n    </testcase>\n", tag);
 	j->tests++;
-	j->failures += j->g->len == 0;
+	j->failures += fails;
 }
 
 static void
@@ -93,8 +117,12 @@ junit_record(struct junit *j, const struct loss_records *rs, size_t row,
 	loss_stack(j->p, process, j->p->sites[r->site].node, prof_text(j->p, r->called),
 		   j->o->records.callers, &j->stack);
 	memcheck_headline(&message, rs, row);
-	junit_case(j, suite, loss_kind_words[r->kind], true, loss_kind_names[r->kind],
-		   buf_str(&message));
+	junit_case(j, &(struct junit_finding){.suite = suite,
+					      .words = loss_kind_words[r->kind],
+					      .type = loss_kind_names[r->kind],
+					      .message = buf_str(&message),
+					      .node = j->p->sites[r->site].node,
+					      .leak = true});
 	buf_done(&message);
 }
 
@@ -103,7 +131,11 @@ junit_wrong(struct junit *j, const struct memcheck_error *x, const char *suite)
 {
 	loss_stack(j->p, x->process, x->at.node, x->at.called, j->o->records.callers,
 		   &j->stack);
-	junit_case(j, suite, x->kind, x->at.called != NULL, x->kind, x->what);
+	junit_case(j, &(struct junit_finding){.suite = suite,
+					      .words = x->kind,
+					      .type = x->kind,
+					      .message = x->what,
+					      .node = x->at.node});
 }
 
 static void
@@ -133,7 +165,7 @@ junit_verdict(struct junit *j, uint32_t process)
 }
 
 static void
-junit_process(struct junit *all, const struct skip *s, uint32_t process)
+junit_process(struct junit *all, uint32_t process)
 {
 	const struct prof_process *pr = &all->p->processes[process];
 	const struct prof_check *c = prof_check_of(all->p, process);
@@ -149,7 +181,7 @@ junit_process(struct junit *all, const struct skip *s, uint32_t process)
 		if (j.o->wrong[i].process == process && !j.o->wrong[i].suppressed)
 			junit_wrong(&j, &j.o->wrong[i], name);
 	}
-	loss_records_init(&rs, j.p, s, process, &j.o->records);
+	loss_records_init(&rs, j.p, j.s, process, &j.o->records);
 	for (size_t i = rs.rows.len; i > 0; i--) {
 		if (!rs.rows.data[i - 1].suppressed &&
 		    (j.o->errors & 1u << rs.rows.data[i - 1].kind) != 0)
@@ -161,7 +193,8 @@ junit_process(struct junit *all, const struct skip *s, uint32_t process)
 		buf_add_str(&cases, "    <testcase classname=\"");
 		leak_xml_text(&cases, name);
 		buf_printf(
-			&cases, "\" name=\"no leak\"%s\n",
+			&cases, "\" name=\"no %sleak\"%s\n",
+			j.more->baseline ? "new " : "",
 			looked ? "/>"
 			       : "><skipped message=\"not looked for leaks\"/></testcase>");
 		j.tests = 1;
@@ -177,8 +210,9 @@ junit_process(struct junit *all, const struct skip *s, uint32_t process)
 	buf_done(&cases);
 }
 
+/* Each is a case, but for one that nobody gave: that has been told already by what failed. */
 static void
-junit_conditions(struct junit *all)
+junit_conditions(struct junit *all, struct buf *out)
 {
 	struct buf cases = {0};
 	struct junit j = {0};
@@ -186,6 +220,8 @@ junit_conditions(struct junit *all)
 	for (size_t i = 0; i < all->g->len; i++) {
 		const struct judge_condition *c = &all->g->data[i];
 
+		if (all->more->implied && (!c->met || all->failures > 0))
+			continue;
 		buf_add_str(&cases, "    <testcase classname=\"fail-on\" name=\"");
 		leak_xml_text(&cases, c->text);
 		if (c->met) {
@@ -202,8 +238,8 @@ junit_conditions(struct junit *all)
 		j.failures += c->met;
 	}
 	if (j.tests > 0) {
-		junit_head(all->out, "testsuite", 2, "fail-on", &j);
-		buf_printf(all->out, ">\n%s  </testsuite>\n", buf_str(&cases));
+		junit_head(out, "testsuite", 2, "fail-on", &j);
+		buf_printf(out, ">\n%s  </testsuite>\n", buf_str(&cases));
 	}
 	all->tests += j.tests;
 	all->failures += j.failures;
@@ -212,10 +248,11 @@ junit_conditions(struct junit *all)
 
 void
 junit_xml(struct buf *out, const struct prof *p, const struct skip *s, const bool *chosen,
-	  const struct memcheck_opts *o, const struct judge *g)
+	  const struct memcheck_opts *o, const struct judge *g,
+	  const struct junit_opts *more)
 {
-	struct buf suites = {0};
-	struct junit j = {.out = &suites, .p = p, .o = o, .g = g};
+	struct buf suites = {0}, conditions = {0};
+	struct junit j = {.out = &suites, .p = p, .o = o, .g = g, .s = s, .more = more};
 	struct sites_query q = {.chosen = chosen};
 	struct growth_places growth;
 	struct verdict v;
@@ -225,17 +262,18 @@ junit_xml(struct buf *out, const struct prof *p, const struct skip *s, const boo
 	growth_places_init(&growth, p, &ss);
 	verdict_init(&v, p, &ss, chosen, NULL, &growth, &ss);
 	j.v = &v;
-	junit_conditions(&j);
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		if (chosen == NULL || chosen[i])
-			junit_process(&j, s, i);
+			junit_process(&j, i);
 	}
+	junit_conditions(&j, &conditions);
 	buf_add_str(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
 	junit_head(out, "testsuites", 0, "seep", &j);
-	buf_printf(out, ">\n%s</testsuites>\n", buf_str(&suites));
+	buf_printf(out, ">\n%s%s</testsuites>\n", buf_str(&conditions), buf_str(&suites));
 	verdict_done(&v);
 	growth_places_done(&growth);
 	sites_done(&ss);
 	loss_stack_done(&j.stack);
+	buf_done(&conditions);
 	buf_done(&suites);
 }

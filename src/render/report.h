@@ -49,6 +49,7 @@ struct report_opts {
 	unsigned living;   /* processes of the run that go on: no all-clear yet */
 	const struct judge *judged; /* JSON: conditions, see leak_json.h; NULL = none */
 	const struct suppress_set *suppressions;
+	bool baseline; /* what is known from one is left out */
 };
 
 /* Appends the report. Returns 0 when it found nothing, 1 when something was not freed: what a

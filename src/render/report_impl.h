@@ -106,6 +106,9 @@ void report_errors(struct report *r);
 /* "6.13 MiB in 120 blocks lost at 2 sites, 120 times". */
 void report_leak(struct report *r);
 
+/* "known 41.0 KiB, new 0": beside a baseline. */
+void report_known(struct report *r);
+
 /* "definitely lost 0 · possibly lost 0 · …" without an end of line; or why that is unknown. False:
  * no process had a leak check. */
 bool report_losses(struct report *r);

@@ -100,13 +100,16 @@ rj_f64(struct report_json *r, const char *key, double n)
 	json_f64(&r->j, n);
 }
 
-/* How what was left is lost; `done`: whether that is known. The caller ends the object. */
+/* How what was left is lost; `done`: whether that was looked for; `known`: bytes and blocks that a baseline has. The caller ends the object. */
 static void
-rj_leaks(struct report_json *r, bool done, const int64_t *bytes, const int64_t *blocks)
+rj_leaks(struct report_json *r, bool done, const int64_t *bytes, const int64_t *blocks,
+	 const int64_t known[2])
 {
 	json_key(&r->j, "leaks");
 	json_obj(&r->j);
 	rj_bool(r, "done", done);
+	rj_i64(r, "known_bytes", known[0]);
+	rj_i64(r, "known_blocks", known[1]);
 	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
 		char key[24];
 
@@ -156,7 +159,8 @@ rj_figures(struct report_json *r, const struct verdict_figures *f, bool judged)
 	rj_column(r, "allocated_bytes", (int64_t)f->alloc_bytes, PROF_HAS_ALLOCS);
 	rj_column(r, "temporary_allocs", (int64_t)f->temps, PROF_HAS_TEMPS);
 	rj_u64(r, "samples", f->samples);
-	rj_leaks(r, f->checked, f->loss_bytes, f->loss_blocks);
+	rj_leaks(r, f->checked, f->loss_bytes, f->loss_blocks,
+		 (const int64_t[]){f->known_bytes, f->known_blocks});
 	rj_i64(r, "possible_leftover_bytes", f->leftover_bytes);
 	rj_i64(r, "possible_leftover_blocks", f->leftover_blocks);
 	rj_i64(r, "younger_bytes", f->younger_bytes);
@@ -331,7 +335,8 @@ rj_total(struct report_json *r, const struct sites_total *t)
 	rj_u64(r, "live_samples", t->live_samples);
 	rj_error(r, "live_bytes_error", t->var_live_bytes);
 	rj_error(r, "allocated_bytes_error", t->var_alloc_bytes);
-	rj_leaks(r, r->p->nchecks > 0, t->loss_bytes, t->loss_blocks);
+	rj_leaks(r, r->p->nchecks > 0, t->loss_bytes, t->loss_blocks,
+		 (const int64_t[]){t->known_bytes, t->known_blocks});
 	json_obj_end(&r->j);
 }
 

@@ -10,6 +10,30 @@
 #include "render/report_impl.h"
 #include "util/fmt.h"
 
+/* Losses that the baseline has too, of all processes chosen. */
+static void
+report_sum_known(const struct report *r, int64_t *ret_bytes, int64_t *ret_blocks)
+{
+	*ret_bytes = *ret_blocks = 0;
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		if (!report_chose(r, i))
+			continue;
+		*ret_bytes += r->v.each[i].known_bytes;
+		*ret_blocks += r->v.each[i].known_blocks;
+	}
+}
+
+void
+report_known(struct report *r)
+{
+	int64_t bytes, blocks, lost = verdict_lost(r->v.all.loss_bytes);
+
+	report_sum_known(r, &bytes, &blocks);
+	buf_printf(r->out, "known %s, new %s",
+		   bytes > 0 ? figure_bytes(bytes, 0, r->o->bytes).s : "0",
+		   lost > 0 ? figure_bytes(lost, 0, r->o->bytes).s : "0");
+}
+
 void
 report_leak(struct report *r)
 {
@@ -27,6 +51,10 @@ report_leak(struct report *r)
 		buf_add_str(r->out, "once");
 	else
 		buf_printf(r->out, "%s times", fmt_count((uint64_t)roots).s);
+	if (r->o->baseline) {
+		buf_add_str(r->out, "; ");
+		report_known(r);
+	}
 }
 
 /* "16 B in 1 block", or "0". */
@@ -134,6 +162,13 @@ report_losses(struct report *r)
 		report_some(r, bytes[k], blocks[k]);
 		if (k == PROF_LOSS_POSSIBLE)
 			figure_leftover(r->out, blocks[k], leftover);
+	}
+	if (looked > 0 && r->o->baseline) {
+		int64_t known_bytes, known_blocks;
+
+		report_sum_known(r, &known_bytes, &known_blocks);
+		buf_add_str(r->out, REPORT_DOT "known ");
+		report_some(r, known_bytes, known_blocks);
 	}
 	if (younger_blocks > 0) {
 		buf_add_str(r->out, REPORT_DOT "younger than the leak check ");

@@ -94,16 +94,24 @@ report_ok(struct report *r)
 	else if (r->sampled)
 		buf_printf(r->out, "nothing of %s is left",
 			   figure_things((int64_t)f->samples, 0, "sample").s);
-	else
-		buf_printf(r->out, "%s%s%s%s: %s, %s",
-			   f->checked ? "no leak" : "everything freed",
+	else {
+		buf_printf(r->out, "%s%s%s%s: ",
+			   !f->checked	    ? "everything freed"
+			   : r->o->baseline ? "no new leak"
+					    : "no leak",
 			   f->managed != NULL ? " outside " : "",
 			   f->managed != NULL ? f->managed->name : "",
 			   f->managed != NULL		      ? "'s own code"
 			   : f->kept_bytes > 0 && !f->checked ? " but what libc keeps"
-							      : "",
+							      : "");
+		if (f->checked && r->o->baseline) {
+			report_known(r);
+			buf_add_str(r->out, "; ");
+		}
+		buf_printf(r->out, "%s, %s",
 			   figure_things((int64_t)f->allocs, 0, "alloc").s,
 			   figure_things((int64_t)f->frees, 0, "free").s);
+	}
 	report_peak_place(r);
 }
 

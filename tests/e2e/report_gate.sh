@@ -115,7 +115,33 @@ expect_eq "nor looked at" "$status" 3
 # ---- as docs/howto/ci.md has it ----
 "$SEEP" run --json --log-file known.json --no-save -- "$c" >/dev/null 2>&1
 expect_status 0 "$SEEP" run --no-save --baseline known.json --junit leaks.xml -- "$c"
-expect_eq "the condition that is implied" "$(junit leaks.xml | sed -n 1p)" '13 0 13 0'
-expect_status 1 "$SEEP" run --no-save --baseline known.json -- ./other
+expect_eq "nothing new: no case for what is known" "$(junit leaks.xml)" '1 0 1 0'
+expect_match "nothing new: the headline" "$err" '^OK  no new leak: known 3\.71 KiB, new 0; 31 allocs, '
+expect_no_match "nothing new: no site" "$err" 'lose_'
+expect_match "nothing new: in the figures" "$err" '^definitely lost 0 .* known 3\.71 KiB in 24 blocks'
+expect_status 1 "$SEEP" run --no-save --baseline known.json --junit leaks.xml -- ./other
+expect_match "new: the headline" "$err" '^LEAK \(minor\)  15 B in 3 blocks lost at 1 site, 3 times; known 3\.66 KiB, new 15 B$'
+expect_eq "new: only the new site" "$(grep -cE '^ +[0-9]+ +[0-9.]+ (B|KiB) ' <<<"$err")" 1
+expect_match "new: JUnit fails the new leak alone" "$(junit leaks.xml | paste -sd' ' -)" \
+	'^1 1 1 1 definitely lost in lose other\.c:[0-9]+$'
+# A condition that is given is a case of its own; one that is not met fails nothing.
+"$SEEP" run --no-save --baseline known.json --fail-on leak --junit leaks.xml -- ./other >/dev/null 2>&1
+expect_eq "a condition" "$(junit leaks.xml | sed -n 1,2p | paste -sd' ' -)" '2 2 2 2 leak>0'
+"$SEEP" run --no-save --baseline known.json --fail-on 'leak>3' --junit leaks.xml -- ./other >/dev/null 2>&1
+expect_eq "a condition that is not met" "$(junit leaks.xml)" '2 0 2 0'
+# A report made with a baseline is one itself.
+"$SEEP" run --json --log-file again.json --no-save --baseline known.json -- "$c" >/dev/null 2>&1
+expect_json "JSON" again.json '.summary | [.verdict, .leaks.known_bytes, .leaks.known_blocks, .leaks.definite_bytes]' \
+	'["OK",3804,24,0]'
+expect_status 0 "$SEEP" run --no-save --baseline again.json -- "$c"
+# The frame of the program, not of the library that allocates for it.
+cat >dup.c <<'END'
+#include <string.h>
+void *volatile last;
+int main(void) { for (int i = 0; i < 7; i++) { last = strdup("seventeen letters"); last = 0; } }
+END
+${CC:-gcc} -O0 -g -o dup dup.c || exit
+"$SEEP" run --no-save --junit dup.xml -- ./dup >/dev/null 2>&1
+expect_match "the program's frame" "$(junit dup.xml)" '^definitely lost in main dup\.c:3$'
 run "$SEEP" leaks --leak-kinds=none a.rec
 expect_no_match "no kinds: no places" "$out" '^ 1 '

@@ -140,4 +140,34 @@ T_TEST(baseline)
 	prof_free(p);
 }
 
+/* What a baseline has is marked, a row that has more is split, and a lost ring may begin elsewhere. */
+T_TEST(known)
+{
+	struct prof *p = tp_demo();
+	struct skip *s = skip_new(p, NULL);
+	struct judge_places base = {0};
+	struct judge_figures f;
+
+	loss(p, 1, PROF_LOSS_DEFINITE, 79, 7900);
+	loss(p, 2, PROF_LOSS_INDIRECT, 40, 5000);
+	judge_places_add(&base, "do_something;main", PROF_LOSS_DEFINITE, 70, 2900);
+	judge_places_add(&base, "do_something_else;main", PROF_LOSS_DEFINITE, 40, 5000);
+	judge_mark_known(p, s, &base);
+	T_EQ(p->nlosses, 3);
+	T_EQ(p->losses[0].kind, PROF_LOSS_DEFINITE);
+	T_EQ(p->losses[0].blocks, 9);
+	T_EQ(p->losses[0].bytes, 900);
+	T_CHECK(p->losses[1].known);
+	T_EQ(p->losses[1].was, PROF_LOSS_INDIRECT);
+	T_CHECK(p->losses[2].known);
+	T_EQ(p->losses[2].kind, PROF_LOSS_SUPPRESSED);
+	T_EQ(p->losses[2].blocks, 70);
+	T_EQ(p->losses[2].bytes, 7000);
+	sum(p, &f, NULL);
+	T_EQ(f.losses.blocks[PROF_LOSS_DEFINITE], 9);
+	judge_places_done(&base);
+	skip_free(s);
+	prof_free(p);
+}
+
 T_MAIN()
