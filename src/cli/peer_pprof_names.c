@@ -2,10 +2,10 @@
 /* peer_pprof_names.c -- see peer_pprof_names.h. */
 #include "cli/peer_pprof_names.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/alloc_frames.h"
 #include "analyze/skip.h"
 #include "base/compiler.h"
 #include "base/hash.h"
@@ -81,37 +81,40 @@ pprof_shorten(struct prof *p, const struct pprof_given *given)
 	map_done(&known);
 }
 
-/* Libraries of allocators are mostly stripped; one name for all that is in them. */
+/* The frame that stands for the inside of an allocator's library: "[libjemalloc.so.2]". */
+static uint32_t
+pprof_allocator_frame(struct prof *p, uint32_t module)
+{
+	char *text =
+		xasprintf("[%s]", skip_basename(prof_text(p, p->modules[module].path)));
+	uint32_t row = prof_add_frame(p);
+
+	p->frames[row].function = prof_str(p, text);
+	free(text);
+	return row;
+}
+
+/* One name for all that is inside the library of an allocator: most are stripped. Names that a
+ * protobuf file brings are kept. */
 static void
 pprof_name_allocators(struct prof *p)
 {
-	uint32_t *names = xcalloc(p->nmodules, sizeof *names);
+	uint32_t *rows = xcalloc((size_t)p->nmodules + 1, sizeof *rows);
+	bool *inside = alloc_frames(p),
+	     keep = strcmp(prof_text(p, p->format), "pprof") == 0;
 
-	for (uint32_t i = 1; i < p->nmodules; i++) {
-		const char *file = skip_basename(prof_text(p, p->modules[i].path));
-		char *text;
-
-		for (const struct skip_rule *r = skip_allocators; r->module != NULL;
-		     r++) {
-			if (fnmatch(r->module, file, 0) != 0)
-				continue;
-			text = xasprintf("[%s]", file);
-			names[i] = prof_str(p, text);
-			free(text);
-			break;
-		}
-	}
 	for (uint32_t i = 1; i < p->nlocs; i++) {
-		uint32_t row;
+		uint32_t module = p->locs[i].module;
 
-		if (p->locs[i].nframes > 0 || names[p->locs[i].module] == 0)
+		if (!inside[i] || module == 0 || (keep && p->locs[i].nframes > 0))
 			continue;
-		row = prof_add_frame(p);
-		p->frames[row].function = names[p->locs[i].module];
-		p->locs[i].frames = row;
+		if (rows[module] == 0)
+			rows[module] = pprof_allocator_frame(p, module);
+		p->locs[i].frames = rows[module];
 		p->locs[i].nframes = 1;
 	}
-	free(names);
+	free(inside);
+	free(rows);
 }
 
 void

@@ -6,11 +6,11 @@
 #include "render/peer_names.h"
 
 #include <ctype.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/alloc_frames.h"
 #include "analyze/skip.h"
 #include "base/compiler.h"
 #include "render/peer_stacks.h"
@@ -75,21 +75,6 @@ peer_listed(const char *const *list, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(list[i], name) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Code of an allocator's own library, which is mostly stripped: nothing in there has a name of its
- * own, and the nearest one is somebody else's. */
-static bool
-peer_is_allocator_module(const char *path)
-{
-	static const char *const libraries[] = {"libjemalloc*.so*", "libtcmalloc*.so*",
-						"libseep.so*"};
-
-	for (size_t i = 0; i < ARRAY_LEN(libraries); i++) {
-		if (fnmatch(libraries[i], skip_basename(path), 0) == 0)
 			return true;
 	}
 	return false;
@@ -305,18 +290,15 @@ void
 peer_names(struct peer_stacks *s, const struct peer_opts_stacks *o)
 {
 	uint64_t *bias = peer_biases(s->p);
-	bool *allocator = xcalloc(s->p->nmodules, sizeof *allocator);
+	bool *allocator = alloc_frames(s->p);
 
 	s->locs = xcalloc(s->p->nlocs, sizeof *s->locs);
-	for (uint32_t i = 0; i < s->p->nmodules; i++)
-		allocator[i] =
-			peer_is_allocator_module(prof_text(s->p, s->p->modules[i].path));
 	for (uint32_t i = 0; i < s->p->nlocs; i++) {
 		struct peer_loc *l = &s->locs[i];
 
 		peer_add_loc(s, o, i, bias);
 		l->allocator =
-			allocator[s->p->locs[i].module] ||
+			allocator[i] ||
 			peer_is_allocator(
 				strtab_str(&s->text,
 					   s->syms.data[l->syms + l->nsyms - 1].func),

@@ -77,6 +77,17 @@ expect_match "recursion counts once" "$out" '^ +5 +[0-9.]+% +[0-9.]+% +5 .* recu
 run "$SEEP" google-pprof --text --show_bytes "$prog" "$last"
 expect_match "bytes of gperftools" "$out" '^ 3235840 .* do_something$'
 
+# A profile that jemalloc wrote while libseep.so was loaded too: of libseep.so, the hooks are the allocator's, the
+# function that calls main is not. The figures are those of a run without libseep.so.
+LD_PRELOAD="$LIBSEEP $jemalloc" MALLOC_CONF=prof:true,prof_final:true,prof_prefix:both,lg_prof_sample:0 "$prog"
+mv both.*.f.heap both.heap
+table() { "$SEEP" "$@" 2>/dev/null | awk '$NF ~ /^(main|do_something|do_something_else|recurse)$/ { print $1, $4, $NF }' | sort; }
+for form in "jeprof --text --show_bytes" "pprof -top -unit=b -nodefraction=0" "google-pprof --text --show_bytes"; do
+	# shellcheck disable=SC2086 # words
+	expect_eq "$form: with libseep.so loaded" "$(table $form "$prog" both.heap)" "$(table $form "$prog" exact.heap)"
+done
+expect_eq "rows compared" "$(table jeprof --text --show_bytes "$prog" both.heap | wc -l)" 4
+
 # Where a name differs, the peer's is wrong: the symbol it names ends before the address.
 off=$("$SEEP" jeprof --text "$prog" exact.heap 2>/dev/null | sed -n 's/.*libstdc++\.so[.0-9]*+0x\([0-9a-f]*\)$/\1/p' | head -n 1)
 wrong=$(jeprof --text "$prog" exact.heap 2>/dev/null | sed -n 's/.* \(std::[a-z_]*\)@@GLIBCXX.*/\1/p' | head -n 1)
