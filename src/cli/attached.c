@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 #include "render/figure.h"
 #include "target/cgroup.h"
 #include "target/find.h"
+#include "target/rundir.h"
 #include "util/fmt.h"
 #include "util/x.h"
 
@@ -169,19 +171,54 @@ attached_open(const struct procfs_pids *pids, const struct session_settings *s,
 		       : r;
 }
 
+/* The recording of process `pid` in a folder; it stays there when the process is gone. */
+static int
+find_in_folder(int pid, const struct rundir *dir, struct livefile *ret, struct err *e)
+{
+	struct rundir_names names = {0};
+	int r = err_set(e, -ENOENT, "the command was not recorded; see: seep doctor"), of;
+
+	rundir_files(dir, &names);
+	for (size_t i = 0; i < names.len; i++) {
+		if (rundir_is_live_name(names.data[i], &of) && of == pid) {
+			r = livefile_open(dir->fd, names.data[i], ret, e);
+			break;
+		}
+	}
+	rundir_names_done(&names);
+	if (r == 0)
+		ret->pid = pid;
+	return r;
+}
+
+/* A child of ours that has ended; it can still be waited for. */
+static bool
+has_ended(int pid)
+{
+	siginfo_t info = {0};
+
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+	       info.si_pid == pid;
+}
+
 int
-attached_recorded(int pid, unsigned wait_ms, struct attached_sessions *ret, struct err *e)
+attached_recorded(int pid, const struct rundir *dir, unsigned wait_ms,
+		  struct attached_sessions *ret, struct err *e)
 {
 	struct timespec nap = {.tv_nsec = TICK_NS};
 	struct session *n = xcalloc(1, sizeof *n);
-	int r = -EAGAIN;
+	bool over = false;
+	int r;
 
 	*n = (struct session)SESSION_NONE;
 	n->pid = pid;
 	n->armed = true;
-	for (unsigned ms = 0; r < 0 && ms < wait_ms; ms += TICK_NS / 1000000) {
-		r = target_find_pid(pid, &n->attach.live, e);
-		if (r < 0)
+	for (unsigned ms = 0;; ms += TICK_NS / 1000000) {
+		r = find_in_folder(pid, dir, &n->attach.live, e);
+		if (r == 0 || over || ms >= wait_ms)
+			break;
+		over = has_ended(pid); /* then one more look */
+		if (!over)
 			nanosleep(&nap, NULL);
 	}
 	procfs_stat(pid, &n->stat, NULL);

@@ -37,9 +37,12 @@ bool attached_wait(void);
 int attached_open(const struct procfs_pids *pids, const struct session_settings *s,
 		  struct attached_sessions *ret, struct err *e);
 
-/* A process that was started with libseep.so and records already: waits for that, and looks on. */
-int attached_recorded(int pid, unsigned wait_ms, struct attached_sessions *ret,
-		      struct err *e);
+struct rundir;
+
+/* A child of ours that was started with libseep.so and records into `dir`: waits until its
+ * recording is there. A child that has ended by then counts too. */
+int attached_recorded(int pid, const struct rundir *dir, unsigned wait_ms,
+		      struct attached_sessions *ret, struct err *e);
 
 /* Attaches to children that came since. */
 void attached_children(struct attached_sessions *ss, const struct session_settings *s);

@@ -21,6 +21,7 @@
 #include "cli/names.h"
 #include "render/figure.h"
 #include "target/libseep.h"
+#include "target/rundir.h"
 #include "util/map.h"
 #include "util/x.h"
 
@@ -123,8 +124,10 @@ gather(const struct prof *p, struct stacks *ret)
 		double w = weight(pr, b->bytes);
 		struct stack *st;
 
+		/* What an ended process has left will not be freed any more, however young. */
 		if (b->bytes < args.min_bytes || b->bytes > args.max_bytes ||
-		    (!args.combined && age < args.older_ms))
+		    (!args.combined && pr->end == PROF_END_RUNNING &&
+		     age < args.older_ms))
 			continue;
 		index = map_add(&at, s->node);
 		if (*index == 0) {
@@ -222,8 +225,8 @@ report(const struct attached_sessions *ss)
 	gather(p, &all);
 	from = all.len > args.top ? all.len - args.top : 0;
 	strftime(clock, sizeof clock, "%H:%M:%S", localtime(&now));
-	buf_printf(&b, "[%s] Top %zu stacks with outstanding allocations:\n", clock,
-		   all.len - from);
+	buf_printf(&b, "[%s] Top %" PRIu64 " stacks with outstanding allocations:\n",
+		   clock, args.top);
 	for (size_t i = from; i < all.len; i++)
 		put_stack(&b, p, &all.data[i]);
 	if (p->blocks_dropped > 0)
@@ -284,17 +287,33 @@ split(const char *command, struct words *ret)
 	vec_push(ret, NULL);
 }
 
+/* What SEEP says to the command: into which folder it records, so that the recording is found
+ * even if the command has ended before. */
+static char *
+settings(const struct rundir *dir)
+{
+	char *mode = args.sample > 1 ? xasprintf("mode=sample,rate=%" PRIu64,
+						 args.sample * SAMPLE_BYTES)
+				     : xstrdup("mode=exact");
+	char *all = xasprintf("%s,children=0,dir=%s,run=%016" PRIx64, mode, dir->path,
+			      dir->run_id);
+
+	free(mode);
+	return all;
+}
+
 /* Starts the command with libseep.so: what it allocates before we look is there, too. */
 static int
-start(int *ret_pid, struct err *e)
+start(const struct rundir *dir, int *ret_pid, struct err *e)
 {
 	struct words words = {0};
-	char *lib = NULL;
+	char *lib = NULL, *seep;
 	int r = libseep_find(&lib, e), pid;
 
 	if (r < 0)
 		return r;
 	split(args.command, &words);
+	seep = settings(dir);
 	pid = words.len > 1 ? fork() : -1;
 	if (pid == 0) {
 		sigset_t none;
@@ -302,16 +321,12 @@ start(int *ret_pid, struct err *e)
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
 		setenv("LD_PRELOAD", lib, 1);
-		setenv("SEEP",
-		       args.sample > 1
-			       ? xasprintf("mode=sample,rate=%" PRIu64 ",children=0",
-					   args.sample * SAMPLE_BYTES)
-			       : "mode=exact,children=0",
-		       1);
+		setenv("SEEP", seep, 1);
 		execvp(words.data[0], words.data);
 		_exit(127);
 	}
 	free(lib);
+	free(seep);
 	for (size_t i = 0; i < words.len; i++)
 		free(words.data[i]);
 	vec_done(&words);
@@ -355,6 +370,7 @@ memleak_run(int argc, char **argv)
 	};
 	struct attached_sessions ss = {0};
 	struct procfs_pids pids = {0};
+	struct rundir dir = RUNDIR_NONE;
 	struct err e = {0};
 	int r = 0, child = 0, status;
 
@@ -373,9 +389,11 @@ memleak_run(int argc, char **argv)
 	if (args.pids != NULL)
 		r = find_pids(&pids, &e);
 	else
-		r = start(&child, &e);
+		r = rundir_new(args.command, &dir, &e);
+	if (r == 0 && args.pids == NULL)
+		r = start(&dir, &child, &e);
 	if (r == 0 && child != 0)
-		r = attached_recorded(child, START_MS, &ss, &e);
+		r = attached_recorded(child, &dir, START_MS, &ss, &e);
 	else if (r == 0)
 		r = attached_open(&pids, &s, &ss, &e);
 	vec_done(&pids);
@@ -383,14 +401,18 @@ memleak_run(int argc, char **argv)
 		printf("Attaching to pid %d, Ctrl+C to quit.\n", ss.data[0]->pid);
 		fflush(stdout);
 		run_loop(&ss, interval, count);
-	} else {
-		cmd_fail(&e);
 	}
 	attached_done(&ss);
 	if (child != 0) {
 		kill(child, SIGTERM);
 		waitpid(child, &status, 0);
+		if (r < 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
+			err_set(&e, r, "cannot start %s", args.command);
 	}
+	if (r < 0)
+		cmd_fail(&e);
+	if (dir.lock_fd >= 0)
+		rundir_remove(&dir, NULL, NULL);
 	return r >= 0 ? CMD_OK : CMD_FAILED;
 }
 

@@ -27,13 +27,22 @@ expect_eq "nothing is left" "$(ours "$pid")" 0
 
 run timeout 60 "$SEEP" memleak -p "$pid" -o 3600000 1 2
 expect_eq "interval and count: status" "$status" 0
-expect_eq "two reports" "$(grep -c 'Top 0 stacks' <<<"$out")" 2
+expect_eq "two reports, without a stack" "$(grep -c 'Top 10 stacks' <<<"$out") $(grep -c 'from stack' <<<"$out")" "2 0"
 finish
 expect_eq "it ended well" "$ended" 0
 
 printf '\n' >"$TMP/line"
 run timeout 60 "$SEEP" memleak -c "sh -c '$prog <$TMP/line; sleep 20'" -T 1 -z 1000000 1 1
 expect_eq "-c: status" "$status" 0
+# A command that ends at once: nothing that it left is too young, and Top N is -T's as with bcc.
+run timeout 60 "$SEEP" memleak -T 37 -c "$(program jem_demo)"
+expect_eq "-c, over at once: status" "$status" 0
+expect_match "-c, over at once: Top N" "$out" '^\[[0-9:]{8}\] Top 37 stacks with outstanding allocations:$'
+expect_match "-c, over at once: 80 blocks" "$out" $'^\t3235840 bytes in 80 allocations from stack$'
+expect_match "-c, over at once: 40 blocks" "$out" $'^\t3194880 bytes in 40 allocations from stack$'
+run timeout 60 "$SEEP" memleak -c "$TMP/nothing-here x"
+expect_eq "no such command" "$status $err" "3 seep: cannot start $TMP/nothing-here x"
+
 run "$SEEP" memleak
 expect_eq "no kernel: status" "$status" 2
 expect_match "no kernel" "$err" 'give -p PID or -c COMMAND'
