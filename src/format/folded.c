@@ -21,7 +21,11 @@
 #include "util/err.h"
 #include "util/map.h"
 
-enum { FOLDED_NUMBER_CHARS = 40 };
+enum {
+	FOLDED_NUMBER_CHARS = 40,
+	FOLDED_DEPTH_MAX =
+		1 << 16, /* frames: a line with more is no stack of anybody's */
+};
 
 struct folded {
 	struct prof *p;
@@ -83,6 +87,20 @@ folded_loc(struct folded *f, const struct line *name)
 	if (*loc == 0)
 		*loc = named_loc(f->p, 0, &frame, 1);
 	return (uint32_t)*loc;
+}
+
+/* Unpacked from little, one line can be hundreds of millions of frames. */
+static bool
+folded_too_deep(struct line l)
+{
+	for (unsigned n = 0; n < FOLDED_DEPTH_MAX; n++) {
+		const char *semicolon = memchr(l.at, ';', line_len(&l));
+
+		if (semicolon == NULL)
+			return false;
+		l.at = semicolon + 1;
+	}
+	return true;
 }
 
 static uint32_t
@@ -186,7 +204,7 @@ folded_parse(struct input *in, const struct format_opts *o, struct prof *p, stru
 		scan_trim(&l);
 		if (l.at == l.end || *l.at == '#')
 			continue;
-		if (folded_scan(&l, &before, &now, &pair)) {
+		if (folded_scan(&l, &before, &now, &pair) && !folded_too_deep(l)) {
 			folded_add(&f, folded_node(&f, l), before, now);
 			f.pairs |= pair;
 		} else if (f.bad++ == 0) {
