@@ -34,7 +34,7 @@ _seep() {
 		return
 	fi
 	case $prev in
-	-o | --output | --log-file | --metrics | --save | --since | --xml-file | --suppressions | --baseline | --junit)
+	-o | --output | --log-file | --metrics | --save | --since | --xml-file | --suppressions | --baseline | --junit | --sarif)
 		_seep_reply -f -- "$cur"
 		return
 		;;
@@ -93,7 +93,7 @@ _seep() {
 			-o | --output | --dir | --log-file | --process | --checkpoint | --every | --max-size --max-unpacked | --format | --leak-kinds | --error-exitcode | \
 				--show-leak-kinds | --errors-for-leak-kinds | --leak-check | --leak-resolution | \
 				--num-callers | --suppressions | --gen-suppressions | --fail-on | --baseline | \
-				--xml-file | --junit | --quarantine | --guard)
+				--xml-file | --junit | --sarif | --quarantine | --guard)
 				((i++))
 				;;
 			-*) ;;
@@ -108,7 +108,7 @@ _seep() {
 			_seep_reply -W '--exact --sample --output --dir --log-file --json
 				--format --xml --xml-file --leak-check --leak-kinds --show-leak-kinds
 				--errors-for-leak-kinds --error-exitcode --leak-resolution --num-callers
-				--suppressions --gen-suppressions --verbose --fail-on --baseline --junit
+				--suppressions --gen-suppressions --verbose --fail-on --baseline --junit --sarif --github
 				--no-leak-check --no-save
 				--process --checkpoint --every --max-size --no-children --mmap
 				--keep-going --free-stacks --redzone --quarantine
@@ -153,7 +153,7 @@ _seep() {
 		if [[ $cur == -* ]]; then
 			_seep_reply -W '--format --xml --xml-file --leak-check --leak-kinds --show-leak-kinds
 				--errors-for-leak-kinds --error-exitcode --leak-resolution --num-callers
-				--suppressions --gen-suppressions --verbose --fail-on --baseline --junit
+				--suppressions --gen-suppressions --verbose --fail-on --baseline --junit --sarif --github
 				--log-file --json --bytes --all --new --increased --changed
 				--way --max-stop --dry-run --who --blocks --show-content --help' -- "$cur"
 		else

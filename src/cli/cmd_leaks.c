@@ -132,7 +132,8 @@ asks_for_records(void)
 {
 	return leak_report_foreign() || leak_given.xml_file != NULL ||
 	       leak_given.fail_on != NULL || leak_given.baseline != NULL ||
-	       leak_given.junit != NULL || leak_given.generate != NULL ||
+	       leak_given.junit != NULL || leak_given.sarif != NULL ||
+	       leak_given.github || leak_given.generate != NULL ||
 	       leak_given.set.all.len > 0 || opt_log_file != NULL;
 }
 

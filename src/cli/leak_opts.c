@@ -174,7 +174,7 @@ check_folder(const char *name, struct err *e)
 static int
 check_names(const struct cmd *c, const struct leak_opts *l)
 {
-	const char *const names[] = {l->xml_file, l->junit};
+	const char *const names[] = {l->xml_file, l->junit, l->sarif};
 	struct err e = {0};
 	char *name;
 	int r;

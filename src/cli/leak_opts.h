@@ -31,8 +31,8 @@ enum leak_only {
 /* As given, and what leak_opts_read makes of it. */
 struct leak_opts {
 	const char *format_name, *check, *show, *errors, *resolution, *generate, *fail_on;
-	const char *xml_file, *junit, *baseline;
-	bool xml, verbose;
+	const char *xml_file, *junit, *baseline, *sarif;
+	bool xml, verbose, github;
 	uint64_t callers, error_exitcode;
 
 	enum leak_format format;
@@ -109,7 +109,11 @@ bool leak_opts_need_check(void);
 	 .help = "For --fail-on, only what is more than in that recording or JSON "      \
 		 "report counts."},                                                      \
 	{"junit", 0, OPT_STRING, .to = &leak_given.junit, .metavar = "FILE",             \
-	 .help = "Write the result there as JUnit's XML."}
+	 .help = "Write the result there as JUnit's XML."},                              \
+	{"sarif", 0, OPT_STRING, .to = &leak_given.sarif, .metavar = "FILE",             \
+	 .help = "Write the leaks there as SARIF 2.1.0."},                               \
+	{"github", 0, OPT_NONE, .to = &leak_given.github,                                \
+	 .help = "Print a GitHub annotation for each leak to stderr."}
 /* clang-format on */
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/suppress_match.h"
 #include "base/recording.h"
@@ -21,6 +22,7 @@
 #include "render/leak_xml.h"
 #include "render/lsan.h"
 #include "render/memcheck_errors.h"
+#include "render/sarif.h"
 #include "util/file.h"
 #include "util/x.h"
 
@@ -131,7 +133,7 @@ leak_report_prepare(struct prof *p)
 
 	if (leak_report_foreign() || l->set.all.len > 0 || leak_gate_given() ||
 	    l->error_exitcode != 0 || l->xml_file != NULL || l->junit != NULL ||
-	    l->generate != NULL)
+	    l->sarif != NULL || l->github || l->generate != NULL)
 		skip = skip_new(p, NULL);
 	if (leak_report_foreign())
 		names_full(p);
@@ -361,6 +363,38 @@ write_xml(const struct prof *p, const bool *chosen)
 	buf_done(&b);
 }
 
+/* What is shown beside the source. Possibly lost memory is no finding, unless it is asked for. */
+static void
+write_review(const struct prof *p, const bool *chosen)
+{
+	struct memcheck_opts o = memcheck_opts(true);
+	struct sarif_opts more = {.version = SEEP_VERSION,
+				  .root = getenv("GITHUB_WORKSPACE")};
+	char *here = getcwd(NULL, 0);
+	struct buf b = {0};
+
+	if (leak_given.errors == NULL && !leak_report_foreign())
+		o.errors &= ~(1u << PROF_LOSS_POSSIBLE);
+	o.records.judged = !leak_report_foreign();
+	if (more.root == NULL || more.root[0] != '/')
+		more.root = here != NULL ? here : "";
+	if (leak_given.sarif != NULL) {
+		sarif_json(&b, p, skip, chosen, &o, &more);
+		write_file(leak_given.sarif,
+			   leak_given.program_pid != 0 ? leak_given.program_pid
+			   : p->nprocesses > 1	       ? p->processes[1].pid
+						       : 0,
+			   0, &b);
+	}
+	buf_clear(&b);
+	if (leak_given.github) {
+		sarif_annotations(&b, p, skip, chosen, &o, &more);
+		fputs(buf_str(&b), stderr);
+	}
+	buf_done(&b);
+	free(here);
+}
+
 void
 leak_report_judge(const struct prof *p, const bool *chosen, struct report_opts *o)
 {
@@ -379,7 +413,8 @@ leak_report_end(struct prof *p, const bool *chosen, int status, bool tell)
 	struct memcheck_opts o = memcheck_opts(true);
 
 	if (!leak_report_foreign() &&
-	    (leak_given.xml_file != NULL || leak_given.junit != NULL))
+	    (leak_given.xml_file != NULL || leak_given.junit != NULL ||
+	     leak_given.sarif != NULL))
 		names_full(p); /* not sooner: the report is for people */
 	if (leak_given.xml_file != NULL)
 		write_xml(p, chosen);
@@ -388,6 +423,7 @@ leak_report_end(struct prof *p, const bool *chosen, int status, bool tell)
 	if (!leak_gate_given() && leak_given.error_exitcode != 0 &&
 	    count_errors(p, chosen) > 0)
 		status = (int)leak_given.error_exitcode;
+	write_review(p, chosen);
 	if (!leak_gate_junit(p, skip, chosen, &o))
 		file_failed = true;
 	skip_free(skip);
