@@ -80,6 +80,7 @@ cmd:sqlite3 sqlite3
 ~cmd:llvm-symbolizer llvm
 ~cmd:chromium chromium
 ~glob:/usr/lib/python3*/dist-packages/jsonschema python3-jsonschema
+~cmd:cmake cmake
 ~glob:/usr/lib/python3.*/test/test_json libpython3.13-testsuite|libpython3.11-testsuite
 ~cmd:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
 ~file:/usr/aarch64-linux-gnu/include/stdio.h libc6-dev-arm64-cross
