@@ -81,6 +81,9 @@ struct diff {
 	double var, var_beside;
 	struct verdict_answer answer;
 	bool grew; /* the total, by more than noise */
+	/* Sampled bytes: growth below this many may not show. What a loss may be without leaving a sample, or twice the
+	 * standard error of the difference, whichever is more; 0 = exact. */
+	double limit;
 	/* Behind `answer`: places with its word as their mark, what these grew by, and what they
 	 * lost. */
 	uint32_t nfound;

@@ -5,6 +5,8 @@
  * the old side count. Without a leak check at the new side's end nothing is called lost: a place
  * that grows like a leak by the growth snapshots is likely one, and one that only grew is
  * growing. */
+#include <math.h>
+
 #include "analyze/diff_impl.h"
 #include "analyze/verdict.h"
 
@@ -192,6 +194,19 @@ diff_find(struct diff *d)
 	}
 }
 
+/* As for one recording (verdict_loss_limit), and at least what diff_is_noise passes over. */
+static double
+diff_limit(const struct diff_make *m)
+{
+	double rate = m->rate[DIFF_OLD] > m->rate[DIFF_NEW] ? m->rate[DIFF_OLD]
+							    : m->rate[DIFF_NEW];
+	double least = (double)verdict_loss_limit((uint64_t)rate);
+
+	if (!m->d.sampled || !m->d.in_bytes || rate <= 0)
+		return 0;
+	return m->d.var * 4 > least * least ? 2 * sqrt(m->d.var) : least;
+}
+
 void
 diff_decide(struct diff_make *m)
 {
@@ -203,6 +218,7 @@ diff_decide(struct diff_make *m)
 				  .sampled = d->sampled};
 
 	d->grew = diff_grew(d);
+	d->limit = diff_limit(m);
 	f.growth = d->grew ? GROWTH_GROWING : GROWTH_STEADY;
 	for (uint32_t i = 0; i < d->nplaces; i++) {
 		const struct diff_place *x = &d->places[i];

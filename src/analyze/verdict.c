@@ -13,14 +13,23 @@
 
 enum {
 	GROWTH_LITTLE_BYTES = 64 << 10,
-	CUT_SHORT_PART = 1000,	  /* one event in so many missed, */
-	CUT_SHORT_MIN_EVENTS = 10 /* and more than these: the recording is not complete */
+	CUT_SHORT_PART = 1000, /* one event in so many missed, */
+	CUT_SHORT_MIN_EVENTS =
+		10,	     /* and more than these: the recording is not complete */
+	LOSS_LIMIT_RATES = 3 /* -ln(0.05) */
 };
 
 int64_t
 verdict_lost(const int64_t of_kinds[PROF_LOSS_KINDS])
 {
 	return of_kinds[PROF_LOSS_DEFINITE] + of_kinds[PROF_LOSS_INDIRECT];
+}
+
+uint64_t
+verdict_loss_limit(uint64_t rate_bytes)
+{
+	return rate_bytes < UINT64_MAX / LOSS_LIMIT_RATES ? rate_bytes * LOSS_LIMIT_RATES
+							  : UINT64_MAX;
 }
 
 bool
@@ -291,6 +300,8 @@ verdict_sum(struct verdict_figures *to, const struct verdict_figures *f)
 	to->alloc_bytes += f->alloc_bytes;
 	to->temps += f->temps;
 	to->samples += f->samples;
+	if (f->loss_limit_bytes > to->loss_limit_bytes)
+		to->loss_limit_bytes = f->loss_limit_bytes;
 	to->lost_rate += f->lost_rate;
 	to->known_bytes += f->known_bytes;
 	to->known_blocks += f->known_blocks;
@@ -350,6 +361,8 @@ verdict_find_peak(const struct prof *p, const struct sites *ss, const bool *chos
 			peak.process = i;
 		}
 	}
+	peak.var = (double)p->processes[peak.process].peak_error_bytes;
+	peak.var *= peak.var;
 	for (uint32_t i = 1; i < p->nsites; i++) {
 		if (p->sites[i].process == peak.process &&
 		    ss->row_of_site[i] != UINT32_MAX)
@@ -517,6 +530,11 @@ verdict_init(struct verdict *ret_verdict, const struct prof *p, const struct sit
 		if (row != UINT32_MAX)
 			verdict_add_site(&v.each[process], &p->processes[process],
 					 &p->sites[i], ss->rows[row].kept != NULL);
+	}
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		if (p->processes[i].mode == PROF_SAMPLED)
+			v.each[i].loss_limit_bytes =
+				verdict_loss_limit(p->processes[i].rate_bytes);
 	}
 	verdict_add_losses(&v, p, ss);
 	verdict_judge_checks(&v, p);

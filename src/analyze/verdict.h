@@ -38,6 +38,8 @@ struct verdict_figures {
 	uint64_t live_samples;
 	uint64_t allocs, frees, alloc_bytes, temps;
 	uint64_t samples;
+	/* Sampled: a loss of fewer bytes may have left no sample (verdict_loss_limit); 0 = exact. */
+	uint64_t loss_limit_bytes;
 };
 
 enum verdict_state {
@@ -49,6 +51,7 @@ enum verdict_state {
 /* The highest peak of a single process. */
 struct verdict_peak {
 	int64_t bytes;
+	double var;	       /* sampled: its variance */
 	uint32_t process, row; /* row: most bytes then; UINT32_MAX = none */
 };
 
@@ -68,6 +71,10 @@ struct verdict {
 
 /* Bytes, or blocks, lost definitely or indirectly. */
 int64_t verdict_lost(const int64_t of_kinds[PROF_LOSS_KINDS]);
+
+/* The loss that leaves no sample in one recording of twenty: X bytes leave none with probability exp(-X / rate),
+ * and exp(-3) is 5 %. 0 for a rate of 0, an exact recording. */
+uint64_t verdict_loss_limit(uint64_t rate_bytes);
 
 /* Is this one of the words for a definite loss? */
 bool verdict_is_leak(enum verdict_word word);

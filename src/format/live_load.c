@@ -21,6 +21,7 @@
 #include "base/compiler.h"
 #include "base/cursor.h"
 #include "live_impl.h"
+#include "model/peaks.h"
 #include "util/err.h"
 #include "util/x.h"
 
@@ -371,6 +372,7 @@ live_read(struct live *l, uint64_t missing_bytes)
 	live_read_marks(l);
 	live_read_errors(l);
 	live_finish_process(l, first_site);
+	peaks_correct(l->p, l->process);
 	live_read_unseen(l);
 	live_report_bad(l);
 	free(l->chunks);

@@ -90,6 +90,8 @@ static const struct pack_col pack_processes[] = {
 	UINT_7(prof_process, limit_bytes),
 	UINT_7(prof_process, usage_bytes),
 	STR_7(prof_process, replaced_by),
+	COL_(prof_process, peak_error_bytes, PACK_UINT, 1, .max = UINT64_MAX,
+	     .since = 10),
 };
 
 static const struct pack_col pack_modules[] = {

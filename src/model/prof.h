@@ -291,6 +291,8 @@ struct prof_process {
 	uint64_t exit_ms; /* 0: exit never began */
 	int64_t live_bytes, peak_bytes;
 	uint64_t peak_ms;
+	uint64_t
+		peak_error_bytes; /* sampled: its standard error, see peaks.h; 0 = exact, or not known */
 	uint64_t lost[PROF_LOST_MAX];
 	uint64_t frees_inherited, frees_unknown, paused_allocs;
 	/* Blocks from before the fork that the recording knows; in no site, nor in live and peak. */

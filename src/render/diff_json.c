@@ -182,6 +182,11 @@ diff_json(struct buf *out, const struct diff *d, const struct diff_opts *o)
 	dj_str(&j, "no_verdict_because", verdict_why_name(d->answer.why));
 	dj_i64(&j, "lost_bytes", d->lost_bytes);
 	dj_i64(&j, "lost_blocks", d->lost_blocks);
+	json_key(&j, "limit_bytes");
+	if (d->limit > 0)
+		json_i64(&j, (int64_t)d->limit);
+	else
+		json_null(&j);
 	dj_str(&j, "by", sites_by_names[o->by]);
 	dj_str(&j, "unit", d->in_bytes ? "bytes" : "count");
 	dj_str(&j, "beside", d->in_bytes ? "blocks" : "bytes");

@@ -73,6 +73,9 @@ diff_why(struct diff_page *g)
 			   figure_things(d->nfound, 0, "site").s);
 	else if (d->answer.why == VERDICT_WHY_FEW_SAMPLES)
 		buf_add_str(g->out, "; too few samples, record with a smaller --sample");
+	else if (d->answer.word <= VERDICT_STEADY && d->limit > 0)
+		buf_printf(g->out, "; growth under %s may not show",
+			   figure_bytes((int64_t)d->limit, 0, g->o->bytes).s);
 }
 
 static void

@@ -156,12 +156,17 @@ junit_verdict(struct junit *j, uint32_t process)
 
 	if (j->v->state[process] != VERDICT_JUDGED)
 		return;
-	buf_printf(
-		j->out,
-		"    <properties>\n      <property name=\"verdict\" value=\"%s\"/>\n"
-		"      <property name=\"severity\" value=\"%s\"/>\n    </properties>\n",
-		verdict_word_name(a->word),
-		verdict_severity_name(verdict_severity(a->word)));
+	buf_printf(j->out,
+		   "    <properties>\n      <property name=\"verdict\" value=\"%s\"/>\n"
+		   "      <property name=\"severity\" value=\"%s\"/>\n",
+		   verdict_word_name(a->word),
+		   verdict_severity_name(verdict_severity(a->word)));
+	if (j->v->each[process].loss_limit_bytes > 0)
+		buf_printf(j->out,
+			   "      <property name=\"loss_limit_bytes\" value=\"%" PRIu64
+			   "\"/>\n",
+			   j->v->each[process].loss_limit_bytes);
+	buf_add_str(j->out, "    </properties>\n");
 }
 
 static void

@@ -131,16 +131,21 @@ report_totals(struct report *r)
 {
 	const struct sites_total *t = &r->sites.total;
 	const struct prof_process *pk = &r->p->processes[r->v.peak.process];
-	double share, var_peak = 0;
+	double share, var_peak = r->v.peak.var;
+
+	uint64_t unseen; /* a peak below this may have left no sample */
 
 	if (r->v.nrecorded == 0)
 		return;
+	unseen = r->v.peak.bytes <= 0 && pk->mode == PROF_SAMPLED
+			 ? verdict_loss_limit(pk->rate_bytes)
+			 : 0;
 	if (prof_is_walked(r->p)) {
 		buf_add_str(r->out,
 			    "blocks from malloc's own heaps, not from a recording\n");
 		return;
 	}
-	if (t->alloc_bytes > 0) {
+	if (t->alloc_bytes > 0 && var_peak == 0) {
 		share = (double)r->v.peak.bytes / (double)t->alloc_bytes;
 		var_peak = t->var_alloc_bytes * (share > 0 ? share : 0);
 	}
@@ -157,8 +162,11 @@ report_totals(struct report *r)
 		figure_bytes((int64_t)t->alloc_bytes, t->var_alloc_bytes,
 			     !r->sampled || r->o->bytes)
 			.s);
-	buf_printf(r->out, REPORT_DOT "%s %s", r->one != 0 ? "peak" : "highest peak",
-		   figure_bytes(r->v.peak.bytes, var_peak, r->o->bytes).s);
+	buf_printf(r->out, REPORT_DOT "%s %s%s", r->one != 0 ? "peak" : "highest peak",
+		   unseen > 0 ? "under " : "",
+		   figure_bytes(unseen > 0 ? (int64_t)unseen : r->v.peak.bytes, var_peak,
+				r->o->bytes)
+			   .s);
 	report_peak_error(r, pk);
 	if (r->v.peak.bytes > 0)
 		buf_printf(r->out, " at %s", figure_ms(pk->peak_ms).s);

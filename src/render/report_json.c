@@ -159,6 +159,7 @@ rj_figures(struct report_json *r, const struct verdict_figures *f, bool judged)
 	rj_column(r, "allocated_bytes", (int64_t)f->alloc_bytes, PROF_HAS_ALLOCS);
 	rj_column(r, "temporary_allocs", (int64_t)f->temps, PROF_HAS_TEMPS);
 	rj_u64(r, "samples", f->samples);
+	rj_known(r, "loss_limit_bytes", f->loss_limit_bytes);
 	rj_leaks(r, f->checked, f->loss_bytes, f->loss_blocks,
 		 (const int64_t[]){f->known_bytes, f->known_blocks});
 	rj_i64(r, "possible_leftover_bytes", f->leftover_bytes);
@@ -299,6 +300,7 @@ rj_process(struct report_json *r, uint32_t i)
 	rj_bool(r, "paused", pr->paused);
 	rj_column(r, "live_bytes", pr->live_bytes, PROF_HAS_ALL);
 	rj_column(r, "peak_bytes", pr->peak_bytes, PROF_HAS_ALL);
+	rj_u64(r, "peak_bytes_error", pr->peak_error_bytes);
 	rj_column(r, "peak_ms", (int64_t)pr->peak_ms, PROF_HAS_ALL);
 	rj_column(r, "threads", (int64_t)pr->threads_seen, PROF_HAS_ALL);
 	rj_column(r, "quiet_children", (int64_t)pr->lost[REC_LOST_QUIET], PROF_HAS_ALL);

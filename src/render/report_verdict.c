@@ -40,8 +40,8 @@ report_peak_place(struct report *r)
 
 	if (peak->bytes <= 0)
 		return;
-	buf_printf(r->out, "; peak %s%s", r->sampled ? "about " : "",
-		   figure_bytes(peak->bytes, 0, r->o->bytes).s);
+	buf_printf(r->out, "; peak %s%s", r->sampled && peak->var == 0 ? "about " : "",
+		   figure_bytes(peak->bytes, peak->var, r->o->bytes).s);
 	if (peak->row == UINT32_MAX)
 		return;
 	if (r->sites.rows[peak->row].kept != NULL) {
@@ -72,6 +72,17 @@ report_where(struct report *r)
 		buf_printf(r->out, ", in %u of %u processes", r->v.nfound,
 			   whole + (uint32_t)report_quiet(r));
 	}
+}
+
+/* What an all-clear by samples cannot exclude. */
+static void
+report_loss_limit(struct report *r)
+{
+	uint64_t limit = r->v.all.loss_limit_bytes;
+
+	if (limit > 0)
+		buf_printf(r->out, "; a loss under %s may not show",
+			   figure_bytes((int64_t)limit, 0, r->o->bytes).s);
 }
 
 static void
@@ -112,6 +123,7 @@ report_ok(struct report *r)
 			   figure_things((int64_t)f->allocs, 0, "alloc").s,
 			   figure_things((int64_t)f->frees, 0, "free").s);
 	}
+	report_loss_limit(r);
 	report_peak_place(r);
 }
 
@@ -285,6 +297,7 @@ report_steady(struct report *r)
 		buf_add_str(r->out,
 			    " left, which did not grow at the end; seep run --exact "
 			    "tells whether it is lost");
+		report_loss_limit(r);
 		return;
 	}
 	buf_add_str(r->out, "live ");
@@ -404,6 +417,7 @@ report_moment(struct report *r)
 	static const char *const moments[] = {
 		[SITES_AT_PEAK] = "AT PEAK", [SITES_AT_EXIT] = "AT EXIT"};
 	const struct sites_total *t = &r->sites.total;
+	double var = t->var_live_bytes;
 	uint32_t places = 0;
 	char mark[80] = "AT MARK ";
 
@@ -413,8 +427,10 @@ report_moment(struct report *r)
 	report_coloured(r,
 			r->o->point.at == SITES_AT_MARK ? mark : moments[r->o->point.at],
 			TERM_BOLD);
-	buf_printf(r->out, "  %s%s in %s at %s\n", t->var_live_bytes > 0 ? "about " : "",
-		   figure_bytes(t->live_bytes, t->var_live_bytes, r->o->bytes).s,
+	if (r->o->point.at == SITES_AT_PEAK && r->one != 0 && r->v.peak.var > var)
+		var = r->v.peak.var;
+	buf_printf(r->out, "  %s%s in %s at %s\n", var > 0 ? "about " : "",
+		   figure_bytes(t->live_bytes, var, r->o->bytes).s,
 		   figure_things(t->live_blocks, t->var_live_blocks, "block").s,
 		   figure_things(places, 0, "site").s);
 }
