@@ -294,10 +294,11 @@ attached_all_ended(const struct attached_sessions *ss)
 	return true;
 }
 
-void
+bool
 attached_detach(struct attached_sessions *ss)
 {
 	struct procfs_pids pids = {0};
+	bool all = true;
 
 	attached_beat_begin(ss); /* the last ones go on recording meanwhile */
 	for (size_t i = 0; i < ss->len; i++) {
@@ -309,8 +310,10 @@ attached_detach(struct attached_sessions *ss)
 				     &ss->data[i]->attach.live,
 				     session_age_ms(ss->data[i]), ss->data[i]->anon_kib,
 				     false);
-		if (session_detach(ss->data[i], &e) < 0)
+		if (session_detach(ss->data[i], &e) < 0) {
 			cmd_note("%s; try: seep detach %d", e.msg, ss->data[i]->pid);
+			all = false;
+		}
 	}
 	attached_beat_end();
 	/* What was forked has our code too, and never records. */
@@ -322,6 +325,7 @@ attached_detach(struct attached_sessions *ss)
 			detach_unmap(pids.data[i], NULL, NULL);
 	}
 	vec_done(&pids);
+	return all;
 }
 
 void

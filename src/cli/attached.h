@@ -49,8 +49,8 @@ void attached_children(struct attached_sessions *ss, const struct session_settin
 
 void attached_tick(struct attached_sessions *ss);
 bool attached_all_ended(const struct attached_sessions *ss);
-/* Takes the recorder out of all, and out of what they forked meanwhile. */
-void attached_detach(struct attached_sessions *ss);
+/* Takes the recorder out of all, and out of what they forked meanwhile. False: not out of every one, which is told. */
+bool attached_detach(struct attached_sessions *ss);
 void attached_done(struct attached_sessions *ss);
 
 /* All of them as one profile, without names. `checks`: what looks for leaks have found, one for each session; or

@@ -384,7 +384,8 @@ finish(struct attached_sessions *ss, FILE *log)
 	struct prof *p;
 	int status = CMD_OK;
 
-	attached_detach(ss);
+	if (!attached_detach(ss))
+		status = CMD_FAILED;
 	p = load_named(ss, checks);
 	if (write_files(p, &saved, &e) < 0)
 		status = cmd_fail(&e);
@@ -422,9 +423,10 @@ around(struct attached_sessions *ss, FILE *log)
 	struct err e = {0};
 	struct buf foot = {0};
 	struct prof *p;
+	bool out;
 	int status = 0, ran = around_run(ss, args.around, &status, &e), r;
 
-	attached_detach(ss);
+	out = attached_detach(ss);
 	r = ran == 0 ? around_output(ss->data[0]->pid, &e) : ran;
 	if (r == 0) {
 		p = load_named(ss, NULL);
@@ -439,7 +441,7 @@ around(struct attached_sessions *ss, FILE *log)
 	if (!args.json)
 		fputs(buf_str(&foot), log);
 	buf_done(&foot);
-	return r < 0 ? cmd_fail(&e) : status;
+	return r < 0 ? cmd_fail(&e) : out ? status : CMD_FAILED;
 }
 
 static FILE *
@@ -461,6 +463,7 @@ attach_run(int argc, char **argv)
 	struct err e = {0};
 	FILE *log = NULL;
 	int status = check_args(argc), r = 0;
+	size_t meant;
 
 	if (status != 0)
 		return status;
@@ -488,6 +491,7 @@ attach_run(int argc, char **argv)
 			    "--around compares one process, and %zu are meant", pids.len);
 	if (r == 0)
 		r = attached_open(&pids, &s, &ss, &e);
+	meant = pids.len;
 	vec_done(&pids);
 	if (r < 0) {
 		status = out_fail(&e);
@@ -499,6 +503,8 @@ attach_run(int argc, char **argv)
 		record(&ss, &s, log);
 		status = finish(&ss, log);
 	}
+	if (r > 0 && (size_t)r < meant && status == CMD_OK)
+		status = CMD_FAILED; /* each was told */
 	if (log != NULL && log != stderr && fclose(log) != 0)
 		cmd_note("%s: cannot write the report", args.log_file);
 	attached_done(&ss);

@@ -19,6 +19,7 @@
 #include "format/pack.h"
 #include "render/report.h"
 #include "target/armed.h"
+#include "target/tracee_nice.h"
 #include "util/file.h"
 #include "util/term.h"
 #include "util/x.h"
@@ -108,14 +109,19 @@ open_recording(struct session *s, bool *ret_readable, struct err *e)
 static int
 take_out(struct session *s, struct err *e)
 {
+	bool undone = tracee_nice_undo(s->pid, e);
 	int r;
 
+	if (undone)
+		cmd_note("%d (%s): a thread had been left at nice -20, and has its own "
+			 "value again",
+			 s->pid, s->stat.comm);
 	if (s->armed)
 		return session_detach(s, e);
 	r = detach_patches(s->pid, &s->detached, e);
 	if (r == 0)
 		r = detach_unmap(s->pid, &s->detached, e);
-	if (r == 0 && !s->detached.found)
+	if (r == 0 && !s->detached.found && !undone)
 		r = err_set(e, -ENOENT, "%d (%s): nothing of seep's is in it", s->pid,
 			    s->stat.comm);
 	return r;

@@ -19,6 +19,7 @@
 #include "target/heapwalk.h"
 #include "target/procmem.h"
 #include "target/session.h"
+#include "target/tracee_nice.h"
 #include "util/fmt.h"
 
 static void say_to(doctor_sayer *say, enum doctor_mark mark, const char *what,
@@ -195,12 +196,18 @@ check_surroundings(int pid, const struct refusal_facts *f, doctor_sayer *say)
 void
 doctor_process(int pid, bool cannot, doctor_sayer *say)
 {
+	struct tracee_nice_left left;
 	struct refusal_facts f;
 
 	refusal_read(pid, &f);
 	if (!f.exists)
 		return;
 	check_watch(pid, &f, cannot, say);
+	if (tracee_nice_left(pid, &left))
+		say_to(say, DOCTOR_BAD, "priority",
+		       "a seep that was killed left its thread %d at nice %d instead of "
+		       "%d; run: seep detach -q %d",
+		       left.tid, TRACEE_NICE_MOST, left.nice, pid);
 	check_attach(&f, say);
 	check_surroundings(pid, &f, say);
 }

@@ -551,7 +551,8 @@ attach_process(int pid, const struct attach_settings *s, struct attach *ret,
 		 * made by us is another's, and stays. */
 		if (begun && detach_patches(pid, NULL, NULL) == 0)
 			detach_unmap(pid, NULL, NULL);
-		if ((r == -EEXIST || r == -EAGAIN) && i < PLAN_TRIES)
+		/* -EIO: we did not get a processor for so long that a thread went back by itself. */
+		if ((r == -EEXIST || r == -EAGAIN || r == -EIO) && i < PLAN_TRIES)
 			r = 0;
 	}
 	tracee_close(&t);

@@ -33,6 +33,7 @@
 #include "base/compiler.h"
 #include "target/procfs.h"
 #include "target/procstatus.h"
+#include "target/tracee_nice.h"
 #include "util/buf.h"
 
 #ifndef PTRACE_O_SUSPEND_SECCOMP
@@ -41,12 +42,12 @@
 
 enum {
 	STUB_WAIT_MS = 30000,
-	WAIT_NAP_NS = 5000000, /* should a SIGCHLD not come */
-	ONE_WAIT_MS = 200,     /* before another thread is tried */
-	ROUNDS_MAX = 64,       /* of looking for new threads */
-	DEEP_LOOK_MS = 20,     /* a thread that does not stop is looked at so often, */
-	DEEP_LOOKS = 2,	       /* and, asleep for so many looks, is not waited for */
-	KERNEL_RESTART = 514,  /* -ERESTARTNOHAND: again, unless a handler runs */
+	WAIT_NAP_NS = 500000, /* should a SIGCHLD not come, or not soon */
+	ONE_WAIT_MS = 200,    /* before another thread is tried */
+	ROUNDS_MAX = 64,      /* of looking for new threads */
+	DEEP_LOOK_MS = 20,    /* a thread that does not stop is looked at so often, */
+	DEEP_LOOKS = 2,	      /* and, asleep for so many looks, is not waited for */
+	KERNEL_RESTART = 514, /* -ERESTARTNOHAND: again, unless a handler runs */
 };
 
 static uint64_t
@@ -130,6 +131,7 @@ take_status(int tid, int *ret_status)
 int
 tracee_wait_stop(int tid, uint64_t until_ms, int *ret_status)
 {
+	uint64_t raise_ms = tracee_now_ms() + TRACEE_NICE_GRACE_MS;
 	sigset_t child, before;
 	int ret = 1;
 
@@ -146,9 +148,12 @@ tracee_wait_stop(int tid, uint64_t until_ms, int *ret_status)
 			ret = -ESRCH;
 		else if (tracee_now_ms() > until_ms)
 			ret = -ETIMEDOUT;
-		else if (sigtimedwait(&child, NULL, &nap) == SIGCHLD)
+		else if (tracee_nice_scarce() || tracee_now_ms() > raise_ms)
+			tracee_nice_raise(tid);
+		if (ret == 1 && sigtimedwait(&child, NULL, &nap) == SIGCHLD)
 			tracee_late(); /* it may have been for one of those */
 	}
+	tracee_nice_lower();
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return ret;
 }
@@ -350,8 +355,6 @@ park_all(struct tracee *t, uint64_t until_ms, struct err *e)
 
 /* ---- all of them ---- */
 
-enum { NICE_MOST = -20 };
-
 /* Nobody is to stop or end us while the process stands still. */
 static void
 hold_signals(struct tracee *t)
@@ -359,6 +362,7 @@ hold_signals(struct tracee *t)
 	static const int held[] = {SIGTSTP, SIGTTIN, SIGTTOU, SIGINT,
 				   SIGQUIT, SIGTERM, SIGHUP};
 	sigset_t set;
+	bool raised;
 
 	if (t->signals_held)
 		return;
@@ -370,8 +374,10 @@ hold_signals(struct tracee *t)
 	/* Others wait for us: who may, goes first. */
 	errno = 0;
 	t->nice_before = getpriority(PRIO_PROCESS, 0);
-	if (errno != 0 || setpriority(PRIO_PROCESS, 0, NICE_MOST) < 0)
-		t->nice_before = NICE_MOST;
+	raised = errno == 0 && setpriority(PRIO_PROCESS, 0, TRACEE_NICE_MOST) == 0;
+	if (!raised)
+		t->nice_before = TRACEE_NICE_MOST;
+	tracee_nice_begin(t->pid, raised);
 }
 
 static void
@@ -379,7 +385,8 @@ release_signals(struct tracee *t)
 {
 	if (!t->signals_held)
 		return;
-	if (t->nice_before != NICE_MOST)
+	tracee_nice_end();
+	if (t->nice_before != TRACEE_NICE_MOST)
 		setpriority(PRIO_PROCESS, 0, t->nice_before);
 	sigprocmask(SIG_SETMASK, &t->signals_before, NULL);
 	t->signals_held = false;

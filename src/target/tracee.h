@@ -124,6 +124,7 @@ enum tracee_point {
 	TRACEE_STUB_MADE,    /* has made it, and still has other registers than its own */
 	TRACEE_UNPATCHED,    /* the jumps are out, */
 	TRACEE_UNMAPPED_ONE, /* and the first range is unmapped */
+	TRACEE_RAISED,	     /* a thread has another nice value than its own */
 	TRACEE_POINTS,
 };
 

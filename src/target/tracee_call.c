@@ -20,6 +20,7 @@
 #include "base/compiler.h"
 #include "target/procfs.h"
 #include "target/tracee_impl.h"
+#include "target/tracee_nice.h"
 #include "util/buf.h"
 
 /* What is written into the cave: the system call, then a pause of some tenths of a second, in which we stop
@@ -291,10 +292,12 @@ static void
 stub_await(const struct tracee *t, int tid, uint64_t result_at, uint64_t until_ms)
 {
 	struct timespec nap = {.tv_nsec = STUB_NAP_NS};
+	uint64_t word, raise_ms = tracee_now_ms() + TRACEE_NICE_GRACE_MS;
 	siginfo_t info;
-	uint64_t word;
 
 	do {
+		if (tracee_nice_scarce() || tracee_now_ms() > raise_ms)
+			tracee_nice_raise(tid);
 		nanosleep(&nap, NULL);
 		if (nap.tv_nsec < 40 * STUB_NAP_NS)
 			nap.tv_nsec += STUB_NAP_NS;
