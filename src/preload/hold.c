@@ -85,7 +85,7 @@ wait_for_tool(struct rec_head *h)
 		uint64_t passed = now_ms() - start;
 
 		seen = __atomic_load_n(&h->hold, __ATOMIC_ACQUIRE);
-		if (seen == REC_HOLD_GO ||
+		if (seen >= REC_HOLD_GO || /* or a word that nobody writes */
 		    passed > (seen == REC_HOLD_NONE    ? ENTER_MS
 			      : seen == REC_HOLD_WAITS ? ANSWER_MS
 						       : LOOK_MS) ||

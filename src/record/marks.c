@@ -32,15 +32,17 @@ add_up(const struct recorder *r, const struct rec_site *s, struct rec_mark_row *
 	uint32_t absorbed = 0;
 
 	if (ref != 0) {
-		const struct rec_cell *ended = rec_at(r, ref);
+		const struct rec_cell *ended = rec_checked(r, ref, sizeof(*ended));
 
+		if (ended == NULL)
+			return;
 		absorbed = ended->absorbed;
 		add_cell(r, ended, row);
 	}
 	for (ref = __atomic_load_n(&s->cells, __ATOMIC_ACQUIRE); ref != 0;) {
-		const struct rec_cell *c = rec_at(r, ref);
+		const struct rec_cell *c = rec_checked(r, ref, sizeof(*c));
 
-		if (c->site != row->site)
+		if (c == NULL || c->site != row->site)
 			break; /* its thread has just ended, and it leads elsewhere now */
 		if (ref != absorbed)
 			add_cell(r, c, row);
@@ -98,7 +100,7 @@ add_site(struct writer *w, const struct rec_site *s)
 	add_up(w->r, s, &row);
 	if (row.live_bytes == 0 && row.live_blocks == 0)
 		return true;
-	if (w->record != NULL && w->record->sites == REC_MARK_ROWS)
+	if (w->record != NULL && w->record->sites >= REC_MARK_ROWS)
 		finish(w);
 	if (w->record == NULL && !start(w))
 		return false;
@@ -118,7 +120,9 @@ marks_take(struct recorder *r, struct thread *t, const char *name)
 	w.number = __atomic_add_fetch(&h->marks, 1, __ATOMIC_RELAXED);
 	if (!start(&w)) /* so that a mark with nothing live is there too */
 		return;
-	for (; index != 0;) {
+	for (uint64_t n = r->bytes / REC_CHUNK_BYTES; /* no more than there can be */
+	     index != 0 && n-- > 0 &&
+	     index <= (r->bytes - REC_CHUNKS_OFF) / REC_CHUNK_BYTES;) {
 		const struct rec_chunk *c =
 			(const void *)(r->base + REC_CHUNKS_OFF +
 				       (uint64_t)(index - 1) * REC_CHUNK_BYTES);

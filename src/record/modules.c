@@ -154,11 +154,14 @@ modules_find(uintptr_t pc, struct unw_module *ret)
 static bool
 same_path(struct recorder *r, const struct known_module *k, const char *path)
 {
-	const struct rec_string *s = rec_at(r, k->row->path);
+	uint32_t ref = k->row->path;
+	const struct rec_string *s = rec_checked(r, ref, sizeof(*s));
+	uint32_t bytes = s == NULL ? 0 : s->bytes;
 	size_t n = text_len(path);
 
-	return k->row->path == 0 ||
-	       (n <= s->bytes && memcmp(s->text + s->bytes - n, path, n) == 0);
+	/* A string that cannot be where it is said to be tells nothing. */
+	return s == NULL || rec_checked(r, ref, sizeof(*s) + (uint64_t)bytes) == NULL ||
+	       (n <= bytes && memcmp(s->text + bytes - n, path, n) == 0);
 }
 
 static bool
@@ -166,12 +169,15 @@ still_there(struct recorder *r, const struct known_module *k)
 {
 	unsigned char id[REC_BUILD_ID_MAX];
 	struct host_module m;
+	uint32_t bytes;
 
-	return r->host->module_find(k->start, &m) && m.start == k->start &&
-	       m.end == k->end &&
-	       build_id(m.start, m.end, m.bias, id) == k->row->build_id_bytes &&
-	       memcmp(id, k->row->build_id, k->row->build_id_bytes) == 0 &&
-	       (k->row->build_id_bytes != 0 || same_path(r, k, m.path));
+	if (!r->host->module_find(k->start, &m) || m.start != k->start || m.end != k->end)
+		return false;
+	bytes = build_id(m.start, m.end, m.bias,
+			 id); /* never more than there is room for */
+	return bytes == k->row->build_id_bytes &&
+	       memcmp(id, k->row->build_id, bytes) == 0 &&
+	       (bytes != 0 || same_path(r, k, m.path));
 }
 
 /* Lock held. */

@@ -220,6 +220,18 @@ rec_at(const struct recorder *r, uint32_t ref)
 	return r->base + (uint64_t)ref * 8;
 }
 
+/* The same off the hot path, where a word is not believed that others can write: NULL unless so many
+ * bytes lie within the chunks. */
+static inline void *
+rec_checked(const struct recorder *r, uint32_t ref, uint64_t bytes)
+{
+	uint64_t off = (uint64_t)ref * 8;
+
+	return off >= REC_CHUNKS_OFF && off <= r->bytes && bytes <= r->bytes - off
+		       ? r->base + off
+		       : NULL;
+}
+
 static ALWAYS_INLINE uint32_t
 rec_ref(const struct recorder *r, const void *p)
 {

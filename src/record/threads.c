@@ -27,8 +27,13 @@ row_take(struct recorder *r, uint32_t me)
 
 	if (lock_take(&h->locks[LOCK_THREADS], me)) {
 		if (h->free_threads != 0) {
-			row = rec_at(r, h->free_threads);
-			h->free_threads = row->next_free;
+			row = rec_checked(r, h->free_threads, sizeof(*row));
+			/* One that is in use, or none at all: the list is given up. */
+			if (row != NULL &&
+			    (((uint64_t)h->free_threads * 8) % sizeof(*row) != 0 ||
+			     row->state != REC_THREAD_FREE || row->serial == 0))
+				row = NULL;
+			h->free_threads = row != NULL ? row->next_free : 0;
 		}
 		lock_drop(&h->locks[LOCK_THREADS]);
 	}
@@ -125,9 +130,12 @@ threads_jumped(struct recorder *r, struct thread *t)
 	struct rec_thread *row = t->row;
 	int64_t live;
 
-	for (uint32_t i = row->journal_count; i-- > 0 && i < REC_JOURNAL_MAX;)
-		*(uint64_t *)(void *)(r->base + row->journal[i].off) =
-			row->journal[i].old;
+	for (uint32_t i = row->journal_count; i-- > 0 && i < REC_JOURNAL_MAX;) {
+		uint64_t off = row->journal[i].off;
+
+		if (off <= r->bytes - sizeof(uint64_t) && off % sizeof(uint64_t) == 0)
+			*(uint64_t *)(void *)(r->base + off) = row->journal[i].old;
+	}
 	row->journal_count = 0;
 	for (unsigned i = 0; i < ARRAY_LEN(r->head->locks); i++)
 		lock_drop_own(&r->head->locks[i], t->me);

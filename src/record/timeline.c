@@ -65,7 +65,7 @@ timeline_point(struct recorder *r, struct thread *t)
 	struct rec_head *h = r->head;
 	struct rec_point *points = (struct rec_point *)(void *)(r->base + REC_POINTS_OFF);
 	uint32_t *owns = (uint32_t *)(void *)(r->base + REC_POINT_OWN_OFF);
-	uint32_t none = 0;
+	uint32_t none = 0, n;
 
 	if (!__atomic_compare_exchange_n(&h->locks[LOCK_TIMELINE], &none, t->me, false,
 					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) &&
@@ -77,13 +77,14 @@ timeline_point(struct recorder *r, struct thread *t)
 		if (h->points >= REC_POINTS_MAX)
 			thin_out(h, points, owns);
 		measure(r, t);
-		points[h->points] = (struct rec_point){
+		n = __atomic_load_n(&h->points, __ATOMIC_RELAXED) % REC_POINTS_MAX;
+		points[n] = (struct rec_point){
 			.ms = (uint32_t)t->now_ms,
 			.rss_kib = (uint32_t)h->rss_kib,
 			.live_bytes = __atomic_load_n(&h->live_bytes, __ATOMIC_RELAXED),
 		};
-		owns[h->points / REC_OWN_EVERY] = (uint32_t)rec_held_kib(h);
-		__atomic_store_n(&h->points, h->points + 1, __ATOMIC_RELEASE);
+		owns[n / REC_OWN_EVERY] = (uint32_t)rec_held_kib(h);
+		__atomic_store_n(&h->points, n + 1, __ATOMIC_RELEASE);
 		__atomic_store_n(&r->next_point_ms, t->now_ms + h->point_every_ms,
 				 __ATOMIC_RELAXED);
 	}
