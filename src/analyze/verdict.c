@@ -186,6 +186,7 @@ facts_of(const struct verdict *v, const struct prof *p, uint32_t process)
 		.left_blocks = f->blocks,
 		.cut_short = is_cut_short(pr, f),
 		.unhooked = complete_hooks_partial(pr) != NULL,
+		.past = pr->lost[REC_LOST_PAST] > 0 || pr->lost[REC_LOST_LIBC] > 0,
 		.sampled = pr->mode == PROF_SAMPLED,
 		.samples = f->samples,
 	};

@@ -52,6 +52,7 @@ verdict_why_name(enum verdict_why why)
 		[VERDICT_WHY_NOT_RECORDED] = "not-recorded",
 		[VERDICT_WHY_CUT_SHORT] = "recording-cut-short",
 		[VERDICT_WHY_UNHOOKED] = "allocator-not-hooked",
+		[VERDICT_WHY_PAST] = "calls-not-seen",
 		[VERDICT_WHY_MANAGED] = "managed-heap",
 		[VERDICT_WHY_UNREAD] = "heap-not-read",
 		[VERDICT_WHY_FEW_SAMPLES] = "too-few-samples",
@@ -72,6 +73,8 @@ verdict_obstacle(const struct verdict_facts *f)
 		return VERDICT_WHY_CUT_SHORT;
 	if (f->unhooked)
 		return VERDICT_WHY_UNHOOKED;
+	if (f->past)
+		return VERDICT_WHY_PAST;
 	if (f->managed)
 		return VERDICT_WHY_MANAGED;
 	if (f->unread)

@@ -44,6 +44,7 @@ enum verdict_why {
 	VERDICT_WHY_NOT_RECORDED, /* nothing was recorded */
 	VERDICT_WHY_CUT_SHORT,	  /* the recording ended before the program did */
 	VERDICT_WHY_UNHOOKED,	  /* some of its allocations pass by the hooks */
+	VERDICT_WHY_PAST,	  /* blocks went past the hooks */
 	VERDICT_WHY_MANAGED,	  /* a runtime's collector decides what is lost */
 	VERDICT_WHY_UNREAD,	  /* part of its heap could not be read */
 	VERDICT_WHY_FEW_SAMPLES,
@@ -80,7 +81,7 @@ struct verdict_facts {
 	/* What limits the answer. */
 	bool partial; /* most of its memory, or of its growth, was not seen; also a runtime's heap that
 		       * became larger without growing all the time */
-	bool cut_short, unhooked;
+	bool cut_short, unhooked, past;
 	/* No recording, and a runtime with a collector: blocks look lost that it may free; or there was one look only, which
 	 * cannot tell objects that are held for too long from those in use. */
 	bool managed;

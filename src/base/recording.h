@@ -111,6 +111,8 @@ enum rec_lost {
 	REC_LOST_EXEC, /* programs started and not recorded; most have a struct rec_unseen */
 	/* Nothing is missing: forked children that have not allocated anything, nor executed a program. */
 	REC_LOST_QUIET,
+	REC_LOST_PAST, /* readers only: blocks handed out or freed past the hooks, */
+	REC_LOST_LIBC, /* and copies of libc that dlmopen has loaded */
 	REC_LOST_MAX = 16,
 };
 

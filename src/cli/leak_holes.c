@@ -46,9 +46,25 @@ is_loader(const char *path)
 	       strncmp(name, "ld.so", 5) == 0 || strncmp(name, "ld64.so", 7) == 0;
 }
 
+/* Copies of libc besides the first: dlmopen has loaded them. */
+static uint64_t
+count_libcs(const struct memmap *map)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < map->areas.len; i++) {
+		const struct memmap_area *a = &map->areas.data[i];
+
+		n += a->inode != 0 && a->offset == 0 &&
+		     strcmp(file_name(a->name), "libc.so.6") == 0;
+	}
+	return n > 0 ? n - 1 : 0;
+}
+
 void
 leak_holes_maps(struct look *k)
 {
+	k->c->libcs = count_libcs(&k->z.map);
 	for (size_t i = 0; i < k->z.map.areas.len; i++) {
 		const struct memmap_area *a = &k->z.map.areas.data[i];
 		struct scan_map m = {.start = a->start, .end = a->end};
@@ -105,6 +121,11 @@ add_heap_holes(struct look *k, struct err *e)
 	heapwalk(&k->z.mem, &k->z.map, &(struct heapwalk_opts){.ranges_only = true},
 		 &heap);
 	mark_headers(k, &heap);
+	/* Frees of blocks never seen: if all that there is now is known, nothing is missing. */
+	if (!k->c->loose && heap.known && !leak_unseen(k))
+		k->c->loose = k->f->head->frees_unknown > 0;
+	else if (!heap.known)
+		k->c->loose = k->c->loose || k->f->head->frees_unknown > 0;
 	if (freeze_malloc_state(&k->z, &state))
 		add_hole(k, state.start, state.end);
 	for (size_t i = 0; i < heap.ranges.len; i++) {

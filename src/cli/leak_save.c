@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/recording.h"
 #include "util/map.h"
 
 void
@@ -21,6 +22,8 @@ leakcheck_save(const struct leakcheck *c, struct prof *p, uint32_t process)
 		.stop_ns = c->stop_ns,
 		.pause_ns = c->pause_ns,
 	};
+	p->processes[process].lost[REC_LOST_PAST] = c->unseen_blocks + c->gone_blocks;
+	p->processes[process].lost[REC_LOST_LIBC] = c->libcs;
 	memcpy(p->checks[check].heuristic_blocks, c->heuristic_blocks,
 	       sizeof c->heuristic_blocks);
 	memcpy(p->checks[check].heuristic_bytes, c->heuristic_bytes,

@@ -143,7 +143,7 @@ is_incomplete(const struct rec_head *h)
 		return true;
 	return h->lost[REC_LOST_SPACE] > 0 || h->lost[REC_LOST_REENTRY] > 0 ||
 	       h->lost[REC_LOST_LOCK] > 0 || h->lost[REC_LOST_ADDRESS] > 0 ||
-	       h->paused_allocs > 0 || h->frees_unknown > 0;
+	       h->paused_allocs > 0;
 }
 
 /* ---- roots ---- */
@@ -435,6 +435,7 @@ start_over(struct look *k, struct livefile *f, struct err *e)
 	k->f = f;
 	k->own = (const void *)((const char *)f->head + REC_HOLD_OFF);
 	k->c->pause_ns = 0;
+	k->c->unseen_blocks = k->c->unseen_bytes = k->c->gone_blocks = k->c->libcs = 0;
 	nanosleep(&nap, NULL);
 	return r;
 }

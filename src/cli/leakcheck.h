@@ -37,6 +37,10 @@ struct leakcheck {
 	bool done;
 	char why[512]; /* it was not done */
 	bool loose; /* not all blocks are known: what lies between them counted as roots */
+	bool compared; /* glibc's heap with the recording, block by block: */
+	uint64_t unseen_blocks, unseen_bytes; /* handed out, but not recorded */
+	uint64_t gone_blocks;		      /* recorded, but free */
+	uint64_t libcs;			      /* loaded with dlmopen */
 	enum leakcheck_way way;
 	char instead[512]; /* why it was not the way that was wanted; "" = it was */
 	uint64_t passed_over_bytes; /* reserved memory, too much to look through */

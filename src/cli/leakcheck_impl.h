@@ -52,6 +52,10 @@ void leak_holes_maps(struct look *k);
  * allocator contradict each other at this moment. */
 int leak_holes_find(struct look *k, struct err *e);
 
+/* Compares glibc's heap with the recording: what nobody recorded becomes a root, what is free is not judged. False: the
+ * heap cannot be read block by block. */
+bool leak_unseen(struct look *k);
+
 /* The same of allocators other than glibc's, whose heaps are in `glibc`. Returns 1 if there are any. */
 int leak_walk(struct look *k, const struct heapmap *glibc, struct err *e);
 

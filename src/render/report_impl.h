@@ -220,6 +220,8 @@ void report_inherited(struct report *r);
 
 /* Events that are missing from the totals. */
 uint64_t report_missed(const struct report *r);
+/* Blocks that went past the hooks, and copies of libc beside them. */
+uint64_t report_past(const struct report *r, uint64_t *ret_libcs);
 
 /* Programs and children that were started and not recorded; stacks that are not whole. */
 uint64_t report_unrecorded(const struct report *r);

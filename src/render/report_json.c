@@ -25,6 +25,7 @@ static const char *const report_json_lost[REC_LOST_MAX] = {
 	[REC_LOST_CHILD] = "child",	    [REC_LOST_BOOT] = "boot",
 	[REC_LOST_MARK] = "mark",	    [REC_LOST_MODULE] = "module",
 	[REC_LOST_THREAD] = "thread",	    [REC_LOST_EXEC] = "exec",
+	[REC_LOST_PAST] = "past",	    [REC_LOST_LIBC] = "libc",
 };
 
 void

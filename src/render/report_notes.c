@@ -44,6 +44,13 @@ static const struct report_note report_lost[REC_LOST_MAX] = {
 	[REC_LOST_EXEC] = {"not recorded: ",
 			   "program that was started and cannot be recorded",
 			   "programs that were started and cannot be recorded"},
+	[REC_LOST_PAST] =
+		{"not recorded: ",
+		 "block of the heap was allocated or freed past the hooks (RTLD_DEEPBIND, or libc's malloc by its address)",
+		 "blocks of the heap were allocated or freed past the hooks (RTLD_DEEPBIND, or libc's malloc by its address)"},
+	[REC_LOST_LIBC] = {"not recorded: calls of ",
+			   "copy of libc that dlmopen has loaded",
+			   "copies of libc that dlmopen has loaded"},
 };
 
 static void
@@ -192,6 +199,16 @@ report_cut_stacks(const struct report *r)
 }
 
 uint64_t
+report_past(const struct report *r, uint64_t *ret_libcs)
+{
+	uint64_t libcs = report_sum_lost(r, REC_LOST_LIBC);
+
+	if (ret_libcs != NULL)
+		*ret_libcs = libcs;
+	return report_sum_lost(r, REC_LOST_PAST) + (ret_libcs == NULL ? libcs : 0);
+}
+
+uint64_t
 report_missed(const struct report *r)
 {
 	static const unsigned reasons[] = {REC_LOST_SPACE, REC_LOST_REENTRY,
@@ -262,10 +279,12 @@ report_notes(struct report *r, const char *prefix)
 
 	report_incomplete(r, prefix);
 	report_no_room(r, prefix);
-	for (unsigned i = REC_LOST_SPACE + 1; i < REC_LOST_QUIET; i++)
-		report_note(
-			r, prefix, report_lost[i].one != NULL ? &report_lost[i] : &other,
-			i == REC_LOST_EXEC ? report_unlisted(r) : report_sum_lost(r, i));
+	for (unsigned i = REC_LOST_SPACE + 1; i <= REC_LOST_LIBC; i++)
+		if (i != REC_LOST_QUIET)
+			report_note(r, prefix,
+				    report_lost[i].one != NULL ? &report_lost[i] : &other,
+				    i == REC_LOST_EXEC ? report_unlisted(r)
+						       : report_sum_lost(r, i));
 	report_note_counters(r, prefix);
 	report_note(r, prefix, &dropped, r->p->blocks_dropped);
 	for (uint32_t i = 0; i < r->p->ndamages; i++) {

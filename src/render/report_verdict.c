@@ -180,6 +180,25 @@ undecided(const struct report *r)
 }
 
 static void
+report_went_past(struct report *r)
+{
+	uint64_t libcs, blocks = report_past(r, &libcs);
+
+	if (blocks > 0)
+		buf_printf(r->out,
+			   "%s of the heap went past seep's hooks (a library loaded with "
+			   "RTLD_DEEPBIND, or libc's malloc by its address)",
+			   figure_things((int64_t)blocks, 0, "block").s);
+	else
+		buf_add_str(r->out,
+			    "dlmopen has loaded another libc, whose malloc is not "
+			    "recorded");
+	buf_add_str(r->out,
+		    "; no leak in what was recorded; all of a heap, started without "
+		    "seep run: seep leaks PID");
+}
+
+static void
 report_undecided(struct report *r)
 {
 	const struct verdict_figures *f = &r->v.all;
@@ -194,6 +213,9 @@ report_undecided(struct report *r)
 	case VERDICT_WHY_UNHOOKED:
 		buf_add_str(r->out,
 			    complete_hooks_partial(&r->p->processes[undecided(r)]));
+		return;
+	case VERDICT_WHY_PAST:
+		report_went_past(r);
 		return;
 	case VERDICT_WHY_FEW_SAMPLES:
 		buf_printf(r->out,
