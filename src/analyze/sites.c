@@ -178,6 +178,38 @@ sites_total_add(struct sites_total *t, const struct sites_work *w, uint32_t i)
 	t->var_live_blocks += sites_blocks_variance(blocks, bytes, var);
 }
 
+void
+sites_total_join(struct sites_total *t, const struct sites_total *from)
+{
+	t->allocs += from->allocs;
+	t->frees += from->frees;
+	t->alloc_bytes += from->alloc_bytes;
+	t->free_bytes += from->free_bytes;
+	t->temps += from->temps;
+	t->temp_bytes += from->temp_bytes;
+	t->live_bytes += from->live_bytes;
+	t->live_blocks += from->live_blocks;
+	t->at_peak_bytes += from->at_peak_bytes;
+	t->at_peak_blocks += from->at_peak_blocks;
+	t->at_exit_bytes += from->at_exit_bytes;
+	t->at_exit_blocks += from->at_exit_blocks;
+	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
+		t->loss_bytes[i] += from->loss_bytes[i];
+		t->loss_blocks[i] += from->loss_blocks[i];
+	}
+	t->managed_bytes += from->managed_bytes;
+	t->managed_blocks += from->managed_blocks;
+	t->lost_bytes += from->lost_bytes;
+	t->lost_blocks += from->lost_blocks;
+	t->through_bytes += from->through_bytes;
+	t->samples += from->samples;
+	t->live_samples += from->live_samples;
+	t->var_alloc_bytes += from->var_alloc_bytes;
+	t->var_live_bytes += from->var_live_bytes;
+	t->var_allocs += from->var_allocs;
+	t->var_live_blocks += from->var_live_blocks;
+}
+
 int64_t
 sites_value(const struct sites_total *t, enum sites_by by)
 {

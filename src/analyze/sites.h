@@ -98,6 +98,9 @@ void sites_done(struct sites *s); /* legal on a zeroed one */
 /* Ranks by another column; costs far less than grouping anew. Row numbers change. */
 void sites_rank(struct sites *s, const struct prof *p, enum sites_by by);
 
+/* Adds the figures of `from`. */
+void sites_total_join(struct sites_total *t, const struct sites_total *from);
+
 /* What a row is ranked by, and the figure beside it (blocks for bytes, bytes for counts). */
 int64_t sites_value(const struct sites_total *t, enum sites_by by);
 int64_t sites_beside(const struct sites_total *t, enum sites_by by);

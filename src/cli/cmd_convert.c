@@ -242,23 +242,42 @@ convert_graph(const struct convert *c, const struct skip_opts *opts, struct buf 
 	skip_free(skip);
 }
 
+struct json_drain {
+	struct emit_out *out;
+	struct err *e;
+	int r;
+};
+
+static void
+convert_drain(void *ctx, struct buf *b)
+{
+	struct json_drain *d = ctx;
+
+	if (d->r == 0)
+		d->r = d->out->drain(d->out->ctx, buf_str(b), b->len, d->e);
+	buf_clear(b);
+}
+
 static int
 convert_write(struct convert *c, struct err *e)
 {
 	bool to_stdout = strcmp(c->out, "-") == 0;
 	struct skip_opts skip = {.off = convert_args.no_skip};
-	struct report_opts report = {.skip = &skip};
 	struct buf piece = {0};
 	struct emit_out out = {.buf = &piece,
 			       .drain = to_stdout ? convert_to_stdout : convert_to_file,
 			       .ctx = c};
+	struct json_drain drain = {.out = &out, .e = e};
+	struct report_opts report = {
+		.skip = &skip, .all = true, .drain = convert_drain, .drain_ctx = &drain};
 	struct emit_start *starts = NULL;
 	bool *tails = NULL;
 	int r;
 
 	if (strcmp(c->format, convert_json) == 0) {
 		report_json(&piece, c->in.p, &report);
-		r = out.drain(c, buf_str(&piece), piece.len, e);
+		convert_drain(&drain, &piece);
+		r = drain.r;
 	} else if (strcmp(c->format, convert_dot) == 0) {
 		convert_graph(c, &skip, &piece);
 		r = out.drain(c, buf_str(&piece), piece.len, e);

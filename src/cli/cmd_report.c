@@ -134,6 +134,21 @@ report_check_args(struct err *e)
 
 /* ---- reports ---- */
 
+struct json_drain {
+	struct err *e;
+	int r;
+};
+
+static void
+report_drain(void *ctx, struct buf *b)
+{
+	struct json_drain *d = ctx;
+
+	if (d->r == 0)
+		d->r = pager_print(b, true, d->e);
+	buf_clear(b);
+}
+
 static int
 report_places(const struct loaded *l, const struct report_how *how, struct err *e)
 {
@@ -148,6 +163,7 @@ report_places(const struct loaded *l, const struct report_how *how, struct err *
 				.point = how->point,
 				.chosen = how->chosen,
 				.skip = how->skip};
+	struct json_drain drain = {.e = e};
 	struct buf out = {0};
 	struct term term;
 	int r = o.by_given ? choose_by(report_args.by, &o.by, e) : 0;
@@ -163,11 +179,15 @@ report_places(const struct loaded *l, const struct report_how *how, struct err *
 		o.term = &term;
 		if (!how->json && !o.top)
 			about_line(&out, l->p, how->chosen, l->name, &term);
-		if (how->json)
+		if (how->json) {
+			o.drain = report_drain;
+			o.drain_ctx = &drain;
 			report_json(&out, l->p, &o);
-		else
+		} else {
 			report_text(&out, l->p, &o);
-		r = pager_print(&out, how->no_pager || how->json, e);
+		}
+		r = drain.r < 0 ? drain.r
+				: pager_print(&out, how->no_pager || how->json, e);
 	}
 	buf_done(&out);
 	return r;

@@ -117,6 +117,29 @@ json_known_schema(const struct json_tree *t, const struct json_value *top)
 	return version >= 1 && version <= JSON_SCHEMA;
 }
 
+/* A site that is not in the baseline would count as new, so what counts has to be there. */
+static bool
+json_lists_losses(const struct json_tree *t, const struct json_value *top)
+{
+	const struct json_value *rest = json_get(t, top, "sites_not_listed");
+	const struct json_value *leaks = json_get(t, rest, "leaks");
+	unsigned kinds = leak_given.error_kinds | 1u << PROF_LOSS_DEFINITE |
+			 1u << PROF_LOSS_INDIRECT | 1u << PROF_LOSS_POSSIBLE;
+
+	for (size_t i = 0; i < gate.len; i++) {
+		if (strncmp(gate.data[i].text, "reachable", 9) == 0)
+			kinds |= 1u << PROF_LOSS_REACHABLE;
+	}
+	for (unsigned i = 0; i < PROF_LOSS_SUPPRESSED; i++) {
+		char name[32];
+
+		snprintf(name, sizeof name, "%s_blocks", loss_kind_names[i]);
+		if ((kinds & 1u << i) != 0 && json_u64_of(json_get(t, leaks, name)) > 0)
+			return false;
+	}
+	return true;
+}
+
 static int
 read_json(const struct buf *text, const char *path, struct err *e)
 {
@@ -131,6 +154,12 @@ read_json(const struct buf *text, const char *path, struct err *e)
 		err_wrap(e, r, "%s: no recording, and no JSON either", path);
 	else if (!json_known_schema(&t, top))
 		r = err_set(e, -EINVAL, "%s: not a JSON report of seep's (--json)", path);
+	else if (!json_lists_losses(&t, top))
+		r = err_set(
+			e, -EINVAL,
+			"%s: leaking sites beyond the first ones are not in it; make it with "
+			"--all, or use the recording itself",
+			path);
 	if (r == 0) {
 		for (at = json_first(&t, json_get(&t, top, "frames")); at != NULL;
 		     at = json_next(&t, at))

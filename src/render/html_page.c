@@ -2,8 +2,7 @@
 /* html_page.c -- the data of the page, and the page around it (ui/page.html).
  *
  * Every figure that the profile has is a view of its own, in bytes and in objects, and they share
- * one table of strings. Of very large profiles only the figure asked for is taken: each more costs
- * an aggregation over all stacks. */
+ * one table of strings. */
 #include "render/html_page.h"
 
 #include <inttypes.h>
@@ -19,9 +18,8 @@
 
 enum {
 	MAX_VIEWS = 2 * GRAPH_VALUES,
-	MAX_ROWS = 20000,   /* functions in the table */
-	MAX_LINES = 5000,   /* lines of source */
-	MANY_SITES = 20000, /* from here on one figure is enough */
+	MAX_ROWS = 20000, /* functions in the table */
+	MAX_LINES = 5000, /* lines of source */
 };
 
 static const double least_share = 0.1 / 1200; /* a tenth of a pixel on a usual screen */
@@ -186,12 +184,10 @@ add_view(struct page *pg, const struct graph_query *as, const struct graph *g,
 static size_t
 choose_figures(const struct page *pg, struct graph_query ret[MAX_VIEWS])
 {
-	bool large = pg->p->nsites > MANY_SITES ||
-		     (pg->base != NULL && pg->base->nsites > MANY_SITES);
 	size_t n = 0;
 
 	ret[n++] = *pg->q;
-	if (pg->o->one_figure || large)
+	if (pg->o->one_figure)
 		return n;
 	for (int i = 0; i < 2 * GRAPH_VALUES; i++) {
 		struct graph_query q = *pg->q;

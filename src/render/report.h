@@ -24,7 +24,8 @@ enum {
 	REPORT_ROWS = 10,      /* sites listed unless told otherwise, */
 	REPORT_MINOR_ROWS = 3, /* and of a minor leak or of growth */
 	REPORT_TABLE_ROWS = 5, /* in the short tables by peak and count; an odd number */
-	REPORT_FRAMES = 8,     /* frames shown of a stack, and by which places differ */
+	REPORT_JSON_SITES = 1000, /* sites that JSON lists, */
+	REPORT_FRAMES = 8, /* frames shown of a stack, and by which places differ */
 };
 
 /* A zeroed one gives the report of `seep run`: plain, all processes, no tables. */
@@ -50,14 +51,18 @@ struct report_opts {
 	const struct judge *judged; /* JSON: conditions, see leak_json.h; NULL = none */
 	const struct suppress_set *suppressions;
 	bool baseline; /* what is known from one is left out */
+	/* JSON: takes what is in the buffer and empties it, called whenever that is much; NULL = all
+	 * stays there. */
+	void (*drain)(void *ctx, struct buf *b);
+	void *drain_ctx;
 };
 
 /* Appends the report. Returns 0 when it found nothing, 1 when something was not freed: what a
  * caller may turn into an exit status. */
 int report_text(struct buf *out, const struct prof *p, const struct report_opts *o);
 
-/* Appends one JSON object and a newline. Uses of `o` only chosen, point, skip, by and saved: there
- * is no cutting. Returns as report_text. */
+/* Appends one JSON object and a newline. Uses of `o` chosen, point, skip, by, saved and drain, and of
+ * the sites lists the first `rows`, REPORT_JSON_SITES if that is 0, or `all`. Returns as report_text. */
 int report_json(struct buf *out, const struct prof *p, const struct report_opts *o);
 
 /* Appends what a table of the profile must not keep silent about: too little of the memory was seen,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* report_json.c -- everything a report knows, as one JSON object; docs/json.md has the schema.
  *
- * Unlike the text nothing is left out or rounded: whole stacks, allocator frames too, every
- * place, every process, every counter. Figures are bytes, counts and milliseconds. */
+ * Unlike in the text nothing is rounded, stacks are whole, with the allocator's frames, and every
+ * process and counter is there. Only sites may be left out, and their sums are given then. Figures
+ * are bytes, counts and milliseconds. */
 #include "render/report_json_impl.h"
 
 #include <stdio.h>
@@ -478,7 +479,7 @@ rj_bare_stack(struct report_json *r, const char *key, uint32_t node)
 	}
 	json_arr(&r->j);
 	do {
-		json_u64(&r->j, r->first[r->p->nodes[pos.node].loc] + pos.inl);
+		json_u64(&r->j, rj_frame_number(r, r->p->nodes[pos.node].loc, pos.inl));
 	} while (skip_step(r->p, &pos));
 	json_arr_end(&r->j);
 }
@@ -547,6 +548,12 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 	} else {
 		growth_places_init(&r.growth, p, &r.sites);
 	}
+	r.listed = o->all ? r.sites.nrows : o->rows > 0 ? o->rows : REPORT_JSON_SITES;
+	if (r.listed > r.sites.nrows)
+		r.listed = r.sites.nrows;
+	r.first = xcalloc(p->nlocs, sizeof *r.first);
+	memset(r.first, 0xff, p->nlocs * sizeof *r.first);
+	r.used = xcalloc(p->nlocs, sizeof *r.used);
 	json_obj(&r.j);
 	rj_head(&r);
 	json_key(&r.j, "processes");
@@ -561,12 +568,14 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 	rj_checks(&r);
 	rj_marks(&r);
 	rj_modules(&r);
-	rj_places(&r);
+	rj_sites(&r);
 	rj_errors(&r);
+	rj_frames(&r);
 	json_obj_end(&r.j);
 	buf_add_char(out, '\n');
 	found = verdict_lost(r.v.all.loss_blocks) > 0;
 	free(r.first);
+	free(r.used);
 	free(r.focus);
 	verdict_done(&r.v);
 	growth_places_done(&r.growth);

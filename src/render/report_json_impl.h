@@ -21,8 +21,12 @@ struct report_json {
 	struct sites sites;
 	struct verdict v;
 	struct growth_places
-		growth;	 /* of the places at the end; else its rows are NULL */
-	uint32_t *first; /* for every location: number of its first frame */
+		growth; /* of the places at the end; else its rows are NULL */
+	uint32_t *
+		first; /* for every location: number of its first frame, UINT32_MAX = not used */
+	uint32_t *used; /* locations in the order of their frames' numbers */
+	uint32_t nused, nframes;
+	uint32_t listed; /* sites that are listed */
 	bool *focus;	 /* for every process, see focus.h */
 };
 
@@ -45,7 +49,13 @@ void rj_total(struct report_json *r, const struct sites_total *t);
 /* What can be said of the growth of all places together. */
 void rj_growth_all(struct report_json *r);
 
-/* "frames" and "sites"; sites refer to frames by number. */
-void rj_places(struct report_json *r);
+/* Number of a frame, from now on one of "frames". */
+uint32_t rj_frame_number(struct report_json *r, uint32_t loc, uint32_t inl);
+
+/* "sites" and what is not in it; sites refer to frames by number. */
+void rj_sites(struct report_json *r);
+
+/* "frames": those that were referred to, so it comes last. */
+void rj_frames(struct report_json *r);
 
 #endif

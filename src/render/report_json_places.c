@@ -3,20 +3,22 @@
 #include "render/report_json_impl.h"
 
 #include "analyze/contrast.h"
-#include "util/x.h"
+
+enum { DRAIN_BYTES = 1 << 18 };
 
 /* Frames have numbers: those of a location follow one another, a location without names has
  * one. */
-static void
-rj_number_frames(struct report_json *r)
+uint32_t
+rj_frame_number(struct report_json *r, uint32_t loc, uint32_t inl)
 {
-	uint32_t n = 0;
+	if (r->first[loc] == UINT32_MAX) {
+		uint32_t n = r->p->locs[loc].nframes;
 
-	r->first = xcalloc(r->p->nlocs, sizeof *r->first);
-	for (uint32_t i = 1; i < r->p->nlocs; i++) {
-		r->first[i] = n;
-		n += r->p->locs[i].nframes > 0 ? r->p->locs[i].nframes : 1;
+		r->first[loc] = r->nframes;
+		r->nframes += n > 0 ? n : 1;
+		r->used[r->nused++] = loc;
 	}
+	return r->first[loc] + inl;
 }
 
 /* One function at a location; `f` is NULL when it has no name. */
@@ -56,14 +58,23 @@ rj_frame(struct report_json *r, const struct prof_loc *l, const struct prof_fram
 	json_obj_end(&r->j);
 }
 
+/* Long lists leave in pieces. */
 static void
+rj_drain(struct report_json *r)
+{
+	if (r->o->drain != NULL && r->j.out->len > DRAIN_BYTES)
+		r->o->drain(r->o->drain_ctx, r->j.out);
+}
+
+void
 rj_frames(struct report_json *r)
 {
 	json_key(&r->j, "frames");
 	json_arr(&r->j);
-	for (uint32_t i = 1; i < r->p->nlocs; i++) {
-		const struct prof_loc *l = &r->p->locs[i];
+	for (uint32_t i = 0; i < r->nused; i++) {
+		const struct prof_loc *l = &r->p->locs[r->used[i]];
 
+		rj_drain(r);
 		for (uint32_t k = 0; k < l->nframes; k++)
 			rj_frame(r, l, &r->p->frames[l->frames + k]);
 		if (l->nframes == 0)
@@ -107,7 +118,7 @@ rj_stack(struct report_json *r, uint32_t node)
 	for (bool more = node != 0; more; more = skip_step(r->p, &pos), n++) {
 		if (pos.node == at.node && pos.inl == at.inl)
 			from = n;
-		json_u64(&r->j, r->first[r->p->nodes[pos.node].loc] + pos.inl);
+		json_u64(&r->j, rj_frame_number(r, r->p->nodes[pos.node].loc, pos.inl));
 	}
 	json_arr_end(&r->j);
 	while (skip_next(r->skip, &at))
@@ -233,7 +244,8 @@ rj_contrast_side(struct report_json *r, const char *key, enum contrast_by by,
 	rj_u64(r, "parts", side->parts);
 	if (by == CONTRAST_CALLER) {
 		rj_u64(r, "frame",
-		       r->first[r->p->nodes[side->caller.node].loc] + side->caller.inl);
+		       rj_frame_number(r, r->p->nodes[side->caller.node].loc,
+				       side->caller.inl));
 	} else if (by == CONTRAST_THREAD) {
 		rj_id(r, "thread", side->thread_name);
 		rj_u64(r, "tid", side->thread != 0 ? r->p->threads[side->thread].tid : 0);
@@ -270,16 +282,32 @@ rj_contrast(struct report_json *r, struct contrast *c, uint32_t row)
 	json_obj_end(&r->j);
 }
 
+/* What the sites have that are not listed. */
 static void
+rj_not_listed(struct report_json *r)
+{
+	struct sites_total sum = {0};
+
+	for (uint32_t i = r->listed; i < r->sites.nrows; i++)
+		sites_total_join(&sum, &r->sites.rows[i].t);
+	json_key(&r->j, "sites_not_listed");
+	json_obj(&r->j);
+	rj_u64(r, "sites", r->sites.nrows - r->listed);
+	rj_total(r, &sum);
+	json_obj_end(&r->j);
+}
+
+void
 rj_sites(struct report_json *r)
 {
 	struct contrast *contrast = contrast_new(r->p, r->folding, &r->sites);
 
 	json_key(&r->j, "sites");
 	json_arr(&r->j);
-	for (uint32_t i = 0; i < r->sites.nrows; i++) {
+	for (uint32_t i = 0; i < r->listed; i++) {
 		const struct sites_row *row = &r->sites.rows[i];
 
+		rj_drain(r);
 		json_obj(&r->j);
 		rj_total(r, &row->t);
 		rj_i64(r, "lost_through_bytes", row->t.through_bytes);
@@ -300,12 +328,5 @@ rj_sites(struct report_json *r)
 	}
 	json_arr_end(&r->j);
 	contrast_free(contrast);
-}
-
-void
-rj_places(struct report_json *r)
-{
-	rj_number_frames(r);
-	rj_frames(r);
-	rj_sites(r);
+	rj_not_listed(r);
 }

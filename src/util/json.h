@@ -20,7 +20,7 @@
 
 /* "seep_json" in everything that seep prints as JSON: raised by a change that breaks readers
  * (docs/json.md lists the versions). */
-enum { JSON_SCHEMA = 2 };
+enum { JSON_SCHEMA = 3 };
 
 struct json {
 	struct buf *out; /* the caller's */

@@ -22,9 +22,25 @@ extract() {
 		"$1" >"$2"
 }
 
-run "$SEEP" run -o whole.rec --json --log-file large.json -- "$prog" $stacks
+# Of so many places JSON lists the first 1,000 and sums up the others.
+run "$SEEP" run -o whole.rec --json --log-file short.json -- "$prog" $stacks
 expect_eq "whole: status" "$status" 29
 expect_eq "whole: output" "$out" "stacks=100003 allocs=1000030 frees=300009 live=9100273"
+expect_json "short: sites" short.json '.sites | length' 1000
+expect_json "short: the others" short.json '.sites_not_listed.sites > 99000' true
+# shellcheck disable=SC2016 # jq's own variables
+expect_json "short: nothing is missing from the sums" short.json \
+	'. as $r | ["allocs", "frees", "live_bytes", "live_blocks", "allocated_bytes", "at_peak_bytes"]
+	| map(. as $k | $r.totals[$k] == $r.sites_not_listed[$k] + ([$r.sites[][$k]] | add)) | unique' '[true]'
+# shellcheck disable=SC2016 # jq's own variables
+expect_json "short: frames are those of the sites" short.json \
+	'[.sites[].stack[], .errors[].stack[]] as $s | [($s | max) + 1, ($s | unique | length)]
+	 == [.frames | length, length]' true
+run "$SEEP" report --json -n 7 whole.rec
+expect_json "rows: sites" - '.sites | length' 7 <<<"$out"
+run "$SEEP" report --html page.html whole.rec
+expect_eq "page: all figures" "$(grep -o '"what":"[a-z]*","unit":"[a-z]*"' page.html | sort -u | wc -l)" 6
+"$SEEP" report --json --all whole.rec >large.json
 extract large.json whole.json
 expect_json "whole: stacks" whole.json '.ours | length' $stacks
 expect_json "whole: totals" whole.json \
@@ -33,9 +49,10 @@ expect_json "whole: each stack" whole.json '.ours | map([.a, .f, .n]) | unique' 
 expect_json "whole: nothing lost" whole.json '[.lost[] | numbers] | add' 0
 
 for size in $(times 2M '2M 16M'); do
-	run "$SEEP" run --max-size "$size" -o small.rec --json --log-file large.json -- "$prog" $stacks
+	run "$SEEP" run --max-size "$size" -o small.rec --log-file text -- "$prog" $stacks
 	expect_eq "$size: status" "$status" 29
 	expect_eq "$size: output" "$out" "stacks=100003 allocs=1000030 frees=300009 live=9100273"
+	"$SEEP" report --json --all small.rec >large.json
 	extract large.json small.json
 	# Two allocations are not the million's: the array and stdio's buffer.
 	expect_json "$size: every allocation is recorded or counted as lost" small.json \

@@ -593,7 +593,7 @@ T_TEST(json_is_complete)
 	p->processes[1].lost[REC_LOST_TRUNCATED] = 13;
 	T_EQ(report_json(&out, p, &o), 0);
 	s = buf_str(&out);
-	T_CHECK(strstr(s, "\"seep_json\":2") != NULL);
+	T_CHECK(strstr(s, "\"seep_json\":3") != NULL);
 	T_CHECK(strstr(s,
 		       "\"verdict\":\"NO VERDICT\",\"severity\":\"unknown\",\"also\":[],\"no_verdict_because\":\"no-leak-check\"") !=
 		NULL);
@@ -604,7 +604,7 @@ T_TEST(json_is_complete)
 			  "\"source\":\"malloc(i * 4096);\"") != NULL);
 	T_CHECK(strstr(s, "\"function\":\"malloc\"") != NULL); /* not shown, but there */
 	T_CHECK(strstr(s,
-		       "\"stack\":[4,3,2,1,0],\"shown_from\":1,\"shown\":2,\"folded\":[]}") !=
+		       "\"stack\":[0,1,2,3,4],\"shown_from\":1,\"shown\":2,\"folded\":[]}") !=
 		NULL);
 	T_EQ(s[out.len - 1], '\n');
 	buf_done(&out);
