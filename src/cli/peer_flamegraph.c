@@ -6,6 +6,7 @@
  * that, change nothing, and palette.map is neither read nor written. What draws time instead of
  * stacks (--flamechart) is refused. Any profile that seep reads is taken, not only folded ones. */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static struct {
 	const char *title, *subtitle, *notes, *count_name, *name_type, *min_width, *font;
 	const char *colours, *ignored;
 	uint64_t width, height;
-	double font_px, font_width, factor;
+	double font_px, font_width, factor, total;
 	bool inverted, reverse, negate, chart, hash;
 } fg;
 
@@ -59,6 +60,8 @@ static const struct opt fg_opts[] = {
 	{"encoding", 0, OPT_STRING, .to = &fg.ignored},
 	{"factor", 0, OPT_FLOAT, .to = &fg.factor, .metavar = "N",
 	 .help = "Multiply the figures."},
+	{"total", 0, OPT_FLOAT, .to = &fg.total, .metavar = "N",
+	 .help = "What the whole width stands for; at least the sum of the figures."},
 	{"inverted", 0, OPT_NONE, .to = &fg.inverted, .help = "Icicles: callers on top."},
 	{"reverse", 0, OPT_NONE, .to = &fg.reverse,
 	 .help = "Merge stacks from the innermost frame outwards."},
@@ -71,6 +74,27 @@ static const struct opt fg_opts[] = {
 	{0},
 };
 
+/* Lines that are not folded stacks are left out, as the script does; a file without any other line
+ * is an error. */
+static int
+fg_load_one(const char *file, struct prof **ret, struct err *e)
+{
+	struct format_opts o = {.otherwise = &format_folded};
+	struct prof *p = NULL;
+	int r = format_load_with(file, &o, &p, e);
+
+	if (r == 0 && p->ndamages > 0 && p->nsites <= 1)
+		r = err_set(e, -EINVAL, "%s: no folded stacks in it", file);
+	for (uint32_t i = 0; r == 0 && i < p->ndamages; i++)
+		cmd_note("%s: ignored %" PRIu64 " %s", file, p->damages[i].count,
+			 prof_text(p, p->damages[i].what));
+	if (r == 0)
+		*ret = p;
+	else
+		prof_free(p);
+	return r;
+}
+
 static int
 fg_load(int argc, char **argv, struct prof **ret, struct err *e)
 {
@@ -78,11 +102,11 @@ fg_load(int argc, char **argv, struct prof **ret, struct err *e)
 	int r = 0;
 
 	if (argc == 0)
-		return format_load("-", ret, e);
+		return fg_load_one("-", ret, e);
 	for (int i = 0; i < argc && r == 0; i++) {
 		struct prof *p = NULL;
 
-		r = format_load(argv[i], &p, e);
+		r = fg_load_one(argv[i], &p, e);
 		if (r == 0 && all == NULL) {
 			all = p;
 			continue;
@@ -113,6 +137,22 @@ fg_scale(struct graph *g, double by)
 		n->self *= by, n->total *= by, n->was_self *= by, n->was_total *= by;
 	}
 	g->total *= by, g->was_total *= by, g->var_total *= by * by;
+}
+
+/* --total: the whole width is more than the stacks have. */
+static void
+fg_widen(struct graph *g)
+{
+	double more = fg.total - g->total;
+
+	if (more < 0 && fg.total != 0)
+		cmd_note("--total %g is less than the sum of the figures, %g; ignored",
+			 fg.total, g->total);
+	if (more <= 0 || g->nnodes == 0)
+		return;
+	g->total += more;
+	g->nodes[0].total += more;
+	g->nodes[0].self += more; /* --reverse adds up these */
 }
 
 /* "0.1" pixels, or "0.5%" of the width. */
@@ -165,6 +205,7 @@ fg_draw(struct prof *p, const struct flame_opts *o)
 	graph_init(&g, p, &q, pairs ? p : NULL, pairs ? &before : NULL);
 	if (fg.factor != 0)
 		fg_scale(&g, fg.factor);
+	fg_widen(&g);
 	flame_svg(&out, &g, o);
 	fwrite(buf_str(&out), 1, out.len, stdout);
 	graph_done(&g);

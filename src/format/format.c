@@ -141,6 +141,8 @@ format_parse(struct input *in, const char *name, const struct format_opts *o,
 	struct prof *p;
 	int r;
 
+	if (f == NULL && o != NULL && head > 0 && memchr(in->data, 0, head) == NULL)
+		f = o->otherwise;
 	if (f == NULL)
 		return format_unknown(in->data, head, name, e);
 	p = prof_new();

@@ -16,11 +16,15 @@ struct prof;
 enum { FORMAT_HEAD_BYTES = 4096 };
 
 /* What the user said about a file that the file itself may not say. */
+struct format;
+
 struct format_opts {
 	const char *
 		exe; /* the program it is of: replaces the main binary's path, or stands in
 			  * for all that a file without a memory map leaves open; NULL = as the
 			  * file has it */
+	const struct format
+		*otherwise; /* the format of text that is in none; NULL = refuse */
 };
 
 struct format {

@@ -36,6 +36,19 @@ main;serve;handle;json_parse 29000
 main;serve;cache_put 12000
 worker;std::vector<int>::push_back 64000
 END
+# flamegraph.pl: broken lines are left out and counted; --total is what the whole width stands for.
+printf 'main;a 10\nbroken line\nmain;b 20\n\nagain;broken\n' >"$TMP/broken.folded"
+run "$SEEP" flamegraph.pl --total 120 "$TMP/broken.folded"
+expect_eq "broken lines: status" "$status" 0
+expect_eq "broken lines: a remark" "$err" "seep: $TMP/broken.folded: ignored 2 lines that are no folded stack (first is line 2)"
+expect_match "--total: all" "$out" '<title>all \(120 samples, 100\.00%\)'
+expect_match "--total: a share" "$out" '<title>main \(30 samples, 25\.00%\)'
+run "$SEEP" flamegraph.pl --total 12 "$TMP/broken.folded"
+expect_match "a total that is too small" "$err" '^seep: --total 12 is less than the sum of the figures, 30; ignored$'
+expect_match "its picture" "$out" '<title>main \(30 samples, 100\.00%\)'
+run "$SEEP" flamegraph.pl "$SEEP"
+expect_eq "no stack at all: status" "$status" 3
+
 # The same as one file, as difffolded.pl writes it.
 awk '{ v = $NF; sub(/ [0-9]+$/, ""); n[$0] = n[$0]; if (FNR == NR) was[$0] = v; else now[$0] = v }
 	END { for (s in n) print s, was[s] + 0, now[s] + 0 }' "$TMP/before.folded" "$TMP/after.folded" |
