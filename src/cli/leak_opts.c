@@ -17,7 +17,7 @@
 #include "util/vec.h"
 #include "util/x.h"
 
-enum { CALLERS_MIN = 2, CALLERS_MAX = 500, LSAN_CALLERS = 30 };
+enum { CALLERS_MIN = 2, CALLERS_MAX = 500, LSAN_CALLERS = 30, LSAN_EXITCODE = 23 };
 
 #define NO_KINDS (1u << 31) /* a bit that is no kind: 0 means the usual ones */
 
@@ -113,11 +113,24 @@ read_resolution(const struct cmd *c, struct leak_opts *l)
 	return 0;
 }
 
-/* Of LSAN_OPTIONS suppressions=FILE and exitcode=N, when it is LSan that we stand in for. */
+static bool
+is_off(const char *at, size_t n, const char *flag)
+{
+	size_t k = strlen(flag);
+
+	return strncmp(at, flag, k) == 0 &&
+	       ((n == k + 1 && at[k] == '0') ||
+		(n == k + 5 && strncmp(at + k, "false", 5) == 0) ||
+		(n == k + 2 && strncmp(at + k, "no", 2) == 0));
+}
+
+/* Of LSAN_OPTIONS, when it is LSan that we stand in for: suppressions=FILE, exitcode=N (23 unless told), and what
+ * says that nobody shall look. */
 static int
 read_lsan_options(struct leak_opts *l, struct err *e)
 {
 	const char *at = getenv("LSAN_OPTIONS");
+	uint64_t code = LSAN_EXITCODE;
 	int r = 0;
 
 	while (r == 0 && at != NULL && *at != '\0') {
@@ -129,10 +142,15 @@ read_lsan_options(struct leak_opts *l, struct err *e)
 			r = suppress_read_file(&l->set, path, e);
 			free(path);
 		}
-		if (n > 9 && strncmp(at, "exitcode=", 9) == 0 && l->error_exitcode == 0)
-			l->error_exitcode = strtoull(at + 9, NULL, 10) & 255;
+		if (n > 9 && strncmp(at, "exitcode=", 9) == 0)
+			code = strtoull(at + 9, NULL, 10) & 255;
+		if (is_off(at, n, "detect_leaks=") ||
+		    is_off(at, n, "leak_check_at_exit="))
+			l->level = MEMCHECK_NO;
 		at += n + (at[n] != '\0');
 	}
+	if (l->error_exitcode == 0)
+		l->error_exitcode = code;
 	return r;
 }
 

@@ -157,6 +157,41 @@ static const struct {
 	{"freelist-big-blocks", NULL, NULL},
 	{"workaround-gcc296-bugs", NULL, NULL},
 	{"keep-stacktraces", NULL, NULL},
+	{"stats", NULL, "ignored: it is about valgrind's own machinery"},
+	{"sanity-level", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-flags", NULL, "ignored: it is about valgrind's own machinery"},
+	{"profile-flags", NULL, "ignored: it is about valgrind's own machinery"},
+	{"profile-interval", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-notbelow", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-notabove", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-syscalls", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-signals", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-symtab", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-symtab-patt", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-cfi", NULL, "ignored: it is about valgrind's own machinery"},
+	{"debug-dump", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-redir", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-sched", NULL, "ignored: it is about valgrind's own machinery"},
+	{"profile-heap", NULL, "ignored: it is about valgrind's own machinery"},
+	{"core-redzone-size", NULL, "ignored: it is about valgrind's own machinery"},
+	{"wait-for-gdb", NULL, "ignored: it is about valgrind's own machinery"},
+	{"sym-offsets", NULL, "ignored: it is about valgrind's own machinery"},
+	{"progress-interval", NULL, "ignored: it is about valgrind's own machinery"},
+	{"command-line-only", NULL, "ignored: it is about valgrind's own machinery"},
+	{"vex-iropt-verbosity", NULL, "ignored: it is about valgrind's own machinery"},
+	{"vex-iropt-level", NULL, "ignored: it is about valgrind's own machinery"},
+	{"vex-iropt-unroll-thresh", NULL,
+	 "ignored: it is about valgrind's own machinery"},
+	{"vex-guest-max-insns", NULL, "ignored: it is about valgrind's own machinery"},
+	{"vex-guest-chase", NULL, "ignored: it is about valgrind's own machinery"},
+	{"vex-iropt-register-updates", NULL,
+	 "ignored: it is about valgrind's own machinery"},
+	{"px-default", NULL, "ignored: it is about valgrind's own machinery"},
+	{"px-file-backed", NULL, "ignored: it is about valgrind's own machinery"},
+	{"vex-regalloc-version", NULL, "ignored: it is about valgrind's own machinery"},
+	{"dump-error", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-malloc", NULL, "ignored: it is about valgrind's own machinery"},
+	{"xtree-compress-strings", NULL, "ignored: it is about valgrind's own machinery"},
 	{"show-mismatched-frees", "yes", "suppress them: Memcheck:Free"},
 };
 
@@ -211,6 +246,11 @@ take_option(char *word)
 	size_t n;
 	int at = 0;
 
+	if (strcmp(word, "-d") == 0) {
+		cmd_tell(&cmd_valgrind,
+			 "-d: ignored: it is about valgrind's own machinery");
+		return 0;
+	}
 	if (word[1] != '-')
 		return strlen(word) == 2 && strchr("qvs", word[1]) != NULL &&
 				       opt_parse(valgrind_opts, 1, one, &at, NULL, &e) ==
@@ -436,7 +476,9 @@ valgrind_run(int argc, char **argv)
 			at++;
 			break;
 		}
-		if (strcmp(argv[at], "--help") == 0 || strcmp(argv[at], "-h") == 0)
+		if (strcmp(argv[at], "--help") == 0 || strcmp(argv[at], "-h") == 0 ||
+		    strcmp(argv[at], "--help-debug") == 0 ||
+		    strcmp(argv[at], "--help-dyn-options") == 0)
 			return cmd_help(&cmd_valgrind);
 		if (strcmp(argv[at], "--version") == 0)
 			return cmd_version();

@@ -154,6 +154,8 @@ run_tool(enum inside_ask ask, const char *more)
 		return -1;
 	if (ask == INSIDE_NEW)
 		args[4] = "--increased";
+	if (ask == INSIDE_LSAN)
+		args[4] = "--format=lsan";
 	if (ask == INSIDE_DRACONIAN) {
 		args[4] = "--leak-kinds=all";
 		args[5] = more;
@@ -232,7 +234,7 @@ SEEP_EXPORT int __lsan_do_recoverable_leak_check(void);
 SEEP_EXPORT int
 __lsan_do_recoverable_leak_check(void)
 {
-	return inside_look(INSIDE_ALL, HOLD_HERE()) == 1;
+	return inside_look(INSIDE_LSAN, HOLD_HERE()) == 1;
 }
 
 /* Once, and in place of the look at the end. */
@@ -245,6 +247,6 @@ __lsan_do_leak_check(void)
 	if (__atomic_exchange_n(&done, 1, __ATOMIC_RELAXED) != 0)
 		return;
 	hold_wanted(0);
-	if (inside_look(INSIDE_ALL, HOLD_HERE()) == 1)
+	if (inside_look(INSIDE_LSAN, HOLD_HERE()) == 1)
 		_exit(LOST_STATUS);
 }

@@ -10,6 +10,7 @@ enum inside_ask {
 	INSIDE_ALL = 0,	      /* whatever is lost is told on stderr */
 	INSIDE_NEW = 1,	      /* what was not lost at the last look */
 	INSIDE_DRACONIAN = 3, /* what is still reachable, too */
+	INSIDE_LSAN = 4,      /* as INSIDE_ALL, in LeakSanitizer's words */
 	INSIDE_QUIET =
 		2, /* nothing is told; the next look for what is new counts from here */
 };

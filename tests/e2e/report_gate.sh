@@ -42,7 +42,9 @@ expect_status 0 "$SEEP" run --no-save --fail-on 'peak>1G' --error-exitcode=99 --
 expect_status 1 "$SEEP" run --no-save --sample=1 --fail-on 'peak>1K' -- "$c"
 expect_status 1 "$SEEP" run --no-save --no-leak-check --fail-on 'allocs>30' -- "$c"
 expect_status 2 "$SEEP" run --no-save --no-leak-check --fail-on 'allocs>30,lost>0' -- "$c"
-LSAN_OPTIONS=exitcode=23 expect_status 23 "$SEEP" leaks --format=lsan a.rec
+LSAN_OPTIONS=exitcode=29 expect_status 29 "$SEEP" leaks --format=lsan a.rec
+expect_status 23 "$SEEP" leaks --format=lsan a.rec
+LSAN_OPTIONS=exitcode=0 expect_status 0 "$SEEP" leaks --format=lsan a.rec
 LSAN_OPTIONS=exitcode=23 expect_status 0 "$SEEP" leaks a.rec
 expect_status 98 "$SEEP" run --no-save --error-exitcode=98 -- "$c"
 expect_status 0 "$SEEP" run --no-save --error-exitcode=98 --errors-for-leak-kinds=none -- "$c"

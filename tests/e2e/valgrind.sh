@@ -41,3 +41,13 @@ same ls /bin/ls -l "$TMP/many"
 same sort /usr/bin/sort --parallel=1 -n "$TMP/numbers"
 same grep /bin/grep -E '(1|2)3+[4-6]$' "$TMP/numbers"
 same xz /usr/bin/xz -1 -T1 -k -c "$TMP/numbers"
+
+# Every option that valgrind knows is taken, and the program runs.
+mapfile -t known < <(valgrind --help-debug |
+	sed -nE 's/^ +(-. \| )?(--[a-z0-9-]+=)[^ ]*.*/\2no/p; s/^ +(-. \| )?(--[a-z0-9-]+)( .*)?$/\2/p' |
+	grep -vE '^--(tool|help|version|log-|xml|suppressions|num-callers|redzone|freelist|error-exitcode|errors-for|leak-res|show-leak)' |
+	sort -u)
+expect_between "options of valgrind" "${#known[@]}" 80 200
+run "$SEEP" valgrind "${known[@]}" -d -- sh -c 'exit 41'
+expect_eq "all options of valgrind: exit status" "$status" 41
+expect_match "an ignored one is named" "$err" '^seep valgrind: --trace-malloc=no: ignored: '
