@@ -401,7 +401,7 @@ judge_more_kinds(const uint64_t *now, const uint64_t *before, uint64_t *ret_more
 struct judge_losses
 judge_more_losses(const struct judge_losses *now, const struct judge_losses *base)
 {
-	struct judge_losses more;
+	struct judge_losses more = {0};
 
 	judge_more_kinds(now->blocks, base->blocks, more.blocks);
 	judge_more_kinds(now->bytes, base->bytes, more.bytes);

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Leaks beside the source: SARIF 2.1.0 and GitHub's annotations.
+# shellcheck disable=SC2016 # jq has variables of its own
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
