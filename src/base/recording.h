@@ -530,11 +530,12 @@ struct rec_head {
 	uint32_t reserved1[3];
 
 	/* 448: changes rarely */
-	uint32_t flags;	    /* enum rec_flags */
-	uint32_t life;	    /* enum rec_life */
-	uint32_t chunks;    /* chunks given out */
-	uint32_t populated; /* chunks made present */
-	uint32_t reserved4[12];
+	uint32_t flags;		 /* enum rec_flags */
+	uint32_t life;		 /* enum rec_life */
+	uint32_t chunks;	 /* chunks given out */
+	uint32_t populated;	 /* chunks made present */
+	uint32_t forked_threads; /* forked: other threads that its parents had at most */
+	uint32_t reserved4[11];
 
 	/* 512: the process's live bytes and its peak, without what was inherited */
 	int64_t live_bytes; /* about: one thread shows it now and then, several flush theirs */

@@ -7,8 +7,8 @@
  * root, so that nothing that only such blocks hold looks lost. What is recorded and yet free was freed
  * past the hooks, and is not judged.
  *
- * Threads may stand in the middle of a call, where a block is handed out and not recorded yet: one for
- * each is not counted. */
+ * Threads may stand in the middle of a call, where a block is handed out and not recorded yet, or the other way round: one for
+ * each is not counted, nor one for each thread that a forked child's parent had. */
 #include "cli/leakcheck_impl.h"
 
 #include <stdlib.h>
@@ -106,7 +106,10 @@ on_the_way(const struct look *k)
 {
 	bool held = k->at != NULL && k->at->why != REC_HOLD_SIGNAL;
 
-	return k->c->threads > 0 && held ? k->c->threads - 1 : k->c->threads;
+	uint64_t threads = k->c->threads > 0 && held ? k->c->threads - 1 : k->c->threads;
+
+	/* Those of the parent's threads came along and stay. */
+	return threads + k->f->head->forked_threads;
 }
 
 static void
@@ -131,7 +134,8 @@ take_result(struct compare *c)
 	}
 	for (size_t i = 0; i < c->gone.len; i++)
 		k->blocks.data[c->gone.data[i]].flags |= SCAN_BLOCK_FOREIGN;
-	k->c->gone_blocks = c->gone.len;
+	if (c->gone.len > on_the_way(k))
+		k->c->gone_blocks = c->gone.len;
 }
 
 bool

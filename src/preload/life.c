@@ -267,6 +267,14 @@ lost_child(unsigned char *parents)
 	__atomic_fetch_add(&h->lost[REC_LOST_CHILD], 1, __ATOMIC_RELAXED);
 }
 
+/* Each of the parent's other threads may have had a block that malloc had handed out and nobody had recorded yet. */
+static void
+note_threads(const struct rec_head *parents)
+{
+	if (parents->threads_most > 1)
+		settings.recorder.forked_threads += parents->threads_most - 1;
+}
+
 /* A forked child: the parent's recording is still mapped, but not ours. */
 static void
 begin_again(void)
@@ -277,8 +285,10 @@ begin_again(void)
 	tls.owner = TLS_NOBODY;
 	tls.self = NULL;
 	locks_forked();
-	if (state == STATE_ON)
+	if (state == STATE_ON) {
+		note_threads((const struct rec_head *)(void *)mapped);
 		quiet_end((struct rec_head *)(void *)mapped);
+	}
 	if (rt_sealed) {
 		/* The filter is the child's, too: neither files nor mappings. */
 		if (settings.recorder.children)

@@ -63,7 +63,8 @@ struct recorder_settings {
 	uint64_t run_id;
 	bool mmap_class;
 	bool children;
-	bool forked;	 /* this is a forked child */
+	bool forked;		 /* this is a forked child */
+	uint32_t forked_threads; /* of a process whose threads were up to so many more */
 	bool own_memory; /* no file: memory of this process alone, copied by fork */
 	char dir[512]; /* where recordings go; "" = private memory, for as long as we live */
 	/* Of the file in `dir`; "" = <pid>.<random>.live. */

@@ -42,7 +42,6 @@ enum {
 	HW_CACHE_BINS =
 		64, /* of blocks of one size each; those behind them are of several */
 	HW_FASTBINS = 10,
-	HW_LIST_MOST = 1 << 16, /* longer ones run in circles */
 };
 
 /* A thread's cache, tcache_perthread_struct: counts, then heads of lists. */

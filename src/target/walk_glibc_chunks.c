@@ -42,6 +42,7 @@ heapchunks_each(const struct walker_memory *m, struct heapchunks *to)
 			    .look = m->look,
 			    .ctx = m->ctx,
 			    .visitor = &visitor,
+			    .recorded = true,
 			    .to = to};
 	char why[160];
 

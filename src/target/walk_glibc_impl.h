@@ -52,6 +52,9 @@ struct hb_walk {
 	struct hb_words caches;	      /* blocks that may be a thread's cache */
 	struct hb_words firsts;	      /* the first block of each piece */
 	struct hb_words cached;	      /* addresses of blocks that are freed and kept */
+	uint64_t
+		cached_most; /* more do not fit into the heap: lists that run in circles */
+	bool recorded; /* the caller knows blocks: what it does not know and is empty is a cache */
 };
 
 /* Finds malloc's state and its heaps; false with half a sentence in `why`. */

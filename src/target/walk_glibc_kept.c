@@ -38,7 +38,7 @@ next_of(struct hb_walk *k, uint64_t addr, unsigned bin)
 static void
 take_list(struct hb_walk *k, uint64_t addr, unsigned bin)
 {
-	for (unsigned n = 0; addr != 0 && n < HW_LIST_MOST; n++) {
+	while (addr != 0 && k->cached.len < k->cached_most) {
 		vec_push(&k->cached, addr);
 		addr = next_of(k, addr, bin);
 	}
@@ -81,7 +81,7 @@ take_cache(struct hb_walk *k, uint64_t addr)
 	}
 	for (unsigned i = 0; some > 0 && i < s->bins; i++)
 		take_list(k, hb_word(k, heads + 8 * (uint64_t)i), i);
-	return some > 0 || is_first(k, addr);
+	return some > 0 || k->recorded || is_first(k, addr);
 }
 
 /* Links in fast bins lead from header to header, and lie behind them. */
@@ -93,8 +93,7 @@ take_fastbins(struct hb_walk *k, const struct hw_arena *a)
 	for (unsigned i = 0; lists != 0 && i < HW_FASTBINS; i++) {
 		uint64_t at = hb_word(k, lists + 8 * (uint64_t)i);
 
-		for (unsigned n = 0; at != 0 && n < HW_LIST_MOST && fits(k, at + 16, i);
-		     n++) {
+		while (at != 0 && k->cached.len < k->cached_most && fits(k, at + 16, i)) {
 			uint64_t link = hb_word(k, at + 16);
 			uint64_t masked = link ^ (at + 16) >> 12;
 
@@ -109,6 +108,10 @@ hb_find_cached(struct hb_walk *k)
 {
 	size_t kept = 0;
 
+	k->cached_most = 0;
+	for (size_t i = 0; i < k->pieces.len; i++)
+		k->cached_most += (k->pieces.data[i].end - k->pieces.data[i].start) /
+				  HW_CHUNK_LEAST;
 	for (size_t i = 0; i < k->caches.len; i++) {
 		if (take_cache(k, k->caches.data[i]))
 			k->caches.data[kept++] = k->caches.data[i];

@@ -51,7 +51,7 @@ real_once() {
 real_sums() {
 	local name=$1 base=$TMP/$1.$2 way=$2 found
 	shift 2
-	if ! "$SEEP" report --json "$base.rec" >"$base.json" 2>"$base.json.err"; then
+	if ! "$SEEP" report --json --all "$base.rec" >"$base.json" 2>"$base.json.err"; then
 		fail "$name, $way: report" "$(cat "$base.json.err" "$base.log")"
 		return
 	fi

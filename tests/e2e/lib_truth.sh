@@ -28,10 +28,10 @@ expect_truth() {
 	[ -n "$any" ] || fail "$what" "the program said nothing, or no JSON came:" "$3" "$(head -c 2000 "$2")"
 }
 
-# expect_nothing_lost WHAT JSON: no process of the report misses anything.
+# expect_nothing_lost WHAT JSON [KEY]: no process of the report misses anything, but for what is counted under KEY.
 expect_nothing_lost() {
 	expect_json "$1: nothing lost" "$2" \
-		'[.processes[].lost | to_entries[] | select(.value != 0 and .value != false)]' '[]'
+		"[.processes[].lost | to_entries[] | select(.value != 0 and .value != false and .key != \"${3:-}\")]" '[]'
 }
 
 # record PROGRAM ARGS...: records it (options of `seep run` in the array $options), with the
