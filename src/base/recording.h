@@ -642,16 +642,16 @@ struct rec_hold {
 	uint64_t sp;		       /* below this the stack is dead */
 	uint64_t context;	       /* of a signal: its ucontext, 0 = none */
 	uint64_t data_start, data_end; /* libseep's writable data */
-	uint64_t
-		maps; /* our mappings: an array of { start u64, bytes u64 }, 0 = free slot */
+	uint64_t maps;	    /* our mappings: { start u64, bytes u64 }, 0 = free slot */
 	uint32_t maps_max;  /* slots in it */
 	uint32_t maps_lost; /* mappings that found no slot */
 	uint64_t regs[REC_HOLD_REGS];
-	uint64_t
-		spares; /* what the program says is no leak: an array of struct rec_spare */
+	uint64_t spares;      /* what the program says is no leak: struct rec_spare */
 	uint32_t nspares;     /* entries in it */
 	uint32_t spares_lost; /* that found no room */
 	uint64_t tp;	      /* thread pointer of `tid`; 0 = not known */
+	uint64_t lsan_options, lsan_suppressions; /* strings of the program's, or 0 */
+	uint32_t lsan_off, reserved;		  /* 1: no leak check at exit */
 };
 
 /* A block that is not to be reported, nor what only it leads to; or memory that holds pointers. */
@@ -663,7 +663,7 @@ struct rec_spare {
 #define REC_SPARE_REGION                                                                 \
 	(UINT64_C(1) << 63) /* set: so many bytes of memory with pointers */
 
-_Static_assert(sizeof(struct rec_hold) == 232, "hold");
+_Static_assert(sizeof(struct rec_hold) == 256, "hold");
 _Static_assert(__builtin_offsetof(struct rec_head, hold) == 408, "hold word");
 _Static_assert(sizeof(struct rec_chunk) == 64, "chunk head");
 _Static_assert(sizeof(struct rec_node) == 24, "node");

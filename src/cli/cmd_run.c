@@ -205,6 +205,7 @@ start(struct run *r)
 			.check_copy = opt_check_copy,
 			.keep_going = opt_keep_going,
 			.hold = !opt_no_check && !opt_sample.given,
+			.lsan = leak_given.format == LEAK_LSAN,
 			.mask = &r->mask,
 			.xfsz_ignored = r->xfsz_ignored,
 		},

@@ -10,6 +10,7 @@
 #include "base/compiler.h"
 #include "cli/leak_gate.h"
 #include "cli/log_name.h"
+#include "cli/lsan_opts.h"
 #include "cli/out_file.h"
 #include "format/suppress_read.h"
 #include "model/loss_kinds.h"
@@ -17,7 +18,7 @@
 #include "util/vec.h"
 #include "util/x.h"
 
-enum { CALLERS_MIN = 2, CALLERS_MAX = 500, LSAN_CALLERS = 30, LSAN_EXITCODE = 23 };
+enum { CALLERS_MIN = 2, CALLERS_MAX = 500, LSAN_CALLERS = 30 };
 
 #define NO_KINDS (1u << 31) /* a bit that is no kind: 0 means the usual ones */
 
@@ -113,47 +114,6 @@ read_resolution(const struct cmd *c, struct leak_opts *l)
 	return 0;
 }
 
-static bool
-is_off(const char *at, size_t n, const char *flag)
-{
-	size_t k = strlen(flag);
-
-	return strncmp(at, flag, k) == 0 &&
-	       ((n == k + 1 && at[k] == '0') ||
-		(n == k + 5 && strncmp(at + k, "false", 5) == 0) ||
-		(n == k + 2 && strncmp(at + k, "no", 2) == 0));
-}
-
-/* Of LSAN_OPTIONS, when it is LSan that we stand in for: suppressions=FILE, exitcode=N (23 unless told), and what
- * says that nobody shall look. */
-static int
-read_lsan_options(struct leak_opts *l, struct err *e)
-{
-	const char *at = getenv("LSAN_OPTIONS");
-	uint64_t code = LSAN_EXITCODE;
-	int r = 0;
-
-	while (r == 0 && at != NULL && *at != '\0') {
-		size_t n = strcspn(at, ": ,\t\n\r");
-
-		if (n > 13 && strncmp(at, "suppressions=", 13) == 0) {
-			char *path = xmemdup0(at + 13, n - 13);
-
-			r = suppress_read_file(&l->set, path, e);
-			free(path);
-		}
-		if (n > 9 && strncmp(at, "exitcode=", 9) == 0)
-			code = strtoull(at + 9, NULL, 10) & 255;
-		if (is_off(at, n, "detect_leaks=") ||
-		    is_off(at, n, "leak_check_at_exit="))
-			l->level = MEMCHECK_NO;
-		at += n + (at[n] != '\0');
-	}
-	if (l->error_exitcode == 0)
-		l->error_exitcode = code;
-	return r;
-}
-
 static int
 read_suppressions(const struct cmd *c, struct leak_opts *l)
 {
@@ -167,7 +127,7 @@ read_suppressions(const struct cmd *c, struct leak_opts *l)
 	for (size_t i = 0; r == 0 && i < files.len; i++)
 		r = suppress_read_file(&l->set, files.data[i], &e);
 	if (r == 0 && l->format == LEAK_LSAN)
-		r = read_lsan_options(l, &e);
+		r = lsan_opts_read(&e);
 	if (r < 0)
 		cmd_tell(c, "%s", e.msg);
 	return r < 0 ? CMD_USAGE : 0;

@@ -15,6 +15,7 @@
 #include "cli/leak_gate.h"
 #include "cli/leak_opts.h"
 #include "cli/log_name.h"
+#include "cli/lsan_opts.h"
 #include "cli/names.h"
 #include "cli/out_file.h"
 #include "model/loss_kinds.h"
@@ -241,7 +242,7 @@ add_process(struct buf *out, const struct prof *p, const struct skip *s, uint32_
 		break;
 	case LEAK_LSAN:
 		o.set = &leak_given.set;
-		lsan_text(out, p, s, process, &o);
+		lsan_text(out, p, s, process, &o, &lsan_given.extra);
 		break;
 	default:
 		memcheck_text(out, p, s, process, &o);
@@ -307,11 +308,20 @@ leak_report_text(struct buf *out, const struct prof *p, const bool *chosen,
 	uint32_t pid = leak_given.program_pid, n = 1;
 	struct buf b = {0};
 
+	lsan_opts_help(out);
+
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		if (chosen != NULL && !chosen[i])
 			continue;
 		if (pid == 0)
 			pid = p->processes[i].pid;
+		if (leak_given.format == LEAK_LSAN && lsan_given.log_path != NULL) {
+			buf_clear(&b);
+			add_process(&b, p, skip, i, true);
+			if (!lsan_opts_log(p->processes[i].pid, &b))
+				buf_add(out, b.data, b.len);
+			continue;
+		}
 		if (!each || p->processes[i].pid == pid) {
 			add_process(out, p, skip, i, log != NULL);
 			continue;

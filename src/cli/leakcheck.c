@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/lsan_opts.h"
 #include "leak/roots.h"
 #include "target/liveblocks.h"
 #include "target/procfs.h"
@@ -249,6 +250,13 @@ look_sum_up(struct look *k)
 			s->leftover_blocks++;
 			s->leftover_bytes += b->bytes;
 		}
+		if (lsan_given.extra.list_objects && b->state <= CLASSIFY_INDIRECT)
+			vec_push(&lsan_given.extra.objects,
+				 (struct lsan_object){.pid = k->f->head->pid,
+						      .origin = b->site,
+						      .kind = b->state,
+						      .addr = b->addr,
+						      .bytes = b->bytes});
 		if (b->state == CLASSIFY_REACHABLE && b->heuristic != 0) {
 			unsigned bit = (unsigned)__builtin_ctz(b->heuristic);
 
@@ -455,6 +463,8 @@ stop_and_look(struct look *k, struct err *e)
 		r = take_in(k, e);
 	if (r == 0 && k->c->way == LEAKCHECK_COPY)
 		k->c->pause_ns = clock_ns(CLOCK_MONOTONIC) - start;
+	if (r == 0)
+		r = lsan_opts_heed(&k->z.mem, k->at != NULL ? k->at : k->own, e);
 	if (r == 0)
 		r = look_closely(k, e);
 	/* What had gone meanwhile looked empty, and all that it held lost. */

@@ -220,11 +220,22 @@ push(struct classify *c, struct scan_block *b)
 	c->stack[c->depth++] = (uint32_t)(b - c->index->blocks);
 }
 
-/* Whether `word` is the address that the program got for `b`. */
+/* Whether `word` is the address that the program got for `b`. Of new T[0] it is the one behind. */
 static bool
 is_start(const struct scan_block *b, uint64_t word)
 {
-	return word == b->addr || (b->flags & SCAN_BLOCK_INNER) != 0;
+	return word == b->addr || (b->flags & SCAN_BLOCK_INNER) != 0 ||
+	       scan_is_past(b, word);
+}
+
+/* Whether a block of 8 bytes may be new T[0]: the number of elements is 0. */
+static bool
+is_empty_array(struct classify *c, const struct scan_block *b)
+{
+	uint64_t n;
+
+	return (c->heuristics & CLASSIFY_NEWARRAY) != 0 && IS_ALIGNED(b->addr, WORD) &&
+	       scan_word(c->space, b->addr, &n) && n == 0;
 }
 
 /* A word that was found in a root, or in a block of this kind, points into `b`. */
@@ -281,7 +292,8 @@ settle(struct classify *c, uint32_t leader)
 		const struct classify_word *w = &c->wait[i];
 
 		b = scan_probe_end(c->index, &w->probe);
-		if (b == NULL)
+		if (b == NULL ||
+		    (scan_is_past(b, w->probe.addr) && !is_empty_array(c, b)))
 			continue;
 		if (leader == NO_LEADER)
 			reach(c, b, w->probe.addr, w->from);

@@ -66,6 +66,19 @@ block_end(const struct scan_block *b)
 	return b->addr + (b->bytes > 0 ? b->bytes : 1);
 }
 
+/* The same for words: one past 8 bytes may be the address of new T[0], see scan_is_past. */
+static uint64_t
+probe_end(const struct scan_block *b)
+{
+	return block_end(b) + (b->bytes == SCAN_COOKIE_BYTES);
+}
+
+bool
+scan_is_past(const struct scan_block *b, uint64_t addr)
+{
+	return addr >= block_end(b);
+}
+
 uint32_t
 scan_tidy(struct scan_block *blocks, uint32_t n)
 {
@@ -108,7 +121,7 @@ area_slots(const struct scan_block *blocks, uint32_t n, uint32_t i, uint64_t end
 static uint32_t
 area_blocks(const struct scan_block *blocks, uint32_t n, uint32_t i, uint64_t *ret_end)
 {
-	uint64_t end = block_end(&blocks[i]);
+	uint64_t end = probe_end(&blocks[i]);
 
 	if (is_alone(blocks, n, i)) {
 		*ret_end = end;
@@ -116,9 +129,11 @@ area_blocks(const struct scan_block *blocks, uint32_t n, uint32_t i, uint64_t *r
 	}
 	for (i++; i < n && blocks[i].addr < end + AREA_GAP && !is_alone(blocks, n, i);
 	     i++) {
-		if (block_end(&blocks[i]) > end)
-			end = block_end(&blocks[i]);
+		if (probe_end(&blocks[i]) > end)
+			end = probe_end(&blocks[i]);
 	}
+	if (i < n && blocks[i].addr == end - 1) /* one past the last is another block */
+		end--;
 	*ret_end = end;
 	return i;
 }
@@ -248,7 +263,7 @@ scan_probe_end(const struct scan_index *x, const struct scan_probe *p)
 		else
 			high = middle;
 	}
-	if (low == p->area->first || p->addr >= block_end(&x->blocks[low - 1]))
+	if (low == p->area->first || p->addr >= probe_end(&x->blocks[low - 1]))
 		return NULL;
 	return &x->blocks[low - 1];
 }
@@ -257,11 +272,13 @@ struct scan_block *
 scan_find(const struct scan_index *x, uint64_t addr)
 {
 	struct scan_probe p;
+	struct scan_block *b;
 
 	if (!scan_probe(x, addr, &p))
 		return NULL;
 	scan_probe_on(x, &p);
-	return scan_probe_end(x, &p);
+	b = scan_probe_end(x, &p);
+	return b != NULL && scan_is_past(b, addr) ? NULL : b;
 }
 
 bool

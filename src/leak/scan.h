@@ -124,6 +124,12 @@ bool scan_probe(const struct scan_index *x, uint64_t addr,
 void scan_probe_on(const struct scan_index *x, struct scan_probe *p);
 struct scan_block *scan_probe_end(const struct scan_index *x, const struct scan_probe *p);
 
+/* new T[0] of a type with a destructor is 8 bytes for the number of elements, and what the program has is the
+ * address behind them. So probes, other than scan_find, find a block of 8 bytes for that address too, unless
+ * another block begins there; this says that it was so. */
+enum { SCAN_COOKIE_BYTES = 8 };
+bool scan_is_past(const struct scan_block *b, uint64_t addr);
+
 /* Whether `word`, which points into `b`, is the address of the header behind it: that lies 8 bytes before
  * the end of the memory that malloc gave for `b`. malloc links free blocks by these addresses, and leaves them
  * in memory that is used again. A program's own pointer to the last 8 bytes of a block looks the same. */

@@ -20,6 +20,7 @@
 #include "preload/gate.h"
 #include "preload/guard.h"
 #include "preload/life.h"
+#include "preload/lsan_defaults.h"
 #include "preload/next.h"
 #include "preload/spare.h"
 #include "preload/zone.h"
@@ -208,6 +209,7 @@ hold_now(enum rec_hold_why why, uintptr_t sp)
 	if (r == NULL || !take(r->head))
 		return;
 	where.sp = hold_exit_sp(sp);
+	lsan_defaults_tell(&where, false);
 	stand(r, &where);
 }
 

@@ -14,6 +14,7 @@
 #include "preload/gate.h"
 #include "preload/hold.h"
 #include "preload/life.h"
+#include "preload/lsan_defaults.h"
 #include "preload/spare.h"
 #include "rt/rt_map.h"
 #include "rt/rt_proc.h"
@@ -193,6 +194,11 @@ inside_look(enum inside_ask ask, uintptr_t sp)
 		return -1;
 	was = gate_quiet(GATE_CFA());
 	hold_asked(sp);
+	if (ask == INSIDE_LSAN) {
+		gate_unquiet(was); /* functions of the program */
+		lsan_defaults_tell((void *)(r->base + REC_HOLD_OFF), true);
+		was = gate_quiet(GATE_CFA());
+	}
 	status = run_tool(ask, "--errors-for-leak-kinds=all");
 	if (status == USAGE_STATUS) /* a tool that does not know that */
 		status = run_tool(ask, NULL);

@@ -29,6 +29,7 @@
 #include "preload/guard.h"
 #include "preload/hold.h"
 #include "preload/loader.h"
+#include "preload/lsan_defaults.h"
 #include "preload/next.h"
 #include "preload/peer.h"
 #include "preload/peer_heapcheck.h"
@@ -166,6 +167,7 @@ begin_first(void)
 	}
 	if (settings.recorder.mode == REC_MODE_EXACT)
 		hold_wanted(settings.hold);
+	lsan_defaults_wanted(settings.lsan);
 	wrong_begin(&settings);
 	if (settings.recorder.children && peer == NULL)
 		exec_env_keep(settings.recorder.run_id != 0);

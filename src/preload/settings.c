@@ -115,6 +115,12 @@ set_hold(struct settings *s, struct word w)
 }
 
 static bool
+set_lsan(struct settings *s, struct word w)
+{
+	return yes_no(w, &s->lsan);
+}
+
+static bool
 set_keep_going(struct settings *s, struct word w)
 {
 	return yes_no(w, &s->keep_going);
@@ -196,6 +202,7 @@ static const struct key {
 	{"children", set_children},
 	{"compat", set_compat},
 	{"hold", set_hold},
+	{"lsan", set_lsan},
 	{"keep-going", set_keep_going},
 	{"free-stacks", set_free_stacks},
 	{"redzone", set_redzone},

@@ -9,6 +9,7 @@ struct settings {
 	struct recorder_settings recorder;
 	uint32_t parent;     /* record only the child of this process; 0 = everybody */
 	uint32_t hold;	     /* stand still at the end for this tool's look; 0 = do not */
+	bool lsan;	     /* the report will be in LeakSanitizer's format */
 	bool free_stacks;    /* frees are unwound too */
 	uint64_t redzone;    /* bytes before and behind each block; 0 = none */
 	uint64_t quarantine; /* bytes of freed blocks held back; 0 = none */

@@ -12,6 +12,7 @@ struct lsan {
 	struct buf *out;
 	const struct prof *p;
 	const struct memcheck_opts *o;
+	const struct lsan_extra *more;
 	uint32_t process;
 	struct loss_records r;
 	struct loss_stack stack;
@@ -51,6 +52,20 @@ lsan_frame(struct lsan *l, size_t number, const struct loss_frame *f)
 	buf_add_char(l->out, '\n');
 }
 
+/* The blocks that a loss is made of. */
+static void
+lsan_objects(struct lsan *l, const struct prof_loss *loss)
+{
+	for (size_t i = 0; i < l->more->objects.len; i++) {
+		const struct lsan_object *o = &l->more->objects.data[i];
+
+		if (o->origin == l->p->sites[loss->site].origin &&
+		    o->kind == loss->kind && o->pid == l->p->processes[l->process].pid)
+			buf_printf(l->out, "0x%012" PRIx64 " (%" PRIu64 " bytes)\n",
+				   o->addr, o->bytes);
+	}
+}
+
 static void
 lsan_leak(struct lsan *l, const struct loss_record *r)
 {
@@ -64,6 +79,12 @@ lsan_leak(struct lsan *l, const struct loss_record *r)
 	for (size_t i = 0; i < l->stack.frames.len; i++)
 		lsan_frame(l, i, &l->stack.frames.data[i]);
 	buf_add_char(l->out, '\n');
+	if (l->more->list_objects) {
+		buf_add_str(l->out, "Objects leaked above:\n");
+		for (uint32_t i = r->first; i != UINT32_MAX; i = l->r.next[i])
+			lsan_objects(l, &l->p->losses[i]);
+		buf_add_char(l->out, '\n');
+	}
 }
 
 /* Direct ones first, then by size, without what they took along. */
@@ -87,7 +108,7 @@ lsan_uses(struct lsan *l)
 	const struct suppress_set *set = l->o->set;
 	bool any = false;
 
-	for (size_t i = 0; set != NULL && i < set->all.len; i++) {
+	for (size_t i = 0; set != NULL && !l->more->no_uses && i < set->all.len; i++) {
 		const struct suppress *x = &set->all.data[i];
 
 		if (x->blocks == 0)
@@ -106,10 +127,10 @@ lsan_uses(struct lsan *l)
 
 void
 lsan_text(struct buf *out, const struct prof *p, const struct skip *s, uint32_t process,
-	  const struct memcheck_opts *o)
+	  const struct memcheck_opts *o, const struct lsan_extra *more)
 {
-	struct lsan l = {.out = out, .p = p, .o = o, .process = process};
-	uint64_t bytes, blocks;
+	struct lsan l = {.out = out, .p = p, .o = o, .process = process, .more = more};
+	uint64_t bytes, blocks, leaks, told = 0;
 
 	loss_records_init(&l.r, p, s, process, &o->records);
 	bytes = l.r.bytes[PROF_LOSS_DEFINITE] + l.r.bytes[PROF_LOSS_INDIRECT];
@@ -120,13 +141,22 @@ lsan_text(struct buf *out, const struct prof *p, const struct skip *s, uint32_t 
 			"\n================================================================="
 			"\n==%u==ERROR: LeakSanitizer: detected memory leaks\n\n",
 			p->processes[process].pid);
+	leaks = loss_records_count(&l.r,
+				   1u << PROF_LOSS_DEFINITE | 1u << PROF_LOSS_INDIRECT);
+	if (more->max_leaks > 0 && more->max_leaks < leaks)
+		buf_printf(out, "The %" PRIu64 " top leak(s):\n", more->max_leaks);
 	vec_sort(&l.r.rows, lsan_compare);
 	for (size_t i = 0; i < l.r.rows.len; i++) {
 		const struct loss_record *r = &l.r.rows.data[i];
 
-		if (r->kind <= PROF_LOSS_INDIRECT && !r->suppressed)
-			lsan_leak(&l, r);
+		if (r->kind > PROF_LOSS_INDIRECT || r->suppressed ||
+		    (more->max_leaks > 0 && told == more->max_leaks))
+			continue;
+		lsan_leak(&l, r);
+		told++;
 	}
+	if (told < leaks)
+		buf_printf(out, "Omitting %" PRIu64 " more leak(s).\n", leaks - told);
 	lsan_uses(&l);
 	if (blocks > 0)
 		buf_printf(out,

@@ -52,6 +52,8 @@ settings(const struct launch *l)
 		buf_add_str(&b, ",keep-going=1");
 	if (l->hold)
 		buf_printf(&b, ",hold=%d", (int)getpid());
+	if (l->lsan)
+		buf_add_str(&b, ",lsan=1");
 	return buf_take(&b);
 }
 

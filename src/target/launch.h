@@ -28,6 +28,7 @@ struct launch {
 	bool free_stacks;	      /* take the stacks of frees too */
 	uint64_t redzone, quarantine; /* bytes; 0 = none */
 	uint64_t guard;	 /* every so many blocks is on fenced pages; 0 = none */
+	bool lsan;	 /* the report will be in LeakSanitizer's format */
 	bool keep_going; /* wrong frees are left out instead of passed on */
 	bool hold;	 /* stand still at the end until we have looked at its memory */
 	const sigset_t *mask; /* the program's signal mask */

@@ -89,6 +89,7 @@ T_TEST(wrong_use_of_the_heap)
 	T_EQ(s.guard, 0);
 	T_CHECK(!s.free_stacks);
 	T_CHECK(!s.keep_going);
+	T_CHECK(!s.lsan);
 	T_CHECK(taken("mode=exact,redzone=4K,quarantine=17M,guard=1009,free-stacks=1,"
 		      "keep-going=yes"));
 	T_EQ(s.redzone, 4096);

@@ -15,6 +15,7 @@ import subprocess
 
 SECTION = "## Peers' own tests"
 TIMEOUT_S = 120
+HERE = pathlib.Path(__file__).resolve().parent
 
 
 @dataclasses.dataclass

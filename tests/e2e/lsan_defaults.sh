@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Reports in LeakSanitizer's format follow its options, in LSAN_OPTIONS and in functions of the program.
+. "$(dirname "$0")/lib.sh"
+need_seep
+need_libseep
+prog=$(program lsan_defaults) || exit
+cd "$TMP" || exit
+unset LSAN_OPTIONS
+lsan() { run "$SEEP" run --no-save --format=lsan -- "$prog" "$@"; }
+
+lsan
+expect_eq "status" "$status" 23
+expect_eq "what is left" "$(grep -E '^(Direct|Indirect|SUMMARY)' <<<"$err")" \
+	"Direct leak of 1477 byte(s) in 7 object(s) allocated from:
+SUMMARY: LeakSanitizer: 1477 byte(s) leaked in 7 allocation(s)."
+expect_match "the program's suppressions" "$err" '^ +13 +1313 known_loss$'
+expect_eq "the program's options: addresses" "$(grep -c '^0x[0-9a-f]* (211 bytes)$' <<<"$err")" 7
+address=$(sed -n 's/^last lost 0x//p' <<<"$out")
+expect_eq "the address is the one that the program got" "$(grep -c "^0x0*$address (211 bytes)" <<<"$err")" 1
+lsan exit7
+expect_eq "the program's exit status" "$status" 7
+LSAN_OPTIONS=exitcode=29 lsan exit7
+expect_eq "the variable counts more" "$status" 29
+lsan off
+expect_eq "turned off: status" "$status" 0
+expect_no_match "turned off: report" "$err" 'LeakSanitizer: '
+lsan asks
+expect_eq "asked for: status" "$status" 23
+expect_match "asked for: with the program's suppressions" "$err" '^SUMMARY: LeakSanitizer: 1477 byte\(s\) leaked in 7 allocation'
+expect_no_match "asked for: at once" "$out" 'at the end'
+
+# Seep's own report is about everything, and the array of no elements is not lost.
+run "$SEEP" run --no-save -- "$prog" off
+expect_match "seep's own format" "$err" '^definitely lost 2.72 KiB in 20 blocks'
+
+LSAN_OPTIONS=report_objects=0:print_suppressions=0 lsan
+expect_no_match "no addresses" "$err" '^Objects leaked above'
+expect_no_match "no uses" "$err" 'Suppressions used'
+LSAN_OPTIONS="log_path='$TMP/a log'" lsan
+expect_eq "log_path: status" "$status" 23
+expect_no_match "log_path: not on stderr" "$err" 'LeakSanitizer'
+expect_match "log_path: in the file" "$(cat "$TMP/a log".[0-9]*)" '^SUMMARY: LeakSanitizer: 1477 byte'
+LSAN_OPTIONS=leak_check_at_exit=0 lsan
+expect_eq "not at exit: status" "$status" 0
+LSAN_OPTIONS=leak_check_at_exit=0 lsan asks
+expect_eq "not at exit, but asked for: status" "$status" 23
+LSAN_OPTIONS=detect_leaks=0 lsan asks
+expect_eq "not at all: status" "$status" 0
+echo 'leak:loss' >all.supp
+LSAN_OPTIONS=suppressions="'$TMP/all.supp'" lsan
+expect_eq "a file in quotes: status" "$status" 0
+LSAN_OPTIONS=help=1 lsan off
+expect_match "help" "$err" '^Available flags for LeakSanitizer:'
+
+"$SEEP" run -o a.rec -- "$prog" >/dev/null 2>&1
+LSAN_OPTIONS=max_leaks=1 run "$SEEP" leaks --format=lsan a.rec
+expect_match "max_leaks" "$out" '^The 1 top leak\(s\):$'
+expect_match "max_leaks: the others" "$out" '^Omitting 1 more leak\(s\)\.$'
+expect_match "max_leaks: the sum is of all" "$out" '^SUMMARY: LeakSanitizer: 2790 byte\(s\) leaked in 20 '
