@@ -139,8 +139,7 @@ enum rec_chunk_kind {
 struct rec_chunk {
 	uint32_t kind; /* enum rec_chunk_kind */
 	uint32_t used;
-	uint32_t
-		next; /* newest-first list of chunks of the same kind, as index; 0 = end */
+	uint32_t next; /* newest-first list of chunks of the kind, as index; 0 = end */
 	uint32_t reserved[13];
 };
 
@@ -204,8 +203,7 @@ struct rec_cell {
 	uint64_t alloc_bytes;
 	uint64_t free_bytes;
 	uint64_t temp_bytes; /* of the blocks whose lifetime is REC_LIFE_TEMPORARY */
-	uint64_t
-		stamp; /* head.stamp when peak_* and exit_* were last brought up to date */
+	uint64_t stamp;	     /* head.stamp when peak_* and exit_* were last up to date */
 
 	int64_t peak_live_bytes; /* at the global peak, if stamp's epoch equals head's; */
 	int64_t peak_live_blocks; /* else unchanged since: use what is live */
@@ -543,10 +541,8 @@ struct rec_head {
 	uint64_t stamp; /* peak epoch and exit bit, see REC_STAMP_* */
 	uint64_t peak_ms;
 	uint64_t exit_ms; /* when exit began; 0 = it has not */
-	uint64_t
-		cut_ms; /* when it ended or first found no room, at least 1; 0 = neither */
-	uint32_t
-		unseen; /* entries at REC_UNSEEN_OFF that were begun; may be more than fit */
+	uint64_t cut_ms;  /* when it ended or found no room, at least 1; 0 = neither */
+	uint32_t unseen;  /* entries at REC_UNSEEN_OFF begun; may be more than fit */
 	uint32_t reserved2[3];
 
 	/* 576: counters */
@@ -555,19 +551,17 @@ struct rec_head {
 		frees_inherited; /* of blocks from before the fork that are not in the table */
 	uint64_t
 		frees_unknown; /* of blocks never seen: from before recording, or while paused */
-	uint64_t
-		frees_unseen; /* blocks whose address was handed out again: freed behind us */
+	uint64_t frees_unseen;	/* address handed out again: freed behind us */
 	uint64_t paused_allocs; /* allocations let through while paused */
 	uint64_t threads_seen;
 	uint64_t threads_ended;
 	uint32_t free_threads; /* ref list of records to use again */
 	uint32_t free_cells;
-	uint32_t points; /* timeline points in use */
-	uint32_t
-		point_every_ms; /* distance between them; doubled when the table is full */
-	uint32_t locks[4];	/* space, modules, threads, timeline */
-	uint32_t marks;		/* last mark's number */
-	uint32_t modules;	/* rows in the module table */
+	uint32_t points;	 /* timeline points in use */
+	uint32_t point_every_ms; /* between them; doubled when the table is full */
+	uint32_t locks[4];	 /* space, modules, threads, timeline */
+	uint32_t marks;		 /* last mark's number */
+	uint32_t modules;	 /* rows in the module table */
 	uint64_t
 		own_kib; /* resident memory of the recorder outside this file, as last measured */
 	uint64_t exec_ms; /* when it was replaced by exec */
