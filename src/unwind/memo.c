@@ -383,6 +383,16 @@ memo_promote(struct unw_thread *t, const struct memo_spare *s)
 }
 
 void
+memo_clear_spares(struct unw_thread *t)
+{
+	if (!t->spares_kept)
+		return;
+	for (unsigned i = 0; i < MEMO_SPARES; i++)
+		t->spares[i].sp = 0;
+	t->spares_kept = false;
+}
+
+void
 memo_spare_missed(struct unw_thread *t)
 {
 	if (++t->spare_misses % MEMO_SPARE_TRUST == 0) {
@@ -402,6 +412,7 @@ memo_keep_spare(struct unw_thread *t)
 	if (count > MEMO_SPARE_CHECKS || t->spare_rest > 0)
 		return;
 	s += t->spare_turn++ % MEMO_SPARE_WAYS;
+	t->spares_kept = true;
 	s->sp = 0;
 	COMPILER_BARRIER();
 	for (uint32_t i = 0; i <= count; i++) {

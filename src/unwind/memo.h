@@ -25,8 +25,9 @@ struct memo_frame {
 };
 
 /* A stack that was the last one some time ago, complete: programs alternate between a few. */
-#define MEMO_SPARES 64
+#define MEMO_SPARE_SET_BITS 5
 #define MEMO_SPARE_WAYS 4 /* that may begin with the same frame */
+#define MEMO_SPARES (MEMO_SPARE_WAYS << MEMO_SPARE_SET_BITS)
 #define MEMO_SPARE_CHECKS 64
 
 struct memo_spare {
@@ -58,6 +59,7 @@ struct unw_thread {
 	uintptr_t zero;		/* always 0, read by the check that never matches */
 	struct unw_regs regs;
 	struct memo_spare spares[MEMO_SPARES];
+	bool spares_kept; /* false: all are free, and their pages need not be touched */
 	uint32_t spare_turn;		     /* which way is replaced next */
 	const struct memo_spare *spare_last; /* the one that was hit last */
 	uint64_t spare_hits;		     /* in all; and at the last look at them */
@@ -175,15 +177,17 @@ memo_fold_hits(struct unw_thread *t)
 /* So many hits of spares running, and nothing is hit before they are asked. */
 #define MEMO_SPARE_RUN 8
 
+/* Where a stack that starts at `pc` and `sp` may be kept. The stack pointer is added, not hashed:
+ * it is a multiple of 16, stacks that alternate lie near each other, and a larger environment moves
+ * all of them by the same distance, so which ones share a set does not depend on it. */
 static ALWAYS_INLINE struct memo_spare *
 memo_spares_of(struct unw_thread *t, uintptr_t pc, uintptr_t sp)
 {
-	uint64_t h = (pc ^ sp << 20) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t h = pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - MEMO_SPARE_SET_BITS);
+	uint64_t set = (h + (sp >> 4)) & ((1u << MEMO_SPARE_SET_BITS) - 1);
 
-	return &t->spares[(h >> 60) * MEMO_SPARE_WAYS];
+	return &t->spares[set * MEMO_SPARE_WAYS];
 }
-
-_Static_assert(MEMO_SPARES == MEMO_SPARE_WAYS << 4, "four bits of a hash");
 
 /* The order matters, as in unwind_fast.h: no word is read before all inside of it were equal. Two
  * at a time only saves counting. */
@@ -207,6 +211,9 @@ memo_spare_same(const struct unw_thread *t, const struct memo_spare *s,
 
 /* Hit this one first from now on. */
 void memo_promote(struct unw_thread *t, const struct memo_spare *s);
+
+/* Frees all of them. */
+void memo_clear_spares(struct unw_thread *t);
 
 /* None of them: they are left alone for a while when that is usual. */
 void memo_spare_missed(struct unw_thread *t);

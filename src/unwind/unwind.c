@@ -435,9 +435,7 @@ void
 unw_thread_init(struct unw_thread *t, struct unw_shared *s, void *arg)
 {
 	memo_clear(t);
-	/* Memory that is new is zero already, and stays untouched until it is needed. */
-	for (unsigned i = 0; t->shared != NULL && i < MEMO_SPARES; i++)
-		t->spares[i].sp = 0;
+	memo_clear_spares(t); /* memory that is new is zero already */
 	t->shared = s;
 	t->arg = arg;
 	t->lo = t->hi = 0;
@@ -456,8 +454,7 @@ unw_thread_bounds(struct unw_thread *t, uintptr_t lo, uintptr_t hi)
 {
 	memo_fold_hits(t);
 	memo_clear(t);
-	for (unsigned i = 0; i < MEMO_SPARES; i++)
-		t->spares[i].sp = 0; /* what ended at the old bounds may go on now */
+	memo_clear_spares(t); /* what ended at the old bounds may go on now */
 	t->lo = lo;
 	t->hi = lo < hi ? hi : lo;
 }
