@@ -50,7 +50,7 @@ expect_processes() {
 	local what=$1 pid said
 	for pid in $(sed -n 's/^at \([0-9]*\) .*/\1/p' <<<"$2" | sort -un); do
 		said=$(sed -n "s/^at $pid //p" <<<"$2")
-		"$SEEP" report --json --process "$pid" "$TMP/rec" >"$TMP/json.$pid" 2>&1
+		"$SEEP" report --all --json --process "$pid" "$TMP/rec" >"$TMP/json.$pid" 2>&1
 		expect_truth "$what, process" "$TMP/json.$pid" "$said"
 		grep -q '^inherited any' <<<"$said" || expect_json "$what, process: inherited" \
 			"$TMP/json.$pid" '[.processes[].lost.frees_inherited] | add' \
