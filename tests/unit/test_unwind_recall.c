@@ -11,6 +11,7 @@
 #include "t.h"
 
 #include "unwind/arch.h"
+#include "unwind/memo.h"
 #include "unwind/unwind_fast.h"
 
 #include "unwind_harness.h"
@@ -544,6 +545,26 @@ T_TEST(ended_or_truncated)
 	T_CHECK(ways.recalled > 2000);
 	T_CHECK(whole > 1000);
 	T_CHECK(cut > 1000);
+}
+
+/* Stacks of one function that lie near each other have sets of their own, wherever the stack is. */
+T_TEST(sets_of_spares)
+{
+	enum { SETS = MEMO_SPARES / MEMO_SPARE_WAYS };
+	struct unw_thread *t = states[0].t;
+	uintptr_t pc = (uintptr_t)end_leaf;
+
+	for (uintptr_t moved = 0; moved < 4096; moved += 16) {
+		uint64_t seen = 0;
+
+		for (uintptr_t i = 0; i < SETS; i++) {
+			uintptr_t sp = UINT64_C(0x7fffffffc000) - moved - 16 * i;
+
+			seen |= UINT64_C(1) << (memo_spares_of(t, pc, sp) - t->spares) /
+						       MEMO_SPARE_WAYS;
+		}
+		T_EQ(__builtin_popcountll(seen), (long)SETS);
+	}
 }
 
 T_MAIN()
