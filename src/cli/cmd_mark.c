@@ -15,7 +15,7 @@ mark_run(int argc, char **argv)
 	struct control_marked m;
 	struct err e = {0};
 	const char *name = argc > 1 ? argv[1] : "";
-	int r = target_find(argv[0], &f, &e);
+	int r = target_find_writable(argv[0], &f, &e);
 
 	if (r == 0)
 		r = control_mark(&f, name, &m, &e);

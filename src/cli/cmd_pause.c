@@ -13,7 +13,7 @@ set_paused(const char *what, bool paused)
 	struct err e = {0};
 	bool was;
 
-	if (target_find(what, &f, &e) < 0)
+	if (target_find_writable(what, &f, &e) < 0)
 		return cmd_fail(&e);
 	was = f.head->paused == 1;
 	control_pause(&f, paused);

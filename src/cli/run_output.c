@@ -3,6 +3,7 @@
 #include "cli/run_output.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,6 +35,15 @@ check_name(const char *output, struct err *e)
 	return out_check(output, "rec", e);
 }
 
+/* Written into where it is; nothing is made in its folder. */
+static bool
+is_device(const char *output)
+{
+	struct stat st;
+
+	return output != NULL && stat(output, &st) == 0 && S_ISCHR(st.st_mode);
+}
+
 static char *
 folder_of(const char *output)
 {
@@ -55,7 +65,7 @@ run_output(const char *output, const char *dir, char **ret_folder, char **ret_ou
 	*ret_folder = realpath(*folder != '\0' ? folder : ".", NULL);
 	if (ret == 0 && *ret_folder == NULL)
 		ret = err_sys(e, -errno, "%s: cannot save the recording there", folder);
-	if (ret == 0 && access(*ret_folder, W_OK | X_OK) < 0)
+	if (ret == 0 && !is_device(output) && access(*ret_folder, W_OK | X_OK) < 0)
 		ret = err_set(e, -errno,
 			      "%s: cannot save the recording there (%s); use -o or --dir",
 			      *ret_folder, strerror(errno));

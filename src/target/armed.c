@@ -128,7 +128,7 @@ armed_switch_on(int pid, const struct attach_settings *s, struct livefile *ret,
 	int r;
 
 	if (target_find_pid(pid, ret, NULL) == 0) {
-		if (ret->head->paused != 1) {
+		if (ret->head->paused != 1 || ret->copied) {
 			livefile_close(ret);
 			return err_set(e, -EBUSY,
 				       "%d: it is being recorded already; see: seep "

@@ -155,35 +155,6 @@ nothing(const struct ours *o)
 	return o->self == 0 && o->fd < 0;
 }
 
-/* Copies what there is of a recording into a file of our own. */
-static int
-copy_recording(const struct tracee *t, const struct ours *o, struct err *e)
-{
-	enum { PIECE = 64 << 10 };
-	static char piece[PIECE];
-	struct rec_head h;
-	uint64_t bytes;
-	int fd, r = tracee_read(t, o->self, &h, sizeof h, e);
-
-	if (r < 0)
-		return r;
-	bytes = REC_CHUNKS_OFF + (uint64_t)h.populated * REC_CHUNK_BYTES;
-	if (bytes > o->self_bytes)
-		bytes = o->self_bytes;
-	fd = memfd_create("seep copy", MFD_CLOEXEC);
-	if (fd < 0 || ftruncate(fd, (off_t)bytes) < 0)
-		r = err_sys(e, -errno, "no memory for a copy");
-	for (uint64_t at = 0; r == 0 && at < bytes; at += PIECE) {
-		size_t n = tracee_read_some(t, o->self + at, piece, PIECE);
-
-		if (pwrite(fd, piece, n, (off_t)at) != (ssize_t)n)
-			r = err_sys(e, -errno, "no memory for a copy");
-	}
-	if (r < 0 && fd >= 0)
-		close(fd);
-	return r < 0 ? r : fd;
-}
-
 int
 detach_recording(int pid, struct livefile *ret, struct err *e)
 {
@@ -199,7 +170,7 @@ detach_recording(int pid, struct livefile *ret, struct err *e)
 	if (r == 0 && o.self == 0)
 		r = err_set(e, -ENOENT, "%d: not recorded", pid);
 	if (r == 0) {
-		fd = copy_recording(&t, &o, e);
+		fd = livefile_copy(pid, o.self, o.self_bytes, e);
 		r = fd < 0 ? fd : livefile_adopt(fd, ATTACH_NAME, ret, e);
 	}
 	if (r == 0)

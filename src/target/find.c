@@ -71,11 +71,20 @@ open_recording(const struct procfs_stat *st, const struct procfs_map *m,
 	       struct livefile *ret_file, struct err *e)
 {
 	struct livefile f = {.fd = -1};
-	int fd = open_mapping(st->pid, m);
-	int r = fd < 0 ? err_sys(e, fd, "%d (%s): cannot open its recording %s", st->pid,
-				 st->comm, m->path)
-		       : livefile_adopt(fd, m->path, &f, e);
+	int fd = open_mapping(st->pid, m), r = fd;
+	bool copied = fd < 0 && m->perms[3] == 's';
 
+	/* Without root's rights a file that has no name can only be read where it is mapped. */
+	if (copied)
+		fd = livefile_copy(st->pid, m->start, m->end - m->start, NULL);
+	r = fd < 0 ? err_sys(e, r, "%d (%s): cannot open its recording %s", st->pid,
+			     st->comm, m->path)
+		   : livefile_adopt(fd, m->path, &f, e);
+	if (r == 0 && copied) {
+		f.copied = true;
+		f.inode = m->inode;
+		f.dev = makedev(m->dev_major, m->dev_minor);
+	}
 	if (r == 0 && !is_recorder(&f, st)) {
 		livefile_close(&f);
 		r = -EBADMSG;
@@ -206,6 +215,22 @@ target_find(const char *what, struct livefile *ret_file, struct err *e)
 		return target_find_pid((int)pid, ret_file, e);
 	}
 	return find_by_name(what, ret_file, e);
+}
+
+int
+target_find_writable(const char *what, struct livefile *ret_file, struct err *e)
+{
+	int r = target_find(what, ret_file, e);
+
+	if (r == 0 && ret_file->copied) {
+		r = err_set(
+			e, -EPERM,
+			"%d: what seep attach records there can be read, but writing into it takes "
+			"root's rights: try sudo",
+			ret_file->pid);
+		livefile_close(ret_file);
+	}
+	return r;
 }
 
 void

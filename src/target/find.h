@@ -4,7 +4,7 @@
  * The way goes through the target's own mappings, so it cannot be led to a file of
  * someone else's making: /proc/PID/maps names the file and its inode, it is opened
  * through /proc/PID/map_files or /proc/PID/root, and device, inode and owner are
- * compared. */
+ * compared. What `seep attach` maps has no name, and map_files is for root: others get a copy of it. */
 #ifndef SEEP_TARGET_FIND_H
 #define SEEP_TARGET_FIND_H
 
@@ -18,6 +18,9 @@ int target_find(const char *what, struct livefile *ret_file, struct err *e);
 
 /* The same for a number. */
 int target_find_pid(int pid, struct livefile *ret_file, struct err *e);
+
+/* The same for those who want to write into it: -EPERM if that takes other rights. */
+int target_find_writable(const char *what, struct livefile *ret_file, struct err *e);
 
 /* Path under which the recording of `f` can be opened by our own process, whatever its
  * mount namespace: /proc/self/fd/N. Good while `f` is open. `size` at least 32. */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,6 +69,48 @@ livefile_adopt(int fd, const char *name, struct livefile *ret_file, struct err *
 	}
 	*ret_file = f;
 	return 0;
+}
+
+static bool
+all_zero(const char *p, size_t n)
+{
+	return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0);
+}
+
+int
+livefile_copy(int pid, uint64_t at, uint64_t bytes, struct err *e)
+{
+	enum { PIECE = 64 << 10 };
+	static char piece[PIECE];
+	struct iovec to = {piece, sizeof(struct rec_head)};
+	struct iovec from = {(void *)(uintptr_t)at, sizeof(struct rec_head)};
+	const struct rec_head *h = (const void *)piece;
+	uint64_t present;
+	int fd, r = 0;
+
+	if (bytes < REC_CHUNKS_OFF ||
+	    process_vm_readv(pid, &to, 1, &from, 1, 0) != (ssize_t)sizeof *h)
+		return err_set(e, -EIO, "%d: cannot read its recording", pid);
+	present = REC_CHUNKS_OFF + (uint64_t)h->populated * REC_CHUNK_BYTES;
+	fd = memfd_create("seep copy", MFD_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, (off_t)bytes) < 0)
+		r = err_sys(e, -errno, "no memory for a copy");
+	for (uint64_t off = 0; r == 0 && off < present && off < bytes; off += PIECE) {
+		size_t want = bytes - off < PIECE ? (size_t)(bytes - off) : PIECE;
+		ssize_t n;
+
+		to = (struct iovec){piece, want};
+		from = (struct iovec){(void *)(uintptr_t)(at + off), want};
+		n = process_vm_readv(pid, &to, 1, &from, 1, 0);
+		if (n < 0)
+			r = err_sys(e, -errno, "%d: cannot read its recording", pid);
+		else if (!all_zero(piece, (size_t)n) &&
+			 pwrite(fd, piece, (size_t)n, (off_t)off) != n)
+			r = err_sys(e, -errno, "no memory for a copy");
+	}
+	if (r < 0 && fd >= 0)
+		close(fd);
+	return r < 0 ? r : fd;
 }
 
 int

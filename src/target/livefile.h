@@ -26,12 +26,17 @@ struct livefile {
 	uid_t uid;
 	struct rec_head *head; /* mapped, shared, writable */
 	uint64_t mapped_bytes; /* from the start of the file */
+	bool copied; /* a copy, as the file itself cannot be opened: nothing that is written there is seen */
 };
 
 /* Takes over `fd` (also on failure) and maps the first page. Refused: not a regular file,
  * owner neither we nor, for root, anyone; wrong magic, version or sizes. -EAGAIN: still
  * being made. */
 int livefile_adopt(int fd, const char *name, struct livefile *ret_file, struct err *e);
+
+/* Copies a recording that process `pid` has mapped at `at`, `bytes` long, into a file of our own: for those who may read
+ * its memory but not open the file, which has no name. The process is not stopped. The descriptor, or why not. */
+int livefile_copy(int pid, uint64_t at, uint64_t bytes, struct err *e);
 
 /* Opens `name` in the folder `dirfd`, without following links. */
 int livefile_open(int dirfd, const char *name, struct livefile *ret_file, struct err *e);

@@ -20,7 +20,10 @@
 
 #include "util/file.h"
 
-enum { LISTED_MAX = 8 }; /* processes, in a message */
+enum {
+	LISTED_MAX = 8,		 /* processes, in a message */
+	PF_KTHREAD = 0x00200000, /* of the flags in stat */
+};
 
 /* Reads up to size - 1 bytes of a small file and ends them with a NUL. */
 static int
@@ -91,6 +94,7 @@ procfs_stat(int pid, struct procfs_stat *ret_stat, struct err *e)
 	ret_stat->pid = pid;
 	ret_stat->state = close_at[2];
 	ret_stat->ppid = (int)stat_field(close_at + 2, 4);
+	ret_stat->kernel_thread = (stat_field(close_at + 2, 9) & PF_KTHREAD) != 0;
 	ret_stat->cpu_ticks = stat_field(close_at + 2, 14) + stat_field(close_at + 2, 15);
 	ret_stat->threads = (unsigned)stat_field(close_at + 2, 20);
 	ret_stat->start_ticks = stat_field(close_at + 2, 22);

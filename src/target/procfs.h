@@ -23,6 +23,7 @@ struct procfs_stat {
 	uint64_t rss_kib;
 	uint64_t cpu_ticks; /* user + system */
 	unsigned threads;
+	bool kernel_thread;
 };
 
 /* -ESRCH when there is no such process. `e` may be NULL. */

@@ -42,8 +42,6 @@ read_program(struct refusal_facts *f)
 
 	snprintf(path, sizeof path, "/proc/%d/exe", f->pid);
 	n = readlink(path, link, sizeof link);
-	/* A kernel thread has no program; of others we may not be allowed to see it. */
-	f->kernel_thread = n < 0 && errno == ENOENT && f->exists && f->state != 'Z';
 	if (n > 0 && inspect_elf(path, &elf, NULL) == 0)
 		f->traits = elf.traits;
 }
@@ -133,6 +131,7 @@ refusal_read(int pid, struct refusal_facts *ret_facts)
 	if (f.exists) {
 		snprintf(f.comm, sizeof f.comm, "%s", st.comm);
 		f.state = st.state;
+		f.kernel_thread = st.kernel_thread;
 		f.ourselves = pid == getpid();
 		f.our_child = descends(pid, getpid());
 		f.tracer = (int)procstatus_number(pid, "TracerPid");

@@ -296,6 +296,7 @@ rundir_remove(struct rundir *d, const struct rundir_names *known, struct err *e)
 	rundir_names_done(&names);
 	if (strange)
 		return err_set(e, -ENOTEMPTY, "%s: has new recordings", d->path);
+	fchmod(d->fd, 0700); /* somebody may have made it read-only */
 	empty_folder(d);
 	unlinkat(d->fd, "owner", 0);
 	if (rmdir(d->path) < 0)

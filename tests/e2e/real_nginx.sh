@@ -20,7 +20,7 @@ mkdir logs html
 seq 1 5003 >html/file
 cat >conf <<CONF
 worker_processes 2; daemon off; pid $PWD/pid; error_log $PWD/logs/error warn;
-user root;
+$([ "$(id -u)" != 0 ] || echo "user root;")
 events { worker_connections 512; }
 http {
 	access_log $PWD/logs/access; client_body_temp_path $PWD/body; proxy_temp_path $PWD/proxy;
