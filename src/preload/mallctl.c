@@ -156,10 +156,11 @@ mallctl(const char *name, void *old, size_t *old_bytes, void *new, size_t new_by
 	if (!ours && (real = (ctl_fn *)behind("mallctl")) != NULL)
 		return real(name, old, old_bytes, new, new_bytes);
 	row = find(name, DEPTH_MAX, &m);
-	if (row == NULL) {
-		real = (ctl_fn *)behind("mallctl");
-		return real == NULL ? ENOENT : real(name, old, old_bytes, new, new_bytes);
-	}
+	real = row == NULL || row->general ? (ctl_fn *)behind("mallctl") : NULL;
+	if (real != NULL)
+		return real(name, old, old_bytes, new, new_bytes);
+	if (row == NULL)
+		return ENOENT;
 	if (!m.name_end || !m.row_end)
 		return ENOENT;
 	c.index = m.index;
@@ -180,10 +181,12 @@ mallctlnametomib(const char *name, size_t *mib, size_t *mib_len)
 	if (name[0] == '\0' || name[0] == '.')
 		return ENOENT;
 	row = find(name, *mib_len, &m);
-	if (row == NULL) {
-		real = (tomib_fn *)behind("mallctlnametomib");
-		return real == NULL ? ENOENT : real(name, mib, mib_len);
-	}
+	real = row == NULL || row->general ? (tomib_fn *)behind("mallctlnametomib")
+					   : NULL;
+	if (real != NULL)
+		return real(name, mib, mib_len);
+	if (row == NULL)
+		return ENOENT;
 	mib[0] = MIB_OURS + (size_t)(row - ctl_rows);
 	for (size_t i = 1; i < m.depth; i++)
 		mib[i] = m.index;

@@ -27,6 +27,7 @@ struct ctl_row {
 	const void *value; /* read only: where the value is */
 	size_t value_bytes;
 	size_t index_end; /* numbers are below this */
+	bool general;	  /* not about profiling: a real one behind us knows better */
 };
 
 extern const struct ctl_row ctl_rows[];

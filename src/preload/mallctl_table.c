@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* mallctl_table.c -- every profiling name of mallctl. One row each.
+/* mallctl_table.c -- every profiling name of mallctl, and the few others that can be answered:
+ * one row each.
  *
  * What is an error, and which one when there are two, is jemalloc's (tests/e2e/jemalloc_mallctl.sh
  * compares all of it with the real one): a name that may not be written gives EPERM whatever else
@@ -10,6 +11,8 @@
 #include "preload/conf.h"
 #include "preload/peer_jemalloc.h"
 #include "preload/peer_pages.h"
+#include "preload/statm.h"
+#include "record/census.h"
 
 #include <errno.h>
 #include <string.h>
@@ -242,6 +245,60 @@ run_stats(const struct ctl_row *row, const struct ctl_call *c)
 	return give(c, &s, sizeof(s));
 }
 
+/* ---- not about profiling ---- */
+
+/* stats.*, as they were when epoch was last written, or first asked for. */
+static struct {
+	size_t allocated, active, metadata, resident, mapped, retained;
+} stats;
+static uint64_t epoch; /* 0 = never measured */
+static const char *const version = "5.3.0-0-g54eaed1d8b56b1aa528be3bdd1877e59c56fa90c";
+
+/* Figures that exist over another allocator: bytes in use, as they were asked for, and resident
+ * memory. Two threads may measure at once: each word is of one of them. */
+static int
+measure(void)
+{
+	struct census c;
+	struct rec_head *h = recorder_now->head;
+
+	if (recorder_now->base == NULL || census_take(recorder_now, 0, NULL, &c) != 0)
+		return ENOENT;
+	stats.allocated = c.n.live_bytes > 0 ? (size_t)c.n.live_bytes : 0;
+	census_done(&c);
+	stats.active = ALIGN_UP(stats.allocated, (size_t)REC_PAGE_BYTES);
+	stats.metadata = (size_t)h->own_kib << 10;
+	stats.resident = (size_t)statm_rss_kib() << 10;
+	if (stats.resident < stats.active)
+		stats.resident = stats.active; /* blocks that were never touched */
+	stats.mapped = stats.resident;
+	__atomic_fetch_add(&epoch, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static int
+run_epoch(const struct ctl_row *row, const struct ctl_call *c)
+{
+	int error = 0;
+
+	(void)row;
+	if (c->new != NULL && c->new_bytes != sizeof(epoch))
+		return EINVAL;
+	if (epoch == 0)
+		error = measure();
+	if (error == 0 && c->new != NULL)
+		error = measure();
+	return error != 0 ? error : give(c, &epoch, sizeof(epoch));
+}
+
+static int
+run_total(const struct ctl_row *row, const struct ctl_call *c)
+{
+	int error = has_new(c) ? EPERM : epoch == 0 ? measure() : 0;
+
+	return error != 0 ? error : run_value(row, c);
+}
+
 bool
 ctl_has_stats(void)
 {
@@ -254,28 +311,32 @@ static const bool yes = true, no;
 
 #define VALUE(name, at)                                                                  \
 	{                                                                                \
-		name, run_value, &(at), sizeof(at), 0                                    \
+		name, run_value, &(at), sizeof(at), 0, false                             \
 	}
 #define OPTION(field) VALUE("opt." #field, conf.field)
 #define LARGES (PAGES_CLASSES - PAGES_BINS)
+#define TOTAL(field)                                                                     \
+	{                                                                                \
+		"stats." #field, run_total, &stats.field, sizeof(size_t), 0, true        \
+	}
 
 const struct ctl_row ctl_rows[] = {
-	{"prof.active", run_active, NULL, 0, 0},
-	{"prof.thread_active_init", run_switch, &init_switch, 0, 0},
-	{"prof.gdump", run_switch, &gdump_switch, 0, 0},
-	{"prof.dump", run_dump, NULL, 0, 0},
-	{"prof.prefix", run_prefix, NULL, 0, 0},
-	{"prof.reset", run_reset, NULL, 0, 0},
+	{"prof.active", run_active, NULL, 0, 0, false},
+	{"prof.thread_active_init", run_switch, &init_switch, 0, 0, false},
+	{"prof.gdump", run_switch, &gdump_switch, 0, 0, false},
+	{"prof.dump", run_dump, NULL, 0, 0, false},
+	{"prof.prefix", run_prefix, NULL, 0, 0, false},
+	{"prof.reset", run_reset, NULL, 0, 0, false},
 	VALUE("prof.interval", conf.interval),
-	{"prof.lg_sample", run_lg_sample, NULL, 0, 0},
-	{"prof.log_start", run_log, NULL, 0, 0},
-	{"prof.log_stop", run_log, NULL, 0, 0},
-	{"prof.stats.bins.#.live", run_stats, &stats_live, 0, PAGES_BINS},
-	{"prof.stats.bins.#.accum", run_stats, &stats_accum, 0, PAGES_BINS},
-	{"prof.stats.lextents.#.live", run_stats, &stats_live, 0, LARGES},
-	{"prof.stats.lextents.#.accum", run_stats, &stats_accum, 0, LARGES},
-	{"thread.prof.active", run_thread_active, NULL, 0, 0},
-	{"thread.prof.name", run_thread_name, NULL, 0, 0},
+	{"prof.lg_sample", run_lg_sample, NULL, 0, 0, false},
+	{"prof.log_start", run_log, NULL, 0, 0, false},
+	{"prof.log_stop", run_log, NULL, 0, 0, false},
+	{"prof.stats.bins.#.live", run_stats, &stats_live, 0, PAGES_BINS, false},
+	{"prof.stats.bins.#.accum", run_stats, &stats_accum, 0, PAGES_BINS, false},
+	{"prof.stats.lextents.#.live", run_stats, &stats_live, 0, LARGES, false},
+	{"prof.stats.lextents.#.accum", run_stats, &stats_accum, 0, LARGES, false},
+	{"thread.prof.active", run_thread_active, NULL, 0, 0, false},
+	{"thread.prof.name", run_thread_name, NULL, 0, 0, false},
 	OPTION(prof),
 	OPTION(prof_active),
 	OPTION(prof_thread_active_init),
@@ -293,11 +354,19 @@ const struct ctl_row ctl_rows[] = {
 	OPTION(prof_stats),
 	OPTION(prof_sys_thread_name),
 	OPTION(prof_time_resolution),
-	{"opt.prof_prefix", run_prefix_value, NULL, 0, 0},
+	{"opt.prof_prefix", run_prefix_value, NULL, 0, 0, false},
 	VALUE("config.prof", yes),
 	VALUE("config.prof_libgcc", no),
 	VALUE("config.prof_libunwind", no),
 	VALUE("config.prof_frameptr", no),
+	{"version", run_value, &version, sizeof(version), 0, true},
+	{"epoch", run_epoch, NULL, 0, 0, true},
+	TOTAL(allocated),
+	TOTAL(active),
+	TOTAL(metadata),
+	TOTAL(resident),
+	TOTAL(mapped),
+	TOTAL(retained),
 };
 
 const size_t ctl_row_count = ARRAY_LEN(ctl_rows);

@@ -19,7 +19,13 @@ for conf in prof:true prof:true,lg_prof_sample:0 prof:false '' prof:true,prof_ac
 	# prof.reset leaves something in errno (marked `!`).
 	table "$JEMALLOC" "$conf" | sed -e '/^prof\.prefix/s/ S11/ EFAULT/' -e 's/!//g' >"$TMP/real"
 	table "$LIBSEEP" "$conf" >"$TMP/mine"
-	expect_eq "rows of $conf" "$(wc -l <"$TMP/real")" 40
+	expect_eq "rows of $conf" "$(wc -l <"$TMP/real")" 50
+	case $conf in
+	'' | prof:false) # nothing is recorded, so there is nothing to add up
+		expect_eq "totals with '$conf'" "$(grep -cE '^(epoch|stats\.[amr]).* ENOENT$' "$TMP/mine")" 7
+		sed -i -E '/^(epoch|stats)/d' "$TMP/real" "$TMP/mine"
+		;;
+	esac
 	expect_file "errors with '$conf'" "$TMP/mine" "$TMP/real"
 	expect_no_match "errno with '$conf'" "$(cat "$TMP/mine")" '!'
 done
@@ -72,6 +78,44 @@ for conf in prof:true,lg_prof_interval:22,prof_prefix:abc lg_prof_sample:7,prof_
 	expect_eq "values with $conf" "$out" "$wanted"
 	expect_eq "values with $conf: nothing is printed or written" "$err$(dumps)" ""
 done
+
+# The totals: bytes as they were asked for, and only as of the last epoch.
+cat >"$TMP/totals.c" <<'END'
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(void) {
+	int (*ctl)(const char *, void *, size_t *, void *, size_t);
+	*(void **)&ctl = dlsym(RTLD_DEFAULT, "mallctl");
+	size_t a = 0, b = 0, c = 0, act = 0, res = 0, map = 0, met = 0, ret = 7, len; uint64_t e = 0, f = 0; const char *v = "";
+	static char *kept[64];
+#define GET(name, x) (len = sizeof(x), ctl(name, &(x), &len, NULL, 0))
+	if (GET("epoch", e) != 0 || GET("stats.allocated", a) != 0) { puts("no totals"); return 0; }
+	for (int i = 0; i < 61; i++)
+		memset(kept[i] = malloc(70001), 1, 70001);
+	GET("stats.allocated", b);
+	ctl("epoch", NULL, NULL, &e, sizeof(e));
+	GET("stats.allocated", c), GET("epoch", f), GET("version", v);
+	GET("stats.active", act), GET("stats.resident", res), GET("stats.mapped", map);
+	GET("stats.metadata", met), GET("stats.retained", ret);
+	printf("stale %d, then %zu; epoch %d; %.5s; ", a == b, c - a, (int)(f - e), v);
+	printf("active %d, resident %d, mapped %d, metadata %d, retained %d\n", act >= c && act < c + c / 2 && act % 4096 == 0,
+	       res >= act, map >= act, met > 0, ret != 7);
+	return 0;
+}
+END
+gcc -O1 -w -o "$TMP/totals" "$TMP/totals.c" || exit
+whole="stale 1, then N; epoch 1; 5.3.0; active 1, resident 1, mapped 1, metadata 1, retained 1"
+profiled "$LIBSEEP" prof:true,lg_prof_sample:0 "$TMP/totals"
+expect_eq "totals" "$out" "${whole/N/$((61 * 70001))}"
+profiled "$JEMALLOC" prof:true,lg_prof_sample:0 "$TMP/totals" # in classes of 80 KiB
+expect_match "totals of the real one" "$out" "^${whole/N/499[0-9]{4\}}$"
+profiled "$LIBSEEP $JEMALLOC" prof:true,lg_prof_sample:0 "$TMP/totals"
+expect_match "totals with a real one behind us" "$out" "^${whole/N/499[0-9]{4\}}$"
+profiled "$LIBSEEP" prof:false "$TMP/totals"
+expect_eq "totals of nothing" "$out" "no totals"
 
 # A real one behind us: it is asked, and it profiles. Forced: it neither sees the settings nor
 # writes files, and we answer.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mallctl_wrong.c -- every profiling name of mallctl, called wrongly in eight ways, and three
+/* mallctl_wrong.c -- every profiling name of mallctl and the totals, called wrongly in eight ways, and three
  * right ones. Prints a table that is the same over any library that keeps jemalloc's rules.
  *
  * Each call is made in a child of its own, so that one that crashes or changes a setting spoils
@@ -68,6 +68,16 @@ static const struct name {
 	{"prof.nothing", 8, NULL, 0},
 	{"thread.prof", 8, NULL, 0},
 	{"opt.prof_unbias", 1, NULL, 0},
+	{"version", 8, "x", 0},
+	{"epoch", 8, NULL, 1},
+	{"stats.allocated", 8, NULL, 0},
+	{"stats.active", 8, NULL, 0},
+	{"stats.metadata", 8, NULL, 0},
+	{"stats.resident", 8, NULL, 0},
+	{"stats.mapped", 8, NULL, 0},
+	{"stats.retained", 8, NULL, 0},
+	{"stats", 8, NULL, 0},
+	{"stats.nothing", 8, NULL, 0},
 	{"", 1, NULL, 0},
 	{".prof", 1, NULL, 0},
 };
