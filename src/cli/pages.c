@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analyze/value.h"
-#include "analyze/verdict_rules.h"
 #include "cli/out_file.h"
 #include "cli/pager.h"
 #include "render/flame.h"
@@ -47,30 +46,6 @@ pages_flame(struct buf *out, const struct pages *pg, const struct prof *p,
 	graph_done(&g);
 }
 
-/* The report's first line, of a recording's end: profiles of other tools and comparisons have none. */
-static void
-pages_verdict(struct buf *out, const struct prof *p, const struct graph_query *q)
-{
-	struct report_opts o = {.chosen = q->chosen};
-	struct buf text = {0};
-
-	if (p->format != 0 || q->point.at != SITES_AT_END)
-		return;
-	report_text(&text, p, &o);
-	for (const char *s = buf_str(&text), *end; s[0] != '\0' && out->len == 0;
-	     s = end + (end[0] != '\0')) {
-		end = s + strcspn(s, "\n");
-		for (unsigned i = 0; i < VERDICT_WORDS; i++) {
-			const char *word = verdict_word_name((enum verdict_word)i);
-
-			if (strncmp(s, word, strlen(word)) == 0 &&
-			    strncmp(s + strlen(word), "  ", 2) == 0)
-				buf_add(out, s, (size_t)(end - s));
-		}
-	}
-	buf_done(&text);
-}
-
 void
 pages_html(struct buf *out, const struct pages *pg, const struct prof *p,
 	   const struct graph_query *q, const struct prof *base,
@@ -80,14 +55,17 @@ pages_html(struct buf *out, const struct pages *pg, const struct prof *p,
 			      .notes = &pg->notes,
 			      .nnotes = pg->notes != NULL && pg->notes[0] != '\0',
 			      .one_figure = pg->one_figure};
-	struct buf verdict = {0};
+	struct report_opts what = {
+		.opening = true, .chosen = q->chosen, .point = q->point};
+	struct buf opening = {0};
 
-	if (base == NULL)
-		pages_verdict(&verdict, p, q);
-	if (verdict.len > 0)
-		o.subtitle = buf_str(&verdict);
+	/* Profiles of other tools and comparisons have no verdict. */
+	if (base == NULL && p->format == 0)
+		report_text(&opening, p, &what);
+	if (opening.len > 0)
+		o.opening = buf_str(&opening);
 	html_page(out, p, q, base, base_q, &o);
-	buf_done(&verdict);
+	buf_done(&opening);
 }
 
 int

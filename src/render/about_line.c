@@ -16,7 +16,7 @@
 enum { ABOUT_COMMAND_MAX = 60 }; /* bytes of a command line */
 
 static void
-about_date(struct buf *out, uint64_t ns)
+about_date(struct buf *out, const char *before, uint64_t ns)
 {
 	time_t seconds = (time_t)(ns / 1000000000);
 	struct tm tm;
@@ -24,7 +24,7 @@ about_date(struct buf *out, uint64_t ns)
 
 	if (ns != 0 && localtime_r(&seconds, &tm) != NULL &&
 	    strftime(when, sizeof when, "%Y-%m-%d %H:%M", &tm) > 0)
-		buf_printf(out, ", %s", when);
+		buf_printf(out, "%s%s", before, when);
 }
 
 /* A command line, cut before a character that would not fit. */
@@ -98,7 +98,8 @@ about_line(struct buf *out, const struct prof *p, const bool *chosen, const char
 			buf_printf(out, " and %" PRIu32 " more process%s", more,
 				   more == 1 ? "" : "es");
 	}
-	about_date(out, pr != NULL && pr->start_ns != 0 ? pr->start_ns : p->time_ns);
+	about_date(out, ", ",
+		   pr != NULL && pr->start_ns != 0 ? pr->start_ns : p->time_ns);
 	about_end(out, t);
 }
 
@@ -111,6 +112,20 @@ about_line_scan(struct buf *out, const struct heapscan *s, const char *name,
 	figure_text(out, heapscan_text(s, s->program));
 	if (s->pid != 0)
 		buf_printf(out, ", pid %d", s->pid);
-	about_date(out, s->time_ns);
+	about_date(out, ", ", s->time_ns);
 	about_end(out, t);
+}
+
+void
+about_run(const struct prof *p, const bool *chosen, struct buf *ret_command,
+	  struct buf *ret_date)
+{
+	uint32_t more = 0;
+	const struct prof_process *pr = about_process(p, chosen, &more);
+
+	if (pr != NULL)
+		figure_text(ret_command,
+			    prof_text(p, pr->cmdline != 0 ? pr->cmdline : pr->exe));
+	about_date(ret_date, "",
+		   pr != NULL && pr->start_ns != 0 ? pr->start_ns : p->time_ns);
 }

@@ -20,7 +20,11 @@
 void about_line(struct buf *out, const struct prof *p, const bool *chosen,
 		const char *name, const struct term *t);
 
-/* The same of a heap that nobody recorded. */
+/* Appends the whole command line and the date apart; nothing where one is unknown. */
+void about_run(const struct prof *p, const bool *chosen, struct buf *ret_command,
+	       struct buf *ret_date);
+
+/* The first line about a heap that nobody recorded. */
 void about_line_scan(struct buf *out, const struct heapscan *s, const char *name,
 		     const struct term *t);
 

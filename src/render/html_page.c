@@ -266,6 +266,38 @@ data(struct page *pg, struct buf *out)
 
 /* ---- the page around it ---- */
 
+/* The terms and texts of a list; a label that repeats is printed once. */
+static void
+opening(struct buf *out, const char *lines)
+{
+	const char *last = "";
+	size_t last_len = 0;
+
+	for (const char *s = lines, *end; s != NULL && s[0] != '\0';
+	     s = end + (end[0] != '\0')) {
+		size_t label = strcspn(s, "\t\n");
+		struct buf line = {0}, clean = {0};
+
+		end = s + strcspn(s, "\n");
+		if (s[label] != '\t')
+			continue;
+		if (label != last_len || memcmp(s, last, label) != 0) {
+			buf_add_str(out, "<dt>");
+			buf_add(out, s, label);
+			buf_add_str(out, "</dt>");
+		}
+		last = s;
+		last_len = label;
+		buf_add(&line, s + label + 1, (size_t)(end - s) - label - 1);
+		flame_clean(&clean, buf_str(&line), 0);
+		buf_add_str(out, "<dd>");
+		flame_escape(out, buf_str(&clean));
+		buf_add_str(out, "</dd>\n");
+		buf_done(&line);
+		buf_done(&clean);
+	}
+}
+
 static void
 fill_in(struct page *pg, struct buf *out, const char *word, size_t n)
 {
@@ -273,6 +305,8 @@ fill_in(struct page *pg, struct buf *out, const char *word, size_t n)
 
 	if (n == 5 && memcmp(word, "TITLE", n) == 0)
 		flame_escape(out, title);
+	else if (n == 7 && memcmp(word, "OPENING", n) == 0)
+		opening(out, pg->o->opening);
 	else if (n == 6 && memcmp(word, "SCRIPT", n) == 0)
 		buf_add_str(out, ui_page_js_hash);
 	else if (n == 5 && memcmp(word, "STYLE", n) == 0)

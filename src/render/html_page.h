@@ -17,7 +17,9 @@
 #include "util/buf.h"
 
 struct html_opts {
-	const char *title;	  /* NULL = "Heap profile" */
+	const char *title; /* NULL = "Heap profile" */
+	const char *
+		opening; /* lines of a label, a tab and a text, shown first; NULL = none */
 	const char *subtitle;	  /* before the total: program, host, time; NULL = none */
 	const char *const *notes; /* lines for the foot: what was lost or not covered */
 	size_t nnotes;

@@ -11,6 +11,7 @@
 #include "analyze/choose.h"
 #include "analyze/focus.h"
 #include "base/compiler.h"
+#include "render/about_line.h"
 #include "render/figure.h"
 #include "render/report_impl.h"
 #include "render/wrap.h"
@@ -395,6 +396,50 @@ report_full_top(struct report *r)
 	report_notes(r, "# ");
 }
 
+/* The lines of `text`, each with that label; nothing when it is empty. */
+static void
+report_labelled(struct report *r, const char *label, struct buf *text)
+{
+	for (const char *s = buf_str(text), *end; s[0] != '\0';
+	     s = end + (end[0] != '\0')) {
+		end = s + strcspn(s, "\n");
+		buf_printf(r->out, "%s\t%.*s\n", label, (int)(end - s), s);
+	}
+	buf_clear(text);
+}
+
+static void
+report_opening(struct report *r)
+{
+	struct sites_query q = {.chosen = r->focus, .depth = r->depth};
+	struct buf text = {0}, date = {0}, *out = r->out;
+	bool at_end = r->o->point.at == SITES_AT_END;
+	struct sites ss;
+
+	sites_init(&ss, r->p, r->skip, &q);
+	for (int part = 0; part < (at_end ? 4 : 1); part++) {
+		static const char *const labels[] = {"Verdict", "Leaks", "Exit", "libc"};
+
+		r->out = &text;
+		if (part == 0)
+			report_verdict(r);
+		else if (part == 1)
+			report_losses(r);
+		else if (part == 2)
+			report_ends(r);
+		else
+			report_kept(r, &ss);
+		r->out = out;
+		report_labelled(r, labels[part], &text);
+	}
+	about_run(r->p, r->o->chosen, &text, &date);
+	report_labelled(r, "Command", &text);
+	report_labelled(r, "Date", &date);
+	sites_done(&ss);
+	buf_done(&text);
+	buf_done(&date);
+}
+
 /* From here on all figures are those of programs that went on to their end: what a process did before it
  * became another by exec, or the same once more, is none of that one's. Unless nothing is left, or all is asked for. */
 static void
@@ -460,7 +505,9 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 		sites_init(&r.sites, p, r.skip, &q);
 		r.v.focus_peak.row = UINT32_MAX; /* was a row of the other ranking */
 	}
-	if (o->top)
+	if (o->opening)
+		report_opening(&r);
+	else if (o->top)
 		report_full_top(&r);
 	else
 		report_full(&r);

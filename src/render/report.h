@@ -34,6 +34,7 @@ struct report_opts {
 	bool ascii;		 /* the locale is not UTF-8 */
 	bool bytes;		 /* whole numbers instead of KiB, MiB */
 	bool top;		 /* one place a line and nothing else */
+	bool opening;		 /* the answer only, see report_text() */
 	bool tables;		 /* also by peak and by count: `seep report` */
 	bool all;		 /* list every place, every process and whole stacks */
 	unsigned
@@ -57,7 +58,8 @@ struct report_opts {
 	void *drain_ctx;
 };
 
-/* Appends the report. Returns 0 when it found nothing, 1 when something was not freed: what a
+/* Appends the report; with `opening`, lines of a label, a tab and a text: the verdict, leak figures,
+ * command, date, how it ended and libc's own memory, as far as known. Returns 0 when it found nothing, 1 when something was not freed: what a
  * caller may turn into an exit status. */
 int report_text(struct buf *out, const struct prof *p, const struct report_opts *o);
 

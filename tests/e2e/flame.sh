@@ -137,6 +137,9 @@ if have node && { command -v chromium || command -v chromium-browser || command 
 	"$ROOT/tests/ui/many.py" 100000 40 >"$TMP/many.folded"
 	draw "$TMP/many.folded" >"$TMP/many.svg"
 	[ ! -e "$TMP/page.html" ] || "$SEEP" report --html "$TMP/many.html" "$TMP/many.folded"
+	"$SEEP" run -o "$TMP/run.rec" -- /bin/true >/dev/null 2>&1
+	"$SEEP" report --html "$TMP/run.html" "$TMP/run.rec" 2>/dev/null
+	"$SEEP" report "$TMP/run.rec" | sed -n 2p >"$TMP/run.verdict"
 	run node "$ROOT/tests/ui/check.mjs" "$TMP" ${SEEP_SHOTS:+"$SEEP_SHOTS"}
 	grep -v 'passed' <<<"$out"
 	counts=$(grep -Eo '^[0-9]+ passed, [0-9]+ failed$' <<<"$out")

@@ -97,7 +97,46 @@ expect_eq "its verdict" "$(verdicts all.xml)" "verdict=LEAK (minor) severity=war
 "$SEEP" leaks --junit all.xml --errors-for-leak-kinds definite,possible a.rec >/dev/null
 expect_match "possibly lost ones on request" "$(junit all.xml)" '^13 13 13 13$'
 "$SEEP" report --html page.html a.rec 2>/dev/null
-expect_match "the page has the verdict" "$(grep -o '"subtitle":"[^"]*"' page.html)" '"LEAK \(minor\)  [0-9.]+ KiB in [0-9]+ blocks lost at [0-9]+ sites, '
+# What the page opens with: label and text, one a line.
+opening() { /usr/bin/python3 -c 'import html, re, sys
+part = open(sys.argv[1]).read().split("<dl id=\"opening\">")[1].split("</dl>")[0]
+label = ""
+for term, text in re.findall("<dt>(.*?)</dt>|<dd>(.*?)</dd>", part):
+    label = term or label
+    if text: print(label + ": " + html.unescape(text))' "$1"; }
+text=$("$SEEP" report a.rec 2>/dev/null)
+page=$(opening page.html)
+expect_eq "the page: its verdict is the report's" "$(sed -n 's/^Verdict: //p' <<<"$page")" "$(sed -n 2p <<<"$text")"
+expect_match "the page: leak figures" "$page" '^Leaks: definitely lost 3\.34 KiB in 17 blocks · indirectly lost 385 B in 7 blocks · '
+expect_match "the page: as in the report" "$text" "^$(sed -n 's/^Leaks: //p' <<<"$page")"
+expect_match "the page: how it ended" "$text" "^$(sed -n 's/^Exit: //p' <<<"$page") · "
+expect_match "the page: exit status" "$page" '^Exit: exited 0 after '
+expect_eq "the page: command" "$(sed -n 's/^Command: //p' <<<"$page")" "$c"
+expect_eq "the page: date" "$(sed -n 's/^Date: //p' <<<"$page")" "$(sed -n '1s/.*, //p' <<<"$text")"
+cat >kept.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile lost;
+int main(int argc, char **argv)
+{
+	lost = malloc(70001);
+	lost = NULL;
+	printf("%s <&> %d\n", argv[0], argc);
+	fflush(stdout);
+	_exit(3);
+}
+END
+${CC:-gcc} -O0 -g -o kept kept.c || exit
+"$SEEP" run -o kept.rec -- ./kept '<b>&' >/dev/null 2>&1
+"$SEEP" report --html kept.html kept.rec 2>/dev/null
+page=$(opening kept.html)
+text=$("$SEEP" report --all kept.rec 2>/dev/null)
+expect_match "libc's own memory" "$page" '^libc: .* kept by libc itself \('
+expect_match "libc's own memory: as in the report" "$text" "^$(sed -n 's/^libc: //p' <<<"$page" | sed 's/[()]/\\&/g')\$"
+expect_match "exit status 3" "$page" '^Exit: exited 3 after '
+expect_match "marks in the command" "$page" '^Command: ./kept <b>&$'
+expect_no_match "and none in the page" "$(cat kept.html)" '<b>'
 expect_match "with its place" "$(junit all.xml)" '^definitely lost in lose_ring leak_report.c:[0-9]+$'
 "$SEEP" leaks --junit some.xml --fail-on 'lost>0,peak>1G' a.rec >/dev/null 2>&1
 expect_eq "with conditions, these" "$(junit some.xml)" '14 1 14 1

@@ -4,7 +4,7 @@
 // FOLDER has what tests/e2e/flame.sh made there: flame.svg, diff.svg, hostile.svg, many.svg and page.html,
 // diff.html, hostile.html, many.html. Their figures are known from the folded stacks in that script.
 // Prints a line for each check and exits with 1 when one failed; 77 when there is no browser.
-import {existsSync} from 'node:fs';
+import {existsSync, readFileSync} from 'node:fs';
 import path from 'node:path';
 import {Browser, findBrowser} from './browser.mjs';
 
@@ -62,6 +62,12 @@ async function clickBox(page, name) {
 	const b = await boxOf(page, name);
 	await page.click(b.x + Math.min(20, b.w / 2), b.y + 8);
 }
+
+await withPage('run.html', [1200, 500], async page => {
+	check('run: opens with the verdict', await text(page, '#opening dd'), readFileSync(path.join(folder, 'run.verdict'), 'utf8').trim());
+	check('run: labels', await page.run(`[...document.querySelectorAll('#opening dt')].map(e => e.textContent)`),
+		['Verdict', 'Leaks', 'Exit', 'Command', 'Date']);
+});
 
 await withPage('flame.svg', [1200, 500], async page => {
 	const all = await boxOf(page, 'all');
