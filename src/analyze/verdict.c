@@ -189,6 +189,7 @@ facts_of(const struct verdict *v, const struct prof *p, uint32_t process)
 		.past = pr->lost[REC_LOST_PAST] > 0 || pr->lost[REC_LOST_LIBC] > 0,
 		.sampled = pr->mode == PROF_SAMPLED,
 		.samples = f->samples,
+		.late_samples = f->late_samples,
 	};
 }
 
@@ -540,6 +541,7 @@ verdict_init(struct verdict *ret_verdict, const struct prof *p, const struct sit
 	verdict_add_losses(&v, p, ss);
 	verdict_judge_checks(&v, p);
 	verdict_find_intervals(&v, p, ss, lost);
+	verdict_find_late(&v, p, ss);
 	v.coverage = coverage_of(p, focus);
 	facts = verdict_facts(&v, p, growth, growth_sites);
 	verdict_decide_each(&v, p, chosen, focus, facts);

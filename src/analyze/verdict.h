@@ -38,6 +38,7 @@ struct verdict_figures {
 	uint64_t live_samples;
 	uint64_t allocs, frees, alloc_bytes, temps;
 	uint64_t samples;
+	uint64_t late_samples; /* as in verdict_facts */
 	/* Sampled: a loss of fewer bytes may have left no sample (verdict_loss_limit); 0 = exact. */
 	uint64_t loss_limit_bytes;
 };

@@ -103,3 +103,17 @@ verdict_find_intervals(struct verdict *v, const struct prof *p, const struct sit
 				(double)p->processes[i].duration_ms;
 	}
 }
+
+void
+verdict_find_late(struct verdict *v, const struct prof *p, const struct sites *ss)
+{
+	for (uint32_t i = 0; i < p->nblocks; i++) {
+		const struct prof_block *b = &p->blocks[i];
+		uint32_t process = p->sites[b->site].process;
+		uint32_t row = ss->row_of_site[b->site];
+
+		if (row != UINT32_MAX && ss->rows[row].kept == NULL &&
+		    b->ms > p->processes[process].duration_ms / 2)
+			v->each[process].late_samples++;
+	}
+}

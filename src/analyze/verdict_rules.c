@@ -63,6 +63,15 @@ verdict_why_name(enum verdict_why why)
 	return names[why];
 }
 
+/* Could what a sampled program left have become more and more, with too few samples for a rise to
+ * show? So it could if some were made late; a floor that was reached early has none of these. */
+static bool
+verdict_may_grow(const struct verdict_facts *f)
+{
+	return f->left_bytes > VERDICT_MINOR_BYTES &&
+	       f->late_samples >= VERDICT_LATE_SAMPLES;
+}
+
 /* What stands in the way of an all-clear. */
 static enum verdict_why
 verdict_obstacle(const struct verdict_facts *f)
@@ -86,7 +95,8 @@ verdict_obstacle(const struct verdict_facts *f)
 		return VERDICT_WHY_NONE;
 	/* Sampled blocks cannot be searched for pointers, but a floor that stayed flat is an
 	 * answer too. */
-	if (f->ended && f->left_blocks > 0 && !(f->sampled && f->growth_judged))
+	if (f->ended && f->left_blocks > 0 &&
+	    !(f->sampled && f->growth_judged && !verdict_may_grow(f)))
 		return VERDICT_WHY_NO_CHECK;
 	if (!f->ended && !f->growth_judged)
 		return VERDICT_WHY_EARLY;

@@ -60,6 +60,8 @@ enum {
 	VERDICT_MINOR_BLOCKS = 100,  /* nor are this many blocks */
 	VERDICT_MINOR_INTERVALS = 3, /* nor a site that lost some in so many intervals */
 	VERDICT_MIN_SAMPLES = 10,
+	VERDICT_LATE_SAMPLES =
+		3, /* left, and made in the second half of the run: it may grow */
 };
 
 /* What is known of a process, or of several. Zero means no, none or unknown. */
@@ -88,6 +90,7 @@ struct verdict_facts {
 	bool unread; /* no recording: parts of the heap were not understood */
 	bool sampled;
 	uint64_t samples;
+	uint64_t late_samples; /* of those left: made in the second half of its time */
 };
 
 struct verdict_answer {

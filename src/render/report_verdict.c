@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report_verdict.c -- the first lines of a report: what the verdict is, in one line, and a line
  * for each further word that matches. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/complete.h"
@@ -9,6 +10,7 @@
 #include "render/report_impl.h"
 #include "render/verdict_text.h"
 #include "util/fmt.h"
+#include "util/x.h"
 
 enum verdict_word
 report_lead(const struct report *r)
@@ -257,23 +259,41 @@ report_undecided(struct report *r)
 
 /* ---- one line a word ---- */
 
-/* Who has most of what is live. */
+/* Which site of a process has most of what is live, in rows of the report, and how much. NULL: none. */
+static const struct sites_row *
+report_largest(struct report *r, uint32_t process, int64_t *ret_bytes)
+{
+	int64_t *bytes = xcalloc(r->sites.nrows, sizeof *bytes);
+	const struct sites_row *most = NULL;
+
+	*ret_bytes = 0;
+	for (uint32_t i = 1; i < r->p->nsites; i++) {
+		const struct prof_site *s = &r->p->sites[i];
+		uint32_t row = r->sites.row_of_site[i];
+
+		if (s->process != process || row == UINT32_MAX ||
+		    r->sites.rows[row].kept != NULL)
+			continue;
+		bytes[row] += s->live_bytes;
+		if (bytes[row] > *ret_bytes) {
+			*ret_bytes = bytes[row];
+			most = &r->sites.rows[row];
+		}
+	}
+	free(bytes);
+	return most;
+}
+
+/* Who has most of what is live in the process that the verdict is about. */
 static void
 report_most(struct report *r, int64_t whole)
 {
-	const struct sites_row *most = NULL;
+	int64_t bytes;
+	const struct sites_row *most = report_largest(r, r->v.main, &bytes);
 
-	for (uint32_t i = 0; i < r->sites.nrows; i++) {
-		const struct sites_row *row = &r->sites.rows[i];
-
-		if (row->kept == NULL &&
-		    (most == NULL || row->t.live_bytes > most->t.live_bytes))
-			most = row;
-	}
-	if (most == NULL || most->t.live_bytes <= 0 || whole <= 0)
+	if (most == NULL || whole <= 0)
 		return;
-	buf_printf(r->out, ", %s from ",
-		   fmt_percent((uint64_t)most->t.live_bytes, (uint64_t)whole).s);
+	buf_printf(r->out, ", %s from ", fmt_percent((uint64_t)bytes, (uint64_t)whole).s);
 	report_place(r, most);
 }
 
