@@ -48,6 +48,7 @@ verdict_add_losses(struct verdict *v, const struct prof *p, const struct sites *
 		const struct prof_check *c = prof_check_of(p, i);
 
 		v->each[i].checked = c != NULL && c->done;
+		v->each[i].past = complete_went_past(&p->processes[i]);
 	}
 	for (uint32_t i = 0; i < p->nlosses; i++) {
 		const struct prof_loss *l = &p->losses[i];
@@ -186,7 +187,7 @@ facts_of(const struct verdict *v, const struct prof *p, uint32_t process)
 		.left_blocks = f->blocks,
 		.cut_short = is_cut_short(pr, f),
 		.unhooked = complete_hooks_partial(pr) != NULL,
-		.past = pr->lost[REC_LOST_PAST] > 0 || pr->lost[REC_LOST_LIBC] > 0,
+		.past = f->past,
 		.sampled = pr->mode == PROF_SAMPLED,
 		.samples = f->samples,
 		.late_samples = f->late_samples,
@@ -231,8 +232,9 @@ verdict_of_site(const struct verdict *v, const struct growth_place *x,
 		return VERDICT_OK;
 	switch (x->v.word) {
 	case GROWTH_LEAK:
-		return v->each[x->process].checked ? VERDICT_GROWING
-						   : VERDICT_LEAK_LIKELY;
+		return v->each[x->process].checked || v->each[x->process].past
+			       ? VERDICT_GROWING
+			       : VERDICT_LEAK_LIKELY;
 	case GROWTH_GROWING:
 		return VERDICT_GROWING;
 	case GROWTH_STEADY:

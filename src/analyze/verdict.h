@@ -23,6 +23,7 @@ struct verdict_figures {
 	uint32_t places; /* sites that lost blocks; if none did, that have some left */
 	int64_t held_bytes, held_blocks; /* live when exit began, freed since */
 	int64_t kept_bytes, kept_blocks; /* libc's own */
+	bool past;			 /* allocator calls were, or may be, not seen */
 	bool checked;			 /* it is known which blocks are lost: */
 	int64_t loss_bytes[PROF_LOSS_KINDS],
 		loss_blocks[PROF_LOSS_KINDS];	 /* without libc's */

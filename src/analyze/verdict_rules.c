@@ -135,9 +135,11 @@ verdict_matches(const struct verdict_facts *f)
 		found |= 1u << VERDICT_KILLED;
 	if (f->lost_blocks > 0)
 		found |= 1u << verdict_of_loss(f);
-	/* What grows and was found to be reachable is not lost. */
+	/* What grows and was found to be reachable is not lost. What may have been freed past the hooks need not
+	 * be lost either. */
 	if (f->growth == GROWTH_LEAK)
-		found |= 1u << (f->checked ? VERDICT_GROWING : VERDICT_LEAK_LIKELY);
+		found |= 1u << (f->checked || f->past ? VERDICT_GROWING
+						      : VERDICT_LEAK_LIKELY);
 	/* A short program has no trend: it is over before it would show. */
 	if (f->growth == GROWTH_GROWING && (f->growth_judged || !f->ended))
 		found |= 1u << VERDICT_GROWING;

@@ -84,6 +84,8 @@ enum rec_flags {
 	REC_FLAG_NO_PAGES = 1 << 12,	/* the kernel gave no more: file system full */
 	/* Readers only: this process is an entry of another one's list of unrecorded programs. */
 	REC_FLAG_UNSEEN = 1 << 13,
+	/* The program may have called the allocator past the hooks (RTLD_DEEPBIND, dlmopen, dlsym). */
+	REC_FLAG_PAST = 1 << 14,
 };
 
 /* How far the process got, as the recorder saw it. */

@@ -111,6 +111,13 @@ mark_headers(struct look *k, const struct heapmap *heap)
 	}
 }
 
+/* May there be blocks that were never seen? */
+static bool
+may_be_unknown(const struct rec_head *h)
+{
+	return h->frees_unknown > 0 || (h->flags & REC_FLAG_PAST) != 0;
+}
+
 static int
 add_heap_holes(struct look *k, struct err *e)
 {
@@ -123,9 +130,9 @@ add_heap_holes(struct look *k, struct err *e)
 	mark_headers(k, &heap);
 	/* Frees of blocks never seen: if all that there is now is known, nothing is missing. */
 	if (!k->c->loose && heap.known && !leak_unseen(k))
-		k->c->loose = k->f->head->frees_unknown > 0;
+		k->c->loose = may_be_unknown(k->f->head);
 	else if (!heap.known)
-		k->c->loose = k->c->loose || k->f->head->frees_unknown > 0;
+		k->c->loose = k->c->loose || may_be_unknown(k->f->head);
 	if (freeze_malloc_state(&k->z, &state))
 		add_hole(k, state.start, state.end);
 	for (size_t i = 0; i < heap.ranges.len; i++) {

@@ -22,6 +22,9 @@ leakcheck_save(const struct leakcheck *c, struct prof *p, uint32_t process)
 		.stop_ns = c->stop_ns,
 		.pause_ns = c->pause_ns,
 	};
+	if (c->compared) /* what is past the hooks is known */
+		p->processes[process].flags &=
+			~(__typeof__(p->processes->flags))REC_FLAG_PAST;
 	p->processes[process].lost[REC_LOST_PAST] = c->unseen_blocks + c->gone_blocks;
 	p->processes[process].lost[REC_LOST_LIBC] = c->libcs;
 	memcpy(p->checks[check].heuristic_blocks, c->heuristic_blocks,

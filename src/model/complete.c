@@ -42,6 +42,13 @@ complete_hooks_partial(const struct prof_process *pr)
 	       "hook it; move that malloc into a shared library, or build without it";
 }
 
+bool
+complete_went_past(const struct prof_process *pr)
+{
+	return pr->lost[REC_LOST_PAST] > 0 || pr->lost[REC_LOST_LIBC] > 0 ||
+	       (pr->flags & REC_FLAG_PAST) != 0;
+}
+
 const char *
 complete_unseen_why(unsigned why)
 {

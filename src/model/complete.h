@@ -21,6 +21,10 @@ const char *complete_cut_why(const struct prof_process *pr);
  * all. Static. */
 const char *complete_hooks_partial(const struct prof_process *pr);
 
+/* Whether the program called the allocator past the hooks, or may have done so without the leak check having looked
+ * for it. */
+bool complete_went_past(const struct prof_process *pr);
+
 /* Why a program that was started is not recorded (enum rec_unseen_why), as half a sentence. Static. */
 const char *complete_unseen_why(unsigned why);
 

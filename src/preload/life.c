@@ -31,6 +31,7 @@
 #include "preload/loader.h"
 #include "preload/lsan_defaults.h"
 #include "preload/next.h"
+#include "preload/past.h"
 #include "preload/peer.h"
 #include "preload/peer_heapcheck.h"
 #include "preload/settings.h"
@@ -116,6 +117,8 @@ begin(void)
 	r->hot = r->hot && !wrong.stacks && !wrong.fenced;
 	if (wrong_has_layers())
 		r->head->flags |= REC_FLAG_LAYERS;
+	if (past_possible())
+		__atomic_fetch_or(&r->head->flags, REC_FLAG_PAST, __ATOMIC_SEQ_CST);
 	gate.mmap = settings.recorder.mmap_class;
 	gate.filter = settings.recorder.mode == REC_MODE_EXACT || boot_used ? &sample_all
 									    : r->sample;

@@ -16,13 +16,53 @@
 
 struct next next;
 
+/* The real one: dlsym is a hook of ours (past.c). libseep.so needs glibc 2.35 anyway. */
+static void *(*real_dlsym)(void *, const char *);
+
+static bool
+find_dlsym(void)
+{
+	void *f = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+
+	__atomic_store_n(&real_dlsym, (void *(*)(void *, const char *))f,
+			 __ATOMIC_RELAXED);
+	return f != NULL;
+}
+
+void *
+next_dlsym(void)
+{
+	if (!next_find() && __atomic_load_n(&real_dlsym, __ATOMIC_RELAXED) == NULL)
+		find_dlsym();
+	return (void *)__atomic_load_n(&real_dlsym, __ATOMIC_RELAXED);
+}
+
 static void *
 find(const char *name)
 {
-	return dlsym(RTLD_NEXT, name);
+	return real_dlsym(RTLD_NEXT, name);
 }
 
 #define FIND(field) (found.field = (__typeof__(found.field))find(#field))
+#define FIND_LIBC(field)                                                                 \
+	(found->libc.field = (__typeof__(found->libc.field))find("__libc_" #field))
+
+/* glibc's own names of its functions, unless they are what our hooks call anyway. */
+static void
+find_libc(struct next *found)
+{
+	found->libc = (__typeof__(found->libc)){0};
+	if (FIND_LIBC(malloc) == found->malloc) {
+		found->libc.malloc = NULL;
+		return;
+	}
+	FIND_LIBC(calloc);
+	FIND_LIBC(realloc);
+	FIND_LIBC(free);
+	FIND_LIBC(memalign);
+	FIND_LIBC(valloc);
+	FIND_LIBC(pvalloc);
+}
 
 bool
 next_find(void)
@@ -37,6 +77,13 @@ next_find(void)
 		return false;
 	tls.resolving = 1;
 	saved = errno;
+	if (!find_dlsym()) {
+		tls.resolving = 0;
+		errno = saved;
+		return false;
+	}
+	FIND(dlopen);
+	FIND(dlmopen);
 	FIND(free);
 	FIND(calloc);
 	FIND(realloc);
@@ -72,7 +119,8 @@ next_find(void)
 	if (found.memalign == NULL)
 		found.memalign = found.aligned_alloc;
 	/* malloc last: it is what says that all are there. */
-	real_malloc = found.malloc;
+	real_malloc = found.malloc_found = found.malloc;
+	find_libc(&found);
 	found.malloc = NULL;
 	next = found;
 	__atomic_store_n(&next.malloc, real_malloc, __ATOMIC_RELEASE);

@@ -51,6 +51,20 @@ struct next {
 	sighandler_t (*signal)(int, sighandler_t);
 	long (*syscall)(long, long, long, long, long, long, long);
 	int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
+	void *(*dlopen)(const char *, int);
+	void *(*dlmopen)(long, const char *, int);
+	/* The malloc that was found, whatever stands in front of it in `malloc` now. */
+	void *(*malloc_found)(size_t);
+	/* __libc_malloc and so on, where they are something else than `malloc`. NULL: the same. */
+	struct {
+		void *(*malloc)(size_t);
+		void *(*calloc)(size_t, size_t);
+		void *(*realloc)(void *, size_t);
+		void (*free)(void *);
+		void *(*memalign)(size_t, size_t);
+		void *(*valloc)(size_t);
+		void *(*pvalloc)(size_t);
+	} libc;
 };
 
 extern SEEP_OWN struct next next;
@@ -58,6 +72,9 @@ extern SEEP_OWN struct next next;
 /* Look all of them up; dlsym may allocate, which boot.c serves. Safe to call again and from any
  * thread. false while it is already under way further up this thread's stack. */
 bool next_find(void);
+
+/* The loader's dlsym, also while next_find is under way: dlsym is a hook of ours. */
+void *next_dlsym(void);
 
 /* A function that may come later, with a library opened at run time; NULL when it is nowhere.
  * `library` is asked when nothing after us has it, if it is loaded. */

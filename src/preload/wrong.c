@@ -6,7 +6,8 @@
  * blocks; then only what is certain all the same is reported, a free of stack memory. Blocks that pass
  * by unrecorded (of the time before we began, those that libc makes for us, those of handlers on top
  * of us) are strays: their addresses are kept in a small table, and a free of one is right. When that
- * is full, nothing is proven any more.
+ * is full, nothing is proven any more. Nor is it once the program may have called the allocator past the hooks
+ * (past.c): then an address that is known may have been freed and handed out again, too.
  *
  * An allocator other than libc's may have more ways to hand out blocks than we know. Over such a one
  * an address that is nothing we know is counted and not reported. Where somebody has operators new and delete of
@@ -122,8 +123,8 @@ all_known(const struct recorder *r)
 	for (unsigned i = 0; i < ARRAY_LEN(holes); i++)
 		if (h->lost[holes[i]] != 0)
 			return false;
-	return wrong.from_start && h->mode == REC_MODE_EXACT && h->paused == 0 &&
-	       h->paused_allocs == 0 &&
+	return wrong.from_start && (h->flags & REC_FLAG_PAST) == 0 &&
+	       h->mode == REC_MODE_EXACT && h->paused == 0 && h->paused_allocs == 0 &&
 	       __atomic_load_n(&nstrays, __ATOMIC_RELAXED) < STRAYS_FULL &&
 	       ((h->flags & REC_FLAG_FORKED) == 0 || r->inherited_whole);
 }
@@ -247,7 +248,7 @@ wrong_known(struct thread *t, uintptr_t p, struct rec_block gone,
 		.block_kind = kind,
 	};
 
-	if (!r->exact || kind >= REC_KIND_MMAP)
+	if (!r->exact || kind >= REC_KIND_MMAP || (r->head->flags & REC_FLAG_PAST) != 0)
 		return;
 	aligned = wrong_align_take(p, &align);
 	if (is_operator(e.func) &&

@@ -99,7 +99,7 @@ report_exact_words(const struct report *r)
 		return "exact as far as the file could be read";
 	if (report_is_partial(r) || r->v.nrecorded < r->v.nchosen ||
 	    r->v.all.answer.why == VERDICT_WHY_UNHOOKED || report_unrecorded(r) > 0 ||
-	    report_past(r, NULL) > 0)
+	    r->v.all.answer.why == VERDICT_WHY_PAST || report_past(r, NULL) > 0)
 		return "exact, but not everything was recorded";
 	return report_cut_stacks(r) > 0 ? "exact, but some stacks are cut short"
 					: "exact, nothing missed";

@@ -191,13 +191,21 @@ report_went_past(struct report *r)
 			   "%s of the heap went past seep's hooks (a library loaded with "
 			   "RTLD_DEEPBIND, or libc's malloc by its address)",
 			   figure_things((int64_t)blocks, 0, "block").s);
-	else
+	else if (libcs > 0)
 		buf_add_str(r->out,
 			    "dlmopen has loaded another libc, whose malloc is not "
 			    "recorded");
-	buf_add_str(r->out,
-		    "; no leak in what was recorded; all of a heap, started without "
-		    "seep run: seep leaks PID");
+	else
+		buf_add_str(
+			r->out,
+			"some calls of malloc or free may have gone past seep's hooks "
+			"(RTLD_DEEPBIND, dlmopen, or libc's malloc by its address)");
+	if (blocks + libcs > 0)
+		buf_add_str(r->out,
+			    "; no leak in what was recorded; all of a heap, started "
+			    "without seep run: seep leaks PID");
+	else
+		buf_add_str(r->out, "; record it exactly, with the leak check");
 }
 
 static void
