@@ -480,7 +480,20 @@ grew_always(const struct fit *f)
 	return f->grown > 0 && f->grown == fit_intervals(f);
 }
 
-/* Nothing is surely growing: is there a region, or a kind, that still grew every time? */
+/* Most of its growth came in the first half, but not all: too little to call it growing, too
+ * much to say that it has stopped. */
+static bool
+grew_later(const struct track *t, enum region_kind kind, const struct fit *whole)
+{
+	struct fit recent = fit_kind(t, kind, t->seconds.len / 2);
+
+	return is_growing(whole) && recent.grown > 1 &&
+	       recent.grown > 2 * recent.shrunk && recent.last_v > recent.first_v &&
+	       fit_slope(&recent, NULL) >= fit_slope(whole, NULL) / 10;
+}
+
+/* Nothing is surely growing: is there a region, or a kind, that still grew every time, or one
+ * that went on growing after its first half? */
 static void
 judge_unclear(const struct track *t, struct track_verdict *v)
 {
@@ -501,7 +514,8 @@ judge_unclear(const struct track *t, struct track_verdict *v)
 	for (unsigned kind = 0; v->word == TRACK_STEADY && kind < REGION_KINDS; kind++) {
 		struct fit f = fit_kind(t, kind, 0);
 
-		if (!region_can_leak(kind) || !grew_always(&f))
+		if (!region_can_leak(kind) ||
+		    (!grew_always(&f) && !grew_later(t, kind, &f)))
 			continue;
 		v->word = TRACK_UNCLEAR;
 		v->kind = kind;

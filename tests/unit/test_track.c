@@ -219,6 +219,30 @@ T_TEST(growing_every_time_is_not_steady)
 	}
 }
 
+/* A process that hardly ran in the second half, because the machine was busy, may grow on: that is
+ * not "it grew at first, but not any more". */
+T_TEST(growth_that_slows_down_has_not_stopped)
+{
+	static const uint64_t sizes[] = {1000, 3000, 5000, 7000, 9000,
+					 9000, 9000, 9000, 9050, 10000};
+	struct track t = {0};
+	struct track_verdict v;
+
+	for (int i = 0; i < 10; i++) {
+		struct shot s = {0};
+
+		put(&s, REGION_HEAP, "heap", 0x1000, 0x9000, sizes[i]);
+		take(&t, 0.5 * i, &s);
+	}
+	track_judge(&t, &v);
+	T_EQ(v.word, TRACK_UNCLEAR);
+	T_CHECK(!v.stopped);
+	T_EQ(v.kind, REGION_HEAP);
+	T_EQ(v.fit.grown, 6);
+	T_EQ(track_answer(&v).word, VERDICT_NO_VERDICT);
+	track_done(&t);
+}
+
 T_TEST(starting_up_is_not_the_rate)
 {
 	struct track t = {0};
