@@ -367,6 +367,12 @@ life_mapped(unsigned char **ret_base, uint64_t *ret_bytes)
 	*ret_bytes = mapped_bytes;
 }
 
+void
+life_resized(uint64_t bytes)
+{
+	mapped_bytes = bytes;
+}
+
 struct rec_head *
 life_notes(bool *ret_whole)
 {

@@ -34,6 +34,8 @@ bool life_give_back(size_t n);
 
 /* Where the recording is mapped, NULL when there is none; and: it is broken, stop. For guard.c. */
 void life_mapped(unsigned char **ret_base, uint64_t *ret_bytes);
+/* The recording is mapped with another size from now on. */
+void life_resized(uint64_t bytes);
 void life_broken(void);
 
 /* Head of the recording in which is counted what this process starts: its own, or, in a forked child that has

@@ -99,6 +99,7 @@ next_find(void)
 	FIND(mremap);
 	FIND(brk);
 	FIND(sbrk);
+	FIND(mlockall);
 	FIND(execve);
 	FIND(execvpe);
 	FIND(fexecve);

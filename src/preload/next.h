@@ -31,6 +31,7 @@ struct next {
 	void *(*mremap)(void *, size_t, size_t, int, ...);
 	int (*brk)(void *);
 	void *(*sbrk)(intptr_t);
+	int (*mlockall)(int);
 	/* Looked up early, because they are called where dlsym must not be: between fork and exec,
 	 * in signal handlers. */
 	int (*execve)(const char *, char *const *, char *const *);

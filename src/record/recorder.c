@@ -230,14 +230,12 @@ map_nameless(uint64_t bytes)
 	    bytes) /* else growing it is answered with a signal */
 		fd = SYS2(SYS_memfd_create, "libseep.live", MFD_CLOEXEC);
 	if (fd >= 0 && sys_ftruncate((int)fd, bytes) >= 0)
-		r = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			     MAP_SHARED | MAP_NORESERVE, (int)fd);
+		r = rt_mmap(bytes, MAP_SHARED | MAP_NORESERVE, (int)fd);
 	if (fd >= 0)
 		sys_close((int)fd);
 	if (r > 0 || r < -4095)
 		return r;
-	return sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	return rt_mmap(bytes, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 }
 
 /* Map the recording's file, or memory when there is no directory. */
@@ -249,8 +247,8 @@ map_file(const struct recorder_settings *s, uint64_t bytes, bool *prefilled)
 
 	if (s->dir[0] == '\0')
 		return s->own_memory
-			       ? sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1)
+			       ? rt_mmap(bytes,
+					 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1)
 			       : map_nameless(bytes);
 	keep_newest(s->dir, s->keep);
 	fd = create_file(s, path, sizeof(path));
@@ -260,8 +258,7 @@ map_file(const struct recorder_settings *s, uint64_t bytes, bool *prefilled)
 	SYS2(SYS_flock, fd, LOCK_SH | LOCK_NB);
 	r = sys_ftruncate((int)fd, bytes);
 	if (r >= 0)
-		r = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			     MAP_SHARED | MAP_NORESERVE, (int)fd);
+		r = rt_mmap(bytes, MAP_SHARED | MAP_NORESERVE, (int)fd);
 	if (r > 0 || r < -4095) {
 		long p = sys_madvise((void *)r, REC_CHUNKS_OFF, MADV_POPULATE_WRITE);
 

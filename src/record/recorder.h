@@ -110,6 +110,8 @@ struct recorder {
 	const char *single_threaded;
 	const struct host *host;
 	uint64_t bytes; /* size of the mapping */
+	uint64_t
+		withdrawn; /* its size before and after space_withdraw; 0: not at this moment */
 	uint32_t *node_heads;
 	struct stacks_index *stack_index;
 	uint64_t index_mask; /* places of it in use, less 1 */

@@ -26,6 +26,7 @@
 
 enum { LOCK_SPACE = 0 };
 enum { CHUNKS_BY_USE = 16 }; /* one of each kind, and some */
+enum { WITHDRAWN_RESERVE_BYTES = 1 << 20 };
 
 static struct rec_chunk *
 chunk_at(const struct recorder *r, uint32_t index)
@@ -104,6 +105,8 @@ chunk_new(struct recorder *r, enum rec_chunk_kind kind)
 	uint32_t index = h->chunks + 1;
 	struct rec_chunk *c;
 
+	if (r->withdrawn != 0 && index > chunks_possible(r))
+		return NULL; /* there is more, only not at this moment */
 	if (!populate(r, index)) {
 		space_cut(r, REC_FLAG_FULL);
 		return NULL;
@@ -277,4 +280,42 @@ space_give_back(struct recorder *r, uint32_t me)
 	}
 	lock_drop(&r->head->locks[LOCK_SPACE]);
 	return any;
+}
+
+void
+space_withdraw(struct recorder *r, uint32_t me)
+{
+	uint64_t keep;
+
+	space_reserve(r, WITHDRAWN_RESERVE_BYTES, me); /* for others, meanwhile */
+	if (!lock_take(&r->head->locks[LOCK_SPACE], me))
+		return;
+	keep = REC_CHUNKS_OFF + (uint64_t)r->head->populated * REC_CHUNK_BYTES;
+	if (keep < r->bytes && r->withdrawn == 0 && !rt_sealed) {
+		r->withdrawn = r->bytes;
+		r->bytes = keep;
+		COMPILER_BARRIER();
+		sys_munmap(r->base + keep, r->withdrawn - keep);
+	}
+	lock_drop(&r->head->locks[LOCK_SPACE]);
+}
+
+void
+space_return(struct recorder *r, uint32_t me)
+{
+	bool gone = false;
+
+	if (!lock_take(&r->head->locks[LOCK_SPACE], me))
+		return;
+	SYS2(SYS_munlock, r->base, r->bytes);
+	if (r->withdrawn != 0) {
+		gone = SYS4(SYS_mremap, r->base, r->bytes, r->withdrawn, 0) !=
+		       (long)r->base;
+		if (!gone)
+			r->bytes = r->withdrawn;
+		r->withdrawn = 0;
+	}
+	if (gone)
+		space_cut(r, REC_FLAG_FULL | REC_FLAG_LIMIT_SPACE);
+	lock_drop(&r->head->locks[LOCK_SPACE]);
 }

@@ -30,4 +30,10 @@ void space_cut(struct recorder *r, uint32_t flags);
  * nothing. The file stays as it is. */
 bool space_give_back(struct recorder *r, uint32_t me);
 
+/* For the moment in which the program locks all of its memory (mlockall): unmaps what is not in use yet, so
+ * that it is neither counted nor filled with pages. Meanwhile events that need room are counted as lost. */
+void space_withdraw(struct recorder *r, uint32_t me);
+/* The end of that: unlocks the recording and maps the rest again, if its addresses are still free. */
+void space_return(struct recorder *r, uint32_t me);
+
 #endif

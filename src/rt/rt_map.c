@@ -2,6 +2,7 @@
 /* rt_map.c -- private anonymous mappings by raw system calls. See rt_map.h. */
 #include "rt/rt_map.h"
 
+#include "base/compiler.h"
 #include "rt/sys.h"
 
 #include <sys/mman.h>
@@ -16,6 +17,7 @@ enum { RT_PAGE_BYTES = 4096, MINCORE_PAGES = 512 };
 uint32_t rt_sealed;
 struct rt_mapping rt_mappings[RT_MAPPINGS_MAX];
 uint32_t rt_mappings_lost;
+static bool lock_future; /* the program asked for that, by mlockall(MCL_FUTURE) */
 
 static void
 note(uintptr_t start, size_t bytes)
@@ -47,6 +49,39 @@ rt_map_disown(const void *p)
 	}
 }
 
+void
+rt_map_lock_future(bool locked)
+{
+	__atomic_store_n(&lock_future, locked, __ATOMIC_RELAXED);
+}
+
+long
+rt_mmap(size_t bytes, int flags, int fd)
+{
+	long r;
+
+	if (LIKELY(!__atomic_load_n(&lock_future, __ATOMIC_RELAXED)))
+		return sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd);
+	/* What may not be read is not filled; unlocked, it will not be when it may. */
+	r = sys_mmap(NULL, bytes, PROT_NONE, flags, fd);
+	if (r < 0 && r > -4096)
+		return r;
+	SYS2(SYS_munlock, r, bytes);
+	SYS3(SYS_mprotect, r, bytes, PROT_READ | PROT_WRITE);
+	return r;
+}
+
+void
+rt_map_unlock(void)
+{
+	for (unsigned i = 0; i < RT_MAPPINGS_MAX && !rt_sealed; i++) {
+		uint64_t start = __atomic_load_n(&rt_mappings[i].start, __ATOMIC_RELAXED);
+
+		if (start != 0)
+			SYS2(SYS_munlock, start, rt_mappings[i].bytes);
+	}
+}
+
 void *
 rt_map(size_t bytes)
 {
@@ -54,8 +89,7 @@ rt_map(size_t bytes)
 
 	if (rt_sealed)
 		return NULL;
-	r = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	r = rt_mmap(bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	if (r < 0 && r > -4096)
 		return NULL;
 	sys_madvise((void *)r, bytes, MADV_DONTDUMP);

@@ -27,6 +27,14 @@ void rt_map_disown(const void *p);
 void *rt_map(size_t bytes);
 void rt_unmap(void *p, size_t bytes);
 
+/* mmap by `flags` and `fd`, readable and writable: an address, or a negative errno. Once rt_map_lock_future()
+ * was called, so that the kernel fills and locks every new mapping, ours are neither. */
+long rt_mmap(size_t bytes, int flags, int fd);
+void rt_map_lock_future(bool locked);
+
+/* Unlocks all of our mappings. */
+void rt_map_unlock(void);
+
 /* Bytes of all our mappings that are resident. Asks the kernel for each 2 MiB: for rare moments. */
 uint64_t rt_map_resident(void);
 

@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "rt/rt_map.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -40,6 +41,14 @@ void
 rt_unmap(void *p, size_t bytes)
 {
 	(void)p, (void)bytes;
+}
+
+/* A recording is never begun in here. */
+long
+rt_mmap(size_t bytes, int flags, int fd)
+{
+	(void)bytes, (void)flags, (void)fd;
+	return -ENOSYS;
 }
 
 uint64_t
