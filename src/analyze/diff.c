@@ -174,13 +174,16 @@ diff_size(const struct diff_place *x)
 	return by < 0 ? -(uint64_t)by : (uint64_t)by;
 }
 
-/* Largest change, then largest figure, then what can decide: never the order of a table. */
+/* What is lost, then the largest change, the largest figure, and what can decide: never the order of
+ * a table. */
 static int
 diff_compare(const void *pa, const void *pb)
 {
 	const struct diff_place *a = pa, *b = pb;
 	uint64_t x = diff_size(a), y = diff_size(b);
 
+	if ((a->mark == DIFF_LEAK) != (b->mark == DIFF_LEAK))
+		return a->mark == DIFF_LEAK ? -1 : 1;
 	if (x != y)
 		return x > y ? -1 : 1;
 	for (int s = 1; s >= 0; s--) {

@@ -26,6 +26,7 @@ struct diff_page {
 	const struct diff_opts *o;
 	struct diff_rows rows;
 	unsigned unit; /* of before and after */
+	uint64_t most; /* largest change of the rows */
 	bool freed;    /* some place has a share freed */
 };
 
@@ -41,6 +42,7 @@ enum diff_fold {
 /* Places folded together. */
 struct diff_folded {
 	uint64_t places;
+	uint64_t most; /* largest change */
 	int64_t net;
 	double var;
 };

@@ -3,7 +3,8 @@
  *
  * A place is its function and the caller; where two listed places read the same, as many more
  * callers as it takes. Before and after are in one unit, growth is in its own, so that a small
- * change of something large shows. On a terminal lines are cut, in a file or pipe nothing is. */
+ * change of something large shows. Where a row is wider than the terminal, its place has a line of its
+ * own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,19 +104,23 @@ static enum diff_fold
 diff_fold(const struct diff_page *g, const struct diff_place *x, size_t listed)
 {
 	size_t rows = g->o->rows != 0 ? g->o->rows : DIFF_ROWS;
+	bool lost = x->mark == DIFF_LEAK;
 
 	if (g->o->all)
 		return g->o->rows == 0 || listed < rows ? DIFF_LIST : DIFF_FOLD_SMALL;
-	if (diff_unchanged(x))
+	if (!lost && diff_unchanged(x))
 		return DIFF_FOLD_SAME;
 	if (x->noise)
 		return DIFF_FOLD_NOISE;
+	if (lost && g->o->rows == 0 && g->d->answer.word == VERDICT_LEAK_MINOR)
+		rows = DIFF_MINOR_ROWS;
 	if (listed >= rows)
 		return DIFF_FOLD_SMALL;
-	/* Ranked: when the first is small, all are, and the largest of them are listed. */
+	/* Ranked, first what is lost: when the largest is small, all are, and the largest of them
+	 * are listed. */
 	return g->d->in_bytes && g->o->rows == 0 && listed > 0 &&
 			       diff_place_size(x) < DIFF_SMALL_BYTES &&
-			       diff_place_size(g->rows.data[0].x) >= DIFF_SMALL_BYTES
+			       g->most >= DIFF_SMALL_BYTES
 		       ? DIFF_FOLD_SMALL
 		       : DIFF_LIST;
 }
@@ -154,7 +159,10 @@ diff_choose_rows(struct diff_page *g, struct diff_folded folded[DIFF_FOLDS])
 	for (uint32_t i = 0; i < g->d->nplaces; i++) {
 		const struct diff_place *x = &g->d->places[i];
 		enum diff_fold fold = diff_fold(g, x, g->rows.len);
+		uint64_t *largest = fold == DIFF_LIST ? &g->most : &folded[fold].most;
 
+		if (diff_place_size(x) > *largest)
+			*largest = diff_place_size(x);
 		if (fold == DIFF_LIST) {
 			struct diff_row *r = vec_add(&g->rows);
 
@@ -221,23 +229,21 @@ diff_right(struct buf *out, const char *text, size_t width)
 	buf_add_str(out, text);
 }
 
-/* Cuts what was added since `from` to the terminal's width. */
+/* Puts what was added since `place` into a line of its own, if the row is wider than the terminal. */
 static void
-diff_cut(const struct diff_page *g, size_t from)
+diff_break(const struct diff_page *g, size_t from, size_t place)
 {
 	unsigned columns = g->o->term != NULL ? g->o->term->columns : 0;
-	const char *s = buf_str(g->out) + from;
-	size_t n = 0, at = 0;
+	char *rest;
 
-	if (columns < 20 || figure_width(s) <= columns)
+	if (columns == 0 || figure_width(buf_str(g->out) + from) <= columns)
 		return;
-	for (; s[at] != '\0'; at++) {
-		n += ((unsigned char)s[at] & 0xc0) != 0x80;
-		if (n == columns)
-			break;
-	}
-	g->out->len = from + at;
-	buf_add_str(g->out, "\xe2\x80\xa6");
+	rest = xstrdup(buf_str(g->out) + place);
+	while (place > from && g->out->data[place - 1] == ' ')
+		place--;
+	g->out->len = place;
+	buf_printf(g->out, "\n    %s", rest);
+	free(rest);
 }
 
 static void
@@ -271,7 +277,7 @@ diff_print_row(struct diff_page *g, size_t number, const struct diff_row *r,
 	const struct term *t = g->o->term;
 	const char *mark = diff_mark_name(r->x->mark);
 	struct buf *out = g->out;
-	size_t start = out->len, from;
+	size_t start = out->len, from, place;
 	char text[24];
 
 	snprintf(text, sizeof text, "%zu", number);
@@ -291,11 +297,11 @@ diff_print_row(struct diff_page *g, size_t number, const struct diff_row *r,
 	buf_add_str(out, mark);
 	if (w->mark > 0)
 		figure_pad(out, from, w->mark + 2, 0);
+	place = out->len;
 	buf_add_str(out, r->place);
-	diff_cut(g, start);
-	/* Coloured last, so that cutting counts what is seen. */
-	if (t != NULL && t->colour && mark[0] != '\0' &&
-	    from + strlen(mark) <= out->len) {
+	diff_break(g, start, place);
+	/* Coloured last, so that widths are those that are seen. */
+	if (t != NULL && t->colour && mark[0] != '\0') {
 		char *rest = xstrdup(out->data + from + strlen(mark));
 
 		out->len = from;
@@ -341,6 +347,7 @@ diff_folds(struct diff_page *g, const struct diff_folded folded[DIFF_FOLDS])
 {
 	const struct diff_folded *f = &folded[DIFF_FOLD_SMALL];
 	uint64_t least = g->rows.len > 0 ? diff_place_size(vec_last(&g->rows)->x) : 0;
+	bool small = f->most < DIFF_SMALL_BYTES && g->rows.len < DIFF_ROWS;
 	char *net;
 
 	if (f->places > 0) {
@@ -348,8 +355,10 @@ diff_folds(struct diff_page *g, const struct diff_folded folded[DIFF_FOLDS])
 				  DIFF_NO_UNIT);
 		buf_printf(g->out, "    %s more place%s", fmt_count(f->places).s,
 			   f->places == 1 ? "" : "s");
+		if (least < f->most)
+			least = f->most;
 		if (g->d->in_bytes && least >= DIFF_SMALL_BYTES && g->o->rows == 0 &&
-		    g->rows.len < DIFF_ROWS)
+		    small)
 			buf_printf(g->out, " under 64 KiB%s",
 				   f->places == 1 ? "" : " each");
 		else if (!g->o->all)

@@ -244,3 +244,15 @@ for arguments in "" "old1.rec" "@last" "--by size old1.rec old2.rec" "--nothing 
 	run "$SEEP" diff $arguments
 	expect_eq "usage: $arguments" "$status $out" "2 "
 done
+
+# A small leak beside a cache that grew far more: what is lost comes first, three sites of it, and no place is cut.
+cp "$(program diff_minor)" minor || exit
+"$SEEP" run -o before.rec ./minor >/dev/null 2>&1
+"$SEEP" run -o after.rec ./minor more >/dev/null 2>&1
+show env COLUMNS=80 "$SEEP" diff before.rec after.rec
+expect_shown "a minor leak at 80 columns" diff/minor.txt 's/RSS [0-9.]+ → [0-9.]+ MiB/RSS N → N MiB/'
+run "$SEEP" diff --json before.rec after.rec
+expect_json "a minor leak: the order" out '[.verdict, [.places[:6][] | .mark]]' \
+	'["LEAK (minor)",["LEAK","LEAK","LEAK","LEAK","LEAK","GROWING"]]'
+run "$SEEP" diff --all before.rec after.rec
+expect_eq "a minor leak: all of it" "$(grep -c ' LEAK  *[a-z_]* diff_minor.c:' <<<"$out")" 5
