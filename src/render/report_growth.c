@@ -270,45 +270,45 @@ freed_at_exit(const struct growth_places *g, uint64_t *ret_low, uint64_t *ret_hi
 	return g->nranked > 0;
 }
 
-double
-report_growth_slope(const struct report *r, enum verdict_word word)
-{
-	double slope = 0;
-
-	for (uint32_t i = 0; i < r->growth.nranked; i++) {
-		if (word_of(r, r->growth.ranked[i]) == word)
-			slope += r->growth.rows[r->growth.ranked[i]].slope;
-	}
-	return slope;
-}
-
-bool
-report_growth_amount(struct report *r, enum verdict_word word, const char *between)
+struct report_rate
+report_growth_rate(const struct report *r, enum verdict_word word)
 {
 	const struct growth_places *g = &r->growth;
-	uint64_t low, high, n = 0;
-	double slope = 0, var = 0;
+	struct report_rate sum = {0};
+	double var = 0;
 
-	if (freed_at_exit(g, &low, &high)) {
-		buf_printf(r->out, "%swhile it ran (%s \xe2\x86\x92 %s), freed at exit",
-			   between, fmt_size(low).s, fmt_size(high).s);
-		return true;
-	}
 	for (uint32_t i = 0; i < g->nranked; i++) {
 		const struct growth_place *x = &g->rows[g->ranked[i]];
 
 		if (word_of(r, g->ranked[i]) != word)
 			continue;
-		n++;
-		slope += x->slope;
+		sum.sites++;
+		sum.slope += x->slope;
 		var += x->error * x->error;
 	}
-	if (n == 0)
+	sum.error = figure_sqrt(var);
+	return sum;
+}
+
+bool
+report_growth_amount(struct report *r, enum verdict_word word, const char *between)
+{
+	struct report_rate sum;
+	uint64_t low, high;
+
+	if (freed_at_exit(&r->growth, &low, &high)) {
+		buf_printf(r->out, "%swhile it ran (%s \xe2\x86\x92 %s), freed at exit",
+			   between, fmt_size(low).s, fmt_size(high).s);
+		return true;
+	}
+	sum = report_growth_rate(r, word);
+	if (sum.sites == 0)
 		return false;
-	buf_printf(r->out, "%s%s", between, figure_things((int64_t)n, 0, "site").s);
-	if (growth_text_has_rate(slope))
+	buf_printf(r->out, "%s%s", between,
+		   figure_things((int64_t)sum.sites, 0, "site").s);
+	if (growth_text_has_rate(sum.slope))
 		buf_printf(r->out, ": %s",
-			   growth_text_rate(slope, figure_sqrt(var), r->o->bytes).s);
+			   growth_text_rate(sum.slope, sum.error, r->o->bytes).s);
 	return true;
 }
 
@@ -326,7 +326,7 @@ report_growth_forecast(struct report *r, enum verdict_word word)
 {
 	uint32_t process = r->v.main;
 	struct forecast f;
-	double sites = report_growth_slope(r, word), slope = sites;
+	double sites = report_growth_rate(r, word).slope, slope = sites;
 
 	for (uint32_t i = 0; word == VERDICT_GROWING && i < r->p->nmemories; i++) {
 		const struct prof_memory *m = &r->p->memories[i];

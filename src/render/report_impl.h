@@ -80,8 +80,12 @@ void report_growth_rows(struct report *r, const struct sites *ss, uint32_t rows,
 /* A line that says so under a listed place; nothing for UINT32_MAX. */
 void report_growth_mark(struct report *r, uint32_t row);
 
-/* Bytes a second of the places with that word. */
-double report_growth_slope(const struct report *r, enum verdict_word word);
+/* Growth of the places with that word, in bytes a second with its standard error. */
+struct report_rate {
+	uint64_t sites;
+	double slope, error;
+};
+struct report_rate report_growth_rate(const struct report *r, enum verdict_word word);
 
 /* Appends `between` and "1 site: +1.0 ± 0.2 MiB/min" of the places with that word; false: there are none. */
 bool report_growth_amount(struct report *r, enum verdict_word word, const char *between);

@@ -34,6 +34,18 @@ report_known(struct report *r)
 		   lost > 0 ? figure_bytes(lost, 0, r->o->bytes).s : "0");
 }
 
+/* The rate of all losses: that of their sites, where each has one, as the list shows it; else the
+ * average since the start. */
+static void
+report_leak_rate(struct report *r)
+{
+	struct report_rate sum = report_growth_rate(r, VERDICT_LEAK);
+
+	if (sum.sites < r->v.all.places || !growth_text_has_rate(sum.slope))
+		sum = (struct report_rate){.slope = r->v.all.lost_rate};
+	buf_add_str(r->out, growth_text_rate(sum.slope, sum.error, r->o->bytes).s);
+}
+
 void
 report_leak(struct report *r)
 {
@@ -46,7 +58,7 @@ report_leak(struct report *r)
 		   figure_things(f->places, 0, "site").s);
 	/* What hangs on a lost block was lost with it, at the same time. */
 	if (f->lost_rate > 0)
-		buf_add_str(r->out, growth_text_rate(f->lost_rate, 0, r->o->bytes).s);
+		report_leak_rate(r);
 	else if (roots <= 1)
 		buf_add_str(r->out, "once");
 	else
@@ -89,7 +101,7 @@ report_undecided_growth(const struct report *r)
 	enum verdict_word lead = report_lead(r);
 
 	return r->sampled && (lead == VERDICT_LEAK_LIKELY || lead == VERDICT_GROWING) &&
-	       report_growth_slope(r, lead) > 0;
+	       report_growth_rate(r, lead).slope > 0;
 }
 
 /* The process that the report is about, if it was not searched because it was killed, not recorded

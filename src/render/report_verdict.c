@@ -390,7 +390,7 @@ report_grows_outside(struct report *r, double slope, bool faster, const char *be
 static void
 report_grows(struct report *r, enum verdict_word word)
 {
-	double slope = report_growth_slope(r, word);
+	double slope = report_growth_rate(r, word).slope;
 	bool outside = word == VERDICT_GROWING, any;
 
 	any = outside && report_grows_outside(r, slope, true, "");

@@ -50,8 +50,10 @@ expect_match "kept: all of it" "$(cat "$TMP/kept.log")" '^definitely lost 0 · p
 expect_no_match "kept: no leak anywhere" "$(cat "$TMP/kept.log")" LEAK
 expect_match "kept: how long it stood" "$(cat "$TMP/kept.log")" 'stopped [0-9.]+ \+ [0-9.]+ \(leak check\) \+ [0-9.]+ ms'
 # 1,000 blocks of 1,000 bytes a second are 57.2 MiB/min.
-expect_match "lost: the first line" "$(first lost)" '^LEAK  about [0-9.]+ MiB in [0-9,]+ blocks lost at 1 site, \+[0-9.]+ MiB/min'
+expect_match "lost: the first line" "$(first lost)" '^LEAK  about [0-9.]+ MiB in [0-9,]+ blocks lost at 1 site, \+[0-9.]+( ± [0-9.]+)? MiB/min'
 expect_between "lost: MiB/min" "$(first lost | sed 's/.*+\([0-9]*\).*/\1/')" 35 65
+rate='\+[0-9.]+( ± [0-9.]+)? MiB/min'
+expect_eq "lost: one rate" "$(first lost | grep -oE "$rate" | head -n 1)" "$(grep -E '^    LEAK ' "$TMP/lost.log" | grep -oE "$rate")"
 expect_match "lost: the place" "$(cat "$TMP/lost.log")" '^    lose +reach\.c:'
 expect_no_match "lost: it is certain" "$(cat "$TMP/lost.log")" 'LEAK likely'
 # Exact: to the byte.
