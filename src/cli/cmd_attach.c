@@ -105,6 +105,42 @@ static const struct opt attach_opts[] = {
 	{0},
 };
 
+/* A name may be that of more processes than the user thinks of: pids from `first` on are its. */
+static void
+tell_several(const char *name, const struct procfs_pids *pids, size_t first)
+{
+	enum { LISTED = 8 };
+	size_t n = pids->len - first;
+	struct buf list = {0};
+
+	for (size_t i = 0; i < n && i < LISTED; i++)
+		buf_printf(&list, "%s%d", i > 0 ? ", " : "", pids->data[first + i]);
+	if (n > LISTED)
+		buf_printf(&list, " and %zu more", n - LISTED);
+	cmd_note("%zu processes are called %s, all of them are attached to: %s", n, name,
+		 buf_str(&list));
+	buf_done(&list);
+}
+
+static int
+find_pids(int argc, char **argv, struct procfs_pids *pids, struct err *e)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < argc; i++) {
+		size_t first = pids->len;
+
+		r = attached_pids(argv[i], pids, e);
+		/* JSON on stderr stays JSON: it lists them. */
+		if (r == 0 && pids->len > first + 1 && !args.dry_run &&
+		    (!args.json || args.log_file != NULL))
+			tell_several(argv[i], pids, first);
+	}
+	if (r == 0 && args.cgroup != NULL)
+		r = attached_cgroup(args.cgroup, pids, e);
+	return r;
+}
+
 /* ---- settings ---- */
 
 static int
@@ -462,15 +498,12 @@ attach_run(int argc, char **argv)
 	struct procfs_pids pids = {0};
 	struct err e = {0};
 	FILE *log = NULL;
-	int status = check_args(argc), r = 0;
+	int status = check_args(argc), r;
 	size_t meant;
 
 	if (status != 0)
 		return status;
-	for (int i = 0; r == 0 && i < argc; i++)
-		r = attached_pids(argv[i], &pids, &e);
-	if (r == 0 && args.cgroup != NULL)
-		r = attached_cgroup(args.cgroup, &pids, &e);
+	r = find_pids(argc, argv, &pids, &e);
 	if (r == 0 && args.dry_run) {
 		status = dry_run(&pids, &s);
 		vec_done(&pids);

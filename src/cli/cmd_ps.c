@@ -260,7 +260,7 @@ ps_run(int argc, char **argv)
 const struct cmd cmd_ps = {
 	.name = "ps",
 	.args = "",
-	.help = "list the processes that are being recorded",
+	.help = "list recorded processes; saves what ended runs left behind",
 	.man = "seep-ps",
 	.needs_proc = true,
 	.opts = ps_opts,

@@ -76,6 +76,23 @@ run "$SEEP" attach --for 200ms --sample 8K --json "$pid" "$second"
 cp "$TMP/err" "$TMP/json"
 expect_json "two: both are there" "$TMP/json" '.processes | length' 2
 expect_eq "two: nothing is left" "$(ours "$pid") $(ours "$second")" "0 0"
+# By their name: it says which before it begins.
+same=same$$
+ln "$prog" "$TMP/$same" 2>/dev/null || cp "$prog" "$TMP/$same"
+"$TMP/$same" 1 >"$TMP/third" &
+third=$!
+"$TMP/$same" 1 >"$TMP/fourth" &
+fourth=$!
+wait_for 10 grep -q ready "$TMP/third"
+wait_for 10 grep -q ready "$TMP/fourth"
+run "$SEEP" attach --for 200ms --log-file "$TMP/log" "$same"
+expect_eq "by name: status" "$status" 0
+expect_match "by name: says which" "$err" \
+	"^seep: 2 processes are called $same, all of them are attached to: ($third, $fourth|$fourth, $third)\$"
+run "$SEEP" attach --for 200ms --json "$same"
+expect_json "by name: JSON is JSON" "$TMP/err" '[.processes[].pid] | length' 2
+kill -TERM "$third" "$fourth"
+wait "$third" "$fourth"
 kill -TERM "$second"
 wait "$second"
 expect_eq "two: the second left in good order" $? 0
