@@ -39,6 +39,28 @@ coverage_recorded(const struct prof_process *pr, uint64_t blocks)
 	       (blocks + (more > 0 ? (uint64_t)more : 0)) * COVERAGE_BLOCK_BYTES;
 }
 
+/* The most that a forked child which does not know its parent's blocks can have been given with
+ * them: as much as was recorded of any earlier process of the same program, one of which it was
+ * forked from. */
+static uint64_t
+coverage_inherited(const struct prof *p, uint32_t process, const uint64_t *blocks)
+{
+	const struct prof_process *pr = &p->processes[process];
+	uint64_t most = 0;
+
+	if ((pr->flags & REC_FLAG_FORKED) == 0 ||
+	    (pr->flags & REC_FLAG_TABLE_COPIED) != 0)
+		return 0;
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		uint64_t known = coverage_recorded(&p->processes[i], blocks[i]);
+
+		if (i != process && p->processes[i].exe == pr->exe &&
+		    p->processes[i].start_ns <= pr->start_ns && known > most)
+			most = known;
+	}
+	return most;
+}
+
 /* What malloc had in the end, if it keeps more and more of what is freed: all of it was recorded. */
 static uint64_t
 coverage_kept_kib(const struct prof *p, uint32_t process)
@@ -65,7 +87,7 @@ coverage_heap(const struct prof_process *pr)
 
 /* One process: false when nothing is known of its memory. */
 static bool
-coverage_one(const struct prof *p, uint32_t process, uint64_t blocks,
+coverage_one(const struct prof *p, uint32_t process, const uint64_t *blocks,
 	     struct coverage *ret)
 {
 	const struct prof_process *pr = &p->processes[process];
@@ -79,7 +101,9 @@ coverage_one(const struct prof *p, uint32_t process, uint64_t blocks,
 	if (anon == 0 || (pr->flags & REC_FLAG_LAYERS) != 0 ||
 	    pr->lost[REC_LOST_SPACE] > 0)
 		return nothing;
-	recorded = coverage_recorded(pr, blocks);
+	recorded = coverage_recorded(pr, blocks[process]);
+	if (anon > recorded && anon - recorded > COVERAGE_MIN_BYTES)
+		recorded += coverage_inherited(p, process, blocks);
 	if (recorded < kept)
 		recorded = kept;
 	if (recorded > anon)
@@ -129,7 +153,7 @@ coverage_of(const struct prof *p, const bool *chosen)
 		bool late;
 
 		if ((chosen != NULL && !chosen[i]) || p->processes[i].not_recorded != 0 ||
-		    choose_is_replaced(p, i) || !coverage_one(p, i, blocks[i], &c))
+		    choose_is_replaced(p, i) || !coverage_one(p, i, blocks, &c))
 			continue;
 		/* What was there before cannot have been recorded. */
 		late = coverage_is_late(p, i) && c.recorded_bytes > 0;

@@ -361,15 +361,16 @@ report_peak_error(struct report *r, const struct prof_process *pr)
 void
 report_rss(struct report *r)
 {
-	uint64_t rss = 0, peak = 0, anon = 0, own = 0;
+	uint64_t rss = 0, peak = 0, anon = 0, own = 0, gone = 0;
 	int64_t live = 0;
 
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
 		const struct prof_process *pr = &r->p->processes[i];
 
 		if (!report_chose(r, i) || choose_is_replaced(r->p, i) ||
-		    (pr->rss_kib == 0 && pr->rss_peak_kib == 0))
-			continue; /* gone before anyone looked */
+		    pr->not_recorded != 0)
+			continue;
+		gone += pr->rss_kib == 0 && pr->rss_peak_kib == 0;
 		rss += pr->rss_kib;
 		peak += pr->rss_peak_kib;
 		anon += pr->anon_kib;
@@ -390,6 +391,9 @@ report_rss(struct report *r)
 		buf_printf(r->out, REPORT_DOT "seep %s", fmt_size(own << 10).s);
 	if (r->v.nchosen > 1)
 		buf_add_str(r->out, REPORT_DOT "sums over all processes");
+	if (gone > 0)
+		buf_printf(r->out, ", %s of which ended before RSS was read",
+			   fmt_count(gone).s);
 	buf_add_char(r->out, '\n');
 }
 

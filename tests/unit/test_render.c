@@ -387,6 +387,46 @@ T_TEST(partial_coverage_gives_no_verdict)
 	      "recorded 6.14 MiB of 9.00 MiB anonymous memory (68 %)");
 }
 
+/* A child with its own tables, of a parent too large to list its blocks for it. */
+T_TEST(memory_from_a_large_parent_is_covered)
+{
+	struct prof *p = tp_demo();
+	struct report_opts o = {.rows = 1};
+	uint32_t child = tp_process(p, "/bin/jemalloc-demo", 4712, 1);
+
+	p->processes[1].peak_bytes = 40 << 20;
+	p->processes[1].anon_kib = 43 << 10;
+	p->processes[child].exe = p->processes[1].exe;
+	p->processes[child].start_ns = p->processes[1].start_ns + 1;
+	p->processes[child].flags |= REC_FLAG_FORKED;
+	p->processes[child].peak_bytes = 127;
+	p->processes[child].anon_kib = 42 << 10;
+	T_CHECK(strstr(render(p, &o), "PARTIAL") == NULL);
+	/* What it has beyond that is its own. */
+	p = tp_demo();
+	child = tp_process(p, "/bin/jemalloc-demo", 4712, 1);
+	p->processes[1].peak_bytes = 40 << 20;
+	p->processes[child].exe = p->processes[1].exe;
+	p->processes[child].start_ns = p->processes[1].start_ns + 1;
+	p->processes[child].flags |= REC_FLAG_FORKED;
+	p->processes[child].anon_kib = 142 << 10;
+	T_STR(line_of(render(p, &o), "PARTIAL"),
+	      "PARTIAL  recorded 40.0 MiB of 142 MiB anonymous memory (28 %): the rest did not come from malloc (mmap, static data, or an allocator of its own); --mmap records mappings too");
+}
+
+T_TEST(the_sum_of_peaks_has_every_process)
+{
+	struct prof *p = tp_demo();
+	struct report_opts o = {.rows = 1};
+	uint32_t killed = tp_process(p, "/bin/jemalloc-demo", 4712, 1);
+
+	p->processes[1].rss_kib = p->processes[1].rss_peak_kib = 9 << 10;
+	p->processes[1].peak_bytes = 5 << 20;
+	p->processes[killed].peak_bytes = 30 << 20;
+	T_STR(line_of(render(p, &o), "RSS"),
+	      "RSS 9.00 MiB peak · recorded peak 35.0 MiB · sums over all processes, 1 of which ended before RSS was read");
+}
+
 T_TEST(everything_lost_has_a_line)
 {
 	struct prof *p = tp_demo();
