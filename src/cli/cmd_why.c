@@ -10,6 +10,7 @@
 #include "cli/cmd.h"
 #include "cli/watcher.h"
 #include "cli/watchloop.h"
+#include "render/about_line.h"
 #include "render/report.h"
 #include "render/watch.h"
 #include "util/clean.h"
@@ -70,8 +71,10 @@ why_print(struct why *y)
 		views[i] = watcher_view(y->ws.data[i]);
 		if (i > 0 && !why_json)
 			buf_add_char(&b, '\n');
-		if (!why_json)
+		if (!why_json) {
+			about_line_now(&b, views[i].pid, views[i].name, &term);
 			watch_text(&b, &views[i], &o);
+		}
 	}
 	if (why_json)
 		watch_json(&b, views, y->ws.len);

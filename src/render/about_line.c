@@ -104,6 +104,19 @@ about_line(struct buf *out, const struct prof *p, const bool *chosen, const char
 }
 
 void
+about_line_now(struct buf *out, int pid, const char *command, const struct term *t)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	buf_printf(out, "%d: ", pid);
+	figure_text(out, command);
+	buf_printf(out, ", pid %d", pid);
+	about_date(out, ", ", (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+	about_end(out, t);
+}
+
+void
 about_line_scan(struct buf *out, const struct heapscan *s, const char *name,
 		const struct term *t)
 {

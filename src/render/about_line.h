@@ -24,6 +24,9 @@ void about_line(struct buf *out, const struct prof *p, const bool *chosen,
 void about_run(const struct prof *p, const bool *chosen, struct buf *ret_command,
 	       struct buf *ret_date);
 
+/* The first line about a process that is looked at from outside, now. */
+void about_line_now(struct buf *out, int pid, const char *command, const struct term *t);
+
 /* The first line about a heap that nobody recorded. */
 void about_line_scan(struct buf *out, const struct heapscan *s, const char *name,
 		     const struct term *t);

@@ -47,6 +47,7 @@ how=run
 begins "report --timeline" "$line" "$SEEP" report --timeline leaky.rec
 begins "timeline" "$line" "$SEEP" timeline leaky.rec
 begins "scan" "$$: [a-z.]+, pid $$, $day" "$SEEP" scan $$
+begins "why" "$$: [a-z.]+, pid $$, $day" "$SEEP" why --for 300ms $$
 begins "leaks of a process" "$$: [a-z.]+, pid $$, $day" "$SEEP" leaks $$
 how=show
 "$SEEP" convert leaky.rec leaky.folded 2>/dev/null

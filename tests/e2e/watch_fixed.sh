@@ -26,12 +26,12 @@ done
 for what in fill grow; do
 	expect_golden "$what: all of it" "$(cat "$TMP/$what.why")" "verdicts/shared_$what.txt" live
 done
-expect_match "filling: of how much" "$(head -n 1 "$TMP/fill.why")" 'fills up \([0-9.]+ MiB of 1\.00 GiB\)'
-expect_match "filling: why" "$(head -n 1 "$TMP/fill.why")" '^(STEADY|NO VERDICT)  '
+expect_match "filling: of how much" "$(sed -n 2p "$TMP/fill.why")" 'fills up \([0-9.]+ MiB of 1\.00 GiB\)'
+expect_match "filling: why" "$(sed -n 2p "$TMP/fill.why")" '^(STEADY|NO VERDICT)  '
 expect_no_match "filling: no forecast" "$(cat "$TMP/fill.why")" 'reached in'
 expect_no_match "filling: watch" "$(jq -r '.. | .word? // empty' "$TMP/fill.json" | tail -n 1)" GROWING
 expect_eq "filling: no forecast in JSON" "$(jq -r '[.. | .seconds_to_limit? // empty] | length' "$TMP/fill.json" | tail -n 1)" 0
-expect_match "growing: why" "$(head -n 1 "$TMP/grow.why")" '^GROWING  .* \+[0-9.]+ ?(± [0-9.]+ )?MiB/min.* reached in about '
+expect_match "growing: why" "$(sed -n 2p "$TMP/grow.why")" '^GROWING  .* \+[0-9.]+ ?(± [0-9.]+ )?MiB/min.* reached in about '
 # What it says is next can be pasted.
 command=$(sed -n 's/^next: //p' "$TMP/grow.why")
 expect_match "growing: next" "$command" "^seep dump [0-9]+ "
