@@ -91,6 +91,7 @@ add_roots(struct heapcheck *c, struct dominators *d)
 	for (size_t i = 0; i < c->roots.len; i++)
 		dominators_range(d, c->roots.data[i], holders_root, &c->holders);
 	for (size_t t = 0; t < c->image.threads.len; t++) {
+		uint64_t sp = c->image.threads.data[t].sp;
 		size_t from = c->image.threads.data[t].regs;
 		size_t end = t + 1 < c->image.threads.len
 				     ? c->image.threads.data[t + 1].regs
@@ -99,10 +100,13 @@ add_roots(struct heapcheck *c, struct dominators *d)
 		for (size_t i = from; i < end; i++) {
 			uint64_t at = holders_register(t, (unsigned)(i - from));
 
+			/* A local variable may be in both: a thread's registers and stack are
+			 * one holder. */
 			if (scan_find(&c->index, words->data[i]) != NULL &&
 			    !heapcheck_is_header(c, words->data[i]))
-				dominators_word(d, words->data[i],
-						holders_root(&c->holders, at));
+				dominators_word(
+					d, words->data[i],
+					holders_root(&c->holders, sp != 0 ? sp : at));
 		}
 	}
 	for (uint32_t i = 0; i < c->blocks.len; i++) {

@@ -126,3 +126,11 @@ expect_json "recorded: nothing lost, for the recorder's memory is no root" "$TMP
 run "$SEEP" leaks --who "$item" "$child"
 expect_match "recorded: who" "$out" '^  registry in heap_grow, at 0x[0-9a-f]+$'
 finish
+
+# A local variable is on the stack and in registers: one holder, not several.
+map=$(program held_map) || exit
+begin "$map"
+run "$SEEP" scan "$pid"
+expect_match "a map of the stack has one holder" "$out" '^ +82\.6 KiB +[0-9.]+ % +1,511  stack of thread [0-9]+ \(held_map\)'
+expect_match "a map behind a pointer" "$out" '^ +55\.2 KiB +[0-9.]+ % +1,010  pointed_map in held_map, by 0x[0-9a-f]+$'
+finish
