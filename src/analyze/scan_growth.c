@@ -75,14 +75,14 @@ scan_decide(const struct heapscan *s, const struct scan_growth *g)
 	struct verdict_facts f = {.recorded = true,
 				  .checked = true,
 				  .ended = s->core != 0,
-				  .partial = scan_is_partial(s)};
+				  .partial = scan_is_partial(s) && s->unreadable == 0};
 
-	f.unread = s->missing_bytes > 0 ||
+	f.unread = s->missing_bytes > 0 || s->unreadable != 0 ||
 		   (scan_unread_bytes(s) > UNREAD_LEAST &&
 		    scan_unread_bytes(s) > scan_live_bytes(s) / UNREAD_PART);
 	f.lost_bytes = g != NULL ? g->lost_bytes : (int64_t)lost.bytes;
 	f.lost_blocks = g != NULL ? g->lost_blocks : (int64_t)lost.blocks;
-	if (s->managed != 0) {
+	if (s->managed != 0 && s->unreadable == 0) {
 		/* One look cannot tell objects that are held for too long from those in use. */
 		f.managed = f.lost_blocks > 0 || (g == NULL && s->core == 0);
 		f.lost_bytes = f.lost_blocks = 0;

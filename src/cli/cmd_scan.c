@@ -86,24 +86,32 @@ save(const struct heapscan *s, struct err *e)
 	return r;
 }
 
+static struct scan_opts
+opts_of(const struct heapcheck *after, const char *word, struct term *term)
+{
+	term_init(term, STDOUT_FILENO);
+	return (struct scan_opts){
+		.term = term,
+		.ascii = !report_locale_is_utf8(),
+		.bytes = scan_args.bytes,
+		.all = scan_args.all,
+		.attached = after->scan.core == 0 && after->image.name != NULL &&
+			    unrecorded_is_attached(after->scan.pid),
+		.rows = scan_args.rows > UINT32_MAX ? UINT32_MAX
+						    : (uint32_t)scan_args.rows,
+		.target = after->image.name != NULL ? word : NULL};
+}
+
 static int
 show(const struct heapcheck *before, const struct heapcheck *after, const char *word,
      struct err *e)
 {
-	struct scan_opts o = {.ascii = !report_locale_is_utf8(),
-			      .bytes = scan_args.bytes,
-			      .all = scan_args.all,
-			      .rows = scan_args.rows > UINT32_MAX
-					      ? UINT32_MAX
-					      : (uint32_t)scan_args.rows,
-			      .target = after->image.name != NULL ? word : NULL};
+	struct term term;
+	struct scan_opts o = opts_of(after, word, &term);
 	struct scan_growth g = {0};
 	struct buf out = {0};
-	struct term term;
 	int r;
 
-	term_init(&term, STDOUT_FILENO);
-	o.term = &term;
 	if (before != NULL)
 		scan_growth_init(&g, &before->scan, &after->scan);
 	if (!scan_args.json)
@@ -138,7 +146,7 @@ scan_run(int argc, char **argv)
 	struct heapcheck before = HEAPCHECK_NONE, after = HEAPCHECK_NONE;
 	const char *old, *new;
 	struct err e = {0};
-	int r = 0;
+	int r = 0, status = CMD_OK;
 
 	argc = unrecorded_words(argc, argv);
 	old = argc == 2 ? argv[0] : scan_args.since;
@@ -160,9 +168,17 @@ scan_run(int argc, char **argv)
 		r = show(old != NULL ? &before : NULL, &after, new, &e);
 	if (r == 0 && scan_args.save != NULL)
 		r = save(&after.scan, &e);
+	if (r == -ENOTSUP && after.scan.unreadable != 0) {
+		struct term term;
+		struct scan_opts o = opts_of(&after, new, &term);
+
+		status = unrecorded_unreadable(&after.scan, new, &o, scan_args.json);
+	} else if (r < 0) {
+		status = cmd_fail(&e);
+	}
 	heapcheck_done(&before);
 	heapcheck_done(&after);
-	return r < 0 ? cmd_fail(&e) : CMD_OK;
+	return status;
 }
 
 bool

@@ -172,15 +172,18 @@ foreign_why(const char *name, const struct heapblocks *h, char *ret, size_t size
 }
 
 int
-foreign_refuse(const struct image *i, const struct heapblocks *h, struct err *e)
+foreign_refuse(const struct image *i, const struct heapblocks *h, char *ret_why,
+	       size_t size, struct err *e)
 {
 	const char *none = inspect_without_malloc(program_traits(i));
 	char what[300], why[300];
 
 	image_what(i, what, sizeof what);
+	ret_why[0] = '\0';
 	if (none != NULL)
 		return err_set(e, -ENOTSUP, "%s is %s %d", what, none, i->pid);
 	foreign_why(foreign_allocator(i), h, why, sizeof why);
+	snprintf(ret_why, size, "%s", why);
 	if (i->path != NULL)
 		return err_set(e, -ENOTSUP, "%s: %s", what, why);
 	return err_set(e, -ENOTSUP,

@@ -26,7 +26,8 @@ const char *foreign_library(const struct memmap *map);
 void foreign_why(const char *name, const struct heapblocks *h, char *ret, size_t size);
 
 /* Returns -ENOTSUP with a message that says which allocator it is, or why that is not known, and what to ask
- * instead. */
-int foreign_refuse(const struct image *i, const struct heapblocks *h, struct err *e);
+ * instead. ret_why: the reason alone; "" for a program without any malloc. */
+int foreign_refuse(const struct image *i, const struct heapblocks *h, char *ret_why,
+		   size_t size, struct err *e);
 
 #endif

@@ -510,6 +510,19 @@ stop_and_walk(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e
 	}
 }
 
+/* Its malloc is there, but no block of it can be read: the scan says why. */
+static int
+refuse(struct heapcheck *c, struct err *e)
+{
+	char why[300];
+	int r = foreign_refuse(&c->image, &c->heap, why, sizeof why, e);
+
+	take_head(c);
+	if (why[0] != '\0')
+		c->scan.unreadable = strtab_add(&c->scan.strings, why);
+	return r;
+}
+
 static int
 look(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
 {
@@ -520,7 +533,7 @@ look(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
 	if (r < 0)
 		return r;
 	if (!c->heap.known || c->heap.inconsistent || c->heap.refused)
-		r = foreign_refuse(&c->image, &c->heap, e);
+		r = refuse(c, e);
 	if (r == 0)
 		r = check_room(c, e);
 	if (r == 0) {

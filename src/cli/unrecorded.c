@@ -19,6 +19,7 @@
 #include "render/about_line.h"
 #include "render/report.h"
 #include "render/scan_report.h"
+#include "render/wrap.h"
 #include "target/find.h"
 #include "target/procfs.h"
 #include "target/refusal.h"
@@ -193,15 +194,32 @@ look(const struct unrecorded *u, const struct unrecorded_opts *how,
 	return heapcheck_process(c, o, e);
 }
 
-/* Whether seep is in it: then it cannot be attached to. */
-static bool
-is_attached(const struct unrecorded *u)
+bool
+unrecorded_is_attached(int pid)
 {
 	struct refusal_facts f = {0};
 
-	if (u->core == NULL)
-		refusal_read(u->pid, &f);
+	if (pid > 0)
+		refusal_read(pid, &f);
 	return f.attached_here;
+}
+
+int
+unrecorded_unreadable(const struct heapscan *s, const char *word,
+		      const struct scan_opts *show, bool json)
+{
+	struct buf out = {0};
+
+	if (json) {
+		scan_json(&out, s, NULL);
+	} else {
+		about_line_scan(&out, s, word, show->term);
+		scan_unreadable(&out, s, show);
+		wrap_term(&out, 0, show->term);
+	}
+	fputs(buf_str(&out), stdout);
+	buf_done(&out);
+	return CMD_FAILED;
 }
 
 int
@@ -213,7 +231,7 @@ unrecorded_leaks(const struct unrecorded *u, const char *word,
 				      .bytes = o->bytes,
 				      .all = o->all,
 				      .kinds = o->kinds,
-				      .attached = is_attached(u),
+				      .attached = unrecorded_is_attached(u->pid),
 				      .target = word}};
 	struct heapcheck_opts how = {.ctx = &q,
 				     .program = unrecorded_args.program,
@@ -246,6 +264,8 @@ unrecorded_leaks(const struct unrecorded *u, const char *word,
 	}
 	if (q.r == 0)
 		fputs(buf_str(&q.out), stdout);
+	else if (q.r == -ENOTSUP && c.scan.unreadable != 0 && how.then == NULL)
+		status = unrecorded_unreadable(&c.scan, word, &q.show, o->json);
 	else if (q.r < 0)
 		status = cmd_fail(&q.e);
 	if (found && o->error_exitcode != 0)
@@ -264,7 +284,7 @@ unrecorded_load(const struct unrecorded *u, const char *word,
 				 .bytes = o->bytes,
 				 .all = o->all,
 				 .kinds = o->kinds,
-				 .attached = is_attached(u),
+				 .attached = unrecorded_is_attached(u->pid),
 				 .target = word};
 	struct heapcheck_opts how = {.held = kinds_of(o) & ~(1u << HEAPSCAN_DEFINITE),
 				     .program = unrecorded_args.program};

@@ -69,6 +69,14 @@ int unrecorded_plan(int pid, const struct unrecorded_opts *o, bool *ret_copy,
 int unrecorded_leaks(const struct unrecorded *u, const char *word,
 		     const struct unrecorded_opts *o);
 
+/* The same of one whose blocks could not be read, as heapcheck_process has found out. */
+struct scan_opts;
+int unrecorded_unreadable(const struct heapscan *s, const char *word,
+			  const struct scan_opts *show, bool json);
+
+/* Whether seep is in it: then it cannot be attached to. 0 = a core: no. */
+bool unrecorded_is_attached(int pid);
+
 /* The same as a profile `p`, which is empty, for reports in other tools' words, and as text; *ret_check is what is known
  * of the look itself. Returns 1 when only the way was asked for. */
 int unrecorded_load(const struct unrecorded *u, const char *word,

@@ -80,6 +80,8 @@ struct heapscan {
 		hides; /* string: where else the program may keep memory; 0 = not known */
 	uint32_t
 		managed; /* string: a runtime in the process whose blocks are never called lost; 0 = none */
+	uint32_t
+		unreadable; /* string: why none of its blocks could be read; 0 = they were */
 	VEC(uint32_t) notes; /* strings: what could not be had */
 };
 

@@ -54,6 +54,10 @@ void scan_about(struct buf *out, const struct heapscan *s);
 void scan_verdict(struct buf *out, const struct heapscan *s, const struct scan_growth *g,
 		  const struct scan_opts *o);
 
+/* All that is said of a heap that could not be read. */
+void scan_unreadable(struct buf *out, const struct heapscan *s,
+		     const struct scan_opts *o);
+
 /* The summary: how much is definitely lost, possibly lost, still reachable. A line. */
 void scan_sums(struct buf *out, const struct heapscan *s, const struct scan_opts *o);
 

@@ -73,27 +73,46 @@ add_ok(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
 	add_kept(out, s, o);
 }
 
+/* The command that would decide it. It may be under way already. */
+static void
+add_decides(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
+{
+	if (s->core != 0)
+		return;
+	if (o->attached)
+		buf_printf(out, "; seep is attached to it: use seep report %d", s->pid);
+	else
+		buf_printf(out, "; use seep attach --for 10m %d", s->pid);
+}
+
 /* Something of the heap was not understood. */
 static void
 add_undecided(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
 {
 	const struct heapscan_sum *d = &s->sums[HEAPSCAN_DEFINITE];
 
+	if (s->unreadable != 0) {
+		figure_text(out, heapscan_text(s, s->unreadable));
+		add_decides(out, s, o);
+		return;
+	}
 	if (s->managed != 0 && d->blocks > 0) {
 		buf_printf(out,
 			   "%s in %s without a reference, but %s's collector frees its "
-			   "objects; use seep attach --for 10m %d",
+			   "objects",
 			   bytes_of(o, d->bytes).s,
 			   figure_things((int64_t)d->blocks, 0, "block").s,
-			   heapscan_text(s, s->managed), s->pid);
+			   heapscan_text(s, s->managed));
+		add_decides(out, s, o);
 		return;
 	}
 	if (s->managed != 0 && scan_unread_bytes(s) == 0) {
 		buf_printf(
 			out,
 			"nothing is lost, but one look does not show what %s's objects "
-			"hold for too long; use seep attach --for 10m %d",
-			heapscan_text(s, s->managed), s->pid);
+			"hold for too long",
+			heapscan_text(s, s->managed));
+		add_decides(out, s, o);
 		return;
 	}
 	if (s->missing_bytes > 0) {
@@ -106,8 +125,7 @@ add_undecided(struct buf *out, const struct heapscan *s, const struct scan_opts 
 	buf_printf(out,
 		   "nothing found to be lost, but %s of malloc's heap could not be read",
 		   bytes_of(o, scan_unread_bytes(s)).s);
-	if (s->core == 0)
-		buf_printf(out, "; use seep attach --for 10m %d", s->pid);
+	add_decides(out, s, o);
 }
 
 /* ---- since an earlier look ---- */
@@ -178,6 +196,14 @@ add_word(struct buf *out, const struct heapscan *s, const struct scan_growth *g,
 	else
 		add_ok(out, s, o);
 	buf_add_char(out, '\n');
+}
+
+void
+scan_unreadable(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
+{
+	scan_verdict(out, s, NULL, o);
+	if (s->core == 0)
+		buf_printf(out, "next: seep watch %d (which regions grow)\n", s->pid);
 }
 
 void

@@ -135,7 +135,7 @@ if lsan=$(program heap_zoo lsan -O1 -g -pthread -fsanitize=leak 2>"$TMP/cc"); th
 	begin "$lsan"
 	run "$SEEP" leaks "$pid"
 	expect_eq "a sanitizer's heap: status" "$status" 3
-	expect_match "a sanitizer's heap: said" "$err" "managed by LeakSanitizer's malloc, whose blocks seep cannot read; try: seep watch $pid"
+	expect_match "a sanitizer's heap: said" "$out" "^NO VERDICT  its memory is managed by LeakSanitizer's malloc, whose blocks seep cannot read; use seep attach --for 10m $pid\$"
 	finish
 else
 	left_out "no LeakSanitizer here"
@@ -183,7 +183,7 @@ if have musl-gcc && musl-gcc -O1 -static -o musl "$ROOT/tests/programs/heap_grow
 	begin ./musl
 	run "$SEEP" leaks "$pid"
 	expect_eq "musl: status" "$status" 3
-	expect_match "musl: said" "$err" "^seep: $pid \(musl\): its memory is managed by .*, whose blocks seep cannot read; try: seep watch $pid"
+	expect_match "musl: said" "$out" "^NO VERDICT  its memory is managed by .*, whose blocks seep cannot read; use seep attach --for 10m $pid\$"
 	finish
 fi
 for name in libjemalloc.so.2:jemalloc libtcmalloc_minimal.so.4:tcmalloc libmimalloc.so.2:mimalloc; do
@@ -211,7 +211,15 @@ if [ -n "$lib" ]; then
 	begin env LD_PRELOAD="$lib" "$zoo"
 	run "$SEEP" leaks "$pid"
 	expect_eq "tcmalloc for debugging: status" "$status" 3
-	expect_match "tcmalloc for debugging: said" "$err" \
-		"^seep: $pid \(heap_zoo\): seep cannot read its blocks: the debugging version of tcmalloc puts headers of its own into the blocks; use libtcmalloc.so.4; try: seep watch $pid"
+	expect_match "tcmalloc for debugging: said" "$out" \
+		"^NO VERDICT  seep cannot read its blocks: the debugging version of tcmalloc puts headers of its own into the blocks; use libtcmalloc.so.4; use seep attach --for 10m $pid\$"
+	for command in leaks scan; do
+		run "$SEEP" $command --json "$pid"
+		expect_eq "tcmalloc for debugging: $command --json: status" "$status" 3
+		expect_json "tcmalloc for debugging: $command --json" "$TMP/out" '[.verdict, .severity, .no_verdict_because]' \
+			'["NO VERDICT","unknown","heap-not-read"]'
+	done
+	run "$SEEP" leaks --fail-on leak "$pid"
+	expect_eq "tcmalloc for debugging: a gate does not pass" "$status" 3
 	finish
 fi
