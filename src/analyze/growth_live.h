@@ -4,7 +4,6 @@
 #ifndef SEEP_ANALYZE_GROWTH_LIVE_H
 #define SEEP_ANALYZE_GROWTH_LIVE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "model/prof.h"
@@ -14,7 +13,13 @@ enum {
 	GROWTH_LIVE_MS = 2500,	    /* shortest time that says something */
 };
 
-/* It was watched for long enough, and the memory that it never falls below did not rise. */
-bool growth_live_is_flat(const struct prof *p, uint32_t process, uint64_t end_ms);
+enum growth_live {
+	GROWTH_LIVE_UNKNOWN = 0, /* too short, or nothing is live */
+	GROWTH_LIVE_FLAT,	 /* the memory that it never falls below did not rise */
+	GROWTH_LIVE_ROSE, /* it did, or may have: by more than chance explains since the first half */
+};
+
+enum growth_live growth_live_judge(const struct prof *p, uint32_t process,
+				   uint64_t end_ms);
 
 #endif

@@ -31,7 +31,8 @@ struct groups VEC_BODY(struct group);
 /* The looks of a process: they stand together. */
 struct series {
 	uint32_t first, n;
-	uint64_t end_ms; /* up to here it is judged */
+	uint64_t end_ms;       /* up to here it is judged */
+	enum growth_live live; /* of a running process without any */
 };
 
 struct work {
@@ -221,6 +222,8 @@ find_series(struct work *w)
 		if (s->n >= 2 &&
 		    s->end_ms - l[s->n - 1].ms < (l[s->n - 1].ms - l[s->n - 2].ms) / 2)
 			s->n--;
+		if (s->n == 0 && p->processes[i].end == PROF_END_RUNNING)
+			s->live = growth_live_judge(p, i, s->end_ms);
 	}
 }
 
@@ -507,18 +510,18 @@ find_limits(struct growth_places *g, const struct work *w)
 			samples = w->samples[process];
 		exact |= pr->mode != PROF_SAMPLED;
 		n = s->n + 1; /* the last one ends with the recording */
-		if (s->n == 0 && pr->end == PROF_END_RUNNING &&
-		    growth_live_is_flat(w->p, process, s->end_ms))
+		if (s->live == GROWTH_LIVE_FLAT)
 			n = GROWTH_LIVE_INTERVALS;
+		g->rose |= s->live == GROWTH_LIVE_ROSE;
 		if (n == 1 || n < g->intervals)
 			continue;
 		g->intervals = n;
 		if (s->end_ms > g->ms)
 			g->ms = s->end_ms;
 	}
-	g->why = g->intervals < GROWTH_INTERVALS      ? GROWTH_WHY_SHORT
-		 : !exact && samples < GROWTH_SAMPLES ? GROWTH_WHY_FEW
-						      : GROWTH_WHY_NONE;
+	g->why = g->intervals < GROWTH_INTERVALS || g->rose ? GROWTH_WHY_SHORT
+		 : !exact && samples < GROWTH_SAMPLES	    ? GROWTH_WHY_FEW
+							    : GROWTH_WHY_NONE;
 }
 
 void

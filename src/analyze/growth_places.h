@@ -46,6 +46,7 @@ struct growth_places {
 	uint64_t ms;	     /* longest time that a process was recorded for, */
 	unsigned intervals;  /* in so many intervals */
 	enum growth_why why; /* too little was seen to judge: SHORT or FEW (samples) */
+	bool rose; /* live memory of a process did, but there are no snapshots of its sites */
 	uint64_t rate_bytes; /* the least exact sampling; 0 = exact */
 };
 

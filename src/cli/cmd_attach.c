@@ -298,8 +298,9 @@ static int
 stayed(const struct attached_sessions *ss)
 {
 	for (size_t i = 0; i < ss->len; i++) {
-		const struct session *s = ss->data[i];
+		struct session *s = ss->data[i];
 
+		session_leave(s);
 		fprintf(stderr,
 			"recording %d (%s), stopped %.1f ms to begin\n"
 			"next: seep report %d (look at it) \xc2\xb7 seep detach %d (end it)\n",

@@ -254,7 +254,11 @@ report_undecided(struct report *r)
 		buf_add_str(r->out, "live ");
 		report_amount(r, f, true);
 		report_where(r);
-		buf_add_str(r->out, "; too early to judge growth");
+		buf_add_str(r->out,
+			    r->growth.rose
+				    ? "; it grew, but there are too few figures yet to "
+				      "tell a leak from a cache that fills"
+				    : "; too early to judge growth");
 		if (r->v.all.checked)
 			buf_add_str(r->out, ", but nothing is lost so far");
 		else if (prof_check_of(r->p, undecided(r)) != NULL)

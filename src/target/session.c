@@ -273,6 +273,17 @@ session_detach(struct session *s, struct err *e)
 }
 
 void
+session_leave(struct session *s)
+{
+	struct rec_head *h = s->attach.live.head;
+
+	if (h == NULL || s->ended)
+		return;
+	__atomic_store_n(&h->clock_ms, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&h->tool_pid, 0, __ATOMIC_RELAXED);
+}
+
+void
 session_close(struct session *s)
 {
 	looks_done(&s->looks);

@@ -84,6 +84,9 @@ uint64_t session_age_ms(const struct session *s);
  * recording stays readable. A process that has ended is no error. */
 int session_detach(struct session *s, struct err *e);
 
+/* Recording goes on without us: from now on the recorder reads the clock itself. */
+void session_leave(struct session *s);
+
 /* Closes our side; without session_detach the recorder stays in. */
 void session_close(struct session *s);
 

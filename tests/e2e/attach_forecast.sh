@@ -21,7 +21,7 @@ for _ in 1 2 3 4; do
 	run "$SEEP" report "$pid"
 	cp "$TMP/out" "$TMP/report"
 	run "$SEEP" detach -q "$pid"
-	grep -q ^GROWING "$TMP/report" || break
+	grep -qE '^GROWING|; it grew' "$TMP/report" || break
 done
 kill "$pid"
 

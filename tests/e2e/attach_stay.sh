@@ -54,5 +54,20 @@ run "$SEEP" detach "$grow"
 expect_match "detach: it grows" "$(head -n 1 <<<"$out")" '^GROWING  1 site'
 run "$SEEP" detach "$flat"
 expect_match "detach: it does not" "$(head -n 1 <<<"$out")" '^STEADY  live 6[01]\.[0-9] KiB in 6[12] blocks at 1 site; '
+
+# Sampled, and nobody advances the clock any more: what grows is never STEADY, its samples have the times at which they were taken,
+# and so has the peak of memory that only grows.
+run "$SEEP" attach --stay --sample 4k "$grow"
+sleep 5
+run "$SEEP" report "$grow"
+expect_match "sampled: it grows" "$(sed -n 2p <<<"$out")" '^(GROWING|LEAK likely|NO VERDICT)  '
+expect_no_match "sampled: not steady" "$out" '^STEADY'
+run "$SEEP" report --timeline --json "$grow"
+expect_json "sampled: points at all times, the last with what is live now" "$TMP/out" \
+	'.total as $now | .rows[0].points | last as $z | [$z.ms >= 5000, (map(select(.ms > $z.ms / 2)) | length > 3), $z.live_bytes == $now]' \
+	'[true,true,true]'
+run "$SEEP" report --json "$grow"
+expect_json "sampled: the peak is not at the start" "$TMP/out" '.processes[0] | .peak_ms > .duration_ms / 2' true
+run "$SEEP" detach "$grow"
 kill "$grow" "$flat"
 wait "$grow" "$flat" 2>/dev/null || true

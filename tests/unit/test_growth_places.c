@@ -309,6 +309,58 @@ T_TEST(few_samples)
 	}
 }
 
+/* A process that is asked while it runs, without snapshots: flat only if the end of its timeline is not above the middle by more
+ * than chance explains. Of few samples two more are chance, of many points a step at the end is not. */
+T_TEST(live_without_snapshots)
+{
+	static const struct {
+		int64_t middle, end; /* samples of 32 KiB that are live */
+		bool sampled, judged, rose;
+	} rows[] = {
+		{20, 20, true, true, false},	{20, 22, true, true, false},
+		{20, 40, true, false, true},	{3, 20, true, false, true},
+		{20, 20, false, true, false},	{20, 22, false, false, true},
+		{200, 205, false, true, false},
+	};
+
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct prof *p = prof_new();
+		uint32_t a = tp_process(p, "a", 11, 20000);
+		int64_t end = rows[i].end, rate = 32768;
+		struct growth_places g;
+		struct prof_site *s;
+		struct sites ss;
+
+		p->processes[a].end = PROF_END_RUNNING;
+		p->processes[a].exit_ms = 0;
+		p->processes[a].mode = rows[i].sampled ? PROF_SAMPLED : PROF_EXACT;
+		p->processes[a].rate_bytes = rows[i].sampled ? (uint64_t)rate : 0;
+		s = tp_site(p, a, TP_STACK(p, "hold x.c:3 x", "main x.c:9 x"),
+			    (uint64_t)end, 0, (uint64_t)(end * rate), 0);
+		s->samples = s->live_samples = rows[i].sampled ? (uint64_t)end : 0;
+		s->var_live_bytes =
+			rows[i].sampled ? (double)(end * rate) * (double)rate : 0;
+		for (uint32_t k = 0; k < 3; k++) {
+			uint32_t row = prof_add_point(p);
+
+			p->points[row] = (struct prof_point){
+				.process = a,
+				.ms = k == 0   ? 0
+				      : k == 1 ? 14000
+					       : 20000,
+				.live_bytes = (k == 0 ? rows[i].middle : end) * rate};
+		}
+		for (int64_t k = 0; k < end; k++)
+			born(p, 1, k < rows[i].middle ? 1 : 14000, (uint64_t)rate);
+		judge_places(p, &g, &ss);
+		T_EQ(g.rose, rows[i].rose);
+		T_EQ(growth_places_judged(&g), rows[i].judged);
+		growth_places_done(&g);
+		sites_done(&ss);
+		prof_free(p);
+	}
+}
+
 /* Three places that all grew by 24 blocks from one recording to the next and freed none. While the
  * second ran, one grew all the time, one was full early on, and one was not looked at. */
 T_TEST(marks_of_a_diff)
