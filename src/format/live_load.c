@@ -327,17 +327,8 @@ live_finish_process(struct live *l, uint32_t first_site)
 	x->duration_ms = l->last_ms;
 	if (l->head->points > 0)
 		prof_end_points(l->p, l->process, l->last_ms, h->rss_kib);
-	if (x->live_bytes <= h->peak_bytes)
-		return;
-	x->peak_bytes = x->live_bytes;
-	x->peak_ms = l->last_ms;
-	x->inherited_at_peak_bytes =
-		(int64_t)(x->inherited_bytes - x->inherited_free_bytes);
-	x->inherited_at_peak_blocks = (int64_t)(x->inherited_blocks - x->inherited_frees);
-	for (uint32_t i = first_site; i < l->p->nsites; i++) {
-		l->p->sites[i].at_peak_bytes = l->p->sites[i].live_bytes;
-		l->p->sites[i].at_peak_blocks = l->p->sites[i].live_blocks;
-	}
+	if (x->live_bytes > h->peak_bytes)
+		peaks_are_now(l->p, l->process);
 }
 
 static void

@@ -97,9 +97,30 @@ too_high(const struct group *g)
 	       sqrt(share < 1 ? share : 1);
 }
 
+void
+peaks_are_now(struct prof *p, uint32_t process)
+{
+	struct prof_process *pr = &p->processes[process];
+
+	pr->peak_bytes = pr->live_bytes;
+	pr->peak_ms = pr->duration_ms;
+	pr->inherited_at_peak_bytes =
+		(int64_t)(pr->inherited_bytes - pr->inherited_free_bytes);
+	pr->inherited_at_peak_blocks =
+		(int64_t)(pr->inherited_blocks - pr->inherited_frees);
+	for (uint32_t i = 1; i < p->nsites; i++) {
+		struct prof_site *s = &p->sites[i];
+
+		if (s->process != process)
+			continue;
+		s->at_peak_bytes = s->live_bytes;
+		s->at_peak_blocks = s->live_blocks;
+	}
+}
+
 /* A site's own peak is the highest of its own estimates only. */
 static void
-correct_own(struct prof_site *s)
+correct_own(struct prof_site *s, uint64_t end_ms)
 {
 	struct group g = {.samples = samples_of(s, s->peak_bytes),
 			  .drawn = (double)s->samples,
@@ -111,6 +132,8 @@ correct_own(struct prof_site *s)
 	g.var = s->var_alloc_bytes * g.bytes / (double)s->alloc_bytes;
 	bytes = (int64_t)(g.bytes - too_high(&g) / 2);
 	s->peak_bytes = bytes > s->live_bytes ? bytes : s->live_bytes;
+	if (bytes < s->live_bytes)
+		s->peak_ms = end_ms;
 }
 
 /* Takes its part of what the peak is too high by from each site; returns how much that was. */
@@ -157,7 +180,7 @@ peaks_correct(struct prof *p, uint32_t process)
 			g->var += s->var_alloc_bytes * (double)s->at_peak_bytes /
 				  (double)s->alloc_bytes;
 		}
-		correct_own(s);
+		correct_own(s, pr->duration_ms);
 	}
 	for (unsigned i = 0; i < GROUPS; i++) {
 		struct group *g = &groups[i];
@@ -172,7 +195,7 @@ peaks_correct(struct prof *p, uint32_t process)
 		pr->peak_bytes -= (int64_t)correct_sites(p, process, groups, high);
 	/* What is live at the end is one estimate, not the highest of many. */
 	if (pr->peak_bytes < pr->live_bytes)
-		pr->peak_bytes = pr->live_bytes;
+		peaks_are_now(p, process);
 	high = sqrt(high * high / 4 + (var > 0 ? var : 0));
 	pr->peak_error_bytes = high < 9e18 ? (uint64_t)high : INT64_MAX;
 }

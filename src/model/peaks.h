@@ -11,6 +11,9 @@
  * seen; `samples` itself if nothing was replaced. */
 double peaks_floor(double samples, double drawn);
 
+/* The peak is what is live at the end, in the process and as each site's share. */
+void peaks_are_now(struct prof *p, uint32_t process);
+
 /* Corrects the peak of a sampled process as the recorder noted it, its sites' shares in it and their own peaks, and
  * sets its peak_error_bytes. Once for each process, after its sites and its live bytes are known; does nothing to an
  * exact one. */

@@ -192,6 +192,37 @@ T_TEST(floors)
 	}
 }
 
+/* 40 samples at the peak, most of them replaced often, and 38 at the end, which is more than what is left of the peak:
+ * so the peak is at the end, for the process, its site and the site's share. */
+T_TEST(highest_at_the_end)
+{
+	struct prof *p = prof_new();
+	uint32_t process = prof_add_process(p), row = prof_add_site(p);
+	struct prof_process *pr = &p->processes[process];
+	struct prof_site *s = &p->sites[row];
+
+	pr->mode = PROF_SAMPLED;
+	pr->rate_bytes = RATE;
+	pr->duration_ms = 54800;
+	pr->peak_ms = s->peak_ms = 46400;
+	s->process = process;
+	s->samples = 4000;
+	s->allocs = 4000;
+	s->alloc_bytes = 4000 * (uint64_t)RATE;
+	s->var_alloc_bytes = 4000.0 * RATE * RATE;
+	pr->peak_bytes = s->at_peak_bytes = s->peak_bytes = 40 * (int64_t)RATE;
+	pr->live_bytes = s->live_bytes = 38 * (int64_t)RATE;
+	s->at_peak_blocks = 40;
+	s->live_blocks = 38;
+	peaks_correct(p, process);
+	T_EQ(pr->peak_bytes, 38 * (int64_t)RATE);
+	T_EQ(pr->peak_ms, 54800);
+	T_EQ(s->peak_ms, 54800);
+	T_EQ(s->at_peak_bytes, 38 * (int64_t)RATE);
+	T_EQ(s->at_peak_blocks, 38);
+	prof_free(p);
+}
+
 T_TEST(what_it_leaves_alone)
 {
 	struct prof *p = prof_new();
