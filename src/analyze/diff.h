@@ -100,6 +100,10 @@ struct diff {
 	uint32_t nrebuilt;
 	uint32_t nmoved;
 	double scale; /* of --normalize; 0 = none */
+	/* Two ended runs compared by what is live at their ends: the highest peak of a process on each side. */
+	bool has_peaks;
+	bool peak_grew; /* by more than noise and more than what is live at the end */
+	int64_t peak[2];
 	bool has_ms, has_rss;
 	uint64_t ms; /* from the old moment to the new one */
 	uint64_t rss_kib[2];

@@ -14,6 +14,7 @@ enum {
 	GROWING_BLOCKS = 10, /* a place of fewer gets no word */
 	GROWING_FREED = 20,  /* nor does one that frees one block in so many */
 	STEADY_PART = 1000,  /* a change by less than one part in so many is none */
+	PEAK_PART = 32,	     /* the same of peaks, which are never quite the same twice */
 };
 
 const char *
@@ -207,6 +208,57 @@ diff_limit(const struct diff_make *m)
 	return m->d.var * 4 > least * least ? 2 * sqrt(m->d.var) : least;
 }
 
+/* The process with the highest peak on a side; 0 if one has not ended, or peaks are not known. */
+static uint32_t
+diff_highest(const struct diff_make *m, unsigned side)
+{
+	const struct prof *p = m->p[side];
+	uint32_t highest = 0;
+
+	if (p->format != 0 || p->columns != PROF_HAS_ALL || prof_is_walked(p) ||
+	    m->q->side[side].point.at != SITES_AT_END)
+		return 0;
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		if (!diff_chosen(m, side, i) || p->processes[i].not_recorded != 0)
+			continue;
+		if (p->processes[i].end == PROF_END_RUNNING)
+			return 0;
+		if (highest == 0 ||
+		    p->processes[i].peak_bytes > p->processes[highest].peak_bytes)
+			highest = i;
+	}
+	return highest;
+}
+
+/* What was freed before the end shows in the peaks only. */
+static void
+diff_find_peaks(struct diff_make *m)
+{
+	struct diff *d = &m->d;
+	double var = 0;
+	int64_t more;
+
+	if (m->q->by != SITES_LIVE || m->q->normalize || d->same_process || d->apart)
+		return;
+	for (unsigned s = 0; s < 2; s++) {
+		uint32_t i = diff_highest(m, s);
+		double error;
+
+		if (i == 0)
+			return;
+		d->peak[s] = m->p[s]->processes[i].peak_bytes;
+		error = (double)m->p[s]->processes[i].peak_error_bytes;
+		var += error * error;
+	}
+	d->has_peaks = true;
+	/* Not what is live at the end as well: that is said anyway. */
+	more = d->peak[DIFF_NEW] - d->peak[DIFF_OLD] -
+	       diff_more(d->value[DIFF_NEW], d->value[DIFF_OLD]);
+	d->peak_grew = more > VERDICT_MINOR_BYTES &&
+		       more > d->peak[DIFF_OLD] / PEAK_PART &&
+		       !diff_is_noise(0, more, var);
+}
+
 void
 diff_decide(struct diff_make *m)
 {
@@ -219,7 +271,8 @@ diff_decide(struct diff_make *m)
 
 	d->grew = diff_grew(d);
 	d->limit = diff_limit(m);
-	f.growth = d->grew ? GROWTH_GROWING : GROWTH_STEADY;
+	diff_find_peaks(m);
+	f.growth = d->grew || d->peak_grew ? GROWTH_GROWING : GROWTH_STEADY;
 	for (uint32_t i = 0; i < d->nplaces; i++) {
 		const struct diff_place *x = &d->places[i];
 

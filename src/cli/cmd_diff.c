@@ -30,7 +30,7 @@
 #include "util/x.h"
 
 static struct {
-	bool normalize, bytes, all, json, no_skip, no_pager;
+	bool normalize, bytes, all, json, no_skip, no_pager, peak;
 	const char *base, *by, *process;
 	const char *flame, *html;
 	uint64_t rows;
@@ -57,6 +57,8 @@ static const struct opt diff_table_opts[] = {
 	 .help = "Write a flame graph of the differences, one SVG file."},
 	{"html", 0, OPT_STRING, .to = &diff_args.html, .metavar = "OUT",
 	 .help = "Write one page: table, flame graph, tree, source."},
+	{"peak", 0, OPT_NONE, .to = &diff_args.peak,
+	 .help = "Compare what each had at its peak: OLD@peak with NEW@peak."},
 	{"by", 0, OPT_STRING, .to = &diff_args.by, .metavar = "WHAT",
 	 .help = "Compare live, peak, count, allocated or temporary."},
 	{"rows", 'n', OPT_U64, .to = &diff_args.rows, .metavar = "N",
@@ -96,8 +98,8 @@ struct diff_cmd {
 	struct diff_side side[2];
 	unsigned series;
 	enum sites_by by;
-	bool misused; /* the failure is one of the command line */
-	char *whole;  /* a word without its point, made here */
+	bool misused;		/* the failure is one of the command line */
+	struct diff_words made; /* words that are ours */
 };
 
 /* ---- loading ---- */
@@ -106,8 +108,21 @@ static int
 diff_load(struct diff_cmd *c, unsigned side, char *word, struct diff_side *to,
 	  struct err *e)
 {
+	int r = load_targets(1, &word, c->exe[side], &to->l, e);
+
 	to->word = word;
-	return load_targets(1, &word, c->exe[side], &to->l, e);
+	if (r < 0 || !diff_args.peak)
+		return r;
+	if (to->l.point[0] != '\0') {
+		c->misused = true;
+		return err_set(e, -EINVAL, "--peak is a point in time, and so is @%s",
+			       to->l.point);
+	}
+	free(to->l.point);
+	to->l.point = xstrdup("peak");
+	to->word = xasprintf("%s@peak", word);
+	vec_push(&c->made, to->word);
+	return 0;
 }
 
 /* Is `a` the earlier snapshot? Dumps that say nothing else about it have numbers in their names. */
@@ -177,12 +192,11 @@ diff_load_all(struct diff_cmd *c, struct err *e)
 		/* A point of a target against the target as it is now. */
 		size_t n = strlen(c->words.data[0]) - strlen(c->side[DIFF_OLD].l.point);
 
-		c->whole = xmemdup0(c->words.data[0], n - 1);
-		if (c->whole[0] == '\0') {
-			free(c->whole);
-			c->whole = xstrdup("@last");
-		}
-		vec_push(&c->words, c->whole);
+		char *whole =
+			n > 1 ? xmemdup0(c->words.data[0], n - 1) : xstrdup("@last");
+
+		vec_push(&c->made, whole);
+		vec_push(&c->words, whole);
 	}
 	if (r == 0)
 		r = diff_load(c, DIFF_NEW, c->words.data[1], &c->side[DIFF_NEW], e);
@@ -434,9 +448,11 @@ diff_run(int argc, char **argv)
 		free(c.side[s].chosen);
 		skip_free(c.side[s].skip);
 	}
+	for (size_t i = 0; i < c.made.len; i++)
+		free(c.made.data[i]);
+	vec_done(&c.made);
 	vec_done(&c.words);
 	vec_done(&diff_args.skip);
-	free(c.whole);
 	return status;
 }
 

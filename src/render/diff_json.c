@@ -157,6 +157,15 @@ dj_common(struct json *j, const struct diff *d, const struct diff_opts *o)
 		json_u64(j, d->ms);
 	else
 		json_null(j);
+	json_key(j, "peak_bytes");
+	if (d->has_peaks) {
+		json_arr(j);
+		json_i64(j, d->peak[DIFF_OLD]);
+		json_i64(j, d->peak[DIFF_NEW]);
+		json_arr_end(j);
+	} else {
+		json_null(j);
+	}
 	json_key(j, "rss_bytes");
 	if (d->has_rss) {
 		json_arr(j);

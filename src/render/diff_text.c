@@ -46,6 +46,43 @@ diff_pair(struct diff_page *g, int64_t old, int64_t new, bool in_bytes)
 	free(b);
 }
 
+/* A word that a shell takes as it is? */
+static bool
+diff_is_plain(const char *s)
+{
+	return s[0] != '\0' && s[strspn(s, "abcdefghijklmnopqrstuvwxyz"
+					   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					   "0123456789_:@%+=,./-")] == '\0';
+}
+
+/* ", +499 %": nothing for a change of less than one in a thousand. */
+static void
+diff_percent(struct diff_page *g, int64_t old, int64_t new, const char *between)
+{
+	if (old > 0 && new >= 0 && new != old &&
+	    diff_abs(new - old) >= (uint64_t)old / 1000)
+		buf_printf(g->out, "%s%s", between,
+			   fmt_change((uint64_t)old, (uint64_t) new).s);
+}
+
+/* "peak 3.2 → 19.4 MiB (+499 %; seep diff a.rec@peak b.rec@peak)" */
+static void
+diff_peaks(struct diff_page *g)
+{
+	const int64_t *peak = g->d->peak;
+	const char *const *words = g->o->target;
+
+	buf_add_str(g->out, "peak ");
+	diff_pair(g, peak[DIFF_OLD], peak[DIFF_NEW], true);
+	buf_add_str(g->out, " (");
+	diff_percent(g, peak[DIFF_OLD], peak[DIFF_NEW], "");
+	if (words[0] != NULL && words[1] != NULL && diff_is_plain(words[0]) &&
+	    diff_is_plain(words[1]))
+		buf_printf(g->out, "%sseep diff %s@peak %s@peak",
+			   peak[DIFF_OLD] > 0 ? "; " : "", words[0], words[1]);
+	buf_add_char(g->out, ')');
+}
+
 /* Why the first word is that one, where the totals do not say it. */
 static void
 diff_why(struct diff_page *g)
@@ -91,14 +128,20 @@ diff_first_line(struct diff_page *g)
 	uint64_t most = diff_abs(old) > diff_abs(new) ? diff_abs(old) : diff_abs(new);
 	char *by = diff_change(diff_less(new, old), d->var, g->o->bytes || !d->in_bytes,
 			       diff_unit((double)most));
+	/* What was freed before the end is all that grew? */
+	bool peak = d->peak_grew && !d->grew && d->nfound == 0;
 
 	verdict_text(g->out, d->answer.word, g->o->term);
-	buf_printf(g->out, "  %s ", words[g->o->by]);
+	buf_add_str(g->out, "  ");
+	if (peak) {
+		diff_peaks(g);
+		buf_add_str(g->out, "; at the end ");
+	}
+	buf_printf(g->out, "%s ", words[g->o->by]);
 	diff_pair(g, old, new, d->in_bytes);
 	buf_printf(g->out, " (%s", d->apart ? "each since its own attach" : by);
-	if (!d->apart && old > 0 && new >= 0 &&
-	    new != old &&diff_abs(new - old) >= (uint64_t)old / 1000)
-		buf_printf(g->out, ", %s", fmt_change((uint64_t)old, (uint64_t) new).s);
+	if (!d->apart)
+		diff_percent(g, old, new, ", ");
 	buf_add_char(g->out, ')');
 	free(by);
 	if (d->has_ms)
@@ -109,6 +152,10 @@ diff_first_line(struct diff_page *g)
 			  (int64_t)(d->rss_kib[DIFF_NEW] << 10), true);
 	}
 	diff_why(g);
+	if (d->peak_grew && !peak) {
+		buf_add_str(g->out, "; ");
+		diff_peaks(g);
+	}
 	buf_add_char(g->out, '\n');
 }
 
@@ -210,15 +257,6 @@ diff_builds(struct diff_page *g)
 	}
 	if (d->nrebuilt > DIFF_REBUILT_MAX)
 		buf_printf(g->out, " and %u more", d->nrebuilt - DIFF_REBUILT_MAX);
-}
-
-/* A word that a shell takes as it is? */
-static bool
-diff_is_plain(const char *s)
-{
-	return s[0] != '\0' && s[strspn(s, "abcdefghijklmnopqrstuvwxyz"
-					   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-					   "0123456789_:@%+=,./-")] == '\0';
 }
 
 /* The function that grew most; NULL when none did, or its name is not plain. */

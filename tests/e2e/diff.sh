@@ -256,3 +256,26 @@ expect_json "a minor leak: the order" out '[.verdict, [.places[:6][] | .mark]]' 
 	'["LEAK (minor)",["LEAK","LEAK","LEAK","LEAK","LEAK","GROWING"]]'
 run "$SEEP" diff --all before.rec after.rec
 expect_eq "a minor leak: all of it" "$(grep -c ' LEAK  *[a-z_]* diff_minor.c:' <<<"$out")" 5
+# Two runs that free all at their ends: the peak says what grew. What is small, or less, is not worth a word.
+high=$(program high) || exit
+for n in 101 103 701; do
+	record "high$n.rec" "$high" "$n"
+done
+run "$SEEP" diff high101.rec high701.rec
+expect_match "peaks: headline" "$out" \
+	'^GROWING  peak [01]\.[0-9] → 6\.[78] MiB \(\+[0-9]+ %; seep diff high101\.rec@peak high701\.rec@peak\); at the end live 0 → 0 B \(0\)'
+expect_no_match "peaks: not steady" "$out" '^STEADY'
+run "$SEEP" diff --json high101.rec high701.rec
+expect_json "peaks: JSON" out '[.verdict, .peak_bytes[1] - .peak_bytes[0]]' '["GROWING",6004200]'
+run "$SEEP" diff high101.rec high103.rec
+expect_match "peaks: little" "$out" '^STEADY  live '
+run "$SEEP" diff high701.rec high101.rec
+expect_match "peaks: the other way" "$out" '^STEADY  live '
+run "$SEEP" diff high101.rec@peak high701.rec@peak
+points=$(grep -v '^exact' <<<"$out")
+run "$SEEP" diff --peak high101.rec high701.rec
+expect_eq "--peak is @peak on both sides" "$(grep -v '^exact' <<<"$out")" "$points"
+expect_match "--peak: what grew" "$out" '^ 1  \+5\.7 MiB .* \+600  100 % .*fill high\.c:[0-9]+ ← main'
+expect_match "--peak: next" "$out" 'next: seep report --peek fill high701\.rec@peak$'
+run "$SEEP" diff --peak high101.rec@exit high701.rec
+expect_eq "--peak and a point" "$status $err" "2 seep diff: --peak is a point in time, and so is @exit (seep diff --help)"
