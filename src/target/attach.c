@@ -2,9 +2,9 @@
 /* attach.c -- see attach.h.
  *
  * Everything is worked out while the process runs (attach_plan.c). Then, with all threads
- * stopped: it makes the memfd, which we open through its /proc/PID/fd, and maps it; from then on the
- * control page in there says what we are about to do. Code and private memory are mapped at
- * addresses that we chose, the image is written and made executable, and last the jumps are.
+ * stopped, one of them makes all system calls in one go: the memfd, which we open through its /proc/PID/fd and fill while
+ * the thread waits, so that the control page in there says what is about to be done; then the mappings of it, of code
+ * and of private memory, at addresses that we chose. The image is written, and last the jumps are.
  * If a thread is just in the bytes to be replaced, all are let go for a moment.
  */
 #include "target/attach_impl.h"
@@ -48,75 +48,6 @@ enum {
 	MODULE_TABLE_BYTES = 256 << 10,
 	LITTLE_BYTES = 16 << 20, /* a recording in a process that has little room */
 };
-
-/* ---- what the process does for us ---- */
-
-static int
-remote(struct tracee *t, const char *what, long nr, const uint64_t args[6],
-       uint64_t *ret_value, struct err *e)
-{
-	int64_t value;
-	int r = tracee_syscall(t, nr, args, &value, e);
-
-	if (r < 0)
-		return r;
-	if (value < 0 && value > -4096)
-		return err_sys(e, (int)value, "%d: it cannot %s", t->pid, what);
-	if (ret_value != NULL)
-		*ret_value = (uint64_t)value;
-	return 0;
-}
-
-/* Kernels before 4.17 take the address for a wish. */
-static int
-remote_mmap(struct tracee *t, const char *what, const struct attach_range *r,
-	    uint64_t flags, uint64_t fd, struct err *e)
-{
-	uint64_t at = 0;
-	int ret =
-		remote(t, what, SYS_mmap,
-		       (uint64_t[6]){r->start, r->bytes, PROT_READ | PROT_WRITE,
-				     flags | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0},
-		       &at, e);
-
-	if (ret < 0 || at == r->start)
-		return ret;
-	remote(t, "unmap memory", SYS_munmap, (uint64_t[6]){at, r->bytes}, NULL, NULL);
-	return err_set(e, -EEXIST, "%d: an address was taken meanwhile", t->pid);
-}
-
-static int
-remote_map(struct tracee *t, const struct attach_range *r, struct err *e)
-{
-	return remote_mmap(t, "map memory", r, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1,
-			   e);
-}
-
-static int
-remote_executable(struct tracee *t, uint64_t at, uint64_t bytes, struct err *e)
-{
-	return remote(t, "map executable memory (SELinux execmem?)", SYS_mprotect,
-		      (uint64_t[6]){at, bytes, PROT_READ | PROT_EXEC}, NULL, e);
-}
-
-static int
-remote_advise(struct tracee *t, uint64_t at, uint64_t bytes, int advice, struct err *e)
-{
-	return remote(t, "set up memory", SYS_madvise,
-		      (uint64_t[6]){at, bytes, (uint64_t)advice}, NULL, e);
-}
-
-static int
-remote_memfd(struct tracee *t, uint64_t *ret_fd, struct err *e)
-{
-	int r;
-
-	t->text = ATTACH_NAME;
-	r = remote(t, "make a memfd", SYS_memfd_create,
-		   (uint64_t[6]){tracee_text_at(t), MFD_CLOEXEC}, ret_fd, e);
-	t->text = NULL;
-	return r;
-}
 
 /* ---- the control page ---- */
 
@@ -257,71 +188,163 @@ write_image(const struct tracee *t, const struct plan *p, struct err *e)
 	return r;
 }
 
+/* ---- what the process does for us, all of it in one go ---- */
+
+enum { MAKE_CALLS = 16 };
+
+struct making {
+	struct attach *a;
+	struct tracee *t;
+	const struct attach_settings *s;
+	const struct attach_beginning *begin;
+	struct tracee_call calls[MAKE_CALLS];
+	const char *what[MAKE_CALLS]; /* each is for, in words */
+	unsigned n;
+};
+
+enum { MAKE_MEMFD, MAKE_RECORDING, MAKE_CLOSE }; /* the first ones */
+
+/* It has made the memfd and waits: the recording is filled, and says what will be made. */
 static int
-make_executable(struct tracee *t, const struct plan *p, struct err *e)
+fill_recording(void *ctx, struct err *e)
 {
-	int r = remote_executable(t, p->code.start, p->text_bytes, e);
-
-	if (r == 0)
-		r = remote_executable(t, p->islands[0].at,
-				      p->code.start + p->code.bytes - p->islands[0].at,
-				      e);
-	for (unsigned i = 1; r == 0 && i < p->islands_used; i++)
-		r = remote_executable(t, p->islands[i].at,
-				      ALIGN_UP(p->islands[i].bytes.len, 4096ul), e);
-	return r;
-}
-
-/* ---- the steps ---- */
-
-static int
-map_one(struct attach *a, struct tracee *t, const struct attach_range *range,
-	uint32_t made, struct err *e)
-{
-	int r = remote_map(t, range, e);
-
-	if (r == 0)
-		a->control->made |= made;
-	return r;
-}
-
-static int
-map_all(struct attach *a, struct tracee *t, struct err *e)
-{
-	const struct plan *p = &a->plan;
-	int r = map_one(a, t, &p->code, ATTACH_MADE_CODE, e);
-
-	tracee_point(TRACEE_CODE);
-	if (r == 0)
-		r = map_one(a, t, &p->data, ATTACH_MADE_DATA, e);
-	tracee_point(TRACEE_DATA);
-	for (unsigned i = 1; r == 0 && i < p->islands_used; i++)
-		r = map_one(a, t, &a->control->islands[i - 1],
-			    (uint32_t)ATTACH_MADE_ISLAND << (i - 1), e);
-	if (r == 0)
-		r = remote_advise(t, p->data.start, 4096, MADV_WIPEONFORK, e);
-	return r;
-}
-
-static int
-map_recording(struct attach *a, struct tracee *t, const struct attach_settings *s,
-	      const struct attach_beginning *begin, struct err *e)
-{
-	uint64_t fd = 0;
-	int r = remote_memfd(t, &fd, e), closed;
+	struct making *m = ctx;
+	int r;
 
 	tracee_point(TRACEE_MEMFD);
-	if (r < 0)
-		return r;
-	r = attach_recording(a, fd, s, begin, e);
-	tracee_point(TRACEE_FILLED);
+	r = attach_recording(m->a, (uint64_t)m->calls[MAKE_MEMFD].value, m->s, m->begin,
+			     e);
 	if (r == 0)
-		r = remote_mmap(t, "map the recording", &a->plan.self, MAP_SHARED, fd, e);
-	tracee_point(TRACEE_MAPPED);
-	closed =
-		remote(t, "close", SYS_close, (uint64_t[6]){fd}, NULL, r == 0 ? e : NULL);
-	tracee_point(TRACEE_CLOSED);
-	return r < 0 ? r : closed;
+		fill_control(m->a, m->s);
+	tracee_point(TRACEE_FILLED);
+	return r;
+}
+
+static struct tracee_call *
+add_call(struct making *m, const char *what, long nr, const uint64_t args[6])
+{
+	struct tracee_call *c = &m->calls[m->n];
+
+	*c = (struct tracee_call){.nr = nr};
+	memcpy(c->args, args, sizeof c->args);
+	m->what[m->n++] = what;
+	return c;
+}
+
+static struct tracee_call *
+add_mmap(struct making *m, const char *what, const struct attach_range *r, uint64_t flags,
+	 uint64_t fd)
+{
+	struct tracee_call *c = add_call(
+		m, what, SYS_mmap,
+		(uint64_t[6]){r->start, r->bytes, PROT_READ | PROT_WRITE,
+			      flags | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0});
+
+	c->maps = true; /* kernels before 4.17 take the address for a wish */
+	return c;
+}
+
+static void
+add_range(struct making *m, const struct attach_range *r, uint32_t made,
+	  enum tracee_point point)
+{
+	struct tracee_call *c =
+		add_mmap(m, "map memory", r, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1);
+
+	c->word = m->a->plan.self.start + ATTACH_OFF +
+		  offsetof(struct attach_control, made);
+	c->bits = made;
+	c->point = point;
+}
+
+static struct tracee_call *
+add_executable(struct making *m, uint64_t at, uint64_t bytes)
+{
+	return add_call(m, "map executable memory (SELinux execmem?)", SYS_mprotect,
+			(uint64_t[6]){at, bytes, PROT_READ | PROT_EXEC});
+}
+
+static void
+add_all(struct making *m)
+{
+	const struct plan *p = &m->a->plan;
+	struct tracee_call *c;
+
+	add_call(m, "make a memfd", SYS_memfd_create,
+		 (uint64_t[6]){tracee_text_at(m->t), MFD_CLOEXEC});
+	c = add_mmap(m, "map the recording", &p->self, MAP_SHARED, 0);
+	c->first_arg = 5;
+	c->before = fill_recording;
+	c->ctx = m;
+	c->point = TRACEE_MAPPED;
+	c = add_call(m, "close", SYS_close, (uint64_t[6]){0});
+	c->first_arg = 1;
+	c->point = TRACEE_CLOSED;
+	add_range(m, &p->code, ATTACH_MADE_CODE, TRACEE_CODE);
+	add_range(m, &p->data, ATTACH_MADE_DATA, TRACEE_DATA);
+	for (unsigned i = 1; i < p->islands_used; i++)
+		add_range(
+			m,
+			&(struct attach_range){p->islands[i].at,
+					       ALIGN_UP(p->islands[i].bytes.len, 4096ul)},
+			(uint32_t)ATTACH_MADE_ISLAND << (i - 1), 0);
+	add_call(m, "set up memory", SYS_madvise,
+		 (uint64_t[6]){p->data.start, 4096, MADV_WIPEONFORK});
+	add_executable(m, p->code.start, p->text_bytes);
+	for (unsigned i = 1; i < p->islands_used; i++)
+		add_executable(m, p->islands[i].at,
+			       ALIGN_UP(p->islands[i].bytes.len, 4096ul));
+	c = add_executable(m, p->islands[0].at,
+			   p->code.start + p->code.bytes - p->islands[0].at);
+	c->point = TRACEE_EXECUTABLE;
+}
+
+_Static_assert(MAKE_CALLS >= 7 + 1 + 2 * ATTACH_ISLANDS, "room for every call");
+
+/* What became of the calls. */
+static int
+check_made(struct making *m, struct err *e)
+{
+	for (unsigned i = 0; i < m->n; i++) {
+		const struct tracee_call *c = &m->calls[i];
+
+		if (c->made && c->value < 0 && c->value > -4096)
+			return err_sys(e, (int)c->value, "%d: it cannot %s", m->t->pid,
+				       m->what[i]);
+		if (c->made && (!c->maps || c->value == (int64_t)c->args[0])) {
+			if (c->bits != 0)
+				m->a->control->made |= c->bits;
+			continue;
+		}
+		if (c->made) /* elsewhere */
+			tracee_syscall(m->t, SYS_munmap,
+				       (uint64_t[6]){(uint64_t)c->value, c->args[1]},
+				       &(int64_t){0}, NULL);
+		return err_set(e, -EEXIST, "%d: an address was taken meanwhile",
+			       m->t->pid);
+	}
+	return 0;
+}
+
+/* The recording and all memory. */
+static int
+make_all(struct attach *a, struct tracee *t, const struct attach_settings *s,
+	 const struct attach_beginning *begin, struct err *e)
+{
+	struct making m = {.a = a, .t = t, .s = s, .begin = begin};
+	const struct tracee_call *memfd = &m.calls[MAKE_MEMFD];
+	int r;
+
+	add_all(&m);
+	t->text = ATTACH_NAME;
+	r = tracee_calls(t, m.calls, m.n, e);
+	t->text = NULL;
+	if (r == 0)
+		r = check_made(&m, e);
+	if (r < 0 && memfd->made && memfd->value >= 0 && !m.calls[MAKE_CLOSE].made)
+		tracee_syscall(t, SYS_close, (uint64_t[6]){(uint64_t)memfd->value},
+			       &(int64_t){0}, NULL);
+	return r;
 }
 
 static int
@@ -397,23 +420,17 @@ put_in(struct attach *a, struct tracee *t, const struct attach_settings *s,
 	if (r < 0)
 		return r;
 	a->begun = true;
-	r = map_recording(a, t, s, begin, e);
+	r = make_all(a, t, s, begin, e);
 	if (r < 0)
 		return r;
-	fill_control(a, s);
 	plan_config(&a->plan)->recording = a->plan.self.start;
 	plan_config(&a->plan)->recording_bytes = a->plan.self.bytes;
 	plan_config(&a->plan)->sealed = s->suspend_seccomp;
 	plan_config(&a->plan)->tid_off = attach_tid_off(t);
-	r = map_all(a, t, e);
-	if (r == 0)
-		r = write_data(t, &a->plan, e);
+	r = write_data(t, &a->plan, e);
 	if (r == 0)
 		r = write_image(t, &a->plan, e);
 	tracee_point(TRACEE_IMAGE);
-	if (r == 0)
-		r = make_executable(t, &a->plan, e);
-	tracee_point(TRACEE_EXECUTABLE);
 	if (r < 0)
 		return r;
 	a->control->config = a->plan.code.start + a->plan.text_bytes;

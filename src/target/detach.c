@@ -370,65 +370,77 @@ is_inside_closely(const struct tracee *t, const struct tracee_span *spans, unsig
 	return false;
 }
 
+enum { UNMAP_CALLS = 5 + ATTACH_ISLANDS };
+
+/* System calls that take all away, made in one go. */
+struct unmapping {
+	const struct ours *o;
+	struct tracee_call calls[UNMAP_CALLS];
+	unsigned n;
+};
+
 /* First it is forgotten, then unmapped: whatever the process maps there afterwards is its own. */
 static void
-unmap(struct tracee *t, struct ours *o, uint32_t made, uint64_t start, uint64_t bytes,
-      struct detached *d)
+add_unmap(struct unmapping *u, uint32_t made, uint64_t start, uint64_t bytes)
 {
-	int64_t value = -1;
-
 	if (bytes == 0 || start == 0)
 		return;
-	o->control.made &= ~made;
-	if (made != 0)
-		set_word(t, o, offsetof(struct attach_control, made), o->control.made,
-			 NULL);
-	if (tracee_syscall(t, SYS_munmap, (uint64_t[6]){start, bytes}, &value, NULL) <
-		    0 ||
-	    value != 0) {
-		d->kept++;
-		d->kept_bytes += bytes;
+	u->calls[u->n] = (struct tracee_call){.nr = SYS_munmap, .args = {start, bytes}};
+	if (made != 0) {
+		u->calls[u->n].word =
+			u->o->self + ATTACH_OFF + offsetof(struct attach_control, made);
+		u->calls[u->n].bits = made;
+		u->calls[u->n].clears = true;
 	}
+	u->n++;
 }
 
 /* But for jumps that somebody may know of. What lies behind them was never used. */
 static void
-unmap_code(struct tracee *t, struct ours *o, struct detached *d)
+add_unmap_code(struct unmapping *u, struct detached *d)
 {
-	const struct attach_range code = o->control.code, stubs = o->control.stubs;
+	const struct attach_range code = u->o->control.code, stubs = u->o->control.stubs;
 	uint64_t end = stubs.start + stubs.bytes;
 
 	if (stubs.bytes == 0 || code.bytes == 0 || stubs.start < code.start ||
 	    end > code.start + code.bytes || stubs.start % 4096 != 0 || end % 4096 != 0) {
-		unmap(t, o, ATTACH_MADE_CODE, code.start, code.bytes, d);
-		return;
+		add_unmap(u, ATTACH_MADE_CODE, code.start, code.bytes);
+	} else {
+		add_unmap(u, ATTACH_MADE_CODE, code.start, stubs.start - code.start);
+		add_unmap(u, ATTACH_MADE_CODE, end, code.start + code.bytes - end);
+		d->stub_bytes = stubs.bytes;
 	}
-	unmap(t, o, ATTACH_MADE_CODE, code.start, stubs.start - code.start, d);
-	unmap(t, o, ATTACH_MADE_CODE, end, code.start + code.bytes - end, d);
-	d->stub_bytes = stubs.bytes;
+	if (u->n > 0)
+		u->calls[u->n - 1].point = TRACEE_UNMAPPED_ONE;
 }
 
 /* The recording last: it says what the others are. */
 static void
-unmap_all(struct tracee *t, struct ours *o, struct detached *d)
+unmap_all(struct tracee *t, const struct ours *o, struct detached *d)
 {
-	int64_t value;
+	struct unmapping u = {.o = o};
 
 	if (o->controlled) {
-		unmap_code(t, o, d);
-		tracee_point(TRACEE_UNMAPPED_ONE);
+		add_unmap_code(&u, d);
 		for (unsigned i = 0; i < ATTACH_ISLANDS; i++)
-			unmap(t, o, (uint32_t)ATTACH_MADE_ISLAND << i,
-			      o->control.islands[i].start, o->control.islands[i].bytes,
-			      d);
-		unmap(t, o, ATTACH_MADE_DATA, o->control.data.start,
-		      o->control.data.bytes, d);
+			add_unmap(&u, (uint32_t)ATTACH_MADE_ISLAND << i,
+				  o->control.islands[i].start,
+				  o->control.islands[i].bytes);
+		add_unmap(&u, ATTACH_MADE_DATA, o->control.data.start,
+			  o->control.data.bytes);
 	}
 	if (o->fd >= 0)
-		tracee_syscall(t, SYS_close, (uint64_t[6]){(uint64_t)o->fd}, &value,
-			       NULL);
-	if (d->kept == 0)
-		unmap(t, o, 0, o->self, o->self_bytes, d);
+		u.calls[u.n++] = (struct tracee_call){
+			.nr = SYS_close, .args = {(uint64_t)o->fd}, .may_fail = true};
+	add_unmap(&u, 0, o->self, o->self_bytes);
+	tracee_calls(t, u.calls, u.n, NULL);
+	for (unsigned i = 0; i < u.n; i++) {
+		if (u.calls[i].nr == SYS_munmap &&
+		    (!u.calls[i].made || u.calls[i].value != 0)) {
+			d->kept++;
+			d->kept_bytes += u.calls[i].args[1];
+		}
+	}
 }
 
 static void

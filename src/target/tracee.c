@@ -65,12 +65,18 @@ tracee_now_ms(void)
 	return now_ns() / 1000000;
 }
 
-void
-tracee_point(enum tracee_point point)
+bool
+tracee_point_is(enum tracee_point point)
 {
 	const char *die = getenv("SEEP_TEST_DIE");
 
-	if (die != NULL && atoi(die) == (int)point)
+	return die != NULL && point != 0 && atoi(die) == (int)point;
+}
+
+void
+tracee_point(enum tracee_point point)
+{
+	if (tracee_point_is(point))
 		raise(SIGKILL);
 }
 
@@ -153,7 +159,6 @@ tracee_wait_stop(int tid, uint64_t until_ms, int *ret_status)
 		if (ret == 1 && sigtimedwait(&child, NULL, &nap) == SIGCHLD)
 			tracee_late(); /* it may have been for one of those */
 	}
-	tracee_nice_lower();
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return ret;
 }
@@ -584,7 +589,7 @@ tracee_stop(struct tracee *t, struct err *e)
 	if (r < 0)
 		return r;
 	for (;;) {
-		struct tracee_span cave = {t->cave, t->cave + TRACEE_STUB_BYTES};
+		struct tracee_span cave = {t->cave, t->cave + t->cave_bytes};
 		struct timespec nap = {.tv_nsec = 20000000};
 
 		r = stop_once(t, e);

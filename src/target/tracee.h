@@ -38,6 +38,7 @@ struct tracee {
 	bool suspend_seccomp; /* a filter must not see our system calls */
 	uint64_t
 		cave; /* where instructions can be put for a moment; 0 = not looked for */
+	size_t cave_bytes; /* of it */
 	bool cave_used;
 	const char *text;  /* for the next system call, see tracee_text_at; NULL = none */
 	bool signals_held; /* none may stop or end us while it stands still */
@@ -89,6 +90,54 @@ uint64_t tracee_text_at(const struct tracee *t);
 int tracee_syscall(struct tracee *t, long nr, const uint64_t args[6], int64_t *ret_value,
 		   struct err *e);
 
+/* Places at which our death must do no harm to the process: tests die there. */
+enum tracee_point {
+	TRACEE_MEMFD = 1,    /* the process has made its memfd, */
+	TRACEE_FILLED,	     /* we have filled it, */
+	TRACEE_MAPPED,	     /* it has mapped it, */
+	TRACEE_CLOSED,	     /* and closed it */
+	TRACEE_CODE,	     /* the range for code is there, */
+	TRACEE_DATA,	     /* and that for data */
+	TRACEE_EXECUTABLE,   /* code can be executed there, */
+	TRACEE_IMAGE,	     /* and ours is written */
+	TRACEE_PATCHED_ONE,  /* the first jump is in, */
+	TRACEE_PATCHED,	     /* and all of them */
+	TRACEE_STUB_SET,     /* a thread is about to make a system call for us, */
+	TRACEE_STUB_RUNS,    /* makes it, */
+	TRACEE_STUB_MADE,    /* has made it, and still has other registers than its own */
+	TRACEE_UNPATCHED,    /* the jumps are out, */
+	TRACEE_UNMAPPED_ONE, /* and the first range is unmapped */
+	TRACEE_RAISED,	     /* a thread has another nice value than its own */
+	TRACEE_POINTS,
+};
+
+/* One system call of several that a thread makes one after the other, without being stopped in between. */
+struct tracee_call {
+	long nr;
+	uint64_t args[6];
+	unsigned
+		first_arg; /* this argument (from 1) is what the first call has returned; 0 = none */
+	bool maps;     /* has failed unless it returns args[0] */
+	bool may_fail; /* the next one is made all the same */
+	/* Bits of a word of the process, 0 = none: set by the thread when the call was made, or, if `clears`, cleared before
+	 * it is. For the first call of a stub we do the latter; the former may be left to the caller as well. */
+	bool clears;
+	uint32_t bits;
+	uint64_t word;
+	/* NULL, or to be done by us before this call; `value` of the one before is known then. The thread
+	 * waits for that, but not for longer than a tenth of a second. Negative: that was the end. */
+	int (*before)(void *ctx, struct err *e);
+	void *ctx;
+	enum tracee_point point; /* tests die behind this call; 0 = none */
+	/* results */
+	bool made;
+	int64_t value; /* what the kernel returned, -errno included */
+};
+
+/* Has a stopped thread make the calls, up to the first that fails. An error: what could not be made was not; otherwise
+ * those that are `made` say how they went. */
+int tracee_calls(struct tracee *t, struct tracee_call *calls, size_t n, struct err *e);
+
 /* A copy of a process, as it was when it was stopped; it never runs. Zeroed = none. */
 struct tracee_copy {
 	int pid;    /* of the copy; 0 = none */
@@ -107,29 +156,9 @@ void tracee_copy_end(struct tracee_copy *c, struct tracee *stopped);
 /* Stops one thread, whichever does first: enough for a system call. */
 int tracee_stop_one(struct tracee *t, struct err *e);
 
-/* Places at which our death must do no harm to the process: tests die there. */
-enum tracee_point {
-	TRACEE_MEMFD = 1,    /* the process has made its memfd, */
-	TRACEE_FILLED,	     /* we have filled it, */
-	TRACEE_MAPPED,	     /* it has mapped it, */
-	TRACEE_CLOSED,	     /* and closed it */
-	TRACEE_CODE,	     /* the range for code is there, */
-	TRACEE_DATA,	     /* and that for data */
-	TRACEE_IMAGE,	     /* our code is written, */
-	TRACEE_EXECUTABLE,   /* and can be executed */
-	TRACEE_PATCHED_ONE,  /* the first jump is in, */
-	TRACEE_PATCHED,	     /* and all of them */
-	TRACEE_STUB_SET,     /* a thread is about to make a system call for us, */
-	TRACEE_STUB_RUNS,    /* makes it, */
-	TRACEE_STUB_MADE,    /* has made it, and still has other registers than its own */
-	TRACEE_UNPATCHED,    /* the jumps are out, */
-	TRACEE_UNMAPPED_ONE, /* and the first range is unmapped */
-	TRACEE_RAISED,	     /* a thread has another nice value than its own */
-	TRACEE_POINTS,
-};
-
 /* Kills us here if SEEP_TEST_DIE names this point. */
 void tracee_point(enum tracee_point point);
+bool tracee_point_is(enum tracee_point point);
 
 /* Whether a stopped thread is in one of the spans, or will come back to one: its registers and what
  * lies on its stack are looked at, so that frames below a signal handler count as well. */

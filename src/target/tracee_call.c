@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* tracee_call.c -- system calls made by a stopped thread. See tracee.h.
  *
- * A system call is made by a few instructions that are written for the time being into the unused
- * end of a page of code. They wait for us afterwards, but not for ever: if we were killed, they
- * put all registers back by themselves. (Stepping over a single instruction would be simpler. But
- * whoever dies while his tracee is in such a step leaves it with a deadly SIGTRAP.) The thread may
- * be in the middle of a system call of its own: with all registers put back, the number of that
- * call among them, the kernel restarts it. */
+ * A thread executes a stub (tracee_stub.c), which makes all calls of a batch: on a machine with too few processors the
+ * thread has to wait for one every time that it is let go, and all others stand still with it. (Stepping over single
+ * instructions would be simpler. But whoever dies while his tracee is in such a step leaves it with a deadly SIGTRAP.) The
+ * thread may be in the middle of a system call of its own: with all registers put back, the number of that call among
+ * them, the kernel restarts it. A signal that comes first is delivered in between, and the rest of the batch is made by
+ * another stub. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,291 +18,54 @@
 #include <time.h>
 
 #include "base/compiler.h"
-#include "target/procfs.h"
-#include "target/tracee_impl.h"
 #include "target/tracee_nice.h"
-#include "util/buf.h"
-
-/* What is written into the cave: the system call, then a pause of some tenths of a second, in which we stop
- * the thread, take the result and put its registers back. If we are gone by then, the rest does
- * that: all registers from the words behind the code, which leaves out nothing. */
-#define MOV_FROM(rex, modrm, word) rex, 0x8b, modrm, WORD_AT(word)
-#define WORD_AT(word) (word), 0, 0, 0 /* patched: distance to saved[word] */
-
-enum saved_word {
-	SAVED_R15,
-	SAVED_R14,
-	SAVED_R13,
-	SAVED_R12,
-	SAVED_RBP,
-	SAVED_RBX,
-	SAVED_R11,
-	SAVED_R10,
-	SAVED_R9,
-	SAVED_R8,
-	SAVED_RAX,
-	SAVED_RCX,
-	SAVED_RDX,
-	SAVED_RSI,
-	SAVED_RDI,
-	SAVED_RSP,
-	SAVED_FLAGS,
-	SAVED_RIP,
-	SAVED_WORDS,
-};
-
-static const uint8_t stub_code[] = {
-	0x0f,
-	0x05, /*    syscall */
-	0x48,
-	0x85,
-	0xc0, /*    test %rax, %rax */
-	0x75,
-	0x0d, /*    jnz 2f */
-	0x85,
-	0xdb, /*    test %ebx, %ebx: 1 in a copy of the process, made by clone */
-	0x74,
-	0x09, /*    jz 2f */
-	0xb8,
-	0xe7,
-	0x00,
-	0x00,
-	0x00, /*    mov $SYS_exit_group, %eax: it must never go on */
-	0x31,
-	0xff, /*    xor %edi, %edi */
-	0x0f,
-	0x05, /*    syscall */
-	0x48,
-	0x89,
-	0x44,
-	0x24,
-	0xf8, /* 2: mov %rax, -8(%rsp) */
-	0xb9,
-	0x00,
-	0x00,
-	0x00,
-	0x01, /*    mov $0x1000000, %ecx */
-	0xf3,
-	0x90, /* 1: pause */
-	0xff,
-	0xc9, /*    dec %ecx */
-	0x75,
-	0xfa, /*    jnz 1b */
-	0xff,
-	0x35,
-	WORD_AT(SAVED_FLAGS),		 /*    push flags */
-	0x9d,				 /*    popfq */
-	MOV_FROM(0x4c, 0x3d, SAVED_R15), /*    mov word(%rip), %r15 … */
-	MOV_FROM(0x4c, 0x35, SAVED_R14),
-	MOV_FROM(0x4c, 0x2d, SAVED_R13),
-	MOV_FROM(0x4c, 0x25, SAVED_R12),
-	MOV_FROM(0x48, 0x2d, SAVED_RBP),
-	MOV_FROM(0x48, 0x1d, SAVED_RBX),
-	MOV_FROM(0x4c, 0x1d, SAVED_R11),
-	MOV_FROM(0x4c, 0x15, SAVED_R10),
-	MOV_FROM(0x4c, 0x0d, SAVED_R9),
-	MOV_FROM(0x4c, 0x05, SAVED_R8),
-	MOV_FROM(0x48, 0x05, SAVED_RAX),
-	MOV_FROM(0x48, 0x0d, SAVED_RCX),
-	MOV_FROM(0x48, 0x15, SAVED_RDX),
-	MOV_FROM(0x48, 0x35, SAVED_RSI),
-	MOV_FROM(0x48, 0x3d, SAVED_RDI),
-	MOV_FROM(0x48, 0x25, SAVED_RSP),
-	0xff,
-	0x25,
-	WORD_AT(SAVED_RIP), /*    jmp *word(%rip) */
-};
+#include "target/tracee_stub.h"
 
 enum {
-	STUB_DONE = 2,	/* from here on the system call has been made, */
-	STUB_BACK = 36, /* and from here on the thread goes back by itself */
-	STUB_WORDS = (sizeof stub_code + 15) & ~15,
-	STUB_TEXT = STUB_WORDS + SAVED_WORDS * 8, /* what tracee.text is */
-	STUB_TEXT_BYTES = 16,
-	STUB_BYTES = STUB_TEXT + STUB_TEXT_BYTES,
 	STUB_NAP_NS = 5000,
 	STUB_STACK_BELOW = 512, /* clear of the thread's red zone */
+	RED_ZONE = 128,
 };
 
-/* No system call returns this. */
-#define STUB_SENTINEL UINT64_C(0x5ee95ee95ee95ee9)
-
-_Static_assert((int)STUB_BYTES <= (int)TRACEE_STUB_BYTES, "room for it");
+/* What the stub uses below the stack. With a small stack that may be another's: it gets back what was there. */
+struct below {
+	uint64_t sp; /* of the stub */
+	uint64_t words[STUB_FRAME_WORDS];
+};
 
 static uint64_t
-stub_word(const struct user_regs_struct *r, enum saved_word word)
+below_start(const struct below *b)
 {
-	switch (word) {
-	case SAVED_R15:
-		return r->r15;
-	case SAVED_R14:
-		return r->r14;
-	case SAVED_R13:
-		return r->r13;
-	case SAVED_R12:
-		return r->r12;
-	case SAVED_RBP:
-		return r->rbp;
-	case SAVED_RBX:
-		return r->rbx;
-	case SAVED_R11:
-		return r->r11;
-	case SAVED_R10:
-		return r->r10;
-	case SAVED_R9:
-		return r->r9;
-	case SAVED_R8:
-		return r->r8;
-	case SAVED_RAX:
-		return r->rax;
-	case SAVED_RCX:
-		return r->rcx;
-	case SAVED_RDX:
-		return r->rdx;
-	case SAVED_RSI:
-		return r->rsi;
-	case SAVED_RDI:
-		return r->rdi;
-	case SAVED_RSP:
-		return r->rsp;
-	case SAVED_FLAGS:
-		return r->eflags;
-	default:
-		return r->rip;
-	}
+	return b->sp - sizeof b->words;
 }
 
-/* As the kernel would do it when the thread goes on: an interrupted system call begins again. */
-static struct user_regs_struct
-restarted(struct user_regs_struct r)
+static uint64_t
+frame_word(const struct tracee *t, const struct below *b, int off)
 {
-	int64_t got = (int64_t)r.rax;
+	uint64_t word = 0;
 
-	if ((int64_t)r.orig_rax < 0 || got > -512 || got < -516 || got == -515)
-		return r;
-	r.rip -= 2;
-	r.rax = got == -516 ? SYS_restart_syscall : r.orig_rax;
-	return r;
+	tracee_read(t, b->sp + (uint64_t)off, &word, sizeof word, NULL);
+	return word;
 }
 
-static int
-stub_write(struct tracee *t, const struct user_regs_struct *before)
-{
-	struct user_regs_struct back = restarted(*before);
-	uint8_t stub[STUB_BYTES] = {0};
-	uint64_t *saved = (uint64_t *)(void *)(stub + STUB_WORDS);
-
-	memcpy(stub, stub_code, sizeof stub_code);
-	for (size_t i = STUB_BACK; i < sizeof stub_code;) {
-		size_t opcode = stub_code[i] == 0x9d ? 1 : stub_code[i] == 0xff ? 2 : 3;
-		int32_t distance;
-
-		i += opcode;
-		if (opcode == 1)
-			continue;
-		distance = (int32_t)(STUB_WORDS + stub_code[i] * 8) - (int32_t)(i + 4);
-		memcpy(stub + i, &distance, 4);
-		i += 4;
-	}
-	for (unsigned i = 0; i < SAVED_WORDS; i++) {
-		uint64_t word = stub_word(&back, i);
-
-		memcpy(&saved[i], &word, sizeof word);
-	}
-	if (t->text != NULL)
-		snprintf((char *)stub + STUB_TEXT, STUB_TEXT_BYTES, "%s", t->text);
-	return tracee_write(t, t->cave, stub, sizeof stub, NULL);
-}
-
-uint64_t
-tracee_text_at(const struct tracee *t)
-{
-	return t->cave + STUB_TEXT;
-}
-
-/* Room for the stub: the unused end of an executable mapping. Nothing else is ever there: code ends
- * before, and what else is in that page of the file is read elsewhere. */
-int
-tracee_find_cave(struct tracee *t, struct err *e)
-{
-	char path[64], *at;
-	struct buf maps = {0};
-	struct procfs_map m;
-	int r;
-
-	snprintf(path, sizeof path, "/proc/%d/maps", t->pid);
-	r = buf_read_file(&maps, path, e);
-	at = maps.data;
-	while (r == 0 && at != NULL && t->cave == 0 && procfs_next_map(&at, &m)) {
-		uint8_t end[STUB_BYTES + 64];
-		uint64_t from = (m.end - sizeof end) & ~UINT64_C(63);
-		size_t zeros = 0;
-
-		if (m.perms[2] != 'x' || m.perms[3] != 'p' || m.perms[1] == 'w' ||
-		    (m.inode == 0 && strcmp(m.path, "[vdso]") != 0) ||
-		    tracee_read_some(t, from, end, sizeof end) < STUB_BYTES)
-			continue;
-		while (zeros < STUB_BYTES && end[zeros] == 0)
-			zeros++;
-		/* One that we left there when we were killed. */
-		if (zeros == STUB_BYTES || memcmp(end, stub_code, STUB_BACK) == 0)
-			t->cave = from;
-	}
-	buf_done(&maps);
-	if (r == 0 && t->cave == 0)
-		r = err_set(e, -ENOSPC,
-			    "%d: no unused end of a page of code found to work from",
-			    t->pid);
-	return r;
-}
-
-void
-tracee_stub_hurry(const struct tracee *t)
-{
-	uint8_t code[STUB_BACK];
-
-	if (tracee_read(t, t->cave, code, sizeof code, NULL) < 0 ||
-	    memcmp(code, stub_code, sizeof code) != 0)
-		return;
-	for (size_t i = 0; i < t->threads.len; i++) {
-		const struct tracee_thread *th = &t->threads.data[i];
-		struct user_regs_struct regs;
-
-		if (th->ip <= t->cave + STUB_DONE || th->ip >= t->cave + STUB_BACK ||
-		    ptrace(PTRACE_GETREGS, th->tid, NULL, &regs) < 0)
-			continue;
-		regs.rip = t->cave + STUB_BACK;
-		ptrace(PTRACE_SETREGS, th->tid, NULL, &regs);
-	}
-}
-
-void
-tracee_stub_remove(struct tracee *t)
-{
-	static const uint8_t zeros[STUB_BYTES];
-
-	if (t->cave_used)
-		tracee_write(t, t->cave, zeros, sizeof zeros, NULL);
-	t->cave_used = false;
-}
-
-/* Waits until the thread has made the system call: its result is on the stack then. Or until a
+/* Waits until the thread has written to a word of its frame, or has made all calls. Or until a
  * signal has stopped it on the way, or it is late. */
 static void
-stub_await(const struct tracee *t, int tid, uint64_t result_at, uint64_t until_ms)
+stub_await(const struct tracee *t, int tid, const struct below *b, int off,
+	   uint64_t until_ms)
 {
 	struct timespec nap = {.tv_nsec = STUB_NAP_NS};
-	uint64_t word, raise_ms = tracee_now_ms() + TRACEE_NICE_GRACE_MS;
+	uint64_t raise_ms = tracee_now_ms() + TRACEE_NICE_GRACE_MS;
 	siginfo_t info;
 
 	do {
-		if (tracee_nice_scarce() || tracee_now_ms() > raise_ms)
+		if (tracee_now_ms() > raise_ms)
 			tracee_nice_raise(tid);
 		nanosleep(&nap, NULL);
 		if (nap.tv_nsec < 40 * STUB_NAP_NS)
 			nap.tv_nsec += STUB_NAP_NS;
-		if (tracee_read(t, result_at, &word, sizeof word, NULL) < 0 ||
-		    word != STUB_SENTINEL)
+		if (frame_word(t, b, off) != STUB_SENTINEL ||
+		    frame_word(t, b, STUB_DONE_OFF) != STUB_SENTINEL)
 			return;
 		info.si_pid = 0;
 	} while (tracee_now_ms() < until_ms &&
@@ -327,15 +90,10 @@ stub_stop(int tid, int *ret_signal)
 	return 0;
 }
 
-/* What lies below a small stack may be another's: it gets back what the stub wrote there. */
-struct below {
-	uint64_t at, words[2];
-};
-
 static void
 below_back(const struct tracee *t, const struct below *b)
 {
-	tracee_write(t, b->at, b->words, sizeof b->words, NULL);
+	tracee_write(t, below_start(b), b->words, sizeof b->words, NULL);
 }
 
 /* Back to where the thread was, and to the signal that came meanwhile: the frame of its handler lies where we have been,
@@ -387,9 +145,11 @@ leave_rseq(const struct tracee *t, int tid, struct user_regs_struct *regs)
 /* Something is wrong with a thread that may still be in the stub: that stays, and the thread goes back from there by
  * itself. */
 static int
-stub_abandon(struct tracee *t, int tid, const struct below *b, int r)
+stub_abandon(struct tracee *t, int tid, const struct stub_run *run, const struct below *b,
+	     int r)
 {
-	below_back(t, b);
+	if (run->n == 1)
+		below_back(t, b); /* otherwise later calls need what is there */
 	t->cave_used = false;
 	for (size_t i = 0; i < t->threads.len; i++) {
 		if (t->threads.data[i].tid == tid)
@@ -406,51 +166,47 @@ stub_is_gone(const struct tracee *t, int tid, const struct user_regs_struct *reg
 	siginfo_t info = {0};
 
 	return (sig == SIGSEGV || sig == SIGILL || sig == SIGBUS) &&
-	       regs->rip >= t->cave && regs->rip < t->cave + STUB_BYTES &&
+	       regs->rip >= t->cave && regs->rip < t->cave + t->cave_bytes &&
 	       ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code > 0;
 }
 
-/* One try. -EAGAIN: a signal came first and was delivered, or the stub had gone. */
+/* What we have to do between two calls is done while the thread waits for it. Once. */
 static int
-stub_try(struct tracee *t, int tid, long nr, const uint64_t args[6],
-	 const struct below *below, int64_t *ret_value)
+open_gate(const struct tracee *t, struct stub_run *run, int tid, const struct below *b,
+	  uint64_t until_ms, struct err *e)
 {
-	struct user_regs_struct before, regs;
-	uint64_t until = tracee_now_ms() + TRACEE_WAIT_MS, sentinel = STUB_SENTINEL;
-	int sig = 0, r;
+	struct tracee_call *c = &run->calls[run->gate];
+	uint64_t go = 1;
+	int64_t value;
+	int r = 0;
 
-	if (ptrace(PTRACE_GETREGS, tid, NULL, &before) < 0)
-		return -errno;
-	r = leave_rseq(t, tid, &before);
+	stub_await(t, tid, b, STUB_SLOT_OFF(run->gate - 1), until_ms);
+	value = (int64_t)frame_word(t, b, STUB_SLOT_OFF(run->gate - 1));
+	if ((uint64_t)value == STUB_SENTINEL || value < 0)
+		return 0;
+	c[-1].value = value;
+	r = c->before(c->ctx, e);
+	c->before = NULL;
 	if (r < 0)
-		return r;
-	t->cave_used = true;
-	r = stub_write(t, &before);
-	if (r < 0)
-		return r;
-	regs = before;
-	regs.rip = t->cave;
-	regs.rsp = (before.rsp - STUB_STACK_BELOW) & ~UINT64_C(15);
-	regs.rax = (uint64_t)nr;
-	regs.rbx = nr == SYS_clone;
-	regs.orig_rax = (uint64_t)-1;
-	regs.rdi = args[0];
-	regs.rsi = args[1];
-	regs.rdx = args[2];
-	regs.r10 = args[3];
-	regs.r8 = args[4];
-	regs.r9 = args[5];
-	r = tracee_write(t, regs.rsp - 8, &sentinel, sizeof sentinel, NULL);
-	if (r == 0 && ptrace(PTRACE_SETREGS, tid, NULL, &regs) < 0)
-		r = -errno;
-	if (r < 0) {
-		below_back(t, below);
-		return r;
-	}
-	tracee_point(TRACEE_STUB_SET);
+		go = 2;
+	tracee_write(t, b->sp + (uint64_t)STUB_GATE_OFF, &go, sizeof go, NULL);
+	return r;
+}
+
+/* Lets the thread go until it has made its calls, or a signal has stopped it. *ret_before: what `before` has returned. */
+static int
+run_thread(struct tracee *t, struct stub_run *run, int tid, const struct below *b,
+	   struct user_regs_struct *ret_regs, int *ret_signal, int *ret_before,
+	   struct err *e)
+{
+	uint64_t until = tracee_now_ms() + TRACEE_WAIT_MS;
+	int r;
+
 	do {
+		if (tracee_nice_scarce())
+			tracee_nice_raise(tid);
 		if (ptrace(PTRACE_CONT, tid, NULL, NULL) < 0)
-			return stub_abandon(t, tid, below, -errno);
+			return -errno;
 		tracee_point(TRACEE_STUB_RUNS);
 		if (t->meanwhile != NULL) {
 			void (*meanwhile)(void *) = t->meanwhile;
@@ -458,47 +214,126 @@ stub_try(struct tracee *t, int tid, long nr, const uint64_t args[6],
 			t->meanwhile = NULL;
 			meanwhile(t->meanwhile_ctx);
 		}
-		stub_await(t, tid, regs.rsp - 8, until);
-		r = stub_stop(tid, &sig);
-		if (r == 0 && ptrace(PTRACE_GETREGS, tid, NULL, &regs) < 0)
+		if (run->gate > 0 && run->calls[run->gate].before != NULL)
+			*ret_before = open_gate(t, run, tid, b, until, e);
+		stub_await(t, tid, b, STUB_DONE_OFF, until);
+		r = stub_stop(tid, ret_signal);
+		if (r == 0 && ptrace(PTRACE_GETREGS, tid, NULL, ret_regs) < 0)
 			r = -errno;
-		if (r < 0)
-			return stub_abandon(t, tid, below, r);
-	} while (regs.rip == t->cave && sig == 0 && tracee_now_ms() < until);
-	if (stub_is_gone(t, tid, &regs, sig)) {
-		r = stub_leave(t, tid, &before, below, 0);
-		return r < 0 ? r : -EAGAIN;
+	} while (r == 0 && *ret_signal == 0 && ret_regs->rip >= t->cave + STUB_ENTRY &&
+		 ret_regs->rip < t->cave + t->cave_bytes && tracee_now_ms() < until);
+	return r;
+}
+
+/* Takes in the results. False: the thread has left the stub, and nobody knows. */
+static bool
+take_results(const struct tracee *t, const struct stub_run *run, const struct below *b,
+	     const struct user_regs_struct *regs)
+{
+	uint64_t off = regs->rip - t->cave;
+
+	if (off >= t->cave_bytes)
+		return false;
+	for (unsigned i = 0; i < run->n; i++) {
+		struct tracee_call *c = &run->calls[i];
+		uint64_t slot = frame_word(t, b, STUB_SLOT_OFF(i));
+
+		c->made = slot != STUB_SENTINEL ||
+			  (off >= STUB_ENTRY && off >= run->after[i]);
+		if (c->made)
+			c->value = (int64_t)(slot != STUB_SENTINEL ? slot : regs->rax);
 	}
-	if (regs.rip == t->cave) { /* the signal came before the system call */
-		r = stub_leave(t, tid, &before, below, sig);
-		return r < 0 ? r : sig != 0 ? -EAGAIN : -ETIMEDOUT;
-	}
-	/* Left alone for too long it goes back by itself, and may be on the way. */
-	if (regs.rip >= t->cave + STUB_BACK && regs.rip < t->cave + STUB_BYTES) {
-		r = stub_leave(t, tid, &before, below, sig);
-		return r < 0 ? r : -EIO;
-	}
-	if (regs.rip < t->cave + STUB_DONE || regs.rip >= t->cave + STUB_BACK) {
-		below_back(t, below);
-		return -EIO;
-	}
-	*ret_value = (int64_t)regs.rax;
-	tracee_point(TRACEE_STUB_MADE);
-	return stub_leave(t, tid, &before, below, sig);
+	return true;
 }
 
 static int
-stub_run(struct tracee *t, int tid, long nr, const uint64_t args[6], int64_t *ret_value)
+frame_write(const struct tracee *t, const struct below *b)
 {
-	struct user_regs_struct regs;
-	struct below below;
+	uint64_t frame[STUB_FRAME_WORDS];
+
+	for (unsigned i = 0; i < STUB_FRAME_WORDS; i++)
+		frame[i] = STUB_SENTINEL;
+	frame[0] = 0; /* the gate is closed */
+	return tracee_write(t, below_start(b), frame, sizeof frame, NULL);
+}
+
+static struct user_regs_struct
+stub_regs(const struct tracee *t, const struct user_regs_struct *before,
+	  const struct tracee_call *c, const struct below *b)
+{
+	struct user_regs_struct regs = *before;
+
+	regs.rip = t->cave + STUB_ENTRY;
+	regs.rsp = b->sp;
+	regs.rax = (uint64_t)c->nr;
+	regs.orig_rax = (uint64_t)-1;
+	regs.rdi = c->args[0];
+	regs.rsi = c->args[1];
+	regs.rdx = c->args[2];
+	regs.r10 = c->args[3];
+	regs.r8 = c->args[4];
+	regs.r9 = c->args[5];
+	return regs;
+}
+
+/* What to do with a thread that the stub has been executed by. */
+static int
+stub_after(struct tracee *t, struct stub_run *run, int tid, const struct below *b,
+	   const struct user_regs_struct *before, const struct user_regs_struct *regs,
+	   int sig)
+{
 	int r;
 
-	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) < 0)
+	if (stub_is_gone(t, tid, regs, sig)) {
+		r = stub_leave(t, tid, before, b, 0);
+		return r < 0 ? r : -EAGAIN;
+	}
+	if (!take_results(t, run, b, regs)) {
+		/* Left alone for too long it has gone back by itself. What it has below its stack by now is its own. */
+		if (regs->rsp - RED_ZONE >= b->sp)
+			below_back(t, b);
+		return -EIO;
+	}
+	tracee_point(TRACEE_STUB_MADE);
+	r = stub_leave(t, tid, before, b, sig);
+	if (r == 0 && !run->calls[0].made)
+		r = sig != 0 ? -EAGAIN : -ETIMEDOUT;
+	return r;
+}
+
+/* One stub with as many of the calls as fit. -EAGAIN: a signal came first and was delivered, or the stub had gone. */
+static int
+stub_try(struct tracee *t, int tid, struct stub_run *run, struct err *e)
+{
+	struct user_regs_struct before, regs;
+	struct below below;
+	int sig = 0, ready = 0, r;
+
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &before) < 0)
 		return -errno;
-	below.at = ((regs.rsp - STUB_STACK_BELOW) & ~UINT64_C(15)) - sizeof below.words;
-	r = tracee_read(t, below.at, below.words, sizeof below.words, NULL);
-	return r < 0 ? r : stub_try(t, tid, nr, args, &below, ret_value);
+	below.sp = (before.rsp - STUB_STACK_BELOW) & ~UINT64_C(15);
+	r = tracee_read(t, below_start(&below), below.words, sizeof below.words, NULL);
+	if (r == 0)
+		r = leave_rseq(t, tid, &before);
+	if (r < 0)
+		return r;
+	t->cave_used = true;
+	r = tracee_stub_write(t, &before, run);
+	if (r == 0)
+		r = frame_write(t, &below);
+	regs = stub_regs(t, &before, &run->calls[0], &below);
+	if (r == 0 && ptrace(PTRACE_SETREGS, tid, NULL, &regs) < 0)
+		r = -errno;
+	if (r < 0) {
+		below_back(t, &below);
+		return r;
+	}
+	tracee_point(TRACEE_STUB_SET);
+	r = run_thread(t, run, tid, &below, &regs, &sig, &ready, e);
+	if (r < 0)
+		return stub_abandon(t, tid, run, &below, r);
+	r = stub_after(t, run, tid, &below, &before, &regs, sig);
+	return r == 0 ? ready : r;
 }
 
 /* A thread that executes code of 64 bits, which the stub is; the number of threads: none does. */
@@ -516,23 +351,85 @@ able_thread(const struct tracee *t, size_t *ret_index)
 	}
 }
 
+static bool
+has_failed(const struct tracee_call *c)
+{
+	return c->maps ? c->value != (int64_t)c->args[0] : c->value < 0 && !c->may_fail;
+}
+
+/* What would be done between the calls, and is not since this is where a stub begins. */
+static int
+begin_run(struct tracee *t, struct tracee_call *calls, size_t i, struct err *e)
+{
+	struct tracee_call *c = &calls[i];
+	uint32_t word;
+	int r = 0;
+
+	if (c->before != NULL)
+		r = c->before(c->ctx, e);
+	c->before = NULL;
+	if (r == 0 && c->word != 0 && c->clears &&
+	    tracee_read(t, c->word, &word, sizeof word, NULL) == 0) {
+		word &= ~c->bits;
+		r = tracee_write(t, c->word, &word, sizeof word, e);
+	}
+	return r;
+}
+
+int
+tracee_calls(struct tracee *t, struct tracee_call *calls, size_t n, struct err *e)
+{
+	size_t able, i = 0;
+	int r;
+
+	able_thread(t, &able);
+	if (able == t->threads.len)
+		return err_set(e, -ENOTSUP, "%d: none of its threads runs 64-bit code",
+			       t->pid);
+	while (i < n) {
+		struct stub_run run = {.calls = calls + i, .n = (unsigned)(n - i)};
+		struct err why = {0};
+
+		if (i == 0)
+			run.first = calls;
+		for (size_t k = i; i > 0 && k < n; k++) {
+			if (calls[k].first_arg > 0)
+				calls[k].args[calls[k].first_arg - 1] =
+					(uint64_t)calls[0].value;
+		}
+		r = begin_run(t, calls, i, e);
+		if (r < 0)
+			return r;
+		r = stub_try(t, t->threads.data[able].tid, &run, &why);
+		if (r == -EAGAIN && why.code == 0)
+			continue;
+		if (r == 0)
+			r = tracee_look(&t->threads.data[able]);
+		if (r < 0 && why.code != 0)
+			return err_set(e, r, "%s", why.msg);
+		if (r < 0)
+			return err_sys(e, r, "%d: cannot make a system call in its name",
+				       t->pid);
+		for (; run.n > 0 && calls[i].made; run.n--, i++) {
+			if (calls[i].point != 0)
+				tracee_point(calls[i].point);
+			if (has_failed(&calls[i]))
+				return 0;
+		}
+	}
+	return 0;
+}
+
 int
 tracee_syscall(struct tracee *t, long nr, const uint64_t args[6], int64_t *ret_value,
 	       struct err *e)
 {
-	size_t i;
+	struct tracee_call c = {.nr = nr, .may_fail = true};
 	int r;
 
-	able_thread(t, &i);
-	if (i == t->threads.len)
-		return err_set(e, -ENOTSUP, "%d: none of its threads runs 64-bit code",
-			       t->pid);
-	do
-		r = stub_run(t, t->threads.data[i].tid, nr, args, ret_value);
-	while (r == -EAGAIN);
+	memcpy(c.args, args, sizeof c.args);
+	r = tracee_calls(t, &c, 1, e);
 	if (r == 0)
-		r = tracee_look(&t->threads.data[i]);
-	if (r < 0)
-		return err_sys(e, r, "%d: cannot make a system call in its name", t->pid);
-	return 0;
+		*ret_value = c.value;
+	return r;
 }

@@ -6,8 +6,8 @@
 #include "target/tracee.h"
 
 enum {
-	TRACEE_WAIT_MS = 2000,	 /* for a thread to stop */
-	TRACEE_STUB_BYTES = 336, /* most that is written for a system call */
+	TRACEE_WAIT_MS = 2000,	  /* for a thread to stop */
+	TRACEE_STUB_BYTES = 1024, /* most that is written for system calls */
 };
 
 uint64_t tracee_now_ms(void);

@@ -18,11 +18,15 @@
 #include <unistd.h>
 
 #include "target/procfs.h"
-#include "target/tracee.h"
+#include "target/tracee_impl.h"
 
 #define NAME_BYTES 64
 
 static const char *const places[] = {"/run", "/dev/shm"};
+
+enum { SCARCE_MS = 10000 }; /* processors that were scarce are taken to be for so long */
+
+static uint64_t scarce_until_ms;
 
 static struct {
 	int pid;     /* of the process that stands still; 0 = none */
@@ -149,7 +153,8 @@ tracee_nice_begin(int pid, bool may)
 	tracee_nice_end();
 	now.pid = pid;
 	now.may = may;
-	now.scarce = getenv("SEEP_TEST_SCARCE") != NULL;
+	now.scarce =
+		getenv("SEEP_TEST_SCARCE") != NULL || tracee_now_ms() < scarce_until_ms;
 	if (may)
 		tracee_nice_undo(pid, NULL);
 }
@@ -177,6 +182,8 @@ tracee_nice_raise(int tid)
 		now.may = false;
 		return;
 	}
+	if (!now.scarce)
+		scarce_until_ms = tracee_now_ms() + SCARCE_MS;
 	now.scarce = true;
 	now.tid = tid;
 	now.before = nice;
