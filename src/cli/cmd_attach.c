@@ -46,7 +46,7 @@ static struct {
 	uint64_t for_ns, every_ns, count, max_bytes, max_stop_ns;
 	struct opt_optional sample;
 	double budget; /* a share */
-	bool exact, stay, dry_run, json, children, no_names, budget_given;
+	bool max_stop_given, exact, stay, dry_run, json, children, no_names, budget_given;
 	const char *output, *log_file, *cgroup, *html, *around;
 } args = {.for_ns = 60 * NS, .budget = 0.01, .max_stop_ns = ATTACHED_CHECK_STOP_NS};
 
@@ -63,6 +63,15 @@ set_budget(void *ctx, const struct opt *o, const struct opt_value *v, struct err
 			       v->text);
 	args.budget = n / 100;
 	args.budget_given = true;
+	return 0;
+}
+
+static int
+set_max_stop(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+{
+	(void)ctx, (void)o, (void)e;
+	args.max_stop_ns = v->u64;
+	args.max_stop_given = true;
 	return 0;
 }
 
@@ -98,8 +107,9 @@ static const struct opt attach_opts[] = {
 	 .help = "Report as JSON, to stderr or --log-file."},
 	{"max-size", 0, OPT_SIZE, .to = &args.max_bytes, .metavar = "N",
 	 .help = "Most that the recording of one process may take (256M, exact 4G)."},
-	{"max-stop", 0, OPT_DURATION, .to = &args.max_stop_ns, .metavar = "TIME",
-	 .help = "Longest stop for the leak check at the end; 0 = no check (10ms)."},
+	{"max-stop", 0, OPT_DURATION, .set = set_max_stop, .metavar = "TIME",
+	 .help = "Refuse to attach, or skip the leak check at the end, if the process would "
+		 "be stopped for longer; 0 = no leak check (10ms, for the leak check only)."},
 	{"no-names", 0, OPT_NONE, .to = &args.no_names,
 	 .help = "Save without names: smaller and sooner done."},
 	{0},
@@ -191,6 +201,7 @@ settings(void)
 				.stay = args.stay,
 			},
 		.budget = args.sample.given ? 0 : args.budget,
+		.max_stop_ns = args.max_stop_given ? args.max_stop_ns : 0,
 		.looks_ms = args.for_ns > 0 ? args.for_ns / 1000000 / LOOKS : 1000,
 	};
 
@@ -317,8 +328,10 @@ say_plan(const struct refusal_facts *f, const struct attach *a,
 	const struct plan *p = &a->plan;
 	const struct object *o =
 		&p->objects.all.data[p->allocators.functions.data[0].object];
+	struct procfs_stat st = {0};
 	uint64_t bytes = 0;
 
+	procfs_stat(f->pid, &st, NULL);
 	for (size_t i = 0; i < p->patches.len; i++)
 		bytes += p->patches.data[i].bytes;
 	printf("would attach to %d (%s): %u functions of %s, %s\n", f->pid, f->comm,
@@ -330,7 +343,8 @@ say_plan(const struct refusal_facts *f, const struct attach *a,
 	       fmt_size(p->image_bytes).s, fmt_count(bytes).s, p->patches.len);
 	printf("would map %s of address space, of which about 3 MiB are used at first\n",
 	       fmt_size(p->code.bytes + p->data.bytes + s->max_bytes).s);
-	printf("would stop it twice, some milliseconds each on an idle core\n");
+	printf("would stop it twice, for up to about %.0f ms each (threads: %u)\n",
+	       (double)attach_expect_ns(f->pid) / 1e6, (unsigned)st.threads);
 	printf("allowed: %s%s%s\n", f->cap_ptrace ? "CAP_SYS_PTRACE" : "same user",
 	       f->seccomp == 2 ? ", its seccomp filter is suspended meanwhile" : "",
 	       f->other_namespace ? ", reading its files through /proc/PID/root" : "");

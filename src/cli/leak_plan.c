@@ -19,7 +19,8 @@
 
 enum {
 	MEASURE_MS = 100,
-	STOP_US = 1000,		  /* to stop and to let go, a few threads */
+	STOP_US = 1000,		  /* to stop and to let go, */
+	THREAD_US = 150,	  /* and for each thread */
 	TABLES_US_PER_GB = 30000, /* to copy page tables, */
 	COPY_US_PER_GB = 250000,  /* and bytes, */
 	READ_US_PER_GB = 500000,  /* and to look through them */
@@ -108,7 +109,7 @@ choose(struct leak_plan *p, const struct procmem *m)
 void
 leak_plan_expect(struct leak_plan *p)
 {
-	p->pause_ns = STOP_US * 1000;
+	p->pause_ns = (STOP_US + p->threads * THREAD_US) * 1000;
 	if (p->way == LEAKCHECK_COPY)
 		p->pause_ns += share_ns(p->private_bytes, TABLES_US_PER_GB) +
 			       share_ns(p->shared_bytes + p->table_bytes, COPY_US_PER_GB);
@@ -129,6 +130,8 @@ leak_plan_make(struct livefile *f, int pid, struct leak_plan *ret_plan, struct e
 		r = freeze_open(pid, &z, e);
 	if (r < 0)
 		return r;
+	anon = procstatus_number(pid, "Threads");
+	p.threads = anon > 0 ? (uint64_t)anon : 1;
 	anon = procstatus_number(pid, "RssAnon");
 	rss = procstatus_number(pid, "VmRSS");
 	p.private_bytes = anon > 0  ? (uint64_t)anon << 10

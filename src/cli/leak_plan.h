@@ -23,6 +23,7 @@ struct leak_plan {
 	uint64_t table_bytes;	 /* of the recording: likewise */
 	uint64_t headroom_bytes; /* left below the limit that it would meet first */
 	uint64_t touched_bytes;	 /* a second, at most what it writes; 0 = not measured */
+	uint64_t threads;	 /* each is stopped and let go */
 	uint64_t look_ns;	 /* how long the look itself may take, */
 	uint64_t pause_ns;	 /* and how long it will stand still */
 	char why[160];		 /* it is that way */

@@ -49,6 +49,9 @@ struct attach {
 int attach_look(int pid, const struct attach_settings *s, struct attach *ret,
 		struct err *e);
 
+/* About how long it would be stopped, the longer of both times; an upper estimate. */
+uint64_t attach_expect_ns(int pid);
+
 /* Puts the recorder in. On failure everything is undone. */
 int attach_process(int pid, const struct attach_settings *s, struct attach *ret,
 		   struct err *e);

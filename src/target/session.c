@@ -39,6 +39,19 @@ watch_old(struct session *s, const struct oldblocks *old)
 	tracee_close(&t);
 }
 
+static int
+check_stop(int pid, uint64_t max_ns, struct err *e)
+{
+	uint64_t ns = max_ns > 0 ? attach_expect_ns(pid) : 0;
+
+	if (ns <= max_ns)
+		return 0;
+	return err_set(e, -EBUSY,
+		       "%d: attaching may stop it for %.0f ms, longer than --max-stop "
+		       "allows (%.0f ms); nothing was touched",
+		       pid, (double)ns / 1e6, (double)max_ns / 1e6);
+}
+
 int
 session_open(int pid, const struct session_settings *s, struct session *ret,
 	     struct err *e)
@@ -56,11 +69,14 @@ session_open(int pid, const struct session_settings *s, struct session *ret,
 	/* Forked by a process that is attached to: what it inherited does nothing. */
 	if (f.attached && detach_patches(pid, NULL, e) == 0)
 		detach_unmap(pid, NULL, e);
+	n.armed = armed_loaded(pid);
+	r = n.armed ? 0 : check_stop(pid, s->max_stop_ns, e);
+	if (r < 0)
+		return r;
 	as.suspend_seccomp = f.seccomp == 2;
 	n.pid = pid;
 	procfs_stat(pid, &n.stat, NULL);
 	procfs_ids(pid, &n.uid, &n.gid);
-	n.armed = armed_loaded(pid);
 	if (!s->from_start && !n.armed && anonparts_read_plain(pid, &before) < 0)
 		before.heap_kib = 0;
 	r = n.armed ? armed_switch_on(pid, &as, &n.attach.live, e)

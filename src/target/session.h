@@ -26,6 +26,8 @@ struct session_settings {
 	uint64_t looks_ms; /* first distance of looks; 0 = never */
 	const struct oldblocks *old; /* blocks to be watched, or NULL; borrowed */
 	bool from_start;	     /* nothing of the program has run yet */
+	uint64_t
+		max_stop_ns; /* not attached to if it may be stopped for longer; 0 = any time */
 };
 
 /* Start with `= SESSION_NONE`; session_close is legal at any time. */

@@ -13,8 +13,25 @@ run "$SEEP" attach --dry-run "$pid"
 expect_eq "dry run: status" "$status" 0
 expect_match "dry run: the method" "$out" "would attach to $pid \(attach_busy\): [0-9]+ functions of .*libc.*, by a jump"
 expect_match "dry run: the bytes" "$out" 'would write .* and [0-9]+ bytes of its own in [0-9]+ places'
+expect_match "dry run: the stop" "$out" '^would stop it twice, for up to about [0-9]+ ms each \(threads: [0-9]+\)$'
 expect_match "dry run: nothing happened" "$out" '^nothing was touched$'
 expect_eq "dry run: nothing is there" "$(ours "$pid")" 0
+
+# The estimate is a limit as well: each thread takes its time. No process of 200 threads is stopped for less than 64 ms, it says.
+many=$(program many_threads) || exit
+"$many" 200 1 <"$TMP/in" >"$TMP/many" &
+threads=$!
+wait_for 20 grep -q ready "$TMP/many" || fail "many_threads did not start"
+run "$SEEP" attach --dry-run "$threads"
+expect_between "200 threads: ms" "$(echo "$out" | sed -n 's/^would stop it twice, for up to about \([0-9]*\) ms.*/\1/p')" 64 2000
+run "$SEEP" attach --for 10ms --max-stop 50ms "$threads"
+expect_eq "longer than --max-stop: status" "$status" 3
+expect_match "longer than --max-stop: why" "$err" "$threads: attaching may stop it for [0-9]+ ms, longer than --max-stop allows \(50 ms\); nothing was touched"
+expect_eq "longer than --max-stop: nothing is there" "$(ours "$threads")" 0
+run "$SEEP" attach --for 10ms "$threads"
+expect_eq "without a limit" "$status $(ours "$threads")" "0 0"
+kill "$threads"
+wait "$threads" 2>/dev/null
 
 run "$SEEP" attach --every 150ms --count 3 --sample 8K "$pid"
 expect_eq "every: status" "$status" 0
