@@ -199,7 +199,7 @@ _seep() {
 		;;
 	convert)
 		if [[ $cur == -* ]]; then
-			_seep_reply -W '--to --sample-index --no-skip --no-names --exe
+			_seep_reply -W '--to --sample-index --no-skip --no-names --all --exe
 				--debug-dir --sysroot --debuginfod --no-cache
 				--help' -- "$cur"
 		else

@@ -28,7 +28,7 @@
 
 static struct {
 	const char *to, *index;
-	bool no_skip, no_names;
+	bool no_skip, no_names, all;
 } convert_args;
 
 static const struct opt convert_opts[] = {
@@ -42,6 +42,8 @@ static const struct opt convert_opts[] = {
 	 .help = "Keep the frames of allocators and start code."},
 	{"no-names", 0, OPT_NONE, .to = &convert_args.no_names,
 	 .help = "Do not look up functions and lines that the input has not got."},
+	{"all", 0, OPT_NONE, .to = &convert_args.all,
+	 .help = "Write every stack to speedscope's JSON, not only the 1,000 largest."},
 	LOAD_OPTS,
 	NAMES_OPTS,
 	{0},
@@ -286,6 +288,7 @@ convert_write(struct convert *c, struct err *e)
 			starts = convert_starts(c->in.p, &tails);
 		c->save.starts = starts;
 		c->save.tails = tails;
+		c->save.all = convert_args.all;
 		r = format_save(c->in.p, c->format, &c->save, &out, e);
 	}
 	free(starts);

@@ -27,8 +27,9 @@ struct emit_start {
 
 struct format_save_opts {
 	enum emit_value value;
-	bool objects;			 /* blocks instead of bytes */
-	bool value_given;		 /* else the profile's own choice */
+	bool objects;	  /* blocks instead of bytes */
+	bool value_given; /* else the profile's own choice */
+	bool all;	  /* every stack, where the format else has the largest only */
 	const struct emit_start *starts; /* for every site; NULL = all frames */
 	const bool *tails;	/* for every node: start code, left out; NULL = none */
 	uint64_t *ret_left_out; /* counts what the format cannot hold; or NULL */

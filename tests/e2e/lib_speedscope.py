@@ -26,6 +26,24 @@ def need(thing, where, fields, optional=()):
             sys.exit(f"{where}: {name} is not in the schema")
 
 
+def check_events(profile, where, frames):
+    """Frames are closed in the reverse order, at positions that only grow, from start to end."""
+    opened, at = [], profile["startValue"]
+    for event in profile["events"]:
+        need(event, where, {"type": str, "frame": int, "at": NUMBER})
+        if not 0 <= event["frame"] < frames:
+            sys.exit(f"{where}: a frame that is not there: {event}")
+        if event["at"] < at:
+            sys.exit(f"{where}: {event} comes after {at}")
+        at = event["at"]
+        if event["type"] == "O":
+            opened.append(event["frame"])
+        elif event["type"] != "C" or not opened or opened.pop() != event["frame"]:
+            sys.exit(f"{where}: {event} does not fit what is open")
+    if opened or at != profile["endValue"]:
+        sys.exit(f"{where}: {len(opened)} frames are open at {at} of {profile['endValue']}")
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8") as f:
         doc = json.load(f)
@@ -41,19 +59,10 @@ def main():
     for profile in doc["profiles"]:
         where = f"profile {profile.get('name')}"
         need(profile, where, {"type": str, "name": str, "unit": str, "startValue": NUMBER,
-                              "endValue": NUMBER, "samples": list, "weights": list})
-        if profile["type"] != "sampled" or profile["unit"] not in UNITS:
+                              "endValue": NUMBER, "events": list})
+        if profile["type"] != "evented" or profile["unit"] not in UNITS:
             sys.exit(f"{where}: {profile['type']} in {profile['unit']}")
-        if len(profile["samples"]) != len(profile["weights"]):
-            sys.exit(f"{where}: {len(profile['samples'])} samples, "
-                     f"{len(profile['weights'])} weights")
-        for stack in profile["samples"]:
-            if not all(0 <= i < len(doc["shared"]["frames"]) for i in stack):
-                sys.exit(f"{where}: a frame that is not there in {stack}")
-        if any(w <= 0 for w in profile["weights"]):
-            sys.exit(f"{where}: weight of 0 or less")
-        if sum(profile["weights"]) != profile["endValue"] - profile["startValue"]:
-            sys.exit(f"{where}: weights do not add up")
+        check_events(profile, where, len(doc["shared"]["frames"]))
         print(profile["name"].replace(" ", "_"), profile["endValue"])
 
 

@@ -40,6 +40,18 @@ run "$SEEP" report --json -n 7 whole.rec
 expect_json "rows: sites" - '.sites | length' 7 <<<"$out"
 run "$SEEP" report --html page.html whole.rec
 expect_eq "page: all figures" "$(grep -o '"what":"[a-z]*","unit":"[a-z]*"' page.html | sort -u | wc -l)" 6
+# speedscope's file has the largest stacks and the sums of the others: figures add up to the report's.
+"$SEEP" convert whole.rec whole.speedscope.json 2>/dev/null
+"$SEEP" convert whole.rec whole.pb.gz 2>/dev/null
+run /usr/bin/python3 "$ROOT/tests/e2e/lib_speedscope.py" whole.speedscope.json
+expect_eq "speedscope: totals" "$(grep -E '^(live_bytes|allocations) ' <<<"$out")" \
+	"live_bytes $(jq .totals.live_bytes short.json)
+allocations $(jq .totals.allocs short.json)"
+expect_match "speedscope: smaller stacks are summed up" "$(<whole.speedscope.json)" '"\(smaller stacks\)"'
+for file in short.json whole.speedscope.json; do
+	[ "$(gzip -c $file | wc -c)" -le $((5 * $(wc -c <whole.pb.gz))) ] ||
+		fail "$file" "packed more than 5 times as large as pprof's"
+done
 "$SEEP" report --json --all whole.rec >large.json
 extract large.json whole.json
 expect_json "whole: stacks" whole.json '.ours | length' $stacks

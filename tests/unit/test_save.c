@@ -203,12 +203,24 @@ T_TEST(speedscope_text)
 		NULL);
 	T_CHECK(strstr(text,
 		       "\"name\":\"live bytes\",\"unit\":\"bytes\",\"startValue\":0,"
-		       "\"endValue\":700,\"samples\":[[0,2,1]],\"weights\":[700]}") !=
-		NULL);
+		       "\"endValue\":700,\"events\":["
+		       "{\"type\":\"O\",\"frame\":0,\"at\":0},"
+		       "{\"type\":\"O\",\"frame\":2,\"at\":0},"
+		       "{\"type\":\"O\",\"frame\":1,\"at\":0},"
+		       "{\"type\":\"C\",\"frame\":1,\"at\":700},"
+		       "{\"type\":\"C\",\"frame\":2,\"at\":700},"
+		       "{\"type\":\"C\",\"frame\":0,\"at\":700}]}") != NULL);
 	T_CHECK(strstr(text,
 		       "\"name\":\"allocations\",\"unit\":\"none\",\"startValue\":0,"
-		       "\"endValue\":14,\"samples\":[[0,2,1],[0,3]],"
-		       "\"weights\":[11,3]}") != NULL);
+		       "\"endValue\":14,\"events\":["
+		       "{\"type\":\"O\",\"frame\":0,\"at\":0},"
+		       "{\"type\":\"O\",\"frame\":2,\"at\":0},"
+		       "{\"type\":\"O\",\"frame\":1,\"at\":0},"
+		       "{\"type\":\"C\",\"frame\":1,\"at\":11},"
+		       "{\"type\":\"C\",\"frame\":2,\"at\":11},"
+		       "{\"type\":\"O\",\"frame\":3,\"at\":11},"
+		       "{\"type\":\"C\",\"frame\":3,\"at\":14},"
+		       "{\"type\":\"C\",\"frame\":0,\"at\":14}]}") != NULL);
 	T_CHECK(strstr(text, "\"activeProfileIndex\":2}\n") != NULL);
 	T_CHECK(strstr(text, "peak") == NULL);
 	buf_done(&out);
