@@ -6,11 +6,8 @@
  * whose pid does not mean the same here (it lives in a pid namespace of its own) gets its
  * clock, but its memory is not looked at: those figures would be a stranger's.
  *
- * Waking up costs 3 µs on one machine and 25 µs on another, so the tick is a millisecond
- * only where all of this stays below half a percent of a core; elsewhere it gets longer,
- * up to five. Who samples wants to pay less: ten milliseconds where this stays below a
- * thousandth, else up to twenty. The recorder does not depend on it: when the word stands still it reads a
- * clock of its own. */
+ * A run may have tens of thousands of processes, most of them gone: what is done in every turn
+ * is done for the others only. */
 #include "target/ticker.h"
 
 #include <errno.h>
@@ -25,9 +22,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "target/freeze.h"
+#include "target/pace.h"
 #include "target/procfs.h"
 #include "target/tracee.h"
+#include "util/x.h"
 
 #define MS UINT64_C(1000000)
 
@@ -37,15 +37,8 @@ enum {
 	MEMORY_LEAST_MS = 5, /* but no more often than this */
 	PROGRESS_MS = 1000,
 	NAMES_MS = 1000, /* names of threads are looked at again at most so often */
-	TICK_MS = 1,
-	TICK_MOST_MS = 5,
-	TICK_SAMPLED_MS = 10, /* ages in a sampled recording are estimates anyway */
-	TICK_SAMPLED_MOST_MS = 20,
 	ANON_STEP_KIB = 1024,
 	GROUP_MS = 50,
-	PACE_MS = 100,	  /* our own cost is looked at so often */
-	PACE_SHARE = 200, /* 1 / share of a core that we may take */
-	PACE_SHARE_SAMPLED = 1000,
 };
 
 static uint64_t
@@ -98,14 +91,17 @@ ticker_signals_end(const sigset_t *before)
 
 /* ---- the recordings of the run ---- */
 
-static struct ticker_file *
-find_name(struct ticker *t, const char *name)
+/* Names have 64 random bits, as 16 digits behind the pid. */
+static uint64_t
+name_key(const char *name)
 {
-	for (size_t i = 0; i < t->files.len; i++) {
-		if (strcmp(t->files.data[i].name, name) == 0)
-			return &t->files.data[i];
-	}
-	return NULL;
+	return strtoull(strchr(name, '.') + 1, NULL, 16);
+}
+
+static uint64_t
+start_key(uint32_t pid, uint64_t start_ns)
+{
+	return hash_pair(start_ns, pid);
 }
 
 static void
@@ -134,11 +130,16 @@ add_file(struct ticker *t, const char *name)
 	struct ticker_file *f;
 	int r;
 
-	if (!rundir_is_live_name(name, NULL) || find_name(t, name) != NULL)
+	if (!rundir_is_live_name(name, NULL) ||
+	    map_find(&t->rows, name_key(name)) != NULL)
 		return true;
 	r = livefile_open(t->dir->fd, name, &live, NULL);
 	if (r < 0)
 		return r != -EAGAIN;
+	*map_add(&t->rows, name_key(name)) = t->files.len;
+	*map_add(&t->starts, start_key((uint32_t)live.pid, live.head->start_ns)) =
+		t->files.len;
+	vec_push(&t->living, (uint32_t)t->files.len);
 	f = vec_add(&t->files);
 	snprintf(f->name, sizeof f->name, "%s", name);
 	f->live = live;
@@ -161,30 +162,39 @@ add_file(struct ticker *t, const char *name)
 	return true;
 }
 
-/* Looks at the whole folder. True when everything in it is known now. */
-static bool
+static void
+try_file(struct ticker *t, const char *name)
+{
+	if (!add_file(t, name))
+		vec_push(&t->unready, xstrdup(name));
+}
+
+static void
 scan_folder(struct ticker *t)
 {
 	struct rundir_names names = {0};
-	bool all = true;
 
+	rundir_names_done(&t->unready);
 	rundir_files(t->dir, &names);
 	for (size_t i = 0; i < names.len; i++)
-		all = add_file(t, names.data[i]) && all;
+		try_file(t, names.data[i]);
 	rundir_names_done(&names);
-	return all;
 }
 
-/* Takes in the recordings that were made since the last call. False when one has to be
- * tried again, or when the kernel lost count: then the whole folder is to be looked
- * at. */
-static bool
+/* Takes in the recordings that were made since the last call, and those that were not ready
+ * then. The whole folder is looked at only when the kernel lost count. */
+static void
 add_new_files(struct ticker *t)
 {
 	_Alignas(struct inotify_event) char events[4096];
+	struct rundir_names again = t->unready;
 	bool all = t->notify_fd >= 0;
 	ssize_t got;
 
+	t->unready = (struct rundir_names){0};
+	for (size_t i = 0; i < again.len; i++)
+		try_file(t, again.data[i]);
+	rundir_names_done(&again);
 	while (t->notify_fd >= 0 &&
 	       (got = read(t->notify_fd, events, sizeof events)) > 0) {
 		for (char *at = events; at < events + got;) {
@@ -194,11 +204,25 @@ add_new_files(struct ticker *t)
 			if ((ev->mask & IN_Q_OVERFLOW) != 0)
 				all = false;
 			else if (ev->len > 0)
-				all = add_file(t, ev->name) && all;
+				try_file(t, ev->name);
 			at += sizeof *ev + ev->len;
 		}
 	}
-	return all;
+	if (!all)
+		scan_folder(t);
+}
+
+/* Forgets the files of processes that are gone. */
+static void
+drop_gone(struct ticker *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->living.len; i++) {
+		if (!t->files.data[t->living.data[i]].gone)
+			t->living.data[n++] = t->living.data[i];
+	}
+	t->living.len = n;
 }
 
 /* ---- memory and names ---- */
@@ -281,8 +305,8 @@ look_after_ns(const struct ticker_file *f, uint64_t now)
 static void
 look_at_memory(struct ticker *t, uint64_t now)
 {
-	for (size_t i = 0; i < t->files.len; i++) {
-		struct ticker_file *f = &t->files.data[i];
+	for (size_t i = 0; i < t->living.len; i++) {
+		struct ticker_file *f = &t->files.data[t->living.data[i]];
 
 		/* A recording left behind by exec has the pid of its successor. */
 		if (!f->gone && f->live.head->life == REC_LIFE_EXEC) {
@@ -300,8 +324,8 @@ look_at_memory(struct ticker *t, uint64_t now)
 static void
 look_at_totals(struct ticker *t, uint64_t now)
 {
-	for (size_t i = 0; i < t->files.len; i++) {
-		struct ticker_file *f = &t->files.data[i];
+	for (size_t i = 0; i < t->living.len; i++) {
+		struct ticker_file *f = &t->files.data[t->living.data[i]];
 		uint64_t ms = now > f->start_mono_ns ? (now - f->start_mono_ns) / MS : 0;
 
 		if (f->gone || !looks_due(&f->looks, ms))
@@ -320,8 +344,8 @@ look_at_group(struct ticker *t, uint64_t now)
 
 	if (now < t->next_oom_ns)
 		return;
-	for (size_t i = 0; i < t->files.len; i++) {
-		struct ticker_file *f = &t->files.data[i];
+	for (size_t i = 0; i < t->living.len; i++) {
+		struct ticker_file *f = &t->files.data[t->living.data[i]];
 
 		if (f->gone || !f->seen_here)
 			continue;
@@ -339,9 +363,11 @@ checkpoint_start(struct ticker *t)
 {
 	if (t->checkpoint == NULL || t->checkpoint_pid != 0)
 		return;
-	for (size_t i = 0; i < t->files.len; i++) {
-		if (!t->files.data[i].gone)
-			look_at_names(&t->files.data[i], now_ns(), true);
+	for (size_t i = 0; i < t->living.len; i++) {
+		struct ticker_file *f = &t->files.data[t->living.data[i]];
+
+		if (!f->gone)
+			look_at_names(f, now_ns(), true);
 	}
 	t->checkpoint_pid = fork();
 	if (t->checkpoint_pid == 0)
@@ -397,14 +423,13 @@ reap(struct ticker *t)
 
 /* What is due besides the clock. */
 static void
-turn(struct ticker *t, uint64_t now, bool *rescan)
+turn(struct ticker *t, uint64_t now)
 {
-	*rescan = !add_new_files(t) || *rescan;
-	if (*rescan)
-		*rescan = !scan_folder(t);
+	add_new_files(t);
 	look_at_memory(t, now);
 	look_at_totals(t, now);
 	look_at_group(t, now);
+	drop_gone(t);
 	if (t->progress != NULL && now >= t->next_progress_ns) {
 		t->progress(t->ctx, t);
 		t->next_progress_ns = now + PROGRESS_MS * MS;
@@ -459,56 +484,18 @@ hold_no_more(struct ticker *t)
 	}
 }
 
-/* How long to wait between ticks. */
-struct pace {
-	uint64_t tick_ns, least_ns, most_ns, share;
-	uint64_t next_ns, since_ns, cpu_ns; /* when to look again, and what was then */
-};
-
-static void
-pace_start(struct pace *p, bool sampled, uint64_t now)
-{
-	p->least_ns = p->tick_ns = (sampled ? TICK_SAMPLED_MS : TICK_MS) * MS;
-	p->most_ns = (sampled ? TICK_SAMPLED_MOST_MS : TICK_MOST_MS) * MS;
-	p->share = sampled ? PACE_SHARE_SAMPLED : PACE_SHARE;
-	p->since_ns = now;
-	p->next_ns = now + PACE_MS * MS;
-	p->cpu_ns = read_clock(CLOCK_PROCESS_CPUTIME_ID);
-}
-
-static void
-pace_adjust(struct pace *p, uint64_t now)
-{
-	uint64_t cpu, used, may;
-
-	if (now < p->next_ns)
-		return;
-	cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID);
-	used = cpu - p->cpu_ns;
-	may = (now - p->since_ns) / p->share;
-	/* What a tick costs does not depend on their distance: this is where they fit
-	 * in. */
-	p->tick_ns = p->tick_ns * used / (may > 0 ? may : 1);
-	if (p->tick_ns < p->least_ns)
-		p->tick_ns = p->least_ns;
-	if (p->tick_ns > p->most_ns)
-		p->tick_ns = p->most_ns;
-	p->cpu_ns = cpu;
-	p->since_ns = now;
-	p->next_ns = now + PACE_MS * MS;
-}
-
 int
 ticker_wait(struct ticker *t, struct err *e)
 {
 	uint64_t next_turn = 0, now;
-	bool ended = false, rescan = true;
+	bool ended = false;
 	struct pace pace;
 	siginfo_t info;
 	sigset_t set;
 
 	ticker_handled(&set);
 	start(t);
+	scan_folder(t);
 	pace_start(&pace, t->sampled, t->start_ns);
 	while (!ended) {
 		struct timespec pause = {.tv_nsec = (long)pace.tick_ns};
@@ -519,24 +506,26 @@ ticker_wait(struct ticker *t, struct err *e)
 			ended = reap(t);
 		} else if (sig ==
 			   SIGURG) { /* from a process at its end, perhaps a new one */
-			rescan = !add_new_files(t) || rescan;
+			add_new_files(t);
 		} else if (sig > 0) {
 			pass_on(t, &info);
 		} else if (errno != EAGAIN && errno != EINTR) {
 			return err_sys(e, -errno, "cannot wait for the program");
 		}
 		now = now_ns();
-		for (size_t i = 0; i < t->files.len; i++) {
-			if (t->files.data[i].gone)
+		for (size_t i = 0; i < t->living.len; i++) {
+			struct ticker_file *f = &t->files.data[t->living.data[i]];
+
+			if (f->gone)
 				continue;
-			tick_file(&t->files.data[i], now);
-			if (look_if_held(t, &t->files.data[i])) {
+			tick_file(f, now);
+			if (look_if_held(t, f)) {
 				freeze_late();
 				ended = reap(t) || ended;
 			}
 		}
 		if (now >= next_turn) {
-			turn(t, now, &rescan);
+			turn(t, now);
 			next_turn = now + 5 * MS;
 		}
 		pace_adjust(&pace, now);
@@ -557,13 +546,10 @@ ticker_wait(struct ticker *t, struct err *e)
 const struct ticker_file *
 ticker_find(const struct ticker *t, uint32_t pid, uint64_t start_ns)
 {
-	for (size_t i = 0; i < t->files.len; i++) {
-		const struct ticker_file *f = &t->files.data[i];
+	const uint64_t *row = map_find(&t->starts, start_key(pid, start_ns));
+	const struct ticker_file *f = row != NULL ? &t->files.data[*row] : NULL;
 
-		if ((uint32_t)f->pid == pid && f->start_ns == start_ns)
-			return f;
-	}
-	return NULL;
+	return f != NULL && (uint32_t)f->pid == pid && f->start_ns == start_ns ? f : NULL;
 }
 
 void
@@ -581,6 +567,10 @@ ticker_done(struct ticker *t)
 		looks_done(&t->files.data[i].looks);
 	}
 	vec_done(&t->files);
+	vec_done(&t->living);
+	map_done(&t->rows);
+	map_done(&t->starts);
+	rundir_names_done(&t->unready);
 	if (t->notify_fd > 0)
 		close(t->notify_fd);
 	t->notify_fd = -1;

@@ -19,6 +19,7 @@
 #include "target/oom.h"
 #include "target/rundir.h"
 #include "util/err.h"
+#include "util/map.h"
 #include "util/vec.h"
 
 /* A recording that is or was there during the run. */
@@ -72,6 +73,10 @@ struct ticker {
 	unsigned checkpoints, checkpoints_failed;
 
 	/* private */
+	struct map rows;	     /* of files, by the random part of their names, */
+	struct map starts;	     /* and by process and start */
+	VEC(uint32_t) living;	     /* rows of files whose process may run */
+	struct rundir_names unready; /* files that are still being made */
 	int notify_fd;	    /* inotify on the folder, -1 = look at it every time */
 	int checkpoint_pid; /* under way; 0 = none */
 	uint64_t next_progress_ns, next_checkpoint_ns, next_oom_ns;
