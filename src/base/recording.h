@@ -142,7 +142,8 @@ struct rec_chunk {
 	uint32_t kind; /* enum rec_chunk_kind */
 	uint32_t used;
 	uint32_t next; /* newest-first list of chunks of the kind, as index; 0 = end */
-	uint32_t reserved[13];
+	uint32_t absent; /* bytes at its end that are not present yet */
+	uint32_t reserved[12];
 };
 
 /* One frame of a stack: (parent, pc). A stack is named by the ref of its innermost node.

@@ -260,7 +260,14 @@ map_file(const struct recorder_settings *s, uint64_t bytes, bool *prefilled)
 	if (r >= 0)
 		r = rt_mmap(bytes, MAP_SHARED | MAP_NORESERVE, (int)fd);
 	if (r > 0 || r < -4095) {
-		long p = sys_madvise((void *)r, REC_CHUNKS_OFF, MADV_POPULATE_WRITE);
+		/* Of the timeline one page: the rest comes with its points. */
+		long p = sys_madvise((void *)r, REC_POINTS_OFF + REC_PAGE_BYTES,
+				     MADV_POPULATE_WRITE);
+
+		if (p >= 0)
+			p = sys_madvise((unsigned char *)r + REC_ROOT_OFF,
+					REC_CHUNKS_OFF - REC_ROOT_OFF,
+					MADV_POPULATE_WRITE);
 
 		if (p == -EINVAL) { /* before Linux 5.14 */
 			p = SYS4(SYS_fallocate, fd, 0, 0,
@@ -421,6 +428,7 @@ recorder_start(struct recorder *r, const struct recorder_settings *s,
 		fresh.bytes = PREFILL_BYTES;
 	fresh.prefilled = prefilled;
 	fresh.own_memory = s->own_memory && s->dir[0] == '\0';
+	fresh.by_use = s->dir[0] != '\0' && !prefilled;
 	fresh.space_limited = recorder_space_limit() != UINT64_MAX;
 	fill_head(&fresh, s);
 	fresh.head->flags |= limit;

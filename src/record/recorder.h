@@ -101,6 +101,7 @@ struct recorder {
 	bool space_limited; /* the process had a limit on its address space from the start */
 	bool prefilled; /* kernel without MADV_POPULATE_WRITE: all pages were made at the start */
 	bool own_memory; /* no file behind it: no store can fail */
+	bool by_use;	 /* pages of the first chunks are made present as they fill up */
 	uint32_t begins; /* after a fork, which wipes it: a thread has come (life.c) */
 	uint32_t overflow_node; /* stands in for stacks that found no room */
 	/* The host's words, at hand, and not volatile: each is read once an event, and compared where

@@ -5,9 +5,11 @@
  * (file system full) or in SIGXFSZ, so pages are made present, 256 KiB at a time, by
  * MADV_POPULATE_WRITE, which reports failure instead. Only then the chunk is published. When that
  * fails once, the recording stays at its size: events that need room are counted as lost, what is
- * there goes on being kept up to date. A recording in memory of the process alone cannot fail
- * like that: there the first chunks get their pages as they are used, because most small programs
- * need a fraction of each; later ones are made present all the same, which is cheaper by the page.
+ * there goes on being kept up to date. Small programs, of which a shell starts thousands, need a
+ * fraction of each of the first chunks: those are made present as they fill up, a page at first and
+ * then twice as much each time. A recording in memory of the process alone cannot fail: there the
+ * first chunks get their pages by themselves. Later ones are made present all the same, which is
+ * cheaper by the page.
  *
  * Objects are cut from the newest chunk of their kind with one atomic addition; a thread that
  * runs past the end takes the lock and brings the next chunk. Nothing is ever moved. */
@@ -41,6 +43,59 @@ chunks_possible(const struct recorder *r)
 	return (uint32_t)((r->bytes - REC_CHUNKS_OFF) / REC_CHUNK_BYTES);
 }
 
+/* The kernel gives no more. */
+static bool
+no_pages(struct recorder *r)
+{
+	__atomic_fetch_or(&r->head->flags, REC_FLAG_NO_PAGES, __ATOMIC_RELAXED);
+	return false;
+}
+
+/* Whole pages from `at` on. */
+static bool
+make_present(void *at, uint64_t bytes)
+{
+	return !rt_sealed && sys_madvise(at, bytes, MADV_POPULATE_WRITE) >= 0;
+}
+
+bool
+space_points(struct recorder *r, uint32_t n)
+{
+	uint64_t off = (uint64_t)n * sizeof(struct rec_point);
+
+	return !r->by_use || n == 0 || off % REC_PAGE_BYTES != 0 ||
+	       make_present(r->base + REC_POINTS_OFF + off, REC_PAGE_BYTES);
+}
+
+/* Make the first `upto` bytes of a chunk present. Threads may ask for the same at once. */
+static COLD bool
+chunk_more(struct recorder *r, struct rec_chunk *c, uint32_t upto)
+{
+	uint32_t absent = __atomic_load_n(&c->absent, __ATOMIC_RELAXED);
+	uint32_t have = REC_PAGE_BYTES, want;
+
+	if (absent < REC_CHUNK_BYTES - REC_PAGE_BYTES)
+		have = ALIGN_UP(REC_CHUNK_BYTES - absent, (uint32_t)REC_PAGE_BYTES);
+	for (want = have; want < upto; want *= 2)
+		;
+	if (want > REC_CHUNK_BYTES)
+		want = REC_CHUNK_BYTES;
+	if (!make_present((unsigned char *)c + have, want - have)) {
+		space_cut(r, REC_FLAG_FULL);
+		return no_pages(r);
+	}
+	__atomic_store_n(&c->absent, REC_CHUNK_BYTES - want, __ATOMIC_RELAXED);
+	return true;
+}
+
+static inline bool
+chunk_present(struct recorder *r, struct rec_chunk *c, uint32_t upto)
+{
+	return LIKELY(upto + __atomic_load_n(&c->absent, __ATOMIC_RELAXED) <=
+		      REC_CHUNK_BYTES) ||
+	       chunk_more(r, c, upto);
+}
+
 /* Make chunks up to and including number `upto` present. Lock held. */
 static bool
 populate(struct recorder *r, uint32_t upto)
@@ -64,10 +119,8 @@ populate(struct recorder *r, uint32_t upto)
 	if (!r->prefilled &&
 	    sys_madvise(chunk_at(r, h->populated + 1),
 			(uint64_t)(upto - h->populated) * REC_CHUNK_BYTES,
-			MADV_POPULATE_WRITE) < 0) {
-		__atomic_fetch_or(&h->flags, REC_FLAG_NO_PAGES, __ATOMIC_RELAXED);
-		return false;
-	}
+			MADV_POPULATE_WRITE) < 0)
+		return no_pages(r);
 	h->populated = upto;
 	return true;
 }
@@ -103,15 +156,21 @@ chunk_new(struct recorder *r, enum rec_chunk_kind kind)
 {
 	struct rec_head *h = r->head;
 	uint32_t index = h->chunks + 1;
-	struct rec_chunk *c;
+	struct rec_chunk *c = chunk_at(r, index);
+	bool by_use = r->by_use && index > h->populated && index <= CHUNKS_BY_USE &&
+		      index <= chunks_possible(r) && !r->full;
 
 	if (r->withdrawn != 0 && index > chunks_possible(r))
 		return NULL; /* there is more, only not at this moment */
-	if (!populate(r, index)) {
+	if (by_use ? !make_present(c, REC_PAGE_BYTES) && !no_pages(r)
+		   : !populate(r, index)) {
 		space_cut(r, REC_FLAG_FULL);
 		return NULL;
 	}
-	c = chunk_at(r, index);
+	if (by_use) {
+		h->populated = index;
+		c->absent = REC_CHUNK_BYTES - REC_PAGE_BYTES;
+	}
 	c->used = first_offset(kind);
 	c->next = h->chunk_lists[kind];
 	c->kind = kind;
@@ -126,16 +185,18 @@ take(struct recorder *r, enum rec_chunk_kind kind, uint32_t bytes)
 {
 	uint32_t index = __atomic_load_n(&r->head->chunk_lists[kind], __ATOMIC_ACQUIRE);
 	struct rec_chunk *c;
-	uint32_t at;
+	uint32_t at, end;
 
 	if (index == 0)
 		return NULL;
 	c = chunk_at(r, index);
 	/* Looked at first, so that `used` does not creep towards an overflow. */
-	if (__atomic_load_n(&c->used, __ATOMIC_RELAXED) + bytes > REC_CHUNK_BYTES)
+	end = __atomic_load_n(&c->used, __ATOMIC_RELAXED) + bytes;
+	if (end > REC_CHUNK_BYTES || !chunk_present(r, c, end))
 		return NULL;
 	at = __atomic_fetch_add(&c->used, bytes, __ATOMIC_RELAXED);
-	if (at + bytes > REC_CHUNK_BYTES)
+	if (at + bytes > REC_CHUNK_BYTES ||
+	    (at + bytes > end && !chunk_present(r, c, at + bytes)))
 		return NULL;
 	return (unsigned char *)c + at;
 }
@@ -255,6 +316,15 @@ space_reserve(struct recorder *r, uint64_t bytes, uint32_t me)
 
 	if (!lock_take(&r->head->locks[LOCK_SPACE], me))
 		return;
+	if (r->by_use) {
+		uint32_t partly =
+			r->head->chunks < CHUNKS_BY_USE ? r->head->chunks : CHUNKS_BY_USE;
+
+		make_present(r->base, REC_CHUNKS_OFF);
+		for (uint32_t i = 1; i <= partly; i++)
+			chunk_present(r, chunk_at(r, i), REC_CHUNK_BYTES);
+		r->by_use = false;
+	}
 	upto = r->head->chunks + bytes / REC_CHUNK_BYTES;
 	populate(r, upto > most ? most : (uint32_t)upto);
 	lock_drop(&r->head->locks[LOCK_SPACE]);

@@ -20,6 +20,9 @@ void space_cell_free(struct recorder *r, struct rec_cell *cell, uint32_t me);
 /* Copy of a string in the recording; 0 when there is no room. */
 uint32_t space_string(struct recorder *r, const char *s, uint32_t me);
 
+/* Room for point `n` of the timeline, when all before it are there; false: there is none. */
+bool space_points(struct recorder *r, uint32_t n);
+
 /* Make `bytes` more present now, because the kernel will not be asked again. */
 void space_reserve(struct recorder *r, uint64_t bytes, uint32_t me);
 

@@ -9,6 +9,7 @@
  * thinned to every second point, so an hour has one about every second. */
 #include "record/timeline.h"
 
+#include "record/space.h"
 #include "record/ticks.h"
 #include "rt/rt_map.h"
 
@@ -78,6 +79,11 @@ timeline_point(struct recorder *r, struct thread *t)
 			thin_out(h, points, owns);
 		measure(r, t);
 		n = __atomic_load_n(&h->points, __ATOMIC_RELAXED) % REC_POINTS_MAX;
+		if (!space_points(r, n)) {
+			r->next_point_ms = UINT64_MAX; /* it ends here */
+			lock_drop(&h->locks[LOCK_TIMELINE]);
+			return;
+		}
 		points[n] = (struct rec_point){
 			.ms = (uint32_t)t->now_ms,
 			.rss_kib = (uint32_t)h->rss_kib,
