@@ -232,7 +232,7 @@ _seep() {
 				--tagshow --taghide --tagroot --tagleaf --cum --nodecount --nodefraction
 				--edgefraction --trim --base --diff_base --normalize
 				--drop_negative --relative_percentages --unit --divide_by
-				--seconds --http --no_browser --help --version' -- "$cur"
+				--compact_labels --all_frames --seconds --http --no_browser --help --version' -- "$cur"
 		else
 			_seep_reply -f -- "$cur"
 		fi

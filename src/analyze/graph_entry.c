@@ -205,6 +205,9 @@ graph_linkage(struct graph_side *s, const struct prof_frame *f)
 static void
 graph_unnamed(struct graph_side *s, const struct prof_loc *l, struct graph_key *k)
 {
+	const struct graph_query *q = s->w->q;
+	bool places = q->grain != GRAPH_FILES && q->grain != GRAPH_MODULES &&
+		      (!q->merge_names || q->grain == GRAPH_ADDRESSES);
 	struct buf b = {0};
 
 	k->no_name = 1;
@@ -220,7 +223,7 @@ graph_unnamed(struct graph_side *s, const struct prof_loc *l, struct graph_key *
 		break;
 	default:
 		k->module = s->modules[l->module];
-		if (s->w->q->grain == GRAPH_FILES || s->w->q->grain == GRAPH_MODULES)
+		if (!places)
 			break;
 		k->address = l->offset;
 		if (k->module != 0)
@@ -228,8 +231,7 @@ graph_unnamed(struct graph_side *s, const struct prof_loc *l, struct graph_key *
 				    skip_basename(strtab_str(s->w->strings, k->module)));
 		buf_printf(&b, "%s0x%" PRIx64, k->module != 0 ? "+" : "", l->offset);
 	}
-	if (l->kind == PROF_LOC_CODE && l->module == 0 &&
-	    (s->w->q->grain == GRAPH_FILES || s->w->q->grain == GRAPH_MODULES))
+	if (l->kind == PROF_LOC_CODE && l->module == 0 && !places && !q->merge_names)
 		buf_add_str(&b, "(in no module)");
 	k->function = strtab_addn(s->w->strings, buf_str(&b), b.len);
 	buf_done(&b);

@@ -232,6 +232,10 @@ const struct opt pprof_opts_table[] = {
 	 .help = "minimum, auto, B, kB, MB, GB."},
 	{"divide_by", 0, OPT_FLOAT, .to = &PA.divide_by, .metavar = "N",
 	 .help = "Divide all figures."},
+	{"compact_labels", 0, OPT_NONE, .to = &PA.compact,
+	 .help = "Print tables without the lines about the profile."},
+	{"all_frames", 0, OPT_NONE, .to = &PA.all_frames,
+	 .help = "Show frames, too, that the profile asks to drop."},
 	{"seconds", 0, OPT_U64, .to = &PA.seconds, .metavar = "N",
 	 .help = "Ask a URL for a profile of N seconds."},
 	{"http", 0, OPT_STRING, .to = &PA.http, .metavar = "[HOST]:[PORT]",
@@ -242,7 +246,6 @@ const struct opt pprof_opts_table[] = {
 	{"version", 0, OPT_NONE, .to = &PA.version, .help = "Print the version."},
 	/* Accepted, for they change nothing here. */
 	{"flat", 0, OPT_NONE, .to = NULL},
-	{"compact_labels", 0, OPT_NONE, .to = NULL},
 	{"call_tree", 0, OPT_NONE, .to = NULL},
 	{"symbolize", 0, OPT_STRING, .to = &PA.ignored},
 	{"tools", 0, OPT_STRING, .to = &PA.ignored},

@@ -37,7 +37,8 @@ struct pprof_args {
 	enum graph_grain grain;
 	bool grain_given;
 	bool cum, trim, relative, normalize, drop_negative, no_inlines, help, version;
-	bool compact; /* at the prompt */
+	bool compact;	 /* no lines about the profile; so at the prompt */
+	bool all_frames; /* drop_frames of the profile are not obeyed */
 	const char *base, *diff_base, *index, *unit, *output, *ignored;
 	const char *tagroot, *tagleaf;
 	const char *http; /* "[host]:[port]"; NULL = no server */

@@ -266,8 +266,10 @@ pprof_report_subtract(struct pprof_job *j)
 static void
 pprof_report_graph(struct pprof_job *j)
 {
-	struct view_opts o = {.node_fraction = j->o.node_fraction,
-			      .edge_fraction = j->o.edge_fraction,
+	/* Nodes and edges are cut by what passed the filters, not by everything. */
+	double part = j->g.unfiltered != 0 ? fabs(j->g.total / j->g.unfiltered) : 1;
+	struct view_opts o = {.node_fraction = j->o.node_fraction * part,
+			      .edge_fraction = j->o.edge_fraction * part,
 			      .node_count = (uint32_t)j->o.node_count,
 			      .title = j->o.file != NULL ? j->o.file : j->l->source};
 	struct view v = {.p = j->l->p, .g = &j->g, .q = &j->q, .o = &o};
@@ -319,7 +321,7 @@ pprof_report_make(struct pprof_job *j, struct err *e)
 		pprof_report_comments(j);
 		return 0;
 	case PPROF_RAW:
-		pprof_raw(&j->out, j->l->p);
+		pprof_raw(&j->out, j->l->p, pprof_two_columns(j->l->p));
 		return 0;
 	case PPROF_PROTO:
 		return pprof_report_proto(j, e);
@@ -471,7 +473,7 @@ pprof_prepare(struct pprof_job *j, struct err *e)
 	j->q.no_inlines = PA.no_inlines;
 	j->q.integers = true;
 	j->q.merge_names = true;
-	j->q.drop_frames = true;
+	j->q.drop_frames = !PA.all_frames;
 	graph_init(&j->g, j->l->p, &j->q, j->l->base, NULL);
 	pprof_fill_opts(j);
 	return 0;

@@ -17,6 +17,7 @@ enum {
 	PATH_MOST = 65536,
 	MAPS_TAIL_BYTES = 16 << 20, /* more is no map: a process has 65,530 mappings */
 	MAPS_ATTRS_MAX = 16,
+	MAPS_EXE_START = 0x400000,
 };
 
 struct maps_attr {
@@ -290,13 +291,18 @@ maps_find_program(struct maps *m, const char *exe)
 	m->program = found;
 }
 
-/* Virtual address of an offset in a file whose headers may not be known. */
+/* Virtual address at which a range begins, of a file whose headers may not be known. A program that
+ * is not position independent is linked to MAPS_EXE_START: its addresses stay as they are, so that the
+ * file can name them later. */
 static uint64_t
-maps_vaddr(const struct elfload *loads, uint32_t n, uint64_t off)
+maps_vaddr(const struct elfload *loads, uint32_t n, const struct maps_range *r,
+	   bool program)
 {
 	uint64_t vaddr;
 
-	return elfload_vaddr(loads, n, off, &vaddr) ? vaddr : off;
+	if (elfload_vaddr(loads, n, r->off, &vaddr))
+		return vaddr;
+	return program && r->start - r->off == MAPS_EXE_START ? r->start : r->off;
 }
 
 /* Makes `off` of every range the virtual address where it begins, and adds the modules. */
@@ -325,7 +331,7 @@ maps_add_modules(struct maps *m, uint32_t process, const char *exe)
 			}
 			of = r->path;
 		}
-		r->off = maps_vaddr(loads, n, r->off);
+		r->off = maps_vaddr(loads, n, r, r->path == m->program);
 		module = map_add(&seen, r->path);
 		if (*module == 0)
 			*module = prof_module(m->p, path, r->build_id, r->build_id_bytes);

@@ -134,7 +134,8 @@ pprof_hex(char c)
 	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
 }
 
-/* A build-id in hexadecimal; Go has others, which name no file that we could find. */
+/* A build-id in hexadecimal; Go has others, which name no file that we could find and are only
+ * shown. */
 static size_t
 pprof_build_id(const char *text, uint8_t *to)
 {
@@ -163,12 +164,14 @@ pprof_module(struct pprof_in *in, uint32_t file, uint32_t build_id)
 	uint32_t row;
 	char *copy;
 
-	if (n == 0 && id_bytes == 0)
+	if (n == 0 && prof_text(in->p, build_id)[0] == '\0')
 		return 0;
 	if (n > sizeof gone - 1 && strcmp(path + n - (sizeof gone - 1), gone) == 0)
 		n -= sizeof gone - 1;
 	copy = xmemdup0(path, n);
 	row = prof_module(in->p, copy, id, id_bytes);
+	if (id_bytes == 0)
+		in->p->modules[row].other_id = build_id;
 	free(copy);
 	return row;
 }

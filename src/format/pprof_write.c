@@ -206,6 +206,7 @@ pprof_put_mapping(struct pprof_out *w, uint32_t module)
 
 	for (unsigned i = 0; i < m->build_id_bytes; i++)
 		buf_printf(&hex, "%02x", m->build_id[i]);
+	buf_add_str(&hex, prof_text(w->p, m->other_id));
 	buf_clear(&w->a);
 	pb_put(&w->a, MAPPING_ID, w->mapping_ids[module]);
 	pb_put(&w->a, MAPPING_LIMIT, UINT64_MAX);

@@ -81,9 +81,13 @@ merge_modules(struct merge *m)
 		uint32_t row = prof_module(m->into, prof_text(m->from, x->path),
 					   x->build_id, x->build_id_bytes);
 
-		if (row == before)
-			m->into->modules[row].why_no_names =
-				merge_str(m, x->why_no_names);
+		if (row == before) {
+			uint32_t why = merge_str(m, x->why_no_names);
+			uint32_t id = merge_str(m, x->other_id);
+
+			m->into->modules[row].why_no_names = why;
+			m->into->modules[row].other_id = id;
+		}
 		m->modules[i] = row;
 	}
 }

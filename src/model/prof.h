@@ -43,6 +43,8 @@ struct prof_module {
 	uint8_t build_id_bytes;
 	uint8_t build_id[PROF_BUILD_ID_MAX];
 	uint32_t
+		other_id; /* string: a build-id that is not hexadecimal, of a pprof file */
+	uint32_t
 		why_no_names; /* string: set by whoever tried to read the symbols; 0 = fine */
 };
 

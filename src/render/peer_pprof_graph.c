@@ -195,6 +195,8 @@ pprof_name(const struct graph *g, const struct graph_entry *x)
 		buf_printf(&b, "%016" PRIx64, x->address);
 		if (module[0] != '\0')
 			pprof_module(&b, " [", module);
+		else
+			buf_add_str(&b, " <unknown>");
 		return buf_take(&b);
 	}
 	if (x->address != 0)
@@ -449,8 +451,35 @@ pprof_comments(struct buf *out, const struct prof *p)
 	}
 }
 
-void
-pprof_head(struct buf *out, const struct prof *p, const struct pprof_opts *o)
+/* How long a profile of pprof's covers, in its largest unit. Other formats do not say. */
+static void
+pprof_duration(struct buf *out, const struct prof *p, const struct pprof_opts *o,
+	       uint8_t in_unit)
+{
+	static const struct {
+		const char *name;
+		double ms;
+	} units[] = {{"hrs", 3600e3}, {"s", 1e3}, {"ms", 1}};
+	uint64_t ms = p->nprocesses > 1 ? p->processes[1].duration_ms : 0;
+	char text[40];
+	size_t unit = 0, n;
+
+	if (ms == 0 || strcmp(prof_text(p, p->format), "pprof") != 0)
+		return;
+	while ((double)ms < units[unit].ms)
+		unit++;
+	n = (size_t)snprintf(text, sizeof text, "%.2f", (double)ms / units[unit].ms);
+	if (strcmp(text + n - 3, ".00") == 0)
+		text[n - 3] = '\0';
+	buf_printf(out, "Duration: %s%s, Total samples = ", text, units[unit].name);
+	pprof_figure_in(out, o, in_unit, o->total);
+	buf_add_str(out, " \n"); /* a share of the time would follow, of processor time */
+}
+
+/* `unit` is that of figures. */
+static void
+pprof_head_in(struct buf *out, const struct prof *p, const struct pprof_opts *o,
+	      uint8_t unit)
 {
 	time_t when = (time_t)(p->time_ns / 1000000000u);
 	char day[32], clock[16], zone[16];
@@ -464,21 +493,29 @@ pprof_head(struct buf *out, const struct prof *p, const struct pprof_opts *o)
 	for (uint32_t i = 1; i < 2 && i < p->nmodules; i++) {
 		const struct prof_module *m = &p->modules[i];
 
-		if (m->build_id_bytes == 0)
+		if (m->build_id_bytes == 0 && m->other_id == 0)
 			break;
 		buf_add_str(out, "Build ID: ");
 		for (unsigned k = 0; k < m->build_id_bytes; k++)
 			buf_printf(out, "%02x", m->build_id[k]);
+		figure_text(out, prof_text(p, m->other_id));
 		buf_add_char(out, '\n');
 	}
 	pprof_comments(out, p);
 	buf_printf(out, "Type: %s\n", o->type);
-	if (p->time_ns == 0 || localtime_r(&when, &tm) == NULL)
-		return;
-	strftime(day, sizeof day, "%b %-d, %Y", &tm);
-	strftime(clock, sizeof clock, "%-I:%M%P", &tm);
-	strftime(zone, sizeof zone, "%Z", &tm);
-	buf_printf(out, "Time: %s at %s (%s)\n", day, clock, zone);
+	if (p->time_ns != 0 && localtime_r(&when, &tm) != NULL) {
+		strftime(day, sizeof day, "%b %-d, %Y", &tm);
+		strftime(clock, sizeof clock, "%-I:%M%P", &tm);
+		strftime(zone, sizeof zone, "%Z", &tm);
+		buf_printf(out, "Time: %s at %s (%s)\n", day, clock, zone);
+	}
+	pprof_duration(out, p, o, unit);
+}
+
+void
+pprof_head(struct buf *out, const struct prof *p, const struct pprof_opts *o)
+{
+	pprof_head_in(out, p, o, pprof_given_unit(o));
 }
 
 static void
@@ -511,7 +548,7 @@ pprof_labels(struct buf *out, const struct prof *p, const struct pprof_graph *x)
 	for (uint32_t i = 0; i < x->n; i++)
 		flat += pprof_flat(x->g, x->order[i]);
 	if (!o->compact)
-		pprof_head(out, p, o);
+		pprof_head_in(out, p, o, x->unit);
 	pprof_filters(out, o->filters);
 	buf_add_str(out, "Showing nodes accounting for ");
 	pprof_figure_in(out, o, x->unit, flat);

@@ -41,12 +41,13 @@ struct pprof_ids {
 };
 
 static void
-pprof_raw_sample(struct buf *out, const struct prof *p, uint32_t i, struct pprof_ids *ids)
+pprof_raw_sample(struct buf *out, const struct prof *p, uint32_t i, bool two_columns,
+		 struct pprof_ids *ids)
 {
 	const struct prof_site *s = &p->sites[i];
 	uint32_t node = s->node;
 
-	if ((p->columns & PROF_HAS_ALLOCS) != 0)
+	if ((p->columns & PROF_HAS_ALLOCS) != 0 && !two_columns)
 		buf_printf(out, "%11" PRIu64 " %10" PRIu64, s->allocs, s->alloc_bytes);
 	if ((p->columns & PROF_HAS_LIVE) != 0)
 		buf_printf(out, " %10" PRId64 " %10" PRId64, s->live_blocks,
@@ -105,11 +106,12 @@ pprof_raw_module(struct buf *out, const struct prof *p, uint32_t i)
 	buf_add_char(out, ' ');
 	for (unsigned k = 0; k < p->modules[i].build_id_bytes; k++)
 		buf_printf(out, "%02x", p->modules[i].build_id[k]);
+	figure_text(out, prof_text(p, p->modules[i].other_id));
 	buf_add_str(out, " [FN]\n");
 }
 
 void
-pprof_raw(struct buf *out, const struct prof *p)
+pprof_raw(struct buf *out, const struct prof *p, bool two_columns)
 {
 	uint32_t *labels = xcalloc(p->nsites, sizeof *labels); /* first label + 1 */
 	bool *used = xcalloc(p->nmodules, sizeof *used);
@@ -122,13 +124,14 @@ pprof_raw(struct buf *out, const struct prof *p)
 	}
 	pprof_raw_head(out, p);
 	buf_add_str(out, "Samples:\n");
-	if ((p->columns & PROF_HAS_ALLOCS) != 0)
+	if ((p->columns & PROF_HAS_ALLOCS) != 0 && !two_columns)
 		buf_add_str(out, "alloc_objects/count alloc_space/bytes ");
-	buf_add_str(out, (p->columns & PROF_HAS_LIVE) != 0
+	buf_add_str(out, two_columns ? "objects/count space/bytes\n"
+			 : (p->columns & PROF_HAS_LIVE) != 0
 				 ? "inuse_objects/count inuse_space/bytes\n"
 				 : "\n");
 	for (uint32_t i = 1; i < p->nsites; i++) {
-		pprof_raw_sample(out, p, i, &ids);
+		pprof_raw_sample(out, p, i, two_columns, &ids);
 		for (uint32_t k = labels[i]; k != 0 && k <= p->nlabels; k++) {
 			const struct prof_label *l = &p->labels[k - 1];
 

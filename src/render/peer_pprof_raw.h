@@ -6,7 +6,8 @@
 #include "model/prof.h"
 #include "util/buf.h"
 
-/* Samples, locations and mappings, numbered from 1 as they stand in the profile. */
-void pprof_raw(struct buf *out, const struct prof *p);
+/* Samples, locations and mappings, numbered from 1 as they stand in the profile. `two_columns`: live
+ * memory alone, of a file that does not call it so. */
+void pprof_raw(struct buf *out, const struct prof *p, bool two_columns);
 
 #endif

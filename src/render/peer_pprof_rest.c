@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/skip.h"
 #include "analyze/value.h"
 #include "base/compiler.h"
 #include "render/figure.h"
@@ -16,12 +17,13 @@
 
 /* ---- samples ---- */
 
-/* A number with its unit, as labels show it. */
+/* A number as labels show it: in `in_unit` where it is given in bytes, "auto" = the one that suits. */
 static void
-pprof_label_text(struct buf *out, const struct prof *p, const struct prof_label *l)
+pprof_label_text(struct buf *out, const struct prof *p, const struct prof_label *l,
+		 const char *in_unit)
 {
 	const char *unit = prof_text(p, l->unit);
-	struct pprof_opts o = {.unit = "auto", .in_bytes = true};
+	struct pprof_opts o = {.unit = in_unit, .in_bytes = true};
 
 	if (l->text != 0)
 		figure_text(out, prof_text(p, l->text));
@@ -114,7 +116,7 @@ pprof_label_line(const struct prof *p, const struct pprof_labels_of *x, uint32_t
 		} else {
 			buf_add_char(&b, ' ');
 		}
-		pprof_label_text(&b, p, l);
+		pprof_label_text(&b, p, l, "auto");
 	}
 	return buf_take(&b);
 }
@@ -157,8 +159,25 @@ struct pprof_trace {
 	const struct graph_query *q;
 	const struct filter_run *run;
 	const uint32_t *slots;
+	VEC(uint32_t) locs; /* of one stack, innermost first */
 	struct buf stack;
 };
+
+/* A frame without a name: its module. */
+static void
+pprof_trace_bare(struct buf *b, const struct prof *p, const struct prof_loc *l)
+{
+	const char *module =
+		l->module != 0 ? prof_text(p, p->modules[l->module].path) : "";
+
+	if (module[0] == '\0') {
+		buf_add_str(b, "<unknown>");
+		return;
+	}
+	buf_add_char(b, '[');
+	figure_text(b, skip_basename(module));
+	buf_add_char(b, ']');
+}
 
 /* One frame; the value stands before the first. */
 static void
@@ -168,11 +187,14 @@ pprof_trace_frame(struct pprof_trace *t, const struct prof_loc *l, uint32_t i,
 	const struct prof *p = t->p;
 	const struct prof_frame *f = i < l->nframes ? &p->frames[l->frames + i] : NULL;
 	struct buf *b = &t->stack;
-	bool lines = t->q->grain == GRAPH_LINES;
+	bool addresses = t->q->grain == GRAPH_ADDRESSES;
+	bool lines = t->q->grain == GRAPH_LINES || addresses;
 
 	buf_printf(b, "%10s   ", b->len == 0 ? value : "");
+	if (addresses && l->offset != 0)
+		buf_printf(b, "%016" PRIx64 " ", l->offset);
 	if (f == NULL || (f->function == 0 && f->file == 0))
-		buf_printf(b, "%016" PRIx64, l->offset);
+		pprof_trace_bare(b, p, l);
 	else if (f->function == 0 && !lines)
 		buf_add_str(b, "<unknown>");
 	else
@@ -187,14 +209,39 @@ pprof_trace_frame(struct pprof_trace *t, const struct prof_loc *l, uint32_t i,
 	buf_add_str(b, i + 1 < l->nframes ? " (inline)\n" : "\n");
 }
 
+/* The first location of the stack that is shown: frames that the profile asks to drop end it, with
+ * what they call, but not above the first that is none of them. */
+static size_t
+pprof_trace_first(const struct pprof_trace *t)
+{
+	bool user = false;
+
+	for (size_t k = t->run->drops ? t->locs.len : 0; k-- > 0;) {
+		uint32_t first = t->slots[t->locs.data[k]];
+		uint32_t end = t->slots[t->locs.data[k] + 1];
+		uint8_t any = 0;
+
+		for (uint32_t i = first; i < end; i++)
+			any |= t->run->slots[i];
+		if ((any & FILTER_IS_DROPPED) == 0)
+			user = true;
+		else if (user)
+			return k + ((t->run->slots[end - 1] & FILTER_IS_DROPPED) != 0);
+	}
+	return 0;
+}
+
 static void
 pprof_trace_stack(struct pprof_trace *t, uint32_t node, const char *value)
 {
 	const struct prof *p = t->p;
 
 	buf_clear(&t->stack);
-	while (node != 0) {
-		uint32_t loc = p->nodes[node].loc;
+	t->locs.len = 0;
+	for (; node != 0; node = p->nodes[node].parent < node ? p->nodes[node].parent : 0)
+		vec_push(&t->locs, p->nodes[node].loc);
+	for (size_t k = pprof_trace_first(t); k < t->locs.len; k++) {
+		uint32_t loc = t->locs.data[k];
 		uint32_t n = t->slots[loc + 1] - t->slots[loc];
 
 		for (uint32_t i = 0; i < n; i++) {
@@ -205,7 +252,6 @@ pprof_trace_stack(struct pprof_trace *t, uint32_t node, const char *value)
 			if ((flags & FILTER_IS_HIDDEN) == 0)
 				pprof_trace_frame(t, &p->locs[loc], i, value);
 		}
-		node = p->nodes[node].parent < node ? p->nodes[node].parent : 0;
 	}
 }
 
@@ -221,7 +267,7 @@ pprof_traces(struct buf *out, const struct prof *p, const struct graph *g,
 	struct pprof_trace t = {.p = p, .q = q, .run = &run, .slots = slots};
 	struct values v;
 
-	filter_run_init(&run, q->filter, p, slots, false);
+	filter_run_init(&run, q->filter, p, slots, q->drop_frames);
 	values_load(&v, p, q);
 	pprof_labels_init(&labels, p);
 	pprof_head(out, p, o);
@@ -242,6 +288,7 @@ pprof_traces(struct buf *out, const struct prof *p, const struct graph *g,
 	}
 	buf_add_str(out, rule);
 	buf_done(&t.stack);
+	vec_done(&t.locs);
 	pprof_labels_done(&labels);
 	values_done(&v);
 	filter_run_done(&run);
@@ -276,13 +323,13 @@ struct pprof_tag_table {
 
 static void
 pprof_tag_add(struct pprof_tag_table *t, const struct prof *p, const struct prof_label *l,
-	      double v)
+	      const char *unit, double v)
 {
 	struct buf b = {0};
 	uint32_t key = strtab_add(&t->text, prof_text(p, l->key)), text;
 	uint64_t *at;
 
-	pprof_label_text(&b, p, l);
+	pprof_label_text(&b, p, l, unit);
 	text = strtab_addn(&t->text, buf_str(&b), b.len);
 	buf_done(&b);
 	at = map_add(&t->at, (uint64_t)key << 32 | text);
@@ -352,7 +399,7 @@ pprof_tags(struct buf *out, const struct prof *p, const struct graph *g,
 		    (q->filter != NULL && g->node_of_site[l->site] == 0) ||
 		    !filter_shows_tag(q->filter, prof_text(p, l->key)))
 			continue;
-		pprof_tag_add(&t, p, l, v.v[l->site]);
+		pprof_tag_add(&t, p, l, o->unit, v.v[l->site]);
 	}
 	vec_sort(&t.tags, pprof_tag_order);
 	for (size_t i = 0, from = 0; i < t.tags.len; i++) {
