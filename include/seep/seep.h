@@ -49,6 +49,9 @@ SEEP_WEAK int seep_leak_check(void);
 SEEP_WEAK int seep_leak_check_new(void);
 SEEP_WEAK int seep_leak_forget(void);
 
+/* Bytes and blocks that the last seep_leak_check_new found lost since the look before it; 0 after any other look. */
+SEEP_WEAK void seep_leak_figures(size_t *bytes, size_t *blocks);
+
 /* No look when the process ends. */
 SEEP_WEAK void seep_leak_cancel(void);
 

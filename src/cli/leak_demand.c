@@ -3,7 +3,10 @@
 #include "cli/leak_demand.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/leak_last.h"
 #include "cli/leak_plan.h"
@@ -72,6 +75,9 @@ leak_demand_look(struct livefile *f, bool json, struct prof *p,
 	if (!ret_check->done)
 		return err_set(e, -EIO, "%d: %s", f->pid, ret_check->why);
 	r = leak_last_compare(f, ret_check, only(), &change, e);
+	if (r == 0 && leak_demand.figures_fd > STDERR_FILENO)
+		dprintf((int)leak_demand.figures_fd, "%" PRId64 " %" PRId64 "\n",
+			change.bytes, change.blocks);
 	if (r < 0 && only() == LEAK_LAST_ALL)
 		r = 0; /* nobody asked */
 	row = p->nprocesses;

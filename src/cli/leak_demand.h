@@ -15,8 +15,11 @@
 
 extern struct leak_demand {
 	bool only_new, increased, changed, dry_run;
+	bool draconian; /* HEAPCHECK's: whatever is not freed nor ignored is lost */
 	const char *way;
 	uint64_t max_stop_ns; /* 0 = any */
+	uint64_t
+		figures_fd; /* libseep's: where it wants bytes and blocks lost since the last look */
 } leak_demand;
 
 /* Rows of an option table. */
@@ -39,6 +42,8 @@ extern struct leak_demand {
 		 .to = &leak_demand.max_stop_ns,                                           \
 		 .metavar = "TIME",                                                        \
 		 .help = "Refuse if it would have to stand still for longer."},            \
+		{"figures-fd", 0, OPT_U64, .to = &leak_demand.figures_fd},                 \
+		{"draconian", 0, OPT_NONE, .to = &leak_demand.draconian},                  \
 	{                                                                                  \
 		"dry-run", 0, OPT_NONE,                                                    \
 			.to = &leak_demand.dry_run,                                        \

@@ -4,6 +4,7 @@
  * Stop, take in blocks, leave out what is no root (leak_holes.c), mark, let go, sum up; or let go as
  * soon as there is a copy of the process. The recording is shared memory and so no part of the copy: it is copied
  * for itself, while all threads stand still, and only that copy is used then. */
+#include "cli/leak_demand.h"
 #include "cli/leakcheck_impl.h"
 
 #include <errno.h>
@@ -193,6 +194,10 @@ mark(struct look *k, const struct scan_range *roots, uint32_t nroots)
 	scan_index_init(&index, k->blocks.data, n, memory);
 	spares = leak_spares(k, &index, &nspares);
 	classify_init(&c, &k->space, &index, CLASSIFY_ALL_HEURISTICS, stack);
+	if (leak_demand.draconian) {
+		nroots = 0;
+		k->z.words.len = 0;
+	}
 	k->z.once = true;
 	for (uint32_t i = 0; i < nroots; i++) {
 		classify_root_range(&c, roots[i]);
@@ -211,7 +216,7 @@ mark(struct look *k, const struct scan_range *roots, uint32_t nroots)
 								 ~REC_SPARE_REGION)});
 	}
 	free(spares);
-	if (k->at != NULL) {
+	if (k->at != NULL && !leak_demand.draconian) {
 		for (uint32_t i = 0; i < k->at->nregs && i < REC_HOLD_REGS; i++)
 			classify_root_word(&c, k->at->regs[i]);
 		mark_context(k, &c);

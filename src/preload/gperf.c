@@ -20,10 +20,12 @@
 #include "preload/loader.h"
 #include "preload/next.h"
 #include "preload/peer.h"
+#include "preload/peer_heapcheck.h"
 #include "rt/rt_map.h"
 #include "rt/rt_proc.h"
 #include "rt/rt_text.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,7 +200,8 @@ start(const char *prefix, bool again)
 	if (gperf_settings.mmap_log)
 		gperf_mmap_log();
 	gperf.on = true;
-	recorder_now->head->paused = 0;
+	if (!gperf.shared)
+		recorder_now->head->paused = 0;
 	if (gperf_settings.time_interval > 0 && !gperf.timed)
 		gperf.timed = gperf_timer_start(gperf_settings.time_interval, gperf_tick);
 }
@@ -243,6 +246,28 @@ constructed(void)
 	if (gperf_settings.cleanup)
 		gperf_cleanup(gperf.own);
 	start(gperf.own, false);
+}
+
+/* ---- together with HEAPCHECK ---- */
+
+extern int __cxa_atexit(void (*)(void *), void *, void *);
+
+static void
+shared_exit(void *nothing_given)
+{
+	(void)nothing_given;
+	if (gperf.on && recorder_now->base != NULL)
+		gperf_ending(PEER_EXIT);
+}
+
+/* HEAPCHECK records already. Profiles are of its recording, from the beginning on; intervals are not
+ * looked at. A forked child has a recording of its own. */
+static void
+share(void)
+{
+	gperf.begun = gperf.shared = true;
+	__cxa_atexit(shared_exit, NULL, NULL);
+	pthread_atfork(NULL, NULL, forked);
 }
 
 /* ---- the C functions ---- */
@@ -298,11 +323,13 @@ HeapProfilerStart(const char *prefix)
 		return;
 	if (!gperf.begun) {
 		read_settings();
-		if (!life_begin_late(&peer_gperf, late_settings))
+		if (heapcheck_on())
+			share();
+		else if (!life_begin_late(&peer_gperf, late_settings))
 			return;
 		gperf_wake();
 	}
-	start(prefix == NULL ? "" : prefix, again);
+	start(prefix == NULL ? "" : prefix, again && !gperf.shared);
 }
 
 SEEP_EXPORT void
@@ -318,7 +345,8 @@ HeapProfilerStop(void)
 	if (!gperf.on || !gperf_turn_wait())
 		return;
 	gperf.on = false;
-	recorder_now->head->paused = 1;
+	if (!gperf.shared)
+		recorder_now->head->paused = 1;
 	gperf_turn_end();
 }
 
@@ -332,7 +360,8 @@ HeapProfilerDump(const char *reason)
 			((void (*)(const char *))real)(reason);
 		return;
 	}
-	if (!gperf.on || from_real(__builtin_return_address(0)) || !gperf_turn_wait())
+	if (!gperf.on || recorder_now->base == NULL ||
+	    from_real(__builtin_return_address(0)) || !gperf_turn_wait())
 		return;
 	gperf_write(reason == NULL ? "" : reason, NULL);
 	gperf_turn_end();
@@ -357,7 +386,7 @@ GetHeapProfile(void)
 
 	if (!ours("GetHeapProfile", &real) && real != NULL)
 		return ((char *(*)(void))real)();
-	if (gperf.on)
+	if (gperf.on && recorder_now->base != NULL)
 		text = gperf_text(gperf.has_base ? &gperf.base : NULL, &mapped, &n);
 	copy = malloc(n + 1);
 	if (copy != NULL) {

@@ -45,6 +45,7 @@ void gperf_say_parts(enum gperf_loud loud, const char *const *parts);
 struct gperf_state {
 	bool by_variable; /* HEAPPROFILE: start in the constructor */
 	bool begun;	  /* the recording has been */
+	bool shared; /* it is HEAPCHECK's: never paused, and all of it is in profiles */
 	bool on;
 	bool forced; /* by SEEP=compat=gperftools */
 	bool timed;  /* the timer's task is there */

@@ -41,6 +41,8 @@ enum {
 };
 
 static uint32_t asking; /* one look at a time */
+static uint64_t lost_bytes,
+	lost_blocks; /* since the look before the last, as the tool says */
 
 /* ---- the tool ---- */
 
@@ -123,9 +125,31 @@ tool_environment(size_t *ret_bytes)
 	return env;
 }
 
-/* In the child: only system calls. */
+/* "BYTES BLOCKS", read from the tool, both counting up only; nothing is there when it could not look. */
+static void
+read_figures(int fd)
+{
+	uint64_t figure[2] = {0, 0};
+	unsigned at = 0;
+	char text[64];
+	long n = sys_read(fd, text, sizeof(text));
+
+	for (long i = 0; i < n && at < 2; i++) {
+		if (text[i] >= '0' && text[i] <= '9')
+			figure[at] = figure[at] * 10 + (uint64_t)(text[i] - '0');
+		else if (text[i] == '-')
+			return;
+		else
+			at++;
+	}
+	lost_bytes = figure[0];
+	lost_blocks = figure[1];
+}
+
+/* In the child: only system calls. `figures` stays open for the tool, unless it is negative. */
 static NORETURN void
-become_tool(const char *path, const char *const *args, char **env, bool quiet)
+become_tool(const char *path, const char *const *args, char **env, bool quiet,
+	    int figures)
 {
 	uint64_t none = 0;
 	long fd = quiet ? sys_open("/dev/null", O_RDWR, 0) : 2;
@@ -134,17 +158,33 @@ become_tool(const char *path, const char *const *args, char **env, bool quiet)
 	SYS3(SYS_dup3, fd, 1, 0);
 	if (quiet)
 		SYS3(SYS_dup3, fd, 2, 0);
+	if (figures >= 0)
+		SYS3(SYS_fcntl, figures, F_SETFD, 0);
 	SYS3(SYS_execve, path, args, env);
 	for (;;)
 		SYS1(SYS_exit_group, 127);
 }
 
-/* Its exit status, or -1. `more`: one more option for it, or NULL. */
+/* Reads what the tool has written, if it ran, and closes both ends. -1, for who gives up. */
 static int
-run_tool(enum inside_ask ask, const char *more)
+close_figures(const int *ends, bool ran)
 {
-	char path[PATH_BYTES], pid[16];
-	struct text t = text_on(pid, sizeof(pid));
+	if (ends[0] < 0)
+		return -1;
+	sys_close(ends[1]);
+	if (ran)
+		read_figures(ends[0]);
+	sys_close(ends[0]);
+	return -1;
+}
+
+/* Its exit status, or -1. `newest`: with options that older ones do not know. */
+static int
+run_tool(enum inside_ask ask, bool newest)
+{
+	char path[PATH_BYTES], pid[16], figures[32];
+	struct text t = text_on(pid, sizeof(pid)), f = text_on(figures, sizeof(figures));
+	int ends[2] = {-1, -1};
 	const char *args[ARGS] = {"seep", "leaks", "--error-exitcode=23", pid};
 	size_t env_bytes;
 	char **env;
@@ -158,17 +198,22 @@ run_tool(enum inside_ask ask, const char *more)
 	if (ask == INSIDE_LSAN)
 		args[4] = "--format=lsan";
 	if (ask == INSIDE_DRACONIAN) {
-		args[4] = "--leak-kinds=all";
-		args[5] = more;
+		args[4] = newest ? "--draconian" : "--leak-kinds=all";
+	}
+	if (ask == INSIDE_NEW && newest &&
+	    SYS2(SYS_pipe2, ends, O_CLOEXEC | O_NONBLOCK) == 0) {
+		text_add(&f, "--figures-fd=");
+		text_dec(&f, (uint64_t)ends[1]);
+		args[5] = figures;
 	}
 	text_dec(&t, (uint64_t)sys_getpid());
 	env = tool_environment(&env_bytes);
 	if (env == NULL)
-		return -1;
+		return close_figures(ends, false);
 	/* No flags, so no signal at its end. */
 	child = sys_raw(SYS_clone, 0, 0, 0, 0, 0, 0);
 	if (child == 0)
-		become_tool(path, args, env, ask == INSIDE_QUIET);
+		become_tool(path, args, env, ask == INSIDE_QUIET, ends[1]);
 	if (child > 0) {
 		SYS2(SYS_prctl, PR_SET_PTRACER, child);
 		do
@@ -179,6 +224,7 @@ run_tool(enum inside_ask ask, const char *more)
 			status = -1;
 	}
 	rt_unmap(env, env_bytes);
+	close_figures(ends, child > 0);
 	return child < 0 || status < 0 || !WIFEXITED(status) ? -1 : WEXITSTATUS(status);
 }
 
@@ -193,15 +239,16 @@ inside_look(enum inside_ask ask, uintptr_t sp)
 	    !lock_take(&asking, lock_id()))
 		return -1;
 	was = gate_quiet(GATE_CFA());
+	lost_bytes = lost_blocks = 0;
 	hold_asked(sp);
 	if (ask == INSIDE_LSAN) {
 		gate_unquiet(was); /* functions of the program */
 		lsan_defaults_tell((void *)(r->base + REC_HOLD_OFF), true);
 		was = gate_quiet(GATE_CFA());
 	}
-	status = run_tool(ask, "--errors-for-leak-kinds=all");
+	status = run_tool(ask, true);
 	if (status == USAGE_STATUS) /* a tool that does not know that */
-		status = run_tool(ask, NULL);
+		status = run_tool(ask, false);
 	hold_asked(0);
 	gate_unquiet(was);
 	lock_drop(&asking);
@@ -228,6 +275,13 @@ SEEP_EXPORT int
 seep_leak_check_new(void)
 {
 	return inside_look(INSIDE_NEW, HOLD_HERE());
+}
+
+SEEP_EXPORT void
+seep_leak_figures(size_t *bytes, size_t *blocks)
+{
+	*bytes = lost_bytes;
+	*blocks = lost_blocks;
 }
 
 SEEP_EXPORT int

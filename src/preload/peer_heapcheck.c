@@ -74,6 +74,12 @@ heapcheck_wanted(struct recorder_settings *s)
 	return true;
 }
 
+bool
+heapcheck_on(void)
+{
+	return mode != OFF && recorder_now->base != NULL;
+}
+
 /* The name of our recording, which is mapped at `base`, into `to`; "" when it is not found. */
 static void
 recording_name(const unsigned char *base, char *to, size_t cap)

@@ -33,7 +33,14 @@ checked normal keep
 expect_eq "still reachable: status" "$status" 5
 expect_no_match "still reachable: no word of it" "$err" 'because of whole-program'
 checked draconian keep
-expect_match "draconian: still reachable is listed" "$err" '127 B'
+expect_match "draconian: still reachable is lost" "$err" '^LEAK \(minor\)  127 B'
+expect_eq "draconian: still reachable, status" "$status" 1
+checked draconian ignored
+expect_eq "draconian: what is ignored, status" "$status" 5
+expect_no_match "draconian: what is ignored" "$err" '^LEAK|because of whole-program'
+checked normal profile
+expect_match "a profile besides: it is there" "$(cat profile.0001.heap)" '^ +5: +745 \['
+expect_match "a profile besides: leaks after its end" "$err" '^LEAK \(minor\)  791 B in 7 blocks lost at 1 site'
 checked normal cancel
 expect_eq "cancelled: status" "$status" 5
 checked local lose
