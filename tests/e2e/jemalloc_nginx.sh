@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The recipe for OpenResty: a profile from init_by_lua through LuaJIT's FFI, another one after
-# `nginx -s reload`, and the difference between the two in jeprof.
+# each of two `nginx -s reload`, and the difference between the first and the last in jeprof and in seep jeprof.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_jemalloc.sh"
 need_libseep
+need_seep
 need_command nginx jeprof
 modules=/usr/lib/nginx/modules
 [ -e $modules/ngx_http_lua_module.so ] || skip "no ngx_http_lua_module.so here"
@@ -45,14 +46,20 @@ running() { [ -s "$TMP/nginx.pid" ] && [ -S "$TMP/socket" ]; }
 master=$!
 wait_for 10 running || { cat "$TMP/err" "$TMP/error.log"; exit 1; }
 expect_eq "at the start" "$(find "$DUMPS" -name '*.heap' -printf '%f\n')" "jeprof.$master.0.m0.heap"
-LD_PRELOAD=$LIBSEEP MALLOC_CONF=prof:true nginx -p "$TMP" -e "$TMP/error.log" -c "$TMP/nginx.conf" -s reload 2>>"$TMP/err" \
-	>/dev/null
-wait_for 10 have_dumps 2
+reload() { # PROFILES-AFTERWARDS
+	LD_PRELOAD=$LIBSEEP MALLOC_CONF=prof:true nginx -p "$TMP" -e "$TMP/error.log" -c "$TMP/nginx.conf" -s reload \
+		2>>"$TMP/err" >/dev/null
+	wait_for 10 have_dumps "$1"
+}
+reload 2
+reload 3
 first=$DUMPS/jeprof.$master.0.m0.heap
-second=$DUMPS/jeprof.$master.1.m1.heap
-expect_eq "after the reload" "$([ -e "$second" ] && echo there)" there
+second=$DUMPS/jeprof.$master.2.m2.heap
+expect_eq "after two reloads" "$([ -e "$DUMPS/jeprof.$master.1.m1.heap" ] && [ -e "$second" ] && echo there)" there
 wait_for 10 grep -q MAPPED_LIBRARIES "$second"
 expect_match "the difference" "$(jeprof --text --show_bytes "$(command -v nginx)" --base="$first" "$second" 2>/dev/null)" \
+	'^Total: [0-9]+ B'
+expect_match "the difference, by seep" "$("$SEEP" jeprof --text --show_bytes "$(command -v nginx)" --base="$first" "$second" 2>/dev/null)" \
 	'^Total: [0-9]+ B'
 kill $master
 wait $master
