@@ -21,6 +21,7 @@
 #include "cli/save.h"
 #include "cli/source.h"
 #include "format/format.h"
+#include "format/input.h"
 #include "sym/demangle.h"
 #include "util/re.h"
 #include "util/x.h"
@@ -245,10 +246,18 @@ static int
 jeprof_read(const char *path, const char *program, struct prof **ret, struct err *e)
 {
 	struct format_opts o = {.exe = program};
+	char *source = jeprof_source_of(path);
+	int r;
 
-	fprintf(stderr, "Using local file %s.\n", path);
-	save_rest_of(path);
-	return format_load_with(path, &o, ret, e);
+	if (strcmp(source, path) == 0 && !input_is_url(path)) {
+		fprintf(stderr, "Using local file %s.\n", path);
+		save_rest_of(path);
+	} else {
+		fprintf(stderr, "Fetching %s.\n", source);
+	}
+	r = format_load_with(source, &o, ret, e);
+	free(source);
+	return r;
 }
 
 /* Reads and adds up all of them, the base behind the others. *ret_sites: where that begins. */
@@ -462,9 +471,13 @@ jeprof_all(const struct peer_words *words, struct err *e)
 	if (status == 0)
 		status = jeprof_check_index(p, e);
 	if (status == 0) {
+		char *source = jeprof_source_of(f.profiles[0]);
+
 		names.exe = f.program;
 		names.no_source = true;
 		names_resolve(p, &names);
+		jeprof_ask_names(p, source);
+		free(source);
 		r.p = p;
 		r.program = f.program != NULL ? f.program : f.profiles[0];
 		r.profile = f.profiles[0];

@@ -65,4 +65,10 @@ int jeprof_symbols(const char *program, struct err *e);
 /* The prompt. */
 int jeprof_shell(struct jeprof_report *r, struct err *e);
 
+/* Where a word's profile comes from: itself, or the URL that "host:port[/path]" stands for. To be freed. */
+char *jeprof_source_of(const char *word);
+
+/* Asks the server of a profile's URL for names that are missing; nothing of a file. */
+void jeprof_ask_names(struct prof *p, const char *url);
+
 #endif

@@ -56,4 +56,7 @@ bool input_is_url(const char *source);
  * is told with its status and first line. */
 int input_fetch(const char *url, struct buf *ret_body, struct err *e);
 
+/* The same of what the server answers when `text` is posted. */
+int input_post(const char *url, const char *text, struct buf *ret_body, struct err *e);
+
 #endif

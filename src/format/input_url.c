@@ -39,6 +39,7 @@ enum url_option { /* CURLOPT_* */
 		  URL_OPT_WRITE_DATA = 10001,
 		  URL_OPT_URL = 10002,
 		  URL_OPT_ERROR_BUFFER = 10010,
+		  URL_OPT_POST_TEXT = 10015,
 		  URL_OPT_USER_AGENT = 10018,
 		  URL_OPT_WRITE_FUNCTION = 20011,
 };
@@ -133,14 +134,16 @@ url_seconds(const char *url)
 }
 
 static int
-url_ask(const struct url_curl *c, void *h, const char *url, struct buf *ret_body,
-	struct err *e)
+url_ask(const struct url_curl *c, void *h, const char *url, const char *post,
+	struct buf *ret_body, struct err *e)
 {
 	char why[URL_ERROR_BYTES] = "", reason[URL_REASON_CHARS + 1];
 	long status = 0;
 	int r;
 
 	c->set(h, URL_OPT_URL, url);
+	if (post != NULL)
+		c->set(h, URL_OPT_POST_TEXT, post);
 	c->set(h, URL_OPT_WRITE_FUNCTION, url_take);
 	c->set(h, URL_OPT_WRITE_DATA, (void *)ret_body);
 	c->set(h, URL_OPT_ERROR_BUFFER, why);
@@ -165,7 +168,7 @@ url_ask(const struct url_curl *c, void *h, const char *url, struct buf *ret_body
 }
 
 int
-input_fetch(const char *url, struct buf *ret_body, struct err *e)
+input_post(const char *url, const char *text, struct buf *ret_body, struct err *e)
 {
 	struct url_curl c = {0};
 	struct buf body = {0};
@@ -177,11 +180,17 @@ input_fetch(const char *url, struct buf *ret_body, struct err *e)
 	h = c.init();
 	if (h == NULL)
 		return err_set(e, -ENOMEM, "%s: libcurl cannot be started", url);
-	r = url_ask(&c, h, url, &body, e);
+	r = url_ask(&c, h, url, text, &body, e);
 	c.cleanup(h);
 	if (r == 0)
 		*ret_body = body;
 	else
 		buf_done(&body);
 	return r;
+}
+
+int
+input_fetch(const char *url, struct buf *ret_body, struct err *e)
+{
+	return input_post(url, NULL, ret_body, e);
 }
