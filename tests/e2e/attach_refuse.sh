@@ -48,7 +48,7 @@ if have gdb; then
 	kill "$(pgrep -P $gdb 2>/dev/null)" $gdb 2>/dev/null
 	wait $gdb 2>/dev/null
 fi
-if [ "$(id -u)" = 0 ] && have setpriv; then
+if is_root "a process of another user, a missing capability" && have setpriv; then
 	chmod 755 "$TMP"
 	cp "$SEEP" "$TMP/seep"
 	run setpriv --reuid 65534 --clear-groups "$TMP/seep" attach "$pid"

@@ -54,7 +54,7 @@ fi
 if ${CC:-gcc} -fsanitize=address -o sanitized said.c 2>/dev/null; then
 	cannot 3 '\./sanitized: built with a sanitizer.*; build it without' ./sanitized
 fi
-if [ "$(id -u)" = 0 ]; then
+if is_root "a setuid program"; then
 	cp said setuid
 	chown 65534 setuid
 	chmod u+s setuid

@@ -38,7 +38,7 @@ confined "probe" yes probe
 record "$prog" probe SIGTERM
 expect_eq "probe: ended by a signal" "$status" 143
 expect_json "probe: looked at all the same" "$TMP/json" '.processes[0].leaks.done' true
-if [ "$(id -u)" = 0 ]; then
+if is_root "chroot and setuid"; then
 	confined "chroot" no chroot "$TMP/empty"
 	confined "setuid before" no setuid
 	confined "setuid after" no setuid-late
@@ -50,15 +50,13 @@ if [ "$(id -u)" = 0 ]; then
 		expect_json "another user: recorded or said" "$TMP/json" \
 			'[.processes[] | select(.not_recorded != null or .allocs == 52)] | length > 0' true
 	fi
-else
-	echo "remark: not root, so no chroot and no setuid"
 fi
 
 n=$(times 1009 40009)
 for how in prctl syscall; do
 	record "$prog" seccomp $how "$n"
 	if [ "$status" = 77 ]; then
-		echo "remark: $out"
+		left_out "$out"
 		continue
 	fi
 	expect_eq "seccomp by $how: status" "$status $err" "0 "
@@ -78,7 +76,7 @@ inherited_filter() {
 	run "$prog" "$1"
 	local alone="$status $out"
 	if [ "$status" = 77 ]; then
-		echo "remark: $out"
+		left_out "$out"
 		return
 	fi
 	record "$prog" "$1"
@@ -102,7 +100,7 @@ inherited_filter seccomp-fault '{"child":0,"exec":0,"sealed_by_seccomp":true}'
 # Memory is refused where we would give back ours, but may not.
 run "$prog" seccomp-refused
 if [ "$status" = 77 ]; then
-	echo "remark: $out"
+	left_out "$out"
 else
 	# shellcheck disable=SC2016 # the inner shell's
 	record bash -c 'ulimit -v 16000000; exec "$0" seccomp-refused' "$prog"

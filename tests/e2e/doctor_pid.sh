@@ -13,7 +13,7 @@ expect_match "contents" "$out" "^ok    contents +readable; malloc is glibc's, wi
 expect_match "attach" "$out" '^(ok|BAD )   +attach +'
 expect_match "limit" "$out" '^ok    memory limit +'
 
-if [ "$(id -u)" = 0 ] && have setpriv; then
+if is_root "a process of another user" && have setpriv; then
 	run setpriv --reuid 65534 --regid 65534 --clear-groups "$SEEP" doctor "$pid"
 	expect_eq "not ours: status" "$status" 3
 	expect_match "not ours: watch" "$out" "^BAD   watch +it belongs to uid 0; run: sudo seep watch $pid$"
@@ -26,7 +26,7 @@ if [ "$(id -u)" = 0 ] && have setpriv; then
 fi
 end_target
 
-if [ "$(id -u)" = 0 ] && have unshare && unshare -mp --fork true 2>/dev/null; then
+if have unshare && unshare -mp --fork true 2>/dev/null; then
 	unshare -mp --fork sleep 60 &
 	parent=$!
 	lib_watch_pids+=("$parent")

@@ -12,8 +12,8 @@
 #	expect_match "first line" "$err" '^LEAK '
 #
 # Each expect_* counts as one test and the script goes on after a failure; at its end it
-# prints `N passed, N failed` and leaves with 1 when something failed. A script that stops
-# halfway (`set -u`, an error of its own) fails too. $TMP is the test's own folder, removed
+# prints `N passed, N failed` (and how many parts this machine cannot run, as `N skipped`) and
+# leaves with 1 when something failed. A script that stops halfway (`set -u`, an error of its own) fails too. $TMP is the test's own folder, removed
 # afterwards; children still running are the test's own business to end.
 set -u
 
@@ -29,6 +29,7 @@ unset COLUMNS SEEP_DIR LD_PRELOAD MALLOC_CONF HEAPPROFILE HEAPCHECK MALLOC_TRACE
 
 lib_passed=0
 lib_failed=0
+lib_left_out=0
 lib_done=
 
 lib_end() {
@@ -39,7 +40,9 @@ lib_end() {
 			echo "stopped halfway with status $code"
 			lib_failed=$((lib_failed + 1))
 		fi
-		echo "$lib_passed passed, $lib_failed failed"
+		local skipped=
+		[ $lib_left_out -eq 0 ] || skipped=", $lib_left_out skipped"
+		echo "$lib_passed passed, $lib_failed failed$skipped"
 		# A bare `exit` in a trap means the status from before it.
 		code=1
 		[ $lib_failed -gt 0 ] || [ $lib_passed -eq 0 ] || code=0
@@ -79,7 +82,15 @@ have() {
 }
 
 # left_out WHY: this machine cannot run a part of the test.
-left_out() { echo "left out: $*"; }
+left_out() {
+	lib_left_out=$((lib_left_out + 1))
+	echo "left out: $*"
+}
+
+# is_root WHAT: are we? Says so when not: for WHAT, a part of a test that an ordinary user cannot run.
+is_root() {
+	[ "$(id -u)" = 0 ] || { left_out "not root: $1"; return 1; }
+}
 
 # find_library NAME: path of a shared library such as libjemalloc.so.2, or nothing.
 find_library() {

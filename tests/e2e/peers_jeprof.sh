@@ -61,7 +61,8 @@ same jeprof exact.heap --text --inuse_objects
 same jeprof exact.heap --text --show_bytes --alloc_space
 same jeprof exact.heap --text --alloc_objects
 same jeprof exact.heap --text --focus=do_something
-same jeprof exact.heap --text --show_bytes --ignore=else
+# A whole name: options like this are matched with the paths of files, too.
+same jeprof exact.heap --text --show_bytes --ignore=something_else
 same jeprof exact.heap --text --show_bytes --exclude=main
 same jeprof sampled.heap --text --show_bytes
 same google-pprof "$last" --text --show_bytes

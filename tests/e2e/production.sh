@@ -49,7 +49,7 @@ end_here() {
 }
 names() { jq -r '[.frames[].function] | index("lose") != null' "$1"; }
 
-if [ "$(id -u)" = 0 ] && have setpriv; then
+if is_root "a process of another user, containers" && have setpriv; then
 	# The unit's command, with its capabilities, on a process of somebody else.
 	caps=$(sed -n 's/^CapabilityBoundingSet=//p' "$TMP/seep-attach@.service" | tr 'A-Z ' 'a-z,' | sed 's/cap_/+/g')
 	chmod 0711 "$TMP"

@@ -34,11 +34,14 @@ gcc -g -no-pie -o "$TMP/hole_fixed" "$ROOT/examples/leaky.c" -Wl,-z,max-page-siz
 	real_same hole_fixed -- "$TMP/hole_fixed"
 
 # Set-user-id programs ignore us, and their children too when the loader cleans the environment.
-if command -v su >/dev/null && [ "$(id -u)" = 0 ] && su nobody -s /bin/sh -c "test -r '$LIBSEEP'"; then
+if is_root "su" && have su && su nobody -s /bin/sh -c "test -r '$LIBSEEP'"; then
 	# The child may not write into the folder of the one who started it: counted.
 	# shellcheck disable=SC2016 # expanded by the shell under test
 	real_same su --child 1 --unrecorded su,sh -- su nobody -s /bin/sh -c 'id -un; echo $((6 * 7)); exit 5'
 fi
-cp "$(command -v id)" "$TMP/suid" && chmod 4755 "$TMP/suid" && [ "$(id -u)" = 0 ] &&
-	command -v setpriv >/dev/null && chmod 755 "$TMP" &&
+if is_root "a setuid program" && have setpriv; then
+	chmod 755 "$TMP"
+	cp "$(command -v id)" "$TMP/suid"
+	chmod 4755 "$TMP/suid"
 	real_same suid --unrecorded suid,setpriv -- setpriv --reuid=65534 --clear-groups "$TMP/suid" -u
+fi

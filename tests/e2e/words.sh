@@ -98,7 +98,7 @@ expect_status 2 "$SEEP" diff a.rec
 expect_eq "diff of one" "$err" "seep diff: OLD and NEW are needed; to compare its peak with its end: seep diff a.rec@peak (seep diff --help)"
 expect_status 0 "$SEEP" diff a.rec@peak # as it says
 
-if [ "$(id -u)" = 0 ] && have setpriv && have env; then
+if is_root "another's process" && have setpriv && have env; then
 	nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups env "XDG_STATE_HOME=$TMP/nobody" "SEEP_CACHE=$TMP/nobody")
 	chmod 755 "$TMP" . # not to be written to by others
 	expect_status 3 "${nobody[@]}" "$SEEP" leaks "$pid"

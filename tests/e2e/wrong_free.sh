@@ -22,7 +22,7 @@ if have setarch && setarch -R true 2>/dev/null; then
 		expect_eq "$name, not random: found" "$(said "$TMP/json")" "$(sed -n 's/^expect //p' "$TMP/out")"
 	done
 else
-	echo "remark: no setarch -R here"
+	left_out "no setarch -R here"
 fi
 
 run "$SEEP" run -o "$TMP/text.rec" -- "$prog" double_free bug
