@@ -4,8 +4,8 @@
 
     tools/mutate.py [--build DIR] [--count N] [--from N] [--keep DIR] [READER...]
 
-Each input is read by one `seep` of its own under `ulimit -v` 4 GiB, for at most 10 seconds. A signal, a
-time-out, or an exit status that is none of seep's own is a find: the input is kept (--keep, else the
+Each input is read by one `seep` of its own under `ulimit -v` 4 GiB, for at most 10 seconds: of processor time, since
+others may use the machine too; one that sleeps is waited for two minutes. A signal, a time-out, or an exit status that is none of seep's own is a find: the input is kept (--keep, else the
 present folder) and named, and the script leaves with 1. The same number of the same reader is always the
 same input, if the sound files are. The sound files are made by --build's seep and by the compiler here.
 """
@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SPACE, SECONDS = 4 << 30, 10
+SPACE, SECONDS, PATIENCE = 4 << 30, 10, 120
 EDGES = [0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF,
          0x7FFFFFFFFFFFFFFF, 0x8000000000000000, 0xFFFFFFFFFFFFFFFF, 1 << 40, 1 << 47, 4096]
 WORDS = [b"\n", b"\0", b"@", b"0x", b"-", b"18446744073709551615", b"99999999999999999999999", b"%s%n",
@@ -47,6 +47,18 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
+# Names that a demangler has work with.
+NAMES = r"""
+#include <map>
+#include <string>
+#include <vector>
+template <class A, class... B> struct deep : deep<B...> { A a; };
+template <class A> struct deep<A> { A a; };
+template <class F> __attribute__((noinline)) auto call(F f, int n) { return f(n); }
+namespace outer { namespace { struct in { __attribute__((noinline)) ~in() { kept.push_back({}); } std::vector<std::map<int, std::string>> kept; }; } }
+__attribute__((noinline)) deep<int, std::vector<std::string>, char[7]> *make() { return new deep<int, std::vector<std::string>, char[7]>; }
+int main(int argc, char **) { outer::in one; return call([&](int n) { return make()->a + n; }, argc) == 99; }
+"""
 
 
 def sh(*words, **more):
@@ -69,14 +81,54 @@ class Place:
 
     def __init__(self, build, folder):
         self.seep, self.lib, self.dir = f"{build}/seep", f"{build}/libseep.so", folder
+        # Where seep looks for it, if that is no word of the command.
+        self.files = {"source": f"{folder}/prog.c", "last": f"{folder}/state/seep/last"}
         self.env = dict(os.environ, SEEP_CACHE=f"{folder}/cache", XDG_STATE_HOME=f"{folder}/state", LC_ALL="C.UTF-8")
         for name in ("LD_PRELOAD", "SEEP", "DEBUGINFOD_URLS"):
             self.env.pop(name, None)
         write(f"{folder}/prog.c", SOURCE.encode())
-        subprocess.run(["gcc", "-g", "-O1", "-o", f"{folder}/prog", f"{folder}/prog.c"], check=True)
+        subprocess.run(["gcc", "-g", "-O1", "-Wl,--build-id", "-o", f"{folder}/prog", f"{folder}/prog.c"], check=True)
         sh(self.seep, "run", "-o", f"{folder}/prog.rec", "--", f"{folder}/prog", env=self.env)
         with open(f"{folder}/prog.json", "wb") as out:
             subprocess.run([self.seep, "report", "--json", f"{folder}/prog.rec"], stdout=out, env=self.env, check=False)
+
+    def binaries(self):
+        """The program with its DWARF as it is, compressed, without it but .gnu_debugdata, and with the names of C++."""
+        d = self.dir
+        made = [f"{d}/prog"]
+        sh("objcopy", "--compress-debug-sections=zlib", f"{d}/prog", f"{d}/prog.zlib")
+        sh("objcopy", "--compress-debug-sections=zstd", f"{d}/prog", f"{d}/prog.zstd")
+        sh("objcopy", "-S", f"{d}/prog", f"{d}/prog.strip")
+        sh("objcopy", "--strip-debug", f"{d}/prog", f"{d}/prog.mini")
+        sh("xz", "-f", f"{d}/prog.mini")
+        sh("objcopy", f"--add-section=.gnu_debugdata={d}/prog.mini.xz", f"{d}/prog.strip", f"{d}/prog.debugdata")
+        write(f"{d}/names.cpp", NAMES.encode())
+        sh("g++", "-g", "-O1", "-o", f"{d}/names", f"{d}/names.cpp")
+        return [read(f) for f in made + [f"{d}/{n}" for n in ("prog.zlib", "prog.zstd", "prog.debugdata", "names")]
+                if os.path.exists(f)]
+
+    def debug_file(self):
+        """A program without names, and its debug file, which --debug-dir finds by its build-id."""
+        d = self.dir
+        notes = subprocess.run(["readelf", "-n", f"{d}/prog"], stdout=subprocess.PIPE, env=self.env, check=True).stdout
+        build_id = notes.split(b"Build ID: ")[1].split()[0].decode()
+        os.makedirs(f"{d}/debug/.build-id/{build_id[:2]}")
+        self.files["debug"] = f"{d}/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
+        sh("objcopy", "--only-keep-debug", f"{d}/prog", f"{d}/prog.debug")
+        sh("objcopy", "-S", f"{d}/prog", f"{d}/bare")
+        return [read(f"{d}/prog.debug")] if os.path.exists(f"{d}/prog.debug") else []
+
+    def index(self):
+        """What is kept of a binary's DWARF for the next time: seep's own, for a small one is not worth it."""
+        start = int(subprocess.run(["readelf", "-SW", self.seep], stdout=subprocess.PIPE, env=self.env,
+                                   check=True).stdout.split(b" .text ")[1].split()[1], 16)
+        heap_of(f"{self.dir}/wide.heap", range(start, start + 0x80000, 0x1b00), self.seep)
+        sh(self.seep, "report", "--exe", self.seep, f"{self.dir}/wide.heap", env=self.env)
+        names = os.listdir(f"{self.dir}/cache") if os.path.isdir(f"{self.dir}/cache") else []
+        if not names:
+            return []
+        self.files["index"] = f"{self.dir}/cache/{names[0]}"
+        return [read(self.files["index"])]
 
     def live(self):
         folder = f"{self.dir}/live"
@@ -133,7 +185,14 @@ READERS = {
     "baseline": (lambda p: [read(f"{p.dir}/prog.json"), read(f"{p.dir}/prog.rec")],
                  ["leaks --baseline FILE REC", "leaks --baseline FILE --fail-on leak REC"]),
     "scan": (lambda p: p.scans(), ["scan --since FILE CORE", "scan FILE"]),
-    "elf": (lambda p: [read(f"{p.dir}/prog")],
+    "source": (lambda p: [SOURCE.encode()],
+               ["report --list main --exe PROG HEAP", "jeprof --list=main PROG HEAP", "report REC"]),
+    "last": (lambda p: [read(f"{p.dir}/state/seep/last")], ["report @last", "leaks @last"]),
+    "index": (lambda p: p.index(), ["report --exe SEEP WIDE", "report --lines --exe SEEP WIDE", "jeprof --text SEEP WIDE"]),
+    "debug": (lambda p: p.debug_file(),
+              ["report --no-cache --debug-dir DEBUG --exe BARE HEAP",
+               "report --lines --no-cache --debug-dir DEBUG --exe BARE HEAP"]),
+    "elf": (lambda p: p.binaries(),
             ["jeprof --text FILE HEAP", "report --no-cache --exe FILE HEAP", "jeprof --list=main FILE HEAP", "leaks CORE FILE",
              "report --lines --no-cache --exe FILE HEAP"]),
 }
@@ -148,7 +207,8 @@ def mutate(rng, seeds):
         kind, at = rng.randrange(10), rng.randrange(len(data))
         if len(data) > 65536 and kind != 9:  # mostly zeros: where something stands
             used = used or [i for i in range(0, min(len(data), 1 << 20), 4) if data[i:i + 4] != b"\0\0\0\0"] or [0]
-            at = min(rng.choice(used) + rng.randrange(4), len(data) - 1)
+            # Its heads and tables half of the time: chance alone would seldom meet them.
+            at = rng.randrange(4096) if rng.randrange(2) else min(rng.choice(used) + rng.randrange(4), len(data) - 1)
         if kind < 2:
             data[at] ^= 1 << rng.randrange(8)
         elif kind == 2:
@@ -186,12 +246,16 @@ def bombs(rng, kind):
     return one * rng.choice((1, 8, 80))
 
 
-def prepare(p):
-    heap = f"{p.dir}/addresses.heap"
+def heap_of(path, offsets, binary):
+    """A profile of these places of a binary."""
     start = 0x400000
-    rows = "".join(f"@ {start + off:#x} {start + off + 64:#x}\n  t*: 1: 100 [0: 0]\n" for off in range(0x1000, 0x1400, 13))
-    maps = f"{start:x}-{start + 0x10000:x} r-xp 00000000 00:00 1 {p.dir}/prog\n"
-    write(heap, f"heap_v2/1\n  t*: 80: 8000 [0: 0]\n{rows}\nMAPPED_LIBRARIES:\n{maps}".encode())
+    rows = "".join(f"@ {start + off:#x} {start + off + 64:#x}\n  t*: 1: 100 [0: 0]\n" for off in offsets)
+    maps = f"{start:x}-{start + 0x10000000:x} r-xp 00000000 00:00 1 {binary}\n"
+    write(path, f"heap_v2/1\n  t*: 80: 8000 [0: 0]\n{rows}\nMAPPED_LIBRARIES:\n{maps}".encode())
+
+
+def prepare(p):
+    heap_of(f"{p.dir}/addresses.heap", range(0x1000, 0x1400, 13), f"{p.dir}/prog")
     write(f"{p.dir}/smaps", read("/proc/self/smaps"))
     p.zstd = lambda: [subprocess.run(["zstd", "-c"], input=d, stdout=subprocess.PIPE, check=True).stdout
                       for d in p.golden("heap/je_exact.heap", "heap/plain.folded")]
@@ -205,16 +269,24 @@ def prepare(p):
 
 def attempt(p, name, n, data, command):
     """What is wrong, or None."""
-    path = f"{p.dir}/in"
+    path = p.files.get(name, f"{p.dir}/in")
     write(path, data)
+    if name == "elf":  # else it is asked about a binary of the same build-id that was read before
+        shutil.rmtree(f"{p.dir}/cache", ignore_errors=True)
     place = {"FILE": path, "REC": f"{p.dir}/prog.rec", "HEAP": f"{p.dir}/addresses.heap", "PROG": f"{p.dir}/prog",
-             "CORE": f"{p.dir}/core", "SMAPS": f"{p.dir}/smaps", "OUT": f"{p.dir}/out", "OUT.pb.gz": f"{p.dir}/out.pb.gz"}
+             "CORE": f"{p.dir}/core", "SEEP": p.seep, "WIDE": f"{p.dir}/wide.heap", "DEBUG": f"{p.dir}/debug",
+             "BARE": f"{p.dir}/bare", "SMAPS": f"{p.dir}/smaps", "OUT": f"{p.dir}/out", "OUT.pb.gz": f"{p.dir}/out.pb.gz"}
     words = [p.seep] + [place.get(w, w) for w in command.split()]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                              timeout=SECONDS, env=p.env, check=False)
+                              timeout=PATIENCE, env=p.env, check=False)
     except subprocess.TimeoutExpired:
-        return f"{name} {n}: not done after {SECONDS} s: {' '.join(words[1:])}"
+        return f"{name} {n}: not done after {PATIENCE} s: {' '.join(words[1:])}"
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    if took > SECONDS:
+        return f"{name} {n}: took {took:.1f} s: {' '.join(words[1:])}"
     if done.returncode < 0 or done.returncode > 3:
         return f"{name} {n}: status {done.returncode}: {' '.join(words[1:])}: {done.stderr[-300:]!r}"
     return None
@@ -245,7 +317,7 @@ def main():
             here = 0
             for n in range(a.first, a.first + a.count):
                 rng = random.Random(f"{name} {n}")
-                bomb = name in ("gzip", "zstd") and n % 100 == 99
+                bomb = name in ("gzip", "zstd") and n % 50 == 39
                 data = bombs(rng, name) if bomb else mutate(rng, seeds)
                 wrong = attempt(p, name, n, data, commands[n % len(commands)])
                 if wrong is not None:
