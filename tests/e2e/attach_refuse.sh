@@ -33,7 +33,7 @@ prog=$(program attach_busy) || exit
 begin "$prog" 1
 kill -STOP "$pid"
 stopped() { grep -q '^State:.T' "/proc/$pid/status"; }
-wait_for 5 stopped
+wait_for 20 stopped
 refused "stopped" "is stopped; .*kill -CONT $pid" "$pid"
 kill -CONT "$pid"
 "$SEEP" attach --stay "$pid" 2>/dev/null
@@ -50,8 +50,7 @@ if have gdb; then
 fi
 if is_root "a process of another user, a missing capability" && have setpriv; then
 	chmod 755 "$TMP"
-	cp "$SEEP" "$TMP/seep"
-	run setpriv --reuid 65534 --clear-groups "$TMP/seep" attach "$pid"
+	run setpriv --reuid 65534 --clear-groups "$(for_others "$SEEP")/seep" attach "$pid"
 	expect_eq "another user's: status" "$status" 3
 	expect_match "another user's" "$err" "belongs to uid 0; run: sudo seep attach $pid"
 	run setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace "$SEEP" attach "$pid"
@@ -66,9 +65,9 @@ exec 8>&-
 # A zombie, a kernel thread.
 bash -c 'sleep 0.01 & echo $! >"$1"; exec sleep 20' - "$TMP/zombie" &
 parent=$!
-wait_for 5 test -s "$TMP/zombie"
+wait_for 20 test -s "$TMP/zombie"
 zombie() { grep -q '^State:.Z' "/proc/$(cat "$TMP/zombie")/status"; }
-if wait_for 5 zombie; then
+if wait_for 20 zombie; then
 	refused "zombie" 'has ended and only waits for its parent' "$(cat "$TMP/zombie")"
 fi
 kill $parent

@@ -41,7 +41,7 @@ truncated() { # ROUND
 	wait_for 10 busy || word="not started"
 	truncate -s $bytes live/*.live
 	before=$(counters)
-	wait_for 5 gone_on "$before" || word=stuck
+	wait_for 20 gone_on "$before" || word=stuck
 	sleep 0.1
 	kill -0 $pid 2>/dev/null || word=dead
 	expect_eq "$mode, round $1, truncated to $bytes" "$word" going

@@ -14,14 +14,16 @@ expect_match "attach" "$out" '^(ok|BAD )   +attach +'
 expect_match "limit" "$out" '^ok    memory limit +'
 
 if is_root "a process of another user" && have setpriv; then
-	run setpriv --reuid 65534 --regid 65534 --clear-groups "$SEEP" doctor "$pid"
+	chmod 755 "$TMP"
+	others=$(for_others "$SEEP")
+	run setpriv --reuid 65534 --regid 65534 --clear-groups "$others/seep" doctor "$pid"
 	expect_eq "not ours: status" "$status" 3
 	expect_match "not ours: watch" "$out" "^BAD   watch +it belongs to uid 0; run: sudo seep watch $pid$"
 	expect_match "not ours: attach" "$out" '^BAD   attach .*uid 0; run: sudo seep attach'
-	run setpriv --reuid 65534 --regid 65534 --clear-groups "$SEEP" watch "$pid" --count 1
+	run setpriv --reuid 65534 --regid 65534 --clear-groups "$others/seep" watch "$pid" --count 1
 	expect_eq "watch: status" "$status" 3
 	expect_match "watch: where help is" "$err" "^seep: $pid \(watch_parts\): cannot be looked into: Permission denied; see: seep doctor $pid$"
-	run setpriv --reuid 65534 --regid 65534 --clear-groups "$SEEP" dump "$pid" heap
+	run setpriv --reuid 65534 --regid 65534 --clear-groups "$others/seep" dump "$pid" heap
 	expect_eq "dump: status" "$status" 3
 fi
 end_target

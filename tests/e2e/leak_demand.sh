@@ -11,13 +11,14 @@ need_command jq
 prog=$(program leak_busy) || exit
 cd "$TMP" || exit
 
-# begin THREADS BLOCKS [COMMAND...]: starts it recorded; sets $tool and $child.
+# begin THREADS BLOCKS [COMMAND...]: starts it recorded, by $folder/seep; sets $tool and $child.
+folder=$BUILD
 begin() {
 	local threads=$1 blocks=$2
 	shift 2
 	mkdir -p ctl
 	rm -f ctl/* busy.rec # another user's is not replaced
-	"$@" "$SEEP" run -o busy.rec -- "$prog" "$threads" "$blocks" "$TMP/ctl" >busy.out 2>busy.err &
+	"$@" "$folder/seep" run -o busy.rec -- "$prog" "$threads" "$blocks" "$TMP/ctl" >busy.out 2>busy.err &
 	tool=$!
 	wait_for 30 test -e ctl/ready || fail "does not start"
 	child=$(child_of $tool)
@@ -30,9 +31,10 @@ finish() {
 }
 # Children that have ended and nobody takes in. The program has some of its own, for a moment.
 zombies() { ps -o stat= -o pid= --ppid "$child" | awk '$1 ~ /^Z/ { print $2 }' | sort; }
+all_fresh() { ! comm -12 z1 <(zombies) | grep -q .; }
 stale_zombies() {
 	zombies >z1
-	sleep 0.3
+	wait_for 20 all_fresh
 	comm -12 z1 <(zombies) | wc -l
 }
 descriptors() { find "/proc/$child/fd" -mindepth 1 | wc -l; }
@@ -101,11 +103,13 @@ if is_root "a process that may not fork" && have setpriv; then
 	mkdir -p ctl
 	chmod 777 "$TMP" ctl
 	# As many processes and threads as the tool and the program need by themselves. Of a user who has no others.
-	begin 1 1009 setpriv --reuid=$((60000 + $$ % 5000)) --clear-groups bash -c 'ulimit -u 3 && exec "$@"' -
+	folder=$(for_others "$SEEP" "$LIBSEEP" "$prog")
+	prog=$folder/leak_busy begin 1 1009 setpriv --reuid=$((60000 + $$ % 5000)) --clear-groups bash -c 'ulimit -u 3 && exec "$@"' -
 	run "$SEEP" leaks "$child"
 	expect_match "may not fork: found all the same" "$out" '^LEAK \(minor\)  4\.74 KiB in 23 blocks lost at 1 site'
 	expect_match "may not fork: said" "$out" '^could not be copied \([0-9]+: it may not fork: .*\): it stood still instead$'
 	finish "may not fork"
+	folder=$BUILD
 fi
 
 # ---- it may not be stopped ----

@@ -89,7 +89,7 @@ kill -KILL $tool
 { wait $tool; } 2>/dev/null
 touch go
 gone() { ! kill -0 "$child" 2>/dev/null || grep -q '^State:.Z' "/proc/$child/status"; }
-wait_for 8 gone
+wait_for 20 gone
 expect_eq "the tool was killed: the program ends by itself" "$?" 0
 expect_eq "the tool was killed: and has said all it had to say" "$(cat killed.out)" "main is over
 destructor"

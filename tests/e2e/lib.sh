@@ -97,6 +97,13 @@ find_library() {
 	/sbin/ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }'
 }
 
+# for_others FILE...: copies that every user may run, wherever the tree is; prints their folder, below $TMP.
+for_others() {
+	install -d -m 755 "$TMP/others"
+	install -m 755 -t "$TMP/others" "$@"
+	echo "$TMP/others"
+}
+
 # program NAME [TAG CFLAGS...]: builds tests/programs/NAME.c (or .cpp) and prints the path of
 # the binary. Flags are -O2 -g unless the source says `/* cflags: ... */` in its first 40
 # lines; TAG names a variant built with CFLAGS in their place.

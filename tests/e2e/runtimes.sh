@@ -36,7 +36,7 @@ if [ "$(uname -m)" = x86_64 ] && "$cc" -static -nostdlib -fno-stack-protector -O
 	./server <in >ready &
 	pid=$!
 	exec 7>in
-	wait_for 5 grep -q ready ready
+	wait_for 20 grep -q ready ready
 	for command in leaks attach scan; do
 		show "$SEEP" $command "$pid"
 		expect_match "$command" "$err" "$pid \(server\) is $says $pid$"
@@ -118,7 +118,7 @@ if [ -x /usr/bin/perl ]; then
 	/usr/bin/perl -e '$| = 1; print "ready\n"; <STDIN>' <perl.in >perl.ready &
 	pid=$!
 	exec 8>perl.in
-	wait_for 5 grep -q ready perl.ready
+	wait_for 20 grep -q ready perl.ready
 	for command in leaks scan; do
 		show "$SEEP" $command "$pid"
 		expect_no_match "$command: perl is not called a leak" "$out" '^LEAK'

@@ -100,10 +100,11 @@ expect_status 0 "$SEEP" diff a.rec@peak # as it says
 
 if is_root "another's process" && have setpriv && have env; then
 	nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups env "XDG_STATE_HOME=$TMP/nobody" "SEEP_CACHE=$TMP/nobody")
-	chmod 755 "$TMP" . # not to be written to by others
-	expect_status 3 "${nobody[@]}" "$SEEP" leaks "$pid"
+	chmod 755 "$TMP" . $server # not to be written to by others
+	others=$(for_others "$SEEP" "$LIBSEEP")
+	expect_status 3 "${nobody[@]}" "$others/seep" leaks "$pid"
 	expect_eq "another's process" "$err" "seep: $pid ($server): its memory may not be looked into; try sudo, or see: seep doctor $pid"
-	expect_status 3 "${nobody[@]}" "$SEEP" run ./$server
+	expect_status 3 "${nobody[@]}" "$others/seep" run ./$server
 	expect_eq "a read-only folder" "$err" "seep: $PWD: cannot save the recording there (Permission denied); use -o or --dir"
 	expect_eq "a read-only folder: not started" "$out" ""
 fi

@@ -232,7 +232,7 @@ T_TEST(generated_program)
 				       : xasprintf("%s/symbols", dir);
 	if (root == NULL)
 		root = getenv("PWD");
-	if (sh("/usr/bin/python3 %s/bench/workloads/symbols.py %s %d && cp log bytes",
+	if (sh("/usr/bin/python3 '%s/bench/workloads/symbols.py' '%s' %d && cp log bytes",
 	       root, folder, soak ? 40 : 1) != 0) {
 		T_FAIL("%s/bench/workloads/symbols.py failed: is SEEP_ROOT set?", root);
 		return;

@@ -334,6 +334,7 @@ T_TEST(term_is_plain_when_piped)
 	T_EQ(pipe(fds), 0);
 	setenv("TERM", "xterm", 1);
 	unsetenv("NO_COLOR");
+	unsetenv("COLUMNS");
 	term_init(&t, fds[1]);
 	T_CHECK(!t.tty && !t.colour);
 	T_EQ(t.columns, 0);
