@@ -133,4 +133,5 @@ begin "$map"
 run "$SEEP" scan "$pid"
 expect_match "a map of the stack has one holder" "$out" '^ +82\.6 KiB +[0-9.]+ % +1,511  stack of thread [0-9]+ \(held_map\)'
 expect_match "a map behind a pointer" "$out" '^ +55\.2 KiB +[0-9.]+ % +1,010  pointed_map in held_map, by 0x[0-9a-f]+$'
+kill -TERM "$pid" # it waits for a signal
 finish

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// held_map.cpp -- three maps with one holder each: a variable, a pointer, the stack of a thread.
+// cflags: -O1 -g
+// held_map.cpp -- three maps with one holder each: a variable, a pointer, the stack of a thread, which has
+// nodes of it in registers too. Waits for a signal.
 #include <cstdio>
 #include <map>
 #include <unistd.h>
@@ -7,22 +9,20 @@
 static std::map<int, long> global_map;
 static std::map<int, long> *volatile pointed_map;
 
-static void
-fill(std::map<int, long> &m, int n)
-{
-	for (int i = 0; i < n; i++)
-		m[i] = i;
-}
-
 int
 main()
 {
-	std::map<int, long> local_map;
+	for (int i = 0; i < 2003; i++)
+		global_map[i] = i;
+	std::map<int, long> *made = new std::map<int, long>;
 
-	fill(global_map, 2003);
-	pointed_map = new std::map<int, long>;
-	fill(*pointed_map, 1009);
-	fill(local_map, 1511);
+	pointed_map = made;
+	for (int i = 0; i < 1009; i++)
+		(*made)[i] = i;
+	std::map<long, long> local_map;
+
+	for (int i = 0; i < 1511; i++)
+		local_map[i] = i;
 	puts("ready");
 	fflush(stdout);
 	pause();
