@@ -279,6 +279,20 @@ def instruction_rows(table):
     return head, rows
 
 
+MANY = """`bench/run --many`. A program with 264,000 sites, and short processes by the thousand: what the tool needs and writes, and
+wall time as a multiple of the same without seep. Of each row one run; a busy machine makes the ratios larger."""
+
+
+def many_rows(table):
+    rows = []
+    for row in table["rows"]:
+        target = "-"
+        if row["target"] is not None:
+            target = with_verdict(table, "<= %g %s" % (row["target"], row["unit"]), row["figure"] <= row["target"])
+        rows.append([row["what"], "%.4g %s" % (row["figure"], row["unit"]), target])
+    return ["what", "figure", "target"], rows
+
+
 def parts(results):
     """(title, text, head, rows, columns to the left) of each table that there is."""
     found = []
@@ -303,6 +317,8 @@ def parts(results):
         found.append(("Runs with the leak check", LEAK_RUNS, *leak_run_rows(leaks), 2))
         found.append(("A million blocks at the end", LEAK_EXIT, *leak_exit_rows(leaks), 0))
         found.append(("Leaks on demand", LEAK_PAUSES, *leak_pause_rows(leaks), 1))
+    if results.get("many"):
+        found.append(("Many stacks, many processes", MANY, *many_rows(results["many"]), 1))
     return found
 
 

@@ -141,7 +141,7 @@ enum rec_chunk_kind {
 struct rec_chunk {
 	uint32_t kind; /* enum rec_chunk_kind */
 	uint32_t used;
-	uint32_t next; /* newest-first list of chunks of the kind, as index; 0 = end */
+	uint32_t next;	 /* newest-first list of chunks of the kind, as index; 0 = end */
 	uint32_t absent; /* bytes at its end that are not present yet */
 	uint32_t reserved[12];
 };
