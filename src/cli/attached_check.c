@@ -41,6 +41,17 @@ plan(struct session *s, uint64_t max_stop_ns, struct err *e)
 	return leak_plan_check(&p, max_stop_ns, e);
 }
 
+/* Blocks of a runtime's own heap are not known, so that no site can be judged by who refers to its blocks. */
+static int
+refuse_hidden(const struct attached_check *c, int pid, struct err *e)
+{
+	const char *hides = foreign_hides(&c->heap.image);
+
+	if (hides == NULL)
+		return 0;
+	return err_set(e, -ENOTSUP, "%s; or, without sites: seep leaks %d", hides, pid);
+}
+
 static int
 look(struct attached_check *c, struct session *s, struct err *e)
 {
@@ -48,6 +59,9 @@ look(struct attached_check *c, struct session *s, struct err *e)
 	char why[300];
 	int r = image_open_process(s->pid, &c->heap.image, e);
 
+	/* As far as the program alone says; before it is stopped for nothing. */
+	if (r == 0)
+		r = refuse_hidden(c, s->pid, e);
 	if (r < 0)
 		return r;
 	c->heap.image.z.left_out_inode = s->attach.live.inode;
@@ -61,8 +75,8 @@ look(struct attached_check *c, struct session *s, struct err *e)
 			    sizeof why);
 		return err_set(e, r, "%s", why);
 	}
-	if (r == 0 && foreign_hides(&c->heap.image) != NULL)
-		r = err_set(e, -ENOTSUP, "%s", foreign_hides(&c->heap.image));
+	if (r == 0)
+		r = refuse_hidden(c, s->pid, e);
 	if (r == 0)
 		heapcheck_paths(&c->heap);
 	return r;

@@ -145,7 +145,7 @@ foreign_hides(const struct image *i)
 
 	if (i->exe != NULL)
 		traits |= inspect_program_traits(i->exe) | inspect_module_traits(i->exe);
-	for (size_t k = 0; k < i->map->areas.len; k++)
+	for (size_t k = 0; i->map != NULL && k < i->map->areas.len; k++)
 		traits |= inspect_module_traits(i->map->areas.data[k].name);
 	/* What is in the program is looked for last: that takes reading it. */
 	if (inspect_coverage(traits) == NULL)

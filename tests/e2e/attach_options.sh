@@ -200,8 +200,12 @@ if have /usr/bin/python3; then
 	finish
 	expect_eq "children: all ended as they should" "$ended" 0
 	begin /usr/bin/python3 "$TMP/forks.py"
-	run "$SEEP" attach --for 500ms --sample 4K "$pid"
+	run "$SEEP" attach --for 500ms --sample 4K --max-stop 20s "$pid"
 	expect_eq "no children: status" "$status" 0
+	# A leak check that could not judge any site is not made: nothing is stopped for it.
+	expect_match "python: no leak check" "$err" \
+		"^no leak check: python keeps its objects in pymalloc; run: PYTHONMALLOC=malloc seep run …; or, without sites: seep leaks $pid\$"
+	expect_no_match "python: not stopped for one" "$err" '\(leak check\)'
 	for child in $(child_of "$pid"); do
 		expect_eq "no children: nothing is left in them" "$(ours "$child")" 0
 	done
