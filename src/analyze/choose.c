@@ -84,6 +84,12 @@ choose_is_called(const struct prof *p, uint32_t process, const char *name)
 	       strcmp(name, exe) == 0 || strcmp(name, skip_basename(exe)) == 0;
 }
 
+bool
+choose_is_all(const char *which)
+{
+	return which != NULL && strcmp(which, "all") == 0;
+}
+
 int
 choose_processes(const struct prof *p, const char *which, bool *chosen, struct err *e)
 {
@@ -94,7 +100,8 @@ choose_processes(const struct prof *p, const char *which, bool *chosen, struct e
 	for (uint32_t i = 0; i < p->nprocesses; i++) {
 		const struct prof_process *pr = &p->processes[i];
 
-		chosen[i] = i > 0 && (which == NULL || choose_number(which) == pr->pid ||
+		chosen[i] = i > 0 && (which == NULL || choose_is_all(which) ||
+				      choose_number(which) == pr->pid ||
 				      choose_is_called(p, i, which));
 		found += chosen[i];
 		if (i > 0 && i <= CHOOSE_NAMES_MAX)

@@ -89,6 +89,7 @@ print(struct prof *p, const struct leakcheck *c, const char *name, const char *e
 	struct report_opts o = {.ascii = !report_locale_is_utf8(),
 				.bytes = opt_bytes,
 				.all = opt_all,
+				.everyone = opt_all,
 				.leak_kinds = leak_given.show_kinds};
 	bool foreign = leak_report_foreign();
 	bool told =
@@ -103,13 +104,13 @@ print(struct prof *p, const struct leakcheck *c, const char *name, const char *e
 	names.exe = exe;
 	names_resolve(p, &names);
 	leak_report_prepare(p);
-	leak_report_judge(p, NULL, &o);
+	leak_report_judge(p, &o);
 	if (!opt_json && !foreign && !told)
 		about_line(&b, p, NULL, name, o.term);
 	if (opt_json)
 		report_json(&b, p, &o);
 	else if (foreign)
-		leak_report_text(&b, p, NULL, opt_log_file);
+		leak_report_text(&b, p, opt_log_file);
 	else if (c->done && leak_demand_nothing(c))
 		buf_printf(&b, "OK  nothing of what was asked for is lost\n");
 	else {
@@ -117,7 +118,7 @@ print(struct prof *p, const struct leakcheck *c, const char *name, const char *e
 			buf_add(&b, walked->data, walked->len);
 		else
 			report_text(&b, p, &o);
-		leak_report_more(&b, p, NULL);
+		leak_report_more(&b, p);
 	}
 	status = put(&b, p);
 	if (c->done && !opt_json && !told)

@@ -67,8 +67,8 @@ static const struct opt run_opts[] = {
 	{"json", 0, OPT_NONE, .to = &opt_json,
 	 .help = "Report as JSON, to stderr; --log-file keeps it apart from the program."},
 	LEAK_OPTS,
-	{"process", 0, OPT_STRING, .to = &opt_process, .metavar = "NAME|PID",
-	 .help = "Report only these processes of the run."},
+	{"process", 0, OPT_STRING, .to = &opt_process, .metavar = "NAME|PID|all",
+	 .help = "Report only these processes of the run; all counts every program."},
 	{"checkpoint", 0, OPT_DURATION, .to = &opt_checkpoint, .metavar = "SECONDS",
 	 .help = "Save a copy so often while the program runs; 0 = never (10)."},
 	{"every", 0, OPT_DURATION, .to = &opt_every, .metavar = "SECONDS",
@@ -358,22 +358,22 @@ report(struct run *r, struct prof *p, bool saved)
 	}
 	if (opt_process != NULL) {
 		if (choose_processes(p, opt_process, chosen, &e) == 0)
-			o.chosen = chosen;
+			o.chosen = chosen, o.everyone = choose_is_all(opt_process);
 		else
 			cmd_fail(&e);
 	} else if (leak_report_choose(p, chosen)) {
 		o.chosen = chosen;
 	}
-	leak_report_judge(p, o.chosen, &o);
+	leak_report_judge(p, &o);
 	if (leak_given.silent)
 		;
 	else if (opt_json)
 		report_json(&b, p, &o);
 	else if (leak_report_foreign())
-		leak_report_text(&b, p, o.chosen, r->log != NULL ? opt_log_file : NULL);
+		leak_report_text(&b, p, r->log != NULL ? opt_log_file : NULL);
 	else {
 		report_text(&b, p, &o);
-		leak_report_more(&b, p, o.chosen);
+		leak_report_more(&b, p);
 	}
 	if (r->living > 0 && !opt_json && !leak_report_foreign())
 		buf_printf(&b, "still running: %u (seep ps)\n", r->living);

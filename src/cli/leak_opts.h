@@ -23,7 +23,8 @@ enum leak_format {
 
 /* Which processes of a run are told. */
 enum leak_only {
-	LEAK_ONLY_ALL = 0,
+	LEAK_ONLY_FOCUS = 0, /* those that the headline is about (focus.h) */
+	LEAK_ONLY_ALL,
 	LEAK_ONLY_FORKS,   /* the program and what it forked, up to an exec */
 	LEAK_ONLY_PROGRAM, /* the program alone */
 };

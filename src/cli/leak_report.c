@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/focus.h"
 #include "analyze/suppress_match.h"
 #include "base/recording.h"
 #include "cli/cmd.h"
@@ -33,6 +34,7 @@
 
 static unsigned met;	  /* conditions of --fail-on */
 static bool baseline;	  /* there is one, and what it has is marked */
+static bool *focus;	  /* for every process: verdict and exit status are about it */
 static bool file_failed;  /* a file could not be written */
 static struct skip *skip; /* made while names are short: rules are written for those */
 static struct memcheck_errors wrong; /* uses of the heap */
@@ -169,7 +171,7 @@ leak_report_choose(const struct prof *p, bool *chosen)
 	bool all = true, more = true;
 	uint32_t first = 0; /* what the program became by exec is another one */
 
-	if (leak_given.only == LEAK_ONLY_ALL)
+	if (leak_given.only < LEAK_ONLY_FORKS)
 		return false;
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		if (p->processes[i].pid == leak_given.program_pid &&
@@ -250,7 +252,7 @@ add_process(struct buf *out, const struct prof *p, const struct skip *s, uint32_
 }
 
 void
-leak_report_more(struct buf *out, const struct prof *p, const bool *chosen)
+leak_report_more(struct buf *out, const struct prof *p)
 {
 	struct memcheck_opts o = memcheck_opts(false);
 	const struct suppress_set *set = &leak_given.set;
@@ -271,7 +273,7 @@ leak_report_more(struct buf *out, const struct prof *p, const bool *chosen)
 	for (uint32_t i = 1; o.generate && i < p->nprocesses; i++) {
 		struct loss_records rs;
 
-		if (chosen != NULL && !chosen[i])
+		if (!focus[i])
 			continue;
 		loss_records_init(&rs, p, skip, i, &o.records);
 		for (size_t k = 0; k < rs.rows.len; k++) {
@@ -301,8 +303,7 @@ write_file(const char *pattern, uint32_t pid, uint32_t number, const struct buf 
 }
 
 void
-leak_report_text(struct buf *out, const struct prof *p, const bool *chosen,
-		 const char *log)
+leak_report_text(struct buf *out, const struct prof *p, const char *log)
 {
 	bool each = log != NULL && log_name_differs(log);
 	uint32_t pid = leak_given.program_pid, n = 1;
@@ -311,7 +312,7 @@ leak_report_text(struct buf *out, const struct prof *p, const bool *chosen,
 	lsan_opts_help(out);
 
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		if (chosen != NULL && !chosen[i])
+		if (!focus[i])
 			continue;
 		if (pid == 0)
 			pid = p->processes[i].pid;
@@ -336,7 +337,7 @@ leak_report_text(struct buf *out, const struct prof *p, const bool *chosen,
 /* ---- the end ---- */
 
 static uint64_t
-count_errors(const struct prof *p, const bool *chosen)
+count_errors(const struct prof *p)
 {
 	struct memcheck_opts o = memcheck_opts(false);
 	uint64_t n = 0;
@@ -344,7 +345,7 @@ count_errors(const struct prof *p, const bool *chosen)
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		struct loss_records rs;
 
-		if (chosen != NULL && !chosen[i])
+		if (!focus[i])
 			continue;
 		loss_records_init(&rs, p, skip, i, &o.records);
 		n += memcheck_count(&rs, &o, i).errors;
@@ -355,14 +356,14 @@ count_errors(const struct prof *p, const bool *chosen)
 
 /* One document for each process; without %p or %n only the first chosen has a name for it. */
 static void
-write_xml(const struct prof *p, const bool *chosen)
+write_xml(const struct prof *p)
 {
 	bool each = log_name_differs(leak_given.xml_file);
 	struct buf b = {0};
 	uint32_t n = 0;
 
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		if ((chosen != NULL && !chosen[i]) || (n > 0 && !each) ||
+		if (!focus[i] || (n > 0 && !each) ||
 		    (!each && leak_given.program_pid != 0 &&
 		     p->processes[i].pid != leak_given.program_pid))
 			continue;
@@ -375,7 +376,7 @@ write_xml(const struct prof *p, const bool *chosen)
 
 /* What is shown beside the source. Possibly lost memory is no finding, unless it is asked for. */
 static void
-write_review(const struct prof *p, const bool *chosen)
+write_review(const struct prof *p)
 {
 	struct memcheck_opts o = memcheck_opts(true);
 	struct sarif_opts more = {.version = SEEP_VERSION,
@@ -389,7 +390,7 @@ write_review(const struct prof *p, const bool *chosen)
 	if (more.root == NULL || more.root[0] != '/')
 		more.root = here != NULL ? here : "";
 	if (leak_given.sarif != NULL) {
-		sarif_json(&b, p, skip, chosen, &o, &more);
+		sarif_json(&b, p, skip, focus, &o, &more);
 		write_file(leak_given.sarif,
 			   leak_given.program_pid != 0 ? leak_given.program_pid
 			   : p->nprocesses > 1	       ? p->processes[1].pid
@@ -398,7 +399,7 @@ write_review(const struct prof *p, const bool *chosen)
 	}
 	buf_clear(&b);
 	if (leak_given.github) {
-		sarif_annotations(&b, p, skip, chosen, &o, &more);
+		sarif_annotations(&b, p, skip, focus, &o, &more);
 		fputs(buf_str(&b), stderr);
 	}
 	buf_done(&b);
@@ -406,15 +407,60 @@ write_review(const struct prof *p, const bool *chosen)
 }
 
 void
-leak_report_judge(const struct prof *p, const bool *chosen, struct report_opts *o)
+leak_report_judge(const struct prof *p, struct report_opts *o)
 {
+	focus = xcalloc(p->nprocesses, sizeof *focus);
+	if (leak_given.only == LEAK_ONLY_FOCUS && !o->everyone)
+		focus_of(p, o->chosen, focus);
+	else
+		for (uint32_t i = 1; i < p->nprocesses; i++)
+			focus[i] = o->chosen == NULL || o->chosen[i];
 	met = 0;
 	if (leak_gate_given())
-		met = leak_gate_judge(p, skip, chosen);
+		met = leak_gate_judge(p, skip, focus);
 	o->judged = leak_gate_result();
 	o->baseline = baseline;
 	if (leak_given.set.files.len > 0)
 		o->suppressions = &leak_given.set;
+}
+
+/* Programs that are neither counted nor, in another tool's words, reported on: which lost memory. */
+static void
+tell_others(const struct prof *p, const bool *chosen)
+{
+	bool *told = xcalloc(p->nprocesses, sizeof *told);
+	struct buf names = {0};
+	uint64_t blocks = 0;
+
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		struct judge_figures f;
+		uint64_t lost;
+		uint32_t same = 1;
+
+		if (focus[i] || (chosen != NULL && !chosen[i]))
+			continue;
+		memset(told, 0, p->nprocesses * sizeof *told);
+		told[i] = true;
+		judge_sum(p, skip, told, &leak_given.records, &f, NULL);
+		lost = f.losses.blocks[PROF_LOSS_DEFINITE] +
+		       f.losses.blocks[PROF_LOSS_INDIRECT];
+		if (lost == 0)
+			continue;
+		blocks += lost;
+		while (same < i &&
+		       (focus[same] || p->processes[same].exe != p->processes[i].exe))
+			same++;
+		if (same == i)
+			buf_printf(&names, "%s%s", names.len > 0 ? ", " : "",
+				   skip_basename(prof_text(p, p->processes[i].exe)));
+	}
+	if (blocks > 0)
+		cmd_note(
+			"not counted: %s lost by other programs (%s); --process all counts "
+			"every program",
+			figure_things((int64_t)blocks, 0, "block").s, buf_str(&names));
+	buf_done(&names);
+	free(told);
 }
 
 int
@@ -427,19 +473,21 @@ leak_report_end(struct prof *p, const bool *chosen, int status, bool tell)
 	     leak_given.sarif != NULL))
 		names_full(p); /* not sooner: the report is for people */
 	if (leak_given.xml_file != NULL)
-		write_xml(p, chosen);
+		write_xml(p);
 	if (tell)
 		leak_gate_tell();
-	if (!leak_gate_given() && leak_given.error_exitcode != 0 &&
-	    count_errors(p, chosen) > 0)
+	if (tell && (leak_gate_given() || leak_given.error_exitcode != 0 ||
+		     leak_report_foreign()))
+		tell_others(p, chosen);
+	if (!leak_gate_given() && leak_given.error_exitcode != 0 && count_errors(p) > 0)
 		status = (int)leak_given.error_exitcode;
-	write_review(p, chosen);
-	if (!leak_gate_junit(p, skip, chosen, &o))
+	write_review(p);
+	if (!leak_gate_junit(p, skip, focus, &o))
 		file_failed = true;
 	skip_free(skip);
 	skip = NULL;
 	memcheck_errors_done(&wrong);
-	if (leak_gate_given() && leak_gate_blind(p, chosen)) {
+	if (leak_gate_given() && leak_gate_blind(p, focus)) {
 		if (tell)
 			cmd_note("--fail-on: nothing was looked at for leaks, so nothing "
 				 "can pass");
@@ -447,6 +495,7 @@ leak_report_end(struct prof *p, const bool *chosen, int status, bool tell)
 		if (status == CMD_OK && leak_given.error_exitcode == 0)
 			status = CMD_FAILED;
 	}
+	free(TAKE(focus));
 	if (met > 0 && leak_given.error_exitcode != 0)
 		status = (int)leak_given.error_exitcode;
 	else if (met > 0 && status == CMD_OK)

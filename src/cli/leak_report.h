@@ -24,19 +24,19 @@ bool leak_report_choose(const struct prof *p, bool *chosen);
 /* Whether the report is in another tool's words; else it is seep's own, text or JSON. */
 bool leak_report_foreign(void);
 
-/* Appends the report of every process chosen (NULL = all) in those words. `log`: the name of the file that it
+/* Appends the report of every process in focus in those words. `log`: the name of the file that it
  * goes to, or NULL; where that has %p or %n in it, processes besides the first have files of their own. */
-void leak_report_text(struct buf *out, const struct prof *p, const bool *chosen,
-		      const char *log);
+void leak_report_text(struct buf *out, const struct prof *p, const char *log);
 
 /* Appends to seep's own text what --verbose and --gen-suppressions ask for. */
-void leak_report_more(struct buf *out, const struct prof *p, const bool *chosen);
+void leak_report_more(struct buf *out, const struct prof *p);
 
-/* Before the report: judges what --fail-on says, and leaves in `o` what JSON has to tell of it. */
-void leak_report_judge(const struct prof *p, const bool *chosen, struct report_opts *o);
+/* Before the report: finds the processes that it is about (focus.h; all of o->chosen with o->everyone), judges
+ * what --fail-on says of those, and leaves in `o` what JSON has to tell of it. */
+void leak_report_judge(const struct prof *p, struct report_opts *o);
 
-/* After it: files asked for besides; conditions that are met are told if `tell`; then the exit status, which is
- * `status` unless there is something to complain of. */
+/* After it: files asked for besides; conditions that are met, and what other programs among `chosen` (NULL = all)
+ * lost, are told if `tell`; then the exit status, which is `status` unless there is something to complain of. */
 int leak_report_end(struct prof *p, const bool *chosen, int status, bool tell);
 
 #endif

@@ -481,7 +481,7 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 	r.focus = xcalloc(p->nprocesses, sizeof *r.focus);
 	focus_of(p, o->chosen, r.focus);
 	/* At another moment than the end there is no verdict, only sums over all. */
-	all = o->all || o->point.at != SITES_AT_END;
+	all = o->all || o->everyone || o->point.at != SITES_AT_END;
 	for (uint32_t i = 1; i < p->nprocesses; i++)
 		r.focus[i] = r.focus[i] || (all && report_chose(&r, i));
 	report_growth_init(&r);

@@ -540,6 +540,8 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 	sites_init(&r.sites, p, r.skip, &q);
 	r.focus = xcalloc(p->nprocesses, sizeof *r.focus);
 	focus_of(p, o->chosen, r.focus);
+	for (uint32_t i = 1; o->everyone && i < p->nprocesses; i++)
+		r.focus[i] = o->chosen == NULL || o->chosen[i];
 	rj_verdict(&r);
 	if (o->point.at != SITES_AT_END) {
 		sites_done(&r.sites);
