@@ -126,6 +126,8 @@ classify(struct heapcheck *c)
 		if (!heapcheck_is_header(c, c->image.words->data[i]))
 			classify_root_word(&k, c->image.words->data[i]);
 	}
+	for (size_t i = 0; i < c->image.z.kernel.len; i++)
+		classify_root_word(&k, c->image.z.kernel.data[i].word);
 	classify_finish(&k);
 	/* In a core that is cut off, what is missing may hold what nothing else points to. */
 	for (size_t i = 0;

@@ -52,6 +52,20 @@ add_registers(struct heapcheck *c, bool inside)
 	}
 }
 
+static void
+add_kernel_words(struct heapcheck *c, bool inside)
+{
+	const struct kernelwords *words = &c->image.z.kernel;
+
+	for (size_t i = 0; i < words->len; i++) {
+		uint64_t at = holders_kernel(i);
+
+		if (scan_find(&c->index, words->data[i].word) != NULL)
+			paths_word(&c->paths, words->data[i].word, at,
+				   holders_root(&c->holders, at), inside);
+	}
+}
+
 void
 heapcheck_paths(struct heapcheck *c)
 {
@@ -66,6 +80,8 @@ heapcheck_paths(struct heapcheck *c)
 			}
 			paths_follow(&c->paths, inside);
 		}
+		add_kernel_words(c, inside);
+		paths_follow(&c->paths, inside);
 		add_registers(c, inside);
 		for (uint32_t i = 0; i < c->blocks.len && inside == 0; i++) {
 			if ((c->blocks.data[i].flags & SCAN_BLOCK_ROOT) != 0)
@@ -108,6 +124,13 @@ add_roots(struct heapcheck *c, struct dominators *d)
 					d, words->data[i],
 					holders_root(&c->holders, sp != 0 ? sp : at));
 		}
+	}
+	for (size_t i = 0; i < c->image.z.kernel.len; i++) {
+		uint64_t word = c->image.z.kernel.data[i].word;
+
+		if (scan_find(&c->index, word) != NULL)
+			dominators_word(d, word,
+					holders_root(&c->holders, holders_kernel(i)));
 	}
 	for (uint32_t i = 0; i < c->blocks.len; i++) {
 		if ((c->blocks.data[i].flags & SCAN_BLOCK_ROOT) != 0)

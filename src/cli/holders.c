@@ -78,6 +78,12 @@ holders_register(size_t thread, unsigned number)
 	return HOLDERS_REGISTER | (uint64_t)thread << 16 | number;
 }
 
+uint64_t
+holders_kernel(size_t number)
+{
+	return HOLDERS_KERNEL | number;
+}
+
 /* A thread for people: the first has the process's number. */
 static void
 thread_name(const struct image_thread *t, char *ret, size_t size)
@@ -147,6 +153,11 @@ find_place(struct holders *h, uint64_t addr, struct place *p)
 	bool tls = false;
 
 	*p = (struct place){.start = addr, .end = addr + 1};
+	if (addr >= HOLDERS_KERNEL) {
+		kernelword_name(&h->image->z.kernel.data[addr - HOLDERS_KERNEL], p->name,
+				sizeof p->name);
+		return;
+	}
 	if (addr >= HOLDERS_REGISTER) {
 		find_register(h, addr, p);
 		return;

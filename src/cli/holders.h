@@ -36,8 +36,9 @@ struct holders {
 	uint64_t tls_bytes; /* of each thread's variables, below its thread pointer */
 };
 
-/* Words that stand for registers: no memory is there. */
+/* Words that stand for registers, and for pointers that the kernel keeps: no memory is there. */
 #define HOLDERS_REGISTER (UINT64_C(0xffff) << 48)
+#define HOLDERS_KERNEL (HOLDERS_REGISTER | UINT64_C(1) << 47)
 
 /* `image` must be open, and outlive it. */
 void holders_init(struct holders *ret, const struct image *image);
@@ -48,6 +49,9 @@ uint32_t holders_root(void *holders, uint64_t addr);
 
 /* The word for register `number` of thread `thread` (its place in image.threads). */
 uint64_t holders_register(size_t thread, unsigned number);
+
+/* The same for a word of image.z.kernel. */
+uint64_t holders_kernel(size_t number);
 
 /* The address in words: "cache+0x10 in app", "stack of thread 4711 (worker), in serve api.c:93". */
 void holders_address(struct holders *h, uint64_t addr, char *ret, size_t size);

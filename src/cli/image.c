@@ -295,7 +295,7 @@ stop_process(struct image *i, bool copy, struct err *e)
 	i->stop_ns = i->stood_ns - start;
 	i->stopped = r == 0;
 	if (r == 0)
-		r = freeze_maps(&i->z, e); /* again: now nothing changes any more */
+		r = freeze_maps_and_words(&i->z, e); /* again: now nothing changes any more */
 	if (r < 0) {
 		image_go(i);
 		return r;

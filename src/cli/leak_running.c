@@ -40,6 +40,8 @@ look_once(struct look *k, int pid, struct err *e)
 	if (r == 0 && !look_table(k))
 		r = err_set(e, -ENOMEM, "%d: no room for a copy of its recording", pid);
 	if (r == 0)
+		r = freeze_maps_and_words(&k->z, e);
+	if (r == 0)
 		r = look_closely(k, e);
 	return r;
 }

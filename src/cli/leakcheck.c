@@ -206,6 +206,8 @@ mark(struct look *k, const struct scan_range *roots, uint32_t nroots)
 	k->z.once = false;
 	for (size_t i = 0; i < k->z.words.len; i++)
 		classify_root_word(&c, k->z.words.data[i]);
+	for (size_t i = 0; i < k->z.kernel.len; i++)
+		classify_root_word(&c, k->z.kernel.data[i].word);
 	for (uint32_t i = 0; i < nspares; i++) {
 		if ((spares[i].bytes & REC_SPARE_REGION) != 0 &&
 		    spares[i].bytes != REC_SPARE_ANY_SIZE)
@@ -366,7 +368,7 @@ static int
 take_in(struct look *k, struct err *e)
 {
 	struct err why = {0};
-	int r = freeze_maps(&k->z, e);
+	int r = freeze_maps_and_words(&k->z, e);
 
 	if (r < 0 || k->c->way != LEAKCHECK_COPY)
 		return r;

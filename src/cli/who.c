@@ -200,6 +200,12 @@ find_others(struct search *s)
 				      words->data[k]);
 		}
 	}
+	for (size_t i = 0; i < c->image.z.kernel.len; i++) {
+		uint64_t word = c->image.z.kernel.data[i].word;
+
+		if (word - s->b->addr < s->b->bytes)
+			found(s, holders_kernel(i), word);
+	}
 	for (size_t i = 0; i < c->blocks.len; i++) {
 		const struct scan_block *b = &c->blocks.data[i];
 

@@ -104,6 +104,7 @@ freeze_close(struct freeze *f)
 	memmap_done(&f->map);
 	vec_done(&f->threads);
 	vec_done(&f->words);
+	vec_done(&f->kernel);
 	pieces_done(&f->pieces);
 	map_done(&f->empty);
 	map_done(&f->whole);
@@ -154,6 +155,16 @@ freeze_maps(struct freeze *f, struct err *e)
 		memcpy(a->perms, m.perms, sizeof a->perms);
 	}
 	buf_done(&text);
+	return r;
+}
+
+int
+freeze_maps_and_words(struct freeze *f, struct err *e)
+{
+	int r = freeze_maps(f, e);
+
+	if (r == 0)
+		kernelwords_read(f->pid, &f->kernel);
 	return r;
 }
 

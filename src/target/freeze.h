@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "model/memmap.h"
+#include "target/kernelwords.h"
 #include "target/pagescan.h"
 #include "target/procmem.h"
 #include "target/tracee.h"
@@ -37,6 +38,7 @@ struct freeze {
 	struct memmap map; /* mappings with names, without figures */
 	VEC(struct freeze_thread) threads;
 	struct procmem_words words; /* registers of the stopped threads */
+	struct kernelwords kernel; /* pointers that the kernel keeps for it */
 	struct pagescan pages;	    /* which were touched, and how that is told */
 	/* private: what was read */
 	struct pieces pieces;	      /* of 64 KiB */
@@ -72,6 +74,9 @@ int freeze_open_bare(int pid, struct freeze *ret_freeze, struct err *e);
 
 /* Reads the mappings anew. */
 int freeze_maps(struct freeze *f, struct err *e);
+
+/* Mappings, and the pointers that the kernel keeps: for a leak check. */
+int freeze_maps_and_words(struct freeze *f, struct err *e);
 
 /* Whether a mapping of that name is one that reading might do something to. */
 bool freeze_is_device(const char *name);
