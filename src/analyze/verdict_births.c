@@ -104,16 +104,69 @@ verdict_find_intervals(struct verdict *v, const struct prof *p, const struct sit
 	}
 }
 
+/* Blocks of one site of one process by age: those left that were made late, and those freed. */
+struct late {
+	uint32_t process;
+	uint64_t left[PROF_LIFE_BUCKETS], freed[PROF_LIFE_BUCKETS];
+};
+
+static unsigned
+age_bucket(uint64_t ms)
+{
+	unsigned n = ms == 0 ? 0 : 64 - (unsigned)__builtin_clzll(ms);
+
+	return n < PROF_LIFE_BUCKETS ? n : PROF_LIFE_BUCKETS - 1;
+}
+
+/* Those left of which there are more than the site has ever freed at that age or later. What a queue
+ * or cache holds at the end is not among them: its turn would have come. */
+static uint64_t
+late_of(const struct late *l)
+{
+	uint64_t left = 0, freed = 0, sum = 0;
+
+	for (unsigned i = PROF_LIFE_BUCKETS; i-- > 0;) {
+		left += l->left[i];
+		freed += l->freed[i];
+		if (freed < left)
+			sum += l->left[i];
+	}
+	return sum;
+}
+
 void
 verdict_find_late(struct verdict *v, const struct prof *p, const struct sites *ss)
 {
+	struct map rows = {0};
+	VEC(struct late) late = {0};
+
 	for (uint32_t i = 0; i < p->nblocks; i++) {
 		const struct prof_block *b = &p->blocks[i];
 		uint32_t process = p->sites[b->site].process;
 		uint32_t row = ss->row_of_site[b->site];
+		uint64_t ran_ms = p->processes[process].duration_ms, *at;
 
-		if (row != UINT32_MAX && ss->rows[row].kept == NULL &&
-		    b->ms > p->processes[process].duration_ms / 2)
-			v->each[process].late_samples++;
+		if (row == UINT32_MAX || ss->rows[row].kept != NULL ||
+		    b->ms <= ran_ms / 2)
+			continue;
+		at = map_add(&rows, (uint64_t)process << 32 | row);
+		if (*at == 0) {
+			vec_add(&late)->process = process;
+			*at = late.len;
+		}
+		late.data[*at - 1]
+			.left[age_bucket(ran_ms > b->ms ? ran_ms - b->ms : 0)]++;
 	}
+	for (uint32_t i = 1; late.len > 0 && i < p->nsites; i++) {
+		const struct prof_site *s = &p->sites[i];
+		uint64_t *at =
+			map_find(&rows, (uint64_t)s->process << 32 | ss->row_of_site[i]);
+
+		for (unsigned k = 0; at != NULL && k < PROF_LIFE_BUCKETS; k++)
+			late.data[*at - 1].freed[k] += s->lifetimes[k];
+	}
+	for (size_t i = 0; i < late.len; i++)
+		v->each[late.data[i].process].late_samples += late_of(&late.data[i]);
+	vec_done(&late);
+	map_done(&rows);
 }

@@ -90,7 +90,8 @@ struct verdict_facts {
 	bool unread; /* no recording: parts of the heap were not understood */
 	bool sampled;
 	uint64_t samples;
-	uint64_t late_samples; /* of those left: made in the second half of its time */
+	uint64_t late_samples; /* of those left: made in the second half of its time,
+				  and more than their site has freed at that age */
 };
 
 struct verdict_answer {

@@ -5,7 +5,9 @@
  *	shell SIGNAL        one small block; five shells; then the signal
  *	late MS N BYTES     loses N blocks of BYTES evenly over MS milliseconds, beside blocks that
  *	                    come and go
- *	early MS N BYTES    the same blocks, all of them made at the start */
+ *	early MS N BYTES    the same blocks, all of them made at the start
+ *	ring MS N BYTES     N blocks evenly over MS milliseconds, of which only the last quarter is held: each
+ *	                    takes the place of an older one, which is freed */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +82,18 @@ leave(int late, long ms, int n, size_t bytes)
 	}
 }
 
+static void
+turn_over(long ms, int n, size_t bytes)
+{
+	struct timespec pause = {ms / n / 1000, ms / n % 1000 * 1000000};
+
+	for (int i = 0; i < n; i++) {
+		free(kept[i % (n / 4)]);
+		kept[i % (n / 4)] = take_large(bytes);
+		nanosleep(&pause, NULL);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -90,6 +104,10 @@ main(int argc, char **argv)
 			return 2;
 		leave(argv[1][0] == 'l', atol(argv[2]), atoi(argv[3]),
 		      (size_t)atol(argv[4]));
+		return 0;
+	}
+	if (strcmp(argv[1], "ring") == 0 && argc == 5) {
+		turn_over(atol(argv[2]), atoi(argv[3]), (size_t)atol(argv[4]));
 		return 0;
 	}
 	kept[0] = take_small();
