@@ -451,7 +451,7 @@ attached_foot(struct buf *out, const struct session *s, bool detached)
 	figure_text(out, s->stat.comm);
 	buf_printf(out, "), up %s", fmt_duration(up_ns(s)).s);
 	if (limit.limit_bytes > 0 && limit.limit_bytes < UINT64_MAX)
-		buf_printf(out, ", %s %s", limit.machine ? "memory" : "limit",
+		buf_printf(out, ", %s %s", limit.machine ? "machine has" : "limit",
 			   fmt_size(limit.limit_bytes).s);
 	if (s->armed) {
 		buf_add_str(out, DOT "libseep.so was there: never stopped");

@@ -33,19 +33,25 @@ growth_text_has_rate(double slope)
 	return minute >= 0.5 || minute <= -0.5;
 }
 
-/* "frees most within 0.4 s; of 372 blocks older than 23 s none was freed" */
+static struct fmt_str
+size_of(int64_t bytes)
+{
+	return fmt_size(bytes > 0 ? (uint64_t)bytes : 0);
+}
+
+/* "most blocks are freed within 0.4 s; of 372 blocks that lived longer than 23 s none was freed" */
 static void
 add_survivors(struct buf *out, const struct growth_verdict *v, const char *thing)
 {
 	uint64_t all = v->mature_live + v->mature_freed;
 
-	buf_add_str(out, "frees most ");
+	buf_add_str(out, "most blocks are freed ");
 	if (v->most_ms > 0)
 		buf_printf(out, "within %s", figure_ms(v->most_ms).s);
 	else
-		buf_add_str(out, "at once");
-	buf_printf(out, "; of %s older than %s ", figure_things((int64_t)all, 0, thing).s,
-		   figure_ms(v->mature_ms).s);
+		buf_add_str(out, "right away");
+	buf_printf(out, "; of %s that lived longer than %s ",
+		   figure_things((int64_t)all, 0, thing).s, figure_ms(v->mature_ms).s);
 	if (v->mature_freed == 0)
 		buf_add_str(out, "none was freed");
 	else
@@ -73,8 +79,14 @@ growth_text_evidence(struct buf *out, const struct growth_verdict *v, bool sampl
 
 	if (v->word == GROWTH_LEAK) {
 		add_survivors(out, v, thing);
-	} else if (v->why == GROWTH_WHY_FREED_AT_EXIT) {
-		buf_printf(out, "grew in %u of %u intervals", v->grew, v->intervals);
+		if (v->oldest_ms > 0)
+			buf_printf(out, " (oldest: %s)", figure_ms(v->oldest_ms).s);
+		return;
+	}
+	if (v->why == GROWTH_WHY_FREED_AT_EXIT) {
+		buf_printf(out, "grew in %u of %u intervals, from %s to %s", v->grew,
+			   v->intervals, size_of(v->low_bytes).s,
+			   size_of(v->high_bytes).s);
 	} else {
 		if (v->samples > 0)
 			buf_printf(out, "%s, ", figure_things(v->samples, 0, thing).s);
@@ -93,7 +105,7 @@ add_figures(struct buf *out, const struct growth_verdict *v)
 {
 	switch (v->why) {
 	case GROWTH_WHY_STEPS:
-		buf_printf(out, "in %u steps, the last %s ago", v->steps,
+		buf_printf(out, "grew in %u steps, the last %s ago", v->steps,
 			   figure_ms(v->last_step_ms).s);
 		return true;
 	case GROWTH_WHY_LARGER:
@@ -101,9 +113,7 @@ add_figures(struct buf *out, const struct growth_verdict *v)
 			   v->blocks == 1 ? "gets" : "get");
 		return true;
 	case GROWTH_WHY_FREED_AT_EXIT:
-		buf_printf(out, "while it ran (%s \xe2\x86\x92 %s), freed at exit",
-			   fmt_size(v->low_bytes > 0 ? (uint64_t)v->low_bytes : 0).s,
-			   fmt_size(v->high_bytes > 0 ? (uint64_t)v->high_bytes : 0).s);
+		buf_add_str(out, "freed at exit");
 		return true;
 	default:
 		return false;
@@ -134,7 +144,9 @@ growth_text_needs(struct buf *out, const struct growth_verdict *v)
 					 : words[v->why]);
 	/* A cache may fill for hours: more time would not tell. */
 	if (v->more_ms > 0 && v->why != GROWTH_WHY_NEVER_FREED)
-		buf_printf(out, "; about %s more would tell", figure_ms(v->more_ms).s);
+		buf_printf(out,
+			   "; about %s more of recording would tell a leak from a cache",
+			   figure_ms(v->more_ms).s);
 }
 
 void

@@ -21,11 +21,11 @@ struct figure_str growth_text_rate(double slope, double error, bool exact);
  * looked at the site over time. */
 bool growth_text_has_rate(double slope);
 
-/* Appends the evidence: "frees most within 0.4 s; of 372 blocks older than 23 s none was freed" of a
+/* Appends the evidence: "most blocks are freed within 0.4 s; of 372 blocks that lived longer than 23 s none was freed" of a
  * likely leak, else "33 samples, none freed, grew in 11 of 12 intervals, oldest 58 s". */
 void growth_text_evidence(struct buf *out, const struct growth_verdict *v, bool sampled);
 
-/* Appends why it is only GROWING: "in 5 steps, the last 20 s ago; about 40 s more would tell". Nothing
+/* Appends why it is only GROWING: "grew in 5 steps, the last 20 s ago; about 40 s more of recording would tell a leak from a cache". Nothing
  * for other words. */
 void growth_text_needs(struct buf *out, const struct growth_verdict *v);
 

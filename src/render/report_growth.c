@@ -297,7 +297,7 @@ report_growth_amount(struct report *r, enum verdict_word word, const char *betwe
 	uint64_t low, high;
 
 	if (freed_at_exit(&r->growth, &low, &high)) {
-		buf_printf(r->out, "%swhile it ran (%s \xe2\x86\x92 %s), freed at exit",
+		buf_printf(r->out, "%swhile it ran (%s \xe2\x86\x92 %s of live memory), freed at exit",
 			   between, fmt_size(low).s, fmt_size(high).s);
 		return true;
 	}

@@ -58,7 +58,7 @@ report_end(struct report *r, const struct prof_process *pr)
 			break;
 		}
 		buf_add_str(r->out, pr->exit_ms != 0 ? "exited, status not known,"
-						     : "gone, how is not known,");
+						     : "ended (how is unknown: seep did not wait for it)");
 	}
 	buf_printf(r->out, " after %s", figure_ms(pr->duration_ms).s);
 }

@@ -35,6 +35,7 @@ wait "$threads" 2>/dev/null
 
 run "$SEEP" attach --every 150ms --count 3 --sample 8K "$pid"
 expect_eq "every: status" "$status" 0
+expect_match "every: whose memory it is" "$err" '^pid [0-9]+ \(attach_busy\), up [0-9.]+ [a-z]+, (machine has|limit) [0-9.]+ [KMGT]iB · '
 expect_eq "every: three reports" "$(grep -c '^pid .*(attach_busy)' <<<"$err")" 3
 expect_eq "every: the last one is after detaching" "$(grep -c 'detached, nothing left' <<<"$err")" 1
 

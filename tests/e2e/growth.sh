@@ -84,7 +84,7 @@ line=$(awk '$1 == "leak_06" { print $4 }' list)
 run "$SEEP" report --all leak_06.exact.rec
 expect_match "the site" "$out" "subject +leak_06\.c:$line"
 expect_match "the evidence" "$out" \
-	'^    LEAK  \+[0-9.]+( ± [0-9.]+)? [KM]iB/min, frees most at once; of [0-9]+ blocks older than [0-9.]+ (ms|s) none was freed, oldest [0-9.]+ s$'
+	'^    LEAK  \+[0-9.]+( ± [0-9.]+)? [KM]iB/min, most blocks are freed right away; of [0-9]+ blocks that lived longer than [0-9.]+ (ms|s) none was freed \(oldest: [0-9.]+ s\)$'
 line=$(awk '$1 == "leak_01" { print $4 }' list)
 run "$SEEP" report --all leak_01.exact.rec
 expect_match "how it grew" "$out" \

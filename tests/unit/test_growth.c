@@ -412,21 +412,23 @@ T_TEST(words)
 				   .more_ms = 40000};
 
 	T_STR(evidence(&v, false),
-	      "frees most within 0.40 s; of 372 blocks older than 23 s "
-	      "none was freed, oldest 58 s");
+	      "most blocks are freed within 0.40 s; of 372 blocks that lived longer than "
+	      "23 s none was freed (oldest: 58 s)");
 	v.mature_freed = 1;
 	v.most_ms = 0;
 	T_STR(evidence(&v, true),
-	      "frees most at once; of 373 samples older than 23 s 1 was "
-	      "freed, oldest 58 s");
+	      "most blocks are freed right away; of 373 samples that lived longer than "
+	      "23 s 1 was freed (oldest: 58 s)");
 	v.mature_freed = 3;
 	v.oldest_ms = 0;
 	T_STR(evidence(&v, true),
-	      "frees most at once; of 375 samples older than 23 s 3 were freed");
+	      "most blocks are freed right away; of 375 samples that lived longer than "
+	      "23 s 3 were freed");
 	T_STR(needs(&v), "");
 	T_STR(evidence(&w, true), "33 samples, 18 % freed, grew in 11 of 12 intervals");
 	T_STR(needs(&w),
-	      "slowing down, like a cache that fills; about 40 s more would tell");
+	      "slowing down, like a cache that fills; about 40 s more of recording would "
+	      "tell a leak from a cache");
 	w.frees = 0;
 	w.why = GROWTH_WHY_NEVER_FREED;
 	T_STR(evidence(&w, true), "33 samples, none freed, grew in 11 of 12 intervals");
@@ -438,7 +440,9 @@ T_TEST(words)
 	w.why = GROWTH_WHY_STEPS;
 	w.steps = 5;
 	w.last_step_ms = 20000;
-	T_STR(needs(&w), "in 5 steps, the last 20 s ago; about 40 s more would tell");
+	T_STR(needs(&w),
+	      "grew in 5 steps, the last 20 s ago; about 40 s more of recording would tell "
+	      "a leak from a cache");
 	w.more_ms = 0;
 	w.why = GROWTH_WHY_LARGER;
 	w.blocks = 1;
@@ -446,7 +450,10 @@ T_TEST(words)
 	w.why = GROWTH_WHY_FREED_AT_EXIT;
 	w.low_bytes = 102400;
 	w.high_bytes = 5976883;
-	T_STR(needs(&w), "while it ran (100 KiB \xe2\x86\x92 5.70 MiB), freed at exit");
+	w.intervals = 12;
+	w.oldest_ms = 0;
+	T_STR(evidence(&w, true), "grew in 11 of 12 intervals, from 100 KiB to 5.70 MiB");
+	T_STR(needs(&w), "freed at exit");
 	for (unsigned i = GROWTH_WHY_NONE + 1; i < GROWTH_WHYS; i++) {
 		w.why = i;
 		T_CHECK(growth_why_name(i) != NULL);

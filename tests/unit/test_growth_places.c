@@ -455,8 +455,8 @@ expect_report(const struct prof *p, const struct report_opts *o, const char *lin
 	"LEAK likely  1 site: +120 \xc2\xb1 24 KiB/min\n"                                \
 	"a leak of fewer than 20 blocks would not show in 13 s\n"                        \
 	" 1  +120 \xc2\xb1 24 KiB/min   LEAK likely   live 26.0 KiB in 26 blocks\n"      \
-	"    frees most within 0.51 s; of 25 blocks older than 0.51 s none was freed, "  \
-	"oldest 13 s\n"                                                                  \
+	"    most blocks are freed within 0.51 s; of 25 blocks that lived longer than "  \
+	"0.51 s none was freed (oldest: 13 s)\n"                                         \
 	"    leak   x.c:3\n"                                                             \
 	"    main   x.c:9\n"                                                             \
 	"other live memory, largest first:\n"
@@ -487,6 +487,15 @@ T_TEST(text_reports)
 		      "    keep   x.c:5\n"
 		      "    main   x.c:9\n"
 		      "killed by SIGTERM after 13 s");
+	p->processes[1].end = PROF_END_UNKNOWN;
+	expect_report(
+		p, &o,
+		"NO VERDICT  48.8 KiB in 5 blocks at 1 site not freed; no leak check: the "
+		"process was gone before its memory could be searched\n"
+		" 1  48.8 KiB  100 %   5 blocks, 0 freed\n"
+		"    keep   x.c:5\n"
+		"    main   x.c:9\n"
+		"ended (how is unknown: seep did not wait for it) after 13 s");
 	p->processes[1].end = PROF_END_RUNNING;
 	expect_report(p, &o,
 		      "STEADY  live 48.8 KiB in 5 blocks at 1 site; a leak of fewer than "
