@@ -108,8 +108,9 @@ static const struct opt attach_opts[] = {
 	{"max-size", 0, OPT_SIZE, .to = &args.max_bytes, .metavar = "N",
 	 .help = "Most that the recording of one process may take (256M, exact 4G)."},
 	{"max-stop", 0, OPT_DURATION, .set = set_max_stop, .metavar = "TIME",
-	 .help = "Refuse to attach, or skip the leak check at the end, if the process would "
-		 "be stopped for longer; 0 = no leak check (10ms, for the leak check only)."},
+	 .help = "Refuse to attach, or skip the leak check at the end, if the process is "
+		 "expected to be stopped for longer, which is an estimate; 0 = no leak check "
+		 "(10ms, for the leak check only)."},
 	{"no-names", 0, OPT_NONE, .to = &args.no_names,
 	 .help = "Save without names: smaller and sooner done."},
 	{0},
@@ -343,8 +344,10 @@ say_plan(const struct refusal_facts *f, const struct attach *a,
 	       fmt_size(p->image_bytes).s, fmt_count(bytes).s, p->patches.len);
 	printf("would map %s of address space, of which about 3 MiB are used at first\n",
 	       fmt_size(p->code.bytes + p->data.bytes + s->max_bytes).s);
-	printf("would stop it twice, for up to about %.0f ms each (threads: %u)\n",
-	       (double)attach_expect_ns(f->pid) / 1e6, (unsigned)st.threads);
+	printf("would stop it twice, for up to about %.0f ms each (threads: %u)%s\n",
+	       (double)attach_expect_ns(f->pid) / 1e6, (unsigned)st.threads,
+	       args.max_stop_ns > 0 ? ", and a third time for the leak check (--max-stop)"
+				    : "");
 	printf("allowed: %s%s%s\n", f->cap_ptrace ? "CAP_SYS_PTRACE" : "same user",
 	       f->seccomp == 2 ? ", its seccomp filter is suspended meanwhile" : "",
 	       f->other_namespace ? ", reading its files through /proc/PID/root" : "");
