@@ -359,6 +359,23 @@ watch_account(struct buf *out, const struct account *a)
 	buf_add_char(out, '\n');
 }
 
+enum { KEPT_LEAST_KIB = 1024 };
+
+/* Where most of it is free, it is neither live nor lost. Growth of such memory has its own words. */
+static void
+add_kept(struct buf *out, const struct watch_view *v)
+{
+	const struct account *a = v->account;
+	uint64_t kept = a->kib[ACCOUNT_FREED];
+	struct track_verdict d;
+
+	track_judge(v->track, &d);
+	if (kept < KEPT_LEAST_KIB || kept < a->rss_kib / 2 || d.word == TRACK_GROWING)
+		return;
+	buf_printf(out, "%s of it is free memory that malloc keeps, not a leak: %s\n",
+		   fmt_percent(kept, a->rss_kib).s, OUTGROWTH_KEPT_REMEDY);
+}
+
 static void
 add_account(struct buf *out, const struct watch_view *v)
 {
@@ -380,6 +397,7 @@ add_account(struct buf *out, const struct watch_view *v)
 			   v->heap != NULL && v->heap->why[0] != '\0'
 				   ? v->heap->why
 				   : "malloc is not glibc's");
+	add_kept(out, v);
 }
 
 /* ---- all of it ---- */

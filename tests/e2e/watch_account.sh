@@ -45,6 +45,14 @@ expect_status 0 "$SEEP" why "$pid" --for 100ms
 expect_match "in words" "$out" '^RSS [0-9.]+ MiB = live [0-9.]+ \+ free but kept by malloc [0-9.]+ \+ mappings '
 expect_match "from where" "$out" "^live and freed are from malloc's own lists: [0-9]+ arenas?"
 expect_match "coverage" "$out" '^not recorded by seep$'
+expect_no_match "$what: not most of it is free" "$out" 'free memory that malloc keeps'
+end_target
+
+what='mostly freed'
+target "$(program mostly_freed)"
+run "$SEEP" why "$pid" --for 100ms
+expect_match "$what: no leak, and what helps" "$out" \
+	'^[89][0-9] % of it is free memory that malloc keeps, not a leak: try malloc_trim\(0\), MALLOC_ARENA_MAX=2 or jemalloc$'
 end_target
 
 what='300 threads'
