@@ -513,9 +513,11 @@ find_limits(struct growth_places *g, const struct work *w)
 		if (s->live == GROWTH_LIVE_FLAT)
 			n = GROWTH_LIVE_INTERVALS;
 		g->rose |= s->live == GROWTH_LIVE_ROSE;
-		if (n == 1 || n < g->intervals)
+		if (n < g->intervals)
 			continue;
-		g->intervals = n;
+		if (n > 1 && g->intervals == 0)
+			g->ms = 0; /* not that of processes without snapshots */
+		g->intervals = n > 1 ? n : 0;
 		if (s->end_ms > g->ms)
 			g->ms = s->end_ms;
 	}

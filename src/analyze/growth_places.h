@@ -43,8 +43,9 @@ struct growth_places {
 	uint32_t *turning; /* rows that keep what they allocate while as much goes that is
 			      older: STEADY for that reason alone */
 	uint32_t nturning;
-	uint64_t ms;	     /* longest time that a process was recorded for, */
-	unsigned intervals;  /* in so many intervals */
+	uint64_t ms; /* longest time that a process was recorded for, */
+	unsigned
+		intervals; /* in so many intervals; 0 = by the ages of live blocks alone */
 	enum growth_why why; /* too little was seen to judge: SHORT or FEW (samples) */
 	bool rose; /* live memory of a process did, but there are no snapshots of its sites */
 	uint64_t rate_bytes; /* the least exact sampling; 0 = exact */

@@ -170,6 +170,8 @@ T_TEST(births)
 		}
 		T_CHECK(!growth_places_judged(&g));
 		T_EQ(g.why, GROWTH_WHY_SHORT);
+		T_EQ(g.ms, ms);
+		T_EQ(g.intervals, 0);
 		growth_places_done(&g);
 		sites_done(&ss);
 		prof_free(p);
