@@ -108,6 +108,9 @@ coverage_one(const struct prof *p, uint32_t process, const uint64_t *blocks,
 		recorded = kept;
 	if (recorded > anon)
 		recorded = anon; /* not every byte asked for was ever touched */
+	if (pr->peak_bytes > 0 && recorded > (uint64_t)pr->peak_bytes &&
+	    recorded - (uint64_t)pr->peak_bytes == blocks[process] * COVERAGE_BLOCK_BYTES)
+		ret->own_bytes = recorded - (uint64_t)pr->peak_bytes;
 	ret->recorded_bytes = recorded;
 	ret->anon_bytes = anon;
 	ret->partial =

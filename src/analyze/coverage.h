@@ -23,7 +23,9 @@ enum {
 
 struct coverage {
 	uint64_t recorded_bytes; /* most at one time, with malloc's own share */
-	uint64_t anon_bytes;	 /* 0 = not known */
+	uint64_t
+		own_bytes; /* malloc's own share of that, where it is the peak of a process and that; else 0 */
+	uint64_t anon_bytes; /* 0 = not known */
 	uint64_t
 		before_bytes; /* of one that was attached to: what was there before; not partial */
 	bool say;	      /* worth a line in the report */

@@ -387,6 +387,11 @@ report_rss(struct report *r)
 		buf_printf(r->out, REPORT_DOT "anonymous %s", fmt_size(anon << 10).s);
 	buf_printf(r->out, REPORT_DOT "recorded peak %s%s", r->sampled ? "about " : "",
 		   figure_bytes(live, 0, false).s);
+	/* What PARTIAL has in addition. */
+	if (r->v.coverage.partial && r->v.nchosen == 1 &&
+	    r->v.coverage.own_bytes > r->v.coverage.recorded_bytes / 100)
+		buf_printf(r->out, " + %s for malloc's headers",
+			   fmt_size(r->v.coverage.own_bytes).s);
 	if (own > 0)
 		buf_printf(r->out, REPORT_DOT "seep %s", fmt_size(own << 10).s);
 	if (r->v.nchosen > 1)

@@ -387,6 +387,29 @@ T_TEST(partial_coverage_gives_no_verdict)
 	      "recorded 6.14 MiB of 9.00 MiB anonymous memory (68 %)");
 }
 
+/* Many small blocks: what PARTIAL has in addition to the peak is said. */
+T_TEST(mallocs_share_of_what_was_recorded)
+{
+	static const char *const lines[][2] = {
+		{"PARTIAL",
+		 "PARTIAL  recorded 6.82 MiB of 143 MiB anonymous memory (4.8 %): "
+		 "node keeps memory in V8"},
+		{"RSS", "RSS 151 MiB peak \xc2\xb7 anonymous 143 MiB \xc2\xb7 "
+			"recorded peak 6.13 MiB + 704 KiB for malloc's headers"},
+	};
+	struct report_opts o = {.rows = 1};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct prof *p = tp_demo();
+
+		p->processes[1].anon_kib = 143 << 10;
+		p->processes[1].rss_peak_kib = 151 << 10;
+		p->processes[1].coverage = prof_str(p, "node keeps memory in V8");
+		p->sites[1].at_peak_blocks = 30000;
+		T_STR(line_of(render(p, &o), lines[i][0]), lines[i][1]);
+	}
+}
+
 /* A child with its own tables, of a parent too large to list its blocks for it. */
 T_TEST(memory_from_a_large_parent_is_covered)
 {
