@@ -129,6 +129,25 @@ loss_compare(const void *pa, const void *pb)
 	return a->site > b->site ? 1 : a->site < b->site ? -1 : 0;
 }
 
+/* Has libc alone lost something? Then what hangs on it is libc's as well (verdict.c has the same rule). */
+static bool
+loss_is_libcs(const struct prof *p, const struct skip *s, uint32_t process)
+{
+	bool kept = false;
+
+	for (uint32_t i = 0; i < p->nlosses; i++) {
+		const struct prof_loss *l = &p->losses[i];
+
+		if (p->sites[l->site].process != process ||
+		    (l->kind != PROF_LOSS_DEFINITE && !l->known))
+			continue;
+		if (skip_kept_by_libc(s, &p->sites[l->site]) == NULL)
+			return false;
+		kept = true;
+	}
+	return kept;
+}
+
 void
 loss_records_init(struct loss_records *ret_records, const struct prof *p,
 		  const struct skip *s, uint32_t process, const struct loss_opts *o)
@@ -136,6 +155,7 @@ loss_records_init(struct loss_records *ret_records, const struct prof *p,
 	const struct runtime_info **managed = o->judged ? managed_losses(p, s) : NULL;
 	struct losses x = {.p = p, .r = ret_records};
 	unsigned callers = loss_callers(o->callers);
+	bool libcs = loss_is_libcs(p, s, process);
 
 	x.frames =
 		(o->resolution > 0 && o->resolution < callers ? o->resolution : callers) -
@@ -146,7 +166,8 @@ loss_records_init(struct loss_records *ret_records, const struct prof *p,
 		const struct prof_site *site = &p->sites[p->losses[i].site];
 
 		if (site->process == process && skip_kept_by_libc(s, site) == NULL &&
-		    (managed == NULL || managed[i] == NULL))
+		    (managed == NULL || managed[i] == NULL) &&
+		    !(libcs && p->losses[i].kind == PROF_LOSS_INDIRECT))
 			loss_add(&x, i);
 	}
 	vec_sort(&ret_records->rows, loss_compare);

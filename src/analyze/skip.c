@@ -109,7 +109,13 @@ const struct skip_kept skip_kept_table[] = {
 	{"libc.so*", "*bindtextdomain", 0, "locale"},
 	{"libc.so*", "*textdomain", 0, "locale"},
 	{"libc.so*", "*bind_textdomain_codeset", 0, "locale"},
-	{"libc.so*", "__gconv*", 0, "character sets"},
+	/* Tables of conversions and their modules. Not what __gconv_open makes and
+	 * __gconv_lookup_cache finds: that belongs to the handle which iconv_open returns. */
+	{"libc.so*", "__gconv_find_shlib", 0, "character sets"},
+	{"libc.so*", "__gconv_read_conf", 0, "character sets"},
+	{"libc.so*", "__gconv_load_c*", 0, "character sets"},
+	{"libc.so*", "__gconv_get_*", 0, "character sets"},
+	{"libc.so*", "find_derivation*", 0, "character sets"},
 	{"libc.so*", "__wcsmbs_load_conv", 0, "character sets"},
 	{"libc.so*", "__add_to_environ", 0, "environment"},
 	{"libc.so*", "setenv", 0, "environment"},

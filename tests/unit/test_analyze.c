@@ -173,6 +173,12 @@ T_TEST(kept_by_libc_looks_at_callers)
 		{"0x1234 - libstdc++.so.6", "init app.c:9 app", 72704, NULL},
 		{"strdup - libc.so.6", "setlocale - libc.so.6", 7, "locale"},
 		{"strdup - libc.so.6", "setlocale app.c:8 app", 7, NULL},
+		{"tsearch - libc.so.6", "__gconv_find_shlib - libc.so.6", 7,
+		 "character sets"},
+		{"__gconv_lookup_cache - libc.so.6", "__wcsmbs_load_conv - libc.so.6", 7,
+		 "character sets"},
+		{"__gconv_lookup_cache - libc.so.6", "iconv_open - libc.so.6", 7, NULL},
+		{"__gconv_open - libc.so.6", "iconv_open - libc.so.6", 7, NULL},
 		{"strdup - libc.so.6", "call_init - ld-linux-x86-64.so.2", 7, NULL},
 	};
 
