@@ -42,9 +42,42 @@ managed_user_frame(const struct prof *p, const struct skip *s, uint32_t node)
 	return outside;
 }
 
+/* For every module the runtime with a collector that it is: a library by its name, a program if functions
+ * of the runtime are in it, too. Free with free(). */
+static const struct runtime_info **
+runtime_modules(const struct prof *p)
+{
+	const struct runtime_info **ret = xcalloc(p->nmodules, sizeof *ret);
+	const struct runtime_info **named = xcalloc(p->nmodules, sizeof *named);
+
+	for (uint32_t i = 1; i < p->nmodules; i++) {
+		const char *path = prof_text(p, p->modules[i].path);
+
+		ret[i] = runtime_collecting(runtimes_of_module(path));
+		named[i] = runtime_collecting(runtimes_of_program(path));
+	}
+	for (uint32_t i = 0; i < p->nlocs; i++) {
+		const struct prof_loc *l = &p->locs[i];
+		const struct runtime_info *r =
+			l->module < p->nmodules ? named[l->module] : NULL;
+
+		for (uint32_t k = 0;
+		     r != NULL && ret[l->module] == NULL && k < l->nframes; k++) {
+			const struct prof_frame *f = &p->frames[l->frames + k];
+
+			if (runtime_has_function(r, prof_text(p, f->function)) ||
+			    runtime_has_function(r, prof_text(p, f->linkage)))
+				ret[l->module] = r;
+		}
+	}
+	free(named);
+	return ret;
+}
+
 /* The runtime whose code asked for the memory of a site; NULL = another's. */
 static const struct runtime_info *
-runtime_of(const struct prof *p, const struct skip *s, const struct prof_site *site)
+runtime_of(const struct prof *p, const struct skip *s, const struct prof_site *site,
+	   const struct runtime_info **modules)
 {
 	struct skip_pos pos;
 
@@ -52,11 +85,10 @@ runtime_of(const struct prof *p, const struct skip *s, const struct prof_site *s
 		return NULL;
 	pos = skip_first(s, site->node);
 	do {
-		const char *module =
-			prof_text(p, p->modules[skip_loc(p, pos)->module].path);
+		uint32_t module = skip_loc(p, pos)->module;
 
-		if (!is_libc(module))
-			return runtime_collecting(module);
+		if (!is_libc(prof_text(p, p->modules[module].path)))
+			return modules[module];
 	} while (skip_next(s, &pos));
 	return NULL;
 }
@@ -66,13 +98,14 @@ managed_losses(const struct prof *p, const struct skip *s)
 {
 	const struct runtime_info **ret = xcalloc(p->nlosses, sizeof *ret);
 	const struct runtime_info **of = xcalloc(p->nprocesses, sizeof *of);
+	const struct runtime_info **modules = runtime_modules(p);
 
 	for (uint32_t i = 0; i < p->nlosses; i++) {
 		const struct prof_loss *l = &p->losses[i];
 
 		if (l->kind > PROF_LOSS_INDIRECT || l->site >= p->nsites)
 			continue;
-		ret[i] = runtime_of(p, s, &p->sites[l->site]);
+		ret[i] = runtime_of(p, s, &p->sites[l->site], modules);
 		if (ret[i] != NULL && l->kind == PROF_LOSS_DEFINITE)
 			of[p->sites[l->site].process] = ret[i];
 	}
@@ -84,6 +117,7 @@ managed_losses(const struct prof *p, const struct skip *s)
 		    l->site < p->nsites)
 			ret[i] = of[p->sites[l->site].process];
 	}
+	free(modules);
 	free(of);
 	return ret;
 }

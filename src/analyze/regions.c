@@ -464,7 +464,7 @@ make_regions(struct regions *rs, const struct naming *n)
 }
 
 uint32_t
-regions_program(const struct memmap *map)
+regions_program(const struct memmap *map, bool names)
 {
 	static const struct {
 		const char *library;
@@ -482,7 +482,8 @@ regions_program(const struct memmap *map)
 		/* Ours is called so too, and has no heap. */
 		if (path[0] == '[' || strstr(path, "/seep/compat/") != NULL)
 			continue;
-		program |= (runtimes_of_module(path) | runtimes_of_program(path))
+		program |= (runtimes_of_module(path) |
+			    (names ? runtimes_of_program(path) : 0))
 			   << REGION_RUNTIMES;
 		for (size_t k = 0; k < ARRAY_LEN(known); k++) {
 			if (begins(last_part(path), known[k].library))

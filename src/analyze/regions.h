@@ -85,8 +85,9 @@ struct regions {
 	struct arena strings;
 };
 
-/* enum region_program that the libraries in a map tell: allocators and runtimes. */
-uint32_t regions_program(const struct memmap *map);
+/* enum region_program that the libraries in a map tell: allocators and runtimes. `names`: a program that is called
+ * like a runtime is taken for one; for maps without a process to look at. */
+uint32_t regions_program(const struct memmap *map, bool names);
 
 /* Names all of `map`. Free with regions_done. */
 void regions_init(struct regions *ret_regions, const struct memmap *map,

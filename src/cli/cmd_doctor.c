@@ -348,8 +348,7 @@ check_program(int pid)
 	    inspect_elf(link, &elf, &e) < 0) {
 		say(NOTE, "program", "%s", e.msg);
 	} else {
-		hides = inspect_coverage(elf.traits | inspect_program_traits(exe) |
-					 inspect_module_traits(exe));
+		hides = inspect_coverage(elf.traits | inspect_module_traits(exe));
 		if (inspect_without_malloc(elf.traits) != NULL)
 			say(BAD, "program", "%s: %s %d", exe,
 			    inspect_without_malloc(elf.traits), pid);

@@ -48,7 +48,7 @@ take_times(int argc, char **argv, double *seconds)
 static void
 add_map(struct track *t, const struct memmap *m, double seconds)
 {
-	struct region_facts facts = {.program = regions_program(m),
+	struct region_facts facts = {.program = regions_program(m, true),
 				     .guess_heap =
 					     m->form[0] == 'p' && m->form[6] == 'x'};
 	struct regions rs = {0};

@@ -116,16 +116,6 @@ foreign_allocator(const struct image *i)
 	return foreign_linked(i->path == NULL || i->exe == NULL ? link : i->exe);
 }
 
-const char *
-foreign_collects(const struct image *i)
-{
-	const struct runtime_info *r = NULL;
-
-	for (size_t k = 0; k < i->map->areas.len && r == NULL; k++)
-		r = runtime_collecting(i->map->areas.data[k].name);
-	return r != NULL ? r->name : NULL;
-}
-
 /* Traits of the executable, by its name and by what is in it. */
 static uint32_t
 program_traits(const struct image *i)
@@ -139,12 +129,25 @@ program_traits(const struct image *i)
 }
 
 const char *
+foreign_collects(const struct image *i)
+{
+	const struct runtime_info *r = NULL;
+
+	for (size_t k = 0; k < i->map->areas.len && r == NULL; k++)
+		r = runtime_collecting(runtimes_of_module(i->map->areas.data[k].name));
+	if (r == NULL)
+		r = runtime_collecting(inspect_runtimes(program_traits(i)) &
+				       ~RUNTIME_BIT(RUNTIME_GO));
+	return r != NULL ? r->name : NULL;
+}
+
+const char *
 foreign_hides(const struct image *i)
 {
 	uint32_t traits = 0;
 
 	if (i->exe != NULL)
-		traits |= inspect_program_traits(i->exe) | inspect_module_traits(i->exe);
+		traits |= inspect_module_traits(i->exe);
 	for (size_t k = 0; i->map != NULL && k < i->map->areas.len; k++)
 		traits |= inspect_module_traits(i->map->areas.data[k].name);
 	/* What is in the program is looked for last: that takes reading it. */

@@ -62,11 +62,11 @@ look_at_program(struct watcher *w)
 	if (inspect_elf(link, &elf, NULL) == 0)
 		traits = elf.traits;
 	if (file_proc_link(w->mem.pid, "exe", &exe, NULL, NULL) == 0)
-		traits |= inspect_program_traits(exe) | inspect_module_traits(exe);
+		traits |= inspect_module_traits(exe);
 	free(exe);
 	for (size_t i = 0; i < w->map.areas.len; i++)
 		traits |= inspect_module_traits(w->map.areas.data[i].name);
-	w->program = program_by_traits(traits) | regions_program(&w->map);
+	w->program = program_by_traits(traits) | regions_program(&w->map, false);
 	w->coverage = inspect_coverage(traits);
 }
 

@@ -22,7 +22,6 @@ static const struct runtime_info runtimes[RUNTIMES] = {
 	[RUNTIME_JVM] =
 		{
 			.name = "Java",
-			.programs = {"java"},
 			.libraries = {"libjvm.so", "libjli.so"},
 			.heap = "Java's heap",
 			.keeps =
@@ -35,6 +34,7 @@ static const struct runtime_info runtimes[RUNTIMES] = {
 		{
 			.name = "V8",
 			.programs = {"node"},
+			.functions = {"v8::", "_ZN2v8", "_ZNK2v8"},
 			.libraries = {"libnode.so"},
 			.heap = "V8's heap",
 			.keeps =
@@ -47,7 +47,6 @@ static const struct runtime_info runtimes[RUNTIMES] = {
 	[RUNTIME_DOTNET] =
 		{
 			.name = ".NET",
-			.programs = {"dotnet"},
 			.libraries = {"libcoreclr.so"},
 			.heap = ".NET's heap",
 			.keeps =
@@ -86,6 +85,7 @@ static const struct runtime_info runtimes[RUNTIMES] = {
 		{
 			.name = "Ruby",
 			.programs = {"ruby"},
+			.functions = {"rb_", "ruby_"},
 			.libraries = {"libruby"},
 			.heap = "Ruby's heap",
 			.keeps =
@@ -99,6 +99,7 @@ static const struct runtime_info runtimes[RUNTIMES] = {
 		{
 			.name = "Erlang",
 			.programs = {"beam.smp", "beam"},
+			.functions = {"erts_", "enif_", "beam_"},
 			.heap = "Erlang's heaps",
 			.keeps =
 				"erlang keeps its processes in allocators of its own; run: "
@@ -111,6 +112,7 @@ static const struct runtime_info runtimes[RUNTIMES] = {
 		{
 			.name = "LuaJIT",
 			.programs = {"luajit"},
+			.functions = {"lj_", "lua_", "luaL_"},
 			.libraries = {"libluajit"},
 			.heap = "LuaJIT's heap",
 			.keeps =
@@ -123,6 +125,7 @@ static const struct runtime_info runtimes[RUNTIMES] = {
 		{
 			.name = "Lua",
 			.programs = {"lua"},
+			.functions = {"lua_", "luaL_", "luaV_"},
 			.libraries = {"liblua5", "liblua.so"},
 			.collected = true,
 		},
@@ -130,6 +133,7 @@ static const struct runtime_info runtimes[RUNTIMES] = {
 		{
 			.name = "Perl",
 			.programs = {"perl"},
+			.functions = {"Perl_", "perl_"},
 			.libraries = {"libperl"},
 			.collected =
 				true, /* it leaves its objects to the kernel at exit */
@@ -177,6 +181,20 @@ runtimes_of_program(const char *path)
 	return found;
 }
 
+/* "libruby-3.1.so.3.1", "libpython3.7m.so.1.0" and "liblua5.3-c++.so.0" are meant, "librubyist.so" is not. */
+static bool
+is_library(const char *name, const char *library)
+{
+	size_t n = strlen(library);
+	const char *so = strstr(name, ".so");
+
+	if (strncmp(name, library, n) != 0 || so == NULL)
+		return false;
+	if (so > name + n && so != name + n + strspn(name + n, "0123456789.-cdmu+") - 1)
+		return false;
+	return so[3 + strspn(so + 3, "0123456789.")] == '\0';
+}
+
 uint32_t
 runtimes_of_module(const char *path)
 {
@@ -187,8 +205,7 @@ runtimes_of_module(const char *path)
 		for (unsigned i = 0; i < RUNTIME_NAMES_MAX; i++) {
 			const char *library = runtimes[r].libraries[i];
 
-			if (library != NULL &&
-			    strncmp(name, library, strlen(library)) == 0)
+			if (library != NULL && is_library(name, library))
 				found |= RUNTIME_BIT(r);
 		}
 	}
@@ -216,15 +233,25 @@ runtimes_coverage(uint32_t bits)
 }
 
 const struct runtime_info *
-runtime_collecting(const char *module)
+runtime_collecting(uint32_t bits)
 {
-	uint32_t bits = runtimes_of_program(module) | runtimes_of_module(module);
-
 	for (unsigned r = 0; r < RUNTIMES; r++) {
 		if ((bits & RUNTIME_BIT(r)) != 0 && runtimes[r].collected)
 			return &runtimes[r];
 	}
 	return NULL;
+}
+
+bool
+runtime_has_function(const struct runtime_info *r, const char *function)
+{
+	for (unsigned i = 0; i < RUNTIME_NAMES_MAX; i++) {
+		const char *begin = r->functions[i];
+
+		if (begin != NULL && strncmp(function, begin, strlen(begin)) == 0)
+			return true;
+	}
+	return false;
 }
 
 void

@@ -33,8 +33,11 @@ enum { RUNTIME_NAMES_MAX = 3 };
 
 struct runtime_info {
 	const char *name; /* "Ruby" */
-	/* Names of files: of the program, which a version may follow, and the beginnings of libraries'. */
+	/* Names of files: of the program and of libraries, which a version may follow. A program's name alone
+	 * proves nothing: anybody may call a server `node`. */
 	const char *programs[RUNTIME_NAMES_MAX], *libraries[RUNTIME_NAMES_MAX];
+	/* What functions in such a program begin with; only of those with a collector. */
+	const char *functions[RUNTIME_NAMES_MAX];
 	const char *
 		heap; /* its own heap, "V8's heap"; NULL = its objects come from malloc */
 	const char *
@@ -53,7 +56,7 @@ struct runtime_info {
 
 const struct runtime_info *runtime_info(enum runtime r);
 
-/* RUNTIME_BITs that the file name of a program, or of a module in a process, shows. */
+/* RUNTIME_BITs that a program of that file name may be, and those whose library a module of that name is. */
 uint32_t runtimes_of_program(const char *path);
 uint32_t runtimes_of_module(const char *path);
 
@@ -61,8 +64,11 @@ uint32_t runtimes_of_module(const char *path);
  * NULL when nothing does, or the environment of seep itself has redirected it. Static. */
 const char *runtimes_coverage(uint32_t runtimes);
 
-/* The runtime whose code this module is and whose blocks may not be called lost; NULL = none. */
-const struct runtime_info *runtime_collecting(const char *module);
+/* The runtime among these whose objects a collector frees; NULL = none. Static. */
+const struct runtime_info *runtime_collecting(uint32_t bits);
+
+/* Whether a function of that name, as people or symbol tables write it, is the runtime's own. */
+bool runtime_has_function(const struct runtime_info *r, const char *function);
 
 /* Appends the command that explains growth of its heap in process `pid`. */
 void runtime_add_grows(struct buf *out, enum runtime r, int pid);

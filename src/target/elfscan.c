@@ -11,6 +11,8 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,6 +48,8 @@ struct elf {
 	Elf64_Phdr *ph;
 	unsigned nph;
 	struct inspect_elf *out;
+	uint32_t
+		named; /* runtimes that it may be by its name: a symbol has to confirm it */
 };
 
 static bool
@@ -173,6 +177,19 @@ static const struct symbol_row symbol_rows[] = {
 	{"__hwasan_init", INSPECT_SANITIZER, true, false},
 };
 
+/* Of runtimes, in programs that have the name of one. */
+static const struct symbol_row runtime_rows[] = {
+	{"napi_create_object", INSPECT_RUNTIME(RUNTIME_V8), false, false},
+	{"PyObject_Init", INSPECT_RUNTIME(RUNTIME_PYTHON), true, false},
+	{"Py_BytesMain", INSPECT_RUNTIME(RUNTIME_PYTHON), true, false},
+	{"php_module_startup", INSPECT_RUNTIME(RUNTIME_PHP), true, false},
+	{"ruby_run_node", INSPECT_RUNTIME(RUNTIME_RUBY), true, false},
+	{"enif_alloc", INSPECT_RUNTIME(RUNTIME_BEAM), false, false},
+	{"luaJIT_setmode", INSPECT_RUNTIME(RUNTIME_LUAJIT), true, false},
+	{"luaL_newstate", INSPECT_RUNTIME(RUNTIME_LUA), true, false},
+	{"perl_alloc", INSPECT_RUNTIME(RUNTIME_PERL), true, false},
+};
+
 /* Places in a string table at which one of the names above begins. Linkers store a name
  * that is the end of another one only once, so every fitting end counts. */
 struct hits {
@@ -185,7 +202,8 @@ struct hits {
  * bytes was found in the piece before. */
 static void
 find_endings(const char *names, uint64_t bytes, uint64_t base, uint64_t seen,
-	     const char *ending, struct hits *h)
+	     const char *ending, const struct symbol_row *rows, size_t nrows,
+	     struct hits *h)
 {
 	size_t len = strlen(ending) + 1; /* with its NUL */
 	const char *at = names;
@@ -193,13 +211,13 @@ find_endings(const char *names, uint64_t bytes, uint64_t base, uint64_t seen,
 	while ((at = memmem(at, bytes - (uint64_t)(at - names), ending, len)) != NULL) {
 		uint64_t end = (uint64_t)(at - names) + len - 1;
 
-		for (size_t i = 0; i < ARRAY_LEN(symbol_rows) && end >= seen; i++) {
-			size_t n = strlen(symbol_rows[i].name);
+		for (size_t i = 0; i < nrows && end >= seen; i++) {
+			size_t n = strlen(rows[i].name);
 
 			if (n <= end && h->n < HITS_MAX &&
-			    memcmp(names + end - n, symbol_rows[i].name, n) == 0) {
+			    memcmp(names + end - n, rows[i].name, n) == 0) {
 				h->off[h->n] = base + end - n;
-				h->row[h->n++] = &symbol_rows[i];
+				h->row[h->n++] = &rows[i];
 			}
 		}
 		at++;
@@ -220,8 +238,15 @@ find_names(const struct elf *f, const Elf64_Shdr *strings, struct hits *h)
 			n = NAMES_AT_ONCE;
 		if (!elf_read(f, strings->sh_offset + base, names, n))
 			break;
-		find_endings(names, n, base, seen, "malloc", h);
-		find_endings(names, n, base, seen, "san_init", h);
+		find_endings(names, n, base, seen, "malloc", symbol_rows,
+			     ARRAY_LEN(symbol_rows), h);
+		find_endings(names, n, base, seen, "san_init", symbol_rows,
+			     ARRAY_LEN(symbol_rows), h);
+		for (size_t i = 0; i < ARRAY_LEN(runtime_rows); i++) {
+			if ((f->named & runtime_rows[i].trait) != 0)
+				find_endings(names, n, base, seen, runtime_rows[i].name,
+					     &runtime_rows[i], 1, h);
+		}
 		seen = NAMES_OVERLAP;
 	}
 	free(names);
@@ -362,11 +387,24 @@ scan_header(struct elf *f, const char *path, struct err *e)
 	return 0;
 }
 
+/* By the name that it was asked for, which may be a link, and by its own. */
+static uint32_t
+named_traits(int fd, const char *path)
+{
+	char link[64], name[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	n = readlink(link, name, sizeof name - 1);
+	name[n > 0 ? n : 0] = '\0';
+	return inspect_program_traits(path) | inspect_program_traits(name);
+}
+
 int
 inspect_elf_fd(int fd, const char *path, struct inspect_elf *ret_elf, struct err *e)
 {
-	struct inspect_elf out = {.traits = inspect_program_traits(path)};
-	struct elf f = {.fd = fd, .out = &out};
+	struct inspect_elf out = {0};
+	struct elf f = {.fd = fd, .out = &out, .named = named_traits(fd, path)};
 	struct stat st;
 	int r;
 

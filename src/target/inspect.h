@@ -40,6 +40,8 @@ enum inspect_traits {
 	INSPECT_GO = 1 << (INSPECT_RUNTIMES + RUNTIME_GO),
 };
 
+#define INSPECT_RUNTIME(r) (RUNTIME_BIT(r) << INSPECT_RUNTIMES)
+
 struct inspect_elf {
 	uint32_t traits;  /* enum inspect_traits */
 	char interp[128]; /* the loader, "" for none */

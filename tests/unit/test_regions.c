@@ -123,7 +123,7 @@ T_TEST(programs_by_their_libraries)
 	area(&m, 0x1000, 4096, "r-xp", "/usr/lib/libjemalloc.so.2", 4);
 	area(&m, 0x3000, 4096, "r-xp", "/usr/lib/seep/compat/libtcmalloc.so.4", 4);
 	area(&m, 0x5000, 4096, "r-xp", "/usr/bin/python3.11", 4);
-	T_EQ(regions_program(&m), REGION_HAS_JEMALLOC | REGION_HAS_PYTHON);
+	T_EQ(regions_program(&m, true), REGION_HAS_JEMALLOC | REGION_HAS_PYTHON);
 	memmap_done(&m);
 }
 

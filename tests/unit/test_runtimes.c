@@ -25,6 +25,13 @@ static const struct {
 	{"/usr/lib/libluajit-5.1.so.2", 0, RUNTIME_BIT(RUNTIME_LUAJIT)},
 	{"/usr/bin/perl5.36.0", RUNTIME_BIT(RUNTIME_PERL), 0},
 	{"/usr/lib/erlang/erts/bin/beam.smp", RUNTIME_BIT(RUNTIME_BEAM), 0},
+	{"/usr/lib/libnode.so.108", 0, RUNTIME_BIT(RUNTIME_V8)},
+	{"/usr/lib/liblua5.3-c++.so.0.0.0", 0, RUNTIME_BIT(RUNTIME_LUA)},
+	{"/usr/lib/libpython3.7m.so.1.0", 0, RUNTIME_BIT(RUNTIME_PYTHON)},
+	{"/usr/lib/libperl.so.5.36", 0, RUNTIME_BIT(RUNTIME_PERL)},
+	{"/opt/librubyist.so", 0, 0},
+	{"/opt/libperlite.so.1", 0, 0},
+	{"/opt/libjvm.so.old-copy", 0, 0},
 	{"libc.so.6", 0, 0},
 };
 
@@ -43,7 +50,10 @@ T_TEST(complete)
 		const struct runtime_info *x = runtime_info(r);
 
 		T_CHECK(x->name != NULL);
-		T_CHECK(r == RUNTIME_GO || x->programs[0] != NULL);
+		T_CHECK(r == RUNTIME_GO || x->programs[0] != NULL ||
+			x->libraries[0] != NULL);
+		if (x->programs[0] != NULL && x->collected)
+			T_CHECK(x->functions[0] != NULL);
 		T_EQ(x->heap != NULL, x->keeps != NULL);
 		T_EQ(x->heap != NULL, x->grows != NULL);
 		T_EQ(x->variable != NULL, x->value != NULL);
@@ -52,11 +62,15 @@ T_TEST(complete)
 
 T_TEST(judged)
 {
-	T_STR(runtime_collecting("/usr/lib/libruby-3.1.so.3.1")->name, "Ruby");
-	T_STR(runtime_collecting("/usr/bin/perl")->name, "Perl");
-	T_CHECK(runtime_collecting("/usr/bin/python3.11") == NULL);
-	T_CHECK(runtime_collecting("/usr/lib/ruby/3.1.0/json.so") == NULL);
-	T_CHECK(runtime_collecting("/opt/api-server") == NULL);
+	T_STR(runtime_collecting(RUNTIME_BIT(RUNTIME_RUBY))->name, "Ruby");
+	T_STR(runtime_collecting(RUNTIME_BIT(RUNTIME_PYTHON) | RUNTIME_BIT(RUNTIME_PERL))
+		      ->name,
+	      "Perl");
+	T_CHECK(runtime_collecting(RUNTIME_BIT(RUNTIME_PYTHON)) == NULL);
+	T_CHECK(runtime_collecting(0) == NULL);
+	T_CHECK(runtime_has_function(runtime_info(RUNTIME_V8), "v8::Isolate::New"));
+	T_CHECK(!runtime_has_function(runtime_info(RUNTIME_V8), "main"));
+	T_CHECK(!runtime_has_function(runtime_info(RUNTIME_PERL), ""));
 }
 
 T_TEST(what_helps)
