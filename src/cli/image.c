@@ -74,32 +74,13 @@ has_thread_list(const char *path)
 	       strncmp(name, "libpthread", 10) == 0;
 }
 
-static uint32_t
-map_flags(const struct memmap_area *a)
-{
-	uint32_t flags = 0;
-
-	flags |= a->perms[0] == 'r' ? SCAN_READ : 0;
-	flags |= a->perms[1] == 'w' ? SCAN_WRITE : 0;
-	flags |= a->perms[2] == 'x' ? SCAN_EXEC : 0;
-	if (freeze_is_device(a->name))
-		flags |= SCAN_DEVICE;
-	else if (a->inode != 0)
-		flags |= SCAN_FILE;
-	return flags;
-}
-
 static void
 take_maps(struct image *i, scan_look *look, void *ctx)
 {
 	i->maps.len = 0;
-	for (size_t k = 0; k < i->map->areas.len; k++) {
-		const struct memmap_area *a = &i->map->areas.data[k];
-
-		vec_push(&i->maps, (struct scan_map){.start = a->start,
-						     .end = a->end,
-						     .flags = map_flags(a)});
-	}
+	for (size_t k = 0; k < i->map->areas.len; k++)
+		scanmaps_add(&i->maps, &i->map->areas.data[k],
+			     i->core == NULL ? &i->z : NULL);
 	i->space = (struct scan_space){.maps = i->maps.data,
 				       .nmaps = (uint32_t)i->maps.len,
 				       .look = look,
@@ -295,7 +276,8 @@ stop_process(struct image *i, bool copy, struct err *e)
 	i->stop_ns = i->stood_ns - start;
 	i->stopped = r == 0;
 	if (r == 0)
-		r = freeze_maps_and_words(&i->z, e); /* again: now nothing changes any more */
+		r = freeze_maps_and_words(&i->z,
+					  e); /* again: now nothing changes any more */
 	if (r < 0) {
 		image_go(i);
 		return r;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/scanmaps.h"
 #include "format/core.h"
 #include "leak/roots.h"
 #include "leak/scan.h"
@@ -37,7 +38,7 @@ struct image {
 	const struct memmap *map;
 	VEC(struct image_thread) threads;
 	const struct procmem_words *words; /* registers of all threads */
-	VEC(struct scan_map) maps;
+	struct scanmaps maps;
 	struct scan_space space;
 	uint64_t stop_ns, pause_ns; /* until it stood still; from then on */
 	bool copied;		    /* it is a copy that is looked at */

@@ -67,15 +67,7 @@ leak_holes_maps(struct look *k)
 	k->c->libcs = count_libcs(&k->z.map);
 	for (size_t i = 0; i < k->z.map.areas.len; i++) {
 		const struct memmap_area *a = &k->z.map.areas.data[i];
-		struct scan_map m = {.start = a->start, .end = a->end};
 
-		m.flags |= a->perms[0] == 'r' ? SCAN_READ : 0;
-		m.flags |= a->perms[1] == 'w' ? SCAN_WRITE : 0;
-		m.flags |= a->perms[2] == 'x' ? SCAN_EXEC : 0;
-		if (freeze_is_device(a->name))
-			m.flags |= SCAN_DEVICE;
-		else if (a->inode != 0)
-			m.flags |= SCAN_FILE;
 		if (a->inode == k->f->inode && a->perms[3] == 's')
 			add_hole(k, a->start, a->end);
 		if (a->inode != 0 && is_loader(a->name)) {
@@ -83,7 +75,7 @@ leak_holes_maps(struct look *k)
 				k->loader.start = a->start;
 			k->loader.end = a->end;
 		}
-		vec_push(&k->maps, m);
+		scanmaps_add(&k->maps, a, &k->z);
 	}
 	k->space = (struct scan_space){.maps = k->maps.data,
 				       .nmaps = (uint32_t)k->maps.len,

@@ -5,6 +5,7 @@
 #define SEEP_CLI_LEAKCHECK_IMPL_H
 
 #include "cli/leakcheck.h"
+#include "cli/scanmaps.h"
 #include "leak/scan.h"
 #include "target/freeze.h"
 #include "target/liveblocks.h"
@@ -33,7 +34,7 @@ struct look {
 	bool old_only;		  /* blocks allocated after newest_ms are roots */
 	uint32_t newest_ms;
 	size_t page_first; /* block: of the page that is being read */
-	VEC(struct scan_map) maps;
+	struct scanmaps maps;
 	struct ranges holes;
 	struct ranges pages; /* that have or had blocks */
 	struct ranges heaps; /* of allocators */

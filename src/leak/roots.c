@@ -158,7 +158,8 @@ roots_ranges(const struct scan_space *s, struct scan_range *holes, uint32_t nhol
 		const struct scan_map *m = &s->maps[i];
 		uint64_t at = m->start;
 
-		if ((m->flags & (wanted | SCAN_DEVICE)) != wanted)
+		if ((m->flags & (wanted | SCAN_DEVICE)) != wanted &&
+		    (m->flags & SCAN_SEALED) == 0)
 			continue;
 		/* Holes may overlap; those that end before this mapping may still be followed by one
 		 * that began earlier and does not, so only a run at the front is dropped. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* roots.h -- where a program may keep the address of a block: all readable and writable memory, less
- * what is known to hold none of its own.
+/* roots.h -- where a program may keep the address of a block: all readable and writable memory, and what it
+ * wrote before it was closed, less what is known to hold none of its own.
  *
  * The caller knows the heap, the recorder's memory and the allocator's; here is what the
  * memory itself tells: the stacks of threads, found through the list that glibc keeps of them. An ended thread's
@@ -29,7 +29,7 @@ uint32_t roots_stacks(struct scan_space *s, struct scan_range data,
 const struct roots_stack *roots_stack_of(const struct roots_stack *stacks, uint32_t n,
 					 uint64_t sp);
 
-/* All readable and writable mappings but devices, less the `nholes` ranges in `holes`, which are
+/* All readable and writable mappings but devices, and sealed ones, less the `nholes` ranges in `holes`, which are
  * sorted for that. `to` has room for s->nmaps + nholes. Returns how many there are. */
 uint32_t roots_ranges(const struct scan_space *s, struct scan_range *holes,
 		      uint32_t nholes, struct scan_range *to);

@@ -18,6 +18,7 @@ enum scan_map_flags {
 	SCAN_EXEC = 4,
 	SCAN_FILE = 8,	  /* contents of a file, not a device */
 	SCAN_DEVICE = 16, /* reading it might do something */
+	SCAN_SEALED = 32, /* not writable, but the program has written what is there */
 };
 
 struct scan_map {

@@ -3,6 +3,7 @@
 #include "target/freeze.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,9 @@ freeze_close(struct freeze *f)
 	tracee_close(&f->tracee);
 	tracee_copy_end(&f->copy, NULL);
 	procmem_close(&f->mem);
+	if (f->mem_fd > 0)
+		close(f->mem_fd);
+	f->mem_fd = 0;
 	memmap_done(&f->map);
 	vec_done(&f->threads);
 	vec_done(&f->words);
@@ -177,6 +181,15 @@ freeze_is_device(const char *name)
 }
 
 bool
+freeze_is_shared_memory(const struct memmap_area *a)
+{
+	return a->perms[3] == 's' && (strncmp(a->name, "/memfd:", 7) == 0 ||
+				      strncmp(a->name, "/dev/shm/", 9) == 0 ||
+				      strncmp(a->name, "/dev/zero", 9) == 0 ||
+				      strncmp(a->name, "/SYSV", 5) == 0);
+}
+
+bool
 freeze_readable(const struct freeze *f)
 {
 	unsigned tried = 0;
@@ -218,16 +231,35 @@ freeze_malloc_state(struct freeze *f, struct tracee_span *ret_span)
 
 /* ---- memory ---- */
 
+/* A page that the program has closed (PROT_NONE): process_vm_readv respects that, /proc/PID/mem does not. It would
+ * also read devices, so only memory of no file is read in this way. */
+static bool
+read_closed(struct freeze *f, uint64_t at, unsigned char *to, size_t bytes)
+{
+	const struct memmap_area *a = memmap_find(&f->map, at);
+	char path[64];
+
+	if (a == NULL || a->perms[0] == 'r' || a->inode != 0 || f->mem.pid <= 0 ||
+	    freeze_is_device(a->name))
+		return false;
+	if (f->mem_fd <= 0) {
+		snprintf(path, sizeof path, "/proc/%d/mem", f->mem.pid);
+		f->mem_fd = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	return f->mem_fd > 0 && pread(f->mem_fd, to, bytes, (off_t)at) == (ssize_t)bytes;
+}
+
 /* One page at a time where a run cannot be had as a whole: not all of it may be readable. */
 static void
-read_run(const struct freeze *f, uint64_t start, uint64_t end, unsigned char *to)
+read_run(struct freeze *f, uint64_t start, uint64_t end, unsigned char *to)
 {
 	size_t page = (size_t)f->mem.page_bytes;
 
 	if (procmem_read(&f->mem, start, to, (size_t)(end - start)) == 0)
 		return;
 	for (uint64_t at = start; at < end; at += page, to += page) {
-		if (procmem_read(&f->mem, at, to, page) < 0)
+		if (procmem_read(&f->mem, at, to, page) < 0 &&
+		    !read_closed(f, at, to, page))
 			memset(to, 0, page);
 	}
 }

@@ -38,9 +38,10 @@ struct freeze {
 	struct memmap map; /* mappings with names, without figures */
 	VEC(struct freeze_thread) threads;
 	struct procmem_words words; /* registers of the stopped threads */
-	struct kernelwords kernel; /* pointers that the kernel keeps for it */
+	struct kernelwords kernel;  /* pointers that the kernel keeps for it */
 	struct pagescan pages;	    /* which were touched, and how that is told */
 	/* private: what was read */
+	int mem_fd;		      /* /proc/PID/mem, for closed pages; 0 = not open */
 	struct pieces pieces;	      /* of 64 KiB */
 	struct map empty;	      /* numbers of those in which nothing is, */
 	struct map whole;	      /* and of those that were touched from end to end */
@@ -80,6 +81,9 @@ int freeze_maps_and_words(struct freeze *f, struct err *e);
 
 /* Whether a mapping of that name is one that reading might do something to. */
 bool freeze_is_device(const char *name);
+
+/* Whether it is memory that several mappings may share, and no file on a disk. */
+bool freeze_is_shared_memory(const struct memmap_area *a);
 
 /* Whether its memory can be read at all: the right to see its mappings is not enough. */
 bool freeze_readable(const struct freeze *f);

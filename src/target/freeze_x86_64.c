@@ -7,6 +7,7 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
+#include <unistd.h>
 
 #include "target/freeze.h"
 
@@ -75,8 +76,10 @@ differs(struct freeze *now, struct freeze *copy, const struct memmap_area *a)
 	const struct memmap_area *there = memmap_find(&copy->map, a->start);
 	struct pagescan_run run;
 
-	if (a->perms[0] != 'r' || a->perms[1] != 'w' || freeze_is_device(a->name))
+	if (freeze_is_device(a->name))
 		return false;
+	if (a->perms[0] != 'r' || a->perms[1] != 'w')
+		return freeze_is_shared_memory(a);
 	if (there == NULL || a->perms[3] == 's')
 		return true;
 	return a->inode == 0 && a->end - a->start <= WIPED_BYTES_MOST &&
@@ -115,6 +118,9 @@ freeze_copy(struct freeze *f, struct err *e)
 		}
 	}
 	procmem_close(&f->mem);
+	if (f->mem_fd > 0)
+		close(f->mem_fd);
+	f->mem_fd = 0;
 	f->mem = copy.mem;
 	copy.mem = (struct procmem)PROCMEM_NONE;
 	pagescan_init(&f->pages, &f->mem);

@@ -23,6 +23,7 @@ struct pm_region {
 #define PM_SCAN _IOWR('f', 16, struct pm_scan)
 
 enum {
+	PM_FILE = 1 << 2,
 	PM_PRESENT = 1 << 3,
 	PM_SWAPPED = 1 << 4,
 	PM_ZERO = 1 << 5,
@@ -34,6 +35,7 @@ enum {
 #define WORDS_RANGE_MOST (UINT64_C(1) << 40)
 #define BLIND_RANGE_MOST (UINT64_C(4) << 30)
 #define PAGEMAP_THERE (UINT64_C(3) << 62) /* present, or in swap */
+#define PAGEMAP_FILE (UINT64_C(1) << 61)  /* a file's, or shared */
 
 void
 pagescan_init(struct pagescan *s, const struct procmem *m)
@@ -63,6 +65,7 @@ add_run(struct pagescan *s, uint64_t start, uint64_t end)
 static bool
 fill_runs(struct pagescan *s, uint64_t end)
 {
+	uint64_t without = PM_ZERO | (s->private_only ? PM_FILE : 0);
 	struct pm_region regions[PAGESCAN_RUNS];
 	struct pm_scan a = {
 		.size = sizeof a,
@@ -71,8 +74,8 @@ fill_runs(struct pagescan *s, uint64_t end)
 		.vec = (uintptr_t)regions,
 		.vec_len = PAGESCAN_RUNS,
 		.max_pages = AHEAD_MOST / s->page_bytes,
-		.category_inverted = PM_ZERO,
-		.category_mask = PM_ZERO,
+		.category_inverted = without,
+		.category_mask = without,
 		.category_anyof_mask = PM_PRESENT | PM_SWAPPED,
 		.return_mask = PM_PRESENT | PM_SWAPPED,
 	};
@@ -100,7 +103,8 @@ fill_words(struct pagescan *s, uint64_t end)
 			    (off_t)(at / s->page_bytes * sizeof *words));
 	for (ssize_t i = 0; i < got / (ssize_t)sizeof *words && s->nruns < PAGESCAN_RUNS;
 	     i++, at += s->page_bytes) {
-		if ((words[i] & PAGEMAP_THERE) != 0)
+		if ((words[i] & PAGEMAP_THERE) != 0 &&
+		    !(s->private_only && (words[i] & PAGEMAP_FILE) != 0))
 			add_run(s, at, at + s->page_bytes);
 	}
 	free(words);
@@ -111,7 +115,8 @@ fill_words(struct pagescan *s, uint64_t end)
 static void
 fill_blindly(struct pagescan *s, uint64_t end)
 {
-	add_run(s, s->from, end);
+	if (!s->private_only)
+		add_run(s, s->from, end);
 	s->to = end;
 }
 

@@ -34,6 +34,7 @@ struct pagescan {
 	int fd;
 	uint64_t page_bytes;
 	enum pagescan_way way;
+	bool private_only; /* set by the caller: without pages that belong to a file */
 	uint64_t passed_over_bytes;
 	/* private: runs that are known for [from, to) */
 	uint64_t from, to, ahead_bytes;

@@ -8,7 +8,8 @@
  *	LEAK_MAIN()
  *
  * `PROG list` prints the names; `PROG NAME` prints `expect` and what memcheck's rules make of the case,
- * kind=bytes/blocks, kinds that are not named are 0; then it runs the case. `PROG each N OF` runs every
+ * kind=bytes/blocks, kinds that are not named are 0, and in parentheses what memcheck finds if that is
+ * something else; then it runs the case. `PROG each N OF` runs every
  * OF-th case from the N-th on in a child of its own and prints `case NAME PID`: valgrind takes its time to
  * start, and forks quickly. Nothing here allocates.
  * Cases are called through a pointer, and the stack below main is cleared afterwards, so that
