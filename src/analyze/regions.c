@@ -296,9 +296,9 @@ is_bss(const struct naming *n, size_t i)
 	const struct memmap_area *a = &n->map->areas.data[i];
 	const struct memmap_area *below = i > 0 ? a - 1 : NULL;
 
-	return below != NULL && below->end == a->start && a->perms[1] == 'w' &&
-	       n->kind[i - 1] == REGION_FILE && below->perms[1] == 'w' &&
-	       below->name[0] != '\0' && below->perms[3] != 's';
+	return below != NULL && !a->apart && below->end == a->start &&
+	       a->perms[1] == 'w' && n->kind[i - 1] == REGION_FILE &&
+	       below->perms[1] == 'w' && below->name[0] != '\0' && below->perms[3] != 's';
 }
 
 /* pmap -x does not name the heap: it is the first writable memory of no file behind the program

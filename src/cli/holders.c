@@ -181,14 +181,18 @@ find_place(struct holders *h, uint64_t addr, struct place *p)
 		p->stack_of = tls ? NULL : t;
 		return;
 	}
-	p->off = a != NULL ? addr - a->start : addr;
+	p->start = a != NULL ? a->start : addr;
+	p->end = a != NULL ? a->end : addr + 1;
+	/* Behind the data of a module, in one mapping with it. */
+	m = a != NULL ? holders_module(h, a->start) : NULL;
+	if (m != NULL && m->end > p->start && m->end <= addr)
+		p->start = m->end;
+	p->off = a != NULL ? addr - p->start : addr;
 	if (a != NULL && a->name[0] != '\0')
 		snprintf(p->name, sizeof p->name, "%s", a->name);
 	else
 		snprintf(p->name, sizeof p->name, "mapping %" PRIx64 "-%" PRIx64,
-			 a != NULL ? a->start : 0, a != NULL ? a->end : 0);
-	p->start = a != NULL ? a->start : addr;
-	p->end = a != NULL ? a->end : addr + 1;
+			 a != NULL ? p->start : 0, a != NULL ? p->end : 0);
 }
 
 uint32_t

@@ -13,6 +13,7 @@
 #include "base/cursor.h"
 #include "cli/holders.h"
 #include "sym/objsym.h"
+#include "target/databounds.h"
 #include "util/x.h"
 
 enum { HEADERS_MAX = 64, NOTES_MAX = 4096, TLS_MOST = 1 << 20 };
@@ -45,7 +46,7 @@ find_build_id(struct holders_module *m, const unsigned char *notes, size_t bytes
 static bool
 read_headers(struct holders *h, struct holders_module *m)
 {
-	unsigned char notes[NOTES_MAX];
+	unsigned char notes[NOTES_MAX], head[NOTES_MAX];
 	uint64_t vaddr = 0;
 	Elf64_Ehdr e;
 	Elf64_Phdr p;
@@ -70,6 +71,8 @@ read_headers(struct holders *h, struct holders_module *m)
 			find_build_id(m, notes, (size_t)p.p_filesz);
 	}
 	m->bias = m->start - vaddr;
+	m->end = databounds_end(head, image_read(h->image, m->start, head, sizeof head),
+				m->start);
 	return true;
 }
 
@@ -82,19 +85,21 @@ holders_modules(struct holders *h)
 	for (size_t i = 0; i < map->areas.len; i++) {
 		const struct memmap_area *a = &map->areas.data[i];
 		struct holders_module m = {.path = a->name, .start = a->start};
+		uint64_t data_end;
 
 		if (a->inode == 0 || a->offset != 0 || a->name[0] != '/' ||
 		    !read_headers(h, &m))
 			continue;
+		data_end = m.end != 0 ? m.end : UINT64_MAX;
 		m.end = a->end;
 		while (i + 1 < map->areas.len) {
 			const struct memmap_area *next = &map->areas.data[i + 1];
 			bool same = next->inode != 0 && strcmp(next->name, m.path) == 0;
 			bool bss = next->inode == 0 && memmap_data_of(map, next) != NULL;
 
-			if (!same && !bss)
+			if (!same && (!bss || next->start >= data_end))
 				break;
-			m.end = next->end;
+			m.end = bss && next->end > data_end ? data_end : next->end;
 			i++;
 			if (bss)
 				break;

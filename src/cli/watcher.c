@@ -15,6 +15,7 @@
 #include "format/format.h"
 #include "format/pmap.h"
 #include "render/figure.h"
+#include "target/databounds.h"
 #include "target/find.h"
 #include "target/heapwalk.h"
 #include "target/hiding.h"
@@ -209,6 +210,8 @@ read_map(struct watcher *w, struct memmap *ret_map, struct err *e)
 		r = procmem_smaps(&w->mem, &text, e);
 	if (r == 0)
 		r = pmap_parse(text.data, text.len, ret_map, e);
+	if (r == 0)
+		databounds_split(&w->mem, ret_map);
 	buf_done(&text);
 	return r;
 }

@@ -43,8 +43,8 @@ memmap_data_of(const struct memmap *m, const struct memmap_area *a)
 		return NULL;
 	if (a->inode != 0)
 		return a;
-	if (a == m->areas.data || before->end != a->start || before->inode == 0 ||
-	    before->perms[3] == 's' ||
+	if (a->apart || a == m->areas.data || before->end != a->start ||
+	    before->inode == 0 || before->perms[3] == 's' ||
 	    (a->name[0] != '\0' && strncmp(a->name, "[anon", 5) != 0))
 		return NULL;
 	return before;

@@ -40,6 +40,7 @@ struct memmap_area {
 	const char
 		*name; /* path, "[heap]" and the like, "" = none; borrowed from the map */
 	char perms[5]; /* "rw-p"; of pmap -x the last is '?' */
+	bool apart;    /* known not to be data of the file before it */
 };
 
 struct memmap {
