@@ -50,7 +50,7 @@ static void
 check_map(const struct memmap *m)
 {
 	static const uint64_t stacks[] = {0x7f0010001100};
-	struct region_facts f = {.program = regions_program(m),
+	struct region_facts f = {.program = regions_program(m, true),
 				 .stacks = stacks,
 				 .nstacks = 1,
 				 .guess_heap = m->pid != 0};
