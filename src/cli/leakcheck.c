@@ -37,6 +37,7 @@ enum {
 	ROOM_BYTES_LEAST = 4 << 20, /* for all but the blocks */
 	TABLE_GROWS_CHUNKS = 64,    /* while we prepare to stop it */
 	TABLE_MEANWHILE_BYTES = 256 << 20,
+	LARGE_BYTES = 64 << 20, /* a block of more is looked at before it is believed */
 };
 
 static uint64_t
@@ -82,6 +83,22 @@ asked_by_loader(struct look *k, uint32_t site)
 	return *known == 2;
 }
 
+/* A block of a size that cannot be: next to nothing of it is mapped. Searching it would take hours. */
+static bool
+is_absurd(const struct look *k, uint64_t addr, uint64_t bytes)
+{
+	uint64_t mapped = LARGE_BYTES, end = addr + bytes;
+
+	for (size_t i = 0; i < k->maps.len; i++) {
+		const struct scan_map *m = &k->maps.data[i];
+		uint64_t from = m->start > addr ? m->start : addr;
+		uint64_t to = m->end < end ? m->end : end;
+
+		mapped += to > from ? to - from : 0;
+	}
+	return bytes / 16 > mapped;
+}
+
 static void
 on_block(void *ctx, uint64_t addr, uint64_t bytes, uint32_t site, enum rec_kind kind)
 {
@@ -91,6 +108,10 @@ on_block(void *ctx, uint64_t addr, uint64_t bytes, uint32_t site, enum rec_kind 
 
 	if (kind == REC_KIND_MMAP || kind == REC_KIND_BRK)
 		return;
+	if (bytes > LARGE_BYTES && is_absurd(k, addr, bytes)) {
+		k->source.bad++;
+		return;
+	}
 	if (kind == REC_KIND_CUSTOM)
 		b.flags |= SCAN_BLOCK_CUSTOM;
 	if (kind == REC_KIND_INHERITED)

@@ -84,6 +84,16 @@ list_block(struct lister *l, uint64_t addr, uint64_t a)
 	l->count++;
 }
 
+/* Another thread has freed it since `b` was read: then `a` may be what a free leaves there (hot_grave), whose
+ * lower half is the site. It may even have been allocated again, by the same site in the same millisecond. */
+static bool
+freed_meanwhile(const struct recorder *r, const struct rec_block *block, uint64_t a,
+		uint64_t b)
+{
+	return __atomic_load_n(&block->b, __ATOMIC_RELAXED) != b ||
+	       (!r->single && (uint32_t)a == (uint32_t)b);
+}
+
 static void
 list_page(struct lister *l, uint32_t ref, uintptr_t page)
 {
@@ -97,12 +107,12 @@ list_page(struct lister *l, uint32_t ref, uintptr_t page)
 
 		for (used &= (UINT64_C(1) << cap) - 1; used != 0; used &= used - 1) {
 			unsigned i = (unsigned)__builtin_ctzll(used);
-			uint64_t off, a;
+			uint64_t w = __atomic_load_n(&blocks[i].b, __ATOMIC_ACQUIRE);
+			uint64_t off = __atomic_load_n(&offs[i], __ATOMIC_RELAXED);
+			uint64_t a = __atomic_load_n(&blocks[i].a, __ATOMIC_ACQUIRE);
 
-			if (__atomic_load_n(&blocks[i].b, __ATOMIC_ACQUIRE) == 0)
+			if (w == 0 || freed_meanwhile(l->r, &blocks[i], a, w))
 				continue;
-			off = __atomic_load_n(&offs[i], __ATOMIC_RELAXED);
-			a = __atomic_load_n(&blocks[i].a, __ATOMIC_RELAXED);
 			list_block(l, page | off << 4 | (a >> REC_BLOCK_LOW_SHIFT & 15),
 				   a);
 		}

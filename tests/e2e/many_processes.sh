@@ -31,9 +31,14 @@ expect_eq "dir: files" "$(find live -name '*.live' | wc -l)" $((2 * n + 1))
 on_disk=$(find live -name '*.live' -printf '%k\n' | awk '{ n += $1 } END { print n }')
 [ "$on_disk" -le $((350 * (2 * n + 1))) ] || fail "dir: room on disk" "$on_disk KiB in $((2 * n + 1)) recordings"
 
-# ---- forks of a process with four threads
-run "$SEEP" run --json --log-file forks.json -o forks.rec -- "$forks" "$n_forks" 500
-expect_eq "forks: output" "$status $out" "0 forks $n_forks bad 0"
-expect_json "forks: processes" forks.json '.processes | length' $((n_forks + 1))
-expect_json "forks: each child's own" forks.json \
-	'.frames as $f | [.sites[] | select([.stack[] | $f[.].function] | index("child")) | .allocs] | add' $((10 * n_forks))
+# ---- forks of a process with four threads, which allocate and free while their blocks are listed for the child
+for library in "" libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2; do
+	name=${library:-glibc}
+	[ -z "$library" ] || library=$(find_library "$library")
+	[ -n "$library" ] || [ "$name" = glibc ] || { left_out "no $name here"; continue; }
+	LD_PRELOAD=$library run "$SEEP" run --json --log-file forks.json -o forks.rec -- "$forks" "$n_forks" 500
+	expect_eq "forks, $name: output" "$status $out" "0 forks $n_forks bad 0"
+	expect_json "forks, $name: processes" forks.json '.processes | length' $((n_forks + 1))
+	expect_json "forks, $name: each child's own" forks.json \
+		'.frames as $f | [.sites[] | select([.stack[] | $f[.].function] | index("child")) | .allocs] | add' $((10 * n_forks))
+done
