@@ -102,6 +102,11 @@ diff_set_losses(const struct diff_make *m, struct diff_place *x,
 		x->lost_blocks = diff_least(
 			blocks, diff_more(x->beside[DIFF_NEW], x->beside[DIFF_OLD]));
 	}
+	/* As many blocks, but larger ones: so many of them are new as have the bytes that are more. */
+	if (x->lost_blocks == 0 && x->lost_bytes > 0 && m->checked[DIFF_OLD] &&
+	    !m->d.sampled)
+		x->lost_blocks = (int64_t)ceil((double)blocks * (double)x->lost_bytes /
+					       (double)bytes);
 	if (x->lost_blocks == 0)
 		x->lost_bytes = 0;
 }

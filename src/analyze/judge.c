@@ -3,6 +3,7 @@
 #include "analyze/judge.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -398,6 +399,22 @@ judge_more_kinds(const uint64_t *now, const uint64_t *before, uint64_t *ret_more
 	}
 }
 
+/* How many blocks are new where they are larger than before: as many as have the bytes that are more. A few
+ * more blocks explain as many bytes, unless all of them are twice as large. */
+static uint64_t
+judge_larger(const struct judge_losses *now, const struct judge_losses *base, unsigned k,
+	     const struct judge_losses *more)
+{
+	double blocks = (double)now->blocks[k], bytes = (double)now->bytes[k];
+
+	if (more->bytes[k] == 0 ||
+	    (more->blocks[k] > 0 &&
+	     bytes * (double)base->blocks[k] < 2 * blocks * (double)base->bytes[k]))
+		return more->blocks[k];
+	blocks = ceil(blocks * (double)more->bytes[k] / bytes);
+	return blocks > (double)more->blocks[k] ? (uint64_t)blocks : more->blocks[k];
+}
+
 struct judge_losses
 judge_more_losses(const struct judge_losses *now, const struct judge_losses *base)
 {
@@ -405,6 +422,8 @@ judge_more_losses(const struct judge_losses *now, const struct judge_losses *bas
 
 	judge_more_kinds(now->blocks, base->blocks, more.blocks);
 	judge_more_kinds(now->bytes, base->bytes, more.bytes);
+	for (unsigned k = 0; k < PROF_LOSS_KINDS; k++)
+		more.blocks[k] = judge_larger(now, base, k, &more);
 	return more;
 }
 

@@ -77,7 +77,7 @@ void judge_places_done(struct judge_places *g); /* legal on a zeroed one */
 void judge_key(const struct prof *p, const struct skip *s, uint32_t node,
 	       struct buf *ret_key);
 
-/* What a place lost beyond what the baseline has for it. Definite and indirect losses stand in for
+/* What a place lost beyond what the baseline has for it, in blocks or in bytes. Definite and indirect losses stand in for
  * each other: which block of a lost ring is the first one is chance. */
 struct judge_losses judge_more_losses(const struct judge_losses *now,
 				      const struct judge_losses *base);

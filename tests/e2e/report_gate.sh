@@ -74,6 +74,31 @@ done
 run "$SEEP" run --no-save --baseline b.json -- "$c"
 expect_eq "the other way round" "$status" 1
 expect_match "the other way round: said" "$err" '--fail-on leak>0: \+1 block definitely or indirectly lost since the baseline$'
+# As many blocks, but larger ones.
+cat >size.c <<'END'
+#include <stdlib.h>
+int main(int argc, char **argv) {
+	for (int i = 0; i < 11; i++) { void *volatile p = malloc((size_t)atoi(argv[argc - 1])); (void)p; }
+	return 0;
+}
+END
+${CC:-gcc} -O0 -g -o size size.c || exit
+"$SEEP" run -o small.rec -- ./size 1009 >/dev/null 2>&1
+"$SEEP" run -o large.rec -- ./size 100003 >/dev/null 2>&1
+"$SEEP" leaks --json small.rec >small.json
+for base in small.rec small.json; do
+	expect_status 0 "$SEEP" leaks --baseline $base small.rec
+	run "$SEEP" leaks --baseline $base --junit large.xml large.rec
+	expect_eq "$base: larger" "$status" 1
+	expect_match "$base: larger: headline" "$out" '^LEAK  1\.0[0-9] MiB in 1[01] blocks lost'
+	expect_match "$base: larger: said" "$err" '--fail-on leak>0: \+1[01] blocks definitely or indirectly lost since the baseline$'
+	expect_match "$base: larger: JUnit" "$(cat large.xml)" '<failure'
+	expect_status 0 "$SEEP" leaks --baseline large.rec small.rec
+done
+run "$SEEP" diff small.rec large.rec
+expect_match "diff: larger" "$out" '^LEAK  '
+run "$SEEP" diff large.rec small.rec
+expect_no_match "diff: smaller" "$out" '^LEAK  '
 printf '{"seep_json": 1' >bad.json
 run "$SEEP" leaks --baseline bad.json a.rec
 expect_eq "not JSON" "$status" 2

@@ -140,6 +140,35 @@ T_TEST(baseline)
 	prof_free(p);
 }
 
+/* Larger blocks are new as far as they have more bytes. A few more blocks are those that came. */
+T_TEST(larger)
+{
+	static const struct {
+		uint64_t blocks, bytes, base_blocks, base_bytes, more_blocks, more_bytes;
+	} cases[] = {
+		{10, 10000, 10, 10000, 0, 0},
+		{10, 10000000, 10, 10000, 10, 9990000},
+		{10, 10001, 10, 10000, 1, 1},
+		{11, 20000, 10, 10000, 1, 10000},
+		{11, 2000000, 10, 10000, 11, 1990000},
+		{12, 9000, 10, 10000, 2, 0},
+		{5, 5000, 10, 10000, 0, 0},
+		{3, 0, 0, 0, 3, 0},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct judge_losses now = {0}, base = {0}, more;
+
+		now.blocks[PROF_LOSS_DEFINITE] = cases[i].blocks;
+		now.bytes[PROF_LOSS_DEFINITE] = cases[i].bytes;
+		base.blocks[PROF_LOSS_DEFINITE] = cases[i].base_blocks;
+		base.bytes[PROF_LOSS_DEFINITE] = cases[i].base_bytes;
+		more = judge_more_losses(&now, &base);
+		T_EQ(more.blocks[PROF_LOSS_DEFINITE], cases[i].more_blocks);
+		T_EQ(more.bytes[PROF_LOSS_DEFINITE], cases[i].more_bytes);
+	}
+}
+
 /* What a baseline has is marked, a row that has more is split, and a lost ring may begin elsewhere. */
 T_TEST(known)
 {
@@ -150,7 +179,7 @@ T_TEST(known)
 
 	loss(p, 1, PROF_LOSS_DEFINITE, 79, 7900);
 	loss(p, 2, PROF_LOSS_INDIRECT, 40, 5000);
-	judge_places_add(&base, "do_something;main", PROF_LOSS_DEFINITE, 70, 2900);
+	judge_places_add(&base, "do_something;main", PROF_LOSS_DEFINITE, 70, 7000);
 	judge_places_add(&base, "do_something_else;main", PROF_LOSS_DEFINITE, 40, 5000);
 	judge_mark_known(p, s, &base);
 	T_EQ(p->nlosses, 3);
