@@ -22,6 +22,7 @@
 #include "cli/pager.h"
 #include "cli/report_view.h"
 #include "cli/share.h"
+#include "model/loss_kinds.h"
 #include "model/prof.h"
 #include "render/about_line.h"
 #include "render/report.h"
@@ -31,7 +32,8 @@
 
 static struct {
 	bool top, sites, peak, churn, bytes, all, json, no_skip, share, no_pager;
-	const char *by, *process;
+	const char *by, *process, *leak_kinds;
+	unsigned kinds; /* of leak_kinds */
 	uint64_t rows;
 	VEC(const char *) skip;
 } report_args;
@@ -64,6 +66,8 @@ static const struct opt report_table_opts[] = {
 	 .help = "List every place and process, with whole stacks."},
 	{"process", 0, OPT_STRING, .to = &report_args.process, .metavar = "NAME|PID|all",
 	 .help = "Report only these processes of the recording; all counts every program."},
+	{"leak-kinds", 0, OPT_STRING, .to = &report_args.leak_kinds, .metavar = "KINDS",
+	 .help = "List these: definite,indirect,possible,reachable, all or none."},
 	{"skip", 0, OPT_STRING, .set = report_add_skip, .metavar = "PATTERN",
 	 .help = "Leave out innermost frames of functions or modules like this too."},
 	{"no-skip", 0, OPT_NONE, .to = &report_args.no_skip,
@@ -72,7 +76,7 @@ static const struct opt report_table_opts[] = {
 	NAMES_OPTS,
 	SCAN_OPTS,
 	{"share", 0, OPT_NONE, .to = &report_args.share,
-	 .help = "Mask arguments, labels and where it ran."},
+	 .help = "Mask arguments, labels, folders, sources and where it ran."},
 	{"json", 0, OPT_NONE, .to = &report_args.json,
 	 .help = "Print everything as JSON."},
 	{"no-pager", 0, OPT_NONE, .to = &report_args.no_pager,
@@ -97,6 +101,30 @@ report_check_by(const struct prof *p, enum sites_by by, struct err *e)
 }
 
 /* Options that do not go together, and expressions that cannot be compiled. */
+static int
+report_check_kinds(struct err *e)
+{
+	const char *text = report_args.leak_kinds;
+
+	if (text == NULL)
+		return 0;
+	if (report_view.given || report_args.sites || report_args.peak ||
+	    report_args.by != NULL)
+		return err_set(
+			e, -EINVAL,
+			"--leak-kinds lists leaks in the report; no view, --sites, --peak "
+			"or --by goes with it");
+	if (loss_kinds_read(text, strlen(text), &report_args.kinds) < 0)
+		return err_set(
+			e, -EINVAL,
+			"--leak-kinds: %s: want definite, indirect, possible, reachable, "
+			"separated by commas, all or none",
+			text);
+	if (report_args.kinds == 0)
+		report_args.kinds = LOSS_KINDS_NONE;
+	return 0;
+}
+
 static int
 report_check_args(struct err *e)
 {
@@ -129,6 +157,8 @@ report_check_args(struct err *e)
 	if (report_args.by != NULL && r->given)
 		return err_set(e, -EINVAL,
 			       "--by ranks places; views take --sample-index and --cum");
+	if (report_check_kinds(e) < 0)
+		return -EINVAL;
 	return report_view_prepare(e);
 }
 
@@ -158,6 +188,7 @@ report_places(const struct loaded *l, const struct report_how *how, struct err *
 				.top = report_args.sites || l->p->columns != PROF_HAS_ALL,
 				.tables = true,
 				.all = how->all,
+				.leak_kinds = report_args.kinds,
 				.everyone = choose_is_all(report_args.process),
 				.rows = how->rows,
 				.by_given = report_args.by != NULL,
@@ -207,6 +238,7 @@ report_show(struct loaded *l, struct err *e)
 				 .bytes = report_args.bytes,
 				 .all = report_args.all,
 				 .json = report_args.json,
+				 .no_sources = report_args.share,
 				 .no_pager = report_args.no_pager};
 	bool foreign = l->p->columns != PROF_HAS_ALL;
 	int r = choose_processes(l->p, report_args.process, chosen, e);

@@ -20,8 +20,6 @@
 
 enum { CALLERS_MIN = 2, CALLERS_MAX = 500, LSAN_CALLERS = 30 };
 
-#define NO_KINDS (1u << 31) /* a bit that is no kind: 0 means the usual ones */
-
 struct leak_opts leak_given;
 static VEC(const char *) files; /* of suppressions */
 
@@ -196,7 +194,7 @@ leak_opts_read(const struct cmd *c)
 	if (r == 0)
 		r = read_kinds(c, "leak-kinds", l->show, &l->show_kinds);
 	if (r == 0 && l->show != NULL && l->show_kinds == 0)
-		l->show_kinds = NO_KINDS;
+		l->show_kinds = LOSS_KINDS_NONE;
 	if (r == 0)
 		r = read_kinds(c, "errors-for-leak-kinds", l->errors, &l->error_kinds);
 	if (r == 0)

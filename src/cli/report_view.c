@@ -385,7 +385,7 @@ report_view_print(const struct loaded *l, const struct report_how *how, struct e
 			r->node_count > UINT32_MAX ? UINT32_MAX : (uint32_t)r->node_count,
 		.re = compiled.re,
 		.pattern = r->pattern,
-		.source = source != NULL ? source_line : NULL,
+		.source = source != NULL && !how->no_sources ? source_line : NULL,
 		.source_ctx = source,
 		.filters = &r->filters,
 		.title = l->name};

@@ -166,6 +166,7 @@ struct report_how {
 	struct sites_point point;
 	const struct skip_opts *skip;
 	bool bytes, all, json, no_pager;
+	bool no_sources; /* show no lines of source */
 	bool about; /* say what the profile is first: nothing was asked for in particular */
 	uint32_t rows;
 };

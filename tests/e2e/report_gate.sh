@@ -34,6 +34,14 @@ expect_json "JSON: all of them" json '.fail_on | map(.met)' '[true,false]'
 run "$SEEP" run --no-save --json --fail-on 'definite>16' -- "$c"
 expect_eq "JSON on stderr stays JSON" "$(jq -c '[.fail_on[].met, .suppressions]' <<<"$err")" '[true,null]'
 
+# ---- kinds: report lists the same sites as leaks ----
+for kinds in reachable possible,reachable all; do
+	want=$("$SEEP" leaks --leak-kinds $kinds a.rec | grep -E '^ *[0-9]+  ')
+	expect_eq "report --leak-kinds $kinds" "$("$SEEP" report --leak-kinds $kinds a.rec | sed '/^at the peak/,$d' | grep -E '^ *[0-9]+  ')" "$want"
+done
+expect_status 2 "$SEEP" report --leak-kinds lots a.rec
+expect_status 2 "$SEEP" report --leak-kinds all --tree a.rec
+
 # ---- of a run: the program's own status counts if it failed itself ----
 expect_status 1 "$SEEP" run --no-save --fail-on 'definite>0' -- "$c"
 expect_status 7 "$SEEP" run --no-save --fail-on 'definite>0' -- "$c" x 7

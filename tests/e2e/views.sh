@@ -301,6 +301,12 @@ run "$SEEP" report --json --share secret.rec
 expect_no_match "shared without arguments" "$out" 'hunter2'
 expect_no_match "nor the folder" "$(jq -c '.processes[] | [.cwd, .host]' <<<"$out")" '"'
 expect_match "but with names" "$out" '"function":"work"'
+expect_no_match "no folder of programs, files or modules" "$out" "$TMP"'|/usr/lib'
+run "$SEEP" report --share --html share.html secret.rec
+expect_match "page: names" "$(cat share.html)" 'work'
+expect_no_match "page: no folder, no argument" "$(cat share.html)" "$TMP|hunter2"
+expect_no_match "page: no source" "$(grep -c 'malloc(' share.html)" '[1-9]'
+expect_no_match "list: no source" "$("$SEEP" report --share --list work secret.rec)" 'malloc\('
 
 # ---- several files, points, a terminal ----
 "$SEEP" run -o q.rec --log-file log -- ./prog
