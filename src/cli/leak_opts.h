@@ -107,8 +107,8 @@ bool leak_opts_need_check(void);
 	{"fail-on", 0, OPT_STRING, .to = &leak_given.fail_on, .metavar = "CONDITIONS",   \
 	 .help = "Exit with 1 if one is met: definite>0,peak>200M,..."},                 \
 	{"baseline", 0, OPT_STRING, .to = &leak_given.baseline, .metavar = "FILE",       \
-	 .help = "For --fail-on, only what is more than in that recording or JSON "      \
-		 "report counts."},                                                      \
+	 .help = "Count only what is more than in that recording or JSON report; "       \
+		 "alone, fail for any such leak."},                                      \
 	{"junit", 0, OPT_STRING, .to = &leak_given.junit, .metavar = "FILE",             \
 	 .help = "Write the result there as JUnit's XML."},                              \
 	{"sarif", 0, OPT_STRING, .to = &leak_given.sarif, .metavar = "FILE",             \

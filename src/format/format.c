@@ -111,14 +111,49 @@ format_find(const void *head, size_t bytes)
 	return NULL;
 }
 
-/* The first bytes of a file nobody knows, so that the user sees what it is. */
+/* Files of other tools that are recognised, but cannot be read. */
+static const struct {
+	const char *begin;  /* of the file */
+	const char *inside; /* and further on in its head */
+	const char *what;
+} format_others[] = {
+	{"v 1", "\nX ",
+	 "a file of heaptrack's, which seep does not read; use heaptrack_print "
+	 "--flamegraph-cost-type peak -F x.folded FILE, then seep report x.folded"},
+	{"desc: ", "\ntime_unit: ",
+	 "a file of massif's, which seep does not read; for the same curve: seep run -o x.rec "
+	 "PROGRAM, then seep report --timeline x.rec"},
+	{"<?xml", "<valgrindoutput>",
+	 "valgrind's XML, which is a report and not a profile; for the same report: seep run "
+	 "--xml PROGRAM"},
+	{"==", "== Memcheck, ",
+	 "a log of valgrind's, which is a report and not a profile; for the same report: seep "
+	 "run --format=memcheck PROGRAM"},
+};
+
+/* The first bytes of a file nobody knows, so that the user sees what it is: as text if they are. */
 static int
 format_unknown(const unsigned char *head, size_t bytes, const char *name, struct err *e)
 {
 	char text[3 * 8 + 1] = "";
+	size_t n = 0;
 
 	if (bytes == 0)
 		return err_set(e, -EINVAL, "%s: empty file", name);
+	for (size_t i = 0; i < ARRAY_LEN(format_others); i++) {
+		size_t begin = strlen(format_others[i].begin);
+
+		if (bytes >= begin && memcmp(head, format_others[i].begin, begin) == 0 &&
+		    memmem(head, bytes, format_others[i].inside,
+			   strlen(format_others[i].inside)) != NULL)
+			return err_set(e, -EINVAL, "%s: %s", name, format_others[i].what);
+	}
+	while (n < bytes && n < 24 && head[n] >= ' ' && head[n] < 0x7f)
+		n++;
+	if (n >= 8 || (n > 0 && n < bytes && head[n] == '\n'))
+		return err_set(e, -EINVAL,
+			       "%s: in no format that seep knows (begins with \"%.*s\")",
+			       name, (int)n, (const char *)head);
 	for (size_t i = 0; i < bytes && i < 8; i++)
 		snprintf(text + 3 * i, sizeof text - 3 * i, " %02x", head[i]);
 	return err_set(e, -EINVAL, "%s: in no format that seep knows (begins with%s)",

@@ -33,6 +33,15 @@ mkfifo fifo
 mkdir folder
 refused "empty" '^seep: \./empty: empty file$' "$SEEP" report ./empty
 refused "text" '^seep: \./text: in no format that seep knows' "$SEEP" report ./text
+refused "text: quoted" ' \(begins with "not a recording"\)$' "$SEEP" report ./text
+printf 'v 10400 3\nX ./cfg\nI 1000 5e2991\n' >heaptrack
+refused "heaptrack" ": a file of heaptrack's, .* heaptrack_print .* seep report x\.folded\$" "$SEEP" report ./heaptrack
+printf 'desc: --massif-out-file=massif.out\ncmd: ./cfg\ntime_unit: i\n#-----------\nsnapshot=0\n' >massif
+refused "massif" ": a file of massif's, .* seep report --timeline x\.rec\$" "$SEEP" report ./massif
+printf '<?xml version="1.0"?>\n\n<valgrindoutput>\n' >valgrind.xml
+refused "valgrind's XML" ": valgrind's XML, .* seep run --xml PROGRAM\$" "$SEEP" report ./valgrind.xml
+printf '==290== Memcheck, a memory error detector\n' >valgrind.log
+refused "valgrind's log" ": a log of valgrind's, .* seep run --format=memcheck PROGRAM\$" "$SEEP" report ./valgrind.log
 refused "gzip" '^seep: \./text\.gz: in no format' "$SEEP" report ./text.gz
 cp /bin/true elf # a copy: nobody runs it
 refused "ELF" '^seep: \./elf is a program, and no process runs it; to record it: seep run \./elf$' "$SEEP" report ./elf
