@@ -261,7 +261,7 @@ as_golden() {
 		-e "s,(under|slower than) $number $unit/min,\1 N B/min,g; s,$number $unit/min,N \3B/min,g" \
 		-e 's/[0-9.]+ % of a core/N % of a core/; / · stopped /{s/(stopped |\+ )[0-9.]+/\1N/g; s/N (ms|s) ·/N s ·/}' \
 		-e "s/(the machine's memory|memory limit)( of $number $unit)? reached/LIMIT reached/" \
-		-e "s/(no limit, machine has|limit) $number $unit, [0-9.]+ % used/LIMIT, N % used/; s/, (memory|limit) $number $unit · /, LIMIT · /" \
+		-e "s/(no limit, machine has|limit) $number $unit, [0-9.]+ % used/LIMIT, N % used/; s/, (machine has|limit) $number $unit · /, LIMIT · /" \
 		-e 's/\b[0-9][0-9,.]* (ns|[uµ]s|ms|s|min|h|d)\b/N s/g' "${masks[@]}"
 }
 
