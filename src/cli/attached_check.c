@@ -118,6 +118,7 @@ struct share {
 	uint32_t site;
 	double blocks[CLASSIFY_KINDS], bytes[CLASSIFY_KINDS];
 	double all_blocks, all_bytes;
+	double through; /* bytes lost because of its definitely lost blocks */
 };
 
 struct shares VEC_BODY(struct share);
@@ -175,6 +176,8 @@ add_block(struct sums *u, const struct prof_block *b)
 	u->found++;
 	s->blocks[x->state] += blocks;
 	s->bytes[x->state] += bytes;
+	if (x->state == CLASSIFY_DEFINITE)
+		s->through += blocks * (double)x->indirect;
 	if (x->state == CLASSIFY_REACHABLE || x->state == CLASSIFY_POSSIBLE) {
 		uint32_t root = h->paths.root[x - h->blocks.data];
 
@@ -199,9 +202,33 @@ add_younger(struct prof_check *check, const struct prof_site *site, uint64_t blo
 		check->younger_bytes += (uint64_t)site->live_bytes - bytes;
 }
 
+/* What was lost through a place's blocks, of which some may not have been recorded: no more than was found in all. */
+static void
+save_through(struct sums *u, uint32_t first)
+{
+	double found = 0, all = 0, scale;
+
+	for (uint32_t i = first; i < u->p->nlosses; i++) {
+		if (u->p->losses[i].kind == PROF_LOSS_INDIRECT)
+			found += (double)u->p->losses[i].bytes;
+	}
+	for (size_t i = 0; i < u->shares.len; i++)
+		all += u->shares.data[i].through;
+	scale = all > found ? found / all : 1;
+	for (uint32_t i = first; i < u->p->nlosses; i++) {
+		struct prof_loss *l = &u->p->losses[i];
+
+		if (l->kind == PROF_LOSS_DEFINITE)
+			l->indirect_bytes =
+				(uint64_t)(share_of(u, l->site)->through * scale);
+	}
+}
+
 static void
 save_losses(struct sums *u, struct prof_check *check)
 {
+	uint32_t first = u->p->nlosses;
+
 	for (size_t i = 0; i < u->shares.len; i++) {
 		const struct share *s = &u->shares.data[i];
 		const struct prof_site *site = &u->p->sites[s->site];
@@ -225,6 +252,7 @@ save_losses(struct sums *u, struct prof_check *check)
 		}
 		add_younger(check, site, blocks, bytes);
 	}
+	save_through(u, first);
 }
 
 static void

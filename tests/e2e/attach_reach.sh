@@ -97,7 +97,17 @@ expect_match "why" "$err" 'it would stop the process for about .*, more than --m
 run "$SEEP" detach "$pid"
 kill "$pid"
 # Looked at once, so that only ages tell how fast it is: on a slow machine they do not.
-expect_golden "detach: all of it" "$out" verdicts/detach.txt live pace '1s/, [0-9,]+ times;/, +N MiB\/min;/' \
+expect_golden "detach: all of it" "$out" verdicts/detach.txt live pace '1s/, ([0-9,]+ times|\+N MiB\/min)(; LIMIT reached in about N s)?$/, PACE/; /^    LEAK  /d' \
 	's/, [0-9]+ more still reachable//' '/^definitely lost SIZE/s/still reachable (0|SIZE in N blocks?)/still reachable FEW/' "$moment"
 expect_match "detach" "$(head -n 1 "$TMP/out")" '^LEAK  about [0-9.]+ MiB in [0-9,]+ blocks lost at 1 site'
 expect_match "its figures" "$out" '^definitely lost about [0-9.]+ MiB'
+
+# What hangs on lost blocks is lost through them: a fifth of all, sampled as well.
+begin "$(program lost_pairs)"
+run "$SEEP" attach --for 3s --max-stop 20s --json "$pid"
+expect_json "through: JSON" "$TMP/err" \
+	'[.sites[] | select(.leaks.definite_bytes > 0) | .lost_through_bytes / (.leaks.definite_bytes + .lost_through_bytes) | . > 0.12 and . < 0.3] | unique' '[true]'
+run "$SEEP" attach --for 3s --max-stop 20s "$pid"
+expect_match "through: in words" "$err" '^ 1  [0-9.]+ [KM]iB \+ [0-9.]+ [KM]iB through it  100 % '
+kill "$pid"
+wait "$pid" 2>/dev/null || true
