@@ -99,6 +99,7 @@ static const struct pack_col pack_modules[] = {
 	UINT_MAX_(prof_module, build_id_bytes, PROF_BUILD_ID_MAX),
 	UINTS(prof_module, build_id, PROF_BUILD_ID_MAX),
 	STR(prof_module, why_no_names),
+	COL_(prof_module, other_id, PACK_STR, 1, .max = UINT32_MAX, .since = 11),
 };
 
 static const struct pack_col pack_locs[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// cflags: -O1 -g
 // held_map.cpp -- three maps with one holder each: a variable, a pointer, the stack of a thread, which has
 // nodes of it in registers too. Waits for a signal.
+// cflags: -O1 -g
 #include <cstdio>
 #include <map>
 #include <unistd.h>
