@@ -14,7 +14,8 @@ enum {
 	LOSS_KINDS_ERRORS = 1 << PROF_LOSS_DEFINITE | 1 << PROF_LOSS_POSSIBLE,
 };
 
-#define LOSS_KINDS_NONE (1u << 31) /* a bit that is no kind, where 0 means the usual ones */
+#define LOSS_KINDS_NONE                                                                  \
+	(1u << 31) /* a bit that is no kind, where 0 means the usual ones */
 
 /* "definite" …, and "definitely lost" …; by enum prof_loss_kind. */
 extern const char *const loss_kind_names[PROF_LOSS_KINDS];
