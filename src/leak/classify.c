@@ -280,6 +280,22 @@ flood(struct classify *c, struct scan_block *b, uint32_t leader)
 	push(c, b);
 }
 
+/* Whether a word is the end of the block before `b` rather than the address of `b`, because the two lie side by
+ * side: a vector is begin, end and end of its room. Over allocators without headers the last two may be the
+ * address of the next block, and would chain what is lost to whatever comes next. */
+static bool
+is_end(const struct classify *c, const struct scan_block *b,
+       const struct classify_word *w)
+{
+	const struct scan_block *a = b - 1;
+
+	if (b == c->index->blocks || w->probe.addr != b->addr ||
+	    a->addr + a->bytes != b->addr)
+		return false;
+	return (w->before[1] == a->addr && w->before[0] - a->addr <= a->bytes) ||
+	       (w->before[0] == a->addr && w->after == b->addr);
+}
+
 /* The words that wait: what they point to. */
 static void
 settle(struct classify *c, uint32_t leader)
@@ -297,22 +313,34 @@ settle(struct classify *c, uint32_t leader)
 			continue;
 		if (leader == NO_LEADER)
 			reach(c, b, w->probe.addr, w->from);
-		else
+		else if (!is_end(c, b, w))
 			flood(c, b, leader);
 	}
 	c->waiting = 0;
 }
 
-/* A word that may point to a block. */
-static void
+/* A word that may point to a block. False: it does not. */
+static bool
 note(struct classify *c, uint64_t word, enum classify_kind from)
 {
 	struct classify_word *w = &c->wait[c->waiting];
 
-	if (scan_probe(c->index, word, &w->probe)) {
-		w->from = from;
-		c->waiting++;
-	}
+	if (!scan_probe(c->index, word, &w->probe))
+		return false;
+	w->from = from;
+	c->waiting++;
+	return true;
+}
+
+/* The words beside the one at `at`, which was noted last: there are `back` bytes before it, `n` from it on. */
+static void
+note_beside(struct classify *c, const unsigned char *at, uint64_t back, uint64_t n)
+{
+	struct classify_word *w = &c->wait[c->waiting - 1];
+
+	w->before[0] = back >= WORD ? mem_get_u64(at - WORD) : 0;
+	w->before[1] = back >= 2 * WORD ? mem_get_u64(at - 2 * WORD) : 0;
+	w->after = n >= 2 * WORD ? mem_get_u64(at + WORD) : 0;
 }
 
 /* Every word of [start, end): from roots and reachable or possible blocks (leader NO_LEADER), or
@@ -323,11 +351,12 @@ look_through(struct classify *c, uint64_t start, uint64_t end, enum classify_kin
 {
 	const uint64_t low = c->index->start, span = c->index->end - low;
 	struct scan_space *s = c->space;
+	uint64_t first;
 
-	start = ALIGN_UP(start, (uint64_t)WORD);
+	start = first = ALIGN_UP(start, (uint64_t)WORD);
 	end = ALIGN_DOWN(end, (uint64_t)WORD);
 	while (start < end) {
-		uint64_t n = 0, off;
+		uint64_t n = 0, off, back;
 		const unsigned char *p;
 
 		if (c->waiting == CLASSIFY_WAIT)
@@ -350,11 +379,14 @@ look_through(struct classify *c, uint64_t start, uint64_t end, enum classify_kin
 		if (n > end - start)
 			n = end - start;
 		n = ALIGN_DOWN(n, (uint64_t)WORD);
+		/* Where it goes on in the middle, what was seen before is still there. */
+		back = start - (first > s->seen_start ? first : s->seen_start);
 		for (off = 0; off < n && c->waiting < CLASSIFY_WAIT; off += WORD) {
 			uint64_t word = mem_get_u64(p + off);
 
-			if (word - low < span)
-				note(c, word, from);
+			if (word - low < span && note(c, word, from) &&
+			    leader != NO_LEADER)
+				note_beside(c, p + off, back + off, n - off);
 		}
 		c->words += off / WORD;
 		start += off;

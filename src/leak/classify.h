@@ -35,7 +35,8 @@ enum { CLASSIFY_WAIT = 32 };
 /* A word that was found, on its way to the block it points to. */
 struct classify_word {
 	struct scan_probe probe;
-	enum classify_kind from; /* what kind of block it was found in */
+	enum classify_kind from;   /* what kind of block it was found in */
+	uint64_t before[2], after; /* of a lost block: the words beside it; 0 = none */
 };
 
 struct classify {

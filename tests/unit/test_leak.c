@@ -107,6 +107,49 @@ run(void)
 
 #define STATE(b) (w.blocks[b].state)
 
+/* Blocks without headers between them: the end of one is the address of the next. */
+static uint32_t
+block_beside(uint64_t bytes)
+{
+	uint32_t b = block(bytes);
+
+	w.next = at(b) + bytes;
+	return b;
+}
+
+/* A lost object with a vector, whose room ends where the next lost block begins: they are two losses. */
+T_TEST(end_of_a_vector)
+{
+	uint32_t object[2], room[2], other[2], pair, left, right;
+
+	begin();
+	for (int i = 0; i < 2; i++) {
+		object[i] = block_beside(48);
+		room[i] = block_beside(64);
+		other[i] = block_beside(32);
+		point(object[i], 2, at(room[i]));
+		point(object[i], 3,
+		      at(room[i]) + (i == 0 ? 48 : 64)); /* the second is full */
+		point(object[i], 4, at(room[i]) + 64);
+	}
+	pair = block_beside(16); /* two pointers are two pointers, even if side by side */
+	left = block_beside(32);
+	right = block_beside(32);
+	point(pair, 0, at(left));
+	point(pair, 1, at(right));
+	run();
+	for (int i = 0; i < 2; i++) {
+		T_EQ(STATE(object[i]), CLASSIFY_DEFINITE);
+		T_EQ(STATE(room[i]), CLASSIFY_INDIRECT);
+		T_EQ(STATE(other[i]), CLASSIFY_DEFINITE);
+	}
+	T_EQ(STATE(left), CLASSIFY_INDIRECT);
+	T_EQ(STATE(right), CLASSIFY_INDIRECT);
+	w.root[0] = at(object[0]); /* in use: whatever points anywhere counts */
+	run();
+	T_EQ(STATE(other[0]), CLASSIFY_REACHABLE);
+}
+
 /* ---- the nine cases ---- */
 
 T_TEST(nine_cases)
