@@ -243,15 +243,15 @@ T_TEST(refusals)
 	refused(a.data, 15, "cut off after 15 bytes, within its head");
 	refused(a.data, 16,
 		"cut off after 16 bytes, before the end of section \"strings\"");
-	a.data[8] = 11;
+	a.data[8] = 12;
 	refused(a.data, a.len,
-		"recording of version 11, this seep reads 2 to 10: use a newer seep");
+		"recording of version 12, this seep reads 2 to 11: use a newer seep");
 	a.data[8] = 0;
 	refused(a.data, a.len,
-		"recording of version 0, this seep reads 2 to 10: use an older seep");
+		"recording of version 0, this seep reads 2 to 11: use an older seep");
 	a.data[8] = 1;
 	refused(a.data, a.len,
-		"recording of version 1, this seep reads 2 to 10: use an older seep");
+		"recording of version 1, this seep reads 2 to 11: use an older seep");
 	a.data[8] = PACK_VERSION;
 	a.data[13] ^= 4;
 	refused(a.data, a.len, "its head is damaged (wrong checksum)");
