@@ -69,6 +69,7 @@ run "$SEEP" report "$grow"
 expect_match "sampled: it grows" "$(sed -n 2p <<<"$out")" '^(GROWING|LEAK likely|NO VERDICT)  '
 expect_no_match "sampled: not steady" "$out" '^STEADY'
 run "$SEEP" report --timeline --json "$grow"
+# shellcheck disable=SC2016 # jq's own
 expect_json "sampled: points at all times, the last with what is live now" "$TMP/out" \
 	'.total as $now | .rows[0].points | last as $z | [$z.ms >= 5000, (map(select(.ms > $z.ms / 2)) | length > 3), $z.live_bytes == $now]' \
 	'[true,true,true]'
