@@ -232,6 +232,7 @@ switched_on(void)
 static struct {
 	uint32_t by; /* lock_id() of who forks, HANDED in the child, 0 = none */
 	struct inherit *list;
+	int64_t live_bytes; /* of the thread that forks, when it had listed its blocks */
 } hand;
 
 enum { HANDED = 1 }; /* no lock_id(): those have bit 31 */
@@ -258,8 +259,12 @@ hand_take(void)
 
 	hand.list = NULL;
 	hand.by = 0;
-	if (l != NULL && ours && l->of == begun)
+	if (l != NULL && ours && l->of == begun) {
+		/* Handlers of pthread_atfork ran since, and have allocated or freed. */
+		if (tls.self == NULL || tls.self->live_bytes != hand.live_bytes)
+			l->whole = false;
 		return l;
+	}
 	inherit_forget(l);
 	return NULL;
 }
@@ -490,6 +495,7 @@ hand_fill(struct recorder *r)
 	    none == me) {
 		forget_list(&hand.list);
 		hand.list = inherit_gather(r);
+		hand.live_bytes = tls.self != NULL ? tls.self->live_bytes : 0;
 	}
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
 }
@@ -526,7 +532,8 @@ fork_by(pid_t (*real)(void))
 		if (on && tls.busy == 0)
 			hand_fill(page);
 		pid = real();
-		if (pid == 0) {
+		/* A handler of pthread_atfork may have begun the child's recording already. */
+		if (pid == 0 && page->base == NULL) {
 			locks_forked();
 			if (on && exec_env_follows())
 				quiet_begin((struct rec_head *)(void *)mapped);
