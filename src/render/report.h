@@ -37,7 +37,7 @@ struct report_opts {
 	bool opening;		 /* the answer only, see report_text() */
 	bool tables;		 /* also by peak and by count: `seep report` */
 	bool all;		 /* list every place, every process and whole stacks */
-	bool everyone;		 /* the verdict is about every process chosen, see focus.h */
+	bool everyone; /* the verdict is about every process chosen, see focus.h */
 	unsigned
 		leak_kinds; /* bits 1 << enum prof_loss_kind to list; 0 = SITES_LOSS_KINDS */
 	uint32_t rows;	    /* places listed; 0 = REPORT_ROWS */

@@ -297,8 +297,10 @@ report_growth_amount(struct report *r, enum verdict_word word, const char *betwe
 	uint64_t low, high;
 
 	if (freed_at_exit(&r->growth, &low, &high)) {
-		buf_printf(r->out, "%swhile it ran (%s \xe2\x86\x92 %s of live memory), freed at exit",
-			   between, fmt_size(low).s, fmt_size(high).s);
+		buf_printf(
+			r->out,
+			"%swhile it ran (%s \xe2\x86\x92 %s of live memory), freed at exit",
+			between, fmt_size(low).s, fmt_size(high).s);
 		return true;
 	}
 	sum = report_growth_rate(r, word);

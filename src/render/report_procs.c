@@ -57,8 +57,10 @@ report_end(struct report *r, const struct prof_process *pr)
 			figure_text(r->out, prof_text(r->p, pr->replaced_by));
 			break;
 		}
-		buf_add_str(r->out, pr->exit_ms != 0 ? "exited, status not known,"
-						     : "ended (how is unknown: seep did not wait for it)");
+		buf_add_str(r->out,
+			    pr->exit_ms != 0
+				    ? "exited, status not known,"
+				    : "ended (how is unknown: seep did not wait for it)");
 	}
 	buf_printf(r->out, " after %s", figure_ms(pr->duration_ms).s);
 }
