@@ -49,6 +49,8 @@ refuse_hidden(const struct attached_check *c, int pid, struct err *e)
 
 	if (hides == NULL)
 		return 0;
+	if (foreign_collects(&c->heap.image) != NULL) /* seep leaks judges none either */
+		return err_set(e, -ENOTSUP, "%s", hides);
 	return err_set(e, -ENOTSUP, "%s; or, without sites: seep leaks %d", hides, pid);
 }
 

@@ -133,7 +133,7 @@ foreign_collects(const struct image *i)
 {
 	const struct runtime_info *r = NULL;
 
-	for (size_t k = 0; k < i->map->areas.len && r == NULL; k++)
+	for (size_t k = 0; i->map != NULL && k < i->map->areas.len && r == NULL; k++)
 		r = runtime_collecting(runtimes_of_module(i->map->areas.data[k].name));
 	if (r == NULL)
 		r = runtime_collecting(inspect_runtimes(program_traits(i)) &
