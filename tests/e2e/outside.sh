@@ -49,7 +49,7 @@ from_outside() {
 	wait_for 20 grep -q ready "$TMP/$what.said"
 	"$SEEP" why --for 4s "$pid" >"$TMP/$what.why" &
 	"$SEEP" watch --every 400ms --count 11 "$pid" >"$TMP/$what.watch" &
-	"$SEEP" attach --for 6s --log-file "$TMP/$what.attach" "$pid"
+	"$SEEP" attach --for 6s --max-stop 10s --log-file "$TMP/$what.attach" "$pid"
 	# A pool's arenas come when its threads first run, which takes some time on a busy machine.
 	if [ "$what" = pool ] && grep -q ^GROWING "$TMP/pool.why"; then
 		"$SEEP" why --for 4s "$pid" >"$TMP/pool.why"
