@@ -108,7 +108,7 @@ for_others() {
 # the binary. Flags are -O2 -g unless the source says `/* cflags: ... */` in its first 40
 # lines; TAG names a variant built with CFLAGS in their place.
 program() {
-	local name=$1 source out flags words compiler=${CC:-gcc} tag=${2:-}
+	local name=$1 source out flags flag_words compiler=${CC:-gcc} tag=${2:-}
 	source=$ROOT/tests/programs/$name.c
 	if [ ! -e "$source" ]; then
 		source=$ROOT/tests/programs/$name.cpp
@@ -116,17 +116,17 @@ program() {
 	fi
 	flags=$(sed -n '1,40s,^/[/*] *cflags: \(.*[^ ]\) *\*/$,\1,p; 1,40s,^// cflags: ,,p' "$source" | head -n 1)
 	[ -n "$flags" ] || flags='-O2 -g'
-	read -ra words <<<"$flags"
+	read -ra flag_words <<<"$flags"
 	if [ -n "$tag" ]; then
 		shift 2
 		flags=$*
-		words=("$@") # one may have a space
+		flag_words=("$@") # one may have a space
 	fi
 	out=$BUILD/programs/$name${tag:+.$tag}
 	mkdir -p "$(dirname "$out")"
 	if [ ! -e "$out" ] || [ "$source" -nt "$out" ] || [ "$flags" != "$(cat "$out.flags" 2>/dev/null)" ]; then
 		# Renamed into place: another test may be building or running the same one.
-		"$compiler" -I"$ROOT/include" -o "$out.$$" "$source" "${words[@]}" >&2 || {
+		"$compiler" -I"$ROOT/include" -o "$out.$$" "$source" "${flag_words[@]}" >&2 || {
 			echo "cannot build $source" >&2
 			return 1
 		}
