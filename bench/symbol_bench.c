@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sym/sym.h"
+#include "tool/sym/sym.h"
 
 enum { FRAMES_MOST = 64 };
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/compiler.h"
+#include "shared/compiler.h"
 
 /* One input. Must neither crash nor leak; a broken promise of the reader ends in
  * abort(). */

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/pack.h"
-#include "model/prof.h"
-#include "util/buf.h"
-#include "util/map.h"
+#include "tool/format/pack/pack.h"
+#include "tool/model/prof.h"
+#include "tool/util/buf.h"
+#include "tool/util/map.h"
 
 #define FUZZ_CHECK(cond)                                                                 \
 	do {                                                                             \

@@ -10,16 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/scan_growth.h"
 #include "core_image.h"
-#include "format/core.h"
-#include "format/scan_file.h"
-#include "leak/classify.h"
-#include "leak/dominators.h"
-#include "leak/paths.h"
-#include "leak/roots.h"
-#include "target/walker.h"
-#include "util/x.h"
+#include "tool/analyze/process/scan_growth.h"
+#include "tool/format/core/core.h"
+#include "tool/format/text/scan_file.h"
+#include "tool/leak/classify.h"
+#include "tool/leak/dominators.h"
+#include "tool/leak/paths.h"
+#include "tool/leak/roots.h"
+#include "tool/target/heap/walker.h"
+#include "tool/util/x.h"
 
 static void
 must(bool held)

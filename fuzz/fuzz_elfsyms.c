@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "target/elfsyms.h"
+#include "tool/target/proc/elfsyms.h"
 
 struct seen {
 	uint64_t n, sum;

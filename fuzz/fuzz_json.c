@@ -6,7 +6,7 @@
 #include "fuzz.h"
 
 #include "fuzz_check.h"
-#include "util/json_read.h"
+#include "tool/util/json_read.h"
 
 static const char *const seeds[] = {
 	("{\"seep_json\":1,\"frames\":[{\"linkage\":\"main\"}],\"sites\":[{\"stack\":[0,1],"

@@ -17,12 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cursor.h"
-#include "format/live_load.h"
-#include "format/pack.h"
 #include "fuzz_check.h"
 #include "live_image.h"
-#include "model/prof.h"
+#include "shared/cursor.h"
+#include "tool/format/live/live_load.h"
+#include "tool/format/pack/pack.h"
+#include "tool/model/prof.h"
 
 static struct image image;
 static uint32_t *busy; /* offsets of the bytes that are not zero */

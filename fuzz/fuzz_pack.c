@@ -10,14 +10,14 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/recording.h"
-#include "format/live_load.h"
-#include "format/pack.h"
-#include "format/pack_impl.h"
 #include "fuzz_check.h"
 #include "live_image.h"
-#include "model/prof.h"
-#include "util/buf.h"
+#include "shared/recording.h"
+#include "tool/format/live/live_load.h"
+#include "tool/format/pack/pack.h"
+#include "tool/format/pack/pack_impl.h"
+#include "tool/model/prof.h"
+#include "tool/util/buf.h"
 
 static void
 load(const uint8_t *data, size_t bytes)

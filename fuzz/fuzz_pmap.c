@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/account.h"
-#include "analyze/content.h"
-#include "analyze/regions.h"
-#include "analyze/track.h"
-#include "format/pmap.h"
-#include "target/heapwalk.h"
-#include "util/err.h"
+#include "tool/analyze/process/account.h"
+#include "tool/analyze/process/content.h"
+#include "tool/analyze/process/regions.h"
+#include "tool/analyze/process/track.h"
+#include "tool/format/text/pmap.h"
+#include "tool/target/heap/heapwalk.h"
+#include "tool/util/err.h"
 
 static const char *const seeds[] = {
 	"55e0a1a00000-55e0a1a02000 rw-p 00001000 fe:00 247134      /usr/bin/my cat\n"

@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/format_save.h"
-#include "format/live_load.h"
-#include "format/pprof.h"
 #include "fuzz_check.h"
 #include "live_image.h"
-#include "model/prof.h"
 #include "pprof_file.h"
-#include "util/buf.h"
+#include "tool/format/format_save.h"
+#include "tool/format/live/live_load.h"
+#include "tool/format/pprof/pprof.h"
+#include "tool/model/prof.h"
+#include "tool/util/buf.h"
 
 static void
 check_labels(const struct prof *p)

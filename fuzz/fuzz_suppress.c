@@ -5,10 +5,10 @@
  * empty, and reading it twice gives the same. Matching must come to an end. */
 #include "fuzz.h"
 
-#include "analyze/suppress_match.h"
-#include "format/suppress_read.h"
 #include "fuzz_check.h"
-#include "model/loss_kinds.h"
+#include "tool/analyze/verdict/suppress_match.h"
+#include "tool/format/text/suppress_read.h"
+#include "tool/model/loss_kinds.h"
 
 static const char *const seeds[] = {
 	"# c\n{\n   name\n   Memcheck:Leak\n   match-leak-kinds: definite, possible\n"

@@ -15,9 +15,9 @@
 #include <zlib.h>
 
 #include "fuzz.h"
-#include "sym/sym.h"
-#include "sym/sym_index.h"
-#include "util/buf.h"
+#include "tool/sym/sym.h"
+#include "tool/sym/sym_index.h"
+#include "tool/util/buf.h"
 
 static char folder[64];
 

@@ -6,11 +6,11 @@
  * larger than the text warrants. Recordings of our own have fuzzers of their own. */
 #include "fuzz.h"
 
-#include "format/format.h"
-#include "format/pprof.h"
 #include "fuzz_check.h"
-#include "model/prof.h"
-#include "util/err.h"
+#include "tool/format/format.h"
+#include "tool/format/pprof/pprof.h"
+#include "tool/model/prof.h"
+#include "tool/util/err.h"
 
 static const char *const seeds[] = {
 	"heap_v2/524288\n  t*: 3: 300 [5: 500]\n  t0: 2: 200 [0: 0]\n  t1: 1: 100 [0: 0] a b\n"

@@ -79,7 +79,7 @@ def c_string(text):
 
 def main():
     out = pathlib.Path(sys.argv[1])
-    parts = ['/* Made by tools/embed-ui.py of what is in ui/. */', '#include "render/ui_parts.h"']
+    parts = ['/* Made by tools/embed-ui.py of what is in ui/. */', '#include "tool/render/ui_parts.h"']
     for argument in sys.argv[2:]:
         name, _, files = argument.partition("=")
         paths = [pathlib.Path(f) for f in files.split(",")]

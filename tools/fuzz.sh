@@ -22,20 +22,23 @@ if ! command -v clang >/dev/null; then
 fi
 mkdir -p build-fuzz
 
+# below FOLDER...: the sources of these folders of the tool, however deep they lie.
+below() {
+	(cd src/tool && find "$@" -name '*.c') | sed 's,^,src/tool/,' | sort
+}
+
+# The sources of src/tool/target that fuzz/meson.build names.
+listed() {
+	grep -o "src/tool/target/[a-z0-9_/]*[.]c" fuzz/meson.build | sort -u
+}
+
 sources() {
 	case $1 in
-	symindex) ls src/sym/*.c src/util/*.c ;;
-	core)
-		ls src/format/*.c src/model/*.c src/util/*.c src/leak/*.c src/analyze/scan_growth.c \
-			src/target/{heapblocks,heapblocks_kept,heapblocks_mapped,heapwalk,heapwalk_find,procfs,procmem}.c
-		;;
-	elfsyms) ls src/target/elfsyms.c src/util/*.c ;;
-	pmap)
-		ls src/format/*.c src/model/*.c src/util/*.c src/analyze/*.c \
-			src/target/{heapwalk,heapwalk_find,procfs,procmem}.c
-		;;
-	suppress) ls src/format/*.c src/model/*.c src/util/*.c src/analyze/{loss_records,skip,suppress_match}.c ;;
-	*) ls src/format/*.c src/model/*.c src/util/*.c ;;
+	symindex) below sym util ;;
+	core | pmap) below format model util leak analyze && listed ;;
+	elfsyms) below util && echo src/tool/target/proc/elfsyms.c ;;
+	suppress) below format model util analyze ;;
+	*) below format model util ;;
 	esac
 }
 

@@ -74,7 +74,7 @@ headers() {
 		extra=
 		case $header in
 		*_aarch64.h | *_x86_64.h) continue ;; # parts of the header beside them
-		src/base/*) extra=-Wconversion ;;
+		src/shared/*) extra=-Wconversion ;;
 		esac
 		# shellcheck disable=SC2086 # empty or one word
 		gcc -std=gnu11 -D_GNU_SOURCE= -Wall -Wextra -Wshadow -Wvla -Wundef -Wstrict-prototypes \
@@ -92,7 +92,7 @@ cpp_check() {
 		--suppress=normalCheckLevelMaxBranches --suppress=unknownMacro
 }
 
-# sizeof-expression takes a list of pointers (util/vec.h) for a mistake.
+# sizeof-expression takes a list of pointers (tool/util/vec.h) for a mistake.
 tidy_checks='-*,bugprone-*,readability-duplicate-include,-bugprone-easily-swappable-parameters'
 tidy_checks+=',-bugprone-reserved-identifier,-bugprone-narrowing-conversions'
 tidy_checks+=',-bugprone-implicit-widening-of-multiplication-result,-bugprone-macro-parentheses'

@@ -46,7 +46,7 @@ unit) list_unit ;;
 all)
 	list_unit
 	list_libs
-	list_existing man/*.[1-9] src/*/meson.build src/preload/libseep.map include/seep/seep.h
+	list_existing man/*.[1-9] src/*/meson.build src/*/*/meson.build src/guest/hooks/libseep.map include/seep/seep.h
 	;;
 *)
 	echo "usage: $0 man|unit|all" >&2

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tree.js -- one tree of boxes: where each lies, and which lies where.
 //
-// The data (src/render/flame_data.c) is columns over the boxes, in order from left to right with
+// The data (src/tool/render/flame/flame_data.c) is columns over the boxes, in order from left to right with
 // parents before what they called, box 0 the root:
 //   entry   place in the view's entries
 //   depth   0 for the root

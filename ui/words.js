@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// words.js -- figures as people read them. The same rules as src/util/fmt.c.
+// words.js -- figures as people read them. The same rules as src/tool/util/fmt.c.
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
 const MINUS = '\u2212';

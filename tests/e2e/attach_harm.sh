@@ -40,7 +40,7 @@ unset SEEP_TEST_ATTACH_WORDS
 
 # Killed with a range unmapped: what the program maps there then is its own.
 begin "$prog" mapped
-last=$(sed -n '/^enum tracee_point {/,/TRACEE_UNMAPPED_ONE/p' "$ROOT/src/target/tracee.h" | grep -c 'TRACEE_[A-Z_]*\( = 1\)\?,')
+last=$(sed -n '/^enum tracee_point {/,/TRACEE_UNMAPPED_ONE/p' "$ROOT/src/tool/target/trace/tracee.h" | grep -c 'TRACEE_[A-Z_]*\( = 1\)\?,')
 SEEP_TEST_DIE=$last timeout 60 "$SEEP" attach --for 10ms "$pid" >/dev/null 2>&1
 expect_eq "killed on the way out" $? 137
 kill -USR1 "$pid"

@@ -14,7 +14,7 @@ raised() { cat "/proc/$1/task/"*/stat | sed 's/.*) //' | awk '$17 == -20 { n++ }
 prog=$(program attach_busy) || exit
 begin "$prog" 3
 before=$(entry "$pid" malloc)
-points=$(sed -n '/^enum tracee_point {/,/TRACEE_POINTS/p' "$ROOT/src/target/tracee.h" | grep -c 'TRACEE_[A-Z_]*\( = 1\)\?,')
+points=$(sed -n '/^enum tracee_point {/,/TRACEE_POINTS/p' "$ROOT/src/tool/target/trace/tracee.h" | grep -c 'TRACEE_[A-Z_]*\( = 1\)\?,')
 points=$((points - 1))
 expect_between "points to die at" "$points" 15 30
 for ((point = 1; point <= points; point++)); do

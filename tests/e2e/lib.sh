@@ -60,11 +60,11 @@ skip() {
 
 # The products must be there. (A tree that has not got them yet skips its tests.)
 need_seep() {
-	[ -e "$ROOT/src/cli/main.c" ] || skip "no tool in this tree yet"
+	[ -e "$ROOT/src/tool/cli/main.c" ] || skip "no tool in this tree yet"
 	[ -x "$SEEP" ] || { echo "$SEEP is missing: make build"; exit 3; }
 }
 need_libseep() {
-	[ -e "$ROOT/src/preload/meson.build" ] || skip "no recorder in this tree yet"
+	[ -e "$ROOT/src/guest/hooks/meson.build" ] || skip "no recorder in this tree yet"
 	[ -e "$LIBSEEP" ] || { echo "$LIBSEEP is missing: make build"; exit 3; }
 }
 

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""docs/format.md describes every struct of src/base/recording.h, and no struct that is gone."""
+"""docs/format.md describes every struct of src/shared/recording.h, and no struct that is gone."""
 import re
 import sys
 
 from lib_meta import ROOT, finish, read, skip, without_comments
 
-HEADER, DOC = "src/base/recording.h", "docs/format.md"
+HEADER, DOC = "src/shared/recording.h", "docs/format.md"
 
 
 def main():

@@ -58,14 +58,14 @@ def run(*args):
 
 def main():
     seep = BUILD / "seep"
-    if not (ROOT / "src/cli/main.c").exists():
+    if not (ROOT / "src/tool/cli/main.c").exists():
         skip("no tool in this tree yet")
     faults = self_check()
     top = run(seep, "--help")
     if top.returncode != 0:
         faults.append(f"seep --help: status {top.returncode}")
     completed = set(re.findall(r"[a-z-][a-z0-9._-]+", (ROOT / "completions/seep.bash").read_text()))
-    commands = [p.stem[4:] for p in sorted((ROOT / "src/cli").glob("cmd_*.c"))]
+    commands = [p.stem[4:] for p in sorted((ROOT / "src/tool/cli").glob("cmd_*.c"))]
     for name in (c.replace("_", "-") for c in commands):
         got = run(seep, name, "--help")
         if got.returncode != 0:

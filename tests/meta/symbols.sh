@@ -13,7 +13,7 @@ root=$(cd "$here/../.." && pwd)
 lib=${SEEP_BUILD:-$root/build}/libseep.so
 tls_limit=64
 if [ ! -e "$lib" ]; then
-	if [ ! -e "$root/src/preload/meson.build" ]; then
+	if [ ! -e "$root/src/guest/hooks/meson.build" ]; then
 		echo "skipped: no recorder in this tree yet"
 		exit 77
 	fi

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""docs/verdicts.md has a row and an example for every word of src/analyze/verdict_rules.c, in the
+"""docs/verdicts.md has a row and an example for every word of src/tool/analyze/verdict/verdict_rules.c, in the
 order of precedence and with the same severity, and a row for every reason of NO VERDICT."""
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-code = (ROOT / "src/analyze/verdict_rules.c").read_text()
+code = (ROOT / "src/tool/analyze/verdict/verdict_rules.c").read_text()
 doc = (ROOT / "docs/verdicts.md").read_text()
 
 words = re.findall(r'\[VERDICT_\w+\] = \{"([^"]+)", VERDICT_SEVERITY_(\w+)\}', code)

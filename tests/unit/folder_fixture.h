@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/compiler.h"
+#include "shared/compiler.h"
 
 static char folder[64]; /* "" until it is made */
 

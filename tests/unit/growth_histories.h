@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/growth.h"
-#include "util/x.h"
+#include "tool/analyze/growth/growth.h"
+#include "tool/util/x.h"
 
 enum {
 	GH_LOOKS_MAX = 40,

@@ -4,10 +4,10 @@
 #ifndef SEEP_TESTS_LIVE_CHECK_H
 #define SEEP_TESTS_LIVE_CHECK_H
 
-#include "format/live_load.h"
 #include "live_image.h"
-#include "model/prof.h"
-#include "util/err.h"
+#include "tool/format/live/live_load.h"
+#include "tool/model/prof.h"
+#include "tool/util/err.h"
 
 static inline struct prof *
 load(const struct image *m, bool stopped)

@@ -2,17 +2,18 @@
 /* live_image.h -- builds live recordings in memory, by hand, for tests of their
  * reader.
  *
- * Written from base/recording.h and docs/format.md alone, without the recorder: where
+ * Written from shared/recording.h and docs/format.md alone, without the recorder: where
  * the two disagree a test fails. Images are a few chunks long. Objects are named by
  * refs, as in the file; pointers into an image are good until it next grows. */
 #ifndef SEEP_TESTS_LIVE_IMAGE_H
 #define SEEP_TESTS_LIVE_IMAGE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/recording.h"
+#include "shared/recording.h"
 
 enum {
 	IMAGE_MARK_ROWS = 677, /* rows that the recorder makes room for in a record */

@@ -4,7 +4,7 @@
 #ifndef SEEP_TESTS_PPROF_FILE_H
 #define SEEP_TESTS_PPROF_FILE_H
 
-#include "format/pprof_impl.h"
+#include "tool/format/pprof/pprof_impl.h"
 
 struct file {
 	struct buf out, a, b;

@@ -13,9 +13,9 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "base/compiler.h"
-#include "record/recorder.h"
-#include "record/threads.h"
+#include "guest/record/file/recorder.h"
+#include "guest/record/threads.h"
+#include "shared/compiler.h"
 
 struct recorder *recorder_now;
 

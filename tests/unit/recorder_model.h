@@ -8,8 +8,8 @@
 #ifndef SEEP_TESTS_RECORDER_MODEL_H
 #define SEEP_TESTS_RECORDER_MODEL_H
 
-#include "record/events.h"
-#include "record/step.h"
+#include "guest/record/events.h"
+#include "guest/record/step.h"
 
 #define RM_SITES_MAX 2048
 #define RM_BLOCKS 4096

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sym_fixture.h -- a folder of its own for a test of src/sym, and programs made in it.
+/* sym_fixture.h -- a folder of its own for a test of src/tool/sym, and programs made in it.
  *
  * Include it once, in the test's own .c, behind t.h. The folder is removed at the end, also
  * after a run of chosen tests or a failed one; KEEP in the environment leaves it. */
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "util/x.h"
+#include "tool/util/x.h"
 
 static char dir[64];
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* sym_peer.h -- what addr2line -aif says, read and compared with what src/sym says.
+/* sym_peer.h -- what addr2line -aif says, read and compared with what src/tool/sym says.
  *
  * Include it once, in the test's own .c, behind t.h. */
 #ifndef SEEP_TESTS_SYM_PEER_H
 #define SEEP_TESTS_SYM_PEER_H
 
-#include "sym/sym.h"
-#include "util/buf.h"
-#include "util/vec.h"
-#include "util/x.h"
+#include "tool/sym/sym.h"
+#include "tool/util/buf.h"
+#include "tool/util/vec.h"
+#include "tool/util/x.h"
 
 /* What the peer says of one address. */
 struct said {
@@ -26,7 +26,7 @@ struct peer {
 	VEC(struct said_frame) frames;
 };
 
-/* Drops "/./" and "//", as src/sym does. */
+/* Drops "/./" and "//", as src/tool/sym does. */
 static void
 tidy(char *path)
 {

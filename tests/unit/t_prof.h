@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/prof.h"
+#include "tool/model/prof.h"
 
 struct tp_frame {
 	char function[128], file[64], module[64];

@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "analyze/choose.h"
-#include "analyze/coverage.h"
-#include "analyze/sites.h"
-#include "analyze/skip.h"
-#include "analyze/verdict.h"
 #include "t.h"
 #include "t_prof.h"
+#include "tool/analyze/process/coverage.h"
+#include "tool/analyze/sites/choose.h"
+#include "tool/analyze/sites/sites.h"
+#include "tool/analyze/sites/skip.h"
+#include "tool/analyze/verdict/verdict.h"
 
 /* Function at `pos`, "" when it has no name. */
 static const char *

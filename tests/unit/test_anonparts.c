@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_anonparts.c -- which anonymous memory is the recorder's, a stack or static data. */
 #include "t.h"
-#include "target/anonparts.h"
-#include "util/x.h"
+#include "tool/target/proc/anonparts.h"
+#include "tool/util/x.h"
 
 #include <stdlib.h>
 

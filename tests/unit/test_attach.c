@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "t.h"
-#include "target/attach_impl.h"
+#include "tool/target/attach/attach_impl.h"
 
 static const struct attach_settings settings = {
 	.mode = REC_MODE_SAMPLE,

@@ -7,8 +7,8 @@
 /* tsan */
 #include "t.h"
 
-#include "record/cells.h"
-#include "record/livetable.h"
+#include "guest/record/cells.h"
+#include "guest/record/livetable.h"
 
 #include "recorder_harness.h"
 #include "recorder_model.h"

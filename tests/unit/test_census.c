@@ -3,9 +3,9 @@
  * threads count, end and are folded under the walk. */
 #include "t.h"
 
-#include "record/census.h"
-#include "record/census_blocks.h"
-#include "record/events.h"
+#include "guest/record/census/census.h"
+#include "guest/record/census/census_blocks.h"
+#include "guest/record/events.h"
 
 #include "recorder_harness.h"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "t.h"
-#include "target/cgroup.h"
+#include "tool/target/proc/cgroup.h"
 
 static char top[64];
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_content.c -- what memory holds, and how it is printed. */
 #include "t.h"
-#include "analyze/content.h"
-#include "render/dump.h"
+#include "tool/analyze/process/content.h"
+#include "tool/render/heap/dump.h"
 
 static struct memmap map;
 static struct regions regions;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_contrast.c -- what tells lost blocks from freed ones is said when it is clear, and only then. */
 #include "t.h"
-#include "analyze/contrast.h"
 #include "t_prof.h"
+#include "tool/analyze/sites/contrast.h"
 
 static const struct skip_opts folding = {.fold = true};
 

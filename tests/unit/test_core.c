@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_core.c -- core files: one made by hand, cut at every length, and spoilt in ways that are told. */
 #include "core_image.h"
-#include "format/core.h"
 #include "t.h"
+#include "tool/format/core/core.h"
 
 static unsigned char file[CORE_IMAGE_ROOM];
 

@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 
 #include "t.h"
-#include "target/detour.h"
-#include "target/x86insn.h"
+#include "tool/target/trace/detour.h"
+#include "tool/target/trace/x86insn.h"
 
 static unsigned
 length(const char *bytes, size_t n)

@@ -6,8 +6,8 @@
 #include "t.h"
 #include "t_prof.h"
 
-#include "analyze/diff.h"
-#include "render/diff_report.h"
+#include "tool/analyze/diff/diff.h"
+#include "tool/render/diff/diff_report.h"
 
 struct two {
 	struct prof *p[2];

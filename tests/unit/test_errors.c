@@ -4,9 +4,9 @@
  * Blocks are recorded and freed as the hooks do; which of them covers an address is compared with a list. */
 #include "t.h"
 
-#include "record/errors.h"
-#include "record/events.h"
-#include "record/hot.h"
+#include "guest/record/errors.h"
+#include "guest/record/events.h"
+#include "guest/record/hot.h"
 
 #include "recorder_harness.h"
 

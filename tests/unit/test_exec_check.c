@@ -4,7 +4,7 @@
  *
  * Files are made in a folder of its own under /tmp, which is removed at the end. What the machine
  * cannot build (32-bit, musl) is made by editing bytes of what it can. */
-/* sources: src/preload/exec_check.c */
+/* sources: src/guest/life/exec_check.c */
 #include "t.h"
 
 #include <elf.h>
@@ -17,7 +17,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "preload/exec_check.h"
+#include "guest/life/exec_check.h"
 
 static char dir[] = "/tmp/seep-exec-check-XXXXXX";
 static unsigned char program[1 << 20]; /* a dynamic program of this machine */

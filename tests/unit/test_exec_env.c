@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test_exec_env.c -- our two variables, added to environments, taken out of them, and hidden again. */
-/* sources: src/preload/exec_env.c */
+/* sources: src/guest/life/exec_env.c */
 #include "t.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "preload/exec_env.h"
+#include "guest/life/exec_env.h"
 
 static char dir[] = "/tmp/seep-exec-env-XXXXXX";
 static char library[64], preload[80];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of src/analyze/filter*.c: each filter of pprof on stacks whose outcome is known, alone and
+/* Tests of src/tool/analyze/graph/filter*.c: each filter of pprof on stacks whose outcome is known, alone and
  * together, and the filters of single blocks. */
-#include "analyze/filter.h"
+#include "tool/analyze/graph/filter.h"
 
-#include "analyze/graph.h"
-#include "analyze/value.h"
 #include "t.h"
 #include "t_prof.h"
-#include "util/buf.h"
-#include "util/re.h"
+#include "tool/analyze/graph/graph.h"
+#include "tool/analyze/sites/value.h"
+#include "tool/util/buf.h"
+#include "tool/util/re.h"
 
 static void
 tree_text(const struct graph *g, uint32_t node, struct buf *out)

@@ -2,8 +2,8 @@
 /* test_fit.c -- the straight line: figures worked out by hand. */
 #include <math.h>
 
-#include "analyze/fit.h"
 #include "t.h"
+#include "tool/analyze/growth/fit.h"
 
 static bool
 near(double a, double b)

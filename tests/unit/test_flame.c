@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_flame.c -- flame graphs and pages: what is left out, how wide boxes are, and that no name
  * is ever more than text. */
-#include "render/flame.h"
-#include "render/flame_colour.h"
-#include "render/flame_text.h"
-#include "render/flame_tree.h"
-#include "render/html_page.h"
+#include "tool/render/flame/flame.h"
+#include "tool/render/flame/flame_colour.h"
+#include "tool/render/flame/flame_text.h"
+#include "tool/render/flame/flame_tree.h"
+#include "tool/render/flame/html_page.h"
 
 #include "t.h"
 #include "t_prof.h"

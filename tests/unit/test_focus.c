@@ -3,14 +3,14 @@
  * many of them says; with frames that belong to nobody's program. */
 #include <stdbool.h>
 
-#include "analyze/choose.h"
-#include "analyze/coverage.h"
-#include "analyze/focus.h"
-#include "analyze/skip.h"
-#include "base/recording.h"
-#include "render/report.h"
+#include "shared/recording.h"
 #include "t.h"
 #include "t_prof.h"
+#include "tool/analyze/process/coverage.h"
+#include "tool/analyze/sites/choose.h"
+#include "tool/analyze/sites/skip.h"
+#include "tool/analyze/verdict/focus.h"
+#include "tool/render/report/report.h"
 
 enum { MOST = 64 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of src/analyze/graph*.c and value.c: small profiles whose sums are computed by hand. */
-#include "analyze/graph.h"
+/* Tests of src/tool/analyze/graph/graph*.c and value.c: small profiles whose sums are computed by hand. */
+#include "tool/analyze/graph/graph.h"
 
-#include "analyze/filter.h"
-#include "analyze/value.h"
 #include "t.h"
 #include "t_prof.h"
-#include "util/buf.h"
+#include "tool/analyze/graph/filter.h"
+#include "tool/analyze/sites/value.h"
+#include "tool/util/buf.h"
 
 static const struct graph_entry *
 entry_of(const struct graph *g, const char *text)

@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-#include "analyze/growth.h"
-#include "render/growth_text.h"
-#include "util/buf.h"
+#include "tool/analyze/growth/growth.h"
+#include "tool/render/growth_text.h"
+#include "tool/util/buf.h"
 
 #define NEAR(a, b) T_CHECK(fabs((a) - (double)(b)) <= 1e-6 * (fabs((double)(b)) + 1))
 

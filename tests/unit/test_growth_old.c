@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#include "analyze/growth_old.h"
-#include "model/sizeclass.h"
+#include "tool/analyze/growth/growth_old.h"
+#include "tool/model/sizeclass.h"
 
 #define NEAR(a, b) T_CHECK(fabs((a) - (double)(b)) <= 1e-6 * (fabs((double)(b)) + 1))
 

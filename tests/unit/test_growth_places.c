@@ -4,11 +4,11 @@
 
 #include <math.h>
 
-#include "analyze/diff.h"
-#include "analyze/growth_places.h"
-#include "render/report.h"
 #include "t_prof.h"
-#include "util/buf.h"
+#include "tool/analyze/diff/diff.h"
+#include "tool/analyze/growth/growth_places.h"
+#include "tool/render/report/report.h"
+#include "tool/util/buf.h"
 
 #define NEAR(a, b) T_CHECK(fabs((a) - (double)(b)) <= 1e-6 * (fabs((double)(b)) + 1))
 

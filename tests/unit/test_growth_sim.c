@@ -5,8 +5,8 @@
  * `SEEP_TEST_VERBOSE=1` prints a line for each history. */
 #include "t.h"
 
-#include "base/compiler.h"
 #include "growth_histories.h"
+#include "shared/compiler.h"
 
 /* ---- all of them ---- */
 

@@ -11,12 +11,12 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "format/format.h"
-#include "format/heap_in.h"
-#include "format/maps.h"
-#include "model/prof.h"
-#include "util/buf.h"
-#include "util/err.h"
+#include "tool/format/format.h"
+#include "tool/format/heap/heap_in.h"
+#include "tool/format/maps.h"
+#include "tool/model/prof.h"
+#include "tool/util/buf.h"
+#include "tool/util/err.h"
 
 /* ---- loading ---- */
 

@@ -4,8 +4,8 @@
 
 #include "heap_image.h"
 #include "t.h"
-#include "target/heapwalk.h"
-#include "target/walker.h"
+#include "tool/target/heap/heapwalk.h"
+#include "tool/target/heap/walker.h"
 
 static struct heap_image image;
 

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "t.h"
-#include "target/heapwalk.h"
-#include "target/procfs.h"
-#include "target/procmem.h"
+#include "tool/target/heap/heapwalk.h"
+#include "tool/target/proc/procfs.h"
+#include "tool/target/proc/procmem.h"
 
 enum { BLOCKS = 1009, BIG = 5 << 20, MAPPED = 3 << 20 };
 

@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "record/events.h"
-#include "record/inherit.h"
-#include "record/livetable.h"
+#include "guest/record/events.h"
+#include "guest/record/inherit.h"
+#include "guest/record/livetable.h"
 #include "recorder_harness.h"
 
 #define HEAP UINT64_C(0x55550000b000)

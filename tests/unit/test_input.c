@@ -12,10 +12,10 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "format/format.h"
-#include "format/input.h"
-#include "model/prof.h"
-#include "util/err.h"
+#include "tool/format/format.h"
+#include "tool/format/input.h"
+#include "tool/model/prof.h"
+#include "tool/util/err.h"
 
 static const char text[] = "heap_v2/1\n  t*: 7: 7777 [0: 0]\n@ 0x10 0x20\n"
 			   "  t*: 7: 7777 [0: 0]\n\nMAPPED_LIBRARIES:\n";

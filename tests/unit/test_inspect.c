@@ -10,10 +10,10 @@
 
 #include "folder_fixture.h"
 #include "t.h"
-#include "target/held.h"
-#include "target/inspect.h"
-#include "util/buf.h"
-#include "util/x.h"
+#include "tool/target/proc/inspect.h"
+#include "tool/target/run/held.h"
+#include "tool/util/buf.h"
+#include "tool/util/x.h"
 
 static const char *
 script(const char *name, const char *text)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_json_read.c -- reading JSON: values, strings with everything in them, and what is refused where. */
-#include "util/json_read.h"
+#include "tool/util/json_read.h"
 
 #include <string.h>
 
 #include "t.h"
-#include "util/buf.h"
-#include "util/json.h"
+#include "tool/util/buf.h"
+#include "tool/util/json.h"
 
 static struct json_tree t;
 static struct err e;

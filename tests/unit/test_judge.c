@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_judge.c -- conditions on a run: what is read, what is counted, and what is new beside a baseline. */
-#include "analyze/judge.h"
 #include "t.h"
 #include "t_prof.h"
+#include "tool/analyze/verdict/judge.h"
 
 static struct err e;
 

@@ -20,12 +20,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/recording.h"
-#include "format/live_load.h"
-#include "model/prof.h"
+#include "shared/recording.h"
 #include "t.h"
-#include "util/err.h"
-#include "util/x.h"
+#include "tool/format/live/live_load.h"
+#include "tool/model/prof.h"
+#include "tool/util/err.h"
+#include "tool/util/x.h"
 
 enum {
 	SLOTS = 127,

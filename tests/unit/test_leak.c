@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_leak.c -- graphs worked out by hand: which block an address is in, what becomes of each block,
  * which memory is a root. */
-#include "leak/classify.h"
-#include "leak/roots.h"
-#include "leak/scan.h"
 #include "t.h"
+#include "tool/leak/classify.h"
+#include "tool/leak/roots.h"
+#include "tool/leak/scan.h"
 
 /* ---- a small address space ---- */
 

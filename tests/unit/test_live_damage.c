@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "format/format.h"
 #include "live_check.h"
+#include "tool/format/format.h"
 
 T_TEST(circles_end)
 {

@@ -7,7 +7,7 @@
 /* tsan */
 #include "t.h"
 
-#include "record/livetable.h"
+#include "guest/record/livetable.h"
 
 #include "recorder_harness.h"
 

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "live_image.h"
-#include "target/livefile.h"
-#include "target/looks.h"
-#include "util/err.h"
+#include "tool/target/run/livefile.h"
+#include "tool/target/run/looks.h"
+#include "tool/util/err.h"
 
 /* An image as a file, which grows and changes like a process's recording. */
 struct host {

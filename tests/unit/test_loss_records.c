@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_loss_records.c -- loss records as memcheck makes them: what is one, in which order, with which stack. */
-#include "analyze/loss_records.h"
 #include "t.h"
 #include "t_prof.h"
+#include "tool/analyze/verdict/loss_records.h"
 
 static void
 loss(struct prof *p, uint32_t site, enum prof_loss_kind kind, uint64_t blocks,

@@ -2,8 +2,8 @@
 /* test_marks.c -- marks and the timeline: what was live at a moment, against what was then. */
 #include "t.h"
 
-#include "record/marks.h"
-#include "record/timeline.h"
+#include "guest/record/marks.h"
+#include "guest/record/timeline.h"
 
 #include "recorder_harness.h"
 #include "recorder_model.h"

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "record/naming.h"
+#include "guest/record/file/naming.h"
 
 static char name[NAMING_FILE_BYTES + 8];
 

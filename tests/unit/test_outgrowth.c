@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_outgrowth.c -- which kinds of memory grow beside what malloc has handed out. */
-#include "analyze/outgrowth.h"
+#include "tool/analyze/process/outgrowth.h"
 
 #include "t.h"
 

@@ -9,14 +9,14 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "base/varint.h"
-#include "format/format.h"
-#include "format/pack.h"
-#include "format/pack_impl.h"
-#include "model/prof.h"
-#include "util/buf.h"
-#include "util/err.h"
-#include "util/x.h"
+#include "shared/varint.h"
+#include "tool/format/format.h"
+#include "tool/format/pack/pack.h"
+#include "tool/format/pack/pack_impl.h"
+#include "tool/model/prof.h"
+#include "tool/util/buf.h"
+#include "tool/util/err.h"
+#include "tool/util/x.h"
 
 /* A field of every kind set to something that would show if it got lost. */
 static void

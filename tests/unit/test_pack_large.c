@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "format/pack.h"
-#include "model/prof.h"
-#include "util/buf.h"
+#include "tool/format/pack/pack.h"
+#include "tool/model/prof.h"
+#include "tool/util/buf.h"
 
 static struct buf
 packed(const struct prof *p)

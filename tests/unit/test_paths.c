@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_paths.c -- who holds a block, and what would go with it: by hand, and against the definition on graphs
  * made by chance. */
-#include "leak/classify.h"
-#include "leak/dominators.h"
-#include "leak/paths.h"
 #include "t.h"
+#include "tool/leak/classify.h"
+#include "tool/leak/dominators.h"
+#include "tool/leak/paths.h"
 
 /* Blocks of eight words each, and as many roots of one word as there are. */
 enum { N = 64, WORDS = 8, ROOTS = 8, STEP = WORDS * 8 + 16 };

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "model/peaks.h"
 #include "t.h"
+#include "tool/model/peaks.h"
 
 enum { RATE = 512 << 10, SITES_MAX = 64, RUNS = 200 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_peer_names.c -- short names as jeprof makes them, and figures as google/pprof writes them. */
-#include "render/peer_pprof_graph.h"
-#include "render/peer_stacks.h"
-#include "render/peer_tables.h"
 #include "t.h"
+#include "tool/compat/jeprof/peer_stacks.h"
+#include "tool/compat/jeprof/peer_tables.h"
+#include "tool/compat/pprof/peer_pprof_graph.h"
 
 static const char *
 shortened(const char *full)

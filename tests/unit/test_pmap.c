@@ -2,8 +2,8 @@
 /* test_pmap.c -- smaps and pmap's tables, whole, cut off and made up. */
 #include <errno.h>
 
-#include "format/pmap.h"
 #include "t.h"
+#include "tool/format/text/pmap.h"
 
 static const char pmap_x[] =
 	"2244:   sleep 300\n"

@@ -5,14 +5,14 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "format/format.h"
-#include "format/format_save.h"
-#include "format/named.h"
-#include "format/pprof.h"
 #include "pprof_file.h"
 #include "t.h"
 #include "t_prof.h"
-#include "util/x.h"
+#include "tool/format/format.h"
+#include "tool/format/format_save.h"
+#include "tool/format/named.h"
+#include "tool/format/pprof/pprof.h"
+#include "tool/util/x.h"
 
 static struct prof *
 load(const struct buf *b)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* test_prof.c -- the profile in memory: rows that are found again, strings, and
- * merging. Also the headers of src/base that hold no state: cursor, varint, hash. */
+ * merging. Also the headers of src/shared that hold no state: cursor, varint, hash. */
 #include "t.h"
 
 #include <stdint.h>
 
-#include "base/cursor.h"
-#include "base/hash.h"
-#include "base/varint.h"
-#include "model/prof.h"
+#include "shared/cursor.h"
+#include "shared/hash.h"
+#include "shared/varint.h"
+#include "tool/model/prof.h"
 
 T_TEST(varint_round_trip)
 {

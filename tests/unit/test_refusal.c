@@ -3,8 +3,8 @@
 #include <errno.h>
 
 #include "t.h"
-#include "target/inspect.h"
-#include "target/refusal.h"
+#include "tool/target/attach/refusal.h"
+#include "tool/target/proc/inspect.h"
 
 static struct refusal_facts
 fine(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_regions.c -- names of regions, and the account over them, from maps that are made here. */
-#include "analyze/account.h"
-#include "analyze/regions.h"
 #include "t.h"
+#include "tool/analyze/process/account.h"
+#include "tool/analyze/process/regions.h"
 
 #define MIB (UINT64_C(1) << 20)
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* test_render.c -- the exact text of reports, from profiles built by hand. */
-#include "render/report.h"
+#include "tool/render/report/report.h"
 
 #include <errno.h>
 #include <signal.h>
 
-#include "analyze/choose.h"
-#include "base/recording.h"
-#include "render/figure.h"
+#include "shared/recording.h"
 #include "t.h"
 #include "t_prof.h"
+#include "tool/analyze/sites/choose.h"
+#include "tool/render/figure.h"
 
 static struct buf render_out;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report_fit.c -- a report fits on a screen of 80 columns and 25 lines, unless the user asks for more. */
-#include "render/report.h"
+#include "tool/render/report/report.h"
 
 #include <stdio.h>
 

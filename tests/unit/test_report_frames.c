@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report_frames.c -- which frames of a stack are listed, and whose source is quoted. */
-#include "render/report.h"
+#include "tool/render/report/report.h"
 
 #include "t.h"
 #include "t_prof.h"

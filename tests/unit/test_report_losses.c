@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report_losses.c -- what reports say of memory that is lost, from profiles built by hand: seep's own words
  * and memcheck's. */
-#include "model/loss_kinds.h"
-#include "render/leak_xml.h"
-#include "render/memcheck.h"
-#include "render/report.h"
 #include "t.h"
 #include "t_prof.h"
+#include "tool/model/loss_kinds.h"
+#include "tool/render/leak_xml.h"
+#include "tool/render/memcheck.h"
+#include "tool/render/report/report.h"
 
 static struct buf out;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_runtimes.c -- the table of language runtimes. */
-#include "model/runtimes.h"
+#include "tool/model/runtimes.h"
 
 #include <stdlib.h>
 #include <string.h>

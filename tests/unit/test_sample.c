@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "record/sample.h"
+#include "guest/record/sample.h"
 
 #define SITES 200
 

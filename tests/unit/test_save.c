@@ -3,13 +3,13 @@
  * folded stacks, speedscope, CSV. */
 #include <errno.h>
 
-#include "format/format.h"
-#include "format/format_save.h"
-#include "format/named.h"
 #include "t.h"
 #include "t_prof.h"
-#include "util/buf.h"
-#include "util/err.h"
+#include "tool/format/format.h"
+#include "tool/format/format_save.h"
+#include "tool/format/named.h"
+#include "tool/util/buf.h"
+#include "tool/util/err.h"
 
 static const char *
 save(const struct prof *p, const char *format, const struct format_save_opts *o,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_scan_file.c -- looks at heaps: kept in a file and read again, compared, described. */
-#include "analyze/blocklook.h"
-#include "analyze/scan_growth.h"
-#include "format/scan_file.h"
 #include "t.h"
+#include "tool/analyze/process/blocklook.h"
+#include "tool/analyze/process/scan_growth.h"
+#include "tool/format/text/scan_file.h"
 
 static void
 fill(struct heapscan *s, uint64_t lost, uint64_t held, uint64_t kept)

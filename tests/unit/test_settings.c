@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_settings.c -- the SEEP variable: every key, its limits, and what is not understood. */
-/* sources: src/preload/settings.c */
+/* sources: src/guest/life/settings.c */
 #include "t.h"
 
 #include <stdint.h>
 
-#include "preload/settings.h"
-#include "record/keep.h"
+#include "guest/life/settings.h"
+#include "guest/record/file/keep.h"
 
 static struct settings s;
 static const char *bad;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_skip_fold.c -- frames of language libraries are folded down to the program's own, and a
  * program that only looks like a library keeps its frames. */
-#include "analyze/library.h"
-#include "analyze/sites.h"
-#include "analyze/skip.h"
 #include "t.h"
 #include "t_prof.h"
+#include "tool/analyze/sites/library.h"
+#include "tool/analyze/sites/sites.h"
+#include "tool/analyze/sites/skip.h"
 
 #define STL "/usr/include/c++/12/bits/"
 #define RUST "/rustc/4a7d/library/"

@@ -2,7 +2,7 @@
 /* test_space.c -- room in the recording that is given back while others may be making some. */
 #include "t.h"
 
-#include "record/space.h"
+#include "guest/record/file/space.h"
 
 #include "recorder_harness.h"
 

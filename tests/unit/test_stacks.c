@@ -6,7 +6,7 @@
 /* tsan */
 #include "t.h"
 
-#include "record/stacks.h"
+#include "guest/record/stacks.h"
 
 #include "recorder_harness.h"
 

@@ -23,14 +23,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/recording.h"
-#include "format/live_load.h"
-#include "model/prof.h"
+#include "shared/recording.h"
 #include "step_target.h"
 #include "t.h"
-#include "util/buf.h"
-#include "util/err.h"
-#include "util/x.h"
+#include "tool/format/live/live_load.h"
+#include "tool/model/prof.h"
+#include "tool/util/buf.h"
+#include "tool/util/err.h"
+#include "tool/util/x.h"
 
 enum {
 	FILE_BYTES = 8 << 20,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_suppress.c -- suppressions of valgrind and LSan: reading, messages, matching, order of use. */
-#include "analyze/suppress_match.h"
-#include "format/suppress_read.h"
-#include "model/loss_kinds.h"
 #include "t.h"
+#include "tool/analyze/verdict/suppress_match.h"
+#include "tool/format/text/suppress_read.h"
+#include "tool/model/loss_kinds.h"
 
 static struct suppress_set set;
 static struct err e;

@@ -10,14 +10,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sym/demangle.h"
-#include "sym/srcline.h"
-#include "sym/sym.h"
-#include "sym/sym_priv.h"
 #include "t.h"
-#include "util/buf.h"
-#include "util/file.h"
-#include "util/x.h"
+#include "tool/sym/demangle.h"
+#include "tool/sym/srcline.h"
+#include "tool/sym/sym.h"
+#include "tool/sym/sym_priv.h"
+#include "tool/util/buf.h"
+#include "tool/util/file.h"
+#include "tool/util/x.h"
 
 static char dir[64];
 

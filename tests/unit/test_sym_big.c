@@ -13,11 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sym/sym.h"
 #include "t.h"
-#include "util/buf.h"
-#include "util/file.h"
-#include "util/vec.h"
+#include "tool/sym/sym.h"
+#include "tool/util/buf.h"
+#include "tool/util/file.h"
+#include "tool/util/vec.h"
 
 #include "sym_fixture.h"
 #include "sym_peer.h"

@@ -11,12 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sym/sym.h"
-#include "sym/sym_index.h"
 #include "t.h"
-#include "util/buf.h"
-#include "util/file.h"
-#include "util/x.h"
+#include "tool/sym/sym.h"
+#include "tool/sym/sym_index.h"
+#include "tool/util/buf.h"
+#include "tool/util/file.h"
+#include "tool/util/x.h"
 
 #include "sym_fixture.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sym/sym.h"
 #include "t.h"
+#include "tool/sym/sym.h"
 
 #if defined(__x86_64__)
 

@@ -9,12 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sym/demangle.h"
-#include "sym/sym.h"
-#include "sym/sym_priv.h"
 #include "t.h"
-#include "util/buf.h"
-#include "util/file.h"
+#include "tool/sym/demangle.h"
+#include "tool/sym/sym.h"
+#include "tool/sym/sym_priv.h"
+#include "tool/util/buf.h"
+#include "tool/util/file.h"
 
 #include "sym_fixture.h"
 

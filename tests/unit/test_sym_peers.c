@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_sym_peers.c -- every answer of src/sym beside binutils' own, address by address.
+/* test_sym_peers.c -- every answer of src/tool/sym beside binutils' own, address by address.
  *
  * A C++ program is compiled in the ways that change how debug information is kept, and
  * addr2line -aif is asked about addresses all over its functions: function, file, line
@@ -7,13 +7,13 @@
  * the rule is written at frames_agree, and how often it was used is bounded. */
 #include <unistd.h>
 
-#include "sym/demangle.h"
-#include "sym/sym.h"
 #include "t.h"
-#include "util/buf.h"
-#include "util/file.h"
-#include "util/vec.h"
-#include "util/x.h"
+#include "tool/sym/demangle.h"
+#include "tool/sym/sym.h"
+#include "tool/util/buf.h"
+#include "tool/util/file.h"
+#include "tool/util/vec.h"
+#include "tool/util/x.h"
 
 #include "sym_peer.h"
 

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "base/compiler.h"
+#include "shared/compiler.h"
 
 /* True when the check before this failed; forgets it. */
 static bool

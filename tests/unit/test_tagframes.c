@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_tagframes.c -- labels as frames: where they stand, what they read, what goes before them. */
-#include "analyze/tagframes.h"
+#include "tool/analyze/graph/tagframes.h"
 
-#include "analyze/graph.h"
 #include "t.h"
 #include "t_prof.h"
-#include "util/buf.h"
+#include "tool/analyze/graph/graph.h"
+#include "tool/util/buf.h"
 
 static void
 label(struct prof *p, uint32_t site, const char *key, const char *text, int64_t number,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_target.c -- src/target but for inspect: /proc, run folders, live recordings, marks,
+/* test_target.c -- src/tool/target but for inspect: /proc, run folders, live recordings, marks,
  * starting and waiting. Live recordings are made by hand, with figures that nothing else would
  * give. */
 #include <errno.h>
@@ -13,19 +13,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/recording.h"
 #include "folder_fixture.h"
+#include "shared/recording.h"
 #include "t.h"
-#include "target/control.h"
-#include "target/find.h"
-#include "target/inspect.h"
-#include "target/launch.h"
-#include "target/livefile.h"
-#include "target/procfs.h"
-#include "target/rundir.h"
-#include "target/ticker.h"
-#include "util/file.h"
-#include "util/x.h"
+#include "tool/target/proc/inspect.h"
+#include "tool/target/proc/procfs.h"
+#include "tool/target/run/control.h"
+#include "tool/target/run/find.h"
+#include "tool/target/run/launch.h"
+#include "tool/target/run/livefile.h"
+#include "tool/target/run/rundir.h"
+#include "tool/target/run/ticker.h"
+#include "tool/util/file.h"
+#include "tool/util/x.h"
 
 /* ---- procfs ---- */
 

@@ -7,7 +7,7 @@
  * the peak of the whole process. Two threads are played by turns where their order is the point. */
 #include "t.h"
 
-#include "record/livetable.h"
+#include "guest/record/livetable.h"
 
 #include "recorder_harness.h"
 #include "recorder_model.h"

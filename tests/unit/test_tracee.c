@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "t.h"
-#include "target/tracee_impl.h"
+#include "tool/target/trace/tracee_impl.h"
 
 enum { WAIT_MS = 20000 };
 

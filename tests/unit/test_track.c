@@ -2,8 +2,8 @@
 /* test_track.c -- regions found again in the next snapshot, and what is said of their growth. */
 #include <math.h>
 
-#include "analyze/track.h"
 #include "t.h"
+#include "tool/analyze/process/track.h"
 
 #define MIB (UINT64_C(1) << 20)
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#include "unwind/unwind_fast.h"
+#include "guest/unwind/unwind_fast.h"
 #include "unwind_harness.h"
 
 #define EDGE_MAX 32768

@@ -10,9 +10,9 @@
  * the table of known stacks forgets at random. UNWIND_STACKS sets the number of stacks. */
 #include "t.h"
 
-#include "unwind/arch.h"
-#include "unwind/memo.h"
-#include "unwind/unwind_fast.h"
+#include "guest/unwind/arch.h"
+#include "guest/unwind/memo.h"
+#include "guest/unwind/unwind_fast.h"
 
 #include "unwind_harness.h"
 #include "unwind_stacks.h"

@@ -5,7 +5,7 @@
 /* tsan */
 #include "t.h"
 
-#include "unwind/rules.h"
+#include "guest/unwind/rules.h"
 #include "unwind_harness.h"
 
 /* memcpy() that no sanitizer looks at: it reads over all there is. */

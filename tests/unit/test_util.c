@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 #include "t.h"
-#include "util/arena.h"
-#include "util/buf.h"
-#include "util/err.h"
-#include "util/file.h"
-#include "util/map.h"
-#include "util/vec.h"
-#include "util/x.h"
+#include "tool/util/arena.h"
+#include "tool/util/buf.h"
+#include "tool/util/err.h"
+#include "tool/util/file.h"
+#include "tool/util/map.h"
+#include "tool/util/vec.h"
+#include "tool/util/x.h"
 
 static char dir[64];
 

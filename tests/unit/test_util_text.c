@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "t.h"
-#include "util/buf.h"
-#include "util/err.h"
-#include "util/fmt.h"
-#include "util/json.h"
-#include "util/opt.h"
-#include "util/term.h"
+#include "tool/util/buf.h"
+#include "tool/util/err.h"
+#include "tool/util/fmt.h"
+#include "tool/util/json.h"
+#include "tool/util/opt.h"
+#include "tool/util/term.h"
 
 T_TEST(opt_sizes)
 {

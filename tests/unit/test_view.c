@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of src/render/view*.c: the text of every view of a small profile, letter for letter. */
-#include "render/view.h"
+/* Tests of src/tool/render/views: the text of every view of a small profile, letter for letter. */
+#include "tool/render/views/view.h"
 
 #include "t.h"
 #include "t_prof.h"
-#include "util/re.h"
+#include "tool/util/re.h"
 
 static const char *
 source(void *ctx, const char *file, uint32_t line)

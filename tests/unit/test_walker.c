@@ -17,9 +17,9 @@
 #include <time.h>
 
 #include "t.h"
-#include "target/freeze.h"
-#include "target/walker_impl.h"
-#include "util/map.h"
+#include "tool/target/heap/walker_impl.h"
+#include "tool/target/trace/freeze.h"
+#include "tool/util/map.h"
 
 /* ---- images made by hand ---- */
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "t.h"
-#include "web/web.h"
+#include "tool/web/web.h"
 
 T_TEST(addresses)
 {

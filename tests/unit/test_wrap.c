@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_wrap.c -- reports on a narrow terminal: lines break between words, long names are cut
  * and source lines are not; and classes of sizes and ages in words. */
-#include "render/wrap.h"
+#include "tool/render/wrap.h"
 
-#include "render/figure.h"
-#include "render/report.h"
 #include "t.h"
 #include "t_prof.h"
+#include "tool/render/figure.h"
+#include "tool/render/report/report.h"
 
 /* `text` wrapped at 40 columns. */
 static const char *

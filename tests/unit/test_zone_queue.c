@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_zone_queue.c -- the queue of freed blocks, and its lock when somebody keeps it for good: nobody waits for it
  * twice, and it is as before once it is free again. */
-/* sources: src/preload/zone_queue.c src/preload/room.c */
+/* sources: src/guest/misuse/zone_queue.c src/guest/hooks/room.c */
 #include "t.h"
 
-#include "preload/zone_queue.h"
-#include "rt/lock_once.h"
+#include "guest/misuse/zone_queue.h"
+#include "guest/rt/lock_once.h"
 
 enum { OTHER = 77 };
 

@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-#include "base/compiler.h"
-#include "unwind/unwind.h"
+#include "guest/unwind/unwind.h"
+#include "shared/compiler.h"
 
 #define H_NODES (1u << 20)
 #define H_DEPTH 4096

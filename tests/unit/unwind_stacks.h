@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "base/compiler.h"
+#include "shared/compiler.h"
 
 #define STACKS_LEVELS 64
 #define STACKS_FIBRES 3

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* loader.c -- the recorder's host in a preloaded process: modules, clock, stacks, threads.
+ *
+ * All of it without the loader's lock: _dl_find_object (glibc 2.35) is lock-free and
+ * async-signal-safe, r_state is a word to look at, __libc_single_threaded another. */
+#include "guest/life/loader.h"
+
+#include "guest/hooks/jit.h"
+#include "guest/life/statm.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <sys/single_threaded.h>
+#include <time.h>
+
+extern void *__libc_stack_end;
+/* The section of main's wrapper in life_exit.c, by the linker. */
+extern const char __start_seep_main[] __attribute__((visibility("hidden")));
+extern const char __stop_seep_main[] __attribute__((visibility("hidden")));
+
+/* All segments of the program. The kernel may have left holes between them, and glibc then knows
+ * each by itself, though the unwind table is in another one than the code. */
+static void
+program_range(uintptr_t bias, struct host_module *m)
+{
+	static uintptr_t start, end;
+
+	if (end == 0) {
+		const ElfW(Phdr) *ph = (const void *)getauxval(AT_PHDR);
+		unsigned long n = getauxval(AT_PHNUM);
+		uintptr_t lo = UINTPTR_MAX, hi = 0;
+
+		for (unsigned long i = 0; ph != NULL && i < n; i++) {
+			if (ph[i].p_type != PT_LOAD)
+				continue;
+			if (bias + ph[i].p_vaddr < lo)
+				lo = ALIGN_DOWN(bias + ph[i].p_vaddr, (uintptr_t)4096);
+			if (bias + ph[i].p_vaddr + ph[i].p_memsz > hi)
+				hi = bias + ph[i].p_vaddr + ph[i].p_memsz;
+		}
+		start = lo;
+		end = hi;
+	}
+	if (m->start >= start && m->end <= end) {
+		m->start = start;
+		m->end = end;
+	}
+}
+
+/* The last object of those that the program was started with; NULL until all of them are there. They
+ * are first in the loader's list and never leave it, so that it can be read that far at any time. */
+static const struct link_map *last_first;
+
+__attribute__((constructor)) static void
+started(void)
+{
+	const struct link_map *m = _r_debug.r_map;
+
+	while (m != NULL && m->l_next != NULL)
+		m = m->l_next;
+	last_first = m;
+}
+
+static bool
+module_late(uintptr_t pc)
+{
+	const struct link_map *m = last_first == NULL ? NULL : _r_debug.r_map;
+	struct dl_find_object o;
+
+	if (_dl_find_object((void *)pc, &o) != 0)
+		return false;
+	while (m != NULL && m != o.dlfo_link_map && m != last_first)
+		m = m->l_next;
+	return m != NULL && m != o.dlfo_link_map;
+}
+
+static bool
+module_find(uintptr_t pc, struct host_module *ret)
+{
+	struct dl_find_object o;
+
+	if (_dl_find_object((void *)pc, &o) != 0)
+		return false;
+	*ret = (struct host_module){
+		.start = (uintptr_t)o.dlfo_map_start,
+		.end = (uintptr_t)o.dlfo_map_end,
+		.bias = o.dlfo_link_map->l_addr,
+		.eh_hdr = o.dlfo_eh_frame,
+		.path = o.dlfo_link_map->l_name,
+	};
+	if (ret->path[0] == '\0')
+		program_range(ret->bias, ret);
+	return true;
+}
+
+static uint64_t
+clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE,
+		      &ts); /* in the vDSO: no system call, no lock */
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static uintptr_t
+stack_top(uintptr_t sp)
+{
+	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
+	uintptr_t main_end = (uintptr_t)__libc_stack_end;
+
+	/* glibc puts a thread's control block on top of its stack; the first thread's is elsewhere. The
+	 * nearer end is the right one: stacks of threads may be right below the first thread's. */
+	if (sp < self && self - sp < UINT64_C(1) << 32 &&
+	    (sp >= main_end || self < main_end))
+		return self;
+	return sp < main_end && main_end - sp < UINT64_C(1) << 32 ? main_end : 0;
+}
+
+const struct host loader_host = {
+	.module_find = module_find,
+	.module_late = module_late,
+	.table_find = jit_find,
+	.table_done = jit_done,
+	.stack_top = stack_top,
+	.clock_ns = clock_ns,
+	.rss_kib = statm_rss_kib,
+	.root_start = __start_seep_main,
+	.root_end = __stop_seep_main,
+	.loader_busy = (const volatile int *)&_r_debug.r_state,
+	.single_threaded = &__libc_single_threaded,
+};

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* forecast.h -- how fast a process grows as a whole, and when it reaches its memory limit.
+ *
+ * From its resident memory over time (prof.points) without what the recorder takes, because that is what
+ * the kernel counts: sites that grow explain a part of it, or more than all where other memory is given
+ * back. Pure. */
+#ifndef SEEP_ANALYZE_FORECAST_H
+#define SEEP_ANALYZE_FORECAST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tool/model/prof.h"
+
+struct forecast {
+	bool known;	     /* its resident memory was looked at often enough */
+	bool grows;	     /* more than noise, and to the end */
+	double slope, error; /* of the process, bytes a second */
+	double seconds; /* until the limit is reached; 0 = not in sight, or there is none */
+	bool machine;	/* that limit is the machine's memory */
+	uint64_t limit_bytes;
+};
+
+/* `sites_slope`, in bytes a second, is what counts where the process's own growth is not known. */
+struct forecast forecast_of(const struct prof *p, uint32_t process, double sites_slope);
+
+#endif

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_diff.c -- `seep diff`: what grew between two points, runs, machines or builds.
+ *
+ * Two words are the two sides; one with a point in time is compared with the same target as it is
+ * now; more than two must be snapshots of one process, of which the first is compared with the
+ * last. A program among the words is the one that the profiles are of; of two, the first is the
+ * old side's. Everything is loaded by load.h, so a side may be whatever `seep report` takes. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tool/analyze/diff/diff.h"
+#include "tool/analyze/sites/choose.h"
+#include "tool/analyze/sites/value.h"
+#include "tool/cli/cmd.h"
+#include "tool/cli/diff_maps.h"
+#include "tool/cli/load.h"
+#include "tool/cli/out_file.h"
+#include "tool/cli/pager.h"
+#include "tool/cli/pages.h"
+#include "tool/format/format.h"
+#include "tool/render/about_line.h"
+#include "tool/render/diff/diff_report.h"
+#include "tool/render/report/report.h"
+#include "tool/session/names/names.h"
+#include "tool/sym/demangle.h"
+#include "tool/util/term.h"
+#include "tool/util/vec.h"
+#include "tool/util/x.h"
+
+static struct {
+	bool normalize, bytes, all, json, no_skip, no_pager, peak;
+	const char *base, *by, *process;
+	const char *flame, *html;
+	uint64_t rows;
+	VEC(const char *) skip;
+} diff_args;
+
+static int
+diff_add_skip(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+{
+	(void)ctx, (void)o, (void)e;
+	vec_push(&diff_args.skip, v->text);
+	return 0;
+}
+
+static const struct opt diff_table_opts[] = {
+	{"base", 0, OPT_STRING, .to = &diff_args.base, .metavar = "OLD",
+	 .help = "Compare with OLD; the other word is NEW."},
+	{"diff_base", 0, OPT_STRING, .to = &diff_args.base, .metavar = "OLD",
+	 .help = "The same, by pprof's other name."},
+	{"diff-base", 0, OPT_STRING, .to = &diff_args.base},
+	{"normalize", 0, OPT_NONE, .to = &diff_args.normalize,
+	 .help = "Scale NEW to the total of OLD before comparing."},
+	{"flame", 0, OPT_STRING, .to = &diff_args.flame, .metavar = "OUT",
+	 .help = "Write a flame graph of the differences, one SVG file."},
+	{"html", 0, OPT_STRING, .to = &diff_args.html, .metavar = "OUT",
+	 .help = "Write one page: table, flame graph, tree, source."},
+	{"peak", 0, OPT_NONE, .to = &diff_args.peak,
+	 .help = "Compare what each had at its peak: OLD@peak with NEW@peak."},
+	{"by", 0, OPT_STRING, .to = &diff_args.by, .metavar = "WHAT",
+	 .help = "Compare live, peak, count, allocated or temporary."},
+	{"rows", 'n', OPT_U64, .to = &diff_args.rows, .metavar = "N",
+	 .help = "List at most N places."},
+	{"all", 0, OPT_NONE, .to = &diff_args.all,
+	 .help = "List every place, changed or not."},
+	{"bytes", 0, OPT_NONE, .to = &diff_args.bytes,
+	 .help = "Print whole numbers of bytes instead of KiB, MiB, GiB."},
+	{"process", 0, OPT_STRING, .to = &diff_args.process, .metavar = "NAME|PID",
+	 .help = "Compare these processes of the recordings only."},
+	{"skip", 0, OPT_STRING, .set = diff_add_skip, .metavar = "PATTERN",
+	 .help = "Leave out innermost frames of functions or modules like this too."},
+	{"no-skip", 0, OPT_NONE, .to = &diff_args.no_skip,
+	 .help = "Show the frames of allocators and start code as well."},
+	LOAD_OPTS,
+	NAMES_OPTS,
+	{"json", 0, OPT_NONE, .to = &diff_args.json, .help = "Print everything as JSON."},
+	{"no-pager", 0, OPT_NONE, .to = &diff_args.no_pager,
+	 .help = "Print straight to the terminal."},
+	{0},
+};
+
+struct diff_words VEC_BODY(char *);
+
+/* One side: what was asked for, and what came of it. */
+struct diff_side {
+	struct loaded l;
+	char *word; /* as written */
+	bool *chosen;
+	struct sites_point point;
+	struct skip *skip;
+};
+
+struct diff_cmd {
+	struct diff_words words; /* without programs */
+	const char *exe[2];
+	struct diff_side side[2];
+	unsigned series;
+	enum sites_by by;
+	bool misused;		/* the failure is one of the command line */
+	struct diff_words made; /* words that are ours */
+};
+
+/* ---- loading ---- */
+
+static int
+diff_load(struct diff_cmd *c, unsigned side, char *word, struct diff_side *to,
+	  struct err *e)
+{
+	int r = load_targets(1, &word, c->exe[side], &to->l, e);
+
+	to->word = word;
+	if (r < 0 || !diff_args.peak)
+		return r;
+	if (to->l.point[0] != '\0') {
+		c->misused = true;
+		return err_set(e, -EINVAL, "--peak is a point in time, and so is @%s",
+			       to->l.point);
+	}
+	free(to->l.point);
+	to->l.point = xstrdup("peak");
+	to->word = xasprintf("%s@peak", word);
+	vec_push(&c->made, to->word);
+	return 0;
+}
+
+/* Is `a` the earlier snapshot? Dumps that say nothing else about it have numbers in their names. */
+static bool
+diff_is_before(const struct diff_side *a, const struct diff_side *b)
+{
+	int order = diff_earlier(a->l.p, b->l.p);
+
+	return order != 0 ? order < 0 : strverscmp(a->word, b->word) < 0;
+}
+
+static void
+diff_replace(struct diff_side *to, struct diff_side *from)
+{
+	struct diff_side was = *to;
+
+	*to = *from;
+	*from = was;
+}
+
+/* Keeps the first and the last of all words, which must be of one process. */
+static int
+diff_load_series(struct diff_cmd *c, struct err *e)
+{
+	int r = diff_load(c, DIFF_OLD, c->words.data[0], &c->side[DIFF_OLD], e);
+
+	for (size_t i = 1; i < c->words.len && r == 0; i++) {
+		struct diff_side next = {0};
+
+		r = diff_load(c, DIFF_NEW, c->words.data[i], &next, e);
+		if (r == 0 && !diff_same_process(c->side[DIFF_OLD].l.p, next.l.p)) {
+			c->misused = true;
+			r = err_set(e, -EINVAL,
+				    "%s is not of the same process as %s; diff takes two "
+				    "profiles, or a series of one process",
+				    c->words.data[i], c->words.data[0]);
+		}
+		if (r == 0 && i == 1)
+			diff_replace(&c->side[DIFF_NEW], &next);
+		else if (r == 0 && diff_is_before(&next, &c->side[DIFF_OLD]))
+			diff_replace(&c->side[DIFF_OLD], &next);
+		else if (r == 0 && diff_is_before(&c->side[DIFF_NEW], &next))
+			diff_replace(&c->side[DIFF_NEW], &next);
+		if (r == 0 && i == 1 &&
+		    diff_is_before(&c->side[DIFF_NEW], &c->side[DIFF_OLD]))
+			diff_replace(&c->side[DIFF_NEW], &c->side[DIFF_OLD]);
+		loaded_done(&next.l);
+	}
+	c->series = (unsigned)c->words.len;
+	return r;
+}
+
+static int
+diff_load_all(struct diff_cmd *c, struct err *e)
+{
+	int r;
+
+	if (c->words.len > 2)
+		return diff_load_series(c, e);
+	r = diff_load(c, DIFF_OLD, c->words.data[0], &c->side[DIFF_OLD], e);
+	if (r == 0 && c->words.len == 1 && c->side[DIFF_OLD].l.point[0] == '\0') {
+		c->misused = true;
+		return err_set(e, -EINVAL, "%s: with what is it to be compared?",
+			       c->words.data[0]);
+	}
+	if (r == 0 && c->words.len == 1) {
+		/* A point of a target against the target as it is now. */
+		size_t n = strlen(c->words.data[0]) - strlen(c->side[DIFF_OLD].l.point);
+
+		char *whole =
+			n > 1 ? xmemdup0(c->words.data[0], n - 1) : xstrdup("@last");
+
+		vec_push(&c->made, whole);
+		vec_push(&c->words, whole);
+	}
+	if (r == 0)
+		r = diff_load(c, DIFF_NEW, c->words.data[1], &c->side[DIFF_NEW], e);
+	return r;
+}
+
+/* ---- what was asked for ---- */
+
+static enum graph_value
+diff_value(enum sites_by by)
+{
+	static const enum graph_value values[SITES_BY_MAX] = {
+		[SITES_LIVE] = GRAPH_LIVE,	     [SITES_PEAK] = GRAPH_PEAK,
+		[SITES_COUNT] = GRAPH_ALLOCATED,     [SITES_ALLOCATED] = GRAPH_ALLOCATED,
+		[SITES_TEMPORARY] = GRAPH_TEMPORARY,
+	};
+
+	return values[by];
+}
+
+static int
+diff_choose(struct diff_cmd *c, unsigned side, struct err *e)
+{
+	struct diff_side *s = &c->side[side];
+	const struct prof *p = s->l.p;
+	struct graph_query q = {.value = diff_value(c->by)};
+	int r;
+
+	s->chosen = xcalloc(p->nprocesses, sizeof *s->chosen);
+	r = choose_processes(p, diff_args.process, s->chosen, e);
+	if (r == 0)
+		r = choose_point(p, s->chosen, s->l.point, &s->point, e);
+	if (r == 0)
+		r = value_check(p, &q, e);
+	if (r == 0 && p->columns != PROF_HAS_ALL &&
+	    (s->point.at == SITES_AT_PEAK || s->point.at == SITES_AT_EXIT))
+		r = err_set(e, -ENODATA, "this profile (%s) is of one moment only",
+			    prof_text(p, p->format));
+	return r < 0 ? err_wrap(e, r, "%s", s->word) : 0;
+}
+
+/* Allocated memory where one of the two does not know what is live. */
+static void
+diff_choose_value(struct diff_cmd *c)
+{
+	for (unsigned s = 0; s < 2; s++) {
+		if (diff_args.by == NULL && !value_has(c->side[s].l.p, GRAPH_LIVE))
+			c->by = SITES_ALLOCATED;
+	}
+}
+
+/* ---- all of it ---- */
+
+static void
+diff_make_skips(struct diff_cmd *c)
+{
+	struct skip_opts skip = {.more = diff_args.skip.data,
+				 .nmore = diff_args.skip.len,
+				 .off = diff_args.no_skip,
+				 .fold = !diff_args.json && !diff_args.all};
+
+	for (unsigned s = 0; s < 2; s++) {
+		struct names_opts names = names_given;
+
+		names.pid = c->side[s].l.pid;
+		names.exe = c->exe[s];
+		names_resolve(c->side[s].l.p, &names);
+	}
+	diff_prepare(c->side[DIFF_OLD].l.p, c->side[DIFF_NEW].l.p);
+	for (unsigned s = 0; s < 2; s++)
+		c->side[s].skip = skip_new(c->side[s].l.p, &skip);
+}
+
+/* The files of --flame and --html: the same figures, drawn by function. */
+static int
+diff_draw(struct diff_cmd *c, struct err *e)
+{
+	struct graph_query q[2];
+	struct buf notes = {0};
+	struct pages pages = {.flame = diff_args.flame,
+			      .html = diff_args.html,
+			      .one_figure = diff_args.by != NULL};
+	char *title = xasprintf("%s \xe2\x86\x92 %s", c->side[DIFF_OLD].word,
+				c->side[DIFF_NEW].word);
+	int r;
+
+	for (unsigned s = 0; s < 2; s++) {
+		struct diff_side *of = &c->side[s];
+		struct report_opts o = {.chosen = of->chosen};
+
+		q[s] = (struct graph_query){.value = diff_value(c->by),
+					    .objects = c->by == SITES_COUNT ||
+						       c->by == SITES_TEMPORARY,
+					    .chosen = of->chosen,
+					    .point = of->point,
+					    .skip = of->skip,
+					    .normalize = diff_args.normalize,
+					    .full_name = demangle_full};
+		report_remarks(&notes, of->l.p, &o);
+	}
+	pages.title = title;
+	pages.notes = buf_str(&notes);
+	r = pages_write(&pages, c->side[DIFF_NEW].l.p, &q[DIFF_NEW],
+			c->side[DIFF_OLD].l.p, &q[DIFF_OLD], e);
+	buf_done(&notes);
+	free(title);
+	return r;
+}
+
+/* What is compared: a line for each side, or one if both are points of one recording. */
+static void
+diff_about(const struct diff_cmd *c, struct buf *out, const struct term *t)
+{
+	const struct diff_side *old = &c->side[DIFF_OLD], *new = &c->side[DIFF_NEW];
+	bool one = strcmp(old->l.name, new->l.name) == 0;
+
+	buf_add_str(out, one ? "" : "old  ");
+	about_line(out, old->l.p, old->chosen, old->l.name, t);
+	if (one)
+		return;
+	buf_add_str(out, "new  ");
+	about_line(out, new->l.p, new->chosen, new->l.name, t);
+}
+
+static int
+diff_print(struct diff_cmd *c, struct err *e)
+{
+	struct diff_query q = {
+		.by = c->by, .depth = REPORT_FRAMES, .normalize = diff_args.normalize};
+	struct diff_opts o = {.by = c->by,
+			      .ascii = !report_locale_is_utf8(),
+			      .bytes = diff_args.bytes,
+			      .all = diff_args.all,
+			      .rows = diff_args.rows > UINT32_MAX
+					      ? UINT32_MAX
+					      : (uint32_t)diff_args.rows,
+			      .frames = REPORT_FRAMES,
+			      .series = c->series};
+	struct buf out = {0};
+	struct term term;
+	struct diff d;
+	int r;
+
+	for (unsigned s = 0; s < 2; s++) {
+		q.side[s].chosen = c->side[s].chosen;
+		q.side[s].point = c->side[s].point;
+		q.side[s].skip = o.skip[s] = c->side[s].skip;
+		o.p[s] = c->side[s].l.p;
+		o.target[s] = c->side[s].word;
+	}
+	diff_init(&d, o.p[DIFF_OLD], o.p[DIFF_NEW], &q);
+	term_init(&term, STDOUT_FILENO);
+	o.term = &term;
+	if (diff_args.json) {
+		diff_json(&out, &d, &o);
+	} else {
+		diff_about(c, &out, &term);
+		diff_text(&out, &d, &o);
+	}
+	r = pager_print(&out, diff_args.no_pager || diff_args.json, e);
+	diff_done(&d);
+	buf_done(&out);
+	return r;
+}
+
+static int
+diff_do(struct diff_cmd *c, struct err *e)
+{
+	int r = diff_load_all(c, e);
+
+	if (r < 0)
+		return r;
+	diff_choose_value(c);
+	for (unsigned s = 0; s < 2 && r == 0; s++)
+		r = diff_choose(c, s, e);
+	if (r < 0)
+		return r;
+	diff_make_skips(c);
+	if (diff_args.flame != NULL || diff_args.html != NULL)
+		return diff_draw(c, e);
+	return diff_print(c, e);
+}
+
+/* Sorts the words; 0, or the exit status of a refusal. */
+static int
+diff_take_words(struct diff_cmd *c, int argc, char **argv)
+{
+	unsigned programs = 0;
+
+	c->exe[0] = c->exe[1] = names_given.exe;
+	if (diff_args.base != NULL)
+		vec_push(&c->words, (char *)diff_args.base);
+	for (int i = 0; i < argc; i++) {
+		if (!format_is_program(argv[i])) {
+			vec_push(&c->words, argv[i]);
+			continue;
+		}
+		if (programs == 0)
+			c->exe[DIFF_OLD] = argv[i];
+		c->exe[DIFF_NEW] = argv[i];
+		programs++;
+	}
+	if (programs > 2)
+		return cmd_usage(&cmd_diff, "%u programs; at most one for each side",
+				 programs);
+	if (c->words.len == 0)
+		return cmd_usage(&cmd_diff,
+				 "two recordings or profiles are needed: seep diff "
+				 "OLD NEW");
+	if (c->words.len == 1 && strchr(c->words.data[0] + 1, '@') == NULL &&
+	    (c->words.data[0][0] != '@' || strcmp(c->words.data[0], "@last") == 0))
+		return cmd_usage(&cmd_diff,
+				 "OLD and NEW are needed; to compare its peak with its "
+				 "end: seep diff %s@peak",
+				 c->words.data[0]);
+	return CMD_OK;
+}
+
+static int
+diff_run(int argc, char **argv)
+{
+	struct diff_maps_opts maps = {.json = diff_args.json,
+				      .all = diff_args.all,
+				      .no_pager = diff_args.no_pager,
+				      .rows = diff_args.rows};
+	struct diff_cmd c = {0};
+	struct err e = {0};
+	int r, status = CMD_OK;
+
+	if (diff_args.by != NULL && choose_by(diff_args.by, &c.by, &e) < 0)
+		status = cmd_usage(&cmd_diff, "%s", e.msg);
+	else if ((diff_args.flame != NULL || diff_args.html != NULL) && diff_args.json)
+		status = cmd_usage(&cmd_diff, "--flame and --html write files of their "
+					      "own kind: no --json goes with them");
+	else if (pages_check(diff_args.flame, diff_args.html, &e) < 0)
+		status = out_fail(&e);
+	if (status == CMD_OK)
+		status = diff_take_words(&c, argc, argv);
+	if (status == CMD_OK &&
+	    !diff_maps((int)c.words.len, c.words.data, &maps, &status)) {
+		r = diff_do(&c, &e);
+		if (r < 0 && c.misused)
+			status = cmd_usage(&cmd_diff, "%s", e.msg);
+		else if (r < 0)
+			status = cmd_fail(&e);
+	}
+	for (unsigned s = 0; s < 2; s++) {
+		loaded_done(&c.side[s].l);
+		free(c.side[s].chosen);
+		skip_free(c.side[s].skip);
+	}
+	for (size_t i = 0; i < c.made.len; i++)
+		free(c.made.data[i]);
+	vec_done(&c.made);
+	vec_done(&c.words);
+	vec_done(&diff_args.skip);
+	return status;
+}
+
+int
+cmd_diff_two(char *old, char *new, bool json)
+{
+	char *words[] = {old, new, NULL};
+
+	diff_args.json = json;
+	diff_args.no_pager = true;
+	return diff_run(2, words);
+}
+
+const struct cmd cmd_diff = {
+	.name = "diff",
+	.args = "OLD NEW",
+	.help = "what grew between two points, runs, machines or builds",
+	.man = "seep-diff",
+	.opts = diff_table_opts,
+	.min_args = 0,
+	.max_args = CMD_ANY_ARGS,
+	.run = diff_run,
+};

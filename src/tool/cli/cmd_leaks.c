@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_leaks.c -- `seep leaks`: what of a recorded process's memory is lost, now or at its end.
+ *
+ * A running process is stopped, looked at where it stands, and goes on; how long that took is said.
+ * A recording that was saved knows what was found at the ends of its processes. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/analyze/sites/choose.h"
+#include "tool/cli/cmd.h"
+#include "tool/cli/leak_demand.h"
+#include "tool/cli/leak_opts.h"
+#include "tool/cli/leak_report.h"
+#include "tool/cli/load.h"
+#include "tool/cli/out_file.h"
+#include "tool/cli/run_leaks.h"
+#include "tool/cli/save.h"
+#include "tool/cli/unrecorded.h"
+#include "tool/format/format.h"
+#include "tool/render/about_line.h"
+#include "tool/render/report/report.h"
+#include "tool/session/log_name.h"
+#include "tool/session/names/names.h"
+#include "tool/target/run/find.h"
+#include "tool/util/file.h"
+#include "tool/util/fmt.h"
+#include "tool/util/term.h"
+#include "tool/util/x.h"
+
+static bool opt_json, opt_bytes, opt_all;
+static const char *opt_log_file;
+
+static const struct opt leaks_opts[] = {
+	LEAK_OPTS,
+	{"log-file", 0, OPT_STRING, .to = &opt_log_file, .metavar = "FILE",
+	 .help = "Write the report there instead of to stdout."},
+	{"json", 0, OPT_NONE, .to = &opt_json, .help = "Report as JSON."},
+	{"bytes", 0, OPT_NONE, .to = &opt_bytes,
+	 .help = "Whole numbers instead of KiB and MiB."},
+	{"all", 0, OPT_NONE, .to = &opt_all,
+	 .help = "List every place, every process and whole stacks."},
+	LEAK_DEMAND_OPTS,
+	UNRECORDED_OPTS,
+	{0},
+};
+
+/* A saved recording, if something was looked for in it. */
+static int
+check_saved(const struct prof *p, const char *name, struct err *e)
+{
+	for (uint32_t i = 0; i < p->nchecks; i++) {
+		if (p->checks[i].done)
+			return 0;
+	}
+	return err_set(e, -ENODATA,
+		       "%s: leaks were not looked for in it; that is done by seep run "
+		       "without --sample and --no-leak-check",
+		       name);
+}
+
+/* To stdout, or to the log file. */
+static int
+put(const struct buf *b, const struct prof *p)
+{
+	struct err e = {0};
+	char *name = NULL;
+	int status = CMD_OK;
+
+	if (opt_log_file == NULL) {
+		fputs(buf_str(b), stdout);
+		return CMD_OK;
+	}
+	if (log_name(opt_log_file, p->nprocesses > 1 ? p->processes[1].pid : 0, 0, &name,
+		     &e) < 0 ||
+	    out_check_log(name, &e) < 0 || file_write(name, buf_str(b), b->len, &e) < 0)
+		status = out_fail(&e);
+	free(name);
+	return status;
+}
+
+/* `walked`: what there is to say about a process that nobody recorded, or empty. */
+static int
+print(struct prof *p, const struct leakcheck *c, const char *name, const char *exe,
+      const struct buf *walked)
+{
+	struct names_opts names = names_given;
+	struct report_opts o = {.ascii = !report_locale_is_utf8(),
+				.bytes = opt_bytes,
+				.all = opt_all,
+				.everyone = opt_all,
+				.leak_kinds = leak_given.show_kinds};
+	bool foreign = leak_report_foreign();
+	bool told =
+		walked->len > 0 && !foreign && !opt_json && leak_given.set.all.len == 0;
+	struct buf b = {0};
+	struct term term;
+	int status;
+
+	term_init(&term, STDOUT_FILENO);
+	if (opt_log_file == NULL)
+		o.term = &term;
+	names.exe = exe;
+	names_resolve(p, &names);
+	leak_report_prepare(p);
+	leak_report_judge(p, &o);
+	if (!opt_json && !foreign && !told)
+		about_line(&b, p, NULL, name, o.term);
+	if (opt_json)
+		report_json(&b, p, &o);
+	else if (foreign)
+		leak_report_text(&b, p, opt_log_file);
+	else if (c->done && leak_demand_nothing(c))
+		buf_printf(&b, "OK  nothing of what was asked for is lost\n");
+	else {
+		if (told)
+			buf_add(&b, walked->data, walked->len);
+		else
+			report_text(&b, p, &o);
+		leak_report_more(&b, p);
+	}
+	status = put(&b, p);
+	if (c->done && !opt_json && !told)
+		leak_demand_end(foreign || opt_log_file != NULL ? stderr : stdout, c);
+	buf_done(&b);
+	return leak_report_end(p, NULL, status, true);
+}
+
+/* Whether something was asked for that is told of loss records alone. */
+static bool
+asks_for_records(void)
+{
+	return leak_report_foreign() || leak_given.xml_file != NULL ||
+	       leak_given.fail_on != NULL || leak_given.baseline != NULL ||
+	       leak_given.junit != NULL || leak_given.sarif != NULL ||
+	       leak_given.github || leak_given.generate != NULL ||
+	       leak_given.set.all.len > 0 || opt_log_file != NULL;
+}
+
+/* A process without a recording, or a core: seep's own report is told at once, and *ret_told set; then the exit status is
+ * returned. For other tools' words it becomes a profile. */
+static int
+look_at_unrecorded(const struct unrecorded *u, const char *word, struct prof *p,
+		   struct buf *text, struct leakcheck *ret_check, bool *ret_told,
+		   struct err *e)
+{
+	struct unrecorded_opts o = {.json = opt_json,
+				    .bytes = opt_bytes,
+				    .all = opt_all,
+				    .dry_run = leak_demand.dry_run,
+				    .way = leak_demand.way,
+				    .max_stop_ns = leak_demand.max_stop_ns,
+				    .kinds = leak_given.show_kinds,
+				    .error_exitcode =
+					    (unsigned)leak_given.error_exitcode};
+
+	if (leak_demand_since())
+		return err_set(e, -EINVAL,
+			       "%s: not recorded, so it has no last look; see: seep scan "
+			       "--save, --since",
+			       word);
+	if (asks_for_records())
+		return unrecorded_load(u, word, &o, p, text, ret_check, e);
+	*ret_told = true;
+	return unrecorded_leaks(u, word, &o);
+}
+
+static int
+run_leaks_cmd(int argc, char **argv)
+{
+	struct livefile f = {.fd = -1};
+	struct leakcheck check = {0};
+	struct loaded loaded = {0};
+	struct prof *live = prof_new(), *p = live;
+	struct unrecorded u;
+	struct buf walked = {0};
+	struct err e = {0};
+	char *name = NULL;
+	int status, r;
+
+	if (opt_log_file != NULL && log_name(opt_log_file, 1, 0, &name, &e) < 0)
+		return cmd_usage(&cmd_leaks, "--log-file: %s", e.msg);
+	free(name);
+	argc = unrecorded_words(argc, argv);
+	if (argc == 2 && !format_is_program(argv[0]) && !format_is_program(argv[1]))
+		return cmd_usage(&cmd_leaks,
+				 "%s and %s: one process, core or recording at a time; "
+				 "to compare two: seep diff",
+				 argv[0], argv[1]);
+	status = leak_opts_read(&cmd_leaks);
+	if (status == CMD_OK)
+		status = leak_demand_check(&cmd_leaks);
+	if (status != CMD_OK)
+		return status;
+	if (argc == 1 && unrecorded_find(argv[0], UNRECORDED_NOT_ALL, &u)) {
+		bool told = false;
+
+		r = look_at_unrecorded(&u, argv[0], live, &walked, &check, &told, &e);
+		if (told) {
+			prof_free(live);
+			return r;
+		}
+	} else if (argc == 1 && target_find(argv[0], &f, NULL) == 0) {
+		r = leak_demand_look(&f, opt_json, live, &check, &e);
+	} else {
+		if (leak_demand_given())
+			r = err_set(
+				&e, -EINVAL,
+				"%s: not a running process that is recorded, which --new, "
+				"--way and the like are for",
+				argc > 0 ? argv[0] : "@last");
+		else
+			r = load_targets(argc, argv, NULL, &loaded, &e);
+		p = loaded.p;
+		if (r == 0)
+			r = check_saved(p, argc > 0 ? argv[0] : "@last", &e);
+	}
+	if (r < 0)
+		status = cmd_fail(&e);
+	else if (!leak_demand.dry_run)
+		status = print(p, &check, loaded.name != NULL ? loaded.name : argv[0],
+			       loaded.exe, &walked);
+	leakcheck_done(&check);
+	buf_done(&walked);
+	livefile_close(&f);
+	loaded_done(&loaded);
+	prof_free(live);
+	return status;
+}
+
+const struct cmd cmd_leaks = {
+	.name = "leaks",
+	.args = "[PID|NAME|FILE] [PROGRAM]",
+	.help = "find leaked memory in a process, core or recording",
+	.man = "seep-leaks",
+	.opts = leaks_opts,
+	.min_args = 0,
+	.max_args = 2,
+	.run = run_leaks_cmd,
+};

@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_run.c -- `seep run`: start a program recorded, wait for it, save, report.
+ *
+ * Everything that can fail is tried before the program starts; from then on nothing of
+ * ours may end it or change its exit status. The report goes to stderr, or to --log-file,
+ * and so does every remark: stdout belongs to the program. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shared/compiler.h"
+#include "tool/analyze/sites/choose.h"
+#include "tool/cli/cmd.h"
+#include "tool/cli/leak_opts.h"
+#include "tool/cli/leak_report.h"
+#include "tool/cli/out_file.h"
+#include "tool/cli/outside.h"
+#include "tool/cli/run_impl.h"
+#include "tool/cli/run_output.h"
+#include "tool/cli/save.h"
+#include "tool/format/pack/pack.h"
+#include "tool/render/report/report.h"
+#include "tool/session/last.h"
+#include "tool/session/log_name.h"
+#include "tool/session/names/names.h"
+#include "tool/target/proc/procfs.h"
+#include "tool/target/run/launch.h"
+#include "tool/target/run/libseep.h"
+#include "tool/util/buf.h"
+#include "tool/util/clean.h"
+#include "tool/util/fmt.h"
+#include "tool/util/term.h"
+#include "tool/util/x.h"
+
+#define RATE_DEFAULT (UINT64_C(512) << 10)
+#define RATE_MAX (UINT64_C(1) << 30)
+#define REDZONE_DEFAULT 16
+#define REDZONE_MAX 4096
+#define QUARANTINE_MAX (UINT64_C(1) << 40)
+#define MAX_SIZE_DEFAULT (UINT64_C(8) << 30)
+
+#define CHECKPOINT_NS UINT64_C(10000000000)
+
+static bool opt_exact, opt_json, opt_no_children, opt_mmap, opt_no_names, opt_no_check,
+	opt_keep_going, opt_free_stacks, opt_check_copy;
+static struct opt_optional opt_sample, opt_redzone;
+static uint64_t opt_quarantine, opt_guard;
+static const char *opt_output, *opt_log_file, *opt_dir, *opt_process;
+static uint64_t opt_checkpoint = CHECKPOINT_NS, opt_max_size = UINT64_MAX;
+static uint64_t opt_every = LOOKS_EVERY_MS * UINT64_C(1000000);
+
+static const struct opt run_opts[] = {
+	{"exact", 0, OPT_NONE, .to = &opt_exact,
+	 .help = "Record every allocation (the default)."},
+	{"sample", 0, OPT_SIZE_OPTIONAL, .to = &opt_sample, .metavar = "N",
+	 .help = "Record one allocation in about N bytes (512K)."},
+	{"output", 'o', OPT_STRING, .to = &opt_output, .metavar = "FILE",
+	 .help = "Save the recording there (seep.PROG.PID.rec)."},
+	{"dir", 0, OPT_STRING, .to = &opt_dir, .metavar = "DIR",
+	 .help = "Save it in that folder instead of the current one."},
+	{"log-file", 0, OPT_STRING, .to = &opt_log_file, .metavar = "FILE",
+	 .help = "Write the report there instead of to stderr."},
+	{"json", 0, OPT_NONE, .to = &opt_json,
+	 .help = "Report as JSON, to stderr; --log-file keeps it apart from the program."},
+	LEAK_OPTS,
+	{"process", 0, OPT_STRING, .to = &opt_process, .metavar = "NAME|PID|all",
+	 .help = "Report only these processes of the run; all counts every program."},
+	{"checkpoint", 0, OPT_DURATION, .to = &opt_checkpoint, .metavar = "SECONDS",
+	 .help = "Save a copy so often while the program runs; 0 = never (10)."},
+	{"every", 0, OPT_DURATION, .to = &opt_every, .metavar = "SECONDS",
+	 .help = "Look for growth so often at first; 0 = never (0.25)."},
+	{"max-size", 0, OPT_SIZE, .to = &opt_max_size, .metavar = "N",
+	 .help = "Most that the recording of one process may take, at least 2M (8G, a "
+		 "quarter of memory)."},
+	{"no-children", 0, OPT_NONE, .to = &opt_no_children,
+	 .help = "Record only the program itself, not what it starts."},
+	{"mmap", 0, OPT_NONE, .to = &opt_mmap,
+	 .help = "Also record mmap and brk, apart from malloc."},
+	{"no-leak-check", 0, OPT_NONE, .to = &opt_no_check,
+	 .help = "Do not look at its end for what is lost."},
+	{"free-stacks", 0, OPT_NONE, .to = &opt_free_stacks,
+	 .help = "Take the stacks of frees too, for what is freed twice."},
+	{"redzone", 0, OPT_SIZE_OPTIONAL, .to = &opt_redzone, .metavar = "N",
+	 .help = "Put N bytes (16) before and behind each block, and see at its end "
+		 "whether they were written."},
+	{"quarantine", 0, OPT_SIZE, .to = &opt_quarantine, .metavar = "N",
+	 .help = "Hold N bytes of freed blocks back, and see whether they are written."},
+	{"guard", 0, OPT_U64, .to = &opt_guard, .metavar = "N",
+	 .help = "Put about every N-th block on pages of its own, to catch what is read "
+		 "or written behind it or after its free."},
+	{"check-copy", 0, OPT_NONE, .to = &opt_check_copy,
+	 .help = "Look whether source and destination of memcpy, strcpy and the like "
+		 "overlap."},
+	{"keep-going", 0, OPT_NONE, .to = &opt_keep_going,
+	 .help = "Leave a wrong free out, instead of passing it on to the allocator."},
+	{"no-save", 0, OPT_NONE, .to = &leak_given.no_save,
+	 .help = "Report only: keep no recording."},
+	{"no-names", 0, OPT_NONE, .to = &opt_no_names,
+	 .help = "Save without names: smaller and sooner done."},
+	NAMES_OPT_DEBUGINFOD,
+	{0},
+};
+
+/* ---- before ---- */
+
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+/* Respects the memory limit, and leaves half of the file system to others. */
+static uint64_t
+max_size(const struct run *r)
+{
+	uint64_t n = procfs_memory_limit_bytes() / 4,
+		 room = rundir_room_bytes(&r->dir) / 2;
+
+	if (opt_max_size != UINT64_MAX)
+		return opt_max_size < RUN_SIZE_LEAST ? RUN_SIZE_LEAST : opt_max_size;
+	if (n > MAX_SIZE_DEFAULT)
+		n = MAX_SIZE_DEFAULT;
+	if (room > 0 && n > room)
+		n = room;
+	return n < RUN_SIZE_LEAST ? RUN_SIZE_LEAST : n;
+}
+
+static uint64_t
+rate(void)
+{
+	if (!opt_sample.given)
+		return 0;
+	return opt_sample.has_value && opt_sample.value > 0 ? opt_sample.value
+							    : RATE_DEFAULT;
+}
+
+static uint64_t
+redzone(void)
+{
+	if (!opt_redzone.given)
+		return 0;
+	return opt_redzone.has_value ? opt_redzone.value : REDZONE_DEFAULT;
+}
+
+/* Once the program runs. */
+static void
+name_output(struct run *r)
+{
+	signal(SIGPIPE,
+	       SIG_IGN); /* the reader of our stderr may leave before the program */
+	if (r->output == NULL && !leak_given.no_save)
+		r->output = run_output_name(r->folder, base_name(r->argv[0]), r->pid);
+	leak_given.program = (const char *const *)r->argv;
+	leak_given.program_pid = (uint32_t)r->pid;
+}
+
+static int start_inject(struct run *r);
+
+/* Everything up to the running program. Returns 0 or the exit status. */
+static int
+start(struct run *r)
+{
+	struct err e = {0};
+	char *command;
+	int status = CMD_FAILED, ret;
+
+	if (inspect_program(r->argv[0], &r->program, &e) < 0) {
+		cmd_fail(&e);
+		return r->program.exit_status;
+	}
+	if (!leak_given.no_save &&
+	    run_output(opt_output, opt_dir, &r->folder, &r->output, &e) < 0)
+		return out_fail(&e);
+	if (r->program.inject)
+		return start_inject(r);
+	if (libseep_find(&r->libseep, &e) < 0)
+		return cmd_fail(&e);
+	command = run_command(r->argv);
+	ret = rundir_new(command, &r->dir, &e);
+	free(command);
+	if (ret < 0)
+		return cmd_fail(&e);
+	ticker_signals(&r->mask);
+	ret = launch_start(
+		&(struct launch){
+			.program = &r->program,
+			.argv = r->argv,
+			.libseep = r->libseep,
+			.dir = r->dir.path,
+			.run_id = r->dir.run_id,
+			.rate_bytes = rate(),
+			.max_bytes = max_size(r),
+			.no_children = opt_no_children,
+			.mmap = opt_mmap,
+			.free_stacks = opt_free_stacks,
+			.redzone = redzone(),
+			.quarantine = opt_quarantine,
+			.guard = opt_guard,
+			.check_copy = opt_check_copy,
+			.keep_going = opt_keep_going,
+			.hold = !opt_no_check && !opt_sample.given,
+			.lsan = leak_given.format == LEAK_LSAN,
+			.mask = &r->mask,
+			.xfsz_ignored = r->xfsz_ignored,
+		},
+		&r->pid, &status, &e);
+	if (ret < 0) {
+		rundir_remove(&r->dir, NULL, NULL);
+		cmd_fail(&e);
+		return status;
+	}
+	name_output(r);
+	if (r->output != NULL) {
+		rundir_set_output(&r->dir, r->output, NULL);
+		last_begin(r->output);
+	}
+	return 0;
+}
+
+/* What is asked for and cannot be had without libseep.so. */
+static void
+tell_without_effect(const struct run *r)
+{
+	const struct {
+		bool given;
+		const char *name;
+	} opts[] = {
+		{opt_mmap, "--mmap"},
+		{opt_checkpoint != CHECKPOINT_NS, "--checkpoint"},
+		{opt_free_stacks, "--free-stacks"},
+		{opt_redzone.given, "--redzone"},
+		{opt_quarantine > 0, "--quarantine"},
+		{opt_guard > 0, "--guard"},
+		{opt_check_copy, "--check-copy"},
+		{opt_keep_going, "--keep-going"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(opts); i++) {
+		if (opts[i].given)
+			cmd_tell(&cmd_run,
+				 "%s: its malloc is one that only attaching sees: %s has "
+				 "no effect",
+				 r->argv[0], opts[i].name);
+	}
+}
+
+/* The same for a program that the recorder is put into. */
+static int
+start_inject(struct run *r)
+{
+	struct launch l = {.program = &r->program,
+			   .argv = r->argv,
+			   .mask = &r->mask,
+			   .xfsz_ignored = r->xfsz_ignored,
+			   .at_entry = true};
+	struct err e = {0};
+	int status = CMD_FAILED;
+
+	if (leak_opts_need_check()) {
+		err_set(&e, -ENOTSUP,
+			"%s: its malloc is one that only attaching sees, which has no leak "
+			"check; leave --format, --leak-kinds and --error-exitcode out",
+			r->argv[0]);
+		return cmd_fail(&e);
+	}
+	tell_without_effect(r);
+	r->inject.settings = (struct session_settings){
+		.attach = {.mode = opt_sample.given ? REC_MODE_SAMPLE : REC_MODE_EXACT,
+			   .rate_bytes = rate(),
+			   .max_bytes = max_size(r)},
+		.looks_ms = (opt_every + 999999) / 1000000,
+		.from_start = true,
+	};
+	r->inject.children = !opt_no_children;
+	ticker_signals(&r->mask);
+	if (run_inject_start(&r->inject, &l, &status, &e) < 0) {
+		sigprocmask(SIG_SETMASK, &r->mask, NULL);
+		err_wrap(&e, e.code, "%s: not started", r->argv[0]);
+		cmd_fail(&e);
+		return status;
+	}
+	r->pid = r->inject.pid;
+	name_output(r);
+	return 0;
+}
+
+/* ---- meanwhile ---- */
+
+static void
+look_for_leaks(void *ctx, struct ticker_file *f)
+{
+	uint64_t now = f->live.head->clock_ms;
+
+	if (f->seen_here && opt_every > 0)
+		outside_last((struct outside **)&f->ctx, &f->live, now, f->anon_kib,
+			     true);
+	run_leaks_look(&((struct run *)ctx)->leaks, f);
+}
+
+/* In a forked child: what there is up to now, without names. */
+static int
+checkpoint(void *ctx)
+{
+	struct run *r = ctx;
+	struct prof *p = prof_new();
+
+	if (save_load(&r->dir, p, NULL) == 0)
+		return 0;
+	run_looks(r, p);
+	return pack_save(p, r->output, NULL) < 0 ? 1 : 0;
+}
+
+/* Of a process that has lived for a moment: short ones have no trend. */
+static void
+look_outside(struct ticker_file *f, uint64_t ms)
+{
+	if (f->looks.kept.len >= OUTSIDE_LOOKS)
+		outside_look((struct outside **)&f->ctx, &f->live, ms);
+}
+
+static void
+show_progress(void *ctx, struct ticker *t)
+{
+	struct run *r = ctx;
+
+	progress_show(&r->progress, r->argv[0], t);
+}
+
+/* ---- afterwards ---- */
+
+/* Writes the report. Trouble with it is told, but is not the program's. */
+static void
+report(struct run *r, struct prof *p, bool saved)
+{
+	struct report_opts o = {.ascii = !report_locale_is_utf8(),
+				.leak_kinds = leak_given.show_kinds,
+				.living = r->living};
+	bool *chosen = xcalloc(p->nprocesses, sizeof *chosen);
+	struct buf b = {0};
+	struct err e = {0};
+	struct term term;
+
+	term_init(&term, STDERR_FILENO);
+	if (r->log == NULL)
+		o.term = &term;
+	if (saved) {
+		/* In the current folder, unless the user said otherwise. */
+		o.saved = opt_dir == NULL && opt_output == NULL ? base_name(r->output)
+								: r->output;
+		o.saved_names = !opt_no_names;
+		o.next = "seep report";
+	}
+	if (opt_process != NULL) {
+		if (choose_processes(p, opt_process, chosen, &e) == 0)
+			o.chosen = chosen, o.everyone = choose_is_all(opt_process);
+		else
+			cmd_fail(&e);
+	} else if (leak_report_choose(p, chosen)) {
+		o.chosen = chosen;
+	}
+	leak_report_judge(p, &o);
+	if (leak_given.silent)
+		;
+	else if (opt_json)
+		report_json(&b, p, &o);
+	else if (leak_report_foreign())
+		leak_report_text(&b, p, r->log != NULL ? opt_log_file : NULL);
+	else {
+		report_text(&b, p, &o);
+		leak_report_more(&b, p);
+	}
+	if (r->living > 0 && !opt_json && !leak_report_foreign())
+		buf_printf(&b, "still running: %u (seep ps)\n", r->living);
+	fputs(buf_str(&b), r->log != NULL ? r->log : stderr);
+	if (r->log != NULL)
+		fflush(r->log); /* orphans are saved in children, which say so there too */
+	r->status = leak_report_end(p, o.chosen, r->status, !opt_json || r->log != NULL);
+	buf_done(&b);
+	free(chosen);
+}
+
+/* From here on nothing of ours goes to the program's stderr, if the user wants it so. */
+static void
+log_open(struct run *r)
+{
+	struct err e = {0};
+	char *name = NULL;
+
+	if (opt_log_file == NULL)
+		return;
+	if (log_name(opt_log_file, (uint32_t)r->pid, 0, &name, &e) < 0 ||
+	    out_check_log(name, &e) < 0)
+		cmd_fail(&e);
+	else if ((r->log = clean_open(name)) == NULL)
+		cmd_note("%s: %s", name, strerror(errno));
+	free(name);
+	if (!opt_json) /* remarks would spoil it */
+		cmd_say_to(r->log);
+}
+
+static void
+log_close(struct run *r)
+{
+	bool failed = r->log != NULL && (fflush(r->log) != 0 || ferror(r->log));
+
+	if (r->log == NULL)
+		return;
+	cmd_say_to(NULL);
+	if (fclose(r->log) != 0 || failed)
+		cmd_note("%s: cannot write the report", opt_log_file);
+}
+
+/* Processes that go on. One that is between its fork and its recording is only seen as forked,
+ * so that is asked for in between: nobody can have changed sides unless the living differ. */
+static unsigned
+count_living(const struct run *r)
+{
+	unsigned living = rundir_living(&r->dir, NULL, 0), before, forked;
+
+	for (unsigned i = 0;; i++) {
+		before = living;
+		forked = rundir_forked(&r->dir, r->pid);
+		living = rundir_living(&r->dir, NULL, 0);
+		if (living == before || i == 3)
+			return living + forked;
+	}
+}
+
+/* Saves and reports. True when the recording was saved. */
+static bool
+finish(struct run *r)
+{
+	struct prof *p = run_collect(r);
+	struct err e = {0};
+	bool saved;
+
+	if (opt_no_check && !opt_sample.given && !r->program.inject)
+		run_unchecked(p, "it was switched off; run it without --no-leak-check");
+	if (!opt_no_names)
+		names_resolve(p, &names_given);
+	saved = leak_given.no_save || pack_save(p, r->output, &e) == 0;
+	if (saved && !leak_given.no_save)
+		last_write(r->output, NULL);
+	if (opt_no_names) /* the report has them in any case */
+		names_resolve(p, &names_given);
+	leak_report_prepare(p);
+	r->living = r->program.inject ? 0 : count_living(r);
+	report(r, p, saved && !leak_given.no_save);
+	if (!saved && r->saved.len == 0)
+		cmd_note("%s", e.msg);
+	else if (!saved) {
+		save_in_folder(&r->dir, p, NULL);
+		cmd_note("%s; the recording stays in %s", e.msg, r->dir.path);
+		cmd_note("read it: seep report %s; save or discard it: seep ps",
+			 rundir_name(&r->dir));
+	}
+	prof_free(p);
+	if (r->program.inject)
+		return saved;
+	/* One that came after the look above keeps the folder as well. */
+	if ((!saved && r->saved.len > 0) || r->living > 0 ||
+	    rundir_remove(&r->dir, &r->saved, NULL) < 0)
+		rundir_close(&r->dir);
+	return saved;
+}
+
+/* Options that do not go together, or make no sense. */
+static int
+check_options(void)
+{
+	struct err e = {0};
+	char *name = NULL;
+	int status;
+
+	if (opt_exact && opt_sample.given)
+		return cmd_usage(&cmd_run, "--exact and --sample exclude each other");
+	if (rate() > RATE_MAX)
+		return cmd_usage(&cmd_run, "--sample: at most 1G");
+	if (opt_sample.has_value && opt_sample.value == 0)
+		return cmd_usage(&cmd_run, "--sample: at least 1");
+	if (opt_max_size == 0)
+		return cmd_usage(&cmd_run, "--max-size: at least 2M");
+	if (redzone() > REDZONE_MAX || (opt_redzone.given && redzone() == 0))
+		return cmd_usage(&cmd_run, "--redzone: from 1 to %d bytes", REDZONE_MAX);
+	if (opt_guard > UINT32_MAX)
+		return cmd_usage(&cmd_run, "--guard: at most %u", UINT32_MAX);
+	if (opt_quarantine > QUARANTINE_MAX)
+		return cmd_usage(&cmd_run, "--quarantine: at most 1T");
+	if (opt_sample.given &&
+	    (opt_free_stacks || opt_redzone.given || opt_quarantine > 0 ||
+	     opt_guard > 0 || opt_check_copy || opt_keep_going))
+		return cmd_usage(&cmd_run, "wrong use of the heap is only looked for in "
+					   "exact recordings, not with --sample");
+	if ((opt_output != NULL) + (opt_dir != NULL) + leak_given.no_save > 1)
+		return cmd_usage(&cmd_run, "-o, --dir and --no-save exclude each other");
+	if (opt_log_file != NULL && log_name(opt_log_file, 1, 0, &name, &e) < 0)
+		return cmd_usage(&cmd_run, "--log-file: %s", e.msg);
+	free(name);
+	if (opt_log_file != NULL && !log_name_differs(opt_log_file) &&
+	    out_check_log(opt_log_file, &e) < 0)
+		return out_fail(&e);
+	status = leak_opts_read(&cmd_run);
+	if (status == 0 && (opt_no_check || opt_sample.given) && leak_opts_need_check())
+		return cmd_usage(&cmd_run,
+				 "options about leaks need the leak check, which "
+				 "only exact recordings have");
+	opt_no_check = opt_no_check || leak_given.level == MEMCHECK_NO;
+	return status;
+}
+
+static int
+run_run(int argc, char **argv)
+{
+	struct run r = {.argv = argv, .sampled = opt_sample.given, .dir = RUNDIR_NONE};
+	struct err e = {0};
+	bool saved;
+	int status;
+
+	(void)argc;
+	status = check_options();
+	if (status != 0)
+		return status;
+	r.xfsz_ignored = signal(SIGXFSZ, SIG_IGN) != SIG_IGN;
+	status = start(&r);
+	if (status == 0) {
+		progress_init(&r.progress);
+		r.ticker = (struct ticker){
+			.dir = &r.dir,
+			.child = r.pid,
+			.sampled = opt_sample.given,
+			.looks_ms = (opt_every + 999999) / 1000000,
+			.checkpoint_ns = leak_given.no_save ? 0 : opt_checkpoint,
+			.checkpoint = checkpoint,
+			.progress = opt_log_file == NULL && !leak_report_foreign() &&
+						    progress_wanted(&r.progress)
+					    ? show_progress
+					    : NULL,
+			.held = look_for_leaks,
+			.looked = look_outside,
+			.ctx = &r,
+		};
+		if (r.program.inject)
+			run_inject_wait(&r.inject);
+		else if (ticker_wait(&r.ticker, &e) < 0)
+			cmd_fail(&e);
+		ticker_signals_end(&r.mask);
+		progress_done(&r.progress);
+		log_open(&r);
+		r.status = r.program.inject ? r.inject.wait_status : r.ticker.wait_status;
+		r.status = WIFSIGNALED(r.status) ? 128 + WTERMSIG(r.status)
+						 : WEXITSTATUS(r.status);
+		saved = finish(&r);
+		/* What the program says comes first; but nobody may think that all went well. */
+		if (r.status == 0 && !saved)
+			r.status = CMD_FAILED;
+		/* Orphans of other runs are no reason to forget which recording is the last,
+		 * and nothing that this run has to talk about. */
+		if (!leak_given.no_save && save_orphans(false) > 0 && saved)
+			last_write(r.output, NULL);
+		log_close(&r);
+		status = r.status;
+		for (size_t i = 0; i < r.ticker.files.len; i++)
+			outside_free(r.ticker.files.data[i].ctx);
+		ticker_done(&r.ticker);
+	}
+	run_inject_done(&r.inject);
+	rundir_close(&r.dir);
+	rundir_names_done(&r.saved);
+	run_leaks_done(&r.leaks);
+	inspect_done(&r.program);
+	free(r.libseep);
+	free(r.folder);
+	free(r.output);
+	return status;
+}
+
+const struct cmd cmd_run = {
+	.name = "run",
+	.args = "[--] PROGRAM [ARG...]",
+	.help = "start a program and tell at its end what it did not free",
+	.man = "seep-run",
+	.needs_proc = true,
+	.opts = run_opts,
+	.min_args = 1,
+	.max_args = CMD_ANY_ARGS,
+	.options_first = true,
+	.run = run_run,
+};

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_why.c -- `seep why`: ten seconds of looking at a process from outside, and what to do next.
+ *
+ * The same snapshots as `seep watch`, one a second, then the account and what a recorder would
+ * see of it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tool/cli/cmd.h"
+#include "tool/cli/watcher.h"
+#include "tool/render/about_line.h"
+#include "tool/render/report/report.h"
+#include "tool/render/watch/watch.h"
+#include "tool/session/watch/watchloop.h"
+#include "tool/util/clean.h"
+#include "tool/util/term.h"
+#include "tool/util/x.h"
+
+static uint64_t why_for_ns = UINT64_C(10000000000);
+static bool why_json, why_all;
+
+static const struct opt why_opts[] = {
+	{"for", 0, OPT_DURATION, .to = &why_for_ns, .metavar = "TIME",
+	 .help = "Look for that long; 10s unless told."},
+	{"all", 0, OPT_NONE, .to = &why_all, .help = "List every region."},
+	{"json", 0, OPT_NONE, .to = &why_json, .help = "Print everything as JSON."},
+	{0},
+};
+
+enum { WHY_SNAPSHOTS = 10 };
+
+struct why {
+	struct watchers ws;
+	struct term err_term;
+};
+
+static int
+why_step(void *ctx, double seconds, struct err *e)
+{
+	struct why *y = ctx;
+	bool some = false;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < y->ws.len; i++) {
+		r = watcher_look(y->ws.data[i], seconds, false, e);
+		some = some || !y->ws.data[i]->ended;
+	}
+	if (r == 0 && y->err_term.tty) {
+		clean_cursor(stderr, "\r\033[K");
+		fprintf(stderr, "looking: %.0f of %.0f s", seconds,
+			(double)why_for_ns / 1e9);
+	}
+	return r < 0 ? r : some ? WATCHLOOP_GO_ON : WATCHLOOP_END;
+}
+
+static void
+why_print(struct why *y)
+{
+	struct watch_view *views = xcalloc(y->ws.len, sizeof *views);
+	struct term term;
+	struct watch_opts o = {.term = &term,
+			       .ascii = !report_locale_is_utf8(),
+			       .all = why_all,
+			       .coverage = true};
+	struct buf b = {0};
+
+	term_init(&term, STDOUT_FILENO);
+	for (size_t i = 0; i < y->ws.len; i++) {
+		watcher_account(y->ws.data[i]);
+		views[i] = watcher_view(y->ws.data[i]);
+		if (i > 0 && !why_json)
+			buf_add_char(&b, '\n');
+		if (!why_json) {
+			about_line_now(&b, views[i].pid, views[i].name, &term);
+			watch_text(&b, &views[i], &o);
+		}
+	}
+	if (why_json)
+		watch_json(&b, views, y->ws.len);
+	fputs(buf_str(&b), stdout);
+	buf_done(&b);
+	free(views);
+}
+
+static int
+why_run(int argc, char **argv)
+{
+	struct watchloop loop = {.for_ns = why_for_ns, .step = why_step};
+	struct why y = {0};
+	struct err e = {0};
+	int r = 0;
+
+	loop.ctx = &y;
+	loop.every_ns = why_for_ns / WHY_SNAPSHOTS;
+	if (why_for_ns == 0)
+		loop.count = 1;
+	term_init(&y.err_term, STDERR_FILENO);
+	for (int i = 0; r == 0 && i < argc; i++)
+		r = watcher_add(&y.ws, argv[i], &e);
+	if (r == 0)
+		r = watchloop_run(&loop, &e);
+	if (y.err_term.tty)
+		clean_cursor(stderr, "\r\033[K");
+	if (r == 0)
+		why_print(&y);
+	watchers_done(&y.ws);
+	return r < 0 ? cmd_fail(&e) : CMD_OK;
+}
+
+const struct cmd cmd_why = {
+	.name = "why",
+	.args = "PID|NAME",
+	.help = "look at a process for ten seconds and say what to do next",
+	.man = "seep-why",
+	.needs_proc = true,
+	.opts = why_opts,
+	.min_args = 1,
+	.max_args = CMD_ANY_ARGS,
+	.run = why_run,
+};

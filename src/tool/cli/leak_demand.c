@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* leak_demand.c -- see leak_demand.h. */
+#include "tool/cli/leak_demand.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tool/cli/leak_last.h"
+#include "tool/cli/leak_plan.h"
+#include "tool/cli/load.h"
+#include "tool/cli/save.h"
+#include "tool/util/fmt.h"
+
+struct leak_demand leak_demand;
+/* Without a recording no look is kept: each is the first. */
+static struct leak_last_change change = {.first = true};
+
+static enum leak_last_only
+only(void)
+{
+	return leak_demand.changed     ? LEAK_LAST_CHANGED
+	       : leak_demand.increased ? LEAK_LAST_INCREASED
+	       : leak_demand.only_new  ? LEAK_LAST_NEW
+				       : LEAK_LAST_ALL;
+}
+
+/* More than this is worth a word beforehand. */
+#define PAUSE_TOLD_NS UINT64_C(100000000)
+
+/* How it will be looked at; says so if it takes long. */
+static int
+plan(struct livefile *f, bool json, struct leak_plan *ret_plan, struct err *e)
+{
+	struct buf b = {0};
+	int r = leak_plan_make(f, f->pid, ret_plan, e);
+
+	if (r < 0)
+		return r;
+	if (leak_demand.way != NULL) {
+		ret_plan->way = strcmp(leak_demand.way, "copy") == 0 ? LEAKCHECK_COPY
+								     : LEAKCHECK_STOP;
+		snprintf(ret_plan->why, sizeof ret_plan->why, "--way=%s",
+			 leak_demand.way);
+		leak_plan_expect(ret_plan);
+	}
+	if (!leak_demand.dry_run &&
+	    leak_plan_check(ret_plan, leak_demand.max_stop_ns, e) < 0)
+		return -EBUSY;
+	if (leak_demand.dry_run && json)
+		leak_plan_json(ret_plan, f->pid, &b);
+	else if (leak_demand.dry_run)
+		leak_plan_text(ret_plan, f->pid, &b);
+	else if (ret_plan->pause_ns > PAUSE_TOLD_NS)
+		leak_plan_line(ret_plan, f->pid, &b);
+	fputs(buf_str(&b), leak_demand.dry_run ? stdout : stderr);
+	fflush(leak_demand.dry_run ? stdout : stderr);
+	buf_done(&b);
+	return 0;
+}
+
+int
+leak_demand_look(struct livefile *f, bool json, struct prof *p,
+		 struct leakcheck *ret_check, struct err *e)
+{
+	struct leak_plan how;
+	int r = plan(f, json, &how, e);
+	uint32_t row;
+
+	if (r < 0 || leak_demand.dry_run)
+		return r;
+	leakcheck_look(f, f->pid, how.way, ret_check);
+	if (!ret_check->done)
+		return err_set(e, -EIO, "%d: %s", f->pid, ret_check->why);
+	r = leak_last_compare(f, ret_check, only(), &change, e);
+	if (r == 0 && leak_demand.figures_fd > STDERR_FILENO)
+		dprintf((int)leak_demand.figures_fd, "%" PRId64 " %" PRId64 "\n",
+			change.bytes, change.blocks);
+	if (r < 0 && only() == LEAK_LAST_ALL)
+		r = 0; /* nobody asked */
+	row = p->nprocesses;
+	if (r == 0)
+		r = save_load_file(f, p, e);
+	if (r == 0) {
+		load_look_at(p, f);
+		leakcheck_save(ret_check, p, row);
+	}
+	return r;
+}
+
+bool
+leak_demand_since(void)
+{
+	return only() != LEAK_LAST_ALL;
+}
+
+bool
+leak_demand_given(void)
+{
+	return only() != LEAK_LAST_ALL || leak_demand.way != NULL ||
+	       leak_demand.dry_run || leak_demand.max_stop_ns != 0;
+}
+
+int
+leak_demand_check(const struct cmd *cmd)
+{
+	if (leak_demand.way != NULL && strcmp(leak_demand.way, "copy") != 0 &&
+	    strcmp(leak_demand.way, "stop") != 0)
+		return cmd_usage(cmd, "--way: copy or stop");
+	if (leak_demand.only_new + leak_demand.increased + leak_demand.changed > 1)
+		return cmd_usage(cmd,
+				 "--new, --increased and --changed exclude each other");
+	return 0;
+}
+
+/* ---- afterwards ---- */
+
+bool
+leak_demand_nothing(const struct leakcheck *c)
+{
+	if (only() == LEAK_LAST_ALL)
+		return false;
+	for (size_t i = 0; i < c->sites.len; i++) {
+		for (unsigned k = 0; k < CLASSIFY_REACHABLE; k++) {
+			if (c->sites.data[i].blocks[k] > 0)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* In milliseconds, finer than fmt_duration: it is what the process pays. */
+static struct fmt_str
+milliseconds(uint64_t ns)
+{
+	struct fmt_str t;
+
+	snprintf(t.s, sizeof t.s, ns < 100000000 ? "%.2f ms" : "%.0f ms",
+		 (double)ns / 1e6);
+	return t;
+}
+
+void
+leak_demand_end(FILE *to, const struct leakcheck *c)
+{
+	struct buf b = {0};
+
+	if (!change.first || only() != LEAK_LAST_ALL)
+		leak_last_text(&change, only(), &b);
+	fputs(buf_str(&b), to);
+	buf_done(&b);
+	if (c->way == LEAKCHECK_RUNNING) {
+		fprintf(to,
+			"could not be stopped (%s): looked at three times while it ran; what was "
+			"allocated in the last second is not judged\n",
+			c->instead);
+		return;
+	}
+	if (c->instead[0] != '\0')
+		fprintf(to, "could not be copied (%s): it stood still instead\n",
+			c->instead);
+	if (c->passed_over_bytes > 0)
+		fprintf(to,
+			"not looked through: %s of reserved memory; Linux 6.7 could tell what "
+			"of it is used\n",
+			fmt_size(c->passed_over_bytes).s);
+	fprintf(to, "stopped %s + %s, %u thread%s, %s blocks; %s\n",
+		milliseconds(c->stop_ns).s, milliseconds(c->pause_ns).s, c->threads,
+		c->threads == 1 ? "" : "s", fmt_count(c->nblocks).s,
+		c->way == LEAKCHECK_COPY ? "looked at a copy"
+					 : "looked at while it stood");
+}

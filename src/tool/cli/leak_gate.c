@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/* leak_gate.c -- see leak_gate.h.
+ *
+ * A baseline is a recording, or what --json wrote about one: the former can be asked anything, the latter is
+ * small enough to be kept beside the tests. Both give the same places. */
+#include "tool/cli/leak_gate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/cli/leak_opts.h"
+#include "tool/cli/leak_report.h"
+#include "tool/cli/out_file.h"
+#include "tool/format/format.h"
+#include "tool/model/loss_kinds.h"
+#include "tool/render/junit.h"
+#include "tool/session/log_name.h"
+#include "tool/session/names/names.h"
+#include "tool/util/buf.h"
+#include "tool/util/file.h"
+#include "tool/util/json.h"
+#include "tool/util/json_read.h"
+#include "tool/util/x.h"
+
+enum { BASELINE_BYTES_MAX = 256 << 20 };
+
+static struct judge gate;
+static bool has_baseline;
+static struct judge_figures base_figures;
+static struct judge_places base_places;
+
+/* ---- baseline ---- */
+
+/* The names on a site's stack as far as it is shown, as judge.c joins them. */
+static void
+json_key_of(const struct json_tree *t, const struct json_value *const *frames,
+	    size_t nframes, const struct json_value *site, struct buf *ret)
+{
+	uint64_t from = json_u64_of(json_get(t, site, "shown_from")), n = 0;
+	uint64_t shown = json_u64_of(json_get(t, site, "shown"));
+	const struct json_value *at = json_first(t, json_get(t, site, "stack"));
+
+	buf_clear(ret);
+	for (; at != NULL && n < from + shown; at = json_next(t, at), n++) {
+		uint64_t frame = json_u64_of(at);
+		const char *name = NULL;
+
+		if (n < from)
+			continue;
+		if (frame < nframes)
+			name = json_text_of(json_get(t, frames[frame], "linkage"));
+		buf_printf(ret, "%s%s", ret->len > 0 ? ";" : "",
+			   name != NULL ? name : "?");
+	}
+}
+
+static void
+json_losses(const struct json_tree *t, const struct json_value *site, const char *key)
+{
+	const struct json_value *leaks = json_get(t, site, "leaks");
+
+	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
+		char name[32];
+		uint64_t blocks, bytes;
+
+		snprintf(name, sizeof name, "%s_blocks", loss_kind_names[i]);
+		blocks = json_u64_of(json_get(t, leaks, name));
+		snprintf(name, sizeof name, "%s_bytes", loss_kind_names[i]);
+		bytes = json_u64_of(json_get(t, leaks, name));
+		if (blocks > 0)
+			judge_places_add(&base_places, key, i, blocks, bytes);
+	}
+	/* Of a report that was itself made with a baseline. */
+	judge_places_add(&base_places, key, PROF_LOSS_DEFINITE,
+			 json_u64_of(json_get(t, leaks, "known_blocks")),
+			 json_u64_of(json_get(t, leaks, "known_bytes")));
+}
+
+static void
+json_figures(const struct json_tree *t)
+{
+	const struct json_value *top = &t->values.data[0];
+	const struct json_value *summary = json_get(t, top, "summary");
+	const struct json_value *p = json_first(t, json_get(t, top, "processes"));
+	const struct json_value *error = json_first(t, json_get(t, top, "errors"));
+
+	base_figures.left_bytes = json_u64_of(json_get(t, summary, "left_bytes"));
+	base_figures.left_blocks = json_u64_of(json_get(t, summary, "left_blocks"));
+	base_figures.allocs = json_u64_of(json_get(t, summary, "allocs"));
+	base_figures.allocated_bytes =
+		json_u64_of(json_get(t, summary, "allocated_bytes"));
+	for (; error != NULL; error = json_next(t, error)) {
+		const struct json_value *hidden = json_get(t, error, "suppressed");
+
+		base_figures.wrong += hidden == NULL || hidden->type != JSON_TRUE;
+	}
+	for (; p != NULL; p = json_next(t, p)) {
+		uint64_t peak = json_u64_of(json_get(t, p, "peak_bytes"));
+		uint64_t rss = json_u64_of(
+			json_get(t, json_get(t, p, "memory"), "rss_peak_bytes"));
+
+		if (peak > base_figures.peak_bytes)
+			base_figures.peak_bytes = peak;
+		if (rss > base_figures.rss_bytes)
+			base_figures.rss_bytes = rss;
+	}
+}
+
+/* Figures of a baseline mean the same in all versions so far. */
+static bool
+json_known_schema(const struct json_tree *t, const struct json_value *top)
+{
+	uint64_t version = json_u64_of(json_get(t, top, "seep_json"));
+
+	return version >= 1 && version <= JSON_SCHEMA;
+}
+
+/* A site that is not in the baseline would count as new, so what counts has to be there. */
+static bool
+json_lists_losses(const struct json_tree *t, const struct json_value *top)
+{
+	const struct json_value *rest = json_get(t, top, "sites_not_listed");
+	const struct json_value *leaks = json_get(t, rest, "leaks");
+	unsigned kinds = leak_given.error_kinds | 1u << PROF_LOSS_DEFINITE |
+			 1u << PROF_LOSS_INDIRECT | 1u << PROF_LOSS_POSSIBLE;
+
+	for (size_t i = 0; i < gate.len; i++) {
+		if (strncmp(gate.data[i].text, "reachable", 9) == 0)
+			kinds |= 1u << PROF_LOSS_REACHABLE;
+	}
+	for (unsigned i = 0; i < PROF_LOSS_SUPPRESSED; i++) {
+		char name[32];
+
+		snprintf(name, sizeof name, "%s_blocks", loss_kind_names[i]);
+		if ((kinds & 1u << i) != 0 && json_u64_of(json_get(t, leaks, name)) > 0)
+			return false;
+	}
+	return true;
+}
+
+static int
+read_json(const struct buf *text, const char *path, struct err *e)
+{
+	const struct json_value *top, *at;
+	VEC(const struct json_value *) frames = {0};
+	struct buf key = {0};
+	struct json_tree t;
+	int r = json_read(&t, buf_str(text), text->len, e);
+
+	top = &t.values.data[0];
+	if (r < 0)
+		err_wrap(e, r, "%s: no recording, and no JSON either", path);
+	else if (!json_known_schema(&t, top))
+		r = err_set(e, -EINVAL, "%s: not a JSON report of seep's (--json)", path);
+	else if (!json_lists_losses(&t, top))
+		r = err_set(
+			e, -EINVAL,
+			"%s: leaking sites beyond the first ones are not in it; make it with "
+			"--all, or use the recording itself",
+			path);
+	if (r == 0) {
+		for (at = json_first(&t, json_get(&t, top, "frames")); at != NULL;
+		     at = json_next(&t, at))
+			vec_push(&frames, at);
+		json_figures(&t);
+		for (at = json_first(&t, json_get(&t, top, "sites")); at != NULL;
+		     at = json_next(&t, at)) {
+			if (json_text_of(json_get(&t, at, "kept_by_libc")) != NULL)
+				continue;
+			json_key_of(&t, frames.data, frames.len, at, &key);
+			json_losses(&t, at, buf_str(&key));
+		}
+	}
+	vec_done(&frames);
+	buf_done(&key);
+	json_tree_done(&t);
+	return r;
+}
+
+/* What is hidden today was nothing to complain of then. The uses are not those of the run. */
+static void
+suppress_baseline(struct prof *p, const struct skip *s)
+{
+	struct suppress_set *set = &leak_given.set;
+	size_t bytes = set->order.len * sizeof *set->order.data;
+	uint32_t *order = xmalloc(bytes + 1);
+
+	if (bytes > 0)
+		memcpy(order, set->order.data, bytes);
+	leak_report_suppress(p, s);
+	if (bytes > 0)
+		memcpy(set->order.data, order, bytes);
+	for (size_t i = 0; i < set->all.len; i++) {
+		struct suppress *x = &set->all.data[i];
+
+		x->count = x->bytes = x->blocks = x->indirect_bytes = 0;
+	}
+	free(order);
+}
+
+static int
+read_baseline(const char *path, struct err *e)
+{
+	struct prof *p = NULL;
+	struct buf text = {0};
+	struct skip *s;
+	size_t blanks;
+	int r = file_read(path, BASELINE_BYTES_MAX, &text, e);
+
+	if (r < 0)
+		return r;
+	blanks = strspn(buf_str(&text), " \t\r\n");
+	if (buf_str(&text)[blanks] == '{') {
+		r = read_json(&text, path, e);
+	} else {
+		r = format_load_bytes(text.data, text.len, path, NULL, &p, e);
+		if (r == 0) {
+			names_resolve(p, NULL);
+			s = skip_new(p, NULL);
+			suppress_baseline(p, s);
+			judge_sum(p, s, NULL, &leak_given.records, &base_figures,
+				  &base_places);
+			skip_free(s);
+		}
+		prof_free(p);
+	}
+	buf_done(&text);
+	has_baseline = r == 0;
+	return r;
+}
+
+int
+leak_gate_read(const struct cmd *c)
+{
+	struct err e = {0};
+	const char *text = leak_given.fail_on;
+
+	if (text == NULL && leak_given.baseline != NULL)
+		text = "leak";
+	if (text != NULL && judge_read(&gate, text, &e) < 0)
+		return cmd_usage(c, "--fail-on: %s", e.msg);
+	if (leak_given.baseline != NULL && read_baseline(leak_given.baseline, &e) < 0) {
+		cmd_tell(c, "--baseline: %s", e.msg);
+		return CMD_USAGE;
+	}
+	return 0;
+}
+
+bool
+leak_gate_given(void)
+{
+	return gate.len > 0;
+}
+
+bool
+leak_gate_needs_check(void)
+{
+	for (size_t i = 0; i < gate.len; i++) {
+		if (gate.data[i].losses)
+			return true;
+	}
+	return false;
+}
+
+bool
+leak_gate_blind(const struct prof *p, const bool *chosen)
+{
+	if (!leak_gate_needs_check())
+		return false;
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		const struct prof_check *c = prof_check_of(p, i);
+
+		if ((chosen == NULL || chosen[i]) && c != NULL && c->done)
+			return false;
+	}
+	return true;
+}
+
+/* ---- judging ---- */
+
+bool
+leak_gate_mark_known(struct prof *p, const struct skip *s)
+{
+	if (has_baseline)
+		judge_mark_known(p, s, &base_places);
+	return has_baseline;
+}
+
+unsigned
+leak_gate_judge(const struct prof *p, const struct skip *s, const bool *chosen)
+{
+	struct judge_figures f;
+	struct judge_places places = {0};
+	unsigned met;
+
+	judge_sum(p, s, chosen, &leak_given.records, &f, has_baseline ? &places : NULL);
+	if (has_baseline)
+		judge_subtract(&f, &places, &base_figures, &base_places);
+	for (unsigned i = 0; i < PROF_LOSS_SUPPRESSED; i++) {
+		if ((leak_given.error_kinds & 1u << i) != 0)
+			f.errors += f.records[i];
+	}
+	f.errors += f.wrong;
+	for (size_t i = 0; i < gate.len; i++)
+		gate.data[i].more = has_baseline;
+	met = judge_all(&gate, &f);
+	judge_places_done(&places);
+	return met;
+}
+
+const struct judge *
+leak_gate_result(void)
+{
+	return gate.len > 0 ? &gate : NULL;
+}
+
+void
+leak_gate_tell(void)
+{
+	for (size_t i = 0; i < gate.len; i++) {
+		const struct judge_condition *x = &gate.data[i];
+		struct buf words = {0};
+
+		judge_words(&words, x);
+		if (x->met)
+			cmd_note("--fail-on %s: %s", x->text, buf_str(&words));
+		buf_done(&words);
+	}
+}
+
+bool
+leak_gate_junit(const struct prof *p, const struct skip *s, const bool *chosen,
+		const struct memcheck_opts *o)
+{
+	struct junit_opts more = {.baseline = has_baseline,
+				  .implied = leak_given.fail_on == NULL};
+	struct memcheck_opts own = *o;
+	struct buf b = {0};
+	struct err e = {0};
+	char *name = NULL;
+
+	if (leak_given.junit == NULL)
+		return true;
+	/* Possibly lost memory is no finding, unless it is asked for as valgrind does. */
+	if (leak_given.errors == NULL && leak_given.format == LEAK_SEEP)
+		own.errors &= ~(1u << PROF_LOSS_POSSIBLE);
+	if (has_baseline)
+		own.errors |= 1u << PROF_LOSS_DEFINITE;
+	own.records.judged = leak_given.format == LEAK_SEEP;
+	junit_xml(&b, p, s, chosen, &own, &gate, &more);
+	if (log_name(leak_given.junit,
+		     leak_given.program_pid != 0 ? leak_given.program_pid
+		     : p->nprocesses > 1	 ? p->processes[1].pid
+						 : 0,
+		     0, &name, &e) < 0 ||
+	    out_check_log(name, &e) < 0 || file_write(name, buf_str(&b), b.len, &e) < 0)
+		cmd_fail(&e);
+	free(name);
+	buf_done(&b);
+	return e.code == 0;
+}

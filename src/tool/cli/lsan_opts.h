@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* lsan_opts.h -- LeakSanitizer's options, for reports in its format: from LSAN_OPTIONS, and from what the
+ * program returns from __lsan_default_options. The variable counts more. */
+#ifndef SEEP_CLI_LSAN_OPTS_H
+#define SEEP_CLI_LSAN_OPTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/recording.h"
+#include "tool/render/lsan.h"
+#include "tool/target/proc/procmem.h"
+#include "tool/util/buf.h"
+#include "tool/util/err.h"
+
+struct lsan_opts {
+	bool off;	  /* detect_leaks=0 */
+	bool not_at_exit; /* leak_check_at_exit=0 */
+	bool help;
+	bool exitcode_given;
+	uint64_t exitcode;
+	char *log_path, *suppressions; /* files; NULL = none */
+	struct lsan_extra extra;       /* how it is reported */
+};
+
+extern struct lsan_opts lsan_given;
+
+/* Reads LSAN_OPTIONS and the suppressions that it names into leak_given. */
+int lsan_opts_read(struct err *e);
+
+/* A process stands still: reads what it says by LeakSanitizer's functions. Only for reports in that format. -ECANCELED:
+ * it wants no leak check. */
+int lsan_opts_heed(const struct procmem *mem, const struct rec_hold *d, struct err *e);
+
+/* The report of a process goes to FILE.PID, if log_path=FILE; true: it went there. */
+bool lsan_opts_log(uint32_t pid, const struct buf *text);
+
+/* Appends the list of options if help=1, once. */
+void lsan_opts_help(struct buf *out);
+
+#endif

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/* main.c -- the command line: finds the command, reads its options, shows help.
+ *
+ * There are no global options but --help and --version. Options may stand anywhere among
+ * a command's words, except for `run`, where the first word is the program and all behind
+ * it are the program's own. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "shared/compiler.h"
+#include "tool/cli/cmd.h"
+#include "tool/cli/sigbus.h"
+#include "tool/util/buf.h"
+#include "tool/util/clean.h"
+#include "tool/util/term.h"
+#include "tool/util/vec.h"
+
+#ifndef SEEP_VERSION
+#	define SEEP_VERSION "unknown"
+#endif
+
+enum {
+	STACK_BYTES = 8 << 20, /* what Linux gives by default */
+	FILES_LEAST = 16,
+	FILES_USUAL = 1024,
+};
+
+static const struct cmd *const commands[] = {
+	&cmd_run,     &cmd_attach,   &cmd_detach, &cmd_report, &cmd_leaks,
+	&cmd_scan,    &cmd_diff,     &cmd_watch,  &cmd_why,    &cmd_dump,
+	&cmd_convert, &cmd_ps,	     &cmd_mark,	  &cmd_pause,  &cmd_resume,
+	&cmd_doctor,  &cmd_jeprof,   &cmd_pprof,  &cmd_mtrace, &cmd_flamegraph,
+	&cmd_memleak, &cmd_valgrind,
+};
+
+/* Names that seep also answers to, as a link or as its first word. */
+static const struct {
+	const char *name, *command;
+	const char *option; /* that goes with it, or NULL */
+} other_names[] = {
+	{"jeprof", "jeprof", NULL},
+	{"google-pprof", "jeprof", "--google-pprof"},
+	{"pprof", "pprof", NULL},
+	{"mtrace", "mtrace", NULL},
+	{"valgrind", "valgrind", NULL},
+	{"memleak", "memleak", NULL},
+	{"memleak-bpfcc", "memleak", NULL},
+	{"flamegraph.pl", "flamegraph.pl", NULL},
+	/* views of a report that have names of their own */
+	{"peak", "report", "--peak"},
+	{"churn", "report", "--churn"},
+	{"lifetimes", "report", "--lifetimes"},
+	{"timeline", "report", "--timeline"},
+};
+
+static const struct opt no_opts[] = {{0}};
+
+/* ---- help ---- */
+
+static int
+help_all(FILE *out)
+{
+	fputs("seep: where did the memory go, and is it leaking?\n\n", out);
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		const struct cmd *c = commands[i];
+
+		fprintf(out, "  %-14s %s\n", c->name, c->help);
+	}
+	fputs("\nBegin with: seep run PROGRAM\n"
+	      "More: seep help COMMAND, man seep. Version: seep --version\n",
+	      out);
+	return CMD_OK;
+}
+
+static int
+help_command(FILE *out, const struct cmd *c)
+{
+	const struct opt *opts = c->opts != NULL ? c->opts : no_opts;
+	struct buf b = {0};
+	struct term term;
+
+	term_init(&term, clean_fd(out));
+	fprintf(out, "usage: seep %s%s%s%s\n%s\n", c->name,
+		opts[0].name != NULL ? " [OPTIONS]" : "", *c->args != '\0' ? " " : "",
+		c->args, c->help);
+	opt_usage(opts, term.columns, &b);
+	if (b.len > 0)
+		fprintf(out, "\n%s", buf_str(&b));
+	fprintf(out, "\nMore: man %s\n", c->man);
+	buf_done(&b);
+	return CMD_OK;
+}
+
+int
+cmd_help(const struct cmd *c)
+{
+	return help_command(stdout, c);
+}
+
+int
+cmd_version(void)
+{
+	puts("seep " SEEP_VERSION);
+	return CMD_OK;
+}
+
+static const struct cmd *
+find_command(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	}
+	return NULL;
+}
+
+/* A file where a command belongs: what is mostly done with one. */
+static bool
+is_file_instead(const char *name)
+{
+	bool runs = access(name, X_OK) == 0;
+	struct stat st;
+
+	if (stat(name, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	fprintf(stderr, "seep: no command \"%s\"; did you mean \"seep %s %s%s\"?\n", name,
+		runs ? "run" : "report", runs && strchr(name, '/') == NULL ? "./" : "",
+		name);
+	return true;
+}
+
+static int
+unknown_command(const char *name)
+{
+	if (is_file_instead(name))
+		return CMD_USAGE;
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		if (opt_is_near(name, commands[i]->name)) {
+			fprintf(stderr,
+				"seep: no command \"%s\"; did you mean \"seep %s\"?\n",
+				name, commands[i]->name);
+			return CMD_USAGE;
+		}
+	}
+	fprintf(stderr, "seep: no command \"%s\"; see: seep help\n", name);
+	return CMD_USAGE;
+}
+
+static bool
+is_help(const char *word)
+{
+	return word != NULL && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0);
+}
+
+/* ---- running ---- */
+
+struct words VEC_BODY(char *);
+
+/* Reads options and words alike. At the word that could not be read *at is left. */
+static int
+read_words(const struct cmd *c, int argc, char **argv, int *at, struct words *ret_words,
+	   struct err *e)
+{
+	const struct opt *opts = c->opts != NULL ? c->opts : no_opts;
+
+	while (*at < argc) {
+		int before = *at;
+		int r = opt_parse(opts, argc, argv, at, NULL, e);
+		bool ended = *at > before && strcmp(argv[*at - 1], "--") == 0;
+
+		if (r < 0)
+			return r;
+		if (*at < argc)
+			vec_push(ret_words, argv[(*at)++]);
+		while (*at < argc && (ended || c->options_first))
+			vec_push(ret_words, argv[(*at)++]);
+	}
+	return 0;
+}
+
+/* A variable of a script that was never set. A program that is run, and its words, are looked
+ * at where it is started. */
+static bool
+has_empty_word(const struct cmd *c, const struct words *words)
+{
+	for (size_t i = 0; !c->options_first && i < words->len; i++) {
+		if (words->data[i][0] == '\0')
+			return true;
+	}
+	return false;
+}
+
+/* Has the process what a command cannot do without? What fails later for want of it would name some other
+ * reason. */
+static int
+check_surroundings(const struct cmd *c)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < FILES_LEAST) {
+		cmd_tell(
+			c,
+			"only %ju files may be open at once, and %d are needed; try: ulimit -n %d",
+			(uintmax_t)files.rlim_cur, FILES_LEAST, FILES_USUAL);
+		return CMD_FAILED;
+	}
+	if (c->needs_proc && !cmd_has_proc()) {
+		cmd_tell(c, "/proc is not mounted: processes cannot be seen");
+		return CMD_FAILED;
+	}
+	return CMD_OK;
+}
+
+static int
+run_command(const struct cmd *c, int argc, char **argv)
+{
+	struct words words = {0};
+	struct err e = {0};
+	int at = 0, status;
+
+	if (c->own_options) {
+		status = check_surroundings(c);
+		return status == CMD_OK ? c->run(argc, argv) : status;
+	}
+	if (read_words(c, argc, argv, &at, &words, &e) < 0)
+		status = is_help(argv[at]) ? help_command(stdout, c)
+					   : cmd_usage(c, "%s", e.msg);
+	else if ((int)words.len < c->min_args)
+		status = cmd_usage(c, "incomplete; usage: seep %s %s", c->name, c->args);
+	else if (c->max_args != CMD_ANY_ARGS && (int)words.len > c->max_args)
+		status = cmd_usage(c, "too many words, from \"%s\" on",
+				   words.data[c->max_args]);
+	else if (has_empty_word(c, &words))
+		status = cmd_empty_word(c);
+	else if ((status = check_surroundings(c)) == CMD_OK) {
+		vec_push(&words, NULL);
+		status = c->run((int)words.len - 1, words.data);
+	}
+	vec_done(&words);
+	return status;
+}
+
+static int
+run_help(int argc, char **argv)
+{
+	const struct cmd *c;
+
+	if (argc < 1)
+		return help_all(stdout);
+	c = find_command(argv[0]);
+	return c != NULL ? help_command(stdout, c) : unknown_command(argv[0]);
+}
+
+/* Runs the command that goes by another name, if `name` is one; else *ret is left alone. */
+static bool
+run_other_name(const char *name, int argc, char **argv, int *ret)
+{
+	struct words words = {0};
+	size_t i = 0;
+
+	while (i < ARRAY_LEN(other_names) && strcmp(other_names[i].name, name) != 0)
+		i++;
+	if (i == ARRAY_LEN(other_names))
+		return false;
+	if (other_names[i].option != NULL)
+		vec_push(&words, (char *)other_names[i].option);
+	for (int k = 0; k < argc; k++)
+		vec_push(&words, argv[k]);
+	vec_push(&words, NULL);
+	*ret = run_command(find_command(other_names[i].command), (int)words.len - 1,
+			   words.data);
+	vec_done(&words);
+	return true;
+}
+
+static int
+dispatch(int argc, char **argv)
+{
+	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL, *name;
+	const struct cmd *c;
+	int status;
+
+	name = argc > 0 ? (slash != NULL ? slash + 1 : argv[0]) : "";
+	/* CTest and others know valgrind by a part of its file's name. */
+	if (strstr(name, "valgrind") != NULL)
+		name = "valgrind";
+	if (run_other_name(name, argc - 1, argv + 1, &status))
+		return status;
+	if (argc < 2) {
+		help_all(stderr);
+		return CMD_USAGE;
+	}
+	if (strcmp(argv[1], "--version") == 0)
+		return cmd_version();
+	if (strcmp(argv[1], "help") == 0 || is_help(argv[1]))
+		return run_help(argc - 2, argv + 2);
+	c = find_command(argv[1]);
+	if (c != NULL)
+		return run_command(c, argc - 2, argv + 2);
+	if (run_other_name(argv[1], argc - 2, argv + 2, &status))
+		return status;
+	return unknown_command(argv[1]);
+}
+
+/* Descriptors 0 to 2 are never anything else of ours, also if we were started without them: a
+ * message must not end up in a recording. The program that we start finds them as we did. */
+static void
+hold_std_fds(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd <= 2);
+	if (fd > 2)
+		close(fd);
+}
+
+/* ---- a stack that is large enough ---- */
+
+/* What runs on a stack of its own. makecontext passes only int. */
+static struct {
+	int argc, status;
+	char **argv;
+} roomy;
+
+static void
+dispatch_roomy(void)
+{
+	roomy.status = dispatch(roomy.argc, roomy.argv);
+}
+
+/* libdw keeps some 200 KB of a file's line numbers on the stack and does not ask for its limit (ulimit -s).
+ * The limit itself is the program's, which is started with it. */
+static int
+dispatch_with_room(int argc, char **argv)
+{
+	ucontext_t here, there;
+	struct rlimit limit;
+	void *stack;
+
+	if (getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur >= STACK_BYTES)
+		return dispatch(argc, argv);
+	stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+	if (stack == MAP_FAILED || getcontext(&there) < 0)
+		return dispatch(argc, argv);
+	roomy.argc = argc;
+	roomy.argv = argv;
+	there.uc_stack.ss_sp = stack;
+	there.uc_stack.ss_size = STACK_BYTES;
+	there.uc_link = &here;
+	makecontext(&there, dispatch_roomy, 0);
+	swapcontext(&here, &there);
+	return roomy.status;
+}
+
+int
+main(int argc, char **argv)
+{
+	int status;
+
+	hold_std_fds();
+	clean_install();
+	sigbus_survive();
+	status = dispatch_with_room(argc, argv);
+
+	/* A full disk or a closed pipe is not to pass for success. */
+	if ((fflush(stdout) != 0 || ferror(stdout) || fflush(clean_raw()) != 0) &&
+	    status == CMD_OK) {
+		if (errno != EPIPE)
+			fprintf(stderr, "seep: cannot write the output: %s\n",
+				strerror(errno));
+		status = CMD_FAILED;
+	}
+	return status;
+}

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/* peer_valgrind.c -- `seep valgrind`: memcheck's command line, over seep run.
+ *
+ * Options come from ~/.valgrindrc, $VALGRIND_OPTS, ./.valgrindrc and the command line, in this order; later ones
+ * win. What is about leaks and wrong uses of the heap is honoured: those are looked for with all that seep run has
+ * for them but guard pages, and the program goes on after each. What only steers valgrind's own machinery is taken and
+ * forgotten. What a user would miss (uninitialised values, other tools) gets a line that says so. Nothing is
+ * saved. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/compiler.h"
+#include "tool/cli/cmd.h"
+#include "tool/cli/leak_opts.h"
+#include "tool/session/log_name.h"
+#include "tool/util/buf.h"
+#include "tool/util/vec.h"
+#include "tool/util/x.h"
+
+enum {
+	VG_WRONG = 1, /* valgrind's exit status for a wrong command line */
+	VG_RC_BYTES_MAX = 1 << 20,
+	VG_REDZONE_MAX = 4096,
+};
+
+static struct {
+	const char *tool, *log_file, *trace_children, *silent_forks, *xml, *reachable,
+		*possibly, *list;
+	uint64_t redzone, held; /* bytes */
+	bool quiet, list_short;
+} args = {.redzone = 16, .held = 20000000};
+
+/* Options that mean something here; the rest is in the table below. */
+static const struct opt valgrind_opts[] = {
+	{"tool", 0, OPT_STRING, .to = &args.tool, .metavar = "memcheck",
+	 .help = "Only memcheck is stood in for."},
+	{"log-file", 0, OPT_STRING, .to = &args.log_file, .metavar = "FILE",
+	 .help = "Write the report there; %p, %n and %q{NAME} stand for something."},
+	{"leak-check", 0, OPT_STRING, .to = &leak_given.check,
+	 .metavar = "no|summary|full", .help = "How much is told of leaks (summary)."},
+	{"show-leak-kinds", 0, OPT_STRING, .to = &leak_given.show, .metavar = "KINDS",
+	 .help = "List records of these kinds (definite,possible)."},
+	{"errors-for-leak-kinds", 0, OPT_STRING, .to = &leak_given.errors,
+	 .metavar = "KINDS", .help = "These are errors (definite,possible)."},
+	{"show-reachable", 0, OPT_STRING, .to = &args.reachable, .metavar = "yes|no",
+	 .help = "yes: list records of all kinds."},
+	{"show-possibly-lost", 0, OPT_STRING, .to = &args.possibly, .metavar = "yes|no",
+	 .help = "no: list only what is definitely lost."},
+	{"leak-resolution", 0, OPT_STRING, .to = &leak_given.resolution,
+	 .metavar = "low|med|high",
+	 .help = "Tell loss records apart by 2, 4 or all frames (high)."},
+	{"num-callers", 0, OPT_U64, .to = &leak_given.callers, .metavar = "N",
+	 .help = "Frames in stacks (12)."},
+	{"error-exitcode", 0, OPT_U64, .to = &leak_given.error_exitcode, .metavar = "N",
+	 .help = "Exit with N if there are errors."},
+	{"suppressions", 0, OPT_STRING, .set = leak_opts_suppressions, .metavar = "FILE",
+	 .help = "Do not tell what is named there; may be given several times."},
+	{"gen-suppressions", 0, OPT_STRING, .to = &leak_given.generate,
+	 .metavar = "no|yes|all", .help = "Print a suppression for each record."},
+	{"xml", 0, OPT_STRING, .to = &args.xml, .metavar = "yes|no",
+	 .help = "Report as XML, to --xml-file."},
+	{"xml-file", 0, OPT_STRING, .to = &leak_given.xml_file, .metavar = "FILE",
+	 .help = "Where the XML goes."},
+	{"redzone-size", 0, OPT_U64, .to = &args.redzone, .metavar = "N",
+	 .help = "Bytes on both sides of a block that are not to be written to (16)."},
+	{"freelist-vol", 0, OPT_U64, .to = &args.held, .metavar = "N",
+	 .help = "Hold N bytes of freed blocks back, to see who writes there (20000000)."},
+	{"trace-children", 0, OPT_STRING, .to = &args.trace_children, .metavar = "yes|no",
+	 .help = "Also report on programs that it starts (no)."},
+	{"child-silent-after-fork", 0, OPT_STRING, .to = &args.silent_forks,
+	 .metavar = "yes|no", .help = "Report nothing on forked children (no)."},
+	{"quiet", 'q', OPT_NONE, .to = &args.quiet, .help = "Only tell errors."},
+	{"verbose", 'v', OPT_NONE, .to = &leak_given.verbose,
+	 .help = "Say how often each suppression was used."},
+	{"show-error-list", 0, OPT_STRING, .to = &args.list, .metavar = "yes|no",
+	 .help = "The same."},
+	{"s", 's', OPT_NONE, .to = &args.list_short, .help = NULL},
+	{0},
+};
+
+/* Options that change nothing that could be seen here. A line is said for others when they are given with a
+ * value other than `fine` (NULL: with any). */
+static const struct {
+	const char *name, *fine, *line;
+} others[] = {
+	{"track-origins", "no", "uninitialised values are not looked for"},
+	{"undef-value-errors", "no", "uninitialised values are not looked for"},
+	{"track-fds", "no", "file descriptors are not looked at"},
+	{"time-stamp", "no", "lines have no times"},
+	{"log-fd", "2", "the report goes to stderr, or to --log-file"},
+	{"log-socket", NULL, "the report goes to stderr, or to --log-file"},
+	{"xml-fd", NULL, "XML goes to --xml-file"},
+	{"xml-socket", NULL, "XML goes to --xml-file"},
+	{"xml-user-comment", NULL, "not in the XML"},
+	{"demangle", "yes", "names of C++ functions are shown as they are written"},
+	{"exit-on-first-error", "no", "leaks are known at the end only"},
+	{"error-markers", "none", "errors have no markers"},
+	{"show-below-main", "no", "stacks end at main"},
+	{"fullpath-after", NULL, "files are shown without folders; the XML has both"},
+	{"xtree-memory", "none", "use seep run and seep report --tree"},
+	{"xtree-leak", "no", "use seep run and seep report --tree"},
+	{"leak-check-heuristics", "all", "all heuristics are used"},
+	{"vgdb", "no", NULL},
+	{"vgdb-error", "999999999", "there is no gdbserver in it: use seep leaks PID"},
+	{"vgdb-stop-at", "none", "there is no gdbserver in it: use seep leaks PID"},
+	{"malloc-fill", NULL, "memory is not filled"},
+	{"free-fill", NULL, "memory is not filled"},
+	{"trace-children-skip", NULL, "all children are told"},
+	{"trace-children-skip-by-arg", NULL, "all children are told"},
+	{"ignore-ranges", NULL, NULL},
+	{"ignore-range-below-sp", NULL, NULL},
+	{"error-limit", NULL, NULL},
+	{"keep-debuginfo", NULL, NULL},
+	{"default-suppressions", NULL, NULL},
+	{"input-fd", NULL, NULL},
+	{"dsymutil", NULL, NULL},
+	{"max-stackframe", NULL, NULL},
+	{"main-stacksize", NULL, NULL},
+	{"alignment", NULL, NULL},
+	{"xtree-memory-file", NULL, NULL},
+	{"xtree-leak-file", NULL, NULL},
+	{"extra-debuginfo-path", NULL, NULL},
+	{"debuginfo-server", NULL, NULL},
+	{"allow-mismatched-debuginfo", NULL, NULL},
+	{"smc-check", NULL, NULL},
+	{"read-inline-info", NULL, NULL},
+	{"read-var-info", NULL, NULL},
+	{"vgdb-poll", NULL, NULL},
+	{"vgdb-shadow-registers", NULL, NULL},
+	{"vgdb-prefix", NULL, NULL},
+	{"run-libc-freeres", NULL, NULL},
+	{"run-cxx-freeres", NULL, NULL},
+	{"sim-hints", NULL, NULL},
+	{"fair-sched", NULL, NULL},
+	{"kernel-variant", NULL, NULL},
+	{"merge-recursive-frames", NULL, NULL},
+	{"num-transtab-sectors", NULL, NULL},
+	{"avg-transtab-entry-size", NULL, NULL},
+	{"aspace-minaddr", NULL, NULL},
+	{"valgrind-stacksize", NULL, NULL},
+	{"show-emwarns", NULL, NULL},
+	{"require-text-symbol", NULL, NULL},
+	{"soname-synonyms", NULL, NULL},
+	{"sigill-diagnostics", NULL, NULL},
+	{"unw-stack-scan-thresh", NULL, NULL},
+	{"unw-stack-scan-frames", NULL, NULL},
+	{"resync-filter", NULL, NULL},
+	{"max-threads", NULL, NULL},
+	{"partial-loads-ok", NULL, NULL},
+	{"expensive-definedness-checks", NULL, NULL},
+	{"freelist-big-blocks", NULL, NULL},
+	{"workaround-gcc296-bugs", NULL, NULL},
+	{"keep-stacktraces", NULL, NULL},
+	{"stats", NULL, "ignored: it is about valgrind's own machinery"},
+	{"sanity-level", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-flags", NULL, "ignored: it is about valgrind's own machinery"},
+	{"profile-flags", NULL, "ignored: it is about valgrind's own machinery"},
+	{"profile-interval", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-notbelow", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-notabove", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-syscalls", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-signals", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-symtab", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-symtab-patt", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-cfi", NULL, "ignored: it is about valgrind's own machinery"},
+	{"debug-dump", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-redir", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-sched", NULL, "ignored: it is about valgrind's own machinery"},
+	{"profile-heap", NULL, "ignored: it is about valgrind's own machinery"},
+	{"core-redzone-size", NULL, "ignored: it is about valgrind's own machinery"},
+	{"wait-for-gdb", NULL, "ignored: it is about valgrind's own machinery"},
+	{"sym-offsets", NULL, "ignored: it is about valgrind's own machinery"},
+	{"progress-interval", NULL, "ignored: it is about valgrind's own machinery"},
+	{"command-line-only", NULL, "ignored: it is about valgrind's own machinery"},
+	{"vex-iropt-verbosity", NULL, "ignored: it is about valgrind's own machinery"},
+	{"vex-iropt-level", NULL, "ignored: it is about valgrind's own machinery"},
+	{"vex-iropt-unroll-thresh", NULL,
+	 "ignored: it is about valgrind's own machinery"},
+	{"vex-guest-max-insns", NULL, "ignored: it is about valgrind's own machinery"},
+	{"vex-guest-chase", NULL, "ignored: it is about valgrind's own machinery"},
+	{"vex-iropt-register-updates", NULL,
+	 "ignored: it is about valgrind's own machinery"},
+	{"px-default", NULL, "ignored: it is about valgrind's own machinery"},
+	{"px-file-backed", NULL, "ignored: it is about valgrind's own machinery"},
+	{"vex-regalloc-version", NULL, "ignored: it is about valgrind's own machinery"},
+	{"dump-error", NULL, "ignored: it is about valgrind's own machinery"},
+	{"trace-malloc", NULL, "ignored: it is about valgrind's own machinery"},
+	{"xtree-compress-strings", NULL, "ignored: it is about valgrind's own machinery"},
+	{"show-mismatched-frees", "yes", "suppress them: Memcheck:Free"},
+};
+
+/* valgrind's other tools, and what to do instead. */
+static const struct {
+	const char *name, *instead;
+} tools[] = {
+	{"massif", "use: seep run -o x.rec PROGRAM, then seep report x.rec@peak"},
+	{"dhat", "use: seep run -o x.rec PROGRAM, then seep report --by temporary x.rec"},
+	{"cachegrind", "not about memory in use: valgrind itself does that"},
+	{"callgrind", "not about memory in use: valgrind itself does that"},
+	{"helgrind", "not about memory in use: valgrind itself does that"},
+	{"drd", "not about memory in use: valgrind itself does that"},
+	{"lackey", "not about memory in use: valgrind itself does that"},
+	{"none", "just run the program"},
+	{"exp-bbv", "not about memory in use: valgrind itself does that"},
+};
+
+struct words VEC_BODY(char *);
+
+/* ---- one option ---- */
+
+static int
+wrong(const char *word, const char *why)
+{
+	cmd_usage(&cmd_valgrind, "%s: %s", word, why);
+	return VG_WRONG;
+}
+
+/* An option that has no effect: false when it is none of valgrind's. */
+static bool
+take_other(const char *name, size_t n, const char *value)
+{
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		if (strlen(others[i].name) != n || strncmp(others[i].name, name, n) != 0)
+			continue;
+		if (others[i].line != NULL &&
+		    (others[i].fine == NULL || strcmp(value, others[i].fine) != 0))
+			cmd_tell(&cmd_valgrind, "--%s: %s", name, others[i].line);
+		return true;
+	}
+	return false;
+}
+
+/* One word that begins with a dash. */
+static int
+take_option(char *word)
+{
+	char *one[] = {word, NULL};
+	const char *name = word + 2, *value = strchr(word, '='), *colon;
+	struct err e = {0};
+	size_t n;
+	int at = 0;
+
+	if (strcmp(word, "-d") == 0) {
+		cmd_tell(&cmd_valgrind,
+			 "-d: ignored: it is about valgrind's own machinery");
+		return 0;
+	}
+	if (word[1] != '-')
+		return strlen(word) == 2 && strchr("qvs", word[1]) != NULL &&
+				       opt_parse(valgrind_opts, 1, one, &at, NULL, &e) ==
+					       0
+			       ? 0
+			       : wrong(word, "unknown option");
+	/* "--memcheck:leak-check=full" is meant for one tool alone. */
+	n = value != NULL ? (size_t)(value - name) : strlen(name);
+	colon = memchr(name, ':', n);
+	if (colon != NULL) {
+		if (strncmp(name, "memcheck:", 9) != 0)
+			return 0;
+		n -= 9;
+		name += 9;
+		one[0] = word + 9;
+		one[0][0] = one[0][1] = '-';
+	}
+	if (value == NULL)
+		value = "=";
+	if (take_other(name, n, value + 1))
+		return 0;
+	/* An argument stands behind = or not at all. */
+	if (opt_parse(valgrind_opts, 1, one, &at, NULL, &e) < 0 || at != 1)
+		return wrong(word, "unknown option, or a wrong value");
+	return 0;
+}
+
+/* ---- where options come from ---- */
+
+/* Splits at blanks; quotes keep them. The pieces live as long as we do. */
+static void
+split(const char *text, struct words *to)
+{
+	struct buf word = {0};
+	bool some = false;
+
+	for (const char *at = text;; at++) {
+		char quote = *at;
+
+		if (*at == '\0' || strchr(" \t\r\n", *at) != NULL) {
+			if (some)
+				vec_push(to, buf_take(&word));
+			some = false;
+			if (*at == '\0')
+				break;
+			continue;
+		}
+		some = true;
+		if (quote != '\'' && quote != '"') {
+			buf_add_char(&word, *at);
+			continue;
+		}
+		for (at++; *at != '\0' && *at != quote; at++)
+			buf_add_char(&word, *at);
+		if (*at == '\0')
+			at--;
+	}
+	buf_done(&word);
+}
+
+/* A file of options, if it is ours and nobody else can write to it. */
+static void
+read_file(const char *dir, struct words *to)
+{
+	char *path = xasprintf("%s/.valgrindrc", dir);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct buf b = {0};
+	struct stat st;
+
+	if (fd >= 0) {
+		if (fstat(fd, &st) < 0 || st.st_uid != geteuid() ||
+		    !S_ISREG(st.st_mode) || (st.st_mode & S_IWOTH) != 0)
+			cmd_tell(&cmd_valgrind,
+				 "%s was not read: not a regular file, or not ours, or "
+				 "others may write to it",
+				 path);
+		else if (buf_read_fd(&b, fd, VG_RC_BYTES_MAX, path, NULL) == 0)
+			split(buf_str(&b), to);
+		close(fd);
+	}
+	buf_done(&b);
+	free(path);
+}
+
+static void
+read_sources(struct words *to)
+{
+	const char *home = getenv("HOME"), *variable = getenv("VALGRIND_OPTS");
+	char *here = getcwd(NULL, 0);
+
+	if (home != NULL)
+		read_file(home, to);
+	if (variable != NULL)
+		split(variable, to);
+	if (here != NULL && (home == NULL || strcmp(here, home) != 0))
+		read_file(".", to);
+	free(here);
+}
+
+/* ---- all of it ---- */
+
+static bool
+is_yes(const char *value)
+{
+	return value != NULL && strcmp(value, "yes") == 0;
+}
+
+static int
+check_yes_no(void)
+{
+	const char *const values[] = {args.trace_children, args.silent_forks, args.xml,
+				      args.reachable,	   args.possibly,     args.list};
+	static const char *const names[] = {
+		"--trace-children", "--child-silent-after-fork", "--xml",
+		"--show-reachable", "--show-possibly-lost",	 "--show-error-list"};
+
+	for (size_t i = 0; i < ARRAY_LEN(values); i++) {
+		if (values[i] != NULL && strcmp(values[i], "yes") != 0 &&
+		    strcmp(values[i], "no") != 0)
+			return wrong(names[i], "want yes or no");
+	}
+	return 0;
+}
+
+static int
+check_tool(void)
+{
+	if (args.tool == NULL || strcmp(args.tool, "memcheck") == 0)
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
+		if (strcmp(args.tool, tools[i].name) == 0) {
+			cmd_tell(&cmd_valgrind, "--tool=%s: %s", args.tool,
+				 tools[i].instead);
+			return VG_WRONG;
+		}
+	}
+	return wrong(args.tool, "valgrind has no such tool");
+}
+
+/* From what was given to what `seep run` takes. */
+static int
+settle(void)
+{
+	struct leak_opts *l = &leak_given;
+	struct err e = {0};
+	char *name = NULL;
+	int r = check_tool(); /* once more: a file may have named it */
+
+	if (r == 0)
+		r = check_yes_no();
+	if (r != 0)
+		return r;
+	l->verbose = l->verbose || args.list_short || is_yes(args.list);
+	if (is_yes(args.reachable))
+		l->show = "all";
+	else if (args.possibly != NULL && !is_yes(args.possibly))
+		l->show = "definite";
+	else if (args.reachable != NULL)
+		l->show = "definite,possible";
+	if (is_yes(args.xml) && l->xml_file == NULL)
+		return wrong("--xml=yes", "say where it goes, with --xml-file");
+	if (!is_yes(args.xml))
+		l->xml_file = NULL;
+	if (args.log_file != NULL && log_name(args.log_file, 1, 0, &name, &e) < 0)
+		return wrong("--log-file", e.msg);
+	free(name);
+	l->format_name = "memcheck";
+	if (l->check == NULL)
+		l->check = is_yes(args.xml) ? "full" : "summary";
+	l->error_exitcode &= 255;
+	l->callers = l->callers == 1 ? 2 : l->callers;
+	l->no_save = true;
+	l->silent = is_yes(args.xml);
+	l->quiet = args.quiet;
+	l->only = is_yes(args.silent_forks)	? LEAK_ONLY_PROGRAM
+		  : is_yes(args.trace_children) ? LEAK_ONLY_ALL
+						: LEAK_ONLY_FORKS;
+	return leak_opts_read(&cmd_valgrind) != 0 ? VG_WRONG : 0;
+}
+
+static int
+run_program(int argc, char **argv)
+{
+	struct words words = {0};
+	struct err e = {0};
+	int at = 0, r;
+
+	vec_push(&words, xstrdup("--keep-going"));
+	vec_push(&words, xstrdup("--check-copy"));
+	if (args.redzone > 0)
+		vec_push(&words,
+			 xasprintf("--redzone=%" PRIu64, args.redzone < VG_REDZONE_MAX
+								 ? args.redzone
+								 : VG_REDZONE_MAX));
+	if (args.held > 0)
+		vec_push(&words, xasprintf("--quarantine=%" PRIu64, args.held));
+	if (args.log_file != NULL)
+		vec_push(&words, xasprintf("--log-file=%s", args.log_file));
+	r = opt_parse(cmd_run.opts, (int)words.len, words.data, &at, NULL, &e);
+	if (r < 0)
+		return wrong(words.data[at], e.msg);
+	return cmd_run.run(argc, argv);
+}
+
+static int
+valgrind_run(int argc, char **argv)
+{
+	struct words words = {0};
+	int at = 0, r = 0;
+
+	read_sources(&words);
+	for (int i = 0; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0;
+	     i++) {
+		if (strncmp(argv[i], "--tool=", 7) == 0)
+			args.tool = argv[i] + 7;
+	}
+	r = check_tool(); /* before its options, which are not known here */
+	for (size_t i = 0; r == 0 && i < words.len; i++)
+		r = words.data[i][0] == '-' ? take_option(words.data[i])
+					    : wrong(words.data[i], "unknown option");
+	for (; r == 0 && at < argc && argv[at][0] == '-'; at++) {
+		if (strcmp(argv[at], "--") == 0) {
+			at++;
+			break;
+		}
+		if (strcmp(argv[at], "--help") == 0 || strcmp(argv[at], "-h") == 0 ||
+		    strcmp(argv[at], "--help-debug") == 0 ||
+		    strcmp(argv[at], "--help-dyn-options") == 0)
+			return cmd_help(&cmd_valgrind);
+		if (strcmp(argv[at], "--version") == 0)
+			return cmd_version();
+		r = take_option(argv[at]);
+	}
+	vec_done(&words);
+	if (r == 0)
+		r = settle();
+	if (r == 0 && at == argc) {
+		cmd_usage(&cmd_valgrind, "no program given");
+		r = VG_WRONG;
+	}
+	return r != 0 ? r : run_program(argc - at, argv + at);
+}
+
+const struct cmd cmd_valgrind = {
+	.name = "valgrind",
+	.args = "PROGRAM [ARG...]",
+	.help = "valgrind's memcheck: its reports at a small part of its cost",
+	.man = "seep-valgrind",
+	.needs_proc = true,
+	.opts = valgrind_opts,
+	.min_args = 1,
+	.max_args = CMD_ANY_ARGS,
+	.own_options = true,
+	.run = valgrind_run,
+};

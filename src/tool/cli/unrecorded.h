@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* unrecorded.h -- what the asking commands do with a process that nobody recorded, and with a core file. */
+#ifndef SEEP_CLI_UNRECORDED_H
+#define SEEP_CLI_UNRECORDED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tool/cli/leakcheck.h"
+#include "tool/model/heapscan.h"
+#include "tool/model/prof.h"
+#include "tool/util/err.h"
+#include "tool/util/opt.h"
+
+/* What a word of the command line means here. */
+struct unrecorded {
+	const char *core; /* path; NULL = a process */
+	int pid;
+};
+
+enum unrecorded_which {
+	UNRECORDED_NOT_AT_ALL, /* processes without any recording */
+	UNRECORDED_NOT_ALL,    /* and those with one that does not know all blocks */
+	UNRECORDED_ANY,
+};
+
+/* Whether the word is a core file, or a process of these; any process when --who or --blocks was given. False for
+ * everything else, which others know how to read or to refuse. */
+bool unrecorded_find(const char *word, enum unrecorded_which which,
+		     struct unrecorded *ret);
+
+/* What the options say that only these have. */
+extern struct unrecorded_args {
+	const char *who; /* address of which holders are asked for; NULL = none */
+	uint64_t blocks; /* row whose blocks are asked for; 0 = none */
+	bool show_content;
+	const char *program; /* that was named beside a core; NULL = none */
+} unrecorded_args;
+
+/* Takes the program out of two words of which one is a core or a PID, in either order, as gdb and
+ * eu-stack take them: returns 1, and the other word is the first. Else returns `argc`. */
+int unrecorded_words(int argc, char **argv);
+
+/* Rows for the option table of `seep leaks`. */
+/* clang-format off */
+#define UNRECORDED_OPTS                                                                  \
+	{"who", 0, OPT_STRING, .to = &unrecorded_args.who, .metavar = "ADDRESS",         \
+	 .help = "Tell who holds the block at ADDRESS, step by step from a root."},      \
+	{"blocks", 0, OPT_U64, .to = &unrecorded_args.blocks, .metavar = "N",            \
+	 .help = "Show what is in the blocks of row N."},                                \
+	{"show-content", 0, OPT_NONE, .to = &unrecorded_args.show_content,               \
+	 .help = "Do not mask what is in them."}
+/* clang-format on */
+
+struct unrecorded_opts {
+	bool json, bytes, all, dry_run;
+	const char *way; /* "copy", "stop"; NULL = as memory allows */
+	unsigned kinds;	 /* bits 1 << enum heapscan_kind; 0 = the usual */
+	unsigned error_exitcode;
+	uint64_t max_stop_ns; /* 0 = any */
+};
+
+/* How the process will be looked at: *ret_copy says whether from a copy. Tells on stderr what pause to expect if that is long, and
+ * on stdout for a dry run. */
+int unrecorded_plan(int pid, const struct unrecorded_opts *o, bool *ret_copy,
+		    struct err *e);
+
+/* `seep leaks` on it; prints, and returns the exit status. */
+int unrecorded_leaks(const struct unrecorded *u, const char *word,
+		     const struct unrecorded_opts *o);
+
+/* The same of one whose blocks could not be read, as heapcheck_process has found out. */
+struct scan_opts;
+int unrecorded_unreadable(const struct heapscan *s, const char *word,
+			  const struct scan_opts *show, bool json);
+
+/* Whether seep is in it: then it cannot be attached to. 0 = a core: no. */
+bool unrecorded_is_attached(int pid);
+
+/* The same as a profile `p`, which is empty, for reports in other tools' words, and as text; *ret_check is what is known
+ * of the look itself. Returns 1 when only the way was asked for. */
+int unrecorded_load(const struct unrecorded *u, const char *word,
+		    const struct unrecorded_opts *o, struct prof *p, struct buf *text,
+		    struct leakcheck *ret_check, struct err *e);
+
+/* What was found, as a profile. */
+void unrecorded_prof(const struct heapscan *s, struct prof *p,
+		     struct leakcheck *ret_check);
+
+#endif

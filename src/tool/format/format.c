@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* format.c -- the table of formats and how a file finds its row.
+ *
+ * The first 4 KiB decide, after unpacking. seep's own files are read through their
+ * descriptor, because a process may be writing them; everything else is text or bytes in
+ * memory (input.h). A live recording whose process still runs is read as it
+ * stands; from one whose process is gone, calls that were under way are undone. Which
+ * of the two it is, is asked of /proc: same pid, same start time. */
+#include "format.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "input.h"
+#include "shared/compiler.h"
+#include "shared/recording.h"
+#include "tool/format/core/core.h"
+#include "tool/format/live/live_load.h"
+#include "tool/format/pack/pack.h"
+#include "tool/model/prof.h"
+#include "tool/util/buf.h"
+#include "tool/util/err.h"
+#include "tool/util/x.h"
+
+/* In the order they are asked; those that know their files by a magic word come before those
+ * that know them by their looks. */
+static const struct format *const formats[] = {
+	&format_pack,	    &format_live,   &format_jemalloc, &format_gperf,
+	&format_symbolized, &format_mtrace, &format_folded,   &format_pprof,
+};
+
+/* Start time of a process in clock ticks: field 22 of /proc/PID/stat; 0 when there is
+ * none. The second field is a name in parentheses and may hold anything. */
+static uint64_t
+format_process_ticks(uint32_t pid)
+{
+	char path[64];
+	struct buf text = {0};
+	uint64_t ticks = 0;
+	const char *at;
+
+	snprintf(path, sizeof path, "/proc/%u/stat", pid);
+	if (buf_read_file(&text, path, NULL) == 0) {
+		at = strrchr(buf_str(&text), ')');
+		for (unsigned field = 2; at != NULL && field < 22; field++)
+			at = strchr(at + 1, ' ');
+		if (at != NULL)
+			ticks = strtoull(at + 1, NULL, 10);
+	}
+	buf_done(&text);
+	return ticks;
+}
+
+static int
+format_live_load(int fd, struct prof *p, struct err *e)
+{
+	struct rec_head h = {0};
+	uint64_t ticks = 0;
+
+	if (pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h)
+		ticks = format_process_ticks(h.pid);
+	return live_load_fd(fd, ticks == 0 || ticks != h.process_ticks, p, e);
+}
+
+/* Unpacked or through a pipe: whoever wrote it writes no more. */
+static int
+format_live_parse(struct input *in, const struct format_opts *o, struct prof *p,
+		  struct err *e)
+{
+	(void)o;
+	return live_load(in->data, in->bytes, true, p, e);
+}
+
+static int
+format_pack_parse(struct input *in, const struct format_opts *o, struct prof *p,
+		  struct err *e)
+{
+	(void)o;
+	return pack_load(in->data, in->bytes, p, e);
+}
+
+const struct format format_live = {
+	.name = "live",
+	.what = "recording that a process writes",
+	.detect = live_detect,
+	.load = format_live_load,
+	.parse = format_live_parse,
+};
+
+const struct format format_pack = {
+	.name = "rec",
+	.what = "seep recording",
+	.detect = pack_detect,
+	.load = pack_load_fd,
+	.parse = format_pack_parse,
+};
+
+const struct format *
+format_find(const void *head, size_t bytes)
+{
+	for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
+		if (formats[i]->detect(head, bytes))
+			return formats[i];
+	}
+	return NULL;
+}
+
+/* Files of other tools that are recognised, but cannot be read. */
+static const struct {
+	const char *begin;  /* of the file */
+	const char *inside; /* and further on in its head */
+	const char *what;
+} format_others[] = {
+	{"v 1", "\nX ",
+	 "a file of heaptrack's, which seep does not read; use heaptrack_print "
+	 "--flamegraph-cost-type peak -F x.folded FILE, then seep report x.folded"},
+	{"desc: ", "\ntime_unit: ",
+	 "a file of massif's, which seep does not read; for the same curve: seep run -o x.rec "
+	 "PROGRAM, then seep report --timeline x.rec"},
+	{"<?xml", "<valgrindoutput>",
+	 "valgrind's XML, which is a report and not a profile; for the same report: seep run "
+	 "--xml PROGRAM"},
+	{"==", "== Memcheck, ",
+	 "a log of valgrind's, which is a report and not a profile; for the same report: seep "
+	 "run --format=memcheck PROGRAM"},
+};
+
+/* The first bytes of a file nobody knows, so that the user sees what it is: as text if they are. */
+static int
+format_unknown(const unsigned char *head, size_t bytes, const char *name, struct err *e)
+{
+	char text[3 * 8 + 1] = "";
+	size_t n = 0;
+
+	if (bytes == 0)
+		return err_set(e, -EINVAL, "%s: empty file", name);
+	for (size_t i = 0; i < ARRAY_LEN(format_others); i++) {
+		size_t begin = strlen(format_others[i].begin);
+
+		if (bytes >= begin && memcmp(head, format_others[i].begin, begin) == 0 &&
+		    memmem(head, bytes, format_others[i].inside,
+			   strlen(format_others[i].inside)) != NULL)
+			return err_set(e, -EINVAL, "%s: %s", name, format_others[i].what);
+	}
+	while (n < bytes && n < 24 && head[n] >= ' ' && head[n] < 0x7f)
+		n++;
+	if (n >= 8 || (n > 0 && n < bytes && head[n] == '\n'))
+		return err_set(e, -EINVAL,
+			       "%s: in no format that seep knows (begins with \"%.*s\")",
+			       name, (int)n, (const char *)head);
+	for (size_t i = 0; i < bytes && i < 8; i++)
+		snprintf(text + 3 * i, sizeof text - 3 * i, " %02x", head[i]);
+	return err_set(e, -EINVAL, "%s: in no format that seep knows (begins with%s)",
+		       name, text);
+}
+
+static bool
+format_is_known(const void *head, size_t bytes)
+{
+	return format_find(head, bytes) != NULL;
+}
+
+static int
+format_parse(struct input *in, const char *name, const struct format_opts *o,
+	     struct prof **ret, struct err *e)
+{
+	static const struct format_opts none = {0};
+	size_t head = in->bytes < FORMAT_HEAD_BYTES ? in->bytes : FORMAT_HEAD_BYTES;
+	const struct format *f = format_find(in->data, head);
+	struct prof *p;
+	int r;
+
+	if (f == NULL && o != NULL && head > 0 && memchr(in->data, 0, head) == NULL)
+		f = o->otherwise;
+	if (f == NULL)
+		return format_unknown(in->data, head, name, e);
+	p = prof_new();
+	r = f->parse(in, o != NULL ? o : &none, p, e);
+	if (in->damage != NULL)
+		prof_add_damage(p, in->damage, 1);
+	if (r == 0)
+		*ret = TAKE(p);
+	else
+		r = err_wrap(e, r, "%s", name);
+	prof_free(p);
+	return r;
+}
+
+/* The format of a file that is read through its descriptor, or NULL. */
+static const struct format *
+format_of_fd(int fd)
+{
+	unsigned char head[FORMAT_HEAD_BYTES];
+	const struct format *f = NULL;
+	struct stat st;
+	ssize_t got;
+
+	if (fstat(fd, &st) != 0 || !(S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
+		return NULL;
+	got = pread(fd, head, sizeof head, 0);
+	if (got > 0)
+		f = format_find(head, (size_t)got);
+	return f != NULL && f->load != NULL ? f : NULL;
+}
+
+static int
+format_load_any(int fd, const char *name, const struct format_opts *o, struct prof **ret,
+		struct err *e)
+{
+	const struct format *f = format_of_fd(fd);
+	struct input in = {0};
+	struct prof *p;
+	int r;
+
+	if (f == NULL) {
+		r = input_open_fd(&in, fd, name, format_is_known, e);
+		if (r == 0)
+			r = format_parse(&in, name, o, ret, e);
+		input_close(&in);
+		return r;
+	}
+	p = prof_new();
+	r = f->load(fd, p, e);
+	if (r == 0)
+		*ret = TAKE(p);
+	else
+		r = err_wrap(e, r, "%s", name);
+	prof_free(p);
+	return r;
+}
+
+int
+format_load_fd(int fd, const char *name, struct prof **ret, struct err *e)
+{
+	return format_load_any(fd, name, NULL, ret, e);
+}
+
+int
+format_load_bytes(const void *data, size_t bytes, const char *name,
+		  const struct format_opts *o, struct prof **ret, struct err *e)
+{
+	struct input in = {0};
+	struct buf raw = {0};
+	int r;
+
+	buf_add(&raw, data, bytes);
+	r = input_open_buf(&in, &raw, name, format_is_known, e);
+	if (r == 0)
+		r = format_parse(&in, name, o, ret, e);
+	input_close(&in);
+	return r;
+}
+
+static int
+format_load_url(const char *url, const struct format_opts *o, struct prof **ret,
+		struct err *e)
+{
+	struct input in = {0};
+	struct buf body = {0};
+	int r = input_fetch(url, &body, e);
+
+	if (r == 0)
+		r = input_open_buf(&in, &body, url, format_is_known, e);
+	if (r == 0)
+		r = format_parse(&in, url, o, ret, e);
+	input_close(&in);
+	return r;
+}
+
+int
+format_load_with(const char *source, const struct format_opts *o, struct prof **ret,
+		 struct err *e)
+{
+	int fd, r;
+
+	if (input_is_url(source))
+		return format_load_url(source, o, ret, e);
+	if (strcmp(source, "-") == 0)
+		return format_load_any(STDIN_FILENO, "standard input", o, ret, e);
+	/* Without waiting: a FIFO may never have a writer (input.c gives it some time). */
+	fd = open(source, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return err_sys(e, -errno, "%s: cannot open", source);
+	r = format_load_any(fd, source, o, ret, e);
+	close(fd);
+	return r;
+}
+
+int
+format_load(const char *source, struct prof **ret, struct err *e)
+{
+	return format_load_with(source, NULL, ret, e);
+}
+
+bool
+format_is_program(const char *path)
+{
+	static const char magic[4] = {0x7f, 'E', 'L', 'F'};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat st;
+	char head[64] = "";
+	ssize_t got = 0;
+	bool is;
+
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		got = pread(fd, head, sizeof head, 0);
+	is = got >= (ssize_t)sizeof magic && memcmp(head, magic, sizeof magic) == 0 &&
+	     !core_detect(head, (size_t)got);
+	close(fd);
+	return is;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* live_impl.h -- what the files live*.c share: the private copy and the way to its
+ * objects.
+ *
+ * Nothing outside src/tool/format/live includes it. Every ref is looked up with live_at,
+ * which gives NULL for one that does not name a whole object of the kind that is asked
+ * for. */
+#ifndef SEEP_FORMAT_LIVE_IMPL_H
+#define SEEP_FORMAT_LIVE_IMPL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "shared/recording.h"
+#include "tool/model/prof.h"
+
+/* What can be wrong; the words are in live_load.c. */
+enum live_bad {
+	LIVE_BAD_BYTES,
+	LIVE_BAD_CHUNK,
+	LIVE_BAD_HEAD,
+	LIVE_BAD_JOURNAL,
+	LIVE_BAD_MODULE,
+	LIVE_BAD_POINT,
+	LIVE_BAD_RATE,
+	LIVE_BAD_THREAD,
+	/* from here on also seen when a running process is read */
+	LIVE_BAD_STACK,
+	LIVE_BAD_SITE,
+	LIVE_BAD_CELL,
+	LIVE_BAD_TREE,
+	LIVE_BAD_BLOCK,
+	LIVE_BAD_MARK,
+	LIVE_BAD_ERROR,
+	LIVE_BAD_MAX,
+};
+
+/* The recorder gives every record of a mark room for this many rows. */
+enum {
+	LIVE_MARK_BYTES = (int)sizeof(struct rec_mark) +
+			  REC_MARK_ROWS * (int)sizeof(struct rec_mark_row),
+};
+
+struct live_chunk {
+	uint8_t kind;
+	uint32_t first; /* room for objects in the chunks of its kind before it */
+};
+
+struct live {
+	unsigned char *data; /* our copy, aligned, zeroed up to a whole chunk */
+	size_t bytes;	     /* of it that came from the recording */
+	struct live_left_out
+		*left_out; /* chunks of it that come when they are needed; NULL = none */
+	struct rec_head *head; /* = data */
+	bool stopped, sampled;
+
+	struct live_chunk *chunks;
+	uint32_t nchunks;
+	uint32_t room[REC_CHUNK_LAST +
+		      1]; /* objects that all chunks of a kind could hold */
+	uint64_t *seen;	  /* a bit for every ref: read already */
+
+	/* By number of the object (live_number): its row in the profile, 0 = none. */
+	uint32_t *node_rows, *site_rows, *thread_rows;
+	uint32_t *module_rows; /* by module number; [0] = 0 */
+	uint64_t *module_bias;
+
+	struct prof *p;
+	uint32_t process;
+	uint32_t inherited; /* ref of the site of inherited blocks, 0 = none */
+	uint64_t last_ms;   /* the latest time seen anywhere */
+	uint64_t bad[LIVE_BAD_MAX];
+};
+
+struct err;
+
+/* live_copy.c: memory for the copy, and the copy of a file; live_copy_done ends both, also when they failed. */
+void live_make_room(struct live *l, size_t bytes);
+int live_copy_fd(struct live *l, int fd, struct err *e);
+void live_copy_done(struct live *l);
+int live_pread(int fd, void *to, size_t bytes, off_t off, size_t *ret_got, struct err *e);
+uint64_t live_data_end(int fd, uint64_t end);
+uint32_t live_chunk_kind(const struct live *l, uint32_t chunk);
+void live_undo_all(struct live *l);
+
+/* A chunk that was left out, good until the next one is asked for. */
+unsigned char *live_chunk_copy(struct live_left_out *o, uint32_t chunk);
+
+/* First object and size of each in a chunk of `kind`; size 0: they vary. */
+struct live_kind {
+	uint32_t first, bytes;
+};
+extern const struct live_kind live_kinds[REC_CHUNK_LAST + 1];
+
+/* The object that `ref` names in a chunk of `kind`, with at least `bytes` bytes up to
+ * the end of the chunk and of the file. NULL: it names none. One in a chunk of buckets is good until the next of
+ * those is asked for. */
+void *live_at(const struct live *l, uint32_t ref, enum rec_chunk_kind kind, size_t bytes);
+
+/* Its number among the objects of its kind, below l->room[kind]; only after live_at. */
+uint32_t live_number(const struct live *l, uint32_t ref);
+
+/* Object number `slot` of a chunk of fixed-size objects, or NULL behind the last. */
+void *live_slot(const struct live *l, uint32_t chunk, uint32_t slot);
+uint32_t live_slot_ref(const struct live *l, uint32_t chunk, uint32_t slot);
+
+/* Marks `bytes` bytes at `ref` as read; false when some of them were before. Bounds
+ * every walk: nothing is read twice, however the refs are bent. */
+bool live_first_visit(struct live *l, uint32_t ref, size_t bytes);
+
+static inline void
+live_saw_ms(struct live *l, uint64_t ms)
+{
+	if (ms > l->last_ms)
+		l->last_ms = ms;
+}
+
+/* Row of the innermost node of the stack that `ref` names; 0 for 0. */
+uint32_t live_node(struct live *l, uint32_t ref);
+
+/* Row of the site that `ref` names, or 0. */
+uint32_t live_site_row(const struct live *l, uint32_t ref);
+
+/* Sampled: how many blocks `samples` of a site stand for. Exact: the same number. */
+int64_t live_scale(const struct live *l, const struct prof_site *site, int64_t samples);
+
+/* In this order. */
+void live_read_threads(struct live *l);
+void live_read_modules(struct live *l);
+void live_read_sites(struct live *l);
+void live_read_blocks(struct live *l, uint32_t first_site);
+void live_read_marks(struct live *l);
+void live_read_points(struct live *l);
+void live_read_errors(struct live *l);
+void live_read_unseen(struct live *l); /* adds processes behind this one */
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* scan_json.c -- a heap that nobody recorded, as JSON; see scan_report.h and docs/json.md. */
+#include <stdio.h>
+
+#include "tool/render/heap/scan_report.h"
+#include "tool/util/json.h"
+
+static const char *const kind_names[HEAPSCAN_KINDS] = {"definite", "indirect", "possible",
+						       "reachable"};
+
+static void
+number(struct json *j, const char *key, uint64_t n)
+{
+	json_key(j, key);
+	json_u64(j, n);
+}
+
+static void
+text(struct json *j, const char *key, const char *s)
+{
+	json_key(j, key);
+	if (s[0] == '\0')
+		json_null(j);
+	else
+		json_str(j, s);
+}
+
+static void
+sums(struct json *j, const struct heapscan_sum *s)
+{
+	for (unsigned i = 0; i < HEAPSCAN_KINDS; i++) {
+		char key[32];
+
+		snprintf(key, sizeof key, "%s_bytes", kind_names[i]);
+		number(j, key, s[i].bytes);
+		snprintf(key, sizeof key, "%s_blocks", kind_names[i]);
+		number(j, key, s[i].blocks);
+	}
+}
+
+/* The same of all blocks. */
+static void
+summary_sums(struct json *j, const struct heapscan *s)
+{
+	sums(j, s->sums);
+	number(j, "possible_leftover_bytes", s->leftover.bytes);
+	number(j, "possible_leftover_blocks", s->leftover.blocks);
+}
+
+static void
+groups(struct json *j, const struct heapscan *s)
+{
+	json_key(j, "groups");
+	json_arr(j);
+	for (size_t i = 0; i < s->groups.len; i++) {
+		const struct heapscan_group *g = &s->groups.data[i];
+		char address[32];
+
+		json_obj(j);
+		number(j, "size", g->size);
+		number(j, "size_least", g->least != 0 ? g->least : g->size);
+		text(j, "type", heapscan_text(s, g->type));
+		text(j, "pattern", heapscan_text(s, g->pattern));
+		text(j, "held_by", heapscan_text(s, g->holder));
+		sums(j, g->sums);
+		number(j, "through_them_bytes", g->indirect_bytes);
+		snprintf(address, sizeof address, "0x%llx",
+			 (unsigned long long)g->example);
+		text(j, "example", address);
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+}
+
+static void
+holders(struct json *j, const struct heapscan *s)
+{
+	json_key(j, "holders");
+	json_arr(j);
+	for (size_t i = 0; i < s->holders.len; i++) {
+		const struct heapscan_holder *h = &s->holders.data[i];
+		char address[32];
+
+		json_obj(j);
+		text(j, "name", heapscan_text(s, h->name));
+		if (h->address != 0) {
+			snprintf(address, sizeof address, "0x%llx",
+				 (unsigned long long)h->address);
+			text(j, "block", address);
+		}
+		number(j, "retained_bytes", h->retained.bytes);
+		number(j, "retained_blocks", h->retained.blocks);
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+}
+
+static void
+arenas(struct json *j, const struct heapscan *s)
+{
+	json_key(j, "arenas");
+	json_arr(j);
+	for (size_t i = 0; i < s->arenas.len; i++) {
+		const struct heapscan_arena *a = &s->arenas.data[i];
+
+		json_obj(j);
+		number(j, "system_bytes", a->system_bytes);
+		number(j, "live_bytes", a->used_bytes);
+		number(j, "live_blocks", a->used_blocks);
+		number(j, "free_bytes", a->free_bytes);
+		number(j, "free_blocks", a->free_blocks);
+		number(j, "largest_free_bytes", a->largest_free);
+		number(j, "end_bytes", a->top_bytes);
+		number(j, "cached_bytes", a->cached_bytes);
+		number(j, "unknown_bytes", a->gap_bytes);
+		number(j, "heaps", a->heaps);
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+}
+
+static void
+signed_number(struct json *j, const char *key, int64_t n)
+{
+	json_key(j, key);
+	json_i64(j, n);
+}
+
+static void
+growth(struct json *j, const struct heapscan *s, const struct scan_growth *g)
+{
+	json_key(j, "growth");
+	json_obj(j);
+	number(j, "seconds", g->seconds);
+	signed_number(j, "bytes", g->bytes);
+	signed_number(j, "blocks", g->blocks);
+	signed_number(j, "lost_bytes", g->lost_bytes);
+	signed_number(j, "lost_blocks", g->lost_blocks);
+	signed_number(j, "kept_bytes", g->kept_bytes);
+	json_key(j, "groups");
+	json_arr(j);
+	for (size_t i = 0; i < g->rows.len; i++) {
+		const struct scan_growth_row *r = &g->rows.data[i];
+		const struct heapscan_group *group;
+
+		if (r->group == UINT32_MAX || r->bytes == 0)
+			continue;
+		group = &s->groups.data[r->group];
+		json_obj(j);
+		number(j, "size", group->size);
+		text(j, "type", heapscan_text(s, group->type));
+		text(j, "pattern", heapscan_text(s, group->pattern));
+		text(j, "held_by", heapscan_text(s, group->holder));
+		signed_number(j, "bytes", r->bytes);
+		signed_number(j, "blocks", (int64_t)(r->after.blocks - r->before.blocks));
+		signed_number(j, "lost_blocks", r->lost_blocks);
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+	json_obj_end(j);
+}
+
+static void
+verdict(struct json *j, struct verdict_answer a)
+{
+	text(j, "verdict", verdict_word_name(a.word));
+	text(j, "severity", verdict_severity_name(verdict_severity(a.word)));
+	json_key(j, "also");
+	json_arr(j);
+	for (int i = VERDICT_WORDS - 1; i >= 0; i--) {
+		if ((a.also >> i & 1) != 0)
+			json_str(j, verdict_word_name((enum verdict_word)i));
+	}
+	json_arr_end(j);
+	json_key(j, "no_verdict_because");
+	json_str(j, verdict_why_name(a.why));
+}
+
+void
+scan_json(struct buf *out, const struct heapscan *s, const struct scan_growth *g)
+{
+	struct json j;
+
+	json_init(&j, out);
+	json_obj(&j);
+	number(&j, "seep_json", JSON_SCHEMA);
+	text(&j, "kind", "heap");
+	text(&j, "what", heapscan_text(s, s->what));
+	number(&j, "pid", (uint64_t)s->pid);
+	text(&j, "program", heapscan_text(s, s->program));
+	text(&j, "core", heapscan_text(s, s->core));
+	verdict(&j, scan_decide(s, g));
+	json_key(&j, "summary");
+	json_obj(&j);
+	json_key(&j, "leaks");
+	json_obj(&j);
+	json_key(&j, "done");
+	json_bool(&j, true);
+	summary_sums(&j, s);
+	json_obj_end(&j);
+	json_obj_end(&j);
+	if (s->allocators != 0) {
+		json_key(&j, "allocators");
+		json_str(&j, heapscan_text(s, s->allocators));
+	}
+	number(&j, "threads", s->threads);
+	number(&j, "stop_ns", s->stop_ns);
+	number(&j, "pause_ns", s->pause_ns);
+	json_key(&j, "snapshot");
+	json_bool(&j, s->snapshot != 0);
+	number(&j, "mapped_bytes", s->mapped.bytes);
+	number(&j, "mapped_blocks", s->mapped.blocks);
+	number(&j, "anonymous_bytes", s->anon_bytes);
+	json_key(&j, "partial");
+	json_bool(&j, scan_is_partial(s));
+	groups(&j, s);
+	holders(&j, s);
+	arenas(&j, s);
+	if (g != NULL)
+		growth(&j, s, g);
+	json_key(&j, "notes");
+	json_arr(&j);
+	for (size_t i = 0; i < s->notes.len; i++)
+		json_str(&j, heapscan_text(s, s->notes.data[i]));
+	json_arr_end(&j);
+	json_obj_end(&j);
+	buf_add_char(out, '\n');
+}

@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: MIT */
+/* report_json.c -- everything a report knows, as one JSON object; docs/json.md has the schema.
+ *
+ * Unlike in the text nothing is rounded, stacks are whole, with the allocator's frames, and every
+ * process and counter is there. Only sites may be left out, and their sums are given then. Figures
+ * are bytes, counts and milliseconds. */
+#include "tool/render/report/report_json_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/recording.h"
+#include "tool/analyze/sites/choose.h"
+#include "tool/analyze/verdict/focus.h"
+#include "tool/model/loss_kinds.h"
+#include "tool/render/error_json.h"
+#include "tool/render/figure.h"
+#include "tool/render/leak_json.h"
+
+/* The members of "lost", by enum rec_lost. */
+static const char *const report_json_lost[REC_LOST_MAX] = {
+	[REC_LOST_SPACE] = "space",	    [REC_LOST_REENTRY] = "reentry",
+	[REC_LOST_LOCK] = "lock",	    [REC_LOST_ADDRESS] = "address",
+	[REC_LOST_TRUNCATED] = "truncated", [REC_LOST_ELIDED] = "elided",
+	[REC_LOST_CHILD] = "child",	    [REC_LOST_BOOT] = "boot",
+	[REC_LOST_MARK] = "mark",	    [REC_LOST_MODULE] = "module",
+	[REC_LOST_THREAD] = "thread",	    [REC_LOST_EXEC] = "exec",
+	[REC_LOST_PAST] = "past",	    [REC_LOST_LIBC] = "libc",
+};
+
+void
+rj_u64(struct report_json *r, const char *key, uint64_t n)
+{
+	json_key(&r->j, key);
+	json_u64(&r->j, n);
+}
+
+void
+rj_i64(struct report_json *r, const char *key, int64_t n)
+{
+	json_key(&r->j, key);
+	json_i64(&r->j, n);
+}
+
+void
+rj_known(struct report_json *r, const char *key, uint64_t n)
+{
+	json_key(&r->j, key);
+	if (n != 0)
+		json_u64(&r->j, n);
+	else
+		json_null(&r->j);
+}
+
+void
+rj_column(struct report_json *r, const char *key, int64_t n, int of)
+{
+	json_key(&r->j, key);
+	if ((r->p->columns & of) == of)
+		json_i64(&r->j, n);
+	else
+		json_null(&r->j);
+}
+
+void
+rj_bool(struct report_json *r, const char *key, bool x)
+{
+	json_key(&r->j, key);
+	json_bool(&r->j, x);
+}
+
+void
+rj_id(struct report_json *r, const char *key, uint32_t id)
+{
+	json_key(&r->j, key);
+	json_str(&r->j, id != 0 ? prof_text(r->p, id) : NULL);
+}
+
+void
+rj_str(struct report_json *r, const char *key, const char *s)
+{
+	json_key(&r->j, key);
+	json_str(&r->j, s);
+}
+
+void
+rj_error(struct report_json *r, const char *key, double variance)
+{
+	json_key(&r->j, key);
+	/* other tools' estimates have an error too, only nobody knows which */
+	if (variance == 0 && r->p->columns != PROF_HAS_ALL)
+		json_null(&r->j);
+	else
+		json_f64(&r->j, figure_sqrt(variance));
+}
+
+void
+rj_f64(struct report_json *r, const char *key, double n)
+{
+	json_key(&r->j, key);
+	json_f64(&r->j, n);
+}
+
+/* How what was left is lost; `done`: whether that was looked for; `known`: bytes and blocks that a baseline has. The caller ends the object. */
+static void
+rj_leaks(struct report_json *r, bool done, const int64_t *bytes, const int64_t *blocks,
+	 const int64_t known[2])
+{
+	json_key(&r->j, "leaks");
+	json_obj(&r->j);
+	rj_bool(r, "done", done);
+	rj_i64(r, "known_bytes", known[0]);
+	rj_i64(r, "known_blocks", known[1]);
+	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
+		char key[24];
+
+		snprintf(key, sizeof key, "%s_bytes", loss_kind_names[i]);
+		rj_i64(r, key, bytes[i]);
+		snprintf(key, sizeof key, "%s_blocks", loss_kind_names[i]);
+		rj_i64(r, key, blocks[i]);
+	}
+}
+
+/* Further verdicts, the most serious first. */
+static void
+rj_also(struct report_json *r, unsigned words)
+{
+	json_key(&r->j, "also");
+	json_arr(&r->j);
+	for (int i = VERDICT_WORDS - 1; i >= 0; i--) {
+		if ((words >> i & 1) != 0)
+			json_str(&r->j, verdict_word_name((enum verdict_word)i));
+	}
+	json_arr_end(&r->j);
+}
+
+/* Only a recording of our own tells how a process ended and what it freed, and only a leak check what is lost. `judged`: these figures have a
+ * verdict. */
+static void
+rj_figures(struct report_json *r, const struct verdict_figures *f, bool judged)
+{
+	bool own = r->p->columns == PROF_HAS_ALL || r->p->nchecks > 0;
+
+	rj_str(r, "verdict", own && judged ? verdict_word_name(f->answer.word) : NULL);
+	rj_str(r, "severity",
+	       own && judged ? verdict_severity_name(verdict_severity(f->answer.word))
+			     : NULL);
+	rj_also(r, own && judged ? f->answer.also : 0);
+	rj_str(r, "no_verdict_because", own ? verdict_why_name(f->answer.why) : NULL);
+	rj_column(r, "left_bytes", f->bytes, PROF_HAS_LIVE);
+	rj_column(r, "left_blocks", f->blocks, PROF_HAS_LIVE);
+	rj_error(r, "left_bytes_error", f->var_bytes);
+	rj_u64(r, "left_places", f->places);
+	rj_column(r, "kept_by_libc_bytes", f->kept_bytes, PROF_HAS_LIVE);
+	rj_column(r, "kept_by_libc_blocks", f->kept_blocks, PROF_HAS_LIVE);
+	rj_column(r, "freed_only_at_exit_bytes", f->held_bytes, PROF_HAS_ALL);
+	rj_column(r, "freed_only_at_exit_blocks", f->held_blocks, PROF_HAS_ALL);
+	rj_column(r, "allocs", (int64_t)f->allocs, PROF_HAS_ALLOCS);
+	rj_column(r, "frees", (int64_t)f->frees, PROF_HAS_ALL);
+	rj_column(r, "allocated_bytes", (int64_t)f->alloc_bytes, PROF_HAS_ALLOCS);
+	rj_column(r, "temporary_allocs", (int64_t)f->temps, PROF_HAS_TEMPS);
+	rj_u64(r, "samples", f->samples);
+	rj_known(r, "loss_limit_bytes", f->loss_limit_bytes);
+	rj_leaks(r, f->checked, f->loss_bytes, f->loss_blocks,
+		 (const int64_t[]){f->known_bytes, f->known_blocks});
+	rj_i64(r, "possible_leftover_bytes", f->leftover_bytes);
+	rj_i64(r, "possible_leftover_blocks", f->leftover_blocks);
+	rj_i64(r, "younger_bytes", f->younger_bytes);
+	rj_i64(r, "younger_blocks", f->younger_blocks);
+	json_obj_end(&r->j);
+	rj_str(r, "not_judged", f->managed != NULL ? f->managed->name : NULL);
+	rj_i64(r, "not_judged_bytes", f->managed_bytes);
+	rj_i64(r, "not_judged_blocks", f->managed_blocks);
+}
+
+static void
+rj_end(struct report_json *r, const struct prof_process *pr)
+{
+	static const char *const ends[] = {
+		[PROF_END_UNKNOWN] = "unknown", [PROF_END_RUNNING] = "running",
+		[PROF_END_EXITED] = "exited",	[PROF_END_SIGNAL] = "signal",
+		[PROF_END_EXEC] = "exec",
+	};
+
+	rj_str(r, "end", pr->end <= PROF_END_EXEC ? ends[pr->end] : "unknown");
+	json_key(&r->j, "status");
+	if ((pr->end == PROF_END_EXITED && pr->status >= 0) || pr->end == PROF_END_SIGNAL)
+		json_i64(&r->j, pr->status);
+	else
+		json_null(&r->j);
+	if (pr->end == PROF_END_SIGNAL)
+		rj_str(r, "signal", figure_signal(pr->status).s);
+}
+
+static void
+rj_lost(struct report_json *r, const struct prof_process *pr)
+{
+	json_key(&r->j, "lost");
+	json_obj(&r->j);
+	for (unsigned i = 0; i < REC_LOST_MAX && i < PROF_LOST_MAX; i++) {
+		if (report_json_lost[i] != NULL)
+			rj_u64(r, report_json_lost[i], pr->lost[i]);
+	}
+	rj_u64(r, "frees_inherited", pr->frees_inherited + pr->inherited_frees);
+	rj_u64(r, "frees_unknown", pr->frees_unknown);
+	rj_u64(r, "frees_unseen", pr->frees_unseen);
+	rj_u64(r, "paused_allocs", pr->paused_allocs);
+	rj_bool(r, "sealed_by_seccomp", (pr->flags & REC_FLAG_SEALED) != 0);
+	json_obj_end(&r->j);
+}
+
+static void
+rj_memory(struct report_json *r, const struct prof_process *pr)
+{
+	static const char *const ooms[] = {[PROF_OOM_NO] = NULL,
+					   [PROF_OOM_LIKELY] = "likely",
+					   [PROF_OOM_SURE] = "sure"};
+
+	json_key(&r->j, "memory");
+	json_obj(&r->j);
+	rj_u64(r, "rss_bytes", pr->rss_kib << 10);
+	rj_u64(r, "rss_peak_bytes", pr->rss_peak_kib << 10);
+	rj_u64(r, "anonymous_bytes", pr->anon_kib << 10);
+	rj_u64(r, "stack_bytes", pr->stack_kib << 10);
+	rj_u64(r, "static_bytes", pr->static_kib << 10);
+	rj_u64(r, "recorder_bytes", pr->recorder_kib << 10);
+	rj_u64(r, "limit_bytes", pr->limit_bytes);
+	rj_u64(r, "limit_used_bytes", pr->usage_bytes);
+	rj_str(r, "oom", pr->oom < 3 ? ooms[pr->oom] : NULL);
+	rj_id(r, "hidden_in", pr->coverage);
+	json_obj_end(&r->j);
+}
+
+/* What grew, or became larger, beside the blocks of malloc. */
+static void
+rj_outside(struct report_json *r, uint32_t process)
+{
+	json_key(&r->j, "outside");
+	json_arr(&r->j);
+	for (uint32_t i = 0; i < r->p->nmemories; i++) {
+		const struct prof_memory *m = &r->p->memories[i];
+
+		if (m->process != process || m->kind == 0)
+			continue;
+		json_obj(&r->j);
+		rj_id(r, "kind", m->kind);
+		rj_bool(r, "grows", m->grows);
+		rj_u64(r, "first_bytes", m->first_kib << 10);
+		rj_u64(r, "last_bytes", m->last_kib << 10);
+		rj_f64(r, "bytes_per_second", m->slope);
+		rj_f64(r, "bytes_per_second_error", m->error);
+		rj_u64(r, "grew", m->grew);
+		rj_u64(r, "intervals", m->intervals);
+		rj_id(r, "remedy", m->remedy);
+		json_obj_end(&r->j);
+	}
+	json_arr_end(&r->j);
+}
+
+static void
+rj_inherited(struct report_json *r, const struct prof_process *pr)
+{
+	json_key(&r->j, "inherited");
+	if ((pr->flags & REC_FLAG_TABLE_COPIED) == 0 && pr->inherited_blocks == 0) {
+		json_null(&r->j);
+		return;
+	}
+	json_obj(&r->j);
+	rj_u64(r, "blocks", pr->inherited_blocks);
+	rj_u64(r, "bytes", pr->inherited_bytes);
+	rj_u64(r, "freed_blocks", pr->inherited_frees);
+	rj_u64(r, "freed_bytes", pr->inherited_free_bytes);
+	json_obj_end(&r->j);
+}
+
+static void
+rj_process(struct report_json *r, uint32_t i)
+{
+	const struct prof_process *pr = &r->p->processes[i];
+
+	json_obj(&r->j);
+	rj_known(r, "pid", pr->pid);
+	rj_known(r, "ppid", pr->ppid);
+	rj_str(r, "name", choose_process_name(r->p, i).s);
+	rj_id(r, "exe", pr->exe);
+	rj_id(r, "cmdline", pr->cmdline);
+	rj_id(r, "cwd", pr->cwd);
+	rj_id(r, "host", pr->host);
+	rj_id(r, "allocator", pr->allocator);
+	rj_id(r, "not_recorded", pr->not_recorded);
+	rj_bool(r, "in_focus", r->focus[i]);
+	rj_str(r, "mode",
+	       prof_is_walked(r->p)	  ? NULL
+	       : pr->mode == PROF_SAMPLED ? "sampled"
+					  : "exact");
+	rj_u64(r, "rate_bytes", pr->rate_bytes);
+	rj_known(r, "start_ns", pr->start_ns);
+	rj_column(r, "duration_ms", (int64_t)pr->duration_ms, PROF_HAS_ALL);
+	rj_known(r, "exit_ms", pr->exit_ms);
+	rj_end(r, pr);
+	rj_bool(r, "paused", pr->paused);
+	rj_column(r, "live_bytes", pr->live_bytes, PROF_HAS_ALL);
+	rj_column(r, "peak_bytes", pr->peak_bytes, PROF_HAS_ALL);
+	rj_u64(r, "peak_bytes_error", pr->peak_error_bytes);
+	rj_column(r, "peak_ms", (int64_t)pr->peak_ms, PROF_HAS_ALL);
+	rj_column(r, "threads", (int64_t)pr->threads_seen, PROF_HAS_ALL);
+	rj_column(r, "quiet_children", (int64_t)pr->lost[REC_LOST_QUIET], PROF_HAS_ALL);
+	rj_figures(r, &r->v.each[i], r->v.state[i] == VERDICT_JUDGED);
+	rj_inherited(r, pr);
+	if (r->p->columns == PROF_HAS_ALL) {
+		rj_memory(r, pr);
+		rj_outside(r, i);
+		rj_lost(r, pr);
+	} else {
+		rj_str(r, "memory", NULL);
+		rj_str(r, "outside", NULL);
+		rj_str(r, "lost", NULL);
+	}
+	json_obj_end(&r->j);
+}
+
+void
+rj_total(struct report_json *r, const struct sites_total *t)
+{
+	rj_column(r, "live_bytes", t->live_bytes, PROF_HAS_LIVE);
+	rj_column(r, "live_blocks", t->live_blocks, PROF_HAS_LIVE);
+	rj_column(r, "allocs", (int64_t)t->allocs, PROF_HAS_ALLOCS);
+	rj_column(r, "frees", (int64_t)t->frees, PROF_HAS_ALL);
+	rj_column(r, "allocated_bytes", (int64_t)t->alloc_bytes, PROF_HAS_ALLOCS);
+	rj_column(r, "freed_bytes", (int64_t)t->free_bytes, PROF_HAS_ALL);
+	rj_column(r, "temporary_allocs", (int64_t)t->temps, PROF_HAS_TEMPS);
+	rj_column(r, "temporary_bytes", (int64_t)t->temp_bytes, PROF_HAS_TEMPS);
+	rj_column(r, "at_peak_bytes", t->at_peak_bytes, PROF_HAS_PEAK);
+	rj_column(r, "at_peak_blocks", t->at_peak_blocks, PROF_HAS_PEAK);
+	rj_column(r, "at_exit_bytes", t->at_exit_bytes, PROF_HAS_ALL);
+	rj_column(r, "at_exit_blocks", t->at_exit_blocks, PROF_HAS_ALL);
+	rj_u64(r, "samples", t->samples);
+	rj_u64(r, "live_samples", t->live_samples);
+	rj_error(r, "live_bytes_error", t->var_live_bytes);
+	rj_error(r, "allocated_bytes_error", t->var_alloc_bytes);
+	rj_leaks(r, r->p->nchecks > 0, t->loss_bytes, t->loss_blocks,
+		 (const int64_t[]){t->known_bytes, t->known_blocks});
+	json_obj_end(&r->j);
+}
+
+static void
+rj_modules(struct report_json *r)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	json_key(&r->j, "modules");
+	json_arr(&r->j);
+	for (uint32_t i = 1; i < r->p->nmodules; i++) {
+		const struct prof_module *m = &r->p->modules[i];
+		char id[2 * PROF_BUILD_ID_MAX];
+		size_t n = m->build_id_bytes;
+
+		if (n > PROF_BUILD_ID_MAX)
+			n = PROF_BUILD_ID_MAX;
+		for (size_t k = 0; k < n; k++) {
+			id[2 * k] = digits[m->build_id[k] >> 4];
+			id[2 * k + 1] = digits[m->build_id[k] & 15];
+		}
+		json_obj(&r->j);
+		rj_id(r, "path", m->path);
+		json_key(&r->j, "build_id");
+		json_strn(&r->j, n > 0 ? id : "", 2 * n);
+		rj_id(r, "why_no_names", m->why_no_names);
+		json_obj_end(&r->j);
+	}
+	json_arr_end(&r->j);
+}
+
+static void
+rj_marks(struct report_json *r)
+{
+	json_key(&r->j, "marks");
+	json_arr(&r->j);
+	for (uint32_t i = 0; i < r->p->nmarks; i++) {
+		const struct prof_mark *m = &r->p->marks[i];
+
+		if (m->number == 0 || (r->o->chosen != NULL && !r->o->chosen[m->process]))
+			continue;
+		json_obj(&r->j);
+		rj_u64(r, "pid", r->p->processes[m->process].pid);
+		rj_u64(r, "number", m->number);
+		rj_id(r, "name", m->name);
+		rj_u64(r, "ms", m->ms);
+		rj_i64(r, "live_bytes", m->live_bytes);
+		json_obj_end(&r->j);
+	}
+	json_arr_end(&r->j);
+}
+
+static void
+rj_head(struct report_json *r)
+{
+	static const char *const points[] = {[SITES_AT_END] = "end",
+					     [SITES_AT_PEAK] = "peak",
+					     [SITES_AT_EXIT] = "exit"};
+	const struct coverage *c = &r->v.coverage;
+
+	rj_u64(r, "seep_json", JSON_SCHEMA);
+	rj_str(r, "format", r->p->format != 0 ? prof_text(r->p, r->p->format) : "seep");
+	rj_str(r, "point",
+	       r->o->point.at == SITES_AT_MARK ? r->o->point.mark
+					       : points[r->o->point.at]);
+	rj_str(r, "saved", r->o->saved);
+	json_key(&r->j, "summary");
+	json_obj(&r->j);
+	rj_figures(r, &r->v.all, true);
+	rj_u64(r, "processes", r->v.nchosen);
+	rj_u64(r, "processes_recorded", r->v.nrecorded);
+	rj_u64(r, "processes_with_verdict", r->v.nfound);
+	rj_growth_all(r);
+	json_obj_end(&r->j);
+	json_key(&r->j, "totals");
+	json_obj(&r->j);
+	rj_total(r, &r->sites.total);
+	json_obj_end(&r->j);
+	json_key(&r->j, "coverage");
+	json_obj(&r->j);
+	rj_u64(r, "recorded_bytes", c->recorded_bytes);
+	rj_u64(r, "anonymous_bytes", c->anon_bytes);
+	rj_bool(r, "partial", c->partial);
+	json_obj_end(&r->j);
+}
+
+/* Looks for leaks, and how long a process stood still for each. */
+static void
+rj_checks(struct report_json *r)
+{
+	json_key(&r->j, "checks");
+	json_arr(&r->j);
+	for (uint32_t i = 0; i < r->p->nchecks; i++) {
+		const struct prof_check *c = &r->p->checks[i];
+
+		if (r->o->chosen != NULL && !r->o->chosen[c->process])
+			continue;
+		json_obj(&r->j);
+		rj_u64(r, "pid", r->p->processes[c->process].pid);
+		rj_bool(r, "done", c->done);
+		rj_id(r, "why", c->why);
+		rj_bool(r, "loose", c->loose);
+		rj_u64(r, "threads", c->threads);
+		rj_u64(r, "stop_ns", c->stop_ns);
+		rj_u64(r, "pause_ns", c->pause_ns);
+		json_obj_end(&r->j);
+	}
+	json_arr_end(&r->j);
+}
+
+static void
+rj_damages(struct report_json *r)
+{
+	rj_u64(r, "blocks_not_listed", r->p->blocks_dropped);
+	json_key(&r->j, "damage");
+	json_arr(&r->j);
+	for (uint32_t i = 0; i < r->p->ndamages; i++) {
+		json_obj(&r->j);
+		rj_id(r, "what", r->p->damages[i].what);
+		rj_u64(r, "count", r->p->damages[i].count);
+		json_obj_end(&r->j);
+	}
+	json_arr_end(&r->j);
+}
+
+/* A stack as the numbers of its frames; null for none. */
+static void
+rj_bare_stack(struct report_json *r, const char *key, uint32_t node)
+{
+	struct skip_pos pos = {.node = node};
+
+	json_key(&r->j, key);
+	if (node == 0) {
+		json_null(&r->j);
+		return;
+	}
+	json_arr(&r->j);
+	do {
+		json_u64(&r->j, rj_frame_number(r, r->p->nodes[pos.node].loc, pos.inl));
+	} while (skip_step(r->p, &pos));
+	json_arr_end(&r->j);
+}
+
+static void
+rj_errors(struct report_json *r)
+{
+	json_key(&r->j, "errors");
+	json_arr(&r->j);
+	for (uint32_t i = 0; i < r->p->nerrors; i++) {
+		const struct prof_error *e = &r->p->errors[i];
+
+		if (r->o->chosen != NULL && !r->o->chosen[e->process])
+			continue;
+		json_obj(&r->j);
+		error_json(&r->j, r->p, e);
+		rj_bare_stack(r, "stack", e->at);
+		rj_bare_stack(r, "freed_stack", e->freed);
+		rj_bare_stack(r, "allocated_stack", e->alloc);
+		json_obj_end(&r->j);
+	}
+	json_arr_end(&r->j);
+}
+
+/* The verdict of the text report: its sites are told apart by as many frames. */
+static void
+rj_verdict(struct report_json *r)
+{
+	struct sites_query q = {.chosen = r->focus, .depth = REPORT_FRAMES};
+	struct sites_query of_all = {.chosen = r->o->chosen, .depth = REPORT_FRAMES};
+	struct growth_places growth = {0};
+	struct sites ss, all;
+
+	sites_init(&ss, r->p, r->folding, &q);
+	sites_init(&all, r->p, r->folding, &of_all);
+	if (r->o->point.at == SITES_AT_END)
+		growth_places_init(&growth, r->p, &ss);
+	verdict_init(&r->v, r->p, &all, r->o->chosen, r->focus, &growth, &ss);
+	if (r->o->living > 0)
+		verdict_goes_on(&r->v);
+	growth_places_done(&growth);
+	sites_done(&all);
+	sites_done(&ss);
+}
+
+int
+report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
+{
+	struct report_json r = {.p = p, .o = o, .skip = skip_new(p, o->skip)};
+	struct skip_opts fold = o->skip != NULL ? *o->skip : (struct skip_opts){0};
+	struct sites_query q = {.chosen = o->chosen,
+				.by = o->by_given ? o->by : SITES_LIVE};
+	int found;
+
+	fold.fold = true;
+	r.folding = skip_new(p, &fold);
+	json_init(&r.j, out);
+	sites_init(&r.sites, p, r.skip, &q);
+	r.focus = xcalloc(p->nprocesses, sizeof *r.focus);
+	focus_of(p, o->chosen, r.focus);
+	for (uint32_t i = 1; o->everyone && i < p->nprocesses; i++)
+		r.focus[i] = o->chosen == NULL || o->chosen[i];
+	rj_verdict(&r);
+	if (o->point.at != SITES_AT_END) {
+		sites_done(&r.sites);
+		q.point = o->point;
+		sites_init(&r.sites, p, r.skip, &q);
+	} else {
+		growth_places_init(&r.growth, p, &r.sites);
+	}
+	r.listed = o->all ? r.sites.nrows : o->rows > 0 ? o->rows : REPORT_JSON_SITES;
+	if (r.listed > r.sites.nrows)
+		r.listed = r.sites.nrows;
+	r.first = xcalloc(p->nlocs, sizeof *r.first);
+	memset(r.first, 0xff, p->nlocs * sizeof *r.first);
+	r.used = xcalloc(p->nlocs, sizeof *r.used);
+	json_obj(&r.j);
+	rj_head(&r);
+	json_key(&r.j, "processes");
+	json_arr(&r.j);
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		if (o->chosen == NULL || o->chosen[i])
+			rj_process(&r, i);
+	}
+	json_arr_end(&r.j);
+	leak_json(&r.j, o->judged, o->suppressions);
+	rj_damages(&r);
+	rj_checks(&r);
+	rj_marks(&r);
+	rj_modules(&r);
+	rj_sites(&r);
+	rj_errors(&r);
+	rj_frames(&r);
+	json_obj_end(&r.j);
+	buf_add_char(out, '\n');
+	found = verdict_lost(r.v.all.loss_blocks) > 0;
+	free(r.first);
+	free(r.used);
+	free(r.focus);
+	verdict_done(&r.v);
+	growth_places_done(&r.growth);
+	sites_done(&r.sites);
+	skip_free(r.skip);
+	skip_free(r.folding);
+	return found;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* view_time.c -- what a process held over time, and how long its blocks lived. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "tool/analyze/sites/ages.h"
+#include "tool/analyze/sites/choose.h"
+#include "tool/render/views/view_impl.h"
+#include "tool/util/fmt.h"
+
+#define VIEW_MS UINT64_C(1000000) /* ns */
+
+enum {
+	VIEW_SPANS = 40,
+	TIME_COLUMN = 12,
+	VIEW_PROCESSES = 8, /* that are drawn unless all are asked for */
+};
+
+/* A row ends without blanks. */
+static void
+view_row_end(struct buf *out)
+{
+	while (out->len > 0 && out->data[out->len - 1] == ' ')
+		out->len--;
+	buf_add_char(out, '\n');
+}
+
+/* ---- lifetimes ---- */
+
+static void
+view_age_row(struct buf *out, const struct view *v, const struct ages *a, uint64_t n,
+	     const char *name)
+{
+	size_t from;
+
+	view_right(out, fmt_count(n).s, 12);
+	buf_add_str(out, "  ");
+	view_right(out, view_share_of((double)n, (double)a->all).s, 6);
+	buf_add_str(out, "  ");
+	from = out->len;
+	buf_add_str(out, name);
+	figure_pad(out, from, 18, 2);
+	if (!v->o->bytes)
+		view_bar(out, (double)n, (double)a->all, v->o->ascii);
+	view_row_end(out);
+}
+
+uint32_t
+view_lifetimes(struct buf *out, const struct view *v)
+{
+	struct ages a;
+	unsigned last;
+
+	ages_count(&a, v->p, v->q, v->g);
+	if (!a.known) {
+		buf_add_str(
+			out,
+			"# nothing to show: this format does not say how long blocks lived\n");
+		return 1;
+	}
+	if (a.samples)
+		buf_add_str(out, "# these are samples, not blocks\n");
+	buf_printf(out, "%12s   share  lived for\n", a.samples ? "samples" : "blocks");
+	view_age_row(out, v, &a, a.temporary, "temporary");
+	for (last = PROF_LIFE_BUCKETS; last > 0 && a.freed[last - 1] == 0;)
+		last--;
+	for (unsigned i = 0; i < last; i++)
+		view_age_row(out, v, &a, a.freed[i],
+			     figure_ms_range(ages_from_ms(i), ages_limit_ms(i)).s);
+	view_age_row(out, v, &a, a.live, "not freed");
+	return 1;
+}
+
+uint32_t
+view_lifetimes_json(struct json *j, const struct view *v)
+{
+	struct ages a;
+
+	ages_count(&a, v->p, v->q, v->g);
+	view_key_str(j, "missing",
+		     a.known ? NULL : "this format does not say how long blocks lived");
+	view_key_str(j, "rows_unit", a.samples ? "samples" : "blocks");
+	json_key(j, "temporary");
+	json_u64(j, a.temporary);
+	json_key(j, "not_freed");
+	json_u64(j, a.live);
+	json_key(j, "rows");
+	json_arr(j);
+	for (unsigned i = 0; a.known && i < PROF_LIFE_BUCKETS; i++) {
+		json_obj(j);
+		json_key(j, "below_ms");
+		if (ages_limit_ms(i) != UINT64_MAX)
+			json_u64(j, ages_limit_ms(i));
+		else
+			json_null(j);
+		json_key(j, "value");
+		json_u64(j, a.freed[i]);
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+	return 1;
+}
+
+/* ---- timeline ---- */
+
+static bool
+view_time_wants(const struct view *v, uint32_t process)
+{
+	return v->q->chosen == NULL || v->q->chosen[process];
+}
+
+/* Marks that fall between two spans, with what was live then. */
+static void
+view_time_marks(struct buf *out, const struct view *v, uint32_t process, uint64_t from,
+		uint64_t to)
+{
+	for (uint32_t i = 0; i < v->p->nmarks; i++) {
+		const struct prof_mark *m = &v->p->marks[i];
+
+		if (m->process != process || m->ms < from || m->ms >= to)
+			continue;
+		view_right(out, fmt_duration(m->ms * VIEW_MS).s, 10);
+		view_right(out,
+			   fmt_size((uint64_t)(m->live_bytes > 0 ? m->live_bytes : 0)).s,
+			   TIME_COLUMN);
+		buf_add_str(out, "                          @");
+		figure_text(out, prof_text(v->p, m->name));
+		buf_add_char(out, '\n');
+	}
+}
+
+static void
+view_time_process(struct buf *out, const struct view *v, uint32_t process)
+{
+	uint32_t most = v->o->rows > 0 ? v->o->rows : VIEW_SPANS, points, n;
+	struct span *spans;
+	int64_t highest = 1;
+
+	n = spans_of(v->p, process, v->o->all ? 0 : most, &spans, &points);
+	for (uint32_t i = 0; i < n; i++)
+		highest = spans[i].live_bytes > highest ? spans[i].live_bytes : highest;
+	buf_add_str(out, "      time        live         RSS        seep\n");
+	for (uint32_t i = 0; i < n; i++) {
+		const struct span *s = &spans[i];
+
+		view_time_marks(out, v, process, i > 0 ? spans[i - 1].to_ms : 0,
+				s->to_ms);
+		view_right(out, fmt_duration(s->to_ms * VIEW_MS).s, 10);
+		view_right(out,
+			   fmt_size((uint64_t)(s->live_bytes > 0 ? s->live_bytes : 0)).s,
+			   TIME_COLUMN);
+		view_right(out,
+			   s->rss_kib > 0 ? fmt_size((uint64_t)s->rss_kib << 10).s : "-",
+			   TIME_COLUMN);
+		view_right(out,
+			   s->own_kib > 0 ? fmt_size((uint64_t)s->own_kib << 10).s : "-",
+			   TIME_COLUMN);
+		buf_add_str(out, "  ");
+		view_bar(out, (double)s->live_bytes, (double)highest, v->o->ascii);
+		view_row_end(out);
+	}
+	view_time_marks(out, v, process, n > 0 ? spans[n - 1].to_ms : 0, UINT64_MAX);
+	if (n > 0 && n < points)
+		buf_printf(out, "# each row is the highest of up to %s (-n N, --all)\n",
+			   figure_things((points + n - 1) / n, 0, "point").s);
+	free(spans);
+}
+
+uint32_t
+view_timeline(struct buf *out, const struct view *v)
+{
+	uint32_t drawn = 0, left_out = 0;
+
+	for (uint32_t i = 1; i < v->p->nprocesses; i++) {
+		const struct prof_process *pr = &v->p->processes[i];
+		struct span *spans;
+		uint32_t points;
+
+		if (!view_time_wants(v, i))
+			continue;
+		spans_of(v->p, i, 1, &spans, &points);
+		free(spans);
+		if (points == 0)
+			continue;
+		if (drawn >= VIEW_PROCESSES && !v->o->all) {
+			left_out++;
+			continue;
+		}
+		drawn++;
+		if (v->p->nprocesses > 2) {
+			figure_text(out, choose_process_name(v->p, i).s);
+			buf_printf(out, " (%u)\n", pr->pid);
+		}
+		view_time_process(out, v, i);
+	}
+	if (drawn == 0)
+		buf_add_str(out, "# nothing to show: there is no timeline in this\n");
+	if (left_out > 0)
+		buf_printf(out, "# %s more process%s (--all, --process NAME)\n",
+			   fmt_count(left_out).s, left_out == 1 ? "" : "es");
+	return 1;
+}
+
+static void
+view_time_json_points(struct json *j, const struct view *v, uint32_t process)
+{
+	struct span *spans;
+	uint32_t points, n = spans_of(v->p, process, 0, &spans, &points);
+
+	json_key(j, "points");
+	json_arr(j);
+	for (uint32_t i = 0; i < n; i++) {
+		json_obj(j);
+		json_key(j, "ms");
+		json_u64(j, spans[i].to_ms);
+		json_key(j, "live_bytes");
+		json_i64(j, spans[i].live_bytes);
+		json_key(j, "rss_bytes");
+		if (spans[i].rss_kib > 0)
+			json_u64(j, (uint64_t)spans[i].rss_kib << 10);
+		else
+			json_null(j);
+		json_key(j, "recorder_bytes");
+		if (spans[i].own_kib > 0)
+			json_u64(j, (uint64_t)spans[i].own_kib << 10);
+		else
+			json_null(j);
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+	free(spans);
+}
+
+uint32_t
+view_timeline_json(struct json *j, const struct view *v)
+{
+	json_key(j, "rows");
+	json_arr(j);
+	for (uint32_t i = 1; i < v->p->nprocesses; i++) {
+		if (!view_time_wants(v, i))
+			continue;
+		json_obj(j);
+		json_key(j, "pid");
+		json_u64(j, v->p->processes[i].pid);
+		view_key_str(j, "name", choose_process_name(v->p, i).s);
+		view_time_json_points(j, v, i);
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+	return 1;
+}

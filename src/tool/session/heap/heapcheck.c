@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: MIT */
+/* heapcheck.c -- see heapcheck.h.
+ *
+ * A running process stands still until every block is told reachable or lost, and its bytes have been looked
+ * at; names are found afterwards. */
+#include "tool/session/heap/heapcheck.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "tool/analyze/process/blocklook.h"
+#include "tool/session/heap/foreign.h"
+#include "tool/target/proc/procfs.h"
+#include "tool/util/fmt.h"
+#include "tool/util/x.h"
+
+enum {
+	ROOM_BYTES_LEAST = 16 << 20,
+	MISSED_LEAST = 1 << 20, /* of an arena, to be worth a word */
+	ROWS_MANY = 400,
+	FOLD_FROM = 256, /* larger sizes */
+	WALK_TRIES_MORE = 5,
+	WALK_NAP_NS = 1000000,
+};
+
+/* ---- blocks ---- */
+
+/* The table of dynamic TLS of the thread whose control block is at `tcb`. */
+static void
+mark_tls_table(struct heapcheck *c, uint64_t tcb)
+{
+	struct scan_block *b;
+	uint64_t table;
+
+	if (tcb == 0 || !scan_word(&c->image.space, tcb + 8, &table))
+		return;
+	b = scan_find(&c->index, table - 16);
+	if (b != NULL && (b->addr == table - 16 || (b->flags & SCAN_BLOCK_INNER) != 0))
+		b->flags |= SCAN_BLOCK_ROOT;
+}
+
+/* Blocks of dynamic TLS hang on tables that libc finds by a pointer into their middle. Ended threads
+ * leave theirs behind, with their stacks, for the next thread. */
+static void
+mark_tls_tables(struct heapcheck *c)
+{
+	for (size_t i = 0; i < c->image.threads.len; i++)
+		mark_tls_table(c, c->image.threads.data[i].tp);
+	for (uint32_t i = 0; i < c->image.nstacks; i++)
+		mark_tls_table(c, c->image.stacks[i].tcb);
+}
+
+/* Whether the arena is one of glibc's. */
+static bool
+is_glibc(const struct heapblocks *h, unsigned arena)
+{
+	bool glibc = false;
+
+	for (size_t i = 0; arena != HEAPBLOCKS_MAPPED && i < h->owners.len; i++) {
+		if (h->owners.data[i].arena <= arena)
+			glibc = !h->owners.data[i].classes;
+	}
+	return glibc;
+}
+
+/* How exact the sizes of an arena's blocks are, and what lies behind them. */
+static uint8_t
+arena_flags(const struct heapblocks *h, unsigned arena)
+{
+	if (is_glibc(h, arena))
+		return SCAN_BLOCK_ROUNDED | SCAN_BLOCK_HEADER;
+	return arena == HEAPBLOCKS_MAPPED ? SCAN_BLOCK_ROUNDED : SCAN_BLOCK_CLASS;
+}
+
+static void
+take_blocks(struct heapcheck *c)
+{
+	uint32_t n = (uint32_t)c->heap.blocks.len;
+	unsigned arena = HEAPBLOCKS_MAPPED;
+	uint8_t flags = arena_flags(&c->heap, arena);
+
+	vec_reserve(&c->blocks, n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct heapblock *b = &c->heap.blocks.data[i];
+
+		if (b->arena != arena) {
+			arena = b->arena;
+			flags = arena_flags(&c->heap, arena);
+		}
+		vec_push(&c->blocks,
+			 (struct scan_block){
+				 .addr = b->addr,
+				 .bytes = b->bytes,
+				 .flags = (uint8_t)(flags |
+						    (b->inner ? SCAN_BLOCK_INNER : 0) |
+						    (b->root ? SCAN_BLOCK_ROOT : 0))});
+	}
+	vec_done(&c->heap.blocks); /* as many bytes as the copy's half */
+	c->index_memory = xmalloc(scan_index_bytes(c->blocks.data, n) + 8);
+	scan_index_init(&c->index, c->blocks.data, n, c->index_memory);
+	mark_tls_tables(c);
+}
+
+bool
+heapcheck_is_header(const struct heapcheck *c, uint64_t word)
+{
+	const struct scan_block *b = scan_find(&c->index, word);
+
+	return b != NULL && scan_is_header(b, word);
+}
+
+static void
+classify(struct heapcheck *c)
+{
+	uint32_t *stack = xcalloc(c->blocks.len + 1, sizeof *stack);
+	struct classify k;
+
+	classify_init(&k, &c->image.space, &c->index, CLASSIFY_ALL_HEURISTICS, stack);
+	for (size_t i = 0; i < c->roots.len; i++)
+		classify_root_range(&k, c->roots.data[i]);
+	for (size_t i = 0; i < c->image.words->len; i++) {
+		if (!heapcheck_is_header(c, c->image.words->data[i]))
+			classify_root_word(&k, c->image.words->data[i]);
+	}
+	for (size_t i = 0; i < c->image.z.kernel.len; i++)
+		classify_root_word(&k, c->image.z.kernel.data[i].word);
+	classify_finish(&k);
+	/* In a core that is cut off, what is missing may hold what nothing else points to. */
+	for (size_t i = 0;
+	     c->image.core != NULL && c->image.core->cut_bytes > 0 && i < c->blocks.len;
+	     i++) {
+		if (c->blocks.data[i].state < CLASSIFY_POSSIBLE)
+			c->blocks.data[i].state = CLASSIFY_POSSIBLE;
+	}
+	free(stack);
+}
+
+/* ---- groups ---- */
+
+/* What a block is grouped by, while the process stands still: its first word, and its look. */
+struct looked {
+	uint64_t size, first;
+	uint32_t look;
+	struct heapscan_sum sums[HEAPSCAN_KINDS];
+	uint64_t indirect_bytes, example;
+	uint64_t least, most; /* of several sizes; 0 = there is one */
+	uint8_t example_kind;
+};
+
+struct looked_vec VEC_BODY(struct looked);
+
+/* The first word if it leads to a constant or to code, which many blocks share; else 0. */
+static uint64_t
+sign_of(const struct heapcheck *c, uint64_t word)
+{
+	const struct scan_map *m = scan_map_at(&c->image.space, word);
+
+	return m != NULL && (m->flags & SCAN_FILE) != 0 && (m->flags & SCAN_WRITE) == 0
+		       ? word
+		       : 0;
+}
+
+static uint64_t
+mix(uint64_t a, uint64_t b)
+{
+	a ^= b * UINT64_C(0x9e3779b97f4a7c15);
+	a ^= a >> 29;
+	return a * UINT64_C(0xbf58476d1ce4e5b9);
+}
+
+static struct looked *
+row_of(struct looked_vec *rows, struct map *known, const struct looked *key)
+{
+	uint64_t hash = mix(mix(key->size, key->first), key->look);
+
+	/* Two that fall together by chance are told apart by looking. */
+	for (;; hash++) {
+		uint64_t *at = map_add(known, hash);
+		struct looked *row;
+
+		if (*at == 0) {
+			vec_push(rows, *key);
+			*at = rows->len;
+			return vec_last(rows);
+		}
+		row = &rows->data[*at - 1];
+		if (row->size == key->size && row->first == key->first &&
+		    row->look == key->look)
+			return row;
+	}
+}
+
+/* Number of each block's row is left in scan_block.site. */
+static void
+look_at_blocks(struct heapcheck *c, struct looked_vec *rows)
+{
+	struct map known = {0};
+
+	for (size_t i = 0; i < c->blocks.len; i++) {
+		struct scan_block *b = &c->blocks.data[i];
+		struct looked key = {.size = b->bytes}, *row;
+		unsigned char begin[BLOCKLOOK_BYTES];
+		size_t n = b->bytes < sizeof begin ? (size_t)b->bytes : sizeof begin;
+
+		n = image_read(&c->image, b->addr, begin, n);
+		if (n >= 8) {
+			uint64_t word;
+
+			memcpy(&word, begin, sizeof word);
+			key.first = sign_of(c, word);
+			/* Objects of a class are one sort, whatever is in them. */
+			if (key.first == 0)
+				key.look = blocklook(c->image.map, begin, n);
+		}
+		row = row_of(rows, &known, &key);
+		b->site = (uint32_t)(row - rows->data);
+		heapscan_count(&row->sums[b->state], b->bytes);
+		if (b->state == CLASSIFY_DEFINITE)
+			row->indirect_bytes += b->indirect;
+		if (row->example == 0 || b->state < row->example_kind) {
+			row->example = b->addr;
+			row->example_kind = b->state;
+		}
+		heapscan_count(&c->scan.sums[b->state], b->bytes);
+		if ((b->flags & SCAN_BLOCK_LEFTOVER) != 0)
+			heapscan_count(&c->scan.leftover, b->bytes);
+	}
+	c->image.space.seen_start = c->image.space.seen_end = 0;
+	map_done(&known);
+}
+
+static bool
+has_lost(const struct looked *r)
+{
+	return r->sums[HEAPSCAN_REACHABLE].blocks == 0 ||
+	       r->sums[HEAPSCAN_DEFINITE].blocks + r->sums[HEAPSCAN_INDIRECT].blocks +
+			       r->sums[HEAPSCAN_POSSIBLE].blocks >
+		       0;
+}
+
+/* A program with blocks of any size has as many rows as blocks: then those without a type are told by
+ * look and by the power of two that their size is below. What is lost is told by its size as long as
+ * that is not too much. */
+static void
+fold_rows(struct heapcheck *c, struct looked_vec *rows)
+{
+	struct looked_vec folded = {0};
+	struct map known = {0};
+	uint32_t *row_of_old;
+	size_t lost = 0;
+
+	if (rows->len <= ROWS_MANY)
+		return;
+	for (size_t i = 0; i < rows->len; i++)
+		lost += has_lost(&rows->data[i]);
+	row_of_old = xcalloc(rows->len, sizeof *row_of_old);
+	for (size_t i = 0; i < rows->len; i++) {
+		struct looked *old = &rows->data[i], *row;
+		struct looked key = {
+			.size = old->size, .first = old->first, .look = old->look};
+
+		if (old->first == 0 && old->size > FOLD_FROM &&
+		    (lost > ROWS_MANY || !has_lost(old)))
+			key.size = UINT64_C(1) << (64 - __builtin_clzll(old->size - 1));
+		row = row_of(&folded, &known, &key);
+		row_of_old[i] = (uint32_t)(row - folded.data);
+		for (unsigned k = 0; k < HEAPSCAN_KINDS; k++) {
+			row->sums[k].blocks += old->sums[k].blocks;
+			row->sums[k].bytes += old->sums[k].bytes;
+		}
+		row->indirect_bytes += old->indirect_bytes;
+		if (row->most == 0 || old->size > row->most)
+			row->most = old->size;
+		if (row->least == 0 || old->size < row->least)
+			row->least = old->size;
+		if (row->example == 0 || old->example_kind < row->example_kind) {
+			row->example = old->example;
+			row->example_kind = old->example_kind;
+		}
+	}
+	for (size_t i = 0; i < c->blocks.len; i++)
+		c->blocks.data[i].site = row_of_old[c->blocks.data[i].site];
+	free(row_of_old);
+	map_done(&known);
+	vec_done(rows);
+	*rows = folded;
+}
+
+/* Rows with names; what has the same name in the end stays apart only by size and look. */
+static void
+name_groups(struct heapcheck *c, const struct looked_vec *rows)
+{
+	struct heapscan *s = &c->scan;
+	char text[80];
+
+	for (size_t i = 0; i < rows->len; i++) {
+		const struct looked *r = &rows->data[i];
+		struct heapscan_group *g = vec_add(&s->groups);
+		uint32_t type = r->first != 0 ? holders_type(&c->holders, r->first) : 0;
+
+		g->size = r->most != 0 ? r->most : r->size;
+		g->least = r->least < g->size ? r->least : 0;
+		if (type != 0)
+			g->type =
+				strtab_add(&s->strings, holders_name(&c->holders, type));
+		blocklook_words(r->look, text, sizeof text);
+		g->pattern = strtab_add(&s->strings, text);
+		memcpy(g->sums, r->sums, sizeof g->sums);
+		g->indirect_bytes = r->indirect_bytes;
+		g->example = r->example;
+	}
+}
+
+const char *
+heapcheck_what(const struct heapcheck *c, const struct scan_block *b)
+{
+	const struct heapscan_group *g = &c->scan.groups.data[b->site];
+
+	return heapscan_text(&c->scan, g->type != 0 ? g->type : g->pattern);
+}
+
+/* ---- all of it ---- */
+
+static void
+take_arenas(struct heapcheck *c)
+{
+	struct heapscan *s = &c->scan;
+
+	for (size_t i = 0; i < c->heap.arenas.len; i++) {
+		const struct heapblocks_arena *a = &c->heap.arenas.data[i];
+
+		vec_push(&s->arenas, (struct heapscan_arena){
+					     .system_bytes = a->system_bytes,
+					     .used_bytes = a->used_bytes,
+					     .used_blocks = a->used_blocks,
+					     .free_bytes = a->free_bytes,
+					     .free_blocks = a->free_blocks,
+					     .largest_free = a->largest_free,
+					     .top_bytes = a->top_bytes,
+					     .cached_bytes = a->cached_bytes,
+					     .gap_bytes = a->gap_bytes,
+					     .heaps = a->heaps,
+				     });
+	}
+	s->mapped.blocks = c->heap.mapped_blocks;
+	s->mapped.bytes = c->heap.mapped_bytes;
+}
+
+static void
+take_notes(struct heapcheck *c)
+{
+	struct heapscan *s = &c->scan;
+	uint64_t gaps = 0;
+
+	for (size_t i = 0; i < c->heap.gaps.len; i++)
+		gaps += c->heap.gaps.data[i].end - c->heap.gaps.data[i].start;
+	if (gaps > 0)
+		heapscan_note(
+			s,
+			"%s of the heap make no sense and were looked at as if they "
+			"were roots",
+			fmt_size(gaps).s);
+	for (size_t i = 0; i < c->heap.owners.len; i++) {
+		const struct heapblocks_owner *w = &c->heap.owners.data[i];
+
+		if (w->unread_caches > 0)
+			heapscan_note(s,
+				      "%s: %s thread cache%s could not be read; freed "
+				      "blocks in %s count as used",
+				      w->name, fmt_count(w->unread_caches).s,
+				      w->unread_caches == 1 ? "" : "s",
+				      w->unread_caches == 1 ? "it" : "them");
+	}
+	for (size_t i = 0; i < c->heap.arenas.len; i++) {
+		const struct heapblocks_arena *a = &c->heap.arenas.data[i];
+		uint64_t found = a->used_bytes + a->free_bytes + a->top_bytes +
+				 a->cached_bytes + a->gap_bytes;
+
+		if (is_glibc(&c->heap, (unsigned)i) && a->system_bytes > found &&
+		    a->system_bytes - found > MISSED_LEAST)
+			heapscan_note(s,
+				      "arena %zu has %s by malloc's own count, %s were "
+				      "found: blocks in the rest are not told",
+				      i, fmt_size(a->system_bytes).s, fmt_size(found).s);
+	}
+	if (c->heap.mapped_expected >= 0 &&
+	    (uint64_t)c->heap.mapped_expected != c->heap.mapped_blocks)
+		heapscan_note(s,
+			      "malloc counts %s blocks with mappings of their own, %s "
+			      "were found",
+			      fmt_count((uint64_t)c->heap.mapped_expected).s,
+			      fmt_count(c->heap.mapped_blocks).s);
+	if (c->image.instead[0] != '\0')
+		heapscan_note(s, "it stood still for the whole look: %s",
+			      c->image.instead);
+	if (c->image.core == NULL)
+		return;
+	s->missing_bytes = c->image.core->cut_bytes;
+	if (c->image.core->stale_files > 0)
+		heapscan_note(s,
+			      "%u file%s that the core refers to %s not the one of then, "
+			      "or cannot be told to be",
+			      c->image.core->stale_files,
+			      c->image.core->stale_files == 1 ? "" : "s",
+			      c->image.core->stale_files == 1 ? "is" : "are");
+}
+
+static void
+take_head(struct heapcheck *c)
+{
+	struct heapscan *s = &c->scan;
+	uint64_t rss_kib, anon_kib;
+	char what[600], names[200];
+	struct stat st;
+
+	s->what = strtab_add(&s->strings, image_what(&c->image, what, sizeof what));
+	s->program = strtab_add(&s->strings, c->image.name);
+	s->allocators =
+		strtab_add(&s->strings, walker_names(&c->heap, names, sizeof names));
+	if (foreign_collects(&c->image) != NULL)
+		s->managed = strtab_add(&s->strings, foreign_collects(&c->image));
+	if (foreign_hides(&c->image) != NULL)
+		s->hides = strtab_add(&s->strings, foreign_hides(&c->image));
+	s->pid = c->image.pid;
+	s->threads = (uint32_t)c->image.threads.len;
+	s->stop_ns = c->image.stop_ns;
+	s->pause_ns = c->image.pause_ns;
+	s->snapshot = c->image.copied;
+	s->time_ns = (uint64_t)time(NULL) * 1000000000;
+	if (c->image.path != NULL) {
+		s->core = strtab_add(&s->strings, c->image.path);
+		s->time_ns = stat(c->image.path, &st) == 0
+				     ? (uint64_t)st.st_mtim.tv_sec * 1000000000
+				     : 0;
+	} else if (procfs_memory(c->image.pid, &rss_kib, &anon_kib) == 0) {
+		s->anon_bytes = anon_kib << 10;
+	}
+}
+
+/* What is needed for so many blocks must fit beside the process. */
+static int
+check_room(const struct heapcheck *c, struct err *e)
+{
+	uint64_t need = c->heap.blocks.len * (sizeof(struct heapblock) +
+					      sizeof(struct scan_block) + 24) +
+			ROOM_BYTES_LEAST;
+
+	if (c->image.core == NULL && need > c->image.z.room_bytes)
+		return err_set(e, -ENOMEM,
+			       "the leak check needs %s of memory, but only %s is "
+			       "available",
+			       fmt_size(need).s, fmt_size(c->image.z.room_bytes).s);
+	return 0;
+}
+
+static bool
+has_kinds(const struct heapcheck *c, unsigned kinds)
+{
+	for (unsigned i = 0; i < HEAPSCAN_KINDS; i++) {
+		if ((kinds & 1u << i) != 0 && c->scan.sums[i].blocks > 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+walk(struct heapcheck *c)
+{
+	struct procmem_words threads = {0};
+	struct walker_memory m = {.mem = c->image.mem,
+				  .map = c->image.map,
+				  .look = c->image.space.look,
+				  .ctx = c->image.space.ctx};
+
+	for (size_t i = 0; i < c->image.threads.len; i++)
+		vec_push(&threads, c->image.threads.data[i].tp);
+	m.thread_pointers = threads.data;
+	m.nthreads = threads.len;
+	walker_find(&m, WALKER_ALL, &c->heap);
+	vec_done(&threads);
+}
+
+/* Stops it and finds its blocks. A thread may stand in the middle of a call of the allocator: then it runs
+ * for another millisecond. */
+static int
+stop_and_walk(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
+{
+	for (unsigned i = 0;; i++) {
+		struct timespec nap = {.tv_nsec = WALK_NAP_NS};
+		int r = image_stop(&c->image, o->copy || o->only_copy, e);
+
+		if (r < 0)
+			return r;
+		if (o->only_copy && !c->image.copied) {
+			image_go(&c->image);
+			return err_set(e, -ENOTSUP, "it could not be copied: %s",
+				       c->image.instead);
+		}
+		walk(c);
+		if (c->image.core != NULL || i == WALK_TRIES_MORE ||
+		    walker_is_consistent(&c->heap))
+			return 0;
+		heapblocks_done(&c->heap);
+		r = image_again(&c->image, e);
+		if (r < 0)
+			return r;
+		nanosleep(&nap, NULL);
+	}
+}
+
+/* Its malloc is there, but no block of it can be read: the scan says why. */
+static int
+refuse(struct heapcheck *c, struct err *e)
+{
+	char why[300];
+	int r = foreign_refuse(&c->image, &c->heap, why, sizeof why, e);
+
+	take_head(c);
+	if (why[0] != '\0')
+		c->scan.unreadable = strtab_add(&c->scan.strings, why);
+	return r;
+}
+
+static int
+look(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
+{
+	bool held = false;
+	struct looked_vec rows = {0};
+	int r = stop_and_walk(c, o, e);
+
+	if (r < 0)
+		return r;
+	if (!c->heap.known || c->heap.inconsistent || c->heap.refused)
+		r = refuse(c, e);
+	if (r == 0)
+		r = check_room(c, e);
+	if (r == 0) {
+		image_roots(&c->image, &c->heap, &c->roots);
+		take_blocks(c);
+		classify(c);
+		holders_init(&c->holders, &c->image);
+	}
+	if (r == 0 && !o->states_only) {
+		look_at_blocks(c, &rows);
+		fold_rows(c, &rows);
+		held = has_kinds(c, o->held);
+		if (o->then != NULL || o->holders || held)
+			name_groups(c, &rows);
+		if (o->holders)
+			heapcheck_holders(c);
+		else if (held)
+			heapcheck_held(c);
+		if (o->then != NULL)
+			o->then(c, o->ctx);
+	}
+	if (r == 0 && c->image.core == NULL && !freeze_readable(&c->image.z))
+		r = err_set(e, -ESRCH, "%d: it ended while it was looked at",
+			    c->image.pid);
+	image_go(&c->image);
+	if (r == 0 && !o->states_only) {
+		if (o->then == NULL && !o->holders && !held)
+			name_groups(c, &rows);
+		take_arenas(c);
+		take_head(c);
+		take_notes(c);
+	}
+	vec_done(&rows);
+	return r;
+}
+
+int
+heapcheck_process(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
+{
+	return look(c, o, e);
+}
+
+int
+heapcheck_core(struct heapcheck *c, const char *path, const struct heapcheck_opts *o,
+	       struct err *e)
+{
+	int r = image_open_core(path, o->program, &c->image, e);
+
+	return r < 0 ? r : look(c, o, e);
+}
+
+void
+heapcheck_done(struct heapcheck *c)
+{
+	paths_done(&c->paths);
+	holders_done(&c->holders);
+	vec_done(&c->blocks);
+	vec_done(&c->roots);
+	heapblocks_done(&c->heap);
+	heapscan_done(&c->scan);
+	free(c->index_memory);
+	image_close(&c->image);
+	*c = (struct heapcheck)HEAPCHECK_NONE;
+}
