@@ -79,6 +79,45 @@ for conf in prof:true,lg_prof_interval:22,prof_prefix:abc lg_prof_sample:7,prof_
 	expect_eq "values with $conf: nothing is printed or written" "$err$(dumps)" ""
 done
 
+# With prof_sys_thread_name the name is the kernel's, as it was at the last sample.
+cat >"$TMP/named.c" <<'END'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+static void *other(void *arg) {
+	int (*ctl)(const char *, void *, size_t *, void *, size_t);
+	*(void **)&ctl = dlsym(RTLD_DEFAULT, "mallctl");
+	static const char *const names[] = {"worker-7", "", "two words"};
+	for (int i = 0; i < 3; i++) {
+		const char *t = "unchanged"; size_t len = sizeof(t);
+		prctl(PR_SET_NAME, names[i]);
+		void *volatile p = malloc(1009);
+		free(p);
+		int error = ctl("thread.prof.name", &t, &len, NULL, 0);
+		printf("%d '%s'\n", error, t);
+	}
+	return arg;
+}
+int main(void) {
+	pthread_t t;
+	other(NULL);
+	return pthread_create(&t, NULL, other, NULL) != 0 || pthread_join(t, NULL) != 0;
+}
+END
+gcc -O1 -w -pthread -o "$TMP/named" "$TMP/named.c" || exit
+profiled "$JEMALLOC" prof:true,lg_prof_sample:0,prof_sys_thread_name:true "$TMP/named"
+expect_eq "the real one: names that the kernel has" "$status $out" "0 0 'worker-7'
+0 ''
+0 'two words'
+0 'worker-7'
+0 ''
+0 'two words'"
+wanted=$out
+profiled "$LIBSEEP" prof:true,lg_prof_sample:0,prof_sys_thread_name:true "$TMP/named"
+expect_eq "names that the kernel has" "$out" "$wanted"
+
 # The totals: bytes as they were asked for, and only as of the last epoch.
 cat >"$TMP/totals.c" <<'END'
 #include <dlfcn.h>

@@ -23,6 +23,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 enum {
 	/* The recording and the tables, and when sampling the filter: our own growth counts too. */
@@ -399,6 +400,16 @@ jem_set_thread_active(bool on)
 	return 0;
 }
 
+/* prof_sys_thread_name: the calling thread's name is the one that the kernel has now. */
+static void
+take_kernel_name(uint32_t serial)
+{
+	char name[16] = ""; /* TASK_COMM_LEN */
+
+	if (SYS2(SYS_prctl, PR_GET_NAME, name) == 0)
+		series_name_thread(serial, name);
+}
+
 const char *
 jem_thread_name(void)
 {
@@ -406,6 +417,8 @@ jem_thread_name(void)
 	const char *name = NULL;
 
 	if (t != NULL) {
+		if (conf.prof_sys_thread_name)
+			take_kernel_name(t->serial);
 		name = series_thread_name(t->serial);
 		gate_leave();
 	}
