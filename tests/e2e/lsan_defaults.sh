@@ -53,6 +53,26 @@ expect_eq "a file in quotes: status" "$status" 0
 LSAN_OPTIONS=help=1 lsan off
 expect_match "help" "$err" '^Available flags for LeakSanitizer:'
 
+# LeakSanitizer knows leaks only: what it has no words for does not set its status.
+cat >misuse.c <<'END'
+#include <stdlib.h>
+int main(int argc, char **argv) {
+	void *volatile p = malloc(13);
+	p = realloc(p, 0);
+	if (argc > 1)
+		p = malloc(1013), p = NULL;
+	return 0;
+}
+END
+gcc -g -O0 -w -o misuse misuse.c || exit
+run "$SEEP" run --no-save --format=lsan -- ./misuse
+expect_eq "a wrong use, nothing lost" "$status $err" "0 "
+run "$SEEP" run --no-save --format=lsan -- ./misuse lose
+expect_eq "a wrong use, and a leak" "$status" 23
+expect_match "a wrong use, and a leak: report" "$err" '^SUMMARY: LeakSanitizer: 1013 byte\(s\) leaked in 1 '
+run "$SEEP" run --no-save --format=lsan --error-exitcode=37 -- ./misuse
+expect_eq "the option counts wrong uses in every format" "$status" 37
+
 "$SEEP" run -o a.rec -- "$prog" >/dev/null 2>&1
 LSAN_OPTIONS=max_leaks=1 run "$SEEP" leaks --format=lsan a.rec
 expect_match "max_leaks" "$out" '^The 1 top leak\(s\):$'

@@ -342,6 +342,9 @@ count_errors(const struct prof *p)
 	struct memcheck_opts o = memcheck_opts(false);
 	uint64_t n = 0;
 
+	/* LeakSanitizer's own status is for leaks: its report has nothing else. */
+	if (leak_given.format == LEAK_LSAN && lsan_given.status_is_theirs)
+		o.nwrong = 0;
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		struct loss_records rs;
 

@@ -136,6 +136,7 @@ take_effect(struct err *e)
 	if (l->error_exitcode == ours) {
 		ours = lsan_given.exitcode_given ? lsan_given.exitcode : LSAN_EXITCODE;
 		l->error_exitcode = ours;
+		lsan_given.status_is_theirs = true;
 	}
 	return r;
 }

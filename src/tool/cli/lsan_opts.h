@@ -18,6 +18,7 @@ struct lsan_opts {
 	bool not_at_exit; /* leak_check_at_exit=0 */
 	bool help;
 	bool exitcode_given;
+	bool status_is_theirs; /* exitcode= or its default, not --error-exitcode */
 	uint64_t exitcode;
 	char *log_path, *suppressions; /* files; NULL = none */
 	struct lsan_extra extra;       /* how it is reported */
