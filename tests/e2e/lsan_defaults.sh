@@ -73,6 +73,35 @@ expect_match "a wrong use, and a leak: report" "$err" '^SUMMARY: LeakSanitizer: 
 run "$SEEP" run --no-save --format=lsan --error-exitcode=37 -- ./misuse
 expect_eq "the option counts wrong uses in every format" "$status" 37
 
+# What is lost because of a suppressed block is not reported either, as in LeakSanitizer.
+cat >below.c <<'END'
+#include <stdlib.h>
+struct cell { struct cell *next; };
+static struct cell *cell(size_t bytes, struct cell *next) {
+	struct cell *c = malloc(bytes);
+	c->next = next;
+	return c;
+}
+__attribute__((noinline)) static void hidden(void) { cell(401, cell(211, cell(211, NULL)))->next->next->next = NULL; }
+static struct cell *made[3];
+__attribute__((noinline)) static void make(void) {
+	for (int i = 0; i < 3; i++)
+		made[i] = cell(307, NULL);
+}
+__attribute__((noinline)) static void hides_head(void) {
+	struct cell **head = malloc(1009);
+	for (int i = 0; i < 3; i++)
+		head[i] = made[i], made[i] = NULL;
+}
+__attribute__((noinline)) static void told(void) { struct cell **head = malloc(2003); head[0] = cell(503, NULL); }
+int main(void) { hidden(), make(), hides_head(), told(); return 0; }
+END
+gcc -g -O0 -w -o below below.c || exit
+echo 'leak:hides_head' >below.supp
+LSAN_OPTIONS=suppressions=below.supp run "$SEEP" run --no-save --format=lsan -- ./below
+expect_match "below a suppressed block: sum" "$err" '^SUMMARY: LeakSanitizer: 3329 byte\(s\) leaked in 5 allocation'
+expect_no_match "below a suppressed block: no record" "$err" '(307|921|1009) byte\(s\) in'
+
 "$SEEP" run -o a.rec -- "$prog" >/dev/null 2>&1
 LSAN_OPTIONS=max_leaks=1 run "$SEEP" leaks --format=lsan a.rec
 expect_match "max_leaks" "$out" '^The 1 top leak\(s\):$'

@@ -102,11 +102,46 @@ suppress_process(struct prof *p, const struct skip *s, uint32_t process)
 	loss_records_done(&rs);
 }
 
+static bool
+is_loss_of(const struct prof *p, const struct prof_loss *l, uint32_t pid, uint32_t origin)
+{
+	const struct prof_site *s = &p->sites[l->site];
+
+	return s->origin == origin && p->processes[s->process].pid == pid;
+}
+
+/* LeakSanitizer follows what it suppresses: blocks that are lost because of such a block are no leaks either. */
+static void
+suppress_below(struct prof *p, const struct lsan_below *d)
+{
+	bool hidden = false;
+
+	for (uint32_t i = 0; i < p->nlosses && !hidden; i++)
+		hidden = p->losses[i].kind == PROF_LOSS_SUPPRESSED &&
+			 p->losses[i].was == PROF_LOSS_DEFINITE &&
+			 is_loss_of(p, &p->losses[i], d->pid, d->by);
+	for (uint32_t i = 0; i < p->nlosses && hidden; i++) {
+		struct prof_loss *l = &p->losses[i];
+
+		if (l->kind != PROF_LOSS_INDIRECT || !is_loss_of(p, l, d->pid, d->origin))
+			continue;
+		l->blocks -= d->blocks < l->blocks ? d->blocks : l->blocks;
+		l->bytes -= d->bytes < l->bytes ? d->bytes : l->bytes;
+		if (l->blocks == 0) {
+			l->was = l->kind;
+			l->kind = PROF_LOSS_SUPPRESSED;
+		}
+		return;
+	}
+}
+
 void
 leak_report_suppress(struct prof *p, const struct skip *s)
 {
 	for (uint32_t i = 1; leak_given.set.all.len > 0 && i < p->nprocesses; i++)
 		suppress_process(p, s, i);
+	for (size_t i = 0; i < lsan_given.extra.below.len; i++)
+		suppress_below(p, &lsan_given.extra.below.data[i]);
 }
 
 bool

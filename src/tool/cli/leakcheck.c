@@ -256,6 +256,7 @@ look_sum_up(struct look *k)
 {
 	struct map rows = {0}; /* ref of a site -> its row + 1 */
 
+	lsan_opts_begin(k->f->head->pid);
 	for (size_t i = 0; i < k->blocks.len; i++) {
 		const struct scan_block *b = &k->blocks.data[i];
 		struct leakcheck_site *s;
@@ -278,13 +279,7 @@ look_sum_up(struct look *k)
 			s->leftover_blocks++;
 			s->leftover_bytes += b->bytes;
 		}
-		if (lsan_given.extra.list_objects && b->state <= CLASSIFY_INDIRECT)
-			vec_push(&lsan_given.extra.objects,
-				 (struct lsan_object){.pid = k->f->head->pid,
-						      .origin = b->site,
-						      .kind = b->state,
-						      .addr = b->addr,
-						      .bytes = b->bytes});
+		lsan_opts_block(k->f->head->pid, k->blocks.data, b);
 		if (b->state == CLASSIFY_REACHABLE && b->heuristic != 0) {
 			unsigned bit = (unsigned)__builtin_ctz(b->heuristic);
 

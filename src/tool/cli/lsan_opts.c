@@ -17,7 +17,9 @@
 #include "tool/cli/leak_opts.h"
 #include "tool/cli/out_file.h"
 #include "tool/format/text/suppress_read.h"
+#include "tool/leak/classify.h"
 #include "tool/util/file.h"
+#include "tool/util/map.h"
 #include "tool/util/x.h"
 
 enum { LSAN_EXITCODE = 23, STRING_BYTES_MAX = 1 << 20, PAGE = 4096 };
@@ -200,6 +202,60 @@ lsan_opts_heed(const struct procmem *mem, const struct rec_hold *d, struct err *
 }
 
 /* ---- what is written ---- */
+
+/* ---- what a leak check finds ---- */
+
+static struct map
+	below; /* leader's site and a block's site -> row of lsan_given.extra.below + 1 */
+
+void
+lsan_opts_begin(uint32_t pid)
+{
+	struct lsan_extra *x = &lsan_given.extra;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < x->below.len; i++)
+		if (x->below.data[i].pid != pid)
+			x->below.data[kept++] = x->below.data[i];
+	x->below.len = kept;
+	map_done(&below);
+	below = (struct map){0};
+}
+
+static void
+add_below(uint32_t pid, const struct scan_block *all, const struct scan_block *b)
+{
+	const struct scan_block *leader = b;
+	struct lsan_below *d;
+	uint64_t *row;
+
+	while (leader->state == CLASSIFY_INDIRECT)
+		leader = &all[leader->indirect];
+	row = map_add(&below, (uint64_t)leader->site << 32 | b->site);
+	if (*row == 0) {
+		vec_push(&lsan_given.extra.below,
+			 (struct lsan_below){pid, leader->site, b->site, 0, 0});
+		*row = lsan_given.extra.below.len;
+	}
+	d = &lsan_given.extra.below.data[*row - 1];
+	d->blocks++;
+	d->bytes += b->bytes;
+}
+
+void
+lsan_opts_block(uint32_t pid, const struct scan_block *all, const struct scan_block *b)
+{
+	if (lsan_given.extra.list_objects && b->state <= CLASSIFY_INDIRECT)
+		vec_push(&lsan_given.extra.objects,
+			 (struct lsan_object){.pid = pid,
+					      .origin = b->site,
+					      .kind = b->state,
+					      .addr = b->addr,
+					      .bytes = b->bytes});
+	if (b->state == CLASSIFY_INDIRECT && leak_given.format == LEAK_LSAN &&
+	    leak_given.set.all.len > 0)
+		add_below(pid, all, b);
+}
 
 bool
 lsan_opts_log(uint32_t pid, const struct buf *text)

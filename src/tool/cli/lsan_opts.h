@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "shared/recording.h"
+#include "tool/leak/scan.h"
 #include "tool/render/lsan.h"
 #include "tool/target/proc/procmem.h"
 #include "tool/util/buf.h"
@@ -32,6 +33,12 @@ int lsan_opts_read(struct err *e);
 /* A process stands still: reads what it says by LeakSanitizer's functions. Only for reports in that format. -ECANCELED:
  * it wants no leak check. */
 int lsan_opts_heed(const struct procmem *mem, const struct rec_hold *d, struct err *e);
+
+/* A leak check of the process begins: drops what an earlier one found. Then one call for each block
+ * `b` of the table `all`, once all have their state. */
+void lsan_opts_begin(uint32_t pid);
+void lsan_opts_block(uint32_t pid, const struct scan_block *all,
+		     const struct scan_block *b);
 
 /* The report of a process goes to FILE.PID, if log_path=FILE; true: it went there. */
 bool lsan_opts_log(uint32_t pid, const struct buf *text);

@@ -16,11 +16,18 @@ struct lsan_object {
 	uint64_t addr, bytes;
 };
 
+/* Blocks of process `pid` from the site `origin` that are lost because of blocks from the site `by`. */
+struct lsan_below {
+	uint32_t pid, by, origin;
+	uint64_t blocks, bytes;
+};
+
 struct lsan_extra {
 	bool no_uses;	    /* of suppressions */
 	bool list_objects;  /* the address of each block */
 	uint64_t max_leaks; /* 0 = all of them */
 	VEC(struct lsan_object) objects;
+	VEC(struct lsan_below) below; /* only where there are suppressions */
 };
 
 /* Appends the report on a process; nothing when it lost nothing. Uses of `o` kinds to show, the stacks and
