@@ -681,7 +681,7 @@ shell(const char *word)
 	static struct buf b;
 
 	buf_clear(&b);
-	figure_shell(&b, word);
+	clean_shell(&b, word);
 	return buf_str(&b);
 }
 

@@ -436,7 +436,7 @@ attached_ended(struct buf *out, const struct session *s)
 		return;
 	}
 	buf_add_str(out, "replaced itself by exec of ");
-	figure_text(out, s->replaced_by[0] != '\0' ? s->replaced_by : "another program");
+	clean_text(out, s->replaced_by[0] != '\0' ? s->replaced_by : "another program");
 	buf_printf(out, " after %s; the recording ends there",
 		   fmt_duration(s->replaced_ms * 1000000).s);
 }
@@ -448,7 +448,7 @@ attached_foot(struct buf *out, const struct session *s, bool detached)
 
 	cgroup_memory(s->pid, &limit);
 	buf_printf(out, "pid %d (", s->pid);
-	figure_text(out, s->stat.comm);
+	clean_text(out, s->stat.comm);
 	buf_printf(out, "), up %s", fmt_duration(up_ns(s)).s);
 	if (limit.limit_bytes > 0 && limit.limit_bytes < UINT64_MAX)
 		buf_printf(out, ", %s %s", limit.machine ? "machine has" : "limit",
@@ -484,7 +484,7 @@ attached_foot(struct buf *out, const struct session *s, bool detached)
 	buf_add_char(out, '\n');
 	if (s->attach.plan.left_out.len > 0) {
 		buf_add_str(out, "not hooked: ");
-		figure_text(out, buf_str(&s->attach.plan.left_out));
+		clean_text(out, buf_str(&s->attach.plan.left_out));
 		buf_add_char(out, '\n');
 	}
 }

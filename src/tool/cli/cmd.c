@@ -23,7 +23,7 @@ say(const struct cmd *c, const char *fmt, va_list ap, const char *behind)
 		buf_printf(&b, " %s", c->name);
 	buf_add_str(&b, ": ");
 	buf_vprintf(&message, fmt, ap);
-	figure_text(&b, buf_str(&message));
+	clean_text(&b, buf_str(&message));
 	buf_printf(&b, "%s\n", behind);
 	fputs(buf_str(&b), to);
 	fflush(to);

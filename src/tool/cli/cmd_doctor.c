@@ -57,7 +57,7 @@ say(enum mark m, const char *what, const char *fmt, ...)
 	va_start(ap, fmt);
 	buf_vprintf(&b, fmt, ap);
 	va_end(ap);
-	clean = figure_clean(buf_str(&b));
+	clean = clean_copy(buf_str(&b));
 	printf("%s  %-14s %s\n", words[m], what, clean);
 	free(clean);
 	buf_done(&b);

@@ -165,21 +165,21 @@ put_frame(struct buf *b, const struct prof *p, const struct prof_loc *l, uint32_
 
 	buf_printf(b, "\t\t0x%016" PRIx64 "\t", address(p, l));
 	if (f != NULL && f->function != 0) {
-		figure_text(b, prof_text(p, f->function));
+		clean_text(b, prof_text(p, f->function));
 		if (f->symbol_off != 0)
 			buf_printf(b, "+0x%x", f->symbol_off);
 	} else {
 		buf_add_str(b, "[unknown]");
 	}
 	buf_add_str(b, " [");
-	figure_text(b, slash != NULL ? slash + 1 : path);
+	clean_text(b, slash != NULL ? slash + 1 : path);
 	buf_add_char(b, ']');
 	if (f != NULL && f->file != 0) {
 		const char *file = prof_text(p, f->file);
 		const char *base = strrchr(file, '/');
 
 		buf_add_char(b, ' ');
-		figure_text(b, base != NULL ? base + 1 : file);
+		clean_text(b, base != NULL ? base + 1 : file);
 		buf_printf(b, ":%u", f->line);
 	}
 	buf_add_char(b, '\n');

@@ -289,7 +289,7 @@ pprof_report_comments(struct pprof_job *j)
 
 		end = strchrnul(at, '\n');
 		line = xmemdup0(at, (size_t)(end - at));
-		figure_text(&j->out, line);
+		clean_text(&j->out, line);
 		buf_add_char(&j->out, '\n');
 		free(line);
 		at = end + 1;

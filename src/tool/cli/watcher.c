@@ -381,7 +381,7 @@ choose_next(struct watcher *w)
 		break;
 	default:
 		buf_printf(&w->next, "seep dump %d ", pid);
-		figure_shell(&w->next, growing_region(w, &d));
+		clean_shell(&w->next, growing_region(w, &d));
 	}
 }
 

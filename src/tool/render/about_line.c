@@ -40,7 +40,7 @@ about_command(struct buf *out, const char *command)
 			n--;
 	}
 	cut = xmemdup0(command, n);
-	figure_text(out, cut);
+	clean_text(out, cut);
 	if (command[n] != '\0')
 		buf_add_str(out, " ...");
 	free(cut);
@@ -82,10 +82,10 @@ about_line(struct buf *out, const struct prof *p, const bool *chosen, const char
 	uint32_t more = 0;
 	const struct prof_process *pr = about_process(p, chosen, &more);
 
-	figure_text(out, name);
+	clean_text(out, name);
 	if (p->format != 0) {
 		buf_add_str(out, ": ");
-		figure_text(out, prof_text(p, p->format));
+		clean_text(out, prof_text(p, p->format));
 	} else if (pr != NULL) {
 		const char *command =
 			prof_text(p, pr->cmdline != 0 ? pr->cmdline : pr->exe);
@@ -110,7 +110,7 @@ about_line_now(struct buf *out, int pid, const char *command, const struct term 
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	buf_printf(out, "%d: ", pid);
-	figure_text(out, command);
+	clean_text(out, command);
 	buf_printf(out, ", pid %d", pid);
 	about_date(out, ", ", (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
 	about_end(out, t);
@@ -120,9 +120,9 @@ void
 about_line_scan(struct buf *out, const struct heapscan *s, const char *name,
 		const struct term *t)
 {
-	figure_text(out, name);
+	clean_text(out, name);
 	buf_add_str(out, ": ");
-	figure_text(out, heapscan_text(s, s->program));
+	clean_text(out, heapscan_text(s, s->program));
 	if (s->pid != 0)
 		buf_printf(out, ", pid %d", s->pid);
 	about_date(out, ", ", s->time_ns);
@@ -137,7 +137,7 @@ about_run(const struct prof *p, const bool *chosen, struct buf *ret_command,
 	const struct prof_process *pr = about_process(p, chosen, &more);
 
 	if (pr != NULL)
-		figure_text(ret_command,
+		clean_text(ret_command,
 			    prof_text(p, pr->cmdline != 0 ? pr->cmdline : pr->exe));
 	about_date(ret_date, "",
 		   pr != NULL && pr->start_ns != 0 ? pr->start_ns : p->time_ns);

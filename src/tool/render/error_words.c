@@ -128,7 +128,7 @@ add_thread(struct buf *out, const struct prof *p, const struct prof_error *e)
 		if (t->process != e->process || t->serial != e->where_thread)
 			continue;
 		buf_add_str(out, " (");
-		figure_text(out, prof_text(p, t->name));
+		clean_text(out, prof_text(p, t->name));
 		buf_add_char(out, ')');
 		return;
 	}
@@ -142,12 +142,12 @@ add_module(struct buf *out, const struct prof *p, const struct prof_error *e)
 	buf_add_str(out, "global memory");
 	if (e->symbol != 0) {
 		buf_add_str(out, ", ");
-		figure_text(out, prof_text(p, e->symbol));
+		clean_text(out, prof_text(p, e->symbol));
 		if (e->symbol_off > 0)
 			buf_printf(out, " + %" PRIu64, e->symbol_off);
 	}
 	buf_add_str(out, " in ");
-	figure_text(out, path[0] != '\0' ? path : "a module");
+	clean_text(out, path[0] != '\0' ? path : "a module");
 }
 
 /* What was freed that is no block. */

@@ -206,45 +206,6 @@ figure_signal(int number)
 	return f;
 }
 
-void
-figure_text(struct buf *out, const char *text)
-{
-	size_t from = out->len;
-
-	clean_add(out, text, strlen(text));
-	for (char *s = out->data + from; out->len > from && *s != '\0'; s++)
-		*s = *s == '\t' ? ' ' : *s == '\n' || *s == '\033' ? '?' : *s;
-}
-
-void
-figure_shell(struct buf *out, const char *word)
-{
-	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-				    "0123456789_@%+=:,./-";
-	char *clean = figure_clean(word);
-
-	if (word[0] == '-')
-		buf_add_str(out, "-- ");
-	if (clean[0] != '\0' && clean[strspn(clean, plain)] == '\0') {
-		buf_add_str(out, clean);
-	} else {
-		buf_add_char(out, '\'');
-		for (const char *s = clean; *s != '\0'; s++)
-			buf_add_str(out, *s == '\'' ? "'\\''" : (char[]){*s, '\0'});
-		buf_add_char(out, '\'');
-	}
-	free(clean);
-}
-
-char *
-figure_clean(const char *text)
-{
-	struct buf b = {0};
-
-	figure_text(&b, text);
-	return buf_take(&b);
-}
-
 /* The end of the template arguments that begin at `s`, which is a '<'; NULL when unbalanced. */
 static const char *
 figure_close(const char *s)
@@ -316,7 +277,7 @@ figure_function(struct buf *out, const char *name, size_t max)
 
 	figure_plain(&plain, name);
 	if (figure_width(buf_str(&plain)) <= max) {
-		figure_text(out, buf_str(&plain));
+		clean_text(out, buf_str(&plain));
 		buf_done(&plain);
 		return;
 	}
@@ -336,7 +297,7 @@ figure_function(struct buf *out, const char *name, size_t max)
 			buf_add_char(&bare, *s++);
 		}
 	}
-	figure_text(out, buf_str(&bare));
+	clean_text(out, buf_str(&bare));
 	buf_done(&plain);
 	buf_done(&bare);
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "tool/util/buf.h"
+#include "tool/util/clean.h"
 
 struct figure_str {
 	char s[112];
@@ -45,14 +46,6 @@ struct figure_str figure_ms_range(uint64_t from, uint64_t to);
 
 /* "SIGKILL", or "signal 77". */
 struct figure_str figure_signal(int number);
-
-/* Appends a word of a command to be pasted into a shell: in quotes where it needs them, and with "-- " before one
- * that begins with a dash. What cannot be printed becomes '?'. */
-void figure_shell(struct buf *out, const char *word);
-
-/* Appends foreign text: control characters become '?', tabs one space. */
-void figure_text(struct buf *out, const char *text);
-char *figure_clean(const char *text); /* the same in a text of its own, to be freed */
 
 /* Appends the name of a function as people say it: std::string for what it stands for, no
  * default arguments of templates, and if that is still wider than `max`, no arguments at all. */

@@ -38,15 +38,15 @@ lsan_frame(struct lsan *l, size_t number, const struct loss_frame *f)
 	buf_printf(l->out, "    #%zu 0x%012" PRIx64, number, f->address);
 	if (f->function != NULL) {
 		buf_add_str(l->out, " in ");
-		figure_text(l->out, f->whole != NULL ? f->whole : f->function);
+		clean_text(l->out, f->whole != NULL ? f->whole : f->function);
 	}
 	if (f->file != NULL && f->line != 0) {
 		buf_add_char(l->out, ' ');
-		figure_text(l->out, f->file);
+		clean_text(l->out, f->file);
 		buf_printf(l->out, ":%u", f->line);
 	} else if (f->module != NULL) {
 		buf_add_str(l->out, f->function != NULL ? " (" : "  (");
-		figure_text(l->out, f->module);
+		clean_text(l->out, f->module);
 		buf_printf(l->out, "+0x%" PRIx64 ")", lsan_offset(l, f));
 	}
 	buf_add_char(l->out, '\n');
@@ -118,7 +118,7 @@ lsan_uses(struct lsan *l)
 				   "  count      bytes template\n");
 		any = true;
 		buf_printf(l->out, "%7" PRIu64 " %10" PRIu64 " ", x->blocks, x->bytes);
-		figure_text(l->out, x->name);
+		clean_text(l->out, x->name);
 		buf_add_char(l->out, '\n');
 	}
 	if (any)

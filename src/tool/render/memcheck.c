@@ -41,14 +41,14 @@ static void
 memcheck_frame(struct memcheck *m, const char *word, const struct loss_frame *f)
 {
 	buf_printf(m->out, "==%u==    %s 0x%" PRIX64 ": ", m->pid, word, f->address);
-	figure_text(m->out, f->function != NULL ? f->function : "???");
+	clean_text(m->out, f->function != NULL ? f->function : "???");
 	if (f->line != 0 && f->file != NULL) {
 		buf_add_str(m->out, " (");
-		figure_text(m->out, skip_basename(f->file));
+		clean_text(m->out, skip_basename(f->file));
 		buf_printf(m->out, ":%u)", f->line);
 	} else if (f->module != NULL) {
 		buf_add_str(m->out, " (in ");
-		figure_text(m->out, f->module);
+		clean_text(m->out, f->module);
 		buf_add_char(m->out, ')');
 	}
 	buf_add_char(m->out, '\n');
@@ -92,7 +92,7 @@ memcheck_suppression(struct buf *out, const struct loss_record *r,
 		const struct loss_frame *f = &stack->frames.data[i];
 
 		buf_add_str(out, f->linkage != NULL ? "   fun:" : "   obj:");
-		figure_text(out, f->linkage != NULL  ? f->linkage
+		clean_text(out, f->linkage != NULL  ? f->linkage
 				 : f->module != NULL ? f->module
 						     : "*");
 		buf_add_char(out, '\n');
@@ -120,18 +120,18 @@ static void
 memcheck_wrong(struct memcheck *m, const struct memcheck_error *x)
 {
 	buf_printf(m->out, "==%u== ", m->pid);
-	figure_text(m->out, x->what);
+	clean_text(m->out, x->what);
 	buf_add_char(m->out, '\n');
 	memcheck_stack(m, x->at.node, x->at.called);
 	if (x->about != NULL) {
 		buf_printf(m->out, "==%u==  ", m->pid);
-		figure_text(m->out, x->about);
+		clean_text(m->out, x->about);
 		buf_add_char(m->out, '\n');
 		memcheck_stack(m, x->freed.node, x->freed.called);
 	}
 	if (x->block != NULL) {
 		buf_printf(m->out, "==%u==  ", m->pid);
-		figure_text(m->out, x->block);
+		clean_text(m->out, x->block);
 		buf_add_char(m->out, '\n');
 		memcheck_stack(m, x->allocated.node, x->allocated.called);
 	}
@@ -255,7 +255,7 @@ memcheck_preamble(struct memcheck *m)
 	for (size_t i = 0; m->o->preamble[i] != NULL; i++)
 		memcheck_line(m, "%s", m->o->preamble[i]);
 	buf_printf(m->out, "==%u== Command: ", m->pid);
-	figure_text(m->out, prof_text(m->p, pr->cmdline));
+	clean_text(m->out, prof_text(m->p, pr->cmdline));
 	buf_add_char(m->out, '\n');
 	if (m->o->parent)
 		memcheck_line(m, "Parent PID: %u", pr->ppid);
@@ -285,9 +285,9 @@ memcheck_uses(struct memcheck *m)
 		any = true;
 		buf_printf(m->out, "--%u-- used_suppression: %6" PRIu64 " ", m->pid,
 			   x->count);
-		figure_text(m->out, x->name);
+		clean_text(m->out, x->name);
 		buf_add_char(m->out, ' ');
-		figure_text(m->out, set->files.data[x->file]);
+		clean_text(m->out, set->files.data[x->file]);
 		buf_printf(m->out, ":%u", x->line);
 		if (x->blocks > 0)
 			buf_printf(m->out, " suppressed: %s bytes in %s blocks",
@@ -371,7 +371,7 @@ memcheck_not_looked(struct memcheck *m, const struct prof_check *c)
 	buf_printf(m->out, "==%u== Not looked for leaks", m->pid);
 	if (why != 0) {
 		buf_add_str(m->out, ": ");
-		figure_text(m->out, prof_text(m->p, why));
+		clean_text(m->out, prof_text(m->p, why));
 	} else if (pr->end == PROF_END_SIGNAL) {
 		buf_printf(m->out, ": %s ended it", figure_signal(pr->status).s);
 	} else if (pr->end == PROF_END_EXEC) {

@@ -105,6 +105,45 @@ clean_add(struct buf *out, const char *text, size_t n)
 	clean_part(out, (const unsigned char *)text, n, false);
 }
 
+void
+clean_text(struct buf *out, const char *text)
+{
+	size_t from = out->len;
+
+	clean_add(out, text, strlen(text));
+	for (char *s = out->data + from; out->len > from && *s != '\0'; s++)
+		*s = *s == '\t' ? ' ' : *s == '\n' || *s == '\033' ? '?' : *s;
+}
+
+void
+clean_shell(struct buf *out, const char *word)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				    "0123456789_@%+=:,./-";
+	char *clean = clean_copy(word);
+
+	if (word[0] == '-')
+		buf_add_str(out, "-- ");
+	if (clean[0] != '\0' && clean[strspn(clean, plain)] == '\0') {
+		buf_add_str(out, clean);
+	} else {
+		buf_add_char(out, '\'');
+		for (const char *s = clean; *s != '\0'; s++)
+			buf_add_str(out, *s == '\'' ? "'\\''" : (char[]){*s, '\0'});
+		buf_add_char(out, '\'');
+	}
+	free(clean);
+}
+
+char *
+clean_copy(const char *text)
+{
+	struct buf b = {0};
+
+	clean_text(&b, text);
+	return buf_take(&b);
+}
+
 static int
 clean_write_all(int fd, const char *at, size_t n)
 {

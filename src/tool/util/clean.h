@@ -25,6 +25,14 @@ bool clean_harmful(uint32_t c);
 /* Appends text as the streams print it: what is harmful becomes '?', newlines, tabs and styles stay. */
 void clean_add(struct buf *out, const char *text, size_t n);
 
+/* Appends a word of a command to be pasted into a shell: in quotes where it needs them, and with "-- " before one
+ * that begins with a dash. What cannot be printed becomes '?'. */
+void clean_shell(struct buf *out, const char *word);
+
+/* Appends foreign text: control characters become '?', tabs one space. */
+void clean_text(struct buf *out, const char *text);
+char *clean_copy(const char *text); /* the same in a text of its own, to be freed */
+
 /* From now on stdout and stderr are clean. */
 void clean_install(void);
 

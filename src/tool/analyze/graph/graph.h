@@ -140,7 +140,7 @@ const char *graph_text(const struct graph *g, uint32_t id);
 
 /* How an entry is written, by grain: "name", "name file:line", "file", "0xADDR name file:line",
  * with what sets it apart behind. Files without their folders. Names as they are: whoever prints
- * sees to control characters (figure_text). */
+ * sees to control characters (clean_text). */
 void graph_entry_text(const struct graph *g, const struct graph_entry *x,
 		      struct buf *out);
 

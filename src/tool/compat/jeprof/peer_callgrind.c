@@ -75,14 +75,14 @@ peer_call_name(struct peer_calls *c, struct buf *out, const char *key,
 
 	buf_printf(out, "%s=", key);
 	if (strtab_len(&c->keys, id) <= 3) {
-		figure_text(out, strtab_str(&c->keys, id));
+		clean_text(out, strtab_str(&c->keys, id));
 	} else if (number != NULL) {
 		buf_printf(out, "(%" PRIu64 ")", *number);
 	} else {
 		number = map_add(numbers, id);
 		*number = numbers->len;
 		buf_printf(out, "(%" PRIu64 ") ", *number);
-		figure_text(out, strtab_str(&c->keys, id));
+		clean_text(out, strtab_str(&c->keys, id));
 	}
 	buf_add_char(out, '\n');
 }
@@ -135,7 +135,7 @@ peer_stack_list(struct buf *out, const struct peer_stacks *s)
 				   l->address + (f == 0 && k->leaf));
 			peer_file_line(s, y, out);
 			buf_add_char(out, ':');
-			figure_text(out, y->func != 0 ? strtab_str(&s->text, y->func)
+			clean_text(out, y->func != 0 ? strtab_str(&s->text, y->func)
 						      : "unknown");
 		}
 		buf_add_str(out, "\n\n");

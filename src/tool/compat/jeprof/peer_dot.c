@@ -35,7 +35,7 @@ peer_dot_text(struct buf *out, const char *text, bool lines)
 {
 	struct buf b = {0};
 
-	figure_text(&b, text);
+	clean_text(&b, text);
 	for (const char *s = buf_str(&b); *s != '\0'; s++) {
 		if (*s == '"' || *s == '\\')
 			buf_printf(out, "\\%c", *s);

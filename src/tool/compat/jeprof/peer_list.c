@@ -47,7 +47,7 @@ peer_list_figure(struct buf *out, const struct peer_unit *u, double v, bool dot)
 	buf_done(&b);
 }
 
-/* As figure_text, but with the tabs of the source. */
+/* As clean_text, but with the tabs of the source. */
 static void
 peer_list_text(struct buf *out, const char *text)
 {
@@ -55,7 +55,7 @@ peer_list_text(struct buf *out, const char *text)
 
 	for (; text[from] == '\t' || text[from] == ' '; from++)
 		buf_add_char(out, text[from]);
-	figure_text(out, text + from);
+	clean_text(out, text + from);
 }
 
 void
@@ -67,9 +67,9 @@ peer_list(struct buf *out, const struct peer_listing *f, const struct peer_line 
 	size_t at = 0;
 
 	buf_add_str(out, "ROUTINE ====================== ");
-	figure_text(out, f->function);
+	clean_text(out, f->function);
 	buf_add_str(out, " in ");
-	figure_text(out, f->file);
+	clean_text(out, f->file);
 	buf_add_char(out, '\n');
 	peer_list_figure(out, u, f->flat, false);
 	peer_list_figure(out, u, f->cum, false);

@@ -92,7 +92,7 @@ peer_text(struct buf *out, const struct peer_stacks *s, const struct peer_unit *
 		from = out->len;
 		peer_percent(out, r->cum, s->shown);
 		peer_right(out, from, 6);
-		figure_text(out, strtab_str(&s->text, r->name));
+		clean_text(out, strtab_str(&s->text, r->name));
 		buf_add_char(out, '\n');
 	}
 	free(rank);
@@ -112,7 +112,7 @@ peer_collapsed_name(struct buf *out, const struct peer_stacks *s, uint32_t loc,
 	if (y->full == 0)
 		buf_printf(out, "%016" PRIx64, l->address);
 	else
-		figure_text(out, strtab_str(&s->text, y->full));
+		clean_text(out, strtab_str(&s->text, y->full));
 	for (size_t k = from; k < out->len; k++) {
 		if (out->data[k] == ';')
 			out->data[k] = ':';

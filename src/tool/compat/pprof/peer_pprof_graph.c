@@ -179,7 +179,7 @@ static void
 pprof_module(struct buf *b, const char *before, const char *module)
 {
 	buf_add_str(b, before);
-	figure_text(b, skip_basename(module));
+	clean_text(b, skip_basename(module));
 	buf_add_char(b, ']');
 }
 
@@ -201,11 +201,11 @@ pprof_name(const struct graph *g, const struct graph_entry *x)
 	}
 	if (x->address != 0)
 		buf_printf(&b, "%016" PRIx64 " ", x->address);
-	figure_text(&b, function);
+	clean_text(&b, function);
 	if (file[0] != '\0' && (x->line != 0 || g->grain != GRAPH_FUNCTIONS)) {
 		if (function[0] != '\0')
 			buf_add_char(&b, ' ');
-		figure_text(&b, file);
+		clean_text(&b, file);
 		if (x->line != 0)
 			buf_printf(&b, ":%" PRIu32, x->line);
 	}
@@ -443,7 +443,7 @@ pprof_comments(struct buf *out, const struct prof *p)
 		char *line = xmemdup0(s, n);
 
 		if (n > 0 && line[0] != '#') {
-			figure_text(out, line);
+			clean_text(out, line);
 			buf_add_char(out, '\n');
 		}
 		free(line);
@@ -487,7 +487,7 @@ pprof_head_in(struct buf *out, const struct prof *p, const struct pprof_opts *o,
 
 	if (o->file != NULL) {
 		buf_add_str(out, "File: ");
-		figure_text(out, skip_basename(o->file));
+		clean_text(out, skip_basename(o->file));
 		buf_add_char(out, '\n');
 	}
 	for (uint32_t i = 1; i < 2 && i < p->nmodules; i++) {
@@ -498,7 +498,7 @@ pprof_head_in(struct buf *out, const struct prof *p, const struct pprof_opts *o,
 		buf_add_str(out, "Build ID: ");
 		for (unsigned k = 0; k < m->build_id_bytes; k++)
 			buf_printf(out, "%02x", m->build_id[k]);
-		figure_text(out, prof_text(p, m->other_id));
+		clean_text(out, prof_text(p, m->other_id));
 		buf_add_char(out, '\n');
 	}
 	pprof_comments(out, p);

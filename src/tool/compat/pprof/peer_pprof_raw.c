@@ -80,9 +80,9 @@ pprof_raw_loc(struct buf *out, const struct prof *p, uint32_t i, uint32_t id)
 
 		if (k > 0)
 			buf_add_str(out, "             ");
-		figure_text(out, prof_text(p, f->function));
+		clean_text(out, prof_text(p, f->function));
 		buf_add_char(out, ' ');
-		figure_text(out, prof_text(p, f->file));
+		clean_text(out, prof_text(p, f->file));
 		buf_printf(out, ":%" PRIu32 " s=0\n", f->line);
 	}
 	if (l->nframes == 0)
@@ -102,11 +102,11 @@ pprof_raw_module(struct buf *out, const struct prof *p, uint32_t i)
 			end = p->ranges[k].end;
 	}
 	buf_printf(out, "%" PRIu32 ": 0x%" PRIx64 "/0x%" PRIx64 "/0x0 ", i, start, end);
-	figure_text(out, prof_text(p, p->modules[i].path));
+	clean_text(out, prof_text(p, p->modules[i].path));
 	buf_add_char(out, ' ');
 	for (unsigned k = 0; k < p->modules[i].build_id_bytes; k++)
 		buf_printf(out, "%02x", p->modules[i].build_id[k]);
-	figure_text(out, prof_text(p, p->modules[i].other_id));
+	clean_text(out, prof_text(p, p->modules[i].other_id));
 	buf_add_str(out, " [FN]\n");
 }
 
@@ -138,10 +138,10 @@ pprof_raw(struct buf *out, const struct prof *p, bool two_columns)
 			if (l->site != i)
 				break;
 			buf_printf(out, "%16s", "");
-			figure_text(out, prof_text(p, l->key));
+			clean_text(out, prof_text(p, l->key));
 			buf_add_str(out, ":[");
 			if (l->text != 0)
-				figure_text(out, prof_text(p, l->text));
+				clean_text(out, prof_text(p, l->text));
 			else
 				buf_printf(out, "%" PRId64, l->number);
 			buf_add_str(out, "]\n");

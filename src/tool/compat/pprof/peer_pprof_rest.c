@@ -26,12 +26,12 @@ pprof_label_text(struct buf *out, const struct prof *p, const struct prof_label 
 	struct pprof_opts o = {.unit = in_unit, .in_bytes = true};
 
 	if (l->text != 0)
-		figure_text(out, prof_text(p, l->text));
+		clean_text(out, prof_text(p, l->text));
 	else if (strcmp(unit, "bytes") == 0 || strcmp(prof_text(p, l->key), "bytes") == 0)
 		pprof_figure(out, &o, (double)l->number);
 	else {
 		buf_printf(out, "%" PRId64, l->number);
-		figure_text(out, unit);
+		clean_text(out, unit);
 	}
 }
 
@@ -109,7 +109,7 @@ pprof_label_line(const struct prof *p, const struct pprof_labels_of *x, uint32_t
 			return NULL;
 		}
 		if (i == k) {
-			char *key = figure_clean(prof_text(p, l->key));
+			char *key = clean_copy(prof_text(p, l->key));
 
 			buf_printf(&b, "%10s:  ", key);
 			free(key);
@@ -175,7 +175,7 @@ pprof_trace_bare(struct buf *b, const struct prof *p, const struct prof_loc *l)
 		return;
 	}
 	buf_add_char(b, '[');
-	figure_text(b, skip_basename(module));
+	clean_text(b, skip_basename(module));
 	buf_add_char(b, ']');
 }
 
@@ -198,11 +198,11 @@ pprof_trace_frame(struct pprof_trace *t, const struct prof_loc *l, uint32_t i,
 	else if (f->function == 0 && !lines)
 		buf_add_str(b, "<unknown>");
 	else
-		figure_text(b, prof_text(p, f->function));
+		clean_text(b, prof_text(p, f->function));
 	if (f != NULL && lines && f->file != 0) {
 		if (f->function != 0)
 			buf_add_char(b, ' ');
-		figure_text(b, prof_text(p, f->file));
+		clean_text(b, prof_text(p, f->file));
 		if (f->line != 0)
 			buf_printf(b, ":%" PRIu32, f->line);
 	}
@@ -373,7 +373,7 @@ pprof_tag_print(struct buf *out, const char *key, const struct pprof_tag *tags, 
 	v = total;
 	unit = pprof_unit_name(o, &v);
 	buf_add_char(out, ' ');
-	figure_text(out, key);
+	clean_text(out, key);
 	buf_printf(out, ": Total %.1f%s\n", v, unit);
 	for (size_t i = 0; i < n; i++) {
 		buf_printf(out, "%*s%*s %s\n", (int)strlen(key) + 2, "", width + 1,
@@ -460,14 +460,14 @@ pprof_list_text(struct buf *out, const char *text)
 {
 	for (; *text == '\t' || *text == ' '; text++)
 		buf_add_char(out, *text);
-	figure_text(out, text);
+	clean_text(out, text);
 }
 
 static void
 pprof_no_source(struct buf *out, const char *function)
 {
 	buf_add_str(out, "No source information for ");
-	figure_text(out, function);
+	clean_text(out, function);
 	buf_add_char(out, '\n');
 }
 
@@ -485,9 +485,9 @@ pprof_list_one(struct buf *out, const struct pprof_place *x, size_t n,
 		cum += x[i].cum;
 	}
 	buf_add_str(out, "ROUTINE ======================== ");
-	figure_text(out, x->function);
+	clean_text(out, x->function);
 	buf_add_str(out, " in ");
-	figure_text(out, x->file);
+	clean_text(out, x->file);
 	buf_add_char(out, '\n');
 	pprof_list_figures(out, o, flat, cum, false);
 	buf_add_str(out, "(flat, cum) ");
@@ -495,7 +495,7 @@ pprof_list_one(struct buf *out, const struct pprof_place *x, size_t n,
 	buf_add_str(out, " of Total\n");
 	if (source(ctx, x->file, first) == NULL) {
 		buf_add_str(out, " Error: could not find file ");
-		figure_text(out, x->file);
+		clean_text(out, x->file);
 		buf_add_str(out, " on path\n");
 		return;
 	}

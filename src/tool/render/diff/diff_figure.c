@@ -107,7 +107,7 @@ diff_frame_text(struct buf *out, const struct prof *p, struct skip_pos pos)
 		figure_function(out, prof_text(p, f->function), DIFF_NAME_MAX);
 	if (f != NULL && f->line != 0) {
 		buf_add_char(out, ' ');
-		figure_text(out, skip_basename(prof_text(p, f->file)));
+		clean_text(out, skip_basename(prof_text(p, f->file)));
 		buf_printf(out, ":%u", f->line);
 		return;
 	}
@@ -115,6 +115,6 @@ diff_frame_text(struct buf *out, const struct prof *p, struct skip_pos pos)
 		buf_printf(out, " +0x%x", f->symbol_off);
 	if (module[0] != '\0') {
 		buf_add_str(out, " in ");
-		figure_text(out, module);
+		clean_text(out, module);
 	}
 }

@@ -202,7 +202,7 @@ diff_notes(struct diff_page *g)
 				   figure_things((int64_t)missed, 0, "event").s);
 		for (uint32_t i = 0; i < p->ndamages; i++) {
 			buf_printf(g->out, "%s, not read: ", sides[s]);
-			figure_text(g->out, prof_text(p, p->damages[i].what));
+			clean_text(g->out, prof_text(p, p->damages[i].what));
 			buf_printf(g->out, " (%s)\n", fmt_count(p->damages[i].count).s);
 		}
 	}
@@ -252,7 +252,7 @@ diff_builds(struct diff_page *g)
 	buf_add_str(g->out, ", rebuilt: ");
 	for (uint32_t i = 0; i < d->nrebuilt && i < DIFF_REBUILT_MAX; i++) {
 		buf_add_str(g->out, i > 0 ? ", " : "");
-		figure_text(g->out,
+		clean_text(g->out,
 			    skip_basename(prof_text(p, p->modules[d->rebuilt[i]].path)));
 	}
 	if (d->nrebuilt > DIFF_REBUILT_MAX)

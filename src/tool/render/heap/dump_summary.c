@@ -89,7 +89,7 @@ add_blocks(struct buf *out, const struct content *c, const struct dump_opts *o,
 		buf_printf(out, "  %9s x %7s bytes  %9s  ", fmt_count(b->used).s,
 			   fmt_count(b->size).s, fmt_size(b->used * b->size).s);
 		if (name != NULL)
-			figure_text(out, name);
+			clean_text(out, name);
 		else if (b->sign != 0)
 			buf_printf(out, "constant at %" PRIx64, b->sign);
 		else
@@ -121,7 +121,7 @@ add_signs(struct buf *out, const struct content *c, const struct dump_opts *o,
 		name = sign_name(o, s->value);
 		buf_printf(out, "  %9s x ", fmt_count(s->count).s);
 		if (name != NULL)
-			figure_text(out, name);
+			clean_text(out, name);
 		else
 			buf_printf(out, "constant at %" PRIx64, s->value);
 		if (s->votes > 0)
@@ -144,7 +144,7 @@ add_texts(struct buf *out, const struct content *c, size_t rows)
 		const struct content_text *t = &c->texts_by.data[i];
 
 		buf_printf(out, "  %9s x  ", fmt_count(t->count).s);
-		figure_text(out, strtab_str(&c->texts, t->text));
+		clean_text(out, strtab_str(&c->texts, t->text));
 		buf_add_char(out, '\n');
 	}
 }
@@ -154,7 +154,7 @@ dump_summary(struct buf *out, const struct content *c, const struct dump_opts *o
 {
 	size_t from = out->len, rows = o->rows > 0 ? o->rows : DUMP_ROWS;
 
-	figure_text(out, o->what);
+	clean_text(out, o->what);
 	if (o->end != 0)
 		buf_printf(out, "  %" PRIx64 "-%" PRIx64, o->start, o->end);
 	buf_printf(out, "  %s", fmt_size(c->bytes).s);
@@ -175,7 +175,7 @@ dump_summary(struct buf *out, const struct content *c, const struct dump_opts *o
 			   fmt_count(c->more_kinds).s);
 	if (o->saved != NULL) {
 		buf_add_str(out, "saved ");
-		figure_text(out, o->saved);
+		clean_text(out, o->saved);
 		buf_add_str(out, ", with its contents\n");
 	}
 	if (o->ascii)

@@ -106,7 +106,7 @@ add_row(struct buf *out, const struct track *t, size_t row, size_t last)
 	buf_printf(out, "%s" ARROW, fmt_size(kib_at(r, 0) << 10).s);
 	buf_add_str(out, fmt_size(kib_at(r, last) << 10).s);
 	figure_pad(out, from, 23, 1);
-	figure_text(out, r->last.name);
+	clean_text(out, r->last.name);
 	if (kib_at(r, 0) == 0)
 		buf_add_str(out, "  NEW");
 	else if (r->gone)
@@ -121,9 +121,9 @@ add_about(struct buf *out, const struct mapdiff_opts *o)
 {
 	const struct memmap *a = &o->maps[0], *b = &o->maps[o->n - 1];
 
-	figure_text(out, o->names[0]);
+	clean_text(out, o->names[0]);
 	buf_printf(out, " (%s) and ", a->form);
-	figure_text(out, o->names[o->n - 1]);
+	clean_text(out, o->names[o->n - 1]);
 	buf_printf(out, " (%s)", b->form);
 	if (o->n > 2)
 		buf_printf(out, ", %zu in all", o->n);
@@ -132,7 +132,7 @@ add_about(struct buf *out, const struct mapdiff_opts *o)
 	for (size_t i = 0; i < o->n; i++) {
 		if (o->maps[i].cut_lines > 0) {
 			buf_add_str(out, "; ");
-			figure_text(out, o->names[i]);
+			clean_text(out, o->names[i]);
 			buf_add_str(out, " is not complete");
 		}
 	}
@@ -151,7 +151,7 @@ add_next(struct buf *out, const struct track *t, const struct mapdiff_opts *o, s
 		buf_printf(out, "next: seep watch %d, or seep dump %d ", pid, pid);
 	else
 		buf_add_str(out, "next: seep watch PID, or seep dump PID ");
-	figure_shell(out, t->rows.data[row].last.name);
+	clean_shell(out, t->rows.data[row].last.name);
 	buf_add_char(out, '\n');
 }
 

@@ -32,10 +32,10 @@ scan_group_words(struct buf *out, const struct heapscan *s,
 	buf_printf(out, "%s bytes each", fmt_count(g->size).s);
 	if (type[0] != '\0') {
 		buf_add_str(out, ", ");
-		figure_text(out, type);
+		clean_text(out, type);
 	} else if (pattern[0] != '\0') {
 		buf_add_str(out, ": ");
-		figure_text(out, pattern);
+		clean_text(out, pattern);
 	}
 }
 
@@ -106,7 +106,7 @@ row_text(struct buf *out, const struct heapscan *s, const struct scan_opts *o,
 	buf_printf(out, DOT "one is at 0x%" PRIx64 "\n", r->g->example);
 	if (r->g->holder != 0) {
 		buf_add_str(out, "    held by ");
-		figure_text(out, heapscan_text(s, r->g->holder));
+		clean_text(out, heapscan_text(s, r->g->holder));
 		buf_add_char(out, '\n');
 	}
 }
@@ -180,31 +180,31 @@ scan_leaks_text(struct buf *out, const struct heapscan *s, const struct scan_opt
 	scan_verdict(out, s, NULL, &o);
 	rows_text(out, s, &o);
 	scan_sums(out, s, &o);
-	figure_text(out, heapscan_text(s, s->what));
+	clean_text(out, heapscan_text(s, s->what));
 	buf_add_str(
 		out, DOT
 		"blocks from malloc's own heaps, not from a recording: sizes as malloc "
 		"rounds them, no stacks\n");
 	for (size_t i = 0; i < s->notes.len; i++) {
 		buf_add_str(out, "note: ");
-		figure_text(out, heapscan_text(s, s->notes.data[i]));
+		clean_text(out, heapscan_text(s, s->notes.data[i]));
 		buf_add_char(out, '\n');
 	}
 	scan_about(out, s);
 	if (o.target != NULL && o.attached) {
 		buf_add_str(out, "next: seep report ");
-		figure_shell(out, o.target);
+		clean_shell(out, o.target);
 		buf_add_str(out,
 			    " (who allocated what since the attach)" DOT "seep detach ");
-		figure_shell(out, o.target);
+		clean_shell(out, o.target);
 		buf_add_str(out, " (the same, and ends it)\n");
 	} else if (o.target != NULL) {
 		buf_add_str(out, "next: seep report ");
-		figure_shell(out, o.target);
+		clean_shell(out, o.target);
 		buf_add_str(out, " (what is there, who holds it)");
 		if (s->core == 0) {
 			buf_add_str(out, DOT "seep attach ");
-			figure_shell(out, o.target);
+			clean_shell(out, o.target);
 			buf_add_str(out, " (who allocates it)");
 		}
 		buf_add_char(out, '\n');

@@ -63,7 +63,7 @@ groups_text(struct buf *out, const struct heapscan *s, const struct scan_opts *o
 		buf_add_char(out, '\n');
 		if (g->holder != 0) {
 			buf_add_str(out, "        held by ");
-			figure_text(out, heapscan_text(s, g->holder));
+			clean_text(out, heapscan_text(s, g->holder));
 			if (g->held > 0 && g->held < all.blocks)
 				buf_printf(out, " (%s of them)", fmt_count(g->held).s);
 			buf_add_char(out, '\n');
@@ -90,7 +90,7 @@ holders_text(struct buf *out, const struct heapscan *s, const struct scan_opts *
 		buf_printf(out, "    %10s  %5s  %9s  ", bytes_of(o, h->retained.bytes).s,
 			   fmt_percent(h->retained.bytes, whole).s,
 			   fmt_count(h->retained.blocks).s);
-		figure_text(out, heapscan_text(s, h->name));
+		clean_text(out, heapscan_text(s, h->name));
 		if (h->address != 0)
 			buf_printf(out, ", by 0x%" PRIx64, h->address);
 		buf_add_char(out, '\n');
@@ -126,7 +126,7 @@ growth_text(struct buf *out, const struct heapscan *s, const struct scan_growth 
 		if (group->holder != 0 &&
 		    r->lost_blocks < (int64_t)(r->after.blocks - r->before.blocks)) {
 			buf_add_str(out, "        held by ");
-			figure_text(out, heapscan_text(s, group->holder));
+			clean_text(out, heapscan_text(s, group->holder));
 			buf_add_char(out, '\n');
 		}
 	}
@@ -207,14 +207,14 @@ next_text(struct buf *out, const struct heapscan *s, const char *target, bool gr
 	buf_add_str(out, "next: ");
 	if (address != 0) {
 		buf_printf(out, "seep scan --who 0x%" PRIx64 " ", address);
-		figure_shell(out, target);
+		clean_shell(out, target);
 		buf_add_str(out, " (who holds a block)");
 	}
 	if (grows) {
 		buf_printf(out, "%sseep scan --save heap.scan ", address != 0 ? DOT : "");
-		figure_shell(out, target);
+		clean_shell(out, target);
 		buf_add_str(out, ", later: seep scan --since heap.scan ");
-		figure_shell(out, target);
+		clean_shell(out, target);
 		buf_add_str(out, " (what grows)");
 	}
 	buf_add_char(out, '\n');
@@ -235,7 +235,7 @@ scan_heap_text(struct buf *out, const struct heapscan *s, const struct scan_grow
 	holders_text(out, s, o);
 	arenas_text(out, s, o);
 	scan_sums(out, s, o);
-	figure_text(out, heapscan_text(s, s->what));
+	clean_text(out, heapscan_text(s, s->what));
 	buf_printf(out, DOT "live %s, kept by malloc %s",
 		   bytes_of(o, scan_live_bytes(s)).s, bytes_of(o, scan_kept_bytes(s)).s);
 	if (s->anon_bytes > 0)
@@ -244,7 +244,7 @@ scan_heap_text(struct buf *out, const struct heapscan *s, const struct scan_grow
 	buf_add_char(out, '\n');
 	for (size_t i = 0; i < s->notes.len; i++) {
 		buf_add_str(out, "note: ");
-		figure_text(out, heapscan_text(s, s->notes.data[i]));
+		clean_text(out, heapscan_text(s, s->notes.data[i]));
 		buf_add_char(out, '\n');
 	}
 	if (s->threads > 0)

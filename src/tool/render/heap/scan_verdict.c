@@ -47,7 +47,7 @@ add_partial(struct buf *out, const struct heapscan *s, const struct scan_opts *o
 		   bytes_of(o, s->anon_bytes).s, fmt_percent(have, s->anon_bytes).s,
 		   s->sums[HEAPSCAN_DEFINITE].blocks == 0 ? ", nothing of it lost" : "");
 	if (s->hides != 0)
-		figure_text(out, heapscan_text(s, s->hides));
+		clean_text(out, heapscan_text(s, s->hides));
 	else
 		buf_add_str(out, "the rest was not asked of malloc");
 }
@@ -92,7 +92,7 @@ add_undecided(struct buf *out, const struct heapscan *s, const struct scan_opts 
 	const struct heapscan_sum *d = &s->sums[HEAPSCAN_DEFINITE];
 
 	if (s->unreadable != 0) {
-		figure_text(out, heapscan_text(s, s->unreadable));
+		clean_text(out, heapscan_text(s, s->unreadable));
 		add_decides(out, s, o);
 		return;
 	}
@@ -157,7 +157,7 @@ add_growth(struct buf *out, const struct heapscan *s, const struct scan_growth *
 	}
 	if (held != NULL && held->holder != 0) {
 		buf_add_str(out, ": held by ");
-		figure_text(out, heapscan_text(s, held->holder));
+		clean_text(out, heapscan_text(s, held->holder));
 	}
 }
 

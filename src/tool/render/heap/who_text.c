@@ -18,7 +18,7 @@ add_what(struct buf *out, uint64_t size, const char *what)
 	buf_printf(out, "%s bytes", fmt_count(size).s);
 	if (what != NULL && what[0] != '\0') {
 		buf_add_str(out, ", ");
-		figure_text(out, what);
+		clean_text(out, what);
 	}
 }
 
@@ -27,7 +27,7 @@ static void
 add_place(struct buf *out, const struct who_step *s)
 {
 	if (s->place != NULL) {
-		figure_text(out, s->place);
+		clean_text(out, s->place);
 		if (s->at != 0)
 			buf_printf(out, ", at 0x%" PRIx64, s->at);
 	} else {
@@ -90,7 +90,7 @@ who_text(struct buf *out, const struct who *w)
 	buf_printf(out, "0x%" PRIx64 " ", w->address);
 	if (w->block == 0) {
 		buf_add_str(out, "is in no block that is in use: ");
-		figure_text(out, w->what);
+		clean_text(out, w->what);
 		buf_add_char(out, '\n');
 		return;
 	}
@@ -273,7 +273,7 @@ who_bytes(struct buf *out, uint64_t addr, const unsigned char *data, size_t byte
 			buf_printf(out, "  %s+0x%zx -> ",
 				   i > 0 && names[0] != NULL ? "; " : "",
 				   off + (size_t)i * 8);
-			figure_text(out, names[i]);
+			clean_text(out, names[i]);
 		}
 		buf_add_char(out, '\n');
 	}

@@ -292,7 +292,7 @@ report_last_lines(struct report *r)
 {
 	if (r->o->saved != NULL) {
 		buf_add_str(r->out, "saved ");
-		figure_text(r->out, r->o->saved);
+		clean_text(r->out, r->o->saved);
 		buf_printf(r->out, " (%s)",
 			   r->o->saved_names ? "names inside" : "without names");
 	}

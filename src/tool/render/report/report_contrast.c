@@ -17,7 +17,7 @@ contrast_thread_words(struct report *r, const struct contrast_side *side,
 		return;
 	}
 	buf_add_str(r->out, side->thread == 0 ? "by threads named " : "by thread ");
-	figure_text(r->out, name);
+	clean_text(r->out, name);
 	if (side->thread != 0 && (side->thread_name == other->thread_name || !name[0]))
 		buf_printf(r->out, "%s%u", name[0] != '\0' ? " " : "",
 			   r->p->threads[side->thread].tid);

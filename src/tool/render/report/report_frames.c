@@ -78,7 +78,7 @@ report_is_named(const struct prof *p, struct skip_pos pos)
 static void
 report_why(struct buf *out, const struct report *r, const struct prof_module *m)
 {
-	char *why = figure_clean(prof_text(r->p, m->why_no_names));
+	char *why = clean_copy(prof_text(r->p, m->why_no_names));
 
 	if (report_columns(r) > 0)
 		why[strcspn(why, ";")] = '\0';
@@ -114,7 +114,7 @@ report_unnamed(struct report_line *l, const struct report *r, const struct prof_
 	if (callers > 0)
 		buf_printf(&l->function, " and %zu callers", callers);
 	buf_add_str(&l->function, " in ");
-	figure_text(&l->function, skip_basename(prof_text(p, m->path)));
+	clean_text(&l->function, skip_basename(prof_text(p, m->path)));
 	if (why && m->why_no_names != 0) {
 		buf_add_str(&l->function, " (");
 		report_why(&l->function, r, m);
@@ -144,14 +144,14 @@ report_line_make(struct report_line *l, const struct report *r, struct skip_pos 
 	if (f->function == 0)
 		buf_add_char(&l->function, '?');
 	else if (r->o->all)
-		figure_text(&l->function, prof_text(p, f->function));
+		clean_text(&l->function, prof_text(p, f->function));
 	else
 		figure_function(&l->function, prof_text(p, f->function),
 				report_function_max(r));
 	if (report_columns(r) > 0 && !r->o->all)
 		figure_cut_middle(&l->function, 0, report_function_max(r));
 	if (f->line != 0) {
-		figure_text(&l->where, skip_basename(prof_text(p, f->file)));
+		clean_text(&l->where, skip_basename(prof_text(p, f->file)));
 		buf_printf(&l->where, ":%u", f->line);
 		if (report_columns(r) > 0 && !r->o->all)
 			figure_cut_middle(&l->where, 0, report_where_max(r));
@@ -161,7 +161,7 @@ report_line_make(struct report_line *l, const struct report *r, struct skip_pos 
 			buf_printf(&l->where, "+0x%x ", f->symbol_off);
 		if (loc->module != 0) {
 			buf_add_str(&l->where, "in ");
-			figure_text(&l->where, skip_basename(prof_text(p, m->path)));
+			clean_text(&l->where, skip_basename(prof_text(p, m->path)));
 		}
 		if (why && m->why_no_names != 0) {
 			buf_add_str(&l->rest, "(no lines: ");
@@ -348,7 +348,7 @@ report_frame(struct report *r, const struct report_line *l, const struct report_
 	}
 	if (l->where.len > 0 && (source[0] != '\0' || l->rest.len > 0))
 		figure_pad(r->out, from, w->where + REPORT_GAP, 2);
-	figure_text(r->out, source);
+	clean_text(r->out, source);
 	if (l->rest.len > 0)
 		buf_printf(r->out, "%s%s", source[0] != '\0' ? "  " : "",
 			   buf_str(&l->rest));

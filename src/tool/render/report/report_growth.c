@@ -92,7 +92,7 @@ static void
 held_by(struct report *r, const struct prof_holder *h)
 {
 	buf_add_str(r->out, "; held by ");
-	figure_text(r->out, prof_text(r->p, h->name));
+	clean_text(r->out, prof_text(r->p, h->name));
 	if (h->blocks < h->of)
 		buf_printf(r->out, " (%s of %s)", fmt_count(h->blocks).s,
 			   fmt_count(h->of).s);

@@ -201,12 +201,12 @@ report_why_unchecked(struct report *r, uint32_t process)
 	const struct prof_process *pr = &r->p->processes[process];
 
 	if (c != NULL && !c->done) {
-		figure_text(r->out, prof_text(r->p, c->why));
+		clean_text(r->out, prof_text(r->p, c->why));
 		return;
 	}
 	if (pr->replaced_by != 0) {
 		buf_add_str(r->out, "exec replaced the program with ");
-		figure_text(r->out, prof_text(r->p, pr->replaced_by));
+		clean_text(r->out, prof_text(r->p, pr->replaced_by));
 		buf_printf(r->out, "; record that one: seep attach %" PRIu32, pr->pid);
 		return;
 	}

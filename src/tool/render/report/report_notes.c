@@ -139,13 +139,13 @@ report_incomplete(struct report *r, const char *prefix)
 		}
 		if (partial != NULL) {
 			buf_printf(r->out, "%snot recorded: calls of ", prefix);
-			figure_text(r->out, name.s);
+			clean_text(r->out, name.s);
 			buf_printf(r->out, ": %s\n", partial);
 		}
 		if (!complete_ended_early(pr))
 			continue;
 		buf_printf(r->out, "%sthe recording of ", prefix);
-		figure_text(r->out, name.s);
+		clean_text(r->out, name.s);
 		buf_add_str(r->out, " ended early");
 		if (pr->cut_ms > 0)
 			buf_printf(r->out, ", after %s",
@@ -289,7 +289,7 @@ report_notes(struct report *r, const char *prefix)
 	report_note(r, prefix, &dropped, r->p->blocks_dropped);
 	for (uint32_t i = 0; i < r->p->ndamages; i++) {
 		buf_printf(r->out, "%sdamaged file: ", prefix);
-		figure_text(r->out, prof_text(r->p, r->p->damages[i].what));
+		clean_text(r->out, prof_text(r->p, r->p->damages[i].what));
 		if (r->p->damages[i].count > 1)
 			buf_printf(r->out, " (%s times)",
 				   fmt_count(r->p->damages[i].count).s);
@@ -328,10 +328,10 @@ report_coverage(struct report *r)
 	}
 	buf_add_str(r->out, ": ");
 	if (strchr(where, ' ') == NULL) {
-		figure_text(r->out, choose_process_name(r->p, c->process).s);
+		clean_text(r->out, choose_process_name(r->p, c->process).s);
 		buf_add_str(r->out, " keeps memory in ");
 	}
-	figure_text(r->out, where);
+	clean_text(r->out, where);
 }
 
 void

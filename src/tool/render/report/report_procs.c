@@ -24,7 +24,7 @@ enum {
 void
 report_process(struct report *r, uint32_t process)
 {
-	figure_text(r->out, choose_process_name(r->p, process).s);
+	clean_text(r->out, choose_process_name(r->p, process).s);
 	if (r->p->processes[process].pid != 0)
 		buf_printf(r->out, " (%u)", r->p->processes[process].pid);
 }
@@ -54,7 +54,7 @@ report_end(struct report *r, const struct prof_process *pr)
 	default:
 		if (pr->replaced_by != 0) {
 			buf_add_str(r->out, "replaced by exec of ");
-			figure_text(r->out, prof_text(r->p, pr->replaced_by));
+			clean_text(r->out, prof_text(r->p, pr->replaced_by));
 			break;
 		}
 		buf_add_str(r->out,
@@ -114,7 +114,7 @@ report_not_recorded_like(struct report *r, uint32_t first, struct map *processes
 		if (same == 1) {
 			report_process(r, i);
 		} else {
-			figure_text(r->out, choose_process_name(r->p, i).s);
+			clean_text(r->out, choose_process_name(r->p, i).s);
 			buf_printf(r->out, REPORT_TIMES "%s", fmt_count(same).s);
 		}
 	}
@@ -122,7 +122,7 @@ report_not_recorded_like(struct report *r, uint32_t first, struct map *processes
 		buf_printf(r->out, " and %s more (--all)",
 			   figure_things(more, 0, "program").s);
 	buf_add_str(r->out, " not recorded: ");
-	figure_text(r->out, prof_text(r->p, reason));
+	clean_text(r->out, prof_text(r->p, reason));
 	buf_add_char(r->out, '\n');
 }
 
@@ -266,7 +266,7 @@ report_program(struct report *r, const struct report_rank *first)
 	if (first->processes == 1) {
 		report_process(r, first->process);
 	} else {
-		figure_text(r->out, choose_process_name(r->p, first->process).s);
+		clean_text(r->out, choose_process_name(r->p, first->process).s);
 		buf_printf(r->out, REPORT_TIMES "%u", first->processes);
 	}
 	buf_add_str(r->out, ": ");

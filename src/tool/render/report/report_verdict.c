@@ -151,7 +151,7 @@ report_nothing(struct report *r)
 				   fmt_count(n - 1).s);
 		else
 			buf_add_str(r->out, " was not recorded: ");
-		figure_text(r->out, prof_text(r->p, r->p->processes[first].not_recorded));
+		clean_text(r->out, prof_text(r->p, r->p->processes[first].not_recorded));
 		if (r->v.main != 0)
 			buf_add_str(r->out, "; no leak in what was recorded");
 	} else if (r->v.main != 0) {
@@ -415,7 +415,7 @@ report_unseen_growth(struct report *r)
 
 		if (m->kind == 0 || m->grows || !r->focus[m->process])
 			continue;
-		figure_text(r->out, prof_text(r->p, m->kind));
+		clean_text(r->out, prof_text(r->p, m->kind));
 		buf_printf(r->out, " grew by %s, which is not recorded",
 			   figure_bytes(more, 0, r->o->bytes).s);
 		if (m->remedy != 0)

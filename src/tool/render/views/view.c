@@ -185,7 +185,7 @@ view_words(const struct view *v, struct buf *out, size_t from, const char *text)
 	size_t room = view_room(v, out, from);
 	struct buf whole = {0};
 
-	figure_text(&whole, text);
+	clean_text(&whole, text);
 	view_cut(out, buf_str(&whole), room);
 	buf_done(&whole);
 }
@@ -275,7 +275,7 @@ view_filters(const struct view *v, struct buf *out)
 		if (v->o->filters->of[i] == NULL || v->o->filters->of[i][0] == '\0')
 			continue;
 		buf_printf(out, VIEW_SEP "%s=", filter_names[i]);
-		figure_text(out, v->o->filters->of[i]);
+		clean_text(out, v->o->filters->of[i]);
 	}
 }
 
@@ -302,7 +302,7 @@ view_head(const struct view *v, struct buf *out)
 	buf_printf(out, " stack%s", g->stacks_seen == 1 ? "" : "s");
 	if (v->q->point.at == SITES_AT_MARK) {
 		buf_add_str(out, VIEW_SEP "mark ");
-		figure_text(out, v->q->point.mark);
+		clean_text(out, v->q->point.mark);
 	}
 	view_filters(v, out);
 	buf_add_char(out, '\n');
@@ -310,7 +310,7 @@ view_head(const struct view *v, struct buf *out)
 		if ((g->unmatched >> i & 1) == 0)
 			continue;
 		buf_printf(out, "# --%s ", filter_names[i]);
-		figure_text(out, v->o->filters->of[i]);
+		clean_text(out, v->o->filters->of[i]);
 		buf_add_str(out, " matched nothing\n");
 	}
 }
@@ -335,9 +335,9 @@ view_nameless(const struct view *v, struct buf *out)
 		    !strtab_find(v->g->strings, path, strlen(path), &id) || !met[id])
 			continue;
 		buf_add_str(out, "# no names in ");
-		figure_text(out, skip_basename(path));
+		clean_text(out, skip_basename(path));
 		buf_add_str(out, ": ");
-		figure_text(out, prof_text(p, p->modules[i].why_no_names));
+		clean_text(out, prof_text(p, p->modules[i].why_no_names));
 		buf_add_char(out, '\n');
 		told++;
 	}

@@ -54,7 +54,7 @@ view_about_comments(const struct view *v, struct buf *out)
 		if (line[0] == '\0' || line[0] == '#')
 			continue;
 		buf_add_str(out, "# ");
-		figure_text(out, line);
+		clean_text(out, line);
 		buf_add_char(out, '\n');
 	}
 	free(lines);
@@ -75,7 +75,7 @@ view_about(struct buf *out, const struct view *v)
 		    p->processes[i].rate_bytes > rate)
 			rate = p->processes[i].rate_bytes;
 	}
-	figure_text(out, p->format != 0 ? prof_text(p, p->format) : "profile");
+	clean_text(out, p->format != 0 ? prof_text(p, p->format) : "profile");
 	if (p->time_ns != 0 && localtime_r(&seconds, &tm) != NULL &&
 	    strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &tm) > 0)
 		buf_printf(out, VIEW_SEP "taken %s", when);

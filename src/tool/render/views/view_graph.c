@@ -193,7 +193,7 @@ view_dot_text(struct buf *out, const char *text, bool broken)
 {
 	struct buf clean = {0};
 
-	figure_text(&clean, text);
+	clean_text(&clean, text);
 	for (const char *s = buf_str(&clean); *s != '\0'; s++) {
 		if (*s == '"' || *s == '\\')
 			buf_add_char(out, '\\');

@@ -69,13 +69,13 @@ view_threads(struct buf *out, const struct view *v)
 			buf_add_str(out, "(ended and other threads)\n");
 			continue;
 		}
-		figure_text(out, name[0] != '\0' ? name : "thread");
+		clean_text(out, name[0] != '\0' ? name : "thread");
 		/* jemalloc's own numbers are written as jemalloc does */
 		buf_printf(out, " (%s%u)", th->tid != 0 ? "" : "t",
 			   value_thread_number(th));
 		if (v->p->nprocesses > 2) {
 			buf_add_str(out, " of ");
-			figure_text(out, choose_process_name(v->p, th->process).s);
+			clean_text(out, choose_process_name(v->p, th->process).s);
 			buf_printf(out, " (%u)", v->p->processes[th->process].pid);
 		}
 		buf_add_str(out, th->ended ? ", ended\n" : "\n");
@@ -191,7 +191,7 @@ view_label(const struct view *v, struct buf *out, const struct tally_row *r)
 	const char *unit = prof_text(v->p, r->unit);
 
 	if (r->text != 0) {
-		figure_text(out, prof_text(v->p, r->text));
+		clean_text(out, prof_text(v->p, r->text));
 		return;
 	}
 	if (strcmp(unit, "bytes") == 0 && r->number >= 0 && !v->o->bytes) {
@@ -199,7 +199,7 @@ view_label(const struct view *v, struct buf *out, const struct tally_row *r)
 		return;
 	}
 	buf_printf(out, "%" PRId64 "%s", r->number, unit[0] != '\0' ? " " : "");
-	figure_text(out, unit);
+	clean_text(out, unit);
 }
 
 uint32_t
@@ -216,7 +216,7 @@ view_tags(struct buf *out, const struct view *v)
 		while (end < t.nrows && t.rows[end].key == key)
 			end++;
 		rows = view_limit(v, end - i);
-		figure_text(out, prof_text(v->p, key));
+		clean_text(out, prof_text(v->p, key));
 		buf_printf(out, "   %s\n", figure_things(end - i, 0, "value").s);
 		for (shown = 0; shown < rows; shown++) {
 			const struct tally_row *r = &t.rows[i + shown];

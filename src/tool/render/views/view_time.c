@@ -125,7 +125,7 @@ view_time_marks(struct buf *out, const struct view *v, uint32_t process, uint64_
 			   fmt_size((uint64_t)(m->live_bytes > 0 ? m->live_bytes : 0)).s,
 			   TIME_COLUMN);
 		buf_add_str(out, "                          @");
-		figure_text(out, prof_text(v->p, m->name));
+		clean_text(out, prof_text(v->p, m->name));
 		buf_add_char(out, '\n');
 	}
 }
@@ -189,7 +189,7 @@ view_timeline(struct buf *out, const struct view *v)
 		}
 		drawn++;
 		if (v->p->nprocesses > 2) {
-			figure_text(out, choose_process_name(v->p, i).s);
+			clean_text(out, choose_process_name(v->p, i).s);
 			buf_printf(out, " (%u)\n", pr->pid);
 		}
 		view_time_process(out, v, i);

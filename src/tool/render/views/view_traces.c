@@ -89,10 +89,10 @@ view_trace_labels(const struct view_traces *t, struct buf *out, uint32_t site)
 		if (!filter_shows_tag(t->v->q->filter, prof_text(p, l->key)))
 			continue;
 		buf_add_str(out, "  ");
-		figure_text(out, prof_text(p, l->key));
+		clean_text(out, prof_text(p, l->key));
 		buf_add_char(out, '=');
 		if (l->text != 0)
-			figure_text(out, prof_text(p, l->text));
+			clean_text(out, prof_text(p, l->text));
 		else
 			buf_printf(out, "%lld", (long long)l->number);
 	}
@@ -125,7 +125,7 @@ view_trace(const struct view_traces *t, struct buf *out, uint32_t site)
 	view_right(out, view_share(v, t->values.v[site]).s, 6);
 	if (t->processes) {
 		buf_add_str(out, "  ");
-		figure_text(out, choose_process_name(v->p, process).s);
+		clean_text(out, choose_process_name(v->p, process).s);
 		buf_printf(out, " (%u)", v->p->processes[process].pid);
 	}
 	view_trace_labels(t, out, site);

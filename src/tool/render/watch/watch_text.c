@@ -88,7 +88,7 @@ add_growing(struct buf *out, const struct watch_view *v, const struct track_verd
 
 		if (runtime)
 			buf_printf(out, "%s (", region_kind_plural(r->kind));
-		figure_text(out, r->name);
+		clean_text(out, r->name);
 		if (runtime)
 			buf_add_char(out, ')');
 	} else
@@ -144,7 +144,7 @@ static void
 add_filling(struct buf *out, const struct track_row *r)
 {
 	buf_add_str(out, "nothing grows without a limit; ");
-	figure_text(out, r->last.name);
+	clean_text(out, r->last.name);
 	buf_printf(out, " fills up (%s of %s)", fmt_size(row_now_kib(r) << 10).s,
 		   fmt_size(r->last.kib[MEMMAP_SIZE] << 10).s);
 }
@@ -169,7 +169,7 @@ add_unclear(struct buf *out, const struct watch_view *v, const struct track_verd
 	size_t intervals = fit_intervals(&d->fit);
 
 	if (d->row != SIZE_MAX)
-		figure_text(out, v->track->rows.data[d->row].last.name);
+		clean_text(out, v->track->rows.data[d->row].last.name);
 	else
 		buf_add_str(out, region_kind_plural(d->kind));
 	buf_printf(out,
@@ -268,7 +268,7 @@ add_row(struct buf *out, const struct watch_view *v, size_t row)
 	from = out->len;
 	buf_add_str(out, fmt_size_signed(row_change(r)).s);
 	figure_pad(out, from, 11, 1);
-	figure_text(out, r->last.name);
+	clean_text(out, r->last.name);
 	if (r->gone)
 		buf_add_str(out, "  gone");
 	else if (r->kib.len > 0 && r->kib.data[0] == 0 && row_change(r) > 0)
@@ -408,7 +408,7 @@ add_about(struct buf *out, const struct watch_view *v)
 	size_t n = v->track->seconds.len;
 
 	buf_printf(out, "pid %d (", v->pid);
-	figure_text(out, v->name);
+	clean_text(out, v->name);
 	buf_printf(out, "), up %s, %u thread%s \xc2\xb7 %zu snapshot%s in %s",
 		   fmt_duration(v->up_ns).s, v->threads, v->threads == 1 ? "" : "s", n,
 		   n == 1 ? "" : "s", watch_span(v).s);
@@ -448,12 +448,12 @@ watch_text(struct buf *out, const struct watch_view *v, const struct watch_opts 
 		buf_add_str(out, "not recorded by seep\n");
 	if (v->coverage != NULL && !o->brief) {
 		buf_add_str(out, "coverage: ");
-		figure_text(out, v->coverage);
+		clean_text(out, v->coverage);
 		buf_add_char(out, '\n');
 	}
 	if (v->next != NULL && !o->brief && !v->ended) {
 		buf_add_str(out, "next: ");
-		figure_text(out, v->next);
+		clean_text(out, v->next);
 		buf_add_char(out, '\n');
 	}
 	wrap_term(out, below, o->term);
@@ -482,7 +482,7 @@ watch_line(struct buf *out, const struct watch_view *v, const char *when)
 		   fmt_size_signed(((int64_t)now - (int64_t)first) * 1024).s);
 	if (best != SIZE_MAX) {
 		buf_printf(out, "  most: %s ", fmt_size_signed(most).s);
-		figure_text(out, t->rows.data[best].last.name);
+		clean_text(out, t->rows.data[best].last.name);
 	}
 	if (v->limit_bytes != 0 && v->limit_bytes != UINT64_MAX && !v->limit_machine)
 		buf_printf(out, "  %s of limit",
