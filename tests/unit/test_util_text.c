@@ -9,10 +9,10 @@
 
 #include "t.h"
 #include "tool/util/buf.h"
+#include "tool/util/cmdline/opt.h"
 #include "tool/util/err.h"
 #include "tool/util/fmt.h"
 #include "tool/util/json.h"
-#include "tool/util/opt.h"
 #include "tool/util/term.h"
 
 T_TEST(opt_sizes)

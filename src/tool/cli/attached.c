@@ -13,7 +13,6 @@
 #include "tool/cli/attached_account.h"
 #include "tool/cli/attached_beat.h"
 #include "tool/cli/attached_check.h"
-#include "tool/cli/cmd.h"
 #include "tool/cli/load.h"
 #include "tool/cli/outside.h"
 #include "tool/cli/save.h"
@@ -24,6 +23,7 @@
 #include "tool/target/proc/cgroup.h"
 #include "tool/target/run/find.h"
 #include "tool/target/run/rundir.h"
+#include "tool/util/cmdline/cmd.h"
 #include "tool/util/fmt.h"
 #include "tool/util/x.h"
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tool/cli/cmd.h"
+#include "tool/cli/commands.h"
 #include "tool/target/run/control.h"
 #include "tool/util/clean.h"
 #include "tool/util/x.h"

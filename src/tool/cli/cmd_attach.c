@@ -16,15 +16,15 @@
 #include "tool/cli/attached_around.h"
 #include "tool/cli/attached_beat.h"
 #include "tool/cli/attached_check.h"
-#include "tool/cli/cmd.h"
-#include "tool/cli/out_file.h"
-#include "tool/cli/pages.h"
+#include "tool/cli/commands.h"
+#include "tool/cli/page_files.h"
 #include "tool/cli/save.h"
 #include "tool/format/pack/pack.h"
 #include "tool/render/report/report.h"
 #include "tool/render/wrap.h"
 #include "tool/session/last.h"
 #include "tool/session/names/names_confined.h"
+#include "tool/session/out_file.h"
 #include "tool/target/attach/refusal.h"
 #include "tool/util/clean.h"
 #include "tool/util/file.h"
@@ -545,7 +545,7 @@ attach_run(int argc, char **argv)
 	meant = pids.len;
 	vec_done(&pids);
 	if (r < 0) {
-		status = out_fail(&e);
+		status = cmd_fail_output(&e);
 	} else if (args.stay) {
 		status = stayed(&ss);
 	} else if (args.around != NULL) {

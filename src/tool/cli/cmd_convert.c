@@ -12,14 +12,14 @@
 
 #include "tool/analyze/sites/skip.h"
 #include "tool/analyze/sites/value.h"
-#include "tool/cli/cmd.h"
+#include "tool/cli/commands.h"
 #include "tool/cli/load.h"
-#include "tool/cli/out_file.h"
 #include "tool/format/format_save.h"
 #include "tool/model/prof.h"
 #include "tool/render/report/report.h"
 #include "tool/render/views/view.h"
 #include "tool/session/names/names.h"
+#include "tool/session/out_file.h"
 #include "tool/sym/demangle.h"
 #include "tool/util/clean.h"
 #include "tool/util/file.h"
@@ -350,7 +350,7 @@ convert_do(struct convert *c, int argc, char **argv, struct err *e)
 	r = convert_save(c, e);
 	if (r == 0) {
 		convert_tell(c);
-		out_wrote(c->out);
+		cmd_wrote(c->out);
 	} else if (r != -EEXIST && e->msg[0] != '\0' && strchr(e->msg, '/') == NULL)
 		r = err_wrap(e, r, "%s", c->out);
 	return r;
@@ -380,7 +380,7 @@ convert_run(int argc, char **argv)
 	}
 	r = convert_do(&c, argc - 1, argv, &e);
 	loaded_done(&c.in);
-	return r < 0 ? out_fail(&e) : CMD_OK;
+	return r < 0 ? cmd_fail_output(&e) : CMD_OK;
 }
 
 const struct cmd cmd_convert = {

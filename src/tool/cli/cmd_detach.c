@@ -11,13 +11,13 @@
 #include "tool/cli/attached.h"
 #include "tool/cli/attached_account.h"
 #include "tool/cli/attached_check.h"
-#include "tool/cli/cmd.h"
-#include "tool/cli/out_file.h"
+#include "tool/cli/commands.h"
 #include "tool/cli/save.h"
 #include "tool/format/pack/pack.h"
 #include "tool/render/report/report.h"
 #include "tool/session/last.h"
 #include "tool/session/names/names_confined.h"
+#include "tool/session/out_file.h"
 #include "tool/target/attach/armed.h"
 #include "tool/target/trace/tracee_nice.h"
 #include "tool/util/file.h"
@@ -202,7 +202,7 @@ detach_run(int argc, char **argv)
 	    (out_check(args.output, "rec", &e) < 0 ||
 	     file_out_check(args.output, &e) < 0)) {
 		vec_done(&pids);
-		return out_fail(&e);
+		return cmd_fail_output(&e);
 	}
 	for (size_t i = 0; status != CMD_USAGE && i < pids.len; i++) {
 		if (detach_one(pids.data[i], &e) < 0)

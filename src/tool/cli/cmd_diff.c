@@ -13,17 +13,17 @@
 #include "tool/analyze/diff/diff.h"
 #include "tool/analyze/sites/choose.h"
 #include "tool/analyze/sites/value.h"
-#include "tool/cli/cmd.h"
+#include "tool/cli/commands.h"
 #include "tool/cli/diff_maps.h"
 #include "tool/cli/load.h"
-#include "tool/cli/out_file.h"
+#include "tool/cli/page_files.h"
 #include "tool/cli/pager.h"
-#include "tool/cli/pages.h"
 #include "tool/format/format.h"
 #include "tool/render/about_line.h"
 #include "tool/render/diff/diff_report.h"
 #include "tool/render/report/report.h"
 #include "tool/session/names/names.h"
+#include "tool/session/out_file.h"
 #include "tool/sym/demangle.h"
 #include "tool/util/term.h"
 #include "tool/util/vec.h"
@@ -432,7 +432,7 @@ diff_run(int argc, char **argv)
 		status = cmd_usage(&cmd_diff, "--flame and --html write files of their "
 					      "own kind: no --json goes with them");
 	else if (pages_check(diff_args.flame, diff_args.html, &e) < 0)
-		status = out_fail(&e);
+		status = cmd_fail_output(&e);
 	if (status == CMD_OK)
 		status = diff_take_words(&c, argc, argv);
 	if (status == CMD_OK &&

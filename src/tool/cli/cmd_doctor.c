@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "shared/compiler.h"
-#include "tool/cli/cmd.h"
+#include "tool/cli/commands.h"
 #include "tool/cli/doctor_process.h"
 #include "tool/cli/save.h"
 #include "tool/render/figure.h"

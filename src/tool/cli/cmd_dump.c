@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "tool/analyze/process/content.h"
-#include "tool/cli/cmd.h"
-#include "tool/cli/out_file.h"
+#include "tool/cli/commands.h"
 #include "tool/cli/watcher.h"
 #include "tool/render/heap/dump.h"
 #include "tool/render/report/report.h"
+#include "tool/session/out_file.h"
 #include "tool/sym/demangle.h"
 #include "tool/target/heap/heapwalk.h"
 #include "tool/target/heap/rtti.h"
@@ -434,7 +434,7 @@ dump_run(int argc, char **argv)
 	file_out_done(&c.out);
 	content_done(&c.content);
 	watcher_free(c.w);
-	return r < 0 ? out_fail(&e) : CMD_OK;
+	return r < 0 ? cmd_fail_output(&e) : CMD_OK;
 }
 
 const struct cmd cmd_dump = {

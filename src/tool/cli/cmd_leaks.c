@@ -9,12 +9,11 @@
 #include <string.h>
 
 #include "tool/analyze/sites/choose.h"
-#include "tool/cli/cmd.h"
+#include "tool/cli/commands.h"
 #include "tool/cli/leak_demand.h"
 #include "tool/cli/leak_opts.h"
 #include "tool/cli/leak_report.h"
 #include "tool/cli/load.h"
-#include "tool/cli/out_file.h"
 #include "tool/cli/run_leaks.h"
 #include "tool/cli/save.h"
 #include "tool/cli/unrecorded.h"
@@ -23,6 +22,7 @@
 #include "tool/render/report/report.h"
 #include "tool/session/log_name.h"
 #include "tool/session/names/names.h"
+#include "tool/session/out_file.h"
 #include "tool/target/run/find.h"
 #include "tool/util/file.h"
 #include "tool/util/fmt.h"
@@ -75,7 +75,7 @@ put(const struct buf *b, const struct prof *p)
 	if (log_name(opt_log_file, p->nprocesses > 1 ? p->processes[1].pid : 0, 0, &name,
 		     &e) < 0 ||
 	    out_check_log(name, &e) < 0 || file_write(name, buf_str(b), b->len, &e) < 0)
-		status = out_fail(&e);
+		status = cmd_fail_output(&e);
 	free(name);
 	return status;
 }

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "tool/cli/cmd.h"
+#include "tool/cli/commands.h"
 #include "tool/target/run/control.h"
 #include "tool/target/run/find.h"
 #include "tool/util/fmt.h"

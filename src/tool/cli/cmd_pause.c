@@ -2,7 +2,7 @@
 /* cmd_pause.c -- `seep pause` and `seep resume`: one word to a recorder at work. */
 #include <stdio.h>
 
-#include "tool/cli/cmd.h"
+#include "tool/cli/commands.h"
 #include "tool/target/run/control.h"
 #include "tool/target/run/find.h"
 

@@ -11,10 +11,10 @@
 #include <time.h>
 
 #include "shared/recording.h"
-#include "tool/cli/cmd.h"
-#include "tool/cli/out_file.h"
+#include "tool/cli/commands.h"
 #include "tool/cli/run_output.h"
 #include "tool/cli/save.h"
+#include "tool/session/out_file.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/find.h"
 #include "tool/target/run/rundir.h"
@@ -229,7 +229,7 @@ ps_left_over(void)
 				     : save_discard(opt_discard, &e);
 	free(folder);
 	free(output);
-	return r < 0 ? out_fail(&e) : CMD_OK;
+	return r < 0 ? cmd_fail_output(&e) : CMD_OK;
 }
 
 static int

@@ -14,10 +14,9 @@
 
 #include "tool/analyze/sites/choose.h"
 #include "tool/analyze/sites/value.h"
-#include "tool/cli/cmd.h"
 #include "tool/cli/cmd_scan.h"
+#include "tool/cli/commands.h"
 #include "tool/cli/load.h"
-#include "tool/cli/out_file.h"
 #include "tool/cli/pager.h"
 #include "tool/cli/report_view.h"
 #include "tool/model/loss_kinds.h"
@@ -25,6 +24,7 @@
 #include "tool/render/about_line.h"
 #include "tool/render/report/report.h"
 #include "tool/session/names/names.h"
+#include "tool/session/out_file.h"
 #include "tool/session/share.h"
 #include "tool/util/term.h"
 #include "tool/util/vec.h"
@@ -285,7 +285,7 @@ report_run(int argc, char **argv)
 	if (r == -EINVAL)
 		r = cmd_usage(&cmd_report, "%s", e.msg);
 	else if (r < 0)
-		r = out_fail(&e);
+		r = cmd_fail_output(&e);
 	if (r == CMD_OK) {
 		r = load_targets(argc, argv, names_given.exe, &l, &e);
 		if (l.series > 0)

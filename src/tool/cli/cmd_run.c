@@ -14,10 +14,9 @@
 
 #include "shared/compiler.h"
 #include "tool/analyze/sites/choose.h"
-#include "tool/cli/cmd.h"
+#include "tool/cli/commands.h"
 #include "tool/cli/leak_opts.h"
 #include "tool/cli/leak_report.h"
-#include "tool/cli/out_file.h"
 #include "tool/cli/outside.h"
 #include "tool/cli/run_impl.h"
 #include "tool/cli/run_output.h"
@@ -27,6 +26,7 @@
 #include "tool/session/last.h"
 #include "tool/session/log_name.h"
 #include "tool/session/names/names.h"
+#include "tool/session/out_file.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/launch.h"
 #include "tool/target/run/libseep.h"
@@ -176,7 +176,7 @@ start(struct run *r)
 	}
 	if (!leak_given.no_save &&
 	    run_output(opt_output, opt_dir, &r->folder, &r->output, &e) < 0)
-		return out_fail(&e);
+		return cmd_fail_output(&e);
 	if (r->program.inject)
 		return start_inject(r);
 	if (libseep_find(&r->libseep, &e) < 0)
@@ -504,7 +504,7 @@ check_options(void)
 	free(name);
 	if (opt_log_file != NULL && !log_name_differs(opt_log_file) &&
 	    out_check_log(opt_log_file, &e) < 0)
-		return out_fail(&e);
+		return cmd_fail_output(&e);
 	status = leak_opts_read(&cmd_run);
 	if (status == 0 && (opt_no_check || opt_sample.given) && leak_opts_need_check())
 		return cmd_usage(&cmd_run,

@@ -10,9 +10,8 @@
 #include <unistd.h>
 
 #include "tool/analyze/process/scan_growth.h"
-#include "tool/cli/cmd.h"
+#include "tool/cli/commands.h"
 #include "tool/cli/load.h"
-#include "tool/cli/out_file.h"
 #include "tool/cli/pager.h"
 #include "tool/cli/unrecorded.h"
 #include "tool/format/format.h"
@@ -21,6 +20,7 @@
 #include "tool/render/heap/scan_report.h"
 #include "tool/render/report/report.h"
 #include "tool/session/heap/heapcheck.h"
+#include "tool/session/out_file.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/util/file.h"
 #include "tool/util/x.h"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tool/util/opt.h"
+#include "tool/util/cmdline/opt.h"
 
 /* What the options say; `seep report` copies its own of the same names. */
 extern struct scan_args {

@@ -15,11 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tool/cli/cmd.h"
-#include "tool/cli/out_file.h"
+#include "tool/cli/commands.h"
 #include "tool/cli/watcher.h"
 #include "tool/render/report/report.h"
 #include "tool/render/watch/watch.h"
+#include "tool/session/out_file.h"
 #include "tool/session/watch/watchloop.h"
 #include "tool/util/clean.h"
 #include "tool/util/file.h"
@@ -420,7 +420,7 @@ watch_take_words(int argc, char **argv, struct watch_words *ret_words, struct er
 			return cmd_empty_word(&cmd_watch);
 	}
 	if (watch_args.metrics != NULL && out_check(watch_args.metrics, "metrics", e) < 0)
-		return out_fail(e);
+		return cmd_fail_output(e);
 	return CMD_OK;
 }
 

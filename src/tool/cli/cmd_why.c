@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tool/cli/cmd.h"
+#include "tool/cli/commands.h"
 #include "tool/cli/watcher.h"
 #include "tool/render/about_line.h"
 #include "tool/render/report/report.h"

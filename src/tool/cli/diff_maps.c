@@ -11,7 +11,7 @@
 
 #include "tool/analyze/process/regions.h"
 #include "tool/analyze/process/track.h"
-#include "tool/cli/cmd.h"
+#include "tool/cli/commands.h"
 #include "tool/cli/pager.h"
 #include "tool/format/text/pmap.h"
 #include "tool/render/heap/mapdiff.h"

@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "tool/cli/cmd.h"
 #include "tool/cli/leakcheck.h"
 #include "tool/model/prof.h"
 #include "tool/target/run/livefile.h"
+#include "tool/util/cmdline/cmd.h"
 #include "tool/util/err.h"
 
 extern struct leak_demand {

@@ -12,12 +12,12 @@
 
 #include "tool/cli/leak_opts.h"
 #include "tool/cli/leak_report.h"
-#include "tool/cli/out_file.h"
 #include "tool/format/format.h"
 #include "tool/model/loss_kinds.h"
 #include "tool/render/junit.h"
 #include "tool/session/log_name.h"
 #include "tool/session/names/names.h"
+#include "tool/session/out_file.h"
 #include "tool/util/buf.h"
 #include "tool/util/file.h"
 #include "tool/util/json.h"

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 #include "tool/analyze/verdict/judge.h"
-#include "tool/cli/cmd.h"
 #include "tool/render/memcheck.h"
+#include "tool/util/cmdline/cmd.h"
 
 /* Reads the conditions and the baseline; 0, or the exit status after it has told why. */
 int leak_gate_read(const struct cmd *c);

@@ -10,10 +10,10 @@
 #include "shared/compiler.h"
 #include "tool/cli/leak_gate.h"
 #include "tool/cli/lsan_opts.h"
-#include "tool/cli/out_file.h"
 #include "tool/format/text/suppress_read.h"
 #include "tool/model/loss_kinds.h"
 #include "tool/session/log_name.h"
+#include "tool/session/out_file.h"
 #include "tool/util/buf.h"
 #include "tool/util/vec.h"
 #include "tool/util/x.h"
@@ -164,7 +164,7 @@ check_names(const struct cmd *c, const struct leak_opts *l)
 		if (r == 0 && !log_name_differs(names[i]) &&
 		    out_check_log(name, &e) < 0) {
 			free(name);
-			return out_fail(&e);
+			return cmd_fail_output(&e);
 		}
 		free(name);
 		if (r < 0) {

@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tool/cli/cmd.h"
 #include "tool/model/suppress.h"
 #include "tool/render/memcheck.h"
-#include "tool/util/opt.h"
+#include "tool/util/cmdline/cmd.h"
+#include "tool/util/cmdline/opt.h"
 
 enum leak_format {
 	LEAK_SEEP = 0,

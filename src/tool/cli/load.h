@@ -14,8 +14,8 @@
 #include "tool/format/input.h"
 #include "tool/model/prof.h"
 #include "tool/target/run/livefile.h"
+#include "tool/util/cmdline/opt.h"
 #include "tool/util/err.h"
-#include "tool/util/opt.h"
 
 /* Rows of the option table of every command that reads files of others. */
 #define LOAD_OPTS                                                                        \

@@ -13,11 +13,11 @@
 #include <string.h>
 
 #include "shared/compiler.h"
-#include "tool/cli/cmd.h"
 #include "tool/cli/leak_opts.h"
-#include "tool/cli/out_file.h"
 #include "tool/format/text/suppress_read.h"
 #include "tool/leak/classify.h"
+#include "tool/session/out_file.h"
+#include "tool/util/cmdline/cmd.h"
 #include "tool/util/file.h"
 #include "tool/util/map.h"
 #include "tool/util/x.h"

@@ -16,16 +16,13 @@
 #include <unistd.h>
 
 #include "shared/compiler.h"
-#include "tool/cli/cmd.h"
+#include "tool/cli/commands.h"
 #include "tool/cli/sigbus.h"
+#include "tool/compat/compat.h"
 #include "tool/util/buf.h"
 #include "tool/util/clean.h"
 #include "tool/util/term.h"
 #include "tool/util/vec.h"
-
-#ifndef SEEP_VERSION
-#	define SEEP_VERSION "unknown"
-#endif
 
 enum {
 	STACK_BYTES = 8 << 20, /* what Linux gives by default */
@@ -77,38 +74,6 @@ help_all(FILE *out)
 	fputs("\nBegin with: seep run PROGRAM\n"
 	      "More: seep help COMMAND, man seep. Version: seep --version\n",
 	      out);
-	return CMD_OK;
-}
-
-static int
-help_command(FILE *out, const struct cmd *c)
-{
-	const struct opt *opts = c->opts != NULL ? c->opts : no_opts;
-	struct buf b = {0};
-	struct term term;
-
-	term_init(&term, clean_fd(out));
-	fprintf(out, "usage: seep %s%s%s%s\n%s\n", c->name,
-		opts[0].name != NULL ? " [OPTIONS]" : "", *c->args != '\0' ? " " : "",
-		c->args, c->help);
-	opt_usage(opts, term.columns, &b);
-	if (b.len > 0)
-		fprintf(out, "\n%s", buf_str(&b));
-	fprintf(out, "\nMore: man %s\n", c->man);
-	buf_done(&b);
-	return CMD_OK;
-}
-
-int
-cmd_help(const struct cmd *c)
-{
-	return help_command(stdout, c);
-}
-
-int
-cmd_version(void)
-{
-	puts("seep " SEEP_VERSION);
 	return CMD_OK;
 }
 
@@ -231,8 +196,7 @@ run_command(const struct cmd *c, int argc, char **argv)
 		return status == CMD_OK ? c->run(argc, argv) : status;
 	}
 	if (read_words(c, argc, argv, &at, &words, &e) < 0)
-		status = is_help(argv[at]) ? help_command(stdout, c)
-					   : cmd_usage(c, "%s", e.msg);
+		status = is_help(argv[at]) ? cmd_help(c) : cmd_usage(c, "%s", e.msg);
 	else if ((int)words.len < c->min_args)
 		status = cmd_usage(c, "incomplete; usage: seep %s %s", c->name, c->args);
 	else if (c->max_args != CMD_ANY_ARGS && (int)words.len > c->max_args)
@@ -256,7 +220,7 @@ run_help(int argc, char **argv)
 	if (argc < 1)
 		return help_all(stdout);
 	c = find_command(argv[0]);
-	return c != NULL ? help_command(stdout, c) : unknown_command(argv[0]);
+	return c != NULL ? cmd_help(c) : unknown_command(argv[0]);
 }
 
 /* Runs the command that goes by another name, if `name` is one; else *ret is left alone. */

@@ -14,7 +14,7 @@
 
 #include "tool/analyze/graph/graph.h"
 #include "tool/analyze/sites/value.h"
-#include "tool/cli/cmd.h"
+#include "tool/compat/compat.h"
 #include "tool/format/format.h"
 #include "tool/model/prof.h"
 #include "tool/render/flame/flame.h"

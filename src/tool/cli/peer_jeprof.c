@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "shared/compiler.h"
-#include "tool/cli/cmd.h"
 #include "tool/cli/peer_jeprof.h"
 #include "tool/cli/peer_opts.h"
 #include "tool/cli/save.h"
+#include "tool/compat/compat.h"
 #include "tool/format/format.h"
 #include "tool/format/input.h"
 #include "tool/session/graphviz.h"

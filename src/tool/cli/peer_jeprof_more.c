@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tool/cli/cmd.h"
-#include "tool/cli/out_file.h"
 #include "tool/cli/peer_jeprof.h"
+#include "tool/compat/compat.h"
 #include "tool/format/format.h"
 #include "tool/format/input.h"
 #include "tool/session/graphviz.h"
+#include "tool/session/out_file.h"
 #include "tool/util/re.h"
 #include "tool/util/x.h"
 

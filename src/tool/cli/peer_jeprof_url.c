@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tool/cli/cmd.h"
 #include "tool/cli/peer_jeprof.h"
+#include "tool/compat/compat.h"
 #include "tool/format/input.h"
 #include "tool/util/map.h"
 #include "tool/util/x.h"

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "tool/cli/attached.h"
-#include "tool/cli/cmd.h"
+#include "tool/compat/compat.h"
 #include "tool/render/figure.h"
 #include "tool/session/names/names.h"
 #include "tool/target/run/libseep.h"

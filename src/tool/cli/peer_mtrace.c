@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tool/cli/cmd.h"
+#include "tool/compat/compat.h"
 #include "tool/format/elfload.h"
 #include "tool/format/input.h"
 #include "tool/format/lines.h"

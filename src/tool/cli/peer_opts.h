@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
+#include "tool/util/cmdline/opt.h"
 #include "tool/util/err.h"
-#include "tool/util/opt.h"
 #include "tool/util/vec.h"
 
 struct peer_words VEC_BODY(char *);

@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "tool/analyze/sites/value.h"
-#include "tool/cli/cmd.h"
 #include "tool/cli/peer_opts.h"
 #include "tool/cli/peer_pprof_names.h"
 #include "tool/cli/save.h"
+#include "tool/compat/compat.h"
 #include "tool/format/format.h"
 #include "tool/util/x.h"
 

@@ -11,8 +11,8 @@
 #include "tool/model/prof.h"
 #include "tool/session/names/names.h"
 #include "tool/util/buf.h"
+#include "tool/util/cmdline/opt.h"
 #include "tool/util/err.h"
-#include "tool/util/opt.h"
 
 enum pprof_what {
 	PPROF_NOTHING = 0,

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tool/cli/cmd.h"
 #include "tool/cli/peer_pprof.h"
+#include "tool/compat/compat.h"
 #include "tool/format/format_save.h"
 #include "tool/web/web.h"
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/cli/cmd.h"
 #include "tool/cli/peer_opts.h"
 #include "tool/cli/peer_pprof.h"
+#include "tool/compat/compat.h"
 #include "tool/util/vec.h"
 #include "tool/util/x.h"
 

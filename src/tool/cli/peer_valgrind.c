@@ -16,8 +16,9 @@
 #include <unistd.h>
 
 #include "shared/compiler.h"
-#include "tool/cli/cmd.h"
+#include "tool/cli/commands.h"
 #include "tool/cli/leak_opts.h"
+#include "tool/compat/compat.h"
 #include "tool/session/log_name.h"
 #include "tool/util/buf.h"
 #include "tool/util/vec.h"

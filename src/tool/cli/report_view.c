@@ -10,16 +10,16 @@
 
 #include "tool/analyze/graph/tagframes.h"
 #include "tool/analyze/sites/value.h"
-#include "tool/cli/cmd.h"
-#include "tool/cli/out_file.h"
+#include "tool/cli/page_files.h"
 #include "tool/cli/pager.h"
-#include "tool/cli/pages.h"
 #include "tool/render/about_line.h"
 #include "tool/render/figure.h"
 #include "tool/render/report/report.h"
 #include "tool/session/graphviz.h"
 #include "tool/session/names/source.h"
+#include "tool/session/out_file.h"
 #include "tool/sym/demangle.h"
+#include "tool/util/cmdline/cmd.h"
 #include "tool/util/re.h"
 #include "tool/util/x.h"
 
@@ -336,7 +336,7 @@ report_view_write(struct buf *out, const struct view *v, const struct report_how
 		snprintf(option, sizeof option, "--%s", r->picture);
 		if (graphviz_draw(out, &g, e) < 0)
 			return e->code;
-		out_wrote(r->picture_path);
+		cmd_wrote(r->picture_path);
 		return 0;
 	}
 	return pager_print(out, how->no_pager || how->json || r->kind == VIEW_GRAPH, e);

@@ -10,8 +10,8 @@
 #include "tool/analyze/graph/graph.h"
 #include "tool/cli/load.h"
 #include "tool/render/views/view.h"
+#include "tool/util/cmdline/opt.h"
 #include "tool/util/err.h"
-#include "tool/util/opt.h"
 
 /* What the options said. */
 struct report_view {

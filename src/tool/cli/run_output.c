@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tool/cli/out_file.h"
+#include "tool/session/out_file.h"
 #include "tool/util/x.h"
 
 static const char *

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "shared/compiler.h"
-#include "tool/cli/cmd.h"
 #include "tool/format/format.h"
 #include "tool/format/live/live_load.h"
 #include "tool/format/pack/pack.h"
@@ -25,6 +24,7 @@
 #include "tool/target/proc/inspect.h"
 #include "tool/target/proc/oom.h"
 #include "tool/target/run/livefile.h"
+#include "tool/util/cmdline/cmd.h"
 #include "tool/util/map.h"
 #include "tool/util/x.h"
 

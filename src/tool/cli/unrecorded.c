@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "shared/recording.h"
-#include "tool/cli/cmd.h"
+#include "tool/cli/commands.h"
 #include "tool/cli/leak_plan.h"
 #include "tool/cli/who.h"
 #include "tool/format/core/core.h"

@@ -9,8 +9,8 @@
 #include "tool/cli/leakcheck.h"
 #include "tool/model/heapscan.h"
 #include "tool/model/prof.h"
+#include "tool/util/cmdline/opt.h"
 #include "tool/util/err.h"
-#include "tool/util/opt.h"
 
 /* What a word of the command line means here. */
 struct unrecorded {

@@ -138,7 +138,7 @@ about_run(const struct prof *p, const bool *chosen, struct buf *ret_command,
 
 	if (pr != NULL)
 		clean_text(ret_command,
-			    prof_text(p, pr->cmdline != 0 ? pr->cmdline : pr->exe));
+			   prof_text(p, pr->cmdline != 0 ? pr->cmdline : pr->exe));
 	about_date(ret_date, "",
 		   pr != NULL && pr->start_ns != 0 ? pr->start_ns : p->time_ns);
 }

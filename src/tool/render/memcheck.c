@@ -93,8 +93,8 @@ memcheck_suppression(struct buf *out, const struct loss_record *r,
 
 		buf_add_str(out, f->linkage != NULL ? "   fun:" : "   obj:");
 		clean_text(out, f->linkage != NULL  ? f->linkage
-				 : f->module != NULL ? f->module
-						     : "*");
+				: f->module != NULL ? f->module
+						    : "*");
 		buf_add_char(out, '\n');
 	}
 	buf_add_str(out, "}\n");

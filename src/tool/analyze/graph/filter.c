@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "tool/analyze/graph/filter_impl.h"
-#include "tool/util/opt.h"
+#include "tool/util/cmdline/opt.h"
 #include "tool/util/x.h"
 
 const char *const filter_names[FILTER_OPTIONS] = {

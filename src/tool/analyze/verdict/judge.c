@@ -12,8 +12,8 @@
 #include "tool/analyze/process/managed.h"
 #include "tool/analyze/verdict/verdict.h"
 #include "tool/model/loss_kinds.h"
+#include "tool/util/cmdline/opt.h"
 #include "tool/util/fmt.h"
-#include "tool/util/opt.h"
 #include "tool/util/x.h"
 
 /* ---- conditions ---- */

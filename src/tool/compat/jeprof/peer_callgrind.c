@@ -136,7 +136,7 @@ peer_stack_list(struct buf *out, const struct peer_stacks *s)
 			peer_file_line(s, y, out);
 			buf_add_char(out, ':');
 			clean_text(out, y->func != 0 ? strtab_str(&s->text, y->func)
-						      : "unknown");
+						     : "unknown");
 		}
 		buf_add_str(out, "\n\n");
 	}

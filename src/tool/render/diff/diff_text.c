@@ -253,7 +253,7 @@ diff_builds(struct diff_page *g)
 	for (uint32_t i = 0; i < d->nrebuilt && i < DIFF_REBUILT_MAX; i++) {
 		buf_add_str(g->out, i > 0 ? ", " : "");
 		clean_text(g->out,
-			    skip_basename(prof_text(p, p->modules[d->rebuilt[i]].path)));
+			   skip_basename(prof_text(p, p->modules[d->rebuilt[i]].path)));
 	}
 	if (d->nrebuilt > DIFF_REBUILT_MAX)
 		buf_printf(g->out, " and %u more", d->nrebuilt - DIFF_REBUILT_MAX);

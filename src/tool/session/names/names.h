@@ -10,8 +10,8 @@
 #define SEEP_SESSION_NAMES_H
 
 #include "tool/model/prof.h"
+#include "tool/util/cmdline/opt.h"
 #include "tool/util/err.h"
-#include "tool/util/opt.h"
 
 /* A file that is open already. */
 struct names_file {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* out_file.c -- see out_file.h. */
-#include "tool/cli/out_file.h"
+#include "tool/session/out_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "shared/compiler.h"
-#include "tool/cli/cmd.h"
 #include "tool/format/format.h"
 #include "tool/format/live/live_load.h"
 #include "tool/format/pack/pack.h"
@@ -153,18 +152,4 @@ out_check_log(const char *path, struct err *e)
 	return out_read_head(path, &h) && out_is_recording(&h)
 		       ? out_refuse_recording(path, e)
 		       : 0;
-}
-
-void
-out_wrote(const char *path)
-{
-	if (strcmp(path, "-") != 0)
-		fprintf(stderr, "wrote %s\n", path);
-}
-
-int
-out_fail(const struct err *e)
-{
-	cmd_fail(e);
-	return e->code == -EEXIST ? CMD_USAGE : CMD_FAILED;
 }

@@ -5,8 +5,8 @@
  * there already is replaced only if seep wrote it in the same format, or if it is empty. What seep
  * wrote is recognised by what it begins with, or by the mark that file_out_commit leaves on it
  * (file_is_ours). Everything else is refused with one line that says what to do. */
-#ifndef SEEP_CLI_OUT_FILE_H
-#define SEEP_CLI_OUT_FILE_H
+#ifndef SEEP_SESSION_OUT_FILE_H
+#define SEEP_SESSION_OUT_FILE_H
 
 #include "tool/util/err.h"
 
@@ -18,11 +18,5 @@ int out_check(const char *path, const char *format, struct err *e);
 /* The same for the logs and reports of other tools, which replace what is there: only recordings and
  * other profiles of seep's own are refused. */
 int out_check_log(const char *path, struct err *e);
-
-/* Says that a file was written, on stderr; nothing for "-". */
-void out_wrote(const char *path);
-
-/* As cmd_fail, but what out_check has refused is a wrong use of the command: CMD_USAGE. */
-int out_fail(const struct err *e);
 
 #endif

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd.c -- what commands say on stderr, or where a log is kept instead. Each message is one
  * line, written at once, so that it does not mix with what the program prints there. */
-#include "tool/cli/cmd.h"
+#include "tool/util/cmdline/cmd.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "tool/render/figure.h"
 #include "tool/util/buf.h"
+#include "tool/util/clean.h"
+#include "tool/util/term.h"
+
+#ifndef SEEP_VERSION
+#	define SEEP_VERSION "unknown"
+#endif
 
 static FILE *say_to; /* NULL: stderr */
 
@@ -90,4 +97,44 @@ int
 cmd_empty_word(const struct cmd *c)
 {
 	return cmd_usage(c, "an argument is empty; usage: seep %s %s", c->name, c->args);
+}
+
+int
+cmd_help(const struct cmd *c)
+{
+	struct buf b = {0};
+	struct term term;
+	bool has_opts = c->opts != NULL && c->opts[0].name != NULL;
+
+	term_init(&term, clean_fd(stdout));
+	printf("usage: seep %s%s%s%s\n%s\n", c->name, has_opts ? " [OPTIONS]" : "",
+	       *c->args != '\0' ? " " : "", c->args, c->help);
+	if (has_opts)
+		opt_usage(c->opts, term.columns, &b);
+	if (b.len > 0)
+		printf("\n%s", buf_str(&b));
+	printf("\nMore: man %s\n", c->man);
+	buf_done(&b);
+	return CMD_OK;
+}
+
+int
+cmd_version(void)
+{
+	puts("seep " SEEP_VERSION);
+	return CMD_OK;
+}
+
+void
+cmd_wrote(const char *path)
+{
+	if (strcmp(path, "-") != 0)
+		fprintf(stderr, "wrote %s\n", path);
+}
+
+int
+cmd_fail_output(const struct err *e)
+{
+	cmd_fail(e);
+	return e->code == -EEXIST ? CMD_USAGE : CMD_FAILED;
 }

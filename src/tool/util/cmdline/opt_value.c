@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "tool/util/opt.h"
+#include "tool/util/cmdline/opt.h"
 
 /* Digits beyond this many behind the point cannot change a count of bytes or ns. */
 #define OPT_FRACTION_DIGITS 18

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* pages.h -- the files of --flame and --html: a profile, or the difference of two, for a browser. */
-#ifndef SEEP_CLI_PAGES_H
-#define SEEP_CLI_PAGES_H
+#ifndef SEEP_RENDER_PAGES_H
+#define SEEP_RENDER_PAGES_H
 
 #include <stdbool.h>
 
 #include "tool/analyze/graph/graph.h"
 #include "tool/util/buf.h"
-#include "tool/util/err.h"
 
 /* One or both of them; "-" is standard output. */
 struct pages {
@@ -18,16 +17,14 @@ struct pages {
 	bool one_figure; /* the page has the figure asked for only, else all there are */
 };
 
-/* Appends the page of p, which has its names, to `out`. `base` and `base_q` as for graph_init. */
+/* Appends the flame graph of p, which has its names, to `out`. `base` and `base_q` as for graph_init. */
+void pages_flame(struct buf *out, const struct pages *pg, const struct prof *p,
+		 const struct graph_query *q, const struct prof *base,
+		 const struct graph_query *base_q);
+
+/* The same for the page. */
 void pages_html(struct buf *out, const struct pages *pg, const struct prof *p,
 		const struct graph_query *q, const struct prof *base,
 		const struct graph_query *base_q);
-
-/* Before anything is read: whether these files, or NULL, may be written (out_file.h). */
-int pages_check(const char *flame, const char *html, struct err *e);
-
-/* Writes what was asked for, and says so. */
-int pages_write(const struct pages *pg, const struct prof *p, const struct graph_query *q,
-		const struct prof *base, const struct graph_query *base_q, struct err *e);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * One pass over argv. Each word gives a row and perhaps an argument text; the text is
  * turned into a value by the row's kind, and stored or handed to the row's setter. */
-#include "tool/util/opt.h"
+#include "tool/util/cmdline/opt.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,32 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* pages.c -- see pages.h. */
-#include "tool/cli/pages.h"
+#include "tool/render/flame/pages.h"
 
 #include <string.h>
 
 #include "tool/analyze/sites/value.h"
-#include "tool/cli/out_file.h"
-#include "tool/cli/pager.h"
 #include "tool/render/flame/flame.h"
 #include "tool/render/flame/html_page.h"
 #include "tool/render/report/report.h"
-#include "tool/util/file.h"
 
-/* Writes a file that was made in memory. */
-static int
-pages_save(const struct buf *out, const char *path, struct err *e)
-{
-	int r;
-
-	if (strcmp(path, "-") == 0)
-		return pager_print(out, true, e);
-	r = file_write(path, out->data, out->len, e);
-	if (r == 0)
-		out_wrote(path);
-	return r;
-}
-
-static void
+void
 pages_flame(struct buf *out, const struct pages *pg, const struct prof *p,
 	    const struct graph_query *q, const struct prof *base,
 	    const struct graph_query *base_q)
@@ -66,32 +49,4 @@ pages_html(struct buf *out, const struct pages *pg, const struct prof *p,
 		o.opening = buf_str(&opening);
 	html_page(out, p, q, base, base_q, &o);
 	buf_done(&opening);
-}
-
-int
-pages_check(const char *flame, const char *html, struct err *e)
-{
-	int r = flame != NULL ? out_check(flame, "flame", e) : 0;
-
-	return r == 0 && html != NULL ? out_check(html, "html", e) : r;
-}
-
-int
-pages_write(const struct pages *pg, const struct prof *p, const struct graph_query *q,
-	    const struct prof *base, const struct graph_query *base_q, struct err *e)
-{
-	struct buf out = {0};
-	int r = 0;
-
-	if (pg->flame != NULL) {
-		pages_flame(&out, pg, p, q, base, base_q);
-		r = pages_save(&out, pg->flame, e);
-		buf_clear(&out);
-	}
-	if (pg->html != NULL && r == 0) {
-		pages_html(&out, pg, p, q, base, base_q);
-		r = pages_save(&out, pg->html, e);
-	}
-	buf_done(&out);
-	return r;
 }

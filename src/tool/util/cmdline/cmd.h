@@ -3,15 +3,16 @@
  *
  * main.c reads the options with the row's table, counts the words that are left and calls
  * `run`. The same rows make `seep help`, and the tests compare them with man pages and
- * completions. Only this folder prints and decides about exit statuses. */
-#ifndef SEEP_CLI_CMD_H
-#define SEEP_CLI_CMD_H
+ * completions. The functions here are the ones that say something on stderr: for src/tool/cli and
+ * src/tool/compat, which print and decide about exit statuses; what lies below returns a struct err. */
+#ifndef SEEP_UTIL_CMD_H
+#define SEEP_UTIL_CMD_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "tool/util/cmdline/opt.h"
 #include "tool/util/err.h"
-#include "tool/util/opt.h"
 
 /* Exit statuses of seep itself; `run` otherwise passes on the program's. */
 enum {
@@ -37,11 +38,6 @@ struct cmd {
 	 * status. */
 	int (*run)(int argc, char **argv);
 };
-
-extern const struct cmd cmd_attach, cmd_detach, cmd_memleak, cmd_run, cmd_report,
-	cmd_pause, cmd_resume, cmd_mark, cmd_ps, cmd_doctor, cmd_jeprof, cmd_pprof,
-	cmd_mtrace, cmd_flamegraph, cmd_convert, cmd_diff, cmd_watch, cmd_why, cmd_dump,
-	cmd_leaks, cmd_scan, cmd_valgrind;
 
 /* Is /proc there? */
 bool cmd_has_proc(void);
@@ -71,7 +67,10 @@ void cmd_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* From now on all of these go to `f`, at once, and nothing to stderr. Borrowed. */
 void cmd_say_to(FILE *f);
 
-/* `seep diff OLD NEW`, to stdout, for another command. */
-int cmd_diff_two(char *old, char *new, bool json);
+/* Says that a file was written, on stderr; nothing for "-". */
+void cmd_wrote(const char *path);
+
+/* As cmd_fail, but what may not be overwritten (-EEXIST) is a wrong use of the command: CMD_USAGE. */
+int cmd_fail_output(const struct err *e);
 
 #endif
