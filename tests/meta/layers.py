@@ -48,7 +48,7 @@ NO_LIBC = {"stdio.h", "assert.h", "locale.h", "wchar.h", "err.h", "syslog.h"}
 NO_MALLOC = {"shared", "rt", "unwind", "record", "blob"}
 MOST_FILES = 30
 # What has to shrink still: how many it may hold until then.
-TOO_MANY = {"src/tool/cli": 107}
+TOO_MANY = {"src/tool/cli": 45}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_peer_opts.c -- option words as Perl's Getopt::Long and Go's flag package read them. */
-#include "tool/cli/peer_opts.h"
+#include "tool/compat/peer_opts.h"
 
 #include <string.h>
 

@@ -11,20 +11,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tool/cli/attached.h"
-#include "tool/cli/attached_account.h"
-#include "tool/cli/attached_around.h"
-#include "tool/cli/attached_beat.h"
-#include "tool/cli/attached_check.h"
 #include "tool/cli/commands.h"
 #include "tool/cli/page_files.h"
-#include "tool/cli/save.h"
 #include "tool/format/pack/pack.h"
 #include "tool/render/report/report.h"
+#include "tool/render/watch/attach_foot.h"
 #include "tool/render/wrap.h"
+#include "tool/session/attach/attached.h"
+#include "tool/session/attach/attached_around.h"
+#include "tool/session/attach/attached_beat.h"
+#include "tool/session/attach/attached_check.h"
 #include "tool/session/last.h"
 #include "tool/session/names/names_confined.h"
 #include "tool/session/out_file.h"
+#include "tool/session/run/save.h"
 #include "tool/target/attach/refusal.h"
 #include "tool/util/clean.h"
 #include "tool/util/file.h"
@@ -271,9 +271,9 @@ report(FILE *to, const struct attached_sessions *ss, struct prof *p, const char 
 		report_text(&b, p, &o);
 	foot = b.len;
 	if (!args.json && over && ss->len == 1)
-		heap = attached_account(&b, ss->data[0]);
+		heap = attach_account(&b, ss->data[0]);
 	for (size_t i = 0; !args.json && i < ss->len; i++)
-		attached_foot(&b, ss->data[i], over);
+		attach_foot(&b, ss->data[i], over);
 	if (!args.json && over && ss->len == 1 && !ss->data[0]->ended && args.for_ns > 0)
 		next_step(&b, ss->data[0]->pid, p, heap);
 	wrap_term(&b, foot, o.term);
@@ -469,6 +469,29 @@ around_output(int pid, struct err *e)
 	return r;
 }
 
+/* Compares the marks in the saved recording, as `seep diff` does: both say the same. */
+static int
+around_report(FILE *to, const char *recording, bool json)
+{
+	char *before = xasprintf("%s@" AROUND_BEFORE, recording);
+	char *after = xasprintf("%s@" AROUND_AFTER, recording);
+	int out, status;
+
+	fflush(stdout);
+	fflush(to);
+	out = dup(STDOUT_FILENO);
+	dup2(clean_fd(to), STDOUT_FILENO);
+	status = cmd_diff_two(before, after, json);
+	fflush(stdout);
+	if (out >= 0) {
+		dup2(out, STDOUT_FILENO);
+		close(out);
+	}
+	free(before);
+	free(after);
+	return status;
+}
+
 /* --around: the exit status is the command's own, unless something of ours fails. */
 static int
 around(struct attached_sessions *ss, FILE *log)
@@ -491,7 +514,7 @@ around(struct attached_sessions *ss, FILE *log)
 		status = CMD_FAILED;
 	if (r == 0 && status != 0 && status != CMD_FAILED)
 		buf_printf(&foot, "the command ended with status %d\n", status);
-	attached_foot(&foot, ss->data[0], true);
+	attach_foot(&foot, ss->data[0], true);
 	if (!args.json)
 		fputs(buf_str(&foot), log);
 	buf_done(&foot);

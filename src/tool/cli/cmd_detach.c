@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tool/cli/attached.h"
-#include "tool/cli/attached_account.h"
-#include "tool/cli/attached_check.h"
 #include "tool/cli/commands.h"
-#include "tool/cli/save.h"
 #include "tool/format/pack/pack.h"
 #include "tool/render/report/report.h"
+#include "tool/render/watch/attach_foot.h"
+#include "tool/session/attach/attached.h"
+#include "tool/session/attach/attached_check.h"
 #include "tool/session/last.h"
 #include "tool/session/names/names_confined.h"
 #include "tool/session/out_file.h"
+#include "tool/session/run/save.h"
 #include "tool/target/attach/armed.h"
 #include "tool/target/trace/tracee_nice.h"
 #include "tool/util/file.h"
@@ -56,7 +56,7 @@ print(const struct session *s, struct prof *p, const struct report_opts *opts)
 	else
 		report_text(&b, p, &o);
 	if (!args.json && !s->armed)
-		attached_account(&b, s);
+		attach_account(&b, s);
 	fputs(buf_str(&b), stdout);
 	buf_done(&b);
 }
@@ -136,7 +136,7 @@ say_left(const struct session *s)
 	if (s->armed)
 		buf_add_str(&b, "recording is paused, libseep.so stays as it was");
 	else
-		attached_left(&b, &s->detached);
+		attach_left(&b, &s->detached);
 	printf("%s\n", buf_str(&b));
 	buf_done(&b);
 }

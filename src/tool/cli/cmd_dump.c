@@ -15,10 +15,10 @@
 
 #include "tool/analyze/process/content.h"
 #include "tool/cli/commands.h"
-#include "tool/cli/watcher.h"
 #include "tool/render/heap/dump.h"
 #include "tool/render/report/report.h"
 #include "tool/session/out_file.h"
+#include "tool/session/watch/watcher.h"
 #include "tool/sym/demangle.h"
 #include "tool/target/heap/heapwalk.h"
 #include "tool/target/heap/rtti.h"

@@ -12,9 +12,9 @@
 
 #include "shared/recording.h"
 #include "tool/cli/commands.h"
-#include "tool/cli/run_output.h"
-#include "tool/cli/save.h"
 #include "tool/session/out_file.h"
+#include "tool/session/run/run_output.h"
+#include "tool/session/run/save.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/find.h"
 #include "tool/target/run/rundir.h"

@@ -15,18 +15,20 @@
 #include "shared/compiler.h"
 #include "tool/analyze/sites/choose.h"
 #include "tool/cli/commands.h"
+#include "tool/cli/leak_demand.h"
 #include "tool/cli/leak_opts.h"
 #include "tool/cli/leak_report.h"
-#include "tool/cli/outside.h"
-#include "tool/cli/run_impl.h"
-#include "tool/cli/run_output.h"
-#include "tool/cli/save.h"
+#include "tool/cli/progress.h"
 #include "tool/format/pack/pack.h"
 #include "tool/render/report/report.h"
 #include "tool/session/last.h"
 #include "tool/session/log_name.h"
 #include "tool/session/names/names.h"
 #include "tool/session/out_file.h"
+#include "tool/session/run/run_impl.h"
+#include "tool/session/run/run_output.h"
+#include "tool/session/run/save.h"
+#include "tool/session/watch/outside.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/launch.h"
 #include "tool/target/run/libseep.h"
@@ -300,7 +302,7 @@ look_for_leaks(void *ctx, struct ticker_file *f)
 	if (f->seen_here && opt_every > 0)
 		outside_last((struct outside **)&f->ctx, &f->live, now, f->anon_kib,
 			     true);
-	run_leaks_look(&((struct run *)ctx)->leaks, f);
+	run_leaks_look(&((struct run *)ctx)->leaks, f, leak_demand_how());
 }
 
 /* In a forked child: what there is up to now, without names. */
@@ -329,7 +331,7 @@ show_progress(void *ctx, struct ticker *t)
 {
 	struct run *r = ctx;
 
-	progress_show(&r->progress, r->argv[0], t);
+	progress_show(r->progress, r->argv[0], t);
 }
 
 /* ---- afterwards ---- */
@@ -518,6 +520,7 @@ static int
 run_run(int argc, char **argv)
 {
 	struct run r = {.argv = argv, .sampled = opt_sample.given, .dir = RUNDIR_NONE};
+	struct progress progress;
 	struct err e = {0};
 	bool saved;
 	int status;
@@ -529,7 +532,8 @@ run_run(int argc, char **argv)
 	r.xfsz_ignored = signal(SIGXFSZ, SIG_IGN) != SIG_IGN;
 	status = start(&r);
 	if (status == 0) {
-		progress_init(&r.progress);
+		r.progress = &progress;
+		progress_init(&progress);
 		r.ticker = (struct ticker){
 			.dir = &r.dir,
 			.child = r.pid,
@@ -538,7 +542,7 @@ run_run(int argc, char **argv)
 			.checkpoint_ns = leak_given.no_save ? 0 : opt_checkpoint,
 			.checkpoint = checkpoint,
 			.progress = opt_log_file == NULL && !leak_report_foreign() &&
-						    progress_wanted(&r.progress)
+						    progress_wanted(&progress)
 					    ? show_progress
 					    : NULL,
 			.held = look_for_leaks,
@@ -550,7 +554,7 @@ run_run(int argc, char **argv)
 		else if (ticker_wait(&r.ticker, &e) < 0)
 			cmd_fail(&e);
 		ticker_signals_end(&r.mask);
-		progress_done(&r.progress);
+		progress_done(&progress);
 		log_open(&r);
 		r.status = r.program.inject ? r.inject.wait_status : r.ticker.wait_status;
 		r.status = WIFSIGNALED(r.status) ? 128 + WTERMSIG(r.status)

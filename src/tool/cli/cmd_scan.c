@@ -11,7 +11,6 @@
 
 #include "tool/analyze/process/scan_growth.h"
 #include "tool/cli/commands.h"
-#include "tool/cli/load.h"
 #include "tool/cli/pager.h"
 #include "tool/cli/unrecorded.h"
 #include "tool/format/format.h"
@@ -20,6 +19,7 @@
 #include "tool/render/heap/scan_report.h"
 #include "tool/render/report/report.h"
 #include "tool/session/heap/heapcheck.h"
+#include "tool/session/load.h"
 #include "tool/session/out_file.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/util/file.h"

@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "tool/cli/commands.h"
-#include "tool/cli/watcher.h"
 #include "tool/render/report/report.h"
 #include "tool/render/watch/watch.h"
 #include "tool/session/out_file.h"
+#include "tool/session/watch/watcher.h"
 #include "tool/session/watch/watchloop.h"
 #include "tool/util/clean.h"
 #include "tool/util/file.h"

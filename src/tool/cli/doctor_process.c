@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tool/cli/watcher.h"
+#include "tool/session/watch/watcher.h"
 #include "tool/target/attach/armed.h"
 #include "tool/target/attach/attach.h"
 #include "tool/target/attach/session.h"

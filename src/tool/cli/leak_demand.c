@@ -8,15 +8,27 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tool/cli/leak_last.h"
-#include "tool/cli/leak_plan.h"
-#include "tool/cli/load.h"
-#include "tool/cli/save.h"
+#include "tool/cli/lsan_opts.h"
+#include "tool/session/leaks/leak_last.h"
+#include "tool/session/leaks/leak_plan.h"
+#include "tool/session/load.h"
+#include "tool/session/run/save.h"
 #include "tool/util/fmt.h"
 
 struct leak_demand leak_demand;
 /* Without a recording no look is kept: each is the first. */
 static struct leak_last_change change = {.first = true};
+
+const struct leakcheck_how *
+leak_demand_how(void)
+{
+	static struct leakcheck_how how = {.heed = lsan_opts_heed,
+					   .begin = lsan_opts_begin,
+					   .block = lsan_opts_block};
+
+	how.draconian = leak_demand.draconian;
+	return &how;
+}
 
 static enum leak_last_only
 only(void)
@@ -71,7 +83,7 @@ leak_demand_look(struct livefile *f, bool json, struct prof *p,
 
 	if (r < 0 || leak_demand.dry_run)
 		return r;
-	leakcheck_look(f, f->pid, how.way, ret_check);
+	leakcheck_look(f, f->pid, how.way, leak_demand_how(), ret_check);
 	if (!ret_check->done)
 		return err_set(e, -EIO, "%d: %s", f->pid, ret_check->why);
 	r = leak_last_compare(f, ret_check, only(), &change, e);

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "tool/cli/leakcheck.h"
 #include "tool/model/prof.h"
+#include "tool/session/leaks/leakcheck.h"
 #include "tool/target/run/livefile.h"
 #include "tool/util/cmdline/cmd.h"
 #include "tool/util/err.h"
@@ -49,6 +49,9 @@ extern struct leak_demand {
 			.to = &leak_demand.dry_run,                                        \
 			.help = "Only tell how long it would stand still, and why."        \
 	}
+
+/* How a leak check is made that these options, and those of LeakSanitizer, ask for. Valid until the next call. */
+const struct leakcheck_how *leak_demand_how(void);
 
 /* Whether the last look matters. */
 bool leak_demand_since(void);

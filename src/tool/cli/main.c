@@ -21,6 +21,7 @@
 #include "tool/compat/compat.h"
 #include "tool/util/buf.h"
 #include "tool/util/clean.h"
+#include "tool/util/cmdline/note.h"
 #include "tool/util/term.h"
 #include "tool/util/vec.h"
 
@@ -327,6 +328,12 @@ dispatch_with_room(int argc, char **argv)
 	return roomy.status;
 }
 
+static void
+tell_note(const char *text)
+{
+	cmd_note("%s", text);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -334,6 +341,7 @@ main(int argc, char **argv)
 
 	hold_std_fds();
 	clean_install();
+	note_to(tell_note);
 	sigbus_survive();
 	status = dispatch_with_room(argc, argv);
 

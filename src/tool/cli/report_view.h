@@ -8,8 +8,8 @@
 
 #include "tool/analyze/graph/filter.h"
 #include "tool/analyze/graph/graph.h"
-#include "tool/cli/load.h"
 #include "tool/render/views/view.h"
+#include "tool/session/load.h"
 #include "tool/util/cmdline/opt.h"
 #include "tool/util/err.h"
 

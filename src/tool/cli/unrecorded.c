@@ -11,15 +11,17 @@
 
 #include "shared/recording.h"
 #include "tool/cli/commands.h"
-#include "tool/cli/leak_plan.h"
-#include "tool/cli/who.h"
 #include "tool/format/core/core.h"
 #include "tool/format/format.h"
 #include "tool/render/about_line.h"
 #include "tool/render/heap/scan_report.h"
+#include "tool/render/heap/who_blocks.h"
+#include "tool/render/heap/who_text.h"
 #include "tool/render/report/report.h"
 #include "tool/render/wrap.h"
 #include "tool/session/heap/heapcheck.h"
+#include "tool/session/heap/who.h"
+#include "tool/session/leaks/leak_plan.h"
 #include "tool/target/attach/refusal.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/find.h"
@@ -292,7 +294,7 @@ unrecorded_load(const struct unrecorded *u, const char *word,
 	int r = look(u, o, &how, &c, e);
 
 	if (r == 0) {
-		unrecorded_prof(&c.scan, p, ret_check);
+		heap_prof(&c.scan, p, ret_check);
 		about_line_scan(text, &c.scan, word, NULL);
 		scan_leaks_text(text, &c.scan, &show);
 	}

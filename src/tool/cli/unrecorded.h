@@ -6,9 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tool/cli/leakcheck.h"
 #include "tool/model/heapscan.h"
 #include "tool/model/prof.h"
+#include "tool/session/heap/heap_prof.h"
+#include "tool/session/leaks/leakcheck.h"
 #include "tool/util/cmdline/opt.h"
 #include "tool/util/err.h"
 
@@ -82,9 +83,5 @@ bool unrecorded_is_attached(int pid);
 int unrecorded_load(const struct unrecorded *u, const char *word,
 		    const struct unrecorded_opts *o, struct prof *p, struct buf *text,
 		    struct leakcheck *ret_check, struct err *e);
-
-/* What was found, as a profile. */
-void unrecorded_prof(const struct heapscan *s, struct prof *p,
-		     struct leakcheck *ret_check);
 
 #endif

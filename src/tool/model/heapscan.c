@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "tool/util/clean.h"
+#include "tool/util/fmt.h"
 #include "tool/util/x.h"
 
 struct heapscan_sum
@@ -59,4 +61,23 @@ heapscan_done(struct heapscan *h)
 	vec_done(&h->arenas);
 	vec_done(&h->notes);
 	*h = (struct heapscan){0};
+}
+
+void
+heapscan_group_words(struct buf *out, const struct heapscan *s,
+		     const struct heapscan_group *g)
+{
+	const char *type = heapscan_text(s, g->type);
+	const char *pattern = heapscan_text(s, g->pattern);
+
+	if (g->least != 0)
+		buf_printf(out, "%s to ", fmt_count(g->least).s);
+	buf_printf(out, "%s bytes each", fmt_count(g->size).s);
+	if (type[0] != '\0') {
+		buf_add_str(out, ", ");
+		clean_text(out, type);
+	} else if (pattern[0] != '\0') {
+		buf_add_str(out, ": ");
+		clean_text(out, pattern);
+	}
 }

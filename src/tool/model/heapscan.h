@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tool/util/buf.h"
 #include "tool/util/map.h"
 #include "tool/util/vec.h"
 
@@ -101,5 +102,9 @@ const char *heapscan_text(const struct heapscan *h, uint32_t id);
 void heapscan_note(struct heapscan *h, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void heapscan_done(struct heapscan *h); /* legal on a zeroed one */
+
+/* The words for blocks of a group: "24 bytes, class Session". */
+void heapscan_group_words(struct buf *out, const struct heapscan *s,
+			  const struct heapscan_group *g);
 
 #endif

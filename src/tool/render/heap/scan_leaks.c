@@ -20,25 +20,6 @@ bytes_of(const struct scan_opts *o, uint64_t bytes)
 	return figure_bytes((int64_t)bytes, 0, o->bytes);
 }
 
-void
-scan_group_words(struct buf *out, const struct heapscan *s,
-		 const struct heapscan_group *g)
-{
-	const char *type = heapscan_text(s, g->type);
-	const char *pattern = heapscan_text(s, g->pattern);
-
-	if (g->least != 0)
-		buf_printf(out, "%s to ", fmt_count(g->least).s);
-	buf_printf(out, "%s bytes each", fmt_count(g->size).s);
-	if (type[0] != '\0') {
-		buf_add_str(out, ", ");
-		clean_text(out, type);
-	} else if (pattern[0] != '\0') {
-		buf_add_str(out, ": ");
-		clean_text(out, pattern);
-	}
-}
-
 #define GLIBC_NAME "glibc's malloc" /* as its walker is called */
 
 void
@@ -102,7 +83,7 @@ row_text(struct buf *out, const struct heapscan *s, const struct scan_opts *o,
 		buf_printf(out, ", and %s through them",
 			   bytes_of(o, r->g->indirect_bytes).s);
 	buf_add_str(out, "\n    ");
-	scan_group_words(out, s, r->g);
+	heapscan_group_words(out, s, r->g);
 	buf_printf(out, DOT "one is at 0x%" PRIx64 "\n", r->g->example);
 	if (r->g->holder != 0) {
 		buf_add_str(out, "    held by ");

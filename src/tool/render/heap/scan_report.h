@@ -61,8 +61,4 @@ void scan_unreadable(struct buf *out, const struct heapscan *s,
 /* The summary: how much is definitely lost, possibly lost, still reachable. A line. */
 void scan_sums(struct buf *out, const struct heapscan *s, const struct scan_opts *o);
 
-/* The words for blocks of a group: "24 bytes, class Session". */
-void scan_group_words(struct buf *out, const struct heapscan *s,
-		      const struct heapscan_group *g);
-
 #endif

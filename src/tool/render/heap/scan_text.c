@@ -54,7 +54,7 @@ groups_text(struct buf *out, const struct heapscan *s, const struct scan_opts *o
 		buf_printf(out, "%2zu  %10s  %5s  %9s x ", i + 1,
 			   bytes_of(o, all.bytes).s, fmt_percent(all.bytes, whole).s,
 			   fmt_count(all.blocks).s);
-		scan_group_words(out, s, g);
+		heapscan_group_words(out, s, g);
 		if (lost_blocks(g->sums) > 0)
 			buf_printf(out, ", %s lost", fmt_count(lost_blocks(g->sums)).s);
 		if (g->sums[HEAPSCAN_POSSIBLE].blocks > 0)
@@ -116,7 +116,7 @@ growth_text(struct buf *out, const struct heapscan *s, const struct scan_growth 
 			   change_of(o, r->bytes).s,
 			   fmt_count_signed((int64_t)(r->after.blocks - r->before.blocks))
 				   .s);
-		scan_group_words(out, s, group);
+		heapscan_group_words(out, s, group);
 		if (r->lost_blocks > 0)
 			buf_printf(out, ", %s of them lost",
 				   fmt_count_signed(r->lost_blocks).s);

@@ -197,14 +197,6 @@ who_json(struct buf *out, const struct who *w)
 	buf_add_char(out, '\n');
 }
 
-void
-who_done(struct who *w)
-{
-	vec_done(&w->steps);
-	vec_done(&w->others);
-	arena_done(&w->strings);
-}
-
 /* ---- bytes ---- */
 
 static void

@@ -10,34 +10,11 @@
 #include <stdint.h>
 
 #include "tool/analyze/process/account.h"
-#include "tool/analyze/process/regions.h"
-#include "tool/analyze/process/track.h"
-#include "tool/model/memmap.h"
+#include "tool/session/watch/watch_view.h"
 #include "tool/util/buf.h"
 #include "tool/util/term.h"
 
 enum { WATCH_ROWS = 10 };
-
-/* One process, as it was watched. */
-struct watch_view {
-	int pid;
-	const char *name;
-	uint64_t up_ns; /* since it was started */
-	unsigned threads;
-	const struct memmap *map;      /* last snapshot */
-	const struct regions *regions; /* of it */
-	const struct track *track;
-	const struct account *account; /* NULL: not made yet */
-	const struct heapmap *heap;    /* behind the account; may be NULL */
-	uint64_t limit_bytes, limit_used_bytes;
-	bool limit_machine;
-	const char *limit_group;
-	double cold_seconds; /* what was not referenced for so long is cold; 0 = not asked */
-	const char *coverage; /* where its memory hides from the recorder, or NULL */
-	const char *recorded; /* "exact, 2.02 GiB live", or NULL: it is not recorded */
-	const char *next;     /* command to run next */
-	bool ended;
-};
 
 struct watch_opts {
 	const struct term *term; /* NULL = plain */

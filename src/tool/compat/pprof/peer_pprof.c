@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: MIT */
+/* peer_pprof.c -- `seep pprof [OPTIONS] [PROGRAM] PROFILE...`: google/pprof, as Go's toolchain has
+ * it too, option by option.
+ *
+ * Options have one dash or two. Several profiles are added up. What needs a viewer or a disassembler
+ * is refused with a line that says what seep has instead. */
+#include "tool/compat/pprof/peer_pprof.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tool/analyze/sites/value.h"
+#include "tool/compat/compat.h"
+#include "tool/compat/peer_opts.h"
+#include "tool/compat/pprof/peer_pprof_names.h"
+#include "tool/format/format.h"
+#include "tool/session/run/save.h"
+#include "tool/util/x.h"
+
+struct pprof_args pprof_args = {.trim = true,
+				.unit = "minimum",
+				.nodes = -1,
+				.node_fraction = 0.005,
+				.edge_fraction = 0.001,
+				.divide_by = 1};
+
+#define PA pprof_args
+
+/* ---- options ---- */
+
+static int
+pprof_set_what(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+{
+	static const struct {
+		const char *name;
+		enum pprof_what what;
+	} rows[] = {
+		{"top", PPROF_TOP},
+		{"text", PPROF_TOP},
+		{"tree", PPROF_TREE},
+		{"peek", PPROF_PEEK},
+		{"list", PPROF_LIST},
+		{"traces", PPROF_TRACES},
+		{"tags", PPROF_TAGS},
+		{"comments", PPROF_COMMENTS},
+		{"raw", PPROF_RAW},
+		{"proto", PPROF_PROTO},
+		{"callgrind", PPROF_CALLGRIND},
+		{"dot", PPROF_DOT},
+		{"svg", PPROF_DOT},
+		{"png", PPROF_DOT},
+		{"gif", PPROF_DOT},
+		{"pdf", PPROF_DOT},
+		{"ps", PPROF_DOT},
+	};
+	size_t i = 0;
+
+	(void)ctx;
+	if (v->text != NULL && o->kind == OPT_NONE)
+		return 0; /* -top=false */
+	if (PA.what != PPROF_NOTHING)
+		return err_set(e, -EINVAL, "-%s: must set at most one output format",
+			       o->name);
+	while (strcmp(rows[i].name, o->name) != 0)
+		i++;
+	PA.what = rows[i].what;
+	PA.pattern = v->text;
+	PA.picture = PA.what == PPROF_DOT && strcmp(o->name, "dot") != 0 ? o->name : NULL;
+	return 0;
+}
+
+static int
+pprof_set_grain(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+{
+	static const char *const names[] = {
+		[GRAPH_FUNCTIONS] = "functions", [GRAPH_FILEFUNCTIONS] = "filefunctions",
+		[GRAPH_FILES] = "files",	 [GRAPH_LINES] = "lines",
+		[GRAPH_ADDRESSES] = "addresses",
+	};
+	unsigned i = 0;
+
+	(void)ctx, (void)e;
+	if (v->text != NULL)
+		return 0;
+	while (strcmp(names[i], o->name) != 0)
+		i++;
+	PA.grain = i;
+	PA.grain_given = true;
+	return 0;
+}
+
+static int
+pprof_set_index(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+{
+	(void)ctx, (void)e;
+	if (v->text == NULL)
+		PA.index = o->name;
+	return 0;
+}
+
+static int
+pprof_set_filter(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+{
+	unsigned i = 0;
+
+	(void)ctx, (void)e;
+	while (strcmp(filter_names[i], o->name) != 0)
+		i++;
+	PA.filters.of[i] = v->text[0] != '\0' ? v->text : NULL;
+	return 0;
+}
+
+static int
+pprof_set_nodes(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+{
+	char *end;
+	long long n = strtoll(v->text, &end, 10);
+
+	(void)ctx;
+	if (end == v->text || *end != '\0')
+		return err_set(e, -EINVAL, "-%s: \"%s\" is no number", o->name, v->text);
+	PA.nodes = n;
+	return 0;
+}
+
+static int
+pprof_refuse(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+{
+	(void)ctx, (void)v;
+	if (strcmp(o->name, "disasm") == 0 || strcmp(o->name, "weblist") == 0)
+		return err_set(e, -ENOTSUP, "-%s: seep does not disassemble; see -list",
+			       o->name);
+	if (strcmp(o->name, "mean") == 0 || strcmp(o->name, "topproto") == 0)
+		return err_set(e, -ENOTSUP, "-%s is not supported", o->name);
+	return err_set(e, -ENOTSUP,
+		       "-%s: seep opens no viewer; write -svg to a file and open that",
+		       o->name);
+}
+
+#define WHAT(n, h)                                                                       \
+	{                                                                                \
+		n, 0, OPT_NONE, .set = pprof_set_what, .help = h                         \
+	}
+#define FILTER(n, m, h)                                                                  \
+	{                                                                                \
+		n, 0, OPT_STRING, .set = pprof_set_filter, .metavar = m, .help = h       \
+	}
+#define REFUSED(n)                                                                       \
+	{                                                                                \
+		n, 0, OPT_NONE, .set = pprof_refuse                                      \
+	}
+
+const struct opt pprof_opts_table[] = {
+	WHAT("top", "Print a table of functions."),
+	WHAT("text", "The same."),
+	WHAT("tree", "Print functions with callers and callees."),
+	{"peek", 0, OPT_STRING, .set = pprof_set_what, .metavar = "RE",
+	 .help = "The same of functions that match, untrimmed."},
+	{"list", 0, OPT_STRING, .set = pprof_set_what, .metavar = "RE",
+	 .help = "Print source with figures, of functions that match."},
+	WHAT("traces", "Print every sample."),
+	WHAT("tags", "Print figures by label."),
+	WHAT("comments", "Print the profile's comments."),
+	WHAT("raw", "Print the whole profile as text."),
+	WHAT("proto", "Write the profile as compressed protobuf."),
+	WHAT("callgrind", "Print calls in callgrind's format."),
+	WHAT("dot", "Print the graph for graphviz's dot."),
+	WHAT("svg", "Draw the graph as SVG."),
+	WHAT("png", "Draw the graph as PNG."),
+	WHAT("gif", "Draw the graph as GIF."),
+	WHAT("pdf", "Draw the graph as PDF."),
+	WHAT("ps", "Draw the graph as PostScript."),
+	{"output", 0, OPT_STRING, .to = &PA.output, .metavar = "FILE",
+	 .help = "Write to FILE instead of standard output."},
+	{"functions", 0, OPT_NONE, .set = pprof_set_grain,
+	 .help = "A row for a function."},
+	{"filefunctions", 0, OPT_NONE, .set = pprof_set_grain,
+	 .help = "A row for a function in a file."},
+	{"files", 0, OPT_NONE, .set = pprof_set_grain, .help = "A row for a file."},
+	{"lines", 0, OPT_NONE, .set = pprof_set_grain,
+	 .help = "A row for a source line."},
+	{"addresses", 0, OPT_NONE, .set = pprof_set_grain,
+	 .help = "A row for an address."},
+	{"noinlines", 0, OPT_NONE, .to = &PA.no_inlines,
+	 .help = "Count inlined functions to the one that they are in."},
+	{"sample_index", 0, OPT_STRING, .to = &PA.index, .metavar = "NAME|N",
+	 .help = "Which figure: inuse_space, inuse_objects, alloc_space, alloc_objects."},
+	{"inuse_space", 0, OPT_NONE, .set = pprof_set_index, .help = "Live bytes."},
+	{"inuse_objects", 0, OPT_NONE, .set = pprof_set_index, .help = "Live blocks."},
+	{"alloc_space", 0, OPT_NONE, .set = pprof_set_index,
+	 .help = "All bytes allocated."},
+	{"alloc_objects", 0, OPT_NONE, .set = pprof_set_index,
+	 .help = "All blocks allocated."},
+	FILTER("focus", "RE",
+	       "Only stacks with a function, file or module that matches."),
+	FILTER("ignore", "RE", "Only stacks without one."),
+	FILTER("hide", "RE", "Leave out frames that match."),
+	FILTER("show", "RE", "Leave out all other frames."),
+	FILTER("show_from", "RE", "Leave out callers above the outermost match."),
+	FILTER("prune_from", "RE", "Leave out what is called by the innermost match."),
+	FILTER("tagfocus", "TAG", "Only samples with such a label."),
+	FILTER("tagignore", "TAG", "Only samples without."),
+	FILTER("tagshow", "RE", "Show labels of these names only."),
+	FILTER("taghide", "RE", "Leave out labels of these names."),
+	{"tagroot", 0, OPT_STRING, .to = &PA.tagroot, .metavar = "KEYS",
+	 .help = "Labels of these names become callers of their stacks."},
+	{"tagleaf", 0, OPT_STRING, .to = &PA.tagleaf, .metavar = "KEYS",
+	 .help = "Labels of these names become callees of their stacks."},
+	{"cum", 0, OPT_NONE, .to = &PA.cum, .help = "Order by cumulative figures."},
+	{"nodecount", 0, OPT_STRING, .set = pprof_set_nodes, .metavar = "N",
+	 .help = "Nodes at most; tables show all without it."},
+	{"nodefraction", 0, OPT_FLOAT, .to = &PA.node_fraction, .metavar = "F",
+	 .help = "Drop nodes below F of the total (0.005)."},
+	{"edgefraction", 0, OPT_FLOAT, .to = &PA.edge_fraction, .metavar = "F",
+	 .help = "Drop edges below F of the total (0.001)."},
+	{"trim", 0, OPT_NONE, .to = &PA.trim, .help = "Honour these three: the default."},
+	{"base", 0, OPT_STRING, .to = &PA.base, .metavar = "FILE",
+	 .help = "Take this profile off."},
+	{"diff_base", 0, OPT_STRING, .to = &PA.diff_base, .metavar = "FILE",
+	 .help = "The same, with shares of the base."},
+	{"normalize", 0, OPT_NONE, .to = &PA.normalize,
+	 .help = "Scale the profile to the base's total first."},
+	{"drop_negative", 0, OPT_NONE, .to = &PA.drop_negative,
+	 .help = "Leave out rows that shrank."},
+	{"relative_percentages", 0, OPT_NONE, .to = &PA.relative,
+	 .help = "Shares of what passed the filters."},
+	{"unit", 0, OPT_STRING, .to = &PA.unit, .metavar = "UNIT",
+	 .help = "minimum, auto, B, kB, MB, GB."},
+	{"divide_by", 0, OPT_FLOAT, .to = &PA.divide_by, .metavar = "N",
+	 .help = "Divide all figures."},
+	{"compact_labels", 0, OPT_NONE, .to = &PA.compact,
+	 .help = "Print tables without the lines about the profile."},
+	{"all_frames", 0, OPT_NONE, .to = &PA.all_frames,
+	 .help = "Show frames, too, that the profile asks to drop."},
+	{"seconds", 0, OPT_U64, .to = &PA.seconds, .metavar = "N",
+	 .help = "Ask a URL for a profile of N seconds."},
+	{"http", 0, OPT_STRING, .to = &PA.http, .metavar = "[HOST]:[PORT]",
+	 .help = "Serve a page with table, flame graph, tree and source."},
+	{"no_browser", 0, OPT_NONE, .to = NULL,
+	 .help = "Open no browser for it: seep never does."},
+	{"help", 0, OPT_NONE, .to = &PA.help, .help = "Print this."},
+	{"version", 0, OPT_NONE, .to = &PA.version, .help = "Print the version."},
+	/* Accepted, for they change nothing here. */
+	{"flat", 0, OPT_NONE, .to = NULL},
+	{"call_tree", 0, OPT_NONE, .to = NULL},
+	{"symbolize", 0, OPT_STRING, .to = &PA.ignored},
+	{"tools", 0, OPT_STRING, .to = &PA.ignored},
+	{"timeout", 0, OPT_STRING, .to = &PA.ignored},
+	{"buildid", 0, OPT_STRING, .to = &PA.ignored},
+	{"source_path", 0, OPT_STRING, .to = &PA.ignored},
+	{"trim_path", 0, OPT_STRING, .to = &PA.ignored},
+	{"add_comment", 0, OPT_STRING, .to = &PA.ignored},
+	REFUSED("web"),
+	REFUSED("gv"),
+	REFUSED("evince"),
+	REFUSED("eog"),
+	REFUSED("kcachegrind"),
+	REFUSED("mean"),
+	REFUSED("topproto"),
+	{"disasm", 0, OPT_STRING, .set = pprof_refuse},
+	{"weblist", 0, OPT_STRING, .set = pprof_refuse},
+	{0},
+};
+
+/* ---- profiles ---- */
+
+/* What no file is called is a server: "localhost:6060/debug/pprof/heap". To be freed. */
+static char *
+pprof_source_of(const char *word)
+{
+	const char *colon = strchr(word, ':');
+	char *url;
+
+	if (access(word, F_OK) == 0 || colon == NULL)
+		return xstrdup(word);
+	url = strncmp(colon, "://", 3) == 0 ? xstrdup(word)
+					    : xasprintf("http://%s", word);
+	if (PA.seconds > 0) {
+		char *more = xasprintf("%s%cseconds=%llu", url,
+				       strchr(url, '?') != NULL ? '&' : '?',
+				       (unsigned long long)PA.seconds);
+
+		free(url);
+		url = more;
+	}
+	return url;
+}
+
+static int
+pprof_load_one(const char *word, const struct pprof_loaded *l, struct prof **ret,
+	       struct err *e)
+{
+	struct format_opts o = {.exe = l->exe};
+	char *source = pprof_source_of(word);
+	int r;
+
+	save_rest_of(source);
+	r = format_load_with(source, &o, ret, e);
+
+	if (r == 0) {
+		struct pprof_given given;
+
+		pprof_given_init(&given, *ret);
+		names_resolve(*ret, &l->names);
+		pprof_names(*ret, &given);
+	}
+	free(source);
+	return r;
+}
+
+static int
+pprof_load_words(const struct peer_words *words, struct pprof_loaded *l, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < words->len && r == 0; i++) {
+		struct prof *p = NULL;
+
+		if (l->exe != NULL && words->data[i] == l->exe)
+			continue;
+		r = pprof_load_one(words->data[i], l, &p, e);
+		if (r == 0 && l->p == NULL) {
+			l->p = TAKE(p);
+			l->source = xstrdup(words->data[i]);
+		} else if (r == 0) {
+			prof_merge(l->p, p);
+		}
+		prof_free(p);
+	}
+	if (l->p != NULL)
+		pprof_merge_samples(l->p);
+	if (r == 0 && l->p == NULL)
+		return err_set(e, -EINVAL, "no profile was named");
+	return r;
+}
+
+/* Scales one column to the base's sum. */
+static double
+pprof_scale_of(double base, double now)
+{
+	return now != 0 ? base / now : 1;
+}
+
+static void
+pprof_normalize(struct prof *p, const struct prof *base)
+{
+	double now[4] = {0}, was[4] = {0};
+
+	for (unsigned side = 0; side < 2; side++) {
+		const struct prof *of = side == 0 ? p : base;
+		double *sum = side == 0 ? now : was;
+
+		for (uint32_t i = 1; i < of->nsites; i++) {
+			sum[0] += (double)of->sites[i].live_blocks;
+			sum[1] += (double)of->sites[i].live_bytes;
+			sum[2] += (double)of->sites[i].allocs;
+			sum[3] += (double)of->sites[i].alloc_bytes;
+		}
+	}
+	for (uint32_t i = 1; i < p->nsites; i++) {
+		struct prof_site *s = &p->sites[i];
+
+		s->live_blocks =
+			llround((double)s->live_blocks * pprof_scale_of(was[0], now[0]));
+		s->live_bytes =
+			llround((double)s->live_bytes * pprof_scale_of(was[1], now[1]));
+		s->allocs = (uint64_t)llround((double)s->allocs *
+					      pprof_scale_of(was[2], now[2]));
+		s->alloc_bytes = (uint64_t)llround((double)s->alloc_bytes *
+						   pprof_scale_of(was[3], now[3]));
+	}
+}
+
+static int
+pprof_load(const struct peer_words *words, struct pprof_loaded *l, struct err *e)
+{
+	const char *base = PA.base != NULL ? PA.base : PA.diff_base;
+	int r;
+
+	l->names = names_given;
+	l->names.no_source = PA.http == NULL; /* the page has it inside */
+	for (size_t i = 0; i < words->len && l->exe == NULL; i++) {
+		if (format_is_program(words->data[i]))
+			l->exe = words->data[i];
+	}
+	l->names.exe = l->exe;
+	r = pprof_load_words(words, l, e);
+	if (r == 0 && base != NULL)
+		r = pprof_load_one(base, l, &l->base, e);
+	if (r < 0 || base == NULL)
+		return r;
+	if (PA.normalize)
+		pprof_normalize(l->p, l->base);
+	l->both = prof_new();
+	prof_merge(l->both, l->p);
+	l->nsites = l->both->nsites;
+	prof_merge(l->both, l->base);
+	return 0;
+}
+
+static void
+pprof_loaded_done(struct pprof_loaded *l)
+{
+	prof_free(l->p);
+	prof_free(l->base);
+	prof_free(l->both);
+	free(l->source);
+}
+
+/* ---- the command ---- */
+
+static int
+pprof_all(const struct peer_words *words, struct err *e)
+{
+	struct pprof_loaded l = {0};
+	int r;
+
+	if (PA.base != NULL && PA.diff_base != NULL)
+		return err_set(e, -EINVAL,
+			       "-base and -diff_base flags cannot both be specified");
+	if (PA.normalize && PA.base == NULL && PA.diff_base == NULL)
+		return err_set(e, -EINVAL, "-normalize needs -base or -diff_base");
+	if (PA.http != NULL && PA.what != PPROF_NOTHING)
+		return err_set(e, -EINVAL,
+			       "-http is not compatible with an output format on the "
+			       "command line");
+	if (words->len == 0)
+		return err_set(e, -EINVAL, "no profile source specified");
+	r = pprof_load(words, &l, e);
+	if (r == 0 && PA.http != NULL)
+		r = pprof_http(&l, e);
+	else if (r == 0 && PA.what == PPROF_NOTHING)
+		r = pprof_shell(&l, e);
+	else if (r == 0)
+		r = pprof_report(&l, e);
+	pprof_loaded_done(&l);
+	return r;
+}
+
+static int
+pprof_run(int argc, char **argv)
+{
+	struct peer_words words = {0};
+	struct err e = {0};
+	int r = peer_opts(PEER_GO, pprof_opts_table, argc, argv, &words, &e);
+	int status;
+
+	if (r == 0 && (PA.help || PA.version)) {
+		status = PA.help ? cmd_help(&cmd_pprof) : cmd_version();
+	} else {
+		if (r == 0)
+			r = pprof_all(&words, &e);
+		status = r == -EINVAL || r == -ENOTSUP
+				 ? cmd_usage(&cmd_pprof, "%s", e.msg)
+			 : r < 0 ? cmd_fail(&e)
+				 : CMD_OK;
+	}
+	vec_done(&words);
+	return status;
+}
+
+const struct cmd cmd_pprof = {
+	.name = "pprof",
+	.args = "[PROGRAM] PROFILE...",
+	.help = "what google/pprof prints about heap profiles",
+	.man = "seep-pprof",
+	.opts = pprof_opts_table,
+	.min_args = 0,
+	.max_args = CMD_ANY_ARGS,
+	.own_options = true,
+	.run = pprof_run,
+};

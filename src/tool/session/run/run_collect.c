@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* run_collect.c -- what a run has left when the program has ended: the recordings of its processes,
+ * what the tool saw of them, and why one is missing. */
+#include "tool/session/run/run_impl.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tool/session/run/save.h"
+#include "tool/session/watch/outside.h"
+#include "tool/util/buf.h"
+#include "tool/util/fmt.h"
+#include "tool/util/x.h"
+
+char *
+run_command(char **argv)
+{
+	struct buf b = {0};
+
+	for (char **at = argv; *at != NULL; at++)
+		buf_printf(&b, "%s%s", at > argv ? " " : "", *at);
+	return buf_take(&b);
+}
+
+void
+run_looks(const struct run *r, struct prof *p)
+{
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		const struct ticker_file *f = ticker_find(&r->ticker, p->processes[i].pid,
+							  p->processes[i].start_ns);
+
+		if (f == NULL)
+			continue;
+		save_looks(p, i, &f->looks);
+		outside_save(f->ctx, p, i, &f->covered,
+			     p->processes[i].inherited_blocks == 0);
+	}
+}
+
+/* What only the tool saw of a process: memory, and for our child how it ended. */
+static void
+annotate(struct run *r, struct prof_process *pr)
+{
+	const struct ticker_file *f = ticker_find(&r->ticker, pr->pid, pr->start_ns);
+	int status = r->program.inject ? r->inject.wait_status : r->ticker.wait_status;
+
+	struct oom oom = {0};
+
+	if (f != NULL) {
+		oom = f->oom;
+		pr->rss_kib = f->rss_kib;
+		pr->rss_peak_kib = f->rss_peak_kib;
+		if (f->anon_kib >
+		    pr->anon_kib) /* else it knew better itself, at its end */
+			pr->anon_kib = f->anon_kib;
+		pr->stack_kib = f->parts.stack_kib;
+		pr->static_kib = f->parts.static_kib;
+	}
+	if (pr->pid != (uint32_t)r->pid || pr->end == PROF_END_EXEC) {
+		if (pr->end == PROF_END_UNKNOWN)
+			oom_judge(f != NULL ? &oom : NULL, pr);
+		return;
+	}
+	if (f != NULL && r->ticker.end_ns > f->start_mono_ns)
+		pr->duration_ms = (r->ticker.end_ns - f->start_mono_ns) / 1000000;
+	if (WIFSIGNALED(status)) {
+		pr->end = PROF_END_SIGNAL;
+		pr->status = WTERMSIG(status);
+		oom_judge(f != NULL ? &oom : NULL, pr);
+	} else {
+		pr->end = PROF_END_EXITED;
+		pr->status = WEXITSTATUS(status);
+	}
+}
+
+/* What stood in the way of a recording, as far as it can be seen from here. To be freed. */
+static char *
+no_recording(const struct run *r)
+{
+	struct rlimit limit;
+
+	if (r->program.inject) /* it has no run folder */
+		return xstrdup("it ended before its first instruction");
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < RUN_SIZE_LEAST)
+		return xasprintf(
+			"the file size limit (ulimit -f) of %s leaves no room for "
+			"a recording, which takes 2 MiB",
+			fmt_size(limit.rlim_cur).s);
+	for (size_t i = 0; i < r->ticker.files.len; i++) {
+		if (r->ticker.files.data[i].pid == r->pid)
+			return xstrdup("somebody truncated its recording while it ran");
+	}
+	if (access(r->dir.path, F_OK) < 0)
+		return xasprintf("its run folder %s was deleted while it ran",
+				 r->dir.path);
+	if (rundir_room_bytes(&r->dir) < RUN_SIZE_LEAST)
+		return xasprintf("no room is left in %s", r->dir.path);
+	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		return xasprintf("it allocated nothing, or the address space limit "
+				 "(ulimit -v) of %s left no room for a recording",
+				 fmt_size(limit.rlim_cur).s);
+	return xstrdup("it ended before it allocated, or did not load libseep.so");
+}
+
+/* Why our child has no recording of its end, or NULL when it has one. To be freed. */
+static char *
+missing(const struct run *r, const struct prof *p)
+{
+	bool became = false;
+
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		if (p->processes[i].pid != (uint32_t)r->pid)
+			continue;
+		if (p->processes[i].end != PROF_END_EXEC)
+			return NULL;
+		became = true;
+	}
+	return became ? xstrdup("it became another program by exec, which was not recorded")
+		      : no_recording(r);
+}
+
+/* A row for the program when it left no recording, so that no report is silently
+ * empty. */
+static void
+add_missing(struct run *r, struct prof *p)
+{
+	char *why = missing(r, p);
+	struct prof_process *pr;
+	char *command;
+	uint32_t row;
+
+	if (why == NULL)
+		return;
+	command = run_command(r->argv);
+	row = prof_add_process(p);
+	pr = &p->processes[row];
+	pr->pid = (uint32_t)r->pid;
+	pr->ppid = (uint32_t)getpid();
+	pr->uid = getuid();
+	pr->mode = r->sampled ? PROF_SAMPLED : PROF_EXACT;
+	pr->run_id = r->dir.run_id;
+	pr->exe = prof_str(p, r->program.path);
+	pr->cmdline = prof_str(p, command);
+	pr->not_recorded = prof_str(p, why);
+	free(command);
+	free(why);
+}
+
+/* Recordings that somebody deleted under us are still there through our descriptors. */
+static void
+load_deleted(struct run *r, struct prof *p)
+{
+	for (size_t i = 0; i < r->ticker.files.len; i++) {
+		const struct livefile *f = &r->ticker.files.data[i].live;
+		struct err e = {0};
+
+		if (livefile_deleted(f) && save_load_file(f, p, &e) < 0)
+			prof_add_damage(p, e.msg, 1);
+	}
+}
+
+void
+run_unchecked(struct prof *p, const char *why)
+{
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		uint32_t c;
+
+		if (p->processes[i].not_recorded != 0)
+			continue;
+		c = prof_add_check(p);
+		p->checks[c].process = i;
+		p->checks[c].why = prof_str(p, why);
+	}
+}
+
+struct prof *
+run_collect(struct run *r)
+{
+	struct prof *p;
+
+	if (r->program.inject) {
+		p = run_inject_load(&r->inject);
+		run_unchecked(p,
+			      "the program's allocator is linked into it, so seep cannot "
+			      "stop it at exit; use seep leaks PID while it runs");
+	} else {
+		p = prof_new();
+		save_load(&r->dir, p, &r->saved);
+		load_deleted(r, p);
+		run_looks(r, p);
+		run_leaks_add(&r->leaks, p);
+	}
+	add_missing(r, p);
+	for (uint32_t i = 1; i < p->nprocesses; i++)
+		annotate(r, &p->processes[i]);
+	save_coverage(p);
+	return p;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* run_impl.h -- one `seep run`, for the files that it is made of: cmd_run.c (options, start, report) and
+ * run_collect.c (what there is to know when the program has ended). */
+#ifndef SEEP_SESSION_RUN_IMPL_H
+#define SEEP_SESSION_RUN_IMPL_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "tool/model/prof.h"
+#include "tool/session/run/run_inject.h"
+#include "tool/session/run/run_leaks.h"
+#include "tool/target/proc/inspect.h"
+#include "tool/target/run/rundir.h"
+#include "tool/target/run/ticker.h"
+
+/* The recorder begins nothing smaller. */
+#define RUN_SIZE_LEAST (UINT64_C(2) << 20)
+
+struct progress;
+
+/* One `seep run`. */
+struct run {
+	char **argv;
+	bool sampled;
+	struct inspect program;
+	struct rundir dir;
+	struct ticker ticker;
+	struct progress *progress; /* the line on the terminal, of whoever runs it */
+	char *libseep;
+	char *folder; /* absolute; where the recording goes */
+	char *output; /* absolute */
+	int pid;
+	sigset_t mask;	   /* as it was, and as the program has it */
+	bool xfsz_ignored; /* by us: a file too large is an error to tell, not our end */
+	FILE *log;	   /* where report and remarks go once the program has ended */
+	int status;	   /* to exit with */
+	unsigned living;   /* processes of the run that go on */
+	struct rundir_names saved; /* recordings that were read at the end */
+	struct run_leaks leaks;
+	struct run_inject inject; /* instead of folder and ticker, if program.inject */
+};
+
+/* Its command line, as one would type it. To be freed. */
+char *run_command(char **argv);
+
+/* What was seen of the processes while they ran. */
+void run_looks(const struct run *r, struct prof *p);
+
+/* Notes for every recorded process why there was no leak check. */
+void run_unchecked(struct prof *p, const char *why);
+
+/* All processes of the run, with what only the tool saw of them. */
+struct prof *run_collect(struct run *r);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* outside.c -- see outside.h. */
+#include "tool/session/watch/outside.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "tool/analyze/process/outgrowth.h"
+#include "tool/model/runtimes.h"
+#include "tool/session/watch/watcher.h"
+#include "tool/util/x.h"
+
+enum {
+	SHARE = 500,	      /* 1 / share of a core that looking may take, */
+	CREDIT_NS = 60000000, /* after this much, for all processes together */
+};
+
+static uint64_t spent_ns;
+
+struct outside {
+	struct watcher *w; /* NULL: it cannot be looked at */
+	struct outgrowth_series series;
+	uint64_t next_ms;
+};
+
+static uint64_t
+cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+void
+outside_look(struct outside **o, struct livefile *f, uint64_t ms)
+{
+	uint64_t cpu = cpu_ns();
+	struct outside *x = *o;
+	size_t before;
+
+	if (x == NULL) {
+		x = *o = xcalloc(1, sizeof *x);
+		watcher_new(f->pid, &x->w, NULL);
+	}
+	if (x->w == NULL || x->w->ended || ms < x->next_ms)
+		return;
+	before = x->w->track.seconds.len;
+	if (watcher_look(x->w, (double)ms / 1000, false, NULL) == 0 &&
+	    x->w->track.seconds.len == before + 1) {
+		vec_push(&x->series.live, (double)livefile_live_bytes(f));
+		x->series.ended = false;
+		vec_push(&x->series.own, (double)f->head->own_kib * 1024);
+	} else {
+		/* Series of different length say nothing. */
+		x->w->ended = true;
+	}
+	cpu = cpu_ns() - cpu;
+	spent_ns += cpu;
+	if (spent_ns > CREDIT_NS)
+		x->next_ms = ms + cpu * SHARE / 1000000;
+}
+
+void
+outside_last(struct outside **o, struct livefile *f, uint64_t ms, uint64_t anon_kib,
+	     bool ends)
+{
+	struct outside *x = *o;
+	size_t before = x != NULL ? x->series.live.len : 0;
+
+	if (anon_kib << 10 < OUTGROWTH_UNSEEN_BYTES)
+		return;
+	if (x != NULL)
+		x->next_ms = 0;
+	outside_look(o, f, ms);
+	(*o)->series.ended = ends && (*o)->series.live.len > before;
+}
+
+/* What helps: with a runtime's heap, the command that explains its growth. */
+static uint32_t
+remedy_of(struct prof *p, uint32_t process, const struct outgrowth *g, bool from_start)
+{
+	enum runtime r = g->kind != REGION_KINDS ? region_runtime(g->kind) : RUNTIMES;
+	struct buf text = {0};
+	uint32_t id;
+
+	if (g->kind == REGION_MAPPING && !g->grows && from_start)
+		return prof_str(p, "to record them: seep run --mmap");
+	if (r == RUNTIMES && (g->kind != REGION_MAPPING || g->grows))
+		return prof_str(p, g->remedy);
+	buf_add_str(&text, "see: ");
+	if (r == RUNTIMES)
+		buf_printf(&text, "seep watch %u", p->processes[process].pid);
+	else
+		runtime_add_grows(&text, r, p->processes[process].pid);
+	id = prof_str(p, buf_str(&text));
+	buf_done(&text);
+	return id;
+}
+
+static void
+add_row(struct prof *p, uint32_t process, const struct outgrowth *g, bool from_start)
+{
+	uint32_t remedy = remedy_of(p, process, g, from_start), row = prof_add_memory(p);
+
+	p->memories[row] = (struct prof_memory){
+		.process = process,
+		.kind = prof_str(p, g->name),
+		.first_kib = (uint64_t)(g->fit.first_v / 1024),
+		.last_kib = (uint64_t)(g->fit.last_v / 1024),
+		.grew = (uint32_t)g->fit.grown,
+		.intervals = (uint32_t)fit_intervals(&g->fit),
+		.grows = g->grows,
+		.remedy = remedy,
+	};
+	p->memories[row].slope = fit_slope(&g->fit, &p->memories[row].error);
+}
+
+void
+outside_save(struct outside *o, struct prof *p, uint32_t process,
+	     const struct covered *covered, bool from_start)
+{
+	struct outgrowth found[OUTGROWTH_MAX];
+	unsigned n;
+
+	if (o == NULL || o->w == NULL)
+		return;
+	o->series.covered = (double)covered->kib * 1024;
+	o->series.from_start = from_start;
+	n = outgrowth_find(&o->w->track, &o->series, found);
+	for (unsigned i = 0; i < n; i++)
+		add_row(p, process, &found[i], from_start);
+}
+
+void
+outside_free(struct outside *o)
+{
+	if (o == NULL)
+		return;
+	watcher_free(o->w);
+	vec_done(&o->series.live);
+	vec_done(&o->series.own);
+	free(o);
+}
