@@ -53,6 +53,22 @@ LEAK_CASE(exits_quickly, "definite=409/1 reachable=419/1")
 	quick_exit(0);
 }
 
+static void
+leak_quick_late(void)
+{
+	leak_hide(malloc(431));
+	free(root);
+	leak_wipe();
+}
+
+LEAK_CASE(exits_quickly_by_a_handler, "definite=840/2")
+{
+	at_quick_exit(leak_quick_late);
+	leak();
+	leak_wipe();
+	quick_exit(0);
+}
+
 LEAK_CASE(aborts, "definite=409/1 reachable=419/1")
 {
 	leak();

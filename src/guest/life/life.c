@@ -413,6 +413,23 @@ life_begun(void)
 }
 
 extern int __cxa_atexit(void (*)(void *), void *, void *);
+extern int __cxa_at_quick_exit(void (*)(void *), void *);
+
+static bool quick_told;
+
+bool
+life_quick_exit_told(void)
+{
+	return quick_told;
+}
+
+static void
+last_of_quick(void *nothing_given)
+{
+	(void)nothing_given;
+	zone_end();
+	hold_now(REC_HOLD_LEAVE, GATE_CFA());
+}
 
 static void
 last_of_all(void *nothing_given)
@@ -433,8 +450,10 @@ constructed(void)
 	exec_env_hide();
 	/* Called in the reverse order: whoever registers after us has had its turn by then. Of no
 	 * object, so that nobody's dlclose calls it. */
-	if (state == STATE_ON && (settings.hold != 0 || wrong.stacks || checked))
+	if (state == STATE_ON && (settings.hold != 0 || wrong.stacks || checked)) {
 		__cxa_atexit(last_of_all, NULL, NULL);
+		quick_told = __cxa_at_quick_exit(last_of_quick, NULL) == 0;
+	}
 }
 
 /* ---- threads ---- */

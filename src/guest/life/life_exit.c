@@ -125,10 +125,13 @@ quick_exit(int status)
 {
 	uintptr_t sp = HOLD_HERE();
 
+	hold_exit_begins(sp);
 	life_exit_begins(status);
-	peer_ending(PEER_LEAVE); /* libc leaves without calling our _exit */
-	zone_end();
-	hold_now(REC_HOLD_LEAVE, sp);
+	peer_ending(PEER_LEAVE);       /* libc leaves without calling our _exit */
+	if (!life_quick_exit_told()) { /* else behind the program's at_quick_exit handlers */
+		zone_end();
+		hold_now(REC_HOLD_LEAVE, sp);
+	}
 	if (next_find())
 		next.quick_exit(status);
 	leave_now(status, sp);
