@@ -6,6 +6,7 @@
 need_seep
 need_libseep
 prog=$(program sampled_cases) || exit 3
+cases=$(program verdict_cases) || exit 3
 cd "$TMP" || exit 3
 cp "$prog" ./ring
 
@@ -36,3 +37,7 @@ expect_json "peak: the sum of the sites" out '.processes[0].peak_bytes - .totals
 # Without a sample the peak is not 0.
 run "$SEEP" run --sample 1G -o c.rec ./ring 10 100 10
 expect_match "no sample" "$err" ' · peak under 3\.00 GiB'
+
+# A program that was killed had memory, though no sample is left of it.
+run "$SEEP" run --sample 1G -o k.rec "$cases" abort
+expect_match "killed" "$(head -n 1 <<<"$err")" '^KILLED  by SIGABRT: nothing of 0 samples was live$'

@@ -105,7 +105,8 @@ report_ok(struct report *r)
 		buf_printf(r->out, "no growth; about %s left at the end",
 			   figure_bytes(f->bytes, f->var_bytes, r->o->bytes).s);
 	else if (r->sampled)
-		buf_printf(r->out, "nothing of %s is left",
+		buf_printf(r->out, "nothing%s of %s is left",
+			   f->kept_bytes > 0 ? " but what libc keeps" : "",
 			   figure_things((int64_t)f->samples, 0, "sample").s);
 	else {
 		buf_printf(r->out, "%s%s%s%s: ",
@@ -334,7 +335,12 @@ report_killed(struct report *r)
 
 	report_killer(r, pr);
 	if (f->blocks == 0 && f->bytes == 0) {
-		buf_add_str(r->out, ": nothing was live");
+		buf_add_str(r->out, ": nothing");
+		if (pr->mode == PROF_SAMPLED)
+			buf_printf(r->out, " of %s",
+				   figure_things((int64_t)f->samples, 0, "sample").s);
+		buf_add_str(r->out, f->kept_bytes > 0 ? " was live but what libc keeps"
+						      : " was live");
 		return;
 	}
 	buf_add_str(r->out, ": ");
