@@ -101,6 +101,29 @@ END
 "${CC:-cc}" -g -O1 -o "$TMP/hoard" "$TMP/hoard.c" || exit
 "${CC:-cc}" -g -O1 -o "$TMP/ttl" "$TMP/ttl.c" || exit
 cd "$TMP" || exit
+# setenv never frees a value that was never set before: libc keeps them all, and the process grows by them.
+cat >"$TMP/environ.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(void)
+{
+	char value[4096];
+	memset(value, 'x', sizeof value - 1);
+	value[sizeof value - 1] = 0;
+	for (int i = 0; i < 1200; i++) {
+		for (int k = 0, n = i; k < 6; k++, n /= 10)
+			value[k] = (char)('0' + n % 10);
+		setenv("STATUS", value, 1);
+		usleep(5000);
+	}
+	return 0;
+}
+END
+"${CC:-cc}" -g -O1 -o environ environ.c || exit 3
+
+"$SEEP" run --log-file environ.log -o environ.rec -- ./environ &
+"$SEEP" run --sample 4K --log-file environ_sampled.log -o environ_sampled.rec -- ./environ &
 "$SEEP" run --sample 4K --log-file ttl.log -o ttl.rec -- ./ttl &
 for how in main exit table; do
 	"$SEEP" run --json --log-file $how.json -o $how.rec -- ./hoard $how &
@@ -122,3 +145,6 @@ expect_golden "table: all of it" "$out" verdicts/loaded_at_start.txt brief
 expect_json "table: none of it" table.json '[.sites[].growth | select(.verdict == "GROWING")] | length' 0
 expect_match "a cache, sampled" "$(head -n 1 ttl.log)" '^GROWING  1 site: \+[0-9.]+( ± [0-9.]+)? MiB/min$'
 expect_match "a cache, sampled: why" "$(cat ttl.log)" '1[0-9](\.[0-9])? % freed, grew in [0-9]+ of (10|20) intervals, .*a cache that fills looks the same'
+expect_match "what libc keeps" "$(head -n 1 environ.log)" '^GROWING  [12] sites?: \+[0-9.]+( ± [0-9.]+)? MiB/min$'
+expect_match "what libc keeps: the site" "$(cat environ.log)" 'none freed, grew in [0-9]+ of (10|20) intervals, oldest [0-9.]+ s; kept by libc: environment'
+expect_match "what libc keeps, sampled" "$(head -n 1 environ_sampled.log)" '^GROWING  [12] sites?: \+[0-9.]+( ± [0-9.]+)? MiB/min$'

@@ -98,7 +98,7 @@ make_groups(struct work *w)
 
 		w->samples[p->sites[i].process] += p->sites[i].samples;
 		w->of_site[i] = UINT32_MAX;
-		if (row == UINT32_MAX || w->ss->rows[row].kept != NULL)
+		if (row == UINT32_MAX)
 			continue;
 		at = map_add(&known, (uint64_t)p->sites[i].process << 32 | row);
 		if (*at == 0) {
@@ -468,8 +468,6 @@ sum_up(struct growth_places *g, const struct work *w)
 	for (uint32_t i = 0; i < w->ss->nrows; i++) {
 		const struct growth_place *x = &g->rows[i];
 
-		if (w->ss->rows[i].kept != NULL)
-			continue;
 		g->count[x->v.word]++;
 		if (x->v.word > g->word)
 			g->word = x->v.word;

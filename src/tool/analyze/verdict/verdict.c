@@ -209,7 +209,7 @@ is_lost(const struct sites_row *row)
 {
 	int64_t lost = verdict_lost(row->t.loss_blocks);
 
-	return lost > 0 &&
+	return lost > 0 && row->kept == NULL &&
 	       lost + row->t.loss_blocks[PROF_LOSS_POSSIBLE] > row->t.live_blocks / 2;
 }
 

@@ -106,6 +106,7 @@ evidence(struct report *r, uint32_t row)
 	const struct growth_place *x = &r->growth.rows[row];
 	const struct sites_total *t = &r->growth_sites.rows[row].t;
 	const struct prof_holder *h = holder_of(r, row);
+	const char *kept = r->growth_sites.rows[row].kept;
 	bool checked = r->v.each[x->process].checked;
 
 	growth_text_evidence(r->out, &x->v,
@@ -118,11 +119,16 @@ evidence(struct report *r, uint32_t row)
 	}
 	if (word_of(r, row) != VERDICT_GROWING)
 		return;
-	if (x->v.why == GROWTH_WHY_FREED_AT_EXIT || !checked) {
+	if (kept != NULL && x->v.why != GROWTH_WHY_FREED_AT_EXIT) {
+		buf_printf(r->out, "; kept by libc: %s", kept);
+	} else if (x->v.why == GROWTH_WHY_FREED_AT_EXIT || !checked) {
 		buf_add_str(r->out, "; ");
 		growth_text_needs(r->out, &x->v);
 	} else if (h != NULL) {
 		held_by(r, h);
+	} else if (t->loss_blocks[PROF_LOSS_POSSIBLE] == 0 &&
+		   t->loss_blocks[PROF_LOSS_REACHABLE] == 0) {
+		buf_add_str(r->out, "; younger than the leak check");
 	} else {
 		buf_add_str(r->out,
 			    2 * t->loss_blocks[PROF_LOSS_POSSIBLE] > t->live_blocks
