@@ -87,6 +87,8 @@ enum rec_flags {
 	REC_FLAG_UNSEEN = 1 << 13,
 	/* The program may have called the allocator past the hooks (RTLD_DEEPBIND, dlmopen, dlsym). */
 	REC_FLAG_PAST = 1 << 14,
+	/* The program has asked how large blocks really are (malloc_usable_size), and may use that room. */
+	REC_FLAG_USABLE = 1 << 15,
 };
 
 /* How far the process got, as the recorder saw it. */

@@ -440,12 +440,33 @@ usable_size_slow(void *p)
 	return next_find() ? next.malloc_usable_size(p) : 0;
 }
 
+static bool usable_asked;
+
+bool
+hooks_usable_asked(void)
+{
+	return __atomic_load_n(&usable_asked, __ATOMIC_SEQ_CST);
+}
+
+static NOINLINE void
+note_usable_asked(void)
+{
+	struct recorder *r = recorder_now;
+
+	/* First here, for a recording that begins meanwhile. */
+	__atomic_store_n(&usable_asked, true, __ATOMIC_SEQ_CST);
+	if (r->base != NULL)
+		__atomic_fetch_or(&r->head->flags, REC_FLAG_USABLE, __ATOMIC_SEQ_CST);
+}
+
 /* Some programs ask at every malloc and free (redis), so there is no frame on the way. */
 SEEP_EXPORT size_t
 malloc_usable_size(void *p)
 {
 	size_t (*ask)(void *) = next.malloc_usable_size;
 
+	if (UNLIKELY(!__atomic_load_n(&usable_asked, __ATOMIC_RELAXED)))
+		note_usable_asked();
 	if (UNLIKELY(ask == NULL || boot_used))
 		return usable_size_slow(p);
 	return ask(p);

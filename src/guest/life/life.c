@@ -119,6 +119,8 @@ begin(void)
 		r->head->flags |= REC_FLAG_LAYERS;
 	if (past_possible())
 		__atomic_fetch_or(&r->head->flags, REC_FLAG_PAST, __ATOMIC_SEQ_CST);
+	if (hooks_usable_asked())
+		__atomic_fetch_or(&r->head->flags, REC_FLAG_USABLE, __ATOMIC_SEQ_CST);
 	gate.mmap = settings.recorder.mmap_class;
 	gate.filter = settings.recorder.mode == REC_MODE_EXACT || boot_used ? &sample_all
 									    : r->sample;

@@ -11,6 +11,9 @@
  * the first call of a forked child. Called busy, so nothing it does is recorded. */
 bool life_begun(void);
 
+/* Has the program ever called malloc_usable_size? */
+bool hooks_usable_asked(void);
+
 /* True: a function of ours comes last of all that quick_exit calls. */
 bool life_quick_exit_told(void);
 

@@ -66,6 +66,9 @@ enum {
 	PYTHON_TYPES = 4,  /* from an object's type to the type of all types */
 	ROUNDED_MOST = 15, /* of SCAN_BLOCK_ROUNDED */
 	CLASS_SHARE = 4,   /* of SCAN_BLOCK_CLASS */
+	HEADER = 16,	   /* of a block of glibc's malloc */
+	PAGE = 4096,
+	MAPPED_LEAST = 64 << 10, /* smaller blocks have no mapping of their own */
 };
 
 enum { NO_LEADER = UINT32_MAX };
@@ -405,6 +408,22 @@ fetch(struct classify *c, const struct scan_block *b)
 		__builtin_prefetch(p + off);
 }
 
+/* Where the words of a block end. glibc's malloc rounds up to 16 bytes less 8, and a block with a mapping of its own
+ * to the end of that. */
+static uint64_t
+end_of(const struct classify *c, const struct scan_block *b)
+{
+	const struct scan_block *end = c->index->blocks + c->index->nblocks;
+	uint64_t at = b->addr + b->bytes;
+
+	if (!c->tails || (b->flags & SCAN_BLOCK_CUSTOM) != 0)
+		return at;
+	at = b->addr % PAGE == HEADER && b->bytes >= MAPPED_LEAST
+		     ? ALIGN_UP(at, (uint64_t)PAGE)
+		     : ALIGN_UP(at + WORD, (uint64_t)HEADER) - WORD;
+	return b + 1 < end && b[1].addr < at ? b[1].addr : at;
+}
+
 /* Several at a time: memory is far away, and waiting for one block after the other is what
  * takes the time. */
 static void
@@ -423,7 +442,7 @@ drain(struct classify *c, uint32_t leader)
 			fetch(c, batch[i]);
 		for (uint32_t i = 0; i < n; i++) {
 			batch[i]->pending = 0;
-			look_through(c, batch[i]->addr, batch[i]->addr + batch[i]->bytes,
+			look_through(c, batch[i]->addr, end_of(c, batch[i]),
 				     batch[i]->state, leader);
 		}
 		settle(c, leader);

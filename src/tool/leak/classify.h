@@ -48,6 +48,7 @@ struct classify {
 	uint64_t words; /* looked at so far */
 	struct classify_word wait[CLASSIFY_WAIT];
 	unsigned waiting;
+	bool tails;	/* the program may use what malloc rounds up: set by the caller */
 	bool leftovers; /* words that malloc may have left count, too */
 };
 

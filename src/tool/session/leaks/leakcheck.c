@@ -213,6 +213,7 @@ mark(struct look *k, const struct scan_range *roots, uint32_t nroots)
 	scan_index_init(&index, k->blocks.data, n, memory);
 	spares = leak_spares(k, &index, &nspares);
 	classify_init(&c, &k->space, &index, CLASSIFY_ALL_HEURISTICS, stack);
+	c.tails = (k->f->head->flags & REC_FLAG_USABLE) != 0;
 	if (k->how->draconian) {
 		nroots = 0;
 		k->z.words.len = 0;
