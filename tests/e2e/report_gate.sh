@@ -58,8 +58,10 @@ expect_status 98 "$SEEP" run --no-save --error-exitcode=98 -- "$c"
 expect_status 0 "$SEEP" run --no-save --error-exitcode=98 --errors-for-leak-kinds=none -- "$c"
 expect_eq "--no-save saves nothing" "$(find . -path ./state -prune -o -name '*.rec' -print)" ./a.rec
 expect_status 2 "$SEEP" run --no-save -o b.rec -- "$c"
-run "$SEEP" run --no-save --fail-on 'definite>0' -- /bin/sh -c 'kill -9 $$'
+run "$SEEP" run --no-save --fail-on 'definite>0,peak>1G' --junit killed.xml -- /bin/sh -c 'kill -9 $$'
 expect_eq "killed" "$status" 137
+expect_match "killed: nothing passes in JUnit" "$(cat killed.xml)" 'name="definite&gt;0"><skipped message="not looked for leaks"/></testcase>'
+expect_match "killed: what is known does" "$(cat killed.xml)" 'name="peak&gt;1G"/>'
 expect_match "killed: nothing passes" "$err" 'nothing was looked at for leaks, so nothing can pass'
 
 # ---- only what is new ----

@@ -335,6 +335,7 @@ leak_gate_junit(const struct prof *p, const struct skip *s, const bool *chosen,
 		const struct memcheck_opts *o)
 {
 	struct junit_opts more = {.baseline = has_baseline,
+				  .blind = leak_gate_blind(p, chosen),
 				  .implied = leak_given.fail_on == NULL};
 	struct memcheck_opts own = *o;
 	struct buf b = {0};

@@ -9,7 +9,8 @@
 
 struct junit_opts {
 	bool baseline; /* what it has is marked (judge.h): losses that are left are new */
-	bool implied;  /* the condition was not given, but comes with the baseline */
+	bool blind; /* nothing was looked at for leaks: conditions on them are undecided */
+	bool implied; /* the condition was not given, but comes with the baseline */
 };
 
 /* Appends the document. Conditions must have been judged. With conditions, these alone decide what failed:
