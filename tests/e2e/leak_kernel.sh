@@ -16,6 +16,9 @@ expect_eq "at exit: nothing is lost" "$status $(jq -c '.summary.leaks | [.defini
 run "$SEEP" run --no-save --fail-on leak --json --log-file "$TMP/close.json" -- "$prog" close
 expect_eq "closed: all are lost" "$status $(jq -c '.summary.leaks | [.definite_blocks, .definite_bytes]' "$TMP/close.json")" "1 [60,39160]"
 
+run "$SEEP" run --no-save --fail-on leak --json --log-file "$TMP/stack.json" -- "$prog" stack
+expect_eq "the stack of signal handlers" "$status $(jq -c '.summary.leaks | [.definite_blocks, .reachable_blocks, .reachable_bytes]' "$TMP/stack.json")" "0 [0,1,80021]"
+
 # begin COMMAND...: in the background, until its input ends; $pid, $epoll_block, $timer_block.
 mkfifo "$TMP/in"
 begin() {

@@ -3,6 +3,7 @@
  *
  *	leak_kernel exit	ends
  *	leak_kernel close	closes the descriptor, deletes the timers, and ends: now they are lost
+ *	leak_kernel stack	gives signal handlers a stack from malloc, keeps no pointer to it, and ends
  *	leak_kernel wait	prints its pid and the address of a block of each kind, and waits for the end of its input */
 /* cflags: -O1 -g */
 #include <inttypes.h>
@@ -46,6 +47,14 @@ start_timers(void)
 	}
 }
 
+__attribute__((noinline)) static void
+set_stack(void)
+{
+	stack_t s = {.ss_sp = malloc(80021), .ss_size = 80021};
+
+	sigaltstack(&s, NULL);
+}
+
 /* Overwrites what the calls above have left on the stack. */
 __attribute__((noinline)) static void
 sweep(void)
@@ -62,6 +71,11 @@ main(int argc, char **argv)
 	const char *mode = argc > 1 ? argv[1] : "exit";
 	char c;
 
+	if (strcmp(mode, "stack") == 0) {
+		set_stack();
+		sweep();
+		return 0;
+	}
 	epoll = epoll_create1(0);
 	connect_all();
 	start_timers();

@@ -180,12 +180,24 @@ hold_asked(uintptr_t sp)
 	__atomic_store_n(&d->why, sp != 0 ? REC_HOLD_ASKED : 0, __ATOMIC_RELEASE);
 }
 
+/* The stack for signal handlers, which only the kernel may know by now: as one more register. */
+static void
+signal_stack(struct rec_hold *d)
+{
+	stack_t s;
+
+	if (d->nregs < REC_HOLD_REGS && SYS2(SYS_sigaltstack, NULL, &s) == 0 &&
+	    (s.ss_flags & SS_DISABLE) == 0)
+		d->regs[d->nregs++] = (uintptr_t)s.ss_sp;
+}
+
 static void
 stand(struct recorder *r, const struct rec_hold *where)
 {
 	struct rec_hold *d = place(r);
 
 	*d = *where;
+	signal_stack(d);
 	d->tid = (uint32_t)sys_gettid();
 	d->tp = (uintptr_t)__builtin_thread_pointer();
 	own_memory(d);
