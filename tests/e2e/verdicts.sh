@@ -60,3 +60,15 @@ for try in 1 2 3; do
 	run "$SEEP" run --sample 8M -o a.rec ./cases clean
 	expect_match "few samples, $try" "$(head -n 1 <<<"$err")" '^NO VERDICT  only [0-9] samples?, 10 are needed; '
 done
+
+# A program that the loader is called with by hand, as bundles do: /proc/self/exe is the loader, and what the
+# program lost is not the loader's.
+loader=/lib64/ld-linux-x86-64.so.2
+if [ -x $loader ]; then
+	run "$SEEP" run -o a.rec $loader --argv0 other ./cases once
+	expect_match "by the loader" "$(head -n 1 <<<"$err")" '^LEAK  97\.7 KiB in 1 block lost at 1 site, once$'
+	expect_match "by the loader: the line" "$err" 'lose +verdict_cases\.c:[0-9]+ '
+	expect_json "by the loader: whose program" <("$SEEP" report --json a.rec) '.processes[0].exe | split("/")[-1]' cases
+else
+	left_out "the loader by hand: no $loader here"
+fi

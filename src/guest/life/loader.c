@@ -7,12 +7,16 @@
 
 #include "guest/hooks/jit.h"
 #include "guest/life/statm.h"
+#include "guest/rt/rt_map.h"
+#include "guest/rt/rt_proc.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/auxv.h>
 #include <sys/single_threaded.h>
 #include <time.h>
+
+enum { MAPS_BYTES = 64 << 10 };
 
 extern void *__libc_stack_end;
 /* The section of main's wrapper in life_exit.c, by the linker. */
@@ -94,6 +98,65 @@ module_find(uintptr_t pc, struct host_module *ret)
 	return true;
 }
 
+/* One number in hexadecimal, and the byte behind it. */
+static const char *
+read_hex(const char *s, uintptr_t *ret)
+{
+	uintptr_t n = 0;
+
+	for (;; s++) {
+		unsigned digit = *s >= '0' && *s <= '9'	  ? (unsigned)(*s - '0')
+				 : *s >= 'a' && *s <= 'f' ? (unsigned)(*s - 'a') + 10
+							  : 16;
+
+		if (digit > 15)
+			break;
+		n = n << 4 | digit;
+	}
+	*ret = n;
+	return *s != '\0' ? s + 1 : s;
+}
+
+/* In /proc/self/maps, the path of the mapping at `addr`; its length, or 0. */
+static long
+path_at(const char *maps, uintptr_t addr, char *to, size_t cap)
+{
+	while (*maps != '\0') {
+		uintptr_t start, end;
+		const char *s = read_hex(read_hex(maps, &start), &end);
+		size_t n = 0;
+
+		while (*s != '\0' && *s != '\n' && *s != '/')
+			s++;
+		if (addr >= start && addr < end) {
+			while (s[n] != '\0' && s[n] != '\n' && n + 1 < cap) {
+				to[n] = s[n];
+				n++;
+			}
+			to[n] = '\0';
+			return (long)n;
+		}
+		while (*s != '\0' && *s++ != '\n')
+			;
+		maps = s;
+	}
+	return 0;
+}
+
+/* When the loader is started by hand (ld.so ./program), /proc/self/exe is the loader. The kernel has loaded no
+ * interpreter then; the program's headers are where glibc says. */
+static long
+program_path(char *to, size_t cap)
+{
+	char *maps = getauxval(AT_BASE) == 0 ? rt_map(MAPS_BYTES) : NULL;
+	long n = 0;
+
+	if (maps != NULL && proc_slurp("/proc/self/maps", maps, MAPS_BYTES) > 0)
+		n = path_at(maps, getauxval(AT_PHDR), to, cap);
+	rt_unmap(maps, MAPS_BYTES);
+	return n;
+}
+
 static uint64_t
 clock_ns(void)
 {
@@ -124,6 +187,7 @@ const struct host loader_host = {
 	.table_find = jit_find,
 	.table_done = jit_done,
 	.stack_top = stack_top,
+	.program_path = program_path,
 	.clock_ns = clock_ns,
 	.rss_kib = statm_rss_kib,
 	.root_start = __start_seep_main,

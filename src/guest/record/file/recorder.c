@@ -287,13 +287,16 @@ map_file(const struct recorder_settings *s, uint64_t bytes, bool *prefilled)
 
 /* Text page: executable, NUL, directory, NUL, arguments each with a NUL. */
 static void
-fill_text(struct rec_head *h, unsigned char *base)
+fill_text(const struct host *host, struct rec_head *h, unsigned char *base)
 {
 	char *at = (char *)base + REC_TEXT_OFF;
 	size_t n = 0;
-	long got;
-	long r = SYS4(SYS_readlinkat, -100, "/proc/self/exe", at, REC_TEXT_BYTES / 4);
+	long got, r = 0;
 
+	if (host->program_path != NULL)
+		r = host->program_path(at, REC_TEXT_BYTES / 4);
+	if (r <= 0)
+		r = SYS4(SYS_readlinkat, -100, "/proc/self/exe", at, REC_TEXT_BYTES / 4);
 	n = r > 0 ? (size_t)r + 1 : 1;
 	r = SYS2(SYS_getcwd, at + n, REC_TEXT_BYTES / 4);
 	n += r > 0 ? (size_t)r : 1;
@@ -335,7 +338,7 @@ fill_head(struct recorder *r, const struct recorder_settings *s)
 	h->point_every_ms = 10;
 	if (SYS1(SYS_uname, &un) == 0)
 		memcpy(h->host, un.nodename, sizeof(h->host) - 1);
-	fill_text(h, r->base);
+	fill_text(r->host, h, r->base);
 }
 
 /* The private tables, one mapping; kept from the parent where a fork left it. */

@@ -43,6 +43,8 @@ struct host {
 	void (*table_done)(void);
 	/* Upper end of the stack that `sp` lies on, or 0 when that is not known. */
 	uintptr_t (*stack_top)(uintptr_t sp);
+	/* The program's file where /proc/self/exe is another one; its length, or 0. May be NULL. */
+	long (*program_path)(char *to, size_t cap);
 	/* Coarse monotonic clock in ns. */
 	uint64_t (*clock_ns)(void);
 	/* Resident memory in KiB, asked about once a second while no tool looks at it; 0 = not known.
