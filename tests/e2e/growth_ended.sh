@@ -106,14 +106,15 @@ cat >"$TMP/environ.c" <<'END'
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-int main(void)
+int main(int argc, char **argv)
 {
+	int n = argc > 1 ? atoi(argv[1]) : 1200;
 	char value[4096];
 	memset(value, 'x', sizeof value - 1);
 	value[sizeof value - 1] = 0;
-	for (int i = 0; i < 1200; i++) {
-		for (int k = 0, n = i; k < 6; k++, n /= 10)
-			value[k] = (char)('0' + n % 10);
+	for (int i = 0; i < n; i++) {
+		for (int k = 0, d = i; k < 6; k++, d /= 10)
+			value[k] = (char)('0' + d % 10);
 		setenv("STATUS", value, 1);
 		usleep(5000);
 	}
@@ -148,3 +149,5 @@ expect_match "a cache, sampled: why" "$(cat ttl.log)" '1[0-9](\.[0-9])? % freed,
 expect_match "what libc keeps" "$(head -n 1 environ.log)" '^GROWING  [12] sites?: \+[0-9.]+( ± [0-9.]+)? MiB/min$'
 expect_match "what libc keeps: the site" "$(cat environ.log)" 'none freed, grew in [0-9]+ of (10|20) intervals, oldest [0-9.]+ s; kept by libc: environment'
 expect_match "what libc keeps, sampled" "$(head -n 1 environ_sampled.log)" '^GROWING  [12] sites?: \+[0-9.]+( ± [0-9.]+)? MiB/min$'
+run "$SEEP" run --sample 1K --no-save -- ./environ 100
+expect_match "what libc keeps, sampled for a moment" "$(head -n 1 <<<"$err")" '^OK  nothing of [0-9]+ samples is left but what libc keeps; a loss under '

@@ -105,9 +105,9 @@ report_ok(struct report *r)
 		buf_printf(r->out, "no growth; about %s left at the end",
 			   figure_bytes(f->bytes, f->var_bytes, r->o->bytes).s);
 	else if (r->sampled)
-		buf_printf(r->out, "nothing%s of %s is left",
-			   f->kept_bytes > 0 ? " but what libc keeps" : "",
-			   figure_things((int64_t)f->samples, 0, "sample").s);
+		buf_printf(r->out, "nothing of %s is left%s",
+			   figure_things((int64_t)f->samples, 0, "sample").s,
+			   f->kept_bytes > 0 ? " but what libc keeps" : "");
 	else {
 		buf_printf(r->out, "%s%s%s%s: ",
 			   !f->checked	    ? "everything freed"
