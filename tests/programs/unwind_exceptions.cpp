@@ -28,7 +28,7 @@
 #include <vector>
 
 extern "C" {
-#include "unwind/unwind.h"
+#include "guest/unwind/unwind.h"
 }
 
 namespace
