@@ -216,7 +216,18 @@ _seep() {
 				--base --cum --nodecount --nodefraction --edgefraction
 				--maxdegree --focus --ignore --retain --exclude --thread
 				--heapcheck --stacks --show_addresses --lib_prefix
-				--debug-syms-by-id --help --version' -- "$cur"
+				--debug-syms-by-id --disasm --evince --gv --web --help
+				--version' -- "$cur"
+		else
+			_seep_reply -f -- "$cur"
+		fi
+		;;
+	flamegraph.pl)
+		if [[ $cur == -* ]]; then
+			_seep_reply -W '--title --subtitle --width --height --minwidth --fonttype
+				--fontsize --countname --nametype --colors --bgcolors --hash
+				--cp --reverse --inverted --flamechart --negate --notes
+				--factor --total --help' -- "$cur"
 		else
 			_seep_reply -f -- "$cur"
 		fi

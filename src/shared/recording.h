@@ -63,14 +63,12 @@ enum rec_mode {
 };
 
 enum rec_flags {
-	REC_FLAG_FORKED = 1 << 0, /* made by fork */
-	/* All of the parent's blocks were entered, as inherited. */
-	REC_FLAG_TABLE_COPIED = 1 << 1,
-	REC_FLAG_MMAP = 1 << 2,	  /* mmap, brk … recorded as a class of their own */
-	REC_FLAG_SEALED = 1 << 3, /* a seccomp filter came: no new chunks since then */
-	REC_FLAG_THREADED =
-		1 << 4,		/* there was a second thread: head and site are atomics */
-	REC_FLAG_FULL = 1 << 5, /* out of room at some moment, see lost[] */
+	REC_FLAG_FORKED = 1 << 0,	/* made by fork */
+	REC_FLAG_TABLE_COPIED = 1 << 1, /* with all blocks of the parent */
+	REC_FLAG_MMAP = 1 << 2,	    /* mmap, brk … recorded as a class of their own */
+	REC_FLAG_SEALED = 1 << 3,   /* a seccomp filter came: no new chunks since then */
+	REC_FLAG_THREADED = 1 << 4, /* a second thread came: head and site are atomics */
+	REC_FLAG_FULL = 1 << 5,	    /* out of room at some moment, see lost[] */
 	REC_FLAG_TEXT_CUT = 1 << 6, /* the command line did not fit */
 	/* Blocks take more memory than was asked for, or are held back: no telling what is hidden. */
 	REC_FLAG_LAYERS = 1 << 7,
@@ -87,7 +85,7 @@ enum rec_flags {
 	REC_FLAG_UNSEEN = 1 << 13,
 	/* The program may have called the allocator past the hooks (RTLD_DEEPBIND, dlmopen, dlsym). */
 	REC_FLAG_PAST = 1 << 14,
-	/* The program has asked how large blocks really are (malloc_usable_size), and may use that room. */
+	/* It has asked how large blocks really are, and may use that room. */
 	REC_FLAG_USABLE = 1 << 15,
 };
 

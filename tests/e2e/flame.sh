@@ -104,16 +104,12 @@ expect_eq "two scripts, both ours" "$(grep -o '<script' "$TMP/hostile.svg" | wc 
 
 # ---- from reports ----
 
-if "$SEEP" report --help | grep -q -- --html; then
-	run "$SEEP" report --html "$TMP/page.html" "$TMP/new.folded"
-	expect_eq "report --html" "$status $out$err" "0 wrote $TMP/page.html"
-	"$SEEP" report --html "$TMP/page.html" "$TMP/new.folded" 2>/dev/null || fail "report --html"
-	"$SEEP" report --html "$TMP/hostile.html" "$TMP/hostile.folded" || fail "report --html of hostile names"
-	"$SEEP" report --flame "$TMP/report.svg" "$TMP/new.folded" || fail "report --flame"
-	expect_match "a report's flame graph" "$(cat "$TMP/report.svg")" '<title>session_new \(87\.9 KiB, 45\.00%\)</title>'
-else
-	left_out "report has no --html yet"
-fi
+run "$SEEP" report --html "$TMP/page.html" "$TMP/new.folded"
+expect_eq "report --html" "$status $out$err" "0 wrote $TMP/page.html"
+"$SEEP" report --html "$TMP/page.html" "$TMP/new.folded" 2>/dev/null || fail "report --html"
+"$SEEP" report --html "$TMP/hostile.html" "$TMP/hostile.folded" || fail "report --html of hostile names"
+"$SEEP" report --flame "$TMP/report.svg" "$TMP/new.folded" || fail "report --flame"
+expect_match "a report's flame graph" "$(cat "$TMP/report.svg")" '<title>session_new \(87\.9 KiB, 45\.00%\)</title>'
 expect_status 0 "$SEEP" diff --html "$TMP/diff.html" --flame "$TMP/two.svg" "$TMP/before.folded" "$TMP/after.folded"
 expect_eq "files are all there is" "$out$err" "wrote $TMP/two.svg
 wrote $TMP/diff.html"
@@ -136,7 +132,7 @@ expect_match "cannot be written" "$err" '^seep: .*nosuch/x\.svg'
 if have node && { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null; then
 	"$ROOT/tests/ui/many.py" 100000 40 >"$TMP/many.folded"
 	draw "$TMP/many.folded" >"$TMP/many.svg"
-	[ ! -e "$TMP/page.html" ] || "$SEEP" report --html "$TMP/many.html" "$TMP/many.folded"
+	"$SEEP" report --html "$TMP/many.html" "$TMP/many.folded"
 	"$SEEP" run -o "$TMP/run.rec" -- /bin/true >/dev/null 2>&1
 	"$SEEP" report --html "$TMP/run.html" "$TMP/run.rec" 2>/dev/null
 	"$SEEP" report "$TMP/run.rec" | sed -n 2p >"$TMP/run.verdict"

@@ -65,8 +65,13 @@ def main():
     if top.returncode != 0:
         faults.append(f"seep --help: status {top.returncode}")
     completed = set(re.findall(r"[a-z-][a-z0-9._-]+", (ROOT / "completions/seep.bash").read_text()))
-    commands = [p.stem[4:] for p in sorted((ROOT / "src/tool/cli").glob("cmd_*.c"))]
-    for name in (c.replace("_", "-") for c in commands):
+    # Those that it lists, and those that have a file: a command must be in both places, or be a personality.
+    listed = re.findall(r"^  ([a-z][a-z.-]*)", top.stdout, re.M)
+    own_files = [p.stem[4:].replace("_", "-") for p in (ROOT / "src/tool/cli").glob("cmd_*.c")]
+    commands = sorted(set(listed) | set(own_files))
+    if not {"resume", "jeprof", "valgrind", "flamegraph.pl"} <= set(commands):
+        faults.append("help.py itself: does not see all commands")
+    for name in commands:
         got = run(seep, name, "--help")
         if got.returncode != 0:
             faults.append(f"seep {name} --help: status {got.returncode}")

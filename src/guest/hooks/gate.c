@@ -43,9 +43,9 @@ busy_with(uintptr_t cfa)
 	if (at == 0)
 		return BUSY_NESTED; /* libc works for us */
 	if (cfa < at && at - cfa >= SIGNAL_FRAME_LEAST &&
-	    (at - cfa > SAME_STACK || *(const uintptr_t *)(at - 8) == tls.busy_ra))
+	    (at - cfa > SAME_STACK || gate_ra(at) == tls.busy_ra))
 		return BUSY_HANDLER;
-	if (quiet && cfa < at && *(const uintptr_t *)(at - 8) == tls.busy_ra)
+	if (quiet && cfa < at && gate_ra(at) == tls.busy_ra)
 		return BUSY_NESTED;
 	/* On the alternate stack all of this means nothing. */
 	if (!rt_sealed && SYS2(SYS_sigaltstack, 0, &ss) == 0 &&

@@ -12,6 +12,7 @@
 #include "guest/record/hot.h"
 #include "guest/record/sample.h"
 #include "guest/rt/rt_tls.h"
+#include "guest/unwind/arch.h"
 
 /* tls.busy is the CFA of the hook that records. With this bit, libc or the real allocator works
  * for us meanwhile: what they allocate by calling our hooks in turn passes by, uncounted. */
@@ -86,12 +87,19 @@ bool gate_enter_slow(uintptr_t cfa);
 /* An allocation that gate_enter has let pass. True if the recording ended early: it is counted. */
 bool gate_missed(void);
 
+/* The return address of a hook whose CFA that is; 0 where a call does not push it. */
+static ALWAYS_INLINE uintptr_t
+gate_ra(uintptr_t cfa)
+{
+	return ARCH_RA_FIXED ? *(const uintptr_t *)(cfa - sizeof(uintptr_t)) : 0;
+}
+
 /* `cfa` is the exported hook's. The return address is written again once we are busy: a handler that came before that
  * has written its own. */
 static ALWAYS_INLINE void
 gate_mark_busy(uintptr_t cfa)
 {
-	uintptr_t ra = *(const uintptr_t *)(cfa - 8);
+	uintptr_t ra = gate_ra(cfa);
 
 	tls.busy_ra = ra;
 	COMPILER_BARRIER();

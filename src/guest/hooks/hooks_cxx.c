@@ -117,7 +117,9 @@ new_at(void **slot, const char *name, const struct forward *f, uintptr_t second,
 		return real(n, second, third); /* new[] calls new, the first one counts */
 	tls.forward = f;
 	p = real(n, second, third);
-	new_is = tls.forward == NULL ? NEW_CALLS_MALLOC : NEW_DOES_NOT;
+	/* Stored once: each store would take the line away from all other threads. */
+	if (UNLIKELY(new_is != (tls.forward == NULL ? NEW_CALLS_MALLOC : NEW_DOES_NOT)))
+		new_is = tls.forward == NULL ? NEW_CALLS_MALLOC : NEW_DOES_NOT;
 	if (UNLIKELY(tls.forward != NULL)) {
 		tls.forward = NULL;
 		if (p != NULL)

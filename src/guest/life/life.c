@@ -64,7 +64,8 @@ enum { LAST_ROUND = 4 }; /* PTHREAD_DESTRUCTOR_ITERATIONS */
 /* Bytes that a thread of an armed process allocates between two looks at the switch. */
 #define ARMED_BYTES (UINT64_C(1) << 20)
 
-static enum state state;
+/* Written with begin_lock held, or where nobody else can begin; read by whoever comes. */
+static enum state state_word;
 static bool checked; /* HEAPCHECK asks for a look at the end */
 static bool armed;   /* nobody asked for a recording, and seep attach may do so later */
 static uint32_t begin_lock;
@@ -76,6 +77,18 @@ static uint64_t mapped_bytes;
 static pthread_key_t thread_key;
 static bool thread_key_made;
 
+static ALWAYS_INLINE enum state
+state(void)
+{
+	return __atomic_load_n(&state_word, __ATOMIC_ACQUIRE);
+}
+
+static void
+state_set(enum state now)
+{
+	__atomic_store_n(&state_word, now, __ATOMIC_RELEASE);
+}
+
 static void
 switch_off(void)
 {
@@ -83,7 +96,7 @@ switch_off(void)
 	gate.mmap = false;
 	recorder_now->id =
 		UINT64_MAX; /* no thread's: all come by the slow way, and pass */
-	state = STATE_OFF;
+	state_set(STATE_OFF);
 }
 
 static void
@@ -124,7 +137,7 @@ begin(void)
 	gate.mmap = settings.recorder.mmap_class;
 	gate.filter = settings.recorder.mode == REC_MODE_EXACT || boot_used ? &sample_all
 									    : r->sample;
-	state = STATE_ON;
+	state_set(STATE_ON);
 	guard_install();
 	hold_install();
 	zone_forked();
@@ -187,13 +200,13 @@ life_begin_late(const struct peer *who, void (*fill)(struct recorder_settings *)
 	bool on = false;
 
 	if (lock_take(&begin_lock, lock_id())) {
-		if (state == STATE_OFF && recorder_now->base == NULL && peer == NULL &&
+		if (state() == STATE_OFF && recorder_now->base == NULL && peer == NULL &&
 		    getauxval(AT_SECURE) == 0 && settings_parse(NULL, &settings, &bad)) {
 			fill(&settings.recorder);
 			settings.recorder.own_memory = true;
 			peer = who;
 			begin_on_page();
-			on = state == STATE_ON;
+			on = state() == STATE_ON;
 		}
 		lock_drop(&begin_lock);
 	}
@@ -216,12 +229,12 @@ switched_on(void)
 		return false;
 	memcpy(text, seep_switch.settings, sizeof(text));
 	text[sizeof(text) - 1] = '\0';
-	if (state == STATE_OFF && armed && recorder_now->base == NULL &&
+	if (state() == STATE_OFF && armed && recorder_now->base == NULL &&
 	    settings_parse(text, &settings, &bad) &&
 	    settings.recorder.mode != REC_MODE_OFF) {
 		armed = false;
 		begin_on_page();
-		on = state == STATE_ON;
+		on = state() == STATE_ON;
 	}
 	lock_drop(&begin_lock);
 	return on;
@@ -297,7 +310,7 @@ begin_again(void)
 	tls.owner = TLS_NOBODY;
 	tls.self = NULL;
 	locks_forked();
-	if (state == STATE_ON) {
+	if (state() == STATE_ON) {
 		note_threads((const struct rec_head *)(void *)mapped);
 		quiet_end((struct rec_head *)(void *)mapped);
 	}
@@ -312,14 +325,14 @@ begin_again(void)
 		uint64_t old_bytes = mapped_bytes;
 
 		begin();
-		if (state == STATE_OFF)
+		if (state() == STATE_OFF)
 			lost_child(old);
 		recorder_forget(old, old_bytes);
 	} else {
 		recorder_forget(mapped, mapped_bytes);
 		switch_off();
 	}
-	if (state == STATE_ON)
+	if (state() == STATE_ON)
 		entering = list;
 	else
 		inherit_forget(list);
@@ -332,7 +345,7 @@ drop_inherited_lock(void)
 {
 	uint32_t was = __atomic_load_n(&begin_lock, __ATOMIC_ACQUIRE), none = 0;
 
-	if (state == STATE_NEW || recorder_now->base != NULL ||
+	if (state() == STATE_NEW || recorder_now->base != NULL ||
 	    !__atomic_compare_exchange_n(&recorder_now->begins, &none, 1u, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) ||
 	    was == 0)
@@ -350,12 +363,12 @@ begin_locked(void)
 	drop_inherited_lock();
 	if (!lock_take(&begin_lock, me))
 		return false;
-	if (state == STATE_NEW && environ != NULL && next_find())
+	if (state() == STATE_NEW && environ != NULL && next_find())
 		begin_first();
-	else if (state == STATE_AGAIN ||
-		 (state == STATE_ON && recorder_now->base == NULL))
+	else if (state() == STATE_AGAIN ||
+		 (state() == STATE_ON && recorder_now->base == NULL))
 		begin_again();
-	on = state == STATE_ON && recorder_now->base != NULL;
+	on = state() == STATE_ON && recorder_now->base != NULL;
 	lock_drop(&begin_lock);
 	return on;
 }
@@ -370,7 +383,7 @@ life_broken(void)
 void
 life_mapped(unsigned char **ret_base, uint64_t *ret_bytes)
 {
-	*ret_base = state == STATE_ON ? mapped : NULL;
+	*ret_base = state() == STATE_ON ? mapped : NULL;
 	*ret_bytes = mapped_bytes;
 }
 
@@ -386,7 +399,7 @@ life_notes(bool *ret_whole)
 	*ret_whole = recorder_now->ended == NULL;
 	if (!*ret_whole)
 		return recorder_now->ended;
-	return state == STATE_ON ? (struct rec_head *)(void *)mapped : NULL;
+	return state() == STATE_ON ? (struct rec_head *)(void *)mapped : NULL;
 }
 
 bool
@@ -400,9 +413,9 @@ life_is_ours(void)
 bool
 life_begun(void)
 {
-	if (LIKELY(state == STATE_ON && recorder_now->base != NULL))
+	if (LIKELY(state() == STATE_ON && recorder_now->base != NULL))
 		return true;
-	if (state == STATE_OFF) {
+	if (state() == STATE_OFF) {
 		if (armed && switched_on())
 			return true;
 		if (recorder_now->ended != NULL) /* all come here, to be counted */
@@ -452,7 +465,7 @@ constructed(void)
 	exec_env_hide();
 	/* Called in the reverse order: whoever registers after us has had its turn by then. Of no
 	 * object, so that nobody's dlclose calls it. */
-	if (state == STATE_ON && (settings.hold != 0 || wrong.stacks || checked)) {
+	if (state() == STATE_ON && (settings.hold != 0 || wrong.stacks || checked)) {
 		__cxa_atexit(last_of_all, NULL, NULL);
 		quick_told = __cxa_at_quick_exit(last_of_quick, NULL) == 0;
 	}
@@ -493,7 +506,7 @@ fork_left_us_inside(void)
 	sys_mmap(mapped, mapped_bytes, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1);
 	recorder_now->id = UINT64_MAX;
-	state = STATE_AGAIN;
+	state_set(STATE_AGAIN);
 	begin_lock = 0;
 	forget_list(&hand.list); /* of an outer fork: that child may begin with it */
 	hand.by = 0;
@@ -539,7 +552,7 @@ static pid_t
 fork_by(pid_t (*real)(void))
 {
 	struct recorder *page = recorder_now;
-	bool on = state == STATE_ON && page->base != NULL;
+	bool on = state() == STATE_ON && page->base != NULL;
 	bool inside = on && tls.busy > GATE_QUIET;
 	pid_t pid;
 
@@ -622,7 +635,7 @@ life_give_back(size_t n)
 	uintptr_t was;
 	bool single, any;
 
-	if (state != STATE_ON || r->base == NULL || tls.busy != 0 || rt_sealed)
+	if (state() != STATE_ON || r->base == NULL || tls.busy != 0 || rt_sealed)
 		return false;
 	limit = r->space_limited ? 0 : recorder_space_limit();
 	if (limit == UINT64_MAX ||

@@ -33,12 +33,14 @@ enum {
 	LOCK_HALVED = 10,    /* a millisecond in the end */
 };
 
+/* How many waits in this process ended without the lock: one count for all of our code. */
+extern uint32_t lock_timeouts;
+
 /* All waiting that led to nothing together is a few seconds: each time that it did, the next waits half as long. */
 static COLD bool
 lock_wait(uint32_t *word, uint32_t me)
 {
-	static uint32_t in_vain;
-	uint32_t halved = __atomic_load_n(&in_vain, __ATOMIC_RELAXED);
+	uint32_t halved = __atomic_load_n(&lock_timeouts, __ATOMIC_RELAXED);
 
 	for (int i = 0; i < LOCK_YIELDS >> (halved < LOCK_HALVED ? halved : LOCK_HALVED);
 	     i++) {
@@ -55,7 +57,7 @@ lock_wait(uint32_t *word, uint32_t me)
 		if (!rt_sealed)
 			sys_yield();
 	}
-	__atomic_fetch_add(&in_vain, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&lock_timeouts, 1, __ATOMIC_RELAXED);
 	return false;
 }
 

@@ -106,6 +106,23 @@ rt_unmap(void *p, size_t bytes)
 	sys_munmap(p, bytes);
 }
 
+void *
+rt_map_grow(void *p, size_t bytes, size_t more)
+{
+	long r;
+
+	if (rt_sealed)
+		return NULL;
+	rt_map_disown(p); /* as in rt_unmap */
+	r = SYS4(SYS_mremap, p, bytes, more, MREMAP_MAYMOVE);
+	if (r < 0 && r > -4096) {
+		note((uintptr_t)p, bytes);
+		return NULL;
+	}
+	note((uintptr_t)r, more);
+	return (void *)r;
+}
+
 static uint64_t
 resident_in(uintptr_t start, uint64_t bytes)
 {

@@ -27,6 +27,9 @@ void rt_map_disown(const void *p);
 void *rt_map(size_t bytes);
 void rt_unmap(void *p, size_t bytes);
 
+/* The same memory, `more` bytes of it, perhaps at another address. NULL: it stays as it was. */
+void *rt_map_grow(void *p, size_t bytes, size_t more);
+
 /* mmap by `flags` and `fd`, readable and writable: an address, or a negative errno. Once rt_map_lock_future()
  * was called, so that the kernel fills and locks every new mapping, ours are neither. */
 long rt_mmap(size_t bytes, int flags, int fd);

@@ -43,6 +43,14 @@ rt_unmap(void *p, size_t bytes)
 	(void)p, (void)bytes;
 }
 
+/* There is no room to move to. */
+void *
+rt_map_grow(void *p, size_t bytes, size_t more)
+{
+	(void)p, (void)bytes, (void)more;
+	return NULL;
+}
+
 /* A recording is never begun in here. */
 long
 rt_mmap(size_t bytes, int flags, int fd)

@@ -5,7 +5,10 @@
  * that loses the interrupted pc, so it is known by its two instructions. */
 #include "guest/unwind/arch.h"
 
+#include <signal.h>
+#include <stddef.h>
 #include <string.h>
+#include <ucontext.h>
 
 #include "guest/unwind/rules.h"
 
@@ -30,10 +33,11 @@ arch_is_sigreturn(uintptr_t pc)
 void
 arch_sigreturn_regs(struct unw_regs *regs)
 {
-	/* sp points at siginfo (128 bytes), then ucontext; its registers follow the fault
-	 * address 176 bytes in: x0 to x30, sp, pc. */
+	/* sp points at siginfo, then ucontext; its registers follow the fault address:
+	 * x0 to x30, sp, pc. */
 	const uintptr_t *saved =
-		(const uintptr_t *)(regs->r[ARCH_REG_SP] + 128 + 176 + 8);
+		(const uintptr_t *)(regs->r[ARCH_REG_SP] + sizeof(siginfo_t) +
+				    offsetof(ucontext_t, uc_mcontext.regs));
 
 	/* cppcheck reads this file with the sizes of x86-64 */
 	/* cppcheck-suppress bufferAccessOutOfBounds */

@@ -3,7 +3,9 @@
  * the kernel's signal frame. */
 #include "guest/unwind/arch.h"
 
+#include <stddef.h>
 #include <string.h>
+#include <ucontext.h>
 
 #include "guest/unwind/rules.h"
 
@@ -64,10 +66,11 @@ void
 arch_sigreturn_regs(struct unw_regs *regs)
 {
 	/* The handler's return popped its address, so rsp points at the ucontext. Its
-	 * general registers begin 40 bytes in, in this order; rip follows rsp. */
+	 * general registers are in this order; rip follows rsp. */
 	static const unsigned char order[] = {8, 9, 10, 11, 12, 13, 14, 15,
 					      5, 4, 6,	3,  1,	0,  2,	7};
-	const uintptr_t *saved = (const uintptr_t *)(regs->r[ARCH_REG_SP] + 40);
+	const uintptr_t *saved = (const uintptr_t *)(regs->r[ARCH_REG_SP] +
+						     offsetof(ucontext_t, uc_mcontext));
 
 	for (unsigned i = 0; i < sizeof order; i++)
 		regs->r[order[i]] = saved[i];

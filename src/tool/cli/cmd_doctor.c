@@ -6,6 +6,7 @@
  * runs are saved and removed on the way. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,7 +94,7 @@ check_folder(void)
 		return;
 	}
 	room = rundir_room_bytes(&d);
-	tmpfs = fstatfs(d.fd, &fs) == 0 && fs.f_type == 0x01021994;
+	tmpfs = fstatfs(d.fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
 	*strrchr(d.path, '/') = '\0';
 	if (!tmpfs)
 		say(NOTE, "run folder",

@@ -61,14 +61,14 @@ sink_flush(struct sink *s)
 static void
 sink_grow(struct sink *s)
 {
-	long r = SYS4(SYS_mremap, s->at, s->bytes, s->bytes * 2, MREMAP_MAYMOVE);
+	char *at = rt_map_grow(s->at, s->bytes, s->bytes * 2);
 
-	if (r < 0 && r > -4096) {
-		s->error = (int)r;
+	if (at == NULL) {
+		s->error = -ENOMEM;
 		s->len = 0;
 		return;
 	}
-	s->at = (char *)r;
+	s->at = at;
 	s->bytes *= 2;
 }
 

@@ -44,19 +44,9 @@ area_fit(struct census_area *a, size_t count, size_t each)
 		return true;
 	while (bytes < need)
 		bytes *= 2;
-	if (a->at == NULL) {
-		at = rt_map(bytes);
-		if (at == NULL)
-			return false;
-	} else {
-		long r = rt_sealed ? -ENOMEM
-				   : SYS4(SYS_mremap, a->at, a->bytes, bytes,
-					  MREMAP_MAYMOVE);
-
-		if (r < 0 && r > -4096)
-			return false;
-		at = (void *)r;
-	}
+	at = a->at == NULL ? rt_map(bytes) : rt_map_grow(a->at, a->bytes, bytes);
+	if (at == NULL)
+		return false;
 	a->at = at;
 	a->bytes = bytes;
 	return true;

@@ -80,8 +80,8 @@ sum_site(const struct livefile *f, const struct rec_site *s, struct rec_mark_row
 		add_cell(f, c, row);
 	for (uint32_t n = 0; ref != 0 && n < CELLS_MAX; n++) {
 		c = livefile_at(f, ref, sizeof *c);
-		if (c == NULL)
-			break;
+		if (c == NULL || c->site != row->site)
+			break; /* its thread has just ended, and it leads elsewhere now */
 		if (ref != absorbed)
 			add_cell(f, c, row);
 		ref = c->next;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,6 @@
 #include "tool/util/file.h"
 
 enum {
-	TMPFS_TYPE = 0x01021994,
 	OWNER_BYTES_MAX = 64 << 10,
 	YOUNG_SECONDS = 10, /* a folder without an owner file may be in the making */
 };
@@ -69,7 +69,7 @@ place_room(const char *path, bool *ret_tmpfs)
 
 	if (*path == '\0' || statfs(path, &fs) < 0 || access(path, W_OK | X_OK) < 0)
 		return 0;
-	*ret_tmpfs = fs.f_type == TMPFS_TYPE;
+	*ret_tmpfs = fs.f_type == TMPFS_MAGIC;
 	return (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
 }
 

@@ -36,6 +36,7 @@ enum {
 	MEMORY_SHARE = 8,    /* and while it is young after each eighth of its life, */
 	MEMORY_LEAST_MS = 5, /* but no more often than this */
 	PROGRESS_MS = 1000,
+	TURN_MS = 5,	 /* at least: a turn reads /proc for each process */
 	NAMES_MS = 1000, /* names of threads are looked at again at most so often */
 	ANON_STEP_KIB = 1024,
 	GROUP_MS = 50,
@@ -526,7 +527,7 @@ ticker_wait(struct ticker *t, struct err *e)
 		}
 		if (now >= next_turn) {
 			turn(t, now);
-			next_turn = now + 5 * MS;
+			next_turn = now + TURN_MS * MS;
 		}
 		pace_adjust(&pace, now);
 	}

@@ -25,6 +25,7 @@ enum {
 	STUB_NAP_NS = 5000,
 	STUB_STACK_BELOW = 512, /* clear of the thread's red zone */
 	RED_ZONE = 128,
+	TRIES_MAX = 200, /* for one call: as many signals may come first */
 };
 
 /* What the stub uses below the stack. With a small stack that may be another's: it gets back what was there. */
@@ -380,6 +381,7 @@ int
 tracee_calls(struct tracee *t, struct tracee_call *calls, size_t n, struct err *e)
 {
 	size_t able, i = 0;
+	unsigned tries = 0;
 	int r;
 
 	able_thread(t, &able);
@@ -401,8 +403,14 @@ tracee_calls(struct tracee *t, struct tracee_call *calls, size_t n, struct err *
 		if (r < 0)
 			return r;
 		r = stub_try(t, t->threads.data[able].tid, &run, &why);
-		if (r == -EAGAIN && why.code == 0)
+		if (r == -EAGAIN && why.code == 0 && ++tries < TRIES_MAX)
 			continue;
+		if (r == -EAGAIN && why.code == 0)
+			return err_set(
+				e, r,
+				"%d: gets so many signals that no system call can be "
+				"made in its name; try again",
+				t->pid);
 		if (r == 0)
 			r = tracee_look(&t->threads.data[able]);
 		if (r < 0 && why.code != 0)
