@@ -75,7 +75,8 @@ struct attach_control {
 	/* Jumps that words were bound to, in `code`, when the process may have made copies of these words: they
 	 * stay, and lead to the real functions. bytes = 0: nothing has to. */
 	struct attach_range stubs;
-	uint64_t reserved[3];
+	uint64_t forked; /* children that came to a hook, see BLOB_FORK_COUNTED */
+	uint64_t reserved[2];
 };
 
 _Static_assert(sizeof(struct attach_patch) == 32, "patch");
@@ -168,6 +169,14 @@ struct life_switch {
 
 #define BLOB_MAGIC "SEEPBLB1"
 
+/* Whose memory this is. The kernel wipes that page in a forked child. */
+enum blob_fork {
+	BLOB_FORK_CHILD = 0,
+	BLOB_FORK_OWN = 1, /* of the process that was attached to */
+	BLOB_FORK_COUNTED =
+		2, /* of a child that is in attach_control.forked of its parent */
+};
+
 /* How the data segment of the image begins. */
 struct blob_config {
 	/* in the image */
@@ -185,7 +194,7 @@ struct blob_config {
 	struct blob_next next[BLOB_SHAPES][BLOB_HOOKS];
 	uint64_t recording, recording_bytes;
 	uint64_t arena, arena_bytes; /* private memory */
-	uint64_t fork_page;	     /* its first word is 1, and 0 in a forked child */
+	uint64_t fork_page;	     /* its first word is an enum blob_fork */
 	uint64_t modules;	     /* struct blob_module[module_count], by start */
 	uint64_t module_count;
 	uint64_t dl_find_object; /* libc's, or 0 */

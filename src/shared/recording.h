@@ -94,8 +94,7 @@ enum rec_life {
 	REC_LIFE_RUNNING = 0,
 	REC_LIFE_EXITING = 1, /* exit() was entered or main returned: @exit */
 	REC_LIFE_EXITED = 2,  /* _exit() or the last exit handler */
-	REC_LIFE_EXEC =
-		3, /* replaced by exec; a new recording goes on under the same pid */
+	REC_LIFE_EXEC = 3,    /* replaced by exec, with a new recording */
 };
 
 /* Why something is missing. Each has a counter in the head and a sentence in every report. */
@@ -112,10 +111,10 @@ enum rec_lost {
 	REC_LOST_MODULE, /* modules that found no room: their frames have no names */
 	REC_LOST_THREAD, /* threads without a record: counted under "other threads" */
 	REC_LOST_EXEC, /* programs started and not recorded; most have a struct rec_unseen */
-	/* Nothing is missing: forked children that have not allocated anything, nor executed a program. */
-	REC_LOST_QUIET,
-	REC_LOST_PAST, /* readers only: blocks handed out or freed past the hooks, */
-	REC_LOST_LIBC, /* and copies of libc that dlmopen has loaded */
+	REC_LOST_QUIET, /* not missing: children that neither allocated nor executed a program */
+	REC_LOST_PAST,	 /* readers only: blocks handed out or freed past the hooks, */
+	REC_LOST_LIBC,	 /* and copies of libc that dlmopen has loaded */
+	REC_LOST_MISSED, /* readers only: forked children that nobody attached to in time */
 	REC_LOST_MAX = 16,
 };
 

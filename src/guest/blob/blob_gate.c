@@ -4,7 +4,7 @@
  * The first event makes the recorder's private tables; everything else was prepared from outside.
  *
  * fork: a page that the kernel wipes in the child says so at its next event, and the child
- * records nothing. The recorder itself is not wiped: a handler that forks on top of an event goes on
+ * records nothing, but counts itself once: the recording is the parent's, and shared. The recorder itself is not wiped: a handler that forks on top of an event goes on
  * in the child, and must find what it had.
  *
  * A busy thread is one of three, told by where the new call stands on the stack, as in
@@ -121,10 +121,22 @@ begin(void)
 }
 
 static bool
+is_child(void)
+{
+	uint64_t *page = (uint64_t *)blob.fork_page, child = BLOB_FORK_CHILD;
+
+	if (LIKELY(__atomic_load_n(page, __ATOMIC_RELAXED) == BLOB_FORK_OWN))
+		return false;
+	if (__atomic_compare_exchange_n(page, &child, BLOB_FORK_COUNTED, false,
+					__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		__atomic_fetch_add(&control()->forked, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+static bool
 is_on(void)
 {
-	if (*(const volatile uint64_t *)blob.fork_page != 1 ||
-	    __atomic_load_n(&control()->off, __ATOMIC_RELAXED) != 0)
+	if (is_child() || __atomic_load_n(&control()->off, __ATOMIC_RELAXED) != 0)
 		return false;
 	if (LIKELY(__atomic_load_n(&recorder.base, __ATOMIC_ACQUIRE) != NULL)) {
 		listen(&recorder);
@@ -322,7 +334,7 @@ gate_old_died(const void *p)
 	uint32_t at = blob_old_slot((uintptr_t)p), bit = blob_old_bit((uintptr_t)p);
 	uint64_t ns;
 
-	if (p == NULL || *(const volatile uint64_t *)blob.fork_page != 1)
+	if (p == NULL || *(const volatile uint64_t *)blob.fork_page != BLOB_FORK_OWN)
 		return;
 	for (unsigned n = 0; gate_old[at].addr != (uintptr_t)p; n++) {
 		if (gate_old[at].addr == 0 || n == BLOB_OLD_SLOTS)

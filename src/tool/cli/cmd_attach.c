@@ -38,8 +38,8 @@
 #define MAX_SIZE_EXACT (UINT64_C(4) << 30)
 
 enum {
-	CHILDREN_MS = 100, /* children are looked for so often */
-	LOOKS = 20,	   /* intervals that growth is judged by */
+	CHILDREN_NS = 100000000, /* between two looks for new ones */
+	LOOKS = 20,		 /* intervals that growth is judged by */
 };
 
 static struct {
@@ -92,7 +92,7 @@ static const struct opt attach_opts[] = {
 	{"stay", 0, OPT_NONE, .to = &args.stay,
 	 .help = "Leave the recorder in and return; seep detach ends it."},
 	{"children", 0, OPT_NONE, .to = &args.children,
-	 .help = "Attach to what these processes start, too."},
+	 .help = "Attach to the children of these processes, too, and count those that were missed."},
 	{"cgroup", 0, OPT_STRING, .to = &args.cgroup, .metavar = "PATH",
 	 .help = "Attach to every process of that control group."},
 	{"dry-run", 0, OPT_NONE, .to = &args.dry_run,
@@ -225,7 +225,7 @@ resolve(struct prof **p, const struct attached_sessions *ss)
 static struct prof *
 load_named(const struct attached_sessions *ss, struct attached_check *checks)
 {
-	struct prof *p = attached_load(ss, checks);
+	struct prof *p = attached_load(ss, checks, args.children);
 
 	save_coverage(p);
 	if (!args.no_names || args.output == NULL)
@@ -382,17 +382,16 @@ dry_run(const struct procfs_pids *pids, const struct session_settings *s)
 static void
 record(struct attached_sessions *ss, const struct session_settings *s, FILE *log)
 {
-	uint64_t start = session_age_ms(ss->data[0]), next_children = 0;
+	uint64_t start = session_age_ms(ss->data[0]);
+	struct attached_kin kin = {.every_ns = CHILDREN_NS, .sparing = true};
 	uint64_t next_report = args.every_ns / 1000000, reports = 0;
 
 	for (;;) {
 		uint64_t ms = session_age_ms(ss->data[0]) - start;
 
 		attached_tick(ss);
-		if (args.children && ms >= next_children) {
-			attached_children(ss, s);
-			next_children = ms + CHILDREN_MS;
-		}
+		if (args.children)
+			attached_children(ss, s, &kin);
 		if (args.every_ns > 0 && ms >= next_report) {
 			reports++;
 			if (args.count > 0 && reports >= args.count)

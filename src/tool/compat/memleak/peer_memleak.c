@@ -213,7 +213,7 @@ put_stack(struct buf *b, const struct prof *p, const struct stack *s)
 static void
 report(const struct attached_sessions *ss)
 {
-	struct prof *p = attached_load(ss, NULL);
+	struct prof *p = attached_load(ss, NULL, false);
 	struct stacks all = {0};
 	struct buf b = {0};
 	time_t now = time(NULL);

@@ -51,6 +51,10 @@ static const struct report_note report_lost[REC_LOST_MAX] = {
 	[REC_LOST_LIBC] = {"not recorded: calls of ",
 			   "copy of libc that dlmopen has loaded",
 			   "copies of libc that dlmopen has loaded"},
+	[REC_LOST_MISSED] =
+		{"not recorded: ",
+		 "forked child that allocated memory and ended before it could be attached to",
+		 "forked children that allocated memory and ended before they could be attached to"},
 };
 
 static void
@@ -176,7 +180,8 @@ report_cut_short(struct report *r)
 uint64_t
 report_unrecorded(const struct report *r)
 {
-	return report_sum_lost(r, REC_LOST_CHILD) + report_unlisted(r);
+	return report_sum_lost(r, REC_LOST_CHILD) + report_sum_lost(r, REC_LOST_MISSED) +
+	       report_unlisted(r);
 }
 
 uint64_t
@@ -279,7 +284,7 @@ report_notes(struct report *r, const char *prefix)
 
 	report_incomplete(r, prefix);
 	report_no_room(r, prefix);
-	for (unsigned i = REC_LOST_SPACE + 1; i <= REC_LOST_LIBC; i++)
+	for (unsigned i = REC_LOST_SPACE + 1; i <= REC_LOST_MISSED; i++)
 		if (i != REC_LOST_QUIET)
 			report_note(r, prefix,
 				    report_lost[i].one != NULL ? &report_lost[i] : &other,

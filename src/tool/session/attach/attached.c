@@ -28,6 +28,10 @@
 enum {
 	TICK_NS = 10000000,
 	FAMILY_MAX = 4096, /* descendants that are looked at */
+	/* Sparing looks for children: */
+	KIN_REST = 19,		 /* so many times as long as the last one took */
+	KIN_MOST_NS = 250000000, /* after which a look ends */
+	KIN_AGE_NS = 250000000,	 /* of a child, at least */
 };
 
 /* ---- which ---- */
@@ -243,27 +247,65 @@ family(int pid, struct procfs_pids *pids)
 
 	procfs_children(pid, &children);
 	for (size_t i = 0; i < children.len && pids->len < FAMILY_MAX; i++) {
-		vec_push(pids, children.data[i]);
-		family(children.data[i], pids);
+		size_t n = pids->len;
+
+		add_pid(pids, children.data[i]);
+		if (pids->len > n)
+			family(children.data[i], pids);
 	}
 	vec_done(&children);
 }
 
-void
-attached_children(struct attached_sessions *ss, const struct session_settings *s)
+static uint64_t
+read_clock(clockid_t clock)
 {
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* Connections and commands that are over at once are not worth stopping: most would end on the way. */
+static bool
+is_too_young(int pid)
+{
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), now = read_clock(CLOCK_BOOTTIME);
+	struct procfs_stat st;
+
+	return procfs_stat(pid, &st, NULL) < 0 || hz == 0 ||
+	       now < st.start_ticks * (1000000000 / hz) + KIN_AGE_NS;
+}
+
+void
+attached_children(struct attached_sessions *ss, const struct session_settings *s,
+		  struct attached_kin *kin)
+{
+	uint64_t spent = read_clock(CLOCK_PROCESS_CPUTIME_ID), rest = 0;
+	bool sparing = kin->sparing && kin->again;
 	struct procfs_pids pids = {0};
 
-	for (size_t i = 0; i < ss->len; i++)
-		family(ss->data[i]->pid, &pids);
+	if (read_clock(CLOCK_MONOTONIC) < kin->next_ns)
+		return;
+	for (size_t i = 0; i < ss->len; i++) {
+		if (!ss->data[i]->ended)
+			family(ss->data[i]->pid, &pids);
+	}
 	for (size_t i = 0; i < pids.len; i++) {
 		struct err e = {0};
 
+		if (sparing && read_clock(CLOCK_PROCESS_CPUTIME_ID) - spent > KIN_MOST_NS)
+			break;
 		/* One that has just been forked and will be another program at once may be gone. */
-		if (pids.data[i] != getpid() && !is_open(ss, pids.data[i]))
+		if (pids.data[i] != getpid() && !is_open(ss, pids.data[i]) &&
+		    !(sparing && is_too_young(pids.data[i])))
 			open_one(pids.data[i], s, ss, &e);
 	}
 	vec_done(&pids);
+	if (sparing)
+		rest = (read_clock(CLOCK_PROCESS_CPUTIME_ID) - spent) * KIN_REST;
+	kin->next_ns = read_clock(CLOCK_MONOTONIC) +
+		       (rest > kin->every_ns ? rest : kin->every_ns);
+	kin->again = true;
 }
 
 void
@@ -369,18 +411,38 @@ attached_load_one(const struct session *s, struct prof *p, struct err *e)
 	return 0;
 }
 
+/* Children that allocated something and are not recorded. */
+static uint64_t
+missed_children(const struct attached_sessions *ss, const struct session *parent)
+{
+	uint64_t n = parent->armed || parent->attach.control == NULL
+			     ? 0
+			     : __atomic_load_n(&parent->attach.control->forked,
+					       __ATOMIC_RELAXED);
+
+	for (size_t i = 0; i < ss->len && n > 0; i++)
+		n -= ss->data[i]->counted_by == (int)parent->attach.live.head->pid;
+	return n;
+}
+
 struct prof *
-attached_load(const struct attached_sessions *ss, struct attached_check *checks)
+attached_load(const struct attached_sessions *ss, struct attached_check *checks,
+	      bool children)
 {
 	struct prof *p = prof_new();
 
 	for (size_t i = 0; i < ss->len; i++) {
 		struct err e = {0};
 
-		if (attached_load_one(ss->data[i], p, &e) < 0)
+		if (attached_load_one(ss->data[i], p, &e) < 0) {
 			prof_add_damage(p, e.msg, 1);
-		else if (checks != NULL)
+			continue;
+		}
+		if (checks != NULL)
 			attached_check_save(&checks[i], p, p->nprocesses - 1);
+		if (children)
+			p->processes[p->nprocesses - 1].lost[REC_LOST_MISSED] =
+				missed_children(ss, ss->data[i]);
 	}
 	return p;
 }

@@ -43,8 +43,19 @@ struct rundir;
 int attached_recorded(int pid, const struct rundir *dir, unsigned wait_ms,
 		      struct attached_sessions *ret, struct err *e);
 
-/* Attaches to children that came since. */
-void attached_children(struct attached_sessions *ss, const struct session_settings *s);
+/* When children are looked for. */
+struct attached_kin {
+	uint64_t every_ns;
+	bool sparing; /* however many come and go: no more than a tenth of the time */
+
+	/* private */
+	uint64_t next_ns;
+	bool again; /* those that were there at the beginning are attached to */
+};
+
+/* Attaches to children that came since, if it is time to. */
+void attached_children(struct attached_sessions *ss, const struct session_settings *s,
+		       struct attached_kin *kin);
 
 void attached_tick(struct attached_sessions *ss);
 bool attached_all_ended(const struct attached_sessions *ss);
@@ -53,9 +64,9 @@ bool attached_detach(struct attached_sessions *ss);
 void attached_done(struct attached_sessions *ss);
 
 /* All of them as one profile, without names. `checks`: what looks for leaks have found, one for each session; or
- * NULL. */
+ * NULL. `children`: forked ones that are not recorded are counted as missed. */
 struct prof *attached_load(const struct attached_sessions *ss,
-			   struct attached_check *checks);
+			   struct attached_check *checks, bool children);
 
 /* Adds one recording; `age_ms`: how long it was made for. */
 int attached_load_one(const struct session *s, struct prof *p, struct err *e);

@@ -16,7 +16,7 @@
 enum {
 	TICK_EXACT_NS = 1000000,
 	TICK_SAMPLED_NS = 10000000,
-	CHILDREN_MS = 20, /* so often new ones are looked for */
+	CHILDREN_NS = 20000000, /* between two looks for new ones */
 };
 
 /* Kills what has not begun yet; or says how it ended by itself. */
@@ -93,7 +93,7 @@ run_inject_wait(struct run_inject *r)
 {
 	bool exact = r->settings.attach.mode == REC_MODE_EXACT;
 	struct timespec tick = {.tv_nsec = exact ? TICK_EXACT_NS : TICK_SAMPLED_NS};
-	uint64_t next_children = CHILDREN_MS, ms;
+	struct attached_kin kin = {.every_ns = CHILDREN_NS};
 	sigset_t set;
 	siginfo_t info;
 
@@ -105,11 +105,8 @@ run_inject_wait(struct run_inject *r)
 		if (sig > 0 && sig != SIGCHLD)
 			pass_on(r, &info);
 		attached_tick(&r->sessions);
-		ms = session_age_ms(r->sessions.data[0]);
-		if (r->children && ms >= next_children) {
-			attached_children(&r->sessions, &r->settings);
-			next_children = ms + CHILDREN_MS;
-		}
+		if (r->children)
+			attached_children(&r->sessions, &r->settings, &kin);
 	}
 }
 
@@ -117,7 +114,7 @@ struct prof *
 run_inject_load(struct run_inject *r)
 {
 	attached_detach(&r->sessions); /* out of children that go on */
-	return attached_load(&r->sessions, NULL);
+	return attached_load(&r->sessions, NULL, r->children);
 }
 
 void

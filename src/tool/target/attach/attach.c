@@ -139,7 +139,7 @@ write_data(const struct tracee *t, struct plan *p, struct err *e)
 {
 	struct blob_config *c = plan_config(p);
 	struct table *tb = xcalloc(1, sizeof *tb);
-	uint64_t one = 1, table_at = p->data.start + 4096;
+	uint64_t whose = BLOB_FORK_OWN, table_at = p->data.start + 4096;
 	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)(const void *)p->image;
 	const Elf64_Phdr *ph = (const Elf64_Phdr *)(const void *)(p->image + eh->e_phoff);
 	struct object own = {
@@ -165,7 +165,7 @@ write_data(const struct tracee *t, struct plan *p, struct err *e)
 	c->arena_bytes = p->data.start + p->data.bytes - c->arena;
 	r = tracee_write(t, table_at, tb, sizeof tb->rows + used, e);
 	if (r == 0)
-		r = tracee_write(t, p->data.start, &one, sizeof one, e);
+		r = tracee_write(t, p->data.start, &whose, sizeof whose, e);
 	free(tb);
 	return r;
 }

@@ -78,6 +78,8 @@ struct detached {
 	uint64_t stub_bytes; /* jumps to the real functions, which stay on purpose */
 	uint64_t stopped_ns; /* longest stop */
 	unsigned tries;
+	int parent; /* of a forked child: whose recording it had, by its number there; else 0 */
+	bool counted; /* and that one's attach_control.forked counts it */
 };
 
 /* The recording that is in a process, to be read: the file itself, or a copy of what is mapped where we

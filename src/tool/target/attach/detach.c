@@ -41,6 +41,10 @@ enum {
 struct ours {
 	uint64_t self, self_bytes; /* the recording's mapping; 0 = none */
 	bool controlled;	   /* and its control page makes sense */
+	/* It is the recording of the process that forked this one: the two share it, so nothing is written there. */
+	bool inherited;
+	int parent;	/* that process, by its number in its namespace */
+	uint64_t whose; /* inherited: enum blob_fork */
 	struct attach_control control;
 	int fd; /* of it, if the process still has it; -1 = none */
 };
@@ -93,11 +97,10 @@ is_seep(int pid)
 /* Is the recording at `o->self` one of this process, or of the one that forked it, whose code it has
  * then? Whoever only looks at a recording has it mapped as well. */
 static bool
-is_its_own(const struct tracee *t, const struct ours *o)
+is_its_own(const struct tracee *t, struct ours *o)
 {
 	char magic[sizeof BLOB_MAGIC - 1];
-	struct rec_head h;
-	uint64_t alive;
+	struct rec_head h = {0};
 
 	if (tracee_read(t, o->self, &h, sizeof h, NULL) == 0 &&
 	    memcmp(h.magic, REC_MAGIC, sizeof h.magic) == 0 &&
@@ -105,11 +108,15 @@ is_its_own(const struct tracee *t, const struct ours *o)
 		return true;
 	/* The kernel wipes that page in a child. Where it did not, the memory is not a copy but the
 	 * very same (vfork), and what is done to it here is done to the other's running threads. */
-	return o->control.config != 0 &&
-	       tracee_read(t, o->control.config, magic, sizeof magic, NULL) == 0 &&
-	       memcmp(magic, BLOB_MAGIC, sizeof magic) == 0 &&
-	       (tracee_read(t, o->control.data.start, &alive, sizeof alive, NULL) < 0 ||
-		alive == 0);
+	o->inherited =
+		o->control.config != 0 &&
+		tracee_read(t, o->control.config, magic, sizeof magic, NULL) == 0 &&
+		memcmp(magic, BLOB_MAGIC, sizeof magic) == 0 &&
+		(tracee_read(t, o->control.data.start, &o->whose, sizeof o->whose, NULL) <
+			 0 ||
+		 o->whose != BLOB_FORK_OWN);
+	o->parent = (int)h.pid;
+	return o->inherited;
 }
 
 static int
@@ -185,7 +192,9 @@ static int
 set_word(const struct tracee *t, const struct ours *o, size_t off, uint32_t value,
 	 struct err *e)
 {
-	return tracee_write(t, o->self + ATTACH_OFF + off, &value, sizeof value, e);
+	return o->inherited ? 0
+			    : tracee_write(t, o->self + ATTACH_OFF + off, &value,
+					   sizeof value, e);
 }
 
 static int
@@ -219,7 +228,7 @@ detach_patches(int pid, struct detached *ret, struct err *e)
 {
 	struct tracee t = TRACEE_NONE;
 	struct detached d = {0};
-	struct ours o;
+	struct ours o = {.fd = -1};
 	int r = tracee_open(pid, &t, e);
 
 	if (r == 0)
@@ -244,6 +253,10 @@ detach_patches(int pid, struct detached *ret, struct err *e)
 				     ATTACH_PATCHES_UNDONE, e);
 		tracee_go(&t);
 		d.stopped_ns = now_ns() - t.since_ns;
+	}
+	if (r == 0 && o.inherited) {
+		d.parent = o.parent;
+		d.counted = o.whose == BLOB_FORK_COUNTED;
 	}
 	tracee_close(&t);
 	if (r == 0 && ret != NULL)
@@ -386,7 +399,7 @@ add_unmap(struct unmapping *u, uint32_t made, uint64_t start, uint64_t bytes)
 	if (bytes == 0 || start == 0)
 		return;
 	u->calls[u->n] = (struct tracee_call){.nr = SYS_munmap, .args = {start, bytes}};
-	if (made != 0) {
+	if (made != 0 && !u->o->inherited) {
 		u->calls[u->n].word =
 			u->o->self + ATTACH_OFF + offsetof(struct attach_control, made);
 		u->calls[u->n].bits = made;
@@ -456,24 +469,26 @@ count_kept(const struct ours *o, struct detached *d)
 	d->kept_bytes += o->self_bytes;
 }
 
-/* One that we meant to make when we died: is it there, exactly as it would be? */
+/* One that we meant to make when we died, or that was taken out of the process that forked this one: is it there,
+ * exactly as it would be? Parts of it may have rights and marks of their own. */
 static bool
 is_mapped_as(int pid, const struct attach_range *r)
 {
 	struct buf maps = {0};
 	struct procfs_map m;
 	char path[64], *at;
-	bool found = false;
+	uint64_t end = r->start; /* of what is there */
 
 	snprintf(path, sizeof path, "/proc/%d/maps", pid);
 	if (buf_read_file(&maps, path, NULL) < 0)
 		return false;
 	at = maps.data;
-	while (at != NULL && !found && procfs_next_map(&at, &m))
-		found = m.start == r->start && m.end == r->start + r->bytes &&
-			m.inode == 0;
+	while (at != NULL && end < r->start + r->bytes && procfs_next_map(&at, &m)) {
+		if (m.start == end && m.inode == 0)
+			end = m.end;
+	}
 	buf_done(&maps);
-	return found;
+	return r->bytes > 0 && end == r->start + r->bytes;
 }
 
 /* Or, since its parts have different rights, does it say so itself? */

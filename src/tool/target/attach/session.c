@@ -59,6 +59,7 @@ session_open(int pid, const struct session_settings *s, struct session *ret,
 	struct attach_settings as = s->attach;
 	struct session n = SESSION_NONE;
 	struct anonparts before = {0};
+	struct detached inherited = {0};
 	struct refusal_facts f;
 	int r;
 
@@ -67,7 +68,7 @@ session_open(int pid, const struct session_settings *s, struct session *ret,
 	if (r < 0)
 		return r;
 	/* Forked by a process that is attached to: what it inherited does nothing. */
-	if (f.attached && detach_patches(pid, NULL, e) == 0)
+	if (f.attached && detach_patches(pid, &inherited, e) == 0)
 		detach_unmap(pid, NULL, e);
 	n.armed = armed_loaded(pid);
 	r = n.armed ? 0 : check_stop(pid, s->max_stop_ns, e);
@@ -75,6 +76,7 @@ session_open(int pid, const struct session_settings *s, struct session *ret,
 		return r;
 	as.suspend_seccomp = f.seccomp == 2;
 	n.pid = pid;
+	n.counted_by = inherited.counted ? inherited.parent : 0;
 	procfs_stat(pid, &n.stat, NULL);
 	procfs_ids(pid, &n.uid, &n.gid);
 	if (!s->from_start && !n.armed && anonparts_read_plain(pid, &before) < 0)

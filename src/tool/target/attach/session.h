@@ -50,6 +50,7 @@ struct session {
 	char replaced_by[256]; /* path of the program; "" = not known */
 	bool off;	       /* the recorder has switched itself off */
 	struct detached detached;
+	int counted_by; /* its parent's recording counts it as a child that is not recorded: by number there; else 0 */
 	uint64_t rss_kib, rss_peak_kib, anon_kib;
 	struct covered covered;
 	uint64_t checked_ns;  /* how long it stood still for a leak check */
