@@ -78,6 +78,12 @@ if have script; then
 	expect_match "a style of ours" "$(cat -v "$TMP/tty")" '\^\[\[[0-9;]+m'
 	sed -E 's/\x1b\[(0|1|2|1;31|33|32|36)m//g' "$TMP/tty" >"$TMP/plain"
 	expect_clean "nothing else" "$TMP/plain"
+	# A terminal is not sent data either.
+	for format in csv folded; do
+		TERM=xterm script -qec "$SEEP convert --to $format $TMP/bad.heap -" /dev/null </dev/null | tr -d '\r' >"$TMP/tty"
+		expect_match "$format: is printed" "$(<"$TMP/tty")" 'evil'
+		expect_clean "$format: on a terminal" "$TMP/tty"
+	done
 	# The line that says how far it is goes over itself.
 	TERM=xterm script -qec "$SEEP why --for 300ms $$" /dev/null </dev/null >"$TMP/tty"
 	expect_match "progress" "$(cat -v "$TMP/tty")" '\^M\^\[\[Klooking: '

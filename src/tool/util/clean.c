@@ -254,7 +254,7 @@ FILE *
 clean_raw(void)
 {
 	fflush(stdout);
-	return raw_stdout != NULL ? raw_stdout : stdout;
+	return raw_stdout != NULL && isatty(STDOUT_FILENO) != 1 ? raw_stdout : stdout;
 }
 
 void

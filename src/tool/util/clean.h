@@ -42,7 +42,7 @@ FILE *clean_open(const char *path);
 /* Where a stream goes: as fileno, which clean streams do not have. */
 int clean_fd(FILE *f);
 
-/* Standard output for data. What was printed before is written first. */
+/* Standard output for data, byte by byte unless it is a terminal. What was printed before is written first. */
 FILE *clean_raw(void);
 
 /* Sends a sequence of ours that moves the cursor. */
