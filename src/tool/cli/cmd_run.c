@@ -302,7 +302,8 @@ look_for_leaks(void *ctx, struct ticker_file *f)
 	if (f->seen_here && opt_every > 0)
 		outside_last((struct outside **)&f->ctx, &f->live, now, f->anon_kib,
 			     true);
-	run_leaks_look(&((struct run *)ctx)->leaks, f, leak_demand_how());
+	run_leaks_look(&((struct run *)ctx)->leaks, f, &((struct run *)ctx)->ticker.files,
+		       leak_demand_how());
 }
 
 /* In a forked child: what there is up to now, without names. */
@@ -451,6 +452,7 @@ finish(struct run *r)
 		last_write(r->output, NULL);
 	if (opt_no_names) /* the report has them in any case */
 		names_resolve(p, &names_given);
+	run_inherit_add(&r->leaks, p);
 	leak_report_prepare(p);
 	r->living = r->program.inject ? 0 : count_living(r);
 	report(r, p, saved && !leak_given.no_save);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tool/cli/leak_report.h"
 #include "tool/cli/lsan_opts.h"
 #include "tool/session/leaks/leak_last.h"
 #include "tool/session/leaks/leak_plan.h"
@@ -27,6 +28,7 @@ leak_demand_how(void)
 					   .block = lsan_opts_block};
 
 	how.draconian = leak_demand.draconian;
+	how.inherited = leak_report_inherited();
 	return &how;
 }
 

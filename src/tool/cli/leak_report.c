@@ -150,6 +150,15 @@ leak_report_foreign(void)
 	return leak_given.format != LEAK_SEEP;
 }
 
+bool
+leak_report_inherited(void)
+{
+	const struct leak_opts *l = &leak_given;
+
+	return (l->format == LEAK_MEMCHECK || l->format == LEAK_XML) &&
+	       !leak_gate_given() && l->junit == NULL && l->sarif == NULL && !l->github;
+}
+
 /* Where the files really are: /lib is a link to /usr/lib, and others know only that. */
 static void
 real_paths(struct prof *p)
@@ -387,6 +396,11 @@ count_errors(const struct prof *p)
 			continue;
 		loss_records_init(&rs, p, skip, i, &o.records);
 		n += memcheck_count(&rs, &o, i).errors;
+		/* A child's error does not end up in its parent's exit status. */
+		for (size_t k = 0; p->inherited_sites != 0 && k < rs.rows.len; k++)
+			n -= rs.rows.data[k].site >= p->inherited_sites &&
+			     !rs.rows.data[k].suppressed && o.level == MEMCHECK_FULL &&
+			     (o.errors & 1u << rs.rows.data[k].kind) != 0;
 		loss_records_done(&rs);
 	}
 	return n;

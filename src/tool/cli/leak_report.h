@@ -23,6 +23,8 @@ bool leak_report_choose(const struct prof *p, bool *chosen);
 
 /* Whether the report is in another tool's words; else it is seep's own, text or JSON. */
 bool leak_report_foreign(void);
+/* Blocks that a forked child has from its parent are listed in both. */
+bool leak_report_inherited(void);
 
 /* Appends the report of every process in focus in those words. `log`: the name of the file that it
  * goes to, or NULL; where that has %p or %n in it, processes besides the first have files of their own. */

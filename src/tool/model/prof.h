@@ -373,6 +373,8 @@ struct prof {
 	PROF_TABLE(prof_look, looks);
 	PROF_TABLE(prof_look_row, look_rows);
 	PROF_TABLE(prof_check, checks);
+	/* Sites from this row on are of blocks that were inherited; 0 = none. For memcheck's format, not kept in a file. */
+	uint32_t inherited_sites;
 	PROF_TABLE(prof_loss, losses);
 	PROF_TABLE(prof_old, olds);
 	PROF_TABLE(prof_error, errors);

@@ -262,8 +262,13 @@ look_sum_up(struct look *k)
 		struct leakcheck_site *s;
 		uint64_t *row;
 
-		if ((b->flags & SCAN_BLOCK_FOREIGN) != 0)
+		if ((b->flags & SCAN_BLOCK_FOREIGN) != 0) {
+			if (k->how->inherited)
+				vec_push(&k->c->inherited,
+					 (struct leakcheck_inherited){b->addr, b->bytes,
+								      b->state});
 			continue;
+		}
 		row = map_add(&rows, b->site);
 		if (*row == 0) {
 			s = vec_add(&k->c->sites);
@@ -599,6 +604,7 @@ void
 leakcheck_done(struct leakcheck *c)
 {
 	vec_done(&c->sites);
+	vec_done(&c->inherited);
 	*c = (struct leakcheck){0};
 }
 

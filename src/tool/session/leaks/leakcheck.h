@@ -25,6 +25,12 @@ struct leakcheck_site {
 	uint64_t leftover_blocks, leftover_bytes; /* as in prof_loss */
 };
 
+/* A block from before the fork. It is judged in the process that allocated it; some formats list it in both. */
+struct leakcheck_inherited {
+	uint64_t addr, bytes;
+	enum classify_kind kind;
+};
+
 /* How the process was looked at. */
 enum leakcheck_way {
 	LEAKCHECK_HELD = 0, /* it stood at its end, by itself */
@@ -38,6 +44,7 @@ const char *leakcheck_way_name(enum leakcheck_way way);
 /* How a check is made, and who wants to see more of it than its sums. A zeroed one, or NULL: as usual. */
 struct leakcheck_how {
 	bool draconian; /* only what the program asked to ignore counts as a root */
+	bool inherited; /* list blocks from before a fork */
 	/* While the process stands still, before anything is judged. -ECANCELED: it wants no check. May be NULL. */
 	int (*heed)(const struct procmem *mem, const struct rec_hold *at, struct err *e);
 	/* A check of that process begins; then every block of `all`, once all have their state. NULL: nobody. */
@@ -62,6 +69,7 @@ struct leakcheck {
 	uint64_t words, root_bytes, nblocks;
 	uint64_t heuristic_blocks[PROF_HEURISTICS], heuristic_bytes[PROF_HEURISTICS];
 	VEC(struct leakcheck_site) sites;
+	VEC(struct leakcheck_inherited) inherited;
 };
 
 /* Looks at process `pid`, whose recording `f` is. `at`: where it stands at its end, NULL = it runs and is

@@ -12,13 +12,17 @@ process_key(uint32_t pid, uint64_t start_ns)
 }
 
 void
-run_leaks_look(struct run_leaks *l, struct ticker_file *f,
+run_leaks_look(struct run_leaks *l, struct ticker_file *f, struct ticker_files *files,
 	       const struct leakcheck_how *how)
 {
 	struct run_check c = {.pid = (uint32_t)f->pid, .start_ns = f->start_ns};
+	struct origins *o = run_inherit_read(how->inherited ? files : NULL, f);
 
-	if (leakcheck_held(&f->live, f->seen_here, how, &c.found))
+	if (leakcheck_held(&f->live, f->seen_here, how, &c.found)) {
+		run_inherit_find(o, &c.found, &c);
 		vec_push(l, c);
+	}
+	run_inherit_free(o);
 }
 
 void
@@ -43,7 +47,9 @@ run_leaks_add(const struct run_leaks *l, struct prof *p)
 void
 run_leaks_done(struct run_leaks *l)
 {
-	for (size_t i = 0; i < l->len; i++)
+	for (size_t i = 0; i < l->len; i++) {
 		leakcheck_done(&l->data[i].found);
+		vec_done(&l->data[i].inherited);
+	}
 	vec_done(l);
 }
