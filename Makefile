@@ -4,6 +4,7 @@
 #   make            same as make build
 #   make deps       install what is missing from Debian's packages; says so and does nothing else
 #   make build      build/seep and build/libseep.so, usable from there
+#   make product    seep and libseep.so alone, without tests, fuzzers and benchmarks
 #   make demo       record a program that leaks and show the report
 #   make test       every test; last line `N passed, N failed`
 #   make soak       the same tests with long iteration counts, and every reader fuzzed for ten minutes
@@ -31,7 +32,7 @@ deps-test deps-bench:
 	$(call need,build $(@:deps-%=%))
 
 # Meson does not notice files that come and go, so the list it was set up with is kept.
-build:
+setup:
 	$(call need,build)
 	@mkdir -p $(BUILD)
 	@{ echo "prefix $(abspath $(PREFIX))"; tools/list-inputs.sh all; } >$(BUILD)/inputs.now
@@ -43,10 +44,16 @@ build:
 			>$(BUILD)/setup.log || { cat $(BUILD)/setup.log; exit 1; }; \
 	fi
 	@mv $(BUILD)/inputs.now $(BUILD)/inputs
+
+build: setup
 	@ninja -j $(JOBS) -C $(BUILD)
 
+# What people use, without tests, fuzzers and benchmarks.
+product: setup
+	@ninja -j $(JOBS) -C $(BUILD) seep libseep.so libseep_copy.so
+
 # The recording is left in build/demo for further questions.
-demo: build
+demo: product
 	@mkdir -p $(BUILD)/demo
 	$(CC) -g -o $(BUILD)/demo/leaky examples/leaky.c
 	cd $(BUILD)/demo && $(abspath $(BUILD))/seep run -o leaky.rec -- ./leaky
@@ -79,4 +86,4 @@ uninstall:
 clean:
 	@rm -rf $(BUILD) build-lint-* build-asan build-tsan build-aarch64 build-fuzz
 
-.PHONY: all deps deps-test deps-bench build demo test soak lint sanitize bench install uninstall clean
+.PHONY: all deps deps-test deps-bench setup build product demo test soak lint sanitize bench install uninstall clean
