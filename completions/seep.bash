@@ -280,7 +280,7 @@ _seep() {
 			_seep_reply -W "--help $(_seep_pids)" -- "$cur"
 		;;
 	help)
-		_seep_reply -W 'run attach detach report leaks scan diff watch why dump convert ps mark pause resume doctor jeprof pprof memleak mtrace flamegraph.pl valgrind' -- "$cur"
+		_seep_reply -W '--all run attach detach report leaks scan diff watch why dump convert ps mark pause resume doctor jeprof pprof memleak mtrace flamegraph.pl valgrind' -- "$cur"
 		;;
 	esac
 }

@@ -46,7 +46,16 @@ expect_match "watch --for 3s: snapshots" "$out" ' · ([3-9]|1[01]) snapshots in 
 # ---- 80 columns ----
 expect_status 0 "$SEEP" --help
 expect_eq "--help: too long" "$(awk 'length > 80' <<<"$out")" ""
-expect_match "--help: one line each" "$out" '^  leaks          find leaked memory in a process, core or recording$'
+expect_eq "--help: five commands, by problem" "$(grep -o '^  seep [a-z]*' <<<"$out" | tr -s ' ' | xargs)" \
+	"seep run seep attach seep leaks seep report seep diff"
+run "$SEEP"
+expect_match "without arguments: the same, and status 2" "$status $err" '^2 seep: where did the memory go'
+expect_status 0 "$SEEP" help --all
+expect_eq "help --all: too long" "$(awk 'length > 80' <<<"$out")" ""
+expect_eq "help --all: what stands in for other tools comes last" \
+	"$(sed -n '/^In place of other tools:/,/^$/p' <<<"$out" | awk 'NF && NR > 1 { print $1 }' | xargs)" \
+	"jeprof pprof mtrace flamegraph.pl memleak valgrind"
+expect_match "help --all: one line each" "$out" '^  leaks          find leaked memory in a process, core or recording$'
 if have script; then
 	TERM=dumb script -qec "stty cols 80; $SEEP why $pid --for 1s; $SEEP attach $pid --for 1s" /dev/null </dev/null |
 		tr -d '\r' | sed 's/\x1b\[[0-9;]*[mK]//g' | grep -v looking >wide.txt

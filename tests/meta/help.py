@@ -61,9 +61,9 @@ def main():
     if not (ROOT / "src/tool/cli/main.c").exists():
         skip("no tool in this tree yet")
     faults = self_check()
-    top = run(seep, "--help")
+    top = run(seep, "help", "--all")
     if top.returncode != 0:
-        faults.append(f"seep --help: status {top.returncode}")
+        faults.append(f"seep help --all: status {top.returncode}")
     completed = set(re.findall(r"[a-z-][a-z0-9._-]+", (ROOT / "completions/seep.bash").read_text()))
     # Those that it lists, and those that have a file: a command must be in both places, or be a personality.
     listed = re.findall(r"^  ([a-z][a-z.-]*)", top.stdout, re.M)
@@ -77,7 +77,7 @@ def main():
             faults.append(f"seep {name} --help: status {got.returncode}")
             continue
         if not re.search(rf"^\s+{name}\b", top.stdout, re.M):
-            faults.append(f"seep --help does not list {name}")
+            faults.append(f"seep help --all does not list {name}")
         own = ROOT / f"man/seep-{name}.1"
         page = own if own.exists() else ROOT / "man/seep.1"
         if not page.exists():

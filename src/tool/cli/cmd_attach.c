@@ -587,7 +587,7 @@ attach_run(int argc, char **argv)
 const struct cmd cmd_attach = {
 	.name = "attach",
 	.args = "PID|NAME...",
-	.help = "record a process that runs already, for a while",
+	.help = "record a running process for a while, without a restart",
 	.man = "seep-attach",
 	.needs_proc = true,
 	.opts = attach_opts,

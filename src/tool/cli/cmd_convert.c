@@ -386,7 +386,7 @@ convert_run(int argc, char **argv)
 const struct cmd cmd_convert = {
 	.name = "convert",
 	.args = "IN... OUT",
-	.help = "a profile of any format as another, for other tools",
+	.help = "convert a profile to another format",
 	.man = "seep-convert",
 	.opts = convert_opts,
 	.min_args = 2,

@@ -215,7 +215,7 @@ detach_run(int argc, char **argv)
 const struct cmd cmd_detach = {
 	.name = "detach",
 	.args = "PID|NAME...",
-	.help = "take the recorder out of a process, and report what it saw",
+	.help = "remove the recorder from a process and report what it saw",
 	.man = "seep-detach",
 	.needs_proc = true,
 	.opts = detach_opts,

@@ -469,7 +469,7 @@ cmd_diff_two(char *old, char *new, bool json)
 const struct cmd cmd_diff = {
 	.name = "diff",
 	.args = "OLD NEW",
-	.help = "what grew between two points, runs, machines or builds",
+	.help = "show what grew between two points, runs, machines or builds",
 	.man = "seep-diff",
 	.opts = diff_table_opts,
 	.min_args = 0,

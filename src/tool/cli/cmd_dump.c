@@ -440,7 +440,7 @@ dump_run(int argc, char **argv)
 const struct cmd cmd_dump = {
 	.name = "dump",
 	.args = "PID REGION|START-END",
-	.help = "what is in a region of a running process, or in a dumped FILE",
+	.help = "show the contents of a memory region or of a dumped FILE",
 	.man = "seep-dump",
 	.opts = dump_table,
 	.min_args = 1,

@@ -32,7 +32,7 @@ mark_run(int argc, char **argv)
 const struct cmd cmd_mark = {
 	.name = "mark",
 	.args = "PID|NAME [MARK]",
-	.help = "note what is live now, to compare with later",
+	.help = "take a named snapshot, to compare with later",
 	.man = "seep-control",
 	.needs_proc = true,
 	.min_args = 1,

@@ -311,7 +311,7 @@ report_run(int argc, char **argv)
 const struct cmd cmd_report = {
 	.name = "report",
 	.args = "[TARGET[@POINT]...] [PROGRAM]",
-	.help = "what is in a recording, a profile or a process, in many views",
+	.help = "show a recording, a profile or a process in many views",
 	.man = "seep-report",
 	.opts = report_table_opts,
 	.min_args = 0,

@@ -589,7 +589,7 @@ run_run(int argc, char **argv)
 const struct cmd cmd_run = {
 	.name = "run",
 	.args = "[--] PROGRAM [ARG...]",
-	.help = "start a program and tell at its end what it did not free",
+	.help = "start a program and report the memory that it leaks",
 	.man = "seep-run",
 	.needs_proc = true,
 	.opts = run_opts,

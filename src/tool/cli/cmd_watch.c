@@ -480,7 +480,7 @@ watch_run(int argc, char **argv)
 const struct cmd cmd_watch = {
 	.name = "watch",
 	.args = "PID|NAME...",
-	.help = "which region of a process grows, how fast, until when",
+	.help = "show which region of a process grows, how fast, until when",
 	.man = "seep-watch",
 	.needs_proc = true,
 	.opts = watch_table,

@@ -111,7 +111,7 @@ why_run(int argc, char **argv)
 const struct cmd cmd_why = {
 	.name = "why",
 	.args = "PID|NAME",
-	.help = "look at a process for ten seconds and say what to do next",
+	.help = "examine a process for ten seconds; recommend the next step",
 	.man = "seep-why",
 	.needs_proc = true,
 	.opts = why_opts,

@@ -63,18 +63,33 @@ static const struct opt no_opts[] = {{0}};
 
 /* ---- help ---- */
 
+/* The questions that people come with. */
+static int
+help_first(FILE *out)
+{
+	fputs("seep: where did the memory go, and is it leaking?\n\n"
+	      "  seep run PROGRAM     start a program; its leaks and its peak when it ends\n"
+	      "  seep attach PID      record a running process for a while, without a restart\n"
+	      "  seep leaks PID       find leaked memory in a running process or a core file\n"
+	      "  seep report FILE     show a recording, or a heap profile of another tool\n"
+	      "  seep diff OLD NEW    show what grew between two runs or two points in time\n\n"
+	      "All commands: seep help --all. One command: seep help COMMAND. Manual: man seep.\n",
+	      out);
+	return CMD_OK;
+}
+
 static int
 help_all(FILE *out)
 {
-	fputs("seep: where did the memory go, and is it leaking?\n\n", out);
+	fputs("usage: seep COMMAND [OPTIONS] [WORDS]\n\n", out);
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
 		const struct cmd *c = commands[i];
 
+		if (c == &cmd_jeprof)
+			fputs("\nIn place of other tools:\n", out);
 		fprintf(out, "  %-14s %s\n", c->name, c->help);
 	}
-	fputs("\nBegin with: seep run PROGRAM\n"
-	      "More: seep help COMMAND, man seep. Version: seep --version\n",
-	      out);
+	fputs("\nMore: seep help COMMAND, man seep. Version: seep --version\n", out);
 	return CMD_OK;
 }
 
@@ -219,6 +234,8 @@ run_help(int argc, char **argv)
 	const struct cmd *c;
 
 	if (argc < 1)
+		return help_first(stdout);
+	if (strcmp(argv[0], "--all") == 0)
 		return help_all(stdout);
 	c = find_command(argv[0]);
 	return c != NULL ? cmd_help(c) : unknown_command(argv[0]);
@@ -260,7 +277,7 @@ dispatch(int argc, char **argv)
 	if (run_other_name(name, argc - 1, argv + 1, &status))
 		return status;
 	if (argc < 2) {
-		help_all(stderr);
+		help_first(stderr);
 		return CMD_USAGE;
 	}
 	if (strcmp(argv[1], "--version") == 0)

@@ -498,7 +498,7 @@ valgrind_run(int argc, char **argv)
 const struct cmd cmd_valgrind = {
 	.name = "valgrind",
 	.args = "PROGRAM [ARG...]",
-	.help = "valgrind's memcheck: its reports at a small part of its cost",
+	.help = "report as valgrind's memcheck, at a small part of its cost",
 	.man = "seep-valgrind",
 	.needs_proc = true,
 	.opts = valgrind_opts,

@@ -248,7 +248,7 @@ fg_run(int argc, char **argv)
 const struct cmd cmd_flamegraph = {
 	.name = "flamegraph.pl",
 	.args = "[FILE ...]",
-	.help = "what flamegraph.pl draws of folded stacks",
+	.help = "draw folded stacks as flamegraph.pl does",
 	.man = "seep-flamegraph.pl",
 	.opts = fg_opts,
 	.min_args = 0,

@@ -522,7 +522,7 @@ jeprof_run(int argc, char **argv)
 const struct cmd cmd_jeprof = {
 	.name = "jeprof",
 	.args = "[PROGRAM] PROFILE...",
-	.help = "what jeprof and google-pprof print about heap profiles",
+	.help = "print heap profiles as jeprof and google-pprof do",
 	.man = "seep-jeprof",
 	.opts = jeprof_opts,
 	.min_args = 0,

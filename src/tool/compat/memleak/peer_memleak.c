@@ -419,7 +419,7 @@ memleak_run(int argc, char **argv)
 const struct cmd cmd_memleak = {
 	.name = "memleak",
 	.args = "-p PID [INTERVAL [COUNT]]",
-	.help = "bcc's memleak: outstanding allocations by stack",
+	.help = "list outstanding allocations as bcc's memleak does",
 	.man = "seep-memleak",
 	.needs_proc = true,
 	.opts = memleak_opts,

@@ -381,7 +381,7 @@ mtrace_run(int argc, char **argv)
 const struct cmd cmd_mtrace = {
 	.name = "mtrace",
 	.args = "[PROGRAM] LOG",
-	.help = "what mtrace prints about a MALLOC_TRACE log",
+	.help = "print a MALLOC_TRACE log as mtrace does",
 	.man = "seep-mtrace",
 	.min_args = 1,
 	.max_args = 2,

@@ -466,7 +466,7 @@ pprof_run(int argc, char **argv)
 const struct cmd cmd_pprof = {
 	.name = "pprof",
 	.args = "[PROGRAM] PROFILE...",
-	.help = "what google/pprof prints about heap profiles",
+	.help = "print heap profiles as google/pprof does",
 	.man = "seep-pprof",
 	.opts = pprof_opts_table,
 	.min_args = 0,
