@@ -5,12 +5,16 @@
  * that loses the interrupted pc, so it is known by its two instructions. */
 #include "guest/unwind/arch.h"
 
-#include <signal.h>
-#include <stddef.h>
 #include <string.h>
-#include <ucontext.h>
 
 #include "guest/unwind/rules.h"
+
+/* The kernel's struct rt_sigframe. By number, since analysers read this file on x86-64, too. */
+enum {
+	SIGINFO_BYTES = 128,
+	UC_MCONTEXT_OFF = 176, /* in ucontext_t */
+	FAULT_ADDRESS_BYTES = 8,
+};
 
 /* Compilers here keep the CFA at a known distance from x29 even in realigned frames. */
 uint64_t
@@ -36,8 +40,8 @@ arch_sigreturn_regs(struct unw_regs *regs)
 	/* sp points at siginfo, then ucontext; its registers follow the fault address:
 	 * x0 to x30, sp, pc. */
 	const uintptr_t *saved =
-		(const uintptr_t *)(regs->r[ARCH_REG_SP] + sizeof(siginfo_t) +
-				    offsetof(ucontext_t, uc_mcontext.regs));
+		(const uintptr_t *)(regs->r[ARCH_REG_SP] + SIGINFO_BYTES +
+				    UC_MCONTEXT_OFF + FAULT_ADDRESS_BYTES);
 
 	/* cppcheck reads this file with the sizes of x86-64 */
 	/* cppcheck-suppress bufferAccessOutOfBounds */
