@@ -19,7 +19,10 @@ expect_between "threads: MiB/min" "$(sed -n '1s/.*stacks +\([0-9]*\).*/\1/p' "$T
 expect_match "mappings" "$(head -n 1 "$TMP/mappings.log")" '^GROWING  mappings \+[0-9.]+( ± [0-9.]+)? MiB/min'
 expect_between "mappings: MiB/min" "$(sed -n '1s/.*mappings +\([0-9]*\).*/\1/p' "$TMP/mappings.log")" 150 320
 for what in threads mappings holes pool start early; do
-	expect_golden "$what: all of it" "$(cat "$TMP/$what.log")" "verdicts/outside_$what.txt" live
+	# What the loader keeps for each thread grows as well; whether it does so evenly enough is chance.
+	less=()
+	[ $what != threads ] || less=('s/; 1 site: \+[^;]*$//; /^ 1 .*GROWING  live/,/^    main +outside\.c/d')
+	expect_golden "$what: all of it" "$(cat "$TMP/$what.log")" "verdicts/outside_$what.txt" live "${less[@]}"
 done
 for what in pool start; do
 	expect_no_match "$what" "$(cat "$TMP/$what.log")" 'GROWING|LEAK'

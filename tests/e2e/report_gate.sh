@@ -221,3 +221,30 @@ ${CC:-gcc} -O0 -g -o dup dup.c || exit
 expect_match "the program's frame" "$(junit dup.xml)" '^definitely lost in main dup\.c:3$'
 run "$SEEP" leaks --leak-kinds=none a.rec
 expect_no_match "no kinds: no places" "$out" '^ 1 '
+# Lines of one function are one place: so many blocks of each are known that their bytes are the baseline's.
+cat >chain.c <<'END_C'
+#include <stdlib.h>
+struct n { struct n *next; void *body; };
+int main(int c, char **v)
+{
+	struct n *h = 0;
+	for (int i = 0; i < atoi(v[1]); i++) {
+		struct n *x = malloc(sizeof *x);
+		x->body = malloc(1000);
+		x->next = h;
+		h = x;
+	}
+	h = 0;
+	return 0;
+}
+END_C
+${CC:-gcc} -O0 -g -o chain chain.c || exit
+"$SEEP" run -o chain.rec -- ./chain 101 >/dev/null 2>&1
+for n in 503 111; do
+	new=$((n - 101))
+	expect_status 1 "$SEEP" run --no-save --baseline chain.rec --fail-on 'leak>0' --json --log-file chain.json -- ./chain $n
+	expect_json "a chain of $n: what is known" chain.json '.summary.leaks | [.known_blocks, .known_bytes]' "[202,$((101 * 1016))]"
+	expect_json "a chain of $n: each line has its new blocks" chain.json \
+		'[.sites[].leaks | select(.indirect_blocks > 0) | [.indirect_blocks, .indirect_bytes]] | sort' \
+		"[[$new,$((new * 16))],[$new,$((new * 1000))]]"
+done

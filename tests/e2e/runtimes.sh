@@ -112,6 +112,41 @@ os._exit(0)'
 	expect_shown "python: all of it" runtimes/python.txt live 's/ \([0-9,]+ of them only by words[^)]*\)//; s/(possibly|still) (lost|reachable) (SIZE in [0-9N,]+ blocks?|0)/\1 \2 …/g; s/; peak .*/; peak …/; /^recorded/d'
 fi
 
+# Garbage of a running Python hangs on objects in pymalloc's arenas, which one look cannot tell from those in use. With
+# PYTHONMALLOC=malloc in its own environment nothing hides, and attach looks for leaks.
+collecting() {
+	: >ready
+	"$@" /usr/bin/python3 -c '
+import gc, sys
+gc.disable()
+class N: pass
+for i in range(3001):
+	a = N(); b = N(); a.p = b; b.p = a; a.data = bytes(2003)
+print("ready", flush=True)
+sys.stdin.read()' <&9 >ready &
+	pid=$!
+	wait_for 20 grep -q ready ready
+}
+if [ -x /usr/bin/python3 ]; then
+	mkfifo python.in
+	exec 9<>python.in
+	collecting env -u PYTHONMALLOC
+	run "$SEEP" leaks --json "$pid"
+	expect_eq "pymalloc: no all-clear" "$(jq -c '[.verdict, .no_verdict_because]' <<<"$out")" '["NO VERDICT","managed-heap"]'
+	run "$SEEP" leaks "$pid"
+	expect_match "pymalloc: whose objects" "$out" "^NO VERDICT  nothing is lost, but one look does not show what Python's objects hold for too long; use seep attach"
+	kill "$pid"
+	collecting env PYTHONMALLOC=malloc
+	run "$SEEP" leaks "$pid"
+	expect_no_match "PYTHONMALLOC=malloc: nothing hides" "$out" 'pymalloc|NO VERDICT'
+	run "$SEEP" why "$pid"
+	expect_no_match "PYTHONMALLOC=malloc: why" "$out" 'keeps its objects in pymalloc'
+	expect_no_match "PYTHONMALLOC=malloc: doctor" "$("$SEEP" doctor "$pid" 2>&1)" 'keeps its objects in pymalloc'
+	expect_no_match "PYTHONMALLOC=malloc: attach" "$("$SEEP" attach --for 1s "$pid" 2>&1)" 'keeps its objects in pymalloc'
+	kill "$pid"
+	exec 9>&-
+fi
+
 # ---- a process that was not recorded ----
 if [ -x /usr/bin/perl ]; then
 	mkfifo perl.in

@@ -331,6 +331,7 @@ check_allocator(int pid, const struct procfs_stat *st, char *maps, bool hides)
 		say(OK, "allocator", "%s, linked into the program", linked);
 	else
 		say(OK, "allocator", "%s", found != NULL ? found : "glibc");
+	traits = inspect_not_redirected(traits, pid);
 	if (!hides && inspect_coverage(traits) != NULL)
 		say(NOTE, "coverage", "%s: %s", st->comm, inspect_coverage(traits));
 }
@@ -349,7 +350,8 @@ check_program(int pid)
 	    inspect_elf(link, &elf, &e) < 0) {
 		say(NOTE, "program", "%s", e.msg);
 	} else {
-		hides = inspect_coverage(elf.traits | inspect_module_traits(exe));
+		hides = inspect_coverage(inspect_not_redirected(
+			elf.traits | inspect_module_traits(exe), pid));
 		if (inspect_without_malloc(elf.traits) != NULL)
 			say(BAD, "program", "%s: %s %d", exe,
 			    inspect_without_malloc(elf.traits), pid);

@@ -79,6 +79,7 @@ struct heapscan {
 		missing_bytes; /* memory that the headers of a core promise and its file has not */
 	uint32_t
 		hides; /* string: where else the program may keep memory; 0 = not known */
+	uint32_t objects; /* string: a runtime whose own heap holds objects; 0 = none */
 	uint32_t
 		managed; /* string: a runtime in the process whose blocks are never called lost; 0 = none */
 	uint32_t

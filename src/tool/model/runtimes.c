@@ -221,6 +221,40 @@ is_redirected(const struct runtime_info *r)
 	return v != NULL && strncmp(v, r->value, strlen(r->value)) == 0;
 }
 
+uint32_t
+runtimes_redirected(const char *environment, size_t bytes)
+{
+	uint32_t found = 0;
+
+	for (size_t at = 0, n; at < bytes; at += n + 1) {
+		const char *word = environment + at;
+
+		n = strnlen(word, bytes - at);
+		for (unsigned r = 0; r < RUNTIMES; r++) {
+			const struct runtime_info *x = &runtimes[r];
+			size_t name = x->variable != NULL ? strlen(x->variable) : n;
+
+			if (name < n && word[name] == '=' &&
+			    n - name - 1 >= strlen(x->value) &&
+			    memcmp(word, x->variable, name) == 0 &&
+			    memcmp(word + name + 1, x->value, strlen(x->value)) == 0)
+				found |= RUNTIME_BIT(r);
+		}
+	}
+	return found;
+}
+
+const struct runtime_info *
+runtime_with_heap(uint32_t bits)
+{
+	for (unsigned r = 0; r < RUNTIMES; r++) {
+		if ((bits & RUNTIME_BIT(r)) != 0 && runtimes[r].heap != NULL &&
+		    !is_redirected(&runtimes[r]))
+			return &runtimes[r];
+	}
+	return NULL;
+}
+
 const char *
 runtimes_coverage(uint32_t bits)
 {

@@ -64,6 +64,12 @@ uint32_t runtimes_of_module(const char *path);
  * NULL when nothing does, or the environment of seep itself has redirected it. Static. */
 const char *runtimes_coverage(uint32_t runtimes);
 
+/* RUNTIME_BITs of those that an environment (NAME=VALUE, each ended by a NUL) makes use malloc for their objects. */
+uint32_t runtimes_redirected(const char *environment, size_t bytes);
+
+/* The runtime among these that has a heap of its own, which blocks of malloc may be held by; NULL = none. Static. */
+const struct runtime_info *runtime_with_heap(uint32_t bits);
+
 /* The runtime among these whose objects a collector frees; NULL = none. Static. */
 const struct runtime_info *runtime_collecting(uint32_t bits);
 

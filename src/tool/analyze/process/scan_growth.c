@@ -87,6 +87,9 @@ scan_decide(const struct heapscan *s, const struct scan_growth *g)
 		f.managed = f.lost_blocks > 0 || (g == NULL && s->core == 0);
 		f.lost_bytes = f.lost_blocks = 0;
 	}
+	/* Nor does it show which of a runtime's objects are garbage that waits for its collector. */
+	if (s->objects != 0 && s->unreadable == 0 && f.lost_blocks == 0)
+		f.managed = f.managed || (g == NULL && s->core == 0);
 	if (g != NULL) {
 		f.ended = false;
 		f.growth_judged = true;

@@ -106,12 +106,12 @@ add_undecided(struct buf *out, const struct heapscan *s, const struct scan_opts 
 		add_decides(out, s, o);
 		return;
 	}
-	if (s->managed != 0 && scan_unread_bytes(s) == 0) {
+	if ((s->managed != 0 || s->objects != 0) && scan_unread_bytes(s) == 0) {
 		buf_printf(
 			out,
 			"nothing is lost, but one look does not show what %s's objects "
 			"hold for too long",
-			heapscan_text(s, s->managed));
+			heapscan_text(s, s->managed != 0 ? s->managed : s->objects));
 		add_decides(out, s, o);
 		return;
 	}

@@ -46,8 +46,8 @@ static const struct report_note report_lost[REC_LOST_MAX] = {
 			   "programs that were started and cannot be recorded"},
 	[REC_LOST_PAST] =
 		{"not recorded: ",
-		 "block of the heap was allocated or freed past the hooks (RTLD_DEEPBIND, or libc's malloc by its address)",
-		 "blocks of the heap were allocated or freed past the hooks (RTLD_DEEPBIND, or libc's malloc by its address)"},
+		 "block of the heap was allocated or freed past the hooks (RTLD_DEEPBIND, or libc's malloc by its address), or malloc's lists were overwritten (--quarantine 1M would find a write to freed memory)",
+		 "blocks of the heap were allocated or freed past the hooks (RTLD_DEEPBIND, or libc's malloc by its address), or malloc's lists were overwritten (--quarantine 1M would find a write to freed memory)"},
 	[REC_LOST_LIBC] = {"not recorded: calls of ",
 			   "copy of libc that dlmopen has loaded",
 			   "copies of libc that dlmopen has loaded"},

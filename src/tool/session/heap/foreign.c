@@ -141,8 +141,8 @@ foreign_collects(const struct image *i)
 	return r != NULL ? r->name : NULL;
 }
 
-const char *
-foreign_hides(const struct image *i)
+static uint32_t
+all_traits(const struct image *i)
 {
 	uint32_t traits = 0;
 
@@ -153,7 +153,21 @@ foreign_hides(const struct image *i)
 	/* What is in the program is looked for last: that takes reading it. */
 	if (inspect_coverage(traits) == NULL)
 		traits |= program_traits(i);
-	return inspect_coverage(traits);
+	return i->path == NULL ? inspect_not_redirected(traits, i->pid) : traits;
+}
+
+const char *
+foreign_hides(const struct image *i)
+{
+	return inspect_coverage(all_traits(i));
+}
+
+const char *
+foreign_objects(const struct image *i)
+{
+	const struct runtime_info *r = runtime_with_heap(inspect_runtimes(all_traits(i)));
+
+	return r != NULL ? r->name : NULL;
 }
 
 void

@@ -16,6 +16,9 @@ const char *foreign_linked(const char *path);
 /* The runtime in the process whose blocks are never called lost (runtimes.h): its name, or NULL. Static. */
 const char *foreign_collects(const struct image *i);
 
+/* The runtime in the process that keeps its objects in a heap of its own: its name, or NULL. Static. */
+const char *foreign_objects(const struct image *i);
+
 /* Where a program like this keeps memory besides malloc's: half a sentence, or NULL. Static. */
 const char *foreign_hides(const struct image *i);
 

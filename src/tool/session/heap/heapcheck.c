@@ -423,6 +423,8 @@ take_head(struct heapcheck *c)
 		strtab_add(&s->strings, walker_names(&c->heap, names, sizeof names));
 	if (foreign_collects(&c->image) != NULL)
 		s->managed = strtab_add(&s->strings, foreign_collects(&c->image));
+	if (foreign_objects(&c->image) != NULL)
+		s->objects = strtab_add(&s->strings, foreign_objects(&c->image));
 	if (foreign_hides(&c->image) != NULL)
 		s->hides = strtab_add(&s->strings, foreign_hides(&c->image));
 	s->pid = c->image.pid;

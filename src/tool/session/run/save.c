@@ -226,6 +226,9 @@ save_coverage(struct prof *p)
 		/* Where seep run did not attach, only libraries that call malloc are seen. */
 		if (p->processes[i].run_id != 0 && (traits[i] & INSPECT_OWN_MALLOC) != 0)
 			p->processes[i].flags |= REC_FLAG_DIRECT_CALLS;
+		if (p->processes[i].end == PROF_END_RUNNING)
+			traits[i] = inspect_not_redirected(traits[i],
+							   (int)p->processes[i].pid);
 		text = inspect_coverage(traits[i]);
 		if (text != NULL)
 			p->processes[i].coverage = prof_str(p, text);

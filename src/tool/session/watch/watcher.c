@@ -68,7 +68,7 @@ look_at_program(struct watcher *w)
 	for (size_t i = 0; i < w->map.areas.len; i++)
 		traits |= inspect_module_traits(w->map.areas.data[i].name);
 	w->program = program_by_traits(traits) | regions_program(&w->map, false);
-	w->coverage = inspect_coverage(traits);
+	w->coverage = inspect_coverage(inspect_not_redirected(traits, w->mem.pid));
 }
 
 int

@@ -5,8 +5,14 @@
  * says how much it covers. */
 #include "tool/target/proc/inspect.h"
 
+#include <stdio.h>
+
 #include "shared/compiler.h"
 #include "tool/target/proc/hiding.h"
+#include "tool/util/buf.h"
+#include "tool/util/file.h"
+
+enum { ENVIRONMENT_MAX = 1 << 20 };
 
 /* Allocators in the program, where there is no runtime that explains more. */
 static const struct {
@@ -39,6 +45,22 @@ inspect_coverage(uint32_t traits)
 			text = hidings[i].text;
 	}
 	return text;
+}
+
+uint32_t
+inspect_not_redirected(uint32_t traits, int pid)
+{
+	struct buf environment = {0};
+	char path[64];
+
+	if (inspect_runtimes(traits) == 0)
+		return traits;
+	snprintf(path, sizeof path, "/proc/%d/environ", pid);
+	if (file_read(path, ENVIRONMENT_MAX, &environment, NULL) == 0)
+		traits &= ~(runtimes_redirected(environment.data, environment.len)
+			    << INSPECT_RUNTIMES);
+	buf_done(&environment);
+	return traits;
 }
 
 const char *
