@@ -63,3 +63,10 @@ expect_status 5 "$SEEP" run --no-save --format=lsan --error-exitcode=5 --process
 expect_status 1 "$SEEP" run --no-save --fail-on leak --process lose -- "${call[@]}"
 expect_status 1 "$SEEP" leaks --all --fail-on leak a.rec
 expect_match "report --process all" "$("$SEEP" report --process all a.rec)" '^LEAK.* in 3 blocks'
+# Those that are asked for by name are in the verdict, also when the first of them became another program.
+if [ -x /bin/bash ]; then
+	"$SEEP" run -o became.rec -- /bin/bash -c '/bin/bash -c "x=1; :"; exec /bin/true' >/dev/null 2>&1
+	run "$SEEP" report --process bash became.rec
+	expect_match "--process NAME: the one that ended" "$out" '^OK  no leak: [0-9,]+ allocs'
+	expect_no_match "--process NAME: not its images alone" "$out" 'none of'
+fi

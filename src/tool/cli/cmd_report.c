@@ -189,7 +189,7 @@ report_places(const struct loaded *l, const struct report_how *how, struct err *
 				.tables = true,
 				.all = how->all,
 				.leak_kinds = report_args.kinds,
-				.everyone = choose_is_all(report_args.process),
+				.everyone = report_args.process != NULL,
 				.rows = how->rows,
 				.by_given = report_args.by != NULL,
 				.point = how->point,

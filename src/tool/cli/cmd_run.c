@@ -361,7 +361,7 @@ report(struct run *r, struct prof *p, bool saved)
 	}
 	if (opt_process != NULL) {
 		if (choose_processes(p, opt_process, chosen, &e) == 0)
-			o.chosen = chosen, o.everyone = choose_is_all(opt_process);
+			o.chosen = chosen, o.everyone = opt_process != NULL;
 		else
 			cmd_fail(&e);
 	} else if (leak_report_choose(p, chosen)) {

@@ -84,7 +84,7 @@ choose_is_called(const struct prof *p, uint32_t process, const char *name)
 	       strcmp(name, exe) == 0 || strcmp(name, skip_basename(exe)) == 0;
 }
 
-bool
+static bool
 choose_is_all(const char *which)
 {
 	return which != NULL && strcmp(which, "all") == 0;

@@ -12,8 +12,6 @@
 #include "tool/model/prof.h"
 #include "tool/util/err.h"
 
-bool choose_is_all(const char *which);
-
 /* Sets chosen[i] for every process that `which` names: a pid, what it was started
  * as, or its program with or without the folder; NULL and "all" choose all. Room for p->nprocesses. -ENOENT when none is. */
 int choose_processes(const struct prof *p, const char *which, bool *chosen,
