@@ -42,7 +42,7 @@ take(enum peer_style style, const char *line)
 	for (char *s = strtok_r(copy, " ", &save); s != NULL && argc < 8;
 	     s = strtok_r(NULL, " ", &save))
 		argv[argc++] = s;
-	return peer_opts(style, table, argc, argv, &words, &e);
+	return peer_opts(style, table, argc, argv, NULL, &words, &e);
 }
 
 T_TEST(order_and_values)

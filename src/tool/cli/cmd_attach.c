@@ -531,7 +531,7 @@ open_log(struct err *e)
 }
 
 static int
-attach_run(int argc, char **argv)
+attach_run(void *opts, int argc, char **argv)
 {
 	struct session_settings s = settings();
 	struct attached_sessions ss = {0};
@@ -541,6 +541,7 @@ attach_run(int argc, char **argv)
 	int status = check_args(argc), r;
 	size_t meant;
 
+	(void)opts;
 	if (status != 0)
 		return status;
 	r = find_pids(argc, argv, &pids, &e);

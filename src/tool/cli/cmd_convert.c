@@ -357,7 +357,7 @@ convert_do(struct convert *c, int argc, char **argv, struct err *e)
 }
 
 static int
-convert_run(int argc, char **argv)
+convert_run(void *opts, int argc, char **argv)
 {
 	static const enum emit_value values[] = {
 		[GRAPH_LIVE] = EMIT_LIVE,
@@ -369,6 +369,7 @@ convert_run(int argc, char **argv)
 	struct err e = {0};
 	int r = convert_choose_format(&c);
 
+	(void)opts;
 	if (r != CMD_OK)
 		return r;
 	if (convert_args.index != NULL) {

@@ -184,12 +184,13 @@ detach_one(int pid, struct err *e)
 }
 
 static int
-detach_run(int argc, char **argv)
+detach_run(void *opts, int argc, char **argv)
 {
 	struct procfs_pids pids = {0};
 	struct err e = {0};
 	int status = CMD_OK;
 
+	(void)opts;
 	attached_ignore_limits();
 	for (int i = 0; i < argc; i++) {
 		if (attached_pids(argv[i], &pids, &e) < 0)

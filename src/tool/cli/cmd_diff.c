@@ -416,7 +416,7 @@ diff_take_words(struct diff_cmd *c, int argc, char **argv)
 }
 
 static int
-diff_run(int argc, char **argv)
+diff_run(void *opts, int argc, char **argv)
 {
 	struct diff_maps_opts maps = {.json = diff_args.json,
 				      .all = diff_args.all,
@@ -426,6 +426,7 @@ diff_run(int argc, char **argv)
 	struct err e = {0};
 	int r, status = CMD_OK;
 
+	(void)opts;
 	if (diff_args.by != NULL && choose_by(diff_args.by, &c.by, &e) < 0)
 		status = cmd_usage(&cmd_diff, "%s", e.msg);
 	else if ((diff_args.flame != NULL || diff_args.html != NULL) && diff_args.json)
@@ -463,7 +464,7 @@ cmd_diff_two(char *old, char *new, bool json)
 
 	diff_args.json = json;
 	diff_args.no_pager = true;
-	return diff_run(2, words);
+	return diff_run(NULL, 2, words);
 }
 
 const struct cmd cmd_diff = {

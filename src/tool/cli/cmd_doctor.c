@@ -419,8 +419,9 @@ check_process(const char *what)
 }
 
 static int
-doctor_run(int argc, char **argv)
+doctor_run(void *opts, int argc, char **argv)
 {
+	(void)opts;
 	if (argc > 0)
 		return check_process(argv[0]);
 	check_libseep();

@@ -405,13 +405,14 @@ dump_do(struct dump_cmd *c, int argc, char **argv, struct err *e)
 }
 
 static int
-dump_run(int argc, char **argv)
+dump_run(void *opts, int argc, char **argv)
 {
 	struct dump_cmd c = {0};
 	struct err e = {0};
 	struct stat st;
 	int r;
 
+	(void)opts;
 	if (dump_args.strings && dump_args.hex)
 		return cmd_usage(&cmd_dump, "--strings or --hex, not both");
 	if (dump_args.json && (dump_args.strings || dump_args.hex))

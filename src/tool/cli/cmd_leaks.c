@@ -167,7 +167,7 @@ look_at_unrecorded(const struct unrecorded *u, const char *word, struct prof *p,
 }
 
 static int
-run_leaks_cmd(int argc, char **argv)
+run_leaks_cmd(void *opts, int argc, char **argv)
 {
 	struct livefile f = {.fd = -1};
 	struct leakcheck check = {0};
@@ -179,6 +179,7 @@ run_leaks_cmd(int argc, char **argv)
 	char *name = NULL;
 	int status, r;
 
+	(void)opts;
 	if (opt_log_file != NULL && log_name(opt_log_file, 1, 0, &name, &e) < 0)
 		return cmd_usage(&cmd_leaks, "--log-file: %s", e.msg);
 	free(name);

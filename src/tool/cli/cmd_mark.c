@@ -9,7 +9,7 @@
 #include "tool/util/fmt.h"
 
 static int
-mark_run(int argc, char **argv)
+mark_run(void *opts, int argc, char **argv)
 {
 	struct livefile f = {.fd = -1};
 	struct control_marked m;
@@ -17,6 +17,7 @@ mark_run(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : "";
 	int r = target_find_writable(argv[0], &f, &e);
 
+	(void)opts;
 	if (r == 0)
 		r = control_mark(&f, name, &m, &e);
 	if (r == 0)

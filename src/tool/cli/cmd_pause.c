@@ -25,15 +25,17 @@ set_paused(const char *what, bool paused)
 }
 
 static int
-pause_run(int argc, char **argv)
+pause_run(void *opts, int argc, char **argv)
 {
+	(void)opts;
 	(void)argc;
 	return set_paused(argv[0], true);
 }
 
 static int
-resume_run(int argc, char **argv)
+resume_run(void *opts, int argc, char **argv)
 {
+	(void)opts;
 	(void)argc;
 	return set_paused(argv[0], false);
 }

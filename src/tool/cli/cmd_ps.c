@@ -233,12 +233,13 @@ ps_left_over(void)
 }
 
 static int
-ps_run(int argc, char **argv)
+ps_run(void *opts, int argc, char **argv)
 {
 	struct ps_rows rows = {0};
 	struct err e = {0};
 	int r;
 
+	(void)opts;
 	(void)argc;
 	(void)argv;
 	if (opt_save != NULL || opt_discard != NULL || opt_output != NULL)

@@ -265,12 +265,13 @@ report_show(struct loaded *l, struct err *e)
 }
 
 static int
-report_run(int argc, char **argv)
+report_run(void *opts, int argc, char **argv)
 {
 	struct loaded l = {0};
 	struct err e = {0};
 	int r;
 
+	(void)opts;
 	/* Places and stacks need a recording. */
 	if (!report_view.given && !report_args.top && !report_args.sites &&
 	    report_args.by == NULL && scan_wanted(argc, argv)) {
@@ -279,7 +280,7 @@ report_run(int argc, char **argv)
 		scan_args.bytes = report_args.bytes;
 		scan_args.json = report_args.json;
 		scan_args.no_pager = report_args.no_pager;
-		return scan_run(argc, argv);
+		return scan_run(NULL, argc, argv);
 	}
 	r = report_check_args(&e);
 	if (r == -EINVAL)

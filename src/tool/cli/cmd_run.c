@@ -519,7 +519,7 @@ check_options(void)
 }
 
 static int
-run_run(int argc, char **argv)
+run_run(void *opts, int argc, char **argv)
 {
 	struct run r = {.argv = argv, .sampled = opt_sample.given, .dir = RUNDIR_NONE};
 	struct progress progress;
@@ -527,6 +527,7 @@ run_run(int argc, char **argv)
 	bool saved;
 	int status;
 
+	(void)opts;
 	(void)argc;
 	status = check_options();
 	if (status != 0)

@@ -141,13 +141,14 @@ one_block(int argc, char **argv)
 }
 
 int
-scan_run(int argc, char **argv)
+scan_run(void *opts, int argc, char **argv)
 {
 	struct heapcheck before = HEAPCHECK_NONE, after = HEAPCHECK_NONE;
 	const char *old, *new;
 	struct err e = {0};
 	int r = 0, status = CMD_OK;
 
+	(void)opts;
 	argc = unrecorded_words(argc, argv);
 	old = argc == 2 ? argv[0] : scan_args.since;
 	new = argv[argc - 1];

@@ -28,6 +28,6 @@ extern struct scan_args {
 bool scan_wanted(int argc, char **argv);
 
 /* The report; one word, or the earlier look before the later one. Returns the exit status. */
-int scan_run(int argc, char **argv);
+int scan_run(void *opts, int argc, char **argv);
 
 #endif

@@ -462,13 +462,14 @@ watch_do(struct watch_cmd *c, const struct watch_words *words, struct err *e)
 }
 
 static int
-watch_run(int argc, char **argv)
+watch_run(void *opts, int argc, char **argv)
 {
 	struct watch_words words = {0};
 	struct watch_cmd c = {0};
 	struct err e = {0};
 	int status = watch_take_words(argc, argv, &words, &e);
 
+	(void)opts;
 	if (status == CMD_OK)
 		status = watch_do(&c, &words, &e);
 	free(c.told_bytes);

@@ -84,13 +84,14 @@ why_print(struct why *y)
 }
 
 static int
-why_run(int argc, char **argv)
+why_run(void *opts, int argc, char **argv)
 {
 	struct watchloop loop = {.for_ns = why_for_ns, .step = why_step};
 	struct why y = {0};
 	struct err e = {0};
 	int r = 0;
 
+	(void)opts;
 	loop.ctx = &y;
 	loop.every_ns = why_for_ns / WHY_SNAPSHOTS;
 	if (why_for_ns == 0)

@@ -6,7 +6,6 @@
  * it are the program's own. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -27,8 +26,6 @@
 
 enum {
 	STACK_BYTES = 8 << 20, /* what Linux gives by default */
-	FILES_LEAST = 16,
-	FILES_USUAL = 1024,
 };
 
 static const struct cmd *const commands[] = {
@@ -58,8 +55,6 @@ static const struct {
 	{"lifetimes", "report", "--lifetimes"},
 	{"timeline", "report", "--timeline"},
 };
-
-static const struct opt no_opts[] = {{0}};
 
 /* ---- help ---- */
 
@@ -135,98 +130,9 @@ unknown_command(const char *name)
 	return CMD_USAGE;
 }
 
-static bool
-is_help(const char *word)
-{
-	return word != NULL && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0);
-}
-
 /* ---- running ---- */
 
 struct words VEC_BODY(char *);
-
-/* Reads options and words alike. At the word that could not be read *at is left. */
-static int
-read_words(const struct cmd *c, int argc, char **argv, int *at, struct words *ret_words,
-	   struct err *e)
-{
-	const struct opt *opts = c->opts != NULL ? c->opts : no_opts;
-
-	while (*at < argc) {
-		int before = *at;
-		int r = opt_parse(opts, argc, argv, at, NULL, e);
-		bool ended = *at > before && strcmp(argv[*at - 1], "--") == 0;
-
-		if (r < 0)
-			return r;
-		if (*at < argc)
-			vec_push(ret_words, argv[(*at)++]);
-		while (*at < argc && (ended || c->options_first))
-			vec_push(ret_words, argv[(*at)++]);
-	}
-	return 0;
-}
-
-/* A variable of a script that was never set. A program that is run, and its words, are looked
- * at where it is started. */
-static bool
-has_empty_word(const struct cmd *c, const struct words *words)
-{
-	for (size_t i = 0; !c->options_first && i < words->len; i++) {
-		if (words->data[i][0] == '\0')
-			return true;
-	}
-	return false;
-}
-
-/* Has the process what a command cannot do without? What fails later for want of it would name some other
- * reason. */
-static int
-check_surroundings(const struct cmd *c)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < FILES_LEAST) {
-		cmd_tell(
-			c,
-			"only %ju files may be open at once, and %d are needed; try: ulimit -n %d",
-			(uintmax_t)files.rlim_cur, FILES_LEAST, FILES_USUAL);
-		return CMD_FAILED;
-	}
-	if (c->needs_proc && !cmd_has_proc()) {
-		cmd_tell(c, "/proc is not mounted: processes cannot be seen");
-		return CMD_FAILED;
-	}
-	return CMD_OK;
-}
-
-static int
-run_command(const struct cmd *c, int argc, char **argv)
-{
-	struct words words = {0};
-	struct err e = {0};
-	int at = 0, status;
-
-	if (c->own_options) {
-		status = check_surroundings(c);
-		return status == CMD_OK ? c->run(argc, argv) : status;
-	}
-	if (read_words(c, argc, argv, &at, &words, &e) < 0)
-		status = is_help(argv[at]) ? cmd_help(c) : cmd_usage(c, "%s", e.msg);
-	else if ((int)words.len < c->min_args)
-		status = cmd_usage(c, "incomplete; usage: seep %s %s", c->name, c->args);
-	else if (c->max_args != CMD_ANY_ARGS && (int)words.len > c->max_args)
-		status = cmd_usage(c, "too many words, from \"%s\" on",
-				   words.data[c->max_args]);
-	else if (has_empty_word(c, &words))
-		status = cmd_empty_word(c);
-	else if ((status = check_surroundings(c)) == CMD_OK) {
-		vec_push(&words, NULL);
-		status = c->run((int)words.len - 1, words.data);
-	}
-	vec_done(&words);
-	return status;
-}
 
 static int
 run_help(int argc, char **argv)
@@ -257,8 +163,8 @@ run_other_name(const char *name, int argc, char **argv, int *ret)
 	for (int k = 0; k < argc; k++)
 		vec_push(&words, argv[k]);
 	vec_push(&words, NULL);
-	*ret = run_command(find_command(other_names[i].command), (int)words.len - 1,
-			   words.data);
+	*ret = cmd_call(find_command(other_names[i].command), (int)words.len - 1,
+			words.data);
 	vec_done(&words);
 	return true;
 }
@@ -282,11 +188,11 @@ dispatch(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "--version") == 0)
 		return cmd_version();
-	if (strcmp(argv[1], "help") == 0 || is_help(argv[1]))
+	if (strcmp(argv[1], "help") == 0 || cmd_is_help(argv[1]))
 		return run_help(argc - 2, argv + 2);
 	c = find_command(argv[1]);
 	if (c != NULL)
-		return run_command(c, argc - 2, argv + 2);
+		return cmd_call(c, argc - 2, argv + 2);
 	if (run_other_name(argv[1], argc - 2, argv + 2, &status))
 		return status;
 	return unknown_command(argv[1]);

@@ -453,15 +453,16 @@ run_program(int argc, char **argv)
 	r = opt_parse(cmd_run.opts, (int)words.len, words.data, &at, NULL, &e);
 	if (r < 0)
 		return wrong(words.data[at], e.msg);
-	return cmd_run.run(argc, argv);
+	return cmd_run.run(NULL, argc, argv);
 }
 
 static int
-valgrind_run(int argc, char **argv)
+valgrind_run(void *opts, int argc, char **argv)
 {
 	struct words words = {0};
 	int at = 0, r = 0;
 
+	(void)opts;
 	read_sources(&words);
 	for (int i = 0; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0;
 	     i++) {

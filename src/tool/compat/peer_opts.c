@@ -58,7 +58,7 @@ peer_switch(const struct opt *o, const char *text, bool *ret_on, struct err *e)
 }
 
 int
-peer_opt_set(const struct opt *o, const char *text, struct err *e)
+peer_opt_set(const struct opt *o, const char *text, void *given, struct err *e)
 {
 	struct opt_value v = {.text = text};
 	bool on = true;
@@ -72,21 +72,7 @@ peer_opt_set(const struct opt *o, const char *text, struct err *e)
 	} else if (o->kind != OPT_STRING) {
 		r = peer_number(o, text, &v, e);
 	}
-	if (r < 0)
-		return r;
-	if (o->set != NULL)
-		return o->set(NULL, o, &v, e);
-	if (o->to == NULL)
-		return 0;
-	if (o->kind == OPT_NONE)
-		*(bool *)o->to = on;
-	else if (o->kind == OPT_STRING)
-		*(const char **)o->to = text;
-	else if (o->kind == OPT_FLOAT)
-		*(double *)o->to = v.f64;
-	else
-		*(uint64_t *)o->to = v.u64;
-	return 0;
+	return r < 0 ? r : opt_put(o, &v, given, e);
 }
 
 /* ---- names ---- */
@@ -145,7 +131,7 @@ peer_find_off(enum peer_style style, const struct opt *table, const char *name, 
 /* One option, at argv[*at]; moves on behind it. */
 static int
 peer_option(enum peer_style style, const struct opt *table, int argc, char **argv,
-	    int *at, struct err *e)
+	    int *at, void *given, struct err *e)
 {
 	const char *name = argv[*at] + (argv[*at][1] == '-' ? 2 : 1);
 	const char *value = strchr(name, '=');
@@ -159,7 +145,7 @@ peer_option(enum peer_style style, const struct opt *table, int argc, char **arg
 		off = peer_find_off(style, table, name, n);
 	if (off != NULL) {
 		++*at;
-		return peer_opt_set(off, "false", e);
+		return peer_opt_set(off, "false", given, e);
 	}
 	if (r == -ENOENT)
 		return err_set(e, -EINVAL, "unknown option %s", argv[*at]);
@@ -171,12 +157,12 @@ peer_option(enum peer_style style, const struct opt *table, int argc, char **arg
 			return err_set(e, -EINVAL, "--%s needs an argument", o->name);
 		value = argv[(*at)++];
 	}
-	return peer_opt_set(o, value, e);
+	return peer_opt_set(o, value, given, e);
 }
 
 int
 peer_opts(enum peer_style style, const struct opt *table, int argc, char **argv,
-	  struct peer_words *ret_words, struct err *e)
+	  void *given, struct peer_words *ret_words, struct err *e)
 {
 	int r = 0;
 
@@ -191,7 +177,7 @@ peer_opts(enum peer_style style, const struct opt *table, int argc, char **argv,
 		if (word[0] != '-' || word[1] == '\0')
 			vec_push(ret_words, argv[at++]);
 		else
-			r = peer_option(style, table, argc, argv, &at, e);
+			r = peer_option(style, table, argc, argv, &at, given, e);
 	}
 	return r;
 }

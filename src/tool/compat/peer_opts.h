@@ -21,12 +21,12 @@ enum peer_style {
 	PEER_GO,   /* the flag package: whole names only */
 };
 
-/* Reads all words; what is no option goes to `ret_words`, borrowed. A switch that is turned off
+/* Reads all words into the struct `given`; what is no option goes to `ret_words`, borrowed. A switch that is turned off
  * stores false, or hands its setter the text "false". -EINVAL names the word. */
 int peer_opts(enum peer_style style, const struct opt *table, int argc, char **argv,
-	      struct peer_words *ret_words, struct err *e);
+	      void *given, struct peer_words *ret_words, struct err *e);
 
 /* Sets one option of a table to a text, as typed behind a prompt; NULL for a bare switch. */
-int peer_opt_set(const struct opt *o, const char *text, struct err *e);
+int peer_opt_set(const struct opt *o, const char *text, void *given, struct err *e);
 
 #endif

@@ -213,7 +213,7 @@ fg_draw(struct prof *p, const struct flame_opts *o)
 }
 
 static int
-fg_run(int argc, char **argv)
+fg_run(void *opts, int argc, char **argv)
 {
 	struct flame_opts o = {
 		.colour = FLAME_BY_NAME, .by_name = true, .width = FLAME_BY_NOW};
@@ -221,6 +221,7 @@ fg_run(int argc, char **argv)
 	struct prof *p = NULL;
 	struct err e = {0};
 
+	(void)opts;
 	if (fg_check(&o, &e) < 0)
 		return cmd_usage(&cmd_flamegraph, "%s", e.msg);
 	if (fg_load(argc, argv, &p, &e) < 0)

@@ -498,13 +498,14 @@ jeprof_all(const struct peer_words *words, struct err *e)
 }
 
 static int
-jeprof_run(int argc, char **argv)
+jeprof_run(void *opts, int argc, char **argv)
 {
 	struct peer_words words = {0};
 	struct err e = {0};
 	int status, r;
 
-	if (peer_opts(PEER_PERL, jeprof_opts, argc, argv, &words, &e) < 0 ||
+	(void)opts;
+	if (peer_opts(PEER_PERL, jeprof_opts, argc, argv, NULL, &words, &e) < 0 ||
 	    (!JP.help && !JP.version && jeprof_check(&e) < 0)) {
 		status = cmd_usage(&cmd_jeprof, "%s", e.msg);
 	} else if (JP.help || JP.version) {

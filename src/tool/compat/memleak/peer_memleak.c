@@ -360,7 +360,7 @@ run_loop(struct attached_sessions *ss, uint64_t interval_ns, uint64_t count)
 }
 
 static int
-memleak_run(int argc, char **argv)
+memleak_run(void *opts, int argc, char **argv)
 {
 	uint64_t interval = INTERVAL_S * UINT64_C(1000000000), count = 0;
 	struct session_settings s = {
@@ -374,6 +374,7 @@ memleak_run(int argc, char **argv)
 	struct err e = {0};
 	int r = 0, child = 0, status;
 
+	(void)opts;
 	if (args.trace || args.percpu || (args.pids == NULL && args.command == NULL))
 		return cmd_usage(&cmd_memleak,
 				 args.trace

@@ -355,7 +355,7 @@ open_log(const char *path, struct input *ret_in, struct err *e)
 }
 
 static int
-mtrace_run(int argc, char **argv)
+mtrace_run(void *opts, int argc, char **argv)
 {
 	struct mt_replay r = {.program = argc == 2 ? argv[0] : NULL};
 	struct input in = {0};
@@ -364,6 +364,7 @@ mtrace_run(int argc, char **argv)
 	struct line l;
 	bool left;
 
+	(void)opts;
 	if (open_log(argv[argc - 1], &in, &e) < 0)
 		return cmd_fail(&e);
 	lines = lines_init(in.data, in.bytes);

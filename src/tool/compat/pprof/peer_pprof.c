@@ -442,13 +442,14 @@ pprof_all(const struct peer_words *words, struct err *e)
 }
 
 static int
-pprof_run(int argc, char **argv)
+pprof_run(void *opts, int argc, char **argv)
 {
 	struct peer_words words = {0};
 	struct err e = {0};
-	int r = peer_opts(PEER_GO, pprof_opts_table, argc, argv, &words, &e);
+	int r = peer_opts(PEER_GO, pprof_opts_table, argc, argv, NULL, &words, &e);
 	int status;
 
+	(void)opts;
 	if (r == 0 && (PA.help || PA.version)) {
 		status = PA.help ? cmd_help(&cmd_pprof) : cmd_version();
 	} else {

@@ -85,7 +85,7 @@ pprof_shell_option(struct pprof_shell *s, char *line, struct err *e)
 	if (o == NULL || (value == NULL && o->kind != OPT_NONE))
 		return false;
 	if (peer_opt_set(o, value != NULL ? pprof_keep_text(s, xstrdup(value)) : NULL,
-			 e) < 0)
+			 NULL, e) < 0)
 		cmd_note("%s", e->msg);
 	return true;
 }

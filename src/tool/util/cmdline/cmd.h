@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd.h -- a command of seep: one row of a const table, in a file of its own.
  *
- * main.c reads the options with the row's table, counts the words that are left and calls
- * `run`. The same rows make `seep help`, and the tests compare them with man pages and
+ * cmd_call makes a struct for the options, reads them into it with the row's table, counts the
+ * words that are left and calls `run`. The same rows make `seep help`, and the tests compare them with man pages and
  * completions. The functions here are the ones that say something on stderr: for src/tool/cli and
  * src/tool/compat, which print and decide about exit statuses; what lies below returns a struct err. */
 #ifndef SEEP_UTIL_CMD_H
@@ -26,18 +26,27 @@ enum { CMD_ANY_ARGS = -1 };
 
 struct cmd {
 	const char *name;
-	const char *args; /* "PID [NAME]", for the usage line */
-	const char *help; /* half a sentence: what it answers */
-	const char *man;  /* name of its manual page */
-	const struct opt *opts;
+	const char *args;	/* "PID [NAME]", for the usage line */
+	const char *help;	/* half a sentence: what it answers */
+	const char *man;	/* name of its manual page */
+	const struct opt *opts; /* into a struct that is made for each call: */
+	size_t opts_bytes;	/* its size */
+	const void *defaults;	/* and what is in it before; NULL = zeros */
 	int min_args, max_args; /* words besides the options; CMD_ANY_ARGS: no limit */
 	bool options_first; /* the first word ends the options: they are a program's then */
 	bool needs_proc; /* it is about processes, always: says so where /proc is not mounted */
 	bool own_options; /* `run` gets all words and reads the options itself: a personality */
-	/* argv[0 … argc - 1] are the words, argv[argc] is NULL. Returns the exit
+	/* `opts` is that struct. argv[0 … argc - 1] are the words, argv[argc] is NULL. Returns the exit
 	 * status. */
-	int (*run)(int argc, char **argv);
+	int (*run)(void *opts, int argc, char **argv);
+	void (*done)(void *opts); /* frees what the options hold; or NULL */
 };
+
+/* Runs a command with options and words, and returns its exit status. */
+int cmd_call(const struct cmd *c, int argc, char **argv);
+
+/* Is it --help or -h? NULL is not. */
+bool cmd_is_help(const char *word);
 
 /* Is /proc there? */
 bool cmd_has_proc(void);

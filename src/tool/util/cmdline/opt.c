@@ -201,46 +201,59 @@ opt_convert(const struct opt *o, struct opt_value *v, struct err *e)
 	return 0;
 }
 
-static int
-opt_store(const struct opt *o, const char *text, void *ctx, struct err *e)
+int
+opt_ignore(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
-	struct opt_value v = {.text = text};
-	int r = opt_convert(o, &v, e);
+	(void)to, (void)o, (void)v, (void)e;
+	return 0;
+}
 
-	if (r < 0)
-		return r;
+int
+opt_put(const struct opt *o, const struct opt_value *v, void *given, struct err *e)
+{
+	void *to = o->to != NULL ? o->to : given != NULL ? (char *)given + o->at : NULL;
+
 	if (o->set != NULL)
-		return o->set(ctx, o, &v, e);
-	if (o->to == NULL)
+		return o->set(to, o, v, e);
+	if (to == NULL)
 		return 0;
 	switch (o->kind) {
 	case OPT_NONE:
-		*(bool *)o->to = true;
+		*(bool *)to = v->text == NULL;
 		break;
 	case OPT_STRING:
-		*(const char **)o->to = text;
+		*(const char **)to = v->text;
 		break;
 	case OPT_SIZE:
 	case OPT_DURATION:
 	case OPT_U64:
-		*(uint64_t *)o->to = v.u64;
+		*(uint64_t *)to = v->u64;
 		break;
 	case OPT_SIZE_OPTIONAL:
-		*(struct opt_optional *)o->to =
-			(struct opt_optional){true, text != NULL, v.u64};
+		*(struct opt_optional *)to =
+			(struct opt_optional){true, v->text != NULL, v->u64};
 		break;
 	case OPT_FLOAT:
-		*(double *)o->to = v.f64;
+		*(double *)to = v->f64;
 		break;
 	}
 	return 0;
+}
+
+static int
+opt_store(const struct opt *o, const char *text, void *given, struct err *e)
+{
+	struct opt_value v = {.text = text};
+	int r = opt_convert(o, &v, e);
+
+	return r < 0 ? r : opt_put(o, &v, given, e);
 }
 
 /* Gives the option its argument: `attached` if there is one, else the next word where the
  * kind wants it; *at moves past every word used. */
 static int
 opt_take(const struct opt *o, const char *attached, int argc, char *const *argv, int *at,
-	 void *ctx, struct err *e)
+	 void *given, struct err *e)
 {
 	const char *text = attached;
 	uint64_t ignored;
@@ -258,14 +271,14 @@ opt_take(const struct opt *o, const char *attached, int argc, char *const *argv,
 				       opt_metavar(o));
 		text = argv[*at + used++];
 	}
-	r = opt_store(o, text, ctx, e);
+	r = opt_store(o, text, given, e);
 	if (r == 0)
 		*at += used;
 	return r;
 }
 
 static int
-opt_long(const struct opt *table, int argc, char *const *argv, int *at, void *ctx,
+opt_long(const struct opt *table, int argc, char *const *argv, int *at, void *given,
 	 struct err *e)
 {
 	const char *word = argv[*at] + 2;
@@ -274,11 +287,12 @@ opt_long(const struct opt *table, int argc, char *const *argv, int *at, void *ct
 
 	if (o == NULL)
 		return opt_unknown(table, word, n, e);
-	return opt_take(o, word[n] == '=' ? word + n + 1 : NULL, argc, argv, at, ctx, e);
+	return opt_take(o, word[n] == '=' ? word + n + 1 : NULL, argc, argv, at, given,
+			e);
 }
 
 static int
-opt_short(const struct opt *table, int argc, char *const *argv, int *at, void *ctx,
+opt_short(const struct opt *table, int argc, char *const *argv, int *at, void *given,
 	  struct err *e)
 {
 	const char *c = argv[*at] + 1;
@@ -292,15 +306,15 @@ opt_short(const struct opt *table, int argc, char *const *argv, int *at, void *c
 				       c, argv[*at]);
 		if (o->kind != OPT_NONE || c[1] == '\0')
 			break;
-		r = opt_store(o, NULL, ctx, e);
+		r = opt_store(o, NULL, given, e);
 		if (r < 0)
 			return r;
 	}
-	return opt_take(o, c[1] != '\0' ? c + 1 : NULL, argc, argv, at, ctx, e);
+	return opt_take(o, c[1] != '\0' ? c + 1 : NULL, argc, argv, at, given, e);
 }
 
 int
-opt_parse(const struct opt *table, int argc, char *const *argv, int *at, void *ctx,
+opt_parse(const struct opt *table, int argc, char *const *argv, int *at, void *given,
 	  struct err *e)
 {
 	const char *word;
@@ -314,8 +328,8 @@ opt_parse(const struct opt *table, int argc, char *const *argv, int *at, void *c
 			++*at;
 			return 0;
 		}
-		r = word[1] == '-' ? opt_long(table, argc, argv, at, ctx, e)
-				   : opt_short(table, argc, argv, at, ctx, e);
+		r = word[1] == '-' ? opt_long(table, argc, argv, at, given, e)
+				   : opt_short(table, argc, argv, at, given, e);
 		if (r < 0)
 			return r;
 	}

@@ -49,26 +49,33 @@ struct opt_value {
 
 struct opt;
 
-/* Called instead of storing through `to`. Returns 0, or a negative errno with the message
- * set; `ctx` is what opt_parse was given. */
-typedef int opt_setter(void *ctx, const struct opt *o, const struct opt_value *v,
+/* Called instead of storing; `to` is where the value would go. Returns 0, or a negative errno
+ * with the message set. */
+typedef int opt_setter(void *to, const struct opt *o, const struct opt_value *v,
 		       struct err *e);
 
 struct opt {
 	const char *name; /* long, without dashes; NULL ends the table */
 	char short_name;  /* or 0 */
 	enum opt_kind kind;
-	void *to;	     /* used when `set` is NULL; may be NULL: accepted, ignored */
-	opt_setter *set;     /* or NULL */
+	void *to;	     /* where the value goes; NULL: `at` says it */
+	size_t at;	     /* offset in the struct that opt_parse is given */
+	opt_setter *set;     /* NULL: the value is stored as the kind has it */
 	const char *metavar; /* "FILE"; NULL: a word that suits the kind */
 	const char *help;    /* one sentence; NULL hides the option from the usage text */
 };
+
+/* Setter of an option that is accepted and changes nothing. */
+int opt_ignore(void *to, const struct opt *o, const struct opt_value *v, struct err *e);
+
+/* Stores a value where the row wants it, in the struct `given`. */
+int opt_put(const struct opt *o, const struct opt_value *v, void *given, struct err *e);
 
 /* Reads options from argv[*at] on and leaves *at at the first word that is not one.
  * Returns 0, or -EINVAL with a message that names the word, what was wrong and, for an
  * unknown option, the nearest known one; then *at is the offending word and earlier
  * options have been stored. */
-int opt_parse(const struct opt *table, int argc, char *const *argv, int *at, void *ctx,
+int opt_parse(const struct opt *table, int argc, char *const *argv, int *at, void *given,
 	      struct err *e);
 
 /* Appends the options' lines, wrapped to `columns` (0: 80). */
