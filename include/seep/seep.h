@@ -39,17 +39,20 @@ SEEP_WEAK void seep_mark(const char *name);
 SEEP_WEAK void seep_malloc_like(const void *p, size_t bytes);
 SEEP_WEAK void seep_free_like(const void *p);
 
-/* Look now for what is lost, as `seep leaks` does, and tell it on stderr. 0: nothing is; 1: something is, definitely or
- * possibly; -1: it could not be done. Every thread is stopped for a moment. Needs an exact recording, and the
- * program seep itself, which is started for it: SEEP_BIN says where it is, if it is not beside libseep.so or in PATH. */
+/* Look now for what is lost, as `seep leaks` does, and tell it on stderr. 0: nothing is;
+ * 1: something is, definitely or possibly; -1: it could not be done. Every thread is
+ * stopped for a moment. Needs an exact recording, and the program seep itself, which is
+ * started for it: SEEP_BIN says where it is, if it is not beside libseep.so or in
+ * PATH. */
 SEEP_WEAK int seep_leak_check(void);
 
-/* The same for what has been lost since the last look, whoever has made it; and a look that tells nothing, so that
- * only what comes after it counts. */
+/* The same for what has been lost since the last look, whoever has made it; and a look
+ * that tells nothing, so that only what comes after it counts. */
 SEEP_WEAK int seep_leak_check_new(void);
 SEEP_WEAK int seep_leak_forget(void);
 
-/* Bytes and blocks that the last seep_leak_check_new found lost since the look before it; 0 after any other look. */
+/* Bytes and blocks that the last seep_leak_check_new found lost since the look before it;
+ * 0 after any other look. */
 SEEP_WEAK void seep_leak_figures(size_t *bytes, size_t *blocks);
 
 /* No look when the process ends. */

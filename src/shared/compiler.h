@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* compiler.h -- the few things seep asks of the compiler beyond C11, under names of our own.
+/* compiler.h -- the few things seep asks of the compiler beyond C11, under names of our
+ * own.
  *
- * Everything here is a macro over a GNU attribute or builtin that gcc 12 and clang 14 both
- * have. No types, no functions, no includes but <stddef.h>: any file of either world may
- * include it. It does not paper over other compilers; seep is built with these two. */
+ * Everything here is a macro over a GNU attribute or builtin that gcc 12 and clang 14
+ * both have. No types, no functions, no includes but <stddef.h>: any file of either world
+ * may include it. It does not paper over other compilers; seep is built with these
+ * two. */
 #ifndef SEEP_SHARED_COMPILER_H
 #define SEEP_SHARED_COMPILER_H
 
 #include <stddef.h>
 
-/* Which way a branch goes nearly always. For the hook's fast path and for nothing colder. */
+/* Which way a branch goes nearly always. For the hook's fast path and for nothing
+ * colder. */
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -23,7 +26,8 @@
 
 /* A name that leaves libseep.so; all others stay hidden (-fvisibility=hidden). */
 #define SEEP_EXPORT __attribute__((visibility("default"), used))
-/* A variable that does not, said where it is declared: or each use loads its address first. */
+/* A variable that does not, said where it is declared: or each use loads its address
+ * first. */
 #define SEEP_OWN __attribute__((visibility("hidden")))
 
 #define NORETURN __attribute__((noreturn))
@@ -34,19 +38,21 @@
 /* Checks the arguments of a printf-like function: `fmt` and `first` count from 1. */
 #define PRINTF_LIKE(fmt, first) __attribute__((format(printf, fmt, first)))
 
-/* Layout. ALIGNED_CACHE keeps what different threads write on lines of their own; the pair
- * of lines that x86 prefetches together is not worth the memory it would cost. */
+/* Layout. ALIGNED_CACHE keeps what different threads write on lines of their own; the
+ * pair of lines that x86 prefetches together is not worth the memory it would cost. */
 #define CACHE_LINE_BYTES 64
 #define ALIGNED(bytes) __attribute__((aligned(bytes)))
 #define ALIGNED_CACHE ALIGNED(CACHE_LINE_BYTES)
 #define PACKED __attribute__((packed))
 
-/* Elements of an array. Refuses a pointer at compile time: the array type is then negative. */
+/* Elements of an array. Refuses a pointer at compile time: the array type is then
+ * negative. */
 #define ARRAY_LEN(a)                                                                     \
 	(sizeof(a) / sizeof((a)[0]) + 0 * sizeof(char[1 - 2 * IS_POINTER_(a)]))
 #define IS_POINTER_(a) __builtin_types_compatible_p(__typeof__(a), __typeof__(&(a)[0]))
 
-/* Round up or down to a power of two, or test for it. `n` and `align` unsigned, same type. */
+/* Round up or down to a power of two, or test for it. `n` and `align` unsigned, same
+ * type. */
 #define ALIGN_DOWN(n, align) ((n) & ~((align)-1))
 #define ALIGN_UP(n, align) ALIGN_DOWN((n) + ((align)-1), (align))
 #define IS_ALIGNED(n, align) (((n) & ((align)-1)) == 0)
@@ -56,8 +62,9 @@
 #define CONTAINER_OF(ptr, type, member)                                                  \
 	((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
-/* The compiler moves no memory access across this; the processor still may. Enough between a
- * thread and its own signal handler, or to order stores for a reader that finds us dead. */
+/* The compiler moves no memory access across this; the processor still may. Enough
+ * between a thread and its own signal handler, or to order stores for a reader that finds
+ * us dead. */
 #define COMPILER_BARRIER() __asm__ volatile("" ::: "memory")
 
 /* Tell the processor that this is a spin loop. */
@@ -69,8 +76,8 @@
 #	define CPU_RELAX() COMPILER_BARRIER()
 #endif
 
-/* Opposite of _Thread_local's default: the offset is known when we are loaded, so access is
- * one instruction and never calls into the loader, which could allocate. */
+/* Opposite of _Thread_local's default: the offset is known when we are loaded, so access
+ * is one instruction and never calls into the loader, which could allocate. */
 #define TLS_STATIC _Thread_local __attribute__((tls_model("initial-exec")))
 
 /* For code that must see its frames as they are. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* inject.h -- what `seep attach` and the code that it injects agree on.
  *
- * Two things. The control page is part of the recording (shared/recording.h leaves room for it) and says
- * everything that is needed to undo what was done to the process: it is written before each
- * step, so that `seep detach` finds its way whenever the attacher died. The config is how the
- * image of the injected code begins its data: hooks to be found, words to be filled in.
+ * Two things. The control page is part of the recording (shared/recording.h leaves room
+ * for it) and says everything that is needed to undo what was done to the process: it is
+ * written before each step, so that `seep detach` finds its way whenever the attacher
+ * died. The config is how the image of the injected code begins its data: hooks to be
+ * found, words to be filled in.
  *
  *   12 KiB in the recording   struct attach_control, then its patches, up to 64 KiB */
 #ifndef SEEP_SHARED_INJECT_H
@@ -39,7 +40,8 @@ struct attach_patch {
 	uint8_t after[ATTACH_PATCH_BYTES];
 };
 
-/* A mapping of ours; bytes = 0: none. Written before it is made; attach_control.made tells. */
+/* A mapping of ours; bytes = 0: none. Written before it is made; attach_control.made
+ * tells. */
 struct attach_range {
 	uint64_t start, bytes;
 };
@@ -70,10 +72,11 @@ struct attach_control {
 	uint64_t began_tsc; /* at the first event */
 	uint64_t config;    /* address of struct blob_config; 0 = not there yet */
 	uint64_t samples;   /* taken */
-	uint64_t
-		at_half; /* how many it would have been with half the distance, in 1/1024 */
-	/* Jumps that words were bound to, in `code`, when the process may have made copies of these words: they
-	 * stay, and lead to the real functions. bytes = 0: nothing has to. */
+	/* how many it would have been with half the distance, in 1/1024 */
+	uint64_t at_half;
+	/* Jumps that words were bound to, in `code`, when the process may have made
+	 * copies of these words: they stay, and lead to the real functions. bytes = 0:
+	 * nothing has to. */
 	struct attach_range stubs;
 	uint64_t forked; /* children that came to a hook, see BLOB_FORK_COUNTED */
 	uint64_t reserved[2];
@@ -87,7 +90,8 @@ enum {
 			     (int)sizeof(struct attach_patch),
 };
 
-/* How a function is called, and so which hook fits it. Arguments beyond those named are passed on. */
+/* How a function is called, and so which hook fits it. Arguments beyond those named are
+ * passed on. */
 enum blob_shape {
 	BLOB_ALLOC,   /* (bytes, …): malloc, operator new, mallocx */
 	BLOB_CALLOC,  /* (count, each) */
@@ -109,8 +113,9 @@ struct blob_next {
 	uint64_t fn;
 	uint32_t kind;	/* enum rec_kind */
 	uint32_t nests; /* calls others of the family by name: never passes by at once */
-	/* Of an operator new that throws: the one that does not, called instead when there is a
-	 * frame of ours on the stack, which no exception can pass. 0: it throws nothing. */
+	/* Of an operator new that throws: the one that does not, called instead when
+	 * there is a frame of ours on the stack, which no exception can pass. 0: it
+	 * throws nothing. */
 	uint64_t nothrow;
 	uint64_t aligned; /* 1: that one takes the alignment first */
 };
@@ -120,7 +125,8 @@ struct blob_module {
 	uint64_t start, end, bias, eh_hdr, path;
 };
 
-/* Blocks that are older than the recording: some of them are watched, so that it is known how fast they go. */
+/* Blocks that are older than the recording: some of them are watched, so that it is known
+ * how fast they go. */
 enum {
 	BLOB_OLD_MAX = 1 << 13,	  /* watched */
 	BLOB_OLD_SLOTS = 1 << 14, /* of the table of them */
@@ -131,8 +137,8 @@ struct blob_old {
 	uint64_t addr;	 /* 0 = a free slot */
 	uint32_t bytes;	 /* of the block with its header; UINT32_MAX: that or more */
 	uint32_t stands; /* for so many of its size */
-	uint32_t
-		died_ms; /* when it was freed, since the recording began; 0 = it was not */
+	/* when it was freed, since the recording began; 0 = it was not */
+	uint32_t died_ms;
 	uint32_t reserved;
 };
 
@@ -154,7 +160,8 @@ blob_old_slot(uint64_t addr)
 
 _Static_assert(BLOB_OLD_SLOTS == 1 << 14, "64 - 14 bits are shifted out");
 
-/* The switch of a preloaded libseep.so that records nothing, which it exports as seep_switch. */
+/* The switch of a preloaded libseep.so that records nothing, which it exports as
+ * seep_switch. */
 enum {
 	LIFE_SWITCH_BYTES = 1008,
 	LIFE_SWITCH_ON = 1,
@@ -183,12 +190,13 @@ struct blob_config {
 	char magic[8];
 	uint64_t bytes; /* sizeof(struct blob_config) */
 	const void *hooks[BLOB_SHAPES][BLOB_HOOKS];
-	/* What each thread carries: so many slots of so many bytes, with these two words in each. */
+	/* What each thread carries: so many slots of so many bytes, with these two words
+	 * in each. */
 	const void *slots;
 	uint32_t slot_count, slot_bytes;
 	uint32_t slot_key_off; /* the thread pointer; 0 = free */
-	uint32_t
-		slot_busy_off; /* not 0: the thread is in our code, or will come back to it */
+	/* not 0: the thread is in our code, or will come back to it */
+	uint32_t slot_busy_off;
 
 	/* filled in by the attacher */
 	struct blob_next next[BLOB_SHAPES][BLOB_HOOKS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* match.h -- which of 16 bytes equal a given one, as a bit mask: one compare where the processor
- * has one, plain C elsewhere. */
+/* match.h -- which of 16 bytes equal a given one, as a bit mask: one compare where the
+ * processor has one, plain C elsewhere. */
 #ifndef SEEP_SHARED_MATCH_H
 #define SEEP_SHARED_MATCH_H
 

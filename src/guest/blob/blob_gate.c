@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* blob_gate.c -- the way from an injected hook into the recorder. See blob_gate.h.
  *
- * The first event makes the recorder's private tables; everything else was prepared from outside.
+ * The first event makes the recorder's private tables; everything else was prepared from
+ * outside.
  *
- * fork: a page that the kernel wipes in the child says so at its next event, and the child
- * records nothing, but counts itself once: the recording is the parent's, and shared. The recorder itself is not wiped: a handler that forks on top of an event goes on
- * in the child, and must find what it had.
+ * fork: a page that the kernel wipes in the child says so at its next event, and the
+ * child records nothing, but counts itself once: the recording is the parent's, and
+ * shared. The recorder itself is not wiped: a handler that forks on top of an event goes
+ * on in the child, and must find what it had.
  *
  * A busy thread is one of three, told by where the new call stands on the stack, as in
- * guest/hooks/gate.c: a signal handler on top of us, the allocator calling itself by name, or an event
- * that was left by longjmp.
+ * guest/hooks/gate.c: a signal handler on top of us, the allocator calling itself by
+ * name, or an event that was left by longjmp.
  *
- * The attacher counts a word up. When it stands still for ten seconds and nobody said that it may,
- * recording ends; the hooks go on passing by until somebody takes them out. */
+ * The attacher counts a word up. When it stands still for ten seconds and nobody said
+ * that it may, recording ends; the hooks go on passing by until somebody takes them
+ * out. */
 #include "guest/blob/blob_gate.h"
 
 #include "guest/blob/blob_host.h"
@@ -34,7 +37,8 @@ enum {
 static struct recorder recorder; /* base is NULL until the first event */
 struct recorder *recorder_now = &recorder;
 
-/* Until the first event frees pass by; the first allocation comes because the thread's share of bytes is 0. */
+/* Until the first event frees pass by; the first allocation comes because the thread's
+ * share of bytes is 0. */
 struct gate gate = {.filter = &sample_none};
 
 static uint32_t begin_lock;
@@ -54,8 +58,8 @@ switch_off(void)
 	__atomic_store_n(&control()->off, 1, __ATOMIC_RELAXED);
 }
 
-/* Is there somebody, or need there be nobody? Two words of memory that threads may write at once:
- * the worst that comes of it is a look at the clock too many. */
+/* Is there somebody, or need there be nobody? Two words of memory that threads may write
+ * at once: the worst that comes of it is a look at the clock too many. */
 static void
 listen(const struct recorder *r)
 {
@@ -203,7 +207,8 @@ tid_now(const struct tls *t)
 	return rt_sealed ? 0 : (uint32_t)sys_gettid();
 }
 
-/* Seeded without a system call: two threads must not draw the same numbers, that is all. */
+/* Seeded without a system call: two threads must not draw the same numbers, that is
+ * all. */
 static void
 draw(struct tls *t, struct recorder *r)
 {
@@ -220,7 +225,8 @@ draw(struct tls *t, struct recorder *r)
 	t->left = t->drawn = sample_next(&t->random, r->head->rates[number]);
 }
 
-/* The state of this very thread. What had this thread pointer before it may have ended. */
+/* The state of this very thread. What had this thread pointer before it may have
+ * ended. */
 static struct thread *
 attached(struct tls *t)
 {
@@ -288,8 +294,9 @@ gate_unquiet(struct tls *t, struct gate_quiet was)
 
 /* ---- sampling ---- */
 
-/* The rate has become coarser since this hit was drawn: keep so many as the new one would have.
- * Where it became finer, this one hit stands for less than it could; the next ones are right. */
+/* The rate has become coarser since this hit was drawn: keep so many as the new one would
+ * have. Where it became finer, this one hit stands for less than it could; the next ones
+ * are right. */
 static bool
 thinned(struct tls *t, const struct recorder *r, uint32_t drawn_at)
 {
@@ -324,9 +331,9 @@ gate_its_turn(struct tls *t, struct recorder *r, size_t n)
 uint32_t gate_old_bits[BLOB_OLD_BITS / 32];
 struct blob_old gate_old[BLOB_OLD_SLOTS];
 
-/* Takes no lock and asks no gate: one word is stored, the first who comes has it. A handler on top of us
- * finds the same. No other block has its bit, which goes, so that whoever gets its address next does not
- * come here. */
+/* Takes no lock and asks no gate: one word is stored, the first who comes has it. A
+ * handler on top of us finds the same. No other block has its bit, which goes, so that
+ * whoever gets its address next does not come here. */
 void
 gate_old_died(const void *p)
 {
@@ -367,7 +374,8 @@ count(uint64_t began_tsc)
 	__atomic_fetch_add(&c->spent_tsc, spent, __ATOMIC_RELAXED);
 }
 
-/* A block that is sampled almost surely costs no more when samples are taken twice as often. */
+/* A block that is sampled almost surely costs no more when samples are taken twice as
+ * often. */
 static void
 count_sample(const struct recorder *r, size_t n)
 {

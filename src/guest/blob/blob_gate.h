@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* blob_gate.h -- the way from an injected hook into the recorder and out again.
  *
- * The same task as guest/hooks/gate.h in other surroundings: no TLS, no libc, no fork handler, a tool
- * that may be gone, and code that can be taken away while the process runs. What is asked at each
- * event: is this still the process that was attached to, does anybody listen, is the thread the
- * one that had this thread pointer before. */
+ * The same task as guest/hooks/gate.h in other surroundings: no TLS, no libc, no fork
+ * handler, a tool that may be gone, and code that can be taken away while the process
+ * runs. What is asked at each event: is this still the process that was attached to, does
+ * anybody listen, is the thread the one that had this thread pointer before. */
 #ifndef SEEP_BLOB_GATE_H
 #define SEEP_BLOB_GATE_H
 
@@ -13,7 +13,8 @@
 #include "guest/rt/rt_tls.h"
 #include "shared/inject.h"
 
-/* The lowest bit of tls.busy: the real allocator works for us; what it calls by name passes by. */
+/* The lowest bit of tls.busy: the real allocator works for us; what it calls by name
+ * passes by. */
 #define GATE_QUIET 1
 
 #define GATE_NEVER                                                                       \
@@ -60,11 +61,13 @@ gate_is_old(const void *p)
 /* It goes: written down, if it is one. */
 void gate_old_died(const void *p);
 
-/* The thread's state, with the thread marked busy; NULL: do not record. To be left by gate_leave. */
+/* The thread's state, with the thread marked busy; NULL: do not record. To be left by
+ * gate_leave. */
 struct thread *gate_enter(struct tls *t, uintptr_t cfa);
 void gate_leave(struct tls *t);
 
-/* Around a call of the real allocator: what it calls by name passes by, and is not counted twice. */
+/* Around a call of the real allocator: what it calls by name passes by, and is not
+ * counted twice. */
 struct gate_quiet {
 	uintptr_t busy;
 	uint64_t left;

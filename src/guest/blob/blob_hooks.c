@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* blob_hooks.c -- hooks that take the place of an allocator's functions in a running process.
+/* blob_hooks.c -- hooks that take the place of an allocator's functions in a running
+ * process.
  *
- * There are two dozen of each shape, and which function stands behind which is written into the config
- * from outside: so any number of allocators, under any names, can be hooked with the same code. A hook
- * first asks whether anybody looks: `left` is larger than the request when the next
- * sample is further away, and then it jumps on. Nothing of ours is on the stack meanwhile, which
- * is what lets the code be taken away again. The *_event functions keep a frame, from which
- * the unwinder starts; while one of them waits for the real function, tls.busy says so.
+ * There are two dozen of each shape, and which function stands behind which is written
+ * into the config from outside: so any number of allocators, under any names, can be
+ * hooked with the same code. A hook first asks whether anybody looks: `left` is larger
+ * than the request when the next sample is further away, and then it jumps on. Nothing of
+ * ours is on the stack meanwhile, which is what lets the code be taken away again. The
+ * *_event functions keep a frame, from which the unwinder starts; while one of them waits
+ * for the real function, tls.busy says so.
  *
- * Frees are recorded before, allocations after the real call. There is no errno here: nothing of
- * ours touches it. */
+ * Frees are recorded before, allocations after the real call. There is no errno here:
+ * nothing of ours touches it. */
 #include "guest/blob/blob_gate.h"
 #include "guest/record/events.h"
 
@@ -43,7 +45,8 @@ alloc_event(size_t n, uintptr_t x, uintptr_t y, const struct blob_next *next)
 	return p;
 }
 
-/* What new_event calls: NULL when there is no memory. `ra` is where the hook returns to. */
+/* What new_event calls: NULL when there is no memory. `ra` is where the hook returns
+ * to. */
 __attribute__((used)) static NOINLINE void *
 new_try(size_t n, uintptr_t x, const struct blob_next *next, const uintptr_t *ra)
 {
@@ -68,9 +71,9 @@ new_try(size_t n, uintptr_t x, const struct blob_next *next, const uintptr_t *ra
 	return p;
 }
 
-/* An operator new that throws must do so with nothing of ours on the stack: nobody finds the unwind
- * table of injected code, and the program would end. So it is entered by a jump, and only
- * if there is no memory (or no slot). */
+/* An operator new that throws must do so with nothing of ours on the stack: nobody finds
+ * the unwind table of injected code, and the program would end. So it is entered by a
+ * jump, and only if there is no memory (or no slot). */
 void *new_event(size_t n, uintptr_t x, uintptr_t y, const struct blob_next *next);
 __asm__(".text\n"
 	".type new_event, @function\n"
@@ -116,7 +119,8 @@ calloc_event(size_t count, size_t each, const struct blob_next *next)
 	return p;
 }
 
-/* The block at `p` becomes one of `n` bytes. Sampled: it is freed, and another allocated. */
+/* The block at `p` becomes one of `n` bytes. Sampled: it is freed, and another
+ * allocated. */
 static void *
 realloc_recorded(struct tls *t, struct thread *self, void *p, size_t n, uintptr_t x,
 		 const struct blob_next *next, const struct unw_start *at)
@@ -173,7 +177,8 @@ realloc_event(void *p, size_t n, uintptr_t x, const struct blob_next *next)
 			p); /* another block has its place, also if it stays there */
 	self = gate_enter(t, at.sp);
 	if (self == NULL) {
-		/* Not recorded, but it comes back to us: nothing may be unmapped meanwhile. */
+		/* Not recorded, but it comes back to us: nothing may be unmapped
+		 * meanwhile. */
 		was = gate_quiet(t, at.sp);
 		q = NEXT(realloc_fn, next)(p, n, x);
 		gate_unquiet(t, was);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* blob_host.c -- modules, clock, stacks and threads of a process that we were injected into.
+/* blob_host.c -- modules, clock, stacks and threads of a process that we were injected
+ * into.
  *
- * What is always the same was written down by the attacher: our own image, the program, where its
- * first stack ends. Modules come and go, so libc is asked where its _dl_find_object (glibc
- * 2.35) is known: it takes no lock. Without it there is the attacher's table of modules, and what is
- * not in there, or may have gone since, is not believed: stacks end there. */
+ * What is always the same was written down by the attacher: our own image, the program,
+ * where its first stack ends. Modules come and go, so libc is asked where its
+ * _dl_find_object (glibc 2.35) is known: it takes no lock. Without it there is the
+ * attacher's table of modules, and what is not in there, or may have gone since, is not
+ * believed: stacks end there. */
 #include "guest/blob/blob_host.h"
 
 #include "guest/blob/blob_gate.h"
@@ -56,8 +58,8 @@ module_find(uintptr_t pc, struct host_module *ret)
 		.eh_hdr = o.dlfo_eh_frame,
 		.path = o.dlfo_link_map->l_name,
 	};
-	/* All segments of the program: glibc may know each by itself, though the unwind table is in
-	 * another one than the code. */
+	/* All segments of the program: glibc may know each by itself, though the unwind
+	 * table is in another one than the code. */
 	if (ret->start >= blob.program_start && ret->end <= blob.program_end) {
 		ret->start = blob.program_start;
 		ret->end = blob.program_end;
@@ -82,7 +84,8 @@ stack_top(uintptr_t sp)
 {
 	uintptr_t self = tls_key();
 
-	/* libc puts a thread's control block on top of its stack. The nearer end is the right one. */
+	/* libc puts a thread's control block on top of its stack. The nearer end is the
+	 * right one. */
 	if (sp < self && self - sp < UINT64_C(1) << 32 &&
 	    (sp >= blob.stack_end || self < blob.stack_end))
 		return self;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* blob_mem.c -- functions that compilers call of their own accord: three of libc's, one of their own
- * runtime. */
+/* blob_mem.c -- functions that compilers call of their own accord: three of libc's, one
+ * of their own runtime. */
 #include <stddef.h>
 
 void *memcpy(void *to, const void *from, size_t n);

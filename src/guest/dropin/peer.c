@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* peer.c -- which other tool's profiler is asked for, and who is told what. See peer.h.
  *
- * Memory. The recorder's page is not wiped by fork here, and its recording is private: a child has
- * a copy of all of it and goes on, as the peers' own children do. What other threads were about
- * when the process was copied is undone in the child (peer_forked): their journals say how, and a
- * lock that is taken is taken by nobody. libc calls it, as the first of all handlers for a child,
- * because libc has forks of its own that call none of our hooks: daemon, forkpty.
+ * Memory. The recorder's page is not wiped by fork here, and its recording is private: a
+ * child has a copy of all of it and goes on, as the peers' own children do. What other
+ * threads were about when the process was copied is undone in the child (peer_forked):
+ * their journals say how, and a lock that is taken is taken by nobody. libc calls it, as
+ * the first of all handlers for a child, because libc has forks of its own that call none
+ * of our hooks: daemon, forkpty.
  *
  * SIGTERM: handled while the program leaves it at its default, and shown as the default
- * (guard.c). After the peer has written its file the signal is sent again, and ends the process. */
+ * (guard.c). After the peer has written its file the signal is sent again, and ends the
+ * process. */
 #include "guest/dropin/peer.h"
 
 #include "guest/dropin/mtrace/mtrace.h"
@@ -129,7 +131,8 @@ peer_began(void)
 		return;
 	/* Now, so that it runs after all handlers that the program registers. */
 	__cxa_atexit(on_exit_handlers, NULL, NULL);
-	/* libc's own daemon and forkpty do not call the fork that we stand in front of. */
+	/* libc's own daemon and forkpty do not call the fork that we stand in front
+	 * of. */
 	peer_hears_forks = pthread_atfork(NULL, NULL, peer_forked) == 0;
 	peer->began();
 	if (peer->ends_told())

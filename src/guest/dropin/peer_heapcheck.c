@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* peer_heapcheck.c -- see peer_heapcheck.h.
  *
- * Modes: minimal, normal, strict and as-is differ in what of the program's beginning and end they look at; here each looks
- * when everything has run, as strict does, because what is freed by then is no leak. draconian also calls lost
- * what is still reachable. local looks only where the program says so (HeapLeakChecker in compat's
- * heap-checker.h). The report is seep's; the last line and the exit status are gperftools'.
+ * Modes: minimal, normal, strict and as-is differ in what of the program's beginning and
+ * end they look at; here each looks when everything has run, as strict does, because what
+ * is freed by then is no leak. draconian also calls lost what is still reachable. local
+ * looks only where the program says so (HeapLeakChecker in compat's heap-checker.h). The
+ * report is seep's; the last line and the exit status are gperftools'.
  *
- * The recording is a file in shared memory for as long as the process lives, so that the tool finds it. */
+ * The recording is a file in shared memory for as long as the process lives, so that the
+ * tool finds it. */
 #include "guest/dropin/peer_heapcheck.h"
 
 #include "guest/dropin/peer.h"
@@ -35,8 +37,8 @@ has_real_one(void)
 {
 	bool there = dlsym(RTLD_NEXT, "_ZN15HeapLeakChecker8IsActiveEv") != NULL;
 
-	/* The message, if it is not: told at the first call and freed by the second. Else it would be freed
-	 * later, as a block that nobody has seen. */
+	/* The message, if it is not: told at the first call and freed by the second. Else
+	 * it would be freed later, as a block that nobody has seen. */
 	if (!there) {
 		dlerror();
 		dlerror();
@@ -80,7 +82,8 @@ heapcheck_on(void)
 	return mode != OFF && recorder_now->base != NULL;
 }
 
-/* The name of our recording, which is mapped at `base`, into `to`; "" when it is not found. */
+/* The name of our recording, which is mapped at `base`, into `to`; "" when it is not
+ * found. */
 static void
 recording_name(const unsigned char *base, char *to, size_t cap)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api.c -- what a program may say to us (include/seep/seep.h): pause, resume, mark, and blocks of
- * allocators of its own. */
+/* api.c -- what a program may say to us (include/seep/seep.h): pause, resume, mark, and
+ * blocks of allocators of its own. */
 #include "guest/hooks/gate.h"
 #include "guest/record/events.h"
 #include "guest/record/marks.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* boot.c -- memory for those who ask before the real allocator is known.
  *
- * dlsym allocates while we look malloc up. It is served from mappings of our own, as many as it
- * takes; they are never unmapped, so the check at free stays a few compares. Each block is
- * preceded by 16 bytes with its size, for realloc and malloc_usable_size. */
+ * dlsym allocates while we look malloc up. It is served from mappings of our own, as many
+ * as it takes; they are never unmapped, so the check at free stays a few compares. Each
+ * block is preceded by 16 bytes with its size, for realloc and malloc_usable_size. */
 #include "guest/hooks/boot.h"
 
 #include "guest/rt/lock.h"

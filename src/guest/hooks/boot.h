@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zeroed, aligned to `align` (a power of two up to a page, at least 16). NULL only when the kernel
- * has no memory. Never given back; free() of it does nothing. */
+/* Zeroed, aligned to `align` (a power of two up to a page, at least 16). NULL only when
+ * the kernel has no memory. Never given back; free() of it does nothing. */
 void *boot_alloc(size_t bytes, size_t align);
 
 bool boot_owns_slow(const void *p);

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* gate.c -- the way from a hook into the recorder. See gate.h.
  *
- * The slow way in: recording has not begun (life.c), this is a forked child (its recorder page
- * was wiped: begin anew), the thread is new (attach), or the thread is busy. Busy means one of
- * three things, told apart by where the new call stands:
- * - a signal handler runs on top of the recorder: then the kernel's signal frame is between, at
+ * The slow way in: recording has not begun (life.c), this is a forked child (its recorder
+ * page was wiped: begin anew), the thread is new (attach), or the thread is busy. Busy
+ * means one of three things, told apart by where the new call stands:
+ * - a signal handler runs on top of the recorder: then the kernel's signal frame is
+ *   between, at
  *   least a kilobyte. Let the call pass, count it;
- * - the real allocator, called by us, calls another of its functions by name: right below. Let it
+ * - the real allocator, called by us, calls another of its functions by name: right
+ *   below. Let it
  *   pass; what the program asked for is recorded when the outer call returns;
- * - a handler left the recorder by longjmp, and it will never come back: the call is not below
- *   it, or its frame was written over since. What it had begun is undone (threads.h), and we go on. */
+ * - a handler left the recorder by longjmp, and it will never come back: the call is not
+ *   below
+ *   it, or its frame was written over since. What it had begun is undone (threads.h), and
+ *   we go on. */
 #include "guest/hooks/gate.h"
 
 #include "guest/dropin/peer.h"
@@ -127,8 +131,8 @@ gate_missed(void)
 	return true;
 }
 
-/* Will a block that passes by unrecorded never be recorded either? Not so where the real allocator
- * calls another of its functions by name: the outer call is. */
+/* Will a block that passes by unrecorded never be recorded either? Not so where the real
+ * allocator calls another of its functions by name: the outer call is. */
 static bool
 gate_is_stray(uintptr_t cfa)
 {

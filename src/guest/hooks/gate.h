@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* gate.h -- the way from a hook into the recorder and out again.
  *
- * gate_enter gives the calling thread's state, or NULL when this call is not to be recorded:
- * switched off, re-entered from a signal handler, no room. In between the thread is `busy`:
- * what the recorder itself, or a handler on top of it, allocates passes by and is counted. */
+ * gate_enter gives the calling thread's state, or NULL when this call is not to be
+ * recorded: switched off, re-entered from a signal handler, no room. In between the
+ * thread is `busy`: what the recorder itself, or a handler on top of it, allocates passes
+ * by and is counted. */
 #ifndef SEEP_GATE_H
 #define SEEP_GATE_H
 
@@ -14,8 +15,9 @@
 #include "guest/rt/rt_tls.h"
 #include "guest/unwind/arch.h"
 
-/* tls.busy is the CFA of the hook that records. With this bit, libc or the real allocator works
- * for us meanwhile: what they allocate by calling our hooks in turn passes by, uncounted. */
+/* tls.busy is the CFA of the hook that records. With this bit, libc or the real allocator
+ * works for us meanwhile: what they allocate by calling our hooks in turn passes by,
+ * uncounted. */
 #define GATE_QUIET 1
 
 /* CFA of the function it is used in: what its caller's stack pointer will be again. */
@@ -36,7 +38,8 @@ enum {
 	FORWARD_FAR = 64 << 10,
 };
 
-/* Is it that of a frame right above `sp`, which is still there? Not looked at unless it is. */
+/* Is it that of a frame right above `sp`, which is still there? Not looked at unless it
+ * is. */
 static ALWAYS_INLINE bool
 forward_is_near(const struct forward *f, uintptr_t sp)
 {
@@ -50,11 +53,12 @@ forward_is_near(const struct forward *f, uintptr_t sp)
 }
 
 struct gate {
-	/* Frees to look at: where samples may be, or all in exact mode, before it has begun, and when
-	 * the boot arena was used. */
+	/* Frees to look at: where samples may be, or all in exact mode, before it has
+	 * begun, and when the boot arena was used. */
 	const struct sample_filter *filter;
 	bool mmap; /* mmap and brk are recorded too */
-	/* A peer's profiler (peer.h) is told of allocations, of frees; sampled: of every call. */
+	/* A peer's profiler (peer.h) is told of allocations, of frees; sampled: of every
+	 * call. */
 	bool peer_looks, peer_frees, every;
 };
 
@@ -68,8 +72,8 @@ gate_free_passes(const void *p)
 			      (uintptr_t)p);
 }
 
-/* Bytes that may pass before somebody looks, read once and written once: a handler that allocates in between must not
- * make it wrap. */
+/* Bytes that may pass before somebody looks, read once and written once: a handler that
+ * allocates in between must not make it wrap. */
 static ALWAYS_INLINE uint64_t
 gate_left(void)
 {
@@ -84,7 +88,8 @@ gate_pass(uint64_t left)
 
 bool gate_enter_slow(uintptr_t cfa);
 
-/* An allocation that gate_enter has let pass. True if the recording ended early: it is counted. */
+/* An allocation that gate_enter has let pass. True if the recording ended early: it is
+ * counted. */
 bool gate_missed(void);
 
 /* The return address of a hook whose CFA that is; 0 where a call does not push it. */
@@ -94,8 +99,8 @@ gate_ra(uintptr_t cfa)
 	return ARCH_RA_FIXED ? *(const uintptr_t *)(cfa - sizeof(uintptr_t)) : 0;
 }
 
-/* `cfa` is the exported hook's. The return address is written again once we are busy: a handler that came before that
- * has written its own. */
+/* `cfa` is the exported hook's. The return address is written again once we are busy: a
+ * handler that came before that has written its own. */
 static ALWAYS_INLINE void
 gate_mark_busy(uintptr_t cfa)
 {
@@ -135,7 +140,8 @@ gate_leave(void)
 		gate_leave_ended();
 }
 
-/* Around a call of the real allocator that may call our hooks by name: they let it pass. */
+/* Around a call of the real allocator that may call our hooks by name: they let it
+ * pass. */
 static ALWAYS_INLINE uintptr_t
 gate_quiet(uintptr_t cfa)
 {
@@ -155,7 +161,8 @@ gate_unquiet(uintptr_t was)
 	tls.busy = was;
 }
 
-/* Where the hook was called from, for the unwinder. In the hook's own, not inlined function. */
+/* Where the hook was called from, for the unwinder. In the hook's own, not inlined
+ * function. */
 #define GATE_HERE()                                                                      \
 	{                                                                                \
 		.pc = (uintptr_t)__builtin_return_address(0),                            \
@@ -172,8 +179,9 @@ gate_start(uintptr_t cfa, const uintptr_t *frame)
 
 #define GATE_FRAME() ((const uintptr_t *)__builtin_frame_address(0))
 
-/* Is a request of `n` bytes to be recorded? Exact: always. Sampled: if the countdown hits it; counts
- * down otherwise. *ret_passed: bytes that the thread has allocated since it was so last. */
+/* Is a request of `n` bytes to be recorded? Exact: always. Sampled: if the countdown hits
+ * it; counts down otherwise. *ret_passed: bytes that the thread has allocated since it
+ * was so last. */
 bool gate_its_turn(struct thread *t, struct recorder *r, size_t n, uint64_t *ret_passed);
 
 /* Is nothing new recorded, at all or of this thread? */
@@ -195,9 +203,9 @@ struct gate_resize {
 	bool recorded;
 };
 
-/* What record_resize_begin was called for is now at `q`. Sampled: it is a block freed and another
- * allocated, with a fresh draw: a sample that was kept would be one too many, for the new size has
- * its own chance. */
+/* What record_resize_begin was called for is now at `q`. Sampled: it is a block freed and
+ * another allocated, with a fresh draw: a sample that was kept would be one too many, for
+ * the new size has its own chance. */
 static inline void
 gate_resized(struct thread *t, void *q, size_t n, enum rec_kind kind,
 	     const struct unw_start *at, struct gate_resize *told)
@@ -220,14 +228,15 @@ gate_resized(struct thread *t, void *q, size_t n, enum rec_kind kind,
 
 /* A new block: record it if this thread's turn has come. `n` is what was asked for. */
 void gate_allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at);
-/* A block is about to go, given back by `form` in the hook whose frame that is. False: it is none, and
- * is to be left alone. gate_forgetting: one that did not come from the allocator underneath. */
+/* A block is about to go, given back by `form` in the hook whose frame that is. False: it
+ * is none, and is to be left alone. gate_forgetting: one that did not come from the
+ * allocator underneath. */
 bool gate_freeing(void *p, uintptr_t cfa, const uintptr_t *frame,
 		  const struct wrong_form *form, uintptr_t second, uintptr_t third);
 void gate_forgetting(void *p, uintptr_t cfa);
 
-/* free() of what the table does not know, busy; leaves the gate. And of what came from operator new, with
- * its entry; the page may be locked. */
+/* free() of what the table does not know, busy; leaves the gate. And of what came from
+ * operator new, with its entry; the page may be locked. */
 bool gate_free_unknown(void *p, uintptr_t cfa, const uintptr_t *frame);
 void gate_free_new(void *p, uintptr_t cfa, const uintptr_t *frame, uint64_t a,
 		   uint64_t b);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* hooks.c -- malloc and its family, in front of whatever allocator is there.
  *
- * Each hook is two functions. The exported one only asks whether anybody looks: `tls.left` is
- * larger than the request when nothing is recorded or the next sample is further away; then it
- * jumps on. In exact mode `left` is 0 and everything goes to the *_event function, which keeps a
- * frame, so that the unwinder can start at the program's call.
+ * Each hook is two functions. The exported one only asks whether anybody looks:
+ * `tls.left` is larger than the request when nothing is recorded or the next sample is
+ * further away; then it jumps on. In exact mode `left` is 0 and everything goes to the
+ * *_event function, which keeps a frame, so that the unwinder can start at the program's
+ * call.
  *
- * Frees are recorded before, allocations after the real call. errno is not touched: what we do is
- * undone (gate.c, next.c), what the real functions do to it is theirs. A call that was refused at
- * first and succeeds after we gave memory back leaves it as it was before the first. */
+ * Frees are recorded before, allocations after the real call. errno is not touched: what
+ * we do is undone (gate.c, next.c), what the real functions do to it is theirs. A call
+ * that was refused at first and succeeds after we gave memory back leaves it as it was
+ * before the first. */
 #include "guest/dropin/peer.h"
 #include "guest/hooks/boot.h"
 #include "guest/hooks/gate.h"
@@ -29,11 +31,13 @@ allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at)
 {
 	const struct forward *f = tls.forward;
 
-	/* What the allocator asks itself for on the way is not what new is waiting for. */
+	/* What the allocator asks itself for on the way is not what new is waiting
+	 * for. */
 	if (UNLIKELY(f != NULL) && !under_inside()) {
-		/* For what it must be asking only. What is not above us was left behind by an exception. What is
-		 * farther above than new and malloc are apart may wait below a handler, which asks for something of its
-		 * own; nearer than that, new has asked for something else, with a header perhaps. */
+		/* For what it must be asking only. What is not above us was left behind
+		 * by an exception. What is farther above than new and malloc are apart
+		 * may wait below a handler, which asks for something of its own; nearer
+		 * than that, new has asked for something else, with a header perhaps. */
 		if (forward_is_near(f, at->sp) && (n == f->passed_on || n == f->bytes)) {
 			tls.forward = NULL;
 			at = &f->at;
@@ -48,9 +52,10 @@ allocated(void *p, size_t n, enum rec_kind kind, const struct unw_start *at)
 		gate_allocated(p, n, kind, at);
 }
 
-/* Under a limit on the address space a call may be made twice, and errno is to be as it was before the
- * first. By itself, because asking for errno costs as much as a good part of the hook. A limit that
- * came later makes one call of the program succeed with an errno that is not what it was. */
+/* Under a limit on the address space a call may be made twice, and errno is to be as it
+ * was before the first. By itself, because asking for errno costs as much as a good part
+ * of the hook. A limit that came later makes one call of the program succeed with an
+ * errno that is not what it was. */
 static COLD NOINLINE void *
 malloc_limited(size_t n)
 {

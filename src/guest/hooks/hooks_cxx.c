@@ -2,13 +2,15 @@
 /* hooks_cxx.c -- operator new and delete, all forms, under their mangled names.
  *
  * They are forwarded to the real ones, so a new_handler, an exception, an allocator's own
- * operator new all behave as without us. Most real ones call malloc, which then is our hook: it
- * takes the call site and the kind that we left in tls.forward. Those that do not (tcmalloc,
- * jemalloc's C++ part) leave it there, and we record the block ourselves. The same with delete:
- * recorded here, before; a free that follows for the same block is let pass.
+ * operator new all behave as without us. Most real ones call malloc, which then is our
+ * hook: it takes the call site and the kind that we left in tls.forward. Those that do
+ * not (tcmalloc, jemalloc's C++ part) leave it there, and we record the block ourselves.
+ * The same with delete: recorded here, before; a free that follows for the same block is
+ * let pass.
  *
- * Found late, because C++ may come into the process with a dlopen. Without any C++ library that
- * defines them nobody calls us; should it happen all the same, malloc and free serve. */
+ * Found late, because C++ may come into the process with a dlopen. Without any C++
+ * library that defines them nobody calls us; should it happen all the same, malloc and
+ * free serve. */
 #include "guest/hooks/boot.h"
 #include "guest/hooks/gate.h"
 #include "guest/hooks/next.h"
@@ -33,9 +35,9 @@ resolve(void **slot, const char *name)
 	return f;
 }
 
-/* Every form of libstdc++'s delete ends in free, by way of one or two other forms, which a program may
- * have replaced. Where it has not, and free is our hook as well, the allocator's own free does
- * the same without the detour. */
+/* Every form of libstdc++'s delete ends in free, by way of one or two other forms, which
+ * a program may have replaced. Where it has not, and free is our hook as well, the
+ * allocator's own free does the same without the detour. */
 static COLD bool
 delete_is_free(void)
 {
@@ -76,8 +78,8 @@ resolve_delete(void **slot, const char *name)
 	return __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 }
 
-/* Does the real new call malloc? Learnt from the first one recorded. If so, malloc counts the
- * bytes to the next sample; if not, we do. */
+/* Does the real new call malloc? Learnt from the first one recorded. If so, malloc counts
+ * the bytes to the next sample; if not, we do. */
 static enum { NEW_UNKNOWN, NEW_CALLS_MALLOC, NEW_DOES_NOT } new_is;
 
 /* Nobody looks: jump on. */
@@ -160,7 +162,8 @@ delete_at(void **slot, const char *name, const struct wrong_form *form, uintptr_
 		next.free(p);
 		return;
 	}
-	outer = tls.forward_free; /* of what a handler runs on top of; it asks for itself again */
+	/* of what a handler runs on top of; it asks for itself again */
+	outer = tls.forward_free;
 	tls.forward_free = (uintptr_t)p;
 	real(p, second, third);
 	tls.forward_free = outer;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* hooks_mlock.c -- mlockall: the program's memory is locked, ours is not.
  *
- * The recording is mapped at the size that it may reach, gigabytes of which nothing but addresses is used. mlockall
- * would fill them with pages, and compare them with RLIMIT_MEMLOCK. So what is not in use is unmapped for the
- * time of the call. With MCL_FUTURE the kernel does the same to every mapping that is made later: rt_mmap knows a
- * way around that. */
+ * The recording is mapped at the size that it may reach, gigabytes of which nothing but
+ * addresses is used. mlockall would fill them with pages, and compare them with
+ * RLIMIT_MEMLOCK. So what is not in use is unmapped for the time of the call. With
+ * MCL_FUTURE the kernel does the same to every mapping that is made later: rt_mmap knows
+ * a way around that. */
 #include "guest/hooks/gate.h"
 #include "guest/hooks/next.h"
 #include "guest/life/life.h"

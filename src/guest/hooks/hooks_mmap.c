@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* hooks_mmap.c -- memory taken from the kernel directly: mmap, mremap, munmap, brk, sbrk.
  *
- * A class of its own, recorded only when asked for (--mmap): the allocators underneath use these
- * too, through libc's inner names that nobody can hook, so nothing is counted twice. A mapping
- * is one block, known by its start. Unmapping its front, its end or a hole in it leaves blocks of
- * what remains; one munmap across several mappings ends all whose start lies inside. mremap of what is
- * no block is left alone; when sampling it has its chance as any other, since nearly all are none. */
+ * A class of its own, recorded only when asked for (--mmap): the allocators underneath
+ * use these too, through libc's inner names that nobody can hook, so nothing is counted
+ * twice. A mapping is one block, known by its start. Unmapping its front, its end or a
+ * hole in it leaves blocks of what remains; one munmap across several mappings ends all
+ * whose start lies inside. mremap of what is no block is left alone; when sampling it has
+ * its chance as any other, since nearly all are none. */
 #undef _FILE_OFFSET_BITS /* mmap and mmap64 shall be the two names that they are */
 #include "guest/hooks/gate.h"
 #include "guest/hooks/next.h"
@@ -22,8 +23,8 @@ page_up(size_t n)
 	return ALIGN_UP(n, (size_t)4096);
 }
 
-/* As much of it as a block's entry can say: a reservation of a tebibyte and more is taken off by what
- * is there, so it must not be added by more. */
+/* As much of it as a block's entry can say: a reservation of a tebibyte and more is taken
+ * off by what is there, so it must not be added by more. */
 static size_t
 counted(size_t n)
 {
@@ -36,8 +37,8 @@ counted(size_t n)
 static ALWAYS_INLINE bool
 watched(int flags)
 {
-	/* Room that is only reserved, and files, are not memory anybody leaks by mistake; but a
-	 * private mapping is: that is where RSS comes from. */
+	/* Room that is only reserved, and files, are not memory anybody leaks by mistake;
+	 * but a private mapping is: that is where RSS comes from. */
 	return gate.mmap && (flags & MAP_ANONYMOUS) != 0;
 }
 
@@ -82,9 +83,9 @@ unmapped(void *addr, size_t n, uintptr_t cfa)
 	gate_leave();
 }
 
-/* What goes, goes before the real call, after which another thread may be given the addresses. A range
- * that ends where most machines have no addresses is only asked for by mistake: then that call says
- * first whether it is one. */
+/* What goes, goes before the real call, after which another thread may be given the
+ * addresses. A range that ends where most machines have no addresses is only asked for by
+ * mistake: then that call says first whether it is one. */
 static NOINLINE int
 munmap_event(void *addr, size_t n, uintptr_t cfa)
 {

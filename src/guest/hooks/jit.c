@@ -2,14 +2,15 @@
 /* jit.c -- __register_frame and its kin: unwind tables of code made at run time.
  *
  * LLVM and others tell libgcc's unwinder about their code with these calls. We pass them
- * on and keep a copy of each table: the stack of an allocation can then be followed through such
- * code without frame pointers. A copy, because the program may take the original away while
- * another thread looks for something else in it.
+ * on and keep a copy of each table: the stack of an allocation can then be followed
+ * through such code without frame pointers. A copy, because the program may take the
+ * original away while another thread looks for something else in it.
  *
- * Readers take no lock. They say that they are there by a counter; a copy that was taken out is
- * unmapped, and its place used again, only when nobody is. A reader that was thrown out by a
- * longjmp stays counted for good: then copies stay too, MAX_TABLES and MAX_BYTES of them. What has
- * no room is not kept, and its frames are followed by their records if they have any.
+ * Readers take no lock. They say that they are there by a counter; a copy that was taken
+ * out is unmapped, and its place used again, only when nobody is. A reader that was
+ * thrown out by a longjmp stays counted for good: then copies stay too, MAX_TABLES and
+ * MAX_BYTES of them. What has no room is not kept, and its frames are followed by their
+ * records if they have any.
  *
  * Nothing here changes what libgcc is told. */
 #include "guest/hooks/jit.h"
@@ -84,7 +85,8 @@ jit_done(void)
 
 /* ---- tables come and go ---- */
 
-/* Bytes of the table at `begin` with the zero that ends it; 0 when that is too far away. */
+/* Bytes of the table at `begin` with the zero that ends it; 0 when that is too far
+ * away. */
 static size_t
 table_bytes(const unsigned char *begin)
 {
@@ -199,8 +201,9 @@ jit_forked(void)
 
 enum { REGISTER, REGISTER_INFO, DEREGISTER, DEREGISTER_INFO, KINDS };
 
-/* libgcc's own. A program that links them has it loaded, though maybe where only its own libraries see it. One
- * that looks for them by name may not; then there is nobody to be told, as without us. */
+/* libgcc's own. A program that links them has it loaded, though maybe where only its own
+ * libraries see it. One that looks for them by name may not; then there is nobody to be
+ * told, as without us. */
 static void *
 real(unsigned kind)
 {

@@ -5,8 +5,8 @@
 
 #include "guest/unwind/unwind.h"
 
-/* The table that covers pc, for the unwinder: true, and it stays until jit_done(). Lock-free,
- * signal-safe. */
+/* The table that covers pc, for the unwinder: true, and it stays until jit_done().
+ * Lock-free, signal-safe. */
 bool jit_find(uintptr_t pc, struct unw_module *ret);
 void jit_done(void);
 

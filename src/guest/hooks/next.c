@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* next.c -- the allocator underneath, found with dlsym(RTLD_NEXT).
  *
- * That is glibc's, or a jemalloc, tcmalloc or mimalloc that is linked or preloaded behind us; all
- * of a family come from the same place, so blocks never cross heaps. Functions that the allocator
- * lacks fall back on others of its own, never on libc's. */
+ * That is glibc's, or a jemalloc, tcmalloc or mimalloc that is linked or preloaded behind
+ * us; all of a family come from the same place, so blocks never cross heaps. Functions
+ * that the allocator lacks fall back on others of its own, never on libc's. */
 #include "guest/hooks/next.h"
 
 #include "guest/rt/rt_text.h"
@@ -190,8 +190,8 @@ bool
 next_is_ours(const char *name)
 {
 	int saved = errno;
-	/* Not RTLD_DEFAULT: we are linked so that we find ourselves first. The program's own map is
-	 * what dlopen(NULL) gives, which allocates. */
+	/* Not RTLD_DEFAULT: we are linked so that we find ourselves first. The program's
+	 * own map is what dlopen(NULL) gives, which allocates. */
 	const char *f = dlsym(_r_debug.r_map, name);
 
 	errno = saved;

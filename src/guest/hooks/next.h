@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Every function we stand in front of. NULL until next_find, and after it where the allocator
- * underneath has none and no stand-in exists either. */
+/* Every function we stand in front of. NULL until next_find, and after it where the
+ * allocator underneath has none and no stand-in exists either. */
 struct next {
 	void *(*malloc)(size_t);
 	void *(*calloc)(size_t, size_t);
@@ -32,8 +32,8 @@ struct next {
 	int (*brk)(void *);
 	void *(*sbrk)(intptr_t);
 	int (*mlockall)(int);
-	/* Looked up early, because they are called where dlsym must not be: between fork and exec,
-	 * in signal handlers. */
+	/* Looked up early, because they are called where dlsym must not be: between fork
+	 * and exec, in signal handlers. */
 	int (*execve)(const char *, char *const *, char *const *);
 	int (*execvpe)(const char *, char *const *, char *const *);
 	int (*fexecve)(int, char *const *, char *const *);
@@ -56,7 +56,8 @@ struct next {
 	void *(*dlmopen)(long, const char *, int);
 	/* The malloc that was found, whatever stands in front of it in `malloc` now. */
 	void *(*malloc_found)(size_t);
-	/* __libc_malloc and so on, where they are something else than `malloc`. NULL: the same. */
+	/* __libc_malloc and so on, where they are something else than `malloc`. NULL: the
+	 * same. */
 	struct {
 		void *(*malloc)(size_t);
 		void *(*calloc)(size_t, size_t);
@@ -70,19 +71,19 @@ struct next {
 
 extern SEEP_OWN struct next next;
 
-/* Look all of them up; dlsym may allocate, which boot.c serves. Safe to call again and from any
- * thread. false while it is already under way further up this thread's stack. */
+/* Look all of them up; dlsym may allocate, which boot.c serves. Safe to call again and
+ * from any thread. false while it is already under way further up this thread's stack. */
 bool next_find(void);
 
 /* The loader's dlsym, also while next_find is under way: dlsym is a hook of ours. */
 void *next_dlsym(void);
 
-/* A function that may come later, with a library opened at run time; NULL when it is nowhere.
- * `library` is asked when nothing after us has it, if it is loaded. */
+/* A function that may come later, with a library opened at run time; NULL when it is
+ * nowhere. `library` is asked when nothing after us has it, if it is loaded. */
 void *next_late(const char *name, const char *library);
 
-/* *slot is a copy of next.free, and remains one when mtrace puts another there (next_renew). For at
- * most NEXT_COPIES_MAX of them. */
+/* *slot is a copy of next.free, and remains one when mtrace puts another there
+ * (next_renew). For at most NEXT_COPIES_MAX of them. */
 enum { NEXT_COPIES_MAX = 12 };
 void next_copy_free(void **slot);
 void next_renew(void);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* past.c -- ways past the hooks. See past.h.
  *
- * A library that is loaded with RTLD_DEEPBIND finds libc's malloc before ours, one that dlmopen loads has a libc of its
- * own, and whoever asks dlsym for libc's malloc gets it. None of that is prevented. It is noted in the
- * recording, because then an unknown address proves nothing, and an empty table neither.
+ * A library that is loaded with RTLD_DEEPBIND finds libc's malloc before ours, one that
+ * dlmopen loads has a libc of its own, and whoever asks dlsym for libc's malloc gets it.
+ * None of that is prevented. It is noted in the recording, because then an unknown
+ * address proves nothing, and an empty table neither.
  *
- * The loader's functions look at their return address: it says whose RPATH, namespace and RTLD_NEXT are meant. So
- * their hooks only ask a function of ours where to go, and jump there.
+ * The loader's functions look at their return address: it says whose RPATH, namespace and
+ * RTLD_NEXT are meant. So their hooks only ask a function of ours where to go, and jump
+ * there.
  *
- * __libc_malloc and the like are other names of glibc's malloc. Where that is what our hooks call, they are hooks
- * too. Over another allocator they are passed on: it may be made from them. */
+ * __libc_malloc and the like are other names of glibc's malloc. Where that is what our
+ * hooks call, they are hooks too. Over another allocator they are passed on: it may be
+ * made from them. */
 #include "guest/hooks/past.h"
 
 #include "guest/hooks/next.h"
@@ -89,7 +92,8 @@ is_allocator(const char *name)
 	return false;
 }
 
-/* Does `caller` get something else than a hook of ours, or what is underneath them by right? */
+/* Does `caller` get something else than a hook of ours, or what is underneath them by
+ * right? */
 static bool
 goes_past(void *handle, const char *name, const void *caller)
 {

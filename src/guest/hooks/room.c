@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* room.c -- see room.h.
  *
- * rt_sigprocmask serves as the question: the kernel reads the new mask, or writes the old one, before
- * it notices that nothing is to be done, and answers EFAULT where it may not. */
+ * rt_sigprocmask serves as the question: the kernel reads the new mask, or writes the old
+ * one, before it notices that nothing is to be done, and answers EFAULT where it may
+ * not. */
 #include "guest/hooks/room.h"
 
 #include "guest/rt/rt_map.h"
@@ -58,7 +59,8 @@ room_can_write(void *at)
 	return SYS4(SYS_rt_sigprocmask, 0, 0, at, WORD) != -EFAULT;
 }
 
-/* How many pages from there on, of `count`, were ever touched. Those that are swapped out do not count. */
+/* How many pages from there on, of `count`, were ever touched. Those that are swapped out
+ * do not count. */
 static size_t
 count_touched(unsigned char *page, size_t count)
 {
@@ -114,8 +116,9 @@ extent_of(const unsigned char *p, size_t bytes)
 	return x;
 }
 
-/* The question writes a word at the beginning of a page, which is the block's but for the first page: with
- * that it is not asked. The last page may have less of it than a word. */
+/* The question writes a word at the beginning of a page, which is the block's but for the
+ * first page: with that it is not asked. The last page may have less of it than a
+ * word. */
 static size_t
 count_fit(unsigned char *p, size_t bytes, unsigned char *page, size_t count)
 {

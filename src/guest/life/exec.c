@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* exec.c -- exec and posix_spawn, all forms: children are followed, or left in peace.
  *
- * LD_PRELOAD and SEEP are inherited, and added where the program passes an environment without them
- * (exec_env.c). But a program that cannot take the library must not see it (exec_check.c): it is
- * started with an environment that lacks the two. What will not be recorded is noted (unseen.c). An exec
- * that replaces this process is noted in the recording too, so that the reader knows why it ends.
+ * LD_PRELOAD and SEEP are inherited, and added where the program passes an environment
+ * without them (exec_env.c). But a program that cannot take the library must not see it
+ * (exec_check.c): it is started with an environment that lacks the two. What will not be
+ * recorded is noted (unseen.c). An exec that replaces this process is noted in the
+ * recording too, so that the reader knows why it ends.
  *
- * Under a seccomp filter nothing is looked at, and what is started must not see the library either: the
- * filter is handed on, and knows nothing of what a recorder asks for.
+ * Under a seccomp filter nothing is looked at, and what is started must not see the
+ * library either: the filter is handed on, and knows nothing of what a recorder asks for.
  *
- * All of it may run in the child of a vfork, on the parent's memory and between fork and exec of
- * a threaded program: only the stack, raw system calls and mappings of our own. */
+ * All of it may run in the child of a vfork, on the parent's memory and between fork and
+ * exec of a threaded program: only the stack, raw system calls and mappings of our
+ * own. */
 #include "guest/hooks/gate.h"
 #include "guest/hooks/next.h"
 #include "guest/life/exec_check.h"
@@ -99,8 +101,8 @@ plan(const char *path, char *const *env)
 	return s;
 }
 
-/* On the stack, because after a vfork nobody is there to give a mapping back; only one that is very large is
- * mapped. */
+/* On the stack, because after a vfork nobody is there to give a mapping back; only one
+ * that is very large is mapped. */
 #define ROOM_FOR(s)                                                                      \
 	((s).bytes > 0 && (s).bytes <= ENV_NEAR ? __builtin_alloca((s).bytes) : NULL)
 
@@ -125,13 +127,15 @@ start_done(const struct start *s)
 		rt_unmap(s->mapped, s->bytes);
 }
 
-/* This process is about to be replaced (not a vfork child, which only borrows our memory). */
+/* This process is about to be replaced (not a vfork child, which only borrows our
+ * memory). */
 static bool
 note_exec(void)
 {
 	struct recorder *r = recorder_now;
 
-	/* Sealed, we cannot ask who we are, and most that execute something are vfork's. */
+	/* Sealed, we cannot ask who we are, and most that execute something are
+	 * vfork's. */
 	if (rt_sealed || r->base == NULL || (uint32_t)sys_getpid() != r->head->pid)
 		return false;
 	r->head->exec_ms = r->head->clock_ms + 1;
@@ -139,8 +143,9 @@ note_exec(void)
 	return true;
 }
 
-/* How libc is asked: execve, execvpe (it knows what to do with scripts that have no `#!`), or
- * fexecve. libc's own variants reach the kernel without passing through us again. */
+/* How libc is asked: execve, execvpe (it knows what to do with scripts that have no
+ * `#!`), or fexecve. libc's own variants reach the kernel without passing through us
+ * again. */
 struct call {
 	const char *file;
 	int fd, flags;
@@ -241,8 +246,8 @@ execvp(const char *file, char *const argv[])
 	return run_path(file, argv, environ);
 }
 
-/* The argument list of execl and its kin as an array, in `near` if it fits. The list is read
- * twice: once to count. */
+/* The argument list of execl and its kin as an array, in `near` if it fits. The list is
+ * read twice: once to count. */
 struct arguments {
 	char **at;
 	size_t mapped_bytes;
@@ -403,9 +408,10 @@ posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *fa,
 
 /* ---- the shell ---- */
 
-/* libc starts it without passing through us, with `environ` as it is. Where that lacks our variables and there is only
- * one thread, `environ` is another one for the duration of the call: in a mapping, because a
- * handler may leave the call by longjmp. Where other threads could see that, the shell is not recorded. */
+/* libc starts it without passing through us, with `environ` as it is. Where that lacks
+ * our variables and there is only one thread, `environ` is another one for the duration
+ * of the call: in a mapping, because a handler may leave the call by longjmp. Where other
+ * threads could see that, the shell is not recorded. */
 struct borrowed {
 	char **was, **now; /* NULL: nothing was changed */
 	size_t bytes;

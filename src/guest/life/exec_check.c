@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* exec_check.c -- may libseep.so be preloaded into this program?
  *
- * LD_PRELOAD is inherited by everything a program starts. A 32-bit loader prints a warning for a
- * 64-bit library, musl's refuses to start, AddressSanitizer's runtime stops the program when it
- * is not the first library. Each would be a change of behaviour, so exec.c asks here first. Programs that
- * ignore LD_PRELOAD are told apart as well: static ones, and those that gain rights. The
- * file is foreign: every offset is checked against what was read. */
+ * LD_PRELOAD is inherited by everything a program starts. A 32-bit loader prints a
+ * warning for a 64-bit library, musl's refuses to start, AddressSanitizer's runtime stops
+ * the program when it is not the first library. Each would be a change of behaviour, so
+ * exec.c asks here first. Programs that ignore LD_PRELOAD are told apart as well: static
+ * ones, and those that gain rights. The file is foreign: every offset is checked against
+ * what was read. */
 #include "guest/life/exec_check.h"
 
 #include "guest/rt/rt_text.h"

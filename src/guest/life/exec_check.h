@@ -7,13 +7,13 @@
 
 #include <stdbool.h>
 
-/* Why it will not be recorded, or REC_UNSEEN_NONE. Scripts are judged by their interpreter. What cannot
- * be read counts as recorded: exec itself will say what is wrong. Only raw system calls and the
- * stack: fit for the child of a vfork. */
+/* Why it will not be recorded, or REC_UNSEEN_NONE. Scripts are judged by their
+ * interpreter. What cannot be read counts as recorded: exec itself will say what is
+ * wrong. Only raw system calls and the stack: fit for the child of a vfork. */
 enum rec_unseen_why exec_check(const char *path);
 
-/* Must it be started without LD_PRELOAD? Its loader would complain, or it would refuse to run. The others
- * take no notice of it. */
+/* Must it be started without LD_PRELOAD? Its loader would complain, or it would refuse to
+ * run. The others take no notice of it. */
 bool exec_refuses(enum rec_unseen_why why);
 
 #endif

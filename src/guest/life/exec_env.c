@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* exec_env.c -- see exec_env.h.
  *
- * LD_PRELOAD and SEEP are inherited by everything that is started with the environment of the process. A
- * program that makes another one (execle, env -i, clearenv) would start what nobody records. The
- * two are therefore kept from the beginning, out of reach of whoever writes over the environment
- * (setproctitle does), and added to the one that is passed on: at its front, and with a word in SEEP
- * that says so. The recorder in the new program takes them out again before main: it moves
- * `environ` past them, so that nothing is written and the auxiliary vector stays where the kernel put it.
+ * LD_PRELOAD and SEEP are inherited by everything that is started with the environment of
+ * the process. A program that makes another one (execle, env -i, clearenv) would start
+ * what nobody records. The two are therefore kept from the beginning, out of reach of
+ * whoever writes over the environment (setproctitle does), and added to the one that is
+ * passed on: at its front, and with a word in SEEP that says so. The recorder in the new
+ * program takes them out again before main: it moves `environ` past them, so that nothing
+ * is written and the auxiliary vector stays where the kernel put it.
  *
- * All of it may run in the child of a vfork, on the parent's memory, in a signal handler, and between fork
- * and exec of a threaded program: only raw system calls, and memory that the caller gives. */
+ * All of it may run in the child of a vfork, on the parent's memory, in a signal handler,
+ * and between fork and exec of a threaded program: only raw system calls, and memory that
+ * the caller gives. */
 #include "guest/life/exec_env.h"
 
 #include "guest/rt/rt_map.h"
@@ -59,8 +61,8 @@ names_us(const char *s, size_t n)
 	return ends_with(s, n, "libseep.so") || ends_with(s, n, "libseep_copy.so");
 }
 
-/* Length of the name that a list of libraries begins with; 0: it begins with a separator, or is at its
- * end. */
+/* Length of the name that a list of libraries begins with; 0: it begins with a separator,
+ * or is at its end. */
 static size_t
 name_len(const char *s)
 {
@@ -147,7 +149,8 @@ exec_env_hide(void)
 	}
 	if (!is_variable(e[0], PRELOAD) || !is_hidden(e[1]))
 		return;
-	/* Ours come first; the name of the variable is put in front of those that follow. */
+	/* Ours come first; the name of the variable is put in front of those that
+	 * follow. */
 	rest = e[0] + PRELOAD_LEN;
 	while (*rest != '\0' && names_us(rest, name_len(rest)))
 		rest += name_len(rest), rest += *rest != '\0';

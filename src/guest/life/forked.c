@@ -31,8 +31,8 @@ locks_forked(void)
 		lock_once_forked(&r->errors_lock, tls.self != NULL ? tls.self->me : 0);
 }
 
-/* The process that was counted: not its child, which libc may have forked behind our back, nor one of vfork, which uses
- * this memory. */
+/* The process that was counted: not its child, which libc may have forked behind our
+ * back, nor one of vfork, which uses this memory. */
 static uint32_t quiet;
 
 static uint32_t

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* guard.c -- signals that we handle for a while; two things that would otherwise kill the program
- * through us.
+/* guard.c -- signals that we handle for a while; two things that would otherwise kill the
+ * program through us.
  *
- * A signal of ours is one that the program leaves at its default. It is shown the default when it
- * asks, and going back to the default goes back to us. A handler of its own replaces ours.
+ * A signal of ours is one that the program leaves at its default. It is shown the default
+ * when it asks, and going back to the default goes back to us. A handler of its own
+ * replaces ours.
  *
- * Somebody truncates the recording's file: the next store into it is answered with SIGBUS. While
- * the program leaves that signal at its default we handle it: a fault inside the recording puts
- * plain memory in its place and ends recording; any other one is given back to the default
- * action.
+ * Somebody truncates the recording's file: the next store into it is answered with
+ * SIGBUS. While the program leaves that signal at its default we handle it: a fault
+ * inside the recording puts plain memory in its place and ends recording; any other one
+ * is given back to the default action.
  *
  * A seccomp filter: from then on no system call is certain. We learn of it from prctl and
- * syscall; before the filter is there some more room is made present, and nothing is asked of the kernel after. */
+ * syscall; before the filter is there some more room is made present, and nothing is
+ * asked of the kernel after. */
 #include "guest/life/guard.h"
 
 #include "guest/hooks/gate.h"
@@ -34,8 +36,8 @@ enum { SEALED_ROOM_BYTES = 4 << 20 };
 
 typedef void handler_fn(int, siginfo_t *, void *);
 
-/* By number; NULL: not ours. SIGBUS, SIGTERM for a peer's profiler (peer.c), and those that end a
- * process that is to be looked at (hold.c). */
+/* By number; NULL: not ours. SIGBUS, SIGTERM for a peer's profiler (peer.c), and those
+ * that end a process that is to be looked at (hold.c). */
 static handler_fn *ours[_NSIG];
 
 static handler_fn *
@@ -62,7 +64,8 @@ on_bus(int sig, siginfo_t *info, void *context)
 	memset(&dfl, 0, sizeof(dfl));
 	dfl.sa_handler = SIG_DFL;
 	next.sigaction(sig, &dfl, NULL);
-	/* A fault comes again by itself when we return; one that was sent is sent again. */
+	/* A fault comes again by itself when we return; one that was sent is sent
+	 * again. */
 	if (info->si_code <= 0)
 		SYS3(SYS_tgkill, sys_getpid(), sys_gettid(), sig);
 }
@@ -141,9 +144,9 @@ signal(int sig, sighandler_t handler)
 		       : old;
 }
 
-/* Signals that end the process go to the default: nobody can look at it any more, and a handler of ours
- * would have to ask the kernel for the rest. SIGBUS stays, whose handler may save the program. Gives a
- * bit for each. */
+/* Signals that end the process go to the default: nobody can look at it any more, and a
+ * handler of ours would have to ask the kernel for the rest. SIGBUS stays, whose handler
+ * may save the program. Gives a bit for each. */
 static uint64_t
 signals_let_go(void)
 {
@@ -169,7 +172,8 @@ signals_take_back(uint64_t gone)
 			guard_handle(sig, ours[sig]);
 }
 
-/* A filter may come: make room now, ask for nothing until seal_settle, which is given what this gives. */
+/* A filter may come: make room now, ask for nothing until seal_settle, which is given
+ * what this gives. */
 static uint64_t
 seal(void)
 {
@@ -184,8 +188,8 @@ seal(void)
 	return gone;
 }
 
-/* After it. Many calls are only meant to fail, to see what the kernel can do. Counted, because
- * another thread may be in the middle of one that does not. */
+/* After it. Many calls are only meant to fail, to see what the kernel can do. Counted,
+ * because another thread may be in the middle of one that does not. */
 static void
 seal_settle(bool came, uint64_t gone)
 {
@@ -228,7 +232,8 @@ ask_seccomp(long operation, long flags, long args)
 	bool came;
 
 	r = pass_on(SYS_seccomp, operation, flags, args, 0, 0, 0);
-	/* More than 0 is the descriptor of a listener, or a thread that the filter does not fit. */
+	/* More than 0 is the descriptor of a listener, or a thread that the filter does
+	 * not fit. */
 	came = r == 0 || (r > 0 && (flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) != 0);
 	seal_settle(came, gone);
 	return r;

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* hold.c -- a process stands still at its last step, so that the tool can look at its memory.
+/* hold.c -- a process stands still at its last step, so that the tool can look at its
+ * memory.
  *
- * Whether a block is lost can only be told while there is memory to look at, and best when the program
- * has freed all that it will free. That moment is told by a function that libc calls last of all at
- * exit: it is registered by our constructor, before anybody else's. Where no such function is called
- * (_exit, a fatal signal) we hold the process right before.
+ * Whether a block is lost can only be told while there is memory to look at, and best
+ * when the program has freed all that it will free. That moment is told by a function
+ * that libc calls last of all at exit: it is registered by our constructor, before
+ * anybody else's. Where no such function is called (_exit, a fatal signal) we hold the
+ * process right before.
  *
- * It waits on a word of the recording, which is shared with the tool. Waiting ends when the tool says
- * so; when it has died, which is asked for fifty times a second; when it has not answered for ten
- * seconds, or taken longer than two minutes. Nothing is allocated and no lock is taken, so that it
- * works wherever a signal may have struck. A process whose system calls are filtered, or that nobody
- * wants to look at, does not wait at all.
+ * It waits on a word of the recording, which is shared with the tool. Waiting ends when
+ * the tool says so; when it has died, which is asked for fifty times a second; when it
+ * has not answered for ten seconds, or taken longer than two minutes. Nothing is
+ * allocated and no lock is taken, so that it works wherever a signal may have struck. A
+ * process whose system calls are filtered, or that nobody wants to look at, does not wait
+ * at all.
  *
- * The signals are those that would end the process. They are ours only as long as the program leaves
- * them at their default (guard.c); afterwards they are raised again, with what came with them,
- * and end it as they would have. */
+ * The signals are those that would end the process. They are ours only as long as the
+ * program leaves them at their default (guard.c); afterwards they are raised again, with
+ * what came with them, and end it as they would have. */
 #include "guest/life/hold.h"
 
 #include "guest/hooks/gate.h"
@@ -136,7 +139,8 @@ take(struct rec_head *h)
 	    __atomic_compare_exchange_n(&taken, &none, lock_id(), false, __ATOMIC_ACQUIRE,
 					__ATOMIC_RELAXED))
 		return true;
-	/* Another thread is at its end as well: nobody goes on before it was looked at. */
+	/* Another thread is at its end as well: nobody goes on before it was looked
+	 * at. */
 	if (__atomic_load_n(&taken, __ATOMIC_RELAXED) != lock_id())
 		wait_for_tool(h);
 	return false;
@@ -180,7 +184,8 @@ hold_asked(uintptr_t sp)
 	__atomic_store_n(&d->why, sp != 0 ? REC_HOLD_ASKED : 0, __ATOMIC_RELEASE);
 }
 
-/* The stack for signal handlers, which only the kernel may know by now: as one more register. */
+/* The stack for signal handlers, which only the kernel may know by now: as one more
+ * register. */
 static void
 signal_stack(struct rec_hold *d)
 {

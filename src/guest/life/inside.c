@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* inside.c -- a program that asks for a look at its own memory: seep_leak_check, and the names by which programs
- * ask LeakSanitizer for it.
+/* inside.c -- a program that asks for a look at its own memory: seep_leak_check, and the
+ * names by which programs ask LeakSanitizer for it.
  *
- * The look is the tool's: we start it, allow it to trace us, and wait. It is found by SEEP_BIN, beside libseep.so,
- * where an installation has it, or in PATH, and gets an environment without us. It is a child, but one whose end
- * sends no signal and that no wait() of the program sees. The thread that asks stands in a system call of ours meanwhile;
- * the others run on until the tool stops them.
+ * The look is the tool's: we start it, allow it to trace us, and wait. It is found by
+ * SEEP_BIN, beside libseep.so, where an installation has it, or in PATH, and gets an
+ * environment without us. It is a child, but one whose end sends no signal and that no
+ * wait() of the program sees. The thread that asks stands in a system call of ours
+ * meanwhile; the others run on until the tool stops them.
  *
- * Without a tool nothing is looked at. What is lost can only be told while all threads stand still and nobody
- * allocates, which is more than a guest should do to its host. */
+ * Without a tool nothing is looked at. What is lost can only be told while all threads
+ * stand still and nobody allocates, which is more than a guest should do to its host. */
 #include "guest/life/inside.h"
 
 #include "guest/hooks/gate.h"
@@ -125,7 +126,8 @@ tool_environment(size_t *ret_bytes)
 	return env;
 }
 
-/* "BYTES BLOCKS", read from the tool, both counting up only; nothing is there when it could not look. */
+/* "BYTES BLOCKS", read from the tool, both counting up only; nothing is there when it
+ * could not look. */
 static void
 read_figures(int fd)
 {
@@ -146,7 +148,8 @@ read_figures(int fd)
 	lost_blocks = figure[1];
 }
 
-/* In the child: only system calls. `figures` stays open for the tool, unless it is negative. */
+/* In the child: only system calls. `figures` stays open for the tool, unless it is
+ * negative. */
 static NORETURN void
 become_tool(const char *path, const char *const *args, char **env, bool quiet,
 	    int figures)
@@ -165,7 +168,8 @@ become_tool(const char *path, const char *const *args, char **env, bool quiet,
 		SYS1(SYS_exit_group, 127);
 }
 
-/* Reads what the tool has written, if it ran, and closes both ends. -1, for who gives up. */
+/* Reads what the tool has written, if it ran, and closes both ends. -1, for who gives
+ * up. */
 static int
 close_figures(const int *ends, bool ran)
 {

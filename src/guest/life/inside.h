@@ -15,8 +15,9 @@ enum inside_ask {
 		2, /* nothing is told; the next look for what is new counts from here */
 };
 
-/* Starts the tool, which looks at us, and waits for it. 0 nothing is lost, 1 something is, -1 it could not
- * be done. `sp`: below this the stack is ours. Not from signal handlers; leaves errno alone. */
+/* Starts the tool, which looks at us, and waits for it. 0 nothing is lost, 1 something
+ * is, -1 it could not be done. `sp`: below this the stack is ours. Not from signal
+ * handlers; leaves errno alone. */
 int inside_look(enum inside_ask ask, uintptr_t sp);
 
 /* In a forked child. */

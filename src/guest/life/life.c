@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* life.c -- the life of a process: beginning, fork, threads, exit.
  *
- * Begin: at the first call of any hook for which the environment is set up, which is before the
- * constructors of libraries that come after us have run; so their allocations count too.
+ * Begin: at the first call of any hook for which the environment is set up, which is
+ * before the constructors of libraries that come after us have run; so their allocations
+ * count too.
  *
- * fork: the recorder's page is wiped in the child, whose first event comes here. It gives up the
- * parent's mapping and begins a recording of its own. If the parent's block table was small, fork
- * has left a list of the blocks (guest/record/inherit.c) which is entered first; else, and after a bare
- * clone, it is empty, and frees of what it inherited are counted as such. vfork and posix_spawn
- * children share our memory and count as the parent.
+ * fork: the recorder's page is wiped in the child, whose first event comes here. It gives
+ * up the parent's mapping and begins a recording of its own. If the parent's block table
+ * was small, fork has left a list of the blocks (guest/record/inherit.c) which is entered
+ * first; else, and after a bare clone, it is empty, and frees of what it inherited are
+ * counted as such. vfork and posix_spawn children share our memory and count as the
+ * parent.
  *
- * Thread end: a pthread key, whose destructor asks to be called again until the last round, so
- * that other destructors' frees are recorded by a living thread; what comes after even that
- * attaches for one event at a time.
+ * Thread end: a pthread key, whose destructor asks to be called again until the last
+ * round, so that other destructors' frees are recorded by a living thread; what comes
+ * after even that attaches for one event at a time.
  *
- * Armed: without a setting of ours or of a peer's nothing is recorded, but every megabyte a thread
- * looks at a switch that seep attach may have set.
+ * Armed: without a setting of ours or of a peer's nothing is recorded, but every megabyte
+ * a thread looks at a switch that seep attach may have set.
  *
  * How it ends is in life_exit.c. */
 #include "guest/life/life.h"
@@ -172,7 +174,8 @@ begin_first(void)
 		switch_off();
 		return;
 	}
-	/* No word of our own, or one that asks for it: what do the peers' settings say? */
+	/* No word of our own, or one that asks for it: what do the peers' settings
+	 * say? */
 	if (proc_variable("SEEP") == NULL || settings.compat[0] != '\0')
 		peer_choose(&settings.recorder, settings.compat);
 	armed = proc_variable("SEEP") == NULL && peer == NULL;
@@ -242,8 +245,8 @@ switched_on(void)
 
 /* ---- what a child is handed ---- */
 
-/* The list for the child of a fork that is under way, or that this process was made by. One at a
- * time: where two threads fork at once, one of the children starts empty. */
+/* The list for the child of a fork that is under way, or that this process was made by.
+ * One at a time: where two threads fork at once, one of the children starts empty. */
 static struct {
 	uint32_t by; /* lock_id() of who forks, HANDED in the child, 0 = none */
 	struct inherit *list;
@@ -254,7 +257,8 @@ enum { HANDED = 1 }; /* no lock_id(): those have bit 31 */
 
 static struct inherit *entering; /* begun: waits for the first thread to attach */
 
-/* Never a moment in which it is gone and still to be found: a handler may fork, another thread does. */
+/* Never a moment in which it is gone and still to be found: a handler may fork, another
+ * thread does. */
 static void
 forget_list(struct inherit **list)
 {
@@ -265,7 +269,8 @@ forget_list(struct inherit **list)
 	inherit_forget(l);
 }
 
-/* Take the list out of a forked child's hand, unless it is an ancestor's that has begun another recording since. */
+/* Take the list out of a forked child's hand, unless it is an ancestor's that has begun
+ * another recording since. */
 static struct inherit *
 hand_take(void)
 {
@@ -292,7 +297,8 @@ lost_child(unsigned char *parents)
 	__atomic_fetch_add(&h->lost[REC_LOST_CHILD], 1, __ATOMIC_RELAXED);
 }
 
-/* Each of the parent's other threads may have had a block that malloc had handed out and nobody had recorded yet. */
+/* Each of the parent's other threads may have had a block that malloc had handed out and
+ * nobody had recorded yet. */
 static void
 note_threads(const struct rec_head *parents)
 {
@@ -338,8 +344,9 @@ begin_again(void)
 		inherit_forget(list);
 }
 
-/* A child may inherit the lock taken, by a thread that does not exist here. It finds its own page wiped; the first
- * thread that comes says so on it, and frees what it had seen of the lock before: nobody else has it from that one. */
+/* A child may inherit the lock taken, by a thread that does not exist here. It finds its
+ * own page wiped; the first thread that comes says so on it, and frees what it had seen
+ * of the lock before: nobody else has it from that one. */
 static void
 drop_inherited_lock(void)
 {
@@ -373,7 +380,8 @@ begin_locked(void)
 	return on;
 }
 
-/* The recording is lost: pass everything by from now on. What is under way ends harmlessly. */
+/* The recording is lost: pass everything by from now on. What is under way ends
+ * harmlessly. */
 void
 life_broken(void)
 {
@@ -463,8 +471,8 @@ constructed(void)
 	if (t != NULL)
 		gate_leave();
 	exec_env_hide();
-	/* Called in the reverse order: whoever registers after us has had its turn by then. Of no
-	 * object, so that nobody's dlclose calls it. */
+	/* Called in the reverse order: whoever registers after us has had its turn by
+	 * then. Of no object, so that nobody's dlclose calls it. */
 	if (state() == STATE_ON && (settings.hold != 0 || wrong.stacks || checked)) {
 		__cxa_atexit(last_of_all, NULL, NULL);
 		quick_told = __cxa_at_quick_exit(last_of_quick, NULL) == 0;
@@ -488,7 +496,8 @@ life_thread_began(void)
 	}
 	if (!thread_key_made || tls.ended)
 		return;
-	/* What libc allocates for this is not the program's; right below us, so as not to look like a handler's. */
+	/* What libc allocates for this is not the program's; right below us, so as not to
+	 * look like a handler's. */
 	tls.busy = 0;
 	gate_quiet(GATE_CFA());
 	pthread_setspecific(thread_key, (void *)1);
@@ -498,8 +507,9 @@ life_thread_began(void)
 
 /* ---- fork ---- */
 
-/* In a child, where fork was called by a signal handler on top of the recorder: the event below
- * will go on. It shall neither find its recorder wiped nor write into the parent's recording. */
+/* In a child, where fork was called by a signal handler on top of the recorder: the event
+ * below will go on. It shall neither find its recorder wiped nor write into the parent's
+ * recording. */
 static void
 fork_left_us_inside(void)
 {
@@ -512,8 +522,8 @@ fork_left_us_inside(void)
 	hand.by = 0;
 }
 
-/* List our blocks for the child that is about to be made. No handler may run meanwhile: it could
- * fork, and its child would go on listing what is no longer there. */
+/* List our blocks for the child that is about to be made. No handler may run meanwhile:
+ * it could fork, and its child would go on listing what is no longer there. */
 static void
 hand_fill(struct recorder *r)
 {
@@ -566,7 +576,8 @@ fork_by(pid_t (*real)(void))
 		if (on && tls.busy == 0)
 			hand_fill(page);
 		pid = real();
-		/* A handler of pthread_atfork may have begun the child's recording already. */
+		/* A handler of pthread_atfork may have begun the child's recording
+		 * already. */
 		if (pid == 0 && page->base == NULL) {
 			locks_forked();
 			if (on && exec_env_follows())
@@ -599,8 +610,8 @@ _Fork(void)
 
 /* ---- address space ---- */
 
-/* Gives back all that we hold but the head, in which what comes after is counted: the recording says
- * when it ended, and how much is missing. The only thread's. */
+/* Gives back all that we hold but the head, in which what comes after is counted: the
+ * recording says when it ended, and how much is missing. The only thread's. */
 static void
 end_early(struct recorder *r)
 {
@@ -624,9 +635,9 @@ end_early(struct recorder *r)
 	}
 }
 
-/* The program was refused `n` bytes and has a limit on its address space, which it may have set a
- * moment ago: what we hold may be what it lacks. true: something was given back, try again. The
- * recording's file stays as it is. */
+/* The program was refused `n` bytes and has a limit on its address space, which it may
+ * have set a moment ago: what we hold may be what it lacks. true: something was given
+ * back, try again. The recording's file stays as it is. */
 bool
 life_give_back(size_t n)
 {

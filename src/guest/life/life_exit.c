@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* life_exit.c -- the end of a process: what is noted of it, and where it is held.
  *
- * main is wrapped and exit() hooked, to note the moment before destructors run; _exit and its kin are
- * hooked because nothing of ours is called on their way. A fatal signal needs nothing: the
- * recording is complete at every instruction. Whether the process stands still at its last step, for
- * the tool to look at what is lost, is hold.c's business. */
+ * main is wrapped and exit() hooked, to note the moment before destructors run; _exit and
+ * its kin are hooked because nothing of ours is called on their way. A fatal signal needs
+ * nothing: the recording is complete at every instruction. Whether the process stands
+ * still at its last step, for the tool to look at what is lost, is hold.c's business. */
 #include "guest/life/life.h"
 
 #include "guest/dropin/peer.h"
@@ -59,8 +59,8 @@ life_exit_begins(int status)
 
 static int (*program_main)(int, char **, char **);
 
-/* In a section of its own, by which the unwinder knows that it has come to main's caller: the
- * frames outside of it are always the same. */
+/* In a section of its own, by which the unwinder knows that it has come to main's caller:
+ * the frames outside of it are always the same. */
 __attribute__((section("seep_main"))) static int
 main_then_exit(int argc, char **argv, char **envp)
 {
@@ -127,8 +127,9 @@ quick_exit(int status)
 
 	hold_exit_begins(sp);
 	life_exit_begins(status);
-	peer_ending(PEER_LEAVE);       /* libc leaves without calling our _exit */
-	if (!life_quick_exit_told()) { /* else behind the program's at_quick_exit handlers */
+	peer_ending(PEER_LEAVE); /* libc leaves without calling our _exit */
+	/* else behind the program's at_quick_exit handlers */
+	if (!life_quick_exit_told()) {
 		zone_end();
 		hold_now(REC_HOLD_LEAVE, sp);
 	}

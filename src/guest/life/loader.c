@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* loader.c -- the recorder's host in a preloaded process: modules, clock, stacks, threads.
+/* loader.c -- the recorder's host in a preloaded process: modules, clock, stacks,
+ * threads.
  *
  * All of it without the loader's lock: _dl_find_object (glibc 2.35) is lock-free and
  * async-signal-safe, r_state is a word to look at, __libc_single_threaded another. */
@@ -23,8 +24,8 @@ extern void *__libc_stack_end;
 extern const char __start_seep_main[] __attribute__((visibility("hidden")));
 extern const char __stop_seep_main[] __attribute__((visibility("hidden")));
 
-/* All segments of the program. The kernel may have left holes between them, and glibc then knows
- * each by itself, though the unwind table is in another one than the code. */
+/* All segments of the program. The kernel may have left holes between them, and glibc
+ * then knows each by itself, though the unwind table is in another one than the code. */
 static void
 program_range(uintptr_t bias, struct host_module *m)
 {
@@ -52,8 +53,9 @@ program_range(uintptr_t bias, struct host_module *m)
 	}
 }
 
-/* The last object of those that the program was started with; NULL until all of them are there. They
- * are first in the loader's list and never leave it, so that it can be read that far at any time. */
+/* The last object of those that the program was started with; NULL until all of them are
+ * there. They are first in the loader's list and never leave it, so that it can be read
+ * that far at any time. */
 static const struct link_map *last_first;
 
 __attribute__((constructor)) static void
@@ -143,8 +145,8 @@ path_at(const char *maps, uintptr_t addr, char *to, size_t cap)
 	return 0;
 }
 
-/* When the loader is started by hand (ld.so ./program), /proc/self/exe is the loader. The kernel has loaded no
- * interpreter then; the program's headers are where glibc says. */
+/* When the loader is started by hand (ld.so ./program), /proc/self/exe is the loader. The
+ * kernel has loaded no interpreter then; the program's headers are where glibc says. */
 static long
 program_path(char *to, size_t cap)
 {
@@ -173,8 +175,9 @@ stack_top(uintptr_t sp)
 	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
 	uintptr_t main_end = (uintptr_t)__libc_stack_end;
 
-	/* glibc puts a thread's control block on top of its stack; the first thread's is elsewhere. The
-	 * nearer end is the right one: stacks of threads may be right below the first thread's. */
+	/* glibc puts a thread's control block on top of its stack; the first thread's is
+	 * elsewhere. The nearer end is the right one: stacks of threads may be right
+	 * below the first thread's. */
 	if (sp < self && self - sp < UINT64_C(1) << 32 &&
 	    (sp >= main_end || self < main_end))
 		return self;

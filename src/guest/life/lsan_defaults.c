@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* lsan_defaults.c -- see lsan_defaults.h.
  *
- * A program that is built for LeakSanitizer may define three functions. The loader binds our weak references to them
- * if the program exports them (-rdynamic). They are called at the last step of the process, and only if the report is to
- * be in LeakSanitizer's format; the tool reads the strings out of the process's memory while it looks. */
+ * A program that is built for LeakSanitizer may define three functions. The loader binds
+ * our weak references to them if the program exports them (-rdynamic). They are called at
+ * the last step of the process, and only if the report is to be in LeakSanitizer's
+ * format; the tool reads the strings out of the process's memory while it looks. */
 #include "guest/life/lsan_defaults.h"
 
 #include "shared/compiler.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* settings.c -- the SEEP variable. One row a key; what is not understood switches us off. */
+/* settings.c -- the SEEP variable. One row a key; what is not understood switches us
+ * off. */
 #include "guest/life/settings.h"
 
 #include "guest/record/file/keep.h"

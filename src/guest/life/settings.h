@@ -18,8 +18,8 @@ struct settings {
 	char compat[16]; /* whose settings to follow, even over a real one; "" = none */
 };
 
-/* Defaults, then what `text` (NULL: nothing) says. Returns false, and mode off, when a key or
- * value is not understood; `ret_bad` then points at it. */
+/* Defaults, then what `text` (NULL: nothing) says. Returns false, and mode off, when a
+ * key or value is not understood; `ret_bad` then points at it. */
 bool settings_parse(const char *text, struct settings *ret, const char **ret_bad);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* spare.c -- see spare.h; by the names that LeakSanitizer has for it.
  *
- * A table of addresses in a mapping of our own, which the tool reads when it looks, vacant entries and all. An entry is not
- * taken back when its block is freed: it counts only as long as a block of the same size is there, and then for
- * that. So a leak may be spared by chance, but none is made up. The next block at the address has the same entry, so the table
- * does not grow with the number of calls. */
+ * A table of addresses in a mapping of our own, which the tool reads when it looks,
+ * vacant entries and all. An entry is not taken back when its block is freed: it counts
+ * only as long as a block of the same size is there, and then for that. So a leak may be
+ * spared by chance, but none is made up. The next block at the address has the same
+ * entry, so the table does not grow with the number of calls. */
 #include "guest/life/spare.h"
 
 #include "guest/hooks/gate.h"
@@ -54,8 +55,8 @@ entry_of(struct rec_spare *in, uint32_t n, uint64_t start, uint64_t bytes)
 	}
 }
 
-/* Locked. Half of it stays vacant, and `used` is never less than it is: whoever looks for an entry finds an end even
- * where a handler has left this for good. */
+/* Locked. Half of it stays vacant, and `used` is never less than it is: whoever looks for
+ * an entry finds an end even where a handler has left this for good. */
 static bool
 grow(void)
 {
@@ -80,8 +81,9 @@ grow(void)
 	return true;
 }
 
-/* Quiet already; `was` is what tls.busy had been. A busy thread that holds the lock is a handler on top of ourselves, and
- * must not touch anything. One that has left us by longjmp is busy no longer, once it has allocated something. */
+/* Quiet already; `was` is what tls.busy had been. A busy thread that holds the lock is a
+ * handler on top of ourselves, and must not touch anything. One that has left us by
+ * longjmp is busy no longer, once it has allocated something. */
 static bool
 table_take(uintptr_t was)
 {
@@ -171,7 +173,8 @@ spare_allocated(const void *p, size_t bytes)
 		add((uintptr_t)p, bytes);
 }
 
-/* Values of head.paused: whether malloc takes its shortest way, on which nobody is told of anything. */
+/* Values of head.paused: whether malloc takes its shortest way, on which nobody is told
+ * of anything. */
 enum heed { HEED_NONE = 0, HEED_ALL = 2 };
 
 static void

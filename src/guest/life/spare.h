@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* spare.h -- what a program says is no leak: blocks, what a thread allocates for a while, and memory that holds
- * pointers. */
+/* spare.h -- what a program says is no leak: blocks, what a thread allocates for a while,
+ * and memory that holds pointers. */
 #ifndef SEEP_SPARE_H
 #define SEEP_SPARE_H
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* statm.c -- see statm.h.
  *
- * /proc/self/statm needs a descriptor. One that is opened for each look may be the number that another
- * thread of the program is about to get, or the last one that it may have. So it is opened once,
- * while there is only one thread, and kept: above RLIMIT_NOFILE, where no call of the program is ever
- * given a number, and the limit is raised for that moment; where that is large, at a high number below it. A
- * forked child opens one of its own. Whoever closes all descriptors closes it as well, and may use the number:
- * then it is another file. Without it the file is opened for each look, but only if there is one thread; else
- * nothing is measured. Only without the tool, which measures from outside. */
+ * /proc/self/statm needs a descriptor. One that is opened for each look may be the number
+ * that another thread of the program is about to get, or the last one that it may have.
+ * So it is opened once, while there is only one thread, and kept: above RLIMIT_NOFILE,
+ * where no call of the program is ever given a number, and the limit is raised for that
+ * moment; where that is large, at a high number below it. A forked child opens one of its
+ * own. Whoever closes all descriptors closes it as well, and may use the number: then it
+ * is another file. Without it the file is opened for each look, but only if there is one
+ * thread; else nothing is measured. Only without the tool, which measures from
+ * outside. */
 #include "guest/life/statm.h"
 
 #include "guest/dropin/peer.h"
@@ -85,7 +87,8 @@ open_one(void)
 	}
 }
 
-/* Calls `look` of the only thread while no handler can run, which would find a descriptor taken. */
+/* Calls `look` of the only thread while no handler can run, which would find a descriptor
+ * taken. */
 static void
 alone(void (*look)(void))
 {

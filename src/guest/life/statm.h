@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* statm.h -- resident memory of this process, measured without being in the way of its descriptors. */
+/* statm.h -- resident memory of this process, measured without being in the way of its
+ * descriptors. */
 #ifndef SEEP_STATM_H
 #define SEEP_STATM_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* unseen.c -- see unseen.h.
  *
- * The list is in the recording itself, so it outlives the process and the exec that it is about. A forked
- * child that has not begun a recording of its own writes into its parent's, which it still has
- * mapped. A row is claimed by an atomic addition and published by `why`: neither a reader nor
- * another process sees half of one. */
+ * The list is in the recording itself, so it outlives the process and the exec that it is
+ * about. A forked child that has not begun a recording of its own writes into its
+ * parent's, which it still has mapped. A row is claimed by an atomic addition and
+ * published by `why`: neither a reader nor another process sees half of one. */
 #include "guest/life/unseen.h"
 
 #include "guest/life/life.h"
@@ -100,7 +100,8 @@ unseen_note(enum rec_unseen_why why, uint32_t pid, const char *path, char *const
 	mine.pid = pid;
 	mine.ms = (uint32_t)u.head->clock_ms;
 	fill(&mine, path, argv);
-	/* What this process itself becomes has a row of its own: its end is known by its number. */
+	/* What this process itself becomes has a row of its own: its end is known by its
+	 * number. */
 	if (pid != u.head->pid)
 		u.row = known(rows, __atomic_load_n(&u.head->unseen, __ATOMIC_RELAXED),
 			      &mine);

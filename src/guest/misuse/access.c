@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* access.c -- see access.h.
  *
- * The width is read off the instruction, for the common ones that move, compare and compute; what is not among
- * them has none. */
+ * The width is read off the instruction, for the common ones that move, compare and
+ * compute; what is not among them has none. */
 #include "guest/misuse/access.h"
 
 #include <ucontext.h>
@@ -89,7 +89,8 @@ width_of(const unsigned char *at)
 		return (x.at[2] & 4) != 0 ? 32 : 16;
 	if (op == 0x63)
 		return 4;
-	/* add, or … cmp; test, mov; string moves: the lowest bit says whether it is a byte. */
+	/* add, or … cmp; test, mov; string moves: the lowest bit says whether it is a
+	 * byte. */
 	if ((op < 0x40 && (op & 7) < 4) || (op >= 0x84 && op <= 0x8b) ||
 	    (op >= 0xa4 && op <= 0xa7) || (op >= 0xaa && op <= 0xaf) || op == 0x80 ||
 	    op == 0x81 || op == 0xc6 || op == 0xc7 || op == 0xf6 || op == 0xf7 ||
@@ -116,7 +117,8 @@ access_of(const void *context)
 
 #elif defined(__aarch64__)
 
-/* The kernel adds the reason of the fault to the context: bit 6 says that it was a write. */
+/* The kernel adds the reason of the fault to the context: bit 6 says that it was a
+ * write. */
 static bool
 was_write(const ucontext_t *uc)
 {

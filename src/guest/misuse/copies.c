@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* copies.c -- libseep_copy.so: memcpy and its kin, which look whether what they copy overlaps.
+/* copies.c -- libseep_copy.so: memcpy and its kin, which look whether what they copy
+ * overlaps.
  *
- * A library of its own, preloaded behind libseep.so only when asked for: to stand in front of memcpy costs
- * every program that copies. Each function compares its areas, tells libseep.so where they overlap, and
- * jumps on to libc's. Until the constructor has found those, loops serve.
+ * A library of its own, preloaded behind libseep.so only when asked for: to stand in
+ * front of memcpy costs every program that copies. Each function compares its areas,
+ * tells libseep.so where they overlap, and jumps on to libc's. Until the constructor has
+ * found those, loops serve.
  *
- * As memcheck has it: what counts is what is read and what is written, so for strncpy all `n` bytes of
- * the destination. Other than there, a copy of an area onto itself is none: compilers make such ones. memmove may
- * overlap. Copies that the compiler writes out, or that libc makes itself, are not seen. */
+ * As memcheck has it: what counts is what is read and what is written, so for strncpy all
+ * `n` bytes of the destination. Other than there, a copy of an area onto itself is none:
+ * compilers make such ones. memmove may overlap. Copies that the compiler writes out, or
+ * that libc makes itself, are not seen. */
 #include "guest/unwind/unwind.h"
 #include "shared/compiler.h"
 #include "shared/recording.h"
@@ -167,8 +170,8 @@ wmemcpy(wchar_t *to, const wchar_t *from, size_t n)
 
 /* ---- strings ---- */
 
-/* What a function for strings does when libc's is not known yet: at most `most` characters of `from` to
- * the end of `to`, and then `pad` zeros. */
+/* What a function for strings does when libc's is not known yet: at most `most`
+ * characters of `from` to the end of `to`, and then `pad` zeros. */
 static char *
 put(char *to, const char *from, size_t most, size_t pad)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* fence.c -- blocks on fenced pages. See fence.h.
  *
- * A pool of slots, each of a closed page and 16 more, of which as many as the block needs are opened. Of two blocks one
- * ends where the next slot's closed page begins, less what its alignment leaves, and the other one begins behind its own
- * slot's closed page. The rest of the open pages is filled, and looked at when the block is freed and at the end. A freed slot is
- * closed and used again as late as possible. Its contents stay as they are: should it be touched, the
- * program finds what it would have found.
+ * A pool of slots, each of a closed page and 16 more, of which as many as the block needs
+ * are opened. Of two blocks one ends where the next slot's closed page begins, less what
+ * its alignment leaves, and the other one begins behind its own slot's closed page. The
+ * rest of the open pages is filled, and looked at when the block is freed and at the end.
+ * A freed slot is closed and used again as late as possible. Its contents stay as they
+ * are: should it be touched, the program finds what it would have found.
  *
- * Blocks larger than 64 KiB, aligned to more than a page, or that find all slots in use are the
- * allocator's. So are all once system calls may not be made.
+ * Blocks larger than 64 KiB, aligned to more than a page, or that find all slots in use
+ * are the allocator's. So are all once system calls may not be made.
  *
- * The handler comes before the program's own, whose wishes are kept here: faults that are not in the pool
- * are its. */
+ * The handler comes before the program's own, whose wishes are kept here: faults that are
+ * not in the pool are its. */
 #include "guest/misuse/fence.h"
 
 #include "guest/hooks/gate.h"
@@ -163,8 +164,8 @@ its_turn(void)
 	return true;
 }
 
-/* Which side of the block touches a closed page? Of two in a row each side once; which comes first is
- * random, lest blocks that are made in pairs always have the same. */
+/* Which side of the block touches a closed page? Of two in a row each side once; which
+ * comes first is random, lest blocks that are made in pairs always have the same. */
 static bool
 begins_at_fence(void)
 {
@@ -294,7 +295,8 @@ fence_end(void)
 	gate_leave();
 }
 
-/* A wrong free of a fenced block comes this far only if the program is to meet its end by it. */
+/* A wrong free of a fenced block comes this far only if the program is to meet its end by
+ * it. */
 static NOINLINE void
 slot_free(void *p)
 {
@@ -538,7 +540,8 @@ fence_handles(int sig)
 	return sig == SIGSEGV && pool != NULL;
 }
 
-/* The kernel is told of ours again, with what of the program's flags decides where it runs. */
+/* The kernel is told of ours again, with what of the program's flags decides where it
+ * runs. */
 int
 fence_sigaction(const struct sigaction *act, struct sigaction *old)
 {

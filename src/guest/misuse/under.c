@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* under.c -- see under.h.
  *
- * A handler that leaves by longjmp leaves its thread inside; its blocks are then those of the allocator, without
- * anything around them, and a call of new counts twice. So tls.resolving says where on the stack the allocator was
- * called, too: the next call that is not below has not been made by it, and the thread is outside again. One that is
+ * A handler that leaves by longjmp leaves its thread inside; its blocks are then those of
+ * the allocator, without anything around them, and a call of new counts twice. So
+ * tls.resolving says where on the stack the allocator was called, too: the next call that
+ * is not below has not been made by it, and the thread is outside again. One that is
  * below cannot be told from a call by the allocator itself. */
 #include "guest/misuse/under.h"
 
@@ -17,7 +18,8 @@ enum { SAME_STACK = 1 << 20 };
 /* Frames are aligned to 16 bytes; 32 bits of them do, for what is compared is near. */
 #define FRAME_BITS (~UINT32_C(15))
 
-/* What to be once the call at `frame` is over. On another stack it may be a handler's, on top of one that goes on. */
+/* What to be once the call at `frame` is over. On another stack it may be a handler's, on
+ * top of one that goes on. */
 static ALWAYS_INLINE uint32_t
 outside_of(uint32_t frame)
 {

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* wrong.c -- wrong use of the heap. See wrong.h.
  *
- * That an address is unknown proves something only while every block is known. It is not when
- * recording began late, was paused or ran out of room, or in a child of fork that was not told of all
- * blocks; then only what is certain all the same is reported, a free of stack memory. Blocks that pass
- * by unrecorded (of the time before we began, those that libc makes for us, those of handlers on top
- * of us) are strays: their addresses are kept in a small table, and a free of one is right. When that
- * is full, nothing is proven any more. Nor is it once the program may have called the allocator past the hooks
+ * That an address is unknown proves something only while every block is known. It is not
+ * when recording began late, was paused or ran out of room, or in a child of fork that
+ * was not told of all blocks; then only what is certain all the same is reported, a free
+ * of stack memory. Blocks that pass by unrecorded (of the time before we began, those
+ * that libc makes for us, those of handlers on top of us) are strays: their addresses are
+ * kept in a small table, and a free of one is right. When that is full, nothing is proven
+ * any more. Nor is it once the program may have called the allocator past the hooks
  * (past.c): then an address that is known may have been freed and handed out again, too.
  *
- * An allocator other than libc's may have more ways to hand out blocks than we know. Over such a one
- * an address that is nothing we know is counted and not reported. Where somebody has operators new and delete of
- * his own, which may hand out something else than malloc did, nothing is said of delete. */
+ * An allocator other than libc's may have more ways to hand out blocks than we know. Over
+ * such a one an address that is nothing we know is counted and not reported. Where
+ * somebody has operators new and delete of his own, which may hand out something else
+ * than malloc did, nothing is said of delete. */
 #include "guest/misuse/wrong.h"
 
 #include "guest/dropin/peer.h"
@@ -193,8 +195,8 @@ wrong_delete_around(const void *p)
 
 /* ---- frees ---- */
 
-/* Finds out what it is, and whether that is wrong for certain. Not looked for where it would prove nothing: there
- * may be many such frees, in a child of fork. */
+/* Finds out what it is, and whether that is wrong for certain. Not looked for where it
+ * would prove nothing: there may be many such frees, in a child of fork. */
 static bool
 is_proven(struct recorder *r, struct thread *t, struct rec_error *e)
 {

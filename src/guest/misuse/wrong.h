@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* wrong.h -- wrong use of the heap, as far as the hooks see it: what is freed is no block, no longer
- * one, or of another family; sizes and alignments that cannot be meant.
+/* wrong.h -- wrong use of the heap, as far as the hooks see it: what is freed is no
+ * block, no longer one, or of another family; sizes and alignments that cannot be meant.
  *
- * Found where something is rare already: a free of what the table does not know, a kind that does
- * not fit, an allocation that failed. What is found goes into the recording; the program goes on, and
- * meets whatever its allocator does about it, unless the user asked for more. */
+ * Found where something is rare already: a free of what the table does not know, a kind
+ * that does not fit, an allocation that failed. What is found goes into the recording;
+ * the program goes on, and meets whatever its allocator does about it, unless the user
+ * asked for more. */
 #ifndef SEEP_WRONG_H
 #define SEEP_WRONG_H
 
@@ -15,7 +16,8 @@
 struct wrong_form {
 	enum rec_func func;
 	uint16_t kinds; /* 1 << enum rec_kind: blocks that are its own, or nobody's */
-	/* Which of the arguments after the block says the size, the alignment; 0 = none. */
+	/* Which of the arguments after the block says the size, the alignment; 0 =
+	 * none. */
 	uint8_t size_arg, align_arg;
 };
 
@@ -62,23 +64,25 @@ void wrong_begin(const struct settings *s);
 /* Blocks lie in more memory than they were asked for. */
 bool wrong_has_layers(void);
 
-/* Over an allocator with a sized delete of its own, which would be told of more than it handed out: is `p`
- * to be given back without it? */
+/* Over an allocator with a sized delete of its own, which would be told of more than it
+ * handed out: is `p` to be given back without it? */
 bool wrong_delete_around(const void *p);
 
 /* A real operator new or delete was found at `f`: does it hand out what malloc did? */
 void wrong_operator(const void *f);
 
-/* Something was freed that the table does not know. Busy, before the real call. True: go on with
- * that; false: leave it. */
+/* Something was freed that the table does not know. Busy, before the real call. True: go
+ * on with that; false: leave it. */
 bool wrong_unknown(struct thread *t, uintptr_t p, const struct wrong_call *call,
 		   const struct unw_start *at);
 
-/* A known block goes, whose entry was `gone`: is that the way for it? Busy. Always go on. */
+/* A known block goes, whose entry was `gone`: is that the way for it? Busy. Always go
+ * on. */
 void wrong_known(struct thread *t, uintptr_t p, struct rec_block gone,
 		 const struct wrong_call *call, const struct unw_start *at);
 
-/* A request failed, or is for 0 bytes: is the size fishy? Not busy. `p`: what is being resized. */
+/* A request failed, or is for 0 bytes: is the size fishy? Not busy. `p`: what is being
+ * resized. */
 void wrong_size(enum rec_func func, const void *p, size_t n, const struct unw_start *at);
 
 /* What libseep_copy.so tells: a copy by `func` whose areas overlap. Not busy. */

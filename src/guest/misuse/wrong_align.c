@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* wrong_align.c -- see wrong_align.h.
  *
- * The table of live blocks has no room for it, and few programs need it: a table of its own, made with
- * the first such block, in sets of four. When a set is full, nothing is said of alignments any more. */
+ * The table of live blocks has no room for it, and few programs need it: a table of its
+ * own, made with the first such block, in sets of four. When a set is full, nothing is
+ * said of alignments any more. */
 #include "guest/misuse/wrong_align.h"
 
 #include "guest/rt/lock.h"

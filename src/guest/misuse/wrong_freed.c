@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* wrong_freed.c -- see wrong_freed.h.
  *
- * One place for each address by hash; who comes later takes it. Threads write without a lock: a note that
- * two of them wrote at once is told by its check word and ignored. */
+ * One place for each address by hash; who comes later takes it. Threads write without a
+ * lock: a note that two of them wrote at once is told by its check word and ignored. */
 #include "guest/misuse/wrong_freed.h"
 
 #include "guest/misuse/zone.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* wrong_freed.h -- blocks freed of late, with the stack of their free. Only when asked for. */
+/* wrong_freed.h -- blocks freed of late, with the stack of their free. Only when asked
+ * for. */
 #ifndef SEEP_WRONG_FREED_H
 #define SEEP_WRONG_FREED_H
 
@@ -7,8 +8,8 @@
 #include "guest/misuse/wrong.h"
 #include "guest/record/file/recorder.h"
 
-/* The block whose entry was `gone` is being freed by this thread, in `func`: its stack is taken, left in
- * t->freeing, and noted. Busy. */
+/* The block whose entry was `gone` is being freed by this thread, in `func`: its stack is
+ * taken, left in t->freeing, and noted. Busy. */
 void wrong_freed_note(struct thread *t, uintptr_t p, struct rec_block gone,
 		      enum rec_func func, const struct unw_start *at);
 

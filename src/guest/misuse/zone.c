@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* zone.c -- room around blocks and freed blocks held back. See zone.h.
  *
- *	what the allocator gave | head | room | the program's block | room
+ * 	what the allocator gave | head | room | the program's block | room
  *
- * The head says how large the block is and where the allocator's begins; the room before the block keeps
- * small errors away from it. Room is filled with a byte that text and small numbers rarely are, and that glibc
- * takes for an impossible size if it meets it. A block without a head was handed out before us, or by a
- * function that is not one of ours: it is passed on as it is.
+ * The head says how large the block is and where the allocator's begins; the room before
+ * the block keeps small errors away from it. Room is filled with a byte that text and
+ * small numbers rarely are, and that glibc takes for an impossible size if it meets it. A
+ * block without a head was handed out before us, or by a function that is not one of
+ * ours: it is passed on as it is.
  *
- * A freed block is filled with another byte and goes to the end of a queue (zone_queue.c); when that is longer
- * than allowed, the first leaves it, is looked at, and goes to the allocator.
+ * A freed block is filled with another byte and goes to the end of a queue
+ * (zone_queue.c); when that is longer than allowed, the first leaves it, is looked at,
+ * and goes to the allocator.
  *
- * Stacks come from the gate: it has left in the thread's state what is being freed (struct freeing). */
+ * Stacks come from the gate: it has left in the thread's state what is being freed
+ * (struct freeing). */
 #include "guest/misuse/zone.h"
 
 #include "guest/hooks/gate.h"
@@ -75,8 +78,8 @@ head_of(const void *p, uint64_t magic)
 
 /* ---- what was written where nothing may be ---- */
 
-/* May the room before or behind a block be looked at? On the page that its head is on, which was read
- * already, yes; on another one the program may have closed it. */
+/* May the room before or behind a block be looked at? On the page that its head is on,
+ * which was read already, yes; on another one the program may have closed it. */
 static bool
 is_open(const struct head *h, const unsigned char *at)
 {
@@ -161,7 +164,8 @@ look_at_going(struct head *h)
 	zone_leave(t, entered);
 }
 
-/* A freed block leaves the queue, or is looked at where it stands: was it written since? */
+/* A freed block leaves the queue, or is looked at where it stands: was it written
+ * since? */
 static NOINLINE void
 look_at_freed(struct head *h)
 {
@@ -305,8 +309,8 @@ ask(enum how how, size_t align, size_t bytes)
 	}
 }
 
-/* A block with room around it. Where there is not enough, what is held back is given up first. NULL: the block
- * goes without, or fails as it would have; errno is as it was. */
+/* A block with room around it. Where there is not enough, what is held back is given up
+ * first. NULL: the block goes without, or fails as it would have; errno is as it was. */
 static void *
 obtain(enum how how, size_t align, size_t n)
 {
@@ -405,7 +409,8 @@ zone_free(void *p)
 			p); /* not ours, or wrong: what comes of it is the allocator's */
 		return;
 	}
-	/* Its page is another block's too, and that one's owner may have closed it: then it stays. */
+	/* Its page is another block's too, and that one's owner may have closed it: then
+	 * it stays. */
 	if ((uintptr_t)h / PAGE != (uintptr_t)p / PAGE && !rt_sealed &&
 	    !room_can_write(&h->next))
 		return;

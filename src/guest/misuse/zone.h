@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* zone.h -- room around blocks and freed blocks held back, between the hooks and the real allocator.
+/* zone.h -- room around blocks and freed blocks held back, between the hooks and the real
+ * allocator.
  *
- * When asked for, the functions in `next` are replaced by ones that ask for more than the program did,
- * and look at what was written there when a block goes. The hooks and the recorder know nothing of it:
- * addresses and sizes are the program's. */
+ * When asked for, the functions in `next` are replaced by ones that ask for more than the
+ * program did, and look at what was written there when a block goes. The hooks and the
+ * recorder know nothing of it: addresses and sizes are the program's. */
 #ifndef SEEP_ZONE_H
 #define SEEP_ZONE_H
 
@@ -23,8 +24,8 @@ void zone_install(const struct zone_settings *s);
 /* The process ends: looks at all that is live, or held back. Once for a recording. */
 void zone_end(void);
 
-/* The calling thread's state, if it may be used: of a hook that has left the gate, or that waits for
- * us in the middle of a realloc. NULL: not now. zone_leave in any case. */
+/* The calling thread's state, if it may be used: of a hook that has left the gate, or
+ * that waits for us in the middle of a realloc. NULL: not now. zone_leave in any case. */
 struct thread;
 struct thread *zone_enter(uintptr_t cfa, bool *ret_entered);
 void zone_leave(struct thread *t, bool entered);

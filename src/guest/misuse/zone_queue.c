@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* zone_queue.c -- see zone_queue.h.
  *
- * One lock that is never waited for long: a thread that does not get it, or a handler that interrupts its owner, frees
- * its block at once. */
+ * One lock that is never waited for long: a thread that does not get it, or a handler
+ * that interrupts its owner, frees its block at once. */
 #include "guest/misuse/zone_queue.h"
 
 #include "guest/rt/lock_once.h"
@@ -22,7 +22,8 @@ queue_take(void)
 	return lock_once_enter(&queue.lock, lock_id());
 }
 
-/* What it keeps from the allocator, and not only what was asked for: that may be nothing. */
+/* What it keeps from the allocator, and not only what was asked for: that may be
+ * nothing. */
 static size_t
 weight(const struct head *h)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* lock.h -- a spin lock that can never hang the program.
  *
- * The word holds the owner's id (never 0). Waiting is bounded: after about a second lock_take
- * gives up and the caller counts the event as lost. An owner that finds its own id in the word
- * was thrown out of the critical section by a longjmp from a signal handler (the caller has
- * made sure that it is not merely interrupted) and takes the lock over. Until it comes by again others wait in vain.
+ * The word holds the owner's id (never 0). Waiting is bounded: after about a second
+ * lock_take gives up and the caller counts the event as lost. An owner that finds its own
+ * id in the word was thrown out of the critical section by a longjmp from a signal
+ * handler (the caller has made sure that it is not merely interrupted) and takes the lock
+ * over. Until it comes by again others wait in vain.
  *
- * Rank: page locks and site locks may be held while the space lock is taken, never the other way
- * round; module, thread and timeline locks are leaves. No lock is held while foreign code runs. */
+ * Rank: page locks and site locks may be held while the space lock is taken, never the
+ * other way round; module, thread and timeline locks are leaves. No lock is held while
+ * foreign code runs. */
 #ifndef SEEP_LOCK_H
 #define SEEP_LOCK_H
 
@@ -19,8 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Owner's id where there is no thread record: of what tells it from other living threads, and apart
- * from the refs used as ids elsewhere. */
+/* Owner's id where there is no thread record: of what tells it from other living threads,
+ * and apart from the refs used as ids elsewhere. */
 static inline uint32_t
 lock_id(void)
 {
@@ -33,10 +35,12 @@ enum {
 	LOCK_HALVED = 10,    /* a millisecond in the end */
 };
 
-/* How many waits in this process ended without the lock: one count for all of our code. */
+/* How many waits in this process ended without the lock: one count for all of our
+ * code. */
 extern uint32_t lock_timeouts;
 
-/* All waiting that led to nothing together is a few seconds: each time that it did, the next waits half as long. */
+/* All waiting that led to nothing together is a few seconds: each time that it did, the
+ * next waits half as long. */
 static COLD bool
 lock_wait(uint32_t *word, uint32_t me)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* lock_once.h -- a lock that is waited for in vain only once.
  *
- * For what nobody puts right when a longjmp leaves it locked. Whoever has waited in vain says so, and from then on it is
- * only tried, until somebody gets it after all. */
+ * For what nobody puts right when a longjmp leaves it locked. Whoever has waited in vain
+ * says so, and from then on it is only tried, until somebody gets it after all. */
 #ifndef SEEP_LOCK_ONCE_H
 #define SEEP_LOCK_ONCE_H
 
@@ -40,7 +40,8 @@ lock_once_take(struct lock_once *l, uint32_t me)
 	return false;
 }
 
-/* Not for long, and never by an owner that comes again: it may be a handler on top of itself. */
+/* Not for long, and never by an owner that comes again: it may be a handler on top of
+ * itself. */
 static inline bool
 lock_once_enter(struct lock_once *l, uint32_t me)
 {
@@ -64,7 +65,8 @@ lock_once_drop(struct lock_once *l)
 	lock_drop(&l->word);
 }
 
-/* In a forked child: free it if it was the lock of a thread that is not here, and say so. */
+/* In a forked child: free it if it was the lock of a thread that is not here, and say
+ * so. */
 static inline bool
 lock_once_forked(struct lock_once *l, uint32_t me)
 {

@@ -132,7 +132,8 @@ resident_in(uintptr_t start, uint64_t bytes)
 	for (uint64_t at = 0; at < pages; at += MINCORE_PAGES) {
 		uint64_t n = pages - at < MINCORE_PAGES ? pages - at : MINCORE_PAGES;
 
-		/* Unmapped by another thread meanwhile: what is there by now is not ours. */
+		/* Unmapped by another thread meanwhile: what is there by now is not
+		 * ours. */
 		if (SYS3(SYS_mincore, start + at * RT_PAGE_BYTES, n * RT_PAGE_BYTES,
 			 there) != 0)
 			break;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* rt_map_blob.c -- memory of injected code: cut from one range that was mapped before it came.
+/* rt_map_blob.c -- memory of injected code: cut from one range that was mapped before it
+ * came.
  *
- * So no system call is needed while the program runs, and one munmap gives everything back. What
- * is unmapped here stays unused until then; the recorder unmaps only what it outgrew. */
+ * So no system call is needed while the program runs, and one munmap gives everything
+ * back. What is unmapped here stays unused until then; the recorder unmaps only what it
+ * outgrew. */
 #include "guest/rt/rt_map_blob.h"
 
 #include "guest/rt/rt_map.h"

@@ -6,11 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Contents of a small file of /proc. Returns the bytes read, with a NUL behind them, or -errno. */
+/* Contents of a small file of /proc. Returns the bytes read, with a NUL behind them, or
+ * -errno. */
 long proc_slurp(const char *path, char *buf, size_t cap);
 
-/* When process `pid` (0: this one) was started, in the ticks of field 22 of its stat file, which
- * tell a recycled pid; 0 when the file does not say, -errno when it cannot be read. */
+/* When process `pid` (0: this one) was started, in the ticks of field 22 of its stat
+ * file, which tell a recycled pid; 0 when the file does not say, -errno when it cannot be
+ * read. */
 int64_t proc_start_ticks(uint32_t pid);
 
 /* The kernel's struct linux_dirent64, as SYS_getdents64 lays one after the other. */

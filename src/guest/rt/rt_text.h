@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A caller's buffer being filled. Always NUL-terminated; `cut` says that something did not fit. */
+/* A caller's buffer being filled. Always NUL-terminated; `cut` says that something did
+ * not fit. */
 struct text {
 	char *at;
 	size_t cap, len;
@@ -23,8 +24,8 @@ void text_hex(struct text *t, uint64_t n, unsigned digits); /* zero-padded */
 size_t text_len(const char *s);
 bool text_same(const char *a, const char *b);
 
-/* Unsigned number with an optional K, M, G suffix (1024s); false when it is none. Stops at
- * `end`. */
+/* Unsigned number with an optional K, M, G suffix (1024s); false when it is none. Stops
+ * at `end`. */
 bool text_size(const char *s, const char *end, uint64_t *ret);
 bool text_hex_u64(const char *s, const char *end, uint64_t *ret);
 

@@ -3,8 +3,9 @@
  *
  * Injected code has no TLS of its own; there a table takes its place (rt_tls_blob.h).
  *
- * Initial-exec, so that reaching it is one instruction and never calls the loader. All zero in a
- * new thread but for `owner`: `left` = 0 sends the first allocation to the slow path, which attaches. */
+ * Initial-exec, so that reaching it is one instruction and never calls the loader. All
+ * zero in a new thread but for `owner`: `left` = 0 sends the first allocation to the slow
+ * path, which attaches. */
 #ifndef SEEP_RT_TLS_H
 #define SEEP_RT_TLS_H
 
@@ -20,24 +21,24 @@ struct thread;	/* guest/record/file/recorder.h */
 struct forward; /* guest/hooks/gate.h */
 
 struct tls {
-	uint64_t
-		left; /* bytes that may still be allocated before we look: 0 = look always */
+	/* bytes that may still be allocated before we look: 0 = look always */
+	uint64_t left;
 	struct thread *self; /* NULL: not attached */
 	uint64_t owner;	     /* which recorder `self` belongs to; another after fork */
-	uintptr_t
-		busy; /* CFA of the hook that is recording now, 0 = none; lowest bit: see gate.h */
+	/* CFA of the hook that is recording now, 0 = none; lowest bit: see gate.h */
+	uintptr_t busy;
 	uintptr_t
 		busy_ra; /* its return address, to see whether its frame is still there */
 	const struct forward
 		*forward;	/* operator new is under way; malloc takes it from here */
 	uintptr_t forward_free; /* operator delete has recorded this one already */
-	uint32_t
-		ended; /* the thread's destructors have run: attach for one event at a time */
+	/* the thread's destructors have run: attach for one event at a time */
+	uint32_t ended;
 	uint32_t resolving; /* 1: the real functions are being looked up; 2: under.h */
 };
 
-/* `owner` of a thread that is not attached. Not 0: that is the recorder's id in a forked child, whose
- * page was wiped, and the two must not agree. */
+/* `owner` of a thread that is not attached. Not 0: that is the recorder's id in a forked
+ * child, whose page was wiped, and the two must not agree. */
 #	define TLS_NOBODY (UINT64_MAX - 1)
 
 _Static_assert(sizeof(struct tls) == 64, "static TLS room is scarce");

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* rt_tls_blob.h -- what each thread carries where we have no TLS: 64 bytes in a table, found by the
- * thread pointer.
+/* rt_tls_blob.h -- what each thread carries where we have no TLS: 64 bytes in a table,
+ * found by the thread pointer.
  *
- * A thread's place is the first of a few slots, from a hash of its thread pointer on, that has its
- * key; usually the very first. Slots are claimed and never given back: a thread that ends leaves its
- * own to the next one with the same thread pointer, and libc uses those again. Whether it is
- * the same thread still is told by `tid` (guest/blob/blob_gate.c). All zero: `left` = 0 sends the
- * first allocation to the slow path. */
+ * A thread's place is the first of a few slots, from a hash of its thread pointer on,
+ * that has its key; usually the very first. Slots are claimed and never given back: a
+ * thread that ends leaves its own to the next one with the same thread pointer, and libc
+ * uses those again. Whether it is the same thread still is told by `tid`
+ * (guest/blob/blob_gate.c). All zero: `left` = 0 sends the first allocation to the slow
+ * path. */
 #ifndef SEEP_RT_TLS_BLOB_H
 #define SEEP_RT_TLS_BLOB_H
 

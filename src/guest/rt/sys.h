@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* sys.h -- system calls without libc: no errno, no cancellation point, nothing interposed.
+/* sys.h -- system calls without libc: no errno, no cancellation point, nothing
+ * interposed.
  *
- * Each returns what the kernel returns: a negative number is -errno. Only the calls that the
- * recorder makes are here, so that this file is also the list of what it may ask of the kernel. */
+ * Each returns what the kernel returns: a negative number is -errno. Only the calls that
+ * the recorder makes are here, so that this file is also the list of what it may ask of
+ * the kernel. */
 #ifndef SEEP_SYS_H
 #define SEEP_SYS_H
 

@@ -9,7 +9,8 @@
 
 #include "guest/unwind/rules.h"
 
-/* The kernel's struct rt_sigframe. By number, since analysers read this file on x86-64, too. */
+/* The kernel's struct rt_sigframe. By number, since analysers read this file on x86-64,
+ * too. */
 enum {
 	SIGINFO_BYTES = 128,
 	UC_MCONTEXT_OFF = 176, /* in ucontext_t */

@@ -7,8 +7,8 @@
  * the module's range, so a damaged table leads to "no entry" and never outside the
  * module.
  *
- * A table registered at run time has no header and is walked too, in a copy of it. .debug_frame is
- * not read. */
+ * A table registered at run time has no header and is walked too, in a copy of it.
+ * .debug_frame is not read. */
 #include "guest/unwind/eh_frame.h"
 
 #include <string.h>
@@ -186,7 +186,8 @@ eh_augmentation(struct eh_cur *c, const unsigned char *s, struct eh_fde *f)
 		case 'S':
 			f->signal = true;
 			break;
-		case 'B': /* return addresses are signed with key B: stripped all the same */
+		/* return addresses are signed with key B: stripped all the same */
+		case 'B':
 		case 'G': /* memory tagging */
 			break;
 		default:

@@ -41,7 +41,8 @@ struct eh_fde {
  * outside the module's range. */
 bool eh_find(const struct unw_module *m, uintptr_t addr, struct eh_fde *ret_fde);
 
-/* From the lowest to the highest address that a copied table speaks of; empty when there is none. */
+/* From the lowest to the highest address that a copied table speaks of; empty when there
+ * is none. */
 void eh_range(const struct unw_module *m, uintptr_t *ret_start, uintptr_t *ret_end);
 
 #endif

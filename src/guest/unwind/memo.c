@@ -28,10 +28,10 @@
  * itself, then it grows, and at last hot.sp declares it good to hit. A longjmp at any
  * time is harmless.
  *
- * A stack that was seen before, though not last, is recognised by a hash over its frames, so
- * that no node has to be looked up. The hash of a frame is its own plus an odd constant times
- * that of all outside of it: it goes on from what the memo kept, and differs for stacks that
- * differ as well as 64 random bits do.
+ * A stack that was seen before, though not last, is recognised by a hash over its frames,
+ * so that no node has to be looked up. The hash of a frame is its own plus an odd
+ * constant times that of all outside of it: it goes on from what the memo kept, and
+ * differs for stacks that differ as well as 64 random bits do.
  *
  * What it costs when nothing can be reused is won back by leaving it alone for a
  * while: such a walk neither reads nor writes the memo. */
@@ -330,7 +330,8 @@ memo_judge(struct unw_thread *t, uint32_t frames, uint32_t reused)
 	t->window_frames = t->window_reused = 0;
 }
 
-/* Word by word: the words were stored just now, and a vector load would wait for them all. */
+/* Word by word: the words were stored just now, and a vector load would wait for them
+ * all. */
 static ALWAYS_INLINE void
 memo_copy(struct memo_frame *to, const struct memo_frame *from)
 {

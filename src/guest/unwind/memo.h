@@ -20,11 +20,12 @@ struct memo_frame {
 	 * need, times two, plus one when leaving them depends on bp. */
 	uint32_t checks_bp;
 	uintptr_t bp;
-	uint64_t
-		hash; /* of this frame and all outside of it; of the first `hashed` frames */
+	/* of this frame and all outside of it; of the first `hashed` frames */
+	uint64_t hash;
 };
 
-/* A stack that was the last one some time ago, complete: programs alternate between a few. */
+/* A stack that was the last one some time ago, complete: programs alternate between a
+ * few. */
 #define MEMO_SPARE_SET_BITS 5
 #define MEMO_SPARE_WAYS 4 /* that may begin with the same frame */
 #define MEMO_SPARES (MEMO_SPARE_WAYS << MEMO_SPARE_SET_BITS)
@@ -66,8 +67,8 @@ struct unw_thread {
 	uint64_t spare_hits_before;
 	uint32_t spare_misses;
 	uint32_t spare_run; /* hits since one of the stack before */
-	uint32_t
-		spare_rest; /* walks for which the spares are left alone: they were of no use */
+	/* walks for which the spares are left alone: they were of no use */
+	uint32_t spare_rest;
 	struct cfi_scratch scratch;
 	struct unw_run runs[1 << RUNS_BITS];
 	struct unw_check checks[3 * MEMO_FRAMES + 2];
@@ -93,7 +94,8 @@ struct walk {
 	uint32_t count;		  /* fresh frames */
 	uint32_t candidates;	  /* frames of the memo that may still be met */
 	uint32_t kept;		  /* of the memo, with WALK_TAIL */
-	/* The hash of the whole is `hash` plus `power` times that of the frames outside. */
+	/* The hash of the whole is `hash` plus `power` times that of the frames
+	 * outside. */
 	uint64_t hash, power;
 	const uintptr_t *zero_slot;
 	bool wrapped; /* more frames than there is room for; the middle is lost */
@@ -121,8 +123,8 @@ walk_push(struct walk *w, uintptr_t pc, uintptr_t sp, uintptr_t bp)
 	return f;
 }
 
-/* A frame's own part of the hash. The module is in it, in the upper bits of an address: another
- * one may have had this address. */
+/* A frame's own part of the hash. The module is in it, in the upper bits of an address:
+ * another one may have had this address. */
 static ALWAYS_INLINE uint64_t
 memo_own_hash(uintptr_t pc, uint64_t rule)
 {
@@ -177,9 +179,10 @@ memo_fold_hits(struct unw_thread *t)
 /* So many hits of spares running, and nothing is hit before they are asked. */
 #define MEMO_SPARE_RUN 8
 
-/* Where a stack that starts at `pc` and `sp` may be kept. The stack pointer is added, not hashed:
- * it is a multiple of 16, stacks that alternate lie near each other, and a larger environment moves
- * all of them by the same distance, so which ones share a set does not depend on it. */
+/* Where a stack that starts at `pc` and `sp` may be kept. The stack pointer is added, not
+ * hashed: it is a multiple of 16, stacks that alternate lie near each other, and a larger
+ * environment moves all of them by the same distance, so which ones share a set does not
+ * depend on it. */
 static ALWAYS_INLINE struct memo_spare *
 memo_spares_of(struct unw_thread *t, uintptr_t pc, uintptr_t sp)
 {
@@ -189,8 +192,8 @@ memo_spares_of(struct unw_thread *t, uintptr_t pc, uintptr_t sp)
 	return &t->spares[set * MEMO_SPARE_WAYS];
 }
 
-/* The order matters, as in unwind_fast.h: no word is read before all inside of it were equal. Two
- * at a time only saves counting. */
+/* The order matters, as in unwind_fast.h: no word is read before all inside of it were
+ * equal. Two at a time only saves counting. */
 static ALWAYS_INLINE bool
 memo_spare_same(const struct unw_thread *t, const struct memo_spare *s,
 		const struct unw_start *start)
@@ -234,7 +237,8 @@ memo_spare_hit(struct unw_thread *t, const struct unw_start *start)
 		t->spare_hits++;
 		t->stats.frames_reused += s->count;
 		t->stats.truncated += s->truncated;
-		/* Twice running it is the last stack again. Not at once, for most alternate. */
+		/* Twice running it is the last stack again. Not at once, for most
+		 * alternate. */
 		if (t->spare_last == s)
 			memo_promote(t, s);
 		else if (++t->spare_run >= MEMO_SPARE_RUN)

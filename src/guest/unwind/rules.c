@@ -4,8 +4,8 @@
  * A program has as many entries as call sites its stacks pass through: hundreds in a
  * small one, more than 100,000 in a compiler. Two open-addressed tables share the load:
  * one that every program uses, of 512 places at first and 16,384 at last, and one of
- * 262,144 whose pages stay untouched until the first is three quarters full. When the second
- * is full as well, rules are worked out each time.
+ * 262,144 whose pages stay untouched until the first is three quarters full. When the
+ * second is full as well, rules are worked out each time.
  *
  * The small one grows where it is: twice as many places come into use, and what belongs
  * into the upper half is moved there. Any entry found with an address is right, wherever
@@ -16,8 +16,8 @@
  * Forgetting turns entries into tombstones, which the next newcomer may take. A thread
  * that dies between claim and publication costs one entry.
  *
- * What lies outside all modules is not kept, unless its table was registered: nobody would tell us
- * when it goes. */
+ * What lies outside all modules is not kept, unless its table was registered: nobody
+ * would tell us when it goes. */
 #include "guest/unwind/rules.h"
 
 static bool
@@ -86,10 +86,10 @@ rules_keep(struct unw_shared *s, uintptr_t addr, uint64_t rule, uint32_t generat
 		rules_bury(e, addr);
 }
 
-/* Twice as many places when an eighth of them are taken: a rule that is not at its very place
- * costs a call. One thread gets to do it; what others enter
- * meanwhile by the old size is worked out again when it is not found. So is everything, if rules
- * are being forgotten: a copy could land behind the sweep. */
+/* Twice as many places when an eighth of them are taken: a rule that is not at its very
+ * place costs a call. One thread gets to do it; what others enter meanwhile by the old
+ * size is worked out again when it is not found. So is everything, if rules are being
+ * forgotten: a copy could land behind the sweep. */
 static void
 rules_grow(struct unw_shared *s, uint32_t generation)
 {
@@ -147,8 +147,8 @@ rules_from_row(const struct cfi_row *row, uint32_t module_id)
 	       arch_rule_offsets(row->cfa_offset, fp.value, ra.value);
 }
 
-/* The row of code made at run time. Its table can go at any time once `done` was said, and with it
- * the expressions in it; such a row is none. */
+/* The row of code made at run time. Its table can go at any time once `done` was said,
+ * and with it the expressions in it; such a row is none. */
 static enum rules_found
 rules_row_copied(const struct unw_shared *s, struct cfi_scratch *scratch, uintptr_t addr,
 		 const struct unw_module *m)

@@ -126,18 +126,18 @@ rules_get(struct unw_shared *s, struct cfi_scratch *scratch, uintptr_t addr)
 	return LIKELY(rule != RULE_NONE) ? rule : rules_miss(s, scratch, addr);
 }
 
-/* What takes the place of the frame before where a walk begins: any of the first, so that they
- * are on one page. */
+/* What takes the place of the frame before where a walk begins: any of the first, so that
+ * they are on one page. */
 static ALWAYS_INLINE unsigned
 rules_before(uintptr_t addr)
 {
 	return rules_hash(addr, RULES_BEFORE_BITS);
 }
 
-/* The same, in a walk outwards: *at is the place of the frame before, and becomes that of this
- * one. The guess does not depend on the stack, so the processor need not wait for the return
- * address to know the rule: it takes 17 cycles to get from one frame to the next by the hash of
- * the address, and about half of that by a guess that is right. */
+/* The same, in a walk outwards: *at is the place of the frame before, and becomes that of
+ * this one. The guess does not depend on the stack, so the processor need not wait for
+ * the return address to know the rule: it takes 17 cycles to get from one frame to the
+ * next by the hash of the address, and about half of that by a guess that is right. */
 static ALWAYS_INLINE uint64_t
 rules_get_next(struct unw_shared *s, struct cfi_scratch *scratch, uintptr_t addr,
 	       unsigned *at)

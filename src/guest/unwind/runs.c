@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* runs.c -- the hash of a stack that no memo knows, many frames at a time.
  *
- * Frame by frame, a walk takes one load after the other: a return address gives the rule, the rule
- * the place of the next return address. But a frame that is left by adding a constant to sp has
- * its caller's return address at a distance that follows from its own: so once a few frames have
- * been seen after one another, a run of them, it can be checked with loads that do not wait for
- * each other whether the same follow here. Each comparison that holds proves the next distance
- * right, so what is counted is what unwinding would have found, however deep the run lies on the
- * stack this time. The part of a run that fits is used, and the walk goes on behind it.
+ * Frame by frame, a walk takes one load after the other: a return address gives the rule,
+ * the rule the place of the next return address. But a frame that is left by adding a
+ * constant to sp has its caller's return address at a distance that follows from its own:
+ * so once a few frames have been seen after one another, a run of them, it can be checked
+ * with loads that do not wait for each other whether the same follow here. Each
+ * comparison that holds proves the next distance right, so what is counted is what
+ * unwinding would have found, however deep the run lies on the stack this time. The part
+ * of a run that fits is used, and the walk goes on behind it.
  *
- * Only for the thread's own stack, whose words can be read in any order. A run is known by the
- * return address it begins with, and made anew when it was of no use several times.
- * At 60 frames on 200 paths (bench/workloads/deep.c) a walk took 180 ns by runs and 260 by rules
- * alone, by a profile of the whole program. */
+ * Only for the thread's own stack, whose words can be read in any order. A run is known
+ * by the return address it begins with, and made anew when it was of no use several
+ * times. At 60 frames on 200 paths (bench/workloads/deep.c) a walk took 180 ns by runs
+ * and 260 by rules alone, by a profile of the whole program. */
 #include "guest/unwind/runs.h"
 
 #include "guest/unwind/memo.h"
@@ -148,8 +149,8 @@ runs_add(struct runs_walk *w, uint64_t rule, uint64_t own_hash)
 		w->making = NULL;
 }
 
-/* Goes on by a run if there is one that fits, and says how many frames it left; else makes one from
- * here, unless that which is in its place was good lately. */
+/* Goes on by a run if there is one that fits, and says how many frames it left; else
+ * makes one from here, unless that which is in its place was good lately. */
 static ALWAYS_INLINE unsigned
 runs_try(struct runs_walk *w)
 {

@@ -26,9 +26,10 @@ struct unw_run {
 struct unw_thread;
 struct unw_start;
 
-/* The hash of the whole stack at `start`, with nothing written down but runs: for stacks that are
- * never the same twice running, yet mostly known. 0 when some frame is not of the simplest kinds,
- * or the stack not the thread's own; then the ordinary walk has to see. */
+/* The hash of the whole stack at `start`, with nothing written down but runs: for stacks
+ * that are never the same twice running, yet mostly known. 0 when some frame is not of
+ * the simplest kinds, or the stack not the thread's own; then the ordinary walk has to
+ * see. */
 uint64_t runs_hash(struct unw_thread *t, const struct unw_start *start);
 
 #endif

@@ -126,8 +126,8 @@ walk_step_drap(struct walk *w, struct walk_state *st, uint64_t rule)
 	return walk_return(w, st, cfa - 8, cfa);
 }
 
-/* Nothing can be outside of a frame at the very top of the thread's stack: that is where the
- * kernel started the process, in code of the loader that has no table. */
+/* Nothing can be outside of a frame at the very top of the thread's stack: that is where
+ * the kernel started the process, in code of the loader that has no table. */
 static bool
 walk_at_top(const struct unw_thread *t, uintptr_t sp)
 {

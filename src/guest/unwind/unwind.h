@@ -41,9 +41,9 @@ struct unw_module {
 	uintptr_t start, end; /* mapped range; nothing outside it is read as .eh_frame */
 	const unsigned char *eh_hdr; /* PT_GNU_EH_FRAME in memory, or NULL */
 	uint32_t id;		     /* 1 to UNW_MODULE_MAX; passed back to node() */
-	/* Not NULL: no module, but code made at run time, whose table was registered. [start, end)
-	 * is a copy of that table, this its first entry; `shift` is where it was, less where the
-	 * copy is. The id is 0. */
+	/* Not NULL: no module, but code made at run time, whose table was registered.
+	 * [start, end) is a copy of that table, this its first entry; `shift` is where it
+	 * was, less where the copy is. The id is 0. */
 	const unsigned char *copy;
 	uintptr_t shift;
 };
@@ -53,7 +53,8 @@ struct unw_ops {
 	 * for each new return address and for each frame outside all modules. Lock-free,
 	 * signal-safe. */
 	bool (*find)(uintptr_t pc, struct unw_module *ret_module);
-	/* The copy that find() gave is no longer looked at. NULL when it never gives one. */
+	/* The copy that find() gave is no longer looked at. NULL when it never gives
+	 * one. */
 	void (*done)(void);
 
 	/* Id of the prefix-tree node (parent, pc, kind), never 0; `parent` 0 is the root.
@@ -64,9 +65,9 @@ struct unw_ops {
 	uint32_t (*node)(void *arg, uint32_t parent, uintptr_t pc, uint32_t module_id,
 			 unsigned kind);
 
-	/* The id that was given to a whole stack with this hash before, or 0: saves asking for
-	 * each frame. learn() may forget. Both may be NULL. Two stacks share a hash of 64 bits
-	 * about once in 10^7 programs with a million stacks each. */
+	/* The id that was given to a whole stack with this hash before, or 0: saves
+	 * asking for each frame. learn() may forget. Both may be NULL. Two stacks share a
+	 * hash of 64 bits about once in 10^7 programs with a million stacks each. */
 	uint32_t (*recall)(void *arg, uint64_t hash);
 	void (*learn)(void *arg, uint64_t hash, uint32_t id);
 };
@@ -101,8 +102,8 @@ size_t unw_thread_bytes(void);
 /* `ops` is borrowed for good. Call before any thread is initialised. */
 void unw_shared_init(struct unw_shared *s, const struct unw_ops *ops);
 
-/* Frames whose return address lies in [start, end) are outermost: what is outside of the caller's
- * own code there is of no interest and never changes. */
+/* Frames whose return address lies in [start, end) are outermost: what is outside of the
+ * caller's own code there is of no interest and never changes. */
 void unw_shared_root(struct unw_shared *s, uintptr_t start, uintptr_t end);
 
 /* `arg` goes to ops->node(). `t` belongs to one thread; may be initialised again for the

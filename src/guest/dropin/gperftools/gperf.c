@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* gperf.c -- gperftools' heap profiler: its variables and its C functions.
  *
- * HEAPPROFILE=PREFIX switches it on, as in a program linked with tcmalloc: every allocation is
- * recorded (exact mode, private memory), and profiles are written each time so many bytes were
- * allocated or freed, the heap has grown by so much, so many seconds passed, a signal came, the
- * program asked, and at the end. Counting begins in our constructor, where gperftools' begins too:
- * what libraries allocated before it is not in the profiles.
+ * HEAPPROFILE=PREFIX switches it on, as in a program linked with tcmalloc: every
+ * allocation is recorded (exact mode, private memory), and profiles are written each time
+ * so many bytes were allocated or freed, the heap has grown by so much, so many seconds
+ * passed, a signal came, the program asked, and at the end. Counting begins in our
+ * constructor, where gperftools' begins too: what libraries allocated before it is not in
+ * the profiles.
  *
- * HeapProfilerStart at run time begins a recording then; the threads that are there already find
- * out at their next allocation (gperf_wake). HeapProfilerStop pauses it, and the next start forgets
- * what was there.
+ * HeapProfilerStart at run time begins a recording then; the threads that are there
+ * already find out at their next allocation (gperf_wake). HeapProfilerStop pauses it, and
+ * the next start forgets what was there.
  *
- * Where the process has a real HeapProfilerStart behind us, or SEEP says something else, none of
- * this acts and the functions pass on. */
+ * Where the process has a real HeapProfilerStart behind us, or SEEP says something else,
+ * none of this acts and the functions pass on. */
 #include "guest/dropin/gperftools/gperf.h"
 
 #include "guest/dropin/peer.h"
@@ -94,8 +95,8 @@ fatal(const char *a, const char *b, const char *c)
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
-/* A real one in the process: a tcmalloc that is preloaded or linked behind us. By tcmalloc's name
- * we may be found ourselves (compat/). */
+/* A real one in the process: a tcmalloc that is preloaded or linked behind us. By
+ * tcmalloc's name we may be found ourselves (compat/). */
 static void *
 real_one(const char *name)
 {
@@ -260,8 +261,8 @@ shared_exit(void *nothing_given)
 		gperf_ending(PEER_EXIT);
 }
 
-/* HEAPCHECK records already. Profiles are of its recording, from the beginning on; intervals are not
- * looked at. A forked child has a recording of its own. */
+/* HEAPCHECK records already. Profiles are of its recording, from the beginning on;
+ * intervals are not looked at. A forked child has a recording of its own. */
 static void
 share(void)
 {
@@ -287,8 +288,8 @@ ours(const char *name, void **ret_real)
 	       (*ret_real == NULL && (peer == NULL || peer == &peer_gperf));
 }
 
-/* Forced over a real one, we hear of its own beginning and end too, by the names that it shares
- * with us: they are not the program's. */
+/* Forced over a real one, we hear of its own beginning and end too, by the names that it
+ * shares with us: they are not the program's. */
 static bool
 from_real(const void *caller)
 {

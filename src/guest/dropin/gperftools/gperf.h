@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* gperf.h -- gperftools' heap profiler, by its own variables and functions: what the parts share.
+/* gperf.h -- gperftools' heap profiler, by its own variables and functions: what the
+ * parts share.
  *
- * gperf.c has the settings and the C functions, gperf_when.c the triggers, gperf_dump.c writes a
- * profile, gperf_files.c names files and removes old ones, gperf_timer.c ticks, gperf_wake.c brings
- * threads in that were there before, gperf_mmap.c logs mappings. All of it runs in the target: no libc that allocates or locks. */
+ * gperf.c has the settings and the C functions, gperf_when.c the triggers, gperf_dump.c
+ * writes a profile, gperf_files.c names files and removes old ones, gperf_timer.c ticks,
+ * gperf_wake.c brings threads in that were there before, gperf_mmap.c logs mappings. All
+ * of it runs in the target: no libc that allocates or locks. */
 #ifndef SEEP_GPERF_H
 #define SEEP_GPERF_H
 
@@ -40,8 +42,8 @@ extern struct gperf_settings gperf_settings;
 	gperf_say_parts((loud), (const char *const[]){__VA_ARGS__, NULL})
 void gperf_say_parts(enum gperf_loud loud, const char *const *parts);
 
-/* State of the profiler. `dumping` keeps two from writing at once; the figures of the last dump
- * are the dumping thread's. */
+/* State of the profiler. `dumping` keeps two from writing at once; the figures of the
+ * last dump are the dumping thread's. */
 struct gperf_state {
 	bool by_variable; /* HEAPPROFILE: start in the constructor */
 	bool begun;	  /* the recording has been */
@@ -68,8 +70,8 @@ extern struct gperf_state gperf;
 
 /* ---- gperf_when.c ---- */
 
-/* The turn to write a profile, or to change whether there are any: wait for it, not for ever. Signals are held
- * back until it ends. */
+/* The turn to write a profile, or to change whether there are any: wait for it, not for
+ * ever. Signals are held back until it ends. */
 bool gperf_turn_wait(void);
 void gperf_turn_end(void);
 
@@ -88,32 +90,33 @@ void gperf_tick(void); /* from the timer's task: uses no TLS */
 
 /* ---- gperf_files.c ---- */
 
-/* Where profiles go: HEAPPROFILE's value, with the process's number behind it for programs that a
- * profiled one has started. false: it does not say. */
+/* Where profiles go: HEAPPROFILE's value, with the process's number behind it for
+ * programs that a profiled one has started. false: it does not say. */
 bool gperf_prefix_from(const char *value, char *ret, size_t cap);
 /* Remove PREFIX.*.heap. */
 void gperf_cleanup(const char *prefix);
 
 /* ---- gperf_dump.c ---- */
 
-/* Write the profile to the file `path`; 0 or -errno. `base`: cumulative figures to subtract, or
- * NULL. `ret_total`, if not NULL, gets the sums of the heap. Lock-free but for the file; any
- * thread, signal handlers, and tasks without TLS. */
+/* Write the profile to the file `path`; 0 or -errno. `base`: cumulative figures to
+ * subtract, or NULL. `ret_total`, if not NULL, gets the sums of the heap. Lock-free but
+ * for the file; any thread, signal handlers, and tasks without TLS. */
 int gperf_dump(const char *path, const struct census *base,
 	       struct census_count *ret_total);
-/* The same as text in a mapping of *ret_mapped bytes, NUL-terminated; NULL without memory. */
+/* The same as text in a mapping of *ret_mapped bytes, NUL-terminated; NULL without
+ * memory. */
 char *gperf_text(const struct census *base, size_t *ret_mapped, size_t *ret_len);
 
 /* ---- gperf_timer.c ---- */
 
-/* Call `tick` every `seconds` from now on, in a task of our own that has no TLS and takes no
- * signals. It ends with the process's last thread. false: the kernel refused. */
+/* Call `tick` every `seconds` from now on, in a task of our own that has no TLS and takes
+ * no signals. It ends with the process's last thread. false: the kernel refused. */
 bool gperf_timer_start(int64_t seconds, void (*tick)(void));
 
 /* ---- gperf_wake.c ---- */
 
-/* Recording has begun while the program runs: threads that were let pass without being looked at
- * come to the hooks again with their next allocation. */
+/* Recording has begun while the program runs: threads that were let pass without being
+ * looked at come to the hooks again with their next allocation. */
 void gperf_wake(void);
 
 /* ---- gperf_mmap.c ---- */

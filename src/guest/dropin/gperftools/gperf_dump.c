@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* gperf_dump.c -- a heap profile in gperftools' text format.
  *
- *	heap profile:     20: 20971520 [    20: 20971520] @ heapprofile
- *	    20: 20971520 [    20: 20971520] @ 0x5593f412b1b2 0x5593f412b24d …
+ * 	heap profile:     20: 20971520 [    20: 20971520] @ heapprofile
+ * 	    20: 20971520 [    20: 20971520] @ 0x5593f412b1b2 0x5593f412b24d …
  *
- *	MAPPED_LIBRARIES:
- *	5593f412a000-5593f412b000 r--p 00000000 00:00 11044378    /path
+ * 	MAPPED_LIBRARIES:
+ * 	5593f412a000-5593f412b000 r--p 00000000 00:00 11044378    /path
  *
- * Blocks and bytes in use, in brackets all that were ever allocated there; the stacks with most
- * in use first, those of mappings before them and not in the first line's sums. Of the innermost
- * frame the address is the call's own last byte, not the return address, because google-pprof
- * takes one off all frames but that one and would name the line after it.
+ * Blocks and bytes in use, in brackets all that were ever allocated there; the stacks
+ * with most in use first, those of mappings before them and not in the first line's sums.
+ * Of the innermost frame the address is the call's own last byte, not the return address,
+ * because google-pprof takes one off all frames but that one and would name the line
+ * after it.
  *
- * No program's thread waits for this: the census takes no lock, and nothing is written while
- * anything is held. */
+ * No program's thread waits for this: the census takes no lock, and nothing is written
+ * while anything is held. */
 #include "guest/dropin/gperftools/gperf.h"
 
 #include "guest/rt/rt_map.h"
@@ -226,7 +227,8 @@ word(const char **at, const char *end, size_t *ret_len)
 	return start;
 }
 
-/* One line of /proc/self/maps, as gperftools rewrites it: no device, the inode in a column. */
+/* One line of /proc/self/maps, as gperftools rewrites it: no device, the inode in a
+ * column. */
 static void
 write_map_line(struct sink *s, const char *at, const char *end)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* gperf_files.c -- names of heap profiles, and what becomes of old ones.
  *
- * PREFIX.0001.heap and so on; in programs started by a profiled one PREFIX_<pid>.0001.heap, which
- * gperftools tells them by HEAPPROFILE_USE_PID in their environment, up to 2.10 by the highest bit
- * of HEAPPROFILE's first character. Both are understood. */
+ * PREFIX.0001.heap and so on; in programs started by a profiled one
+ * PREFIX_<pid>.0001.heap, which gperftools tells them by HEAPPROFILE_USE_PID in their
+ * environment, up to 2.10 by the highest bit of HEAPPROFILE's first character. Both are
+ * understood. */
 #include "guest/dropin/gperftools/gperf.h"
 
 #include "guest/dropin/peer.h"

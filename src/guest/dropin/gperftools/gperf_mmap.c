@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* gperf_mmap.c -- HEAP_PROFILE_MMAP_LOG: every mapping that the program makes, on stderr.
  *
- * Functions of ours between the hooks and libc's, put there when asked for and not before. What
- * the allocator underneath maps for itself does not come by here; gperftools' own log shows
- * mostly that. */
+ * Functions of ours between the hooks and libc's, put there when asked for and not
+ * before. What the allocator underneath maps for itself does not come by here;
+ * gperftools' own log shows mostly that. */
 #undef _FILE_OFFSET_BITS /* as the hooks: mmap's own offset */
 #include "guest/dropin/gperftools/gperf.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* gperf_timer.c -- profiles by the clock, also while the program allocates nothing.
  *
- * A signal or a timer of the program's would interrupt its system calls, and a thread of libc's
- * would be one that it sees; so this is a bare task, made only when HEAP_PROFILE_TIME_INTERVAL asks
- * for it. It has no TLS: nothing it calls may use any. It takes no signals. It does not keep the
- * process: when no thread but it is left, it ends. And it follows the program when that changes
- * its user, which libc does for its own threads only. */
+ * A signal or a timer of the program's would interrupt its system calls, and a thread of
+ * libc's would be one that it sees; so this is a bare task, made only when
+ * HEAP_PROFILE_TIME_INTERVAL asks for it. It has no TLS: nothing it calls may use any. It
+ * takes no signals. It does not keep the process: when no thread but it is left, it ends.
+ * And it follows the program when that changes its user, which libc does for its own
+ * threads only. */
 #include "guest/dropin/gperftools/gperf.h"
 
 #include "guest/rt/rt_map.h"
@@ -84,8 +85,8 @@ alone(void)
 	return !others;
 }
 
-/* Become whom the first thread is now. Only root can change more than once, and only then it
- * matters. */
+/* Become whom the first thread is now. Only root can change more than once, and only then
+ * it matters. */
 static void
 follow_user(void)
 {

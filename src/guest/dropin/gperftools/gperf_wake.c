@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* gperf_wake.c -- recording begins in a program that runs, with threads that nobody looked at.
+/* gperf_wake.c -- recording begins in a program that runs, with threads that nobody
+ * looked at.
  *
- * Such a thread has so many bytes left before it asks again that it never does. Its count is its
- * own, so nobody else can set it. But all hooks reach the allocator through struct next: functions
- * put there see who came the short way, and send it the long one. */
+ * Such a thread has so many bytes left before it asks again that it never does. Its count
+ * is its own, so nobody else can set it. But all hooks reach the allocator through struct
+ * next: functions put there see who came the short way, and send it the long one. */
 #include "guest/dropin/gperftools/gperf.h"
 
 #include "guest/hooks/next.h"

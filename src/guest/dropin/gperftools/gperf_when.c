@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* gperf_when.c -- when a heap profile is written, and what is said about it.
  *
- * After every allocation, and every free if those count, sums are compared with those of the last
- * profile, in gperftools' order: bytes allocated, bytes freed, bytes in use. One thread has the
- * turn to write; others that find a profile due meanwhile go on. With one thread the sums are exact
- * and profiles come at the very event at which gperftools writes them; with several what is in use
- * is known to within 4 KiB a thread. */
+ * After every allocation, and every free if those count, sums are compared with those of
+ * the last profile, in gperftools' order: bytes allocated, bytes freed, bytes in use. One
+ * thread has the turn to write; others that find a profile due meanwhile go on. With one
+ * thread the sums are exact and profiles come at the very event at which gperftools
+ * writes them; with several what is in use is known to within 4 KiB a thread. */
 #include "guest/dropin/gperftools/gperf.h"
 
 #include "guest/hooks/gate.h"
@@ -61,8 +61,9 @@ signals_let_go(struct turn t)
 		SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &t.mask, 0, sizeof(t.mask));
 }
 
-/* Signals are held back before it is taken, until it has ended: a handler would find it taken by its own thread, wait in
- * vain when the program is to end, or leave it so for good by longjmp. */
+/* Signals are held back before it is taken, until it has ended: a handler would find it
+ * taken by its own thread, wait in vain when the program is to end, or leave it so for
+ * good by longjmp. */
 static bool
 take_turn(void)
 {
@@ -115,7 +116,8 @@ file_name(char *path, size_t cap)
 	text_add(&t, ".heap");
 }
 
-/* For whoever has the turn, and signals held back: a file beyond RLIMIT_FSIZE must not end the program. */
+/* For whoever has the turn, and signals held back: a file beyond RLIMIT_FSIZE must not
+ * end the program. */
 void
 gperf_write(const char *reason, struct census_count *ret_total)
 {
@@ -202,8 +204,8 @@ dumped(uint64_t allocated, int64_t live)
 		gperf.high_water = live;
 }
 
-/* What is live includes mappings when they are recorded too. Of the heap alone the census knows;
- * not to ask it at every event, it is asked again only after another sixteenth. */
+/* What is live includes mappings when they are recorded too. Of the heap alone the census
+ * knows; not to ask it at every event, it is asked again only after another sixteenth. */
 static int64_t
 heap_alone(int64_t live)
 {
@@ -298,7 +300,8 @@ gperf_ending(enum peer_end how)
 	struct text t = text_on(reason, sizeof(reason));
 	uint64_t live = 0;
 
-	/* A forked child that has done nothing, as between fork and a failing exec, leaves no file. */
+	/* A forked child that has done nothing, as between fork and a failing exec,
+	 * leaves no file. */
 	if (!gperf.on || (how == PEER_LEAVE && !gperf.moved) || !gperf_turn_wait())
 		return;
 	if (census_take(recorder_now, 0, NULL, &c) == 0)

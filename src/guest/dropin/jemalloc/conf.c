@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* conf.c -- jemalloc's options. See conf.h.
  *
- * The grammar is jemalloc's, and so are its oddities, because scripts look for its messages: the
- * strings are read twice, the first time only for confirm_conf, so that a fault of the grammar is
- * reported twice; a fault ends its string, but what stood before it counts; integers are octal,
- * decimal or hexadecimal by their prefix. Options of other parts of jemalloc are known by name and
- * passed over. */
+ * The grammar is jemalloc's, and so are its oddities, because scripts look for its
+ * messages: the strings are read twice, the first time only for confirm_conf, so that a
+ * fault of the grammar is reported twice; a fault ends its string, but what stood before
+ * it counts; integers are octal, decimal or hexadecimal by their prefix. Options of other
+ * parts of jemalloc are known by name and passed over. */
 #include "guest/dropin/jemalloc/conf.h"
 
 #include "guest/dropin/peer.h"
@@ -269,7 +269,8 @@ set_pair(const struct pair *p)
 			return set_option(&options[i], p);
 	if (conf_is_other(p->key, p->key_bytes))
 		return true;
-	/* jemalloc takes an empty key for the first option that it compares by its length. */
+	/* jemalloc takes an empty key for the first option that it compares by its
+	 * length. */
 	if (p->key_bytes == 0) {
 		if (p->value_bytes != 0)
 			say_pair("Invalid conf value: ", p);

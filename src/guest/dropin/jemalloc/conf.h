@@ -10,8 +10,8 @@
 
 enum { CONF_PREFIX_BYTES = 4097 }; /* PATH_MAX and a NUL, as jemalloc has it */
 
-/* As they are after reading, with prof_leak's consequences. mallctl shows them as opt.*, so their
- * types are those that jemalloc documents. */
+/* As they are after reading, with prof_leak's consequences. mallctl shows them as opt.*,
+ * so their types are those that jemalloc documents. */
 struct conf {
 	bool abort, abort_conf, confirm_conf;
 	bool prof;
@@ -40,14 +40,16 @@ struct conf {
 /* Defaults until conf_read. */
 extern struct conf conf;
 
-/* The sources in the order in which they are read; later ones win, key by key. NULL: not there. */
+/* The sources in the order in which they are read; later ones win, key by key. NULL: not
+ * there. */
 enum { CONF_SOURCES = 5 };
 struct conf_source {
 	const char *what;
 	const char *text;
 };
 
-/* Read all of them into `conf`, with jemalloc's messages on stderr. true: something was there. */
+/* Read all of them into `conf`, with jemalloc's messages on stderr. true: something was
+ * there. */
 bool conf_read(const struct conf_source sources[CONF_SOURCES]);
 
 /* The same from where they are: the program's strings, /etc/malloc.conf, MALLOC_CONF. */

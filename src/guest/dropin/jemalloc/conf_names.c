@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* conf_names.c -- jemalloc's options that have nothing to do with profiling, of releases 5.0 to
- * 5.3: accepted without a word, because recipes set them beside those that matter here. */
+/* conf_names.c -- jemalloc's options that have nothing to do with profiling, of releases
+ * 5.0 to 5.3: accepted without a word, because recipes set them beside those that matter
+ * here. */
 #include "guest/dropin/jemalloc/conf.h"
 
 #include "guest/rt/rt_text.h"

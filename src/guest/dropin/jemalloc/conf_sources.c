@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* conf_sources.c -- where jemalloc's options come from: the program, a link in /etc, the
- * environment. And how a real jemalloc behind us is kept from reading them, when we are forced. */
+ * environment. And how a real jemalloc behind us is kept from reading them, when we are
+ * forced. */
 #include "guest/dropin/jemalloc/conf.h"
 
 #include "guest/dropin/peer.h"
@@ -12,8 +13,8 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 
-/* A string of the program's, if it has one: the reference makes a program that is linked with us
- * export it. */
+/* A string of the program's, if it has one: the reference makes a program that is linked
+ * with us export it. */
 #define PROGRAMS_STRING(name)                                                            \
 	extern const char *name __attribute__((weak, visibility("default")))
 PROGRAMS_STRING(malloc_conf);
@@ -88,8 +89,8 @@ speaks_of_prof(const char *s)
 	return false;
 }
 
-/* How jemalloc reads MALLOC_CONF. If we are forced over a real one, that one does not see it: it
- * would profile too, into files of the same names. */
+/* How jemalloc reads MALLOC_CONF. If we are forced over a real one, that one does not see
+ * it: it would profile too, into files of the same names. */
 SEEP_EXPORT char *
 secure_getenv(const char *name)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* mallctl.c -- mallctl, mallctlnametomib, mallctlbymib, malloc_stats_print, for every process that
- * has us: a program finds them by linking, by dlsym or through an FFI.
+/* mallctl.c -- mallctl, mallctlnametomib, mallctlbymib, malloc_stats_print, for every
+ * process that has us: a program finds them by linking, by dlsym or through an FFI.
  *
- * Where a real one is behind us, and nobody has forced ours, every call goes on to that one
- * untouched. Else the profiling names are answered by the table, and other names go on if there is
- * somebody to ask. Numbers that we hand out begin with one that no real one has. */
+ * Where a real one is behind us, and nobody has forced ours, every call goes on to that
+ * one untouched. Else the profiling names are answered by the table, and other names go
+ * on if there is somebody to ask. Numbers that we hand out begin with one that no real
+ * one has. */
 #include "guest/dropin/jemalloc/mallctl.h"
 
 #include "guest/dropin/jemalloc/conf.h"
@@ -85,7 +86,8 @@ read_index(const char *s, const char *end, size_t *ret)
 }
 
 struct match {
-	size_t depth; /* parts of the name that fit the row, at most as many as were wanted */
+	/* parts of the name that fit the row, at most as many as were wanted */
+	size_t depth;
 	bool name_end; /* the name ends there */
 	bool row_end;  /* the row does */
 	size_t index;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* mallctl_table.c -- every profiling name of mallctl, and the few others that can be answered:
- * one row each.
+/* mallctl_table.c -- every profiling name of mallctl, and the few others that can be
+ * answered: one row each.
  *
- * What is an error, and which one when there are two, is jemalloc's (tests/e2e/jemalloc_mallctl.sh
- * compares all of it with the real one): a name that may not be written gives EPERM whatever else
- * is wrong; a value of the wrong size is copied as far as it goes, and gives EINVAL. */
+ * What is an error, and which one when there are two, is jemalloc's
+ * (tests/e2e/jemalloc_mallctl.sh compares all of it with the real one): a name that may
+ * not be written gives EPERM whatever else is wrong; a value of the wrong size is copied
+ * as far as it goes, and gives EINVAL. */
 #include "guest/dropin/jemalloc/mallctl.h"
 
 #include "guest/dropin/jemalloc/conf.h"
@@ -254,8 +255,8 @@ static struct {
 static uint64_t epoch; /* 0 = never measured */
 static const char *const version = "5.3.0-0-g54eaed1d8b56b1aa528be3bdd1877e59c56fa90c";
 
-/* Figures that exist over another allocator: bytes in use, as they were asked for, and resident
- * memory. Two threads may measure at once: each word is of one of them. */
+/* Figures that exist over another allocator: bytes in use, as they were asked for, and
+ * resident memory. Two threads may measure at once: each word is of one of them. */
 static int
 measure(void)
 {

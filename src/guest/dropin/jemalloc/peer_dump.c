@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* peer_dump.c -- a heap profile in jemalloc's format, heap_v2. See peer_dump.h.
  *
- *	heap_v2/PERIOD
- *	  t*: BLOCKS: BYTES [ALLOCS: BYTES]           all threads
- *	  tN: BLOCKS: BYTES [ALLOCS: BYTES] NAME      a thread
- *	@ 0xLEAF 0xCALLER ...
- *	  t*: ...                                     the same for one stack
- *	  tN: ...
+ * 	heap_v2/PERIOD
+ * 	  t*: BLOCKS: BYTES [ALLOCS: BYTES]           all threads
+ * 	  tN: BLOCKS: BYTES [ALLOCS: BYTES] NAME      a thread
+ * 	@ 0xLEAF 0xCALLER ...
+ * 	  t*: ...                                     the same for one stack
+ * 	  tN: ...
  *
- *	MAPPED_LIBRARIES:
- *	/proc/self/maps
+ * 	MAPPED_LIBRARIES:
+ * 	/proc/self/maps
  *
- * Readers of this format (jeprof, pprof, rust's) estimate what was not sampled from the mean size
- * of a stack's samples: n and s times 1 / (1 - exp(-s/n/PERIOD)). That is wrong for stacks with
- * small and large blocks. We know better, from each sample's own size; so the figures written are
- * those that their formula turns into ours. In exact mode the period is 1, and the same holds.
+ * Readers of this format (jeprof, pprof, rust's) estimate what was not sampled from the
+ * mean size of a stack's samples: n and s times 1 / (1 - exp(-s/n/PERIOD)). That is wrong
+ * for stacks with small and large blocks. We know better, from each sample's own size; so
+ * the figures written are those that their formula turns into ours. In exact mode the
+ * period is 1, and the same holds.
  *
- * They take the leaf for a frame of the allocator, and all others for return addresses: so the
- * leaf is our malloc. Bytes are what was asked for, not size classes. */
+ * They take the leaf for a frame of the allocator, and all others for return addresses:
+ * so the leaf is our malloc. Bytes are what was asked for, not size classes. */
 #include "guest/dropin/jemalloc/peer_dump.h"
 
 #include "guest/record/sample.h"
@@ -246,7 +247,8 @@ out_maps(struct out *o)
 	sys_close((int)fd);
 }
 
-/* A file cut short would be taken for a whole one. Only a file of ours: not a device, for one. */
+/* A file cut short would be taken for a whole one. Only a file of ours: not a device, for
+ * one. */
 static void
 remove_half(int fd, const char *path)
 {

@@ -25,8 +25,9 @@ struct dump_live {
 	uint64_t bytes, blocks, sites;
 };
 
-/* Write a profile of what `c` has to `path`, replacing what is there. Returns 0 or -errno; a file
- * that could not be finished is removed. *ret_opened: the file could be made. */
+/* Write a profile of what `c` has to `path`, replacing what is there. Returns 0 or
+ * -errno; a file that could not be finished is removed. *ret_opened: the file could be
+ * made. */
 int dump_write(const struct dump *d, const struct census *c, const char *path,
 	       bool *ret_opened);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* peer_jemalloc.c -- jemalloc's profiler: when it dumps, what it is told by mallctl.
  *
- * The recorder samples at 2^lg_prof_sample bytes, or is exact at 0, where jemalloc takes every
- * block for a sample. Dumps are made by the thread that gave the reason, outside the recorder, from
- * a census that takes no lock (guest/record/census/census.h); two threads may dump at once, each with a file
- * and memory of its own. Nobody's malloc waits for a dump but the one that makes it.
+ * The recorder samples at 2^lg_prof_sample bytes, or is exact at 0, where jemalloc takes
+ * every block for a sample. Dumps are made by the thread that gave the reason, outside
+ * the recorder, from a census that takes no lock (guest/record/census/census.h); two
+ * threads may dump at once, each with a file and memory of its own. Nobody's malloc waits
+ * for a dump but the one that makes it.
  *
- * prof.reset: live blocks are taken out of the table, so that their frees are of unknown blocks,
- * and what was allocated so far is kept as a base that later dumps take off. */
+ * prof.reset: live blocks are taken out of the table, so that their frees are of unknown
+ * blocks, and what was allocated so far is kept as a base that later dumps take off. */
 #include "guest/dropin/jemalloc/peer_jemalloc.h"
 
 #include "guest/dropin/jemalloc/conf.h"
@@ -26,7 +27,8 @@
 #include <sys/prctl.h>
 
 enum {
-	/* The recording and the tables, and when sampling the filter: our own growth counts too. */
+	/* The recording and the tables, and when sampling the filter: our own growth
+	 * counts too. */
 	OWN_STEPS_EXACT = 2,
 	OWN_STEPS_SAMPLED = 3,
 	RATE_LG_MAX =
@@ -132,8 +134,8 @@ leak_summary(const struct census *c)
 	return true;
 }
 
-/* `kind` is 'i', 'u', 'm' or 'f'; `path` NULL: the next of the series. *ret_leak (may be NULL):
- * something is live, and that was said. */
+/* `kind` is 'i', 'u', 'm' or 'f'; `path` NULL: the next of the series. *ret_leak (may be
+ * NULL): something is live, and that was said. */
 static int
 dump_as(char kind, const char *path, bool *ret_leak)
 {
@@ -464,8 +466,9 @@ set_rate(struct recorder *r, unsigned lg)
 	jem.lg_sample = lg;
 }
 
-/* What is live is forgotten by the mode in which it was counted, so before that changes; in between
- * nothing is recorded. What another thread has begun by then is not waited for. */
+/* What is live is forgotten by the mode in which it was counted, so before that changes;
+ * in between nothing is recorded. What another thread has begun by then is not waited
+ * for. */
 static void
 forget_and_set(struct recorder *r, struct thread *t, unsigned lg)
 {
@@ -476,12 +479,13 @@ forget_and_set(struct recorder *r, struct thread *t, unsigned lg)
 		return;
 	}
 	r->exact = r->hot = false;
-	gate.filter =
-		&sample_all; /* every free, until it is certain that samples are all there is */
+	/* every free, until it is certain that samples are all there is */
+	gate.filter = &sample_all;
 	__atomic_store_n(&r->head->paused, 1, __ATOMIC_SEQ_CST);
 	census_forget_live(r, t);
 	set_rate(r, lg);
-	/* From its next allocation on; other threads when what they had drawn has passed. */
+	/* From its next allocation on; other threads when what they had drawn has
+	 * passed. */
 	tls.left = t->left = 0;
 	do { /* prof.active may be written meanwhile */
 		active = __atomic_load_n(&jem.active, __ATOMIC_SEQ_CST);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* peer_pages.c -- how many pages a heap like jemalloc's has in use. See peer_pages.h.
  *
- * prof_gdump writes a profile each time jemalloc's heap takes more pages than ever. We are in
- * front of another heap, so that one is followed in numbers: blocks of up to 14 KiB share slabs
- * with blocks of their class, larger ones have pages of their own. Slabs are counted as if they
- * were always packed tightly; jemalloc's own may have holes, and then it grows a little earlier.
+ * prof_gdump writes a profile each time jemalloc's heap takes more pages than ever. We
+ * are in front of another heap, so that one is followed in numbers: blocks of up to 14
+ * KiB share slabs with blocks of their class, larger ones have pages of their own. Slabs
+ * are counted as if they were always packed tightly; jemalloc's own may have holes, and
+ * then it grows a little earlier.
  *
- * What is known at a free is the block's usable size, so that is what counts at both ends; glibc
- * makes it 8 bytes larger than a multiple of 16, which are taken off again. */
+ * What is known at a free is the block's usable size, so that is what counts at both
+ * ends; glibc makes it 8 bytes larger than a multiple of 16, which are taken off
+ * again. */
 #include "guest/dropin/jemalloc/peer_pages.h"
 
 #include "shared/compiler.h"

@@ -16,9 +16,9 @@ enum {
 unsigned pages_class(size_t bytes);
 size_t pages_class_bytes(unsigned class);
 
-/* A block of `usable` bytes came or went. pages_add: true when there are more pages in use than
- * ever before. `alone`: it has its pages to itself, as a sampled block of jemalloc's does. Any
- * thread; no lock. */
+/* A block of `usable` bytes came or went. pages_add: true when there are more pages in
+ * use than ever before. `alone`: it has its pages to itself, as a sampled block of
+ * jemalloc's does. Any thread; no lock. */
 bool pages_add(size_t usable, bool alone);
 void pages_del(size_t usable, bool alone);
 /* Are there as many as ever? */

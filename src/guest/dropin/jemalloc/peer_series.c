@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* peer_series.c -- names of dumps and of threads. See peer_series.h.
  *
- * The process's number is asked for at each dump, so a forked child never writes into its parent's
- * files, though it goes on counting where the parent was. */
+ * The process's number is asked for at each dump, so a forked child never writes into its
+ * parent's files, though it goes on counting where the parent was. */
 #include "guest/dropin/jemalloc/peer_series.h"
 
 #include "guest/dropin/jemalloc/conf.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* peer_series.h -- names of jemalloc's dumps, the thinning of a series, names of threads. */
+/* peer_series.h -- names of jemalloc's dumps, the thinning of a series, names of
+ * threads. */
 #ifndef SEEP_PEER_SERIES_H
 #define SEEP_PEER_SERIES_H
 
@@ -15,8 +16,9 @@ void series_forked(void);
 /* PREFIX.PID.SEQ.KIND[KINDSEQ].heap, the next one. false: no prefix, so no file. */
 bool series_name(char kind, char path[SERIES_PATH_BYTES]);
 
-/* prof_max_dumps. Is it the turn of another .u dump? And: it was written. When there are as many
- * as there may be, every second one is removed, and from then on every second one is due. */
+/* prof_max_dumps. Is it the turn of another .u dump? And: it was written. When there are
+ * as many as there may be, every second one is removed, and from then on every second one
+ * is due. */
 bool series_due(void);
 void series_thin(const char *path);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* mtrace.c -- mtrace() and muntrace() as glibc has them, and what they trace.
  *
- * Tracing puts functions of its own between the hooks and the allocator underneath, in struct
- * next and in the copies that operator delete has of free: nothing of it costs anything before, and
- * hooks in all threads are switched at once. They stay there when tracing ends and then only pass
- * on. The caller is the return address; where a hook kept a frame of its own it is found above, by
- * the frame pointers that all of us has.
+ * Tracing puts functions of its own between the hooks and the allocator underneath, in
+ * struct next and in the copies that operator delete has of free: nothing of it costs
+ * anything before, and hooks in all threads are switched at once. They stay there when
+ * tracing ends and then only pass on. The caller is the return address; where a hook kept
+ * a frame of its own it is found above, by the frame pointers that all of us has.
  *
- * Order in the log: what frees is written before the real call, what allocates after it, so that
- * another thread that is handed the address appears in between. glibc holds a lock across the
- * call instead. So a realloc that fails has been logged as gone: it is logged as come back, with
- * the size that malloc knows, and then as failed.
+ * Order in the log: what frees is written before the real call, what allocates after it,
+ * so that another thread that is handed the address appears in between. glibc holds a
+ * lock across the call instead. So a realloc that fails has been logged as gone: it is
+ * logged as come back, with the size that malloc knows, and then as failed.
  *
  * Acts when SEEP is not set, or names mtrace; else the calls go to libc's own. */
 #include "guest/dropin/mtrace/mtrace.h"
@@ -183,8 +183,8 @@ wrap(void)
 	next_renew();
 }
 
-/* As glibc does at exit while it traces: what libc itself has kept is freed, so that it is not
- * taken for the program's. */
+/* As glibc does at exit while it traces: what libc itself has kept is freed, so that it
+ * is not taken for the program's. */
 static void
 free_libcs_own(void *arg)
 {
@@ -268,7 +268,8 @@ mtrace_leaving(void)
 	mtrace_file_leaving();
 }
 
-/* The last of the process as far as we are told; destructors of others may still follow. */
+/* The last of the process as far as we are told; destructors of others may still
+ * follow. */
 __attribute__((destructor)) static void
 last(void)
 {

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* mtrace_file.c -- the log of mtrace, written with system calls from memory of our own.
  *
- * Lines come at any rate. The first after a pause of 10 ms is written at once; those that follow
- * closely are collected and written, whole, as soon as there are 2 KiB of them: that much, some 50
- * lines, is lost when the process is killed. exit, _exit and SIGTERM at its default write the
- * rest. (A mapping of the file would lose nothing, but make the program die of SIGBUS should
- * anybody truncate the log.) Each write looks first whether the descriptor is still our file,
- * because programs close what they do not know; then the file is opened again by its full path,
- * and never somebody else's file written to.
+ * Lines come at any rate. The first after a pause of 10 ms is written at once; those that
+ * follow closely are collected and written, whole, as soon as there are 2 KiB of them:
+ * that much, some 50 lines, is lost when the process is killed. exit, _exit and SIGTERM
+ * at its default write the rest. (A mapping of the file would lose nothing, but make the
+ * program die of SIGBUS should anybody truncate the log.) Each write looks first whether
+ * the descriptor is still our file, because programs close what they do not know; then
+ * the file is opened again by its full path, and never somebody else's file written to.
  *
- * fork: the child writes a log of its own, FILE.<pid>, begun at its first line with a copy of the
- * parent's up to the fork if that is not large, so that it can be read by itself. A second
- * process that is told to write where a living one does evades in the same way (flock).
+ * fork: the child writes a log of its own, FILE.<pid>, begun at its first line with a
+ * copy of the parent's up to the fork if that is not large, so that it can be read by
+ * itself. A second process that is told to write where a living one does evades in the
+ * same way (flock).
  *
- * Full disk, file size limit, file gone: the log ends there, with one line to standard error. */
+ * Full disk, file size limit, file gone: the log ends there, with one line to standard
+ * error. */
 #include "guest/dropin/mtrace/mtrace_file.h"
 
 #include "guest/dropin/mtrace/mtrace_where.h"
@@ -44,8 +46,8 @@ _Static_assert(HELD_BYTES + WHERE_TEXT_MAX + LINE_TAIL < ROOM_BYTES, "a line fit
 /* On a page that fork wipes. */
 struct own {
 	uint32_t lock;
-	uint32_t
-		alive; /* pid. 0 while a log is open: a forked child has to begin its own */
+	/* pid. 0 while a log is open: a forked child has to begin its own */
+	uint32_t alive;
 	uintptr_t holder; /* where on its stack the lock's owner is */
 };
 
@@ -291,8 +293,8 @@ begin_child(void)
 
 enum held { HELD_NOT, HELD_OURS, HELD_NESTED };
 
-/* Nested: a signal handler runs on top of a line being written by this thread. One that was left
- * by longjmp looks the same until the stack is above it again. */
+/* Nested: a signal handler runs on top of a line being written by this thread. One that
+ * was left by longjmp looks the same until the stack is above it again. */
 static enum held
 hold(void)
 {
@@ -447,7 +449,8 @@ mtrace_file_leaving(void)
 {
 	enum held h;
 
-	/* A child without a line of its own leaves none; a vfork's is no process in this sense. */
+	/* A child without a line of its own leaves none; a vfork's is no process in this
+	 * sense. */
 	if (!mlog.on || rt_sealed || own->alive != (uint32_t)sys_getpid() ||
 	    (h = hold()) != HELD_OURS)
 		return;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* mtrace_where.c -- return addresses as glibc's mtrace writes them.
  *
- * That is what dladdr says: the module's path (of the program: its first argument), the dynamic
- * symbol that covers the address, the offset in the module. dladdr takes the loader's lock and
- * looks at every symbol of the module each time; here the object is found without a lock, the
- * symbols are looked at once for each address, in dladdr's order so that of several names for
- * one function the same is chosen, and the text is kept. A text is used again only while the
- * same module, by name, is at its place: plugins come and go. */
+ * That is what dladdr says: the module's path (of the program: its first argument), the
+ * dynamic symbol that covers the address, the offset in the module. dladdr takes the
+ * loader's lock and looks at every symbol of the module each time; here the object is
+ * found without a lock, the symbols are looked at once for each address, in dladdr's
+ * order so that of several names for one function the same is chosen, and the text is
+ * kept. A text is used again only while the same module, by name, is at its place:
+ * plugins come and go. */
 #include "guest/dropin/mtrace/mtrace_where.h"
 
 #include "guest/life/loader.h"

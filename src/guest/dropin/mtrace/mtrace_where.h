@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* mtrace_where.h -- a return address as mtrace logs write it: `@ ./prog:(main+33)[0x1244] `. */
+/* mtrace_where.h -- a return address as mtrace logs write it: `@ ./prog:(main+33)[0x1244]
+ * `. */
 #ifndef SEEP_MTRACE_WHERE_H
 #define SEEP_MTRACE_WHERE_H
 
@@ -11,9 +12,9 @@ enum {
 	WHERE_SYMBOL_MAX = 768,
 };
 
-/* Text of `ra`, with a blank behind it; *ret_len is its length. Kept for as long as the module
- * stays; with little memory left written to `scratch` (WHERE_TEXT_MAX bytes) each time. One thread
- * at a time: the caller holds the log's lock. */
+/* Text of `ra`, with a blank behind it; *ret_len is its length. Kept for as long as the
+ * module stays; with little memory left written to `scratch` (WHERE_TEXT_MAX bytes) each
+ * time. One thread at a time: the caller holds the log's lock. */
 const char *where_text(uintptr_t ra, char *scratch, size_t *ret_len);
 
 #endif
