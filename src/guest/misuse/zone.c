@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* zone.c -- room around blocks and freed blocks held back. See zone.h.
  *
- * 	what the allocator gave | head | room | the program's block | room
+ *	what the allocator gave | head | room | the program's block | room
  *
  * The head says how large the block is and where the allocator's begins; the room before
  * the block keeps small errors away from it. Room is filled with a byte that text and

@@ -2,17 +2,17 @@
 /* arch.h -- what the unwinder asks of a processor, and the one place that chooses it.
  *
  * Each arch_<name>.h defines
- * 	ARCH_REGS registers tracked, numbered as in DWARF; the rest is skipped
- * 	ARCH_REG_SP, _FP, _RA	stack pointer, frame pointer, return address column
- * 	ARCH_REG_PC		column by which expressions mean the pc
- * 	ARCH_CALLEE_SAVED	mask of registers that a call preserves
- * 	ARCH_RA_FIXED		true when a call pushes the return address at CFA - 8
- * 	ARCH_RED_ZONE		bytes below the stack pointer that signals leave alone
- * 	ARCH_CHAIN_KEEPS_SP	true when following a frame pointer also tells the CFA
- * 	ARCH_SIGNAL_TABLES	true when tables of signal frames tell all registers
- * 	arch_strip(pc)		without pointer authentication bits
- * 	arch_regs_here(regs)	captures the registers of the function it is used in
- * 	arch_rule_*()		pack and unpack a rule, see rules.h
+ *	ARCH_REGS registers tracked, numbered as in DWARF; the rest is skipped
+ *	ARCH_REG_SP, _FP, _RA	stack pointer, frame pointer, return address column
+ *	ARCH_REG_PC		column by which expressions mean the pc
+ *	ARCH_CALLEE_SAVED	mask of registers that a call preserves
+ *	ARCH_RA_FIXED		true when a call pushes the return address at CFA - 8
+ *	ARCH_RED_ZONE		bytes below the stack pointer that signals leave alone
+ *	ARCH_CHAIN_KEEPS_SP	true when following a frame pointer also tells the CFA
+ *	ARCH_SIGNAL_TABLES	true when tables of signal frames tell all registers
+ *	arch_strip(pc)		without pointer authentication bits
+ *	arch_regs_here(regs)	captures the registers of the function it is used in
+ *	arch_rule_*()		pack and unpack a rule, see rules.h
  * and arch_<name>.c the functions below. */
 #ifndef SEEP_UNWIND_ARCH_H
 #define SEEP_UNWIND_ARCH_H

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* classify.c -- from roots to blocks, and from lost blocks to lost blocks.
  *
- * A block that was not freed is no leak as long as the program can still free it, which it can if it finds
- * its address. So addresses are looked for: in all memory that is not heap, and in the registers
- * (the roots); then in the blocks that were found that way; and so on. Whatever word looks like an address
- * counts as one, so this errs on the side of silence.
+ * A block that was not freed is no leak as long as the program can still free it, which
+ * it can if it finds its address. So addresses are looked for: in all memory that is not
+ * heap, and in the registers (the roots); then in the blocks that were found that way;
+ * and so on. Whatever word looks like an address counts as one, so this errs on the side
+ * of silence.
  *
- * How a block is pointed to matters. A pointer to its beginning is what malloc gave out. A pointer
- * into its middle may be one that a program keeps on purpose (behind a header of its own), or a
- * number, or the remains of a loop. Written -> and ~>, with R a root or a block
- * that is reachable itself, there are nine ways for a block B to be left at the end, directly or
- * behind one other block A; longer chains are made of these:
+ * How a block is pointed to matters. A pointer to its beginning is what malloc gave out.
+ * A pointer into its middle may be one that a program keeps on purpose (behind a header
+ * of its own), or a number, or the remains of a loop. Written -> and ~>, with R a root or
+ * a block that is reachable itself, there are nine ways for a block B to be left at the
+ * end, directly or behind one other block A; longer chains are made of these:
  *
  *	                              A           B
  *	1   R -> B                                still reachable
@@ -23,32 +24,35 @@
  *	8   R ~> A ~> B          possibly         possibly lost
  *	9   R       A ~> B       definitely       indirectly lost
  *
- * A chain is as good as its weakest link (6, 7, 8), and the best chain counts: a block that
- * was found possible and is then reached by a better way rises, and is looked through once more, for
- * what hangs below it rises too. Among lost blocks the two kinds of pointers are alike (9): whoever
- * frees A will free B.
+ * A chain is as good as its weakest link (6, 7, 8), and the best chain counts: a block
+ * that was found possible and is then reached by a better way rises, and is looked
+ * through once more, for what hangs below it rises too. Among lost blocks the two kinds
+ * of pointers are alike (9): whoever frees A will free B.
  *
- * Four kinds of pointers into the middle are known to be as good as one to the beginning, because
- * compilers and libraries make them (enum classify_heuristic), and a fifth that Python makes: the collector's
- * head of 16 bytes, and since 3.11 another 16 of some objects, are in front of what references point to. Each
- * looks at the block's own first words, so a chance hit is unlikely; a real pointer to the beginning makes
- * them void.
+ * Four kinds of pointers into the middle are known to be as good as one to the beginning,
+ * because compilers and libraries make them (enum classify_heuristic), and a fifth that
+ * Python makes: the collector's head of 16 bytes, and since 3.11 another 16 of some
+ * objects, are in front of what references point to. Each looks at the block's own first
+ * words, so a chance hit is unlikely; a real pointer to the beginning makes them void.
  *
- * One kind is doubtful. glibc links free blocks by the addresses of their headers, which lie in the last 8 bytes of the
- * block before, and leaves these words where they are when the memory is used again. They cannot be told from a
- * program's own pointer to the last 8 bytes of a block. So they count last: a block that nothing else holds is
- * possibly lost and marked (SCAN_BLOCK_LEFTOVER), for the report to say so.
+ * One kind is doubtful. glibc links free blocks by the addresses of their headers, which
+ * lie in the last 8 bytes of the block before, and leaves these words where they are when
+ * the memory is used again. They cannot be told from a program's own pointer to the last
+ * 8 bytes of a block. So they count last: a block that nothing else holds is possibly
+ * lost and marked (SCAN_BLOCK_LEFTOVER), for the report to say so.
  *
- * Then the lost ones. Of a lost tree only its root is the leak: repair that, and the rest goes
- * with it. So every lost block, in the order of addresses, floods all lost ones that it leads to;
- * they become indirect, and their bytes are added to those of the first, their leader. A leader that is reached
- * later by another one is a leader no more and hands over what it has. A ring that nothing else points to has its
- * lowest address as its leader.
+ * Then the lost ones. Of a lost tree only its root is the leak: repair that, and the rest
+ * goes with it. So every lost block, in the order of addresses, floods all lost ones that
+ * it leads to; they become indirect, and their bytes are added to those of the first,
+ * their leader. A leader that is reached later by another one is a leader no more and
+ * hands over what it has. A ring that nothing else points to has its lowest address as
+ * its leader.
  *
- * Marking uses a stack of block numbers, as deep as there are blocks: a block is on it at most
- * once. There is no recursion, and a list of a million elements is as good as any other. Memory is far away:
- * blocks are taken from the stack several at a time, and the words in them wait for each other before
- * they are looked up, so that many answers are on their way at once. */
+ * Marking uses a stack of block numbers, as deep as there are blocks: a block is on it at
+ * most once. There is no recursion, and a list of a million elements is as good as any
+ * other. Memory is far away: blocks are taken from the stack several at a time, and the
+ * words in them wait for each other before they are looked up, so that many answers are
+ * on their way at once. */
 #include "tool/leak/classify.h"
 
 #include "shared/compiler.h"
@@ -84,8 +88,8 @@ is_code(const struct scan_space *s, uint64_t addr)
 	       (m->flags & (SCAN_FILE | SCAN_EXEC)) == (SCAN_FILE | SCAN_EXEC);
 }
 
-/* Whether `addr` looks like a table of virtual functions: in a file's memory, only pointers to code
- * and zeroes. */
+/* Whether `addr` looks like a table of virtual functions: in a file's memory, only
+ * pointers to code and zeroes. */
 static bool
 is_vtable(struct scan_space *s, uint64_t addr)
 {
@@ -124,8 +128,8 @@ is_further_base(struct classify *c, const struct scan_block *b, uint64_t at)
 	       is_vtable(c->space, first);
 }
 
-/* Whether an object of Python begins at `at`: a count of references and a type, whose type's type is in the end one that
- * is its own. */
+/* Whether an object of Python begins at `at`: a count of references and a type, whose
+ * type's type is in the end one that is its own. */
 static bool
 is_python_object(struct classify *c, uint64_t at)
 {
@@ -146,8 +150,8 @@ is_python_object(struct classify *c, uint64_t at)
 	return false;
 }
 
-/* Which pointers into the middle Python makes: to an object behind its heads, and to the attributes of one, which have
- * their number of bytes in front in the byte before. */
+/* Which pointers into the middle Python makes: to an object behind its heads, and to the
+ * attributes of one, which have their number of bytes in front in the byte before. */
 static bool
 is_python(struct classify *c, const struct scan_block *b, uint64_t at)
 {
@@ -223,7 +227,8 @@ push(struct classify *c, struct scan_block *b)
 	c->stack[c->depth++] = (uint32_t)(b - c->index->blocks);
 }
 
-/* Whether `word` is the address that the program got for `b`. Of new T[0] it is the one behind. */
+/* Whether `word` is the address that the program got for `b`. Of new T[0] it is the one
+ * behind. */
 static bool
 is_start(const struct scan_block *b, uint64_t word)
 {
@@ -283,9 +288,10 @@ flood(struct classify *c, struct scan_block *b, uint32_t leader)
 	push(c, b);
 }
 
-/* Whether a word is the end of the block before `b` rather than the address of `b`, because the two lie side by
- * side: a vector is begin, end and end of its room. Over allocators without headers the last two may be the
- * address of the next block, and would chain what is lost to whatever comes next. */
+/* Whether a word is the end of the block before `b` rather than the address of `b`,
+ * because the two lie side by side: a vector is begin, end and end of its room. Over
+ * allocators without headers the last two may be the address of the next block, and would
+ * chain what is lost to whatever comes next. */
 static bool
 is_end(const struct classify *c, const struct scan_block *b,
        const struct classify_word *w)
@@ -335,7 +341,8 @@ note(struct classify *c, uint64_t word, enum classify_kind from)
 	return true;
 }
 
-/* The words beside the one at `at`, which was noted last: there are `back` bytes before it, `n` from it on. */
+/* The words beside the one at `at`, which was noted last: there are `back` bytes before
+ * it, `n` from it on. */
 static void
 note_beside(struct classify *c, const unsigned char *at, uint64_t back, uint64_t n)
 {
@@ -346,8 +353,8 @@ note_beside(struct classify *c, const unsigned char *at, uint64_t back, uint64_t
 	w->after = n >= 2 * WORD ? mem_get_u64(at + WORD) : 0;
 }
 
-/* Every word of [start, end): from roots and reachable or possible blocks (leader NO_LEADER), or
- * from lost ones. Some of them may wait at the end. */
+/* Every word of [start, end): from roots and reachable or possible blocks (leader
+ * NO_LEADER), or from lost ones. Some of them may wait at the end. */
 static void
 look_through(struct classify *c, uint64_t start, uint64_t end, enum classify_kind from,
 	     uint32_t leader)
@@ -408,8 +415,8 @@ fetch(struct classify *c, const struct scan_block *b)
 		__builtin_prefetch(p + off);
 }
 
-/* Where the words of a block end. glibc's malloc rounds up to 16 bytes less 8, and a block with a mapping of its own
- * to the end of that. */
+/* Where the words of a block end. glibc's malloc rounds up to 16 bytes less 8, and a
+ * block with a mapping of its own to the end of that. */
 static uint64_t
 end_of(const struct classify *c, const struct scan_block *b)
 {
@@ -424,8 +431,8 @@ end_of(const struct classify *c, const struct scan_block *b)
 	return b + 1 < end && b[1].addr < at ? b[1].addr : at;
 }
 
-/* Several at a time: memory is far away, and waiting for one block after the other is what
- * takes the time. */
+/* Several at a time: memory is far away, and waiting for one block after the other is
+ * what takes the time. */
 static void
 drain(struct classify *c, uint32_t leader)
 {
@@ -488,7 +495,8 @@ classify_root_word(struct classify *c, uint64_t word)
 	note(c, word, CLASSIFY_REACHABLE);
 }
 
-/* What only words hold that malloc may have left is possibly lost, and so is what hangs below it. */
+/* What only words hold that malloc may have left is possibly lost, and so is what hangs
+ * below it. */
 static void
 add_leftovers(struct classify *c)
 {

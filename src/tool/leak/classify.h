@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* classify.h -- which blocks are still reachable, and how those are lost that are not.
  *
- * The four kinds and nine cases of memcheck; the essay at the top of classify.c tells them. The caller
- * gives roots (ranges, single words, blocks) and gets the kind of every block. */
+ * The four kinds and nine cases of memcheck; the essay at the top of classify.c tells
+ * them. The caller gives roots (ranges, single words, blocks) and gets the kind of every
+ * block. */
 #ifndef SEEP_LEAK_CLASSIFY_H
 #define SEEP_LEAK_CLASSIFY_H
 
@@ -19,7 +20,8 @@ enum classify_kind {
 	CLASSIFY_KINDS = 4,
 };
 
-/* Why a pointer into the middle counts as one to the beginning; bits of classify.heuristics. */
+/* Why a pointer into the middle counts as one to the beginning; bits of
+ * classify.heuristics. */
 enum classify_heuristic {
 	CLASSIFY_STDSTRING = 1,	  /* the text of a reference-counted std::string */
 	CLASSIFY_LENGTH64 = 2,	  /* behind a word that holds the length of the rest */
@@ -60,7 +62,8 @@ void classify_init(struct classify *ret_classify, struct scan_space *space,
 void classify_root_range(struct classify *c, struct scan_range range);
 void classify_root_word(struct classify *c, uint64_t word);
 
-/* After all roots: follows every pointer and then tells leaders from what hangs below them. */
+/* After all roots: follows every pointer and then tells leaders from what hangs below
+ * them. */
 void classify_finish(struct classify *c);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* dominators.c -- see dominators.h.
  *
- * Pointers are gone through once and kept as edges. Then the nodes are numbered depth first, and from the last to the first each
- * gets its semidominator: the lowest number from which it can be reached through higher ones alone. The paths that are walked
- * for that are shortened as they are walked. The dominator is then the nearest common one of that and of the node's parent in the
- * tree (Lengauer and Tarjan's theorem; Georgiadis' way to finish). Nothing recurses. */
+ * Pointers are gone through once and kept as edges. Then the nodes are numbered depth
+ * first, and from the last to the first each gets its semidominator: the lowest number
+ * from which it can be reached through higher ones alone. The paths that are walked for
+ * that are shortened as they are walked. The dominator is then the nearest common one of
+ * that and of the node's parent in the tree (Lengauer and Tarjan's theorem; Georgiadis'
+ * way to finish). Nothing recurses. */
 #include "tool/leak/dominators.h"
 
 #include <stdlib.h>
@@ -130,7 +132,8 @@ dominators_block(struct dominators *d, uint32_t block, uint32_t root)
 
 /* ---- the graph ---- */
 
-/* Neighbours of each node, one after the other: those of n are list[first[n]] … list[first[n + 1] - 1]. */
+/* Neighbours of each node, one after the other: those of n are list[first[n]] …
+ * list[first[n + 1] - 1]. */
 struct lists {
 	size_t *first;
 	uint32_t *list;

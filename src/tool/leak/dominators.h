@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* dominators.h -- what would become free if a root let go, or a block went: what can be reached through it
- * alone.
+/* dominators.h -- what would become free if a root let go, or a block went: what can be
+ * reached through it alone.
  *
- * A block dominates another when every way from the roots to that leads through it. All blocks that one dominates are
- * retained by it; added up, that says which variable or table a heap hangs on. Every word that looks like a pointer is one. */
+ * A block dominates another when every way from the roots to that leads through it. All
+ * blocks that one dominates are retained by it; added up, that says which variable or
+ * table a heap hangs on. Every word that looks like a pointer is one. */
 #ifndef SEEP_LEAK_DOMINATORS_H
 #define SEEP_LEAK_DOMINATORS_H
 
@@ -18,9 +19,10 @@ struct dominators {
 	struct scan_space *space;
 	const struct scan_index *index;
 	uint32_t nroots; /* numbers below this were used */
-	/* by node: 0 stands for all roots together, 1 … for blocks, then roots by their number */
-	uint32_t *
-		above; /* the node that dominates it next; UINT32_MAX = it cannot be reached */
+	/* by node: 0 stands for all roots together, 1 … for blocks, then roots by their
+	 * number */
+	/* the node that dominates it next; UINT32_MAX = it cannot be reached */
+	uint32_t *above;
 	struct dominators_sum *retained; /* itself included */
 	uint32_t nnodes;
 	/* private */
@@ -33,7 +35,8 @@ void dominators_init(struct dominators *ret, struct scan_space *space,
 		     const struct scan_index *index);
 void dominators_done(struct dominators *d); /* legal on a zeroed one */
 
-/* Roots, as for paths: words of a range, which belong to the root that `name` says; or one word. */
+/* Roots, as for paths: words of a range, which belong to the root that `name` says; or
+ * one word. */
 void dominators_range(struct dominators *d, struct scan_range range, paths_namer *name,
 		      void *ctx);
 void dominators_word(struct dominators *d, uint64_t word, uint32_t root);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* paths.h -- who holds a block: for every block that can be reached, one word that leads to it, back to a root.
+/* paths.h -- who holds a block: for every block that can be reached, one word that leads
+ * to it, back to a root.
  *
- * classify.h says how well a block is held; this says by whom. Breadth first, so ways are short; roots are given in
- * the order in which they are preferred (a global variable says more than a register), and
- * everything that hangs below one lot is found before the next. Pointers to beginnings are followed first; those
- * into the middle only for what is not found otherwise. */
+ * classify.h says how well a block is held; this says by whom. Breadth first, so ways are
+ * short; roots are given in the order in which they are preferred (a global variable says
+ * more than a register), and everything that hangs below one lot is found before the
+ * next. Pointers to beginnings are followed first; those into the middle only for what is
+ * not found otherwise. */
 #ifndef SEEP_LEAK_PATHS_H
 #define SEEP_LEAK_PATHS_H
 
@@ -32,8 +34,8 @@ void paths_init(struct paths *ret, struct scan_space *space,
 		const struct scan_index *index, paths_namer *name, void *ctx);
 void paths_done(struct paths *p); /* legal on a zeroed one */
 
-/* Roots: every word of a range; or one that is in no memory, for which `at` stands. With `inside`,
- * pointers into the middle of blocks count too. */
+/* Roots: every word of a range; or one that is in no memory, for which `at` stands. With
+ * `inside`, pointers into the middle of blocks count too. */
 void paths_range(struct paths *p, struct scan_range range, bool inside);
 void paths_word(struct paths *p, uint64_t word, uint64_t at, uint32_t root, bool inside);
 
@@ -43,9 +45,10 @@ void paths_block(struct paths *p, uint32_t block, uint32_t root);
 /* Everything that can be found from what was found so far. */
 void paths_follow(struct paths *p, bool inside);
 
-/* The way to a block: block numbers from the first behind the root to the block itself, at most `max`; of
- * a longer way the first max - max / 2 and the last max / 2. Returns how many; the words are from[] of
- * each. 0 = it was not found. *ret_all is how long the way is. */
+/* The way to a block: block numbers from the first behind the root to the block itself,
+ * at most `max`; of a longer way the first max - max / 2 and the last max / 2. Returns
+ * how many; the words are from[] of each. 0 = it was not found. *ret_all is how long the
+ * way is. */
 uint32_t paths_to(const struct paths *p, uint32_t block, uint32_t *ret_blocks,
 		  uint32_t max, uint32_t *ret_all);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* roots.c -- see roots.h.
  *
- * glibc links all threads through their control blocks: three rings, one of stacks in use,
- * one of threads on stacks of their own, one of stacks that wait for the next thread. Their
- * heads are next to each other in the data of the loader (before 2.34, of libpthread). A
- * control block is known by its shape: its first and third word are its own address. Where its fields are has
- * not changed since 2005; the size of the stack is looked for, because that has. */
+ * glibc links all threads through their control blocks: three rings, one of stacks in
+ * use, one of threads on stacks of their own, one of stacks that wait for the next
+ * thread. Their heads are next to each other in the data of the loader (before 2.34, of
+ * libpthread). A control block is known by its shape: its first and third word are its
+ * own address. Where its fields are has not changed since 2005; the size of the stack is
+ * looked for, because that has. */
 #include "tool/leak/roots.h"
 
 #include "shared/compiler.h"
@@ -52,7 +53,8 @@ find_stack(struct scan_space *s, uint64_t tcb, struct scan_range *ret_range)
 	return false;
 }
 
-/* Follows the ring whose head is at `head`; every link must lead to a control block and back. */
+/* Follows the ring whose head is at `head`; every link must lead to a control block and
+ * back. */
 static uint32_t
 take_ring(struct scan_space *s, uint64_t head, struct roots_stack *to, uint32_t max)
 {
@@ -161,8 +163,9 @@ roots_ranges(const struct scan_space *s, struct scan_range *holes, uint32_t nhol
 		if ((m->flags & (wanted | SCAN_DEVICE)) != wanted &&
 		    (m->flags & SCAN_SEALED) == 0)
 			continue;
-		/* Holes may overlap; those that end before this mapping may still be followed by one
-		 * that began earlier and does not, so only a run at the front is dropped. */
+		/* Holes may overlap; those that end before this mapping may still be
+		 * followed by one that began earlier and does not, so only a run at the
+		 * front is dropped. */
 		while (first < nholes && holes[first].end <= m->start)
 			first++;
 		for (uint32_t k = first; k < nholes && holes[k].start < m->end; k++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* scan.c -- see scan.h.
  *
- * Heaps are dense: most blocks have a neighbour within a few hundred bytes, and all of a program's
- * memory falls into a handful of areas. For each 512 bytes of an area the number of blocks before them is
- * kept, so a lookup is a search among very few blocks. A large block needs none of that: it may be a terabyte
- * that was never touched. */
+ * Heaps are dense: most blocks have a neighbour within a few hundred bytes, and all of a
+ * program's memory falls into a handful of areas. For each 512 bytes of an area the
+ * number of blocks before them is kept, so a lookup is a search among very few blocks. A
+ * large block needs none of that: it may be a terabyte that was never touched. */
 #include "tool/leak/scan.h"
 
 #include "shared/compiler.h"
@@ -14,8 +14,8 @@ enum {
 	PAGE_SHIFT = 9,	      /* a slot of the index: a block or two */
 	AREA_GAP = 256 << 10, /* farther apart than this: another area */
 	LARGE = 1 << 20,      /* a block that is an area of its own, without slots */
-	HEADER =
-		16, /* of a block of glibc's malloc, whose first half is the block before's */
+	/* of a block of glibc's malloc, whose first half is the block before's */
+	HEADER = 16,
 };
 
 #define NO_SLOTS UINT32_MAX /* scan_area.pages of one that is a single block */
@@ -66,7 +66,8 @@ block_end(const struct scan_block *b)
 	return b->addr + (b->bytes > 0 ? b->bytes : 1);
 }
 
-/* The same for words: one past 8 bytes may be the address of new T[0], see scan_is_past. */
+/* The same for words: one past 8 bytes may be the address of new T[0], see
+ * scan_is_past. */
 static uint64_t
 probe_end(const struct scan_block *b)
 {
@@ -108,7 +109,8 @@ is_alone(const struct scan_block *blocks, uint32_t n, uint32_t i)
 	       (i + 1 == n || blocks[i + 1].addr >= block_end(&blocks[i]));
 }
 
-/* One more than the slots of an area that begins with block `i`: the end of its last page. */
+/* One more than the slots of an area that begins with block `i`: the end of its last
+ * page. */
 static uint64_t
 area_slots(const struct scan_block *blocks, uint32_t n, uint32_t i, uint64_t end)
 {

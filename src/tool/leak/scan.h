@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* scan.h -- an address space to look through, and which block an address lies in.
  *
- * The space may be another process, a copy of one, a file, or our own memory: the caller gives its
- * mappings and a way to look at bytes. Blocks are an array in the order of their addresses; an index over it
- * answers "which block does this word point into" with two or three memory accesses. All
- * memory is the caller's: nothing here allocates, fails or asks the kernel anything. */
+ * The space may be another process, a copy of one, a file, or our own memory: the caller
+ * gives its mappings and a way to look at bytes. Blocks are an array in the order of
+ * their addresses; an index over it answers "which block does this word point into" with
+ * two or three memory accesses. All memory is the caller's: nothing here allocates, fails
+ * or asks the kernel anything. */
 #ifndef SEEP_LEAK_SCAN_H
 #define SEEP_LEAK_SCAN_H
 
@@ -30,9 +31,9 @@ struct scan_range {
 	uint64_t start, end;
 };
 
-/* Bytes at `addr`: as many as there are in one piece, in *ret_bytes, at least 1 and no matter whether
- * more than `bytes`. NULL: nothing is there for the next *ret_bytes bytes. What is returned stays
- * valid until the next call. */
+/* Bytes at `addr`: as many as there are in one piece, in *ret_bytes, at least 1 and no
+ * matter whether more than `bytes`. NULL: nothing is there for the next *ret_bytes bytes.
+ * What is returned stays valid until the next call. */
 typedef const unsigned char *scan_look(void *ctx, uint64_t addr, uint64_t bytes,
 				       uint64_t *ret_bytes);
 
@@ -54,17 +55,19 @@ bool scan_word(struct scan_space *s, uint64_t addr, uint64_t *ret_word);
 
 /* ---- blocks ---- */
 
-/* enum classify_kind is in `state`; the rest of the fields is the caller's or classify.c's. */
+/* enum classify_kind is in `state`; the rest of the fields is the caller's or
+ * classify.c's. */
 struct scan_block {
 	uint64_t addr;
 	uint64_t bytes; /* as asked for; 0 counts as 1 */
-	uint64_t
-		indirect; /* of a leader: bytes lost through it; of an indirect one: its leader */
+	/* of a leader: bytes lost through it; of an indirect one: its leader */
+	uint64_t indirect;
 	uint32_t site; /* the caller's */
 	uint8_t state;
-	uint8_t heuristic; /* enum classify_heuristic: why an interior pointer was enough */
-	uint8_t flags;	   /* enum scan_block_flags */
-	uint8_t pending;   /* waits to be looked through */
+	/* enum classify_heuristic: why an interior pointer was enough */
+	uint8_t heuristic;
+	uint8_t flags;	 /* enum scan_block_flags */
+	uint8_t pending; /* waits to be looked through */
 };
 
 enum scan_block_flags {
@@ -81,8 +84,8 @@ enum scan_block_flags {
 				    * that malloc may have left behind */
 };
 
-/* Drops every block that has a SCAN_BLOCK_CUSTOM one inside it: the parts take its place. The array must be
- * ascending and stays so. Returns how many are left. */
+/* Drops every block that has a SCAN_BLOCK_CUSTOM one inside it: the parts take its place.
+ * The array must be ascending and stays so. Returns how many are left. */
 uint32_t scan_tidy(struct scan_block *blocks, uint32_t n);
 
 /* Blocks that are close together. */
@@ -111,8 +114,9 @@ void scan_index_init(struct scan_index *ret_index, struct scan_block *blocks, ui
 /* The block that `addr` lies in, or NULL. One past its end is not in it. */
 struct scan_block *scan_find(const struct scan_index *x, uint64_t addr);
 
-/* The same in three steps, each of which asks for the memory that the next one needs: who has several to
- * find takes a step for all before the next, and waits once instead of twice for each. */
+/* The same in three steps, each of which asks for the memory that the next one needs: who
+ * has several to find takes a step for all before the next, and waits once instead of
+ * twice for each. */
 struct scan_probe {
 	uint64_t addr;
 	const struct scan_area *area;
@@ -125,15 +129,17 @@ bool scan_probe(const struct scan_index *x, uint64_t addr,
 void scan_probe_on(const struct scan_index *x, struct scan_probe *p);
 struct scan_block *scan_probe_end(const struct scan_index *x, const struct scan_probe *p);
 
-/* new T[0] of a type with a destructor is 8 bytes for the number of elements, and what the program has is the
- * address behind them. So probes, other than scan_find, find a block of 8 bytes for that address too, unless
- * another block begins there; this says that it was so. */
+/* new T[0] of a type with a destructor is 8 bytes for the number of elements, and what
+ * the program has is the address behind them. So probes, other than scan_find, find a
+ * block of 8 bytes for that address too, unless another block begins there; this says
+ * that it was so. */
 enum { SCAN_COOKIE_BYTES = 8 };
 bool scan_is_past(const struct scan_block *b, uint64_t addr);
 
-/* Whether `word`, which points into `b`, is the address of the header behind it: that lies 8 bytes before
- * the end of the memory that malloc gave for `b`. malloc links free blocks by these addresses, and leaves them
- * in memory that is used again. A program's own pointer to the last 8 bytes of a block looks the same. */
+/* Whether `word`, which points into `b`, is the address of the header behind it: that
+ * lies 8 bytes before the end of the memory that malloc gave for `b`. malloc links free
+ * blocks by these addresses, and leaves them in memory that is used again. A program's
+ * own pointer to the last 8 bytes of a block looks the same. */
 bool scan_is_header(const struct scan_block *b, uint64_t word);
 
 #endif

@@ -6,7 +6,8 @@
  * a name is no part of either scheme: marks of clones (".cold") are kept aside,
  * ".llvm.123" of ThinLTO is dropped.
  *
- * This file must not include tool/util/x.h: libiberty declares functions of the same names. */
+ * This file must not include tool/util/x.h: libiberty declares functions of the same
+ * names. */
 #include "tool/sym/demangle.h"
 
 #include <libiberty/demangle.h>
@@ -117,8 +118,8 @@ demangle_short(const char *name)
 	core = strndup(name, parts.core_len);
 	if (core == NULL)
 		return NULL;
-	/* Without parameters there is no return type either. DMGL_RET_DROP would drop those of
-	 * function pointers among the template's arguments too. */
+	/* Without parameters there is no return type either. DMGL_RET_DROP would drop
+	 * those of function pointers among the template's arguments too. */
 	text = parts.rust ? rust_demangle(core, 0) : cplus_demangle_v3(core, DMGL_ANSI);
 	free(core);
 	return demangle_append(text, name + parts.core_len, parts.suffix_len);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* stackwalk.h -- which frames are on a stack of another process that stands still, or of a core: where each begins and
- * ends.
+/* stackwalk.h -- which frames are on a stack of another process that stands still, or of
+ * a core: where each begins and ends.
  *
- * By the call frame information of the binaries, as libdw reads it; registers sp, bp and pc are followed. Ends where a
- * binary has none, or a rule is of a sort that code of our days hardly has. x86-64. */
+ * By the call frame information of the binaries, as libdw reads it; registers sp, bp and
+ * pc are followed. Ends where a binary has none, or a rule is of a sort that code of our
+ * days hardly has. x86-64. */
 #ifndef SEEP_SYM_STACKWALK_H
 #define SEEP_SYM_STACKWALK_H
 

@@ -160,7 +160,8 @@ sym_frame_name(struct sym *s, struct sym_frame *f, const char *linkage)
 				: strtab_str(&s->strings, (uint32_t)*id);
 }
 
-/* What a node is inlined into; SYM_NONE also where a broken cache file goes in circles. */
+/* What a node is inlined into; SYM_NONE also where a broken cache file goes in
+ * circles. */
 static uint32_t
 sym_parent(const struct sym_part *p, uint32_t node)
 {

@@ -5,12 +5,13 @@
  * One struct sym answers for one ELF file and its separate debug file. Nothing is read
  * before it is needed: opening looks at headers only, the first question sorts the
  * compilation units by address, and each unit that is asked about gets its lines and its
- * functions read once into sorted arrays. After that a question is two binary searches. If
- * a folder is named for it, the arrays of a binary with a build-id are kept there, and
- * found there the next time.
- * Questions fill caches: one thread at a time for each struct sym.
+ * functions read once into sorted arrays. After that a question is two binary searches.
+ * If a folder is named for it, the arrays of a binary with a build-id are kept there, and
+ * found there the next time. Questions fill caches: one thread at a time for each struct
+ * sym.
  *
- * It does not relocate and does not read memory. The network is asked only when told to. */
+ * It does not relocate and does not read memory. The network is asked only when told
+ * to. */
 #ifndef SEEP_SYM_H
 #define SEEP_SYM_H
 
@@ -37,7 +38,8 @@ struct sym_opts {
 	 * (PPROF_BINARY_PATH), separated by ':'; NULL: none. */
 	const char *binary_dirs;
 	bool no_debug_files; /* look at the binary alone */
-	bool here_only; /* the binary is at `path` or nowhere; debug files may be elsewhere */
+	/* the binary is at `path` or nowhere; debug files may be elsewhere */
+	bool here_only;
 	/* Ask the servers in DEBUGINFOD_URLS for what is found nowhere else. */
 	bool debuginfod;
 	/* Functions from the symbol tables, no lines and no inlined frames: for libraries
@@ -53,9 +55,9 @@ struct sym_opts {
 };
 
 struct sym_frame {
-	/* Name in the symbol table. A function that has none there (inlined everywhere, and
-	 * not visible outside of its file) has its name with all that it is inside of. "" when
-	 * unknown. With parameters it can be had from demangle_full. */
+	/* Name in the symbol table. A function that has none there (inlined everywhere,
+	 * and not visible outside of its file) has its name with all that it is inside
+	 * of. "" when unknown. With parameters it can be had from demangle_full. */
 	const char *linkage;
 	const char *short_name; /* demangled, without parameters */
 	const char *file; /* absolute where the compiler said enough; "" when unknown */
@@ -67,9 +69,9 @@ struct sym_frame {
 /* Opens the binary `path`. With a `build_id` (len 0: none) a file that has another or
  * none is refused with -ESTALE and both ids in the message. Instead of a file that is
  * refused or gone, one of that id is taken wherever it is found: the binary, its debug
- * file, or what the cache knows of it. `o` may be NULL. NULL on failure: -ENOENT "file is gone", -ENOEXEC not an ELF file, or another errno; e->msg
- * says it in words. A broken file gives an error or as much as can be read. Free with
- * sym_close. */
+ * file, or what the cache knows of it. `o` may be NULL. NULL on failure: -ENOENT "file is
+ * gone", -ENOEXEC not an ELF file, or another errno; e->msg says it in words. A broken
+ * file gives an error or as much as can be read. Free with sym_close. */
 struct sym *sym_open(const char *path, const unsigned char *build_id, size_t build_id_len,
 		     const struct sym_opts *o, struct err *e);
 void sym_close(struct sym *s);
@@ -81,13 +83,13 @@ void sym_close(struct sym *s);
 unsigned sym_find(struct sym *s, uint64_t vaddr, struct sym_frame *ret_frames,
 		  unsigned max);
 
-/* Name, as in the symbol table, of the function that is called by the instruction before the return address
- * `vaddr`, if that goes through the linkage table; NULL when nothing is known. Borrowed until
- * sym_close. */
+/* Name, as in the symbol table, of the function that is called by the instruction before
+ * the return address `vaddr`, if that goes through the linkage table; NULL when nothing
+ * is known. Borrowed until sym_close. */
 const char *sym_callee(struct sym *s, uint64_t vaddr);
 
-/* Name of the variable that holds `vaddr`, and how far into it that is; NULL when no symbol table has
- * it. Borrowed until sym_close. */
+/* Name of the variable that holds `vaddr`, and how far into it that is; NULL when no
+ * symbol table has it. Borrowed until sym_close. */
 const char *sym_data(struct sym *s, uint64_t vaddr, uint64_t *ret_off);
 
 /* Why there are no lines, or no names either: "built without -g", "stripped", "debug file

@@ -8,10 +8,10 @@
  *
  * Only complete answers are kept, so that installing a debug file later is not hidden by
  * what was kept before. Of a binary without one, only the symbols are kept, which is an
- * index without units: it is used as long as still no debug file is found. Build-ids can be forged, so
- * nothing is kept of files that belong to another user than root or the caller, and
- * only files and a folder of the caller's own are read: as root, that is root's. Whatever
- * cannot be read or written is as if there were no cache.
+ * index without units: it is used as long as still no debug file is found. Build-ids can
+ * be forged, so nothing is kept of files that belong to another user than root or the
+ * caller, and only files and a folder of the caller's own are read: as root, that is
+ * root's. Whatever cannot be read or written is as if there were no cache.
  *
  * The folder holds at most so many bytes; what was used longest ago goes first. */
 #include <dirent.h>
@@ -235,8 +235,8 @@ sym_cache_close(struct sym *s)
 
 /* ---- writing ---- */
 
-/* Makes the folder and those above it, but none inside of another user's: as root with that
- * user's HOME, what root leaves there would be in his way. */
+/* Makes the folder and those above it, but none inside of another user's: as root with
+ * that user's HOME, what root leaves there would be in his way. */
 static int
 sym_cache_make(const char *folder)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* sym_call.c -- which function a call instruction calls through the linkage table.
  *
- * The recorder keeps where memory was asked for, not by which of malloc, calloc or realloc: that would cost
- * something at every event. The instruction before the return address tells it afterwards: it goes, directly or by
- * way of a stub, through a slot that a relocation fills with a symbol. x86-64 alone; a call through a register
- * or a function of the same module says nothing. */
+ * The recorder keeps where memory was asked for, not by which of malloc, calloc or
+ * realloc: that would cost something at every event. The instruction before the return
+ * address tells it afterwards: it goes, directly or by way of a stub, through a slot that
+ * a relocation fills with a symbol. x86-64 alone; a call through a register or a function
+ * of the same module says nothing. */
 #include <string.h>
 
 #include "shared/mem.h"

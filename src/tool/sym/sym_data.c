@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* sym_data.c -- the variable at an address, from the symbol tables.
  *
- * Asked once in a while, for an address that was freed and is no block; so the tables are walked as
- * they are, and nothing is kept. */
+ * Asked once in a while, for an address that was freed and is no block; so the tables are
+ * walked as they are, and nothing is kept. */
 #include <string.h>
 
 #include "tool/sym/sym_priv.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* sym_debug.c -- where debug information and moved binaries are kept.
  *
- * The places are rows of tables: by build-id in the folders of debug files, by the name in
- * .gnu_debuglink beside the binary and in those folders, by the binary's own path with
- * ".debug", and the layout of folders that pprof looks at. A file is only taken if it has the
- * build-id that is looked for, or, where one of them has none, the checksum the link asks
- * for: names of another build would be worse than none. The checksum needs the whole file
- * read and is thus the last resort. The network comes after everything else, and only if it
- * was asked for. */
+ * The places are rows of tables: by build-id in the folders of debug files, by the name
+ * in .gnu_debuglink beside the binary and in those folders, by the binary's own path with
+ * ".debug", and the layout of folders that pprof looks at. A file is only taken if it has
+ * the build-id that is looked for, or, where one of them has none, the checksum the link
+ * asks for: names of another build would be worse than none. The checksum needs the whole
+ * file read and is thus the last resort. The network comes after everything else, and
+ * only if it was asked for. */
 #include <dirent.h>
 #include <elfutils/libdwelf.h>
 #include <errno.h>
@@ -22,8 +22,8 @@
 
 enum sym_where { SYM_IN_ROOT, SYM_IN_DEBUG_DIRS, SYM_IN_BINARY_DIRS };
 
-/* A place; {…} stands for a part of what is looked for, and a row that needs a part that is
- * not known is left out. */
+/* A place; {…} stands for a part of what is looked for, and a row that needs a part that
+ * is not known is left out. */
 struct sym_place {
 	enum sym_where where;
 	const char *pattern;
@@ -361,7 +361,8 @@ sym_alt_find(const struct sym *s, const char *name, const unsigned char *id,
 			       .id = id,
 			       .id_len = id_len,
 			       .ret = ret};
-	/* beside a debug file found under the root, its path has the root in it already */
+	/* beside a debug file found under the root, its path has the root in it
+	 * already */
 	int r = sym_search_try(&w, path);
 
 	if (r < 0)

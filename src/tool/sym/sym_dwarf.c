@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* sym_dwarf.c -- opening debug information, and saying why there is none.
  *
- * It is in the binary or in its debug file. dwz may have moved what several debug files share
- * to one more: without that, names are missing, so its absence is told. */
+ * It is in the binary or in its debug file. dwz may have moved what several debug files
+ * share to one more: without that, names are missing, so its absence is told. */
 #include <elfutils/libdwelf.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* sym_fetch.c -- debug files from the servers of a distribution, by debuginfod.
  *
- * libdebuginfod is loaded when somebody asked for it and not linked: it brings a web client
- * along that most runs have no use for. It keeps what it got in a cache of its own. It knows
- * its servers from DEBUGINFOD_URLS; without that nothing is asked and the reason says so. */
+ * libdebuginfod is loaded when somebody asked for it and not linked: it brings a web
+ * client along that most runs have no use for. It keeps what it got in a cache of its
+ * own. It knows its servers from DEBUGINFOD_URLS; without that nothing is asked and the
+ * reason says so. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>

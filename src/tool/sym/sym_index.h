@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* sym_index.h -- a binary's units and symbols as sorted arrays in one run of bytes.
  *
- * This is what a cache file is made of. The arrays are used where they lie: reading costs a
- * checksum over the parts that are asked about. The bytes may be anybody's: whatever a
+ * This is what a cache file is made of. The arrays are used where they lie: reading costs
+ * a checksum over the parts that are asked about. The bytes may be anybody's: whatever a
  * reader gets out of them lies inside of them, and what does not fit is refused.
  *
  *	head | code | entries | spans | blind | parts …
@@ -10,8 +10,8 @@
  * Without units it holds the symbols of a binary that has no debug information.
  *
  * Numbers are of this machine's byte order; the file is not meant to travel. A unit that
- * nobody asked about has an entry without bytes. Adding one copies the parts that are there
- * as they are, because a part's text is its own. */
+ * nobody asked about has an entry without bytes. Adding one copies the parts that are
+ * there as they are, because a part's text is its own. */
 #ifndef SEEP_SYM_INDEX_H
 #define SEEP_SYM_INDEX_H
 
@@ -21,8 +21,9 @@
 /* Counts changes of what is below, and of how names are made. */
 #define SYM_INDEX_VERSION 2u
 
-/* 128 bytes: magic[8] | version u32 | crc u32 | build_id_bytes u32 | ncode u32 | nspans u32 |
- * nblind u32 | nunits u32 | built_ns u32 | base u64 | bytes u64 | built_s i64 | build_id[64] */
+/* 128 bytes: magic[8] | version u32 | crc u32 | build_id_bytes u32 | ncode u32 |
+ * nspans u32 | nblind u32 | nunits u32 | built_ns u32 | base u64 | bytes u64 |
+ * built_s i64 | build_id[64] */
 struct sym_index_head {
 	char magic[8];
 	uint32_t version;
@@ -31,8 +32,9 @@ struct sym_index_head {
 	uint32_t ncode, nspans, nblind, nunits;
 	uint32_t built_ns;
 	uint64_t base;
-	uint64_t bytes;	 /* of all */
-	int64_t built_s; /* when the binary was written: what is newer is not its source */
+	uint64_t bytes; /* of all */
+	/* when the binary was written: what is newer is not its source */
+	int64_t built_s;
 	uint8_t build_id[SYM_BUILD_ID_MAX];
 };
 _Static_assert(sizeof(struct sym_index_head) == 128, "index v2 head");
@@ -68,8 +70,8 @@ struct sym_index {
 	const uint32_t *blind;
 };
 
-/* Looks at head and tables. -EINVAL when they are not sound, of another version, or not of
- * this build-id. */
+/* Looks at head and tables. -EINVAL when they are not sound, of another version, or not
+ * of this build-id. */
 int sym_index_open(const void *bytes, size_t n, const unsigned char *id, size_t id_len,
 		   struct sym_index *ret);
 
@@ -77,9 +79,9 @@ int sym_index_open(const void *bytes, size_t n, const unsigned char *id, size_t 
  * checked: users see to it that they lie inside, as sym_part_text does. */
 bool sym_index_part(const struct sym_index *x, uint32_t entry, struct sym_part *ret);
 
-/* Appends an index of everything that is known to `out`, with names for all of it; parts of
- * `old`, which may be NULL, are taken over for what was not read again. -EFBIG when it would
- * be larger than `most`. */
+/* Appends an index of everything that is known to `out`, with names for all of it; parts
+ * of `old`, which may be NULL, are taken over for what was not read again. -EFBIG when it
+ * would be larger than `most`. */
 int sym_index_write(struct sym *s, const struct sym_index *old, size_t most,
 		    struct buf *out);
 

@@ -57,8 +57,8 @@ struct sym_row {
 
 /* A function, or a place where one was inlined. */
 struct sym_node {
-	uint32_t
-		parent; /* inlined into that node, which comes before; SYM_NONE: into none */
+	/* inlined into that node, which comes before; SYM_NONE: into none */
+	uint32_t parent;
 	uint32_t
 		name; /* text, mangled where the language does; SYM_NONE: not yet asked */
 	uint32_t file; /* text: where it was called */
@@ -82,8 +82,8 @@ struct sym_part {
 	uint32_t nrows, nspans, nnodes, nsymbols, text_bytes;
 };
 
-/* A DIE that names may be inside of: from it to the last one inside, in the bytes of their
- * section. */
+/* A DIE that names may be inside of: from it to the last one inside, in the bytes of
+ * their section. */
 struct sym_scope {
 	Dwarf_Die die;
 	const void *last;
@@ -149,8 +149,8 @@ struct sym {
 
 /* ---- sym_elf.c ---- */
 
-/* Opens an ELF file. If `path` begins with `root`, which may be NULL, links on the way do not
- * lead out of there. `ret` must be empty and stays so on failure. */
+/* Opens an ELF file. If `path` begins with `root`, which may be NULL, links on the way do
+ * not lead out of there. `ret` must be empty and stays so on failure. */
 int sym_file_open(const char *root, const char *path, struct sym_file *ret,
 		  struct err *e);
 
@@ -195,8 +195,9 @@ const struct sym_symbol *sym_symbol_find(struct sym *s, uint64_t at);
  * tried before. What stood in the way is told in s->reason. */
 void sym_debug_open(struct sym *s);
 
-/* A binary that is not where it was, or another one now: by build-id, or by name alone when
- * there is none. It or its debug file goes to `ret`; -ENOENT when nothing was found. */
+/* A binary that is not where it was, or another one now: by build-id, or by name alone
+ * when there is none. It or its debug file goes to `ret`; -ENOENT when nothing was
+ * found. */
 int sym_binary_find(const struct sym_opts *o, const char *path, const unsigned char *id,
 		    size_t id_len, struct sym_file *ret);
 
@@ -208,8 +209,8 @@ int sym_alt_find(const struct sym *s, const char *name, const unsigned char *id,
 
 enum sym_fetch { SYM_FETCH_DEBUG, SYM_FETCH_BINARY };
 
-/* Asks the servers in DEBUGINFOD_URLS; may take long. -ENOENT when they do not have it, or
- * another reason in words. */
+/* Asks the servers in DEBUGINFOD_URLS; may take long. -ENOENT when they do not have it,
+ * or another reason in words. */
 int sym_fetch(enum sym_fetch what, const unsigned char *id, size_t id_len,
 	      struct sym_file *ret, struct err *e);
 
@@ -269,13 +270,14 @@ uint32_t sym_span_find(const struct sym_span *spans, size_t n, uint64_t at);
 Dwarf_Die sym_scope_origin(Dwarf_Die *die);
 
 /* "ns::(anonymous namespace)::outer::<lambda:22>::operator()", as far as the unit's
- * scopes tell, for a function that has no linkage name. Text id; 0 when it has no name. */
+ * scopes tell, for a function that has no linkage name. Text id; 0 when it has no
+ * name. */
 uint32_t sym_scope_name(struct sym *s, const struct sym_unit *u, Dwarf_Die *die);
 
 /* ---- sym_cache.c ---- */
 
-/* Out of the cache file, if there is one: the list of units; the arrays of one of them; the
- * symbols, into s->symbols. False when it does not have them. */
+/* Out of the cache file, if there is one: the list of units; the arrays of one of them;
+ * the symbols, into s->symbols. False when it does not have them. */
 bool sym_cache_units(struct sym *s, struct sym_units *ret);
 bool sym_cache_part(struct sym *s, uint32_t unit, struct sym_part *ret);
 bool sym_cache_symbols(struct sym *s);
@@ -286,8 +288,8 @@ bool sym_cache_gone(struct sym *s);
 /* What it says is not asked for any more; strings that were handed out stay. */
 void sym_cache_forget(struct sym *s);
 
-/* CPU time of this thread, and telling how many units were read from debug information since
- * then: what took long is worth keeping. */
+/* CPU time of this thread, and telling how many units were read from debug information
+ * since then: what took long is worth keeping. */
 uint64_t sym_cache_clock(void);
 void sym_cache_count(struct sym *s, unsigned units, uint64_t began_ns);
 

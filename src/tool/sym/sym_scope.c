@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* sym_scope.c -- whole names for functions that the compiler gave no linkage name.
  *
- * A lambda or a function of an anonymous namespace that was inlined everywhere has no symbol,
- * and its debug information says "operator()" and no more: all of them would be one. So
- * what it is inside of is put before it: the scopes that the walk of the unit met, by the
- * order of their bytes. Lambdas have the line of their beginning added, since two of them in
- * one function may otherwise look the same.
+ * A lambda or a function of an anonymous namespace that was inlined everywhere has no
+ * symbol, and its debug information says "operator()" and no more: all of them would be
+ * one. So what it is inside of is put before it: the scopes that the walk of the unit
+ * met, by the order of their bytes. Lambdas have the line of their beginning added, since
+ * two of them in one function may otherwise look the same.
  *
- * Parameters are not told: such functions that differ in nothing else get the same name. */
+ * Parameters are not told: such functions that differ in nothing else get the same
+ * name. */
 #include <dwarf.h>
 #include <string.h>
 

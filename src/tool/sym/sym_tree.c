@@ -3,9 +3,9 @@
  *
  * The unit's DIEs are walked once. Every subprogram with code and every
  * inlined_subroutine becomes a node that knows what it was inlined into; their address
- * ranges are painted into spans. Names are looked up only for nodes that are asked for, or
- * when all goes into the cache. Namespaces, types and functions are kept as scopes for those
- * names that need them.
+ * ranges are painted into spans. Names are looked up only for nodes that are asked for,
+ * or when all goes into the cache. Namespaces, types and functions are kept as scopes for
+ * those names that need them.
  *
  * A walk in order meets DIEs at rising addresses. A broken file may send the reader back
  * or let subtrees share their children; whatever is not behind all that was seen is left

@@ -2,10 +2,10 @@
 /* sym_units.c -- which compilation unit covers an address.
  *
  * Every unit's own DIE says which addresses it has; reading those few bytes of each unit
- * is all that is done for units nobody asks about, unless the cache knows them all. .debug_aranges would be shorter but is
- * often absent or incomplete. It is needed for old versions of DWARF, where a unit could
- * name one range and no more; units that are not in there either are read whole when an
- * address is found nowhere else. */
+ * is all that is done for units nobody asks about, unless the cache knows them all.
+ * .debug_aranges would be shorter but is often absent or incomplete. It is needed for old
+ * versions of DWARF, where a unit could name one range and no more; units that are not in
+ * there either are read whole when an address is found nowhere else. */
 #include <dwarf.h>
 #include <stdio.h>
 #include <string.h>
@@ -248,8 +248,8 @@ sym_unit_load(struct sym *s, struct sym_unit *u)
 	sym_cache_count(s, 1, began);
 }
 
-/* The unit with its arrays, out of the cache or the debug information; NULL when neither has
- * it. */
+/* The unit with its arrays, out of the cache or the debug information; NULL when neither
+ * has it. */
 static struct sym_unit *
 sym_unit_get(struct sym *s, uint32_t id)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* sym_zstd.c -- debug sections packed with zstd, for a libelf that cannot unpack them.
  *
- * The file is copied into memory with those sections unpacked behind it and the section table
- * changed to say so; libdw then reads the copy. Only 64-bit files of this machine's byte order,
- * which is what seep runs on. What a section says of its size is compared with what zstd says of
- * it before anything is allocated. */
+ * The file is copied into memory with those sections unpacked behind it and the section
+ * table changed to say so; libdw then reads the copy. Only 64-bit files of this machine's
+ * byte order, which is what seep runs on. What a section says of its size is compared
+ * with what zstd says of it before anything is allocated. */
 #include <errno.h>
 #include <string.h>
 #include <zstd.h>

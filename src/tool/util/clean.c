@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* clean.c -- see clean.h.
  *
- * A clean stream is one of stdio's with a write function of ours (fopencookie). It may be handed half a
- * character, or half a style, when stdio's buffer is full: that half waits for the next call. */
+ * A clean stream is one of stdio's with a write function of ours (fopencookie). It may be
+ * handed half a character, or half a style, when stdio's buffer is full: that half waits
+ * for the next call. */
 #include "tool/util/clean.h"
 
 #include <errno.h>
@@ -65,8 +66,9 @@ clean_harmful(uint32_t c)
 	       (c >= 0xe0000 && c <= 0xe007f); /* letters that cannot be seen */
 }
 
-/* Appends what may be printed of the `n` bytes at `s`, and returns how many were dealt with: with `more` to
- * come, the beginning of a character or style at their end is left. */
+/* Appends what may be printed of the `n` bytes at `s`, and returns how many were dealt
+ * with: with `more` to come, the beginning of a character or style at their end is
+ * left. */
 static size_t
 clean_part(struct buf *out, const unsigned char *s, size_t n, bool more)
 {

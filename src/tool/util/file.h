@@ -38,15 +38,15 @@ int file_out_write(struct file_out *f, const void *p, size_t n, struct err *e);
 /* Makes the new contents the file's. On failure the old file stays. Ends the writing. */
 int file_out_commit(struct file_out *f, struct err *e);
 
-/* Whether file_out_commit made this file and nobody has changed it since. Kept in an extended
- * attribute; where the file system has none, no file is. */
+/* Whether file_out_commit made this file and nobody has changed it since. Kept in an
+ * extended attribute; where the file system has none, no file is. */
 bool file_is_ours(const char *path);
 
 /* Gives up whatever was not committed and frees everything. */
 void file_out_done(struct file_out *f);
 
-/* Whether `path` could be written now, for what is to be written much later: nothing is left
- * behind, and a pipe is not opened, since its reader would see it end. */
+/* Whether `path` could be written now, for what is to be written much later: nothing is
+ * left behind, and a pipe is not opened, since its reader would see it end. */
 int file_out_check(const char *path, struct err *e);
 
 /* All three steps for contents that are in memory. */

@@ -30,8 +30,8 @@ struct fmt_str fmt_count_signed(int64_t n);
  * never "100 %" for less than everything. A whole of 0 gives "–". */
 struct fmt_str fmt_percent(uint64_t part, uint64_t whole);
 
-/* A change in percent with its sign: "+6.9 %", "−12 %"; from +1000 % on the factor: "×12". From 0 it
- * is "new". */
+/* A change in percent with its sign: "+6.9 %", "−12 %"; from +1000 % on the factor:
+ * "×12". From 0 it is "new". */
 struct fmt_str fmt_change(uint64_t before, uint64_t after);
 
 /* A time span: "0 s", "850 ns", "12 µs", "1.8 ms", "0.02 s", "60 s", "15 min", "28 h",

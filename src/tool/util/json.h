@@ -18,8 +18,8 @@
 
 #define JSON_MAX_DEPTH 256
 
-/* "seep_json" in everything that seep prints as JSON: raised by a change that breaks readers
- * (docs/json.md lists the versions). */
+/* "seep_json" in everything that seep prints as JSON: raised by a change that breaks
+ * readers (docs/json.md lists the versions). */
 enum { JSON_SCHEMA = 3 };
 
 struct json {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* json_read.h -- reads JSON into a tree, for the few places that take in what seep has written itself.
+/* json_read.h -- reads JSON into a tree, for the few places that take in what seep has
+ * written itself.
  *
- * Strict as RFC 8259 but for one thing: text that is not UTF-8 is taken as it is. A tree is an array of values;
- * children of one follow one another by `next`. Nesting up to 64 deep. */
+ * Strict as RFC 8259 but for one thing: text that is not UTF-8 is taken as it is. A tree
+ * is an array of values; children of one follow one another by `next`. Nesting up to 64
+ * deep. */
 #ifndef SEEP_UTIL_JSON_READ_H
 #define SEEP_UTIL_JSON_READ_H
 
@@ -38,7 +40,8 @@ struct json_tree {
 	struct arena strings;
 };
 
-/* Reads all of the text. A message says where it is wrong. Free with json_tree_done, also after a failure. */
+/* Reads all of the text. A message says where it is wrong. Free with json_tree_done, also
+ * after a failure. */
 int json_read(struct json_tree *ret_tree, const void *data, size_t bytes, struct err *e);
 void json_tree_done(struct json_tree *t); /* legal on a zeroed one */
 

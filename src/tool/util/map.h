@@ -35,7 +35,8 @@ uint64_t *map_find(const struct map *m, uint64_t key);
 /* Address of the value of `key`, added as 0 when absent. Good until the next change. */
 uint64_t *map_add(struct map *m, uint64_t key);
 
-/* Room for `n` keys in all, where that is known: a table that grows puts each of them in again. */
+/* Room for `n` keys in all, where that is known: a table that grows puts each of them in
+ * again. */
 void map_reserve(struct map *m, size_t n);
 
 /* Removes `key`; false when it was not there. */

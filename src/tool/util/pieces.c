@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pieces.c -- see pieces.h. A piece that was replaced is known as such: so one that is asked for again is noticed. */
+/* pieces.c -- see pieces.h. A piece that was replaced is known as such: so one that is
+ * asked for again is noticed. */
 #include "tool/util/pieces.h"
 
 #include <sys/mman.h>

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* pieces.h -- some of the equal pieces of something large, in few places.
  *
- * Who goes through something large mostly does so in order, and comes back to few pieces: the one that was read
- * first is the one replaced, and its place, which need not be made and is in the processor's cache, used
- * again. That some are asked for again shows that there are too few places: then there will be twice as many, up to a
- * limit. So what is gone through once costs next to nothing, and what is gone through at random as much as all of it.
+ * Who goes through something large mostly does so in order, and comes back to few pieces:
+ * the one that was read first is the one replaced, and its place, which need not be made
+ * and is in the processor's cache, used again. That some are asked for again shows that
+ * there are too few places: then there will be twice as many, up to a limit. So what is
+ * gone through once costs next to nothing, and what is gone through at random as much as
+ * all of it.
  *
  *	struct pieces p = {.piece_bytes = 65536, .most = 4096};
  *	unsigned char *at = pieces_find(&p, 7);
  *	if (at == NULL && (at = pieces_room(&p, 7)) != NULL)
  *		read_piece(7, at);
  *
- * A pointer is good until the next pieces_room. Pieces that are kept are never replaced, and have places of their own. */
+ * A pointer is good until the next pieces_room. Pieces that are kept are never replaced,
+ * and have places of their own. */
 #ifndef SEEP_UTIL_PIECES_H
 #define SEEP_UTIL_PIECES_H
 
@@ -48,10 +51,12 @@ bool pieces_has(const struct pieces *p, uint64_t number);
 /* Whether there are as many as may be: the next one will replace another. */
 bool pieces_full(const struct pieces *p);
 
-/* A place for piece `number`, which is not there, with whatever is in it. NULL: no memory. */
+/* A place for piece `number`, which is not there, with whatever is in it. NULL: no
+ * memory. */
 unsigned char *pieces_room(struct pieces *p, uint64_t number);
 
-/* The same for a piece that is to be kept; NULL also where there are too many. Others must have been dropped. */
+/* The same for a piece that is to be kept; NULL also where there are too many. Others
+ * must have been dropped. */
 unsigned char *pieces_keep(struct pieces *p, uint64_t number);
 
 /* Forgets all but those kept, or all. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* re.c -- PCRE2 behind four functions.
  *
- * The library is opened at run time under its fixed name; its header is only needed to build. Text
- * is taken as UTF-8 in which anything may be broken; a pattern that is not UTF-8 is bytes. */
+ * The library is opened at run time under its fixed name; its header is only needed to
+ * build. Text is taken as UTF-8 in which anything may be broken; a pattern that is not
+ * UTF-8 is bytes. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "tool/util/re.h"
 

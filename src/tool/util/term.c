@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* term.c -- terminal or pipe, width, colours.
  *
- * The width is asked of the terminal, then COLUMNS, then taken as 80. A file or a pipe has one
- * only if COLUMNS says so. The styles are the
- * eight colours every terminal has, so no terminfo is needed. */
+ * The width is asked of the terminal, then COLUMNS, then taken as 80. A file or a pipe
+ * has one only if COLUMNS says so. The styles are the eight colours every terminal has,
+ * so no terminfo is needed. */
 #include "tool/util/term.h"
 
 #include <stdlib.h>

@@ -35,8 +35,8 @@ const char *term_on(const struct term *t, enum term_style style);
 /* Bytes that switch back to plain, "" when there is no colour. */
 const char *term_off(const struct term *t);
 
-/* Bytes of the style, or of the end of one, that the `n` bytes at `s` begin with; 0 for none, and always 0
- * in a process that never had colour. */
+/* Bytes of the style, or of the end of one, that the `n` bytes at `s` begin with; 0 for
+ * none, and always 0 in a process that never had colour. */
 size_t term_style_bytes(const char *s, size_t n);
 
 #endif

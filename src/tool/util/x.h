@@ -29,9 +29,10 @@
 /* Says "out of memory (N bytes wanted)" and ends the tool with status 3. */
 void x_oom(size_t bytes) __attribute__((noreturn, cold));
 
-/* Memory in which much will be looked up at random: in large pages, where the system has some. Made before it is filled;
- * does nothing to a few megabytes. Not for what is gone through in order: where a virtual machine gives free memory back, large
- * pages are the ones that have to be fetched anew, and cost more than they save. */
+/* Memory in which much will be looked up at random: in large pages, where the system has
+ * some. Made before it is filled; does nothing to a few megabytes. Not for what is gone
+ * through in order: where a virtual machine gives free memory back, large pages are the
+ * ones that have to be fetched anew, and cost more than they save. */
 void x_large_pages(void *p, size_t bytes);
 
 /* vasprintf that cannot fail: a formatting error other than lack of memory gives "". */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* gperf_dump.c -- a heap profile in gperftools' text format.
  *
- * 	heap profile:     20: 20971520 [    20: 20971520] @ heapprofile
- * 	    20: 20971520 [    20: 20971520] @ 0x5593f412b1b2 0x5593f412b24d …
+ *	heap profile:     20: 20971520 [    20: 20971520] @ heapprofile
+ *	    20: 20971520 [    20: 20971520] @ 0x5593f412b1b2 0x5593f412b24d …
  *
- * 	MAPPED_LIBRARIES:
- * 	5593f412a000-5593f412b000 r--p 00000000 00:00 11044378    /path
+ *	MAPPED_LIBRARIES:
+ *	5593f412a000-5593f412b000 r--p 00000000 00:00 11044378    /path
  *
  * Blocks and bytes in use, in brackets all that were ever allocated there; the stacks
  * with most in use first, those of mappings before them and not in the first line's sums.

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* peer_dump.c -- a heap profile in jemalloc's format, heap_v2. See peer_dump.h.
  *
- * 	heap_v2/PERIOD
- * 	  t*: BLOCKS: BYTES [ALLOCS: BYTES]           all threads
- * 	  tN: BLOCKS: BYTES [ALLOCS: BYTES] NAME      a thread
- * 	@ 0xLEAF 0xCALLER ...
- * 	  t*: ...                                     the same for one stack
- * 	  tN: ...
+ *	heap_v2/PERIOD
+ *	  t*: BLOCKS: BYTES [ALLOCS: BYTES]           all threads
+ *	  tN: BLOCKS: BYTES [ALLOCS: BYTES] NAME      a thread
+ *	@ 0xLEAF 0xCALLER ...
+ *	  t*: ...                                     the same for one stack
+ *	  tN: ...
  *
- * 	MAPPED_LIBRARIES:
- * 	/proc/self/maps
+ *	MAPPED_LIBRARIES:
+ *	/proc/self/maps
  *
  * Readers of this format (jeprof, pprof, rust's) estimate what was not sampled from the
  * mean size of a stack's samples: n and s times 1 / (1 - exp(-s/n/PERIOD)). That is wrong

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* armed.c -- see armed.h.
  *
- * The library exports a page with room for settings and a word (shared/inject.h). Both are written from
- * outside; a thread that has allocated a megabyte since it last looked finds the word and begins. Where
- * we are not root the recording is made in a folder of ours: a nameless one could not be opened. */
+ * The library exports a page with room for settings and a word (shared/inject.h). Both
+ * are written from outside; a thread that has allocated a megabyte since it last looked
+ * finds the word and begins. Where we are not root the recording is made in a folder of
+ * ours: a nameless one could not be opened. */
 #include "tool/target/attach/armed.h"
 
 #include <errno.h>

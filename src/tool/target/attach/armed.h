@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* armed.h -- a process that has libseep.so preloaded and records nothing: it is switched on, not injected
- * into. */
+/* armed.h -- a process that has libseep.so preloaded and records nothing: it is switched
+ * on, not injected into. */
 #ifndef SEEP_TARGET_ARMED_H
 #define SEEP_TARGET_ARMED_H
 
@@ -13,8 +13,9 @@
 /* Whether libseep.so is loaded into it. */
 bool armed_loaded(int pid);
 
-/* Switches recording on, or on again, and opens the recording. -EBUSY: it is being recorded already;
- * -EAGAIN: it did not allocate within some seconds, and begins when it does. */
+/* Switches recording on, or on again, and opens the recording. -EBUSY: it is being
+ * recorded already; -EAGAIN: it did not allocate within some seconds, and begins when it
+ * does. */
 int armed_switch_on(int pid, const struct attach_settings *s, struct livefile *ret,
 		    struct err *e);
 

@@ -2,10 +2,11 @@
 /* attach.c -- see attach.h.
  *
  * Everything is worked out while the process runs (attach_plan.c). Then, with all threads
- * stopped, one of them makes all system calls in one go: the memfd, which we open through its /proc/PID/fd and fill while
- * the thread waits, so that the control page in there says what is about to be done; then the mappings of it, of code
- * and of private memory, at addresses that we chose. The image is written, and last the jumps are.
- * If a thread is just in the bytes to be replaced, all are let go for a moment.
+ * stopped, one of them makes all system calls in one go: the memfd, which we open through
+ * its /proc/PID/fd and fill while the thread waits, so that the control page in there
+ * says what is about to be done; then the mappings of it, of code and of private memory,
+ * at addresses that we chose. The image is written, and last the jumps are. If a thread
+ * is just in the bytes to be replaced, all are let go for a moment.
  */
 #include "tool/target/attach/attach_impl.h"
 
@@ -41,8 +42,8 @@
 enum {
 	WINDOW_TRIES = 400, /* a thread was in the bytes to be replaced */
 	PLAN_TRIES = 3,	    /* an address was taken meanwhile */
-	TID_LOOK =
-		2048, /* bytes from the thread pointer on, where libc keeps a thread's id */
+	/* bytes from the thread pointer on, where libc keeps a thread's id */
+	TID_LOOK = 2048,
 	TID_OFF_GLIBC = 720,
 	TID_THREADS = 8,
 	MODULE_TABLE_BYTES = 256 << 10,
@@ -132,8 +133,8 @@ add_module(struct table *tb, size_t *rows, size_t *used, uint64_t table_at,
 	*used += n;
 }
 
-/* Private memory begins with a page that tells forks, and the table of modules: ours, and all
- * others where libc cannot be asked. */
+/* Private memory begins with a page that tells forks, and the table of modules: ours, and
+ * all others where libc cannot be asked. */
 static int
 write_data(const struct tracee *t, struct plan *p, struct err *e)
 {
@@ -204,7 +205,8 @@ struct making {
 
 enum { MAKE_MEMFD, MAKE_RECORDING, MAKE_CLOSE }; /* the first ones */
 
-/* It has made the memfd and waits: the recording is filled, and says what will be made. */
+/* It has made the memfd and waits: the recording is filled, and says what will be
+ * made. */
 static int
 fill_recording(void *ctx, struct err *e)
 {
@@ -474,8 +476,8 @@ stop_outside(struct tracee *t, const struct plan *p, struct err *e)
 	return r;
 }
 
-/* A process that locks its memory gets every page of a mapping at once, one with a limit on its address
- * space has need of it: both get little of ours. */
+/* A process that locks its memory gets every page of a mapping at once, one with a limit
+ * on its address space has need of it: both get little of ours. */
 static bool
 is_short_of_memory(int pid)
 {
@@ -564,11 +566,12 @@ attach_process(int pid, const struct attach_settings *s, struct attach *ret,
 		begun = a.begun;
 		attach_close(&a);
 		a.pid = pid;
-		/* Whatever was made is known to the recording, if it got so far. What is there and was not
-		 * made by us is another's, and stays. */
+		/* Whatever was made is known to the recording, if it got so far. What is
+		 * there and was not made by us is another's, and stays. */
 		if (begun && detach_patches(pid, NULL, NULL) == 0)
 			detach_unmap(pid, NULL, NULL);
-		/* -EIO: we did not get a processor for so long that a thread went back by itself. */
+		/* -EIO: we did not get a processor for so long that a thread went back by
+		 * itself. */
 		if ((r == -EEXIST || r == -EAGAIN || r == -EIO) && i < PLAN_TRIES)
 			r = 0;
 	}

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* attach.h -- the recorder put into a running process, and taken out again.
  *
- * Into it go: the recording (a memfd), the recorder's code near the allocator, its private memory, and
- * jumps in the allocator's functions. Nothing of libc is called, no thread is made, no file is
- * opened in the process's own name. What has to be undone is written into the recording before it is
- * done, so that detach_process needs no more than the pid. */
+ * Into it go: the recording (a memfd), the recorder's code near the allocator, its
+ * private memory, and jumps in the allocator's functions. Nothing of libc is called, no
+ * thread is made, no file is opened in the process's own name. What has to be undone is
+ * written into the recording before it is done, so that detach_process needs no more than
+ * the pid. */
 #ifndef SEEP_TARGET_ATTACH_H
 #define SEEP_TARGET_ATTACH_H
 
@@ -59,8 +60,9 @@ int attach_process(int pid, const struct attach_settings *s, struct attach *ret,
 /* Looks after objects that were loaded since, where hooks go by words. */
 int attach_keep_up(struct attach *a, struct err *e);
 
-/* Finds out where threads keep their ids, if they had none yet when it was attached to: a static program that
- * has not begun. Until then the recorder asks the kernel. False: not yet. */
+/* Finds out where threads keep their ids, if they had none yet when it was attached to: a
+ * static program that has not begun. Until then the recorder asks the kernel. False: not
+ * yet. */
 bool attach_settle(struct attach *a);
 
 /* The processor's counter that attach_control.spent_tsc counts in. */
@@ -78,16 +80,17 @@ struct detached {
 	uint64_t stub_bytes; /* jumps to the real functions, which stay on purpose */
 	uint64_t stopped_ns; /* longest stop */
 	unsigned tries;
-	int parent; /* of a forked child: whose recording it had, by its number there; else 0 */
+	/* of a forked child: whose recording it had, by its number there; else 0 */
+	int parent;
 	bool counted; /* and that one's attach_control.forked counts it */
 };
 
-/* The recording that is in a process, to be read: the file itself, or a copy of what is mapped where we
- * may not open that. */
+/* The recording that is in a process, to be read: the file itself, or a copy of what is
+ * mapped where we may not open that. */
 int detach_recording(int pid, struct livefile *ret, struct err *e);
 
-/* Ends recording and puts everything back; the mappings stay until detach_unmap. Legal on a process that
- * has nothing of ours. */
+/* Ends recording and puts everything back; the mappings stay until detach_unmap. Legal on
+ * a process that has nothing of ours. */
 int detach_patches(int pid, struct detached *ret, struct err *e);
 /* Unmaps what is ours once no thread is in it; waits for that for a while. */
 int detach_unmap(int pid, struct detached *ret, struct err *e);

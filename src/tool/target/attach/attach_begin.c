@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* attach_begin.c -- the recording that seep attach puts into a process: its head, and its file.
+/* attach_begin.c -- the recording that seep attach puts into a process: its head, and its
+ * file.
  *
- * What the recorder of libseep.so finds out for itself is found out here from outside, before the process
- * is stopped; the first pages are made present by us, so that its first events find room. */
+ * What the recorder of libseep.so finds out for itself is found out here from outside,
+ * before the process is stopped; the first pages are made present by us, so that its
+ * first events find room. */
 #include "tool/target/attach/attach_impl.h"
 
 #include <errno.h>
@@ -131,8 +133,8 @@ attach_recording(struct attach *a, uint64_t fd, const struct attach_settings *s,
 	our = open(path, O_RDWR | O_CLOEXEC);
 	if (our < 0)
 		return err_sys(e, -errno, "%d: cannot open what it made for us", a->pid);
-	/* Whoever shares its descriptors, and is not stopped, can have put another file there, and
-	 * we may be root. A new memfd has no name, no bytes, and one owner. */
+	/* Whoever shares its descriptors, and is not stopped, can have put another file
+	 * there, and we may be root. A new memfd has no name, no bytes, and one owner. */
 	if (fstat(our, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 0 ||
 	    st.st_size != 0 || fcntl(our, F_GET_SEALS) < 0) {
 		close(our);

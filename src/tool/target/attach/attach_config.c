@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* attach_config.c -- what the injected code is told of the process, beside its hooks. See attach_plan.h. */
+/* attach_config.c -- what the injected code is told of the process, beside its hooks. See
+ * attach_plan.h. */
 #include "tool/target/attach/attach_plan_impl.h"
 
 #include <string.h>
 
 #include "tool/target/trace/detour.h"
 
-/* The code that calls main: stacks end there. glibc calls main from a function right in front of
- * __libc_start_main; before 2.34 from that itself. */
+/* The code that calls main: stacks end there. glibc calls main from a function right in
+ * front of __libc_start_main; before 2.34 from that itself. */
 static void
 find_root(const struct tracee *t, struct plan *p)
 {
@@ -25,8 +26,9 @@ find_root(const struct tracee *t, struct plan *p)
 	}
 }
 
-/* The unwinder begins at .eh_frame_hdr, which static programs lack: eight bytes that lead to .eh_frame,
- * without the table that others have there, will do. They go to the end of its constants. */
+/* The unwinder begins at .eh_frame_hdr, which static programs lack: eight bytes that lead
+ * to .eh_frame, without the table that others have there, will do. They go to the end of
+ * its constants. */
 static void
 make_eh_header(const struct tracee *t, struct plan *p, struct object *o)
 {

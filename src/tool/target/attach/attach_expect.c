@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* attach_expect.c -- how long a process will be stopped to attach to it, estimated before anything is touched.
+/* attach_expect.c -- how long a process will be stopped to attach to it, estimated before
+ * anything is touched.
  *
- * The speeds are those of a slow machine. Each thread costs some tenths of a millisecond: it is seized, stopped, looked at
- * and let go. Where more threads want to run than there are processors, every step waits for its turn, with CAP_SYS_NICE
- * for a shorter one. */
+ * The speeds are those of a slow machine. Each thread costs some tenths of a millisecond:
+ * it is seized, stopped, looked at and let go. Where more threads want to run than there
+ * are processors, every step waits for its turn, with CAP_SYS_NICE for a shorter one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

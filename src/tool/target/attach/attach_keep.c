@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* attach_keep.c -- what is still to be done to a process that is attached to: objects that were loaded since, and what
- * could not be found out before. */
+/* attach_keep.c -- what is still to be done to a process that is attached to: objects
+ * that were loaded since, and what could not be found out before. */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 #include "tool/target/attach/attach_impl.h"
 
 /* It may have become another program, or its number another process. The file sticks to
- * the memory that it was opened for, so once this was seen nothing else can be written to. */
+ * the memory that it was opened for, so once this was seen nothing else can be written
+ * to. */
 static bool
 is_ours(const struct attach *a, const struct tracee *t)
 {
@@ -20,7 +21,8 @@ is_ours(const struct attach *a, const struct tracee *t)
 	       memcmp(magic, BLOB_MAGIC, sizeof magic) == 0;
 }
 
-/* Not once somebody has begun to take it out: what he puts back would be replaced again, and then unmapped. */
+/* Not once somebody has begun to take it out: what he puts back would be replaced again,
+ * and then unmapped. */
 static bool
 is_on(const struct attach *a)
 {
@@ -47,7 +49,8 @@ attach_keep_up(struct attach *a, struct err *e)
 	plan_more_words(&t, &a->plan);
 	if (a->plan.patches.len > ATTACH_PATCHES_MAX)
 		a->plan.patches.len = ATTACH_PATCHES_MAX;
-	/* First how to undo it, then it itself: one word each, aligned, so no thread has to stop. */
+	/* First how to undo it, then it itself: one word each, aligned, so no thread has
+	 * to stop. */
 	memcpy((struct attach_patch *)(a->control + 1) + before,
 	       a->plan.patches.data + before,
 	       (a->plan.patches.len - before) * sizeof(struct attach_patch));
@@ -60,8 +63,8 @@ attach_keep_up(struct attach *a, struct err *e)
 
 		if (p->bytes != 8 || tracee_read(&t, p->addr, now, 8, NULL) < 0)
 			continue;
-		/* The loader may have bound an old one again, after all. What else is at its address
-		 * is not ours: the object has gone. */
+		/* The loader may have bound an old one again, after all. What else is at
+		 * its address is not ours: the object has gone. */
 		if (i >= before ? memcmp(now, p->after, 8) != 0
 				: memcmp(now, p->before, 8) == 0) {
 			if (!is_on(a) || !is_ours(a, &t))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* attach_other.c -- seep attach on processors whose instructions it does not know: it says so. */
+/* attach_other.c -- seep attach on processors whose instructions it does not know: it
+ * says so. */
 #include <errno.h>
 
 #include "tool/target/attach/armed.h"

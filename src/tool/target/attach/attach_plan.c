@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* attach_plan.c -- see attach_plan.h.
  *
- * Each allocator is hooked as a whole, in one of two ways. By detours: a jump at the entry of each of
- * its functions, where their first instructions are understood. Else by words: every word that
- * the loader has bound to them, in every object, leads to the hook instead; that works only for an
- * allocator whose functions others are bound to by name. */
+ * Each allocator is hooked as a whole, in one of two ways. By detours: a jump at the
+ * entry of each of its functions, where their first instructions are understood. Else by
+ * words: every word that the loader has bound to them, in every object, leads to the hook
+ * instead; that works only for an allocator whose functions others are bound to by
+ * name. */
 #include "tool/target/attach/attach_plan_impl.h"
 
 #include <elf.h>
@@ -93,8 +94,8 @@ near(uint64_t at, uint64_t bytes, const struct object *o)
 	return high - low < PLAN_REACH;
 }
 
-/* A place for `bytes`: the free one that is nearest to `o`, or the highest one when that is NULL. What
- * was found is taken. */
+/* A place for `bytes`: the free one that is nearest to `o`, or the highest one when that
+ * is NULL. What was found is taken. */
 static uint64_t
 take_place(struct objects *os, uint64_t bytes, const struct object *o)
 {
@@ -272,7 +273,8 @@ add_detour(const struct tracee *t, struct plan *p, const struct alloc_function *
 	if (is == NULL || slot == BLOB_HOOKS)
 		return err_set(e, -ENOSPC, "no room for its hook");
 	nests = f->shape != BLOB_REALLOC && leads_on(p, f, code, n);
-	/* What it leads on to is hooked. But a calloc may call malloc in one case only. */
+	/* What it leads on to is hooked. But a calloc may call malloc in one case
+	 * only. */
 	if (nests && !f->needed)
 		return -EALREADY;
 	if (throws(f) && nothrow_of(p, f) == 0)
@@ -320,8 +322,8 @@ is_patched(const struct plan *p, uint64_t at)
 	return false;
 }
 
-/* Words do not lead to a hook but to a jump of its own, which is changed like they are: whoever has copied the
- * word meanwhile comes to the real function once we are gone. */
+/* Words do not lead to a hook but to a jump of its own, which is changed like they are:
+ * whoever has copied the word meanwhile comes to the real function once we are gone. */
 static int
 add_stub(struct plan *p, const struct alloc_function *f, uint64_t hook)
 {
@@ -382,8 +384,9 @@ see_word(void *ctx, const struct object_symbol *s)
 		if (hook == 0 || is_patched(w->p, s->addr) ||
 		    tracee_read(w->t, s->addr, &before, sizeof before, NULL) < 0)
 			return;
-		/* Bound to another function of that name, or changed by the program since: not ours.
-		 * Not bound yet it would be overwritten, but what it is going to be is known. */
+		/* Bound to another function of that name, or changed by the program
+		 * since: not ours. Not bound yet it would be overwritten, but what it is
+		 * going to be is known. */
 		if (before != f->addr && (s->exported || !is_unbound(w->t, before)))
 			return;
 		before = f->addr;
@@ -424,7 +427,8 @@ leave_out(struct plan *p, const struct alloc_function *f)
 		   f->name);
 }
 
-/* All its functions by detours. -ENOTSUP, with nothing added, if one that is needed refuses. */
+/* All its functions by detours. -ENOTSUP, with nothing added, if one that is needed
+ * refuses. */
 static int
 hook_by_detours(const struct tracee *t, struct plan *p, unsigned family, struct err *e)
 {
@@ -514,7 +518,8 @@ plan_make(const struct tracee *t, uint64_t data_bytes, uint64_t self_bytes,
 		struct err why = {0};
 
 		r = hook_family(t, &p, i, words_only, &why);
-		/* The process's own malloc is what matters; one more inside of it may be missing. */
+		/* The process's own malloc is what matters; one more inside of it may be
+		 * missing. */
 		if (r < 0 && i > 0) {
 			buf_printf(&p.left_out, "%s%s", p.left_out.len > 0 ? ", " : "",
 				   why.msg);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* attach_plan.h -- everything that will be done to a process, worked out before it is touched.
+/* attach_plan.h -- everything that will be done to a process, worked out before it is
+ * touched.
  *
- * What is hooked and how, where the injected code goes, and every byte that is to be written. The
- * process runs meanwhile: what could have changed since is checked again when it is stopped. */
+ * What is hooked and how, where the injected code goes, and every byte that is to be
+ * written. The process runs meanwhile: what could have changed since is checked again
+ * when it is stopped. */
 #ifndef SEEP_TARGET_ATTACH_PLAN_H
 #define SEEP_TARGET_ATTACH_PLAN_H
 
@@ -45,15 +47,16 @@ struct plan {
 	uint64_t text_bytes;		      /* of it: never written */
 	unsigned hooked;		      /* functions */
 	unsigned slots[BLOB_SHAPES];
-	bool by_words;	   /* an allocator is hooked by the words that the loader bound */
-	bool direct_calls; /* one of these is the program's own: its own calls are not seen */
-	bool taken;	   /* one of these is not only called through: it may be copied */
+	bool by_words; /* an allocator is hooked by the words that the loader bound */
+	/* one of these is the program's own: its own calls are not seen */
+	bool direct_calls;
+	bool taken; /* one of these is not only called through: it may be copied */
 	struct plan_stubs stubs; /* that words lead to */
 	struct buf left_out;	 /* functions that are not hooked, for people */
 };
 
-/* Start with `= {0}`; plan_done is legal at any time. `data_bytes`: private memory for the recorder,
- * `self_bytes`: the recording. */
+/* Start with `= {0}`; plan_done is legal at any time. `data_bytes`: private memory for
+ * the recorder, `self_bytes`: the recording. */
 int plan_make(const struct tracee *t, uint64_t data_bytes, uint64_t self_bytes,
 	      struct plan *ret, struct err *e);
 void plan_done(struct plan *p);
@@ -61,11 +64,12 @@ void plan_done(struct plan *p);
 /* The injected code's config, in the image. */
 struct blob_config *plan_config(struct plan *p);
 
-/* What has to stay when everything else goes; bytes = 0: nothing. May become more by plan_more_words. */
+/* What has to stay when everything else goes; bytes = 0: nothing. May become more by
+ * plan_more_words. */
 struct attach_range plan_stubs(const struct plan *p);
 
-/* Words bound to the hooked functions since: objects that came later. Adds patches; returns how
- * many. Only where hooks go by words. */
+/* Words bound to the hooked functions since: objects that came later. Adds patches;
+ * returns how many. Only where hooks go by words. */
 unsigned plan_more_words(const struct tracee *t, struct plan *p);
 
 #endif

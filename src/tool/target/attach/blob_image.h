@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* blob_image.h -- the code that is injected, as the build made it: an ELF file in memory. */
+/* blob_image.h -- the code that is injected, as the build made it: an ELF file in
+ * memory. */
 #ifndef SEEP_TARGET_BLOB_IMAGE_H
 #define SEEP_TARGET_BLOB_IMAGE_H
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* detach.c -- the recorder taken out of a process again. See attach.h.
  *
- * All that is needed is in the process: the recording is found among its mappings by its name, and
- * the control page in it says the rest, also if whoever attached died on the way. Two parts. First
- * the replaced bytes are put back; from then on no thread comes into our code any more. Then, as
- * soon as none is in there or will come back to it, everything is unmapped.
+ * All that is needed is in the process: the recording is found among its mappings by its
+ * name, and the control page in it says the rest, also if whoever attached died on the
+ * way. Two parts. First the replaced bytes are put back; from then on no thread comes
+ * into our code any more. Then, as soon as none is in there or will come back to it,
+ * everything is unmapped.
  *
- * Whether one will come back: its registers and stack hold no address of ours. A stack can hold
- * one for ever that means nothing, left over from an earlier call; so after some tries
- * it is asked more closely: is the thread's own word `busy` set, is it in our code, or is there a
- * signal frame that would take it there? */
+ * Whether one will come back: its registers and stack hold no address of ours. A stack
+ * can hold one for ever that means nothing, left over from an earlier call; so after some
+ * tries it is asked more closely: is the thread's own word `busy` set, is it in our code,
+ * or is there a signal frame that would take it there? */
 #include "tool/target/attach/attach.h"
 
 #include <dirent.h>
@@ -41,7 +42,8 @@ enum {
 struct ours {
 	uint64_t self, self_bytes; /* the recording's mapping; 0 = none */
 	bool controlled;	   /* and its control page makes sense */
-	/* It is the recording of the process that forked this one: the two share it, so nothing is written there. */
+	/* It is the recording of the process that forked this one: the two share it, so
+	 * nothing is written there. */
 	bool inherited;
 	int parent;	/* that process, by its number in its namespace */
 	uint64_t whose; /* inherited: enum blob_fork */
@@ -94,8 +96,8 @@ is_seep(int pid)
 	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* Is the recording at `o->self` one of this process, or of the one that forked it, whose code it has
- * then? Whoever only looks at a recording has it mapped as well. */
+/* Is the recording at `o->self` one of this process, or of the one that forked it, whose
+ * code it has then? Whoever only looks at a recording has it mapped as well. */
 static bool
 is_its_own(const struct tracee *t, struct ours *o)
 {
@@ -106,8 +108,9 @@ is_its_own(const struct tracee *t, struct ours *o)
 	    memcmp(h.magic, REC_MAGIC, sizeof h.magic) == 0 &&
 	    (int)h.pid == procfs_ns_pid(t->pid))
 		return true;
-	/* The kernel wipes that page in a child. Where it did not, the memory is not a copy but the
-	 * very same (vfork), and what is done to it here is done to the other's running threads. */
+	/* The kernel wipes that page in a child. Where it did not, the memory is not a
+	 * copy but the very same (vfork), and what is done to it here is done to the
+	 * other's running threads. */
 	o->inherited =
 		o->control.config != 0 &&
 		tracee_read(t, o->control.config, magic, sizeof magic, NULL) == 0 &&
@@ -295,8 +298,8 @@ within(uint64_t at, const struct tracee_span *spans, unsigned n)
 	return false;
 }
 
-/* Does the word at `at` belong to a signal frame, as the place to go on at? Then the frame begins with
- * the address of code that ends the handler. */
+/* Does the word at `at` belong to a signal frame, as the place to go on at? Then the
+ * frame begins with the address of code that ends the handler. */
 static bool
 is_signal_frame(const struct tracee *t, uint64_t at)
 {
@@ -326,7 +329,8 @@ returns_by_signal(const struct tracee *t, const struct tracee_thread *th,
 	return false;
 }
 
-/* Is a thread that has this thread pointer in our code, by its own account? Unknown counts as yes. */
+/* Is a thread that has this thread pointer in our code, by its own account? Unknown
+ * counts as yes. */
 static bool
 is_busy(const struct tracee *t, const struct blob_config *c, const unsigned char *slots,
 	uint64_t tp)
@@ -344,8 +348,8 @@ is_busy(const struct tracee *t, const struct blob_config *c, const unsigned char
 	return false;
 }
 
-/* Is any thread? Also where nothing on its stack leads to us: a signal handler that came while it was in a function that we have
- * called may run on a stack of its own. */
+/* Is any thread? Also where nothing on its stack leads to us: a signal handler that came
+ * while it was in a function that we have called may run on a stack of its own. */
 static bool
 any_busy(const struct tracee *t, const struct ours *o)
 {
@@ -392,7 +396,8 @@ struct unmapping {
 	unsigned n;
 };
 
-/* First it is forgotten, then unmapped: whatever the process maps there afterwards is its own. */
+/* First it is forgotten, then unmapped: whatever the process maps there afterwards is its
+ * own. */
 static void
 add_unmap(struct unmapping *u, uint32_t made, uint64_t start, uint64_t bytes)
 {
@@ -469,8 +474,9 @@ count_kept(const struct ours *o, struct detached *d)
 	d->kept_bytes += o->self_bytes;
 }
 
-/* One that we meant to make when we died, or that was taken out of the process that forked this one: is it there,
- * exactly as it would be? Parts of it may have rights and marks of their own. */
+/* One that we meant to make when we died, or that was taken out of the process that
+ * forked this one: is it there, exactly as it would be? Parts of it may have rights and
+ * marks of their own. */
 static bool
 is_mapped_as(int pid, const struct attach_range *r)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* oldblocks.c -- see oldblocks.h.
  *
- * One walk over the heap: each size class keeps an even pick of its blocks, however many there are. Then the
- * room in the recorder's table is shared out: all classes get as much, and what small ones leave goes to the
- * others. */
+ * One walk over the heap: each size class keeps an even pick of its blocks, however many
+ * there are. Then the room in the recorder's table is shared out: all classes get as
+ * much, and what small ones leave goes to the others. */
 #include "tool/target/attach/oldblocks.h"
 
 #include <errno.h>

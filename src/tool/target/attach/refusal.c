@@ -88,7 +88,8 @@ read_attached(struct refusal_facts *f)
 	buf_done(&maps);
 }
 
-/* Between vfork and exec a child runs in its parent's memory, which other threads use meanwhile. */
+/* Between vfork and exec a child runs in its parent's memory, which other threads use
+ * meanwhile. */
 static bool
 shares_memory(int pid, int with)
 {

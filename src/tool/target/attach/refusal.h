@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* refusal.h -- may a process be attached to? Asked before anything is touched.
  *
- * Facts are read first, the decision is made from facts alone: so every refusal can be tested,
- * whatever the machine at hand allows. A refusal is one line: what, why, and the one thing that
- * helps. */
+ * Facts are read first, the decision is made from facts alone: so every refusal can be
+ * tested, whatever the machine at hand allows. A refusal is one line: what, why, and the
+ * one thing that helps. */
 #ifndef SEEP_TARGET_REFUSAL_H
 #define SEEP_TARGET_REFUSAL_H
 
@@ -24,7 +24,8 @@ struct refusal_facts {
 	char tracer_name[64];
 	uid_t uid, our_uid;	    /* real uid of it, effective uid of ours */
 	bool cap_ptrace, cap_admin; /* what we have */
-	bool no_override; /* and CAP_DAC_OVERRIDE we have not: its memory is a file of its user */
+	/* and CAP_DAC_OVERRIDE we have not: its memory is a file of its user */
+	bool no_override;
 	bool container;	      /* root without some of root's capabilities */
 	int64_t yama;	      /* ptrace_scope; -1 = no such thing */
 	bool our_child;	      /* it descends from us or from our parent's shell */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* session.c -- see session.h.
  *
- * The budget: the injected code counts the processor cycles that it spends in events. Four times a second
- * that is compared with the time that went by: more than is allowed, and samples are
- * taken half as often; and twice as often, if that would leave a fifth of it free. How much more it would cost the
- * code counts as well: large blocks are sampled in any case. What hooks cost that pass by at
- * once is not in it: that is some nanoseconds a call, whatever the rate. */
+ * The budget: the injected code counts the processor cycles that it spends in events.
+ * Four times a second that is compared with the time that went by: more than is allowed,
+ * and samples are taken half as often; and twice as often, if that would leave a fifth of
+ * it free. How much more it would cost the code counts as well: large blocks are sampled
+ * in any case. What hooks cost that pass by at once is not in it: that is some
+ * nanoseconds a call, whatever the rate. */
 #include "tool/target/attach/session.h"
 
 #include <errno.h>
@@ -219,7 +220,8 @@ look_for_exec(struct session *s)
 	s->replaced_by[n > 0 ? n : 0] = '\0';
 }
 
-/* Every try stops all threads. Where it cannot be found out, the recorder goes on asking the kernel. */
+/* Every try stops all threads. Where it cannot be found out, the recorder goes on asking
+ * the kernel. */
 static void
 settle(struct session *s, uint64_t ms)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* session.h -- a process that is attached to, for as long as somebody looks on.
  *
- * Keeps its clock, says that somebody is there, looks at how its places grow, and holds the rate of
- * sampling where the recorder costs no more than it may. */
+ * Keeps its clock, says that somebody is there, looks at how its places grow, and holds
+ * the rate of sampling where the recorder costs no more than it may. */
 #ifndef SEEP_TARGET_SESSION_H
 #define SEEP_TARGET_SESSION_H
 
@@ -26,8 +26,8 @@ struct session_settings {
 	uint64_t looks_ms; /* first distance of looks; 0 = never */
 	const struct oldblocks *old; /* blocks to be watched, or NULL; borrowed */
 	bool from_start;	     /* nothing of the program has run yet */
-	uint64_t
-		max_stop_ns; /* not attached to if it may be stopped for longer; 0 = any time */
+	/* not attached to if it may be stopped for longer; 0 = any time */
+	uint64_t max_stop_ns;
 };
 
 /* Start with `= SESSION_NONE`; session_close is legal at any time. */
@@ -50,7 +50,9 @@ struct session {
 	char replaced_by[256]; /* path of the program; "" = not known */
 	bool off;	       /* the recorder has switched itself off */
 	struct detached detached;
-	int counted_by; /* its parent's recording counts it as a child that is not recorded: by number there; else 0 */
+	/* its parent's recording counts it as a child that is not recorded: by number
+	 * there; else 0 */
+	int counted_by;
 	uint64_t rss_kib, rss_peak_kib, anon_kib;
 	struct covered covered;
 	uint64_t checked_ns;  /* how long it stood still for a leak check */
@@ -83,8 +85,8 @@ void session_read_old(struct session *s);
 /* Milliseconds since recording began. */
 uint64_t session_age_ms(const struct session *s);
 
-/* Puts the process back into the state that it had, as far as that goes (s->detached says). The
- * recording stays readable. A process that has ended is no error. */
+/* Puts the process back into the state that it had, as far as that goes (s->detached
+ * says). The recording stays readable. A process that has ended is no error. */
 int session_detach(struct session *s, struct err *e);
 
 /* Recording goes on without us: from now on the recorder reads the clock itself. */

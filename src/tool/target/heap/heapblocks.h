@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* heapblocks.h -- the blocks that a program has from its allocators, found without a recording by walking
- * their heaps (walker.h).
+/* heapblocks.h -- the blocks that a program has from its allocators, found without a
+ * recording by walking their heaps (walker.h).
  *
- * Blocks that were freed and are kept in the caches of threads or of the allocator are free, not
- * blocks. Sizes are those that the allocator gave, which may be more than was asked for: up to 15 bytes with
- * glibc, up to a fifth where sizes come in classes. Where a heap makes no sense there is a gap, and nothing in
- * it is guessed. */
+ * Blocks that were freed and are kept in the caches of threads or of the allocator are
+ * free, not blocks. Sizes are those that the allocator gave, which may be more than was
+ * asked for: up to 15 bytes with glibc, up to a fifth where sizes come in classes. Where
+ * a heap makes no sense there is a gap, and nothing in it is guessed. */
 #ifndef SEEP_TARGET_HEAPBLOCKS_H
 #define SEEP_TARGET_HEAPBLOCKS_H
 
@@ -26,8 +26,8 @@ struct heapblock {
 	uint64_t addr;
 	uint64_t bytes : 46;
 	uint64_t root : 1; /* an object of the allocator itself: never lost */
-	uint64_t
-		inner : 1; /* the program's pointer may lie behind `addr`: aligned blocks */
+	/* the program's pointer may lie behind `addr`: aligned blocks */
+	uint64_t inner : 1;
 	uint64_t arena : 16; /* number in heapblocks.arenas */
 };
 
@@ -48,7 +48,8 @@ struct heapblocks_owner {
 	uint64_t unread_caches; /* of threads: blocks in them count as used */
 };
 
-/* One arena's account, in bytes of blocks with their headers. Allocators other than glibc's have one. */
+/* One arena's account, in bytes of blocks with their headers. Allocators other than
+ * glibc's have one. */
 struct heapblocks_arena {
 	uint64_t system_bytes; /* taken from the kernel, as malloc itself counts */
 	uint64_t used_bytes, used_blocks;
@@ -68,12 +69,12 @@ struct heapblocks {
 	VEC(struct heapblocks_arena)
 	arenas; /* glibc's first, and of these the main one */
 	VEC(struct heapblocks_owner) owners; /* allocators */
-	/* ascending: all memory of the allocators, their tables included, but for mapped blocks of
-	 * glibc's. None of it is a root */
+	/* ascending: all memory of the allocators, their tables included, but for mapped
+	 * blocks of glibc's. None of it is a root */
 	struct heapblocks_ranges heaps;
 	struct heapblocks_ranges gaps; /* parts of these that could not be read */
-	/* An allocator was found whose tables contradict themselves, perhaps only at this moment; or one
-	 * that is known not to be readable. `why` names it */
+	/* An allocator was found whose tables contradict themselves, perhaps only at this
+	 * moment; or one that is known not to be readable. `why` names it */
 	bool inconsistent, refused;
 	uint64_t mapped_blocks, mapped_bytes; /* blocks with mappings of their own */
 	int64_t mapped_expected;	      /* as malloc counts them; -1 = not known */

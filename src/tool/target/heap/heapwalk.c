@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* heapwalk.c -- glibc's heaps added up by what is resident; see heapwalk.h, and walk_glibc_heap.c for the way from block
- * to block.
+/* heapwalk.c -- glibc's heaps added up by what is resident; see heapwalk.h, and
+ * walk_glibc_heap.c for the way from block to block.
  *
- * The process runs meanwhile. Its memory is read in windows of 1 MiB where it is gone through in order, and page by page
- * where pointers are followed; pages that are not resident are never touched. */
+ * The process runs meanwhile. Its memory is read in windows of 1 MiB where it is gone
+ * through in order, and page by page where pointers are followed; pages that are not
+ * resident are never touched. */
 #include "tool/target/heap/heapwalk.h"
 
 #include <stdlib.h>

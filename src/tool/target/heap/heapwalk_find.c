@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* heapwalk_find.c -- where glibc's malloc keeps its state.
  *
- * The main arena lies in libc's data (or a static program's own). Versions differ in what comes
- * before its list heads, so the heads are looked for, and how far they are from the arena's
- * beginning follows from the ring of arenas, which must lead back to it. The main heap is where its
- * end is: the kernel names it in a process, but not in a core, nor where brk gave nothing. */
+ * The main arena lies in libc's data (or a static program's own). Versions differ in what
+ * comes before its list heads, so the heads are looked for, and how far they are from the
+ * arena's beginning follows from the ring of arenas, which must lead back to it. The main
+ * heap is where its end is: the kernel names it in a process, but not in a core, nor
+ * where brk gave nothing. */
 #include "tool/target/heap/heapwalk_impl.h"
 
 #include <stdio.h>

@@ -48,7 +48,8 @@ enum {
 struct hw_cache {
 	uint64_t size; /* of its block, header included */
 	unsigned bins, count_bytes;
-	bool room; /* counts say how many more there is room for, not how many there are */
+	/* counts say how many more there is room for, not how many there are */
+	bool room;
 };
 
 /* The layout of a cache whose block has this size, header included; NULL = none has. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* heapwalk_layout.c -- glibc's structures as its versions have them, for the walk that adds up a running process
- * (heapwalk.c) and for the one that finds every block (walk_glibc.c). */
+/* heapwalk_layout.c -- glibc's structures as its versions have them, for the walk that
+ * adds up a running process (heapwalk.c) and for the one that finds every block
+ * (walk_glibc.c). */
 #include "shared/compiler.h"
 #include "tool/target/heap/heapwalk_impl.h"
 

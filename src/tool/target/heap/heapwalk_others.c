@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* heapwalk_others.c -- what allocators other than glibc's hold in a running process; see heapwalk.h.
+/* heapwalk_others.c -- what allocators other than glibc's hold in a running process; see
+ * heapwalk.h.
  *
- * The walkers find their blocks; here these are added up by what is resident. All that is not in a used block
- * is free memory that the allocator keeps, or its own tables. Caches of threads cannot be found without
- * stopping the process: freed blocks in them count as used. */
+ * The walkers find their blocks; here these are added up by what is resident. All that is
+ * not in a used block is free memory that the allocator keeps, or its own tables. Caches
+ * of threads cannot be found without stopping the process: freed blocks in them count as
+ * used. */
 #include <stdlib.h>
 #include <time.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* liveblocks.c -- see liveblocks.h.
  *
- * Every ref is checked by livefile_at. Leaves and buckets cannot lead in circles for long: a
- * page's chain is cut at as many buckets as a page can have blocks. */
+ * Every ref is checked by livefile_at. Leaves and buckets cannot lead in circles for
+ * long: a page's chain is cut at as many buckets as a page can have blocks. */
 #include "tool/target/heap/liveblocks.h"
 
 #include <string.h>
@@ -41,7 +41,8 @@ add_journal(void *ctx, const struct livefile *f, void *object)
 	}
 }
 
-/* The word at `at` as it was before the call that is changing it: the oldest note counts. */
+/* The word at `at` as it was before the call that is changing it: the oldest note
+ * counts. */
 static uint64_t
 word(const struct walk *w, const uint64_t *at)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* liveblocks.h -- every live block of a recording, in the order of addresses, straight from the table
- * of a process that stands still.
+/* liveblocks.h -- every live block of a recording, in the order of addresses, straight
+ * from the table of a process that stands still.
  *
- * Reading a recording for a report copies it whole (src/tool/format); this is for who needs the
- * addresses only, at once, and also those of blocks from before a fork. Calls that were under
- * way when the process was stopped are taken as not made. Nothing is written. */
+ * Reading a recording for a report copies it whole (src/tool/format); this is for who
+ * needs the addresses only, at once, and also those of blocks from before a fork. Calls
+ * that were under way when the process was stopped are taken as not made. Nothing is
+ * written. */
 #ifndef SEEP_TARGET_LIVEBLOCKS_H
 #define SEEP_TARGET_LIVEBLOCKS_H
 
@@ -16,7 +17,8 @@
 struct liveblocks {
 	/* A 4 KiB page in which a block is or was. Ascending. */
 	void (*page)(void *ctx, uint64_t page);
-	/* A block of the page that was told last; in no order within it. `site` is a ref. */
+	/* A block of the page that was told last; in no order within it. `site` is a
+	 * ref. */
 	void (*block)(void *ctx, uint64_t addr, uint64_t bytes, uint32_t site,
 		      enum rec_kind kind);
 	void *ctx;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rtti.c -- see rtti.h. Layout as in the Itanium C++ ABI:
  *
- *	table:    offset to top | typeinfo | first function …      the object points at the last
+ *	table:    offset to top | typeinfo | first function …   the object points at the last
  *	typeinfo: its own table | name | …
  */
 #include "tool/target/heap/rtti.h"

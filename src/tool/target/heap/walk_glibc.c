@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* walk_glibc.c -- every block of glibc's malloc; see walk_glibc_heap.c for the way through its heaps.
+/* walk_glibc.c -- every block of glibc's malloc; see walk_glibc_heap.c for the way
+ * through its heaps.
  *
- * Blocks that look used and are kept for reuse all the same are found afterwards, in the caches of threads and the fast
- * bins of arenas, and taken out. */
+ * Blocks that look used and are kept for reuse all the same are found afterwards, in the
+ * caches of threads and the fast bins of arenas, and taken out. */
 #include <stdio.h>
 
 #include "tool/target/heap/walk_glibc_impl.h"
@@ -31,7 +32,8 @@ on_block(struct hb_walk *k, const struct hb_piece *p, uint64_t at, uint64_t size
 	}
 	a->used_bytes += size;
 	a->used_blocks++;
-	/* Its last word lies in the next block's header, which a used block may write to. */
+	/* Its last word lies in the next block's header, which a used block may write
+	 * to. */
 	vec_push(&h->blocks, (struct heapblock){.addr = at + 16,
 						.bytes = size - HW_WORD,
 						.arena = p->arena});

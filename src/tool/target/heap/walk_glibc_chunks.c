@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* walk_glibc_chunks.c -- see heapchunks.h; walk_glibc_heap.c is the way through the heaps. */
+/* walk_glibc_chunks.c -- see heapchunks.h; walk_glibc_heap.c is the way through the
+ * heaps. */
 #include "tool/target/heap/heapchunks.h"
 #include "tool/target/heap/walk_glibc_impl.h"
 
@@ -10,7 +11,8 @@ on_block(struct hb_walk *k, const struct hb_piece *p, uint64_t at, uint64_t size
 	struct heapchunks *to = k->to;
 
 	(void)p;
-	/* Its last word lies in the next block's header, which a used block may write to. */
+	/* Its last word lies in the next block's header, which a used block may write
+	 * to. */
 	to->chunk(to->ctx, at + 2 * HW_WORD, size - HW_WORD, used);
 }
 

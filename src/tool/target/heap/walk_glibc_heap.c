@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* walk_glibc_heap.c -- from block to block through every heap of glibc's malloc, 2.26 to 2.43 on 64-bit machines.
+/* walk_glibc_heap.c -- from block to block through every heap of glibc's malloc, 2.26 to
+ * 2.43 on 64-bit machines.
  *
- * A block's first word but one is its size; the lowest bit of the next block's size says whether a block is used. Where
- * sizes make no sense, because the process moved on or its data was overwritten, the next place is looked for from
- * where blocks fit each other, and what lies between is a gap. */
+ * A block's first word but one is its size; the lowest bit of the next block's size says
+ * whether a block is used. Where sizes make no sense, because the process moved on or its
+ * data was overwritten, the next place is looked for from where blocks fit each other,
+ * and what lies between is a gap. */
 #include <stdio.h>
 
 #include "shared/compiler.h"
@@ -12,7 +14,8 @@
 
 enum {
 	CHAIN = 8, /* blocks that must fit each other before they are believed */
-	FENCE = 16, /* size of what malloc puts where one of its heaps ends and goes on elsewhere */
+	/* size of what malloc puts where one of its heaps ends and goes on elsewhere */
+	FENCE = 16,
 };
 
 /* ---- memory ---- */
@@ -49,7 +52,8 @@ hb_word(struct hb_walk *k, uint64_t addr)
 
 /* ---- blocks ---- */
 
-/* Size of the block at `at`, header included; 0 when none that fits before `end` is there. */
+/* Size of the block at `at`, header included; 0 when none that fits before `end` is
+ * there. */
 static uint64_t
 size_at(struct hb_walk *k, uint64_t at, uint64_t end)
 {
@@ -155,8 +159,8 @@ hb_walk_piece(struct hb_walk *k, const struct hb_piece *p)
 
 /* ---- where the heaps are ---- */
 
-/* malloc's first block: where it says, else from where blocks fit. The kernel's idea of the heap
- * begins with a page, malloc's where the program's own data ends. */
+/* malloc's first block: where it says, else from where blocks fit. The kernel's idea of
+ * the heap begins with a page, malloc's where the program's own data ends. */
 static void
 add_main(struct hb_walk *k)
 {

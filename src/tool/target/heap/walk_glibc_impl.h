@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* walk_glibc_impl.h -- one way through the heaps of glibc's malloc, from block to block, and who is told of what is
- * there: walk_glibc.c (all blocks) and heapwalk.c (sums). */
+/* walk_glibc_impl.h -- one way through the heaps of glibc's malloc, from block to block,
+ * and who is told of what is there: walk_glibc.c (all blocks) and heapwalk.c (sums). */
 #ifndef SEEP_TARGET_WALK_GLIBC_IMPL_H
 #define SEEP_TARGET_WALK_GLIBC_IMPL_H
 
@@ -52,9 +52,10 @@ struct hb_walk {
 	struct hb_words caches;	      /* blocks that may be a thread's cache */
 	struct hb_words firsts;	      /* the first block of each piece */
 	struct hb_words cached;	      /* addresses of blocks that are freed and kept */
-	uint64_t
-		cached_most; /* more do not fit into the heap: lists that run in circles */
-	bool recorded; /* the caller knows blocks: what it does not know and is empty is a cache */
+	/* more do not fit into the heap: lists that run in circles */
+	uint64_t cached_most;
+	/* the caller knows blocks: what it does not know and is empty is a cache */
+	bool recorded;
 };
 
 /* Finds malloc's state and its heaps; false with half a sentence in `why`. */
@@ -70,19 +71,20 @@ uint64_t hb_resync(struct hb_walk *k, uint64_t at, uint64_t end, uint64_t top);
 /* The word at `addr`, which is aligned; 0 when it is not there. */
 uint64_t hb_word(struct hb_walk *k, uint64_t addr);
 
-/* Whether something is there; if not, *ret_bytes is how far it is until something may be there again. */
+/* Whether something is there; if not, *ret_bytes is how far it is until something may be
+ * there again. */
 bool hb_is_there(struct hb_walk *k, uint64_t addr, uint64_t *ret_bytes);
 
 /* ---- walk_glibc_kept.c ---- */
 
-/* After all pieces: blocks that threads and arenas keep, into k->cached; those caches that are none are
- * dropped. */
+/* After all pieces: blocks that threads and arenas keep, into k->cached; those caches
+ * that are none are dropped. */
 void hb_find_cached(struct hb_walk *k);
 
 /* ---- walk_glibc_mapped.c ---- */
 
-/* Where malloc's first block is, and how many blocks it has mapped: from its parameters. False: they
- * were not found. */
+/* Where malloc's first block is, and how many blocks it has mapped: from its parameters.
+ * False: they were not found. */
 bool hb_parameters(struct hb_walk *k, uint64_t *ret_first, int64_t *ret_mapped);
 
 /* How far mappings are looked through for blocks: pages without one. */
@@ -91,7 +93,8 @@ struct hb_limits {
 	bool absent_too; /* count pages that are not there as well */
 };
 
-/* Finds blocks with mappings of their own, into k->mapped. NULL: as many as malloc counts, however far that is. */
+/* Finds blocks with mappings of their own, into k->mapped. NULL: as many as malloc
+ * counts, however far that is. */
 void hb_find_mapped(struct hb_walk *k, const struct hb_limits *limits);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* walk_glibc_kept.c -- freed blocks that look used: those in the caches of threads and in arenas' fast
- * bins.
+/* walk_glibc_kept.c -- freed blocks that look used: those in the caches of threads and in
+ * arenas' fast bins.
  *
- * A cache is an ordinary block whose contents are list heads, one for each size. Its size tells which
- * layout it has, and it is believed only when every list begins with a block of the right size. Links are
- * masked with their own address since 2.32, plain before; which of the two is seen from where they
- * lead. A thread may stand in the middle of a call: counts are not compared, lists are. */
+ * A cache is an ordinary block whose contents are list heads, one for each size. Its size
+ * tells which layout it has, and it is believed only when every list begins with a block
+ * of the right size. Links are masked with their own address since 2.32, plain before;
+ * which of the two is seen from where they lead. A thread may stand in the middle of a
+ * call: counts are not compared, lists are. */
 #include "shared/compiler.h"
 #include "tool/target/heap/walk_glibc_impl.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* walk_glibc_mapped.c -- blocks that have mappings of their own, and malloc's parameters, which say how
- * many there are.
+/* walk_glibc_mapped.c -- blocks that have mappings of their own, and malloc's parameters,
+ * which say how many there are.
  *
- * The kernel merges neighbouring mappings, so such a block may begin at any page of one. Its header there has a bit
- * of its own, and a size in whole pages; one that was asked for with an alignment has its header
- * further on, and says how far. malloc counts them: when more look like one than it has, those that chance may
- * have made are dropped. */
+ * The kernel merges neighbouring mappings, so such a block may begin at any page of one.
+ * Its header there has a bit of its own, and a size in whole pages; one that was asked
+ * for with an alignment has its header further on, and says how far. malloc counts them:
+ * when more look like one than it has, those that chance may have made are dropped. */
 #include <string.h>
 
 #include "shared/compiler.h"
@@ -26,7 +26,8 @@ enum {
  *	n_mmaps u32 | n_mmaps_max u32 | max_n_mmaps u32 | no_dyn_threshold u32 |
  *	mmapped_mem u64 | max_mmapped_mem u64 | sbrk_base u64
  *
- * Since 2.35 a number of 32 bits comes before, and as many unused bits behind no_dyn_threshold. */
+ * Since 2.35 a number of 32 bits comes before, and as many unused bits behind
+ * no_dyn_threshold. */
 struct parameters {
 	uint32_t n, n_max, max_n, fixed;
 	uint64_t bytes, max_bytes, base;
@@ -81,8 +82,8 @@ hb_parameters(struct hb_walk *k, uint64_t *ret_first, int64_t *ret_mapped)
 
 /* ---- blocks ---- */
 
-/* The size in the header at `start` + `off`, which says that it is mapped and `off` behind the beginning of
- * its mapping; 0 when it does not. */
+/* The size in the header at `start` + `off`, which says that it is mapped and `off`
+ * behind the beginning of its mapping; 0 when it does not. */
 static uint64_t
 mapped_size(struct hb_walk *k, uint64_t start, uint64_t off, uint64_t area_end)
 {
@@ -98,8 +99,8 @@ mapped_size(struct hb_walk *k, uint64_t start, uint64_t off, uint64_t area_end)
 	return size;
 }
 
-/* The block whose mapping begins at the page `start`. One that was asked for with an alignment has its
- * header further on, and that of the whole is still where it was. */
+/* The block whose mapping begins at the page `start`. One that was asked for with an
+ * alignment has its header further on, and that of the whole is still where it was. */
 static bool
 find_at(struct hb_walk *k, uint64_t start, uint64_t area_end, struct hb_mapped *ret)
 {
@@ -217,7 +218,8 @@ hb_find_mapped(struct hb_walk *k, const struct hb_limits *limits)
 	search_all(k, limits != NULL ? limits : &usual);
 	if (limits != NULL)
 		return;
-	/* The kernel may have merged them with a large mapping of the program's, which comes first. */
+	/* The kernel may have merged them with a large mapping of the program's, which
+	 * comes first. */
 	if (k->mapped_expected > (int64_t)k->mapped.len)
 		search_all(k, &none);
 	while (k->mapped_expected >= 0 && (int64_t)k->mapped.len > k->mapped_expected &&

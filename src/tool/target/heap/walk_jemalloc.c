@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* walk_jemalloc.c -- jemalloc 5.2 and 5.3 with 48-bit addresses and pages of 4 KiB.
  *
- * Its table of pages (rtree) leads to a descriptor for each extent (edata in 5.3, extent_t in 5.2):
+ * Its table of pages (rtree) leads to a descriptor for each extent (edata in 5.3,
+ * extent_t in 5.2):
  *
  *	0	bits: arena 0-11, slab 12, then state, class and free blocks, by version
  *	8	address
  *	16	bytes, with other things in the low 12 bits
  *	64	bitmap of a slab: 1 = free
  *
- * A slab has blocks of one class; any other extent in use is one block. jemalloc's own memory (descriptors,
- * leaves, arenas) is in base blocks:
+ * A slab has blocks of one class; any other extent in use is one block. jemalloc's own
+ * memory (descriptors, leaves, arenas) is in base blocks:
  *
  *	0 bytes | 8 next | 16 descriptor, whose address is at 24
  *
@@ -110,7 +111,8 @@ is_base(struct walk *w, uint64_t at, uint64_t holds, uint64_t *ret_bytes)
 	       words[3] <= at + words[0];
 }
 
-/* Adds the base block that holds `addr`; where there is none to be found, so many bytes there. */
+/* Adds the base block that holds `addr`; where there is none to be found, so many bytes
+ * there. */
 static void
 add_base(struct walk *w, struct je *j, uint64_t addr, uint64_t bytes)
 {
@@ -163,8 +165,8 @@ add_slab(struct walk *w, const struct je *j, const uint64_t *words,
 	walk_free(w, free, free * size);
 }
 
-/* One block. Its class may say more than there is: sizes that are not rounded to classes, and a page for a
- * random beginning. */
+/* One block. Its class may say more than there is: sizes that are not rounded to classes,
+ * and a page for a random beginning. */
 static void
 add_large(struct walk *w, struct je *j, const uint64_t *words,
 	  const struct walk_extent *x)
@@ -228,7 +230,8 @@ on_leaf(struct walk *w, void *ctx, uint64_t leaf)
 	add_base(w, j, leaf, WALK_LEAF_BYTES);
 }
 
-/* The page for a random beginning belongs to every large block, once it is known to be there. */
+/* The page for a random beginning belongs to every large block, once it is known to be
+ * there. */
 static void
 take_off_pads(struct walk *w, const struct je *j)
 {
@@ -277,8 +280,8 @@ is_loaded(const struct memmap *map)
 	return false;
 }
 
-/* Words that look like a table by chance, as in the heap of a runtime or of another allocator: no check came out
- * right, and no library of that name is loaded. */
+/* Words that look like a table by chance, as in the heap of a runtime or of another
+ * allocator: no check came out right, and no library of that name is loaded. */
 static bool
 is_chance(const struct walk *w)
 {
@@ -293,7 +296,8 @@ walk_jemalloc(const struct walker_memory *m, struct heapblocks *to)
 	walk_describe *const describes[] = {describe_53, describe_52};
 	bool found = false, before = to->inconsistent, chance = true;
 
-	/* In the bits of the wrong version nothing may be in use; but that may also be so. */
+	/* In the bits of the wrong version nothing may be in use; but that may also be
+	 * so. */
 	for (size_t i = 0; i < ARRAY_LEN(layouts) + 1 && !found; i++) {
 		size_t n = i % ARRAY_LEN(layouts);
 		struct walk w;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* walk_jemalloc_caches.c -- freed blocks in the caches of jemalloc's threads, which look allocated in the
- * extents.
+/* walk_jemalloc_caches.c -- freed blocks in the caches of jemalloc's threads, which look
+ * allocated in the extents.
  *
- * 5.3: one block of jemalloc's holds the stacks of all bins. Its first word is all 0x7a, the one behind the last
- * stack all 0xa7. In the thread's data stands the address of that block, and behind it the address of the
- * tcache, which leads back: its first word points to just before. Bins begin at 8, 24 bytes each:
+ * 5.3: one block of jemalloc's holds the stacks of all bins. Its first word is all 0x7a,
+ * the one behind the last stack all 0xa7. In the thread's data stands the address of that
+ * block, and behind it the address of the tcache, which leads back: its first word points
+ * to just before. Bins begin at 8, 24 bytes each:
  *
  *	0 head | 8 requests | 16 low water u16 | 18 full u16 | 20 empty u16
  *
@@ -14,7 +15,8 @@
  *
  *	0 low water i32 | 4 cached i32 | 8 requests | 16 end of the stack
  *
- * and further on those of large blocks. The stacks follow each other in one block of jemalloc's. */
+ * and further on those of large blocks. The stacks follow each other in one block of
+ * jemalloc's. */
 #include <stdlib.h>
 
 #include "shared/compiler.h"
@@ -154,7 +156,8 @@ bin_cached(const struct tls *t, size_t bin)
 	return bin < t->n ? t->words[bin] >> 32 : 0;
 }
 
-/* Whether the bin at word `i` continues the stacks that end at `before`; 0 = it is the first. */
+/* Whether the bin at word `i` continues the stacks that end at `before`; 0 = it is the
+ * first. */
 static bool
 is_next_bin(struct walk *w, const struct tls *t, size_t i, uint64_t before)
 {
@@ -217,8 +220,8 @@ search_old(struct walk *w, const struct tls *t)
 
 /* ---- what else threads know ---- */
 
-/* The thread's memory of the table of pages: pairs of a multiple of 1 GiB, which may be the address of a
- * block by chance, and the leaf for it. */
+/* The thread's memory of the table of pages: pairs of a multiple of 1 GiB, which may be
+ * the address of a block by chance, and the leaf for it. */
 static void
 leave_out_keys(struct walk *w, const struct je *j, const struct tls *t)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* walk_mimalloc.c -- mimalloc 2.x, not its secure builds.
  *
- * Memory is in segments, aligned to their size, of slices of 64 KiB. At a segment's beginning are a cookie,
- * its address mixed with a number that is the same for all, and one entry for each slice; that of a
- * page's first slice describes the page:
+ * Memory is in segments, aligned to their size, of slices of 64 KiB. At a segment's
+ * beginning are a cookie, its address mixed with a number that is the same for all, and
+ * one entry for each slice; that of a page's first slice describes the page:
  *
- *	0 slices u32 | 10 blocks u16 | 14 flags (bit 1: has aligned blocks) | 16 free list | ...
+ *	0 slices u32 | 10 blocks u16 | 14 flags (bit 1: aligned blocks) | 16 free list
  *
- * where the rest differs by version. Freed blocks are in three lists of their page (its own two, and one
- * that other threads put them into) and in one of the heap that the page belongs to. The version is the one whose
- * counts are right. */
+ * where the rest differs by version. Freed blocks are in three lists of their page (its
+ * own two, and one that other threads put them into) and in one of the heap that the page
+ * belongs to. The version is the one whose counts are right. */
 #include <stdlib.h>
 #include <string.h>
 

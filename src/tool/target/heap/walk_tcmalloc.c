@@ -6,13 +6,15 @@
  *	0 first page | 8 pages | 16 next | 24 previous | 32 free blocks |
  *	40 in use u16, class u8, place 2 bits (0 = in use), sampled 1 bit
  *
- * Elements for pages inside of spans that were merged are stale, so only the one for a span's first page
- * counts. Class 0 is one block. Sizes of classes are in the same library's data: 128 numbers of 32 bits, then as
- * many words with the pages of their spans, then the number of classes.
+ * Elements for pages inside of spans that were merged are stale, so only the one for a
+ * span's first page counts. Class 0 is one block. Sizes of classes are in the same
+ * library's data: 128 numbers of 32 bits, then as many words with the pages of their
+ * spans, then the number of classes.
  *
- * Free blocks are in lists that run through the blocks themselves: of spans, of the central lists (below), of the
- * caches of threads (walk_tcmalloc_caches.c). The debugging library puts a header of its own into every block; that
- * is noticed, and nothing is reported. */
+ * Free blocks are in lists that run through the blocks themselves: of spans, of the
+ * central lists (below), of the caches of threads (walk_tcmalloc_caches.c). The debugging
+ * library puts a header of its own into every block; that is noticed, and nothing is
+ * reported. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +33,8 @@ enum {
 	DEBUG_SHARE = 32,
 };
 
-/* In the headers of the debugging library: a mark at 16, and how the block was allocated at 24. */
+/* In the headers of the debugging library: a mark at 16, and how the block was allocated
+ * at 24. */
 static const uint32_t debug_marks[] = {0xdeadbeef, 0xabcdefab};
 static const uint32_t debug_kinds[] = {0xefcdab90, 0xfebadc81, 0xbceadf72};
 
@@ -91,7 +94,8 @@ find_classes(struct walk *w, struct tc *t)
 
 /* ---- spans ---- */
 
-/* Marks the blocks of a list that runs through them; false: it leaves the span, or runs in circles. */
+/* Marks the blocks of a list that runs through them; false: it leaves the span, or runs
+ * in circles. */
 static bool
 mark_free(struct walk *w, uint64_t start, uint64_t size, uint64_t n, uint64_t at,
 	  unsigned char *free_blocks, uint64_t *ret_free)
@@ -139,7 +143,8 @@ add_small(struct walk *w, struct tc *t, const uint64_t *words,
 	walk_free(w, free, free * size);
 }
 
-/* One block. Of a sampled one the size that was asked for is known: it stands before its stack. */
+/* One block. Of a sampled one the size that was asked for is known: it stands before its
+ * stack. */
 static void
 add_large(struct walk *w, const uint64_t *words, const struct walk_extent *x)
 {
@@ -195,7 +200,8 @@ is_one_of(const uint32_t *marks, size_t n, uint64_t word)
 	return false;
 }
 
-/* Whether blocks have the debugging library's headers. Those in caches may have lost theirs. */
+/* Whether blocks have the debugging library's headers. Those in caches may have lost
+ * theirs. */
 static bool
 is_debugging(struct walk *w)
 {
@@ -214,8 +220,9 @@ is_debugging(struct walk *w)
 	return marked * DEBUG_SHARE > seen;
 }
 
-/* The library makes an object for its extensions, and a second one that takes its place: the first is lost,
- * by design. Such objects are of 8 bytes, with a pointer into the library. */
+/* The library makes an object for its extensions, and a second one that takes its place:
+ * the first is lost, by design. Such objects are of 8 bytes, with a pointer into the
+ * library. */
 static void
 keep_extensions(struct walk *w)
 {
@@ -241,7 +248,8 @@ walk_all(struct walk *w, struct tc *t)
 				 .ctx = t};
 	struct heapblocks_range around;
 
-	/* A program that has hardly anything has one span. The classes prove it all the same. */
+	/* A program that has hardly anything has one span. The classes prove it all the
+	 * same. */
 	tree.root = walk_find_root(w, describe, 1);
 	if (tree.root == 0)
 		return false;

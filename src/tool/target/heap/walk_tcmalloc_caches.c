@@ -12,7 +12,8 @@
  *
  *	0 list | 8 length u32 | ... | 24 block size u32
  *
- * and further on the links to the next and the previous cache. A word of the library's data leads to the first. */
+ * and further on the links to the next and the previous cache. A word of the library's
+ * data leads to the first. */
 #include "shared/compiler.h"
 #include "tool/target/heap/walk_tcmalloc_impl.h"
 
@@ -129,7 +130,8 @@ add_cache(struct walk *w, const struct tc *t, uint64_t at, struct walk_words *ca
 		vec_push(caches, at);
 }
 
-/* Where caches keep the address of the next one; 0 = this is the only one, or it is not known. */
+/* Where caches keep the address of the next one; 0 = this is the only one, or it is not
+ * known. */
 static uint64_t
 find_link(struct walk *w, const struct tc *t, uint64_t cache)
 {

@@ -16,7 +16,8 @@ struct tc {
 	struct walk_words leaves, spans;
 };
 
-/* Freed blocks in the central lists and the caches of threads. False: the central lists were not found. */
+/* Freed blocks in the central lists and the caches of threads. False: the central lists
+ * were not found. */
 bool tc_find_caches(struct walk *w, struct tc *t);
 
 #endif

@@ -425,7 +425,8 @@ tidy_ranges(struct heapblocks_ranges *r)
 	r->len = n;
 }
 
-/* Blocks of several allocators in one order. Where two claim the same bytes, the first one has them. */
+/* Blocks of several allocators in one order. Where two claim the same bytes, the first
+ * one has them. */
 static void
 tidy_blocks(struct heapblocks *h)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* walker_impl.h -- what walkers share: words of the process's memory, the account of one allocator, and the
- * search for a two-level table of pages. */
+/* walker_impl.h -- what walkers share: words of the process's memory, the account of one
+ * allocator, and the search for a two-level table of pages. */
 #ifndef SEEP_TARGET_WALKER_IMPL_H
 #define SEEP_TARGET_WALKER_IMPL_H
 
@@ -54,8 +54,8 @@ bool walk_is_anonymous(struct walk *w, uint64_t addr, uint64_t bytes);
 /* Whether `addr` can be written at all. */
 bool walk_is_writable(struct walk *w, uint64_t addr);
 
-/* The next part of [start, end) that is there, at or behind `at`: up to `max` words, copied. Returns how
- * many; 0 = no more. *ret_at is where they are. */
+/* The next part of [start, end) that is there, at or behind `at`: up to `max` words,
+ * copied. Returns how many; 0 = no more. *ret_at is where they are. */
 size_t walk_next_words(struct walk *w, uint64_t at, uint64_t end, uint64_t *to,
 		       size_t max, uint64_t *ret_at);
 
@@ -64,16 +64,19 @@ struct heapblocks_range walk_data_around(const struct memmap *map, uint64_t addr
 
 /* ---- result ---- */
 
-/* Registers the allocator. walk_end takes cached blocks out and finishes the account; or removes everything that
- * was added, when it was not found or too many checks failed, and returns false. */
+/* Registers the allocator. walk_end takes cached blocks out and finishes the account; or
+ * removes everything that was added, when it was not found or too many checks failed, and
+ * returns false. */
 void walk_begin(struct walk *w, const struct walker_memory *m, struct heapblocks *to);
 void walk_name(struct walk *w, const char *name);
 bool walk_end(struct walk *w, bool found);
 
-/* The allocator was recognized and cannot be read: half a sentence. walk_end with `found` false follows. */
+/* The allocator was recognized and cannot be read: half a sentence. walk_end with `found`
+ * false follows. */
 void walk_refuse(struct walk *w, const char *why);
 
-/* A used block; they come in the order of their addresses. Never overlaps the one before: false. */
+/* A used block; they come in the order of their addresses. Never overlaps the one before:
+ * false. */
 bool walk_block(struct walk *w, uint64_t addr, uint64_t bytes, bool inner);
 void walk_free(struct walk *w, uint64_t blocks, uint64_t bytes);
 
@@ -87,7 +90,8 @@ void walk_gap(struct walk *w, uint64_t start, uint64_t end);
 bool walk_check(struct walk *w, bool held);
 void walk_unread_cache(struct walk *w);
 
-/* A block that is freed and kept, of `bytes` (0 = any): must be one that was added. Checked. */
+/* A block that is freed and kept, of `bytes` (0 = any): must be one that was added.
+ * Checked. */
 bool walk_cached(struct walk *w, uint64_t addr, uint64_t bytes);
 
 /* The block at or around `addr`, or NULL. */
@@ -104,11 +108,13 @@ struct walk_extent {
 /* False: this is no element. */
 typedef bool walk_describe(struct walk *w, uint64_t element, struct walk_extent *ret);
 
-/* Address of the first word of the table's root, or 0. `least`: elements of a leaf that must agree. */
+/* Address of the first word of the table's root, or 0. `least`: elements of a leaf that
+ * must agree. */
 uint64_t walk_find_root(struct walk *w, walk_describe *describe, unsigned least);
 
-/* Calls `each` for every element that stands for the first page of its extent, ascending; `leaf` before each
- * leaf. `entries`: how long the root is. False: the table makes no sense. */
+/* Calls `each` for every element that stands for the first page of its extent, ascending;
+ * `leaf` before each leaf. `entries`: how long the root is. False: the table makes no
+ * sense. */
 struct walk_tree {
 	uint64_t root;
 	size_t entries;

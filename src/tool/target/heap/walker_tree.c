@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* walker_tree.c -- the table of pages that jemalloc and gperftools' tcmalloc keep: a static root whose words
- * lead to leaves of 2^18 words, one for each page.
+/* walker_tree.c -- the table of pages that jemalloc and gperftools' tcmalloc keep: a
+ * static root whose words lead to leaves of 2^18 words, one for each page.
  *
- * Nothing says where the root is, but a leaf proves itself: every element leads to a descriptor that says
- * which pages its extent has. The page that an element stands for has the element's number in its low
- * bits, so the descriptor gives the whole page number, and its upper bits, which must be the same for the whole
- * leaf, are the leaf's number in the root. */
+ * Nothing says where the root is, but a leaf proves itself: every element leads to a
+ * descriptor that says which pages its extent has. The page that an element stands for
+ * has the element's number in its low bits, so the descriptor gives the whole page
+ * number, and its upper bits, which must be the same for the whole leaf, are the leaf's
+ * number in the root. */
 
 #include "shared/compiler.h"
 #include "tool/target/heap/walker_impl.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* allocators.c -- see allocators.h.
  *
- * The process's malloc is the first in the loader's order; all functions of its family are taken
- * from the same object, for blocks never cross heaps. In a static program all symbols count, elsewhere
- * only those that others can be bound to: a private malloc in some library is nobody's business
- * until it has one of the prefixes that allocators are linked in under. */
+ * The process's malloc is the first in the loader's order; all functions of its family
+ * are taken from the same object, for blocks never cross heaps. In a static program all
+ * symbols count, elsewhere only those that others can be bound to: a private malloc in
+ * some library is nobody's business until it has one of the prefixes that allocators are
+ * linked in under. */
 #include "tool/target/proc/allocators.h"
 
 #include <errno.h>
@@ -190,8 +191,8 @@ add_family(struct allocators *a, const struct found *f, size_t p, size_t object,
 		a->families++;
 }
 
-/* The files where a malloc is the process's own business: not the loader, whose malloc serves
- * itself. */
+/* The files where a malloc is the process's own business: not the loader, whose malloc
+ * serves itself. */
 static bool
 is_loader(const char *path)
 {

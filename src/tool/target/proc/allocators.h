@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* allocators.h -- which functions of a process allocate and free: the malloc that its loader binds
- * everybody to, and those under names of their own that are linked into its objects. */
+/* allocators.h -- which functions of a process allocate and free: the malloc that its
+ * loader binds everybody to, and those under names of their own that are linked into its
+ * objects. */
 #ifndef SEEP_TARGET_ALLOCATORS_H
 #define SEEP_TARGET_ALLOCATORS_H
 

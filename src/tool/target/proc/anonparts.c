@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* anonparts.c -- see anonparts.h.
  *
- * The recorder's mappings have a kernel flag of their own (not in core dumps), so the kernel never
- * joins one with a mapping of the program: each row of smaps is the recorder's or is not. */
+ * The recorder's mappings have a kernel flag of their own (not in core dumps), so the
+ * kernel never joins one with a mapping of the program: each row of smaps is the
+ * recorder's or is not. */
 #include "tool/target/proc/anonparts.h"
 
 #include <errno.h>

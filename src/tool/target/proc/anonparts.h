@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* anonparts.h -- anonymous memory of a process by what it is: the recorder's own, stacks, static data, heap.
+/* anonparts.h -- anonymous memory of a process by what it is: the recorder's own, stacks,
+ * static data, heap.
  *
- * Reads /proc/PID/smaps, which takes about a microsecond a mapping and 64 KiB of memory: for moments
- * that are rare. */
+ * Reads /proc/PID/smaps, which takes about a microsecond a mapping and 64 KiB of memory:
+ * for moments that are rare. */
 #ifndef SEEP_TARGET_ANONPARTS_H
 #define SEEP_TARGET_ANONPARTS_H
 
@@ -23,7 +24,8 @@ int anonparts_read(struct livefile *f, struct anonparts *ret);
 /* Of a process that has nothing of a recorder's. */
 int anonparts_read_plain(int pid, struct anonparts *ret);
 
-/* From the text of smaps, and what is known: ranges of the recorder and stack pointers. */
+/* From the text of smaps, and what is known: ranges of the recorder and stack
+ * pointers. */
 struct anonparts_range {
 	uint64_t start, bytes;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cgroup.c -- see cgroup.h.
  *
- * A process in another cgroup namespace may have a path that does not exist here; going up
- * from it ends at the root of our mount, whose limit holds for it in any case. */
+ * A process in another cgroup namespace may have a path that does not exist here; going
+ * up from it ends at the root of our mount, whose limit holds for it in any case. */
 #include "tool/target/proc/cgroup.h"
 
 #include <dirent.h>
@@ -294,7 +294,8 @@ cgroup_processes_at(const char *sys, const char *path, struct procfs_pids *pids,
 		add_group(path, 0, pids);
 		return 0;
 	}
-	/* Mounted there itself, version 2 has its groups at once; else what is below are hierarchies. */
+	/* Mounted there itself, version 2 has its groups at once; else what is below are
+	 * hierarchies. */
 	if (is_group(sys)) {
 		found = try_group(sys, "", below, pids);
 	} else if ((dir = opendir(sys)) != NULL) {

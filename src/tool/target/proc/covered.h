@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* covered.h -- the most of a process's anonymous memory that can be malloc's, from looks at it.
+/* covered.h -- the most of a process's anonymous memory that can be malloc's, from looks
+ * at it.
  *
- * malloc keeps what was freed, so it may have more than is live: but never more than was live at a time, nor, once
- * memory was given back, more than was there then or has been live since. */
+ * malloc keeps what was freed, so it may have more than is live: but never more than was
+ * live at a time, nor, once memory was given back, more than was there then or has been
+ * live since. */
 #ifndef SEEP_TARGET_COVERED_H
 #define SEEP_TARGET_COVERED_H
 

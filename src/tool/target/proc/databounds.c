@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* databounds.c -- see databounds.h.
  *
- * Headers are read from the process's memory, if the page is resident: nothing is fetched for it. Where
- * they cannot be had, memory behind a file's data counts as the file's, as it is nearly always. */
+ * Headers are read from the process's memory, if the page is resident: nothing is fetched
+ * for it. Where they cannot be had, memory behind a file's data counts as the file's, as
+ * it is nearly always. */
 #include "tool/target/proc/databounds.h"
 
 #include <elf.h>

@@ -48,8 +48,8 @@ struct elf {
 	Elf64_Phdr *ph;
 	unsigned nph;
 	struct inspect_elf *out;
-	uint32_t
-		named; /* runtimes that it may be by its name: a symbol has to confirm it */
+	/* runtimes that it may be by its name: a symbol has to confirm it */
+	uint32_t named;
 };
 
 static bool
@@ -198,8 +198,8 @@ struct hits {
 	unsigned n;
 };
 
-/* `names` is a piece of the table, from its byte `base` on; what ends within the first `seen`
- * bytes was found in the piece before. */
+/* `names` is a piece of the table, from its byte `base` on; what ends within the first
+ * `seen` bytes was found in the piece before. */
 static void
 find_endings(const char *names, uint64_t bytes, uint64_t base, uint64_t seen,
 	     const char *ending, const struct symbol_row *rows, size_t nrows,

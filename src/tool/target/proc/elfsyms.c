@@ -74,7 +74,8 @@ read_sections(const struct elfsyms_file *f, struct sections *ret)
 	return true;
 }
 
-/* A section's bytes and a 0 behind them, to be freed; NULL when they are not all there. */
+/* A section's bytes and a 0 behind them, to be freed; NULL when they are not all
+ * there. */
 static char *
 read_text(const struct elfsyms_file *f, const Elf64_Shdr *sh, uint64_t *ret_bytes)
 {

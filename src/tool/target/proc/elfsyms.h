@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* elfsyms.h -- symbols of a foreign ELF file, read by whoever may be root.
  *
- * Nothing in the file is believed: every offset is compared with its size before it is used, every count is bounded, and
- * what is read is copied, so that a file that changes meanwhile changes nothing here. No library is asked. 64-bit,
- * little-endian files only; what is damaged is left out. */
+ * Nothing in the file is believed: every offset is compared with its size before it is
+ * used, every count is bounded, and what is read is copied, so that a file that changes
+ * meanwhile changes nothing here. No library is asked. 64-bit, little-endian files only;
+ * what is damaged is left out. */
 #ifndef SEEP_TARGET_ELFSYMS_H
 #define SEEP_TARGET_ELFSYMS_H
 
@@ -28,7 +29,8 @@ struct elfsyms_file {
 	uint64_t bytes;
 };
 
-/* The file behind a descriptor, which stays the caller's. Of anything but a regular file there is none. */
+/* The file behind a descriptor, which stays the caller's. Of anything but a regular file
+ * there is none. */
 struct elfsyms_file elfsyms_file(int fd);
 
 /* Visits the symbols for the loader first, then all others. False: not such a file. */

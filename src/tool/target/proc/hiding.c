@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* hiding.c -- programs that keep memory where malloc's hooks do not see it, and what to say.
+/* hiding.c -- programs that keep memory where malloc's hooks do not see it, and what to
+ * say.
  *
- * Runtimes are in runtimes.h, allocators that are linked in here. Nothing is refused: the program runs, and the report
- * says how much it covers. */
+ * Runtimes are in runtimes.h, allocators that are linked in here. Nothing is refused: the
+ * program runs, and the report says how much it covers. */
 #include "tool/target/proc/inspect.h"
 
 #include <stdio.h>

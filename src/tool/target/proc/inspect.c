@@ -135,8 +135,8 @@ static const struct refusal {
 	 "built with a sanitizer, which has taken malloc over; build it without -fsanitize"},
 };
 
-/* Whether libseep.so would not be loaded by it, or would not be asked for memory; but the recorder can be put
- * into it in another way. */
+/* Whether libseep.so would not be loaded by it, or would not be asked for memory; but the
+ * recorder can be put into it in another way. */
 static bool
 needs_inject(const struct inspect_elf *elf)
 {

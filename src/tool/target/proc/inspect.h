@@ -74,11 +74,13 @@ void inspect_done(struct inspect *in);
  * nothing is known. Static. */
 const char *inspect_coverage(uint32_t traits);
 
-/* Those of the traits that still count for process `pid`: not a runtime that its environment makes use malloc. */
+/* Those of the traits that still count for process `pid`: not a runtime that its
+ * environment makes use malloc. */
 uint32_t inspect_not_redirected(uint32_t traits, int pid);
 
-/* Why a program with these traits has no malloc that could be recorded, as the end of "PROGRAM is …" with a remedy: a
- * program written in Go without C. NULL for all others. Static. */
+/* Why a program with these traits has no malloc that could be recorded, as the end of
+ * "PROGRAM is …" with a remedy: a program written in Go without C. NULL for all others.
+ * Static. */
 const char *inspect_without_malloc(uint32_t traits);
 
 /* Traits that only a module's file name shows (libpython3.11.so, libjvm.so), or 0. */

@@ -2,8 +2,8 @@
 /* kernelwords.c -- see kernelwords.h.
  *
  * An epoll descriptor lists what is registered in its fdinfo, one line each:
- * "tfd: 7 events: 19 data: 55d0c2a4b2a0 …"; /proc/PID/timers has "signal: 34/000055d0c2a4b2a0" below
- * the "ID: 0" of each timer. */
+ * "tfd: 7 events: 19 data: 55d0c2a4b2a0 …"; /proc/PID/timers has "signal:
+ * 34/000055d0c2a4b2a0" below the "ID: 0" of each timer. */
 #include "tool/target/proc/kernelwords.h"
 
 #include <dirent.h>

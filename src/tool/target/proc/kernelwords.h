@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* kernelwords.h -- pointers that a program has handed to the kernel, which gives them back later.
+/* kernelwords.h -- pointers that a program has handed to the kernel, which gives them
+ * back later.
  *
- * A server may keep a connection nowhere but in epoll_event.data.ptr, and a timer's argument nowhere
- * but in sigev_value. /proc shows both. Pointers on their way through a pipe or a socket, queued with
- * a signal or submitted to io_uring cannot be read. */
+ * A server may keep a connection nowhere but in epoll_event.data.ptr, and a timer's
+ * argument nowhere but in sigev_value. /proc shows both. Pointers on their way through a
+ * pipe or a socket, queued with a signal or submitted to io_uring cannot be read. */
 #ifndef SEEP_TARGET_KERNELWORDS_H
 #define SEEP_TARGET_KERNELWORDS_H
 
@@ -25,8 +26,8 @@ struct kernelword {
 
 struct kernelwords VEC_BODY(struct kernelword);
 
-/* Replaces the contents of `ret` with those that process `pid` has now. What cannot be read is left
- * out. Free with vec_done. */
+/* Replaces the contents of `ret` with those that process `pid` has now. What cannot be
+ * read is left out. Free with vec_done. */
 void kernelwords_read(int pid, struct kernelwords *ret);
 
 /* "epoll descriptor 5", "POSIX timer 3". */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* objects.c -- see objects.h.
  *
- * The process may be hostile, and we may be root: every number that comes out of its memory is
- * bounded before it is used, lists are followed for so many steps only, files are opened through its mappings
- * with device and inode compared, and read by elfsyms.c, which believes nothing. */
+ * The process may be hostile, and we may be root: every number that comes out of its
+ * memory is bounded before it is used, lists are followed for so many steps only, files
+ * are opened through its mappings with device and inode compared, and read by elfsyms.c,
+ * which believes nothing. */
 #include "tool/target/proc/objects.h"
 
 #include <elf.h>
@@ -84,8 +85,8 @@ is_loaded(const struct object *o, uint64_t at, uint64_t bytes)
 	return o->nloads == ARRAY_LEN(o->loads);
 }
 
-/* The end of the last page of constants is usually not used, nor that of the code: there, what lies in front
- * of the place where system calls are made from (tracee_call.c). */
+/* The end of the last page of constants is usually not used, nor that of the code: there,
+ * what lies in front of the place where system calls are made from (tracee_call.c). */
 static void
 find_spare(const struct tracee *t, struct object *o, const struct procfs_map *m)
 {
@@ -286,7 +287,8 @@ objects_done(struct objects *o)
 
 /* ---- symbols ---- */
 
-/* The file behind an object's mapping; map_files cannot be fooled, the path is compared. */
+/* The file behind an object's mapping; map_files cannot be fooled, the path is
+ * compared. */
 static int
 open_file(const struct tracee *t, const struct object *o, struct err *e)
 {
@@ -305,7 +307,8 @@ open_file(const struct tracee *t, const struct object *o, struct err *e)
 		return err_sys(e, -errno, "%s: cannot open", o->path);
 	if (fstat(fd, &st) < 0 || st.st_ino != o->inode ||
 	    makedev(o->dev_major, o->dev_minor) != st.st_dev) {
-		/* Overlays show other numbers in maps than the file has: name and size must do. */
+		/* Overlays show other numbers in maps than the file has: name and size
+		 * must do. */
 		if (!S_ISREG(st.st_mode) || strstr(o->path, " (deleted)") != NULL) {
 			close(fd);
 			return err_set(e, -ESTALE, "%s: replaced on disk since", o->path);

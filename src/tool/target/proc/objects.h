@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* objects.h -- the ELF objects of a running process: where they are mapped, in which order
- * symbols are looked up in them, and what they define.
+/* objects.h -- the ELF objects of a running process: where they are mapped, in which
+ * order symbols are looked up in them, and what they define.
  *
- * Mappings and dynamic sections are read from the process's memory, symbols from the files behind
- * its mappings, whatever its mount namespace is. */
+ * Mappings and dynamic sections are read from the process's memory, symbols from the
+ * files behind its mappings, whatever its mount namespace is. */
 #ifndef SEEP_TARGET_OBJECTS_H
 #define SEEP_TARGET_OBJECTS_H
 
@@ -61,7 +61,8 @@ int object_symbols(const struct tracee *t, const struct object *o, object_visito
 /* Address of its .eh_frame, for objects without a header for it; 0 = none. */
 uint64_t object_eh_frame(const struct tracee *t, const struct object *o);
 
-/* The same for the words that the loader has bound to other objects' symbols: `addr` is the word. */
+/* The same for the words that the loader has bound to other objects' symbols: `addr` is
+ * the word. */
 int object_bindings(const struct tracee *t, const struct object *o, object_visitor *each,
 		    void *ctx, struct err *e);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* oom.c -- the out-of-memory killer: see oom.h.
  *
- * The group's count is of all its processes, so it says for sure only of one that is known to have
- * died by SIGKILL. The log names the process; reading it takes CAP_SYSLOG on most machines. */
+ * The group's count is of all its processes, so it says for sure only of one that is
+ * known to have died by SIGKILL. The log names the process; reading it takes CAP_SYSLOG
+ * on most machines. */
 #include "tool/target/proc/oom.h"
 
 #include <errno.h>
@@ -24,7 +25,8 @@ oom_look(struct oom *o, int pid)
 {
 	struct cgroup_memory now;
 
-	/* Processes are put into groups after they began, too. One that is gone is in none. */
+	/* Processes are put into groups after they began, too. One that is gone is in
+	 * none. */
 	cgroup_memory(pid, &now);
 	if (now.folder[0] == '\0')
 		return;
@@ -52,7 +54,8 @@ began_us(const struct prof_process *pr)
 	return hz > 0 ? pr->process_ticks * UINT64_C(1000000) / (uint64_t)hz : 0;
 }
 
-/* One record of the log: "6,1234,5678901,-;Memory cgroup out of memory: Killed process 4711 (x) …" */
+/* One record of the log: "6,1234,5678901,-;Memory cgroup out of memory: Killed process
+ * 4711 (x) …" */
 static bool
 says_killed(const char *record, const struct prof_process *pr)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* pagescan.c -- see pagescan.h.
  *
- * What is known is one window of addresses with its runs. It is as long as the caller asks for, or longer: who goes
- * through memory in order gets more and more at a time. */
+ * What is known is one window of addresses with its runs. It is as long as the caller
+ * asks for, or longer: who goes through memory in order gets more and more at a time. */
 #include "tool/target/proc/pagescan.h"
 
 #include <errno.h>
@@ -61,7 +61,8 @@ add_run(struct pagescan *s, uint64_t start, uint64_t end)
 		s->runs[s->nruns++] = (struct pagescan_run){start, end};
 }
 
-/* The three ways to fill the window from s->from on, at most up to `end`; false: this one does not work. */
+/* The three ways to fill the window from s->from on, at most up to `end`; false: this one
+ * does not work. */
 static bool
 fill_runs(struct pagescan *s, uint64_t end)
 {
@@ -132,7 +133,8 @@ is_too_large(struct pagescan *s, uint64_t bytes)
 	return false;
 }
 
-/* A window that begins at or before `start`; false: the rest up to `end` is passed over. */
+/* A window that begins at or before `start`; false: the rest up to `end` is passed
+ * over. */
 static bool
 fill(struct pagescan *s, uint64_t start, uint64_t end)
 {

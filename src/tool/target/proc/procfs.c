@@ -318,8 +318,8 @@ procfs_children(int pid, struct procfs_pids *ret_pids)
 		closedir(d);
 }
 
-/* Whether the executable of `pid` is called `name`, or is the file `name` if that is a path: also one that
- * was built anew since. */
+/* Whether the executable of `pid` is called `name`, or is the file `name` if that is a
+ * path: also one that was built anew since. */
 static bool
 exe_is(int pid, const char *name)
 {

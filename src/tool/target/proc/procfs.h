@@ -29,16 +29,16 @@ struct procfs_stat {
 /* -ESRCH when there is no such process. `e` may be NULL. */
 int procfs_stat(int pid, struct procfs_stat *ret_stat, struct err *e);
 
-/* Whether that very process still runs, if not its first thread; a zombie does not. Ticks of 0 are not
- * compared. */
+/* Whether that very process still runs, if not its first thread; a zombie does not. Ticks
+ * of 0 are not compared. */
 bool procfs_alive(int pid, uint64_t start_ticks);
 
 /* Resident and resident anonymous memory; either is 0 when the kernel does not say. */
 int procfs_memory(int pid, uint64_t *ret_rss_kib, uint64_t *ret_anon_kib);
 
-/* The same for who asks often: a descriptor that means this very process, whoever gets its
- * pid later, or negative errno; then both figures for a tenth of the cost. 0 of both: it is
- * a zombie, or its first thread has ended. -ESRCH: it is gone. */
+/* The same for who asks often: a descriptor that means this very process, whoever gets
+ * its pid later, or negative errno; then both figures for a tenth of the cost. 0 of both:
+ * it is a zombie, or its first thread has ended. -ESRCH: it is gone. */
 int procfs_memory_open(int pid);
 int procfs_memory_read(int fd, uint64_t *ret_rss_kib, uint64_t *ret_anon_kib);
 
@@ -47,7 +47,8 @@ void procfs_ids(int pid, uid_t *ret_uid, gid_t *ret_gid);
 /* Real uid of the process. */
 int procfs_uid(int pid, uid_t *ret_uid);
 
-/* The number that the process itself sees, in its own pid namespace; `pid` when not known. */
+/* The number that the process itself sees, in its own pid namespace; `pid` when not
+ * known. */
 int procfs_ns_pid(int pid);
 
 /* Name of a thread without the newline; "" when it is gone. `size` at least 16. */
@@ -76,11 +77,13 @@ struct procfs_pids VEC_BODY(int);
 int procfs_pids(struct procfs_pids *ret_pids, struct err *e);
 void procfs_children(int pid, struct procfs_pids *ret_pids);
 
-/* Processes whose name (comm) or executable's file name is `name`; of a path, those that run this file. */
+/* Processes whose name (comm) or executable's file name is `name`; of a path, those that
+ * run this file. */
 int procfs_find(const char *name, struct procfs_pids *ret_pids, struct err *e);
 
-/* The only process that `word`, a PID or what procfs_find takes, stands for. -ESRCH: there is none;
- * -ENOTUNIQ: several, which the message lists. Whether a PID exists is not looked at. */
+/* The only process that `word`, a PID or what procfs_find takes, stands for. -ESRCH:
+ * there is none; -ENOTUNIQ: several, which the message lists. Whether a PID exists is not
+ * looked at. */
 int procfs_find_one(const char *word, int *ret_pid, struct err *e);
 
 /* Sets that message, and returns `code`. */

@@ -5,7 +5,8 @@
 
 #include <stdint.h>
 
-/* First number behind "NAME:", in the base that the kernel writes it in; -1 when there is none. */
+/* First number behind "NAME:", in the base that the kernel writes it in; -1 when there is
+ * none. */
 int64_t procstatus_number(int pid, const char *name);
 /* The largest that a thread of it has. */
 int64_t procstatus_most(int pid, const char *name);

@@ -40,7 +40,8 @@ open_mapping(int pid, const struct procfs_map *m)
 	return fd;
 }
 
-/* By the ending only: with SEEP=name= the rest is the user's. What it is, its head tells. */
+/* By the ending only: with SEEP=name= the rest is the user's. What it is, its head
+ * tells. */
 static bool
 is_live_path(const char *path)
 {
@@ -54,8 +55,8 @@ is_live_path(const char *path)
 	       strncmp(path + n - (sizeof ending - 1), ending, sizeof ending - 1) == 0;
 }
 
-/* Whether it is this process that records into the file: tools and forked children have it
- * mapped too, and may have been started in the same hundredth of a second. */
+/* Whether it is this process that records into the file: tools and forked children have
+ * it mapped too, and may have been started in the same hundredth of a second. */
 static bool
 is_recorder(const struct livefile *f, const struct procfs_stat *st)
 {
@@ -65,7 +66,8 @@ is_recorder(const struct livefile *f, const struct procfs_stat *st)
 	       (int)f->head->pid == procfs_ns_pid(st->pid);
 }
 
-/* The file of a mapping, if it is the process's recording. -EBADMSG when it is something else. */
+/* The file of a mapping, if it is the process's recording. -EBADMSG when it is something
+ * else. */
 static int
 open_recording(const struct procfs_stat *st, const struct procfs_map *m,
 	       struct livefile *ret_file, struct err *e)
@@ -74,7 +76,8 @@ open_recording(const struct procfs_stat *st, const struct procfs_map *m,
 	int fd = open_mapping(st->pid, m), r = fd;
 	bool copied = fd < 0 && m->perms[3] == 's';
 
-	/* Without root's rights a file that has no name can only be read where it is mapped. */
+	/* Without root's rights a file that has no name can only be read where it is
+	 * mapped. */
 	if (copied)
 		fd = livefile_copy(st->pid, m->start, m->end - m->start, NULL);
 	r = fd < 0 ? err_sys(e, r, "%d (%s): cannot open its recording %s", st->pid,
@@ -94,8 +97,8 @@ open_recording(const struct procfs_stat *st, const struct procfs_map *m,
 	return r;
 }
 
-/* The recording among a process's mappings. If there is none, but one that could have been it,
- * says what is wrong with that. */
+/* The recording among a process's mappings. If there is none, but one that could have
+ * been it, says what is wrong with that. */
 static int
 find_mapped(const struct procfs_stat *st, char *maps, struct livefile *ret_file,
 	    struct err *e)

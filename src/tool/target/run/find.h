@@ -4,7 +4,8 @@
  * The way goes through the target's own mappings, so it cannot be led to a file of
  * someone else's making: /proc/PID/maps names the file and its inode, it is opened
  * through /proc/PID/map_files or /proc/PID/root, and device, inode and owner are
- * compared. What `seep attach` maps has no name, and map_files is for root: others get a copy of it. */
+ * compared. What `seep attach` maps has no name, and map_files is for root: others get a
+ * copy of it. */
 #ifndef SEEP_TARGET_FIND_H
 #define SEEP_TARGET_FIND_H
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* held.c -- see held.h.
  *
- * The child asks to be traced, so the kernel stops it when the program is mapped and nothing has run. Then the two
- * bytes are put in, and it is let go again: from there on it is like any other process, in a loop. Should we be
- * killed meanwhile, so is it: nobody else knows that it waits. */
+ * The child asks to be traced, so the kernel stops it when the program is mapped and
+ * nothing has run. Then the two bytes are put in, and it is let go again: from there on
+ * it is like any other process, in a loop. Should we be killed meanwhile, so is it:
+ * nobody else knows that it waits. */
 #include "tool/target/run/held.h"
 
 #include <elf.h>
@@ -69,8 +70,8 @@ find_entry(int pid, uint64_t *ret_entry, struct err *e)
 	return r;
 }
 
-/* Waits for the stop of exec. Signals that come before are the child's, and may end it: that is looked at only, since how it
- * ended is for whoever waits for it. */
+/* Waits for the stop of exec. Signals that come before are the child's, and may end it:
+ * that is looked at only, since how it ended is for whoever waits for it. */
 static int
 await_exec(int pid)
 {

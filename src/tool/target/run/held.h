@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* held.h -- a program that was just started, held at its entry until the recorder is in it.
+/* held.h -- a program that was just started, held at its entry until the recorder is in
+ * it.
  *
- * Its loader has done its work by then, nothing of the program itself has run. It is held by two bytes: a
- * jump to itself in the place of its first instruction. */
+ * Its loader has done its work by then, nothing of the program itself has run. It is held
+ * by two bytes: a jump to itself in the place of its first instruction. */
 #ifndef SEEP_TARGET_HELD_H
 #define SEEP_TARGET_HELD_H
 
@@ -25,7 +26,8 @@ bool held_possible(void);
 /* In the child, before exec: whoever started it may take hold of it. */
 int held_prepare(void);
 
-/* Takes hold of a child that has called held_prepare and is executing a program; it goes on up to its entry. */
+/* Takes hold of a child that has called held_prepare and is executing a program; it goes
+ * on up to its entry. */
 int held_take(int pid, struct held *ret, struct err *e);
 
 /* Waits until it is there. -ESRCH: it has ended before. */

@@ -138,8 +138,8 @@ exec_result(int fd)
 	return got == (ssize_t)sizeof code ? code : 0;
 }
 
-/* Whoever started us may have left SIGCHLD ignored. Then the kernel would not keep the program's
- * exit status for us; the program itself shall find it as it was. */
+/* Whoever started us may have left SIGCHLD ignored. Then the kernel would not keep the
+ * program's exit status for us; the program itself shall find it as it was. */
 static bool
 take_back_sigchld(void)
 {

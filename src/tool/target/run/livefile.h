@@ -4,8 +4,8 @@
  * The file belongs to a process that may be hostile to us or die at any moment, so the
  * size comes from the file and not from its header, and nothing beyond what the recorder
  * made present is touched: reading a hole of a full tmpfs would be SIGBUS. Reading a
- * recording for a report is src/tool/format's business; this is for control, marks and the
- * clock. */
+ * recording for a report is src/tool/format's business; this is for control, marks and
+ * the clock. */
 #ifndef SEEP_TARGET_LIVEFILE_H
 #define SEEP_TARGET_LIVEFILE_H
 
@@ -19,14 +19,17 @@
 /* Start with `= {.fd = -1}`; livefile_close is legal at any time. */
 struct livefile {
 	int fd;
-	int pid; /* as the tool's /proc numbers it; differs from head->pid in containers */
+	/* as the tool's /proc numbers it; differs from head->pid in containers */
+	int pid;
 	uint64_t file_bytes;
 	uint64_t inode;
 	dev_t dev;
 	uid_t uid;
 	struct rec_head *head; /* mapped, shared, writable */
 	uint64_t mapped_bytes; /* from the start of the file */
-	bool copied; /* a copy, as the file itself cannot be opened: nothing that is written there is seen */
+	/* a copy, as the file itself cannot be opened: nothing that is written there is
+	 * seen */
+	bool copied;
 };
 
 /* Takes over `fd` (also on failure) and maps the first page. Refused: not a regular file,
@@ -34,8 +37,9 @@ struct livefile {
  * being made. */
 int livefile_adopt(int fd, const char *name, struct livefile *ret_file, struct err *e);
 
-/* Copies a recording that process `pid` has mapped at `at`, `bytes` long, into a file of our own: for those who may read
- * its memory but not open the file, which has no name. The process is not stopped. The descriptor, or why not. */
+/* Copies a recording that process `pid` has mapped at `at`, `bytes` long, into a file of
+ * our own: for those who may read its memory but not open the file, which has no name.
+ * The process is not stopped. The descriptor, or why not. */
 int livefile_copy(int pid, uint64_t at, uint64_t bytes, struct err *e);
 
 /* Opens `name` in the folder `dirfd`, without following links. */
@@ -49,7 +53,8 @@ void livefile_close(struct livefile *f);
 /* Whether its process still runs. */
 bool livefile_alive(const struct livefile *f);
 
-/* Milliseconds since it began; for a process that lives and whose clock nobody may keep. */
+/* Milliseconds since it began; for a process that lives and whose clock nobody may
+ * keep. */
 uint64_t livefile_age_ms(const struct livefile *f);
 
 /* Whether somebody has deleted the file: then what `f` holds is the last way to it. */

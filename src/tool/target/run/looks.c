@@ -2,9 +2,10 @@
 /* looks.c -- see looks.h.
  *
  * Chunks of sites form a list, newest first. It is only ever added to at its head, so
- * counted from its other end each chunk keeps its place, and with it each site its number.
- * For every site the totals of its last row are kept; a row is the difference to them.
- * When a look is dropped, the next one keeps the lower state of the two for each site. */
+ * counted from its other end each chunk keeps its place, and with it each site its
+ * number. For every site the totals of its last row are kept; a row is the difference to
+ * them. When a look is dropped, the next one keeps the lower state of the two for each
+ * site. */
 #include "tool/target/run/looks.h"
 
 #include <string.h>
@@ -83,7 +84,8 @@ read_site(const struct livefile *f, const struct rec_site *s, uint32_t ref)
 	return sum;
 }
 
-/* Whether as much is live as was; what came and went again is told with the next change. */
+/* Whether as much is live as was; what came and went again is told with the next
+ * change. */
 static bool
 same(const struct totals *a, const struct totals *b)
 {
@@ -188,7 +190,8 @@ add_row(struct looks_row *to, const struct looks_row *r)
 	to->free_bytes += r->free_bytes;
 }
 
-/* Rows of both, by site; rows of one site are added up. `a` and `b` are left without rows. */
+/* Rows of both, by site; rows of one site are added up. `a` and `b` are left without
+ * rows. */
 static struct looks_rows
 merge(struct looks_rows *a, struct looks_rows *b)
 {
@@ -211,9 +214,9 @@ merge(struct looks_rows *a, struct looks_rows *b)
 	return both;
 }
 
-/* A look that goes is joined to the next, which keeps the lower state of each site: that is what
- * growth is judged by. Growth from the one to the other is counted in the look after them. Without
- * one the later state is kept. */
+/* A look that goes is joined to the next, which keeps the lower state of each site: that
+ * is what growth is judged by. Growth from the one to the other is counted in the look
+ * after them. Without one the later state is kept. */
 static void
 join(struct looks_one *to, struct looks_one *from, struct looks_one *after)
 {

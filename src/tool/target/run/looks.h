@@ -2,11 +2,11 @@
 /* looks.h -- a recording looked at again and again while its process runs: what each site
  * had done by then. Growth is judged from these (tool/analyze/growth/growth.h).
  *
- * A look reads the sites and their cells, never the blocks, and neither stops nor asks the
- * process. A bounded number is kept: when there are too many, every second one goes and
- * the distance between them doubles, so that a week has as many as ten seconds. The next
- * look waits until the last one's cost is a five-hundredth of the time, so a recording with a
- * million sites is looked at less often, not more dearly.
+ * A look reads the sites and their cells, never the blocks, and neither stops nor asks
+ * the process. A bounded number is kept: when there are too many, every second one goes
+ * and the distance between them doubles, so that a week has as many as ten seconds. The
+ * next look waits until the last one's cost is a five-hundredth of the time, so a
+ * recording with a million sites is looked at less often, not more dearly.
  *
  * Sites are numbered from 0 in the order of the recording's site chunks, oldest first;
  * looks_ref says which ref a number stands for. */

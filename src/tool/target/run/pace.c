@@ -4,8 +4,8 @@
  * Waking up costs 3 µs on one machine and 25 µs on another, so the tick is a millisecond
  * only where all of this stays below half a percent of a core; elsewhere it gets longer,
  * up to five. Who samples wants to pay less: ten milliseconds where this stays below a
- * thousandth, else up to twenty. The recorder does not depend on it: when the word stands still it reads a
- * clock of its own. */
+ * thousandth, else up to twenty. The recorder does not depend on it: when the word stands
+ * still it reads a clock of its own. */
 #include "tool/target/run/pace.h"
 
 #include <time.h>

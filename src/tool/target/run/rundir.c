@@ -471,9 +471,9 @@ rundir_find(const char *name, struct rundir *ret_dir, struct err *e)
 
 /* ---- who still records ---- */
 
-/* Whether a process has one of the files mapped: their names have 64 random bits, while two file
- * systems have the same inode numbers. Maps that we may not read belong to other users, who cannot
- * be inside. */
+/* Whether a process has one of the files mapped: their names have 64 random bits, while
+ * two file systems have the same inode numbers. Maps that we may not read belong to other
+ * users, who cannot be inside. */
 static bool
 maps_one_of(int pid, const struct rundir_names *files)
 {

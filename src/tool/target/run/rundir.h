@@ -2,7 +2,8 @@
 /* rundir.h -- the folder in which the processes of one run keep their live recordings.
  *
  *	/dev/shm/seep-<uid>-<16 hex digits>/    0700
- *	    owner                               who made it, for what; locked while it lives
+ *	    owner                               who made it, for what; locked while it
+ *                                          lives
  *	    <pid>.<16 hex digits>.live          one a process, made by the recorder
  *
  * A folder outlives its owner when daemons still record into it, or when the owner was
@@ -49,8 +50,8 @@ uint64_t rundir_room_bytes(const struct rundir *d);
 /* Opens an existing folder: must be ours, 0700 and no link. */
 int rundir_open(const char *path, struct rundir *ret_dir, struct err *e);
 
-/* Opens the folder of this path or, without a slash, of this name (seep-<uid>-<16 hex digits>), which
- * must be a run folder's. -ENOENT: it is neither, or gone. */
+/* Opens the folder of this path or, without a slash, of this name (seep-<uid>-<16 hex
+ * digits>), which must be a run folder's. -ENOENT: it is neither, or gone. */
 int rundir_find(const char *name, struct rundir *ret_dir, struct err *e);
 
 /* The last part of its path: what rundir_find takes. */
@@ -59,9 +60,10 @@ const char *rundir_name(const struct rundir *d);
 /* Closes without removing anything. */
 void rundir_close(struct rundir *d);
 
-/* Removes the folder, then closes it; only for an owned one (lock_fd). With `known`, a folder
- * that has recordings of other names is left as it is: -ENOTEMPTY, and `d` stays open. NULL
- * removes whatever is inside; processes that still record go on in memory that nobody sees. */
+/* Removes the folder, then closes it; only for an owned one (lock_fd). With `known`, a
+ * folder that has recordings of other names is left as it is: -ENOTEMPTY, and `d` stays
+ * open. NULL removes whatever is inside; processes that still record go on in memory that
+ * nobody sees. */
 int rundir_remove(struct rundir *d, const struct rundir_names *known, struct err *e);
 
 /* Whether its owner runs. */
@@ -82,8 +84,8 @@ void rundir_names_done(struct rundir_names *v);
  * alone does not tell, as after a fork into another pid namespace. */
 unsigned rundir_living(const struct rundir *d, int *ret_pids, unsigned max);
 
-/* How many processes with a number above `after` were forked by a recorded one and have not yet
- * begun a recording of their own: they still have their parent's mapped. */
+/* How many processes with a number above `after` were forked by a recorded one and have
+ * not yet begun a recording of their own: they still have their parent's mapped. */
 unsigned rundir_forked(const struct rundir *d, int after);
 
 /* Whether a name is one that the recorder gives; *ret_pid may be NULL. */

@@ -6,8 +6,8 @@
  * whose pid does not mean the same here (it lives in a pid namespace of its own) gets its
  * clock, but its memory is not looked at: those figures would be a stranger's.
  *
- * A run may have tens of thousands of processes, most of them gone: what is done in every turn
- * is done for the others only. */
+ * A run may have tens of thousands of processes, most of them gone: what is done in every
+ * turn is done for the others only. */
 #include "tool/target/run/ticker.h"
 
 #include <errno.h>
@@ -182,8 +182,8 @@ scan_folder(struct ticker *t)
 	rundir_names_done(&names);
 }
 
-/* Takes in the recordings that were made since the last call, and those that were not ready
- * then. The whole folder is looked at only when the kernel lost count. */
+/* Takes in the recordings that were made since the last call, and those that were not
+ * ready then. The whole folder is looked at only when the kernel lost count. */
 static void
 add_new_files(struct ticker *t)
 {
@@ -247,8 +247,8 @@ without_own(const struct ticker_file *f, uint64_t anon)
 	return anon > f->parts.own_kib ? anon - f->parts.own_kib : 0;
 }
 
-/* What of it is the program's. The parts are read anew when that seems to be more than ever by a
- * sixteenth, so a few dozen times in a long life; and at its end. */
+/* What of it is the program's. The parts are read anew when that seems to be more than
+ * ever by a sixteenth, so a few dozen times in a long life; and at its end. */
 static void
 look_at_anon(struct ticker_file *f, uint64_t anon, bool held)
 {
@@ -337,7 +337,8 @@ look_at_totals(struct ticker *t, uint64_t now)
 	}
 }
 
-/* How full its memory limit is, in the recordings: they may be all that is left in the end. */
+/* How full its memory limit is, in the recordings: they may be all that is left in the
+ * end. */
 static void
 look_at_group(struct ticker *t, uint64_t now)
 {
@@ -457,7 +458,8 @@ start(struct ticker *t)
 
 /* ---- processes at their end ---- */
 
-/* True: it was looked at. SIGCHLD may have come meanwhile, and been taken by who stops threads. */
+/* True: it was looked at. SIGCHLD may have come meanwhile, and been taken by who stops
+ * threads. */
 static bool
 look_if_held(struct ticker *t, struct ticker_file *f)
 {

@@ -89,8 +89,8 @@ void ticker_signals(sigset_t *ret_before);
 /* Which these are. */
 void ticker_handled(sigset_t *set);
 
-/* After ticker_wait: drops those of them that are pending, and sets the mask back, so that
- * whatever takes long from here on can be interrupted. */
+/* After ticker_wait: drops those of them that are pending, and sets the mask back, so
+ * that whatever takes long from here on can be interrupted. */
 void ticker_signals_end(const sigset_t *before);
 
 /* Runs until the child has ended and a checkpoint under way is done. Interrupt keys are

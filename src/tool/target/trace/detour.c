@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* detour.c -- see detour.h.
  *
- * Moved instructions are copied as they are, but for what depends on where they stand: operands
- * addressed from the instruction pointer get another distance, short jumps become long ones. A
- * call is never moved: its return address would lie in memory that no unwind table knows. */
+ * Moved instructions are copied as they are, but for what depends on where they stand:
+ * operands addressed from the instruction pointer get another distance, short jumps
+ * become long ones. A call is never moved: its return address would lie in memory that no
+ * unwind table knows. */
 #include "tool/target/trace/detour.h"
 
 #include <errno.h>
@@ -12,7 +13,8 @@
 
 #include "tool/target/trace/x86insn.h"
 
-/* Where a distance of four bytes, behind which an instruction ends at `from`, has to lead to `to`. */
+/* Where a distance of four bytes, behind which an instruction ends at `from`, has to lead
+ * to `to`. */
 static bool
 distance(uint64_t from, uint64_t to, int32_t *ret)
 {
@@ -34,7 +36,8 @@ put_jump(uint8_t *at, uint64_t stands_at, uint64_t to)
 	return true;
 }
 
-/* Moves one instruction that stands at `from` to `to`. Returns its new length; 0: out of reach. */
+/* Moves one instruction that stands at `from` to `to`. Returns its new length; 0: out of
+ * reach. */
 static unsigned
 move(const uint8_t *code, const struct x86_insn *in, uint64_t from, uint8_t *out,
      uint64_t to)
@@ -64,7 +67,8 @@ move(const uint8_t *code, const struct x86_insn *in, uint64_t from, uint8_t *out
 }
 
 /* Nothing in the function may jump to an instruction that is not there any more. */
-/* The same where instructions are not understood any more: whatever could be a long jump is one. */
+/* The same where instructions are not understood any more: whatever could be a long jump
+ * is one. */
 static bool
 perhaps_jumped_into(const uint8_t *code, size_t bytes, size_t from)
 {

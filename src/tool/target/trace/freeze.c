@@ -30,8 +30,9 @@ enum {
 	LITTLE_RECENT = 256,
 };
 
-/* Where pointers lead to any place of a heap that is larger than what may be kept of it, a piece would be read for each of
- * its blocks. Then only the block is read, unless its piece was asked for a moment ago, too. */
+/* Where pointers lead to any place of a heap that is larger than what may be kept of it,
+ * a piece would be read for each of its blocks. Then only the block is read, unless its
+ * piece was asked for a moment ago, too. */
 struct freeze_little {
 	struct {
 		uint64_t start, bytes;
@@ -231,8 +232,9 @@ freeze_malloc_state(struct freeze *f, struct tracee_span *ret_span)
 
 /* ---- memory ---- */
 
-/* A page that the program has closed (PROT_NONE): process_vm_readv respects that, /proc/PID/mem does not. It would
- * also read devices, so only memory of no file is read in this way. */
+/* A page that the program has closed (PROT_NONE): process_vm_readv respects that,
+ * /proc/PID/mem does not. It would also read devices, so only memory of no file is read
+ * in this way. */
 static bool
 read_closed(struct freeze *f, uint64_t at, unsigned char *to, size_t bytes)
 {
@@ -249,7 +251,8 @@ read_closed(struct freeze *f, uint64_t at, unsigned char *to, size_t bytes)
 	return f->mem_fd > 0 && pread(f->mem_fd, to, bytes, (off_t)at) == (ssize_t)bytes;
 }
 
-/* One page at a time where a run cannot be had as a whole: not all of it may be readable. */
+/* One page at a time where a run cannot be had as a whole: not all of it may be
+ * readable. */
 static void
 read_run(struct freeze *f, uint64_t start, uint64_t end, unsigned char *to)
 {
@@ -264,8 +267,8 @@ read_run(struct freeze *f, uint64_t start, uint64_t end, unsigned char *to)
 	}
 }
 
-/* What was touched of a piece, and zeroes. Nothing else is read, so nothing is made by reading. Whether all of it was
- * touched. */
+/* What was touched of a piece, and zeroes. Nothing else is read, so nothing is made by
+ * reading. Whether all of it was touched. */
 static bool
 read_piece(struct freeze *f, uint64_t start, unsigned char *to)
 {
@@ -311,7 +314,8 @@ look_little(struct freeze *f, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes
 	return f->little->rows[row].data;
 }
 
-/* Memory that is looked through from end to end, and never again: taken in as it goes by. What is kept comes first. */
+/* Memory that is looked through from end to end, and never again: taken in as it goes by.
+ * What is kept comes first. */
 static const unsigned char *
 pass(struct freeze *f, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 {

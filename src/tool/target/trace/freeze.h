@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* freeze.h -- a process that stands still, to be looked through: its mappings, its threads'
- * registers, its memory.
+/* freeze.h -- a process that stands still, to be looked through: its mappings, its
+ * threads' registers, its memory.
  *
- * A process with one thread that waits for us needs no more than that. Others are stopped with
- * tracee.h and go on afterwards. Memory is read in pieces of 64 KiB, of which
- * few are kept, and more if the same ones are asked for again: 48 MiB at most (192 MiB if that is all of it), and never more than a quarter of what is left
- * below a memory limit, for it is the process that would be killed for it. Then little is read at a time. Pages that were never touched are not read. Nothing is
- * written into the process, but what it takes to make a copy of it (tracee.h). */
+ * A process with one thread that waits for us needs no more than that. Others are stopped
+ * with tracee.h and go on afterwards. Memory is read in pieces of 64 KiB, of which few
+ * are kept, and more if the same ones are asked for again: 48 MiB at most (192 MiB if
+ * that is all of it), and never more than a quarter of what is left below a memory limit,
+ * for it is the process that would be killed for it. Then little is read at a time. Pages
+ * that were never touched are not read. Nothing is written into the process, but what it
+ * takes to make a copy of it (tracee.h). */
 #ifndef SEEP_TARGET_FREEZE_H
 #define SEEP_TARGET_FREEZE_H
 
@@ -52,10 +54,10 @@ struct freeze {
 	unsigned char *passing;	   /* what was read last in that way, */
 	uint64_t passing_start, passing_end; /* and where it is from */
 	struct tracee_copy copy;
-	uint64_t
-		left_out_inode; /* set by the caller: shared memory not to be read; 0 = none */
-	uint64_t
-		room_bytes; /* memory that is left to whoever shares a limit with it, or with us */
+	/* set by the caller: shared memory not to be read; 0 = none */
+	uint64_t left_out_inode;
+	/* memory that is left to whoever shares a limit with it, or with us */
+	uint64_t room_bytes;
 };
 
 #define FREEZE_NONE                                                                      \
@@ -70,7 +72,8 @@ void freeze_close(struct freeze *f);
 /* Lets it go on and forgets all that was read, for another look at it. */
 int freeze_again(struct freeze *f, struct err *e);
 
-/* The same, and quickly: how much memory is left is not asked, and next to nothing kept. */
+/* The same, and quickly: how much memory is left is not asked, and next to nothing
+ * kept. */
 int freeze_open_bare(int pid, struct freeze *ret_freeze, struct err *e);
 
 /* Reads the mappings anew. */
@@ -91,23 +94,26 @@ bool freeze_readable(const struct freeze *f);
 /* How many threads it has; 0 when it is gone. */
 unsigned freeze_thread_count(const struct freeze *f);
 
-/* Stops all threads and takes their registers, but those of the thread `but`, which waits for
- * us by itself; 0 = of all. */
+/* Stops all threads and takes their registers, but those of the thread `but`, which waits
+ * for us by itself; 0 = of all. */
 int freeze_stop(struct freeze *f, int but, struct err *e);
 
-/* Stopped: makes a copy of the process that is looked at from now on in its place, so that it can go on; and reads
- * what the copy has not got or shares. On failure all is as before. */
+/* Stopped: makes a copy of the process that is looked at from now on in its place, so
+ * that it can go on; and reads what the copy has not got or shares. On failure all is as
+ * before. */
 int freeze_copy(struct freeze *f, struct err *e);
 
-/* Lets them go on. One that did not stop in time is let go when it does, which SIGCHLD tells: who keeps
- * that blocked calls freeze_late when it came. */
+/* Lets them go on. One that did not stop in time is let go when it does, which SIGCHLD
+ * tells: who keeps that blocked calls freeze_late when it came. */
 void freeze_go(struct freeze *f);
 void freeze_late(void);
 
-/* Where glibc's malloc keeps its lists of free memory, outside of its heaps; false: not found. */
+/* Where glibc's malloc keeps its lists of free memory, outside of its heaps; false: not
+ * found. */
 bool freeze_malloc_state(struct freeze *f, struct tracee_span *ret_span);
 
-/* Reads a range now, and keeps it; false: there is no room for it. freeze_forget: all of them. */
+/* Reads a range now, and keeps it; false: there is no room for it. freeze_forget: all of
+ * them. */
 bool freeze_keep(struct freeze *f, uint64_t start, uint64_t end);
 void freeze_forget(struct freeze *f);
 

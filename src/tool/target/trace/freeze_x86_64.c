@@ -38,7 +38,8 @@ freeze_stop(struct freeze *f, int but, struct err *e)
 
 	if (r == 0)
 		r = tracee_stop(&f->tracee, e);
-	/* Only root may suspend a filter of system calls; to stop and to read takes none. */
+	/* Only root may suspend a filter of system calls; to stop and to read takes
+	 * none. */
 	if (r == -EPERM && f->tracee.suspend_seccomp) {
 		f->tracee.suspend_seccomp = false;
 		f->filtered = true;
@@ -66,7 +67,8 @@ freeze_stop(struct freeze *f, int but, struct err *e)
 
 /* ---- copy ---- */
 
-/* Most of a mapping that is looked into to see whether the program has kept it from its children. */
+/* Most of a mapping that is looked into to see whether the program has kept it from its
+ * children. */
 #define WIPED_BYTES_MOST (UINT64_C(4) << 20)
 
 /* What the copy has other bytes in than the process, or will have in a moment. */

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* tracee.c -- see tracee.h.
  *
- * Some calls that a thread waits in would return EINTR for the stop alone (epoll_wait and a few others):
- * they are told to begin again.
+ * Some calls that a thread waits in would return EINTR for the stop alone (epoll_wait and
+ * a few others): they are told to begin again.
  *
  * A signal that arrives while a thread is stopped for us is delivered at once, in the
- * regular way, with its handler begun and the thread stopped again; so none is lost or late.
+ * regular way, with its handler begun and the thread stopped again; so none is lost or
+ * late.
  *
- * A signal that the program ignores is not even sent; but it is as soon as the thread that it is for is traced. If that
- * one stands still, another thread gets it, drops it, and its call returns EINTR; we can only
- * help if we trace that one, too. So all threads are traced before the first is stopped; and those that such signals are
- * for, the first thread and those that have children, are let go first, and not taken when one thread is enough. */
+ * A signal that the program ignores is not even sent; but it is as soon as the thread
+ * that it is for is traced. If that one stands still, another thread gets it, drops it,
+ * and its call returns EINTR; we can only help if we trace that one, too. So all threads
+ * are traced before the first is stopped; and those that such signals are for, the first
+ * thread and those that have children, are let go first, and not taken when one thread is
+ * enough. */
 #include "tool/target/trace/tracee_impl.h"
 
 #include <dirent.h>
@@ -114,8 +117,8 @@ tracee_is_own_child(int tid)
 	       procstatus_number(tid, "Tgid") == tid;
 }
 
-/* What has happened to a thread, taken as waitpid does. But the end of a process that is our own child stays for
- * whoever waits for it: then -1, and ECHILD. */
+/* What has happened to a thread, taken as waitpid does. But the end of a process that is
+ * our own child stays for whoever waits for it: then -1, and ECHILD. */
 static int
 take_status(int tid, int *ret_status)
 {
@@ -133,7 +136,8 @@ take_status(int tid, int *ret_status)
 	return waitpid(tid, ret_status, __WALL | WNOHANG);
 }
 
-/* Waits for a thread to stop; -ETIMEDOUT, or -ESRCH when it ended. The kernel tells us by SIGCHLD. */
+/* Waits for a thread to stop; -ETIMEDOUT, or -ESRCH when it ended. The kernel tells us by
+ * SIGCHLD. */
 int
 tracee_wait_stop(int tid, uint64_t until_ms, int *ret_status)
 {
@@ -163,8 +167,8 @@ tracee_wait_stop(int tid, uint64_t until_ms, int *ret_status)
 	return ret;
 }
 
-/* Waits until the thread is parked: in the stop that was asked for. Signals on the way are given to
- * it. */
+/* Waits until the thread is parked: in the stop that was asked for. Signals on the way
+ * are given to it. */
 int
 tracee_wait_parked(int tid, uint64_t until_ms)
 {
@@ -174,7 +178,8 @@ tracee_wait_parked(int tid, uint64_t until_ms)
 		r = tracee_wait_stop(tid, until_ms, &status);
 		if (r < 0 || tracee_is_parked(status))
 			return r;
-		/* PTRACE_EVENT_*: none were asked for; else it is about to get a signal. */
+		/* PTRACE_EVENT_*: none were asked for; else it is about to get a
+		 * signal. */
 		if (ptrace(PTRACE_CONT, tid, NULL,
 			   (void *)(long)(status >> 16 == 0 ? WSTOPSIG(status) : 0)) < 0)
 			return -errno;
@@ -257,8 +262,8 @@ seize_new(struct tracee *t, bool *ret_new, struct err *e)
 static bool
 fails_after_stop(uint64_t nr)
 {
-	/* With SO_RCVTIMEO or SO_SNDTIMEO the calls on sockets are of that kind, too. EINTR says of
-	 * each of these that nothing was done yet. */
+	/* With SO_RCVTIMEO or SO_SNDTIMEO the calls on sockets are of that kind, too.
+	 * EINTR says of each of these that nothing was done yet. */
 	static const uint16_t calls[] = {
 		SYS_epoll_wait,
 		SYS_epoll_pwait,
@@ -310,8 +315,8 @@ tracee_look(struct tracee_thread *th)
 	return 0;
 }
 
-/* Waits for one thread. -EAGAIN: it sleeps where nothing wakes it (state D), and the others stand still
- * meanwhile. One that only waits for a processor is waited for. */
+/* Waits for one thread. -EAGAIN: it sleeps where nothing wakes it (state D), and the
+ * others stand still meanwhile. One that only waits for a processor is waited for. */
 static int
 park_one(const struct tracee *t, int tid, uint64_t until_ms)
 {
@@ -397,8 +402,8 @@ release_signals(struct tracee *t)
 	t->signals_held = false;
 }
 
-/* Whether signals that the program ignores may be for this thread: those sent by others are for the first one, and
- * SIGCHLD is for the one that has the child. */
+/* Whether signals that the program ignores may be for this thread: those sent by others
+ * are for the first one, and SIGCHLD is for the one that has the child. */
 static bool
 gets_ignored(const struct tracee *t, int tid)
 {
@@ -430,8 +435,8 @@ let_stopped_go(struct tracee *t)
 	}
 }
 
-/* Waits until all of those have stopped that did not before; who is not the last goes on at once, so that none
- * stands still for another. */
+/* Waits until all of those have stopped that did not before; who is not the last goes on
+ * at once, so that none stands still for another. */
 static void
 await_deep(struct tracee *t, uint64_t until_ms)
 {
@@ -511,7 +516,8 @@ stop_this(struct tracee *t, int tid, struct err *e)
 	return r < 0 ? r : tracee_look(find_thread(t, tid));
 }
 
-/* One that takes long to stop, in the kernel, is left for the next; what is not parked is let go at the end. */
+/* One that takes long to stop, in the kernel, is left for the next; what is not parked is
+ * let go at the end. */
 int
 tracee_stop_one(struct tracee *t, struct err *e)
 {
@@ -578,8 +584,8 @@ tracee_close(struct tracee *t)
 	t->mem_fd = -1;
 }
 
-/* All threads, with none of them in a stub that somebody left behind when he was killed: it needs
- * what is written there, until it has gone back by itself. */
+/* All threads, with none of them in a stub that somebody left behind when he was killed:
+ * it needs what is written there, until it has gone back by itself. */
 int
 tracee_stop(struct tracee *t, struct err *e)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* tracee.h -- another process held still: its threads stopped, its memory read and written, system
- * calls made in its name.
+/* tracee.h -- another process held still: its threads stopped, its memory read and
+ * written, system calls made in its name.
  *
- * Threads are stopped by PTRACE_SEIZE and PTRACE_INTERRUPT, which no handler, debugger of its own
- * or job control notices. Whenever we could die, every thread is in a stop out of which it goes on as
- * if nothing had been: registers are put back at once, and after a system call the thread is
- * parked again before anything else is done. */
+ * Threads are stopped by PTRACE_SEIZE and PTRACE_INTERRUPT, which no handler, debugger of
+ * its own or job control notices. Whenever we could die, every thread is in a stop out of
+ * which it goes on as if nothing had been: registers are put back at once, and after a
+ * system call the thread is parked again before anything else is done. */
 #ifndef SEEP_TARGET_TRACEE_H
 #define SEEP_TARGET_TRACEE_H
 
@@ -46,8 +46,8 @@ struct tracee {
 	int nice_before;	       /* and whose turn it is */
 	struct tracee_threads threads; /* those that are traced */
 	uint64_t since_ns; /* of CLOCK_MONOTONIC: when they were asked to stop */
-	/* Set by the caller, or NULL: called once, while a thread makes the next system call. Not for
-	 * longer than a tenth of a second. */
+	/* Set by the caller, or NULL: called once, while a thread makes the next system
+	 * call. Not for longer than a tenth of a second. */
 	void (*meanwhile)(void *ctx);
 	void *meanwhile_ctx;
 };
@@ -66,27 +66,29 @@ void tracee_close(struct tracee *t);
 /* Stops all threads. On failure (two seconds pass, one refuses) all are let go again. */
 int tracee_stop(struct tracee *t, struct err *e);
 
-/* Lets all threads go on. One that has been asked to stop and has not yet is let go as soon as it does, by a
- * handler of SIGCHLD; who keeps that blocked calls tracee_late whenever it came. */
+/* Lets all threads go on. One that has been asked to stop and has not yet is let go as
+ * soon as it does, by a handler of SIGCHLD; who keeps that blocked calls tracee_late
+ * whenever it came. */
 void tracee_go(struct tracee *t);
 void tracee_late(void);
-/* For whoever waits for a process that we have started: `status` says that it has stopped, late, and not ended. It is
- * let go then. */
+/* For whoever waits for a process that we have started: `status` says that it has
+ * stopped, late, and not ended. It is let go then. */
 bool tracee_was_late(int pid, int status);
 
-/* Memory, whether threads are stopped or not. Reading needs readable pages; writing goes through
- * protections where the kernel lets a tracer do so. All or an error. */
+/* Memory, whether threads are stopped or not. Reading needs readable pages; writing goes
+ * through protections where the kernel lets a tracer do so. All or an error. */
 int tracee_read(const struct tracee *t, uint64_t at, void *ret, size_t n, struct err *e);
 int tracee_write(const struct tracee *t, uint64_t at, const void *from, size_t n,
 		 struct err *e);
 /* As much as there is from `at` on; returns the number of bytes. */
 size_t tracee_read_some(const struct tracee *t, uint64_t at, void *ret, size_t n);
 
-/* Where a system call finds t->text, of at most 16 bytes: not on the thread's stack, since a signal that comes first would
- * put its frame there. */
+/* Where a system call finds t->text, of at most 16 bytes: not on the thread's stack,
+ * since a signal that comes first would put its frame there. */
 uint64_t tracee_text_at(const struct tracee *t);
 
-/* Makes a system call in a stopped thread. *ret_value is what the kernel returned, -errno included. */
+/* Makes a system call in a stopped thread. *ret_value is what the kernel returned, -errno
+ * included. */
 int tracee_syscall(struct tracee *t, long nr, const uint64_t args[6], int64_t *ret_value,
 		   struct err *e);
 
@@ -111,21 +113,24 @@ enum tracee_point {
 	TRACEE_POINTS,
 };
 
-/* One system call of several that a thread makes one after the other, without being stopped in between. */
+/* One system call of several that a thread makes one after the other, without being
+ * stopped in between. */
 struct tracee_call {
 	long nr;
 	uint64_t args[6];
-	unsigned
-		first_arg; /* this argument (from 1) is what the first call has returned; 0 = none */
+	/* this argument (from 1) is what the first call has returned; 0 = none */
+	unsigned first_arg;
 	bool maps;     /* has failed unless it returns args[0] */
 	bool may_fail; /* the next one is made all the same */
-	/* Bits of a word of the process, 0 = none: set by the thread when the call was made, or, if `clears`, cleared before
-	 * it is. For the first call of a stub we do the latter; the former may be left to the caller as well. */
+	/* Bits of a word of the process, 0 = none: set by the thread when the call was
+	 * made, or, if `clears`, cleared before it is. For the first call of a stub we do
+	 * the latter; the former may be left to the caller as well. */
 	bool clears;
 	uint32_t bits;
 	uint64_t word;
-	/* NULL, or to be done by us before this call; `value` of the one before is known then. The thread
-	 * waits for that, but not for longer than a tenth of a second. Negative: that was the end. */
+	/* NULL, or to be done by us before this call; `value` of the one before is known
+	 * then. The thread waits for that, but not for longer than a tenth of a second.
+	 * Negative: that was the end. */
 	int (*before)(void *ctx, struct err *e);
 	void *ctx;
 	enum tracee_point point; /* tests die behind this call; 0 = none */
@@ -134,8 +139,8 @@ struct tracee_call {
 	int64_t value; /* what the kernel returned, -errno included */
 };
 
-/* Has a stopped thread make the calls, up to the first that fails. An error: what could not be made was not; otherwise
- * those that are `made` say how they went. */
+/* Has a stopped thread make the calls, up to the first that fails. An error: what could
+ * not be made was not; otherwise those that are `made` say how they went. */
 int tracee_calls(struct tracee *t, struct tracee_call *calls, size_t n, struct err *e);
 
 /* A copy of a process, as it was when it was stopped; it never runs. Zeroed = none. */
@@ -145,12 +150,13 @@ struct tracee_copy {
 	int of;	    /* the process */
 };
 
-/* Makes one of a process whose threads are all stopped; then they can go on. It has all private memory but what the
- * program keeps from its children, and shares what is shared. */
+/* Makes one of a process whose threads are all stopped; then they can go on. It has all
+ * private memory but what the program keeps from its children, and shares what is
+ * shared. */
 int tracee_copy_make(struct tracee *t, struct tracee_copy *ret_copy, struct err *e);
 
-/* Ends it, and has a thread of the process forget it: one of `stopped`, or, if that is NULL, one that is stopped
- * for a moment. Legal on a zeroed one. */
+/* Ends it, and has a thread of the process forget it: one of `stopped`, or, if that is
+ * NULL, one that is stopped for a moment. Legal on a zeroed one. */
 void tracee_copy_end(struct tracee_copy *c, struct tracee *stopped);
 
 /* Stops one thread, whichever does first: enough for a system call. */
@@ -160,8 +166,9 @@ int tracee_stop_one(struct tracee *t, struct err *e);
 void tracee_point(enum tracee_point point);
 bool tracee_point_is(enum tracee_point point);
 
-/* Whether a stopped thread is in one of the spans, or will come back to one: its registers and what
- * lies on its stack are looked at, so that frames below a signal handler count as well. */
+/* Whether a stopped thread is in one of the spans, or will come back to one: its
+ * registers and what lies on its stack are looked at, so that frames below a signal
+ * handler count as well. */
 bool tracee_inside(struct tracee *t, const struct tracee_span *spans, unsigned n);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* tracee_call.c -- system calls made by a stopped thread. See tracee.h.
  *
- * A thread executes a stub (tracee_stub.c), which makes all calls of a batch: on a machine with too few processors the
- * thread has to wait for one every time that it is let go, and all others stand still with it. (Stepping over single
- * instructions would be simpler. But whoever dies while his tracee is in such a step leaves it with a deadly SIGTRAP.) The
- * thread may be in the middle of a system call of its own: with all registers put back, the number of that call among
- * them, the kernel restarts it. A signal that comes first is delivered in between, and the rest of the batch is made by
+ * A thread executes a stub (tracee_stub.c), which makes all calls of a batch: on a
+ * machine with too few processors the thread has to wait for one every time that it is
+ * let go, and all others stand still with it. (Stepping over single instructions would be
+ * simpler. But whoever dies while his tracee is in such a step leaves it with a deadly
+ * SIGTRAP.) The thread may be in the middle of a system call of its own: with all
+ * registers put back, the number of that call among them, the kernel restarts it. A
+ * signal that comes first is delivered in between, and the rest of the batch is made by
  * another stub. */
 #include <errno.h>
 #include <signal.h>
@@ -28,7 +30,8 @@ enum {
 	TRIES_MAX = 200, /* for one call: as many signals may come first */
 };
 
-/* What the stub uses below the stack. With a small stack that may be another's: it gets back what was there. */
+/* What the stub uses below the stack. With a small stack that may be another's: it gets
+ * back what was there. */
 struct below {
 	uint64_t sp; /* of the stub */
 	uint64_t words[STUB_FRAME_WORDS];
@@ -49,8 +52,8 @@ frame_word(const struct tracee *t, const struct below *b, int off)
 	return word;
 }
 
-/* Waits until the thread has written to a word of its frame, or has made all calls. Or until a
- * signal has stopped it on the way, or it is late. */
+/* Waits until the thread has written to a word of its frame, or has made all calls. Or
+ * until a signal has stopped it on the way, or it is late. */
 static void
 stub_await(const struct tracee *t, int tid, const struct below *b, int off,
 	   uint64_t until_ms)
@@ -75,8 +78,8 @@ stub_await(const struct tracee *t, int tid, const struct below *b, int off,
 		 info.si_pid == 0);
 }
 
-/* Stops a thread that runs in the stub. *ret_signal: what it is about to be given instead; 0: nothing,
- * it is parked. */
+/* Stops a thread that runs in the stub. *ret_signal: what it is about to be given
+ * instead; 0: nothing, it is parked. */
 static int
 stub_stop(int tid, int *ret_signal)
 {
@@ -97,8 +100,8 @@ below_back(const struct tracee *t, const struct below *b)
 	tracee_write(t, below_start(b), b->words, sizeof b->words, NULL);
 }
 
-/* Back to where the thread was, and to the signal that came meanwhile: the frame of its handler lies where we have been,
- * so what was there is put back first. */
+/* Back to where the thread was, and to the signal that came meanwhile: the frame of its
+ * handler lies where we have been, so what was there is put back first. */
 static int
 stub_leave(const struct tracee *t, int tid, const struct user_regs_struct *before,
 	   const struct below *b, int sig)
@@ -114,8 +117,9 @@ stub_leave(const struct tracee *t, int tid, const struct user_regs_struct *befor
 	return tracee_wait_parked(tid, tracee_now_ms() + TRACEE_WAIT_MS);
 }
 
-/* In a restartable sequence (rseq) a thread must not go on once it has been interrupted. The kernel
- * sees to that by its instruction pointer, which is in the stub when it looks: so it is done here. */
+/* In a restartable sequence (rseq) a thread must not go on once it has been interrupted.
+ * The kernel sees to that by its instruction pointer, which is in the stub when it looks:
+ * so it is done here. */
 static int
 leave_rseq(const struct tracee *t, int tid, struct user_regs_struct *regs)
 {
@@ -143,8 +147,8 @@ leave_rseq(const struct tracee *t, int tid, struct user_regs_struct *regs)
 	return 0;
 }
 
-/* Something is wrong with a thread that may still be in the stub: that stays, and the thread goes back from there by
- * itself. */
+/* Something is wrong with a thread that may still be in the stub: that stays, and the
+ * thread goes back from there by itself. */
 static int
 stub_abandon(struct tracee *t, int tid, const struct stub_run *run, const struct below *b,
 	     int r)
@@ -159,7 +163,8 @@ stub_abandon(struct tracee *t, int tid, const struct stub_run *run, const struct
 	return r;
 }
 
-/* Whether the stub has been taken from under the thread's feet, by another tool that thought itself alone. */
+/* Whether the stub has been taken from under the thread's feet, by another tool that
+ * thought itself alone. */
 static bool
 stub_is_gone(const struct tracee *t, int tid, const struct user_regs_struct *regs,
 	     int sig)
@@ -194,7 +199,8 @@ open_gate(const struct tracee *t, struct stub_run *run, int tid, const struct be
 	return r;
 }
 
-/* Lets the thread go until it has made its calls, or a signal has stopped it. *ret_before: what `before` has returned. */
+/* Lets the thread go until it has made its calls, or a signal has stopped it.
+ * *ret_before: what `before` has returned. */
 static int
 run_thread(struct tracee *t, struct stub_run *run, int tid, const struct below *b,
 	   struct user_regs_struct *ret_regs, int *ret_signal, int *ret_before,
@@ -290,7 +296,8 @@ stub_after(struct tracee *t, struct stub_run *run, int tid, const struct below *
 		return r < 0 ? r : -EAGAIN;
 	}
 	if (!take_results(t, run, b, regs)) {
-		/* Left alone for too long it has gone back by itself. What it has below its stack by now is its own. */
+		/* Left alone for too long it has gone back by itself. What it has below
+		 * its stack by now is its own. */
 		if (regs->rsp - RED_ZONE >= b->sp)
 			below_back(t, b);
 		return -EIO;
@@ -302,7 +309,8 @@ stub_after(struct tracee *t, struct stub_run *run, int tid, const struct below *
 	return r;
 }
 
-/* One stub with as many of the calls as fit. -EAGAIN: a signal came first and was delivered, or the stub had gone. */
+/* One stub with as many of the calls as fit. -EAGAIN: a signal came first and was
+ * delivered, or the stub had gone. */
 static int
 stub_try(struct tracee *t, int tid, struct stub_run *run, struct err *e)
 {
@@ -337,7 +345,8 @@ stub_try(struct tracee *t, int tid, struct stub_run *run, struct err *e)
 	return r == 0 ? ready : r;
 }
 
-/* A thread that executes code of 64 bits, which the stub is; the number of threads: none does. */
+/* A thread that executes code of 64 bits, which the stub is; the number of threads: none
+ * does. */
 static void
 able_thread(const struct tracee *t, size_t *ret_index)
 {

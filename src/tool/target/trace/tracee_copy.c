@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* tracee_copy.c -- a copy of a stopped process, to be looked at when it has gone on long since.
+/* tracee_copy.c -- a copy of a stopped process, to be looked at when it has gone on long
+ * since.
  *
- * One of its threads is made to fork. The copy is traced by us from its first instruction on and never executes
- * any: should we be killed, the kernel kills it too, and before the kernel has been told to, the
- * instructions that it would execute end it. It sends no signal when it ends, so that the process's
- * own waiting for children does not see it; but then it is the process that has to take it in, which one of
- * its threads is made to do at the end. */
+ * One of its threads is made to fork. The copy is traced by us from its first instruction
+ * on and never executes any: should we be killed, the kernel kills it too, and before the
+ * kernel has been told to, the instructions that it would execute end it. It sends no
+ * signal when it ends, so that the process's own waiting for children does not see it;
+ * but then it is the process that has to take it in, which one of its threads is made to
+ * do at the end. */
 #include <dirent.h>
 #include <errno.h>
 #include <sched.h>
@@ -35,7 +37,8 @@ is_copy(int pid)
 	       tracee_wait_stop(pid, tracee_now_ms() + TRACEE_WAIT_MS, &status) == 0;
 }
 
-/* Where the kernel lists no children: whoever is one of the process's, and traced by us. */
+/* Where the kernel lists no children: whoever is one of the process's, and traced by
+ * us. */
 static int
 find_by_status(const struct tracee *t)
 {
@@ -55,8 +58,8 @@ find_by_status(const struct tracee *t)
 	return found;
 }
 
-/* A number that the process was given is its own idea of it; in another pid namespace it has another
- * one for us. */
+/* A number that the process was given is its own idea of it; in another pid namespace it
+ * has another one for us. */
 static int
 find_copy(const struct tracee *t, int number)
 {

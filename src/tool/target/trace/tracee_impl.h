@@ -21,8 +21,9 @@ int tracee_wait_stop(int tid, uint64_t until_ms, int *ret_status);
 /* Waits until it is parked. Signals on the way are given to it. */
 int tracee_wait_parked(int tid, uint64_t until_ms);
 
-/* Whether its end is for somebody else of us to wait for: a process that we have started. Its other threads name us as
- * their parent as well, but as long as their ends are not taken the kernel does not tell that of the process. */
+/* Whether its end is for somebody else of us to wait for: a process that we have started.
+ * Its other threads name us as their parent as well, but as long as their ends are not
+ * taken the kernel does not tell that of the process. */
 bool tracee_is_own_child(int tid);
 
 /* A thread that cannot be let go because it has not stopped yet: it is when it does. */
@@ -37,8 +38,8 @@ int tracee_find_cave(struct tracee *t, struct err *e);
 /* Takes them away again. No thread may be in there. */
 void tracee_stub_remove(struct tracee *t);
 
-/* Threads that wait in a stub for somebody who was killed need not wait any longer: they go back at once. All are stopped, so
- * that nobody else can have them in there. */
+/* Threads that wait in a stub for somebody who was killed need not wait any longer: they
+ * go back at once. All are stopped, so that nobody else can have them in there. */
 void tracee_stub_hurry(const struct tracee *t);
 
 #endif

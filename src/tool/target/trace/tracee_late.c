@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* tracee_late.c -- threads that were asked to stop and had not when all were let go.
  *
- * They would stand still from their stop on until we end. A handler of SIGCHLD lets each go as soon as it stops;
- * who keeps that signal blocked calls tracee_late whenever it came. */
+ * They would stand still from their stop on until we end. A handler of SIGCHLD lets each
+ * go as soon as it stops; who keeps that signal blocked calls tracee_late whenever it
+ * came. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -14,7 +15,8 @@
 enum { LATE_MAX = 1024 };
 
 static volatile int late[LATE_MAX]; /* 0 = free */
-/* WEXITED: its end may be taken too. Not that of our own child, which somebody waits for. */
+/* WEXITED: its end may be taken too. Not that of our own child, which somebody waits
+ * for. */
 static volatile int late_ends[LATE_MAX];
 
 void

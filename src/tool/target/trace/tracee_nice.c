@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* tracee_nice.c -- see tracee_nice.h.
  *
- * The record is a file of one line, /run/seep-nice.PID or /dev/shm/seep-nice.PID: who raised it and since when he runs, the
- * thread and since when that runs, its nice value. It is written before the thread is raised and is gone when the stop
- * is over. Only one of root's or our own is believed, and only as long as the thread still has the value that we gave it. */
+ * The record is a file of one line, /run/seep-nice.PID or /dev/shm/seep-nice.PID: who
+ * raised it and since when he runs, the thread and since when that runs, its nice value.
+ * It is written before the thread is raised and is gone when the stop is over. Only one
+ * of root's or our own is believed, and only as long as the thread still has the value
+ * that we gave it. */
 #include "tool/target/trace/tracee_nice.h"
 
 #include <errno.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* tracee_stub.c -- the instructions by which a stopped thread makes system calls. See tracee_stub.h.
+/* tracee_stub.c -- the instructions by which a stopped thread makes system calls. See
+ * tracee_stub.h.
  *
- * They are written for the time being into the unused end of a page of code: first a fixed part, in which the thread waits
- * for us afterwards, but not for ever (if we were killed, it puts all registers back by itself, from the words behind the
- * fixed part), then the system calls, one after the other. Each leaves its result below the thread's stack. The first that
- * fails is the last. */
+ * They are written for the time being into the unused end of a page of code: first a
+ * fixed part, in which the thread waits for us afterwards, but not for ever (if we were
+ * killed, it puts all registers back by itself, from the words behind the fixed part),
+ * then the system calls, one after the other. Each leaves its result below the thread's
+ * stack. The first that fails is the last. */
 #include "tool/target/trace/tracee_stub.h"
 
 #include <errno.h>
@@ -141,7 +143,8 @@ stub_word(const struct user_regs_struct *r, enum saved_word word)
 	}
 }
 
-/* As the kernel would do it when the thread goes on: an interrupted system call begins again. */
+/* As the kernel would do it when the thread goes on: an interrupted system call begins
+ * again. */
 static struct user_regs_struct
 restarted(struct user_regs_struct r)
 {
@@ -228,7 +231,8 @@ emit_arg_from(struct emit *m, unsigned i, unsigned slot)
 	m->sure[i] = false;
 }
 
-/* Waits until we have written 1 into the word for that; 2 is the end, and nothing for too long the way back. */
+/* Waits until we have written 1 into the word for that; 2 is the end, and nothing for too
+ * long the way back. */
 static void
 emit_gate(struct emit *m)
 {
@@ -403,7 +407,8 @@ tracee_text_at(const struct tracee *t)
 
 /* ---- where it is ---- */
 
-/* The end of a mapping, if that can be used: all zero, or one of ours that was left there when we were killed. */
+/* The end of a mapping, if that can be used: all zero, or one of ours that was left there
+ * when we were killed. */
 static uint64_t
 unused_end(const struct tracee *t, const struct procfs_map *m, size_t want)
 {
@@ -420,9 +425,9 @@ unused_end(const struct tracee *t, const struct procfs_map *m, size_t want)
 	return zeros == want || memcmp(end, stub_code, STUB_BACK) == 0 ? from : 0;
 }
 
-/* Room for the stub: the unused end of an executable mapping. Nothing else is ever there: code ends
- * before, and what else is in that page of the file is read elsewhere. Where there is little of it, fewer calls are made
- * at once. */
+/* Room for the stub: the unused end of an executable mapping. Nothing else is ever there:
+ * code ends before, and what else is in that page of the file is read elsewhere. Where
+ * there is little of it, fewer calls are made at once. */
 int
 tracee_find_cave(struct tracee *t, struct err *e)
 {

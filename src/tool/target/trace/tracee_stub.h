@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tracee_stub.h -- the instructions by which a stopped thread makes system calls: where they lie, and what they are made of.
- * tracee_call.c has a thread execute them. */
+/* tracee_stub.h -- the instructions by which a stopped thread makes system calls: where
+ * they lie, and what they are made of. tracee_call.c has a thread execute them. */
 #ifndef SEEP_TARGET_TRACEE_STUB_H
 #define SEEP_TARGET_TRACEE_STUB_H
 
@@ -30,13 +30,14 @@ enum {
 struct stub_run {
 	struct tracee_call *calls;
 	unsigned n; /* how many are wanted; then how many are in the stub */
-	struct tracee_call *
-		first; /* whose result is an argument of later ones, if it is among these */
+	/* whose result is an argument of later ones, if it is among these */
+	struct tracee_call *first;
 	unsigned gate; /* the call that waits for its `before`; 0 = none */
 	uint16_t after[STUB_CALLS_MAX]; /* offsets: the call has been made */
 };
 
-/* Writes a stub for as many of the calls as fit. `before`: what the thread goes back to. */
+/* Writes a stub for as many of the calls as fit. `before`: what the thread goes back
+ * to. */
 int tracee_stub_write(struct tracee *t, const struct user_regs_struct *before,
 		      struct stub_run *run);
 

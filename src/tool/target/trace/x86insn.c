@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* x86insn.c -- see x86insn.h.
  *
- * Two tables of 256 letters, one an opcode, for the maps of one and two bytes. The letter says
- * what follows the opcode:
- *   . nothing    m ModRM    b 1 byte    w 2 bytes    z 4 bytes (2 with 66)    v 4, or 8 with REX.W
- *   B ModRM and 1 byte    Z ModRM and z    j short jump    J long jump    o 8 bytes (moffs)
- *   e 3 bytes (enter)    t test of group 3: depends on ModRM    x unknown here    p prefix */
+ * Two tables of 256 letters, one an opcode, for the maps of one and two bytes. The letter
+ * says what follows the opcode:
+ *   . nothing    m ModRM    b 1 byte    w 2 bytes    z 4 bytes (2 with 66)
+ *   v 4 bytes, or 8 with REX.W    B ModRM and 1 byte    Z ModRM and z
+ *   j short jump    J long jump    o 8 bytes (moffs)    e 3 bytes (enter)
+ *   t test of group 3: depends on ModRM    x unknown here    p prefix */
 #include "tool/target/trace/x86insn.h"
 
 #include <string.h>

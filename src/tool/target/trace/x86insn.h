@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* x86insn.h -- how long an x86-64 instruction is, and which part of it depends on where it stands.
+/* x86insn.h -- how long an x86-64 instruction is, and which part of it depends on where
+ * it stands.
  *
- * Just enough to move the first instructions of a function elsewhere. It knows the layout of
- * instructions, not their meaning; what it does not know it says so. */
+ * Just enough to move the first instructions of a function elsewhere. It knows the layout
+ * of instructions, not their meaning; what it does not know it says so. */
 #ifndef SEEP_TARGET_X86INSN_H
 #define SEEP_TARGET_X86INSN_H
 
@@ -25,7 +26,8 @@ struct x86_insn {
 	uint8_t bytes;
 	uint8_t kind; /* enum x86_kind */
 	uint8_t cond; /* of X86_JCC: the low four bits of its opcode */
-	uint8_t disp_at; /* where a displacement from the next instruction stands; 0 = none */
+	/* where a displacement from the next instruction stands; 0 = none */
+	uint8_t disp_at;
 	int64_t target; /* of relative jumps: distance from the instruction's start */
 };
 

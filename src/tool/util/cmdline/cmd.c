@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd.c -- running a command, and what commands say on stderr, or where a log is kept instead.
- * Each message is one line, written at once, so that it does not mix with what the program
- * prints there. */
+/* cmd.c -- running a command, and what commands say on stderr, or where a log is kept
+ * instead. Each message is one line, written at once, so that it does not mix with what
+ * the program prints there. */
 #include "tool/util/cmdline/cmd.h"
 
 #include <errno.h>
@@ -180,8 +180,8 @@ read_words(const struct cmd *c, int argc, char **argv, int *at, void *given,
 	return 0;
 }
 
-/* A variable of a script that was never set. A program that is run, and its words, are looked
- * at where it is started. */
+/* A variable of a script that was never set. A program that is run, and its words, are
+ * looked at where it is started. */
 static bool
 has_empty_word(const struct cmd *c, const struct words *words)
 {
@@ -192,8 +192,8 @@ has_empty_word(const struct cmd *c, const struct words *words)
 	return false;
 }
 
-/* Has the process what a command cannot do without? What fails later for want of it would name some other
- * reason. */
+/* Has the process what a command cannot do without? What fails later for want of it would
+ * name some other reason. */
 static int
 check_surroundings(const struct cmd *c)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd.h -- a command of seep: one row of a const table, in a file of its own.
  *
- * cmd_call makes a struct for the options, reads them into it with the row's table, counts the
- * words that are left and calls `run`. The same rows make `seep help`, and the tests compare them with man pages and
- * completions. The functions here are the ones that say something on stderr: for src/tool/cli and
- * src/tool/compat, which print and decide about exit statuses; what lies below returns a struct err. */
+ * cmd_call makes a struct for the options, reads them into it with the row's table,
+ * counts the words that are left and calls `run`. The same rows make `seep help`, and the
+ * tests compare them with man pages and completions. The functions here are the ones that
+ * say something on stderr: for src/tool/cli and src/tool/compat, which print and decide
+ * about exit statuses; what lies below returns a struct err. */
 #ifndef SEEP_UTIL_CMD_H
 #define SEEP_UTIL_CMD_H
 
@@ -33,11 +34,14 @@ struct cmd {
 	size_t opts_bytes;	/* its size */
 	const void *defaults;	/* and what is in it before; NULL = zeros */
 	int min_args, max_args; /* words besides the options; CMD_ANY_ARGS: no limit */
-	bool options_first; /* the first word ends the options: they are a program's then */
-	bool needs_proc; /* it is about processes, always: says so where /proc is not mounted */
-	bool own_options; /* `run` gets all words and reads the options itself: a personality */
-	/* `opts` is that struct. argv[0 … argc - 1] are the words, argv[argc] is NULL. Returns the exit
-	 * status. */
+	/* the first word ends the options: they are a program's then */
+	bool options_first;
+	/* it is about processes, always: says so where /proc is not mounted */
+	bool needs_proc;
+	/* `run` gets all words and reads the options itself: a personality */
+	bool own_options;
+	/* `opts` is that struct. argv[0 … argc - 1] are the words, argv[argc] is NULL.
+	 * Returns the exit status. */
 	int (*run)(void *opts, int argc, char **argv);
 	void (*done)(void *opts); /* frees what the options hold; or NULL */
 };
@@ -69,8 +73,8 @@ int cmd_empty_word(const struct cmd *c);
 int cmd_help(const struct cmd *c);
 int cmd_version(void);
 
-/* A remark on stderr: "seep: MESSAGE". As in all of these, control characters of what is quoted
- * do not reach the terminal. */
+/* A remark on stderr: "seep: MESSAGE". As in all of these, control characters of what is
+ * quoted do not reach the terminal. */
 void cmd_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* From now on all of these go to `f`, at once, and nothing to stderr. Borrowed. */
@@ -79,7 +83,8 @@ void cmd_say_to(FILE *f);
 /* Says that a file was written, on stderr; nothing for "-". */
 void cmd_wrote(const char *path);
 
-/* As cmd_fail, but what may not be overwritten (-EEXIST) is a wrong use of the command: CMD_USAGE. */
+/* As cmd_fail, but what may not be overwritten (-EEXIST) is a wrong use of the command:
+ * CMD_USAGE. */
 int cmd_fail_output(const struct err *e);
 
 #endif

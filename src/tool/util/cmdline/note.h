@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* note.h -- remarks for the user from code that does not print.
  *
- * Something went wrong on the way, and the result is there all the same: the command decides where its user reads
- * that. Without note_to remarks are dropped. */
+ * Something went wrong on the way, and the result is there all the same: the command
+ * decides where its user reads that. Without note_to remarks are dropped. */
 #ifndef SEEP_UTIL_NOTE_H
 #define SEEP_UTIL_NOTE_H
 

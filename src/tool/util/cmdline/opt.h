@@ -49,8 +49,8 @@ struct opt_value {
 
 struct opt;
 
-/* Called instead of storing; `to` is where the value would go. Returns 0, or a negative errno
- * with the message set. */
+/* Called instead of storing; `to` is where the value would go. Returns 0, or a negative
+ * errno with the message set. */
 typedef int opt_setter(void *to, const struct opt *o, const struct opt_value *v,
 		       struct err *e);
 
