@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "shared/hash.h"
+#include "shared/mem.h"
 #include "shared/recording.h"
+#include "tool/model/columns.h"
 #include "tool/util/map.h"
 #include "tool/util/x.h"
 
@@ -48,6 +50,25 @@ prof_grow(void *rows, uint32_t n, uint32_t *cap, size_t row_bytes)
 		 prof_grow((p)->name, (p)->n##name, &(p)->cap##name, sizeof *(p)->name), \
 	 memset(&(p)->name[(p)->n##name], 0, sizeof *(p)->name), (p)->n##name++)
 
+uint32_t
+prof_append(struct prof *p, enum prof_tab_id tab)
+{
+	const struct prof_tab *t = &prof_tabs[tab];
+	unsigned char *at = (unsigned char *)p, *rows;
+	uint32_t n, cap;
+
+	memcpy(&cap, at + t->cap_off, sizeof cap);
+	rows = prof_tab_rows(p, t, &n);
+	if (n == cap) {
+		rows = prof_grow(rows, n, &cap, t->row_bytes);
+		memcpy(at + t->cap_off, &cap, sizeof cap);
+		memcpy(at + t->rows_off, &rows, sizeof rows);
+	}
+	memset(rows + (size_t)n * t->row_bytes, 0, t->row_bytes);
+	mem_put_u32(at + t->n_off, n + 1);
+	return n;
+}
+
 struct prof *
 prof_new(void)
 {
@@ -55,12 +76,10 @@ prof_new(void)
 
 	p->strings = xcalloc(1, sizeof *p->strings);
 	p->index = xcalloc(1, sizeof *p->index);
-	PROF_APPEND(p, processes);
-	PROF_APPEND(p, modules);
-	PROF_APPEND(p, locs);
-	PROF_APPEND(p, nodes);
-	PROF_APPEND(p, sites);
-	PROF_APPEND(p, threads);
+	for (unsigned id = PROF_TAB_PROCESSES; id < PROF_TABS; id++) {
+		if (prof_tabs[id].first != 0)
+			prof_append(p, (enum prof_tab_id)id);
+	}
 	p->columns = PROF_HAS_ALL;
 	return p;
 }
@@ -76,73 +95,19 @@ prof_free(struct prof *p)
 	free(p->index->locs.slots);
 	free(p->index->nodes.slots);
 	free(p->index);
-	free(p->processes);
-	free(p->modules);
-	free(p->ranges);
-	free(p->frames);
-	free(p->locs);
-	free(p->nodes);
-	free(p->sites);
-	free(p->cells);
-	free(p->threads);
-	free(p->blocks);
-	free(p->points);
-	free(p->marks);
-	free(p->mark_rows);
-	free(p->looks);
-	free(p->look_rows);
-	free(p->checks);
-	free(p->losses);
-	free(p->olds);
-	free(p->holders);
-	free(p->memories);
-	free(p->errors);
-	free(p->damages);
-	free(p->labels);
+	for (unsigned id = PROF_TAB_PROCESSES; id < PROF_TABS; id++) {
+		uint32_t n;
+
+		free(prof_tab_rows(p, &prof_tabs[id], &n));
+	}
 	free(p->reals);
 	free(p);
-}
-
-uint32_t
-prof_add_process(struct prof *p)
-{
-	return PROF_APPEND(p, processes);
-}
-
-uint32_t
-prof_add_frame(struct prof *p)
-{
-	return PROF_APPEND(p, frames);
-}
-
-uint32_t
-prof_add_site(struct prof *p)
-{
-	return PROF_APPEND(p, sites);
-}
-
-uint32_t
-prof_add_cell(struct prof *p)
-{
-	return PROF_APPEND(p, cells);
-}
-
-uint32_t
-prof_add_label(struct prof *p)
-{
-	return PROF_APPEND(p, labels);
 }
 
 uint32_t
 prof_add_real(struct prof *p)
 {
 	return PROF_APPEND(p, reals);
-}
-
-uint32_t
-prof_add_thread(struct prof *p)
-{
-	return PROF_APPEND(p, threads);
 }
 
 void
@@ -162,60 +127,6 @@ prof_expect_blocks(struct prof *p, uint64_t n)
 	p->capblocks = (uint32_t)want;
 }
 
-uint32_t
-prof_add_block(struct prof *p)
-{
-	return PROF_APPEND(p, blocks);
-}
-
-uint32_t
-prof_add_point(struct prof *p)
-{
-	return PROF_APPEND(p, points);
-}
-
-uint32_t
-prof_add_mark(struct prof *p)
-{
-	return PROF_APPEND(p, marks);
-}
-
-uint32_t
-prof_add_mark_row(struct prof *p)
-{
-	return PROF_APPEND(p, mark_rows);
-}
-
-uint32_t
-prof_add_look(struct prof *p)
-{
-	return PROF_APPEND(p, looks);
-}
-
-uint32_t
-prof_add_look_row(struct prof *p)
-{
-	return PROF_APPEND(p, look_rows);
-}
-
-uint32_t
-prof_add_check(struct prof *p)
-{
-	return PROF_APPEND(p, checks);
-}
-
-uint32_t
-prof_add_loss(struct prof *p)
-{
-	return PROF_APPEND(p, losses);
-}
-
-uint32_t
-prof_add_error(struct prof *p)
-{
-	return PROF_APPEND(p, errors);
-}
-
 const struct prof_check *
 prof_check_of(const struct prof *p, uint32_t process)
 {
@@ -226,24 +137,6 @@ prof_check_of(const struct prof *p, uint32_t process)
 	return NULL;
 }
 
-uint32_t
-prof_add_old(struct prof *p)
-{
-	return PROF_APPEND(p, olds);
-}
-
-uint32_t
-prof_add_holder(struct prof *p)
-{
-	return PROF_APPEND(p, holders);
-}
-
-uint32_t
-prof_add_memory(struct prof *p)
-{
-	return PROF_APPEND(p, memories);
-}
-
 const struct prof_memory *
 prof_memory_of(const struct prof *p, uint32_t process)
 {
@@ -252,12 +145,6 @@ prof_memory_of(const struct prof *p, uint32_t process)
 			return &p->memories[i - 1];
 	}
 	return NULL;
-}
-
-uint32_t
-prof_add_range(struct prof *p)
-{
-	return PROF_APPEND(p, ranges);
 }
 
 void

@@ -26,6 +26,38 @@ enum {
 	PROF_HEURISTICS = 4,
 };
 
+/* The tables, in the order of a packed file: what reports cannot do without comes first, and a
+ * table stands behind those that its rows name. The numbers are in files. */
+enum prof_tab_id {
+	PROF_TAB_META = 1,
+	PROF_TAB_STRINGS,
+	PROF_TAB_PROCESSES,
+	PROF_TAB_MODULES,
+	PROF_TAB_LOCS,
+	PROF_TAB_NODES,
+	PROF_TAB_SITES,
+	PROF_TAB_FRAMES,
+	PROF_TAB_THREADS,
+	PROF_TAB_CELLS,
+	PROF_TAB_MARKS,
+	PROF_TAB_MARK_ROWS,
+	PROF_TAB_POINTS,
+	PROF_TAB_RANGES,
+	PROF_TAB_DAMAGES,
+	PROF_TAB_BLOCKS,
+	PROF_TAB_LOOKS,
+	PROF_TAB_LOOK_ROWS,
+	PROF_TAB_CHECKS,
+	PROF_TAB_LOSSES,
+	PROF_TAB_OLDS,
+	PROF_TAB_ERRORS,
+	PROF_TAB_HOLDERS,
+	PROF_TAB_MEMORIES,
+	PROF_TABS_STORED, /* those from here on are in no file */
+	PROF_TAB_LABELS = PROF_TABS_STORED,
+	PROF_TABS,
+};
+
 enum prof_mode { PROF_EXACT = 1, PROF_SAMPLED = 2 };
 
 /* What kind of code a location is; room for other languages. */
@@ -407,27 +439,36 @@ const char *prof_text(const struct prof *p, uint32_t id);
 
 /* Append a zeroed row and return its index. The table may move: keep the index in a variable and
  * take the address afterwards, never `&p->sites[prof_add_site(p)]`. */
-uint32_t prof_add_process(struct prof *p);
-uint32_t prof_add_frame(struct prof *p);
-uint32_t prof_add_site(struct prof *p);
-uint32_t prof_add_cell(struct prof *p);
-uint32_t prof_add_thread(struct prof *p);
-uint32_t prof_add_block(struct prof *p);
+uint32_t prof_append(struct prof *p, enum prof_tab_id tab);
+
+#define PROF_ADD_(row, tab)                                                              \
+	static inline uint32_t prof_add_##row(struct prof *p)                            \
+	{                                                                                \
+		return prof_append(p, PROF_TAB_##tab);                                   \
+	}
+PROF_ADD_(process, PROCESSES)
+PROF_ADD_(frame, FRAMES)
+PROF_ADD_(site, SITES)
+PROF_ADD_(cell, CELLS)
+PROF_ADD_(thread, THREADS)
+PROF_ADD_(block, BLOCKS)
+PROF_ADD_(point, POINTS)
+PROF_ADD_(mark, MARKS)
+PROF_ADD_(mark_row, MARK_ROWS)
+PROF_ADD_(look, LOOKS)
+PROF_ADD_(look_row, LOOK_ROWS)
+PROF_ADD_(check, CHECKS)
+PROF_ADD_(loss, LOSSES)
+PROF_ADD_(old, OLDS)
+PROF_ADD_(error, ERRORS)
+PROF_ADD_(holder, HOLDERS)
+PROF_ADD_(memory, MEMORIES)
+PROF_ADD_(range, RANGES)
+PROF_ADD_(label, LABELS)
+#undef PROF_ADD_
+
 /* About so many more will come: an array that grows is copied. A figure that cannot be is no harm. */
 void prof_expect_blocks(struct prof *p, uint64_t n);
-uint32_t prof_add_point(struct prof *p);
-uint32_t prof_add_mark(struct prof *p);
-uint32_t prof_add_mark_row(struct prof *p);
-uint32_t prof_add_look(struct prof *p);
-uint32_t prof_add_look_row(struct prof *p);
-uint32_t prof_add_check(struct prof *p);
-uint32_t prof_add_loss(struct prof *p);
-uint32_t prof_add_old(struct prof *p);
-uint32_t prof_add_error(struct prof *p);
-uint32_t prof_add_holder(struct prof *p);
-uint32_t prof_add_memory(struct prof *p);
-uint32_t prof_add_range(struct prof *p);
-uint32_t prof_add_label(struct prof *p);
 uint32_t prof_add_real(struct prof *p);
 void prof_add_damage(struct prof *p, const char *what, uint64_t count);
 

@@ -15,6 +15,7 @@
 #include "shared/compiler.h"
 #include "shared/mem.h"
 #include "shared/varint.h"
+#include "tool/model/columns.h"
 #include "tool/model/prof.h"
 #include "tool/util/buf.h"
 #include "tool/util/file.h"
@@ -31,16 +32,14 @@ struct pack_rows {
 };
 
 static struct pack_rows
-pack_rows(const struct prof *p, const struct pack_table *t)
+pack_rows(const struct prof *p, const struct prof_tab *t)
 {
-	const unsigned char *prof = (const unsigned char *)p;
 	const unsigned char *rows;
 	uint32_t n;
 
 	if (t->row_bytes == 0)
-		return (struct pack_rows){prof, 1, 0};
-	memcpy(&rows, prof + t->rows_off, sizeof rows);
-	memcpy(&n, prof + t->n_off, sizeof n);
+		return (struct pack_rows){(const unsigned char *)p, 1, 0};
+	rows = prof_tab_rows(p, t, &n);
 	if (n <= t->first)
 		return (struct pack_rows){NULL, 0, t->first};
 	return (struct pack_rows){rows + (size_t)t->first * t->row_bytes, n - t->first,
@@ -48,7 +47,7 @@ pack_rows(const struct prof *p, const struct pack_table *t)
 }
 
 static uint64_t
-pack_value(const unsigned char *at, const struct pack_col *c)
+pack_value(const unsigned char *at, const struct prof_col *c)
 {
 	switch (c->bytes) {
 	case 1:
@@ -56,16 +55,17 @@ pack_value(const unsigned char *at, const struct pack_col *c)
 	case 2:
 		return mem_get_u16(at);
 	case 4:
-		return c->kind == PACK_INT ? (uint64_t)(int64_t)(int32_t)mem_get_u32(at)
-					   : mem_get_u32(at);
+		return c->kind == PROF_COL_INT
+			       ? (uint64_t)(int64_t)(int32_t)mem_get_u32(at)
+			       : mem_get_u32(at);
 	default:
 		return mem_get_u64(at);
 	}
 }
 
 static void
-pack_column(const struct pack_table *t, const struct pack_col *c,
-	    const struct pack_rows *r, const unsigned char *at, struct buf *raw)
+pack_column(const struct prof_tab *t, const struct prof_col *c, const struct pack_rows *r,
+	    const unsigned char *at, struct buf *raw)
 {
 	unsigned char *to = (unsigned char *)buf_room(raw, r->n * VARINT_MAX_BYTES);
 	unsigned char *start = to;
@@ -74,14 +74,14 @@ pack_column(const struct pack_table *t, const struct pack_col *c,
 	for (uint64_t i = 0; i < r->n; i++, at += t->row_bytes) {
 		uint64_t v = pack_value(at, c);
 
-		if (c->kind == PACK_REAL) {
+		if (c->kind == PROF_COL_REAL) {
 			mem_put_u64(to, v);
 			to += sizeof v;
 			continue;
 		}
-		if (c->kind == PACK_INT)
+		if (c->kind == PROF_COL_INT)
 			v = varint_fold((int64_t)v);
-		if (c->kind == PACK_BACK)
+		if (c->kind == PROF_COL_BACK)
 			v = r->number + i - v;
 		if (c->delta) {
 			uint64_t delta = v - before;
@@ -96,16 +96,33 @@ pack_column(const struct pack_table *t, const struct pack_col *c,
 }
 
 static void
-pack_columns(const struct pack_table *t, const struct pack_rows *r, struct buf *raw)
+pack_varint(struct buf *to, uint64_t v)
+{
+	to->len += varint_put((unsigned char *)buf_room(to, VARINT_MAX_BYTES), v);
+}
+
+/* The directory, then the columns. `scratch` is for the latter until all are made. */
+static void
+pack_columns(const struct prof_tab *t, const struct pack_rows *r, struct buf *raw,
+	     struct buf *scratch)
 {
 	if (r->n == 0)
 		return;
+	buf_clear(scratch);
+	pack_varint(raw, t->ncols);
 	for (unsigned i = 0; i < t->ncols; i++) {
-		const struct pack_col *c = &t->cols[i];
+		const struct prof_col *c = &t->cols[i];
 
+		pack_varint(raw, i + 1);
+		pack_varint(raw, c->kind == PROF_COL_REAL ? sizeof(double)
+							  : PACK_WIDTH_VARINT);
+		pack_varint(raw, c->count);
+		pack_varint(raw, scratch->len);
 		for (unsigned k = 0; k < c->count; k++)
-			pack_column(t, c, r, r->at + c->off + (size_t)k * c->bytes, raw);
+			pack_column(t, c, r, r->at + c->off + (size_t)k * c->bytes,
+				    scratch);
 	}
+	buf_add(raw, scratch->data, scratch->len);
 }
 
 /* All lengths, then all texts. */
@@ -114,18 +131,15 @@ pack_strings(const struct prof *p, struct buf *raw)
 {
 	uint32_t n = (uint32_t)strtab_count(p->strings);
 
-	for (uint32_t i = 1; i < n; i++) {
-		unsigned char *to = (unsigned char *)buf_room(raw, VARINT_MAX_BYTES);
-
-		raw->len += varint_put(to, strtab_len(p->strings, i));
-	}
+	for (uint32_t i = 1; i < n; i++)
+		pack_varint(raw, strtab_len(p->strings, i));
 	for (uint32_t i = 1; i < n; i++)
 		buf_add(raw, strtab_str(p->strings, i), strtab_len(p->strings, i));
 	return n - 1;
 }
 
 static void
-pack_section(enum pack_type type, uint64_t rows, const struct buf *raw, struct buf *out)
+pack_section(enum prof_tab_id type, uint64_t rows, const struct buf *raw, struct buf *out)
 {
 	struct pack_section s = {.type = type, .rows = rows, .raw_bytes = raw->len};
 	size_t head = out->len;
@@ -184,8 +198,8 @@ pack_write(const struct prof *p, struct buf *out)
 {
 	struct pack_head head = {.magic = PACK_MAGIC, .version = PACK_VERSION};
 	size_t start = out->len;
-	uint64_t offs[PACK_TYPES - 1];
-	struct buf raw = {0};
+	uint64_t offs[PROF_TABS_STORED - 1];
+	struct buf raw = {0}, scratch = {0};
 	struct prof view = *p; /* the same tables, but perhaps fewer blocks */
 
 	if (p->nblocks > PACK_BLOCKS_MAX)
@@ -193,22 +207,23 @@ pack_write(const struct prof *p, struct buf *out)
 	head.crc =
 		(uint32_t)crc32_z(0, (unsigned char *)&head, pack_crc_bytes(sizeof head));
 	buf_add(out, &head, sizeof head);
-	for (unsigned type = 1; type < PACK_TYPES; type++) {
-		const struct pack_table *t = &pack_tables[type];
+	for (unsigned type = 1; type < PROF_TABS_STORED; type++) {
+		const struct prof_tab *t = &prof_tabs[type];
 		struct pack_rows rows = pack_rows(&view, t);
 
 		buf_clear(&raw);
-		if (type == PACK_STRINGS)
+		if (type == PROF_TAB_STRINGS)
 			rows.n = pack_strings(&view, &raw);
 		else
-			pack_columns(t, &rows, &raw);
+			pack_columns(t, &rows, &raw, &scratch);
 		offs[type - 1] = out->len - start;
-		pack_section((enum pack_type)type, rows.n, &raw, out);
+		pack_section((enum prof_tab_id)type, rows.n, &raw, out);
 	}
-	pack_tail(offs, PACK_TYPES - 1, start, out);
+	pack_tail(offs, PROF_TABS_STORED - 1, start, out);
 	if (view.blocks != p->blocks)
 		free(view.blocks);
 	buf_done(&raw);
+	buf_done(&scratch);
 }
 
 int

@@ -16,10 +16,7 @@ struct err;
 struct prof;
 
 enum {
-	PACK_VERSION = 11,
-	PACK_VERSION_OLDEST =
-		2, /* that is still read: without looks, checks, old blocks and errors */
-	PACK_VERSION_LIFE = 5, /* the first with lifetimes in steps of 2 instead of 4 */
+	PACK_VERSION = 12,
 	PACK_BLOCKS_MAX = 2000000, /* live blocks that are stored one by one */
 };
 

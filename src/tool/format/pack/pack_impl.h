@@ -6,8 +6,8 @@
  *	index      u64 offset of every section
  *	tail       struct pack_tail
  *
- * A section holds one table of the profile, column after column; pack_tables says
- * which. To change a column is to raise PACK_VERSION. */
+ * A section holds one table of the profile, column after column, behind a directory of them. To
+ * change what a column means is to give it another id; what cannot be said so raises PACK_VERSION. */
 #ifndef SEEP_FORMAT_PACK_IMPL_H
 #define SEEP_FORMAT_PACK_IMPL_H
 
@@ -29,7 +29,7 @@ struct pack_head {
 enum pack_flags { PACK_ZSTD = 1 << 0 }; /* else the bytes are stored as they are */
 
 struct pack_section {
-	uint32_t type; /* enum pack_type */
+	uint32_t type; /* enum prof_tab_id */
 	uint32_t flags;
 	uint64_t raw_bytes;
 	uint64_t stored_bytes;
@@ -54,72 +54,24 @@ enum {
 	 * cannot ask for all memory; what compresses even better is stored as it is. */
 	PACK_RATIO_MAX = 1024,
 	PACK_SLACK_BYTES = 1 << 20,
-	PACK_OLD_LIFE_BUCKETS = 12, /* < 1 ms, 4, 16 … 17 min, longer */
 };
 
-/* In the order of the file; what reports cannot do without comes first. */
-enum pack_type {
-	PACK_META = 1,
-	PACK_STRINGS,
-	PACK_PROCESSES,
-	PACK_MODULES,
-	PACK_LOCS,
-	PACK_NODES,
-	PACK_SITES,
-	PACK_FRAMES,
-	PACK_THREADS,
-	PACK_CELLS,
-	PACK_MARKS,
-	PACK_MARK_ROWS,
-	PACK_POINTS,
-	PACK_RANGES,
-	PACK_DAMAGES,
-	PACK_BLOCKS,
-	PACK_LOOKS, /* since version 3 */
-	PACK_LOOK_ROWS,
-	PACK_CHECKS, /* since version 4 */
-	PACK_LOSSES,
-	PACK_OLDS,
-	PACK_ERRORS,
-	PACK_HOLDERS, /* since version 8 */
-	PACK_MEMORIES,
-	PACK_TYPES, /* one more than the last */
+/* A section's bytes begin with a directory: varints, first how many columns there are, then of each
+ * its id, width, values and offset, in the order of the columns' bytes, which follow. A reader
+ * takes the columns that it knows and skips the others. An empty table has no bytes at all. */
+struct pack_column {
+	uint64_t id;	 /* place in the table's columns (tool/model/columns.h), from 1 */
+	uint64_t width;	 /* bytes of a value; PACK_WIDTH_VARINT: a varint each */
+	uint64_t values; /* of a row: more than 1 in an array, each a column of its own */
+	uint64_t offset; /* of its first byte, counted from the end of the directory */
 };
 
-enum pack_kind {
-	PACK_UINT, /* varint of `bytes` bytes in memory, at most `max` */
-	PACK_INT,  /* folded varint */
-	PACK_REAL, /* double, 8 bytes */
-	PACK_STR,  /* id of a string */
-	PACK_ROW,  /* row of the table `table` */
-	PACK_BACK, /* row of its own table, before this one: the distance */
+enum {
+	PACK_WIDTH_VARINT = 0,
+	PACK_COLUMNS_MAX = 256,
+	PACK_GROWTH_MAX =
+		64, /* a row in memory takes at most so many bytes for one in the file */
 };
-
-struct pack_col {
-	uint16_t off;  /* of the field in a row */
-	uint8_t bytes; /* of one value in memory */
-	uint8_t kind;  /* enum pack_kind */
-	uint8_t count; /* values: more than 1 in an array, each a column of its own */
-	uint8_t table; /* PACK_ROW: enum pack_type */
-	uint8_t since; /* version that brought it; 0 = it was always there */
-	uint8_t before_life; /* values in files before PACK_VERSION_LIFE; 0 = `count` */
-	bool delta;	     /* difference to the row before, folded; the first to 0 */
-	uint64_t max;	     /* PACK_UINT: largest legal value */
-};
-
-struct pack_table {
-	const char *name;
-	const struct pack_col *cols;
-	uint16_t ncols;
-	uint16_t row_bytes;
-	uint16_t rows_off, n_off, cap_off; /* in struct prof */
-	uint8_t first;			   /* 1: row 0 is the blank one and not stored */
-	bool needed;			   /* without it there is nothing to report */
-};
-
-/* By type. PACK_META has struct prof itself as its one row, PACK_STRINGS has no
- * columns. */
-extern const struct pack_table pack_tables[PACK_TYPES];
 
 static inline uint32_t
 pack_crc_bytes(size_t struct_bytes)

@@ -19,6 +19,7 @@
 
 #include "pack_impl.h"
 #include "shared/cursor.h"
+#include "tool/model/columns.h"
 #include "tool/model/prof.h"
 #include "tool/util/buf.h"
 #include "tool/util/err.h"
@@ -31,9 +32,7 @@ struct unpack {
 	const unsigned char *data;
 	size_t bytes;
 	struct prof *p;
-	uint32_t version;
-	unsigned types; /* one more than the last type that a file of its version has */
-	enum unpack_state state[PACK_TYPES];
+	enum unpack_state state[PROF_TABS_STORED];
 	uint32_t *strings; /* id in the file -> id in the profile */
 	uint32_t nstrings;
 	uint64_t bad_refs, bad_values, unknown;
@@ -43,7 +42,7 @@ struct unpack {
 /* ---- columns ---- */
 
 static void
-unpack_store(unsigned char *at, const struct pack_col *c, uint64_t v)
+unpack_store(unsigned char *at, const struct prof_col *c, uint64_t v)
 {
 	switch (c->bytes) {
 	case 1:
@@ -61,21 +60,21 @@ unpack_store(unsigned char *at, const struct pack_col *c, uint64_t v)
 	}
 }
 
-/* Whether a value fits its field; `v` of PACK_INT is sign-extended. */
+/* Whether a value fits its field; `v` of PROF_COL_INT is sign-extended. */
 static bool
-unpack_fits(const struct pack_col *c, uint64_t v)
+unpack_fits(const struct prof_col *c, uint64_t v)
 {
 	unsigned bits = 8u * c->bytes;
 
 	if (bits == 64)
-		return v <= c->max || c->kind == PACK_INT;
-	if (c->kind == PACK_INT)
+		return v <= c->max || c->kind == PROF_COL_INT;
+	if (c->kind == PROF_COL_INT)
 		return (int64_t)v >> (bits - 1) == 0 || (int64_t)v >> (bits - 1) == -1;
 	return v >> bits == 0 && v <= c->max;
 }
 
 static void
-unpack_column(struct unpack *u, const struct pack_table *t, const struct pack_col *c,
+unpack_column(struct unpack *u, const struct prof_tab *t, const struct prof_col *c,
 	      struct cur *in, unsigned char *at, uint64_t rows)
 {
 	uint64_t before = 0;
@@ -83,18 +82,18 @@ unpack_column(struct unpack *u, const struct pack_table *t, const struct pack_co
 	for (uint64_t i = 0; i < rows && cur_ok(in); i++, at += t->row_bytes) {
 		uint64_t v;
 
-		if (c->kind == PACK_REAL) {
+		if (c->kind == PROF_COL_REAL) {
 			mem_put_u64(at, cur_u64(in));
 			continue;
 		}
 		v = cur_varint(in);
 		if (c->delta)
 			v = before += (uint64_t)varint_unfold(v);
-		else if (c->kind == PACK_INT)
+		else if (c->kind == PROF_COL_INT)
 			v = (uint64_t)varint_unfold(v);
-		else if (c->kind == PACK_BACK && v - 1 < t->first + i)
+		else if (c->kind == PROF_COL_BACK && v - 1 < t->first + i)
 			v = t->first + i - v;
-		else if (c->kind == PACK_BACK)
+		else if (c->kind == PROF_COL_BACK)
 			v = UINT64_MAX; /* not before this row */
 		if (!unpack_fits(c, v)) {
 			u->bad_values++;
@@ -104,47 +103,83 @@ unpack_column(struct unpack *u, const struct pack_table *t, const struct pack_co
 	}
 }
 
-/* Values of a column in a file of this version. */
-static unsigned
-unpack_values(const struct unpack *u, const struct pack_col *c)
+/* The directory in front of a section's columns. False when it is none, or says that a column lies
+ * outside of the section or has fewer bytes than values. */
+static bool
+unpack_directory(struct cur *in, uint64_t rows, struct pack_column *ret, uint64_t *ret_n)
 {
-	if (u->version < c->since)
-		return 0;
-	return u->version < PACK_VERSION_LIFE && c->before_life > 0 ? c->before_life
-								    : c->count;
+	uint64_t n = cur_varint(in), end;
+
+	if (!cur_ok(in) || n == 0 || n > PACK_COLUMNS_MAX)
+		return false;
+	for (uint64_t i = 0; i < n; i++) {
+		ret[i].id = cur_varint(in);
+		ret[i].width = cur_varint(in);
+		ret[i].values = cur_varint(in);
+		ret[i].offset = cur_varint(in);
+	}
+	if (!cur_ok(in))
+		return false;
+	end = cur_left(in);
+	for (uint64_t i = n; i-- > 0; end = ret[i].offset) {
+		const struct pack_column *c = &ret[i];
+		uint64_t least = c->width == PACK_WIDTH_VARINT ? 1 : c->width;
+
+		if (c->offset > end || c->values == 0 || least > sizeof(uint64_t) ||
+		    c->values > (end - c->offset) / least / rows)
+			return false;
+	}
+	*ret_n = n;
+	return end == 0;
 }
 
-/* Fewest bytes that a row can take. */
-static uint64_t
-unpack_row_min(const struct unpack *u, const struct pack_table *t)
+/* The columns of a table that this file has and we know. What it lacks stays 0. */
+static bool
+unpack_columns(struct unpack *u, const struct prof_tab *t, struct cur *in,
+	       unsigned char *at, uint64_t rows)
 {
+	struct pack_column dir[PACK_COLUMNS_MAX];
 	uint64_t n = 0;
 
-	for (unsigned i = 0; i < t->ncols; i++)
-		n += unpack_values(u, &t->cols[i]) *
-		     (t->cols[i].kind == PACK_REAL ? 8u : 1u);
-	return n;
+	if (!unpack_directory(in, rows, dir, &n))
+		return false;
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t end =
+			i + 1 < n ? dir[i + 1].offset : dir[i].offset + cur_left(in);
+		struct cur part = cur_sub(in, end - dir[i].offset);
+		const struct prof_col *c;
+		uint64_t k;
+
+		if (dir[i].id - 1 >= t->ncols)
+			continue;
+		c = &t->cols[dir[i].id - 1];
+		if ((dir[i].width != PACK_WIDTH_VARINT) != (c->kind == PROF_COL_REAL))
+			continue;
+		for (k = 0; k < dir[i].values && k < c->count; k++)
+			unpack_column(u, t, c, &part, at + c->off + k * c->bytes, rows);
+		if (!cur_ok(&part) || (k == dir[i].values && cur_left(&part) != 0))
+			return false;
+	}
+	return true;
 }
 
 /* Fills a table from its section; false when the bytes do not make one. */
 static bool
-unpack_table(struct unpack *u, const struct pack_table *t, struct cur *in, uint64_t rows)
+unpack_table(struct unpack *u, const struct prof_tab *t, struct cur *in, uint64_t rows)
 {
 	unsigned char *prof = (unsigned char *)u->p;
 	unsigned char *at = prof;
 	uint32_t n;
 
-	if (rows > cur_left(in) / unpack_row_min(u, t) || rows > UINT32_MAX / 2)
+	if (rows > UINT32_MAX / 2 ||
+	    rows * t->row_bytes > (uint64_t)cur_left(in) * PACK_GROWTH_MAX)
 		return false;
 	if (t->row_bytes == 0) {
 		if (rows != 1)
 			return false;
 	} else {
-		void *old;
-
 		n = (uint32_t)rows + t->first;
-		memcpy(&old, prof + t->rows_off, sizeof old);
-		free(old);
+		free(prof_tab_rows(u->p, t, &(uint32_t){0}));
 		at = xcalloc(n, t->row_bytes);
 		memcpy(prof + t->rows_off, &at, sizeof at);
 		memcpy(prof + t->n_off, &n, sizeof n);
@@ -153,14 +188,9 @@ unpack_table(struct unpack *u, const struct pack_table *t, struct cur *in, uint6
 		memcpy(prof + t->cap_off, &n, sizeof n);
 		at += (size_t)t->first * t->row_bytes;
 	}
-	for (unsigned i = 0; i < t->ncols; i++) {
-		const struct pack_col *c = &t->cols[i];
-
-		for (unsigned k = 0; k < unpack_values(u, c); k++)
-			unpack_column(u, t, c, in, at + c->off + (size_t)k * c->bytes,
-				      rows);
-	}
-	return cur_ok(in) && cur_left(in) == 0;
+	if (rows == 0)
+		return cur_left(in) == 0;
+	return unpack_columns(u, t, in, at, rows);
 }
 
 static bool
@@ -187,17 +217,16 @@ unpack_strings(struct unpack *u, struct cur *in, uint64_t rows)
 
 /* Leaves a table as it is in an empty profile. */
 static void
-unpack_forget(struct unpack *u, const struct pack_table *t)
+unpack_forget(struct unpack *u, const struct prof_tab *t)
 {
-	unsigned char *prof = (unsigned char *)u->p;
 	unsigned char *rows;
-	uint32_t n = t->first;
+	uint32_t n;
 
 	if (t->row_bytes == 0)
 		return;
-	memcpy(&rows, prof + t->rows_off, sizeof rows);
-	memcpy(prof + t->n_off, &n, sizeof n);
-	if (n != 0)
+	rows = prof_tab_rows(u->p, t, &n);
+	mem_put_u32((unsigned char *)u->p + t->n_off, t->first);
+	if (t->first != 0)
 		memset(rows, 0, t->row_bytes);
 }
 
@@ -250,18 +279,19 @@ unpack_section(struct unpack *u, uint64_t off)
 	at = cur_take(&c, s.stored_bytes);
 	if (at == NULL)
 		return 0;
-	if (s.type == 0 || s.type >= u->types || u->state[s.type] != UNPACK_MISSING) {
+	if (s.type == 0 || s.type >= PROF_TABS_STORED ||
+	    u->state[s.type] != UNPACK_MISSING) {
 		u->unknown++;
 		return c.off;
 	}
 	ok = unpack_bytes(&s, at, &raw);
 	in = cur_init(buf_str(&raw), raw.len);
-	if (ok && s.type == PACK_STRINGS)
+	if (ok && s.type == PROF_TAB_STRINGS)
 		ok = unpack_strings(u, &in, s.rows);
 	else if (ok)
-		ok = unpack_table(u, &pack_tables[s.type], &in, s.rows);
+		ok = unpack_table(u, &prof_tabs[s.type], &in, s.rows);
 	if (!ok)
-		unpack_forget(u, &pack_tables[s.type]);
+		unpack_forget(u, &prof_tabs[s.type]);
 	u->state[s.type] = ok ? UNPACK_READ : UNPACK_DAMAGED;
 	buf_done(&raw);
 	return c.off;
@@ -308,7 +338,7 @@ unpack_sections(struct unpack *u)
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		off = mem_get_u64(index + (size_t)i * sizeof off);
-		if (unpack_section(u, off) == 0 && i + 1 < PACK_TYPES)
+		if (unpack_section(u, off) == 0 && i + 1 < PROF_TABS_STORED)
 			u->state[i + 1] =
 				UNPACK_DAMAGED; /* they are written in this order */
 	}
@@ -319,35 +349,40 @@ unpack_sections(struct unpack *u)
 static uint32_t
 unpack_count(const struct unpack *u, unsigned type)
 {
-	uint32_t n;
-
-	memcpy(&n, (const unsigned char *)u->p + pack_tables[type].n_off, sizeof n);
-	return n;
+	return mem_get_u32((const unsigned char *)u->p + prof_tabs[type].n_off);
 }
 
 /* Names of strings and rows in one column: those that do not exist become none. */
 static void
-unpack_link_column(struct unpack *u, const struct pack_table *t, const struct pack_col *c)
+unpack_link_column(struct unpack *u, const struct prof_tab *t, const struct prof_col *c)
 {
-	unsigned char *at;
 	uint32_t rows, limit = u->nstrings;
+	unsigned char *at = prof_tab_rows(u->p, t, &rows) + c->off;
 	bool quiet = false;
+	uint64_t taken = 0; /* who owns rows may be counted on to be the only one */
 
-	if (c->kind == PACK_ROW) {
+	if (c->kind != PROF_COL_STR) {
 		limit = unpack_count(u, c->table);
 		quiet = u->state[c->table] != UNPACK_READ; /* counted as a section */
 	}
-	memcpy(&at, (unsigned char *)u->p + t->rows_off, sizeof at);
-	memcpy(&rows, (unsigned char *)u->p + t->n_off, sizeof rows);
-	for (uint32_t i = 0; i < rows; i++) {
-		unsigned char *field = at + (size_t)i * t->row_bytes + c->off;
-		uint32_t v = mem_get_u32(field);
+	for (uint32_t i = 0; i < rows; i++, at += t->row_bytes) {
+		uint32_t v = mem_get_u32(at);
 
+		if (c->kind == PROF_COL_SPAN) {
+			uint64_t n = mem_get_u32(at + sizeof v);
+
+			if (v > limit || n > limit - v || taken + n > limit) {
+				u->bad_refs += !quiet;
+				mem_put_u64(at, n = 0);
+			}
+			taken += n;
+			continue;
+		}
 		if (v >= limit) {
 			u->bad_refs += !quiet;
 			v = 0;
 		}
-		mem_put_u32(field, c->kind == PACK_STR ? u->strings[v] : v);
+		mem_put_u32(at, c->kind == PROF_COL_STR ? u->strings[v] : v);
 	}
 }
 
@@ -355,47 +390,16 @@ static void
 unpack_link(struct unpack *u)
 {
 	struct prof *p = u->p;
-	uint64_t taken = 0; /* rows belong to one only: who owns them may be counted on */
 
-	for (unsigned type = PACK_PROCESSES; type < PACK_TYPES; type++) {
-		const struct pack_table *t = &pack_tables[type];
+	for (unsigned type = PROF_TAB_PROCESSES; type < PROF_TABS_STORED; type++) {
+		const struct prof_tab *t = &prof_tabs[type];
 
 		for (unsigned i = 0; i < t->ncols; i++) {
-			if (t->cols[i].kind == PACK_STR || t->cols[i].kind == PACK_ROW)
+			if (t->cols[i].kind == PROF_COL_STR ||
+			    t->cols[i].kind == PROF_COL_ROW ||
+			    t->cols[i].kind == PROF_COL_SPAN)
 				unpack_link_column(u, t, &t->cols[i]);
 		}
-	}
-	for (uint32_t i = 0; i < p->nlocs; i++) {
-		struct prof_loc *l = &p->locs[i];
-
-		if (l->frames > p->nframes || l->nframes > p->nframes - l->frames ||
-		    taken + l->nframes > p->nframes) {
-			u->bad_refs += u->state[PACK_FRAMES] == UNPACK_READ;
-			l->frames = l->nframes = 0;
-		}
-		taken += l->nframes;
-	}
-	taken = 0;
-	for (uint32_t i = 0; i < p->nmarks; i++) {
-		struct prof_mark *m = &p->marks[i];
-
-		if (m->rows > p->nmark_rows || m->nrows > p->nmark_rows - m->rows ||
-		    taken + m->nrows > p->nmark_rows) {
-			u->bad_refs++;
-			m->rows = m->nrows = 0;
-		}
-		taken += m->nrows;
-	}
-	taken = 0;
-	for (uint32_t i = 0; i < p->nlooks; i++) {
-		struct prof_look *x = &p->looks[i];
-
-		if (x->rows > p->nlook_rows || x->nrows > p->nlook_rows - x->rows ||
-		    taken + x->nrows > p->nlook_rows) {
-			u->bad_refs++;
-			x->rows = x->nrows = 0;
-		}
-		taken += x->nrows;
 	}
 	for (uint32_t i = 0; i < p->ndamages; i++) {
 		if (p->damages[i].what == 0)
@@ -407,8 +411,8 @@ unpack_link(struct unpack *u)
 static int
 unpack_account(struct unpack *u, struct err *e)
 {
-	for (unsigned i = 1; i < u->types; i++) {
-		const struct pack_table *t = &pack_tables[i];
+	for (unsigned i = 1; i < PROF_TABS_STORED; i++) {
+		const struct prof_tab *t = &prof_tabs[i];
 		char what[80];
 
 		if (u->state[i] == UNPACK_READ)
@@ -432,30 +436,8 @@ unpack_account(struct unpack *u, struct err *e)
 	return 0;
 }
 
-/* Lifetimes of an older file, in steps of 4: each bucket is moved to the one with the same upper
- * limit. The last has none but the duration of the process. */
-static void
-unpack_old_lifetimes(struct prof *p)
-{
-	enum { LAST = PACK_OLD_LIFE_BUCKETS - 1 };
-
-	for (uint32_t i = 1; i < p->nsites; i++) {
-		uint64_t *to = p->sites[i].lifetimes, from[PACK_OLD_LIFE_BUCKETS];
-		uint64_t ms = p->processes[p->sites[i].process].duration_ms;
-		unsigned last = 2 * LAST - 1;
-
-		while (last + 1 < PROF_LIFE_BUCKETS && ms >> last != 0)
-			last++;
-		memcpy(from, to, sizeof from);
-		memset(to, 0, sizeof from);
-		for (unsigned k = 0; k < LAST; k++)
-			to[2 * k] = from[k];
-		to[last] = from[LAST];
-	}
-}
-
 static int
-unpack_head(const void *data, size_t bytes, struct unpack *u, struct err *e)
+unpack_head(const void *data, size_t bytes, struct err *e)
 {
 	struct pack_head h;
 
@@ -465,19 +447,13 @@ unpack_head(const void *data, size_t bytes, struct unpack *u, struct err *e)
 		return err_set(e, -EBADMSG, "cut off after %zu bytes, within its head",
 			       bytes);
 	memcpy(&h, data, sizeof h);
-	if (h.version < PACK_VERSION_OLDEST || h.version > PACK_VERSION)
-		return err_set(
-			e, -EINVAL,
-			"recording of version %u, this seep reads %d to %d: use %s seep",
-			h.version, PACK_VERSION_OLDEST, PACK_VERSION,
-			h.version > PACK_VERSION ? "a newer" : "an older");
+	if (h.version != PACK_VERSION)
+		return err_set(e, -EINVAL,
+			       "recording of version %u, this seep reads %d: use %s seep",
+			       h.version, PACK_VERSION,
+			       h.version > PACK_VERSION ? "a newer" : "an older");
 	if ((uint32_t)crc32_z(0, data, pack_crc_bytes(sizeof h)) != h.crc)
 		return err_set(e, -EBADMSG, "its head is damaged (wrong checksum)");
-	u->version = h.version;
-	u->types = h.version < 3   ? PACK_LOOKS
-		   : h.version < 4 ? PACK_CHECKS
-		   : h.version < 8 ? PACK_HOLDERS
-				   : PACK_TYPES;
 	return 0;
 }
 
@@ -485,25 +461,23 @@ int
 pack_load(const void *data, size_t bytes, struct prof *p, struct err *e)
 {
 	struct unpack u = {.data = data, .bytes = bytes, .p = p};
-	int r = unpack_head(data, bytes, &u, e);
+	int r = unpack_head(data, bytes, e);
 
 	if (r < 0)
 		return r;
 	unpack_sections(&u);
 	if (u.strings != NULL)
 		unpack_link(&u);
-	if (u.version < PACK_VERSION_LIFE)
-		unpack_old_lifetimes(p);
 	/* A mark without its rows would show everything as grown since. */
-	if (u.state[PACK_MARK_ROWS] != UNPACK_READ)
+	if (u.state[PROF_TAB_MARK_ROWS] != UNPACK_READ)
 		p->nmarks = 0;
 	/* And looks without theirs that nothing ever grew. */
-	if (u.state[PACK_LOOK_ROWS] != UNPACK_READ)
+	if (u.state[PROF_TAB_LOOK_ROWS] != UNPACK_READ)
 		p->nlooks = 0;
 	/* A check without what it found would say that nothing is lost. */
-	if (u.state[PACK_LOSSES] != UNPACK_READ)
+	if (u.state[PROF_TAB_LOSSES] != UNPACK_READ)
 		p->nchecks = 0;
-	if (u.state[PACK_FRAMES] != UNPACK_READ)
+	if (u.state[PROF_TAB_FRAMES] != UNPACK_READ)
 		p->has_names = false;
 	r = unpack_account(&u, e);
 	prof_add_damage(p, "references that lead nowhere", u.bad_refs);

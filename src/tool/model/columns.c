@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* pack_tables.c -- the columns of every section of a packed recording.
+/* columns.c -- the columns of every table of a profile.
  *
- * One row of these tables is one column in the file, in this order. Both directions
- * walk them, so that a field cannot be written and forgotten in reading. Sorted or
- * slowly changing columns are kept as differences. */
-#include "pack_impl.h"
+ * One row of these tables is one field of the model and one column in a file. Sorted or slowly
+ * changing columns are stored as differences. */
+#include "columns.h"
+
+#include <string.h>
 
 #include "shared/compiler.h"
 #include "shared/recording.h"
-#include "tool/model/prof.h"
 
 #define SIZE_(type, field) sizeof(((struct type *)0)->field)
 
@@ -17,29 +17,29 @@
 		.off = offsetof(struct type, field), .bytes = SIZE_(type, field) / (n),  \
 		.kind = (kind_), .count = (n), __VA_ARGS__                               \
 	}
-#define UINT(type, field) COL_(type, field, PACK_UINT, 1, .max = UINT64_MAX)
-#define UINT_MAX_(type, field, most) COL_(type, field, PACK_UINT, 1, .max = (most))
+#define UINT(type, field) COL_(type, field, PROF_COL_UINT, 1, .max = UINT64_MAX)
+#define UINT_MAX_(type, field, most) COL_(type, field, PROF_COL_UINT, 1, .max = (most))
 #define UINT_DELTA(type, field)                                                          \
-	COL_(type, field, PACK_UINT, 1, .max = UINT64_MAX, .delta = true)
-#define UINTS(type, field, n) COL_(type, field, PACK_UINT, n, .max = UINT64_MAX)
-#define UINT_7(type, field) COL_(type, field, PACK_UINT, 1, .max = UINT64_MAX, .since = 7)
-#define STR_7(type, field) COL_(type, field, PACK_STR, 1, .max = UINT32_MAX, .since = 7)
-#define UINT_9(type, field) COL_(type, field, PACK_UINT, 1, .max = UINT64_MAX, .since = 9)
-#define INT(type, field) COL_(type, field, PACK_INT, 1, .max = UINT64_MAX)
-#define REAL(type, field) COL_(type, field, PACK_REAL, 1, .max = UINT64_MAX)
-#define STR(type, field) COL_(type, field, PACK_STR, 1, .max = UINT32_MAX)
+	COL_(type, field, PROF_COL_UINT, 1, .max = UINT64_MAX, .delta = true)
+#define UINTS(type, field, n) COL_(type, field, PROF_COL_UINT, n, .max = UINT64_MAX)
+#define INT(type, field) COL_(type, field, PROF_COL_INT, 1, .max = UINT64_MAX)
+#define REAL(type, field) COL_(type, field, PROF_COL_REAL, 1, .max = UINT64_MAX)
+#define STR(type, field) COL_(type, field, PROF_COL_STR, 1, .max = UINT32_MAX)
 #define ROW(type, field, to)                                                             \
-	COL_(type, field, PACK_ROW, 1, .max = UINT32_MAX, .table = (to))
+	COL_(type, field, PROF_COL_ROW, 1, .max = UINT32_MAX, .table = (to))
 #define ROW_DELTA(type, field, to)                                                       \
-	COL_(type, field, PACK_ROW, 1, .max = UINT32_MAX, .table = (to), .delta = true)
-#define BACK(type, field) COL_(type, field, PACK_BACK, 1, .max = UINT32_MAX)
+	COL_(type, field, PROF_COL_ROW, 1, .max = UINT32_MAX, .table = (to),             \
+	     .delta = true)
+#define BACK(type, field) COL_(type, field, PROF_COL_BACK, 1, .max = UINT32_MAX)
+#define SPAN(type, field, to, ...)                                                       \
+	COL_(type, field, PROF_COL_SPAN, 1, .max = UINT32_MAX, .table = (to), __VA_ARGS__)
 
-static const struct pack_col pack_meta[] = {
+static const struct prof_col prof_cols_meta[] = {
 	UINT_MAX_(prof, has_names, 1),
 	UINT(prof, blocks_dropped),
 };
 
-static const struct pack_col pack_processes[] = {
+static const struct prof_col prof_cols_processes[] = {
 	UINT(prof_process, pid),
 	UINT(prof_process, ppid),
 	UINT(prof_process, uid),
@@ -82,40 +82,42 @@ static const struct pack_col pack_processes[] = {
 	UINT(prof_process, inherited_free_bytes),
 	INT(prof_process, inherited_at_peak_bytes),
 	INT(prof_process, inherited_at_peak_blocks),
-	COL_(prof_process, cut_ms, PACK_UINT, 1, .max = UINT64_MAX, .since = 6),
-	UINT_7(prof_process, stack_kib),
-	UINT_7(prof_process, static_kib),
-	UINT_7(prof_process, threads_most),
-	COL_(prof_process, oom, PACK_UINT, 1, .max = PROF_OOM_SURE, .since = 7),
-	UINT_7(prof_process, limit_bytes),
-	UINT_7(prof_process, usage_bytes),
-	STR_7(prof_process, replaced_by),
-	COL_(prof_process, peak_error_bytes, PACK_UINT, 1, .max = UINT64_MAX,
-	     .since = 10),
+	UINT(prof_process, cut_ms),
+	UINT(prof_process, stack_kib),
+	UINT(prof_process, static_kib),
+	UINT(prof_process, threads_most),
+	UINT_MAX_(prof_process, oom, PROF_OOM_SURE),
+	UINT(prof_process, limit_bytes),
+	UINT(prof_process, usage_bytes),
+	STR(prof_process, replaced_by),
+	UINT(prof_process, peak_error_bytes),
 };
 
-static const struct pack_col pack_modules[] = {
+static const struct prof_col prof_cols_modules[] = {
 	STR(prof_module, path),
 	UINT_MAX_(prof_module, build_id_bytes, PROF_BUILD_ID_MAX),
 	UINTS(prof_module, build_id, PROF_BUILD_ID_MAX),
 	STR(prof_module, why_no_names),
-	COL_(prof_module, other_id, PACK_STR, 1, .max = UINT32_MAX, .since = 11),
+	STR(prof_module, other_id),
 };
 
-static const struct pack_col pack_locs[] = {
-	ROW(prof_loc, module, PACK_MODULES), UINT_MAX_(prof_loc, kind, PROF_LOC_CLASS),
-	UINT_MAX_(prof_loc, exact, 1),	     UINT_DELTA(prof_loc, offset),
-	UINT_DELTA(prof_loc, frames),	     UINT(prof_loc, nframes),
+static const struct prof_col prof_cols_locs[] = {
+	ROW(prof_loc, module, PROF_TAB_MODULES),
+	UINT_MAX_(prof_loc, kind, PROF_LOC_CLASS),
+	UINT_MAX_(prof_loc, exact, 1),
+	UINT_DELTA(prof_loc, offset),
+	SPAN(prof_loc, frames, PROF_TAB_FRAMES, .delta = true),
+	UINT(prof_loc, nframes),
 };
 
-static const struct pack_col pack_nodes[] = {
+static const struct prof_col prof_cols_nodes[] = {
 	BACK(prof_node, parent),
-	ROW(prof_node, loc, PACK_LOCS),
+	ROW(prof_node, loc, PROF_TAB_LOCS),
 };
 
-static const struct pack_col pack_sites[] = {
-	ROW(prof_site, process, PACK_PROCESSES),
-	ROW_DELTA(prof_site, node, PACK_NODES),
+static const struct prof_col prof_cols_sites[] = {
+	ROW(prof_site, process, PROF_TAB_PROCESSES),
+	ROW_DELTA(prof_site, node, PROF_TAB_NODES),
 	UINT(prof_site, allocs),
 	UINT(prof_site, frees),
 	UINT(prof_site, alloc_bytes),
@@ -132,15 +134,14 @@ static const struct pack_col pack_sites[] = {
 	INT(prof_site, at_exit_bytes),
 	INT(prof_site, at_exit_blocks),
 	UINTS(prof_site, sizes, PROF_SIZE_BUCKETS),
-	COL_(prof_site, lifetimes, PACK_UINT, PROF_LIFE_BUCKETS, .max = UINT64_MAX,
-	     .before_life = PACK_OLD_LIFE_BUCKETS),
+	UINTS(prof_site, lifetimes, PROF_LIFE_BUCKETS),
 	UINT(prof_site, samples),
 	UINT(prof_site, live_samples),
 	REAL(prof_site, var_alloc_bytes),
 	REAL(prof_site, var_live_bytes),
 };
 
-static const struct pack_col pack_frames[] = {
+static const struct prof_col prof_cols_frames[] = {
 	STR(prof_frame, function),
 	STR(prof_frame, linkage),
 	STR(prof_frame, file),
@@ -151,50 +152,50 @@ static const struct pack_col pack_frames[] = {
 	UINT_MAX_(prof_frame, lang, PROF_JS),
 };
 
-static const struct pack_col pack_threads[] = {
-	ROW(prof_thread, process, PACK_PROCESSES),
+static const struct prof_col prof_cols_threads[] = {
+	ROW(prof_thread, process, PROF_TAB_PROCESSES),
 	UINT(prof_thread, tid),
 	UINT(prof_thread, serial),
 	STR(prof_thread, name),
 	UINT_MAX_(prof_thread, ended, 1),
 };
 
-static const struct pack_col pack_cells[] = {
-	ROW_DELTA(prof_cell, site, PACK_SITES),
-	ROW(prof_cell, thread, PACK_THREADS),
+static const struct prof_col prof_cols_cells[] = {
+	ROW_DELTA(prof_cell, site, PROF_TAB_SITES),
+	ROW(prof_cell, thread, PROF_TAB_THREADS),
 	UINT(prof_cell, allocs),
 	UINT(prof_cell, frees),
 	UINT(prof_cell, alloc_bytes),
 	UINT(prof_cell, free_bytes),
 };
 
-static const struct pack_col pack_marks[] = {
-	ROW(prof_mark, process, PACK_PROCESSES),
+static const struct prof_col prof_cols_marks[] = {
+	ROW(prof_mark, process, PROF_TAB_PROCESSES),
 	UINT(prof_mark, number),
 	STR(prof_mark, name),
 	UINT(prof_mark, ms),
 	INT(prof_mark, live_bytes),
-	UINT(prof_mark, rows),
+	SPAN(prof_mark, rows, PROF_TAB_MARK_ROWS, ),
 	UINT(prof_mark, nrows),
 };
 
-static const struct pack_col pack_mark_rows[] = {
-	ROW_DELTA(prof_mark_row, site, PACK_SITES),
+static const struct prof_col prof_cols_mark_rows[] = {
+	ROW_DELTA(prof_mark_row, site, PROF_TAB_SITES),
 	INT(prof_mark_row, live_bytes),
 	INT(prof_mark_row, live_blocks),
 };
 
-static const struct pack_col pack_points[] = {
-	ROW(prof_point, process, PACK_PROCESSES),
+static const struct prof_col prof_cols_points[] = {
+	ROW(prof_point, process, PROF_TAB_PROCESSES),
 	UINT_DELTA(prof_point, ms),
 	UINT(prof_point, rss_kib),
 	INT(prof_point, live_bytes),
-	UINT_7(prof_point, own_kib),
+	UINT(prof_point, own_kib),
 };
 
-static const struct pack_col pack_ranges[] = {
-	ROW(prof_range, process, PACK_PROCESSES),
-	ROW(prof_range, module, PACK_MODULES),
+static const struct prof_col prof_cols_ranges[] = {
+	ROW(prof_range, process, PROF_TAB_PROCESSES),
+	ROW(prof_range, module, PROF_TAB_MODULES),
 	UINT_DELTA(prof_range, start),
 	UINT_DELTA(prof_range, end),
 	UINT_DELTA(prof_range, bias),
@@ -202,38 +203,38 @@ static const struct pack_col pack_ranges[] = {
 	UINT(prof_range, unloaded_ms),
 };
 
-static const struct pack_col pack_damages[] = {
+static const struct prof_col prof_cols_damages[] = {
 	STR(prof_damage, what),
 	UINT(prof_damage, count),
 };
 
-static const struct pack_col pack_blocks[] = {
-	ROW(prof_block, process, PACK_PROCESSES),
+static const struct prof_col prof_cols_blocks[] = {
+	ROW(prof_block, process, PROF_TAB_PROCESSES),
 	UINT_DELTA(prof_block, addr),
 	UINT(prof_block, bytes),
-	ROW(prof_block, site, PACK_SITES),
+	ROW(prof_block, site, PROF_TAB_SITES),
 	UINT_DELTA(prof_block, ms),
 	UINT(prof_block, thread_serial),
 	UINT_MAX_(prof_block, kind, 7),
 };
 
-static const struct pack_col pack_looks[] = {
-	ROW(prof_look, process, PACK_PROCESSES),
-	UINT(prof_look, rows),
+static const struct prof_col prof_cols_looks[] = {
+	ROW(prof_look, process, PROF_TAB_PROCESSES),
+	SPAN(prof_look, rows, PROF_TAB_LOOK_ROWS, ),
 	UINT(prof_look, nrows),
 	UINT_DELTA(prof_look, ms),
 };
 
-static const struct pack_col pack_look_rows[] = {
-	ROW_DELTA(prof_look_row, site, PACK_SITES),
+static const struct prof_col prof_cols_look_rows[] = {
+	ROW_DELTA(prof_look_row, site, PROF_TAB_SITES),
 	INT(prof_look_row, allocs),
 	INT(prof_look_row, frees),
 	INT(prof_look_row, alloc_bytes),
 	INT(prof_look_row, free_bytes),
 };
 
-static const struct pack_col pack_checks[] = {
-	ROW(prof_check, process, PACK_PROCESSES),
+static const struct prof_col prof_cols_checks[] = {
+	ROW(prof_check, process, PROF_TAB_PROCESSES),
 	UINT_MAX_(prof_check, done, 1),
 	UINT_MAX_(prof_check, loose, 1),
 	STR(prof_check, why),
@@ -242,23 +243,23 @@ static const struct pack_col pack_checks[] = {
 	UINT(prof_check, pause_ns),
 	UINTS(prof_check, heuristic_blocks, PROF_HEURISTICS),
 	UINTS(prof_check, heuristic_bytes, PROF_HEURISTICS),
-	UINT_9(prof_check, younger_blocks),
-	UINT_9(prof_check, younger_bytes),
+	UINT(prof_check, younger_blocks),
+	UINT(prof_check, younger_bytes),
 };
 
-static const struct pack_col pack_losses[] = {
-	ROW_DELTA(prof_loss, site, PACK_SITES),
+static const struct prof_col prof_cols_losses[] = {
+	ROW_DELTA(prof_loss, site, PROF_TAB_SITES),
 	UINT_MAX_(prof_loss, kind, PROF_LOSS_REACHABLE),
 	UINT(prof_loss, blocks),
 	UINT(prof_loss, bytes),
 	UINT(prof_loss, indirect_bytes),
 	STR(prof_loss, called),
-	UINT_9(prof_loss, leftover_blocks),
-	UINT_9(prof_loss, leftover_bytes),
+	UINT(prof_loss, leftover_blocks),
+	UINT(prof_loss, leftover_bytes),
 };
 
-static const struct pack_col pack_olds[] = {
-	ROW(prof_old, process, PACK_PROCESSES),
+static const struct prof_col prof_cols_olds[] = {
+	ROW(prof_old, process, PROF_TAB_PROCESSES),
 	UINT_DELTA(prof_old, size_class),
 	UINT(prof_old, watched),
 	UINT(prof_old, blocks),
@@ -267,19 +268,19 @@ static const struct pack_col pack_olds[] = {
 	UINTS(prof_old, died_bytes, PROF_OLD_PARTS),
 };
 
-static const struct pack_col pack_errors[] = {
-	ROW(prof_error, process, PACK_PROCESSES),
+static const struct prof_col prof_cols_errors[] = {
+	ROW(prof_error, process, PROF_TAB_PROCESSES),
 	UINT_MAX_(prof_error, kind, REC_ERROR_KINDS - 1),
 	UINT_MAX_(prof_error, func, REC_FUNCS - 1),
 	UINT_MAX_(prof_error, where, REC_WHERES - 1),
 	UINT_MAX_(prof_error, block_kind, REC_KIND_INHERITED),
 	UINT_MAX_(prof_error, freed_func, REC_FUNCS - 1),
-	ROW(prof_error, at, PACK_NODES),
-	ROW(prof_error, alloc, PACK_NODES),
-	ROW(prof_error, freed, PACK_NODES),
+	ROW(prof_error, at, PROF_TAB_NODES),
+	ROW(prof_error, alloc, PROF_TAB_NODES),
+	ROW(prof_error, freed, PROF_TAB_NODES),
 	UINT(prof_error, thread),
 	UINT(prof_error, where_thread),
-	ROW(prof_error, where_module, PACK_MODULES),
+	ROW(prof_error, where_module, PROF_TAB_MODULES),
 	STR(prof_error, symbol),
 	UINT(prof_error, symbol_off),
 	UINT(prof_error, count),
@@ -292,15 +293,15 @@ static const struct pack_col pack_errors[] = {
 	UINT(prof_error, ms),
 };
 
-static const struct pack_col pack_holders[] = {
-	ROW_DELTA(prof_holder, site, PACK_SITES),
+static const struct prof_col prof_cols_holders[] = {
+	ROW_DELTA(prof_holder, site, PROF_TAB_SITES),
 	STR(prof_holder, name),
 	UINT(prof_holder, blocks),
 	UINT(prof_holder, of),
 };
 
-static const struct pack_col pack_memories[] = {
-	ROW(prof_memory, process, PACK_PROCESSES),
+static const struct prof_col prof_cols_memories[] = {
+	ROW(prof_memory, process, PROF_TAB_PROCESSES),
 	STR(prof_memory, kind),
 	UINT(prof_memory, first_kib),
 	UINT(prof_memory, last_kib),
@@ -316,9 +317,18 @@ static const struct pack_col pack_memories[] = {
 	UINT(prof_memory, before_kib),
 };
 
+static const struct prof_col prof_cols_labels[] = {
+	ROW(prof_label, site, PROF_TAB_SITES),
+	STR(prof_label, key),
+	STR(prof_label, text),
+	INT(prof_label, number),
+	STR(prof_label, unit),
+};
+
 #define TABLE(field, first_, needed_)                                                    \
 	{                                                                                \
-		.name = #field, .cols = pack_##field, .ncols = ARRAY_LEN(pack_##field),  \
+		.name = #field, .cols = prof_cols_##field,                               \
+		.ncols = ARRAY_LEN(prof_cols_##field),                                   \
 		.row_bytes = sizeof(*((struct prof *)0)->field),                         \
 		.rows_off = offsetof(struct prof, field),                                \
 		.n_off = offsetof(struct prof, n##field),                                \
@@ -326,29 +336,42 @@ static const struct pack_col pack_memories[] = {
 		.needed = (needed_)                                                      \
 	}
 
-const struct pack_table pack_tables[PACK_TYPES] = {
-	[PACK_META] = {.name = "meta", .cols = pack_meta, .ncols = ARRAY_LEN(pack_meta)},
-	[PACK_STRINGS] = {.name = "strings", .needed = true},
-	[PACK_PROCESSES] = TABLE(processes, 1, true),
-	[PACK_MODULES] = TABLE(modules, 1, true),
-	[PACK_LOCS] = TABLE(locs, 1, true),
-	[PACK_NODES] = TABLE(nodes, 1, true),
-	[PACK_SITES] = TABLE(sites, 1, true),
-	[PACK_FRAMES] = TABLE(frames, 0, false),
-	[PACK_THREADS] = TABLE(threads, 1, false),
-	[PACK_CELLS] = TABLE(cells, 0, false),
-	[PACK_MARKS] = TABLE(marks, 0, false),
-	[PACK_MARK_ROWS] = TABLE(mark_rows, 0, false),
-	[PACK_POINTS] = TABLE(points, 0, false),
-	[PACK_RANGES] = TABLE(ranges, 0, false),
-	[PACK_DAMAGES] = TABLE(damages, 0, false),
-	[PACK_BLOCKS] = TABLE(blocks, 0, false),
-	[PACK_LOOKS] = TABLE(looks, 0, false),
-	[PACK_LOOK_ROWS] = TABLE(look_rows, 0, false),
-	[PACK_CHECKS] = TABLE(checks, 0, false),
-	[PACK_LOSSES] = TABLE(losses, 0, false),
-	[PACK_OLDS] = TABLE(olds, 0, false),
-	[PACK_ERRORS] = TABLE(errors, 0, false),
-	[PACK_HOLDERS] = TABLE(holders, 0, false),
-	[PACK_MEMORIES] = TABLE(memories, 0, false),
+const struct prof_tab prof_tabs[PROF_TABS] = {
+	[PROF_TAB_META] = {.name = "meta",
+			   .cols = prof_cols_meta,
+			   .ncols = ARRAY_LEN(prof_cols_meta)},
+	[PROF_TAB_STRINGS] = {.name = "strings", .needed = true},
+	[PROF_TAB_PROCESSES] = TABLE(processes, 1, true),
+	[PROF_TAB_MODULES] = TABLE(modules, 1, true),
+	[PROF_TAB_LOCS] = TABLE(locs, 1, true),
+	[PROF_TAB_NODES] = TABLE(nodes, 1, true),
+	[PROF_TAB_SITES] = TABLE(sites, 1, true),
+	[PROF_TAB_FRAMES] = TABLE(frames, 0, false),
+	[PROF_TAB_THREADS] = TABLE(threads, 1, false),
+	[PROF_TAB_CELLS] = TABLE(cells, 0, false),
+	[PROF_TAB_MARKS] = TABLE(marks, 0, false),
+	[PROF_TAB_MARK_ROWS] = TABLE(mark_rows, 0, false),
+	[PROF_TAB_POINTS] = TABLE(points, 0, false),
+	[PROF_TAB_RANGES] = TABLE(ranges, 0, false),
+	[PROF_TAB_DAMAGES] = TABLE(damages, 0, false),
+	[PROF_TAB_BLOCKS] = TABLE(blocks, 0, false),
+	[PROF_TAB_LOOKS] = TABLE(looks, 0, false),
+	[PROF_TAB_LOOK_ROWS] = TABLE(look_rows, 0, false),
+	[PROF_TAB_CHECKS] = TABLE(checks, 0, false),
+	[PROF_TAB_LOSSES] = TABLE(losses, 0, false),
+	[PROF_TAB_OLDS] = TABLE(olds, 0, false),
+	[PROF_TAB_ERRORS] = TABLE(errors, 0, false),
+	[PROF_TAB_HOLDERS] = TABLE(holders, 0, false),
+	[PROF_TAB_MEMORIES] = TABLE(memories, 0, false),
+	[PROF_TAB_LABELS] = TABLE(labels, 0, false),
 };
+
+unsigned char *
+prof_tab_rows(const struct prof *p, const struct prof_tab *t, uint32_t *ret_n)
+{
+	unsigned char *rows;
+
+	memcpy(&rows, (const unsigned char *)p + t->rows_off, sizeof rows);
+	memcpy(ret_n, (const unsigned char *)p + t->n_off, sizeof *ret_n);
+	return rows;
+}
