@@ -42,76 +42,82 @@ enum {
 	LOOKS = 20,		 /* intervals that growth is judged by */
 };
 
-static struct {
+struct attach_args {
+	char *around_output; /* ours, to be freed */
 	uint64_t for_ns, every_ns, count, max_bytes, max_stop_ns;
 	struct opt_optional sample;
 	double budget; /* a share */
 	bool max_stop_given, exact, stay, dry_run, json, children, no_names, budget_given;
 	const char *output, *log_file, *cgroup, *html, *around;
-} args = {.for_ns = 60 * NS, .budget = 0.01, .max_stop_ns = ATTACHED_CHECK_STOP_NS};
+};
 
 static int
-set_budget(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+set_budget(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
+	struct attach_args *a = to;
 	char *end;
 	double n = strtod(v->text, &end);
 
-	(void)ctx, (void)o;
+	(void)o;
 	if (end == v->text || (*end != '\0' && strcmp(end, "%") != 0) || !(n > 0) ||
 	    n > 100)
 		return err_set(e, -EINVAL, "--budget: \"%s\" is no percentage of a core",
 			       v->text);
-	args.budget = n / 100;
-	args.budget_given = true;
+	a->budget = n / 100;
+	a->budget_given = true;
 	return 0;
 }
 
 static int
-set_max_stop(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+set_max_stop(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
-	(void)ctx, (void)o, (void)e;
-	args.max_stop_ns = v->u64;
-	args.max_stop_given = true;
+	struct attach_args *a = to;
+
+	(void)o, (void)e;
+	a->max_stop_ns = v->u64;
+	a->max_stop_given = true;
 	return 0;
 }
 
+#define AT(member) .at = offsetof(struct attach_args, member)
+
 static const struct opt attach_opts[] = {
-	{"for", 0, OPT_DURATION, .to = &args.for_ns, .metavar = "TIME",
+	{"for", 0, OPT_DURATION, AT(for_ns), .metavar = "TIME",
 	 .help = "Record for so long; 0 = until Ctrl-C (60s)."},
 	{"budget", 0, OPT_STRING, .set = set_budget, .metavar = "PERCENT",
 	 .help = "Take no more of a core than this: adapts the rate (1%)."},
-	{"sample", 0, OPT_SIZE_OPTIONAL, .to = &args.sample, .metavar = "N",
+	{"sample", 0, OPT_SIZE_OPTIONAL, AT(sample), .metavar = "N",
 	 .help = "Record one allocation in about N bytes, always (32K)."},
-	{"exact", 0, OPT_NONE, .to = &args.exact, .help = "Record every allocation."},
-	{"every", 0, OPT_DURATION, .to = &args.every_ns, .metavar = "TIME",
+	{"exact", 0, OPT_NONE, AT(exact), .help = "Record every allocation."},
+	{"every", 0, OPT_DURATION, AT(every_ns), .metavar = "TIME",
 	 .help = "Also report so often while it is recorded."},
-	{"count", 'c', OPT_U64, .to = &args.count, .metavar = "N",
+	{"count", 'c', OPT_U64, AT(count), .metavar = "N",
 	 .help = "End after N of these reports."},
-	{"around", 0, OPT_STRING, .to = &args.around, .metavar = "CMD",
+	{"around", 0, OPT_STRING, AT(around), .metavar = "CMD",
 	 .help = "Run CMD by sh -c, and report what it changed: marks before and after."},
-	{"stay", 0, OPT_NONE, .to = &args.stay,
+	{"stay", 0, OPT_NONE, AT(stay),
 	 .help = "Leave the recorder in and return; seep detach ends it."},
-	{"children", 0, OPT_NONE, .to = &args.children,
+	{"children", 0, OPT_NONE, AT(children),
 	 .help = "Attach to the children of these processes, too, and count those that were missed."},
-	{"cgroup", 0, OPT_STRING, .to = &args.cgroup, .metavar = "PATH",
+	{"cgroup", 0, OPT_STRING, AT(cgroup), .metavar = "PATH",
 	 .help = "Attach to every process of that control group."},
-	{"dry-run", 0, OPT_NONE, .to = &args.dry_run,
+	{"dry-run", 0, OPT_NONE, AT(dry_run),
 	 .help = "Say what would be done, and touch nothing."},
-	{"output", 'o', OPT_STRING, .to = &args.output, .metavar = "FILE",
+	{"output", 'o', OPT_STRING, AT(output), .metavar = "FILE",
 	 .help = "Save the recording there."},
-	{"html", 0, OPT_STRING, .to = &args.html, .metavar = "FILE",
+	{"html", 0, OPT_STRING, AT(html), .metavar = "FILE",
 	 .help = "Write a page for the browser, too."},
-	{"log-file", 0, OPT_STRING, .to = &args.log_file, .metavar = "FILE",
+	{"log-file", 0, OPT_STRING, AT(log_file), .metavar = "FILE",
 	 .help = "Write the report there instead of to stderr."},
-	{"json", 0, OPT_NONE, .to = &args.json,
+	{"json", 0, OPT_NONE, AT(json),
 	 .help = "Report as JSON, to stderr or --log-file."},
-	{"max-size", 0, OPT_SIZE, .to = &args.max_bytes, .metavar = "N",
+	{"max-size", 0, OPT_SIZE, AT(max_bytes), .metavar = "N",
 	 .help = "Most that the recording of one process may take (256M, exact 4G)."},
 	{"max-stop", 0, OPT_DURATION, .set = set_max_stop, .metavar = "TIME",
 	 .help = "Refuse to attach, or skip the leak check at the end, if the process is "
 		 "expected to be stopped for longer, which is an estimate; 0 = no leak check "
 		 "(10ms, for the leak check only)."},
-	{"no-names", 0, OPT_NONE, .to = &args.no_names,
+	{"no-names", 0, OPT_NONE, AT(no_names),
 	 .help = "Save without names: smaller and sooner done."},
 	{0},
 };
@@ -134,7 +140,8 @@ tell_several(const char *name, const struct procfs_pids *pids, size_t first)
 }
 
 static int
-find_pids(int argc, char **argv, struct procfs_pids *pids, struct err *e)
+find_pids(const struct attach_args *o, int argc, char **argv, struct procfs_pids *pids,
+	  struct err *e)
 {
 	int r = 0;
 
@@ -143,67 +150,65 @@ find_pids(int argc, char **argv, struct procfs_pids *pids, struct err *e)
 
 		r = attached_pids(argv[i], pids, e);
 		/* JSON on stderr stays JSON: it lists them. */
-		if (r == 0 && pids->len > first + 1 && !args.dry_run &&
-		    (!args.json || args.log_file != NULL))
+		if (r == 0 && pids->len > first + 1 && !o->dry_run &&
+		    (!o->json || o->log_file != NULL))
 			tell_several(argv[i], pids, first);
 	}
-	if (r == 0 && args.cgroup != NULL)
-		r = attached_cgroup(args.cgroup, pids, e);
+	if (r == 0 && o->cgroup != NULL)
+		r = attached_cgroup(o->cgroup, pids, e);
 	return r;
 }
 
 /* ---- settings ---- */
 
 static int
-check_args(int argc)
+check_args(const struct attach_args *o, int argc)
 {
-	if (argc == 0 && args.cgroup == NULL)
+	if (argc == 0 && o->cgroup == NULL)
 		return cmd_usage(&cmd_attach,
 				 "which process? Give a PID, a name, or --cgroup");
-	if (args.exact && (args.sample.given || args.budget_given))
+	if (o->exact && (o->sample.given || o->budget_given))
 		return cmd_usage(
 			&cmd_attach,
 			"--exact takes no samples: no --sample or --budget with it");
-	if (args.sample.given && args.budget_given)
+	if (o->sample.given && o->budget_given)
 		return cmd_usage(&cmd_attach,
 				 "--sample fixes the rate that --budget adapts");
-	if (args.sample.has_value &&
-	    (args.sample.value == 0 || args.sample.value > RATE_MAX))
+	if (o->sample.has_value && (o->sample.value == 0 || o->sample.value > RATE_MAX))
 		return cmd_usage(&cmd_attach, "--sample: from 1 to 1G");
-	if (args.count > 0 && args.every_ns == 0)
+	if (o->count > 0 && o->every_ns == 0)
 		return cmd_usage(&cmd_attach, "--count says how often --every reports");
-	if (args.stay && (args.every_ns > 0 || args.output != NULL || args.html != NULL ||
-			  args.children))
+	if (o->stay &&
+	    (o->every_ns > 0 || o->output != NULL || o->html != NULL || o->children))
 		return cmd_usage(&cmd_attach,
 				 "--stay returns at once: seep detach reports");
-	if (args.around != NULL && (args.stay || args.every_ns > 0 || args.html != NULL))
+	if (o->around != NULL && (o->stay || o->every_ns > 0 || o->html != NULL))
 		return cmd_usage(&cmd_attach, "--around is one comparison: not with "
 					      "--stay, --every or --html");
-	if (args.json && args.every_ns > 0)
+	if (o->json && o->every_ns > 0)
 		return cmd_usage(&cmd_attach, "--json is one report: not with --every");
-	if (args.max_bytes != 0 && args.max_bytes < UINT64_C(2) << 20)
+	if (o->max_bytes != 0 && o->max_bytes < UINT64_C(2) << 20)
 		return cmd_usage(&cmd_attach, "--max-size: at least 2M");
 	return 0;
 }
 
 static struct session_settings
-settings(void)
+settings(const struct attach_args *o)
 {
 	struct session_settings s = {
 		.attach =
 			{
-				.mode = args.exact ? REC_MODE_EXACT : REC_MODE_SAMPLE,
-				.rate_bytes = args.sample.has_value
-						      ? args.sample.value
-						      : SESSION_RATE_DEFAULT,
-				.max_bytes = args.max_bytes != 0 ? args.max_bytes
-					     : args.exact	 ? MAX_SIZE_EXACT
-								 : MAX_SIZE_SAMPLED,
-				.stay = args.stay,
+				.mode = o->exact ? REC_MODE_EXACT : REC_MODE_SAMPLE,
+				.rate_bytes = o->sample.has_value ? o->sample.value
+								  : SESSION_RATE_DEFAULT,
+				.max_bytes = o->max_bytes != 0 ? o->max_bytes
+					     : o->exact	       ? MAX_SIZE_EXACT
+							       : MAX_SIZE_SAMPLED,
+				.stay = o->stay,
 			},
-		.budget = args.sample.given ? 0 : args.budget,
-		.max_stop_ns = args.max_stop_given ? args.max_stop_ns : 0,
-		.looks_ms = args.for_ns > 0 ? args.for_ns / 1000000 / LOOKS : 1000,
+		.budget = o->sample.given ? 0 : o->budget,
+		.max_stop_ns = o->max_stop_given ? o->max_stop_ns : 0,
+		.looks_ms = o->for_ns > 0 ? o->for_ns / 1000000 / LOOKS : 1000,
 	};
 
 	if (s.looks_ms < 50)
@@ -223,19 +228,21 @@ resolve(struct prof **p, const struct attached_sessions *ss)
 }
 
 static struct prof *
-load_named(const struct attached_sessions *ss, struct attached_check *checks)
+load_named(const struct attach_args *o, const struct attached_sessions *ss,
+	   struct attached_check *checks)
 {
-	struct prof *p = attached_load(ss, checks, args.children);
+	struct prof *p = attached_load(ss, checks, o->children);
 
 	save_coverage(p);
-	if (!args.no_names || args.output == NULL)
+	if (!o->no_names || o->output == NULL)
 		resolve(&p, ss);
 	return p;
 }
 
 /* What is not known of reachability, seep leaks can tell: it may stop the process for longer. */
 static void
-next_step(struct buf *out, int pid, const struct prof *p, bool heap)
+next_step(const struct attach_args *o, struct buf *out, int pid, const struct prof *p,
+	  bool heap)
 {
 	const struct prof_check *c = prof_check_of(p, p->nprocesses - 1);
 
@@ -247,16 +254,16 @@ next_step(struct buf *out, int pid, const struct prof *p, bool heap)
 			   "seep leaks %d (what is lost, and who holds it) \xc2\xb7 ",
 			   pid);
 	buf_printf(out, "seep attach --for %s %d (longer sees slower leaks)\n",
-		   args.for_ns < 600 * NS ? "10m" : "1h", pid);
+		   o->for_ns < 600 * NS ? "10m" : "1h", pid);
 }
 
 static void
-report(FILE *to, const struct attached_sessions *ss, struct prof *p, const char *saved,
-       bool over)
+report(const struct attach_args *o, FILE *to, const struct attached_sessions *ss,
+       struct prof *p, const char *saved, bool over)
 {
-	struct report_opts o = {.ascii = !report_locale_is_utf8(),
-				.saved = saved,
-				.saved_names = !args.no_names};
+	struct report_opts ro = {.ascii = !report_locale_is_utf8(),
+				 .saved = saved,
+				 .saved_names = !o->no_names};
 	struct buf b = {0};
 	struct term term;
 	bool heap = true;
@@ -264,43 +271,44 @@ report(FILE *to, const struct attached_sessions *ss, struct prof *p, const char 
 
 	term_init(&term, clean_fd(to));
 	if (term.tty)
-		o.term = &term;
-	if (args.json)
-		report_json(&b, p, &o);
+		ro.term = &term;
+	if (o->json)
+		report_json(&b, p, &ro);
 	else
-		report_text(&b, p, &o);
+		report_text(&b, p, &ro);
 	foot = b.len;
-	if (!args.json && over && ss->len == 1)
+	if (!o->json && over && ss->len == 1)
 		heap = attach_account(&b, ss->data[0]);
-	for (size_t i = 0; !args.json && i < ss->len; i++)
+	for (size_t i = 0; !o->json && i < ss->len; i++)
 		attach_foot(&b, ss->data[i], over);
-	if (!args.json && over && ss->len == 1 && !ss->data[0]->ended && args.for_ns > 0)
-		next_step(&b, ss->data[0]->pid, p, heap);
-	wrap_term(&b, foot, o.term);
+	if (!o->json && over && ss->len == 1 && !ss->data[0]->ended && o->for_ns > 0)
+		next_step(o, &b, ss->data[0]->pid, p, heap);
+	wrap_term(&b, foot, ro.term);
 	fputs(buf_str(&b), to);
 	fflush(to);
 	buf_done(&b);
 }
 
 static int
-write_files(struct prof *p, const char **ret_saved, struct err *e)
+write_files(const struct attach_args *o, struct prof *p, const char **ret_saved,
+	    struct err *e)
 {
 	int r = 0;
 
-	if (args.output != NULL)
-		r = pack_save(p, args.output, e);
-	if (args.output != NULL && r == 0) {
-		char *path = realpath(args.output, NULL);
+	if (o->output != NULL)
+		r = pack_save(p, o->output, e);
+	if (o->output != NULL && r == 0) {
+		char *path = realpath(o->output, NULL);
 
 		if (path != NULL)
 			last_write(path, NULL);
 		free(path);
-		*ret_saved = args.output;
+		*ret_saved = o->output;
 	}
-	if (r == 0 && args.html != NULL)
-		r = pages_write(
-			&(struct pages){.html = args.html, .title = "seep attach"}, p,
-			&(struct graph_query){.grain = GRAPH_FUNCTIONS}, NULL, NULL, e);
+	if (r == 0 && o->html != NULL)
+		r = pages_write(&(struct pages){.html = o->html, .title = "seep attach"},
+				p, &(struct graph_query){.grain = GRAPH_FUNCTIONS}, NULL,
+				NULL, e);
 	return r;
 }
 
@@ -324,10 +332,10 @@ stayed(const struct attached_sessions *ss)
 
 static void
 say_plan(const struct refusal_facts *f, const struct attach *a,
-	 const struct attach_settings *s)
+	 const struct attach_settings *s, bool checks)
 {
 	const struct plan *p = &a->plan;
-	const struct object *o =
+	const struct object *from =
 		&p->objects.all.data[p->allocators.functions.data[0].object];
 	struct procfs_stat st = {0};
 	uint64_t bytes = 0;
@@ -336,7 +344,7 @@ say_plan(const struct refusal_facts *f, const struct attach *a,
 	for (size_t i = 0; i < p->patches.len; i++)
 		bytes += p->patches.data[i].bytes;
 	printf("would attach to %d (%s): %u functions of %s, %s\n", f->pid, f->comm,
-	       p->hooked, o->path,
+	       p->hooked, from->path,
 	       p->by_words ? "by the words that the loader bound to them"
 			   : "by a jump at the entry of each");
 	printf("would write %s of code and data of ours and %s bytes of its own in %zu "
@@ -346,8 +354,7 @@ say_plan(const struct refusal_facts *f, const struct attach *a,
 	       fmt_size(p->code.bytes + p->data.bytes + s->max_bytes).s);
 	printf("would stop it twice, for up to about %.0f ms each (threads: %u)%s\n",
 	       (double)attach_expect_ns(f->pid) / 1e6, (unsigned)st.threads,
-	       args.max_stop_ns > 0 ? ", and a third time for the leak check (--max-stop)"
-				    : "");
+	       checks ? ", and a third time for the leak check (--max-stop)" : "");
 	printf("allowed: %s%s%s\n", f->cap_ptrace ? "CAP_SYS_PTRACE" : "same user",
 	       f->seccomp == 2 ? ", its seccomp filter is suspended meanwhile" : "",
 	       f->other_namespace ? ", reading its files through /proc/PID/root" : "");
@@ -357,7 +364,8 @@ say_plan(const struct refusal_facts *f, const struct attach *a,
 }
 
 static int
-dry_run(const struct procfs_pids *pids, const struct session_settings *s)
+dry_run(const struct attach_args *o, const struct procfs_pids *pids,
+	const struct session_settings *s)
 {
 	int status = CMD_OK;
 
@@ -371,7 +379,7 @@ dry_run(const struct procfs_pids *pids, const struct session_settings *s)
 		    attach_look(pids->data[i], &s->attach, &a, &e) < 0)
 			status = cmd_fail(&e);
 		else
-			say_plan(&f, &a, &s->attach);
+			say_plan(&f, &a, &s->attach, o->max_stop_ns > 0);
 		attach_close(&a);
 	}
 	return status;
@@ -380,58 +388,59 @@ dry_run(const struct procfs_pids *pids, const struct session_settings *s)
 /* ---- the run ---- */
 
 static void
-record(struct attached_sessions *ss, const struct session_settings *s, FILE *log)
+record(const struct attach_args *o, struct attached_sessions *ss,
+       const struct session_settings *s, FILE *log)
 {
 	uint64_t start = session_age_ms(ss->data[0]);
 	struct attached_kin kin = {.every_ns = CHILDREN_NS, .sparing = true};
-	uint64_t next_report = args.every_ns / 1000000, reports = 0;
+	uint64_t next_report = o->every_ns / 1000000, reports = 0;
 
 	for (;;) {
 		uint64_t ms = session_age_ms(ss->data[0]) - start;
 
 		attached_tick(ss);
-		if (args.children)
+		if (o->children)
 			attached_children(ss, s, &kin);
-		if (args.every_ns > 0 && ms >= next_report) {
+		if (o->every_ns > 0 && ms >= next_report) {
 			reports++;
-			if (args.count > 0 && reports >= args.count)
+			if (o->count > 0 && reports >= o->count)
 				return; /* the last one is made when it is over */
 			struct prof *p;
 
 			attached_beat_begin(ss);
-			p = load_named(ss, NULL);
-			report(log, ss, p, NULL, false);
+			p = load_named(o, ss, NULL);
+			report(o, log, ss, p, NULL, false);
 			fputc('\n', log);
 			prof_free(p);
 			attached_beat_end();
-			next_report += args.every_ns / 1000000;
+			next_report += o->every_ns / 1000000;
 		}
 		if (attached_all_ended(ss) || attached_wait())
 			return;
-		if (args.count == 0 && args.for_ns > 0 && ms >= args.for_ns / 1000000)
+		if (o->count == 0 && o->for_ns > 0 && ms >= o->for_ns / 1000000)
 			return;
 	}
 }
 
 /* Looks for leaks in all of them, while they are recorded. To be freed. */
 static struct attached_check *
-check_all(struct attached_sessions *ss)
+check_all(const struct attach_args *o, struct attached_sessions *ss)
 {
 	struct attached_check *checks = xcalloc(ss->len, sizeof *checks);
 
 	attached_beat_begin(ss);
 	for (size_t i = 0; i < ss->len; i++) {
 		checks[i] = (struct attached_check)ATTACHED_CHECK_NONE;
-		attached_check_run(&checks[i], ss->data[i], args.max_stop_ns);
+		attached_check_run(&checks[i], ss->data[i], o->max_stop_ns);
 	}
 	attached_beat_end();
 	return checks;
 }
 
 static int
-finish(struct attached_sessions *ss, FILE *log)
+finish(const struct attach_args *o, struct attached_sessions *ss, FILE *log)
 {
-	struct attached_check *checks = check_all(ss);
+	struct attached_check *checks = check_all(o, ss);
 	const char *saved = NULL;
 	struct err e = {0};
 	struct prof *p;
@@ -439,12 +448,12 @@ finish(struct attached_sessions *ss, FILE *log)
 
 	if (!attached_detach(ss))
 		status = CMD_FAILED;
-	p = load_named(ss, checks);
-	if (write_files(p, &saved, &e) < 0)
+	p = load_named(o, ss, checks);
+	if (write_files(o, p, &saved, &e) < 0)
 		status = cmd_fail(&e);
-	if (args.no_names)
+	if (o->no_names)
 		resolve(&p, ss);
-	report(log, ss, p, saved, true);
+	report(o, log, ss, p, saved, true);
 	prof_free(p);
 	for (size_t i = 0; i < ss->len; i++)
 		attached_check_done(&checks[i]);
@@ -454,16 +463,16 @@ finish(struct attached_sessions *ss, FILE *log)
 
 /* Where the recording of --around goes: where the user wants it, or beside the name of the last one. */
 static int
-around_output(int pid, struct err *e)
+around_output(struct attach_args *o, int pid, struct err *e)
 {
 	char *folder = NULL;
 	int r;
 
-	if (args.output != NULL)
+	if (o->output != NULL)
 		return 0;
 	r = last_folder(&folder, e);
 	if (r == 0)
-		args.output = xasprintf("%s/around.%d.rec", folder, pid);
+		o->output = o->around_output = xasprintf("%s/around.%d.rec", folder, pid);
 	free(folder);
 	return r;
 }
@@ -493,74 +502,74 @@ around_report(FILE *to, const char *recording, bool json)
 
 /* --around: the exit status is the command's own, unless something of ours fails. */
 static int
-around(struct attached_sessions *ss, FILE *log)
+around(struct attach_args *o, struct attached_sessions *ss, FILE *log)
 {
 	const char *saved = NULL;
 	struct err e = {0};
 	struct buf foot = {0};
 	struct prof *p;
 	bool out;
-	int status = 0, ran = around_run(ss, args.around, &status, &e), r;
+	int status = 0, ran = around_run(ss, o->around, &status, &e), r;
 
 	out = attached_detach(ss);
-	r = ran == 0 ? around_output(ss->data[0]->pid, &e) : ran;
+	r = ran == 0 ? around_output(o, ss->data[0]->pid, &e) : ran;
 	if (r == 0) {
-		p = load_named(ss, NULL);
-		r = write_files(p, &saved, &e);
+		p = load_named(o, ss, NULL);
+		r = write_files(o, p, &saved, &e);
 		prof_free(p);
 	}
-	if (r == 0 && around_report(log, args.output, args.json) == CMD_FAILED)
+	if (r == 0 && around_report(log, o->output, o->json) == CMD_FAILED)
 		status = CMD_FAILED;
 	if (r == 0 && status != 0 && status != CMD_FAILED)
 		buf_printf(&foot, "the command ended with status %d\n", status);
 	attach_foot(&foot, ss->data[0], true);
-	if (!args.json)
+	if (!o->json)
 		fputs(buf_str(&foot), log);
 	buf_done(&foot);
 	return r < 0 ? cmd_fail(&e) : out ? status : CMD_FAILED;
 }
 
 static FILE *
-open_log(struct err *e)
+open_log(const struct attach_args *o, struct err *e)
 {
-	FILE *f = args.log_file != NULL ? clean_open(args.log_file) : stderr;
+	FILE *f = o->log_file != NULL ? clean_open(o->log_file) : stderr;
 
 	if (f == NULL)
-		err_sys(e, -errno, "%s", args.log_file);
+		err_sys(e, -errno, "%s", o->log_file);
 	return f;
 }
 
 static int
 attach_run(void *opts, int argc, char **argv)
 {
-	struct session_settings s = settings();
+	struct attach_args *o = opts;
+	struct session_settings s = settings(o);
 	struct attached_sessions ss = {0};
 	struct procfs_pids pids = {0};
 	struct err e = {0};
 	FILE *log = NULL;
-	int status = check_args(argc), r;
+	int status = check_args(o, argc), r;
 	size_t meant;
 
-	(void)opts;
 	if (status != 0)
 		return status;
-	r = find_pids(argc, argv, &pids, &e);
-	if (r == 0 && args.dry_run) {
-		status = dry_run(&pids, &s);
+	r = find_pids(o, argc, argv, &pids, &e);
+	if (r == 0 && o->dry_run) {
+		status = dry_run(o, &pids, &s);
 		vec_done(&pids);
 		return status;
 	}
 	/* Not found out only when hours of recording are to be saved. */
-	if (r == 0 && args.output != NULL && (r = out_check(args.output, "rec", &e)) == 0)
-		r = file_out_check(args.output, &e);
-	if (r == 0 && args.html != NULL && (r = out_check(args.html, "html", &e)) == 0)
-		r = file_out_check(args.html, &e);
-	if (r == 0 && args.log_file != NULL)
-		r = out_check_log(args.log_file, &e);
-	if (r == 0 && (log = open_log(&e)) == NULL)
+	if (r == 0 && o->output != NULL && (r = out_check(o->output, "rec", &e)) == 0)
+		r = file_out_check(o->output, &e);
+	if (r == 0 && o->html != NULL && (r = out_check(o->html, "html", &e)) == 0)
+		r = file_out_check(o->html, &e);
+	if (r == 0 && o->log_file != NULL)
+		r = out_check_log(o->log_file, &e);
+	if (r == 0 && (log = open_log(o, &e)) == NULL)
 		r = e.code;
 	attached_signals();
-	if (r == 0 && args.around != NULL && pids.len != 1)
+	if (r == 0 && o->around != NULL && pids.len != 1)
 		r = err_set(&e, -EINVAL,
 			    "--around compares one process, and %zu are meant", pids.len);
 	if (r == 0)
@@ -569,19 +578,20 @@ attach_run(void *opts, int argc, char **argv)
 	vec_done(&pids);
 	if (r < 0) {
 		status = cmd_fail_output(&e);
-	} else if (args.stay) {
+	} else if (o->stay) {
 		status = stayed(&ss);
-	} else if (args.around != NULL) {
-		status = around(&ss, log);
+	} else if (o->around != NULL) {
+		status = around(o, &ss, log);
 	} else {
-		record(&ss, &s, log);
-		status = finish(&ss, log);
+		record(o, &ss, &s, log);
+		status = finish(o, &ss, log);
 	}
 	if (r > 0 && (size_t)r < meant && status == CMD_OK)
 		status = CMD_FAILED; /* each was told */
 	if (log != NULL && log != stderr && fclose(log) != 0)
-		cmd_note("%s: cannot write the report", args.log_file);
+		cmd_note("%s: cannot write the report", o->log_file);
 	attached_done(&ss);
+	free(o->around_output);
 	return status;
 }
 
@@ -592,6 +602,10 @@ const struct cmd cmd_attach = {
 	.man = "seep-attach",
 	.needs_proc = true,
 	.opts = attach_opts,
+	.opts_bytes = sizeof(struct attach_args),
+	.defaults = &(const struct attach_args){.for_ns = 60 * NS,
+						.budget = 0.01,
+						.max_stop_ns = ATTACHED_CHECK_STOP_NS},
 	.min_args = 0,
 	.max_args = CMD_ANY_ARGS,
 	.run = attach_run,

@@ -26,26 +26,30 @@
 #include "tool/util/fmt.h"
 #include "tool/util/x.h"
 
-static struct {
+struct convert_args {
+	struct load_opts load;
+	struct names_opts names;
 	const char *to, *index;
 	bool no_skip, no_names, all;
-} convert_args;
+};
+
+#define AT(member) .at = offsetof(struct convert_args, member)
 
 static const struct opt convert_opts[] = {
-	{"to", 't', OPT_STRING, .to = &convert_args.to, .metavar = "FORMAT",
+	{"to", 't', OPT_STRING, AT(to), .metavar = "FORMAT",
 	 .help = "Write pprof, proto, heap, folded, speedscope, csv, dot, json or rec, "
 		 "whatever the file's name ends in."},
-	{"sample-index", 0, OPT_STRING, .to = &convert_args.index, .metavar = "WHAT",
+	{"sample-index", 0, OPT_STRING, AT(index), .metavar = "WHAT",
 	 .help = "Take live, peak, allocated or temporary, in bytes or objects: "
 		 "peak-objects, inuse_space."},
-	{"no-skip", 0, OPT_NONE, .to = &convert_args.no_skip,
+	{"no-skip", 0, OPT_NONE, AT(no_skip),
 	 .help = "Keep the frames of allocators and start code."},
-	{"no-names", 0, OPT_NONE, .to = &convert_args.no_names,
+	{"no-names", 0, OPT_NONE, AT(no_names),
 	 .help = "Do not look up functions and lines that the input has not got."},
-	{"all", 0, OPT_NONE, .to = &convert_args.all,
+	{"all", 0, OPT_NONE, AT(all),
 	 .help = "Write every stack to speedscope's JSON, not only the 1,000 largest."},
-	LOAD_OPTS,
-	NAMES_OPTS,
+	LOAD_OPTS(offsetof(struct convert_args, load)),
+	NAMES_OPTS(offsetof(struct convert_args, names)),
 	{0},
 };
 
@@ -53,6 +57,7 @@ static const struct opt convert_opts[] = {
 static const char convert_json[] = "json", convert_dot[] = "dot";
 
 struct convert {
+	const struct convert_args *o;
 	const char *format;
 	const char *out;
 	struct loaded in;
@@ -92,12 +97,12 @@ convert_choose_format(struct convert *c)
 {
 	const struct format_writer *w;
 
-	if (convert_args.to != NULL) {
-		if (strcmp(convert_args.to, convert_json) != 0 &&
-		    strcmp(convert_args.to, convert_dot) != 0 &&
-		    format_writer_find(convert_args.to) == NULL)
-			return convert_usage("no format", convert_args.to);
-		c->format = convert_args.to;
+	if (c->o->to != NULL) {
+		if (strcmp(c->o->to, convert_json) != 0 &&
+		    strcmp(c->o->to, convert_dot) != 0 &&
+		    format_writer_find(c->o->to) == NULL)
+			return convert_usage("no format", c->o->to);
+		c->format = c->o->to;
 		return CMD_OK;
 	}
 	w = format_writer_for(c->out);
@@ -120,7 +125,7 @@ convert_choose_value(struct convert *c, struct err *e)
 		const char *word;
 		bool objects;
 	} units[] = {{"bytes", false}, {"objects", true}, {"blocks", true}};
-	const char *word = convert_args.index;
+	const char *word = c->o->index;
 	size_t n = strcspn(word, "-_:. ");
 	char *first;
 	int r;
@@ -168,7 +173,7 @@ convert_load(struct convert *c, int argc, char **argv, struct err *e)
 		      e);
 	if (r < 0)
 		return r;
-	r = load_targets(argc, argv, names_given.exe, &c->in, e);
+	r = load_targets(argc, argv, &c->o->load, &c->in, e);
 	if (r < 0 || c->in.point[0] == '\0')
 		return r;
 	if (strcmp(c->in.point, "peak") != 0 || c->save.value_given)
@@ -264,7 +269,7 @@ static int
 convert_write(struct convert *c, struct err *e)
 {
 	bool to_stdout = strcmp(c->out, "-") == 0;
-	struct skip_opts skip = {.off = convert_args.no_skip};
+	struct skip_opts skip = {.off = c->o->no_skip};
 	struct buf piece = {0};
 	struct emit_out out = {.buf = &piece,
 			       .drain = to_stdout ? convert_to_stdout : convert_to_file,
@@ -284,11 +289,11 @@ convert_write(struct convert *c, struct err *e)
 		convert_graph(c, &skip, &piece);
 		r = out.drain(c, buf_str(&piece), piece.len, e);
 	} else {
-		if (!convert_args.no_skip)
+		if (!c->o->no_skip)
 			starts = convert_starts(c->in.p, &tails);
 		c->save.starts = starts;
 		c->save.tails = tails;
-		c->save.all = convert_args.all;
+		c->save.all = c->o->all;
 		r = format_save(c->in.p, c->format, &c->save, &out, e);
 	}
 	free(starts);
@@ -335,7 +340,7 @@ convert_tell(const struct convert *c)
 static int
 convert_do(struct convert *c, int argc, char **argv, struct err *e)
 {
-	struct names_opts names = names_given;
+	struct names_opts names = c->o->names;
 	int r = convert_load(c, argc, argv, e);
 
 	if (r == 0 && c->save.value_given)
@@ -344,7 +349,7 @@ convert_do(struct convert *c, int argc, char **argv, struct err *e)
 		return r;
 	names.pid = c->in.pid;
 	names.exe = c->in.exe;
-	if (!convert_args.no_names)
+	if (!c->o->no_names)
 		names_resolve(c->in.p, &names);
 	c->save.ret_left_out = &c->left_out;
 	r = convert_save(c, e);
@@ -365,14 +370,15 @@ convert_run(void *opts, int argc, char **argv)
 		[GRAPH_ALLOCATED] = EMIT_ALLOCATED,
 		[GRAPH_TEMPORARY] = EMIT_TEMPORARY,
 	};
-	struct convert c = {.out = argv[argc - 1]};
+	struct convert_args *o = opts;
+	struct convert c = {.o = o, .out = argv[argc - 1]};
 	struct err e = {0};
 	int r = convert_choose_format(&c);
 
-	(void)opts;
 	if (r != CMD_OK)
 		return r;
-	if (convert_args.index != NULL) {
+	o->load.exe = o->names.exe;
+	if (c.o->index != NULL) {
 		if (convert_choose_value(&c, &e) < 0)
 			return cmd_usage(&cmd_convert, "%s", e.msg);
 		c.save.value = values[c.query.value];
@@ -384,12 +390,21 @@ convert_run(void *opts, int argc, char **argv)
 	return r < 0 ? cmd_fail_output(&e) : CMD_OK;
 }
 
+static void
+convert_done(void *opts)
+{
+	names_opts_done(&((struct convert_args *)opts)->names);
+}
+
 const struct cmd cmd_convert = {
 	.name = "convert",
 	.args = "IN... OUT",
 	.help = "convert a profile to another format",
 	.man = "seep-convert",
 	.opts = convert_opts,
+	.opts_bytes = sizeof(struct convert_args),
+	.defaults = &(const struct convert_args){.load = LOAD_OPTS_NONE},
+	.done = convert_done,
 	.min_args = 2,
 	.max_args = CMD_ANY_ARGS,
 	.run = convert_run,

@@ -24,38 +24,39 @@
 #include "tool/util/term.h"
 #include "tool/util/x.h"
 
-static struct {
+struct detach_args {
 	bool json, quiet;
 	const char *output;
 	uint64_t max_stop_ns;
-} args = {.max_stop_ns = ATTACHED_CHECK_STOP_NS};
+};
+
+#define AT(member) .at = offsetof(struct detach_args, member)
 
 static const struct opt detach_opts[] = {
-	{"output", 'o', OPT_STRING, .to = &args.output, .metavar = "FILE",
+	{"output", 'o', OPT_STRING, AT(output), .metavar = "FILE",
 	 .help = "Save the recording there."},
-	{"json", 0, OPT_NONE, .to = &args.json, .help = "Report as JSON."},
-	{"max-stop", 0, OPT_DURATION, .to = &args.max_stop_ns, .metavar = "TIME",
+	{"json", 0, OPT_NONE, AT(json), .help = "Report as JSON."},
+	{"max-stop", 0, OPT_DURATION, AT(max_stop_ns), .metavar = "TIME",
 	 .help = "Longest stop for the leak check; 0 = no check (10ms)."},
-	{"quiet", 'q', OPT_NONE, .to = &args.quiet,
-	 .help = "Only take it out: no report."},
+	{"quiet", 'q', OPT_NONE, AT(quiet), .help = "Only take it out: no report."},
 	{0},
 };
 
 static void
-print(const struct session *s, struct prof *p, const struct report_opts *opts)
+print(const struct detach_args *o, const struct session *s, struct prof *p,
+      struct report_opts *ro)
 {
-	struct report_opts o = *opts;
 	struct buf b = {0};
 	struct term term;
 
 	term_init(&term, STDOUT_FILENO);
 	if (term.tty)
-		o.term = &term;
-	if (args.json)
-		report_json(&b, p, &o);
+		ro->term = &term;
+	if (o->json)
+		report_json(&b, p, ro);
 	else
-		report_text(&b, p, &o);
-	if (!args.json && !s->armed)
+		report_text(&b, p, ro);
+	if (!o->json && !s->armed)
 		attach_account(&b, s);
 	fputs(buf_str(&b), stdout);
 	buf_done(&b);
@@ -64,9 +65,10 @@ print(const struct session *s, struct prof *p, const struct report_opts *opts)
 /* What the recorder saw; its file is gone from the process, but not from us. What cannot be saved is at
  * least reported: nobody else has it any more. */
 static int
-report(struct session *s, struct attached_check *c, struct err *e)
+report(const struct detach_args *o, struct session *s, struct attached_check *c,
+       struct err *e)
 {
-	struct report_opts o = {.ascii = !report_locale_is_utf8()};
+	struct report_opts ro = {.ascii = !report_locale_is_utf8()};
 	struct prof *p = prof_new();
 	int r = attached_load_one(s, p, e), saved = 0;
 
@@ -76,13 +78,13 @@ report(struct session *s, struct attached_check *c, struct err *e)
 		names_resolve_confined(&p, &(struct names_opts){.pid = s->pid}, s->uid,
 				       s->gid);
 	}
-	if (r == 0 && args.output != NULL) {
-		saved = pack_save(p, args.output, e);
-		o.saved = saved == 0 ? args.output : NULL;
-		o.saved_names = saved == 0;
+	if (r == 0 && o->output != NULL) {
+		saved = pack_save(p, o->output, e);
+		ro.saved = saved == 0 ? o->output : NULL;
+		ro.saved_names = saved == 0;
 	}
-	if (r == 0 && (!args.quiet || saved < 0))
-		print(s, p, &o);
+	if (r == 0 && (!o->quiet || saved < 0))
+		print(o, s, p, &ro);
 	prof_free(p);
 	return r < 0 ? r : saved;
 }
@@ -90,7 +92,8 @@ report(struct session *s, struct attached_check *c, struct err *e)
 /* Opens the recording, before anything is undone: what cannot be read is lost with its mapping. That there is
  * none is no error yet. */
 static int
-open_recording(struct session *s, bool *ret_readable, struct err *e)
+open_recording(const struct detach_args *o, struct session *s, bool *ret_readable,
+	       struct err *e)
 {
 	struct err why = {0};
 	int r = detach_recording(s->pid, &s->attach.live, &why);
@@ -98,12 +101,12 @@ open_recording(struct session *s, bool *ret_readable, struct err *e)
 	*ret_readable = r == 0;
 	if (r == 0 || r == -ENOENT)
 		return 0;
-	if (args.output != NULL)
+	if (o->output != NULL)
 		return err_set(e, r,
 			       "%s; nothing was changed; to take it out all the same: "
 			       "seep detach -q %d",
 			       why.msg, s->pid);
-	return args.quiet ? 0 : err_set(e, r, "%s", why.msg);
+	return o->quiet ? 0 : err_set(e, r, "%s", why.msg);
 }
 
 static int
@@ -142,7 +145,7 @@ say_left(const struct session *s)
 }
 
 static int
-detach_one(int pid, struct err *e)
+detach_one(const struct detach_args *o, int pid, struct err *e)
 {
 	struct attached_check c = ATTACHED_CHECK_NONE;
 	struct session s = SESSION_NONE;
@@ -154,8 +157,8 @@ detach_one(int pid, struct err *e)
 	r = procfs_stat(pid, &s.stat, NULL);
 	if (r < 0)
 		return err_set(e, -ESRCH, "%d: no such process", pid);
-	seen = open_recording(&s, &readable, &unread);
-	if (seen < 0 && args.output != NULL) {
+	seen = open_recording(o, &s, &readable, &unread);
+	if (seen < 0 && o->output != NULL) {
 		*e = unread;
 		return seen;
 	}
@@ -164,15 +167,15 @@ detach_one(int pid, struct err *e)
 	s.late = readable;
 	if (readable && !s.armed)
 		session_read_old(&s);
-	if (readable && (!args.quiet || args.output != NULL))
-		attached_check_run(&c, &s, args.max_stop_ns);
+	if (readable && (!o->quiet || o->output != NULL))
+		attached_check_run(&c, &s, o->max_stop_ns);
 	r = take_out(&s, e);
 	if (r == 0) {
-		if (readable && (!args.quiet || args.output != NULL))
-			seen = report(&s, &c, &unread);
-		else if (seen == 0 && args.output != NULL)
+		if (readable && (!o->quiet || o->output != NULL))
+			seen = report(o, &s, &c, &unread);
+		else if (seen == 0 && o->output != NULL)
 			seen = err_set(&unread, -ENOENT, "%d: nothing was recorded", pid);
-		if (!args.json)
+		if (!o->json)
 			say_left(&s);
 		if (seen < 0)
 			*e = unread;
@@ -186,27 +189,26 @@ detach_one(int pid, struct err *e)
 static int
 detach_run(void *opts, int argc, char **argv)
 {
+	const struct detach_args *o = opts;
 	struct procfs_pids pids = {0};
 	struct err e = {0};
 	int status = CMD_OK;
 
-	(void)opts;
 	attached_ignore_limits();
 	for (int i = 0; i < argc; i++) {
 		if (attached_pids(argv[i], &pids, &e) < 0)
 			status = cmd_fail(&e);
 	}
-	if (args.output != NULL && pids.len > 1)
+	if (o->output != NULL && pids.len > 1)
 		status = cmd_usage(&cmd_detach, "-o: one process at a time");
 	/* Once it is taken out there is no second try. */
-	if (args.output != NULL && status == CMD_OK &&
-	    (out_check(args.output, "rec", &e) < 0 ||
-	     file_out_check(args.output, &e) < 0)) {
+	if (o->output != NULL && status == CMD_OK &&
+	    (out_check(o->output, "rec", &e) < 0 || file_out_check(o->output, &e) < 0)) {
 		vec_done(&pids);
 		return cmd_fail_output(&e);
 	}
 	for (size_t i = 0; status != CMD_USAGE && i < pids.len; i++) {
-		if (detach_one(pids.data[i], &e) < 0)
+		if (detach_one(o, pids.data[i], &e) < 0)
 			status = cmd_fail(&e);
 	}
 	vec_done(&pids);
@@ -220,6 +222,8 @@ const struct cmd cmd_detach = {
 	.man = "seep-detach",
 	.needs_proc = true,
 	.opts = detach_opts,
+	.opts_bytes = sizeof(struct detach_args),
+	.defaults = &(const struct detach_args){.max_stop_ns = ATTACHED_CHECK_STOP_NS},
 	.min_args = 1,
 	.max_args = CMD_ANY_ARGS,
 	.run = detach_run,

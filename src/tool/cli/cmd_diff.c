@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shared/compiler.h"
 #include "tool/analyze/diff/diff.h"
 #include "tool/analyze/sites/choose.h"
 #include "tool/analyze/sites/value.h"
@@ -29,54 +30,59 @@
 #include "tool/util/vec.h"
 #include "tool/util/x.h"
 
-static struct {
+struct diff_args {
+	struct load_opts load;
+	struct names_opts names;
 	bool normalize, bytes, all, json, no_skip, no_pager, peak;
 	const char *base, *by, *process;
 	const char *flame, *html;
 	uint64_t rows;
 	VEC(const char *) skip;
-} diff_args;
+};
 
 static int
-diff_add_skip(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+diff_add_skip(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
-	(void)ctx, (void)o, (void)e;
-	vec_push(&diff_args.skip, v->text);
+	struct diff_args *a = to;
+
+	(void)o, (void)e;
+	vec_push(&a->skip, v->text);
 	return 0;
 }
 
+#define AT(member) .at = offsetof(struct diff_args, member)
+
 static const struct opt diff_table_opts[] = {
-	{"base", 0, OPT_STRING, .to = &diff_args.base, .metavar = "OLD",
+	{"base", 0, OPT_STRING, AT(base), .metavar = "OLD",
 	 .help = "Compare with OLD; the other word is NEW."},
-	{"diff_base", 0, OPT_STRING, .to = &diff_args.base, .metavar = "OLD",
+	{"diff_base", 0, OPT_STRING, AT(base), .metavar = "OLD",
 	 .help = "The same, by pprof's other name."},
-	{"diff-base", 0, OPT_STRING, .to = &diff_args.base},
-	{"normalize", 0, OPT_NONE, .to = &diff_args.normalize,
+	{"diff-base", 0, OPT_STRING, AT(base)},
+	{"normalize", 0, OPT_NONE, AT(normalize),
 	 .help = "Scale NEW to the total of OLD before comparing."},
-	{"flame", 0, OPT_STRING, .to = &diff_args.flame, .metavar = "OUT",
+	{"flame", 0, OPT_STRING, AT(flame), .metavar = "OUT",
 	 .help = "Write a flame graph of the differences, one SVG file."},
-	{"html", 0, OPT_STRING, .to = &diff_args.html, .metavar = "OUT",
+	{"html", 0, OPT_STRING, AT(html), .metavar = "OUT",
 	 .help = "Write one page: table, flame graph, tree, source."},
-	{"peak", 0, OPT_NONE, .to = &diff_args.peak,
+	{"peak", 0, OPT_NONE, AT(peak),
 	 .help = "Compare what each had at its peak: OLD@peak with NEW@peak."},
-	{"by", 0, OPT_STRING, .to = &diff_args.by, .metavar = "WHAT",
+	{"by", 0, OPT_STRING, AT(by), .metavar = "WHAT",
 	 .help = "Compare live, peak, count, allocated or temporary."},
-	{"rows", 'n', OPT_U64, .to = &diff_args.rows, .metavar = "N",
+	{"rows", 'n', OPT_U64, AT(rows), .metavar = "N",
 	 .help = "List at most N places."},
-	{"all", 0, OPT_NONE, .to = &diff_args.all,
-	 .help = "List every place, changed or not."},
-	{"bytes", 0, OPT_NONE, .to = &diff_args.bytes,
+	{"all", 0, OPT_NONE, AT(all), .help = "List every place, changed or not."},
+	{"bytes", 0, OPT_NONE, AT(bytes),
 	 .help = "Print whole numbers of bytes instead of KiB, MiB, GiB."},
-	{"process", 0, OPT_STRING, .to = &diff_args.process, .metavar = "NAME|PID",
+	{"process", 0, OPT_STRING, AT(process), .metavar = "NAME|PID",
 	 .help = "Compare these processes of the recordings only."},
 	{"skip", 0, OPT_STRING, .set = diff_add_skip, .metavar = "PATTERN",
 	 .help = "Leave out innermost frames of functions or modules like this too."},
-	{"no-skip", 0, OPT_NONE, .to = &diff_args.no_skip,
+	{"no-skip", 0, OPT_NONE, AT(no_skip),
 	 .help = "Show the frames of allocators and start code as well."},
-	LOAD_OPTS,
-	NAMES_OPTS,
-	{"json", 0, OPT_NONE, .to = &diff_args.json, .help = "Print everything as JSON."},
-	{"no-pager", 0, OPT_NONE, .to = &diff_args.no_pager,
+	LOAD_OPTS(offsetof(struct diff_args, load)),
+	NAMES_OPTS(offsetof(struct diff_args, names)),
+	{"json", 0, OPT_NONE, AT(json), .help = "Print everything as JSON."},
+	{"no-pager", 0, OPT_NONE, AT(no_pager),
 	 .help = "Print straight to the terminal."},
 	{0},
 };
@@ -93,6 +99,7 @@ struct diff_side {
 };
 
 struct diff_cmd {
+	const struct diff_args *o;
 	struct diff_words words; /* without programs */
 	const char *exe[2];
 	struct diff_side side[2];
@@ -108,10 +115,11 @@ static int
 diff_load(struct diff_cmd *c, unsigned side, char *word, struct diff_side *to,
 	  struct err *e)
 {
-	int r = load_targets(1, &word, c->exe[side], &to->l, e);
+	struct load_opts load = {c->exe[side], c->o->load.max_unpacked};
+	int r = load_targets(1, &word, &load, &to->l, e);
 
 	to->word = word;
-	if (r < 0 || !diff_args.peak)
+	if (r < 0 || !c->o->peak)
 		return r;
 	if (to->l.point[0] != '\0') {
 		c->misused = true;
@@ -226,7 +234,7 @@ diff_choose(struct diff_cmd *c, unsigned side, struct err *e)
 	int r;
 
 	s->chosen = xcalloc(p->nprocesses, sizeof *s->chosen);
-	r = choose_processes(p, diff_args.process, s->chosen, e);
+	r = choose_processes(p, c->o->process, s->chosen, e);
 	if (r == 0)
 		r = choose_point(p, s->chosen, s->l.point, &s->point, e);
 	if (r == 0)
@@ -243,7 +251,7 @@ static void
 diff_choose_value(struct diff_cmd *c)
 {
 	for (unsigned s = 0; s < 2; s++) {
-		if (diff_args.by == NULL && !value_has(c->side[s].l.p, GRAPH_LIVE))
+		if (c->o->by == NULL && !value_has(c->side[s].l.p, GRAPH_LIVE))
 			c->by = SITES_ALLOCATED;
 	}
 }
@@ -253,13 +261,13 @@ diff_choose_value(struct diff_cmd *c)
 static void
 diff_make_skips(struct diff_cmd *c)
 {
-	struct skip_opts skip = {.more = diff_args.skip.data,
-				 .nmore = diff_args.skip.len,
-				 .off = diff_args.no_skip,
-				 .fold = !diff_args.json && !diff_args.all};
+	struct skip_opts skip = {.more = c->o->skip.data,
+				 .nmore = c->o->skip.len,
+				 .off = c->o->no_skip,
+				 .fold = !c->o->json && !c->o->all};
 
 	for (unsigned s = 0; s < 2; s++) {
-		struct names_opts names = names_given;
+		struct names_opts names = c->o->names;
 
 		names.pid = c->side[s].l.pid;
 		names.exe = c->exe[s];
@@ -276,9 +284,8 @@ diff_draw(struct diff_cmd *c, struct err *e)
 {
 	struct graph_query q[2];
 	struct buf notes = {0};
-	struct pages pages = {.flame = diff_args.flame,
-			      .html = diff_args.html,
-			      .one_figure = diff_args.by != NULL};
+	struct pages pages = {
+		.flame = c->o->flame, .html = c->o->html, .one_figure = c->o->by != NULL};
 	char *title = xasprintf("%s \xe2\x86\x92 %s", c->side[DIFF_OLD].word,
 				c->side[DIFF_NEW].word);
 	int r;
@@ -293,7 +300,7 @@ diff_draw(struct diff_cmd *c, struct err *e)
 					    .chosen = of->chosen,
 					    .point = of->point,
 					    .skip = of->skip,
-					    .normalize = diff_args.normalize,
+					    .normalize = c->o->normalize,
 					    .full_name = demangle_full};
 		report_remarks(&notes, of->l.p, &o);
 	}
@@ -325,14 +332,13 @@ static int
 diff_print(struct diff_cmd *c, struct err *e)
 {
 	struct diff_query q = {
-		.by = c->by, .depth = REPORT_FRAMES, .normalize = diff_args.normalize};
+		.by = c->by, .depth = REPORT_FRAMES, .normalize = c->o->normalize};
 	struct diff_opts o = {.by = c->by,
 			      .ascii = !report_locale_is_utf8(),
-			      .bytes = diff_args.bytes,
-			      .all = diff_args.all,
-			      .rows = diff_args.rows > UINT32_MAX
-					      ? UINT32_MAX
-					      : (uint32_t)diff_args.rows,
+			      .bytes = c->o->bytes,
+			      .all = c->o->all,
+			      .rows = c->o->rows > UINT32_MAX ? UINT32_MAX
+							      : (uint32_t)c->o->rows,
 			      .frames = REPORT_FRAMES,
 			      .series = c->series};
 	struct buf out = {0};
@@ -350,13 +356,13 @@ diff_print(struct diff_cmd *c, struct err *e)
 	diff_init(&d, o.p[DIFF_OLD], o.p[DIFF_NEW], &q);
 	term_init(&term, STDOUT_FILENO);
 	o.term = &term;
-	if (diff_args.json) {
+	if (c->o->json) {
 		diff_json(&out, &d, &o);
 	} else {
 		diff_about(c, &out, &term);
 		diff_text(&out, &d, &o);
 	}
-	r = pager_print(&out, diff_args.no_pager || diff_args.json, e);
+	r = pager_print(&out, c->o->no_pager || c->o->json, e);
 	diff_done(&d);
 	buf_done(&out);
 	return r;
@@ -375,7 +381,7 @@ diff_do(struct diff_cmd *c, struct err *e)
 	if (r < 0)
 		return r;
 	diff_make_skips(c);
-	if (diff_args.flame != NULL || diff_args.html != NULL)
+	if (c->o->flame != NULL || c->o->html != NULL)
 		return diff_draw(c, e);
 	return diff_print(c, e);
 }
@@ -386,9 +392,9 @@ diff_take_words(struct diff_cmd *c, int argc, char **argv)
 {
 	unsigned programs = 0;
 
-	c->exe[0] = c->exe[1] = names_given.exe;
-	if (diff_args.base != NULL)
-		vec_push(&c->words, (char *)diff_args.base);
+	c->exe[0] = c->exe[1] = c->o->names.exe;
+	if (c->o->base != NULL)
+		vec_push(&c->words, (char *)c->o->base);
 	for (int i = 0; i < argc; i++) {
 		if (!format_is_program(argv[i])) {
 			vec_push(&c->words, argv[i]);
@@ -418,21 +424,19 @@ diff_take_words(struct diff_cmd *c, int argc, char **argv)
 static int
 diff_run(void *opts, int argc, char **argv)
 {
-	struct diff_maps_opts maps = {.json = diff_args.json,
-				      .all = diff_args.all,
-				      .no_pager = diff_args.no_pager,
-				      .rows = diff_args.rows};
-	struct diff_cmd c = {0};
+	const struct diff_args *o = opts;
+	struct diff_maps_opts maps = {
+		.json = o->json, .all = o->all, .no_pager = o->no_pager, .rows = o->rows};
+	struct diff_cmd c = {.o = o};
 	struct err e = {0};
 	int r, status = CMD_OK;
 
-	(void)opts;
-	if (diff_args.by != NULL && choose_by(diff_args.by, &c.by, &e) < 0)
+	if (o->by != NULL && choose_by(o->by, &c.by, &e) < 0)
 		status = cmd_usage(&cmd_diff, "%s", e.msg);
-	else if ((diff_args.flame != NULL || diff_args.html != NULL) && diff_args.json)
+	else if ((o->flame != NULL || o->html != NULL) && o->json)
 		status = cmd_usage(&cmd_diff, "--flame and --html write files of their "
 					      "own kind: no --json goes with them");
-	else if (pages_check(diff_args.flame, diff_args.html, &e) < 0)
+	else if (pages_check(o->flame, o->html, &e) < 0)
 		status = cmd_fail_output(&e);
 	if (status == CMD_OK)
 		status = diff_take_words(&c, argc, argv);
@@ -453,18 +457,25 @@ diff_run(void *opts, int argc, char **argv)
 		free(c.made.data[i]);
 	vec_done(&c.made);
 	vec_done(&c.words);
-	vec_done(&diff_args.skip);
 	return status;
+}
+
+static void
+diff_free(void *opts)
+{
+	struct diff_args *a = opts;
+
+	names_opts_done(&a->names);
+	vec_done(&a->skip);
 }
 
 int
 cmd_diff_two(char *old, char *new, bool json)
 {
-	char *words[] = {old, new, NULL};
+	char plain[] = "--no-pager", as_json[] = "--json", end[] = "--";
+	char *words[] = {plain, json ? as_json : plain, end, old, new};
 
-	diff_args.json = json;
-	diff_args.no_pager = true;
-	return diff_run(NULL, 2, words);
+	return cmd_call(&cmd_diff, ARRAY_LEN(words), words);
 }
 
 const struct cmd cmd_diff = {
@@ -473,6 +484,9 @@ const struct cmd cmd_diff = {
 	.help = "show what grew between two points, runs, machines or builds",
 	.man = "seep-diff",
 	.opts = diff_table_opts,
+	.opts_bytes = sizeof(struct diff_args),
+	.defaults = &(const struct diff_args){.load = LOAD_OPTS_NONE},
+	.done = diff_free,
 	.min_args = 0,
 	.max_args = CMD_ANY_ARGS,
 	.run = diff_run,

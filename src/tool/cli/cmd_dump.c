@@ -26,33 +26,34 @@
 #include "tool/util/file.h"
 #include "tool/util/x.h"
 
-static struct {
+struct dump_args {
 	const char *output;
 	bool strings, hex, show, json;
 	uint64_t least, rows;
-} dump_args = {.least = CONTENT_TEXT_LEAST};
+};
+
+#define AT(member) .at = offsetof(struct dump_args, member)
 
 static const struct opt dump_table[] = {
-	{"output", 'o', OPT_STRING, .to = &dump_args.output, .metavar = "FILE",
+	{"output", 'o', OPT_STRING, AT(output), .metavar = "FILE",
 	 .help = "Write the bytes to FILE, as they are."},
-	{"strings", 0, OPT_NONE, .to = &dump_args.strings,
+	{"strings", 0, OPT_NONE, AT(strings),
 	 .help = "List strings with their addresses, as strings -t x does."},
-	{"hex", 0, OPT_NONE, .to = &dump_args.hex,
-	 .help = "List all bytes, as hexdump -C does."},
-	{"show-content", 0, OPT_NONE, .to = &dump_args.show,
+	{"hex", 0, OPT_NONE, AT(hex), .help = "List all bytes, as hexdump -C does."},
+	{"show-content", 0, OPT_NONE, AT(show),
 	 .help = "Do not mask what the memory holds."},
-	{"least", 0, OPT_U64, .to = &dump_args.least, .metavar = "N",
+	{"least", 0, OPT_U64, AT(least), .metavar = "N",
 	 .help = "Shortest string for --strings; 4 unless told."},
-	{"rows", 'n', OPT_U64, .to = &dump_args.rows, .metavar = "N",
+	{"rows", 'n', OPT_U64, AT(rows), .metavar = "N",
 	 .help = "At most N rows of each table."},
-	{"json", 0, OPT_NONE, .to = &dump_args.json,
-	 .help = "Print the summary as JSON."},
+	{"json", 0, OPT_NONE, AT(json), .help = "Print the summary as JSON."},
 	{0},
 };
 
 enum { PIECE_BYTES = 64 << 20, OUT_FLUSH_BYTES = 1 << 16 };
 
 struct dump_cmd {
+	const struct dump_args *o;
 	struct watcher *w; /* NULL for a file */
 	struct content content;
 	struct dump_strings strings;
@@ -108,12 +109,12 @@ dump_flush(struct dump_cmd *c, size_t most)
 static void
 dump_bytes(struct dump_cmd *c, uint64_t addr, const unsigned char *data, size_t bytes)
 {
-	if (!dump_args.strings && !dump_args.hex)
+	if (!c->o->strings && !c->o->hex)
 		content_add(&c->content, addr, data, bytes);
-	for (size_t at = 0; at < bytes && (dump_args.strings || dump_args.hex);) {
+	for (size_t at = 0; at < bytes && (c->o->strings || c->o->hex);) {
 		size_t n = bytes - at < OUT_FLUSH_BYTES ? bytes - at : OUT_FLUSH_BYTES;
 
-		if (dump_args.strings)
+		if (c->o->strings)
 			dump_strings_add(&c->text, &c->strings, addr + at, data + at, n);
 		else
 			dump_hex_add(&c->text, &c->hex, addr + at, data + at, n);
@@ -152,11 +153,11 @@ dump_range(struct dump_cmd *c, uint64_t start, uint64_t end, struct err *e)
 			c->absent_bytes += n;
 		if (!there)
 			memset(data, 0, n);
-		if (dump_args.output != NULL)
+		if (c->o->output != NULL)
 			r = file_out_write(&c->out, data, n, e);
 		at += n;
 	}
-	if (r == 0 && c->blocks && !dump_args.strings && !dump_args.hex)
+	if (r == 0 && c->blocks && !c->o->strings && !c->o->hex)
 		dump_blocks(c, start, end);
 	free(data);
 	free(here);
@@ -339,10 +340,10 @@ dump_process(struct dump_cmd *c, const char *word, struct err *e)
 
 	c->content.map = c->hex.map = &c->w->map;
 	c->content.regions = &c->w->regions;
-	if (dump_args.output != NULL)
-		r = out_check(dump_args.output, "a dump", e);
-	if (r == 0 && dump_args.output != NULL)
-		r = file_out_open(&c->out, dump_args.output, e);
+	if (c->o->output != NULL)
+		r = out_check(c->o->output, "a dump", e);
+	if (r == 0 && c->o->output != NULL)
+		r = file_out_open(&c->out, c->o->output, e);
 	if (r < 0)
 		return r;
 	if (dump_scan_range(word, &start, &end)) {
@@ -351,7 +352,7 @@ dump_process(struct dump_cmd *c, const char *word, struct err *e)
 		g = dump_find_region(c->w, word);
 		r = g != NULL ? dump_region(c, g, e) : dump_no_region(c->w, word, e);
 	}
-	if (r == 0 && dump_args.output != NULL)
+	if (r == 0 && c->o->output != NULL)
 		r = file_out_commit(&c->out, e);
 	return r;
 }
@@ -364,12 +365,11 @@ dump_print(struct dump_cmd *c, const char *word)
 	struct dump_opts o = {.start = c->start,
 			      .end = c->end,
 			      .absent_bytes = c->absent_bytes,
-			      .rows = dump_args.rows > UINT32_MAX
-					      ? UINT32_MAX
-					      : (uint32_t)dump_args.rows,
-			      .show_content = dump_args.show,
+			      .rows = c->o->rows > UINT32_MAX ? UINT32_MAX
+							      : (uint32_t)c->o->rows,
+			      .show_content = c->o->show,
 			      .ascii = !report_locale_is_utf8(),
-			      .saved = c->w != NULL ? dump_args.output : NULL,
+			      .saved = c->w != NULL ? c->o->output : NULL,
 			      .namer = dump_class,
 			      .namer_ctx = c};
 	char *what = c->w != NULL ? xasprintf("%s of %d (%s)", word, c->w->mem.pid,
@@ -377,15 +377,15 @@ dump_print(struct dump_cmd *c, const char *word)
 				  : xstrdup(word);
 
 	o.what = what;
-	if (dump_args.strings)
+	if (c->o->strings)
 		dump_strings_end(&c->text, &c->strings);
-	else if (dump_args.hex)
+	else if (c->o->hex)
 		dump_hex_end(&c->text, &c->hex);
 	else
 		content_finish(&c->content);
-	if (!dump_args.strings && !dump_args.hex && dump_args.json)
+	if (!c->o->strings && !c->o->hex && c->o->json)
 		dump_json(&c->text, &c->content, &o);
-	else if (!dump_args.strings && !dump_args.hex)
+	else if (!c->o->strings && !c->o->hex)
 		dump_summary(&c->text, &c->content, &o);
 	dump_flush(c, 0);
 	free(what);
@@ -407,26 +407,26 @@ dump_do(struct dump_cmd *c, int argc, char **argv, struct err *e)
 static int
 dump_run(void *opts, int argc, char **argv)
 {
-	struct dump_cmd c = {0};
+	const struct dump_args *o = opts;
+	struct dump_cmd c = {.o = o};
 	struct err e = {0};
 	struct stat st;
 	int r;
 
-	(void)opts;
-	if (dump_args.strings && dump_args.hex)
+	if (o->strings && o->hex)
 		return cmd_usage(&cmd_dump, "--strings or --hex, not both");
-	if (dump_args.json && (dump_args.strings || dump_args.hex))
+	if (o->json && (o->strings || o->hex))
 		return cmd_usage(&cmd_dump, "--json is for the summary");
 	if (argc == 1 && stat(argv[0], &st) < 0)
 		return cmd_usage(&cmd_dump,
 				 "%s is no file; of a process say which region too: seep "
 				 "dump %s heap",
 				 argv[0], argv[0]);
-	if (argc == 1 && dump_args.output != NULL)
+	if (argc == 1 && o->output != NULL)
 		return cmd_usage(&cmd_dump, "-o: %s is a file already", argv[0]);
-	c.content.shapes = !dump_args.show;
-	c.strings.show_content = c.hex.show_content = dump_args.show;
-	c.strings.least = dump_args.least < 1 ? 1 : (unsigned)dump_args.least;
+	c.content.shapes = !o->show;
+	c.strings.show_content = c.hex.show_content = o->show;
+	c.strings.least = o->least < 1 ? 1 : (unsigned)o->least;
 	r = dump_do(&c, argc, argv, &e);
 	if (r == 0)
 		dump_print(&c, argc > 1 ? argv[1] : argv[0]);
@@ -444,6 +444,8 @@ const struct cmd cmd_dump = {
 	.help = "show the contents of a memory region or of a dumped FILE",
 	.man = "seep-dump",
 	.opts = dump_table,
+	.opts_bytes = sizeof(struct dump_args),
+	.defaults = &(const struct dump_args){.least = CONTENT_TEXT_LEAST},
 	.min_args = 1,
 	.max_args = 2,
 	.run = dump_run,

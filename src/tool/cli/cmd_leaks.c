@@ -29,20 +29,24 @@
 #include "tool/util/term.h"
 #include "tool/util/x.h"
 
-static bool opt_json, opt_bytes, opt_all;
-static const char *opt_log_file;
+struct leaks_args {
+	struct unrecorded_opts heap;
+	const char *log_file;
+};
+
+#define AT(member) .at = offsetof(struct leaks_args, member)
 
 static const struct opt leaks_opts[] = {
 	LEAK_OPTS,
-	{"log-file", 0, OPT_STRING, .to = &opt_log_file, .metavar = "FILE",
+	{"log-file", 0, OPT_STRING, AT(log_file), .metavar = "FILE",
 	 .help = "Write the report there instead of to stdout."},
-	{"json", 0, OPT_NONE, .to = &opt_json, .help = "Report as JSON."},
-	{"bytes", 0, OPT_NONE, .to = &opt_bytes,
+	{"json", 0, OPT_NONE, AT(heap.json), .help = "Report as JSON."},
+	{"bytes", 0, OPT_NONE, AT(heap.bytes),
 	 .help = "Whole numbers instead of KiB and MiB."},
-	{"all", 0, OPT_NONE, .to = &opt_all,
+	{"all", 0, OPT_NONE, AT(heap.all),
 	 .help = "List every place, every process and whole stacks."},
 	LEAK_DEMAND_OPTS,
-	UNRECORDED_OPTS,
+	UNRECORDED_OPTS(offsetof(struct leaks_args, heap)),
 	{0},
 };
 
@@ -62,17 +66,17 @@ check_saved(const struct prof *p, const char *name, struct err *e)
 
 /* To stdout, or to the log file. */
 static int
-put(const struct buf *b, const struct prof *p)
+put(const struct leaks_args *a, const struct buf *b, const struct prof *p)
 {
 	struct err e = {0};
 	char *name = NULL;
 	int status = CMD_OK;
 
-	if (opt_log_file == NULL) {
+	if (a->log_file == NULL) {
 		fputs(buf_str(b), stdout);
 		return CMD_OK;
 	}
-	if (log_name(opt_log_file, p->nprocesses > 1 ? p->processes[1].pid : 0, 0, &name,
+	if (log_name(a->log_file, p->nprocesses > 1 ? p->processes[1].pid : 0, 0, &name,
 		     &e) < 0 ||
 	    out_check_log(name, &e) < 0 || file_write(name, buf_str(b), b->len, &e) < 0)
 		status = cmd_fail_output(&e);
@@ -82,35 +86,34 @@ put(const struct buf *b, const struct prof *p)
 
 /* `walked`: what there is to say about a process that nobody recorded, or empty. */
 static int
-print(struct prof *p, const struct leakcheck *c, const char *name, const char *exe,
-      const struct buf *walked)
+print(const struct leaks_args *a, struct prof *p, const struct leakcheck *c,
+      const char *name, const char *exe, const struct buf *walked)
 {
-	struct names_opts names = names_given;
+	struct names_opts names = {.exe = exe};
 	struct report_opts o = {.ascii = !report_locale_is_utf8(),
-				.bytes = opt_bytes,
-				.all = opt_all,
-				.everyone = opt_all,
+				.bytes = a->heap.bytes,
+				.all = a->heap.all,
+				.everyone = a->heap.all,
 				.leak_kinds = leak_given.show_kinds};
 	bool foreign = leak_report_foreign();
-	bool told =
-		walked->len > 0 && !foreign && !opt_json && leak_given.set.all.len == 0;
+	bool told = walked->len > 0 && !foreign && !a->heap.json &&
+		    leak_given.set.all.len == 0;
 	struct buf b = {0};
 	struct term term;
 	int status;
 
 	term_init(&term, STDOUT_FILENO);
-	if (opt_log_file == NULL)
+	if (a->log_file == NULL)
 		o.term = &term;
-	names.exe = exe;
 	names_resolve(p, &names);
 	leak_report_prepare(p);
 	leak_report_judge(p, &o);
-	if (!opt_json && !foreign && !told)
+	if (!a->heap.json && !foreign && !told)
 		about_line(&b, p, NULL, name, o.term);
-	if (opt_json)
+	if (a->heap.json)
 		report_json(&b, p, &o);
 	else if (foreign)
-		leak_report_text(&b, p, opt_log_file);
+		leak_report_text(&b, p, a->log_file);
 	else if (c->done && leak_demand_nothing(c))
 		buf_printf(&b, "OK  nothing of what was asked for is lost\n");
 	else {
@@ -120,47 +123,44 @@ print(struct prof *p, const struct leakcheck *c, const char *name, const char *e
 			report_text(&b, p, &o);
 		leak_report_more(&b, p);
 	}
-	status = put(&b, p);
-	if (c->done && !opt_json && !told)
-		leak_demand_end(foreign || opt_log_file != NULL ? stderr : stdout, c);
+	status = put(a, &b, p);
+	if (c->done && !a->heap.json && !told)
+		leak_demand_end(foreign || a->log_file != NULL ? stderr : stdout, c);
 	buf_done(&b);
 	return leak_report_end(p, NULL, status, true);
 }
 
 /* Whether something was asked for that is told of loss records alone. */
 static bool
-asks_for_records(void)
+asks_for_records(const struct leaks_args *a)
 {
 	return leak_report_foreign() || leak_given.xml_file != NULL ||
 	       leak_given.fail_on != NULL || leak_given.baseline != NULL ||
 	       leak_given.junit != NULL || leak_given.sarif != NULL ||
 	       leak_given.github || leak_given.generate != NULL ||
-	       leak_given.set.all.len > 0 || opt_log_file != NULL;
+	       leak_given.set.all.len > 0 || a->log_file != NULL;
 }
 
 /* A process without a recording, or a core: seep's own report is told at once, and *ret_told set; then the exit status is
  * returned. For other tools' words it becomes a profile. */
 static int
-look_at_unrecorded(const struct unrecorded *u, const char *word, struct prof *p,
-		   struct buf *text, struct leakcheck *ret_check, bool *ret_told,
-		   struct err *e)
+look_at_unrecorded(const struct leaks_args *a, const struct unrecorded *u,
+		   const char *word, struct prof *p, struct buf *text,
+		   struct leakcheck *ret_check, bool *ret_told, struct err *e)
 {
-	struct unrecorded_opts o = {.json = opt_json,
-				    .bytes = opt_bytes,
-				    .all = opt_all,
-				    .dry_run = leak_demand.dry_run,
-				    .way = leak_demand.way,
-				    .max_stop_ns = leak_demand.max_stop_ns,
-				    .kinds = leak_given.show_kinds,
-				    .error_exitcode =
-					    (unsigned)leak_given.error_exitcode};
+	struct unrecorded_opts o = a->heap;
 
+	o.dry_run = leak_demand.dry_run;
+	o.way = leak_demand.way;
+	o.max_stop_ns = leak_demand.max_stop_ns;
+	o.kinds = leak_given.show_kinds;
+	o.error_exitcode = (unsigned)leak_given.error_exitcode;
 	if (leak_demand_since())
 		return err_set(e, -EINVAL,
 			       "%s: not recorded, so it has no last look; see: seep scan "
 			       "--save, --since",
 			       word);
-	if (asks_for_records())
+	if (asks_for_records(a))
 		return unrecorded_load(u, word, &o, p, text, ret_check, e);
 	*ret_told = true;
 	return unrecorded_leaks(u, word, &o);
@@ -169,6 +169,7 @@ look_at_unrecorded(const struct unrecorded *u, const char *word, struct prof *p,
 static int
 run_leaks_cmd(void *opts, int argc, char **argv)
 {
+	struct leaks_args *a = opts;
 	struct livefile f = {.fd = -1};
 	struct leakcheck check = {0};
 	struct loaded loaded = {0};
@@ -179,11 +180,10 @@ run_leaks_cmd(void *opts, int argc, char **argv)
 	char *name = NULL;
 	int status, r;
 
-	(void)opts;
-	if (opt_log_file != NULL && log_name(opt_log_file, 1, 0, &name, &e) < 0)
+	if (a->log_file != NULL && log_name(a->log_file, 1, 0, &name, &e) < 0)
 		return cmd_usage(&cmd_leaks, "--log-file: %s", e.msg);
 	free(name);
-	argc = unrecorded_words(argc, argv);
+	argc = unrecorded_words(&a->heap, argc, argv);
 	if (argc == 2 && !format_is_program(argv[0]) && !format_is_program(argv[1]))
 		return cmd_usage(&cmd_leaks,
 				 "%s and %s: one process, core or recording at a time; "
@@ -194,16 +194,16 @@ run_leaks_cmd(void *opts, int argc, char **argv)
 		status = leak_demand_check(&cmd_leaks);
 	if (status != CMD_OK)
 		return status;
-	if (argc == 1 && unrecorded_find(argv[0], UNRECORDED_NOT_ALL, &u)) {
+	if (argc == 1 && unrecorded_find(&a->heap, argv[0], UNRECORDED_NOT_ALL, &u)) {
 		bool told = false;
 
-		r = look_at_unrecorded(&u, argv[0], live, &walked, &check, &told, &e);
+		r = look_at_unrecorded(a, &u, argv[0], live, &walked, &check, &told, &e);
 		if (told) {
 			prof_free(live);
 			return r;
 		}
 	} else if (argc == 1 && target_find(argv[0], &f, NULL) == 0) {
-		r = leak_demand_look(&f, opt_json, live, &check, &e);
+		r = leak_demand_look(&f, a->heap.json, live, &check, &e);
 	} else {
 		if (leak_demand_given())
 			r = err_set(
@@ -220,7 +220,7 @@ run_leaks_cmd(void *opts, int argc, char **argv)
 	if (r < 0)
 		status = cmd_fail(&e);
 	else if (!leak_demand.dry_run)
-		status = print(p, &check, loaded.name != NULL ? loaded.name : argv[0],
+		status = print(a, p, &check, loaded.name != NULL ? loaded.name : argv[0],
 			       loaded.exe, &walked);
 	leakcheck_done(&check);
 	buf_done(&walked);
@@ -236,6 +236,7 @@ const struct cmd cmd_leaks = {
 	.help = "find leaked memory in a process, core or recording",
 	.man = "seep-leaks",
 	.opts = leaks_opts,
+	.opts_bytes = sizeof(struct leaks_args),
 	.min_args = 0,
 	.max_args = 2,
 	.run = run_leaks_cmd,

@@ -24,16 +24,20 @@
 #include "tool/util/json.h"
 #include "tool/util/vec.h"
 
-static bool opt_json;
-static const char *opt_save, *opt_discard, *opt_output;
+struct ps_args {
+	bool json;
+	const char *save, *discard, *output;
+};
+
+#define AT(member) .at = offsetof(struct ps_args, member)
 
 static const struct opt ps_opts[] = {
-	{"json", 0, OPT_NONE, .to = &opt_json, .help = "List as JSON."},
-	{"save", 0, OPT_STRING, .to = &opt_save, .metavar = "NAME",
+	{"json", 0, OPT_NONE, AT(json), .help = "List as JSON."},
+	{"save", 0, OPT_STRING, AT(save), .metavar = "NAME",
 	 .help = "Save the left-over recording NAME where its run meant to, or with -o."},
-	{"output", 'o', OPT_STRING, .to = &opt_output, .metavar = "FILE",
+	{"output", 'o', OPT_STRING, AT(output), .metavar = "FILE",
 	 .help = "Save it in FILE."},
-	{"discard", 0, OPT_STRING, .to = &opt_discard, .metavar = "NAME",
+	{"discard", 0, OPT_STRING, AT(discard), .metavar = "NAME",
 	 .help = "Remove the left-over recording NAME without saving it."},
 	{0},
 };
@@ -212,21 +216,21 @@ print_left_over(void)
 
 /* --save and --discard. */
 static int
-ps_left_over(void)
+ps_left_over(const struct ps_args *o)
 {
 	struct err e = {0};
 	char *folder = NULL, *output = NULL;
 	int r = 0;
 
-	if (opt_save != NULL && opt_discard != NULL)
+	if (o->save != NULL && o->discard != NULL)
 		return cmd_usage(&cmd_ps, "--save and --discard exclude each other");
-	if (opt_save == NULL && opt_output != NULL)
+	if (o->save == NULL && o->output != NULL)
 		return cmd_usage(&cmd_ps, "-o goes with --save NAME");
-	if (opt_output != NULL)
-		r = run_output(opt_output, NULL, &folder, &output, &e);
+	if (o->output != NULL)
+		r = run_output(o->output, NULL, &folder, &output, &e);
 	if (r == 0)
-		r = opt_save != NULL ? save_left_over(opt_save, output, &e)
-				     : save_discard(opt_discard, &e);
+		r = o->save != NULL ? save_left_over(o->save, output, &e)
+				    : save_discard(o->discard, &e);
 	free(folder);
 	free(output);
 	return r < 0 ? cmd_fail_output(&e) : CMD_OK;
@@ -235,18 +239,18 @@ ps_left_over(void)
 static int
 ps_run(void *opts, int argc, char **argv)
 {
+	const struct ps_args *o = opts;
 	struct ps_rows rows = {0};
 	struct err e = {0};
 	int r;
 
-	(void)opts;
 	(void)argc;
 	(void)argv;
-	if (opt_save != NULL || opt_discard != NULL || opt_output != NULL)
-		return ps_left_over();
+	if (o->save != NULL || o->discard != NULL || o->output != NULL)
+		return ps_left_over(o);
 	save_orphans(true);
 	r = find_rows(&rows, &e);
-	if (r == 0 && opt_json)
+	if (r == 0 && o->json)
 		print_json(&rows);
 	else if (r == 0) {
 		print_table(&rows);
@@ -265,6 +269,7 @@ const struct cmd cmd_ps = {
 	.man = "seep-ps",
 	.needs_proc = true,
 	.opts = ps_opts,
+	.opts_bytes = sizeof(struct ps_args),
 	.min_args = 0,
 	.max_args = 0,
 	.run = ps_run,

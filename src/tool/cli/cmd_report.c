@@ -30,56 +30,62 @@
 #include "tool/util/vec.h"
 #include "tool/util/x.h"
 
-static struct {
-	bool top, sites, peak, churn, bytes, all, json, no_skip, share, no_pager;
+struct report_args {
+	struct scan_args scan; /* what both commands have */
+	struct report_view view;
+	struct load_opts load;
+	struct names_opts names;
+	bool top, sites, peak, churn, no_skip, share;
 	const char *by, *process, *leak_kinds;
 	unsigned kinds; /* of leak_kinds */
-	uint64_t rows;
 	VEC(const char *) skip;
-} report_args;
+};
 
 static int
-report_add_skip(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+report_add_skip(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
-	(void)ctx, (void)o, (void)e;
-	vec_push(&report_args.skip, v->text);
+	struct report_args *a = to;
+
+	(void)o, (void)e;
+	vec_push(&a->skip, v->text);
 	return 0;
 }
 
+#define AT(member) .at = offsetof(struct report_args, member)
+
 static const struct opt report_table_opts[] = {
-	{"top", 0, OPT_NONE, .to = &report_args.top,
+	{"top", 0, OPT_NONE, AT(top),
 	 .help = "Show a row for each function; with --bytes, a place a line."},
-	{"sites", 0, OPT_NONE, .to = &report_args.sites,
+	{"sites", 0, OPT_NONE, AT(sites),
 	 .help = "Print one place a line: figure, blocks, place and its caller."},
-	{"peak", 0, OPT_NONE, .to = &report_args.peak,
+	{"peak", 0, OPT_NONE, AT(peak),
 	 .help = "Show what was live at the peak, as TARGET@peak does."},
-	{"churn", 0, OPT_NONE, .to = &report_args.churn,
+	{"churn", 0, OPT_NONE, AT(churn),
 	 .help = "Show where most allocations are made, as --by count does."},
-	REPORT_VIEW_OPTS,
-	{"bytes", 0, OPT_NONE, .to = &report_args.bytes,
+	REPORT_VIEW_OPTS(offsetof(struct report_args, view)),
+	{"bytes", 0, OPT_NONE, AT(scan.heap.bytes),
 	 .help = "Print whole numbers of bytes instead of KiB, MiB, GiB."},
-	{"by", 0, OPT_STRING, .to = &report_args.by, .metavar = "WHAT",
+	{"by", 0, OPT_STRING, AT(by), .metavar = "WHAT",
 	 .help = "Rank places by live, peak, count, allocated or temporary."},
-	{"rows", 'n', OPT_U64, .to = &report_args.rows, .metavar = "N",
+	{"rows", 'n', OPT_U64, AT(scan.rows), .metavar = "N",
 	 .help = "List at most N places or rows."},
-	{"all", 0, OPT_NONE, .to = &report_args.all,
+	{"all", 0, OPT_NONE, AT(scan.heap.all),
 	 .help = "List every place and process, with whole stacks."},
-	{"process", 0, OPT_STRING, .to = &report_args.process, .metavar = "NAME|PID|all",
+	{"process", 0, OPT_STRING, AT(process), .metavar = "NAME|PID|all",
 	 .help = "Report only these processes of the recording; all counts every program."},
-	{"leak-kinds", 0, OPT_STRING, .to = &report_args.leak_kinds, .metavar = "KINDS",
+	{"leak-kinds", 0, OPT_STRING, AT(leak_kinds), .metavar = "KINDS",
 	 .help = "List these: definite,indirect,possible,reachable, all or none."},
 	{"skip", 0, OPT_STRING, .set = report_add_skip, .metavar = "PATTERN",
 	 .help = "Leave out innermost frames of functions or modules like this too."},
-	{"no-skip", 0, OPT_NONE, .to = &report_args.no_skip,
+	{"no-skip", 0, OPT_NONE, AT(no_skip),
 	 .help = "Show the frames of allocators, start code and language libraries too."},
-	LOAD_OPTS,
-	NAMES_OPTS,
-	SCAN_OPTS,
-	{"share", 0, OPT_NONE, .to = &report_args.share,
+	LOAD_OPTS(offsetof(struct report_args, load)),
+	NAMES_OPTS(offsetof(struct report_args, names)),
+	SCAN_OPTS(offsetof(struct report_args, scan)),
+	{"share", 0, OPT_NONE, AT(share),
 	 .help = "Mask arguments, labels, folders, sources and where it ran."},
-	{"json", 0, OPT_NONE, .to = &report_args.json,
-	 .help = "Print everything as JSON."},
-	{"no-pager", 0, OPT_NONE, .to = &report_args.no_pager,
+	{"json", 0, OPT_NONE, AT(scan.heap.json), .help = "Print everything as JSON."},
+	{"no-pager", 0, OPT_NONE, AT(scan.no_pager),
 	 .help = "Print straight to the terminal."},
 	{0},
 };
@@ -102,64 +108,63 @@ report_check_by(const struct prof *p, enum sites_by by, struct err *e)
 
 /* Options that do not go together, and expressions that cannot be compiled. */
 static int
-report_check_kinds(struct err *e)
+report_check_kinds(struct report_args *o, struct err *e)
 {
-	const char *text = report_args.leak_kinds;
+	const char *text = o->leak_kinds;
 
 	if (text == NULL)
 		return 0;
-	if (report_view.given || report_args.sites || report_args.peak ||
-	    report_args.by != NULL)
+	if (o->view.given || o->sites || o->peak || o->by != NULL)
 		return err_set(
 			e, -EINVAL,
 			"--leak-kinds lists leaks in the report; no view, --sites, --peak "
 			"or --by goes with it");
-	if (loss_kinds_read(text, strlen(text), &report_args.kinds) < 0)
+	if (loss_kinds_read(text, strlen(text), &o->kinds) < 0)
 		return err_set(
 			e, -EINVAL,
 			"--leak-kinds: %s: want definite, indirect, possible, reachable, "
 			"separated by commas, all or none",
 			text);
-	if (report_args.kinds == 0)
-		report_args.kinds = LOSS_KINDS_NONE;
+	if (o->kinds == 0)
+		o->kinds = LOSS_KINDS_NONE;
 	return 0;
 }
 
 static int
-report_check_args(struct err *e)
+report_check_args(struct report_args *o, struct err *e)
 {
-	struct report_view *r = &report_view;
+	struct report_view *r = &o->view;
 	enum sites_by by;
 
-	if (report_args.churn && report_args.by != NULL)
+	if (o->churn && o->by != NULL)
 		return err_set(e, -EINVAL, "--churn is --by count already");
-	if (report_args.churn)
-		report_args.by = "count";
-	if (report_args.by != NULL && choose_by(report_args.by, &by, e) < 0)
+	if (o->churn)
+		o->by = "count";
+	if (o->by != NULL && choose_by(o->by, &by, e) < 0)
 		return -EINVAL;
-	if (report_args.top && r->kind_given && r->kind != VIEW_TOP)
+	if (o->top && r->kind_given && r->kind != VIEW_TOP)
 		return err_set(e, -EINVAL, "--top and --%s: one view at a time",
 			       view_names[r->kind]);
 	/* What scripts ask for is a list of places, and stays one. */
-	if (report_args.top && !r->given &&
-	    (report_args.bytes || report_args.by != NULL) && !report_args.json)
-		report_args.sites = true;
-	else if (report_args.top)
+	if (o->top && !r->given && (o->scan.heap.bytes || o->by != NULL) &&
+	    !o->scan.heap.json)
+		o->sites = true;
+	else if (o->top)
 		r->given = r->kind_given = true;
-	if (report_args.sites && r->given)
+	if (o->sites && r->given)
 		return err_set(e, -EINVAL,
 			       "--sites lists places as they are: no view, grain, sample "
 			       "index or filter goes with it");
-	if (report_args.json && (r->flame != NULL || r->html != NULL))
+	if (o->scan.heap.json && (r->flame != NULL || r->html != NULL))
 		return err_set(e, -EINVAL,
 			       "--flame and --html write files of their own "
 			       "kind: no --json goes with them");
-	if (report_args.by != NULL && r->given)
+	if (o->by != NULL && r->given)
 		return err_set(e, -EINVAL,
 			       "--by ranks places; views take --sample-index and --cum");
-	if (report_check_kinds(e) < 0)
+	if (report_check_kinds(o, e) < 0)
 		return -EINVAL;
-	return report_view_prepare(e);
+	return report_view_prepare(r, e);
 }
 
 /* ---- reports ---- */
@@ -180,25 +185,26 @@ report_drain(void *ctx, struct buf *b)
 }
 
 static int
-report_places(const struct loaded *l, const struct report_how *how, struct err *e)
+report_places(const struct report_args *a, const struct loaded *l,
+	      const struct report_how *how, struct err *e)
 {
 	struct report_opts o = {.ascii = !report_locale_is_utf8(),
 				.bytes = how->bytes,
 				/* the long report is about how a process ended */
-				.top = report_args.sites || l->p->columns != PROF_HAS_ALL,
+				.top = a->sites || l->p->columns != PROF_HAS_ALL,
 				.tables = true,
 				.all = how->all,
-				.leak_kinds = report_args.kinds,
-				.everyone = report_args.process != NULL,
+				.leak_kinds = a->kinds,
+				.everyone = a->process != NULL,
 				.rows = how->rows,
-				.by_given = report_args.by != NULL,
+				.by_given = a->by != NULL,
 				.point = how->point,
 				.chosen = how->chosen,
 				.skip = how->skip};
 	struct json_drain drain = {.e = e};
 	struct buf out = {0};
 	struct term term;
-	int r = o.by_given ? choose_by(report_args.by, &o.by, e) : 0;
+	int r = o.by_given ? choose_by(a->by, &o.by, e) : 0;
 
 	if (r == 0 && !o.by_given && !value_has(l->p, GRAPH_LIVE)) {
 		o.by_given = true;
@@ -226,39 +232,38 @@ report_places(const struct loaded *l, const struct report_how *how, struct err *
 }
 
 static int
-report_show(struct loaded *l, struct err *e)
+report_show(const struct report_args *o, struct loaded *l, struct err *e)
 {
-	struct skip_opts skip = {.more = report_args.skip.data,
-				 .nmore = report_args.skip.len,
-				 .off = report_args.no_skip};
+	struct skip_opts skip = {
+		.more = o->skip.data, .nmore = o->skip.len, .off = o->no_skip};
 	bool *chosen = xcalloc(l->p->nprocesses, sizeof *chosen);
-	struct names_opts names = names_given;
+	struct names_opts names = o->names;
 	struct report_how how = {.chosen = chosen,
 				 .skip = &skip,
-				 .bytes = report_args.bytes,
-				 .all = report_args.all,
-				 .json = report_args.json,
-				 .no_sources = report_args.share,
-				 .no_pager = report_args.no_pager};
+				 .bytes = o->scan.heap.bytes,
+				 .all = o->scan.heap.all,
+				 .json = o->scan.heap.json,
+				 .no_sources = o->share,
+				 .no_pager = o->scan.no_pager};
 	bool foreign = l->p->columns != PROF_HAS_ALL;
-	int r = choose_processes(l->p, report_args.process, chosen, e);
+	int r = choose_processes(l->p, o->process, chosen, e);
 
 	if (r == 0)
 		r = choose_point(l->p, chosen, l->point, &how.point, e);
 	if (r == 0) {
-		how.rows = report_args.rows > UINT32_MAX ? UINT32_MAX
-							 : (uint32_t)report_args.rows;
+		how.rows =
+			o->scan.rows > UINT32_MAX ? UINT32_MAX : (uint32_t)o->scan.rows;
 		names.pid = l->pid;
 		names.exe = l->exe;
 		names_resolve(l->p, &names);
-		if (report_args.share)
+		if (o->share)
 			share_mask(l->p);
-		how.about = foreign && !report_view.given && !report_args.sites &&
-			    report_args.by == NULL && !report_args.json;
-		if (report_view.given || how.about)
-			r = report_view_print(l, &how, e);
+		how.about = foreign && !o->view.given && !o->sites && o->by == NULL &&
+			    !o->scan.heap.json;
+		if (o->view.given || how.about)
+			r = report_view_print(&o->view, l, &how, e);
 		else
-			r = report_places(l, &how, e);
+			r = report_places(o, l, &how, e);
 	}
 	free(chosen);
 	return r;
@@ -267,46 +272,49 @@ report_show(struct loaded *l, struct err *e)
 static int
 report_run(void *opts, int argc, char **argv)
 {
+	struct report_args *o = opts;
 	struct loaded l = {0};
 	struct err e = {0};
 	int r;
 
-	(void)opts;
+	o->load.exe = o->names.exe;
 	/* Places and stacks need a recording. */
-	if (!report_view.given && !report_args.top && !report_args.sites &&
-	    report_args.by == NULL && scan_wanted(argc, argv)) {
-		scan_args.rows = report_args.rows;
-		scan_args.all = report_args.all;
-		scan_args.bytes = report_args.bytes;
-		scan_args.json = report_args.json;
-		scan_args.no_pager = report_args.no_pager;
-		return scan_run(NULL, argc, argv);
-	}
-	r = report_check_args(&e);
+	if (!o->view.given && !o->top && !o->sites && o->by == NULL &&
+	    scan_wanted(&o->scan, argc, argv))
+		return scan_report(&o->scan, argc, argv);
+	r = report_check_args(o, &e);
 	if (r == -EINVAL)
 		r = cmd_usage(&cmd_report, "%s", e.msg);
 	else if (r < 0)
 		r = cmd_fail_output(&e);
 	if (r == CMD_OK) {
-		r = load_targets(argc, argv, names_given.exe, &l, &e);
+		r = load_targets(argc, argv, &o->load, &l, &e);
 		if (l.series > 0)
 			cmd_note("%u dumps of one process: showing the last, %s",
 				 l.series, l.name);
-		if (r == 0 && report_args.peak && l.point[0] != '\0')
+		if (r == 0 && o->peak && l.point[0] != '\0')
 			r = err_set(&e, -EINVAL, "@%s: --peak is a point already",
 				    l.point);
-		if (r == 0 && report_args.peak) {
+		if (r == 0 && o->peak) {
 			free(l.point);
 			l.point = xstrdup("peak");
 		}
 		if (r == 0)
-			r = report_show(&l, &e);
+			r = report_show(o, &l, &e);
 		r = r < 0 ? cmd_fail(&e) : CMD_OK;
 	}
 	loaded_done(&l);
-	report_view_done();
-	vec_done(&report_args.skip);
 	return r;
+}
+
+static void
+report_done(void *opts)
+{
+	struct report_args *o = opts;
+
+	report_view_done(&o->view);
+	names_opts_done(&o->names);
+	vec_done(&o->skip);
 }
 
 const struct cmd cmd_report = {
@@ -315,6 +323,11 @@ const struct cmd cmd_report = {
 	.help = "show a recording, a profile or a process in many views",
 	.man = "seep-report",
 	.opts = report_table_opts,
+	.opts_bytes = sizeof(struct report_args),
+	.defaults = &(const struct report_args){.load = LOAD_OPTS_NONE,
+						.view = {.node_fraction = -1,
+							 .edge_fraction = -1}},
+	.done = report_done,
 	.min_args = 0,
 	.max_args = CMD_ANY_ARGS,
 	.run = report_run,

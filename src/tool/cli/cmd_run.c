@@ -45,65 +45,57 @@
 #define QUARANTINE_MAX (UINT64_C(1) << 40)
 #define MAX_SIZE_DEFAULT (UINT64_C(8) << 30)
 
-#define CHECKPOINT_NS UINT64_C(10000000000)
-
-static bool opt_exact, opt_json, opt_no_children, opt_mmap, opt_no_names, opt_no_check,
-	opt_keep_going, opt_free_stacks, opt_check_copy;
-static struct opt_optional opt_sample, opt_redzone;
-static uint64_t opt_quarantine, opt_guard;
-static const char *opt_output, *opt_log_file, *opt_dir, *opt_process;
-static uint64_t opt_checkpoint = CHECKPOINT_NS, opt_max_size = UINT64_MAX;
-static uint64_t opt_every = LOOKS_EVERY_MS * UINT64_C(1000000);
+#define AT(member) .at = offsetof(struct run_opts, member)
 
 static const struct opt run_opts[] = {
-	{"exact", 0, OPT_NONE, .to = &opt_exact,
+	{"exact", 0, OPT_NONE, AT(exact),
 	 .help = "Record every allocation (the default)."},
-	{"sample", 0, OPT_SIZE_OPTIONAL, .to = &opt_sample, .metavar = "N",
+	{"sample", 0, OPT_SIZE_OPTIONAL, AT(sample), .metavar = "N",
 	 .help = "Record one allocation in about N bytes (512K)."},
-	{"output", 'o', OPT_STRING, .to = &opt_output, .metavar = "FILE",
+	{"output", 'o', OPT_STRING, AT(output), .metavar = "FILE",
 	 .help = "Save the recording there (seep.PROG.PID.rec)."},
-	{"dir", 0, OPT_STRING, .to = &opt_dir, .metavar = "DIR",
+	{"dir", 0, OPT_STRING, AT(dir), .metavar = "DIR",
 	 .help = "Save it in that folder instead of the current one."},
-	{"log-file", 0, OPT_STRING, .to = &opt_log_file, .metavar = "FILE",
+	{"log-file", 0, OPT_STRING, AT(log_file), .metavar = "FILE",
 	 .help = "Write the report there instead of to stderr."},
-	{"json", 0, OPT_NONE, .to = &opt_json,
+	{"json", 0, OPT_NONE, AT(json),
 	 .help = "Report as JSON, to stderr; --log-file keeps it apart from the program."},
 	LEAK_OPTS,
-	{"process", 0, OPT_STRING, .to = &opt_process, .metavar = "NAME|PID|all",
+	{"process", 0, OPT_STRING, AT(process), .metavar = "NAME|PID|all",
 	 .help = "Report only these processes of the run; all counts every program."},
-	{"checkpoint", 0, OPT_DURATION, .to = &opt_checkpoint, .metavar = "SECONDS",
+	{"checkpoint", 0, OPT_DURATION, AT(checkpoint_ns), .metavar = "SECONDS",
 	 .help = "Save a copy so often while the program runs; 0 = never (10)."},
-	{"every", 0, OPT_DURATION, .to = &opt_every, .metavar = "SECONDS",
+	{"every", 0, OPT_DURATION, AT(every_ns), .metavar = "SECONDS",
 	 .help = "Look for growth so often at first; 0 = never (0.25)."},
-	{"max-size", 0, OPT_SIZE, .to = &opt_max_size, .metavar = "N",
+	{"max-size", 0, OPT_SIZE, AT(max_bytes), .metavar = "N",
 	 .help = "Most that the recording of one process may take, at least 2M (8G, a "
 		 "quarter of memory)."},
-	{"no-children", 0, OPT_NONE, .to = &opt_no_children,
+	{"no-children", 0, OPT_NONE, AT(no_children),
 	 .help = "Record only the program itself, not what it starts."},
-	{"mmap", 0, OPT_NONE, .to = &opt_mmap,
+	{"mmap", 0, OPT_NONE, AT(mmap),
 	 .help = "Also record mmap and brk, apart from malloc."},
-	{"no-leak-check", 0, OPT_NONE, .to = &opt_no_check,
+	{"no-leak-check", 0, OPT_NONE, AT(no_check),
 	 .help = "Do not look at its end for what is lost."},
-	{"free-stacks", 0, OPT_NONE, .to = &opt_free_stacks,
+	{"free-stacks", 0, OPT_NONE, AT(free_stacks),
 	 .help = "Take the stacks of frees too, for what is freed twice."},
-	{"redzone", 0, OPT_SIZE_OPTIONAL, .to = &opt_redzone, .metavar = "N",
+	{"redzone", 0, OPT_SIZE_OPTIONAL, AT(redzone), .metavar = "N",
 	 .help = "Put N bytes (16) before and behind each block, and see at its end "
 		 "whether they were written."},
-	{"quarantine", 0, OPT_SIZE, .to = &opt_quarantine, .metavar = "N",
+	{"quarantine", 0, OPT_SIZE, AT(quarantine), .metavar = "N",
 	 .help = "Hold N bytes of freed blocks back, and see whether they are written."},
-	{"guard", 0, OPT_U64, .to = &opt_guard, .metavar = "N",
+	{"guard", 0, OPT_U64, AT(guard), .metavar = "N",
 	 .help = "Put about every N-th block on pages of its own, to catch what is read "
 		 "or written behind it or after its free."},
-	{"check-copy", 0, OPT_NONE, .to = &opt_check_copy,
+	{"check-copy", 0, OPT_NONE, AT(check_copy),
 	 .help = "Look whether source and destination of memcpy, strcpy and the like "
 		 "overlap."},
-	{"keep-going", 0, OPT_NONE, .to = &opt_keep_going,
+	{"keep-going", 0, OPT_NONE, AT(keep_going),
 	 .help = "Leave a wrong free out, instead of passing it on to the allocator."},
 	{"no-save", 0, OPT_NONE, .to = &leak_given.no_save,
 	 .help = "Report only: keep no recording."},
-	{"no-names", 0, OPT_NONE, .to = &opt_no_names,
+	{"no-names", 0, OPT_NONE, AT(no_names),
 	 .help = "Save without names: smaller and sooner done."},
-	NAMES_OPT_DEBUGINFOD,
+	NAMES_OPT_DEBUGINFOD(offsetof(struct run_opts, names)),
 	{0},
 };
 
@@ -124,8 +116,9 @@ max_size(const struct run *r)
 	uint64_t n = procfs_memory_limit_bytes() / 4,
 		 room = rundir_room_bytes(&r->dir) / 2;
 
-	if (opt_max_size != UINT64_MAX)
-		return opt_max_size < RUN_SIZE_LEAST ? RUN_SIZE_LEAST : opt_max_size;
+	if (r->o->max_bytes != UINT64_MAX)
+		return r->o->max_bytes < RUN_SIZE_LEAST ? RUN_SIZE_LEAST
+							: r->o->max_bytes;
 	if (n > MAX_SIZE_DEFAULT)
 		n = MAX_SIZE_DEFAULT;
 	if (room > 0 && n > room)
@@ -134,20 +127,20 @@ max_size(const struct run *r)
 }
 
 static uint64_t
-rate(void)
+rate(const struct run_opts *o)
 {
-	if (!opt_sample.given)
+	if (!o->sample.given)
 		return 0;
-	return opt_sample.has_value && opt_sample.value > 0 ? opt_sample.value
-							    : RATE_DEFAULT;
+	return o->sample.has_value && o->sample.value > 0 ? o->sample.value
+							  : RATE_DEFAULT;
 }
 
 static uint64_t
-redzone(void)
+redzone(const struct run_opts *o)
 {
-	if (!opt_redzone.given)
+	if (!o->redzone.given)
 		return 0;
-	return opt_redzone.has_value ? opt_redzone.value : REDZONE_DEFAULT;
+	return o->redzone.has_value ? o->redzone.value : REDZONE_DEFAULT;
 }
 
 /* Once the program runs. */
@@ -177,7 +170,7 @@ start(struct run *r)
 		return r->program.exit_status;
 	}
 	if (!leak_given.no_save &&
-	    run_output(opt_output, opt_dir, &r->folder, &r->output, &e) < 0)
+	    run_output(r->o->output, r->o->dir, &r->folder, &r->output, &e) < 0)
 		return cmd_fail_output(&e);
 	if (r->program.inject)
 		return start_inject(r);
@@ -196,17 +189,17 @@ start(struct run *r)
 			.libseep = r->libseep,
 			.dir = r->dir.path,
 			.run_id = r->dir.run_id,
-			.rate_bytes = rate(),
+			.rate_bytes = rate(r->o),
 			.max_bytes = max_size(r),
-			.no_children = opt_no_children,
-			.mmap = opt_mmap,
-			.free_stacks = opt_free_stacks,
-			.redzone = redzone(),
-			.quarantine = opt_quarantine,
-			.guard = opt_guard,
-			.check_copy = opt_check_copy,
-			.keep_going = opt_keep_going,
-			.hold = !opt_no_check && !opt_sample.given,
+			.no_children = r->o->no_children,
+			.mmap = r->o->mmap,
+			.free_stacks = r->o->free_stacks,
+			.redzone = redzone(r->o),
+			.quarantine = r->o->quarantine,
+			.guard = r->o->guard,
+			.check_copy = r->o->check_copy,
+			.keep_going = r->o->keep_going,
+			.hold = !r->o->no_check && !r->o->sample.given,
 			.lsan = leak_given.format == LEAK_LSAN,
 			.mask = &r->mask,
 			.xfsz_ignored = r->xfsz_ignored,
@@ -233,14 +226,14 @@ tell_without_effect(const struct run *r)
 		bool given;
 		const char *name;
 	} opts[] = {
-		{opt_mmap, "--mmap"},
-		{opt_checkpoint != CHECKPOINT_NS, "--checkpoint"},
-		{opt_free_stacks, "--free-stacks"},
-		{opt_redzone.given, "--redzone"},
-		{opt_quarantine > 0, "--quarantine"},
-		{opt_guard > 0, "--guard"},
-		{opt_check_copy, "--check-copy"},
-		{opt_keep_going, "--keep-going"},
+		{r->o->mmap, "--mmap"},
+		{r->o->checkpoint_ns != RUN_CHECKPOINT_NS, "--checkpoint"},
+		{r->o->free_stacks, "--free-stacks"},
+		{r->o->redzone.given, "--redzone"},
+		{r->o->quarantine > 0, "--quarantine"},
+		{r->o->guard > 0, "--guard"},
+		{r->o->check_copy, "--check-copy"},
+		{r->o->keep_going, "--keep-going"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(opts); i++) {
@@ -273,13 +266,13 @@ start_inject(struct run *r)
 	}
 	tell_without_effect(r);
 	r->inject.settings = (struct session_settings){
-		.attach = {.mode = opt_sample.given ? REC_MODE_SAMPLE : REC_MODE_EXACT,
-			   .rate_bytes = rate(),
+		.attach = {.mode = r->o->sample.given ? REC_MODE_SAMPLE : REC_MODE_EXACT,
+			   .rate_bytes = rate(r->o),
 			   .max_bytes = max_size(r)},
-		.looks_ms = (opt_every + 999999) / 1000000,
+		.looks_ms = (r->o->every_ns + 999999) / 1000000,
 		.from_start = true,
 	};
-	r->inject.children = !opt_no_children;
+	r->inject.children = !r->o->no_children;
 	ticker_signals(&r->mask);
 	if (run_inject_start(&r->inject, &l, &status, &e) < 0) {
 		sigprocmask(SIG_SETMASK, &r->mask, NULL);
@@ -297,13 +290,13 @@ start_inject(struct run *r)
 static void
 look_for_leaks(void *ctx, struct ticker_file *f)
 {
+	struct run *r = ctx;
 	uint64_t now = f->live.head->clock_ms;
 
-	if (f->seen_here && opt_every > 0)
+	if (f->seen_here && r->o->every_ns > 0)
 		outside_last((struct outside **)&f->ctx, &f->live, now, f->anon_kib,
 			     true);
-	run_leaks_look(&((struct run *)ctx)->leaks, f, &((struct run *)ctx)->ticker.files,
-		       leak_demand_how());
+	run_leaks_look(&r->leaks, f, &r->ticker.files, leak_demand_how());
 }
 
 /* In a forked child: what there is up to now, without names. */
@@ -354,14 +347,14 @@ report(struct run *r, struct prof *p, bool saved)
 		o.term = &term;
 	if (saved) {
 		/* In the current folder, unless the user said otherwise. */
-		o.saved = opt_dir == NULL && opt_output == NULL ? base_name(r->output)
-								: r->output;
-		o.saved_names = !opt_no_names;
+		o.saved = r->o->dir == NULL && r->o->output == NULL ? base_name(r->output)
+								    : r->output;
+		o.saved_names = !r->o->no_names;
 		o.next = "seep report";
 	}
-	if (opt_process != NULL) {
-		if (choose_processes(p, opt_process, chosen, &e) == 0)
-			o.chosen = chosen, o.everyone = opt_process != NULL;
+	if (r->o->process != NULL) {
+		if (choose_processes(p, r->o->process, chosen, &e) == 0)
+			o.chosen = chosen, o.everyone = r->o->process != NULL;
 		else
 			cmd_fail(&e);
 	} else if (leak_report_choose(p, chosen)) {
@@ -370,20 +363,21 @@ report(struct run *r, struct prof *p, bool saved)
 	leak_report_judge(p, &o);
 	if (leak_given.silent)
 		;
-	else if (opt_json)
+	else if (r->o->json)
 		report_json(&b, p, &o);
 	else if (leak_report_foreign())
-		leak_report_text(&b, p, r->log != NULL ? opt_log_file : NULL);
+		leak_report_text(&b, p, r->log != NULL ? r->o->log_file : NULL);
 	else {
 		report_text(&b, p, &o);
 		leak_report_more(&b, p);
 	}
-	if (r->living > 0 && !opt_json && !leak_report_foreign())
+	if (r->living > 0 && !r->o->json && !leak_report_foreign())
 		buf_printf(&b, "still running: %u (seep ps)\n", r->living);
 	fputs(buf_str(&b), r->log != NULL ? r->log : stderr);
 	if (r->log != NULL)
 		fflush(r->log); /* orphans are saved in children, which say so there too */
-	r->status = leak_report_end(p, o.chosen, r->status, !opt_json || r->log != NULL);
+	r->status =
+		leak_report_end(p, o.chosen, r->status, !r->o->json || r->log != NULL);
 	buf_done(&b);
 	free(chosen);
 }
@@ -395,15 +389,15 @@ log_open(struct run *r)
 	struct err e = {0};
 	char *name = NULL;
 
-	if (opt_log_file == NULL)
+	if (r->o->log_file == NULL)
 		return;
-	if (log_name(opt_log_file, (uint32_t)r->pid, 0, &name, &e) < 0 ||
+	if (log_name(r->o->log_file, (uint32_t)r->pid, 0, &name, &e) < 0 ||
 	    out_check_log(name, &e) < 0)
 		cmd_fail(&e);
 	else if ((r->log = clean_open(name)) == NULL)
 		cmd_note("%s: %s", name, strerror(errno));
 	free(name);
-	if (!opt_json) /* remarks would spoil it */
+	if (!r->o->json) /* remarks would spoil it */
 		cmd_say_to(r->log);
 }
 
@@ -416,7 +410,7 @@ log_close(struct run *r)
 		return;
 	cmd_say_to(NULL);
 	if (fclose(r->log) != 0 || failed)
-		cmd_note("%s: cannot write the report", opt_log_file);
+		cmd_note("%s: cannot write the report", r->o->log_file);
 }
 
 /* Processes that go on. One that is between its fork and its recording is only seen as forked,
@@ -443,15 +437,15 @@ finish(struct run *r)
 	struct err e = {0};
 	bool saved;
 
-	if (opt_no_check && !opt_sample.given && !r->program.inject)
+	if (r->o->no_check && !r->o->sample.given && !r->program.inject)
 		run_unchecked(p, "it was switched off; run it without --no-leak-check");
-	if (!opt_no_names)
-		names_resolve(p, &names_given);
+	if (!r->o->no_names)
+		names_resolve(p, &r->o->names);
 	saved = leak_given.no_save || pack_save(p, r->output, &e) == 0;
 	if (saved && !leak_given.no_save)
 		last_write(r->output, NULL);
-	if (opt_no_names) /* the report has them in any case */
-		names_resolve(p, &names_given);
+	if (r->o->no_names) /* the report has them in any case */
+		names_resolve(p, &r->o->names);
 	run_inherit_add(&r->leaks, p);
 	leak_report_prepare(p);
 	r->living = r->program.inject ? 0 : count_living(r);
@@ -476,60 +470,59 @@ finish(struct run *r)
 
 /* Options that do not go together, or make no sense. */
 static int
-check_options(void)
+check_options(struct run_opts *o)
 {
 	struct err e = {0};
 	char *name = NULL;
 	int status;
 
-	if (opt_exact && opt_sample.given)
+	if (o->exact && o->sample.given)
 		return cmd_usage(&cmd_run, "--exact and --sample exclude each other");
-	if (rate() > RATE_MAX)
+	if (rate(o) > RATE_MAX)
 		return cmd_usage(&cmd_run, "--sample: at most 1G");
-	if (opt_sample.has_value && opt_sample.value == 0)
+	if (o->sample.has_value && o->sample.value == 0)
 		return cmd_usage(&cmd_run, "--sample: at least 1");
-	if (opt_max_size == 0)
+	if (o->max_bytes == 0)
 		return cmd_usage(&cmd_run, "--max-size: at least 2M");
-	if (redzone() > REDZONE_MAX || (opt_redzone.given && redzone() == 0))
+	if (redzone(o) > REDZONE_MAX || (o->redzone.given && redzone(o) == 0))
 		return cmd_usage(&cmd_run, "--redzone: from 1 to %d bytes", REDZONE_MAX);
-	if (opt_guard > UINT32_MAX)
+	if (o->guard > UINT32_MAX)
 		return cmd_usage(&cmd_run, "--guard: at most %u", UINT32_MAX);
-	if (opt_quarantine > QUARANTINE_MAX)
+	if (o->quarantine > QUARANTINE_MAX)
 		return cmd_usage(&cmd_run, "--quarantine: at most 1T");
-	if (opt_sample.given &&
-	    (opt_free_stacks || opt_redzone.given || opt_quarantine > 0 ||
-	     opt_guard > 0 || opt_check_copy || opt_keep_going))
+	if (o->sample.given && (o->free_stacks || o->redzone.given || o->quarantine > 0 ||
+				o->guard > 0 || o->check_copy || o->keep_going))
 		return cmd_usage(&cmd_run, "wrong use of the heap is only looked for in "
 					   "exact recordings, not with --sample");
-	if ((opt_output != NULL) + (opt_dir != NULL) + leak_given.no_save > 1)
+	if ((o->output != NULL) + (o->dir != NULL) + leak_given.no_save > 1)
 		return cmd_usage(&cmd_run, "-o, --dir and --no-save exclude each other");
-	if (opt_log_file != NULL && log_name(opt_log_file, 1, 0, &name, &e) < 0)
+	if (o->log_file != NULL && log_name(o->log_file, 1, 0, &name, &e) < 0)
 		return cmd_usage(&cmd_run, "--log-file: %s", e.msg);
 	free(name);
-	if (opt_log_file != NULL && !log_name_differs(opt_log_file) &&
-	    out_check_log(opt_log_file, &e) < 0)
+	if (o->log_file != NULL && !log_name_differs(o->log_file) &&
+	    out_check_log(o->log_file, &e) < 0)
 		return cmd_fail_output(&e);
 	status = leak_opts_read(&cmd_run);
-	if (status == 0 && (opt_no_check || opt_sample.given) && leak_opts_need_check())
+	if (status == 0 && (o->no_check || o->sample.given) && leak_opts_need_check())
 		return cmd_usage(&cmd_run,
 				 "options about leaks need the leak check, which "
 				 "only exact recordings have");
-	opt_no_check = opt_no_check || leak_given.level == MEMCHECK_NO;
+	o->no_check = o->no_check || leak_given.level == MEMCHECK_NO;
 	return status;
 }
 
 static int
 run_run(void *opts, int argc, char **argv)
 {
-	struct run r = {.argv = argv, .sampled = opt_sample.given, .dir = RUNDIR_NONE};
+	const struct run_opts *o = opts;
+	struct run r = {.o = o, .argv = argv, .dir = RUNDIR_NONE};
 	struct progress progress;
 	struct err e = {0};
 	bool saved;
 	int status;
 
-	(void)opts;
 	(void)argc;
-	status = check_options();
+	status = check_options(opts);
 	if (status != 0)
 		return status;
 	r.xfsz_ignored = signal(SIGXFSZ, SIG_IGN) != SIG_IGN;
@@ -540,11 +533,11 @@ run_run(void *opts, int argc, char **argv)
 		r.ticker = (struct ticker){
 			.dir = &r.dir,
 			.child = r.pid,
-			.sampled = opt_sample.given,
-			.looks_ms = (opt_every + 999999) / 1000000,
-			.checkpoint_ns = leak_given.no_save ? 0 : opt_checkpoint,
+			.sampled = o->sample.given,
+			.looks_ms = (o->every_ns + 999999) / 1000000,
+			.checkpoint_ns = leak_given.no_save ? 0 : o->checkpoint_ns,
 			.checkpoint = checkpoint,
-			.progress = opt_log_file == NULL && !leak_report_foreign() &&
+			.progress = o->log_file == NULL && !leak_report_foreign() &&
 						    progress_wanted(&progress)
 					    ? show_progress
 					    : NULL,
@@ -594,6 +587,8 @@ const struct cmd cmd_run = {
 	.man = "seep-run",
 	.needs_proc = true,
 	.opts = run_opts,
+	.opts_bytes = sizeof(struct run_opts),
+	.defaults = &(const struct run_opts)RUN_OPTS_NONE,
 	.min_args = 1,
 	.max_args = CMD_ANY_ARGS,
 	.options_first = true,

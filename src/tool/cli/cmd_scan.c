@@ -25,34 +25,35 @@
 #include "tool/util/file.h"
 #include "tool/util/x.h"
 
-struct scan_args scan_args;
+#define AT(member) .at = offsetof(struct scan_args, member)
 
 static const struct opt scan_table_opts[] = {
-	SCAN_OPTS,
-	UNRECORDED_OPTS,
-	{"rows", 'n', OPT_U64, .to = &scan_args.rows, .metavar = "N",
+	SCAN_OPTS(0),
+	UNRECORDED_OPTS(offsetof(struct scan_args, heap)),
+	{"rows", 'n', OPT_U64, AT(rows), .metavar = "N",
 	 .help = "List at most N rows of each sort."},
-	{"all", 0, OPT_NONE, .to = &scan_args.all, .help = "List everything."},
-	{"bytes", 0, OPT_NONE, .to = &scan_args.bytes,
+	{"all", 0, OPT_NONE, AT(heap.all), .help = "List everything."},
+	{"bytes", 0, OPT_NONE, AT(heap.bytes),
 	 .help = "Whole numbers instead of KiB and MiB."},
-	{"json", 0, OPT_NONE, .to = &scan_args.json, .help = "Report as JSON."},
-	{"no-pager", 0, OPT_NONE, .to = &scan_args.no_pager,
+	{"json", 0, OPT_NONE, AT(heap.json), .help = "Report as JSON."},
+	{"no-pager", 0, OPT_NONE, AT(no_pager),
 	 .help = "Print straight to the terminal."},
 	{0},
 };
 
 /* One look, wherever it comes from; the caller ends it with heapcheck_done. */
 static int
-load(const char *word, struct heapcheck *ret, struct err *e)
+load(const struct unrecorded_opts *asked, const char *word, struct heapcheck *ret,
+     struct err *e)
 {
-	struct heapcheck_opts o = {.holders = true, .program = unrecorded_args.program};
-	struct unrecorded_opts how = {0};
+	struct heapcheck_opts o = {.holders = true, .program = asked->program};
+	const struct unrecorded_opts how = {0};
 	struct unrecorded u;
 	int r;
 
 	if (scan_file_is_one(word))
 		return scan_file_load(word, &ret->scan, e);
-	if (!unrecorded_find(word, UNRECORDED_ANY, &u)) {
+	if (!unrecorded_find(asked, word, UNRECORDED_ANY, &u)) {
 		r = procfs_find_one(word, &u.pid, e);
 		if (r == -ESRCH && format_is_program(word))
 			return load_refuse_program(word, e);
@@ -72,55 +73,55 @@ load(const char *word, struct heapcheck *ret, struct err *e)
 }
 
 static int
-save(const struct heapscan *s, struct err *e)
+save(const struct scan_args *o, const struct heapscan *s, struct err *e)
 {
 	struct buf b = {0};
-	int r = out_check(scan_args.save, "scan", e);
+	int r = out_check(o->save, "scan", e);
 
 	scan_file_write(&b, s);
 	if (r == 0)
-		r = file_write(scan_args.save, b.data, b.len, e);
+		r = file_write(o->save, b.data, b.len, e);
 	buf_done(&b);
-	if (r == 0 && !scan_args.json)
-		cmd_note("saved %s; later: --since %s", scan_args.save, scan_args.save);
+	if (r == 0 && !o->heap.json)
+		cmd_note("saved %s; later: --since %s", o->save, o->save);
 	return r;
 }
 
 static struct scan_opts
-opts_of(const struct heapcheck *after, const char *word, struct term *term)
+opts_of(const struct scan_args *o, const struct heapcheck *after, const char *word,
+	struct term *term)
 {
 	term_init(term, STDOUT_FILENO);
 	return (struct scan_opts){
 		.term = term,
 		.ascii = !report_locale_is_utf8(),
-		.bytes = scan_args.bytes,
-		.all = scan_args.all,
+		.bytes = o->heap.bytes,
+		.all = o->heap.all,
 		.attached = after->scan.core == 0 && after->image.name != NULL &&
 			    unrecorded_is_attached(after->scan.pid),
-		.rows = scan_args.rows > UINT32_MAX ? UINT32_MAX
-						    : (uint32_t)scan_args.rows,
+		.rows = o->rows > UINT32_MAX ? UINT32_MAX : (uint32_t)o->rows,
 		.target = after->image.name != NULL ? word : NULL};
 }
 
 static int
-show(const struct heapcheck *before, const struct heapcheck *after, const char *word,
-     struct err *e)
+show(const struct scan_args *a, const struct heapcheck *before,
+     const struct heapcheck *after, const char *word, struct err *e)
 {
 	struct term term;
-	struct scan_opts o = opts_of(after, word, &term);
+	struct scan_opts o = opts_of(a, after, word, &term);
 	struct scan_growth g = {0};
 	struct buf out = {0};
 	int r;
 
 	if (before != NULL)
 		scan_growth_init(&g, &before->scan, &after->scan);
-	if (!scan_args.json)
+	if (!a->heap.json)
 		about_line_scan(&out, &after->scan, word, &term);
-	if (scan_args.json)
+	if (a->heap.json)
 		scan_json(&out, &after->scan, before != NULL ? &g : NULL);
 	else
 		scan_heap_text(&out, &after->scan, before != NULL ? &g : NULL, &o);
-	r = pager_print(&out, scan_args.no_pager || scan_args.json, e);
+	r = pager_print(&out, a->no_pager || a->heap.json, e);
 	scan_growth_done(&g);
 	buf_done(&out);
 	return r;
@@ -128,52 +129,51 @@ show(const struct heapcheck *before, const struct heapcheck *after, const char *
 
 /* --who and --blocks: rows are those of all blocks, whatever became of them. */
 static int
-one_block(int argc, char **argv)
+one_block(const struct scan_args *a, int argc, char **argv)
 {
-	struct unrecorded_opts o = {
-		.json = scan_args.json, .all = scan_args.all, .kinds = 15};
+	struct unrecorded_opts o = a->heap;
 	struct unrecorded u;
 
+	o.kinds = 15;
 	if (argc == 2 || scan_file_is_one(argv[0]) ||
-	    !unrecorded_find(argv[0], UNRECORDED_ANY, &u))
+	    !unrecorded_find(&o, argv[0], UNRECORDED_ANY, &u))
 		return cmd_usage(&cmd_scan, "--who and --blocks: of a process or a core");
 	return unrecorded_leaks(&u, argv[0], &o);
 }
 
 int
-scan_run(void *opts, int argc, char **argv)
+scan_report(struct scan_args *o, int argc, char **argv)
 {
 	struct heapcheck before = HEAPCHECK_NONE, after = HEAPCHECK_NONE;
 	const char *old, *new;
 	struct err e = {0};
 	int r = 0, status = CMD_OK;
 
-	(void)opts;
-	argc = unrecorded_words(argc, argv);
-	old = argc == 2 ? argv[0] : scan_args.since;
+	argc = unrecorded_words(&o->heap, argc, argv);
+	old = argc == 2 ? argv[0] : o->since;
 	new = argv[argc - 1];
-	if (unrecorded_args.who != NULL || unrecorded_args.blocks > 0)
-		return one_block(argc, argv);
-	if (argc == 2 && scan_args.since != NULL)
+	if (o->heap.who != NULL || o->heap.blocks > 0)
+		return one_block(o, argc, argv);
+	if (argc == 2 && o->since != NULL)
 		return cmd_usage(&cmd_scan,
 				 "--since and two words: one of them is enough");
 	if (old != NULL)
-		r = load(old, &before, &e);
+		r = load(&o->heap, old, &before, &e);
 	if (r == 0)
-		r = load(new, &after, &e);
+		r = load(&o->heap, new, &after, &e);
 	if (r == 0 && old != NULL &&
 	    strcmp(heapscan_text(&before.scan, before.scan.program),
 		   heapscan_text(&after.scan, after.scan.program)) != 0)
 		cmd_note("%s is of another program than %s", old, new);
 	if (r == 0)
-		r = show(old != NULL ? &before : NULL, &after, new, &e);
-	if (r == 0 && scan_args.save != NULL)
-		r = save(&after.scan, &e);
+		r = show(o, old != NULL ? &before : NULL, &after, new, &e);
+	if (r == 0 && o->save != NULL)
+		r = save(o, &after.scan, &e);
 	if (r == -ENOTSUP && after.scan.unreadable != 0) {
 		struct term term;
-		struct scan_opts o = opts_of(&after, new, &term);
+		struct scan_opts how = opts_of(o, &after, new, &term);
 
-		status = unrecorded_unreadable(&after.scan, new, &o, scan_args.json);
+		status = unrecorded_unreadable(&after.scan, new, &how, o->heap.json);
 	} else if (r < 0) {
 		status = cmd_fail(&e);
 	}
@@ -183,17 +183,17 @@ scan_run(void *opts, int argc, char **argv)
 }
 
 bool
-scan_wanted(int argc, char **argv)
+scan_wanted(struct scan_args *o, int argc, char **argv)
 {
 	struct unrecorded u;
 
-	argc = unrecorded_words(argc, argv);
+	argc = unrecorded_words(&o->heap, argc, argv);
 	if (argc < 1 || argc > 2)
 		return false;
 	for (int i = 0; i < argc; i++) {
 		if (!scan_file_is_one(argv[i]) &&
-		    !unrecorded_find(argv[i],
-				     scan_args.save != NULL || scan_args.since != NULL
+		    !unrecorded_find(&o->heap, argv[i],
+				     o->save != NULL || o->since != NULL
 					     ? UNRECORDED_ANY
 					     : UNRECORDED_NOT_AT_ALL,
 				     &u))
@@ -202,12 +202,19 @@ scan_wanted(int argc, char **argv)
 	return true;
 }
 
+static int
+scan_run(void *opts, int argc, char **argv)
+{
+	return scan_report(opts, argc, argv);
+}
+
 const struct cmd cmd_scan = {
 	.name = "scan",
 	.args = "[OLD] PID|CORE|FILE [PROGRAM]",
 	.help = "inspect the heap of an unrecorded process or core",
 	.man = "seep-scan",
 	.opts = scan_table_opts,
+	.opts_bytes = sizeof(struct scan_args),
 	.min_args = 1,
 	.max_args = 2,
 	.run = scan_run,

@@ -6,28 +6,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tool/cli/unrecorded.h"
 #include "tool/util/cmdline/opt.h"
 
-/* What the options say; `seep report` copies its own of the same names. */
-extern struct scan_args {
+/* What the options say, of `seep report` as well. */
+struct scan_args {
+	struct unrecorded_opts heap;
 	const char *save, *since;
 	uint64_t rows;
-	bool all, bytes, json, no_pager;
-} scan_args;
+	bool no_pager;
+};
 
-/* Rows of both commands' tables. */
+/* Rows of both commands' tables, in whose structs they are at the offset `base`. */
 /* clang-format off */
-#define SCAN_OPTS                                                                        \
-	{"save", 0, OPT_STRING, .to = &scan_args.save, .metavar = "FILE",                \
+#define SCAN_OPTS(base)                                                          \
+	{"save", 0, OPT_STRING, .at = (base) + offsetof(struct scan_args, save), .metavar = "FILE",   \
 	 .help = "Keep this look at an unrecorded heap in FILE, for --since."},          \
-	{"since", 0, OPT_STRING, .to = &scan_args.since, .metavar = "FILE",              \
+	{"since", 0, OPT_STRING, .at = (base) + offsetof(struct scan_args, since), .metavar = "FILE", \
 	 .help = "Tell what grew since the look in FILE."}
 /* clang-format on */
 
 /* Whether the words are processes without a complete recording, cores, or saved looks. */
-bool scan_wanted(int argc, char **argv);
+bool scan_wanted(struct scan_args *o, int argc, char **argv);
 
 /* The report; one word, or the earlier look before the later one. Returns the exit status. */
-int scan_run(void *opts, int argc, char **argv);
+int scan_report(struct scan_args *o, int argc, char **argv);
 
 #endif

@@ -32,68 +32,72 @@ enum { WATCH_SNAPSHOTS = 10 };
 #define WATCH_EVERY_NS UINT64_C(5000000000)
 #define WATCH_LEAST_NS UINT64_C(100000000)
 
-static struct {
+struct watch_args {
 	uint64_t every_ns, for_ns, count, rows;
 	uint64_t growth_bytes;
 	const char *command, *metrics;
 	double at_percent;
 	bool cold, json, all, growth_given;
-} watch_args;
+};
 
 static int
-watch_set_growth(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+watch_set_growth(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
-	(void)ctx, (void)o;
+	struct watch_args *a = to;
+
+	(void)o;
 	if (v->u64 == 0)
 		return err_set(e, -EINVAL, "--on-growth: 0 bytes are no growth");
-	watch_args.growth_bytes = v->u64;
-	watch_args.growth_given = true;
-	watch_args.command = NULL;
+	a->growth_bytes = v->u64;
+	a->growth_given = true;
+	a->command = NULL;
 	return 0;
 }
 
 /* "80%", "80". */
 static int
-watch_set_at(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+watch_set_at(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
 	char *end;
 	double n = strtod(v->text, &end);
 
-	(void)ctx, (void)o;
+	(void)o;
 	if (end == v->text || (*end != '\0' && strcmp(end, "%") != 0) || !(n > 0) ||
 	    n > 100)
 		return err_set(e, -EINVAL, "--at: \"%s\" is no percentage of the limit",
 			       v->text);
-	watch_args.at_percent = n;
+	*(double *)to = n;
 	return 0;
 }
 
+#define AT(member) .at = offsetof(struct watch_args, member)
+
 static const struct opt watch_table[] = {
-	{"every", 0, OPT_DURATION, .to = &watch_args.every_ns, .metavar = "TIME",
+	{"every", 0, OPT_DURATION, AT(every_ns), .metavar = "TIME",
 	 .help = "Time between snapshots; 5s, or a tenth of --for if that is less."},
-	{"count", 'c', OPT_U64, .to = &watch_args.count, .metavar = "N",
+	{"count", 'c', OPT_U64, AT(count), .metavar = "N",
 	 .help = "End after N snapshots."},
-	{"for", 0, OPT_DURATION, .to = &watch_args.for_ns, .metavar = "TIME",
+	{"for", 0, OPT_DURATION, AT(for_ns), .metavar = "TIME",
 	 .help = "End after that time; without this or --count, at Ctrl-C."},
-	{"cold", 0, OPT_NONE, .to = &watch_args.cold,
+	{"cold", 0, OPT_NONE, AT(cold),
 	 .help = "Tell which memory is not touched again. Clears the kernel's marks."},
 	{"on-growth", 0, OPT_SIZE, .set = watch_set_growth, .metavar = "SIZE COMMAND",
 	 .help = "Run COMMAND each time that memory has grown by SIZE."},
-	{"at", 0, OPT_STRING, .set = watch_set_at, .metavar = "PERCENT",
+	{"at", 0, OPT_STRING, AT(at_percent), .set = watch_set_at, .metavar = "PERCENT",
 	 .help = "Run it, and end with status 1, at so much of the memory limit."},
-	{"metrics", 0, OPT_STRING, .to = &watch_args.metrics, .metavar = "FILE",
+	{"metrics", 0, OPT_STRING, AT(metrics), .metavar = "FILE",
 	 .help = "Keep FILE up to date, in Prometheus' text format."},
-	{"rows", 'n', OPT_U64, .to = &watch_args.rows, .metavar = "N",
+	{"rows", 'n', OPT_U64, AT(rows), .metavar = "N",
 	 .help = "List at most N regions."},
-	{"all", 0, OPT_NONE, .to = &watch_args.all, .help = "List every region."},
-	{"json", 0, OPT_NONE, .to = &watch_args.json,
-	 .help = "Print everything as JSON, at the end."},
+	{"all", 0, OPT_NONE, AT(all), .help = "List every region."},
+	{"json", 0, OPT_NONE, AT(json), .help = "Print everything as JSON, at the end."},
 	{0},
 };
 
 enum { WATCH_HELPED = -1 };
 
 struct watch_cmd {
+	const struct watch_args *o;
 	struct watchers ws;
 	struct term term;
 	unsigned screen_lines; /* of what stands there now */
@@ -129,7 +133,7 @@ watch_set_env(const char *name, uint64_t n)
 /* In the child: the command, told what happened. Its output goes to stderr, where it does not
  * mix with ours. */
 static void
-watch_exec(const struct watcher *w, const struct watch_view *v)
+watch_exec(const struct watch_cmd *c, const struct watcher *w, const struct watch_view *v)
 {
 	struct track_verdict d;
 	sigset_t none;
@@ -148,7 +152,7 @@ watch_exec(const struct watcher *w, const struct watch_view *v)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
-	execl("/bin/sh", "sh", "-c", watch_args.command, (char *)NULL);
+	execl("/bin/sh", "sh", "-c", c->o->command, (char *)NULL);
 	_exit(127);
 }
 
@@ -157,7 +161,7 @@ watch_run_command(struct watch_cmd *c, struct watcher *w, const char *why)
 {
 	struct watch_view v = watcher_view(w);
 
-	if (watch_args.command == NULL)
+	if (c->o->command == NULL)
 		return;
 	if (c->child != 0 && waitpid(c->child, NULL, WNOHANG) == c->child)
 		c->child = 0;
@@ -166,11 +170,11 @@ watch_run_command(struct watch_cmd *c, struct watcher *w, const char *why)
 			 why);
 		return;
 	}
-	cmd_note("%d: %s; running: %s", w->mem.pid, why, watch_args.command);
+	cmd_note("%d: %s; running: %s", w->mem.pid, why, c->o->command);
 	fflush(stdout);
 	c->child = fork();
 	if (c->child == 0)
-		watch_exec(w, &v);
+		watch_exec(c, w, &v);
 	if (c->child < 0) {
 		cmd_note("cannot run the command: %s", strerror(errno));
 		c->child = 0;
@@ -184,10 +188,10 @@ watch_check_growth(struct watch_cmd *c, size_t i)
 	uint64_t grown = watch_growth_bytes(w);
 	char why[64];
 
-	if (!watch_args.growth_given || grown < watch_args.growth_bytes ||
-	    grown - watch_args.growth_bytes < c->told_bytes[i])
+	if (!c->o->growth_given || grown < c->o->growth_bytes ||
+	    grown - c->o->growth_bytes < c->told_bytes[i])
 		return;
-	c->told_bytes[i] = grown - grown % watch_args.growth_bytes;
+	c->told_bytes[i] = grown - grown % c->o->growth_bytes;
 	snprintf(why, sizeof why, "grew by %s", fmt_size(grown).s);
 	watch_run_command(c, w, why);
 }
@@ -200,14 +204,14 @@ watch_check_limit(struct watch_cmd *c, struct watcher *w)
 					 : w->limit.used_bytes;
 	char why[128];
 
-	if (watch_args.at_percent <= 0 || c->at_limit || w->limit.limit_bytes == 0 ||
-	    (double)used < (double)w->limit.limit_bytes * watch_args.at_percent / 100)
+	if (c->o->at_percent <= 0 || c->at_limit || w->limit.limit_bytes == 0 ||
+	    (double)used < (double)w->limit.limit_bytes * c->o->at_percent / 100)
 		return;
 	c->at_limit = true;
 	snprintf(why, sizeof why, "at %s of its memory limit of %s",
 		 fmt_percent(used, w->limit.limit_bytes).s,
 		 fmt_size(w->limit.limit_bytes).s);
-	if (watch_args.command == NULL)
+	if (c->o->command == NULL)
 		cmd_note("%d: %s", w->mem.pid, why);
 	watch_run_command(c, w, why);
 }
@@ -228,7 +232,7 @@ watch_write_metrics(struct watch_cmd *c, struct err *e)
 	for (size_t i = 0; i < c->ws.len; i++)
 		views[i] = watcher_view(c->ws.data[i]);
 	watch_metrics(&b, views, c->ws.len);
-	r = file_out_open(&f, watch_args.metrics, e);
+	r = file_out_open(&f, c->o->metrics, e);
 	if (r == 0)
 		r = file_out_write(&f, b.data, b.len, e);
 	if (r == 0 && f.tmp != NULL)
@@ -246,10 +250,9 @@ watch_shown(const struct watch_cmd *c, bool brief)
 {
 	return (struct watch_opts){.term = &c->term,
 				   .ascii = !report_locale_is_utf8(),
-				   .all = watch_args.all && !brief,
-				   .rows = watch_args.rows > UINT32_MAX
-						   ? UINT32_MAX
-						   : (uint32_t)watch_args.rows,
+				   .all = c->o->all && !brief,
+				   .rows = c->o->rows > UINT32_MAX ? UINT32_MAX
+								   : (uint32_t)c->o->rows,
 				   .brief = brief};
 }
 
@@ -312,7 +315,7 @@ watch_show(struct watch_cmd *c)
 
 	localtime_r(&now, &tm);
 	strftime(when, sizeof when, "%H:%M:%S", &tm);
-	if (watch_args.json)
+	if (c->o->json)
 		return;
 	for (size_t i = 0; i < c->ws.len; i++) {
 		struct watch_view v = watcher_view(c->ws.data[i]);
@@ -346,7 +349,7 @@ watch_end(struct watch_cmd *c)
 		watcher_account(c->ws.data[i]);
 		views[i] = watcher_view(c->ws.data[i]);
 	}
-	if (watch_args.json) {
+	if (c->o->json) {
 		watch_json(&b, views, c->ws.len);
 	} else {
 		for (size_t i = 0; i < c->ws.len; i++) {
@@ -372,7 +375,7 @@ watch_step(void *ctx, double seconds, struct err *e)
 	for (size_t i = 0; r == 0 && i < c->ws.len; i++) {
 		struct watcher *w = c->ws.data[i];
 
-		r = watcher_look(w, seconds, watch_args.cold, e);
+		r = watcher_look(w, seconds, c->o->cold, e);
 		if (r < 0 || w->ended)
 			continue;
 		some = true;
@@ -381,7 +384,7 @@ watch_step(void *ctx, double seconds, struct err *e)
 	}
 	if (r == 0)
 		watch_show(c);
-	if (r == 0 && watch_args.metrics != NULL)
+	if (r == 0 && c->o->metrics != NULL)
 		r = watch_write_metrics(c, e);
 	if (r < 0)
 		return r;
@@ -393,25 +396,26 @@ struct watch_words VEC_BODY(const char *);
 /* Options and words; the first word behind --on-growth is its command. 0, or the exit status of
  * a refusal; WATCH_HELPED when help was asked for. */
 static int
-watch_take_words(int argc, char **argv, struct watch_words *ret_words, struct err *e)
+watch_take_words(struct watch_args *o, int argc, char **argv,
+		 struct watch_words *ret_words, struct err *e)
 {
 	for (int at = 0; at < argc;) {
 		bool wanted;
 
-		if (opt_parse(watch_table, argc, argv, &at, NULL, e) < 0) {
+		if (opt_parse(watch_table, argc, argv, &at, o, e) < 0) {
 			if (strcmp(argv[at], "--help") != 0 &&
 			    strcmp(argv[at], "-h") != 0)
 				return cmd_usage(&cmd_watch, "%s", e->msg);
 			cmd_help(&cmd_watch);
 			return WATCH_HELPED;
 		}
-		wanted = watch_args.growth_given && watch_args.command == NULL;
+		wanted = o->growth_given && o->command == NULL;
 		if (at < argc && wanted)
-			watch_args.command = argv[at++];
+			o->command = argv[at++];
 		else if (at < argc)
 			vec_push(ret_words, argv[at++]);
 	}
-	if (watch_args.growth_given && watch_args.command == NULL)
+	if (o->growth_given && o->command == NULL)
 		return cmd_usage(&cmd_watch, "--on-growth: which command is to be run?");
 	if (ret_words->len == 0)
 		return cmd_usage(&cmd_watch, "incomplete; usage: seep watch PID...");
@@ -419,20 +423,20 @@ watch_take_words(int argc, char **argv, struct watch_words *ret_words, struct er
 		if (ret_words->data[i][0] == '\0')
 			return cmd_empty_word(&cmd_watch);
 	}
-	if (watch_args.metrics != NULL && out_check(watch_args.metrics, "metrics", e) < 0)
+	if (o->metrics != NULL && out_check(o->metrics, "metrics", e) < 0)
 		return cmd_fail_output(e);
 	return CMD_OK;
 }
 
 /* A short look has ten snapshots too: fewer show nothing. */
 static uint64_t
-watch_every_ns(void)
+watch_every_ns(const struct watch_args *o)
 {
-	uint64_t tenth = watch_args.for_ns / WATCH_SNAPSHOTS;
+	uint64_t tenth = o->for_ns / WATCH_SNAPSHOTS;
 
-	if (watch_args.every_ns > 0)
-		return watch_args.every_ns;
-	if (watch_args.for_ns == 0 || watch_args.count > 0 || tenth > WATCH_EVERY_NS)
+	if (o->every_ns > 0)
+		return o->every_ns;
+	if (o->for_ns == 0 || o->count > 0 || tenth > WATCH_EVERY_NS)
 		return WATCH_EVERY_NS;
 	return tenth > WATCH_LEAST_NS ? tenth : WATCH_LEAST_NS;
 }
@@ -441,9 +445,9 @@ watch_every_ns(void)
 static int
 watch_do(struct watch_cmd *c, const struct watch_words *words, struct err *e)
 {
-	struct watchloop loop = {.every_ns = watch_every_ns(),
-				 .for_ns = watch_args.for_ns,
-				 .count = watch_args.count,
+	struct watchloop loop = {.every_ns = watch_every_ns(c->o),
+				 .for_ns = c->o->for_ns,
+				 .count = c->o->count,
 				 .step = watch_step,
 				 .ctx = c};
 	int r = 0;
@@ -465,11 +469,10 @@ static int
 watch_run(void *opts, int argc, char **argv)
 {
 	struct watch_words words = {0};
-	struct watch_cmd c = {0};
+	struct watch_cmd c = {.o = opts};
 	struct err e = {0};
-	int status = watch_take_words(argc, argv, &words, &e);
+	int status = watch_take_words(opts, argc, argv, &words, &e);
 
-	(void)opts;
 	if (status == CMD_OK)
 		status = watch_do(&c, &words, &e);
 	free(c.told_bytes);
@@ -485,6 +488,7 @@ const struct cmd cmd_watch = {
 	.man = "seep-watch",
 	.needs_proc = true,
 	.opts = watch_table,
+	.opts_bytes = sizeof(struct watch_args),
 	.min_args = 1,
 	.max_args = CMD_ANY_ARGS,
 	.own_options = true,

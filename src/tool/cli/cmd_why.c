@@ -17,20 +17,25 @@
 #include "tool/util/term.h"
 #include "tool/util/x.h"
 
-static uint64_t why_for_ns = UINT64_C(10000000000);
-static bool why_json, why_all;
+struct why_args {
+	uint64_t for_ns;
+	bool json, all;
+};
+
+#define AT(member) .at = offsetof(struct why_args, member)
 
 static const struct opt why_opts[] = {
-	{"for", 0, OPT_DURATION, .to = &why_for_ns, .metavar = "TIME",
+	{"for", 0, OPT_DURATION, AT(for_ns), .metavar = "TIME",
 	 .help = "Look for that long; 10s unless told."},
-	{"all", 0, OPT_NONE, .to = &why_all, .help = "List every region."},
-	{"json", 0, OPT_NONE, .to = &why_json, .help = "Print everything as JSON."},
+	{"all", 0, OPT_NONE, AT(all), .help = "List every region."},
+	{"json", 0, OPT_NONE, AT(json), .help = "Print everything as JSON."},
 	{0},
 };
 
 enum { WHY_SNAPSHOTS = 10 };
 
 struct why {
+	const struct why_args *o;
 	struct watchers ws;
 	struct term err_term;
 };
@@ -49,7 +54,7 @@ why_step(void *ctx, double seconds, struct err *e)
 	if (r == 0 && y->err_term.tty) {
 		clean_cursor(stderr, "\r\033[K");
 		fprintf(stderr, "looking: %.0f of %.0f s", seconds,
-			(double)why_for_ns / 1e9);
+			(double)y->o->for_ns / 1e9);
 	}
 	return r < 0 ? r : some ? WATCHLOOP_GO_ON : WATCHLOOP_END;
 }
@@ -61,7 +66,7 @@ why_print(struct why *y)
 	struct term term;
 	struct watch_opts o = {.term = &term,
 			       .ascii = !report_locale_is_utf8(),
-			       .all = why_all,
+			       .all = y->o->all,
 			       .coverage = true};
 	struct buf b = {0};
 
@@ -69,14 +74,14 @@ why_print(struct why *y)
 	for (size_t i = 0; i < y->ws.len; i++) {
 		watcher_account(y->ws.data[i]);
 		views[i] = watcher_view(y->ws.data[i]);
-		if (i > 0 && !why_json)
+		if (i > 0 && !y->o->json)
 			buf_add_char(&b, '\n');
-		if (!why_json) {
+		if (!y->o->json) {
 			about_line_now(&b, views[i].pid, views[i].name, &term);
 			watch_text(&b, &views[i], &o);
 		}
 	}
-	if (why_json)
+	if (y->o->json)
 		watch_json(&b, views, y->ws.len);
 	fputs(buf_str(&b), stdout);
 	buf_done(&b);
@@ -86,16 +91,16 @@ why_print(struct why *y)
 static int
 why_run(void *opts, int argc, char **argv)
 {
-	struct watchloop loop = {.for_ns = why_for_ns, .step = why_step};
-	struct why y = {0};
+	const struct why_args *o = opts;
+	struct why y = {.o = o};
+	struct watchloop loop = {.for_ns = o->for_ns,
+				 .every_ns = o->for_ns / WHY_SNAPSHOTS,
+				 .count = o->for_ns == 0,
+				 .step = why_step,
+				 .ctx = &y};
 	struct err e = {0};
 	int r = 0;
 
-	(void)opts;
-	loop.ctx = &y;
-	loop.every_ns = why_for_ns / WHY_SNAPSHOTS;
-	if (why_for_ns == 0)
-		loop.count = 1;
 	term_init(&y.err_term, STDERR_FILENO);
 	for (int i = 0; r == 0 && i < argc; i++)
 		r = watcher_add(&y.ws, argv[i], &e);
@@ -116,6 +121,8 @@ const struct cmd cmd_why = {
 	.man = "seep-why",
 	.needs_proc = true,
 	.opts = why_opts,
+	.opts_bytes = sizeof(struct why_args),
+	.defaults = &(const struct why_args){.for_ns = UINT64_C(10000000000)},
 	.min_args = 1,
 	.max_args = CMD_ANY_ARGS,
 	.run = why_run,

@@ -20,6 +20,7 @@
 #include "tool/cli/leak_opts.h"
 #include "tool/compat/compat.h"
 #include "tool/session/log_name.h"
+#include "tool/session/run/run_impl.h"
 #include "tool/util/buf.h"
 #include "tool/util/vec.h"
 #include "tool/util/x.h"
@@ -435,6 +436,7 @@ settle(void)
 static int
 run_program(int argc, char **argv)
 {
+	struct run_opts o = RUN_OPTS_NONE;
 	struct words words = {0};
 	struct err e = {0};
 	int at = 0, r;
@@ -450,10 +452,10 @@ run_program(int argc, char **argv)
 		vec_push(&words, xasprintf("--quarantine=%" PRIu64, args.held));
 	if (args.log_file != NULL)
 		vec_push(&words, xasprintf("--log-file=%s", args.log_file));
-	r = opt_parse(cmd_run.opts, (int)words.len, words.data, &at, NULL, &e);
+	r = opt_parse(cmd_run.opts, (int)words.len, words.data, &at, &o, &e);
 	if (r < 0)
 		return wrong(words.data[at], e.msg);
-	return cmd_run.run(NULL, argc, argv);
+	return cmd_run.run(&o, argc, argv);
 }
 
 static int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_view.c -- the views of `seep report`: from options to what is printed. */
+/* r->c -- the views of `seep report`: from options to what is printed. */
 #include "tool/cli/report_view.h"
 
 #include <errno.h>
@@ -22,13 +22,6 @@
 #include "tool/util/cmdline/cmd.h"
 #include "tool/util/re.h"
 #include "tool/util/x.h"
-
-struct report_view report_view = {.node_fraction = -1, .edge_fraction = -1};
-
-static struct {
-	struct graph_filter *filter;
-	struct re *re;
-} compiled;
 
 /* ---- options ---- */
 
@@ -62,12 +55,11 @@ report_view_second(const char *first, const char *second, struct err *e)
 }
 
 int
-report_set_view(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+report_set_view(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
-	struct report_view *r = &report_view;
+	struct report_view *r = to;
 	size_t i = 0;
 
-	(void)ctx;
 	while (strcmp(report_views[i].option, o->name) != 0)
 		i++;
 	if (r->kind_given && (r->kind != report_views[i].kind || v->text != NULL))
@@ -86,23 +78,25 @@ report_set_view(void *ctx, const struct opt *o, const struct opt_value *v, struc
 }
 
 int
-report_set_page(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+report_set_page(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
-	(void)ctx;
-	if (report_view.flame != NULL || report_view.html != NULL)
-		return report_view_second(report_view.flame != NULL ? "flame" : "html",
-					  o->name, e);
-	report_view.given = true;
+	struct report_view *r = to;
+
+	if (r->flame != NULL || r->html != NULL)
+		return report_view_second(r->flame != NULL ? "flame" : "html", o->name,
+					  e);
+	r->given = true;
 	if (strcmp(o->name, "flame") == 0)
-		report_view.flame = v->text;
+		r->flame = v->text;
 	else
-		report_view.html = v->text;
+		r->html = v->text;
 	return 0;
 }
 
 int
-report_set_grain(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+report_set_grain(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
+	struct report_view *r = to;
 	static const char *const names[] = {
 		[GRAPH_FUNCTIONS] = "functions", [GRAPH_FILEFUNCTIONS] = "filefunctions",
 		[GRAPH_FILES] = "files",	 [GRAPH_LINES] = "lines",
@@ -110,52 +104,50 @@ report_set_grain(void *ctx, const struct opt *o, const struct opt_value *v, stru
 	};
 	unsigned i = 0;
 
-	(void)ctx, (void)v;
+	(void)v;
 	while (strcmp(names[i], o->name) != 0)
 		i++;
-	if (report_view.grain_given && report_view.grain != i)
+	if (r->grain_given && r->grain != i)
 		return err_set(e, -EINVAL, "--%s: --%s was given already", o->name,
-			       names[report_view.grain]);
-	report_view.given = report_view.grain_given = true;
-	report_view.grain = i;
+			       names[r->grain]);
+	r->given = r->grain_given = true;
+	r->grain = i;
 	return 0;
 }
 
 int
-report_set_value(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+report_set_value(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
-	struct report_view *r = &report_view;
+	struct report_view *r = to;
 
-	(void)ctx;
 	r->given = r->value_given = true;
 	return value_parse(v->text != NULL ? v->text : o->name, &r->value, &r->objects,
 			   e);
 }
 
 int
-report_set_filter(void *ctx, const struct opt *o, const struct opt_value *v,
-		  struct err *e)
+report_set_filter(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
+	struct report_view *r = to;
 	char name[16] = "";
 	unsigned i = 0;
 
-	(void)ctx, (void)e;
+	(void)e;
 	for (; o->name[i] != '\0'; i++)
 		name[i] = o->name[i] == '-' ? '_' : o->name[i];
 	for (i = 0; strcmp(filter_names[i], name) != 0;)
 		i++;
-	report_view.given = true;
-	report_view.filters.of[i] = v->text;
+	r->given = true;
+	r->filters.of[i] = v->text;
 	return 0;
 }
 
 int
-report_set_switch(void *ctx, const struct opt *o, const struct opt_value *v,
-		  struct err *e)
+report_set_switch(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
-	struct report_view *r = &report_view;
+	struct report_view *r = to;
 
-	(void)ctx, (void)v, (void)e;
+	(void)v, (void)e;
 	r->given = true;
 	if (strcmp(o->name, "objects") == 0)
 		r->objects = true;
@@ -169,21 +161,22 @@ report_set_switch(void *ctx, const struct opt *o, const struct opt_value *v,
 }
 
 int
-report_set_trim(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+report_set_trim(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
-	(void)ctx;
-	report_view.given = true;
+	struct report_view *r = to;
+
+	r->given = true;
 	if (strcmp(o->name, "nodecount") == 0) {
-		report_view.node_count = v->u64;
+		r->node_count = v->u64;
 		return 0;
 	}
 	if (v->f64 < 0 || v->f64 > 1)
 		return err_set(e, -EINVAL, "--%s %s: not a share between 0 and 1",
 			       o->name, v->text);
 	if (strcmp(o->name, "nodefraction") == 0)
-		report_view.node_fraction = v->f64;
+		r->node_fraction = v->f64;
 	else
-		report_view.edge_fraction = v->f64;
+		r->edge_fraction = v->f64;
 	return 0;
 }
 
@@ -192,9 +185,8 @@ report_set_trim(void *ctx, const struct opt *o, const struct opt_value *v, struc
 /* One view at a time, and no file that is not seep's own in its way. A flame graph may be drawn from
  * the bottom up. */
 static int
-report_view_check(struct err *e)
+report_view_check(const struct report_view *r, struct err *e)
 {
-	const struct report_view *r = &report_view;
 	const char *page = r->flame != NULL ? "flame" : r->html != NULL ? "html" : NULL;
 
 	if (page != NULL && r->kind_given && r->kind != VIEW_BOTTOM_UP)
@@ -205,40 +197,37 @@ report_view_check(struct err *e)
 }
 
 int
-report_view_prepare(struct err *e)
+report_view_prepare(struct report_view *v, struct err *e)
 {
-	int r = report_view_check(e);
+	int r = report_view_check(v, e);
 
 	if (r == 0)
-		r = filter_new(&report_view.filters, &compiled.filter, e);
-	if (r == 0 && report_view.pattern != NULL) {
-		r = re_new(report_view.pattern, &compiled.re, e);
+		r = filter_new(&v->filters, &v->filter, e);
+	if (r == 0 && v->pattern != NULL) {
+		r = re_new(v->pattern, &v->re, e);
 		if (r < 0)
 			return err_wrap(e, r, "--%s",
-					report_view.kind == VIEW_PEEK ? "peek" : "list");
+					v->kind == VIEW_PEEK ? "peek" : "list");
 	}
 	return r;
 }
 
 void
-report_view_done(void)
+report_view_done(struct report_view *v)
 {
-	filter_free(compiled.filter);
-	re_free(compiled.re);
-	compiled.filter = NULL;
-	compiled.re = NULL;
+	filter_free(TAKE(v->filter));
+	re_free(TAKE(v->re));
 }
 
 static void
-report_query(const struct loaded *l, const struct report_how *how,
-	     struct graph_query *ret_query)
+report_query(const struct report_view *r, const struct loaded *l,
+	     const struct report_how *how, struct graph_query *ret_query)
 {
-	const struct report_view *r = &report_view;
 	struct graph_query q = {.value = r->value,
 				.objects = r->objects,
 				.chosen = how->chosen,
 				.point = how->point,
-				.filter = compiled.filter,
+				.filter = r->filter,
 				.grain = r->grain,
 				.no_inlines = r->no_inlines,
 				.full_name = demangle_full};
@@ -278,9 +267,8 @@ report_title(const struct view *v)
 
 /* The files of --flame and --html. */
 static int
-report_pages(const struct view *v, struct err *e)
+report_pages(const struct report_view *r, const struct view *v, struct err *e)
 {
-	const struct report_view *r = &report_view;
 	struct report_opts ro = {.chosen = v->q->chosen};
 	char *title = report_title(v);
 	struct pages pages = {.flame = r->flame,
@@ -300,10 +288,9 @@ report_pages(const struct view *v, struct err *e)
 }
 
 static int
-report_view_write(struct buf *out, const struct view *v, const struct report_how *how,
-		  struct err *e)
+report_view_write(const struct report_view *r, struct buf *out, const struct view *v,
+		  const struct report_how *how, struct err *e)
 {
-	const struct report_view *r = &report_view;
 	struct report_opts notes = {.chosen = how->chosen, .bytes = how->bytes};
 	uint32_t met;
 
@@ -345,9 +332,9 @@ report_view_write(struct buf *out, const struct view *v, const struct report_how
 /* --tagroot and --tagleaf: frames are skipped now, for the new ones will stand around them. Returns
  * bits of graph.unmatched. */
 static uint32_t
-report_tag(struct prof *p, struct skip **skip)
+report_tag(const struct report_view *r, struct prof *p, struct skip **skip)
 {
-	const struct filter_opts *o = &report_view.filters;
+	const struct filter_opts *o = &r->filters;
 	struct tagframes t = {.root = o->of[FILTER_TAGROOT],
 			      .leaf = o->of[FILTER_TAGLEAF],
 			      .skip = *skip};
@@ -364,9 +351,9 @@ report_tag(struct prof *p, struct skip **skip)
 }
 
 int
-report_view_print(const struct loaded *l, const struct report_how *how, struct err *e)
+report_view_print(const struct report_view *r, const struct loaded *l,
+		  const struct report_how *how, struct err *e)
 {
-	const struct report_view *r = &report_view;
 	struct skip *skip = skip_new(l->p, how->skip);
 	struct source *source = r->kind == VIEW_LIST ? source_new(l->p) : NULL;
 	struct term term;
@@ -383,7 +370,7 @@ report_view_print(const struct loaded *l, const struct report_how *how, struct e
 		.edge_fraction = r->edge_fraction,
 		.node_count =
 			r->node_count > UINT32_MAX ? UINT32_MAX : (uint32_t)r->node_count,
-		.re = compiled.re,
+		.re = r->re,
 		.pattern = r->pattern,
 		.source = source != NULL && !how->no_sources ? source_line : NULL,
 		.source_ctx = source,
@@ -392,22 +379,22 @@ report_view_print(const struct loaded *l, const struct report_how *how, struct e
 	struct graph_query q;
 	struct graph g = {0};
 	struct buf out = {0};
-	uint32_t unmatched = report_tag(l->p, &skip);
+	uint32_t unmatched = report_tag(r, l->p, &skip);
 	int status;
 
 	term_init(&term, STDOUT_FILENO);
-	report_query(l, how, &q);
+	report_query(r, l, how, &q);
 	q.skip = skip;
 	status = value_check(l->p, &q, e);
 	if (status == 0) {
 		struct view v = {.p = l->p, .g = &g, .q = &q, .o = &o};
 
 		if (r->flame != NULL || r->html != NULL) {
-			status = report_pages(&v, e);
+			status = report_pages(r, &v, e);
 		} else {
 			graph_init(&g, l->p, &q, NULL, NULL);
 			g.unmatched |= unmatched;
-			status = report_view_write(&out, &v, how, e);
+			status = report_view_write(r, &out, &v, how, e);
 		}
 	}
 	graph_done(&g);

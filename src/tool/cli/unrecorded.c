@@ -32,8 +32,6 @@ enum { BLOCKS_SHOWN = 4 };
 /* More than this is worth a word beforehand. */
 #define PAUSE_TOLD_NS UINT64_C(100000000)
 
-struct unrecorded_args unrecorded_args;
-
 static bool
 is_number(const char *word)
 {
@@ -48,7 +46,7 @@ is_complete(const struct livefile *f)
 }
 
 int
-unrecorded_words(int argc, char **argv)
+unrecorded_words(struct unrecorded_opts *o, int argc, char **argv)
 {
 	for (int i = 0; argc == 2 && i < 2; i++) {
 		char *program = argv[i], *other = argv[1 - i];
@@ -56,7 +54,7 @@ unrecorded_words(int argc, char **argv)
 		if (!format_is_program(program) ||
 		    (!core_is_one(other) && !is_number(other)))
 			continue;
-		unrecorded_args.program = argv[1] = program;
+		o->program = argv[1] = program;
 		argv[0] = other;
 		return 1;
 	}
@@ -64,7 +62,8 @@ unrecorded_words(int argc, char **argv)
 }
 
 bool
-unrecorded_find(const char *word, enum unrecorded_which which, struct unrecorded *ret)
+unrecorded_find(const struct unrecorded_opts *o, const char *word,
+		enum unrecorded_which which, struct unrecorded *ret)
 {
 	struct livefile f = {.fd = -1};
 	struct stat st;
@@ -81,7 +80,7 @@ unrecorded_find(const char *word, enum unrecorded_which which, struct unrecorded
 	     (stat(word, &st) == 0 && S_ISREG(st.st_mode))))
 		return false;
 	r = target_find(word, &f, NULL);
-	if (unrecorded_args.who != NULL || unrecorded_args.blocks > 0)
+	if (o->who != NULL || o->blocks > 0)
 		which = UNRECORDED_ANY;
 	if (r == 0 && (which == UNRECORDED_ANY ||
 		       (which == UNRECORDED_NOT_ALL && !is_complete(&f))))
@@ -153,7 +152,7 @@ answer(struct heapcheck *c, void *ctx)
 	uint32_t *order;
 	size_t n;
 
-	if (unrecorded_args.who != NULL) {
+	if (q->o->who != NULL) {
 		who_find(c, q->address, &w);
 		if (q->o->json)
 			who_json(&q->out, &w);
@@ -163,13 +162,13 @@ answer(struct heapcheck *c, void *ctx)
 		return;
 	}
 	order = scan_order(&c->scan, kinds_of(q->o), &n);
-	if (unrecorded_args.blocks > n) {
+	if (q->o->blocks > n) {
 		q->r = err_set(&q->e, -EINVAL, "--blocks: there are only %zu rows", n);
 	} else {
-		struct who_choice choice = {.group = order[unrecorded_args.blocks - 1],
+		struct who_choice choice = {.group = order[q->o->blocks - 1],
 					    .kinds = kinds_of(q->o),
 					    .most = q->o->all ? UINT32_MAX : BLOCKS_SHOWN,
-					    .show = unrecorded_args.show_content};
+					    .show = q->o->show_content};
 
 		if (q->o->json)
 			who_blocks_json(c, &choice, &q->out);
@@ -236,7 +235,7 @@ unrecorded_leaks(const struct unrecorded *u, const char *word,
 				      .attached = unrecorded_is_attached(u->pid),
 				      .target = word}};
 	struct heapcheck_opts how = {.ctx = &q,
-				     .program = unrecorded_args.program,
+				     .program = o->program,
 				     /* what is definitely lost is held by nobody */
 				     .held = kinds_of(o) & ~(1u << HEAPSCAN_DEFINITE)};
 	struct heapcheck c = HEAPCHECK_NONE;
@@ -246,10 +245,9 @@ unrecorded_leaks(const struct unrecorded *u, const char *word,
 
 	term_init(&term, STDOUT_FILENO);
 	q.show.term = &term;
-	if (unrecorded_args.who != NULL && !who_address(unrecorded_args.who, &q.address))
-		return cmd_usage(&cmd_leaks, "--who: %s is not an address",
-				 unrecorded_args.who);
-	if (unrecorded_args.who != NULL || unrecorded_args.blocks > 0)
+	if (o->who != NULL && !who_address(o->who, &q.address))
+		return cmd_usage(&cmd_leaks, "--who: %s is not an address", o->who);
+	if (o->who != NULL || o->blocks > 0)
 		how.then = answer;
 	r = look(u, o, &how, &c, &q.e);
 	q.r = r != 0 ? r : q.r;
@@ -289,7 +287,7 @@ unrecorded_load(const struct unrecorded *u, const char *word,
 				 .attached = unrecorded_is_attached(u->pid),
 				 .target = word};
 	struct heapcheck_opts how = {.held = kinds_of(o) & ~(1u << HEAPSCAN_DEFINITE),
-				     .program = unrecorded_args.program};
+				     .program = o->program};
 	struct heapcheck c = HEAPCHECK_NONE;
 	int r = look(u, o, &how, &c, e);
 

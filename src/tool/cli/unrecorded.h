@@ -25,41 +25,39 @@ enum unrecorded_which {
 	UNRECORDED_ANY,
 };
 
-/* Whether the word is a core file, or a process of these; any process when --who or --blocks was given. False for
- * everything else, which others know how to read or to refuse. */
-bool unrecorded_find(const char *word, enum unrecorded_which which,
-		     struct unrecorded *ret);
-
-/* What the options say that only these have. */
-extern struct unrecorded_args {
+/* What the options say. */
+struct unrecorded_opts {
 	const char *who; /* address of which holders are asked for; NULL = none */
 	uint64_t blocks; /* row whose blocks are asked for; 0 = none */
 	bool show_content;
 	const char *program; /* that was named beside a core; NULL = none */
-} unrecorded_args;
-
-/* Takes the program out of two words of which one is a core or a PID, in either order, as gdb and
- * eu-stack take them: returns 1, and the other word is the first. Else returns `argc`. */
-int unrecorded_words(int argc, char **argv);
-
-/* Rows for the option table of `seep leaks`. */
-/* clang-format off */
-#define UNRECORDED_OPTS                                                                  \
-	{"who", 0, OPT_STRING, .to = &unrecorded_args.who, .metavar = "ADDRESS",         \
-	 .help = "Tell who holds the block at ADDRESS, step by step from a root."},      \
-	{"blocks", 0, OPT_U64, .to = &unrecorded_args.blocks, .metavar = "N",            \
-	 .help = "Show what is in the blocks of row N."},                                \
-	{"show-content", 0, OPT_NONE, .to = &unrecorded_args.show_content,               \
-	 .help = "Do not mask what is in them."}
-/* clang-format on */
-
-struct unrecorded_opts {
 	bool json, bytes, all, dry_run;
 	const char *way; /* "copy", "stop"; NULL = as memory allows */
 	unsigned kinds;	 /* bits 1 << enum heapscan_kind; 0 = the usual */
 	unsigned error_exitcode;
 	uint64_t max_stop_ns; /* 0 = any */
 };
+
+/* Whether the word is a core file, or a process of these; any process when --who or --blocks was given. False for
+ * everything else, which others know how to read or to refuse. */
+bool unrecorded_find(const struct unrecorded_opts *o, const char *word,
+		     enum unrecorded_which which, struct unrecorded *ret);
+
+/* Takes the program out of two words of which one is a core or a PID, in either order, as gdb and
+ * eu-stack take them: returns 1, and the other word is the first. Else returns `argc`. */
+int unrecorded_words(struct unrecorded_opts *o, int argc, char **argv);
+
+/* Rows for the option table of `seep leaks`, in whose struct they are at the offset `base`. */
+/* clang-format off */
+#define UNRECORDED_OPTS(base)                                                    \
+	{"who", 0, OPT_STRING, .at = (base) + offsetof(struct unrecorded_opts, who),                        \
+	 .metavar = "ADDRESS",                                                           \
+	 .help = "Tell who holds the block at ADDRESS, step by step from a root."},      \
+	{"blocks", 0, OPT_U64, .at = (base) + offsetof(struct unrecorded_opts, blocks), .metavar = "N",      \
+	 .help = "Show what is in the blocks of row N."},                                \
+	{"show-content", 0, OPT_NONE, .at = (base) + offsetof(struct unrecorded_opts, show_content),         \
+	 .help = "Do not mask what is in them."}
+/* clang-format on */
 
 /* How the process will be looked at: *ret_copy says whether from a copy. Tells on stderr what pause to expect if that is long, and
  * on stdout for a dry run. */

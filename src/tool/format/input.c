@@ -35,7 +35,7 @@ enum {
 
 static const size_t input_slack_bytes = (size_t)16 << 20;
 
-uint64_t input_max_unpacked = UINT64_C(4) << 30;
+uint64_t input_max_unpacked = INPUT_MAX_UNPACKED;
 
 /* ---- unpacking ---- */
 

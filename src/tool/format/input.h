@@ -26,6 +26,7 @@ struct input {
 };
 
 /* No more than this is unpacked from one file, or read from a pipe: 4 GiB unless --max-unpacked says otherwise. */
+#define INPUT_MAX_UNPACKED (UINT64_C(4) << 30)
 extern uint64_t input_max_unpacked;
 
 /* Whether a file that begins so is worth reading on. */

@@ -399,14 +399,15 @@ load_several(struct loaded *l, const struct load_words *words, struct err *e)
 }
 
 int
-load_targets(int argc, char **argv, const char *exe, struct loaded *ret_loaded,
+load_targets(int argc, char **argv, const struct load_opts *o, struct loaded *ret_loaded,
 	     struct err *e)
 {
-	struct loaded l = {.exe = exe};
+	struct loaded l = {.exe = o != NULL ? o->exe : NULL};
 	struct load_words words = {0};
 	int series = -1;
 	int r = load_take_words(&l, argc, argv, &words, e);
 
+	input_max_unpacked = o != NULL ? o->max_unpacked : INPUT_MAX_UNPACKED;
 	if (r == 0)
 		series = load_last_of_series(words.data, words.len);
 	if (r == 0 && words.len > 1 && series < 0) {

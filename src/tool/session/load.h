@@ -17,11 +17,23 @@
 #include "tool/util/cmdline/opt.h"
 #include "tool/util/err.h"
 
-/* Rows of the option table of every command that reads files of others. */
-#define LOAD_OPTS                                                                        \
+struct load_opts {
+	const char *exe;       /* the program, as --exe says; NULL = not told */
+	uint64_t max_unpacked; /* bytes */
+};
+
+#define LOAD_OPTS_NONE                                                                   \
+	{                                                                                \
+		.max_unpacked = INPUT_MAX_UNPACKED                                       \
+	}
+
+/* A row of the option table of every command that reads files of others, whose struct has a
+ * struct load_opts at the offset `base`. */
+#define LOAD_OPTS(base)                                                                  \
 	{                                                                                \
 		"max-unpacked", 0, OPT_SIZE,                                             \
-			.to = &input_max_unpacked, .metavar = "N",                       \
+			.at = (base) + offsetof(struct load_opts, max_unpacked),         \
+			.metavar = "N",                                                  \
 			.help = "Refuse files that unpack to more than N bytes; 4 GiB."  \
 	}
 
@@ -36,10 +48,10 @@ struct loaded {
 	bool live;	  /* read from a running process */
 };
 
-/* Loads all words; none at all is @last. `exe` is what --exe said, or NULL. Free with
+/* Loads all words; none at all is @last. `o`: NULL = as usual. Free with
  * loaded_done, also after a failure. */
-int load_targets(int argc, char **argv, const char *exe, struct loaded *ret_loaded,
-		 struct err *e);
+int load_targets(int argc, char **argv, const struct load_opts *o,
+		 struct loaded *ret_loaded, struct err *e);
 /* Sets the message for a word that is a program which no process runs. */
 int load_refuse_program(const char *what, struct err *e);
 void loaded_done(struct loaded *l); /* legal on a zeroed one */

@@ -22,8 +22,7 @@ struct names_file {
 struct names_opts {
 	int pid; /* a process that runs this code: its files are used when ours differ; 0 = none */
 	const char *sysroot; /* put before every path; NULL = none */
-	const char
-		*debug_dirs; /* as in sym.h, looked into before the usual; NULL = none */
+	char *debug_dirs;    /* as in sym.h, looked into before the usual; NULL = none */
 	const char *exe; /* the program, wherever it was when it ran; NULL = not told */
 	bool debuginfod; /* ask the servers in DEBUGINFOD_URLS */
 	bool no_cache;
@@ -41,27 +40,34 @@ void names_resolve(struct prof *p, const struct names_opts *o);
  * inlined. Frames then have names that places are not to be told apart by. */
 void names_full(struct prof *p);
 
-/* What the options below were given; a command copies it and adds the pid. */
+/* Of the personalities, until they have structs of their own. */
 extern struct names_opts names_given;
 
-/* --debug-dir may be given several times. */
-int names_add_debug_dir(void *ctx, const struct opt *o, const struct opt_value *v,
+/* --debug-dir may be given several times; `to` is a struct names_opts. */
+int names_add_debug_dir(void *to, const struct opt *o, const struct opt_value *v,
 			struct err *e);
 
-/* Rows for the option table of a command that resolves names. */
+/* Frees what the options below left in it. */
+void names_opts_done(struct names_opts *o);
+
+/* Rows for the option table of a command that resolves names, whose struct has a struct
+ * names_opts at the offset `base`; it copies that to add the pid. */
 /* clang-format off */
-#define NAMES_OPT_DEBUGINFOD                                                             \
-	{"debuginfod", 0, OPT_NONE, .to = &names_given.debuginfod,                       \
+#define NAMES_OPT_DEBUGINFOD(base)                                               \
+	{"debuginfod", 0, OPT_NONE, .at = (base) + offsetof(struct names_opts, debuginfod),             \
 	 .help = "Fetch missing debug files from the servers in DEBUGINFOD_URLS."}
-#define NAMES_OPTS                                                                       \
-	{"debug-dir", 0, OPT_STRING, .set = names_add_debug_dir, .metavar = "DIR",       \
+#define NAMES_OPTS(base)                                                                     \
+	{"debug-dir", 0, OPT_STRING, .at = (base),                       \
+	 .set = names_add_debug_dir, .metavar = "DIR",                                   \
 	 .help = "Look for debug files in DIR too, by build-id and by name."},           \
-	{"sysroot", 0, OPT_STRING, .to = &names_given.sysroot, .metavar = "DIR",         \
+	{"sysroot", 0, OPT_STRING, .at = (base) + offsetof(struct names_opts, sysroot),                 \
+	 .metavar = "DIR",                                                               \
 	 .help = "Look for binaries and debug files below DIR."},                        \
-	{"exe", 0, OPT_STRING, .to = &names_given.exe, .metavar = "FILE",                \
+	{"exe", 0, OPT_STRING, .at = (base) + offsetof(struct names_opts, exe),                         \
+	 .metavar = "FILE",                                                              \
 	 .help = "The program is FILE, wherever it was when it ran."},                   \
-	NAMES_OPT_DEBUGINFOD,                                                            \
-	{"no-cache", 0, OPT_NONE, .to = &names_given.no_cache,                           \
+	NAMES_OPT_DEBUGINFOD(base),                                                          \
+	{"no-cache", 0, OPT_NONE, .at = (base) + offsetof(struct names_opts, no_cache),                 \
 	 .help = "Neither use nor keep indexes of binaries in the cache folder."}
 /* clang-format on */
 

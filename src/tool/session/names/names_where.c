@@ -23,20 +23,27 @@
 struct names_opts names_given;
 
 int
-names_add_debug_dir(void *ctx, const struct opt *o, const struct opt_value *v,
+names_add_debug_dir(void *to, const struct opt *o, const struct opt_value *v,
 		    struct err *e)
 {
-	static char *all; /* borrowed by names_given for the life of the program */
+	struct names_opts *n = to;
 	char *more;
 
-	(void)ctx, (void)o;
+	(void)o;
 	if (v->text[0] == '\0')
 		return err_set(e, -EINVAL,
 			       "--debug-dir: the name of a folder is missing");
-	more = all == NULL ? xstrdup(v->text) : xasprintf("%s:%s", all, v->text);
-	free(all);
-	names_given.debug_dirs = all = more;
+	more = n->debug_dirs == NULL ? xstrdup(v->text)
+				     : xasprintf("%s:%s", n->debug_dirs, v->text);
+	free(n->debug_dirs);
+	n->debug_dirs = more;
 	return 0;
+}
+
+void
+names_opts_done(struct names_opts *o)
+{
+	free(TAKE(o->debug_dirs));
 }
 
 /* A path below a folder that a variable or else HOME names; NULL without either. */

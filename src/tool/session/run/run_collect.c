@@ -139,7 +139,7 @@ add_missing(struct run *r, struct prof *p)
 	pr->pid = (uint32_t)r->pid;
 	pr->ppid = (uint32_t)getpid();
 	pr->uid = getuid();
-	pr->mode = r->sampled ? PROF_SAMPLED : PROF_EXACT;
+	pr->mode = r->o->sample.given ? PROF_SAMPLED : PROF_EXACT;
 	pr->run_id = r->dir.run_id;
 	pr->exe = prof_str(p, r->program.path);
 	pr->cmdline = prof_str(p, command);

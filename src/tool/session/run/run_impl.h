@@ -10,21 +10,40 @@
 #include <stdio.h>
 
 #include "tool/model/prof.h"
+#include "tool/session/names/names.h"
 #include "tool/session/run/run_inject.h"
 #include "tool/session/run/run_leaks.h"
 #include "tool/target/proc/inspect.h"
 #include "tool/target/run/rundir.h"
 #include "tool/target/run/ticker.h"
+#include "tool/util/cmdline/opt.h"
 
 /* The recorder begins nothing smaller. */
 #define RUN_SIZE_LEAST (UINT64_C(2) << 20)
+#define RUN_CHECKPOINT_NS UINT64_C(10000000000)
+
+/* What is asked for. */
+struct run_opts {
+	struct names_opts names;
+	bool exact, json, no_children, mmap, no_check, keep_going, free_stacks,
+		check_copy, no_names;
+	struct opt_optional sample, redzone;
+	uint64_t quarantine, guard, checkpoint_ns, max_bytes, every_ns;
+	const char *output, *log_file, *dir, *process;
+};
+
+#define RUN_OPTS_NONE                                                                    \
+	{                                                                                \
+		.checkpoint_ns = RUN_CHECKPOINT_NS, .max_bytes = UINT64_MAX,             \
+		.every_ns = LOOKS_EVERY_MS * UINT64_C(1000000),                          \
+	}
 
 struct progress;
 
 /* One `seep run`. */
 struct run {
+	const struct run_opts *o;
 	char **argv;
-	bool sampled;
 	struct inspect program;
 	struct rundir dir;
 	struct ticker ticker;
