@@ -29,6 +29,8 @@
 
 #include <stdint.h>
 
+#include "shared/rec_enums.h"
+
 #define REC_MAGIC "SEEPLIVE"
 #define REC_VERSION 4u
 
@@ -56,66 +58,12 @@ enum rec_arch {
 	REC_ARCH_AARCH64 = 183,
 };
 
-enum rec_mode {
-	REC_MODE_OFF = 0,
-	REC_MODE_EXACT = 1,
-	REC_MODE_SAMPLE = 2,
-};
-
-enum rec_flags {
-	REC_FLAG_FORKED = 1 << 0,	/* made by fork */
-	REC_FLAG_TABLE_COPIED = 1 << 1, /* with all blocks of the parent */
-	REC_FLAG_MMAP = 1 << 2,	    /* mmap, brk … recorded as a class of their own */
-	REC_FLAG_SEALED = 1 << 3,   /* a seccomp filter came: no new chunks since then */
-	REC_FLAG_THREADED = 1 << 4, /* a second thread came: head and site are atomics */
-	REC_FLAG_FULL = 1 << 5,	    /* out of room at some moment, see lost[] */
-	REC_FLAG_TEXT_CUT = 1 << 6, /* the command line did not fit */
-	/* Blocks take more memory than was asked for, or are held back: no telling what is hidden. */
-	REC_FLAG_LAYERS = 1 << 7,
-	/* The recording ended at cut_ms, before the process did: it gave its address space to the
-	 * program. Allocations after that are only counted. */
-	REC_FLAG_ENDED = 1 << 8,
-	/* Attached: the program calls its own malloc directly, and the hooks do not see that. */
-	REC_FLAG_DIRECT_CALLS = 1 << 9,
-	/* Why there was no more room; none of them: max-size. */
-	REC_FLAG_LIMIT_SPACE = 1 << 10, /* limit on the address space (ulimit -v) */
-	REC_FLAG_LIMIT_FILE = 1 << 11,	/* limit on the size of files (ulimit -f) */
-	REC_FLAG_NO_PAGES = 1 << 12,	/* the kernel gave no more: file system full */
-	/* Readers only: this process is an entry of another one's list of unrecorded programs. */
-	REC_FLAG_UNSEEN = 1 << 13,
-	/* The program may have called the allocator past the hooks (RTLD_DEEPBIND, dlmopen, dlsym). */
-	REC_FLAG_PAST = 1 << 14,
-	/* It has asked how large blocks really are, and may use that room. */
-	REC_FLAG_USABLE = 1 << 15,
-};
-
 /* How far the process got, as the recorder saw it. */
 enum rec_life {
 	REC_LIFE_RUNNING = 0,
 	REC_LIFE_EXITING = 1, /* exit() was entered or main returned: @exit */
 	REC_LIFE_EXITED = 2,  /* _exit() or the last exit handler */
 	REC_LIFE_EXEC = 3,    /* replaced by exec, with a new recording */
-};
-
-/* Why something is missing. Each has a counter in the head and a sentence in every report. */
-enum rec_lost {
-	REC_LOST_SPACE = 0, /* allocations not recorded: no room left in the recording */
-	REC_LOST_REENTRY, /* calls from a signal handler that interrupted the recorder */
-	REC_LOST_LOCK,	  /* events given up because a lock stayed taken */
-	REC_LOST_ADDRESS, /* blocks above the addresses the table covers */
-	REC_LOST_TRUNCATED, /* frames that found no room; readers add the stacks that were cut */
-	REC_LOST_ELIDED, /* readers only: stacks too deep, both ends kept */
-	REC_LOST_CHILD,	 /* forked children without a recording of their own */
-	REC_LOST_BOOT,	 /* blocks handed out before the real allocator was known */
-	REC_LOST_MARK,	 /* marks that found no room */
-	REC_LOST_MODULE, /* modules that found no room: their frames have no names */
-	REC_LOST_THREAD, /* threads without a record: counted under "other threads" */
-	REC_LOST_EXEC, /* programs started and not recorded; most have a struct rec_unseen */
-	REC_LOST_QUIET, /* not missing: children that neither allocated nor executed a program */
-	REC_LOST_PAST,	 /* readers only: blocks handed out or freed past the hooks, */
-	REC_LOST_LIBC,	 /* and copies of libc that dlmopen has loaded */
-	REC_LOST_MISSED, /* readers only: forked children that nobody attached to in time */
-	REC_LOST_MAX = 16,
 };
 
 enum rec_chunk_kind {
@@ -154,15 +102,6 @@ enum rec_node_kind {
 	REC_NODE_TRUNCATED = 1, /* root of a stack that could not be followed further */
 	REC_NODE_ELIDED = 2,	/* pc = about how many frames were left out here */
 	REC_NODE_CLASS = 3,	/* pc = enum rec_class: not malloc's memory but this */
-};
-
-enum rec_class {
-	REC_CLASS_HEAP = 0,
-	REC_CLASS_MMAP = 1,
-	REC_CLASS_BRK = 2,
-	REC_CLASS_CUSTOM = 3, /* seep_malloc_like */
-	REC_CLASS_INHERITED =
-		4, /* the only node of the site of all blocks from before the fork */
 };
 
 struct rec_node {
@@ -314,18 +253,6 @@ enum {
 	REC_BLOCK_THREAD_SHIFT = 48,
 };
 
-/* Which function a block came from. */
-enum rec_kind {
-	REC_KIND_MALLOC = 0,  /* malloc calloc realloc reallocarray */
-	REC_KIND_ALIGNED = 1, /* memalign and its kin */
-	REC_KIND_NEW = 2,
-	REC_KIND_NEW_ARRAY = 3,
-	REC_KIND_MMAP = 4,
-	REC_KIND_BRK = 5,
-	REC_KIND_CUSTOM = 6,
-	REC_KIND_INHERITED = 8, /* was there at fork: not in live_bytes and peak_bytes */
-};
-
 enum { REC_JOURNAL_MAX = 48 };
 
 struct rec_undo {
@@ -395,65 +322,6 @@ struct rec_mark_row {
 };
 
 /* ---- wrong use of the heap ---- */
-
-enum rec_error_kind {
-	REC_ERROR_NONE = 0, /* not finished, ignore */
-	REC_ERROR_FREE = 1, /* free or realloc of what is no block, or no longer one */
-	REC_ERROR_MISMATCH = 2,	    /* freed by another family than it came from */
-	REC_ERROR_SIZE = 3,	    /* given back with another size */
-	REC_ERROR_ALIGNMENT = 4,    /* given back with another alignment */
-	REC_ERROR_FISHY = 5,	    /* a size that is negative as a signed number */
-	REC_ERROR_REALLOC_ZERO = 6, /* realloc to 0 bytes */
-	REC_ERROR_BOUNDS = 7,	    /* written before or behind a block; found later */
-	REC_ERROR_AFTER_FREE = 8,   /* written after it was freed; found later */
-	REC_ERROR_READ = 9,	    /* read outside of a block, at this instruction */
-	REC_ERROR_WRITE = 10,	    /* written there */
-	REC_ERROR_OVERLAP = 11,	    /* source and destination of a copy overlap */
-	REC_ERROR_MORE = 12, /* readers only: errors that were not kept one by one */
-	REC_ERROR_KINDS,
-};
-
-/* What an address turned out to be. */
-enum rec_where {
-	REC_WHERE_UNKNOWN = 0,
-	REC_WHERE_BLOCK = 1,  /* in, or right behind, a live block */
-	REC_WHERE_FREED = 2,  /* in a block that has been freed */
-	REC_WHERE_STACK = 3,  /* on the stack of thread `where_number` */
-	REC_WHERE_MODULE = 4, /* in module number `where_number` */
-	REC_WHERES,
-};
-
-/* The function that was called wrongly. */
-enum rec_func {
-	REC_FUNC_NONE = 0,
-	REC_FUNC_FREE,
-	REC_FUNC_REALLOC,
-	REC_FUNC_DELETE,
-	REC_FUNC_DELETE_ARRAY,
-	REC_FUNC_FREE_SIZED,
-	REC_FUNC_MALLOC,
-	REC_FUNC_CALLOC,
-	REC_FUNC_REALLOCARRAY,
-	REC_FUNC_POSIX_MEMALIGN,
-	REC_FUNC_ALIGNED_ALLOC,
-	REC_FUNC_MEMALIGN,
-	REC_FUNC_VALLOC,
-	REC_FUNC_PVALLOC,
-	REC_FUNC_NEW,
-	REC_FUNC_NEW_ARRAY,
-	REC_FUNC_MEMCPY,
-	REC_FUNC_MEMPCPY,
-	REC_FUNC_STRCPY,
-	REC_FUNC_STPCPY,
-	REC_FUNC_STRNCPY,
-	REC_FUNC_STPNCPY,
-	REC_FUNC_STRCAT,
-	REC_FUNC_STRNCAT,
-	REC_FUNC_WMEMCPY,
-	REC_FUNC_WCSCPY,
-	REC_FUNC_WCSCAT,
-	REC_FUNCS,
-};
 
 enum { REC_ERRORS_MAX = 1000 }; /* kept one by one; head.errors_more counts the others */
 
@@ -580,19 +448,6 @@ struct rec_head {
 };
 
 /* ---- programs that were started and are not recorded ---- */
-
-enum rec_unseen_why {
-	REC_UNSEEN_NONE = 0,  /* recorded; or the entry is not finished, ignore */
-	REC_UNSEEN_STATIC,    /* statically linked */
-	REC_UNSEEN_MACHINE,   /* 32-bit, or for another processor */
-	REC_UNSEEN_LOADER,    /* not run by glibc's loader */
-	REC_UNSEEN_SANITIZER, /* needs a sanitizer's runtime */
-	REC_UNSEEN_RIGHTS,    /* setuid, setgid or with capabilities */
-	REC_UNSEEN_SEALED,    /* started under a seccomp filter */
-	REC_UNSEEN_LIBRARY,   /* libseep.so could not be read by the one who started it */
-	REC_UNSEEN_ENVIRONMENT, /* its environment lacked LD_PRELOAD or SEEP */
-	REC_UNSEEN_WHYS,
-};
 
 /* The same program, not recorded for the same reason, is one entry with a count. */
 struct rec_unseen {

@@ -42,6 +42,15 @@ MAY_INCLUDE = {
 }
 # The scanner knows nothing of the rest, so that it could as well run inside a process: these see shared alone.
 SHARED_ONLY = {"leak": {"roots", "scan", "classify"}}
+# The recording format is for its readers: all others ask the model or livefile.h.
+FORMAT = "src/shared/recording.h"
+MAY_SEE_FORMAT = {
+    "src/shared": "is the format",
+    "src/guest": "the recorder",
+    "src/tool/format/live": "the reader",
+    "src/tool/target": "starts recordings, advances their clocks and marks them in place",
+    "src/tool/session/leaks": "checks a stopped process against its recording, without a profile",
+}
 # stdio, locale and assert lock or allocate. stdlib.h is how malloc is declared: the hooks need
 # the declaration of what they define, the layers below have no business with it.
 NO_LIBC = {"stdio.h", "assert.h", "locale.h", "wchar.h", "err.h", "syslog.h"}
@@ -92,6 +101,33 @@ def verdict(path, quote, name):
     return None
 
 
+def sees_format(path):
+    """Whether `path` may include the recording format, directly or through other headers."""
+    return any(pathlib.PurePath(folder) in path.parents for folder in MAY_SEE_FORMAT)
+
+
+def reaches(graph, start, goal):
+    """The headers on the way from `start` to `goal`, or None; graph: file -> files that it includes."""
+    ways, todo = {start: []}, [start]
+    while todo:
+        at = todo.pop()
+        for to in graph.get(at, ()):
+            if to == goal:
+                return ways[at] + [to]
+            if to not in ways:
+                ways[to] = ways[at] + [to]
+                todo.append(to)
+    return None
+
+
+def format_faults(graph):
+    """Files that get to see the recording format and may not."""
+    for path in graph:
+        way = None if sees_format(pathlib.Path(path)) else reaches(graph, path, FORMAT)
+        if way:
+            yield f"{path}: sees the recording format through {' -> '.join(way)}"
+
+
 def self_check():
     """Verdicts that must come out as they do, whatever the tree looks like today."""
     cases = [
@@ -125,19 +161,29 @@ def self_check():
         ("src/shared/hash.h", '"', "../rt/lock.h", False),
         ("src/shared/hash.h", '"', "guest/rt/lock.h", False),
     ]
-    return [f"layers.py itself: {path} -> {name} judged wrongly"
-            for path, quote, name, fine in cases
-            if (verdict(pathlib.Path(path), quote, name) is None) != fine]
+    graph = {"src/tool/cli/a.c": ["src/tool/target/b.h"], "src/tool/target/b.h": [FORMAT],
+             "src/tool/render/c.c": ["src/tool/cli/d.h"], "src/tool/format/live/e.c": [FORMAT]}
+    faults = [f"layers.py itself: {path} -> {name} judged wrongly"
+              for path, quote, name, fine in cases
+              if (verdict(pathlib.Path(path), quote, name) is None) != fine]
+    if [f.split(":")[0] for f in format_faults(graph)] != ["src/tool/cli/a.c"]:
+        faults.append("layers.py itself: who sees the recording format is judged wrongly")
+    return faults
 
 
 def main():
     faults = self_check()
     files = c_files("src")
+    graph = {}
     for path in files:
         for match in INCLUDE.finditer(without_comments(read(path))):
-            why = verdict(path, match.group(1), match.group(2))
+            name = match.group(2)
+            graph.setdefault(str(path), []).append(
+                f"src/{name}" if "/" in name else str(path.parent / name))
+            why = verdict(path, match.group(1), name)
             if why:
                 faults.append(f"{path}: {why} ({match.group(0).strip()})")
+    faults += format_faults(graph)
     for folder, n in sorted(collections.Counter(p.parent for p in files).items()):
         if n > TOO_MANY.get(str(folder), MOST_FILES):
             faults.append(f"{folder}: {n} source files; find names for its parts, {MOST_FILES} are enough for one folder")

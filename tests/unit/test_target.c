@@ -21,7 +21,7 @@
 #include "tool/target/run/control.h"
 #include "tool/target/run/find.h"
 #include "tool/target/run/launch.h"
-#include "tool/target/run/livefile.h"
+#include "tool/target/run/liveobjects.h"
 #include "tool/target/run/rundir.h"
 #include "tool/target/run/ticker.h"
 #include "tool/util/file.h"

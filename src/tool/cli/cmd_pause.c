@@ -15,7 +15,7 @@ set_paused(const char *what, bool paused)
 
 	if (target_find_writable(what, &f, &e) < 0)
 		return cmd_fail(&e);
-	was = f.head->paused == 1;
+	was = livefile_head(&f).paused;
 	control_pause(&f, paused);
 	printf("%d %s%s\n", f.pid, was == paused ? "already " : "",
 	       paused ? "paused: new allocations are not recorded, frees are"

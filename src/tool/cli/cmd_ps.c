@@ -10,7 +10,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "shared/recording.h"
 #include "tool/cli/commands.h"
 #include "tool/session/out_file.h"
 #include "tool/session/run/run_output.h"
@@ -75,6 +74,7 @@ add_row(struct ps_rows *rows, int pid, struct livefile *f)
 {
 	struct ps_row *row = vec_add(rows);
 	struct procfs_stat st;
+	struct livefile_head h = livefile_head(f);
 	struct timespec ts;
 	char link[64];
 	uint64_t now;
@@ -86,15 +86,15 @@ add_row(struct ps_rows *rows, int pid, struct livefile *f)
 		snprintf(row->name, sizeof row->name, "%s", st.comm);
 		row->rss_kib = st.rss_kib;
 	}
-	row->mode = mode_name(f->head->mode);
-	row->paused = f->head->paused == 1;
-	row->since_ns = f->head->start_ns;
-	row->age_ns = now > f->head->start_mono_ns ? now - f->head->start_mono_ns : 0;
+	row->mode = mode_name(h.mode);
+	row->paused = h.paused;
+	row->since_ns = h.start_ns;
+	row->age_ns = now > h.start_mono_ns ? now - h.start_mono_ns : 0;
 	if (livefile_map_all(f, NULL) == 0)
 		row->live_bytes = livefile_live_bytes(f);
 	row->held_bytes = livefile_held_bytes(f);
-	row->by_run = f->head->run_id != 0;
-	row->owned = f->head->tool_pid != 0 && procfs_alive((int)f->head->tool_pid, 0);
+	row->by_run = h.run_id != 0;
+	row->owned = h.tool_pid != 0 && procfs_alive((int)h.tool_pid, 0);
 	target_path(f, link, sizeof link);
 	if (file_readlink(link, &row->folder, NULL) == 0 &&
 	    strrchr(row->folder, '/') != NULL)

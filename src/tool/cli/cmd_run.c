@@ -291,7 +291,7 @@ static void
 look_for_leaks(void *ctx, struct ticker_file *f)
 {
 	struct run *r = ctx;
-	uint64_t now = f->live.head->clock_ms;
+	uint64_t now = livefile_head(&f->live).clock_ms;
 
 	if (f->seen_here && r->o->every_ns > 0)
 		outside_last((struct outside **)&f->ctx, &f->live, now, f->anon_kib,

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "shared/recording.h"
 #include "tool/analyze/verdict/focus.h"
 #include "tool/analyze/verdict/suppress_match.h"
 #include "tool/cli/leak_gate.h"

@@ -175,28 +175,27 @@ string_at(const struct procmem *mem, uint64_t at)
 }
 
 int
-lsan_opts_heed(const struct procmem *mem, const struct rec_hold *d, struct err *e)
+lsan_opts_heed(const struct procmem *mem, const struct leakcheck_wishes *w, struct err *e)
 {
 	char *text;
 	int r = 0;
 
 	if (leak_given.format != LEAK_LSAN)
 		return 0;
-	text = string_at(mem, d->lsan_options);
+	text = string_at(mem, w->options);
 	if (text != NULL) {
 		parse(text);
 		parse(getenv("LSAN_OPTIONS"));
 	}
 	free(text);
-	text = string_at(mem, d->lsan_suppressions);
+	text = string_at(mem, w->suppressions);
 	if (text != NULL)
 		r = suppress_read(&leak_given.set, "__lsan_default_suppressions", text,
 				  strlen(text), e);
 	free(text);
 	if (r == 0)
 		r = take_effect(e);
-	if (r == 0 && (d->lsan_off != 0 || lsan_given.off ||
-		       (lsan_given.not_at_exit && d->why != REC_HOLD_ASKED)))
+	if (r == 0 && (w->off || lsan_given.off || (lsan_given.not_at_exit && !w->asked)))
 		r = err_set(e, -ECANCELED, "the program has turned LeakSanitizer off");
 	return r;
 }

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shared/recording.h"
 #include "tool/leak/scan.h"
 #include "tool/render/lsan.h"
+#include "tool/session/leaks/leakcheck.h"
 #include "tool/target/proc/procmem.h"
 #include "tool/util/buf.h"
 #include "tool/util/err.h"
@@ -32,7 +32,8 @@ int lsan_opts_read(struct err *e);
 
 /* A process stands still: reads what it says by LeakSanitizer's functions. Only for reports in that format. -ECANCELED:
  * it wants no leak check. */
-int lsan_opts_heed(const struct procmem *mem, const struct rec_hold *d, struct err *e);
+int lsan_opts_heed(const struct procmem *mem, const struct leakcheck_wishes *w,
+		   struct err *e);
 
 /* A leak check of the process begins: drops what an earlier one found. Then one call for each block
  * `b` of the table `all`, once all have their state. */

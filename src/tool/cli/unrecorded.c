@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "shared/recording.h"
 #include "tool/cli/commands.h"
 #include "tool/format/core/core.h"
 #include "tool/format/format.h"
@@ -42,7 +41,7 @@ is_number(const char *word)
 static bool
 is_complete(const struct livefile *f)
 {
-	return f->head != NULL && f->head->mode == REC_MODE_EXACT;
+	return f->head != NULL && livefile_head(f).mode == REC_MODE_EXACT;
 }
 
 int

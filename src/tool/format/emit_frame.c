@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shared/recording.h"
 #include "tool/model/prof.h"
 #include "tool/util/x.h"
 

@@ -19,7 +19,6 @@
 
 #include "input.h"
 #include "shared/compiler.h"
-#include "shared/recording.h"
 #include "tool/format/core/core.h"
 #include "tool/format/live/live_load.h"
 #include "tool/format/pack/pack.h"
@@ -60,12 +59,10 @@ format_process_ticks(uint32_t pid)
 static int
 format_live_load(int fd, struct prof *p, struct err *e)
 {
-	struct rec_head h = {0};
-	uint64_t ticks = 0;
+	struct live_whose w = live_whose(fd);
+	uint64_t ticks = w.pid != 0 ? format_process_ticks(w.pid) : 0;
 
-	if (pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h)
-		ticks = format_process_ticks(h.pid);
-	return live_load_fd(fd, ticks == 0 || ticks != h.process_ticks, p, e);
+	return live_load_fd(fd, ticks == 0 || ticks != w.process_ticks, p, e);
 }
 
 /* Unpacked or through a pipe: whoever wrote it writes no more. */

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "shared/compiler.h"
-#include "shared/recording.h"
 
 #define SIZE_(type, field) sizeof(((struct type *)0)->field)
 

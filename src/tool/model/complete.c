@@ -6,7 +6,6 @@
 #include <stddef.h>
 
 #include "shared/compiler.h"
-#include "shared/recording.h"
 
 bool
 complete_ended_early(const struct prof_process *pr)

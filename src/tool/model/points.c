@@ -2,7 +2,6 @@
 /* points.c -- the timeline of a process, and how exact its peak is (prof.h). */
 #include <stdlib.h>
 
-#include "shared/recording.h"
 #include "tool/model/prof.h"
 
 enum { FLUSH_BYTES = 4096 }; /* what a thread may have in no common figure yet */

@@ -12,7 +12,6 @@
 
 #include "shared/hash.h"
 #include "shared/mem.h"
-#include "shared/recording.h"
 #include "tool/model/columns.h"
 #include "tool/util/map.h"
 #include "tool/util/x.h"

@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/rec_enums.h"
+
 enum {
 	PROF_SIZE_BUCKETS = 16, /* as REC_SIZE_BUCKETS */
 	PROF_LIFE_BUCKETS = 28, /* as REC_LIFE_BUCKETS */

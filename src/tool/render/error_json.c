@@ -2,7 +2,6 @@
 /* error_json.c -- see error_json.h. */
 #include "tool/render/error_json.h"
 
-#include "shared/recording.h"
 #include "tool/render/error_words.h"
 
 static void

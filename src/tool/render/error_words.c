@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 
-#include "shared/recording.h"
 #include "tool/render/figure.h"
 #include "tool/util/fmt.h"
 

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "shared/recording.h"
 #include "tool/render/error_words.h"
 #include "tool/util/fmt.h"
 

@@ -91,11 +91,12 @@ load_look_at(struct prof *p, struct livefile *f)
 {
 	struct prof_process *pr = &p->processes[LOAD_ROW];
 	uint64_t rss_kib = 0, anon_kib = 0;
-	struct anonparts parts = {.own_kib = f->head->own_kib};
+	struct livefile_head h = livefile_head(f);
+	struct anonparts parts = {.own_kib = h.own_kib};
 
 	if (procfs_memory(f->pid, &rss_kib, &anon_kib) == 0) {
 		if (anonparts_read(f, &parts) == 0)
-			pr->recorder_kib += parts.own_kib - f->head->own_kib;
+			pr->recorder_kib += parts.own_kib - h.own_kib;
 		pr->rss_kib = rss_kib;
 		pr->anon_kib = anon_kib > parts.own_kib ? anon_kib - parts.own_kib : 0;
 		pr->stack_kib = parts.stack_kib;
@@ -105,7 +106,7 @@ load_look_at(struct prof *p, struct livefile *f)
 		prof_end_points(p, LOAD_ROW, pr->duration_ms, rss_kib);
 	}
 	save_coverage(p);
-	attached_limit(p, LOAD_ROW, f->pid, f->head->before_kib);
+	attached_limit(p, LOAD_ROW, f->pid, h.before_kib);
 	attached_old_load(p, LOAD_ROW, f);
 }
 

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "shared/hash.h"
-#include "shared/recording.h"
 #include "tool/analyze/graph/graph_impl.h"
 #include "tool/util/buf.h"
 #include "tool/util/x.h"

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "shared/recording.h"
 #include "tool/analyze/process/outgrowth.h"
 #include "tool/analyze/sites/choose.h"
 #include "tool/util/x.h"

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "shared/recording.h"
 #include "tool/analyze/sites/choose.h"
 #include "tool/analyze/verdict/verdict_births.h"
 #include "tool/model/complete.h"

@@ -429,6 +429,17 @@ live_load_fd(int fd, bool stopped, struct prof *p, struct err *e)
 	return r;
 }
 
+struct live_whose
+live_whose(int fd)
+{
+	struct rec_head h;
+
+	if (pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h)
+		return (struct live_whose){0};
+	return (struct live_whose){
+		.start_ns = h.start_ns, .process_ticks = h.process_ticks, .pid = h.pid};
+}
+
 bool
 live_detect(const void *head, size_t bytes)
 {

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct err;
 struct prof;
@@ -24,6 +25,13 @@ int live_load(const void *map, size_t bytes, bool stopped, struct prof *p, struc
 /* The same from a file, at any position of `fd`, without mapping it: a file that is
  * truncated meanwhile is then short, not a bus error, and holes cost nothing. */
 int live_load_fd(int fd, bool stopped, struct prof *p, struct err *e);
+
+/* Of whose process the recording in a file is; all 0 when that cannot be read. */
+struct live_whose {
+	uint64_t start_ns, process_ticks;
+	uint32_t pid;
+};
+struct live_whose live_whose(int fd);
 
 /* Whether the first `bytes` bytes of a file are those of a live recording. */
 bool live_detect(const void *head, size_t bytes);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shared/recording.h"
 #include "tool/render/diff/diff_page.h"
 #include "tool/render/figure.h"
 #include "tool/render/verdict_text.h"

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shared/recording.h"
 #include "tool/analyze/sites/choose.h"
 #include "tool/analyze/verdict/focus.h"
 #include "tool/model/loss_kinds.h"

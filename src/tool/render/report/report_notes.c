@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "shared/compiler.h"
-#include "shared/recording.h"
 #include "tool/analyze/sites/choose.h"
 #include "tool/model/complete.h"
 #include "tool/render/figure.h"

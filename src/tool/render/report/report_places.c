@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "shared/recording.h"
 #include "tool/render/figure.h"
 #include "tool/util/fmt.h"
 

@@ -17,6 +17,7 @@
 bool
 attach_account(struct buf *out, const struct session *s)
 {
+	struct livefile_head h;
 	struct watcher *w = NULL;
 	const char *see;
 	bool heap;
@@ -26,7 +27,8 @@ attach_account(struct buf *out, const struct session *s)
 
 	if (s->ended || s->attach.live.head == NULL || watcher_once(s->pid, &w, NULL) < 0)
 		return true;
-	began = (time_t)(s->attach.live.head->start_ns / NS);
+	h = livefile_head(&s->attach.live);
+	began = (time_t)(h.start_ns / NS);
 	watcher_account(w);
 	if (w->has_account)
 		watch_account(out, &w->account);
@@ -38,13 +40,11 @@ attach_account(struct buf *out, const struct session *s)
 	see = heap ? "leaks" : "why";
 	if (!s->late)
 		buf_printf(out, "recorded since %s\n", clock);
-	else if (s->attach.live.head->before_kib > 0)
+	else if (h.before_kib > 0)
 		buf_printf(out,
 			   "allocated before the attach (%s): %s resident    see: seep "
 			   "%s %d\n",
-			   clock,
-			   fmt_size((uint64_t)s->attach.live.head->before_kib << 10).s,
-			   see, s->pid);
+			   clock, fmt_size((uint64_t)h.before_kib << 10).s, see, s->pid);
 	else
 		buf_printf(out,
 			   "allocated before the attach (%s): not recorded    see: seep "

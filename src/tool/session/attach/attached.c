@@ -407,7 +407,7 @@ attached_load_one(const struct session *s, struct prof *p, struct err *e)
 	outside_save(s->ctx, p, p->nprocesses - 1, &s->covered, !s->late);
 	if (!s->ended)
 		attached_limit(p, p->nprocesses - 1, s->pid,
-			       s->attach.live.head->before_kib);
+			       livefile_head(&s->attach.live).before_kib);
 	return 0;
 }
 
@@ -415,13 +415,14 @@ attached_load_one(const struct session *s, struct prof *p, struct err *e)
 static uint64_t
 missed_children(const struct attached_sessions *ss, const struct session *parent)
 {
+	int parent_pid = (int)livefile_head(&parent->attach.live).pid;
 	uint64_t n = parent->armed || parent->attach.control == NULL
 			     ? 0
 			     : __atomic_load_n(&parent->attach.control->forked,
 					       __ATOMIC_RELAXED);
 
 	for (size_t i = 0; i < ss->len && n > 0; i++)
-		n -= ss->data[i]->counted_by == (int)parent->attach.live.head->pid;
+		n -= ss->data[i]->counted_by == parent_pid;
 	return n;
 }
 

@@ -69,8 +69,7 @@ look(struct attached_check *c, struct session *s, struct err *e)
 	c->heap.image.z.left_out_inode = s->attach.live.inode;
 	/* Its clock stands while nobody ticks: what is made from now on must not seem older. */
 	c->ms = session_age_ms(s);
-	__atomic_store_n(&s->attach.live.head->clock_ms, c->ms > 0 ? c->ms : 1,
-			 __ATOMIC_RELAXED);
+	livefile_tick(&s->attach.live, c->ms);
 	r = heapcheck_process(&c->heap, &o, e);
 	if (r == -ENOTSUP && c->heap.image.copied) {
 		foreign_why(foreign_allocator(&c->heap.image), &c->heap.heap, why,

@@ -11,15 +11,15 @@
 
 #include "shared/compiler.h"
 #include "shared/inject.h"
-#include "shared/recording.h"
 #include "tool/target/attach/refusal.h"
+#include "tool/target/proc/anonparts.h"
 #include "tool/target/proc/inspect.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/find.h"
 #include "tool/util/file.h"
 #include "tool/util/x.h"
 
-enum { RED_ZONE = 128, STACKS_MAX = 1 << 16, OWN_MAPS_MAX = 4096, FILE_PAGES = 256 };
+enum { RED_ZONE = 128, STACKS_MAX = 1 << 16, FILE_PAGES = 256 };
 
 /* As in struct user_regs_struct of x86-64. */
 static const char *const register_names[IMAGE_REGS] = {
@@ -183,11 +183,8 @@ find_injected(struct image *i, const struct attach_control *c)
 static void
 find_own(struct image *i)
 {
-	struct {
-		uint64_t start, bytes;
-	} maps[OWN_MAPS_MAX];
+	struct anonparts_range *own;
 	struct livefile f = {.fd = -1};
-	const struct rec_hold *own;
 	uint32_t n;
 
 	if (target_find_pid(i->pid, &f, NULL) < 0)
@@ -200,19 +197,14 @@ find_own(struct image *i)
 	}
 	if (livefile_map_all(&f, NULL) == 0) {
 		find_injected(i, (const void *)((const char *)f.head + ATTACH_OFF));
-		own = (const void *)((const char *)f.head + REC_HOLD_OFF);
-		n = own->maps_max < OWN_MAPS_MAX ? own->maps_max : OWN_MAPS_MAX;
-		if (own->data_start < own->data_end)
-			vec_push(&i->own,
-				 (struct scan_range){own->data_start, own->data_end});
-		if (n > 0 && procmem_read(i->mem, own->maps, maps, n * sizeof *maps) < 0)
-			n = 0;
+		n = anonparts_own(&f, i->mem, &own);
 		for (uint32_t k = 0; k < n; k++) {
-			if (maps[k].start != 0 && maps[k].bytes < UINT64_C(1) << 40)
+			if (own[k].bytes > 0)
 				vec_push(&i->own, (struct scan_range){
-							  maps[k].start,
-							  maps[k].start + maps[k].bytes});
+							  own[k].start,
+							  own[k].start + own[k].bytes});
 		}
+		free(own);
 	}
 	livefile_close(&f);
 }

@@ -12,6 +12,7 @@
 
 #include "tool/leak/roots.h"
 #include "tool/target/heap/heapwalk.h"
+#include "tool/target/proc/anonparts.h"
 #include "tool/util/x.h"
 
 enum {
@@ -177,21 +178,12 @@ add_block_holes(struct look *k)
 static void
 add_own_holes(struct look *k)
 {
-	struct {
-		uint64_t start, bytes;
-	} * maps;
-	uint32_t n;
+	struct anonparts_range *own;
+	uint32_t n = anonparts_own(k->f, &k->z.mem, &own);
 
-	n = k->own->maps_max < 65536 ? k->own->maps_max : 65536;
-	maps = xcalloc(n > 0 ? n : 1, sizeof *maps);
-	add_hole(k, k->own->data_start, k->own->data_end);
-	if (procmem_read(&k->z.mem, k->own->maps, maps, n * sizeof *maps) == 0) {
-		for (uint32_t i = 0; i < n; i++) {
-			if (maps[i].start != 0 && maps[i].bytes < UINT64_C(1) << 40)
-				add_hole(k, maps[i].start, maps[i].start + maps[i].bytes);
-		}
-	}
-	free(maps);
+	for (uint32_t i = 0; i < n; i++)
+		add_hole(k, own[i].start, own[i].start + own[i].bytes);
+	free(own);
 }
 
 /* Where the dead part of a stack begins whose live part begins at `sp`. */

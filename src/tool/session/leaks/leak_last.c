@@ -193,7 +193,8 @@ leak_last_compare(const struct livefile *f, struct leakcheck *c, enum leak_last_
 
 	if (r < 0)
 		return r;
-	path = xasprintf("%s/leaks.%d.%" PRIu64, folder, f->pid, f->head->start_ns);
+	path = xasprintf("%s/leaks.%d.%" PRIu64, folder, f->pid,
+			 livefile_head(f).start_ns);
 	read_before(path, &b);
 	d.first = !b.there;
 	d.since_ns = b.there ? now_ns() - b.when_ns : 0;

@@ -139,8 +139,7 @@ leak_plan_make(struct livefile *f, int pid, struct leak_plan *ret_plan, struct e
 				    : 0;
 	p.shared_bytes = shared_bytes(&z, f != NULL ? f->inode : 0);
 	if (f != NULL)
-		p.table_bytes =
-			REC_CHUNKS_OFF + (uint64_t)f->head->chunks * REC_CHUNK_BYTES;
+		p.table_bytes = livefile_used_bytes(f);
 	cgroup_memory(pid, &memory);
 	p.headroom_bytes = memory.limit_bytes > memory.used_bytes
 				   ? memory.limit_bytes - memory.used_bytes

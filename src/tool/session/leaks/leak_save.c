@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "shared/recording.h"
 #include "tool/util/map.h"
 
 void

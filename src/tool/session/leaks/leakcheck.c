@@ -328,7 +328,7 @@ check_room(const struct look *k, struct err *e)
 static uint64_t
 table_bytes(const struct look *k)
 {
-	uint64_t bytes = REC_CHUNKS_OFF + (uint64_t)k->f->head->chunks * REC_CHUNK_BYTES;
+	uint64_t bytes = livefile_used_bytes(k->f);
 
 	return bytes < k->f->mapped_bytes ? bytes : k->f->mapped_bytes;
 }
@@ -337,9 +337,8 @@ table_bytes(const struct look *k)
 static void
 table_prepare(struct look *k)
 {
-	size_t bytes =
-		(size_t)(REC_CHUNKS_OFF + (k->f->head->chunks + TABLE_GROWS_CHUNKS) *
-						  (uint64_t)REC_CHUNK_BYTES);
+	size_t bytes = (size_t)livefile_used_bytes(k->f) +
+		       (size_t)TABLE_GROWS_CHUNKS * REC_CHUNK_BYTES;
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 		       -1, 0);
 
@@ -477,6 +476,18 @@ start_over(struct look *k, struct livefile *f, struct err *e)
 	return r;
 }
 
+static int
+heed(struct look *k, struct err *e)
+{
+	const struct rec_hold *h = k->at != NULL ? k->at : k->own;
+	struct leakcheck_wishes w = {.options = h->lsan_options,
+				     .suppressions = h->lsan_suppressions,
+				     .off = h->lsan_off != 0,
+				     .asked = h->why == REC_HOLD_ASKED};
+
+	return k->how->heed(&k->z.mem, &w, e);
+}
+
 /* From the stop to the last word. */
 static int
 stop_and_look(struct look *k, struct err *e)
@@ -493,7 +504,7 @@ stop_and_look(struct look *k, struct err *e)
 	if (r == 0 && k->c->way == LEAKCHECK_COPY)
 		k->c->pause_ns = clock_ns(CLOCK_MONOTONIC) - start;
 	if (r == 0 && k->how->heed != NULL)
-		r = k->how->heed(&k->z.mem, k->at != NULL ? k->at : k->own, e);
+		r = heed(k, e);
 	if (r == 0)
 		r = look_closely(k, e);
 	/* What had gone meanwhile looked empty, and all that it held lost. */

@@ -41,12 +41,19 @@ enum leakcheck_way {
 
 const char *leakcheck_way_name(enum leakcheck_way way);
 
+/* What the program says to LeakSanitizer: addresses of strings in the process, 0 = none. */
+struct leakcheck_wishes {
+	uint64_t options, suppressions;
+	bool off, asked; /* no check at exit; it has asked for this one and goes on */
+};
+
 /* How a check is made, and who wants to see more of it than its sums. A zeroed one, or NULL: as usual. */
 struct leakcheck_how {
 	bool draconian; /* only what the program asked to ignore counts as a root */
 	bool inherited; /* list blocks from before a fork */
 	/* While the process stands still, before anything is judged. -ECANCELED: it wants no check. May be NULL. */
-	int (*heed)(const struct procmem *mem, const struct rec_hold *at, struct err *e);
+	int (*heed)(const struct procmem *mem, const struct leakcheck_wishes *w,
+		    struct err *e);
 	/* A check of that process begins; then every block of `all`, once all have their state. NULL: nobody. */
 	void (*begin)(uint32_t pid);
 	void (*block)(uint32_t pid, const struct scan_block *all,
@@ -74,6 +81,7 @@ struct leakcheck {
 
 /* Looks at process `pid`, whose recording `f` is. `at`: where it stands at its end, NULL = it runs and is
  * stopped first. Never fails: `done` and `why` say what came of it. Maps all of `f`. */
+struct rec_hold;
 void leakcheck_run(struct livefile *f, int pid, const struct rec_hold *at,
 		   const struct leakcheck_how *how, struct leakcheck *ret_check);
 /* The same for a process that runs, and in the way that is wanted, if it can be had. */

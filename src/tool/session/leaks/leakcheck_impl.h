@@ -8,6 +8,7 @@
 #include "tool/session/leaks/leakcheck.h"
 #include "tool/session/leaks/scanmaps.h"
 #include "tool/target/heap/liveblocks.h"
+#include "tool/target/run/liveobjects.h"
 #include "tool/target/trace/freeze.h"
 #include "tool/util/map.h"
 

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "shared/compiler.h"
-#include "shared/recording.h"
 #include "tool/session/names/names_where.h"
 #include "tool/sym/demangle.h"
 #include "tool/sym/srcline.h"

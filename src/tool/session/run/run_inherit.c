@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 
-#include "shared/recording.h"
 #include "tool/target/heap/liveblocks.h"
 #include "tool/util/map.h"
 #include "tool/util/x.h"
@@ -53,17 +52,18 @@ on_block(void *ctx, uint64_t addr, uint64_t bytes, uint32_t site, enum rec_kind 
 
 /* The recording of the process that forked the one with this head; NULL = it is not there. */
 static struct ticker_file *
-parent_of(struct ticker_files *files, const struct rec_head *h)
+parent_of(struct ticker_files *files, const struct livefile *child)
 {
+	struct livefile_head h = livefile_head(child);
 	struct ticker_file *found = NULL;
 
-	if ((h->flags & REC_FLAG_FORKED) == 0)
+	if ((h.flags & REC_FLAG_FORKED) == 0)
 		return NULL;
 	for (size_t i = 0; i < files->len; i++) {
 		struct ticker_file *f = &files->data[i];
 
-		if ((uint32_t)f->pid == h->ppid && f->live.head != NULL &&
-		    f->start_ns <= h->start_ns &&
+		if ((uint32_t)f->pid == h.ppid && f->live.head != NULL &&
+		    f->start_ns <= h.start_ns &&
 		    (found == NULL || f->start_ns > found->start_ns))
 			found = f;
 	}
@@ -73,18 +73,18 @@ parent_of(struct ticker_files *files, const struct rec_head *h)
 struct origins *
 run_inherit_read(struct ticker_files *files, const struct ticker_file *child)
 {
-	const struct rec_head *h = child->live.head;
+	const struct livefile *at = &child->live;
 	struct origins *o = xcalloc(1, sizeof *o);
 	struct liveblocks b = {.page = no_page, .block = on_block, .ctx = o};
 	struct ticker_file *f;
 
-	for (unsigned i = 0; files != NULL && h != NULL && i < ANCESTORS_MAX &&
-			     (f = parent_of(files, h)) != NULL;
+	for (unsigned i = 0; files != NULL && at->head != NULL && i < ANCESTORS_MAX &&
+			     (f = parent_of(files, at)) != NULL;
 	     i++) {
 		o->of = f;
 		if (livefile_map_all(&f->live, NULL) == 0)
 			liveblocks_each(&f->live, &b);
-		h = f->live.head;
+		at = &f->live;
 	}
 	return o;
 }

@@ -47,13 +47,11 @@ static uint64_t
 started(const struct rundir *d, const char *name)
 {
 	int fd = openat(d->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	uint64_t ns = 0;
+	uint64_t ns;
 
 	if (fd < 0)
 		return 0;
-	if (pread(fd, &ns, sizeof ns, offsetof(struct rec_head, start_ns)) !=
-	    (ssize_t)sizeof ns)
-		ns = 0;
+	ns = live_whose(fd).start_ns;
 	close(fd);
 	return ns;
 }

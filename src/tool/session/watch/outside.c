@@ -50,7 +50,7 @@ outside_look(struct outside **o, struct livefile *f, uint64_t ms)
 	    x->w->track.seconds.len == before + 1) {
 		vec_push(&x->series.live, (double)livefile_live_bytes(f));
 		x->series.ended = false;
-		vec_push(&x->series.own, (double)f->head->own_kib * 1024);
+		vec_push(&x->series.own, (double)livefile_head(f).own_kib * 1024);
 	} else {
 		/* Series of different length say nothing. */
 		x->w->ended = true;

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "shared/compiler.h"
-#include "shared/recording.h"
 #include "tool/format/format.h"
 #include "tool/format/text/pmap.h"
 #include "tool/session/load.h"
@@ -273,9 +272,9 @@ ask_recording(struct watcher *w, struct account_recording *ret)
 	if (target_find_pid(w->mem.pid, &f, NULL) == 0 &&
 	    livefile_map_all(&f, NULL) == 0) {
 		ret->there = true;
-		ret->exact = f.head->mode == REC_MODE_EXACT;
+		ret->exact = livefile_head(&f).mode == REC_MODE_EXACT;
 		ret->live_bytes = livefile_live_bytes(&f);
-		ret->own_bytes = f.head->own_kib * 1024;
+		ret->own_bytes = livefile_head(&f).own_kib * 1024;
 		buf_printf(&w->recorded, "%s, %s live",
 			   ret->exact ? "every allocation" : "samples",
 			   fmt_size(ret->live_bytes).s);

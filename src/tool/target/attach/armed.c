@@ -18,6 +18,7 @@
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/control.h"
 #include "tool/target/run/find.h"
+#include "tool/target/run/liveobjects.h"
 
 enum {
 	WAIT_MS = 5000,

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "shared/inject.h"
-#include "shared/recording.h"
+#include "shared/rec_enums.h"
 #include "tool/target/attach/attach_plan.h"
 #include "tool/target/run/livefile.h"
 #include "tool/target/trace/tracee.h"

@@ -20,6 +20,7 @@
 
 #include "shared/compiler.h"
 #include "tool/target/proc/procfs.h"
+#include "tool/target/run/liveobjects.h"
 #include "tool/util/file.h"
 
 #ifndef MADV_POPULATE_WRITE

@@ -3,6 +3,7 @@
 #ifndef SEEP_TARGET_ATTACH_IMPL_H
 #define SEEP_TARGET_ATTACH_IMPL_H
 
+#include "shared/recording.h"
 #include "tool/target/attach/attach.h"
 
 /* Head and text page, made before the process is stopped. */

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "shared/compiler.h"
+#include "shared/recording.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/find.h"
 

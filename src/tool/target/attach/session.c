@@ -20,6 +20,7 @@
 #include "tool/target/attach/refusal.h"
 #include "tool/target/proc/anonparts.h"
 #include "tool/target/run/control.h"
+#include "tool/target/run/liveobjects.h"
 
 #define BUDGET_USED 0.8 /* so much of it, so that chance alone does not go beyond */
 
@@ -171,12 +172,13 @@ static void
 look_at_memory(struct session *s)
 {
 	uint64_t rss = 0, anon = 0;
+	struct livefile_head h = livefile_head(&s->attach.live);
 
 	if (procfs_memory(s->pid, &rss, &anon) < 0 || rss == 0)
 		return;
 	if (s->rss_kib == 0)
 		s->covered.before_kib = s->late ? anon : 0;
-	covered_look(&s->covered, s->attach.live.head, anon);
+	covered_look(&s->covered, h.peak_bytes, h.live_bytes, anon);
 	s->rss_kib = rss;
 	if (rss > s->rss_peak_kib)
 		s->rss_peak_kib = rss;
@@ -239,7 +241,7 @@ session_tick(struct session *s)
 
 	if (s->ended || h == NULL)
 		return;
-	__atomic_store_n(&h->clock_ms, ms > 0 ? ms : 1, __ATOMIC_RELAXED);
+	livefile_tick(&s->attach.live, ms);
 	if (!s->armed)
 		__atomic_fetch_add(&s->attach.control->heartbeat, 1, __ATOMIC_RELAXED);
 	if (looks_due(&s->looks, ms))

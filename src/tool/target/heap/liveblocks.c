@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "shared/compiler.h"
+#include "tool/target/run/liveobjects.h"
 #include "tool/util/vec.h"
 
 enum {

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "shared/recording.h"
+#include "shared/rec_enums.h"
 #include "tool/target/run/livefile.h"
 
 struct liveblocks {

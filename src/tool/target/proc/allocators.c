@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "shared/compiler.h"
-#include "shared/recording.h"
+#include "shared/rec_enums.h"
 
 static const struct known {
 	const char *name;

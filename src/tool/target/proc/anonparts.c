@@ -15,11 +15,12 @@
 
 #include "tool/target/proc/procfs.h"
 #include "tool/target/proc/procmem.h"
+#include "tool/target/run/liveobjects.h"
 #include "tool/util/buf.h"
 #include "tool/util/x.h"
 
 enum {
-	OWN_MAX = 4096,
+	OWN_MAX = 65536,
 	STACK_MOST_KIB = 8 << 10, /* the kernel joins a stack with a mapping behind it */
 };
 
@@ -115,6 +116,28 @@ anonparts_add_up(char *smaps, const struct anonparts_range *own, size_t nown,
 	}
 }
 
+uint32_t
+anonparts_own(const struct livefile *f, const struct procmem *m,
+	      struct anonparts_range **ret_own)
+{
+	const struct rec_hold *hold =
+		(const void *)((const char *)f->head + REC_HOLD_OFF);
+	uint32_t n = hold->maps_max < OWN_MAX ? hold->maps_max : OWN_MAX, used = 1;
+	struct anonparts_range *own = xcalloc(n + 1, sizeof *own);
+
+	if (procmem_read(m, hold->maps, own + 1, n * sizeof *own) < 0)
+		n = 0;
+	if (hold->data_start < hold->data_end)
+		own[0] = (struct anonparts_range){hold->data_start,
+						  hold->data_end - hold->data_start};
+	for (uint32_t i = 1; i <= n; i++) {
+		if (own[i].start != 0 && own[i].bytes < UINT64_C(1) << 40)
+			own[used++] = own[i];
+	}
+	*ret_own = own;
+	return used;
+}
+
 /* `f`: its recording, or NULL. */
 static int
 read_parts(int pid, struct livefile *f, struct anonparts *ret)
@@ -122,7 +145,6 @@ read_parts(int pid, struct livefile *f, struct anonparts *ret)
 	struct procmem m = PROCMEM_NONE;
 	struct procmem_words stacks = {0};
 	struct anonparts_range *own = NULL;
-	const struct rec_hold *hold;
 	struct buf text = {0};
 	uint32_t n = 0;
 	int r = procmem_open(pid, &m, NULL);
@@ -131,17 +153,13 @@ read_parts(int pid, struct livefile *f, struct anonparts *ret)
 		r = livefile_map_all(f, NULL);
 	if (r == 0)
 		r = procmem_smaps(&m, &text, NULL);
-	if (r == 0 && f != NULL) {
-		hold = (const void *)((const char *)f->head + REC_HOLD_OFF);
-		n = hold->maps_max < OWN_MAX ? hold->maps_max : OWN_MAX;
-		own = xcalloc(n > 0 ? n : 1, sizeof *own);
-		if (n > 0 && procmem_read(&m, hold->maps, own, n * sizeof *own) < 0)
-			n = 0;
-	}
+	if (r == 0 && f != NULL)
+		n = anonparts_own(f, &m, &own) - 1;
 	if (r == 0) {
 		procmem_stacks(&m, &stacks);
 		buf_add_char(&text, '\0');
-		anonparts_add_up(text.data, own, n, stacks.data, stacks.len, ret);
+		anonparts_add_up(text.data, own != NULL ? own + 1 : NULL, n, stacks.data,
+				 stacks.len, ret);
 	}
 	free(own);
 	vec_done(&stacks);

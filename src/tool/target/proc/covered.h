@@ -10,8 +10,6 @@
 
 #include <stdint.h>
 
-#include "shared/recording.h"
-
 /* All zero before the first look. */
 struct covered {
 	uint64_t kib;
@@ -19,12 +17,11 @@ struct covered {
 	int64_t peak_bytes, live_bytes; /* private: when last looked at */
 };
 
-/* A look at a process with `anon_kib` of anonymous memory that is not the recorder's. */
+/* A look at a process with `anon_kib` of anonymous memory that is not the recorder's; `peak` and
+ * `live` are in bytes, as its recording has them (livefile_head). */
 static inline void
-covered_look(struct covered *c, const struct rec_head *h, uint64_t anon_kib)
+covered_look(struct covered *c, int64_t peak, int64_t live, uint64_t anon_kib)
 {
-	int64_t peak = __atomic_load_n(&h->peak_bytes, __ATOMIC_RELAXED);
-	int64_t live = __atomic_load_n(&h->live_bytes, __ATOMIC_RELAXED);
 	/* A figure that stands still may be old: one thread shows it now and then. */
 	int64_t high = peak > c->peak_bytes ? peak : live != c->live_bytes ? live : 0;
 	uint64_t kib = c->before_kib + (high > 0 ? (uint64_t)high >> 10 : 0);

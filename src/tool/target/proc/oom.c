@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tool/target/run/liveobjects.h"
+
 enum {
 	FULL_PERCENT = 95, /* of the limit: SIGKILL is likely the kernel's then */
 	RECORDS_MAX = 100000,

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "shared/compiler.h"
+#include "tool/target/run/liveobjects.h"
 #include "tool/util/vec.h"
 
 #ifndef MADV_POPULATE_WRITE

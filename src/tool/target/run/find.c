@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tool/target/proc/procfs.h"
+#include "tool/target/run/liveobjects.h"
 #include "tool/util/x.h"
 
 /* The file of one mapping, whatever mount namespace the process lives in. map_files

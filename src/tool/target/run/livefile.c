@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "tool/target/proc/procfs.h"
+#include "tool/target/run/liveobjects.h"
 
 static int
 check_head(const struct rec_head *h, const char *name, struct err *e)
@@ -149,6 +150,41 @@ livefile_close(struct livefile *f)
 	if (f->fd >= 0)
 		close(f->fd);
 	*f = (struct livefile){.fd = -1};
+}
+
+struct livefile_head
+livefile_head(const struct livefile *f)
+{
+	const struct rec_head *h = f->head;
+
+	return (struct livefile_head){
+		.start_ns = h->start_ns,
+		.start_mono_ns = h->start_mono_ns,
+		.clock_ms = h->clock_ms,
+		.run_id = h->run_id,
+		.own_kib = h->own_kib,
+		.peak_bytes = __atomic_load_n(&h->peak_bytes, __ATOMIC_RELAXED),
+		.live_bytes = __atomic_load_n(&h->live_bytes, __ATOMIC_RELAXED),
+		.pid = h->pid,
+		.ppid = h->ppid,
+		.tool_pid = h->tool_pid,
+		.before_kib = h->before_kib,
+		.flags = h->flags,
+		.mode = h->mode,
+		.paused = h->paused == 1,
+	};
+}
+
+void
+livefile_tick(struct livefile *f, uint64_t ms)
+{
+	__atomic_store_n(&f->head->clock_ms, ms > 0 ? ms : 1, __ATOMIC_RELAXED);
+}
+
+uint64_t
+livefile_used_bytes(const struct livefile *f)
+{
+	return REC_CHUNKS_OFF + (uint64_t)f->head->chunks * REC_CHUNK_BYTES;
 }
 
 bool

@@ -5,7 +5,8 @@
  * size comes from the file and not from its header, and nothing beyond what the recorder
  * made present is touched: reading a hole of a full tmpfs would be SIGBUS. Reading a
  * recording for a report is src/tool/format's business; this is for control, marks and
- * the clock. */
+ * the clock. What lies in the file is liveobjects.h, which src/tool/target and the leak
+ * check include. */
 #ifndef SEEP_TARGET_LIVEFILE_H
 #define SEEP_TARGET_LIVEFILE_H
 
@@ -13,8 +14,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "shared/recording.h"
+#include "shared/rec_enums.h"
 #include "tool/util/err.h"
+
+struct rec_head;
 
 /* Start with `= {.fd = -1}`; livefile_close is legal at any time. */
 struct livefile {
@@ -50,6 +53,22 @@ int livefile_map_all(struct livefile *f, struct err *e);
 
 void livefile_close(struct livefile *f);
 
+/* What its head says at this moment; shared/recording.h explains each. */
+struct livefile_head {
+	uint64_t start_ns, start_mono_ns, clock_ms, run_id, own_kib;
+	int64_t peak_bytes, live_bytes; /* about, see livefile_live_bytes */
+	uint32_t pid, ppid, tool_pid, before_kib, flags;
+	enum rec_mode mode;
+	bool paused;
+};
+struct livefile_head livefile_head(const struct livefile *f);
+
+/* Advances its clock; never to 0, which would mean that nobody keeps it. */
+void livefile_tick(struct livefile *f, uint64_t ms);
+
+/* Bytes from the start of the file up to the last chunk that was given out. */
+uint64_t livefile_used_bytes(const struct livefile *f);
+
 /* Whether its process still runs. */
 bool livefile_alive(const struct livefile *f);
 
@@ -59,21 +78,6 @@ uint64_t livefile_age_ms(const struct livefile *f);
 
 /* Whether somebody has deleted the file: then what `f` holds is the last way to it. */
 bool livefile_deleted(const struct livefile *f);
-
-/* Calls `each` with every object of `bytes` in the chunks of one kind, newest chunk
- * first. The first one is at the offset `first` of its chunk. Needs livefile_map_all. */
-typedef void livefile_visitor(void *ctx, const struct livefile *f, void *object);
-void livefile_each(const struct livefile *f, enum rec_chunk_kind kind, uint32_t first,
-		   uint32_t bytes, livefile_visitor *each, void *ctx);
-/* The same with every cell, also those inside of sites. */
-void livefile_each_cell(const struct livefile *f, livefile_visitor *each, void *ctx);
-
-/* Head of chunk `index` (1 …), or NULL when it was not made present or lies outside.
- * Needs livefile_map_all. */
-struct rec_chunk *livefile_chunk(const struct livefile *f, uint32_t index);
-
-/* Object at a ref, `bytes` long; NULL when that is 0, misplaced or not present. */
-void *livefile_at(const struct livefile *f, uint32_t ref, uint64_t bytes);
 
 /* Bytes live in the program now: the sum over all cells, as head's own figure is kept
  * only once there are threads. May be off by the calls under way. Needs

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "shared/recording.h"
+#include "tool/target/run/liveobjects.h"
 #include "tool/util/x.h"
 
 enum {

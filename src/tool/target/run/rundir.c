@@ -25,6 +25,7 @@
 #include "shared/compiler.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/livefile.h"
+#include "tool/target/run/liveobjects.h"
 #include "tool/util/buf.h"
 #include "tool/util/file.h"
 

@@ -24,6 +24,7 @@
 
 #include "shared/hash.h"
 #include "tool/target/proc/procfs.h"
+#include "tool/target/run/liveobjects.h"
 #include "tool/target/run/pace.h"
 #include "tool/target/trace/freeze.h"
 #include "tool/target/trace/tracee.h"
@@ -110,8 +111,7 @@ tick_file(struct ticker_file *f, uint64_t now)
 {
 	uint64_t ms = now > f->start_mono_ns ? (now - f->start_mono_ns) / MS : 0;
 
-	/* 0 would mean that nobody keeps the clock. */
-	__atomic_store_n(&f->live.head->clock_ms, ms > 0 ? ms : 1, __ATOMIC_RELAXED);
+	livefile_tick(&f->live, ms);
 }
 
 static void
@@ -253,6 +253,7 @@ static void
 look_at_anon(struct ticker_file *f, uint64_t anon, bool held)
 {
 	uint64_t own = without_own(f, anon);
+	struct livefile_head h;
 
 	if (f->seen_here &&
 	    (held || own > f->anon_kib + f->anon_kib / 16 + ANON_STEP_KIB) &&
@@ -263,7 +264,8 @@ look_at_anon(struct ticker_file *f, uint64_t anon, bool held)
 	}
 	if (own > f->anon_kib)
 		f->anon_kib = own;
-	covered_look(&f->covered, f->live.head, own);
+	h = livefile_head(&f->live);
+	covered_look(&f->covered, h.peak_bytes, h.live_bytes, own);
 }
 
 /* `held`: the process waits at its end. */
