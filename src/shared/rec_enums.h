@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* rec_enums.h -- the enumerations that a recording, a packed file and a profile share.
  *
- * The recorder writes these numbers, readers pass them on unchanged, and reports put them into
- * words. A number never changes its meaning. Their place in a recording is in recording.h. */
+ * The recorder writes these numbers, readers pass them on unchanged, and reports put them
+ * into words. A number never changes its meaning. Their place in a recording is in
+ * recording.h. */
 #ifndef SEEP_REC_ENUMS_H
 #define SEEP_REC_ENUMS_H
 
@@ -20,26 +21,31 @@ enum rec_flags {
 	REC_FLAG_THREADED = 1 << 4, /* a second thread came: head and site are atomics */
 	REC_FLAG_FULL = 1 << 5,	    /* out of room at some moment, see lost[] */
 	REC_FLAG_TEXT_CUT = 1 << 6, /* the command line did not fit */
-	/* Blocks take more memory than was asked for, or are held back: no telling what is hidden. */
+	/* Blocks take more memory than was asked for, or are held back: no telling what
+	 * is hidden. */
 	REC_FLAG_LAYERS = 1 << 7,
-	/* The recording ended at cut_ms, before the process did: it gave its address space to the
-	 * program. Allocations after that are only counted. */
+	/* The recording ended at cut_ms, before the process did: it gave its address
+	 * space to the program. Allocations after that are only counted. */
 	REC_FLAG_ENDED = 1 << 8,
-	/* Attached: the program calls its own malloc directly, and the hooks do not see that. */
+	/* Attached: the program calls its own malloc directly, and the hooks do not see
+	 * that. */
 	REC_FLAG_DIRECT_CALLS = 1 << 9,
 	/* Why there was no more room; none of them: max-size. */
 	REC_FLAG_LIMIT_SPACE = 1 << 10, /* limit on the address space (ulimit -v) */
 	REC_FLAG_LIMIT_FILE = 1 << 11,	/* limit on the size of files (ulimit -f) */
 	REC_FLAG_NO_PAGES = 1 << 12,	/* the kernel gave no more: file system full */
-	/* Readers only: this process is an entry of another one's list of unrecorded programs. */
+	/* Readers only: this process is an entry of another one's list of unrecorded
+	 * programs. */
 	REC_FLAG_UNSEEN = 1 << 13,
-	/* The program may have called the allocator past the hooks (RTLD_DEEPBIND, dlmopen, dlsym). */
+	/* The program may have called the allocator past the hooks (RTLD_DEEPBIND,
+	 * dlmopen, dlsym). */
 	REC_FLAG_PAST = 1 << 14,
 	/* It has asked how large blocks really are, and may use that room. */
 	REC_FLAG_USABLE = 1 << 15,
 };
 
-/* Why something is missing. Each has a counter in the head and a sentence in every report. */
+/* Why something is missing. Each has a counter in the head and a sentence in every
+ * report. */
 enum rec_lost {
 	REC_LOST_SPACE = 0, /* allocations not recorded: no room left in the recording */
 	REC_LOST_REENTRY, /* calls from a signal handler that interrupted the recorder */

@@ -29,12 +29,14 @@ struct anonparts_range {
 	uint64_t start, bytes;
 };
 
-/* Memory of the recorder in its process, which is read through `m`: the library's writable data first, then its
- * mappings but for the recording. Returns how many; *ret_own is to be freed. Needs livefile_map_all. */
+/* Memory of the recorder in its process, which is read through `m`: the library's
+ * writable data first, then its mappings but for the recording. Returns how many;
+ * *ret_own is to be freed. Needs livefile_map_all. */
 uint32_t anonparts_own(const struct livefile *f, const struct procmem *m,
 		       struct anonparts_range **ret_own);
 
-/* From the text of smaps, and what is known: ranges of the recorder and stack pointers. */
+/* From the text of smaps, and what is known: ranges of the recorder and stack
+ * pointers. */
 void anonparts_add_up(char *smaps, const struct anonparts_range *own, size_t nown,
 		      const uint64_t *stacks, size_t nstacks, struct anonparts *ret);
 

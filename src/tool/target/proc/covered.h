@@ -17,8 +17,8 @@ struct covered {
 	int64_t peak_bytes, live_bytes; /* private: when last looked at */
 };
 
-/* A look at a process with `anon_kib` of anonymous memory that is not the recorder's; `peak` and
- * `live` are in bytes, as its recording has them (livefile_head). */
+/* A look at a process with `anon_kib` of anonymous memory that is not the recorder's;
+ * `peak` and `live` are in bytes, as its recording has them (livefile_head). */
 static inline void
 covered_look(struct covered *c, int64_t peak, int64_t live, uint64_t anon_kib)
 {
