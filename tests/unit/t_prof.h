@@ -127,6 +127,25 @@ tp_process(struct prof *p, const char *exe, unsigned pid, unsigned ms)
 	return i;
 }
 
+/* Sets one bucket of a site's sizes, or of its lifetimes. */
+static inline void
+tp_sizes(struct prof *p, uint32_t site, unsigned k, uint64_t count)
+{
+	struct prof_hist h = prof_hist(p, site);
+
+	h.sizes[k] = count;
+	prof_set_hist(p, site, &h);
+}
+
+static inline void
+tp_lives(struct prof *p, uint32_t site, unsigned k, uint64_t count)
+{
+	struct prof_hist h = prof_hist(p, site);
+
+	h.lifetimes[k] = count;
+	prof_set_hist(p, site, &h);
+}
+
 /* `allocs` blocks of which `frees` were freed, all of one size; live when exit began. The
  * process's totals follow, its peak is everything live at once. */
 __attribute__((unused)) static struct prof_site *

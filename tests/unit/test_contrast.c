@@ -212,7 +212,7 @@ T_TEST(by_thread)
 
 	thread(p, "careful", 1, at, 100);
 	left(p, at, 30, 2, 100);
-	p->sites[at].sizes[3] = 130;
+	tp_sizes(p, at, 3, 130);
 	T_CHECK(ask(p, &f));
 	T_EQ(f.by, CONTRAST_THREAD);
 	T_EQ(f.lost.thread, bad);
@@ -236,9 +236,9 @@ T_TEST(by_size)
 
 	thread(p, "http", 1, at, 130);
 	left(p, at, 30, 1, 5000);
-	p->sites[at].sizes[3] = 60; /* 65 to 128 bytes */
-	p->sites[at].sizes[4] = 40;
-	p->sites[at].sizes[9] = 30; /* up to 8 KiB */
+	tp_sizes(p, at, 3, 60); /* 65 to 128 bytes */
+	tp_sizes(p, at, 4, 40);
+	tp_sizes(p, at, 9, 30); /* up to 8 KiB */
 	T_CHECK(ask(p, &f));
 	T_EQ(f.by, CONTRAST_SIZE);
 	T_EQ(f.lost.over_bytes, 4096);
@@ -247,8 +247,8 @@ T_TEST(by_size)
 	T_EQ(f.freed.max_bytes, 256);
 	T_EQ(f.freed.blocks, 100);
 	/* Freed ones on both sides of the lost ones are no rule. */
-	p->sites[at].sizes[4] = 0;
-	p->sites[at].sizes[11] = 40;
+	tp_sizes(p, at, 4, 0);
+	tp_sizes(p, at, 11, 40);
 	T_CHECK(!ask(p, &f));
 	prof_free(p);
 }
@@ -276,8 +276,9 @@ T_TEST(of_the_row)
 		p->cells[cell] =
 			(struct prof_cell){.site = other, .thread = t, .allocs = 400};
 		left(p, at, 100, 1, 40);
-		p->sites[at].sizes[0] = p->sites[other].sizes[0] = 400;
-		p->sites[at].sizes[2] = 100;
+		tp_sizes(p, at, 0, 400);
+		tp_sizes(p, other, 0, 400);
+		tp_sizes(p, at, 2, 100);
 		T_CHECK(ask(p, &f));
 		T_EQ(f.by, CONTRAST_SIZE);
 		T_EQ(f.lost.blocks, 100);

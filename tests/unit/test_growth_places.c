@@ -147,8 +147,8 @@ T_TEST(births)
 		tp_site(p, a, TP_STACK(p, "start x.c:4 x", "main x.c:9 x"), 40, 0, 5000,
 			0);
 		tp_site(p, a, TP_STACK(p, "lose x.c:5 x", "main x.c:9 x"), 400, 360,
-			48000, 43200)
-			->lifetimes[4] = 360; /* 8 to 16 ms */
+			48000, 43200);
+		tp_lives(p, p->nsites - 1, 4, 360); /* 8 to 16 ms */
 		for (uint32_t i = 0; i < 40; i++) {
 			born(p, 1, i * ms / 40 + 5, 100);
 			born(p, 2, i, 125);
@@ -186,13 +186,12 @@ T_TEST(rare_path)
 		struct prof *p = prof_new();
 		uint32_t a = tp_process(p, "a", 11, 4100);
 		struct growth_places g;
-		struct prof_site *s;
 		struct sites ss;
 
-		s = tp_site(p, a, TP_STACK(p, "leak x.c:3 x", "main x.c:9 x"), 246, 205,
-			    24600, 20500);
-		s->lifetimes[0] = 205 - freed_old;
-		s->lifetimes[12] = freed_old; /* 2 s and older */
+		tp_site(p, a, TP_STACK(p, "leak x.c:3 x", "main x.c:9 x"), 246, 205,
+			24600, 20500);
+		tp_lives(p, 1, 0, 205 - freed_old);
+		tp_lives(p, 1, 12, freed_old); /* 2 s and older */
 		for (uint32_t i = 0; i < 41; i++) {
 			look(p, a, 100 * i + 50);
 			look_row(p, 1, 6, 600, 5, 500);
@@ -427,8 +426,8 @@ leaking(enum prof_end end)
 		p->processes[a].exit_ms = 0;
 	tp_site(p, a, TP_STACK(p, "keep x.c:5 x", "main x.c:9 x"), 5, 0, 50000, 0);
 	tp_site(p, a, TP_STACK(p, "leak x.c:3 x", "main x.c:9 x"), 156, 130, 159744,
-		133120)
-		->lifetimes[9] = 130;
+		133120);
+	tp_lives(p, p->nsites - 1, 9, 130);
 	for (uint64_t i = 1; i <= 12; i++) {
 		look(p, a, 1000 * i);
 		look_row(p, 2, 12, 12288, 10, 10240);

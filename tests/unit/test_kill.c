@@ -193,10 +193,11 @@ check(const struct prof *p, int round)
 	T_EQ(blocks[0], 0);
 	for (uint32_t i = 1; i < p->nsites; i++) {
 		const struct prof_site *s = &p->sites[i];
+		struct prof_hist h = prof_hist(p, i);
 		uint64_t sized = 0;
 
 		for (unsigned k = 0; k < PROF_SIZE_BUCKETS; k++)
-			sized += s->sizes[k];
+			sized += h.sizes[k];
 		allocs += s->allocs;
 		if (bytes[i] != s->live_bytes || blocks[i] != s->live_blocks ||
 		    sized != s->allocs || s->live_bytes > s->peak_bytes)

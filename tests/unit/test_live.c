@@ -61,8 +61,8 @@ T_TEST(stacks_and_totals)
 	T_EQ(p->sites[1].live_bytes, 240);
 	T_EQ(p->sites[1].temps, 4);
 	T_EQ(p->sites[1].temp_bytes, 43);
-	T_EQ(p->sites[1].sizes[3], 19 + 23);
-	T_EQ(p->sites[1].lifetimes[11], 3);
+	T_EQ(prof_hist(p, 1).sizes[3], 19 + 23);
+	T_EQ(prof_hist(p, 1).lifetimes[11], 3);
 	T_EQ(p->sites[1].peak_bytes, 257);
 	T_EQ(p->sites[1].peak_ms, 37);
 	T_EQ(p->sites[1].first_ms, 5);
@@ -260,10 +260,10 @@ T_TEST(few_blocks)
 	p = load(&d.m, true);
 	T_EQ(p->nsites, 5);
 	T_EQ(p->sites[4].allocs, 16);
-	T_EQ(p->sites[4].sizes[1], 1);
-	T_EQ(p->sites[4].sizes[3], 15);
-	T_EQ(p->sites[4].lifetimes[7], 6);
-	T_EQ(p->sites[4].lifetimes[27], 1);
+	T_EQ(prof_hist(p, 4).sizes[1], 1);
+	T_EQ(prof_hist(p, 4).sizes[3], 15);
+	T_EQ(prof_hist(p, 4).lifetimes[7], 6);
+	T_EQ(prof_hist(p, 4).lifetimes[27], 1);
 	T_EQ(p->sites[4].temps, 1);
 	T_EQ(p->ndamages, 0);
 	prof_free(p);
@@ -271,7 +271,7 @@ T_TEST(few_blocks)
 	s->own.hist = d.cells[0]; /* leads to no histogram */
 	p = load(&d.m, true);
 	T_EQ(p->sites[4].allocs, 16);
-	T_EQ(p->sites[4].sizes[3], 0);
+	T_EQ(prof_hist(p, 4).sizes[3], 0);
 	T_EQ(p->ndamages, 1);
 	prof_free(p);
 	image_free(&d.m);

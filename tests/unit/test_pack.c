@@ -80,7 +80,12 @@ sample(void)
 	prof_node(p, 1, 3);
 	prof_node(p, 3, 1);
 	for (uint32_t i = 0; i < 5; i++) {
+		struct prof_hist h = {.sizes = {[0] = i, [15] = UINT64_MAX},
+				      .lifetimes = {[27] = 7}};
+
+		h.lifetimes[i] = 1009 + i;
 		fill(p, PROF_TAB_SITES, prof_add_site(p), &random);
+		prof_set_hist(p, i + 1, &h);
 		fill(p, PROF_TAB_THREADS, prof_add_thread(p), &random);
 		fill(p, PROF_TAB_CELLS, prof_add_cell(p), &random);
 		fill(p, PROF_TAB_MARKS, prof_add_mark(p), &random);

@@ -84,6 +84,7 @@ T_TEST(large_profile_is_quick)
 	prof_add_process(p);
 	for (uint32_t i = 0; i < SITES; i++) {
 		uint32_t node = 0, key = i, row;
+		struct prof_hist hist = {0};
 
 		for (uint32_t depth = 0; depth < DEPTH; depth++) {
 			key = depth < 24 ? i % 307 : depth < 36 ? i % 10007 : i;
@@ -97,7 +98,8 @@ T_TEST(large_profile_is_quick)
 		p->sites[row].allocs = i * 7919u % 10007;
 		p->sites[row].alloc_bytes = i * UINT64_C(1299709) % 15485863;
 		p->sites[row].live_bytes = (int64_t)(i % 4099);
-		p->sites[row].sizes[i % 16] = i % 101;
+		hist.sizes[i % 16] = i % 101;
+		prof_set_hist(p, row, &hist);
 		row = prof_add_cell(p);
 		p->cells[row].site = i + 1;
 		p->cells[row].allocs = p->sites[i + 1].allocs;

@@ -54,8 +54,11 @@ site_is_empty(const struct prof_site *s)
 }
 
 static void
-print_site(struct buf *b, const struct prof_site *s)
+print_site(struct buf *b, const struct prof *p, uint32_t site)
 {
+	const struct prof_site *s = &p->sites[site];
+	struct prof_hist h = prof_hist(p, site);
+
 	buf_printf(b,
 		   "site allocs %" PRIu64 " frees %" PRIu64 " bytes %" PRIu64 " %" PRIu64,
 		   s->allocs, s->frees, s->alloc_bytes, s->free_bytes);
@@ -65,10 +68,10 @@ print_site(struct buf *b, const struct prof_site *s)
 		   s->temps, s->temp_bytes, s->peak_bytes, s->at_peak_bytes,
 		   s->at_peak_blocks, s->at_exit_bytes, s->at_exit_blocks);
 	for (unsigned i = 0; i < PROF_SIZE_BUCKETS; i++)
-		buf_printf(b, " %" PRIu64, s->sizes[i]);
+		buf_printf(b, " %" PRIu64, h.sizes[i]);
 	buf_add_str(b, " lifetimes");
 	for (unsigned i = 0; i < PROF_LIFE_BUCKETS; i++)
-		buf_printf(b, " %" PRIu64, s->lifetimes[i]);
+		buf_printf(b, " %" PRIu64, h.lifetimes[i]);
 	buf_add_str(b, "\n");
 }
 
@@ -92,7 +95,7 @@ state_of(const struct prof *p)
 		if (site_is_empty(s))
 			continue;
 		order[i] = ++n;
-		print_site(&b, s);
+		print_site(&b, p, i);
 	}
 	for (uint32_t i = 0; i < p->nblocks; i++) {
 		const struct prof_block *x = &p->blocks[i];

@@ -215,8 +215,8 @@ T_TEST(lifetimes)
 			3200, 2700);
 
 	site->temps = 19;
-	site->lifetimes[4] = 7;
-	site->lifetimes[11] = 1;
+	tp_lives(p, 1, 4, 7);
+	tp_lives(p, 1, 11, 1);
 	check(p, (struct shown){.kind = VIEW_LIFETIMES, .o = {.ascii = true}},
 	      "live  500 B in 1 stack\n"
 	      "      blocks   share  lived for\n"

@@ -6,6 +6,7 @@
  * it are the program's own. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -262,6 +263,8 @@ main(int argc, char **argv)
 {
 	int status;
 
+	/* Tables that have grown out of their memory give it back at once. */
+	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	hold_std_fds();
 	clean_install();
 	note_to(tell_note);

@@ -132,12 +132,17 @@ static const struct prof_col prof_cols_sites[] = {
 	INT(prof_site, at_peak_blocks),
 	INT(prof_site, at_exit_bytes),
 	INT(prof_site, at_exit_blocks),
-	UINTS(prof_site, sizes, PROF_SIZE_BUCKETS),
-	UINTS(prof_site, lifetimes, PROF_LIFE_BUCKETS),
+	SPAN(prof_site, buckets, PROF_TAB_BUCKETS, .delta = true),
+	UINT(prof_site, nbuckets),
 	UINT(prof_site, samples),
 	UINT(prof_site, live_samples),
 	REAL(prof_site, var_alloc_bytes),
 	REAL(prof_site, var_live_bytes),
+};
+
+static const struct prof_col prof_cols_buckets[] = {
+	UINT(prof_bucket, count),
+	UINT_MAX_(prof_bucket, number, PROF_SIZE_BUCKETS + PROF_LIFE_BUCKETS - 1),
 };
 
 static const struct prof_col prof_cols_frames[] = {
@@ -362,6 +367,7 @@ const struct prof_tab prof_tabs[PROF_TABS] = {
 	[PROF_TAB_ERRORS] = TABLE(errors, 0, false),
 	[PROF_TAB_HOLDERS] = TABLE(holders, 0, false),
 	[PROF_TAB_MEMORIES] = TABLE(memories, 0, false),
+	[PROF_TAB_BUCKETS] = TABLE(buckets, 0, false),
 	[PROF_TAB_LABELS] = TABLE(labels, 0, false),
 };
 

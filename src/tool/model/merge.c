@@ -274,6 +274,7 @@ prof_merge_without(struct prof *into, const struct prof *from, const bool *witho
 	merge_stacks(&m);
 	m.first[PROF_TAB_MARK_ROWS] = into->nmark_rows;
 	m.first[PROF_TAB_LOOK_ROWS] = into->nlook_rows;
+	m.first[PROF_TAB_BUCKETS] = into->nbuckets;
 	for (unsigned id = PROF_TAB_PROCESSES; id < PROF_TABS; id++) {
 		if (id != PROF_TAB_MODULES && id != PROF_TAB_LOCS &&
 		    id != PROF_TAB_NODES && id != PROF_TAB_FRAMES &&

@@ -109,6 +109,45 @@ prof_add_real(struct prof *p)
 	return PROF_APPEND(p, reals);
 }
 
+struct prof_hist
+prof_hist(const struct prof *p, uint32_t site)
+{
+	const struct prof_site *s = &p->sites[site < p->nsites ? site : 0];
+	struct prof_hist h = {0};
+
+	if (s->buckets > p->nbuckets || s->nbuckets > p->nbuckets - s->buckets)
+		return h;
+	for (uint32_t i = 0; i < s->nbuckets; i++) {
+		const struct prof_bucket *b = &p->buckets[s->buckets + i];
+
+		if (b->number < PROF_SIZE_BUCKETS)
+			h.sizes[b->number] += b->count;
+		else if (b->number < PROF_SIZE_BUCKETS + PROF_LIFE_BUCKETS)
+			h.lifetimes[b->number - PROF_SIZE_BUCKETS] += b->count;
+	}
+	return h;
+}
+
+void
+prof_set_hist(struct prof *p, uint32_t site, const struct prof_hist *h)
+{
+	uint32_t first = p->nbuckets;
+
+	for (uint8_t i = 0; i < PROF_SIZE_BUCKETS + PROF_LIFE_BUCKETS; i++) {
+		uint64_t count = i < PROF_SIZE_BUCKETS
+					 ? h->sizes[i]
+					 : h->lifetimes[i - PROF_SIZE_BUCKETS];
+
+		if (count != 0) {
+			uint32_t row = PROF_APPEND(p, buckets);
+
+			p->buckets[row] = (struct prof_bucket){count, i};
+		}
+	}
+	p->sites[site].buckets = first;
+	p->sites[site].nbuckets = p->nbuckets - first;
+}
+
 void
 prof_expect_blocks(struct prof *p, uint64_t n)
 {

@@ -9,8 +9,8 @@
  * Frames are keyed by (module, offset): modules of different processes with the same build-id
  * (or, without one, the same path) are one row, so the same code in two processes, or under two
  * load addresses, is one location. Totals are int64/uint64 columns of a site; in a sampled
- * profile they are estimates and var_* hold the variances; only sizes[] and lifetimes[] count
- * samples then. */
+ * profile they are estimates and var_* hold the variances; only histograms count samples
+ * then. */
 #ifndef SEEP_PROF_H
 #define SEEP_PROF_H
 
@@ -55,6 +55,7 @@ enum prof_tab_id {
 	PROF_TAB_ERRORS,
 	PROF_TAB_HOLDERS,
 	PROF_TAB_MEMORIES,
+	PROF_TAB_BUCKETS,
 	PROF_TABS_STORED, /* those from here on are in no file */
 	PROF_TAB_LABELS = PROF_TABS_STORED,
 	PROF_TABS,
@@ -119,15 +120,25 @@ struct prof_site {
 	uint64_t peak_ms, first_ms;
 	int64_t at_peak_bytes, at_peak_blocks; /* when the process had its peak */
 	int64_t at_exit_bytes,
-		at_exit_blocks; /* when exit began; it never did: what is live */
-	uint64_t sizes[PROF_SIZE_BUCKETS];
-	uint64_t lifetimes
-		[PROF_LIFE_BUCKETS];	/* of freed blocks, without the temporary ones */
+		at_exit_blocks;		/* when exit began; it never did: what is live */
+	uint32_t buckets, nbuckets;	/* rows in prof.buckets: see prof_hist */
 	uint64_t samples, live_samples; /* sampled: how many stand behind the estimates */
 	double var_alloc_bytes, var_live_bytes; /* sampled: variances; exact: 0 */
 	uint32_t
 		origin; /* ref of its struct rec_site, when read from a live recording; not
 			    kept in a file */
+};
+
+/* Histogram of a site's blocks: by size, and freed ones, without the temporary, by lifetime. */
+struct prof_hist {
+	uint64_t sizes[PROF_SIZE_BUCKETS];
+	uint64_t lifetimes[PROF_LIFE_BUCKETS];
+};
+
+/* One bucket of a site's histogram that is not 0. Most sites have two or three. */
+struct prof_bucket {
+	uint64_t count;
+	uint8_t number; /* of the value in struct prof_hist */
 };
 
 /* What a thread did at a site; thread 0 = ended and other threads. */
@@ -398,6 +409,7 @@ struct prof {
 	PROF_TABLE(prof_loc, locs);
 	PROF_TABLE(prof_node, nodes);
 	PROF_TABLE(prof_site, sites);
+	PROF_TABLE(prof_bucket, buckets);
 	PROF_TABLE(prof_cell, cells);
 	PROF_TABLE(prof_thread, threads);
 	PROF_TABLE(prof_block, blocks);
@@ -472,6 +484,9 @@ PROF_ADD_(label, LABELS)
 /* About so many more will come: an array that grows is copied. A figure that cannot be is no harm. */
 void prof_expect_blocks(struct prof *p, uint64_t n);
 uint32_t prof_add_real(struct prof *p);
+/* Histogram of a site; all 0 for a row that does not exist. And to set it. */
+struct prof_hist prof_hist(const struct prof *p, uint32_t site);
+void prof_set_hist(struct prof *p, uint32_t site, const struct prof_hist *h);
 void prof_add_damage(struct prof *p, const char *what, uint64_t count);
 
 /* How far the peak of a process, and that of each of its sites, may be off: several threads add to

@@ -57,8 +57,11 @@ add(int64_t *a, int64_t b)
 /* ---- groups ---- */
 
 static void
-add_site(struct group *g, const struct prof_process *pr, const struct prof_site *s)
+add_site(struct group *g, const struct prof *p, uint32_t site)
 {
+	const struct prof_site *s = &p->sites[site];
+	const struct prof_process *pr = &p->processes[s->process];
+	struct prof_hist h = prof_hist(p, site);
 	bool sampled = pr->mode == PROF_SAMPLED, exited = pr->exit_ms != 0;
 	int64_t allocs = sampled ? (int64_t)s->samples : (int64_t)s->allocs, live;
 	double share = 1;
@@ -80,7 +83,7 @@ add_site(struct group *g, const struct prof_process *pr, const struct prof_site 
 	if (s->first_ms < g->first_ms)
 		g->first_ms = s->first_ms;
 	for (unsigned i = 0; i < PROF_LIFE_BUCKETS; i++)
-		g->lifetimes[i] += s->lifetimes[i];
+		g->lifetimes[i] += h.lifetimes[i];
 	g->sample_var += sampled ? s->var_alloc_bytes : 0; /* divided by samples later */
 }
 
@@ -110,8 +113,7 @@ make_groups(struct work *w)
 			*at = w->groups.len;
 		}
 		w->of_site[i] = (uint32_t)*at - 1;
-		add_site(&w->groups.data[*at - 1], &p->processes[p->sites[i].process],
-			 &p->sites[i]);
+		add_site(&w->groups.data[*at - 1], p, i);
 	}
 	for (size_t i = 0; i < w->groups.len; i++) {
 		struct group *g = &w->groups.data[i];

@@ -17,14 +17,15 @@ ages_count(struct ages *ret, const struct prof *p, const struct graph_query *q,
 			     (q->chosen == NULL || q->chosen[i]);
 	for (uint32_t i = 1; a.known && i < p->nsites; i++) {
 		const struct prof_site *s = &p->sites[i];
+		struct prof_hist h = prof_hist(p, i);
 		uint64_t freed = s->temps;
 
 		if (g->node_of_site[i] == 0)
 			continue;
 		a.temporary += s->temps;
 		for (unsigned k = 0; k < PROF_LIFE_BUCKETS; k++) {
-			a.freed[k] += s->lifetimes[k];
-			freed += s->lifetimes[k];
+			a.freed[k] += h.lifetimes[k];
+			freed += h.lifetimes[k];
 		}
 		a.live += a.samples	       ? s->live_samples
 			  : s->live_blocks > 0 ? (uint64_t)s->live_blocks

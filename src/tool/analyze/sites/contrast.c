@@ -366,10 +366,11 @@ contrast_count_allocs(const struct contrast *c, const struct contrast_line *l,
 	uint32_t row = c->ss->row_of_site[c->order[l->from]];
 
 	for (uint32_t i = l->from; i < l->to && by == CONTRAST_SIZE; i++) {
+		struct prof_hist h = prof_hist(p, c->order[i]);
+
 		for (unsigned k = 0; k < PROF_SIZE_BUCKETS; k++) {
-			if (p->sites[c->order[i]].sizes[k] > 0)
-				contrast_part(parts, seen, k)->allocs +=
-					p->sites[c->order[i]].sizes[k];
+			if (h.sizes[k] > 0)
+				contrast_part(parts, seen, k)->allocs += h.sizes[k];
 		}
 	}
 	for (uint32_t i = 0; i < p->ncells && by == CONTRAST_THREAD; i++) {

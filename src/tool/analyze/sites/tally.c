@@ -210,18 +210,19 @@ tally_size_counts(struct tally_work *w)
 	const struct prof *p = w->p;
 
 	for (uint32_t i = 1; i < p->nsites; i++) {
-		for (unsigned k = 0; k < PROF_SIZE_BUCKETS && w->g->node_of_site[i] != 0;
-		     k++) {
+		struct prof_hist h = prof_hist(p, w->g->node_of_site[i] != 0 ? i : 0);
+
+		for (unsigned k = 0; k < PROF_SIZE_BUCKETS; k++) {
 			uint64_t class = k + 1 < PROF_SIZE_BUCKETS
 						 ? (uint64_t)TALLY_SMALLEST << k
 						 : UINT64_MAX;
 			struct tally_row *r;
 
-			if (p->sites[i].sizes[k] == 0)
+			if (h.sizes[k] == 0)
 				continue;
 			r = tally_row(w, class);
 			r->max_bytes = class;
-			r->value += (double)p->sites[i].sizes[k];
+			r->value += (double)h.sizes[k];
 		}
 	}
 }

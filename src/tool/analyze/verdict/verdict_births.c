@@ -162,8 +162,13 @@ verdict_find_late(struct verdict *v, const struct prof *p, const struct sites *s
 		uint64_t *at =
 			map_find(&rows, (uint64_t)s->process << 32 | ss->row_of_site[i]);
 
-		for (unsigned k = 0; at != NULL && k < PROF_LIFE_BUCKETS; k++)
-			late.data[*at - 1].freed[k] += s->lifetimes[k];
+		struct prof_hist h;
+
+		if (at == NULL)
+			continue;
+		h = prof_hist(p, i);
+		for (unsigned k = 0; k < PROF_LIFE_BUCKETS; k++)
+			late.data[*at - 1].freed[k] += h.lifetimes[k];
 	}
 	for (size_t i = 0; i < late.len; i++)
 		v->each[late.data[i].process].late_samples += late_of(&late.data[i]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* live_copy.c -- our own copy of a live recording, which nobody can change while it is checked and used.
  *
- * Nine tenths of a large one are the buckets of live blocks, which are read once and nearly in order. Of a process that
- * has ended they are left out, and copied a chunk at a time when they are asked for, into few places that are used again
+ * Nine tenths of a large one are the sites and the buckets of live blocks, which are read once and nearly in order. Of a
+ * process that has ended they are left out, and copied a chunk at a time when they are asked for, into few places that are used again
  * (pieces.h): memory that need not be made. What was under way there is undone when a chunk comes. A process that
  * runs goes on writing: all of it is copied at once. */
 #include <errno.h>
@@ -234,8 +234,9 @@ live_read_chunks(struct live *l, int fd, uint64_t from, uint64_t to, struct err 
 
 		end = chunk_off(chunk + 1) < to ? chunk_off(chunk + 1) : to;
 		r = live_pread(fd, &head, sizeof head, (off_t)chunk_off(chunk), &got, e);
-		if (r == 0 && head.kind == REC_CHUNK_BUCKET)
-			l->left_out->kinds[chunk] = REC_CHUNK_BUCKET;
+		if (r == 0 && head.kind <= REC_CHUNK_LAST &&
+		    live_kinds[head.kind].left_out)
+			l->left_out->kinds[chunk] = (uint8_t)head.kind;
 		else if (r == 0)
 			r = live_pread(fd, l->data + at, (size_t)(end - at), (off_t)at,
 				       &got, e);

@@ -69,8 +69,9 @@ struct live {
 
 	struct prof *p;
 	uint32_t process;
-	uint32_t inherited; /* ref of the site of inherited blocks, 0 = none */
-	uint64_t last_ms;   /* the latest time seen anywhere */
+	struct prof_hist hist; /* of the site whose cells are being read */
+	uint32_t inherited;    /* ref of the site of inherited blocks, 0 = none */
+	uint64_t last_ms;      /* the latest time seen anywhere */
 	uint64_t bad[LIVE_BAD_MAX];
 };
 
@@ -91,15 +92,19 @@ unsigned char *live_chunk_copy(struct live_left_out *o, uint32_t chunk);
 /* First object and size of each in a chunk of `kind`; size 0: they vary. */
 struct live_kind {
 	uint32_t first, bytes;
+	bool left_out; /* of the copy of a large recording: see live_copy.c */
 };
 extern const struct live_kind live_kinds[REC_CHUNK_LAST + 1];
 
 /* The object that `ref` names in a chunk of `kind`, with at least `bytes` bytes up to
- * the end of the chunk and of the file. NULL: it names none. One in a chunk of buckets is good until the next of
- * those is asked for. */
+ * the end of the chunk and of the file. NULL: it names none. One in a kind of chunk that is left out is good
+ * until the next of these is asked for. */
 void *live_at(const struct live *l, uint32_t ref, enum rec_chunk_kind kind, size_t bytes);
 
-/* Its number among the objects of its kind, below l->room[kind]; only after live_at. */
+/* Whether it names one. */
+bool live_has(const struct live *l, uint32_t ref, enum rec_chunk_kind kind, size_t bytes);
+
+/* Its number among the objects of its kind, below l->room[kind]; only if there is one. */
 uint32_t live_number(const struct live *l, uint32_t ref);
 
 /* Object number `slot` of a chunk of fixed-size objects, or NULL behind the last. */

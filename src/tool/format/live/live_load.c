@@ -27,9 +27,10 @@
 
 const struct live_kind live_kinds[REC_CHUNK_LAST + 1] = {
 	[REC_CHUNK_NODE] = {sizeof(struct rec_chunk), sizeof(struct rec_node)},
-	[REC_CHUNK_SITE] = {sizeof(struct rec_chunk), sizeof(struct rec_site)},
+	[REC_CHUNK_SITE] = {sizeof(struct rec_chunk), sizeof(struct rec_site),
+			    .left_out = true},
 	[REC_CHUNK_CELL] = {sizeof(struct rec_chunk), REC_CELL_BYTES},
-	[REC_CHUNK_BUCKET] = {sizeof(struct rec_chunk), 0},
+	[REC_CHUNK_BUCKET] = {sizeof(struct rec_chunk), 0, .left_out = true},
 	[REC_CHUNK_LEAF] = {sizeof(struct rec_chunk), REC_LEAF_SLOTS * 4},
 	[REC_CHUNK_MID] = {sizeof(struct rec_chunk), REC_MID_SLOTS * 4},
 	[REC_CHUNK_THREAD] = {sizeof(struct rec_thread), sizeof(struct rec_thread)},
@@ -60,8 +61,8 @@ static const char *const live_bad_words[LIVE_BAD_MAX] = {
 
 /* ---- finding things ---- */
 
-void *
-live_at(const struct live *l, uint32_t ref, enum rec_chunk_kind kind, size_t bytes)
+bool
+live_has(const struct live *l, uint32_t ref, enum rec_chunk_kind kind, size_t bytes)
 {
 	uint64_t off = (uint64_t)ref * 8;
 	uint64_t chunk = (off - REC_CHUNKS_OFF) / REC_CHUNK_BYTES;
@@ -69,14 +70,23 @@ live_at(const struct live *l, uint32_t ref, enum rec_chunk_kind kind, size_t byt
 	const struct live_kind *k = &live_kinds[kind];
 
 	if (off < REC_CHUNKS_OFF || chunk >= l->nchunks || l->chunks[chunk].kind != kind)
-		return NULL;
+		return false;
 	if (in < k->first || (k->bytes != 0 && (in - k->first) % k->bytes != 0))
+		return false;
+	return bytes <= REC_CHUNK_BYTES - in && off + bytes <= l->bytes;
+}
+
+void *
+live_at(const struct live *l, uint32_t ref, enum rec_chunk_kind kind, size_t bytes)
+{
+	uint64_t off = (uint64_t)ref * 8 - REC_CHUNKS_OFF;
+
+	if (!live_has(l, ref, kind, bytes))
 		return NULL;
-	if (bytes > REC_CHUNK_BYTES - in || off + bytes > l->bytes)
-		return NULL;
-	if (l->left_out && kind == REC_CHUNK_BUCKET)
-		return live_chunk_copy(l->left_out, (uint32_t)chunk) + in;
-	return l->data + off;
+	if (l->left_out && live_kinds[kind].left_out)
+		return live_chunk_copy(l->left_out, (uint32_t)(off / REC_CHUNK_BYTES)) +
+		       off % REC_CHUNK_BYTES;
+	return l->data + REC_CHUNKS_OFF + off;
 }
 
 uint32_t

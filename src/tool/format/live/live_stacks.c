@@ -240,21 +240,22 @@ live_add_cell_row(struct live *l, uint32_t site_row, const struct rec_cell *c)
 static void
 live_add_hist(struct live *l, struct prof_site *site, const struct rec_cell *c)
 {
+	struct prof_hist *sum = &l->hist;
 	uint64_t lifetimes[REC_LIFE_BUCKETS + 1] = {0};
 	const struct rec_hist *h;
 
 	if (c->hist == 0 && !l->sampled) {
-		rec_add_few(c, site->sizes, lifetimes);
+		rec_add_few(c, sum->sizes, lifetimes);
 	} else if ((h = live_at(l, c->hist, REC_CHUNK_HIST, sizeof *h)) != NULL) {
 		for (unsigned i = 0; i < REC_SIZE_BUCKETS; i++)
-			site->sizes[i] += h->sizes[i];
+			sum->sizes[i] += h->sizes[i];
 		memcpy(lifetimes, h->lifetimes, sizeof lifetimes);
 	} else {
 		l->bad[LIVE_BAD_CELL]++;
 	}
 	site->temps += lifetimes[REC_LIFE_TEMPORARY];
 	for (unsigned i = 0; i < REC_LIFE_BUCKETS; i++)
-		site->lifetimes[i] += lifetimes[i];
+		sum->lifetimes[i] += lifetimes[i];
 }
 
 static void
@@ -285,13 +286,17 @@ live_count_cell(struct live *l, uint32_t row, struct prof_site *site,
 	live_add_cell(l, site, c);
 }
 
-/* A cell in a chunk of its own, or inside its site. */
-static const struct rec_cell *
-live_cell(const struct live *l, uint32_t ref)
+/* A cell in a chunk of its own, or inside its site. False: there is none. */
+static bool
+live_cell(const struct live *l, uint32_t ref, struct rec_cell *ret)
 {
 	const struct rec_cell *c = live_at(l, ref, REC_CHUNK_CELL, sizeof *c);
 
-	return c != NULL ? c : live_at(l, ref, REC_CHUNK_SITE, sizeof *c);
+	if (c == NULL)
+		c = live_at(l, ref, REC_CHUNK_SITE, sizeof *c);
+	if (c != NULL)
+		*ret = *c;
+	return c != NULL;
 }
 
 /* The cells of a site. Those of ended threads were added up in one that stands apart,
@@ -301,28 +306,26 @@ static void
 live_read_cells(struct live *l, uint32_t row, struct prof_site *site,
 		const struct rec_site *s, uint32_t site_ref)
 {
-	const struct rec_cell *c = NULL;
+	struct rec_cell c;
 	uint32_t absorbed = 0;
 
 	if (s->ended != 0) {
-		c = live_cell(l, s->ended);
-		if (c != NULL && c->site == site_ref &&
-		    live_first_visit(l, s->ended, sizeof *c)) {
-			absorbed = c->absorbed;
-			live_count_cell(l, row, site, c);
+		if (live_cell(l, s->ended, &c) && c.site == site_ref &&
+		    live_first_visit(l, s->ended, sizeof c)) {
+			absorbed = c.absorbed;
+			live_count_cell(l, row, site, &c);
 		} else {
 			l->bad[LIVE_BAD_CELL]++;
 		}
 	}
-	for (uint32_t ref = s->cells; ref != 0; ref = c->next) {
-		c = live_cell(l, ref);
-		if (c == NULL || c->site != site_ref ||
-		    !live_first_visit(l, ref, sizeof *c)) {
+	for (uint32_t ref = s->cells; ref != 0; ref = c.next) {
+		if (!live_cell(l, ref, &c) || c.site != site_ref ||
+		    !live_first_visit(l, ref, sizeof c)) {
 			l->bad[LIVE_BAD_CELL]++;
 			return;
 		}
 		if (ref != absorbed)
-			live_count_cell(l, row, site, c);
+			live_count_cell(l, row, site, &c);
 	}
 }
 
@@ -415,7 +418,9 @@ live_read_site(struct live *l, const struct rec_site *s, uint32_t ref)
 	l->p->sites[row].node = node;
 	l->p->sites[row].origin = ref;
 	l->site_rows[live_number(l, ref)] = row;
+	l->hist = (struct prof_hist){0};
 	live_read_cells(l, row, &l->p->sites[row], s, ref);
+	prof_set_hist(l->p, row, &l->hist);
 	live_finish_site(l, &l->p->sites[row], s);
 	live_count_cut(l, &l->p->sites[row]);
 }
@@ -428,15 +433,19 @@ live_read_sites(struct live *l)
 
 		if (l->chunks[i].kind != REC_CHUNK_SITE)
 			continue;
-		for (uint32_t slot = 0; (s = live_slot(l, i, slot)) != NULL; slot++)
-			live_read_site(l, s, live_slot_ref(l, i, slot));
+		for (uint32_t slot = 0; (s = live_slot(l, i, slot)) != NULL; slot++) {
+			struct rec_site site =
+				*s; /* its chunk may make room for others */
+
+			live_read_site(l, &site, live_slot_ref(l, i, slot));
+		}
 	}
 }
 
 uint32_t
 live_site_row(const struct live *l, uint32_t ref)
 {
-	if (live_at(l, ref, REC_CHUNK_SITE, sizeof(struct rec_site)) == NULL)
+	if (!live_has(l, ref, REC_CHUNK_SITE, sizeof(struct rec_site)))
 		return 0;
 	return l->site_rows[live_number(l, ref)];
 }
