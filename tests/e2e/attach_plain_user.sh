@@ -37,7 +37,7 @@ expect_match "report: the site" "$out" '3,001 blocks'
 expect_match "report: its line" "$out" ' grow\.c:10 '
 expect_match "ps lists it" "$("${plain[@]}" "$SEEP" ps)" "^ *$pid "
 run "${plain[@]}" "$SEEP" mark "$pid" here
-expect_match "a mark is made, or what it takes is said" "$status $err$out" "^(0 mark 1 here|3 seep: $pid: .* takes root's rights: try sudo$)"
+expect_match "a mark is made, or what it takes is said" "$status $err$out" "^(0 mark 1 here|3 seep: $pid: .* only root can write to it; try sudo$)"
 run "${plain[@]}" "$SEEP" detach "$pid"
 expect_match "detach: the site" "$out" '3,001 blocks'
 expect_eq "nothing is left" "$(ours "$pid")" 0

@@ -67,7 +67,7 @@ expect_json "rebuild is said" out '[.build, .lines_moved, (.rebuilt | length)]' 
 expect_json "neighbours keep their sizes" out \
 	'[.places[] | select(.stack[0].function == "neighbours") | .after] | sort' '[2573,3293]'
 run "$SEEP" diff old1.rec new.rec
-expect_match "rebuild, and what was matched how" "$out" '^8 places matched by function and file'
+expect_match "rebuild, and what was matched how" "$out" '^8 sites matched by function and file'
 expect_match "rebuild: last line" "$out" '^exact, another process, rebuilt: prog '
 run "$SEEP" diff --flame rebuilt.svg old1.rec new.rec
 expect_eq "flame graph: status" "$status $out$err" "0 wrote rebuilt.svg"
@@ -106,7 +106,7 @@ expect_json "--normalize: totals" out '((.total.before - .total.after) | fabs) <
 expect_json "--normalize: what was the same is less" out \
 	'[.places[] | select(.stack[0].function == "constant") | .change < -1000] | unique' '[true]'
 run "$SEEP" diff -n 1 old1.rec anew.rec
-expect_match "rows" "$out" '^    2 more places of 129 KiB or less, net −2\.0 KiB \(--all\)$'
+expect_match "rows" "$out" '^    2 more sites of 129 KiB or less, net −2\.0 KiB \(--all\)$'
 run env LC_ALL=C "$SEEP" diff old1.rec old2.rec
 expect_no_match "ASCII" "$out" '[^ -~]'
 
@@ -218,7 +218,7 @@ expect_json "growth within its error" out \
 	'["growing","GROWING",true,true]'
 run "$SEEP" diff s1.rec s3.rec
 expect_match "error shown" "$out" '^ 1  \+1\.[0-9] ± 0\.[0-9] MiB .* growing '
-expect_match "noise folded" "$out" 'place.* within sampling noise, net .* ± .*\(--all\)$'
+expect_match "noise folded" "$out" 'site.* within sampling noise, net .* ± .*\(--all\)$'
 expect_match "sampled" "$out" '^sampled, one per ~1\.00 KiB, another process, same build'
 run "$SEEP" diff --all s1.rec s3.rec
 expect_no_match "all: nothing folded" "$out" 'sampling noise'

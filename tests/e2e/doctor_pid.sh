@@ -22,7 +22,7 @@ if is_root "a process of another user" && have setpriv; then
 	expect_match "not ours: attach" "$out" '^BAD   attach .*uid 0; run: sudo seep attach'
 	run setpriv --reuid 65534 --regid 65534 --clear-groups "$others/seep" watch "$pid" --count 1
 	expect_eq "watch: status" "$status" 3
-	expect_match "watch: where help is" "$err" "^seep: $pid \(watch_parts\): cannot be looked into: Permission denied; see: seep doctor $pid$"
+	expect_match "watch: where help is" "$err" "^seep: $pid \(watch_parts\): its memory cannot be read: Permission denied; see: seep doctor $pid$"
 	run setpriv --reuid 65534 --regid 65534 --clear-groups "$others/seep" dump "$pid" heap
 	expect_eq "dump: status" "$status" 3
 fi

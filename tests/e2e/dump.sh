@@ -65,7 +65,7 @@ expect_no_match "no contents in strings" "$out" 'example'
 expect_status 0 "$SEEP" dump "$pid" heap --hex
 expect_no_match "no contents in hex" "$out" 'user|example|75 73 65 72'
 expect_status 0 "$SEEP" dump "$TMP/heap.bin"
-expect_match "a file" "$out" '^pointers: [0-9,]+ look like it'
+expect_match "a file" "$out" '^pointers: [0-9,]+ words look like pointers'
 
 # ---- errors ----
 

@@ -38,7 +38,7 @@ run "$SEEP" leaks --format=memcheck "$pid"
 expect_match "in memcheck's words" "$out" '^==[0-9]+==    definitely lost: [0-9,]+ bytes in 280 blocks$'
 expect_match "in memcheck's words, a class" "$out" '^==[0-9]+==    (at|by) 0x[0-9A-F]+: 168 bytes each, class net::Request$'
 run "$SEEP" leaks --dry-run "$pid"
-expect_match "what it would cost" "$out" "^$pid (is copied, and the copy looked at|stands still while it is looked at): expect a pause of up to about "
+expect_match "what it would cost" "$out" "^$pid (is copied, and the copy is searched|is stopped while its memory is searched): expect a pause of up to about "
 run "$SEEP" leaks --new "$pid"
 expect_match "no last look" "$err" "^seep: $pid: not recorded, so it has no last look; see: seep scan --save, --since$"
 run "$SEEP" leaks --way=stop --json "$pid"

@@ -53,7 +53,7 @@ expect_json "the pause in JSON" "$TMP/out" '.checks | [length, .[0].done, .[0].t
 	'[1,true,7,true,true]'
 run "$SEEP" leaks --way=stop "$child"
 expect_match "stop: says so" "$out" '^stopped [0-9.]+ ms \+ [0-9.]+ ms, 7 threads, 20,04[0-9] blocks; looked at while it stood$'
-expect_match "changes: nothing" "$out" '^since the last look [0-9.]+ m?s ago: 0 new, 0 increased, 0 decreased, 1 unchanged; \+0 blocks, \+0 bytes$'
+expect_match "changes: nothing" "$out" '^since the last check [0-9.]+ m?s ago: 0 new, 0 increased, 0 decreased, 1 unchanged; \+0 blocks, \+0 bytes$'
 
 # ---- what has changed ----
 lose_more() {
@@ -86,7 +86,7 @@ expect_eq "--new without a process" "$status" 3
 # ---- what it would cost ----
 run "$SEEP" leaks --dry-run "$child"
 expect_eq "--dry-run: status" "$status" 0
-expect_match "--dry-run: the way" "$out" "^$child (is copied, and the copy looked at|stands still while it is looked at): expect a pause of up to about [0-9.]+ m?s \("
+expect_match "--dry-run: the way" "$out" "^$child (is copied, and the copy is searched|is stopped while its memory is searched): expect a pause of up to about [0-9.]+ m?s \("
 expect_match "--dry-run: figures" "$out" '^memory of its own [0-9.]+ .* · shared .* · recording .* · free below the limit '
 expect_no_match "--dry-run: looks at nothing" "$out" '^(LEAK|OK|stopped)'
 run "$SEEP" leaks --dry-run --way=stop --json "$child"

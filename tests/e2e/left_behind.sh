@@ -23,7 +23,7 @@ run "$SEEP" run --sample 64K -o late.rec "$prog" late 4800 12 300000
 expect_no_match "lost until the end" "$err" '^(OK|STEADY)  '
 expect_match "lost until the end: what is known" "$(head -n 1 <<<"$err")" '^(NO VERDICT  .*; no leak check: it needs an exact recording|LEAK likely  |GROWING  )'
 run "$SEEP" run --sample 64K -o early.rec "$prog" early 4800 12 300000
-expect_match "made at the start" "$(head -n 1 <<<"$err")" '^STEADY  about .*MiB.* left, which did not grow at the end; seep run --exact tells whether it is lost'
+expect_match "made at the start" "$(head -n 1 <<<"$err")" '^STEADY  about .*MiB.* left, which did not grow at the end; seep run --exact shows whether it is lost'
 # What a queue holds at the end was made late too, but blocks of that age were always freed.
 run "$SEEP" run --sample 4K -o ring.rec "$prog" ring 4800 120 30000
-expect_match "a queue" "$(head -n 1 <<<"$err")" '^STEADY  about .*KiB.* left, which did not grow at the end; seep run --exact tells whether it is lost'
+expect_match "a queue" "$(head -n 1 <<<"$err")" '^STEADY  about .*KiB.* left, which did not grow at the end; seep run --exact shows whether it is lost'

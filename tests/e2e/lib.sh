@@ -245,7 +245,7 @@ as_golden() {
 			-e "s/$number (blocks|allocs|frees|freed|samples|events|allocations|snapshots|threads)\b/N \3/g") ;;&
 		shares | live) masks+=(-e 's/[0-9<][0-9.]* %/N %/g') ;;&
 		live) masks+=(-e 's/([^ ]) {3,}/\1  /g; s/ · younger than the leak check [^·]*( · |$)/\1/') ;;
-		pace) masks+=(-e 's/; (with pauses|slowing down, like a cache that fills|a cache that fills looks the same)(; about N s more of recording would tell a leak from a cache)?$/; PACE/'
+		pace) masks+=(-e 's/; (with pauses|slowing down, like a cache that fills|a cache that fills looks the same)(; about N s more of recording would distinguish a leak from a cache)?$/; PACE/'
 			-e 's/; the process \+N [KM]iB\/min, /; /') ;;
 		brief) masks+=(-e '/^(at the peak|most (temporary )?allocations|see also)/d; /^ +[0-9]+ +[^ ].* %  +[^ ,]+ [^ ,]*:[0-9]+( ← |$)/d') ;;
 		sizes | counts | shares) ;;

@@ -103,7 +103,7 @@ if is_root "another's process" && have setpriv && have env; then
 	chmod 755 "$TMP" . $server # not to be written to by others
 	others=$(for_others "$SEEP" "$LIBSEEP")
 	expect_status 3 "${nobody[@]}" "$others/seep" leaks "$pid"
-	expect_eq "another's process" "$err" "seep: $pid ($server): its memory may not be looked into; try sudo, or see: seep doctor $pid"
+	expect_eq "another's process" "$err" "seep: $pid ($server): its memory cannot be read; try sudo, or see: seep doctor $pid"
 	expect_status 3 "${nobody[@]}" "$others/seep" run ./$server
 	expect_eq "a read-only folder" "$err" "seep: $PWD: cannot save the recording there (Permission denied); use -o or --dir"
 	expect_eq "a read-only folder: not started" "$out" ""

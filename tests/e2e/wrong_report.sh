@@ -70,7 +70,7 @@ expect_match "another one is told" "$err" 'ERROR SUMMARY: 1 errors from 1 contex
 # ---- judged ----
 run "$SEEP" run --keep-going --fail-on 'wrong>0' -o j.rec -- "$prog" double_free bug
 expect_eq "wrong>0: met" "$status" 1
-expect_match "wrong>0: told" "$err" "fail-on wrong>0: 1 place using the heap wrongly$"
+expect_match "wrong>0: told" "$err" "fail-on wrong>0: 1 site using the heap wrongly$"
 run "$SEEP" run --keep-going --fail-on 'errors>0' -o j.rec -- "$prog" double_free bug
 expect_eq "errors>0: met" "$status" 1
 run "$SEEP" run --keep-going --fail-on 'wrong>0' --suppressions supp -o k.rec -- "$prog" double_free bug

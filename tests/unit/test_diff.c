@@ -135,8 +135,7 @@ T_TEST(rebuilt_lines_move_together)
 	T_EQ(t.d.places[0].mark, DIFF_GROWING);
 	T_EQ(t.d.nmoved, 3);
 	T_EQ(t.d.build, DIFF_BUILD_OTHER);
-	T_CHECK(strstr(buf_str(&t.text), "3 places matched by function and file") !=
-		NULL);
+	T_CHECK(strstr(buf_str(&t.text), "3 sites matched by function and file") != NULL);
 	T_CHECK(strstr(buf_str(&t.text), "rebuilt: prog") != NULL);
 	two_done(&t);
 }
@@ -277,7 +276,7 @@ T_TEST(noise_is_folded)
 		o.skip[k] = t.skip[k];
 	}
 	diff_text(&out, &t.d, &o);
-	T_CHECK(strstr(buf_str(&out), "1 more place within sampling noise, net +100,000 "
+	T_CHECK(strstr(buf_str(&out), "1 more site within sampling noise, net +100,000 "
 				      "\xc2\xb1 84,853 (--all)\n") != NULL);
 	T_CHECK(strstr(buf_str(&out), "+2,000,000 \xc2\xb1 84,853") != NULL);
 	buf_done(&out);

@@ -428,7 +428,7 @@ T_TEST(words)
 	T_STR(evidence(&w, true), "33 samples, 18 % freed, grew in 11 of 12 intervals");
 	T_STR(needs(&w),
 	      "slowing down, like a cache that fills; about 40 s more of recording would "
-	      "tell a leak from a cache");
+	      "distinguish a leak from a cache");
 	w.frees = 0;
 	w.why = GROWTH_WHY_NEVER_FREED;
 	T_STR(evidence(&w, true), "33 samples, none freed, grew in 11 of 12 intervals");
@@ -441,8 +441,8 @@ T_TEST(words)
 	w.steps = 5;
 	w.last_step_ms = 20000;
 	T_STR(needs(&w),
-	      "grew in 5 steps, the last 20 s ago; about 40 s more of recording would tell "
-	      "a leak from a cache");
+	      "grew in 5 steps, the last 20 s ago; about 40 s more of recording would "
+	      "distinguish a leak from a cache");
 	w.more_ms = 0;
 	w.why = GROWTH_WHY_LARGER;
 	w.blocks = 1;

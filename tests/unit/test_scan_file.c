@@ -101,7 +101,7 @@ T_TEST(bad)
 	static const char number[] = "seep-heap\t1\nsum\t0\tx\t5\n";
 
 	T_CHECK(scan_file_parse("hello", 5, &s, &e) < 0);
-	T_STR(e.msg, "not a look at a heap that seep saved");
+	T_STR(e.msg, "not a file that seep scan --save wrote");
 	T_CHECK(scan_file_parse(number, strlen(number), &s, &e) < 0);
 	T_STR(e.msg, "line 2 makes no sense");
 	heapscan_done(&s);

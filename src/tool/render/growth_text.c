@@ -145,7 +145,8 @@ growth_text_needs(struct buf *out, const struct growth_verdict *v)
 	/* A cache may fill for hours: more time would not tell. */
 	if (v->more_ms > 0 && v->why != GROWTH_WHY_NEVER_FREED)
 		buf_printf(out,
-			   "; about %s more of recording would tell a leak from a cache",
+			   "; about %s more of recording would distinguish a leak from "
+			   "a cache",
 			   figure_ms(v->more_ms).s);
 }
 

@@ -368,7 +368,7 @@ memcheck_not_looked(struct memcheck *m, const struct prof_check *c)
 	const struct prof_process *pr = &m->p->processes[m->process];
 	uint32_t why = c != NULL ? c->why : pr->not_recorded;
 
-	buf_printf(m->out, "==%u== Not looked for leaks", m->pid);
+	buf_printf(m->out, "==%u== No leak check", m->pid);
 	if (why != 0) {
 		buf_add_str(m->out, ": ");
 		clean_text(m->out, prof_text(m->p, why));

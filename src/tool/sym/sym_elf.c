@@ -57,7 +57,7 @@ sym_file_begin(struct sym_file *f, const char *path, struct err *e)
 	struct stat st;
 
 	if (fstat(f->fd, &st) != 0)
-		return err_sys(e, -errno, "%s: cannot look at it", path);
+		return err_sys(e, -errno, "%s: cannot examine it", path);
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, -ENOEXEC, "%s: not a regular file", path);
 	f->mtime = st.st_mtim;

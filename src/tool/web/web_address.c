@@ -31,13 +31,13 @@ web_address(const char *text, char **ret_host, uint16_t *ret_port, struct err *e
 		port = strtoul(colon + 1, &after, 10);
 		if (*after != '\0' || colon[1] < '0' || colon[1] > '9' ||
 		    port > UINT16_MAX)
-			return err_set(e, -EINVAL, "\"%s\" is no port", colon + 1);
+			return err_set(e, -EINVAL, "\"%s\" is not a port", colon + 1);
 	}
 	if (text[0] == '[' && end > text && end[-1] == ']') {
 		text++;
 		end--;
 	} else if (memchr(text, ':', (size_t)(end - text)) != NULL) {
-		return err_set(e, -EINVAL, "\"%s\": an address with colons stands in []",
+		return err_set(e, -EINVAL, "\"%s\": put an address with colons into []",
 			       text);
 	}
 	*ret_port = (uint16_t)port;

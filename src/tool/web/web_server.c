@@ -175,7 +175,7 @@ web_loop(struct web_server *s, struct MHD_Daemon *d, int signals, struct err *e)
 	struct pollfd fds[2] = {{.fd = signals, .events = POLLIN}, {.events = POLLIN}};
 
 	if (info == NULL)
-		return err_set(e, -EIO, "libmicrohttpd tells no descriptor");
+		return err_set(e, -EIO, "libmicrohttpd has no descriptor");
 	fds[1].fd = info->epoll_fd;
 	for (;;) {
 		unsigned long long ms = 0;

@@ -38,7 +38,7 @@ static const struct {
 	{"left-bytes", offsetof(struct judge_figures, left_bytes), NULL, "not freed"},
 	{"growth", offsetof(struct judge_figures, growth), "site", "growing like a leak"},
 	{"errors", offsetof(struct judge_figures, errors), "error", "reported"},
-	{"wrong", offsetof(struct judge_figures, wrong), "place",
+	{"wrong", offsetof(struct judge_figures, wrong), "site",
 	 "using the heap wrongly"},
 	{"allocs", offsetof(struct judge_figures, allocs), "allocation", "made"},
 	{"allocated", offsetof(struct judge_figures, allocated_bytes), NULL, "allocated"},

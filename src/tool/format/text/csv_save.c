@@ -168,7 +168,7 @@ csv_save(const struct prof *p, const struct format_save_opts *o, struct emit_out
 
 const struct format_writer emit_csv = {
 	.name = "csv",
-	.what = "table for spreadsheets, one row a place",
+	.what = "table for spreadsheets, one row for each site",
 	.endings = ".csv",
 	.write = csv_save,
 };

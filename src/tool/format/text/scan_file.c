@@ -260,7 +260,7 @@ scan_file_parse(const char *data, size_t bytes, struct heapscan *ret, struct err
 	unsigned n = 0;
 
 	if (!scan_file_detect(data, bytes))
-		return err_set(e, -EINVAL, "not a look at a heap that seep saved");
+		return err_set(e, -EINVAL, "not a file that seep scan --save wrote");
 	while (at < end) {
 		const char *stop = memchr(at, '\n', (size_t)(end - at));
 		char *line = xmemdup0(at, (size_t)((stop != NULL ? stop : end) - at));

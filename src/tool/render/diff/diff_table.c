@@ -353,7 +353,7 @@ diff_folds(struct diff_page *g, const struct diff_folded folded[DIFF_FOLDS])
 	if (f->places > 0) {
 		net = diff_change(f->net, f->var, g->o->bytes || !g->d->in_bytes,
 				  DIFF_NO_UNIT);
-		buf_printf(g->out, "    %s more place%s", fmt_count(f->places).s,
+		buf_printf(g->out, "    %s more site%s", fmt_count(f->places).s,
 			   f->places == 1 ? "" : "s");
 		if (least < f->most)
 			least = f->most;
@@ -373,7 +373,7 @@ diff_folds(struct diff_page *g, const struct diff_folded folded[DIFF_FOLDS])
 		net = diff_change(f->net, f->var, g->o->bytes || !g->d->in_bytes,
 				  DIFF_NO_UNIT);
 		buf_printf(g->out,
-			   "    %s %splace%s within sampling noise, net %s (--all)\n",
+			   "    %s %ssite%s within sampling noise, net %s (--all)\n",
 			   fmt_count(f->places).s, g->rows.len > 0 ? "more " : "",
 			   f->places == 1 ? "" : "s", net);
 		free(net);

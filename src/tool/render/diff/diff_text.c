@@ -189,8 +189,8 @@ diff_notes(struct diff_page *g)
 			   d->scale);
 	if (d->nmoved > 0)
 		buf_printf(g->out,
-			   "%s place%s matched by function and file: other lines "
-			   "since the rebuild\n",
+			   "%s site%s matched by function and file: lines moved in the "
+			   "rebuild\n",
 			   fmt_count(d->nmoved).s, d->nmoved == 1 ? "" : "s");
 	for (unsigned s = 0; s < 2; s++) {
 		const struct prof *p = g->o->p[s];

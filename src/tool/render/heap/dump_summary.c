@@ -54,7 +54,8 @@ add_pointers(struct buf *out, const struct content *c)
 		return;
 	if (c->map == NULL) {
 		buf_printf(out,
-			   "pointers: %s look like it; where they led is not known\n",
+			   "pointers: %s words look like pointers; their targets are "
+			   "not known\n",
 			   fmt_count(all).s);
 		return;
 	}
@@ -165,13 +166,15 @@ dump_summary(struct buf *out, const struct content *c, const struct dump_opts *o
 	add_words(out, c);
 	add_pointers(out, c);
 	if (c->dense_pages > 0)
-		buf_printf(out, "compressed or encrypted, by its looks: %s of %s pages\n",
+		buf_printf(out, "probably compressed or encrypted: %s of %s pages\n",
 			   fmt_count(c->dense_pages).s, fmt_count(c->pages).s);
 	add_blocks(out, c, o, rows);
 	add_signs(out, c, o, rows);
 	add_texts(out, c, rows);
 	if (c->more_kinds > 0)
-		buf_printf(out, "%s more strings and objects were not told apart\n",
+		buf_printf(out,
+			   "%s more strings and objects were not counted one by "
+			   "one\n",
 			   fmt_count(c->more_kinds).s);
 	if (o->saved != NULL) {
 		buf_add_str(out, "saved ");

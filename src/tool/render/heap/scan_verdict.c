@@ -107,11 +107,10 @@ add_undecided(struct buf *out, const struct heapscan *s, const struct scan_opts 
 		return;
 	}
 	if ((s->managed != 0 || s->objects != 0) && scan_unread_bytes(s) == 0) {
-		buf_printf(
-			out,
-			"nothing is lost, but one look does not show what %s's objects "
-			"hold for too long",
-			heapscan_text(s, s->managed != 0 ? s->managed : s->objects));
+		buf_printf(out,
+			   "nothing is lost, but one scan does not show which of %s's "
+			   "objects live too long",
+			   heapscan_text(s, s->managed != 0 ? s->managed : s->objects));
 		add_decides(out, s, o);
 		return;
 	}

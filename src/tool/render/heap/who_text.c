@@ -100,7 +100,7 @@ who_text(struct buf *out, const struct who *w)
 	add_what(out, w->size, w->what);
 	buf_printf(out, ", %s\n", w->kind);
 	if (w->steps.len > 0)
-		buf_add_str(out, "the way to it:\n");
+		buf_add_str(out, "the path to it from a root:\n");
 	add_steps(out, w);
 	if (w->others.len > 0)
 		buf_printf(out, "%s it too:\n",

@@ -52,7 +52,7 @@ report_errors(struct report *r)
 	buf_printf(r->out, "  %s of the heap",
 		   figure_things((int64_t)times, 0, "wrong use").s);
 	if (times != records)
-		buf_printf(r->out, " at %s", figure_things(records, 0, "place").s);
+		buf_printf(r->out, " at %s", figure_things(records, 0, "site").s);
 	buf_add_char(r->out, '\n');
 	for (uint32_t i = 0; i < r->p->nerrors; i++) {
 		if (r->p->errors[i].suppressed ||

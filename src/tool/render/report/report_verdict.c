@@ -258,7 +258,7 @@ report_undecided(struct report *r)
 		buf_add_str(r->out,
 			    r->growth.rose
 				    ? "; it grew, but there are too few figures yet to "
-				      "tell a leak from a cache that fills"
+				      "distinguish a leak from a cache that fills"
 				    : "; too early to judge growth");
 		if (r->v.all.checked)
 			buf_add_str(r->out, ", but nothing is lost so far");
@@ -356,7 +356,7 @@ report_steady(struct report *r)
 		report_amount(r, &r->v.all, true);
 		buf_add_str(r->out,
 			    " left, which did not grow at the end; seep run --exact "
-			    "tells whether it is lost");
+			    "shows whether it is lost");
 		report_loss_limit(r);
 		return;
 	}

@@ -62,19 +62,21 @@ attach_left(struct buf *out, const struct detached *d)
 	else if (d->kept == 0 && d->stub_bytes > 0)
 		buf_printf(
 			out,
-			"detached; %s of jumps to the real functions stay, for whoever "
-			"has taken malloc's address meanwhile",
+			"detached; %s of jumps to the real functions stay: the program "
+			"may have stored malloc's address",
 			fmt_size(d->stub_bytes).s);
 	else if (d->kept == 0)
 		buf_add_str(out, "detached, nothing left");
 	else
 		buf_printf(out,
 			   "detached, but %s of address space in %u mapping%s stay%s "
-			   "until it ends, since a thread may still come back to them",
+			   "until it ends, because a thread may still return to them",
 			   fmt_size(d->kept_bytes).s, d->kept, d->kept == 1 ? "" : "s",
 			   d->kept == 1 ? "s" : "");
 	if (d->foreign > 0)
-		buf_printf(out, "; %u place%s changed by somebody else since, left alone",
+		buf_printf(out,
+			   "; %u hook%s changed by somebody else since, left as "
+			   "found",
 			   d->foreign, d->foreign == 1 ? " was" : "s were");
 }
 

@@ -173,7 +173,8 @@ add_unclear(struct buf *out, const struct watch_view *v, const struct track_verd
 	else
 		buf_add_str(out, region_kind_plural(d->kind));
 	buf_printf(out,
-		   " grew in %zu of %zu intervals, too %s to tell growth from a step",
+		   " grew in %zu of %zu intervals, too %s to distinguish growth from a "
+		   "step",
 		   d->fit.grown, intervals, intervals < 10 ? "few" : "unevenly");
 	if (v->ended)
 		return;

@@ -360,9 +360,7 @@ take_notes(struct heapcheck *c)
 		gaps += c->heap.gaps.data[i].end - c->heap.gaps.data[i].start;
 	if (gaps > 0)
 		heapscan_note(
-			s,
-			"%s of the heap make no sense and were looked at as if they "
-			"were roots",
+			s, "%s of the heap could not be parsed; all pointers in it count",
 			fmt_size(gaps).s);
 	for (size_t i = 0; i < c->heap.owners.len; i++) {
 		const struct heapblocks_owner *w = &c->heap.owners.data[i];
@@ -383,8 +381,9 @@ take_notes(struct heapcheck *c)
 		if (is_glibc(&c->heap, (unsigned)i) && a->system_bytes > found &&
 		    a->system_bytes - found > MISSED_LEAST)
 			heapscan_note(s,
-				      "arena %zu has %s by malloc's own count, %s were "
-				      "found: blocks in the rest are not told",
+				      "arena %zu has %s by malloc's own count, but "
+				      "only %s were found; blocks in the rest are "
+				      "missing here",
 				      i, fmt_size(a->system_bytes).s, fmt_size(found).s);
 	}
 	if (c->heap.mapped_expected >= 0 &&
@@ -395,15 +394,15 @@ take_notes(struct heapcheck *c)
 			      fmt_count((uint64_t)c->heap.mapped_expected).s,
 			      fmt_count(c->heap.mapped_blocks).s);
 	if (c->image.instead[0] != '\0')
-		heapscan_note(s, "it stood still for the whole look: %s",
+		heapscan_note(s, "it was stopped for the whole leak check: %s",
 			      c->image.instead);
 	if (c->image.core == NULL)
 		return;
 	s->missing_bytes = c->image.core->cut_bytes;
 	if (c->image.core->stale_files > 0)
 		heapscan_note(s,
-			      "%u file%s that the core refers to %s not the one of then, "
-			      "or cannot be told to be",
+			      "%u file%s that the core refers to %s of another or an "
+			      "unknown build",
 			      c->image.core->stale_files,
 			      c->image.core->stale_files == 1 ? "" : "s",
 			      c->image.core->stale_files == 1 ? "is" : "are");
@@ -560,7 +559,7 @@ look(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
 			o->then(c, o->ctx);
 	}
 	if (r == 0 && c->image.core == NULL && !freeze_readable(&c->image.z))
-		r = err_set(e, -ESRCH, "%d: it ended while it was looked at",
+		r = err_set(e, -ESRCH, "%d: it ended during the leak check",
 			    c->image.pid);
 	image_go(&c->image);
 	if (r == 0 && !o->states_only) {

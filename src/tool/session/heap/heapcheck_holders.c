@@ -293,8 +293,8 @@ heapcheck_holders(struct heapcheck *c)
 	if (c->image.core == NULL &&
 	    dominators_need(c->blocks.len) > c->image.z.room_bytes / 2) {
 		heapscan_note(&c->scan,
-			      "who holds how much was not found out: that takes "
-			      "%s, and only %s are left",
+			      "no list of holders: it needs %s of memory, but only %s "
+			      "is available",
 			      fmt_size(dominators_need(c->blocks.len)).s,
 			      fmt_size(c->image.z.room_bytes).s);
 		return;

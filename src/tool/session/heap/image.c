@@ -115,8 +115,8 @@ refuse(int pid, struct err *e)
 	if (f.access != 0)
 		return err_set(
 			e, f.access,
-			"%d (%s): its memory may not be looked into; try sudo, and "
-			"see: seep doctor %d",
+			"%d (%s): its memory cannot be read; try sudo, and see: seep "
+			"doctor %d",
 			pid, f.comm, pid);
 	if ((f.traits & (INSPECT_CLASS32 | INSPECT_OTHER_MACHINE)) != 0)
 		return err_set(e, -ENOTSUP,

@@ -219,12 +219,12 @@ leak_last_text(const struct leak_last_change *d, enum leak_last_only only,
 					    "; shown: what has changed"};
 
 	if (d->first) {
-		buf_printf(out, "the first look at this process: all of it is new\n");
+		buf_printf(out, "first check of this process: everything is new\n");
 		return;
 	}
 	buf_printf(out,
-		   "since the last look %s ago: %" PRIu64 " new, %" PRIu64
-		   " increased, %" PRIu64 " decreased, %" PRIu64 " unchanged; %+" PRId64
+		   "since the last check %s ago: %" PRIu64 " new, %" PRIu64 " "
+		   "increased, %" PRIu64 " decreased, %" PRIu64 " unchanged; %+" PRId64
 		   " blocks, %+" PRId64 " bytes%s\n",
 		   fmt_duration(d->since_ns).s, d->places[NEW], d->places[MORE],
 		   d->places[LESS], d->places[SAME], d->blocks, d->bytes, words[only]);

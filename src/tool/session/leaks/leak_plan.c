@@ -88,9 +88,8 @@ choose(struct leak_plan *p, const struct procmem *m)
 
 	p->way = LEAKCHECK_COPY;
 	if (most <= p->headroom_bytes / 2) {
-		snprintf(p->why, sizeof p->why,
-			 "a copy takes at most %s of %s that are free", fmt_size(most).s,
-			 fmt_size(p->headroom_bytes).s);
+		snprintf(p->why, sizeof p->why, "a copy needs at most %s of the %s free",
+			 fmt_size(most).s, fmt_size(p->headroom_bytes).s);
 		return;
 	}
 	p->touched_bytes = measure_touched(m);
@@ -102,7 +101,7 @@ choose(struct leak_plan *p, const struct procmem *m)
 	grows += kept;
 	if (grows > p->headroom_bytes / 2)
 		p->way = LEAKCHECK_STOP;
-	snprintf(p->why, sizeof p->why, "a copy may come to %s, and %s are free",
+	snprintf(p->why, sizeof p->why, "a copy may need %s, but only %s is free",
 		 fmt_size(grows).s, fmt_size(p->headroom_bytes).s);
 }
 
@@ -178,8 +177,8 @@ leak_plan_check(const struct leak_plan *p, uint64_t max_ns, struct err *e)
 static const char *
 way_words(enum leakcheck_way way)
 {
-	return way == LEAKCHECK_COPY ? "is copied, and the copy looked at"
-				     : "stands still while it is looked at";
+	return way == LEAKCHECK_COPY ? "is copied, and the copy is searched"
+				     : "is stopped while its memory is searched";
 }
 
 void
@@ -202,7 +201,7 @@ leak_plan_text(const struct leak_plan *p, int pid, struct buf *out)
 		buf_printf(out, " · how much it writes is not known");
 	else if (p->touched_bytes > 0)
 		buf_printf(out, " · touches %s/s", fmt_size(p->touched_bytes).s);
-	buf_printf(out, "\nthe look takes about %s; nothing was stopped (--dry-run)\n",
+	buf_printf(out, "\nthe search takes about %s; nothing was stopped (--dry-run)\n",
 		   fmt_duration(p->look_ns).s);
 }
 

@@ -509,7 +509,7 @@ stop_and_look(struct look *k, struct err *e)
 		r = look_closely(k, e);
 	/* What had gone meanwhile looked empty, and all that it held lost. */
 	if (r == 0 && !freeze_readable(&k->z))
-		r = err_set(e, -ESRCH, "it ended while it was looked at");
+		r = err_set(e, -ESRCH, "it ended during the leak check");
 	freeze_go(&k->z);
 	if (k->c->pause_ns == 0)
 		k->c->pause_ns = clock_ns(CLOCK_MONOTONIC) - start;
@@ -652,7 +652,7 @@ leakcheck_held(struct livefile *f, bool seen_here, const struct leakcheck_how *h
 	    ret_check->done) {
 		ret_check->done = false;
 		snprintf(ret_check->why, sizeof ret_check->why,
-			 "it did not wait until the look was over");
+			 "it did not wait for the end of the leak check");
 	}
 	syscall(SYS_futex, &f->head->hold, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 	return true;

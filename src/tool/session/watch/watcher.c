@@ -256,8 +256,8 @@ explain_heap(struct watcher *w)
 	for (size_t i = 0; !w->heap.known && i < ARRAY_LEN(others); i++) {
 		if ((w->program & others[i].program) != 0)
 			snprintf(w->heap.why, sizeof w->heap.why,
-				 "its malloc is %s, whose own lists could not be read; a "
-				 "recording would tell",
+				 "its malloc is %s, whose own lists could not be read; "
+				 "use a recording",
 				 others[i].name);
 	}
 }

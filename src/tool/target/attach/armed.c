@@ -93,8 +93,8 @@ await(int pid, struct livefile *ret, struct err *e)
 	}
 	return err_set(
 		e, -EAGAIN,
-		"%d: switched on, but it has hardly allocated since; it begins when it "
-		"does: seep report %d",
+		"%d: switched on; recording begins with its next allocations: seep "
+		"report %d",
 		pid, pid);
 }
 

@@ -530,9 +530,8 @@ plan_make(const struct tracee *t, uint64_t data_bytes, uint64_t self_bytes,
 		}
 	}
 	if (r == 0 && p.patches.len > ATTACH_PATCHES_MAX)
-		r = err_set(e, -E2BIG,
-			    "%d: %zu places would have to be changed, too many", t->pid,
-			    p.patches.len);
+		r = err_set(e, -E2BIG, "%d: %zu words would have to be patched, too many",
+			    t->pid, p.patches.len);
 	if (r == 0)
 		plan_fill_config(t, &p);
 	if (r < 0)

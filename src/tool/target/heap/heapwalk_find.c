@@ -206,7 +206,8 @@ hw_find_state(const struct procmem *m, const struct memmap *map,
 	}
 	vec_done(&s.arenas);
 	snprintf(h->why, sizeof h->why, "%s",
-		 named ? "glibc's malloc was not found in it, or looks unfamiliar"
+		 named ? "glibc's malloc was not found in it, or is of an unknown "
+			 "version"
 		       : "it has no heap of glibc's malloc");
 	return false;
 }

@@ -409,7 +409,7 @@ inspect_elf_fd(int fd, const char *path, struct inspect_elf *ret_elf, struct err
 	int r;
 
 	if (fstat(fd, &st) < 0)
-		return err_sys(e, -errno, "%s: cannot look at it", path);
+		return err_sys(e, -errno, "%s: cannot examine it", path);
 	f.size = (uint64_t)st.st_size;
 	r = scan_header(&f, path, e);
 	if (r == 0) {

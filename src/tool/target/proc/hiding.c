@@ -21,13 +21,17 @@ static const struct {
 	const char *text;
 } hidings[] = {
 	{INSPECT_JEMALLOC,
-	 "jemalloc is linked into the program, where no preload sees it; start it with seep run itself, or seep attach it"},
+	 "jemalloc is linked into the program, so LD_PRELOAD cannot wrap it; start it "
+	 "with seep run directly, or use seep attach"},
 	{INSPECT_TCMALLOC,
-	 "tcmalloc is linked into the program, where no preload sees it; start it with seep run itself, or seep attach it"},
+	 "tcmalloc is linked into the program, so LD_PRELOAD cannot wrap it; start it "
+	 "with seep run directly, or use seep attach"},
 	{INSPECT_MIMALLOC,
-	 "mimalloc is linked into the program, where no preload sees it; start it with seep run itself, or seep attach it"},
+	 "mimalloc is linked into the program, so LD_PRELOAD cannot wrap it; start it "
+	 "with seep run directly, or use seep attach"},
 	{INSPECT_OWN_MALLOC,
-	 "the program has a malloc of its own linked in, where no preload sees it; start it with seep run itself, or seep attach it"},
+	 "the program has a malloc of its own linked in, so LD_PRELOAD cannot wrap it; "
+	 "start it with seep run directly, or use seep attach"},
 };
 
 uint32_t

@@ -81,7 +81,7 @@ procfs_stat(int pid, struct procfs_stat *ret_stat, struct err *e)
 	close_at = strrchr(text, ')');
 	if (open_at == NULL || close_at == NULL || close_at < open_at ||
 	    close_at[1] != ' ')
-		return err_set(e, -EIO, "/proc/%d/stat makes no sense", pid);
+		return err_set(e, -EIO, "/proc/%d/stat cannot be parsed", pid);
 	memset(ret_stat, 0, sizeof *ret_stat);
 	len = (size_t)(close_at - open_at - 1);
 	if (len >= sizeof ret_stat->comm)

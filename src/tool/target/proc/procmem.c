@@ -40,7 +40,7 @@ procmem_open(int pid, struct procmem *ret_mem, struct err *e)
 	if (fd < 0) {
 		r = errno == ENOENT ? -ESRCH : -errno;
 		return err_set(e, r,
-			       "%d (%s): cannot be looked into: %s; see: seep "
+			       "%d (%s): its memory cannot be read: %s; see: seep "
 			       "doctor %d",
 			       pid, st.comm, strerror(-r), pid);
 	}
@@ -219,7 +219,8 @@ procmem_clear_refs(const struct procmem *m, struct err *e)
 	snprintf(path, sizeof path, "/proc/%d/clear_refs", m->pid);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || write(fd, "1", 1) != 1)
-		r = err_sys(e, -errno, "%s: cannot tell which memory is used", path);
+		r = err_sys(e, -errno, "%s: cannot find out which memory is in use",
+			    path);
 	if (fd >= 0)
 		close(fd);
 	return r;

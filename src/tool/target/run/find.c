@@ -147,8 +147,7 @@ target_find_pid(int pid, struct livefile *ret_file, struct err *e)
 		r = buf_read_file(&maps, path, e);
 	if (r == -EACCES || r == -EPERM)
 		r = err_set(e, r,
-			    "%d (%s): its memory may not be looked into; %ssee: "
-			    "seep doctor %d",
+			    "%d (%s): its memory cannot be read; %ssee: seep doctor %d",
 			    pid, st.comm, geteuid() != 0 ? "try sudo, or " : "", pid);
 	if (r == 0)
 		r = find_mapped(&st, maps.data, &f, e);
@@ -227,11 +226,10 @@ target_find_writable(const char *what, struct livefile *ret_file, struct err *e)
 	int r = target_find(what, ret_file, e);
 
 	if (r == 0 && ret_file->copied) {
-		r = err_set(
-			e, -EPERM,
-			"%d: what seep attach records there can be read, but writing into it takes "
-			"root's rights: try sudo",
-			ret_file->pid);
+		r = err_set(e, -EPERM,
+			    "%d: the recording of seep attach can be read, but only root "
+			    "can write to it; try sudo",
+			    ret_file->pid);
 		livefile_close(ret_file);
 	}
 	return r;

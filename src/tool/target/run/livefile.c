@@ -44,7 +44,7 @@ livefile_adopt(int fd, const char *name, struct livefile *ret_file, struct err *
 	if (fstat(fd, &st) < 0)
 		r = err_sys(e, -errno, "%s", name);
 	else if (!S_ISREG(st.st_mode) || (st.st_uid != geteuid() && geteuid() != 0))
-		r = err_set(e, -EPERM, "%s: not a file of ours", name);
+		r = err_set(e, -EPERM, "%s: not a file of seep's", name);
 	else if (st.st_size < REC_CHUNKS_OFF)
 		r = err_set(e, -EAGAIN, "%s: still being made", name);
 	if (r == 0) {

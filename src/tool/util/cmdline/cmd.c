@@ -228,7 +228,7 @@ call_with(const struct cmd *c, int argc, char **argv, void *given, struct words 
 	if ((int)words->len < c->min_args)
 		return cmd_usage(c, "incomplete; usage: seep %s %s", c->name, c->args);
 	if (c->max_args != CMD_ANY_ARGS && (int)words->len > c->max_args)
-		return cmd_usage(c, "too many words, from \"%s\" on",
+		return cmd_usage(c, "too many arguments, from \"%s\" on",
 				 words->data[c->max_args]);
 	if (has_empty_word(c, words))
 		return cmd_empty_word(c);
