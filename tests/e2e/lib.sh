@@ -20,7 +20,7 @@ set -u
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 BUILD=${SEEP_BUILD:-$ROOT/build}
 SEEP=$BUILD/seep
-LIBSEEP=$BUILD/libseep.so
+LIBSEEP=${SEEP_LIB:-$BUILD/libseep.so}
 SOAK=${SEEP_SOAK:-}
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/seep-test.XXXXXX")
 export LC_ALL=C.UTF-8

@@ -10,8 +10,8 @@
 #include "guest/blob/blob_host.h"
 
 #include "guest/blob/blob_gate.h"
+#include "guest/rt/libc_parts.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <time.h>
 

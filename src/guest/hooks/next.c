@@ -6,6 +6,7 @@
  * that the allocator lacks fall back on others of its own, never on libc's. */
 #include "guest/hooks/next.h"
 
+#include "guest/hooks/loaded.h"
 #include "guest/rt/rt_text.h"
 #include "guest/rt/rt_tls.h"
 #include "shared/compiler.h"
@@ -16,14 +17,21 @@
 
 struct next next;
 
-/* The real one: dlsym is a hook of ours (past.c). libseep.so needs glibc 2.35 anyway. */
+/* The real one: dlsym is a hook of ours (past.c). */
 static void *(*real_dlsym)(void *, const char *);
 
 static bool
 find_dlsym(void)
 {
+#if defined(__x86_64__)
+	static const char first[] = "GLIBC_2.2.5";
+#else
+	static const char first[] = "GLIBC_2.17";
+#endif
 	void *f = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
 
+	if (f == NULL) /* before 2.34 it was in libdl */
+		f = dlvsym(RTLD_NEXT, "dlsym", first);
 	__atomic_store_n(&real_dlsym, (void *(*)(void *, const char *))f,
 			 __ATOMIC_RELAXED);
 	return f != NULL;
@@ -84,6 +92,7 @@ next_find(void)
 	}
 	FIND(dlopen);
 	FIND(dlmopen);
+	FIND(dlclose);
 	FIND(free);
 	FIND(calloc);
 	FIND(realloc);
@@ -205,7 +214,7 @@ next_is_from(const char *name, const char *library)
 	const char *name_at;
 	void *f = next_late(name, library);
 
-	if (f == NULL || _dl_find_object(f, &o) != 0)
+	if (f == NULL || !loaded_find(f, &o))
 		return false;
 	name_at = o.dlfo_link_map->l_name;
 	for (const char *at = name_at; *at != '\0'; at++)

@@ -53,6 +53,7 @@ struct next {
 	long (*syscall)(long, long, long, long, long, long, long);
 	int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
 	void *(*dlopen)(const char *, int);
+	int (*dlclose)(void *);
 	void *(*dlmopen)(long, const char *, int);
 	/* The malloc that was found, whatever stands in front of it in `malloc` now. */
 	void *(*malloc_found)(size_t);

@@ -15,6 +15,7 @@
  * made from them. */
 #include "guest/hooks/past.h"
 
+#include "guest/hooks/loaded.h"
 #include "guest/hooks/next.h"
 #include "guest/record/file/recorder.h"
 #include "guest/rt/rt_text.h"
@@ -60,7 +61,7 @@ module_of(const void *at)
 {
 	struct dl_find_object o;
 
-	return _dl_find_object((void *)(uintptr_t)at, &o) == 0 ? o.dlfo_link_map : NULL;
+	return loaded_find(at, &o) ? o.dlfo_link_map : NULL;
 }
 
 static bool
@@ -117,11 +118,33 @@ none(void)
 	return NULL;
 }
 
+/* Here the loader's lock may be taken, unless one of our hooks has called: whatever was
+ * loaded since the last time is found from now on. */
+static void
+look_again(const void *caller)
+{
+	if (_dl_find_object == NULL && !is_ours(caller))
+		loaded_refresh();
+}
+
+/* dlclose does not care who calls. */
+static int
+close_and_look(void *handle)
+{
+	int r;
+
+	loaded_closing(true);
+	r = next.dlclose(handle);
+	loaded_closing(false);
+	return r;
+}
+
 /* Called by the hooks below with their arguments: return the real function. */
 __attribute__((used)) static void *
-past_dlopen(const char *file, int mode)
+past_dlopen(const char *file, int mode, const void *caller)
 {
 	(void)file;
+	look_again(caller);
 	if ((mode & RTLD_DEEPBIND) != 0)
 		note();
 	return next_find() && next.dlopen != NULL ? (void *)next.dlopen : (void *)none;
@@ -144,8 +167,17 @@ past_dlsym(void *handle, const char *name, const void *caller)
 	if (next_find() && name != NULL && is_allocator(name) && !past_possible() &&
 	    goes_past(handle, name, caller))
 		note();
+	look_again(caller);
 	real = next_dlsym();
 	return real != NULL ? real : (void *)none;
+}
+
+__attribute__((used)) static void *
+past_dlclose(void)
+{
+	if (!next_find() || next.dlclose == NULL)
+		return (void *)none;
+	return _dl_find_object == NULL ? (void *)close_and_look : (void *)next.dlclose;
 }
 
 #if defined(__x86_64__)
@@ -201,8 +233,9 @@ past_dlsym(void *handle, const char *name, const void *caller)
 #	error "no hooks of the loader's functions for this processor"
 #endif
 
-HOOK(dlopen, "");
+HOOK(dlopen, CALLER);
 HOOK(dlmopen, "");
+HOOK(dlclose, "");
 HOOK(dlsym, CALLER);
 
 /* ---- other names of malloc ---- */

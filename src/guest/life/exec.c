@@ -21,6 +21,7 @@
 #include "guest/life/life.h"
 #include "guest/life/unseen.h"
 #include "guest/rt/rt_map.h"
+#include "guest/rt/rt_proc.h"
 #include "guest/rt/rt_text.h"
 
 #include <errno.h>
@@ -29,7 +30,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/single_threaded.h>
 #include <unistd.h>
 
 enum {
@@ -431,7 +431,7 @@ borrow(const char *command)
 	char *const argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c",
 			      (char *)(uintptr_t)command, NULL};
 
-	if (why == REC_UNSEEN_NONE && __libc_single_threaded)
+	if (why == REC_UNSEEN_NONE && proc_one_thread())
 		b.now = rt_map(b.bytes);
 	if (b.now == NULL) {
 		unseen_note(why != REC_UNSEEN_NONE ? why : REC_UNSEEN_ENVIRONMENT, 0,

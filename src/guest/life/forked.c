@@ -7,6 +7,7 @@
 
 #include "guest/hooks/gate.h"
 #include "guest/hooks/jit.h"
+#include "guest/hooks/loaded.h"
 #include "guest/life/inside.h"
 #include "guest/life/spare.h"
 #include "guest/misuse/fence.h"
@@ -23,6 +24,7 @@ locks_forked(void)
 	queue_forked();
 	fence_forked();
 	jit_forked();
+	loaded_forked();
 	inside_forked();
 	spare_forked();
 	wrong_align_forked();

@@ -31,6 +31,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 enum { SEALED_ROOM_BYTES = 4 << 20 };
 

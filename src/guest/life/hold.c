@@ -28,6 +28,7 @@
 #include "guest/life/spare.h"
 #include "guest/misuse/zone.h"
 #include "guest/rt/rt_map.h"
+#include "guest/rt/sys.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -204,7 +205,7 @@ stand(struct recorder *r, const struct rec_hold *where)
 	*d = *where;
 	signal_stack(d);
 	d->tid = (uint32_t)sys_gettid();
-	d->tp = (uintptr_t)__builtin_thread_pointer();
+	d->tp = thread_pointer();
 	own_memory(d);
 	__atomic_store_n(&r->head->hold, REC_HOLD_WAITS, __ATOMIC_RELEASE);
 	wait_for_tool(r->head);

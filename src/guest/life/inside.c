@@ -13,6 +13,7 @@
 #include "guest/life/inside.h"
 
 #include "guest/hooks/gate.h"
+#include "guest/hooks/loaded.h"
 #include "guest/life/hold.h"
 #include "guest/life/life.h"
 #include "guest/life/lsan_defaults.h"
@@ -61,7 +62,7 @@ try_beside(const char *beside, char *to)
 	struct dl_find_object o;
 	const char *path, *slash;
 
-	if (_dl_find_object((void *)(uintptr_t)try_beside, &o) != 0)
+	if (!loaded_find((const void *)(uintptr_t)try_beside, &o))
 		return false;
 	path = o.dlfo_link_map->l_name;
 	slash = strrchr(path, '/');

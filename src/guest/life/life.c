@@ -54,6 +54,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* Before glibc 2.34 these were in libpthread: a program without it has no threads. */
+#pragma weak pthread_key_create
+#pragma weak pthread_setspecific
+
 enum state {
 	STATE_NEW,
 	STATE_ON,
@@ -160,7 +164,8 @@ begin_on_page(void)
 	}
 	page->id = UINT64_MAX;
 	recorder_now = page;
-	thread_key_made = pthread_key_create(&thread_key, thread_round) == 0;
+	thread_key_made = pthread_key_create != NULL &&
+			  pthread_key_create(&thread_key, thread_round) == 0;
 	begin();
 }
 
@@ -601,6 +606,8 @@ fork(void)
 {
 	return next_find() ? fork_by(next.fork) : -1;
 }
+
+SEEP_EXPORT pid_t _Fork(void); /* since glibc 2.34 */
 
 SEEP_EXPORT pid_t
 _Fork(void)

@@ -2,19 +2,20 @@
 /* loader.c -- the recorder's host in a preloaded process: modules, clock, stacks,
  * threads.
  *
- * All of it without the loader's lock: _dl_find_object (glibc 2.35) is lock-free and
+ * All of it without the loader's lock: loaded_find is lock-free and
  * async-signal-safe, r_state is a word to look at, __libc_single_threaded another. */
 #include "guest/life/loader.h"
 
 #include "guest/hooks/jit.h"
+#include "guest/hooks/loaded.h"
 #include "guest/life/statm.h"
 #include "guest/rt/rt_map.h"
 #include "guest/rt/rt_proc.h"
+#include "guest/rt/sys.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/auxv.h>
-#include <sys/single_threaded.h>
 #include <time.h>
 
 enum { MAPS_BYTES = 64 << 10 };
@@ -74,7 +75,7 @@ module_late(uintptr_t pc)
 	const struct link_map *m = last_first == NULL ? NULL : _r_debug.r_map;
 	struct dl_find_object o;
 
-	if (_dl_find_object((void *)pc, &o) != 0)
+	if (!loaded_find((const void *)pc, &o))
 		return false;
 	while (m != NULL && m != o.dlfo_link_map && m != last_first)
 		m = m->l_next;
@@ -86,7 +87,7 @@ module_find(uintptr_t pc, struct host_module *ret)
 {
 	struct dl_find_object o;
 
-	if (_dl_find_object((void *)pc, &o) != 0)
+	if (!loaded_find((const void *)pc, &o))
 		return false;
 	*ret = (struct host_module){
 		.start = (uintptr_t)o.dlfo_map_start,
@@ -172,7 +173,7 @@ clock_ns(void)
 static uintptr_t
 stack_top(uintptr_t sp)
 {
-	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
+	uintptr_t self = thread_pointer();
 	uintptr_t main_end = (uintptr_t)__libc_stack_end;
 
 	/* glibc puts a thread's control block on top of its stack; the first thread's is
@@ -196,5 +197,5 @@ const struct host loader_host = {
 	.root_start = __start_seep_main,
 	.root_end = __stop_seep_main,
 	.loader_busy = (const volatile int *)&_r_debug.r_state,
-	.single_threaded = &__libc_single_threaded,
+	.single_threaded = &__libc_single_threaded, /* before glibc 2.32 NULL */
 };

@@ -15,12 +15,12 @@
 #include "guest/dropin/peer.h"
 #include "guest/hooks/gate.h"
 #include "guest/rt/rt_map.h"
+#include "guest/rt/rt_proc.h"
 #include "guest/rt/sys.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/single_threaded.h>
 #include <sys/stat.h>
 
 enum {
@@ -115,7 +115,7 @@ statm_begin(void)
 	struct recorder *r = recorder_now;
 
 	if (r->base != NULL && r->head->run_id == 0 && peer == NULL && !rt_sealed &&
-	    __libc_single_threaded)
+	    proc_one_thread())
 		alone(open_one);
 }
 
@@ -127,11 +127,11 @@ statm_rss_kib(void)
 	char buf[128];
 	long n;
 
-	if (held.pid != (uint32_t)sys_getpid() && __libc_single_threaded)
+	if (held.pid != (uint32_t)sys_getpid() && proc_one_thread())
 		alone(open_one);
 	if (held.pid != (uint32_t)sys_getpid() || !is_ours(held.fd)) {
 		looked_kib = 0;
-		if (__libc_single_threaded)
+		if (proc_one_thread())
 			alone(look_once);
 		return looked_kib;
 	}

@@ -2,10 +2,13 @@
 /* rt_proc.c -- small files of /proc by raw system calls. See rt_proc.h. */
 #include "guest/rt/rt_proc.h"
 
+#include "guest/rt/libc_parts.h"
+#include "guest/rt/rt_map.h"
 #include "guest/rt/rt_text.h"
 #include "guest/rt/sys.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -28,6 +31,18 @@ proc_slurp(const char *path, char *buf, size_t cap)
 	sys_close((int)fd);
 	buf[n] = '\0';
 	return got < 0 ? got : (long)n;
+}
+
+bool
+proc_one_thread(void)
+{
+	struct stat s;
+
+	if (&__libc_single_threaded != NULL)
+		return __libc_single_threaded != 0;
+	/* A folder has two links, and one for each folder in it: those of the threads. */
+	return !rt_sealed && SYS4(SYS_newfstatat, -100, "/proc/self/task", &s, 0) == 0 &&
+	       s.st_nlink == 3;
 }
 
 int64_t

@@ -3,6 +3,7 @@
 #ifndef SEEP_RT_PROC_H
 #define SEEP_RT_PROC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,9 @@ long proc_slurp(const char *path, char *buf, size_t cap);
  * file, which tell a recycled pid; 0 when the file does not say, -errno when it cannot be
  * read. */
 int64_t proc_start_ticks(uint32_t pid);
+
+/* Has this process a single thread? false if that is not known. */
+bool proc_one_thread(void);
 
 /* The kernel's struct linux_dirent64, as SYS_getdents64 lays one after the other. */
 struct proc_dirent {

@@ -11,6 +11,7 @@
 #ifndef SEEP_RT_TLS_BLOB_H
 #define SEEP_RT_TLS_BLOB_H
 
+#include "guest/rt/sys.h"
 #include "shared/compiler.h"
 
 #include <stddef.h>
@@ -46,14 +47,7 @@ extern __attribute__((
 static ALWAYS_INLINE uintptr_t
 tls_key(void)
 {
-	uintptr_t p;
-
-#if defined(__x86_64__)
-	__asm__("mov %%fs:0, %0" : "=r"(p));
-#else
-	p = (uintptr_t)__builtin_thread_pointer();
-#endif
-	return p;
+	return thread_pointer();
 }
 
 /* Where the thread's slot is, if no other thread was there first. */

@@ -3,6 +3,13 @@
 #ifndef SEEP_SYS_AARCH64_H
 #define SEEP_SYS_AARCH64_H
 
+/* The same for all of a thread's life, and no other thread's meanwhile. */
+static inline uintptr_t
+thread_pointer(void)
+{
+	return (uintptr_t)__builtin_thread_pointer();
+}
+
 static inline long
 sys_raw(long nr, long a, long b, long c, long d, long e, long f)
 {

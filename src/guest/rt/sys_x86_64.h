@@ -3,6 +3,16 @@
 #ifndef SEEP_SYS_X86_64_H
 #define SEEP_SYS_X86_64_H
 
+/* The same for all of a thread's life, and no other thread's meanwhile. */
+static inline uintptr_t
+thread_pointer(void)
+{
+	uintptr_t p;
+
+	__asm__("mov %%fs:0, %0" : "=r"(p));
+	return p;
+}
+
 static inline long
 sys_raw(long nr, long a, long b, long c, long d, long e, long f)
 {

@@ -3,10 +3,12 @@
 #include "tool/render/figure.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/compiler.h"
 #include "tool/util/clean.h"
 #include "tool/util/fmt.h"
 #include "tool/util/x.h"
@@ -196,7 +198,22 @@ figure_ms_range(uint64_t from, uint64_t to)
 struct figure_str
 figure_signal(int number)
 {
-	const char *name = sigabbrev_np(number);
+	/* sigabbrev_np is in glibc since 2.32 only. */
+	static const char *const names[] = {
+		[SIGHUP] = "HUP",	[SIGINT] = "INT",	[SIGQUIT] = "QUIT",
+		[SIGILL] = "ILL",	[SIGTRAP] = "TRAP",	[SIGABRT] = "ABRT",
+		[SIGBUS] = "BUS",	[SIGFPE] = "FPE",	[SIGKILL] = "KILL",
+		[SIGUSR1] = "USR1",	[SIGSEGV] = "SEGV",	[SIGUSR2] = "USR2",
+		[SIGPIPE] = "PIPE",	[SIGALRM] = "ALRM",	[SIGTERM] = "TERM",
+		[SIGSTKFLT] = "STKFLT", [SIGCHLD] = "CHLD",	[SIGCONT] = "CONT",
+		[SIGSTOP] = "STOP",	[SIGTSTP] = "TSTP",	[SIGTTIN] = "TTIN",
+		[SIGTTOU] = "TTOU",	[SIGURG] = "URG",	[SIGXCPU] = "XCPU",
+		[SIGXFSZ] = "XFSZ",	[SIGVTALRM] = "VTALRM", [SIGPROF] = "PROF",
+		[SIGWINCH] = "WINCH",	[SIGIO] = "IO",		[SIGPWR] = "PWR",
+		[SIGSYS] = "SYS",
+	};
+	const char *name =
+		number > 0 && (size_t)number < ARRAY_LEN(names) ? names[number] : NULL;
 	struct figure_str f;
 
 	if (name != NULL)

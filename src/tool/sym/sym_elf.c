@@ -29,7 +29,7 @@ sym_open_in(const char *root, const char *path)
 
 	if (dir < 0)
 		return -1;
-	fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
+	fd = (int)syscall(__NR_openat2, dir, path, &how, sizeof how);
 	saved = errno;
 	close(dir);
 	errno = saved;

@@ -10,6 +10,7 @@
  * plugins come and go. */
 #include "guest/dropin/mtrace/mtrace_where.h"
 
+#include "guest/hooks/loaded.h"
 #include "guest/life/loader.h"
 #include "guest/rt/rt_map.h"
 #include "guest/rt/rt_proc.h"
@@ -219,7 +220,7 @@ where_text(uintptr_t ra, char *scratch, size_t *ret_len)
 	const char *kept;
 	struct dl_find_object o;
 
-	if (_dl_find_object((void *)ra, &o) != 0) {
+	if (!loaded_find((const void *)ra, &o)) {
 		text_add(&t, "@ [0x");
 		add_hex(&t, ra);
 		text_add(&t, "] ");

@@ -382,6 +382,7 @@ private_memory(struct recorder *r)
 int
 recorder_begin(struct recorder *r, struct recorder *fresh, uint32_t me)
 {
+	static const char unknown = 0; /* as if there were several threads */
 	const struct host *host = fresh->host;
 	unsigned char *base = fresh->base;
 
@@ -389,7 +390,9 @@ recorder_begin(struct recorder *r, struct recorder *fresh, uint32_t me)
 		return -ENOMEM;
 	fresh->loader_busy = (const int *)host->loader_busy;
 	fresh->single_threaded = (const char *)host->single_threaded;
-	fresh->single = *host->single_threaded != 0;
+	if (fresh->single_threaded == NULL)
+		fresh->single_threaded = &unknown;
+	fresh->single = *fresh->single_threaded != 0;
 	fresh->exact = fresh->head->mode == REC_MODE_EXACT;
 	fresh->hot = fresh->exact;
 	recorder_now = r;

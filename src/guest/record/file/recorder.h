@@ -54,7 +54,7 @@ struct host {
 	const volatile int *loader_busy;
 	/* Code of ours that called main: stacks end there. Equal: none. */
 	const char *root_start, *root_end;
-	/* 0 as soon as a second thread may exist. */
+	/* 0 as soon as a second thread may exist. NULL: not known. */
 	const volatile char *single_threaded;
 };
 
