@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_peer_names.c -- short names as jeprof makes them, and figures as google/pprof writes them. */
 #include "t.h"
-#include "tool/compat/jeprof/peer_stacks.h"
+#include "tool/compat/jeprof/jeprof_frames.h"
 #include "tool/compat/jeprof/peer_tables.h"
 #include "tool/compat/pprof/peer_pprof_graph.h"
 
@@ -11,7 +11,7 @@ shortened(const char *full)
 	static struct buf b;
 
 	buf_clear(&b);
-	peer_short_name(&b, full);
+	jeprof_short_name(&b, full);
 	return buf_str(&b);
 }
 

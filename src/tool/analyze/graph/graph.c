@@ -14,15 +14,16 @@
 #include "tool/util/x.h"
 
 /* Frames that the profile asks to drop end a stack, but not above the first frame that is none
- * of them. `any` has the flags of all frames of the location. False: the stack ends before it. */
+ * of them, unless `first`. `any` has the flags of all frames of the location. False: the stack ends
+ * before it. */
 static bool
-graph_drop(struct graph_at *at, uint8_t any, uint8_t outermost)
+graph_drop(struct graph_at *at, uint8_t any, uint8_t outermost, bool first)
 {
 	if ((at->flags & GRAPH_AT_ENDED) != 0)
 		return false;
 	if ((any & FILTER_IS_DROPPED) == 0)
 		at->flags |= GRAPH_AT_USER;
-	else if ((at->flags & GRAPH_AT_USER) != 0)
+	else if (first || (at->flags & GRAPH_AT_USER) != 0)
 		at->flags |= GRAPH_AT_ENDED;
 	return (at->flags & GRAPH_AT_ENDED) == 0 || (outermost & FILTER_IS_DROPPED) == 0;
 }
@@ -38,7 +39,7 @@ graph_enter(struct graph_side *s, struct graph_at at, uint32_t loc, uint32_t inl
 
 	for (uint32_t i = inl; flags != NULL && i < n; i++)
 		any |= flags[i];
-	if (s->filter.drops && !graph_drop(&at, any, flags[n - 1]))
+	if (s->filter.drops && !graph_drop(&at, any, flags[n - 1], s->q->frames != NULL))
 		return at;
 	if ((any & FILTER_IS_FOCUSED) != 0)
 		at.flags |= GRAPH_AT_FOCUSED;
@@ -116,15 +117,20 @@ static struct graph_at
 graph_stack(struct graph_side *s, uint32_t node)
 {
 	struct skip_pos pos = {.node = node};
+	bool leaf = s->q->frames != NULL && s->q->frames->leaves;
+	struct graph_at at;
 
 	if (s->q->skip != NULL)
 		pos = skip_first(s->q->skip, node);
 	if (s->q->skip != NULL && skip_is_tail(s->q->skip, pos.node))
 		return graph_at_start_code(s, pos);
-	if (pos.inl == 0)
+	if (pos.inl == 0 && !leaf)
 		return graph_at(s, pos.node);
-	return graph_enter(s, graph_at(s, s->p->nodes[pos.node].parent),
-			   s->p->nodes[pos.node].loc, pos.inl);
+	at = graph_at(s, s->p->nodes[pos.node].parent);
+	s->leaf = leaf;
+	at = graph_enter(s, at, s->p->nodes[pos.node].loc, pos.inl);
+	s->leaf = false;
+	return at;
 }
 
 /* The graph's node of a site's stack; 0 = it did not pass. */
@@ -224,9 +230,17 @@ graph_side_init(struct graph_side *s, struct graph_work *w, const struct prof *p
 {
 	*s = (struct graph_side){.w = w, .p = p, .q = q, .base = now != NULL};
 	s->slots = filter_slots(p);
-	filter_run_init(&s->filter, q->filter, p, s->slots, q->drop_frames);
+	if (q->frames != NULL)
+		s->filter =
+			(struct filter_run){.slots = (uint8_t *)xmemdup0(
+						    q->frames->flags, s->slots[p->nlocs]),
+					    .stacks = true,
+					    .drops = true,
+					    .needs_focus = q->frames->focus};
+	else
+		filter_run_init(&s->filter, q->filter, p, s->slots, q->drop_frames);
 	values_load(&s->values, p, q);
-	s->entries = xcalloc(s->slots[p->nlocs], sizeof *s->entries);
+	s->entries = xcalloc(2 * (size_t)s->slots[p->nlocs], sizeof *s->entries);
 	s->modules = xcalloc(p->nmodules, sizeof *s->modules);
 	s->names = xcalloc(strtab_count(p->strings), sizeof *s->names);
 	s->at = xcalloc(p->nnodes, sizeof *s->at);
@@ -278,7 +292,6 @@ graph_init(struct graph *ret_graph, const struct prof *p, const struct graph_que
 	vec_add(&w.nodes);
 	vec_push(&w.var, 0);
 	vec_push(&w.inlined, 0);
-	graph_pairs_reserve(&w.children, p->nnodes);
 	vec_reserve(&w.nodes,
 		    (size_t)p->nnodes + 1); /* what is not used is never touched */
 	graph_side_init(&sides[0], &w, p, q, NULL);

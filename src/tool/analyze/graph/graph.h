@@ -46,6 +46,16 @@ enum graph_grain {
 	GRAPH_MODULES,
 };
 
+/* Frames as another tool names and leaves them out, for its personality. */
+struct graph_frames {
+	const uint8_t *flags; /* enum filter_flags of every slot (filter_slots) */
+	bool focus;	      /* a stack needs a frame with FILTER_IS_FOCUSED */
+	bool leaves; /* the innermost frame of a stack has a name of its own: `leaf` */
+	/* Appends the name of a frame. Frames of one name are one entry. */
+	void (*name)(void *ctx, uint32_t loc, uint32_t inl, bool leaf, struct buf *out);
+	void *ctx;
+};
+
 struct graph_query {
 	enum graph_value value;
 	bool objects;			   /* blocks instead of bytes */
@@ -53,6 +63,8 @@ struct graph_query {
 	struct sites_point point;	   /* which moment GRAPH_LIVE is of */
 	const struct skip *skip;	   /* NULL = every frame is shown */
 	const struct graph_filter *filter; /* NULL = none */
+	const double *figures; /* of every site, in place of value and objects; or NULL */
+	const struct graph_frames *frames; /* in place of filter and grain; or NULL */
 	enum graph_grain grain;
 	bool no_inlines; /* only the real function of a location */
 	bool integers; /* each site rounded as Go's pprof does, instead of fractions summed */
@@ -146,6 +158,7 @@ void graph_entry_text(const struct graph *g, const struct graph_entry *x,
 
 /* Entry numbers ranked by |flat| (or |cum|), then name, then the other; `ret` has room for
  * g->nentries - 1. By difference when there is a base. */
-void graph_rank(const struct graph *g, bool by_cum, uint32_t *ret);
+enum { GRAPH_BY_FLAT = 0, GRAPH_BY_CUM = 1, GRAPH_SIGNED = 2 /* not by magnitude */ };
+void graph_rank(const struct graph *g, unsigned by, uint32_t *ret);
 
 #endif

@@ -270,6 +270,18 @@ graph_named(struct graph_side *s, const struct prof_loc *l, const struct prof_fr
 	}
 }
 
+/* A frame under the name that the query gives it. */
+static void
+graph_given(struct graph_side *s, uint32_t loc, uint32_t inl, struct graph_key *k)
+{
+	const struct graph_frames *f = s->q->frames;
+	struct buf b = {0};
+
+	f->name(f->ctx, loc, inl, s->leaf, &b);
+	k->function = strtab_addn(s->w->strings, buf_str(&b), b.len);
+	buf_done(&b);
+}
+
 static uint32_t
 graph_make_entry(struct graph_side *s, uint32_t loc, uint32_t inl)
 {
@@ -282,7 +294,9 @@ graph_make_entry(struct graph_side *s, uint32_t loc, uint32_t inl)
 	struct graph_entry *x;
 	uint32_t entry;
 
-	if (l->kind == PROF_LOC_CODE && grain == GRAPH_MODULES && l->module != 0)
+	if (s->q->frames != NULL)
+		graph_given(s, loc, inl, &k);
+	else if (l->kind == PROF_LOC_CODE && grain == GRAPH_MODULES && l->module != 0)
 		k.module = s->modules[l->module];
 	else if (f != NULL &&
 		 (f->function != 0 ||
@@ -305,7 +319,8 @@ graph_make_entry(struct graph_side *s, uint32_t loc, uint32_t inl)
 uint32_t
 graph_entry_of(struct graph_side *s, uint32_t loc, uint32_t inl)
 {
-	uint32_t *entry = &s->entries[s->slots[loc] + inl];
+	uint32_t *entry =
+		&s->entries[s->slots[loc] + inl + (s->leaf ? s->slots[s->p->nlocs] : 0)];
 
 	if (*entry == 0)
 		*entry = graph_make_entry(s, loc, inl);

@@ -38,7 +38,7 @@ struct graph_work {
 	struct graph_entries entries;
 	struct graph_nodes nodes;
 	struct graph_edges edges;
-	struct graph_pairs children; /* (parent node, entry) -> node */
+	struct graph_pairs children; /* (parent node, entry) -> node, of large families */
 	struct graph_pairs keys; /* hash of what tells entries apart -> last such entry */
 	VEC(struct graph_key) key_of; /* of every entry */
 	VEC(uint32_t) key_next;	      /* for every entry: another one with that hash */
@@ -75,7 +75,8 @@ struct graph_side {
 	struct values values;
 	struct filter_run filter;
 	uint32_t *slots;   /* see filter_slots */
-	uint32_t *entries; /* of every slot; 0 = not met yet */
+	uint32_t *entries; /* of every slot, and once more as leaves; 0 = not met yet */
+	bool leaf;	   /* the frames that are entered are the innermost of a stack */
 	uint32_t *modules; /* string of every module's path */
 	uint32_t *
 		names; /* string of the graph for one of the profile + 1; 0 = not asked yet */
@@ -89,7 +90,6 @@ struct graph_side {
 /* Number of a pair, `*ret_new` when it was not there: then the caller sets it. Good until the next
  * call. */
 uint32_t *graph_pair(struct graph_pairs *t, uint32_t a, uint32_t b, bool *ret_new);
-void graph_pairs_reserve(struct graph_pairs *t, size_t n);
 
 /* ---- graph_entry.c ---- */
 

@@ -63,13 +63,13 @@ graph_entry_text(const struct graph *g, const struct graph_entry *x, struct buf 
 
 struct graph_order {
 	const struct graph *g;
-	bool by_cum;
+	unsigned by;
 };
 
 static double
-graph_abs(double x)
+graph_size_of(const struct graph_order *o, double x)
 {
-	return x < 0 ? -x : x;
+	return x < 0 && (o->by & GRAPH_SIGNED) == 0 ? -x : x;
 }
 
 /* As text, because a name with its line is one name to pprof: 10 comes before 9. */
@@ -110,9 +110,12 @@ graph_compare(const void *pa, const void *pb, void *ctx)
 	const struct graph_order *o = ctx;
 	const struct graph_entry *a = &o->g->entries[*(const uint32_t *)pa];
 	const struct graph_entry *b = &o->g->entries[*(const uint32_t *)pb];
-	double fa = graph_abs(a->flat - a->was_flat), ca = graph_abs(a->cum - a->was_cum);
-	double fb = graph_abs(b->flat - b->was_flat), cb = graph_abs(b->cum - b->was_cum);
-	double x = o->by_cum ? ca : fa, y = o->by_cum ? cb : fb;
+	double fa = graph_size_of(o, a->flat - a->was_flat);
+	double ca = graph_size_of(o, a->cum - a->was_cum);
+	double fb = graph_size_of(o, b->flat - b->was_flat);
+	double cb = graph_size_of(o, b->cum - b->was_cum);
+	bool by_cum = (o->by & GRAPH_BY_CUM) != 0;
+	double x = by_cum ? ca : fa, y = by_cum ? cb : fb;
 	int r;
 
 	if (x != y)
@@ -120,15 +123,15 @@ graph_compare(const void *pa, const void *pb, void *ctx)
 	r = graph_compare_names(o->g, a, b);
 	if (r != 0)
 		return r;
-	x = o->by_cum ? fa : ca;
-	y = o->by_cum ? fb : cb;
+	x = by_cum ? fa : ca;
+	y = by_cum ? fb : cb;
 	return x > y ? -1 : x < y;
 }
 
 void
-graph_rank(const struct graph *g, bool by_cum, uint32_t *ret)
+graph_rank(const struct graph *g, unsigned by, uint32_t *ret)
 {
-	struct graph_order o = {.g = g, .by_cum = by_cum};
+	struct graph_order o = {.g = g, .by = by};
 
 	for (uint32_t i = 1; i < g->nentries; i++)
 		ret[i - 1] = i;

@@ -11,7 +11,10 @@
 #include "tool/analyze/graph/graph_impl.h"
 #include "tool/util/x.h"
 
-enum { GRAPH_FIRST_SLOTS = 64 };
+enum {
+	GRAPH_FIRST_SLOTS = 64,
+	GRAPH_NEAR = 4, /* children of a node that are linked while the tree is made */
+};
 
 /* ---- pairs ---- */
 
@@ -33,17 +36,6 @@ graph_pairs_grow(struct graph_pairs *t, size_t cap)
 		t->slots[at] = old[i];
 	}
 	free(old);
-}
-
-void
-graph_pairs_reserve(struct graph_pairs *t, size_t n)
-{
-	size_t cap = GRAPH_FIRST_SLOTS;
-
-	while (cap / 4 * 3 < n)
-		cap *= 2;
-	if (cap > t->cap)
-		graph_pairs_grow(t, cap);
 }
 
 uint32_t *
@@ -72,25 +64,37 @@ uint32_t
 graph_child(struct graph_work *w, uint32_t parent, uint32_t entry, bool inlined)
 {
 	bool flat_grain = w->q->grain == GRAPH_FILES || w->q->grain == GRAPH_MODULES;
-	struct graph_node *n;
-	uint32_t *number;
-	bool new;
+	struct graph_node *n = w->nodes.data;
+	uint32_t at = n[parent].first_child, near = 0, *number = NULL;
+	bool new = true;
 
-	if (flat_grain && parent != 0 && w->nodes.data[parent].entry == entry)
+	if (flat_grain && parent != 0 && n[parent].entry == entry)
 		return parent;
-	number = graph_pair(&w->children, parent, entry, &new);
-	if (!new) {
-		if (!inlined)
-			w->inlined.data[*number] = 0;
-		return *number;
+	while (at != 0 && n[at].entry != entry) {
+		at = n[at].next;
+		near++;
 	}
-	*number = (uint32_t)w->nodes.len;
-	n = vec_add(&w->nodes);
-	n->entry = entry;
-	n->parent = parent;
+	if (at == 0 && near == GRAPH_NEAR) {
+		number = graph_pair(&w->children, parent, entry, &new);
+		at = new ? 0 : *number;
+	}
+	if (at != 0) {
+		if (!inlined)
+			w->inlined.data[at] = 0;
+		return at;
+	}
+	at = (uint32_t)w->nodes.len;
+	vec_push(&w->nodes, (struct graph_node){.entry = entry, .parent = parent});
+	n = w->nodes.data;
+	if (number != NULL) {
+		*number = at;
+	} else {
+		n[at].next = n[parent].first_child;
+		n[parent].first_child = at;
+	}
 	vec_push(&w->var, 0);
 	vec_push(&w->inlined, inlined);
-	return *number;
+	return at;
 }
 
 void
@@ -198,6 +202,8 @@ graph_order_children(struct graph_work *w)
 {
 	struct graph_node *n = w->nodes.data;
 
+	for (size_t i = 0; i < w->nodes.len; i++)
+		n[i].first_child = 0;
 	for (size_t i = w->nodes.len; i-- > 1;) {
 		n[i].next = n[n[i].parent].first_child;
 		n[n[i].parent].first_child = (uint32_t)i;

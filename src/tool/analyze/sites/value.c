@@ -509,6 +509,11 @@ values_load(struct values *ret_values, const struct prof *p, const struct graph_
 	struct value_work w = {.p = p, .q = q, .blocks = filter_blocks(q->filter)};
 	struct values to = {.v = xcalloc(p->nsites, sizeof *to.v)};
 
+	if (q->figures != NULL) {
+		memcpy(to.v, q->figures, p->nsites * sizeof *to.v);
+		*ret_values = to;
+		return;
+	}
 	if (value_is_sampled(p, q->chosen))
 		to.var = xcalloc(p->nsites, sizeof *to.var);
 	if (q->point.at == SITES_AT_MARK)

@@ -19,24 +19,58 @@ struct peer_call {
 };
 
 struct peer_calls {
-	const struct peer_stacks *s;
+	const struct jeprof_frames *f;
+	struct peer_call *places; /* of every entry */
 	VEC(struct peer_call) calls;
 	struct strtab keys;
 	struct map files, functions; /* text -> number it was given */
 };
 
+/* What tells places apart: see peer_call_place. */
 static void
-peer_call_place(const struct peer_stacks *s, uint32_t loc, uint32_t *file, uint32_t *line,
-		uint32_t *function, struct strtab *text)
+peer_call_frame(void *ctx, uint32_t loc, uint32_t inl, bool leaf, struct buf *out)
 {
-	const struct peer_loc *l = &s->locs[loc];
-	const struct peer_sym *y = &s->syms.data[l->syms + l->nsyms - 1];
+	const struct jeprof_frames *f = ctx;
+	const struct jeprof_sym *y = jeprof_function(f, loc);
+
+	(void)inl, (void)leaf;
+	buf_printf(out, "%x %x %x %" PRIx64, y->file, y->line, y->func,
+		   y->func == 0 ? f->locs[loc].address : 0);
+}
+
+static void
+peer_call_place(struct peer_calls *c, const char *frame, struct peer_call *ret)
+{
+	unsigned file = 0, line = 0, function = 0;
+	uint64_t address = 0;
 	char hex[24];
 
-	*line = y->line;
-	*file = strtab_add(text, y->file != 0 ? strtab_str(&s->text, y->file) : "??");
-	snprintf(hex, sizeof hex, "0x%016" PRIx64, l->address);
-	*function = strtab_add(text, y->func != 0 ? strtab_str(&s->text, y->func) : hex);
+	sscanf(frame, "%x %x %x %" SCNx64, &file, &line, &function, &address);
+	snprintf(hex, sizeof hex, "0x%016" PRIx64, address);
+	ret->line = line;
+	ret->file =
+		strtab_add(&c->keys, file != 0 ? strtab_str(&c->f->text, file) : "??");
+	ret->function = strtab_add(
+		&c->keys, function != 0 ? strtab_str(&c->f->text, function) : hex);
+}
+
+/* Places get their numbers as stacks meet them. */
+static void
+peer_call_places(struct peer_calls *c, const struct jeprof_stacks *s)
+{
+	uint32_t *number = jeprof_number(s);
+	uint32_t *order = xcalloc((size_t)s->g.nentries + 1, sizeof *order);
+
+	c->places = xcalloc(s->g.nentries, sizeof *c->places);
+	for (uint32_t i = 1; i < s->g.nentries; i++)
+		order[number[i]] = i;
+	for (uint32_t i = 1; i < s->g.nentries; i++) {
+		if (order[i] != 0)
+			peer_call_place(c, jeprof_text(s, order[i]),
+					&c->places[order[i]]);
+	}
+	free(number);
+	free(order);
 }
 
 static int
@@ -51,17 +85,24 @@ peer_call_order(const void *a, const void *b)
 	return peer_call_key(a, b);
 }
 
+/* Own costs, and calls as often as they come. */
 static void
-peer_call_add(struct peer_calls *c, const struct peer_stack *k)
+peer_call_add(struct peer_calls *c, const struct graph *g)
 {
-	struct peer_call x = {.value = k->value}, before = {0};
+	for (uint32_t i = 1; i < g->nnodes; i++) {
+		const struct graph_node *n = &g->nodes[i];
+		struct peer_call x = c->places[n->entry], to = x;
 
-	for (uint32_t i = 0; i < k->nframes; i++, before = x) {
-		peer_call_place(c->s, c->s->frames.data[k->frames + i], &x.file, &x.line,
-				&x.function, &c->keys);
-		x.to_file = before.file;
-		x.to_line = before.line;
-		x.to_function = before.function;
+		x.value = n->self;
+		if (x.value != 0)
+			vec_push(&c->calls, x);
+		if (n->parent == 0)
+			continue;
+		x = c->places[g->nodes[n->parent].entry];
+		x.to_file = to.file;
+		x.to_line = to.line;
+		x.to_function = to.function;
+		x.value = n->total;
 		vec_push(&c->calls, x);
 	}
 }
@@ -88,12 +129,17 @@ peer_call_name(struct peer_calls *c, struct buf *out, const char *key,
 }
 
 void
-peer_callgrind(struct buf *out, const struct peer_stacks *s)
+peer_callgrind(struct buf *out, struct jeprof_frames *f, const double *figures)
 {
-	struct peer_calls c = {.s = s};
+	struct jeprof_naming how = {
+		.name = peer_call_frame, .ctx = f, .no_inlines = true};
+	struct peer_calls c = {.f = f};
+	struct jeprof_stacks s;
 
-	for (size_t i = 0; i < s->stacks.len; i++)
-		peer_call_add(&c, &s->stacks.data[i]);
+	jeprof_stacks_init(&s, f, figures, &how);
+	peer_call_places(&c, &s);
+	peer_call_add(&c, &s.g);
+	jeprof_stacks_done(&s);
 	vec_sort(&c.calls, peer_call_order);
 	buf_add_str(out, "events: Hits\n\n");
 	for (size_t i = 0; i < c.calls.len;) {
@@ -112,32 +158,44 @@ peer_callgrind(struct buf *out, const struct peer_stacks *s)
 		}
 		buf_printf(out, "%" PRIu32 " %.0f\n\n", x->line, trunc(sum) + 0.0);
 	}
+	free(c.places);
 	strtab_done(&c.keys);
 	map_done(&c.files);
 	map_done(&c.functions);
 	vec_done(&c.calls);
 }
 
-void
-peer_stack_list(struct buf *out, const struct peer_stacks *s)
+/* "(ADDRESS) FILE:LINE:FUNCTION" */
+static void
+peer_stack_frame(void *ctx, uint32_t loc, uint32_t inl, bool leaf, struct buf *out)
 {
+	const struct jeprof_frames *f = ctx;
+	const struct jeprof_sym *y = jeprof_function(f, loc);
+
+	(void)inl;
+	buf_printf(out, "(%016" PRIx64 ") ", f->locs[loc].address + leaf);
+	jeprof_file_line(f, y, out);
+	buf_add_char(out, ':');
+	clean_text(out, y->func != 0 ? strtab_str(&f->text, y->func) : "unknown");
+}
+
+void
+peer_stack_list(struct buf *out, struct jeprof_frames *f, const double *figures)
+{
+	struct jeprof_naming how = {
+		.name = peer_stack_frame, .ctx = f, .no_inlines = true, .leaves = true};
+	struct jeprof_stacks s;
+
+	jeprof_stacks_init(&s, f, figures, &how);
 	buf_add_str(out, "Stacks:\n\n");
-	for (size_t i = 0; i < s->stacks.len; i++) {
-		const struct peer_stack *k = &s->stacks.data[i];
+	for (size_t i = 0; i < s.list.len; i++) {
+		uint32_t first = s.list.data[i].node;
 
-		buf_printf(out, "%-8.0f ", trunc(k->value) + 0.0);
-		for (uint32_t f = 0; f < k->nframes; f++) {
-			const struct peer_loc *l =
-				&s->locs[s->frames.data[k->frames + f]];
-			const struct peer_sym *y = &s->syms.data[l->syms + l->nsyms - 1];
-
-			buf_printf(out, "%s(%016" PRIx64 ") ", f > 0 ? "\n         " : "",
-				   l->address + (f == 0 && k->leaf));
-			peer_file_line(s, y, out);
-			buf_add_char(out, ':');
-			clean_text(out, y->func != 0 ? strtab_str(&s->text, y->func)
-						     : "unknown");
-		}
+		buf_printf(out, "%-8.0f ", trunc(s.list.data[i].value) + 0.0);
+		for (uint32_t n = first; n != 0; n = s.g.nodes[n].parent)
+			buf_printf(out, "%s%s", n != first ? "\n         " : "",
+				   jeprof_text(&s, s.g.nodes[n].entry));
 		buf_add_str(out, "\n\n");
 	}
+	jeprof_stacks_done(&s);
 }

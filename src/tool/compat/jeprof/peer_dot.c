@@ -12,20 +12,21 @@
 #include "tool/util/x.h"
 
 struct peer_edge {
-	uint32_t from, to; /* rows */
+	uint32_t from, to; /* entries */
 	double value;
 };
 
 struct peer_dot {
 	struct buf *out;
-	struct peer_stacks *s;
+	const struct jeprof_stacks *s;
 	const struct peer_unit *u;
 	const struct peer_dot_opts *o;
 	uint32_t *rank;
-	uint32_t *number; /* of a row's node, 0 = it has none */
+	uint32_t *number; /* of an entry's node, 0 = it has none */
+	uint32_t *met;	  /* jeprof_number: between equal edges */
 	uint32_t nodes;
 	double node_limit, edge_limit;
-	struct map at; /* pair of rows -> edge + 1 */
+	struct map at; /* pair of entries -> edge + 1 */
 	VEC(struct peer_edge) edges;
 };
 
@@ -57,7 +58,7 @@ peer_dot_head(struct peer_dot *d)
 	buf_add_str(b, "digraph \"");
 	peer_dot_text(b, d->o->program, false);
 	buf_add_str(b, "; ");
-	peer_figure(b, d->u, d->s->total, false);
+	peer_figure(b, d->u, d->s->g.unfiltered, false);
 	buf_printf(b, " %s\" {\n", peer_unit_name(d->u));
 	if (d->o->page)
 		buf_add_str(b, "size=\"8,11\"\n");
@@ -65,9 +66,9 @@ peer_dot_head(struct peer_dot *d)
 		       "Legend [shape=box,fontsize=24,shape=plaintext,label=\"");
 	peer_dot_text(b, d->o->program, false);
 	buf_printf(b, "\\lTotal %s: ", peer_unit_name(d->u));
-	peer_figure(b, d->u, d->s->total, false);
+	peer_figure(b, d->u, d->s->g.unfiltered, false);
 	buf_add_str(b, "\\lFocusing on: ");
-	peer_figure(b, d->u, d->s->shown, false);
+	peer_figure(b, d->u, d->s->g.total, false);
 	buf_add_str(b, "\\lDropped nodes with <= ");
 	peer_figure(b, d->u, d->node_limit, false);
 	buf_printf(b, " abs(%s)\\lDropped edges with <= ", peer_unit_name(d->u));
@@ -76,16 +77,16 @@ peer_dot_head(struct peer_dot *d)
 }
 
 static void
-peer_dot_node(struct peer_dot *d, uint32_t row)
+peer_dot_node(struct peer_dot *d, uint32_t entry)
 {
-	const struct peer_row *r = &d->s->rows.data[row];
-	double total = d->s->shown, size = 8;
+	const struct graph_entry *r = &d->s->g.entries[entry];
+	double total = d->s->g.total, size = 8;
 	struct buf *b = d->out;
 
 	if (total > 0)
 		size = 8 + 50.0 * sqrt(fabs(r->flat / total));
-	buf_printf(b, "N%u [label=\"", d->number[row]);
-	peer_dot_text(b, strtab_str(&d->s->text, r->name), true);
+	buf_printf(b, "N%u [label=\"", d->number[entry]);
+	peer_dot_text(b, jeprof_text(d->s, entry), true);
 	buf_add_str(b, "\\n");
 	peer_figure(b, d->u, r->flat, false);
 	buf_add_str(b, " (");
@@ -119,58 +120,40 @@ peer_dot_count(struct peer_dot *d, uint32_t from, uint32_t to, double value)
 	d->edges.data[*at - 1].value += value;
 }
 
-/* Every call of every stack. */
+/* Every call of every stack: also those of a function by itself, as often as they come. */
 static void
 peer_dot_find_edges(struct peer_dot *d)
 {
-	struct peer_stacks *s = d->s;
-	bool own = s->grain == PEER_ADDRESSES || s->show_addresses;
-	uint32_t *rows = xcalloc(s->syms.len, sizeof *rows);
+	const struct graph *g = &d->s->g;
 
-	for (size_t i = 0; i < s->stacks.len; i++) {
-		const struct peer_stack *k = &s->stacks.data[i];
-		uint32_t before = 0;
+	for (uint32_t i = 1; i < g->nnodes; i++) {
+		const struct graph_node *n = &g->nodes[i];
 
-		for (uint32_t f = 0; f < k->nframes; f++) {
-			uint32_t loc = s->frames.data[k->frames + f];
-			const struct peer_loc *l = &s->locs[loc];
-
-			for (uint32_t j = 0; j < l->nsyms; j++) {
-				uint32_t row = rows[l->syms + j];
-
-				if (f == 0 && own && k->leaf)
-					row = peer_row_of(s, loc, j, true);
-				else if (row == 0)
-					row = rows[l->syms + j] =
-						peer_row_of(s, loc, j, false);
-				if (before != 0)
-					peer_dot_count(d, row, before, k->value);
-				before = row;
-			}
-		}
+		if (n->parent != 0)
+			peer_dot_count(d, g->nodes[n->parent].entry, n->entry, n->total);
 	}
-	free(rows);
 }
 
 static int
-peer_edge_order(const void *a, const void *b)
+peer_edge_order(const void *a, const void *b, void *ctx)
 {
 	const struct peer_edge *x = a, *y = b;
+	const uint32_t *met = ctx;
 
 	if (x->value != y->value)
 		return x->value < y->value ? 1 : -1;
 	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	return (x->to > y->to) - (x->to < y->to);
+		return met[x->from] < met[y->from] ? -1 : 1;
+	return (met[x->to] > met[y->to]) - (met[x->to] < met[y->to]);
 }
 
 static void
 peer_dot_edge(struct peer_dot *d, const struct peer_edge *x)
 {
-	double share = d->s->shown != 0 ? fabs(3 * (x->value / d->s->shown)) : 0;
+	double share = d->s->g.total != 0 ? fabs(3 * (x->value / d->s->g.total)) : 0;
 	double width = (share > 1 ? 1 : share) * 2;
 	double weight = pow(fabs(x->value), 0.7);
-	const char *name = strtab_str(&d->s->text, d->s->rows.data[x->to].name);
+	const char *name = jeprof_text(d->s, x->to);
 
 	if (width < 1 && d->o->wide_edges)
 		width = 1;
@@ -184,10 +167,12 @@ peer_dot_edge(struct peer_dot *d, const struct peer_edge *x)
 static void
 peer_dot_edges(struct peer_dot *d)
 {
-	uint64_t *in = xcalloc(d->s->rows.len, sizeof *in);
-	uint64_t *out = xcalloc(d->s->rows.len, sizeof *out);
+	uint64_t *in = xcalloc(d->s->g.nentries, sizeof *in);
+	uint64_t *out = xcalloc(d->s->g.nentries, sizeof *out);
 
-	vec_sort(&d->edges, peer_edge_order);
+	if (d->edges.len > 1)
+		qsort_r(d->edges.data, d->edges.len, sizeof *d->edges.data,
+			peer_edge_order, d->met);
 	for (size_t i = 0; i < d->edges.len; i++) {
 		const struct peer_edge *x = &d->edges.data[i];
 
@@ -204,19 +189,20 @@ peer_dot_edges(struct peer_dot *d)
 }
 
 bool
-peer_dot(struct buf *out, struct buf *remark, struct peer_stacks *s,
+peer_dot(struct buf *out, struct buf *remark, const struct jeprof_stacks *s,
 	 const struct peer_unit *u, const struct peer_dot_opts *o)
 {
 	struct peer_dot d = {.out = out, .s = s, .u = u, .o = o};
-	uint32_t n = (uint32_t)s->rows.len - 1;
+	uint32_t n = s->g.nentries - 1;
 
-	d.node_limit = trunc(o->node_fraction * s->shown);
-	d.edge_limit = trunc(o->edge_fraction * s->shown);
-	d.rank = xcalloc(s->rows.len, sizeof *d.rank);
-	d.number = xcalloc(s->rows.len, sizeof *d.number);
-	peer_rank(s, true, true, d.rank);
+	d.node_limit = trunc(o->node_fraction * s->g.total);
+	d.edge_limit = trunc(o->edge_fraction * s->g.total);
+	d.rank = xcalloc(s->g.nentries, sizeof *d.rank);
+	d.number = xcalloc(s->g.nentries, sizeof *d.number);
+	d.met = jeprof_number(s);
+	graph_rank(&s->g, GRAPH_BY_CUM, d.rank);
 	while (d.nodes < n && d.nodes < o->node_count &&
-	       fabs(s->rows.data[d.rank[d.nodes]].cum) > d.node_limit)
+	       fabs(s->g.entries[d.rank[d.nodes]].cum) > d.node_limit)
 		d.nodes++;
 	if (d.nodes > 0 && (d.node_limit > 0 || d.edge_limit > 0)) {
 		buf_add_str(remark, "Dropping nodes with <= ");
@@ -237,6 +223,7 @@ peer_dot(struct buf *out, struct buf *remark, struct peer_stacks *s,
 	}
 	free(d.rank);
 	free(d.number);
+	free(d.met);
 	map_done(&d.at);
 	vec_done(&d.edges);
 	return d.nodes > 0;

@@ -29,102 +29,98 @@
 #define JEPROF_NODES 80
 #define JEPROF_DEGREE 8
 
-struct jeprof_args jeprof_args = {.node_fraction = 0.005,
-				  .edge_fraction = 0.001,
-				  .nodes = JEPROF_NODES,
-				  .degree = JEPROF_DEGREE};
+static const struct jeprof_args jeprof_defaults = {.node_fraction = 0.005,
+						   .edge_fraction = 0.001,
+						   .nodes = JEPROF_NODES,
+						   .degree = JEPROF_DEGREE};
 
-#define JP jeprof_args
+#define AT(member) .at = offsetof(struct jeprof_args, member)
 
 static const struct opt jeprof_opts[] = {
-	{"text", 0, OPT_NONE, .to = &JP.text,
+	{"text", 0, OPT_NONE, AT(text),
 	 .help = "Print a table of functions; the default when no terminal reads it."},
-	{"collapsed", 0, OPT_NONE, .to = &JP.collapsed,
+	{"collapsed", 0, OPT_NONE, AT(collapsed),
 	 .help = "Print folded stacks, outermost function first."},
-	{"list", 0, OPT_STRING, .to = &JP.list, .metavar = "RE",
+	{"list", 0, OPT_STRING, AT(list), .metavar = "RE",
 	 .help = "Print source with figures, of functions that match."},
-	{"dot", 0, OPT_NONE, .to = &JP.dot,
-	 .help = "Print the graph for graphviz's dot."},
-	{"svg", 0, OPT_NONE, .to = &JP.svg, .help = "Print the graph as SVG."},
-	{"pdf", 0, OPT_NONE, .to = &JP.pdf, .help = "Print the graph as PDF."},
-	{"ps", 0, OPT_NONE, .to = &JP.ps, .help = "Print the graph as PostScript."},
-	{"gif", 0, OPT_NONE, .to = &JP.gif, .help = "Print the graph as GIF."},
-	{"callgrind", 0, OPT_NONE, .to = &JP.callgrind,
+	{"dot", 0, OPT_NONE, AT(dot), .help = "Print the graph for graphviz's dot."},
+	{"svg", 0, OPT_NONE, AT(svg), .help = "Print the graph as SVG."},
+	{"pdf", 0, OPT_NONE, AT(pdf), .help = "Print the graph as PDF."},
+	{"ps", 0, OPT_NONE, AT(ps), .help = "Print the graph as PostScript."},
+	{"gif", 0, OPT_NONE, AT(gif), .help = "Print the graph as GIF."},
+	{"callgrind", 0, OPT_NONE, AT(callgrind),
 	 .help = "Print calls in callgrind's format."},
-	{"raw", 0, OPT_NONE, .to = &JP.raw,
+	{"raw", 0, OPT_NONE, AT(raw),
 	 .help = "Print the profile with its names, readable without the program."},
-	{"symbols", 0, OPT_NONE, .to = &JP.symbols,
+	{"symbols", 0, OPT_NONE, AT(symbols),
 	 .help = "Print a name for every address of standard input."},
-	{"interactive", 0, OPT_NONE, .to = &JP.interactive,
+	{"interactive", 0, OPT_NONE, AT(interactive),
 	 .help = "Ask for commands; the default on a terminal."},
-	{"functions", 0, OPT_NONE, .to = &JP.functions, .help = "A row for a function."},
-	{"lines", 0, OPT_NONE, .to = &JP.lines, .help = "A row for a source line."},
-	{"files", 0, OPT_NONE, .to = &JP.files, .help = "A row for a source file."},
-	{"addresses", 0, OPT_NONE, .to = &JP.addresses, .help = "A row for an address."},
-	{"inuse_space", 0, OPT_NONE, .to = &JP.index[PEER_INUSE_SPACE],
+	{"functions", 0, OPT_NONE, AT(functions), .help = "A row for a function."},
+	{"lines", 0, OPT_NONE, AT(lines), .help = "A row for a source line."},
+	{"files", 0, OPT_NONE, AT(files), .help = "A row for a source file."},
+	{"addresses", 0, OPT_NONE, AT(addresses), .help = "A row for an address."},
+	{"inuse_space", 0, OPT_NONE, AT(inuse_space),
 	 .help = "Count live memory: the default."},
-	{"inuse_objects", 0, OPT_NONE, .to = &JP.index[PEER_INUSE_OBJECTS],
-	 .help = "Count live blocks."},
-	{"alloc_space", 0, OPT_NONE, .to = &JP.index[PEER_ALLOC_SPACE],
+	{"inuse_objects", 0, OPT_NONE, AT(inuse_objects), .help = "Count live blocks."},
+	{"alloc_space", 0, OPT_NONE, AT(alloc_space),
 	 .help = "Count all memory allocated so far."},
-	{"alloc_objects", 0, OPT_NONE, .to = &JP.index[PEER_ALLOC_OBJECTS],
+	{"alloc_objects", 0, OPT_NONE, AT(alloc_objects),
 	 .help = "Count all blocks allocated so far."},
-	{"show_bytes", 0, OPT_NONE, .to = &JP.show_bytes,
+	{"show_bytes", 0, OPT_NONE, AT(show_bytes),
 	 .help = "Print bytes instead of MB of 1024 KB."},
-	{"drop_negative", 0, OPT_NONE, .to = &JP.drop_negative,
+	{"drop_negative", 0, OPT_NONE, AT(drop_negative),
 	 .help = "With --base, leave out what shrank."},
-	{"base", 0, OPT_STRING, .to = &JP.base, .metavar = "FILE",
+	{"base", 0, OPT_STRING, AT(base), .metavar = "FILE",
 	 .help = "Take this profile off the others."},
-	{"cum", 0, OPT_NONE, .to = &JP.cum,
-	 .help = "Order the table by cumulative figures."},
-	{"nodecount", 0, OPT_U64, .to = &JP.nodes, .metavar = "N",
+	{"cum", 0, OPT_NONE, AT(cum), .help = "Order the table by cumulative figures."},
+	{"nodecount", 0, OPT_U64, AT(nodes), .metavar = "N",
 	 .help = "Nodes of a graph at most (80)."},
-	{"nodefraction", 0, OPT_FLOAT, .to = &JP.node_fraction, .metavar = "F",
+	{"nodefraction", 0, OPT_FLOAT, AT(node_fraction), .metavar = "F",
 	 .help = "Leave out nodes below F of the total (.005)."},
-	{"edgefraction", 0, OPT_FLOAT, .to = &JP.edge_fraction, .metavar = "F",
+	{"edgefraction", 0, OPT_FLOAT, AT(edge_fraction), .metavar = "F",
 	 .help = "Leave out edges below F of the total (.001)."},
-	{"maxdegree", 0, OPT_U64, .to = &JP.degree, .metavar = "N",
+	{"maxdegree", 0, OPT_U64, AT(degree), .metavar = "N",
 	 .help = "Edges in and out of a node at most (8)."},
-	{"focus", 0, OPT_STRING, .to = &JP.focus, .metavar = "RE",
+	{"focus", 0, OPT_STRING, AT(focus), .metavar = "RE",
 	 .help = "Only stacks with a function or file that matches."},
-	{"ignore", 0, OPT_STRING, .to = &JP.ignore, .metavar = "RE",
+	{"ignore", 0, OPT_STRING, AT(ignore), .metavar = "RE",
 	 .help = "Only stacks without one."},
-	{"retain", 0, OPT_STRING, .to = &JP.retain, .metavar = "RE",
+	{"retain", 0, OPT_STRING, AT(retain), .metavar = "RE",
 	 .help = "Keep only frames of functions that match."},
-	{"exclude", 0, OPT_STRING, .to = &JP.exclude, .metavar = "RE",
+	{"exclude", 0, OPT_STRING, AT(exclude), .metavar = "RE",
 	 .help = "Leave out frames of functions that match."},
-	{"thread", 0, OPT_STRING, .to = &JP.thread, .metavar = "N|*",
+	{"thread", 0, OPT_STRING, AT(thread), .metavar = "N|*",
 	 .help = "Report on one thread, or on each, of a jemalloc profile."},
-	{"heapcheck", 0, OPT_NONE, .to = &JP.heapcheck,
+	{"heapcheck", 0, OPT_NONE, AT(heapcheck),
 	 .help = "Grey nodes of a graph that allocate themselves."},
-	{"stacks", 0, OPT_NONE, .to = &JP.stacks, .help = "With --text, stacks first."},
-	{"show_addresses", 0, OPT_NONE, .to = &JP.show_addresses,
+	{"stacks", 0, OPT_NONE, AT(stacks), .help = "With --text, stacks first."},
+	{"show_addresses", 0, OPT_NONE, AT(show_addresses),
 	 .help = "An address behind every name."},
-	{"lib_prefix", 0, OPT_STRING, .to = &names_given.sysroot, .metavar = "DIR",
+	{"lib_prefix", 0, OPT_STRING, AT(names.sysroot), .metavar = "DIR",
 	 .help = "Look for binaries below DIR."},
-	{"debug-syms-by-id", 0, OPT_NONE,
+	{"debug-syms-by-id", 0, OPT_NONE, .set = opt_ignore,
 	 .help = "Debug files by build-id: always done."},
-	{"gv", 0, OPT_NONE, .to = &JP.viewer, .help = "Refused: no viewer is opened."},
-	{"evince", 0, OPT_NONE, .to = &JP.viewer,
-	 .help = "Refused: no viewer is opened."},
-	{"web", 0, OPT_NONE, .to = &JP.viewer, .help = "Refused: no viewer is opened."},
-	{"disasm", 0, OPT_STRING, .to = &JP.disasm, .metavar = "RE",
+	{"gv", 0, OPT_NONE, AT(viewer), .help = "Refused: no viewer is opened."},
+	{"evince", 0, OPT_NONE, AT(viewer), .help = "Refused: no viewer is opened."},
+	{"web", 0, OPT_NONE, AT(viewer), .help = "Refused: no viewer is opened."},
+	{"disasm", 0, OPT_STRING, AT(disasm), .metavar = "RE",
 	 .help = "Refused: see --list and --addresses."},
-	{"help", 0, OPT_NONE, .to = &JP.help, .help = "Print this."},
-	{"version", 0, OPT_NONE, .to = &JP.version, .help = "Print the version."},
+	{"help", 0, OPT_NONE, AT(help), .help = "Print this."},
+	{"version", 0, OPT_NONE, AT(version), .help = "Print the version."},
 	/* Accepted, for they change nothing here. */
-	{"add_lib", 0, OPT_STRING, .to = &JP.ignored},
-	{"tools", 0, OPT_STRING, .to = &JP.ignored},
-	{"scale", 0, OPT_STRING, .to = &JP.ignored},
-	{"seconds", 0, OPT_STRING, .to = &JP.ignored},
-	{"test_stride", 0, OPT_STRING, .to = &JP.ignored},
-	{"no_strip_temp", 0, OPT_NONE, .to = NULL},
-	{"no-auto-signal-frm", 0, OPT_NONE, .to = NULL},
-	{"debug", 0, OPT_NONE, .to = NULL},
-	{"total_delay", 0, OPT_NONE, .to = &JP.locks},
-	{"contentions", 0, OPT_NONE, .to = &JP.locks},
-	{"mean_delay", 0, OPT_NONE, .to = &JP.locks},
-	{"google-pprof", 0, OPT_NONE, .to = &JP.google},
+	{"add_lib", 0, OPT_STRING, .set = opt_ignore},
+	{"tools", 0, OPT_STRING, .set = opt_ignore},
+	{"scale", 0, OPT_STRING, .set = opt_ignore},
+	{"seconds", 0, OPT_STRING, .set = opt_ignore},
+	{"test_stride", 0, OPT_STRING, .set = opt_ignore},
+	{"no_strip_temp", 0, OPT_NONE, .set = opt_ignore},
+	{"no-auto-signal-frm", 0, OPT_NONE, .set = opt_ignore},
+	{"debug", 0, OPT_NONE, .set = opt_ignore},
+	{"total_delay", 0, OPT_NONE, AT(locks)},
+	{"contentions", 0, OPT_NONE, AT(locks)},
+	{"mean_delay", 0, OPT_NONE, AT(locks)},
+	{"google-pprof", 0, OPT_NONE, AT(google)},
 	{0},
 };
 
@@ -142,26 +138,26 @@ jeprof_on(const bool *const *of, size_t n)
 }
 
 static int
-jeprof_check(struct err *e)
+jeprof_check(struct jeprof_args *a, struct err *e)
 {
-	const bool *const grains[] = {&JP.functions, &JP.lines, &JP.files, &JP.addresses};
+	const bool *const grains[] = {&a->functions, &a->lines, &a->files, &a->addresses};
 	const bool *const modes[] = {
-		&JP.text, &JP.collapsed, &JP.dot, &JP.svg,     &JP.pdf,	       &JP.ps,
-		&JP.gif,  &JP.callgrind, &JP.raw, &JP.symbols, &JP.interactive};
-	const bool *const indexes[] = {&JP.index[0], &JP.index[1], &JP.index[2],
-				       &JP.index[3]};
-	unsigned n = jeprof_on(modes, ARRAY_LEN(modes)) + (JP.list != NULL);
+		&a->text, &a->collapsed, &a->dot, &a->svg,     &a->pdf,	       &a->ps,
+		&a->gif,  &a->callgrind, &a->raw, &a->symbols, &a->interactive};
+	const bool *const indexes[] = {&a->inuse_space, &a->inuse_objects,
+				       &a->alloc_space, &a->alloc_objects};
+	unsigned n = jeprof_on(modes, ARRAY_LEN(modes)) + (a->list != NULL);
 
-	if (JP.viewer)
+	if (a->viewer)
 		return err_set(
 			e, -EINVAL,
 			"--gv, --evince and --web open a viewer, which seep does not: "
 			"write --svg to a file and open that");
-	if (JP.disasm != NULL)
+	if (a->disasm != NULL)
 		return err_set(
 			e, -EINVAL,
 			"--disasm: seep does not disassemble; see --list, --addresses");
-	if (JP.locks)
+	if (a->locks)
 		return err_set(e, -EINVAL, "lock profiles are not read");
 	if (jeprof_on(indexes, ARRAY_LEN(indexes)) > 1)
 		return err_set(e, -EINVAL, "one of --inuse_* and --alloc_* at a time");
@@ -172,27 +168,29 @@ jeprof_check(struct err *e)
 			e, -EINVAL,
 			"one of --functions, --lines, --files and --addresses at a time");
 	if (n == 0)
-		*(isatty(STDOUT_FILENO) ? &JP.interactive : &JP.text) = true;
+		*(isatty(STDOUT_FILENO) ? &a->interactive : &a->text) = true;
 	return 0;
 }
 
-enum peer_grain
-jeprof_grain(void)
+enum jeprof_grain
+jeprof_grain(const struct jeprof_args *a)
 {
-	return JP.lines	      ? PEER_LINES
-	       : JP.files     ? PEER_FILES
-	       : JP.addresses ? PEER_ADDRESSES
-			      : PEER_FUNCTIONS;
+	return a->lines	      ? JEPROF_LINES
+	       : a->files     ? JEPROF_FILES
+	       : a->addresses ? JEPROF_ADDRESSES
+			      : JEPROF_FUNCTIONS;
 }
 
-static enum peer_index
-jeprof_index(void)
+static enum graph_value
+jeprof_value(const struct jeprof_args *a)
 {
-	unsigned i = 0;
+	return a->alloc_space || a->alloc_objects ? GRAPH_ALLOCATED : GRAPH_LIVE;
+}
 
-	while (i < 4 && !JP.index[i])
-		i++;
-	return i < 4 ? i : PEER_INUSE_SPACE;
+static bool
+jeprof_counts_objects(const struct jeprof_args *a)
+{
+	return a->inuse_objects || a->alloc_objects;
 }
 
 /* ---- the profiles ---- */
@@ -205,7 +203,8 @@ struct jeprof_files {
 
 /* The program is the first word, or the first that is one. */
 static int
-jeprof_split(const struct peer_words *words, struct jeprof_files *ret, struct err *e)
+jeprof_split(const struct jeprof_args *a, const struct peer_words *words,
+	     struct jeprof_files *ret, struct err *e)
 {
 	struct jeprof_files f = {.profiles = words->data, .n = words->len};
 
@@ -221,7 +220,7 @@ jeprof_split(const struct peer_words *words, struct jeprof_files *ret, struct er
 		f.profiles = words->data + 1;
 		f.n--;
 	}
-	if (f.n == 0 && !JP.symbols)
+	if (f.n == 0 && !a->symbols)
 		return err_set(e, -EINVAL,
 			       "which profile? usage: seep jeprof PROGRAM PROFILE...");
 	*ret = f;
@@ -262,8 +261,8 @@ jeprof_read(const char *path, const char *program, struct prof **ret, struct err
 
 /* Reads and adds up all of them, the base behind the others. *ret_sites: where that begins. */
 static int
-jeprof_load(const struct jeprof_files *f, struct prof **ret, uint32_t *ret_sites,
-	    struct err *e)
+jeprof_load(const struct jeprof_args *a, const struct jeprof_files *f, struct prof **ret,
+	    uint32_t *ret_sites, struct err *e)
 {
 	struct prof *all = NULL;
 	size_t same = 1;
@@ -296,10 +295,10 @@ jeprof_load(const struct jeprof_files *f, struct prof **ret, uint32_t *ret_sites
 			same);
 	if (r == 0)
 		*ret_sites = all->nsites;
-	if (r == 0 && JP.base != NULL) {
+	if (r == 0 && a->base != NULL) {
 		struct prof *base = NULL;
 
-		r = jeprof_read(JP.base, f->program, &base, e);
+		r = jeprof_read(a->base, f->program, &base, e);
 		if (r == 0)
 			prof_merge(all, base);
 		prof_free(base);
@@ -312,12 +311,9 @@ jeprof_load(const struct jeprof_files *f, struct prof **ret, uint32_t *ret_sites
 
 /* A figure that the file does not have is not 0. */
 static int
-jeprof_check_index(const struct prof *p, struct err *e)
+jeprof_check_index(const struct jeprof_args *a, const struct prof *p, struct err *e)
 {
-	enum peer_index i = jeprof_index();
-	bool alloc = i == PEER_ALLOC_SPACE || i == PEER_ALLOC_OBJECTS;
-
-	if (alloc && (p->columns & PROF_HAS_ALLOCS) == 0)
+	if (jeprof_value(a) == GRAPH_ALLOCATED && (p->columns & PROF_HAS_ALLOCS) == 0)
 		return err_set(
 			e, -ENODATA,
 			"the profile does not count what was allocated and freed again "
@@ -340,19 +336,18 @@ jeprof_re(const char *option, const char *pattern, struct re **ret, struct err *
 int
 jeprof_report_init(struct jeprof_report *r, struct err *e)
 {
-	struct jeprof_report x = {.unit = {.bytes = JP.show_bytes}};
-	enum peer_index i = jeprof_index();
+	const struct jeprof_args *a = r->args;
 	int status;
 
-	x.unit.objects = i == PEER_INUSE_OBJECTS || i == PEER_ALLOC_OBJECTS;
-	status = jeprof_re("focus", JP.focus, &x.focus, e);
+	r->unit.bytes = a->show_bytes;
+	r->unit.objects = jeprof_counts_objects(a);
+	status = jeprof_re("focus", a->focus, &r->focus, e);
 	if (status == 0)
-		status = jeprof_re("ignore", JP.ignore, &x.ignore, e);
+		status = jeprof_re("ignore", a->ignore, &r->ignore, e);
 	if (status == 0)
-		status = jeprof_re("retain", JP.retain, &x.retain, e);
+		status = jeprof_re("retain", a->retain, &r->retain, e);
 	if (status == 0)
-		status = jeprof_re("exclude", JP.exclude, &x.exclude, e);
-	*r = x;
+		status = jeprof_re("exclude", a->exclude, &r->exclude, e);
 	return status;
 }
 
@@ -366,70 +361,83 @@ jeprof_report_done(struct jeprof_report *r)
 }
 
 void
-jeprof_stacks(const struct jeprof_report *r, enum peer_grain grain,
-	      struct peer_stacks *ret)
+jeprof_frames(const struct jeprof_report *r, enum jeprof_grain grain,
+	      struct jeprof_frames *ret)
 {
-	struct peer_opts_stacks o = {.jeprof = !JP.google,
-				     .show_addresses = JP.show_addresses,
-				     .grain = grain,
-				     .focus = r->focus,
-				     .ignore = r->ignore,
-				     .retain = r->retain,
-				     .exclude = r->exclude,
-				     .full_name = demangle_full};
+	struct jeprof_rules o = {.google = r->args->google,
+				 .show_addresses = r->args->show_addresses,
+				 .grain = grain,
+				 .focus = r->focus,
+				 .ignore = r->ignore,
+				 .retain = r->retain,
+				 .exclude = r->exclude,
+				 .full_name = demangle_full};
 
-	peer_stacks_init(ret, r->p, r->values, &o);
+	jeprof_frames_init(ret, r->p, &o);
+}
+
+/* The table, or the graph. */
+static int
+jeprof_print_rows(struct jeprof_report *r, struct jeprof_frames *f, const char *thread,
+		  struct buf *out, struct err *e)
+{
+	struct jeprof_naming how = {.table = r->args->text};
+	struct jeprof_stacks s;
+	int status = 0;
+
+	jeprof_stacks_init(&s, f, r->figures, &how);
+	if (r->args->text) {
+		peer_total(out, &s, &r->unit, thread);
+		if (r->args->stacks)
+			peer_stack_list(out, f, r->figures);
+		peer_text(out, &s, &r->unit, r->args->cum, -1);
+		if (s.g.unfiltered == 0)
+			cmd_note("nothing to show: the total is 0");
+	} else {
+		status = jeprof_graph(r, &s, out, e);
+	}
+	jeprof_stacks_done(&s);
+	return status;
 }
 
 static int
 jeprof_print(struct jeprof_report *r, const char *thread, struct err *e)
 {
-	struct peer_stacks s;
+	struct jeprof_frames f;
 	struct buf out = {0};
 	int status = 0;
 
-	if (JP.list != NULL)
-		return jeprof_list(r, JP.list, e);
-	jeprof_stacks(r, jeprof_grain(), &s);
-	if (JP.text) {
-		peer_total(&out, &s, &r->unit, thread);
-		if (JP.stacks)
-			peer_stack_list(&out, &s);
-		peer_text(&out, &s, &r->unit, JP.cum, -1);
-		if (s.total == 0)
-			cmd_note("nothing to show: the total is 0");
-	} else if (JP.collapsed) {
-		peer_collapsed(&out, &s);
-	} else if (JP.callgrind) {
-		peer_callgrind(&out, &s);
-	} else if (JP.raw) {
-		status = jeprof_raw(r, &s, &out, e);
-	} else {
-		status = jeprof_graph(r, &s, &out, e);
-	}
+	if (r->args->list != NULL)
+		return jeprof_list(r, r->args->list, e);
+	jeprof_frames(r, jeprof_grain(r->args), &f);
+	if (r->args->collapsed)
+		peer_collapsed(&out, &f, r->figures);
+	else if (r->args->callgrind)
+		peer_callgrind(&out, &f, r->figures);
+	else if (r->args->raw)
+		status = jeprof_raw(r, &f, &out, e);
+	else
+		status = jeprof_print_rows(r, &f, thread, &out, e);
 	if (status == 0)
 		fwrite(buf_str(&out), 1, out.len, stdout);
 	buf_done(&out);
-	peer_stacks_done(&s);
+	jeprof_frames_done(&f);
 	return status;
 }
 
 /* One report, or one for each thread that was asked for. */
 static int
-jeprof_print_all(struct jeprof_report *r, uint32_t nsites, struct err *e)
+jeprof_print_all(struct jeprof_report *r, struct err *e)
 {
+	const char *thread = r->args->thread;
 	char *end;
-	unsigned long want = JP.thread != NULL ? strtoul(JP.thread, &end, 10) : 0;
-	bool all = JP.thread != NULL && strcmp(JP.thread, "*") == 0;
+	unsigned long want = thread != NULL ? strtoul(thread, &end, 10) : 0;
+	bool all = thread != NULL && strcmp(thread, "*") == 0;
 	unsigned met = 0;
 	int status = 0;
 
-	if (JP.thread == NULL) {
-		r->values = peer_values(r->p, nsites, jeprof_index(), JP.drop_negative);
-		status = jeprof_print(r, NULL, e);
-		free(r->values);
-		return status;
-	}
+	if (thread == NULL)
+		return jeprof_print(r, NULL, e);
 	for (uint32_t i = 1; i < r->p->nthreads && status == 0; i++) {
 		const struct prof_thread *t = &r->p->threads[i];
 		char number[16];
@@ -438,9 +446,10 @@ jeprof_print_all(struct jeprof_report *r, uint32_t nsites, struct err *e)
 			continue;
 		met++;
 		snprintf(number, sizeof number, "%u", t->serial);
-		r->values = peer_thread_values(r->p, i, jeprof_index());
+		free(r->figures);
+		r->figures = jeprof_thread_figures(r->p, i, jeprof_value(r->args),
+						   r->unit.objects);
 		status = jeprof_print(r, number, e);
-		free(r->values);
 	}
 	if (status == 0 && met == 0)
 		return err_set(
@@ -448,70 +457,62 @@ jeprof_print_all(struct jeprof_report *r, uint32_t nsites, struct err *e)
 			r->p->nthreads <= 1
 				? "--thread %s: the profile does not tell threads apart"
 				: "--thread %s: no such thread in the profile",
-			JP.thread);
+			thread);
 	return status;
 }
 
 static int
-jeprof_all(const struct peer_words *words, struct err *e)
+jeprof_all(struct jeprof_args *a, const struct peer_words *words, struct err *e)
 {
 	struct jeprof_files f = {0};
-	struct jeprof_report r = {0};
-	struct names_opts names = names_given;
-	struct prof *p = NULL;
+	struct jeprof_report r = {.args = a, .names = &a->names};
 	uint32_t nsites = 0;
-	int status = jeprof_split(words, &f, e);
+	int status = jeprof_split(a, words, &f, e);
 
-	if (status == 0 && JP.symbols)
-		return jeprof_symbols(f.program, e);
+	if (status == 0 && a->symbols)
+		return jeprof_symbols(a, f.program, e);
 	if (status == 0)
 		status = jeprof_report_init(&r, e);
 	if (status == 0)
-		status = jeprof_load(&f, &p, &nsites, e);
+		status = jeprof_load(a, &f, &r.p, &nsites, e);
 	if (status == 0)
-		status = jeprof_check_index(p, e);
+		status = jeprof_check_index(a, r.p, e);
 	if (status == 0) {
 		char *source = jeprof_source_of(f.profiles[0]);
 
-		names.exe = f.program;
-		names.no_source = true;
-		names_resolve(p, &names);
-		jeprof_ask_names(p, source);
+		a->names.exe = f.program;
+		a->names.no_source = true;
+		names_resolve(r.p, &a->names);
+		jeprof_ask_names(r.p, source);
 		free(source);
-		r.p = p;
 		r.program = f.program != NULL ? f.program : f.profiles[0];
 		r.profile = f.profiles[0];
 		r.nprofiles = f.n;
-		r.names = &names;
-		if (JP.interactive) {
-			r.values =
-				peer_values(p, nsites, jeprof_index(), JP.drop_negative);
-			status = jeprof_shell(&r, e);
-			free(r.values);
-		} else {
-			status = jeprof_print_all(&r, nsites, e);
-		}
+		r.figures = jeprof_figures(r.p, nsites, jeprof_value(a), r.unit.objects,
+					   a->drop_negative);
+		status = a->interactive ? jeprof_shell(&r, e) : jeprof_print_all(&r, e);
+		free(r.figures);
 	}
 	jeprof_report_done(&r);
-	prof_free(p);
+	prof_free(r.p);
 	return status;
 }
 
 static int
 jeprof_run(void *opts, int argc, char **argv)
 {
+	struct jeprof_args *a = opts;
 	struct peer_words words = {0};
 	struct err e = {0};
 	int status, r;
 
-	(void)opts;
-	if (peer_opts(PEER_PERL, jeprof_opts, argc, argv, NULL, &words, &e) < 0 ||
-	    (!JP.help && !JP.version && jeprof_check(&e) < 0)) {
+	if (peer_opts(PEER_PERL, jeprof_opts, argc, argv, a, &words, &e) < 0 ||
+	    (!a->help && !a->version && jeprof_check(a, &e) < 0)) {
 		status = cmd_usage(&cmd_jeprof, "%s", e.msg);
-	} else if (JP.help || JP.version) {
-		status = JP.help ? cmd_help(&cmd_jeprof) : cmd_version();
+	} else if (a->help || a->version) {
+		status = a->help ? cmd_help(&cmd_jeprof) : cmd_version();
 	} else {
-		r = jeprof_all(&words, &e);
+		r = jeprof_all(a, &words, &e);
 		status = r == -EINVAL ? cmd_usage(&cmd_jeprof, "%s", e.msg)
 			 : r < 0      ? cmd_fail(&e)
 				      : CMD_OK;
@@ -526,6 +527,8 @@ const struct cmd cmd_jeprof = {
 	.help = "print heap profiles as jeprof and google-pprof do",
 	.man = "seep-jeprof",
 	.opts = jeprof_opts,
+	.opts_bytes = sizeof(struct jeprof_args),
+	.defaults = &jeprof_defaults,
 	.min_args = 0,
 	.max_args = CMD_ANY_ARGS,
 	.own_options = true,

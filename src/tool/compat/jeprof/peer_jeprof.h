@@ -18,7 +18,7 @@ struct jeprof_args {
 	bool text, collapsed, dot, svg, pdf, ps, gif, callgrind, raw, symbols,
 		interactive;
 	bool functions, lines, files, addresses;
-	bool index[4]; /* by enum peer_index */
+	bool inuse_space, inuse_objects, alloc_space, alloc_objects;
 	bool show_bytes, drop_negative, cum, heapcheck, stacks, show_addresses;
 	bool viewer, locks, help, version;
 	bool google; /* as google-pprof where the two differ */
@@ -26,13 +26,14 @@ struct jeprof_args {
 	const char *ignored;
 	uint64_t nodes, degree;
 	double node_fraction, edge_fraction;
+	struct names_opts names;
 };
-extern struct jeprof_args jeprof_args;
 
 /* One report: what is counted and how it is filtered. */
 struct jeprof_report {
+	struct jeprof_args *args;
 	struct prof *p;
-	double *values; /* peer_values */
+	double *figures; /* jeprof_figures */
 	struct peer_unit unit;
 	struct re *focus, *ignore, *retain, *exclude;
 	const char *program, *profile; /* for titles; the first profile */
@@ -42,25 +43,25 @@ struct jeprof_report {
 
 int jeprof_report_init(struct jeprof_report *r, struct err *e);
 void jeprof_report_done(struct jeprof_report *r);
-enum peer_grain jeprof_grain(void);
+enum jeprof_grain jeprof_grain(const struct jeprof_args *a);
 
-/* Stacks under the report's filters; free with peer_stacks_done. */
-void jeprof_stacks(const struct jeprof_report *r, enum peer_grain grain,
-		   struct peer_stacks *ret);
+/* Frames under the report's filters; free with jeprof_frames_done. */
+void jeprof_frames(const struct jeprof_report *r, enum jeprof_grain grain,
+		   struct jeprof_frames *ret);
 
 /* Prints source of functions that match. -ENOENT when none does. */
 int jeprof_list(struct jeprof_report *r, const char *pattern, struct err *e);
 
 /* The graph for dot into `out`, or the picture straight to standard output. */
-int jeprof_graph(const struct jeprof_report *r, struct peer_stacks *s, struct buf *out,
-		 struct err *e);
+int jeprof_graph(const struct jeprof_report *r, const struct jeprof_stacks *s,
+		 struct buf *out, struct err *e);
 
 /* The profile as it is with the names of its addresses before it. */
-int jeprof_raw(const struct jeprof_report *r, const struct peer_stacks *s,
+int jeprof_raw(const struct jeprof_report *r, const struct jeprof_frames *f,
 	       struct buf *out, struct err *e);
 
 /* Reads a memory map and addresses from standard input and prints a name for each of these. */
-int jeprof_symbols(const char *program, struct err *e);
+int jeprof_symbols(const struct jeprof_args *a, const char *program, struct err *e);
 
 /* The prompt. */
 int jeprof_shell(struct jeprof_report *r, struct err *e);

@@ -22,99 +22,84 @@ struct jeprof_function {
 
 struct jeprof_functions {
 	struct jeprof_report *r;
-	struct peer_stacks s;
+	struct jeprof_frames frames;
 	uint32_t *of; /* for every location: its function + 1, 0 = not asked for */
 	VEC(struct jeprof_function) all;
 };
-
-static const struct peer_sym *
-jeprof_function_of(const struct peer_stacks *s, uint32_t loc)
-{
-	return &s->syms.data[s->locs[loc].syms + s->locs[loc].nsyms - 1];
-}
 
 /* Which locations are of functions that match. */
 static void
 jeprof_list_find(struct jeprof_functions *f, const struct re *re)
 {
-	struct prof *p = f->r->p;
-	uint32_t n = p->nlocs;
+	const struct prof *p = f->r->p;
 	struct map known = {0};
 
-	f->of = xcalloc(n, sizeof *f->of);
-	for (uint32_t i = 1; i < n; i++) {
-		const struct peer_sym *y = jeprof_function_of(&f->s, i);
+	f->of = xcalloc(p->nlocs, sizeof *f->of);
+	for (uint32_t i = 1; i < p->nlocs; i++) {
+		const struct jeprof_sym *y = jeprof_function(&f->frames, i);
 		uint64_t *at;
 
 		if (y->func == 0 || y->file == 0 ||
-		    (!re_matches(re, strtab_str(&f->s.text, y->func)) &&
-		     !re_matches(re, strtab_str(&f->s.text, y->full))))
+		    (!re_matches(re, strtab_str(&f->frames.text, y->func)) &&
+		     !re_matches(re, strtab_str(&f->frames.text, y->full))))
 			continue;
 		at = map_add(&known, hash_pair(p->locs[i].module, y->start + y->func));
 		if (*at == 0) {
-			struct jeprof_function *x = vec_add(&f->all);
-
+			vec_push(&f->all, (struct jeprof_function){.loc = i});
 			*at = f->all.len;
-			x->loc = i;
-			if (y->start != 0)
-				x->begin = prof_loc(p, p->locs[i].module, y->start,
-						    PROF_LOC_CODE, true);
 		}
 		f->of[i] = (uint32_t)*at;
 	}
 	map_done(&known);
-	p->has_names = false; /* the beginnings have none yet */
-	names_resolve(p, f->r->names);
 }
 
-static struct peer_line *
-jeprof_line(struct jeprof_function *x, uint32_t line)
+/* A frame is a line of one of these functions, or of no interest. */
+static void
+jeprof_list_name(void *ctx, uint32_t loc, uint32_t inl, bool leaf, struct buf *out)
 {
-	for (size_t i = 0; i < x->lines.len; i++) {
-		if (x->lines.data[i].line == line)
-			return &x->lines.data[i];
-	}
-	vec_push(&x->lines, (struct peer_line){.line = line});
-	return vec_last(&x->lines);
-}
+	const struct jeprof_functions *f = ctx;
 
-/* Whether an inner frame of the stack is on the same line already. */
-static bool
-jeprof_counted(const struct jeprof_functions *f, const struct peer_stack *k,
-	       uint32_t upto)
-{
-	uint32_t loc = f->s.frames.data[k->frames + upto];
-
-	for (uint32_t i = 0; i < upto; i++) {
-		uint32_t other = f->s.frames.data[k->frames + i];
-
-		if (f->of[other] == f->of[loc] &&
-		    jeprof_function_of(&f->s, other)->line ==
-			    jeprof_function_of(&f->s, loc)->line)
-			return true;
-	}
-	return false;
+	(void)inl, (void)leaf;
+	if (f->of[loc] != 0)
+		buf_printf(out, "%x %x", f->of[loc],
+			   jeprof_function(&f->frames, loc)->line);
 }
 
 static void
 jeprof_list_count(struct jeprof_functions *f)
 {
-	for (size_t i = 0; i < f->s.stacks.len; i++) {
-		const struct peer_stack *k = &f->s.stacks.data[i];
+	struct jeprof_naming how = {
+		.name = jeprof_list_name, .ctx = f, .no_inlines = true, .table = true};
+	struct jeprof_stacks s;
+	unsigned of, line;
 
-		for (uint32_t j = 0; j < k->nframes; j++) {
-			uint32_t loc = f->s.frames.data[k->frames + j];
-			struct peer_line *l;
-
-			if (f->of[loc] == 0 || jeprof_counted(f, k, j))
-				continue;
-			l = jeprof_line(&f->all.data[f->of[loc] - 1],
-					jeprof_function_of(&f->s, loc)->line);
-			l->cum += k->value;
-			if (j == 0)
-				l->flat += k->value;
-		}
+	jeprof_stacks_init(&s, &f->frames, f->r->figures, &how);
+	for (uint32_t i = 1; i < s.g.nentries; i++) {
+		if (sscanf(jeprof_text(&s, i), "%x %x", &of, &line) == 2)
+			vec_push(&f->all.data[of - 1].lines,
+				 (struct peer_line){.line = line,
+						    .flat = s.g.entries[i].flat,
+						    .cum = s.g.entries[i].cum});
 	}
+	jeprof_stacks_done(&s);
+}
+
+/* Looks up where the functions begin. */
+static void
+jeprof_list_begins(struct jeprof_functions *f)
+{
+	struct prof *p = f->r->p;
+
+	for (size_t i = 0; i < f->all.len; i++) {
+		struct jeprof_function *x = &f->all.data[i];
+		uint64_t start = jeprof_function(&f->frames, x->loc)->start;
+
+		if (start != 0)
+			x->begin = prof_loc(p, p->locs[x->loc].module, start,
+					    PROF_LOC_CODE, true);
+	}
+	p->has_names = false;
+	names_resolve(p, f->r->names);
 }
 
 static int
@@ -131,10 +116,10 @@ jeprof_list_print(struct jeprof_functions *f, struct jeprof_function *x, struct 
 		  struct source *source)
 {
 	const struct prof *p = f->r->p;
-	const struct peer_sym *y = jeprof_function_of(&f->s, x->loc);
+	const struct jeprof_sym *y = jeprof_function(&f->frames, x->loc);
 	const struct prof_loc *begin = &p->locs[x->begin];
-	struct peer_listing l = {.function = strtab_str(&f->s.text, y->func),
-				 .file = strtab_str(&f->s.text, y->file)};
+	struct peer_listing l = {.function = strtab_str(&f->frames.text, y->func),
+				 .file = strtab_str(&f->frames.text, y->file)};
 
 	if (x->lines.len == 0)
 		return false;
@@ -168,9 +153,10 @@ jeprof_list(struct jeprof_report *r, const char *pattern, struct err *e)
 
 	if (re_new(pattern, &re, e) < 0)
 		return err_wrap(e, -EINVAL, "--list");
-	jeprof_stacks(r, PEER_FUNCTIONS, &f.s);
+	jeprof_frames(r, JEPROF_FUNCTIONS, &f.frames);
 	jeprof_list_find(&f, re);
 	jeprof_list_count(&f);
+	jeprof_list_begins(&f);
 	source = source_new(r->p);
 	for (size_t i = 0; i < f.all.len; i++)
 		met = jeprof_list_print(&f, &f.all.data[i], &out, source) || met;
@@ -181,7 +167,7 @@ jeprof_list(struct jeprof_report *r, const char *pattern, struct err *e)
 	buf_done(&out);
 	vec_done(&f.all);
 	free(f.of);
-	peer_stacks_done(&f.s);
+	jeprof_frames_done(&f.frames);
 	re_free(re);
 	if (!met)
 		return err_set(

@@ -18,27 +18,26 @@
 #include "tool/util/re.h"
 #include "tool/util/x.h"
 
-#define JP jeprof_args
-
 /* ---- graphs ---- */
 
 int
-jeprof_graph(const struct jeprof_report *r, struct peer_stacks *s, struct buf *out,
-	     struct err *e)
+jeprof_graph(const struct jeprof_report *r, const struct jeprof_stacks *s,
+	     struct buf *out, struct err *e)
 {
-	const char *type = JP.svg   ? "svg"
-			   : JP.pdf ? "pdf"
-			   : JP.ps  ? "ps2"
-			   : JP.gif ? "gif"
+	const struct jeprof_args *a = r->args;
+	const char *type = a->svg   ? "svg"
+			   : a->pdf ? "pdf"
+			   : a->ps  ? "ps2"
+			   : a->gif ? "gif"
 				    : NULL;
 	struct peer_dot_opts o = {.program = r->program,
-				  .node_fraction = JP.node_fraction,
-				  .edge_fraction = JP.edge_fraction,
-				  .node_count = JP.nodes,
-				  .max_degree = JP.degree,
-				  .heapcheck = JP.heapcheck,
-				  .page = JP.pdf,
-				  .wide_edges = JP.svg};
+				  .node_fraction = a->node_fraction,
+				  .edge_fraction = a->edge_fraction,
+				  .node_count = a->nodes,
+				  .max_degree = a->degree,
+				  .heapcheck = a->heapcheck,
+				  .page = a->pdf,
+				  .wide_edges = a->svg};
 	struct buf remark = {0};
 	int status = 0;
 
@@ -50,9 +49,9 @@ jeprof_graph(const struct jeprof_report *r, struct peer_stacks *s, struct buf *o
 	buf_done(&remark);
 	if (status == 0 && type != NULL) {
 		struct graphviz g = {.type = type,
-				     .option = JP.svg	? "--svg"
-					       : JP.pdf ? "--pdf"
-					       : JP.ps	? "--ps"
+				     .option = a->svg	? "--svg"
+					       : a->pdf ? "--pdf"
+					       : a->ps	? "--ps"
 							: "--gif",
 				     .text = "--dot",
 				     .path = "-"};
@@ -66,32 +65,31 @@ jeprof_graph(const struct jeprof_report *r, struct peer_stacks *s, struct buf *o
 /* ---- names before the profile ---- */
 
 static void
-jeprof_raw_names(const struct peer_stacks *s, uint32_t loc, uint64_t address,
+jeprof_raw_names(const struct jeprof_frames *f, uint32_t loc, uint64_t address,
 		 struct buf *out)
 {
-	const struct peer_loc *l = &s->locs[loc];
+	bool allocator = f->locs[loc].allocator;
+	uint32_t first = f->slots[loc];
 
 	buf_printf(out, "0x%016" PRIx64 " ", address);
 	/* So that whoever reads it drops what it cannot name: the inside of an allocator. */
-	if (l->allocator)
+	if (allocator)
 		buf_add_str(out, "malloc");
 	/* Callers first. */
-	for (uint32_t i = l->allocator ? 0 : l->nsyms; i-- > 0;) {
-		const struct peer_sym *y = &s->syms.data[l->syms + i];
-
-		buf_printf(out, "%s%s", strtab_str(&s->text, y->full), i > 0 ? "--" : "");
-	}
+	for (uint32_t i = allocator ? first : f->slots[loc + 1]; i-- > first;)
+		buf_printf(out, "%s%s", strtab_str(&f->text, f->syms[i].full),
+			   i > first ? "--" : "");
 	buf_add_char(out, '\n');
 }
 
 int
-jeprof_raw(const struct jeprof_report *r, const struct peer_stacks *s, struct buf *out,
+jeprof_raw(const struct jeprof_report *r, const struct jeprof_frames *f, struct buf *out,
 	   struct err *e)
 {
 	struct input in = {0};
 	int fd, status;
 
-	if (r->nprofiles > 1 || JP.base != NULL)
+	if (r->nprofiles > 1 || r->args->base != NULL)
 		return err_set(e, -EINVAL, "--raw is for one profile");
 	if (strcmp(prof_text(r->p, r->p->format), "heap_v2") != 0 &&
 	    strncmp(prof_text(r->p, r->p->format), "heap", 4) != 0)
@@ -107,11 +105,11 @@ jeprof_raw(const struct jeprof_report *r, const struct peer_stacks *s, struct bu
 		return status;
 	buf_printf(out, "--- symbol\nbinary=%s\n", r->program);
 	for (uint32_t i = 1; i < r->p->nlocs; i++) {
-		if (r->p->locs[i].nframes == 0 && !s->locs[i].allocator)
+		if (r->p->locs[i].nframes == 0 && !f->locs[i].allocator)
 			continue;
 		/* Innermost frames are looked up as they are, all others one before. */
-		jeprof_raw_names(s, i, s->locs[i].address, out);
-		jeprof_raw_names(s, i, s->locs[i].address + 1, out);
+		jeprof_raw_names(f, i, f->locs[i].address, out);
+		jeprof_raw_names(f, i, f->locs[i].address + 1, out);
 	}
 	buf_add_str(out, "---\n--- heap\n");
 	buf_add(out, in.data, in.bytes);
@@ -145,10 +143,10 @@ jeprof_symbols_profile(const struct buf *text, struct buf *ret)
 }
 
 int
-jeprof_symbols(const char *program, struct err *e)
+jeprof_symbols(const struct jeprof_args *a, const char *program, struct err *e)
 {
 	struct format_opts o = {.exe = program};
-	struct names_opts names = names_given;
+	struct names_opts names = a->names;
 	struct buf text = {0}, heap = {0}, name = {0};
 	struct prof *p = NULL;
 	int r = buf_read_fd(&text, STDIN_FILENO, (size_t)1 << 30, "standard input", e);
@@ -170,7 +168,7 @@ jeprof_symbols(const char *program, struct err *e)
 
 		buf_clear(&name);
 		if (f != NULL)
-			peer_short_name(&name, prof_text(p, f->function));
+			jeprof_short_name(&name, prof_text(p, f->function));
 		puts(name.len > 0 ? buf_str(&name) : "??");
 	}
 	prof_free(p);
@@ -235,28 +233,31 @@ jeprof_top(struct jeprof_report *r, int64_t rows, const struct jeprof_words *w,
 	   struct err *e)
 {
 	struct re *was = r->ignore, *ignore = NULL;
-	struct peer_stacks s;
+	struct jeprof_frames f;
+	struct jeprof_stacks s;
 	struct buf out = {0};
 
 	if (w->ignore != NULL && re_new(w->ignore, &ignore, e) < 0)
 		return -EINVAL;
 	if (ignore != NULL)
 		r->ignore = ignore;
-	jeprof_stacks(r, w->lines ? PEER_LINES : jeprof_grain(), &s);
+	jeprof_frames(r, w->lines ? JEPROF_LINES : jeprof_grain(r->args), &f);
+	jeprof_stacks_init(&s, &f, r->figures, NULL);
 	peer_total(&out, &s, &r->unit, NULL);
 	if (ignore != NULL) {
 		buf_printf(&out, "After ignoring '%s': ", w->ignore);
-		peer_figure(&out, &r->unit, s.shown, false);
+		peer_figure(&out, &r->unit, s.g.total, false);
 		buf_printf(&out, " %s of ", peer_unit_name(&r->unit));
-		peer_figure(&out, &r->unit, s.total, false);
+		peer_figure(&out, &r->unit, s.g.unfiltered, false);
 		buf_add_str(&out, " (");
-		peer_percent(&out, s.shown, s.total);
+		peer_percent(&out, s.g.total, s.g.unfiltered);
 		buf_add_str(&out, ")\n");
 	}
 	peer_text(&out, &s, &r->unit, w->cum, rows);
 	fputs(buf_str(&out), stdout);
 	buf_done(&out);
-	peer_stacks_done(&s);
+	jeprof_stacks_done(&s);
+	jeprof_frames_done(&f);
 	r->ignore = was;
 	re_free(ignore);
 	return 0;
@@ -265,7 +266,7 @@ jeprof_top(struct jeprof_report *r, int64_t rows, const struct jeprof_words *w,
 static int
 jeprof_to_file(const struct jeprof_report *r, const char *path, struct err *e)
 {
-	struct peer_stacks s;
+	struct jeprof_frames frames;
 	struct buf out = {0};
 	FILE *f;
 	int status = 0;
@@ -278,13 +279,13 @@ jeprof_to_file(const struct jeprof_report *r, const char *path, struct err *e)
 	if (f == NULL)
 		return err_sys(e, -errno, "%s: cannot write", path);
 	fprintf(stderr, "Writing callgrind file to '%s'.\n", path);
-	jeprof_stacks(r, PEER_FUNCTIONS, &s);
-	peer_callgrind(&out, &s);
+	jeprof_frames(r, JEPROF_FUNCTIONS, &frames);
+	peer_callgrind(&out, &frames, r->figures);
 	fwrite(buf_str(&out), 1, out.len, f);
 	if (fclose(f) != 0)
 		status = err_sys(e, -errno, "%s: cannot write", path);
 	buf_done(&out);
-	peer_stacks_done(&s);
+	jeprof_frames_done(&frames);
 	return status;
 }
 
@@ -343,7 +344,7 @@ jeprof_command(struct jeprof_report *r, char *line)
 int
 jeprof_shell(struct jeprof_report *r, struct err *e)
 {
-	const char *name = JP.google ? "pprof" : "jeprof";
+	const char *name = r->args->google ? "pprof" : "jeprof";
 	char *line = NULL;
 	size_t room = 0;
 

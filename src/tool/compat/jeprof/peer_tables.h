@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* peer_tables.h -- what jeprof and the old pprof print, drawn from peer_stacks.h. */
+/* peer_tables.h -- what jeprof and the old pprof print, drawn from jeprof_frames.h. */
 #ifndef SEEP_COMPAT_PEER_TABLES_H
 #define SEEP_COMPAT_PEER_TABLES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tool/compat/jeprof/peer_stacks.h"
+#include "tool/compat/jeprof/jeprof_frames.h"
 #include "tool/util/buf.h"
 
 struct re;
@@ -26,21 +26,21 @@ void peer_figure(struct buf *out, const struct peer_unit *u, double v, bool dot)
 void peer_percent(struct buf *out, double v, double total);
 
 /* "Total: X UNIT", "Total (t3): …"; nothing when the total is 0. */
-void peer_total(struct buf *out, const struct peer_stacks *s, const struct peer_unit *u,
+void peer_total(struct buf *out, const struct jeprof_stacks *s, const struct peer_unit *u,
 		const char *thread);
 
 /* The table of --text; at most `limit` rows, < 0 = all. */
-void peer_text(struct buf *out, const struct peer_stacks *s, const struct peer_unit *u,
+void peer_text(struct buf *out, const struct jeprof_stacks *s, const struct peer_unit *u,
 	       bool by_cum, int64_t limit);
 
 /* a;b;c N, outermost first. */
-void peer_collapsed(struct buf *out, const struct peer_stacks *s);
+void peer_collapsed(struct buf *out, struct jeprof_frames *f, const double *figures);
 
 /* Calls for callgrind's viewers. */
-void peer_callgrind(struct buf *out, const struct peer_stacks *s);
+void peer_callgrind(struct buf *out, struct jeprof_frames *f, const double *figures);
 
 /* Every stack with its addresses: --stacks of google-pprof. */
-void peer_stack_list(struct buf *out, const struct peer_stacks *s);
+void peer_stack_list(struct buf *out, struct jeprof_frames *f, const double *figures);
 
 /* One function's source with figures beside the lines. */
 struct peer_listing {
@@ -74,7 +74,7 @@ struct peer_dot_opts {
 
 /* A graph for graphviz's dot; false when no node is left. `remark` gets the line about what was
  * dropped. */
-bool peer_dot(struct buf *out, struct buf *remark, struct peer_stacks *s,
+bool peer_dot(struct buf *out, struct buf *remark, const struct jeprof_stacks *s,
 	      const struct peer_unit *u, const struct peer_dot_opts *o);
 
 #endif

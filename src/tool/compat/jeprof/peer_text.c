@@ -37,16 +37,16 @@ peer_percent(struct buf *out, double v, double total)
 }
 
 void
-peer_total(struct buf *out, const struct peer_stacks *s, const struct peer_unit *u,
+peer_total(struct buf *out, const struct jeprof_stacks *s, const struct peer_unit *u,
 	   const char *thread)
 {
-	if (s->total == 0)
+	if (s->g.unfiltered == 0)
 		return;
 	if (thread != NULL)
 		buf_printf(out, "Total (t%s): ", thread);
 	else
 		buf_add_str(out, "Total: ");
-	peer_figure(out, u, s->total, false);
+	peer_figure(out, u, s->g.unfiltered, false);
 	buf_printf(out, " %s\n", peer_unit_name(u));
 }
 
@@ -64,15 +64,15 @@ peer_right(struct buf *out, size_t from, size_t width)
 }
 
 void
-peer_text(struct buf *out, const struct peer_stacks *s, const struct peer_unit *u,
+peer_text(struct buf *out, const struct jeprof_stacks *s, const struct peer_unit *u,
 	  bool by_cum, int64_t limit)
 {
-	uint32_t *rank = xcalloc(s->rows.len, sizeof *rank);
+	uint32_t *rank = xcalloc(s->g.nentries, sizeof *rank);
 	double sum = 0;
 
-	peer_rank(s, by_cum, false, rank);
-	for (size_t i = 0; i + 1 < s->rows.len && limit != 0; i++, limit--) {
-		const struct peer_row *r = &s->rows.data[rank[i]];
+	graph_rank(&s->g, GRAPH_SIGNED | (by_cum ? GRAPH_BY_CUM : 0), rank);
+	for (uint32_t i = 0; i + 1 < s->g.nentries && limit != 0; i++, limit--) {
+		const struct graph_entry *r = &s->g.entries[rank[i]];
 		size_t from = out->len;
 
 		sum += r->flat;
@@ -81,18 +81,18 @@ peer_text(struct buf *out, const struct peer_stacks *s, const struct peer_unit *
 		peer_figure(out, u, r->flat, false);
 		peer_right(out, from, 8);
 		from = out->len;
-		peer_percent(out, r->flat, s->shown);
+		peer_percent(out, r->flat, s->g.total);
 		peer_right(out, from, 6);
 		from = out->len;
-		peer_percent(out, sum, s->shown);
+		peer_percent(out, sum, s->g.total);
 		peer_right(out, from, 6);
 		from = out->len;
 		peer_figure(out, u, r->cum, false);
 		peer_right(out, from, 8);
 		from = out->len;
-		peer_percent(out, r->cum, s->shown);
+		peer_percent(out, r->cum, s->g.total);
 		peer_right(out, from, 6);
-		clean_text(out, strtab_str(&s->text, r->name));
+		clean_text(out, jeprof_text(s, rank[i]));
 		buf_add_char(out, '\n');
 	}
 	free(rank);
@@ -102,41 +102,41 @@ peer_text(struct buf *out, const struct peer_stacks *s, const struct peer_unit *
 
 /* The name of a function in a folded stack: nothing in it may end the frame. */
 static void
-peer_collapsed_name(struct buf *out, const struct peer_stacks *s, uint32_t loc,
-		    uint32_t i)
+peer_collapsed_name(void *ctx, uint32_t loc, uint32_t inl, bool leaf, struct buf *out)
 {
-	const struct peer_loc *l = &s->locs[loc];
-	const struct peer_sym *y = &s->syms.data[l->syms + i];
-	size_t from = out->len;
+	const struct jeprof_frames *f = ctx;
+	const struct jeprof_sym *y = &f->syms[f->slots[loc] + inl];
 
+	(void)leaf;
 	if (y->full == 0)
-		buf_printf(out, "%016" PRIx64, l->address);
+		buf_printf(out, "%016" PRIx64, f->locs[loc].address);
 	else
-		clean_text(out, strtab_str(&s->text, y->full));
-	for (size_t k = from; k < out->len; k++) {
+		clean_text(out, strtab_str(&f->text, y->full));
+	for (size_t k = 0; k < out->len; k++) {
 		if (out->data[k] == ';')
 			out->data[k] = ':';
 	}
-	if (i + 1 < l->nsyms)
+	if (y != jeprof_function(f, loc))
 		buf_add_str(out, "[inline]");
 }
 
 void
-peer_collapsed(struct buf *out, const struct peer_stacks *s)
+peer_collapsed(struct buf *out, struct jeprof_frames *f, const double *figures)
 {
-	for (size_t i = 0; i < s->stacks.len; i++) {
-		const struct peer_stack *k = &s->stacks.data[i];
-		bool first = true;
+	struct jeprof_naming how = {.name = peer_collapsed_name, .ctx = f};
+	struct jeprof_stacks s;
+	VEC(uint32_t) path = {0};
 
-		for (uint32_t f = k->nframes; f-- > 0;) {
-			uint32_t loc = s->frames.data[k->frames + f];
-
-			for (uint32_t j = s->locs[loc].nsyms; j-- > 0; first = false) {
-				if (!first)
-					buf_add_char(out, ';');
-				peer_collapsed_name(out, s, loc, j);
-			}
+	jeprof_stacks_init(&s, f, figures, &how);
+	for (size_t i = 0; i < s.list.len; i++) {
+		for (uint32_t n = s.list.data[i].node; n != 0; n = s.g.nodes[n].parent)
+			vec_push(&path, s.g.nodes[n].entry);
+		while (path.len > 0) {
+			buf_add_str(out, jeprof_text(&s, path.data[--path.len]));
+			buf_add_char(out, path.len > 0 ? ';' : ' ');
 		}
-		buf_printf(out, " %.0f\n", trunc(k->value) + 0.0);
+		buf_printf(out, "%.0f\n", trunc(s.list.data[i].value) + 0.0);
 	}
+	vec_done(&path);
+	jeprof_stacks_done(&s);
 }

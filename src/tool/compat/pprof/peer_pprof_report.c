@@ -221,24 +221,21 @@ pprof_report_proto(struct pprof_job *j, struct err *e)
 static int
 pprof_report_callgrind(struct pprof_job *j, struct err *e)
 {
-	struct peer_opts_stacks o = {.jeprof = true, .full_name = demangle_full};
-	enum peer_index index =
-		j->q.value == GRAPH_ALLOCATED
-			? j->q.objects ? PEER_ALLOC_OBJECTS : PEER_ALLOC_SPACE
-		: j->q.objects ? PEER_INUSE_OBJECTS
-			       : PEER_INUSE_SPACE;
+	struct jeprof_rules rules = {.full_name = demangle_full};
 	struct prof *p = j->l->both != NULL ? j->l->both : j->l->p;
-	struct peer_stacks s;
-	double *values;
+	struct jeprof_frames f;
+	double *figures;
 
 	if (j->filter != NULL)
 		return err_set(e, -ENOTSUP, "-callgrind has no filters here");
-	values = peer_values(p, j->l->both != NULL ? j->l->nsites : p->nsites, index,
-			     PA.drop_negative);
-	peer_stacks_init(&s, p, values, &o);
-	peer_callgrind(&j->out, &s);
-	peer_stacks_done(&s);
-	free(values);
+	figures = jeprof_figures(p, j->l->both != NULL ? j->l->nsites : p->nsites,
+				 j->q.value == GRAPH_ALLOCATED ? GRAPH_ALLOCATED
+							       : GRAPH_LIVE,
+				 j->q.objects, PA.drop_negative);
+	jeprof_frames_init(&f, p, &rules);
+	peer_callgrind(&j->out, &f, figures);
+	jeprof_frames_done(&f);
+	free(figures);
 	return 0;
 }
 
