@@ -36,6 +36,8 @@ cmd:/usr/bin/python3 python3
 cmd:git git
 cmd:openssl openssl
 cmd:sqlite3 sqlite3
+~cmd:zsh zsh
+~cmd:fish fish
 ~cmd:valgrind valgrind
 ~cmd:gdb gdb
 ~cmd:strace strace

@@ -4,14 +4,33 @@
 
 The page is man/seep-CMD.1, or what that names with .so; its options are those of its `.It Fl`
 lines. A command without a page of its own must have its options in man/seep.1, which may have
-more. Bash's completion knows the commands and their options, too.
+more. The completions of bash, zsh and fish offer the commands and their options, too: each
+shell is asked, or left out where it is not installed.
 """
+import os
 import re
+import shutil
 import subprocess
 import sys
 
 from lib_meta import BUILD, ROOT, finish, skip
 
+# What each shell offers for `seep TAB` and for `seep COMMAND --TAB`: one line a command. The
+# first argument is the file, the others are commands.
+COMPLETE = {
+    "bash": ["bash", "-c", r"""
+        . "$0"; seen() { COMPREPLY=(); _seep seep; echo "$1 ${COMPREPLY[*]%%=}"; }
+        COMP_WORDS=(seep ""); COMP_CWORD=1; seen ""
+        for c; do COMP_WORDS=(seep "$c" --); COMP_CWORD=2; seen "$c"; done"""],
+    "zsh": ["zsh", "-f", "-c", r"""
+        . $0; echo "" ${$(_seep_commands)%%:*}
+        for c; do echo $c ${${(f)"$(_seep_options $c)"}%%:*}; done"""],
+    "fish": ["fish", "--no-config", "-c", r"""
+        source $argv[1]; echo "" (complete -C "seep " | string replace -r '\t.*' '')
+        for c in $argv[2..]
+            echo $c (complete -C "seep $c --" | string replace -r '\t.*' '')
+        end"""],
+}
 EVERYWHERE = {"help", "version"}
 OPTION = re.compile(r"--([a-z][a-z0-9_-]*)")
 
@@ -56,6 +75,32 @@ def run(*args):
                           stdin=subprocess.DEVNULL, check=False)
 
 
+def offered(shell, commands):
+    """What the completion of `shell` offers, by command; of "" the commands. None: not here."""
+    if not shutil.which(shell):
+        print(f"left out: no {shell} here")
+        return None
+    path = dict(os.environ, PATH=f"{BUILD}:{os.environ['PATH']}")
+    got = subprocess.run(COMPLETE[shell] + [str(ROOT / f"completions/seep.{shell}"), *commands],
+                         capture_output=True, text=True, timeout=60, env=path,
+                         stdin=subprocess.DEVNULL, check=False)
+    lines = [line.split(" ") for line in got.stdout.splitlines()]
+    return {line[0]: set(line[1:]) for line in lines}
+
+
+def completion_faults(said):
+    """`said`: the options of each command."""
+    faults = []
+    for shell in COMPLETE:
+        found = offered(shell, said)
+        for name in sorted(set(said) - found.get("", set())) if found is not None else ():
+            faults.append(f"completions/seep.{shell} does not have {name}")
+        for name, options in said.items() if found is not None else ():
+            for option in sorted({"--" + o for o in options} - found.get(name, set())):
+                faults.append(f"completions/seep.{shell} does not have {option} (seep {name})")
+    return faults
+
+
 def main():
     seep = BUILD / "seep"
     if not (ROOT / "src/tool/cli/main.c").exists():
@@ -64,13 +109,13 @@ def main():
     top = run(seep, "help", "--all")
     if top.returncode != 0:
         faults.append(f"seep help --all: status {top.returncode}")
-    completed = set(re.findall(r"[a-z-][a-z0-9._-]+", (ROOT / "completions/seep.bash").read_text()))
     # Those that it lists, and those that have a file: a command must be in both places, or be a personality.
     listed = re.findall(r"^  ([a-z][a-z.-]*)", top.stdout, re.M)
     own_files = [p.stem[4:].replace("_", "-") for p in (ROOT / "src/tool/cli").glob("cmd_*.c")]
     commands = sorted(set(listed) | set(own_files))
     if not {"resume", "jeprof", "valgrind", "flamegraph.pl"} <= set(commands):
         faults.append("help.py itself: does not see all commands")
+    options = {}
     for name in commands:
         got = run(seep, name, "--help")
         if got.returncode != 0:
@@ -84,13 +129,13 @@ def main():
             faults.append(f"no manual page for seep {name}")
             continue
         said = help_options(got.stdout)
-        for word in sorted(({name} | {"--" + o for o in said}) - completed):
-            faults.append(f"completions/seep.bash does not have {word} (seep {name})")
+        options[name] = said
         written = man_options(real_page(page).read_text())
         for option in sorted(said - written):
             faults.append(f"{page.name} does not have --{option} of seep {name}")
         for option in sorted(written - said if page is own else ()):
             faults.append(f"{page.name} has --{option}, seep {name} --help does not")
+    faults += completion_faults(options)
     finish(faults, len(commands), "commands")
 
 
