@@ -20,56 +20,58 @@
 #include "tool/render/flame/flame.h"
 #include "tool/session/names/names.h"
 
-static struct {
+struct fg_args {
 	const char *title, *subtitle, *notes, *count_name, *name_type, *min_width, *font;
-	const char *colours, *ignored;
+	const char *colours;
 	uint64_t width, height;
-	double font_px, font_width, factor, total;
-	bool inverted, reverse, negate, chart, hash;
-} fg;
+	double font_px, factor, total;
+	bool inverted, reverse, negate, chart;
+};
+
+#define AT(member) .at = offsetof(struct fg_args, member)
 
 static const struct opt fg_opts[] = {
-	{"title", 0, OPT_STRING, .to = &fg.title, .metavar = "TEXT", .help = "Heading."},
-	{"subtitle", 0, OPT_STRING, .to = &fg.subtitle, .metavar = "TEXT",
+	{"title", 0, OPT_STRING, AT(title), .metavar = "TEXT", .help = "Heading."},
+	{"subtitle", 0, OPT_STRING, AT(subtitle), .metavar = "TEXT",
 	 .help = "Second line of the heading; without it, the total."},
-	{"width", 0, OPT_U64, .to = &fg.width, .metavar = "PIXELS",
+	{"width", 0, OPT_U64, AT(width), .metavar = "PIXELS",
 	 .help = "Width of the picture; without it, 1200 or the window's."},
-	{"height", 0, OPT_U64, .to = &fg.height, .metavar = "PIXELS",
+	{"height", 0, OPT_U64, AT(height), .metavar = "PIXELS",
 	 .help = "Height of a box."},
-	{"minwidth", 0, OPT_STRING, .to = &fg.min_width, .metavar = "PIXELS|N%",
+	{"minwidth", 0, OPT_STRING, AT(min_width), .metavar = "PIXELS|N%",
 	 .help = "Leave out narrower boxes; 0.1 pixels without it."},
-	{"fonttype", 0, OPT_STRING, .to = &fg.font, .metavar = "NAME", .help = "Font."},
-	{"fontsize", 0, OPT_FLOAT, .to = &fg.font_px, .metavar = "PIXELS",
+	{"fonttype", 0, OPT_STRING, AT(font), .metavar = "NAME", .help = "Font."},
+	{"fontsize", 0, OPT_FLOAT, AT(font_px), .metavar = "PIXELS",
 	 .help = "Size of the letters in boxes."},
-	{"countname", 0, OPT_STRING, .to = &fg.count_name, .metavar = "WORD",
+	{"countname", 0, OPT_STRING, AT(count_name), .metavar = "WORD",
 	 .help = "What is counted: samples, bytes."},
-	{"nametype", 0, OPT_STRING, .to = &fg.name_type, .metavar = "WORD",
+	{"nametype", 0, OPT_STRING, AT(name_type), .metavar = "WORD",
 	 .help = "What a box is: Function."},
-	{"colors", 0, OPT_STRING, .to = &fg.colours, .metavar = "THEME",
+	{"colors", 0, OPT_STRING, AT(colours), .metavar = "THEME",
 	 .help = "hot, mem, io, wakeup, chain, java, js, perl, red, green, blue, aqua, "
 		 "yellow, purple or orange."},
-	{"color", 0, OPT_STRING, .to = &fg.colours},
-	{"bgcolors", 0, OPT_STRING, .to = &fg.ignored, .metavar = "COLOUR",
+	{"color", 0, OPT_STRING, AT(colours)},
+	{"bgcolors", 0, OPT_STRING, .set = opt_ignore, .metavar = "COLOUR",
 	 .help = "Accepted; the background follows the reader's light or dark."},
-	{"hash", 0, OPT_NONE, .to = &fg.hash,
+	{"hash", 0, OPT_NONE, .set = opt_ignore,
 	 .help = "Colours by name: they always are."},
-	{"cp", 0, OPT_NONE, .to = &fg.hash,
+	{"cp", 0, OPT_NONE, .set = opt_ignore,
 	 .help = "The same colours in every picture: they always are."},
-	{"random", 0, OPT_NONE, .to = &fg.hash},
-	{"fontwidth", 0, OPT_FLOAT, .to = &fg.font_width},
-	{"encoding", 0, OPT_STRING, .to = &fg.ignored},
-	{"factor", 0, OPT_FLOAT, .to = &fg.factor, .metavar = "N",
+	{"random", 0, OPT_NONE, .set = opt_ignore},
+	{"fontwidth", 0, OPT_FLOAT, .set = opt_ignore},
+	{"encoding", 0, OPT_STRING, .set = opt_ignore},
+	{"factor", 0, OPT_FLOAT, AT(factor), .metavar = "N",
 	 .help = "Multiply the figures."},
-	{"total", 0, OPT_FLOAT, .to = &fg.total, .metavar = "N",
+	{"total", 0, OPT_FLOAT, AT(total), .metavar = "N",
 	 .help = "What the whole width stands for; at least the sum of the figures."},
-	{"inverted", 0, OPT_NONE, .to = &fg.inverted, .help = "Icicles: callers on top."},
-	{"reverse", 0, OPT_NONE, .to = &fg.reverse,
+	{"inverted", 0, OPT_NONE, AT(inverted), .help = "Icicles: callers on top."},
+	{"reverse", 0, OPT_NONE, AT(reverse),
 	 .help = "Merge stacks from the innermost frame outwards."},
-	{"negate", 0, OPT_NONE, .to = &fg.negate,
+	{"negate", 0, OPT_NONE, AT(negate),
 	 .help = "In differences, blue is more and red is less."},
-	{"flamechart", 0, OPT_NONE, .to = &fg.chart,
+	{"flamechart", 0, OPT_NONE, AT(chart),
 	 .help = "Refused: a heap profile has no order in time."},
-	{"notes", 0, OPT_STRING, .to = &fg.notes, .metavar = "TEXT",
+	{"notes", 0, OPT_STRING, AT(notes), .metavar = "TEXT",
 	 .help = "A line under the picture."},
 	{0},
 };
@@ -141,13 +143,13 @@ fg_scale(struct graph *g, double by)
 
 /* --total: the whole width is more than the stacks have. */
 static void
-fg_widen(struct graph *g)
+fg_widen(const struct fg_args *a, struct graph *g)
 {
-	double more = fg.total - g->total;
+	double more = a->total - g->total;
 
-	if (more < 0 && fg.total != 0)
+	if (more < 0 && a->total != 0)
 		cmd_note("--total %g is less than the sum of the figures, %g; ignored",
-			 fg.total, g->total);
+			 a->total, g->total);
 	if (more <= 0 || g->nnodes == 0)
 		return;
 	g->total += more;
@@ -157,40 +159,41 @@ fg_widen(struct graph *g)
 
 /* "0.1" pixels, or "0.5%" of the width. */
 static int
-fg_min_width(const char *text, double *ret_px, struct err *e)
+fg_min_width(const struct fg_args *a, double *ret_px, struct err *e)
 {
+	const char *text = a->min_width;
 	char *end;
 	double v = strtod(text, &end);
 
 	if (end == text || !isfinite(v) || v < 0 ||
 	    (*end != '\0' && strcmp(end, "%") != 0))
 		return err_set(e, -EINVAL, "--minwidth: \"%s\" is no number", text);
-	*ret_px = *end == '%' ? v / 100 * (fg.width != 0 ? (double)fg.width : 1200) : v;
+	*ret_px = *end == '%' ? v / 100 * (a->width != 0 ? (double)a->width : 1200) : v;
 	return 0;
 }
 
 static int
-fg_check(struct flame_opts *o, struct err *e)
+fg_check(const struct fg_args *a, struct flame_opts *o, struct err *e)
 {
-	if (fg.chart)
+	if (a->chart)
 		return err_set(e, -EINVAL,
 			       "--flamechart: a heap profile has no order in time; see "
 			       "--inverted, --reverse");
-	for (size_t i = 0; fg.colours != NULL && o->theme == NULL; i++) {
+	for (size_t i = 0; a->colours != NULL && o->theme == NULL; i++) {
 		if (flame_themes[i] == NULL)
 			return err_set(e, -EINVAL, "--colors: no theme \"%s\"",
-				       fg.colours);
-		if (strcmp(flame_themes[i], fg.colours) == 0)
+				       a->colours);
+		if (strcmp(flame_themes[i], a->colours) == 0)
 			o->theme = flame_themes[i];
 	}
-	if (fg.width > 100000 || fg.height > 1000 || fg.font_px < 0 || fg.font_px > 500)
+	if (a->width > 100000 || a->height > 1000 || a->font_px < 0 || a->font_px > 500)
 		return err_set(e, -EINVAL, "a size is out of range");
-	return fg.min_width != NULL ? fg_min_width(fg.min_width, &o->min_px, e) : 0;
+	return a->min_width != NULL ? fg_min_width(a, &o->min_px, e) : 0;
 }
 
 /* Figures are counts of whatever they are of, under the names that they have, one box a name. */
 static void
-fg_draw(struct prof *p, const struct flame_opts *o)
+fg_draw(const struct fg_args *a, struct prof *p, const struct flame_opts *o)
 {
 	struct graph_query q = {.merge_names = true, .no_edges = true};
 	struct graph_query before;
@@ -203,9 +206,9 @@ fg_draw(struct prof *p, const struct flame_opts *o)
 	before.point.at = SITES_AT_MARK;
 	snprintf(before.point.mark, sizeof before.point.mark, "before");
 	graph_init(&g, p, &q, pairs ? p : NULL, pairs ? &before : NULL);
-	if (fg.factor != 0)
-		fg_scale(&g, fg.factor);
-	fg_widen(&g);
+	if (a->factor != 0)
+		fg_scale(&g, a->factor);
+	fg_widen(a, &g);
 	flame_svg(&out, &g, o);
 	fwrite(buf_str(&out), 1, out.len, stdout);
 	graph_done(&g);
@@ -215,33 +218,33 @@ fg_draw(struct prof *p, const struct flame_opts *o)
 static int
 fg_run(void *opts, int argc, char **argv)
 {
+	const struct fg_args *a = opts;
 	struct flame_opts o = {
 		.colour = FLAME_BY_NAME, .by_name = true, .width = FLAME_BY_NOW};
 	struct names_opts names = {0};
 	struct prof *p = NULL;
 	struct err e = {0};
 
-	(void)opts;
-	if (fg_check(&o, &e) < 0)
+	if (fg_check(a, &o, &e) < 0)
 		return cmd_usage(&cmd_flamegraph, "%s", e.msg);
 	if (fg_load(argc, argv, &p, &e) < 0)
 		return cmd_fail(&e);
-	o.title = fg.title != NULL ? fg.title
-		  : fg.inverted	   ? "Icicle Graph"
+	o.title = a->title != NULL ? a->title
+		  : a->inverted	   ? "Icicle Graph"
 				   : "Flame Graph";
-	o.subtitle = fg.subtitle;
-	o.notes = fg.notes;
-	o.count_name = fg.count_name != NULL ? fg.count_name : "samples";
-	o.name_type = fg.name_type;
-	o.font = fg.font;
-	o.font_px = (unsigned)fg.font_px;
-	o.width_px = (unsigned)fg.width;
-	o.frame_px = (unsigned)fg.height;
-	o.inverted = fg.inverted;
-	o.callers = fg.reverse;
-	o.negate = fg.negate;
+	o.subtitle = a->subtitle;
+	o.notes = a->notes;
+	o.count_name = a->count_name != NULL ? a->count_name : "samples";
+	o.name_type = a->name_type;
+	o.font = a->font;
+	o.font_px = (unsigned)a->font_px;
+	o.width_px = (unsigned)a->width;
+	o.frame_px = (unsigned)a->height;
+	o.inverted = a->inverted;
+	o.callers = a->reverse;
+	o.negate = a->negate;
 	names_resolve(p, &names);
-	fg_draw(p, &o);
+	fg_draw(a, p, &o);
 	prof_free(p);
 	return CMD_OK;
 }
@@ -252,6 +255,7 @@ const struct cmd cmd_flamegraph = {
 	.help = "draw folded stacks as flamegraph.pl does",
 	.man = "seep-flamegraph.pl",
 	.opts = fg_opts,
+	.opts_bytes = sizeof(struct fg_args),
 	.min_args = 0,
 	.max_args = CMD_ANY_ARGS,
 	.run = fg_run,

@@ -35,42 +35,47 @@ enum {
 
 #define MAX_BYTES (UINT64_C(4) << 30)
 
-static struct {
-	const char *pids, *command, *object, *prefix, *sort;
+struct memleak_args {
+	const char *pids, *command, *sort;
 	uint64_t older_ms, top, min_bytes, max_bytes, sample;
-	bool blocks, trace, combined, missing_free, percpu;
-} args = {.older_ms = OLDER_MS, .top = TOP, .max_bytes = UINT64_MAX, .sample = 1};
+	bool blocks, trace, combined, percpu;
+};
+
+static const struct memleak_args memleak_defaults = {
+	.older_ms = OLDER_MS, .top = TOP, .max_bytes = UINT64_MAX, .sample = 1};
+
+#define AT(member) .at = offsetof(struct memleak_args, member)
 
 static const struct opt memleak_opts[] = {
-	{"pid", 'p', OPT_STRING, .to = &args.pids, .metavar = "PID[,PID...]",
+	{"pid", 'p', OPT_STRING, AT(pids), .metavar = "PID[,PID...]",
 	 .help = "The processes to look at."},
-	{"command", 'c', OPT_STRING, .to = &args.command, .metavar = "COMMAND",
+	{"command", 'c', OPT_STRING, AT(command), .metavar = "COMMAND",
 	 .help = "Start this, with its arguments, and look at it from its beginning on."},
-	{"show-allocs", 'a', OPT_NONE, .to = &args.blocks,
+	{"show-allocs", 'a', OPT_NONE, AT(blocks),
 	 .help = "List address and size of every block, too."},
-	{"older", 'o', OPT_U64, .to = &args.older_ms, .metavar = "MS",
+	{"older", 'o', OPT_U64, AT(older_ms), .metavar = "MS",
 	 .help = "Leave out blocks younger than this (500)."},
-	{"top", 'T', OPT_U64, .to = &args.top, .metavar = "N",
+	{"top", 'T', OPT_U64, AT(top), .metavar = "N",
 	 .help = "Show so many stacks (10)."},
-	{"min-size", 'z', OPT_SIZE, .to = &args.min_bytes, .metavar = "BYTES",
+	{"min-size", 'z', OPT_SIZE, AT(min_bytes), .metavar = "BYTES",
 	 .help = "Leave out smaller blocks."},
-	{"max-size", 'Z', OPT_SIZE, .to = &args.max_bytes, .metavar = "BYTES",
+	{"max-size", 'Z', OPT_SIZE, AT(max_bytes), .metavar = "BYTES",
 	 .help = "Leave out larger blocks."},
-	{"sample-rate", 's', OPT_U64, .to = &args.sample, .metavar = "N",
+	{"sample-rate", 's', OPT_U64, AT(sample), .metavar = "N",
 	 .help = "Look at about one allocation of N; figures are scaled up."},
-	{"sort", 0, OPT_STRING, .to = &args.sort, .metavar = "size|count",
+	{"sort", 0, OPT_STRING, AT(sort), .metavar = "size|count",
 	 .help = "Which stacks are the top ones (size)."},
-	{"obj", 'O', OPT_STRING, .to = &args.object, .metavar = "OBJECT",
+	{"obj", 'O', OPT_STRING, .set = opt_ignore, .metavar = "OBJECT",
 	 .help = "Accepted: where the allocator is, is found out."},
-	{"symbols-prefix", 'S', OPT_STRING, .to = &args.prefix, .metavar = "PREFIX",
+	{"symbols-prefix", 'S', OPT_STRING, .set = opt_ignore, .metavar = "PREFIX",
 	 .help = "Accepted: je_, _rjem_, tc_ and mi_ are known."},
-	{"combined-only", 'C', OPT_NONE, .to = &args.combined,
+	{"combined-only", 'C', OPT_NONE, AT(combined),
 	 .help = "Count all blocks, however young: -o 0."},
-	{"wa-missing-free", 'F', OPT_NONE, .to = &args.missing_free,
+	{"wa-missing-free", 'F', OPT_NONE, .set = opt_ignore,
 	 .help = "Accepted: a block whose address comes again was freed."},
-	{"trace", 't', OPT_NONE, .to = &args.trace,
+	{"trace", 't', OPT_NONE, AT(trace),
 	 .help = "Refused: single calls are not told."},
-	{"percpu", 'P', OPT_NONE, .to = &args.percpu,
+	{"percpu", 'P', OPT_NONE, AT(percpu),
 	 .help = "Refused: the kernel's allocations are not looked at."},
 	{0},
 };
@@ -90,14 +95,19 @@ static int
 by_size(const void *pa, const void *pb)
 {
 	const struct stack *a = pa, *b = pb;
-	double x = a->bytes, y = b->bytes;
 
-	if (args.sort != NULL && strcmp(args.sort, "count") == 0) {
-		x = a->blocks;
-		y = b->blocks;
-	}
-	if (x != y)
-		return x < y ? -1 : 1;
+	if (a->bytes != b->bytes)
+		return a->bytes < b->bytes ? -1 : 1;
+	return a->node < b->node ? -1 : a->node > b->node;
+}
+
+static int
+by_count(const void *pa, const void *pb)
+{
+	const struct stack *a = pa, *b = pb;
+
+	if (a->blocks != b->blocks)
+		return a->blocks < b->blocks ? -1 : 1;
 	return a->node < b->node ? -1 : a->node > b->node;
 }
 
@@ -111,8 +121,9 @@ weight(const struct prof_process *pr, uint64_t bytes)
 }
 
 static void
-gather(const struct prof *p, struct stacks *ret)
+gather(const struct memleak_args *a, const struct prof *p, struct stacks *ret)
 {
+	bool count = a->sort != NULL && strcmp(a->sort, "count") == 0;
 	struct map at = {0};
 
 	for (uint32_t i = 0; i < p->nblocks; i++) {
@@ -125,9 +136,8 @@ gather(const struct prof *p, struct stacks *ret)
 		struct stack *st;
 
 		/* What an ended process has left will not be freed any more, however young. */
-		if (b->bytes < args.min_bytes || b->bytes > args.max_bytes ||
-		    (!args.combined && pr->end == PROF_END_RUNNING &&
-		     age < args.older_ms))
+		if (b->bytes < a->min_bytes || b->bytes > a->max_bytes ||
+		    (!a->combined && pr->end == PROF_END_RUNNING && age < a->older_ms))
 			continue;
 		index = map_add(&at, s->node);
 		if (*index == 0) {
@@ -139,7 +149,10 @@ gather(const struct prof *p, struct stacks *ret)
 		st->blocks += w;
 		vec_push(&st->list, b);
 	}
-	vec_sort(ret, by_size);
+	if (count)
+		vec_sort(ret, by_count);
+	else
+		vec_sort(ret, by_size);
 	map_done(&at);
 }
 
@@ -186,11 +199,12 @@ put_frame(struct buf *b, const struct prof *p, const struct prof_loc *l, uint32_
 }
 
 static void
-put_stack(struct buf *b, const struct prof *p, const struct stack *s)
+put_stack(struct buf *b, const struct memleak_args *a, const struct prof *p,
+	  const struct stack *s)
 {
 	bool sampled = p->processes[s->list.data[0]->process].mode == PROF_SAMPLED;
 
-	for (size_t i = 0; args.blocks && i < s->list.len; i++)
+	for (size_t i = 0; a->blocks && i < s->list.len; i++)
 		buf_printf(b, "\taddr = %" PRIx64 " size = %" PRIu64 "\n",
 			   s->list.data[i]->addr, s->list.data[i]->bytes);
 	buf_printf(b, "\t%s%.0f bytes in %.0f allocations from stack\n",
@@ -211,7 +225,7 @@ put_stack(struct buf *b, const struct prof *p, const struct stack *s)
 }
 
 static void
-report(const struct attached_sessions *ss)
+report(const struct memleak_args *a, const struct attached_sessions *ss)
 {
 	struct prof *p = attached_load(ss, NULL, false);
 	struct stacks all = {0};
@@ -222,13 +236,13 @@ report(const struct attached_sessions *ss)
 
 	names_resolve(p,
 		      &(struct names_opts){.pid = ss->data[0]->pid, .no_source = true});
-	gather(p, &all);
-	from = all.len > args.top ? all.len - args.top : 0;
+	gather(a, p, &all);
+	from = all.len > a->top ? all.len - a->top : 0;
 	strftime(clock, sizeof clock, "%H:%M:%S", localtime(&now));
 	buf_printf(&b, "[%s] Top %" PRIu64 " stacks with outstanding allocations:\n",
-		   clock, args.top);
+		   clock, a->top);
 	for (size_t i = from; i < all.len; i++)
-		put_stack(&b, p, &all.data[i]);
+		put_stack(&b, a, p, &all.data[i]);
 	if (p->blocks_dropped > 0)
 		buf_printf(&b, "\t[%" PRIu64 " more blocks are not listed]\n",
 			   p->blocks_dropped);
@@ -244,9 +258,9 @@ report(const struct attached_sessions *ss)
 /* ---- processes ---- */
 
 static int
-find_pids(struct procfs_pids *pids, struct err *e)
+find_pids(const struct memleak_args *a, struct procfs_pids *pids, struct err *e)
 {
-	char *words = xstrdup(args.pids), *save = NULL;
+	char *words = xstrdup(a->pids), *save = NULL;
 	int r = 0;
 
 	for (char *w = strtok_r(words, ",", &save); w != NULL && r == 0;
@@ -290,11 +304,11 @@ split(const char *command, struct words *ret)
 /* What SEEP says to the command: into which folder it records, so that the recording is found
  * even if the command has ended before. */
 static char *
-settings(const struct rundir *dir)
+settings(const struct memleak_args *a, const struct rundir *dir)
 {
-	char *mode = args.sample > 1 ? xasprintf("mode=sample,rate=%" PRIu64,
-						 args.sample * SAMPLE_BYTES)
-				     : xstrdup("mode=exact");
+	char *mode = a->sample > 1 ? xasprintf("mode=sample,rate=%" PRIu64,
+					       a->sample * SAMPLE_BYTES)
+				   : xstrdup("mode=exact");
 	char *all = xasprintf("%s,children=0,dir=%s,run=%016" PRIx64, mode, dir->path,
 			      dir->run_id);
 
@@ -304,7 +318,7 @@ settings(const struct rundir *dir)
 
 /* Starts the command with libseep.so: what it allocates before we look is there, too. */
 static int
-start(const struct rundir *dir, int *ret_pid, struct err *e)
+start(const struct memleak_args *a, const struct rundir *dir, int *ret_pid, struct err *e)
 {
 	struct words words = {0};
 	char *lib = NULL, *seep;
@@ -312,8 +326,8 @@ start(const struct rundir *dir, int *ret_pid, struct err *e)
 
 	if (r < 0)
 		return r;
-	split(args.command, &words);
-	seep = settings(dir);
+	split(a->command, &words);
+	seep = settings(a, dir);
 	pid = words.len > 1 ? fork() : -1;
 	if (pid == 0) {
 		sigset_t none;
@@ -337,7 +351,8 @@ start(const struct rundir *dir, int *ret_pid, struct err *e)
 }
 
 static int
-run_loop(struct attached_sessions *ss, uint64_t interval_ns, uint64_t count)
+run_loop(const struct memleak_args *a, struct attached_sessions *ss, uint64_t interval_ns,
+	 uint64_t count)
 {
 	uint64_t next = interval_ns / 1000000, done = 0;
 	bool over = false;
@@ -353,7 +368,7 @@ run_loop(struct attached_sessions *ss, uint64_t interval_ns, uint64_t count)
 			over = over || (count > 0 && done >= count);
 			if (over) /* nobody is there any more while it is added up */
 				attached_detach(ss);
-			report(ss);
+			report(a, ss);
 		}
 	}
 	return CMD_OK;
@@ -362,10 +377,11 @@ run_loop(struct attached_sessions *ss, uint64_t interval_ns, uint64_t count)
 static int
 memleak_run(void *opts, int argc, char **argv)
 {
+	const struct memleak_args *a = opts;
 	uint64_t interval = INTERVAL_S * UINT64_C(1000000000), count = 0;
 	struct session_settings s = {
-		.attach = {.mode = args.sample > 1 ? REC_MODE_SAMPLE : REC_MODE_EXACT,
-			   .rate_bytes = args.sample * SAMPLE_BYTES,
+		.attach = {.mode = a->sample > 1 ? REC_MODE_SAMPLE : REC_MODE_EXACT,
+			   .rate_bytes = a->sample * SAMPLE_BYTES,
 			   .max_bytes = MAX_BYTES},
 	};
 	struct attached_sessions ss = {0};
@@ -374,25 +390,23 @@ memleak_run(void *opts, int argc, char **argv)
 	struct err e = {0};
 	int r = 0, child = 0, status;
 
-	(void)opts;
-	if (args.trace || args.percpu || (args.pids == NULL && args.command == NULL))
+	if (a->trace || a->percpu || (a->pids == NULL && a->command == NULL))
 		return cmd_usage(&cmd_memleak,
-				 args.trace
-					 ? "single calls are not told: no --trace"
-					 : "the kernel's own allocations are not looked "
-					   "at; give -p PID or -c COMMAND");
-	if (args.sample == 0 || args.sample > 1 << 20)
+				 a->trace ? "single calls are not told: no --trace"
+					  : "the kernel's own allocations are not looked "
+					    "at; give -p PID or -c COMMAND");
+	if (a->sample == 0 || a->sample > 1 << 20)
 		return cmd_usage(&cmd_memleak, "-s: from 1 to 1048576");
 	if ((argc > 0 && (opt_duration(argv[0], &interval) < 0 || interval == 0)) ||
 	    (argc > 1 && (count = strtoull(argv[1], NULL, 10)) == 0))
 		return cmd_usage(&cmd_memleak, "interval and count are numbers above 0");
 	attached_signals();
-	if (args.pids != NULL)
-		r = find_pids(&pids, &e);
+	if (a->pids != NULL)
+		r = find_pids(a, &pids, &e);
 	else
-		r = rundir_new(args.command, &dir, &e);
-	if (r == 0 && args.pids == NULL)
-		r = start(&dir, &child, &e);
+		r = rundir_new(a->command, &dir, &e);
+	if (r == 0 && a->pids == NULL)
+		r = start(a, &dir, &child, &e);
 	if (r == 0 && child != 0)
 		r = attached_recorded(child, &dir, START_MS, &ss, &e);
 	else if (r == 0)
@@ -401,14 +415,14 @@ memleak_run(void *opts, int argc, char **argv)
 	if (r >= 0) {
 		printf("Attaching to pid %d, Ctrl+C to quit.\n", ss.data[0]->pid);
 		fflush(stdout);
-		run_loop(&ss, interval, count);
+		run_loop(a, &ss, interval, count);
 	}
 	attached_done(&ss);
 	if (child != 0) {
 		kill(child, SIGTERM);
 		waitpid(child, &status, 0);
 		if (r < 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
-			err_set(&e, r, "cannot start %s", args.command);
+			err_set(&e, r, "cannot start %s", a->command);
 	}
 	if (r < 0)
 		cmd_fail(&e);
@@ -424,6 +438,8 @@ const struct cmd cmd_memleak = {
 	.man = "seep-memleak",
 	.needs_proc = true,
 	.opts = memleak_opts,
+	.opts_bytes = sizeof(struct memleak_args),
+	.defaults = &memleak_defaults,
 	.min_args = 0,
 	.max_args = 2,
 	.run = memleak_run,

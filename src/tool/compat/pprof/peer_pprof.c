@@ -21,20 +21,21 @@
 #include "tool/session/run/save.h"
 #include "tool/util/x.h"
 
-struct pprof_args pprof_args = {.trim = true,
-				.unit = "minimum",
-				.nodes = -1,
-				.node_fraction = 0.005,
-				.edge_fraction = 0.001,
-				.divide_by = 1};
+static const struct pprof_args pprof_defaults = {.trim = true,
+						 .unit = "minimum",
+						 .nodes = -1,
+						 .node_fraction = 0.005,
+						 .edge_fraction = 0.001,
+						 .divide_by = 1};
 
-#define PA pprof_args
+#define AT(member) .at = offsetof(struct pprof_args, member)
 
 /* ---- options ---- */
 
 static int
-pprof_set_what(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+pprof_set_what(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
+	struct pprof_args *a = to;
 	static const struct {
 		const char *name;
 		enum pprof_what what;
@@ -59,23 +60,23 @@ pprof_set_what(void *ctx, const struct opt *o, const struct opt_value *v, struct
 	};
 	size_t i = 0;
 
-	(void)ctx;
 	if (v->text != NULL && o->kind == OPT_NONE)
 		return 0; /* -top=false */
-	if (PA.what != PPROF_NOTHING)
+	if (a->what != PPROF_NOTHING)
 		return err_set(e, -EINVAL, "-%s: must set at most one output format",
 			       o->name);
 	while (strcmp(rows[i].name, o->name) != 0)
 		i++;
-	PA.what = rows[i].what;
-	PA.pattern = v->text;
-	PA.picture = PA.what == PPROF_DOT && strcmp(o->name, "dot") != 0 ? o->name : NULL;
+	a->what = rows[i].what;
+	a->pattern = v->text;
+	a->picture = a->what == PPROF_DOT && strcmp(o->name, "dot") != 0 ? o->name : NULL;
 	return 0;
 }
 
 static int
-pprof_set_grain(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+pprof_set_grain(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
+	struct pprof_args *a = to;
 	static const char *const names[] = {
 		[GRAPH_FUNCTIONS] = "functions", [GRAPH_FILEFUNCTIONS] = "filefunctions",
 		[GRAPH_FILES] = "files",	 [GRAPH_LINES] = "lines",
@@ -83,54 +84,56 @@ pprof_set_grain(void *ctx, const struct opt *o, const struct opt_value *v, struc
 	};
 	unsigned i = 0;
 
-	(void)ctx, (void)e;
+	(void)e;
 	if (v->text != NULL)
 		return 0;
 	while (strcmp(names[i], o->name) != 0)
 		i++;
-	PA.grain = i;
-	PA.grain_given = true;
+	a->grain = i;
+	a->grain_given = true;
 	return 0;
 }
 
 static int
-pprof_set_index(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+pprof_set_index(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
-	(void)ctx, (void)e;
+	struct pprof_args *a = to;
+	(void)e;
 	if (v->text == NULL)
-		PA.index = o->name;
+		a->index = o->name;
 	return 0;
 }
 
 static int
-pprof_set_filter(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+pprof_set_filter(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
+	struct pprof_args *a = to;
 	unsigned i = 0;
 
-	(void)ctx, (void)e;
+	(void)e;
 	while (strcmp(filter_names[i], o->name) != 0)
 		i++;
-	PA.filters.of[i] = v->text[0] != '\0' ? v->text : NULL;
+	a->filters.of[i] = v->text[0] != '\0' ? v->text : NULL;
 	return 0;
 }
 
 static int
-pprof_set_nodes(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+pprof_set_nodes(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
+	struct pprof_args *a = to;
 	char *end;
 	long long n = strtoll(v->text, &end, 10);
 
-	(void)ctx;
 	if (end == v->text || *end != '\0')
 		return err_set(e, -EINVAL, "-%s: \"%s\" is no number", o->name, v->text);
-	PA.nodes = n;
+	a->nodes = n;
 	return 0;
 }
 
 static int
-pprof_refuse(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+pprof_refuse(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
-	(void)ctx, (void)v;
+	(void)to, (void)v;
 	if (strcmp(o->name, "disasm") == 0 || strcmp(o->name, "weblist") == 0)
 		return err_set(e, -ENOTSUP, "-%s: seep does not disassemble; see -list",
 			       o->name);
@@ -174,7 +177,7 @@ const struct opt pprof_opts_table[] = {
 	WHAT("gif", "Draw the graph as GIF."),
 	WHAT("pdf", "Draw the graph as PDF."),
 	WHAT("ps", "Draw the graph as PostScript."),
-	{"output", 0, OPT_STRING, .to = &PA.output, .metavar = "FILE",
+	{"output", 0, OPT_STRING, AT(output), .metavar = "FILE",
 	 .help = "Write to FILE instead of standard output."},
 	{"functions", 0, OPT_NONE, .set = pprof_set_grain,
 	 .help = "A row for a function."},
@@ -185,9 +188,9 @@ const struct opt pprof_opts_table[] = {
 	 .help = "A row for a source line."},
 	{"addresses", 0, OPT_NONE, .set = pprof_set_grain,
 	 .help = "A row for an address."},
-	{"noinlines", 0, OPT_NONE, .to = &PA.no_inlines,
+	{"noinlines", 0, OPT_NONE, AT(no_inlines),
 	 .help = "Count inlined functions to the one that they are in."},
-	{"sample_index", 0, OPT_STRING, .to = &PA.index, .metavar = "NAME|N",
+	{"sample_index", 0, OPT_STRING, AT(index), .metavar = "NAME|N",
 	 .help = "Which figure: inuse_space, inuse_objects, alloc_space, alloc_objects."},
 	{"inuse_space", 0, OPT_NONE, .set = pprof_set_index, .help = "Live bytes."},
 	{"inuse_objects", 0, OPT_NONE, .set = pprof_set_index, .help = "Live blocks."},
@@ -206,54 +209,54 @@ const struct opt pprof_opts_table[] = {
 	FILTER("tagignore", "TAG", "Only samples without."),
 	FILTER("tagshow", "RE", "Show labels of these names only."),
 	FILTER("taghide", "RE", "Leave out labels of these names."),
-	{"tagroot", 0, OPT_STRING, .to = &PA.tagroot, .metavar = "KEYS",
+	{"tagroot", 0, OPT_STRING, AT(tagroot), .metavar = "KEYS",
 	 .help = "Labels of these names become callers of their stacks."},
-	{"tagleaf", 0, OPT_STRING, .to = &PA.tagleaf, .metavar = "KEYS",
+	{"tagleaf", 0, OPT_STRING, AT(tagleaf), .metavar = "KEYS",
 	 .help = "Labels of these names become callees of their stacks."},
-	{"cum", 0, OPT_NONE, .to = &PA.cum, .help = "Order by cumulative figures."},
+	{"cum", 0, OPT_NONE, AT(cum), .help = "Order by cumulative figures."},
 	{"nodecount", 0, OPT_STRING, .set = pprof_set_nodes, .metavar = "N",
 	 .help = "Nodes at most; tables show all without it."},
-	{"nodefraction", 0, OPT_FLOAT, .to = &PA.node_fraction, .metavar = "F",
+	{"nodefraction", 0, OPT_FLOAT, AT(node_fraction), .metavar = "F",
 	 .help = "Drop nodes below F of the total (0.005)."},
-	{"edgefraction", 0, OPT_FLOAT, .to = &PA.edge_fraction, .metavar = "F",
+	{"edgefraction", 0, OPT_FLOAT, AT(edge_fraction), .metavar = "F",
 	 .help = "Drop edges below F of the total (0.001)."},
-	{"trim", 0, OPT_NONE, .to = &PA.trim, .help = "Honour these three: the default."},
-	{"base", 0, OPT_STRING, .to = &PA.base, .metavar = "FILE",
+	{"trim", 0, OPT_NONE, AT(trim), .help = "Honour these three: the default."},
+	{"base", 0, OPT_STRING, AT(base), .metavar = "FILE",
 	 .help = "Take this profile off."},
-	{"diff_base", 0, OPT_STRING, .to = &PA.diff_base, .metavar = "FILE",
+	{"diff_base", 0, OPT_STRING, AT(diff_base), .metavar = "FILE",
 	 .help = "The same, with shares of the base."},
-	{"normalize", 0, OPT_NONE, .to = &PA.normalize,
+	{"normalize", 0, OPT_NONE, AT(normalize),
 	 .help = "Scale the profile to the base's total first."},
-	{"drop_negative", 0, OPT_NONE, .to = &PA.drop_negative,
+	{"drop_negative", 0, OPT_NONE, AT(drop_negative),
 	 .help = "Leave out rows that shrank."},
-	{"relative_percentages", 0, OPT_NONE, .to = &PA.relative,
+	{"relative_percentages", 0, OPT_NONE, AT(relative),
 	 .help = "Shares of what passed the filters."},
-	{"unit", 0, OPT_STRING, .to = &PA.unit, .metavar = "UNIT",
+	{"unit", 0, OPT_STRING, AT(unit), .metavar = "UNIT",
 	 .help = "minimum, auto, B, kB, MB, GB."},
-	{"divide_by", 0, OPT_FLOAT, .to = &PA.divide_by, .metavar = "N",
+	{"divide_by", 0, OPT_FLOAT, AT(divide_by), .metavar = "N",
 	 .help = "Divide all figures."},
-	{"compact_labels", 0, OPT_NONE, .to = &PA.compact,
+	{"compact_labels", 0, OPT_NONE, AT(compact),
 	 .help = "Print tables without the lines about the profile."},
-	{"all_frames", 0, OPT_NONE, .to = &PA.all_frames,
+	{"all_frames", 0, OPT_NONE, AT(all_frames),
 	 .help = "Show frames, too, that the profile asks to drop."},
-	{"seconds", 0, OPT_U64, .to = &PA.seconds, .metavar = "N",
+	{"seconds", 0, OPT_U64, AT(seconds), .metavar = "N",
 	 .help = "Ask a URL for a profile of N seconds."},
-	{"http", 0, OPT_STRING, .to = &PA.http, .metavar = "[HOST]:[PORT]",
+	{"http", 0, OPT_STRING, AT(http), .metavar = "[HOST]:[PORT]",
 	 .help = "Serve a page with table, flame graph, tree and source."},
-	{"no_browser", 0, OPT_NONE, .to = NULL,
+	{"no_browser", 0, OPT_NONE, .set = opt_ignore,
 	 .help = "Open no browser for it: seep never does."},
-	{"help", 0, OPT_NONE, .to = &PA.help, .help = "Print this."},
-	{"version", 0, OPT_NONE, .to = &PA.version, .help = "Print the version."},
+	{"help", 0, OPT_NONE, AT(help), .help = "Print this."},
+	{"version", 0, OPT_NONE, AT(version), .help = "Print the version."},
 	/* Accepted, for they change nothing here. */
-	{"flat", 0, OPT_NONE, .to = NULL},
-	{"call_tree", 0, OPT_NONE, .to = NULL},
-	{"symbolize", 0, OPT_STRING, .to = &PA.ignored},
-	{"tools", 0, OPT_STRING, .to = &PA.ignored},
-	{"timeout", 0, OPT_STRING, .to = &PA.ignored},
-	{"buildid", 0, OPT_STRING, .to = &PA.ignored},
-	{"source_path", 0, OPT_STRING, .to = &PA.ignored},
-	{"trim_path", 0, OPT_STRING, .to = &PA.ignored},
-	{"add_comment", 0, OPT_STRING, .to = &PA.ignored},
+	{"flat", 0, OPT_NONE, .set = opt_ignore},
+	{"call_tree", 0, OPT_NONE, .set = opt_ignore},
+	{"symbolize", 0, OPT_STRING, .set = opt_ignore},
+	{"tools", 0, OPT_STRING, .set = opt_ignore},
+	{"timeout", 0, OPT_STRING, .set = opt_ignore},
+	{"buildid", 0, OPT_STRING, .set = opt_ignore},
+	{"source_path", 0, OPT_STRING, .set = opt_ignore},
+	{"trim_path", 0, OPT_STRING, .set = opt_ignore},
+	{"add_comment", 0, OPT_STRING, .set = opt_ignore},
 	REFUSED("web"),
 	REFUSED("gv"),
 	REFUSED("evince"),
@@ -270,7 +273,7 @@ const struct opt pprof_opts_table[] = {
 
 /* What no file is called is a server: "localhost:6060/debug/pprof/heap". To be freed. */
 static char *
-pprof_source_of(const char *word)
+pprof_source_of(const struct pprof_args *a, const char *word)
 {
 	const char *colon = strchr(word, ':');
 	char *url;
@@ -279,10 +282,10 @@ pprof_source_of(const char *word)
 		return xstrdup(word);
 	url = strncmp(colon, "://", 3) == 0 ? xstrdup(word)
 					    : xasprintf("http://%s", word);
-	if (PA.seconds > 0) {
+	if (a->seconds > 0) {
 		char *more = xasprintf("%s%cseconds=%llu", url,
 				       strchr(url, '?') != NULL ? '&' : '?',
-				       (unsigned long long)PA.seconds);
+				       (unsigned long long)a->seconds);
 
 		free(url);
 		url = more;
@@ -295,7 +298,7 @@ pprof_load_one(const char *word, const struct pprof_loaded *l, struct prof **ret
 	       struct err *e)
 {
 	struct format_opts o = {.exe = l->exe};
-	char *source = pprof_source_of(word);
+	char *source = pprof_source_of(l->args, word);
 	int r;
 
 	save_rest_of(source);
@@ -378,11 +381,10 @@ pprof_normalize(struct prof *p, const struct prof *base)
 static int
 pprof_load(const struct peer_words *words, struct pprof_loaded *l, struct err *e)
 {
-	const char *base = PA.base != NULL ? PA.base : PA.diff_base;
+	const char *base = l->args->base != NULL ? l->args->base : l->args->diff_base;
 	int r;
 
-	l->names = names_given;
-	l->names.no_source = PA.http == NULL; /* the page has it inside */
+	l->names.no_source = l->args->http == NULL; /* the page has it inside */
 	for (size_t i = 0; i < words->len && l->exe == NULL; i++) {
 		if (format_is_program(words->data[i]))
 			l->exe = words->data[i];
@@ -393,7 +395,7 @@ pprof_load(const struct peer_words *words, struct pprof_loaded *l, struct err *e
 		r = pprof_load_one(base, l, &l->base, e);
 	if (r < 0 || base == NULL)
 		return r;
-	if (PA.normalize)
+	if (l->args->normalize)
 		pprof_normalize(l->p, l->base);
 	l->both = prof_new();
 	prof_merge(l->both, l->p);
@@ -414,26 +416,26 @@ pprof_loaded_done(struct pprof_loaded *l)
 /* ---- the command ---- */
 
 static int
-pprof_all(const struct peer_words *words, struct err *e)
+pprof_all(struct pprof_args *a, const struct peer_words *words, struct err *e)
 {
-	struct pprof_loaded l = {0};
+	struct pprof_loaded l = {.args = a};
 	int r;
 
-	if (PA.base != NULL && PA.diff_base != NULL)
+	if (a->base != NULL && a->diff_base != NULL)
 		return err_set(e, -EINVAL,
 			       "-base and -diff_base flags cannot both be specified");
-	if (PA.normalize && PA.base == NULL && PA.diff_base == NULL)
+	if (a->normalize && a->base == NULL && a->diff_base == NULL)
 		return err_set(e, -EINVAL, "-normalize needs -base or -diff_base");
-	if (PA.http != NULL && PA.what != PPROF_NOTHING)
+	if (a->http != NULL && a->what != PPROF_NOTHING)
 		return err_set(e, -EINVAL,
 			       "-http is not compatible with an output format on the "
 			       "command line");
 	if (words->len == 0)
 		return err_set(e, -EINVAL, "no profile source specified");
 	r = pprof_load(words, &l, e);
-	if (r == 0 && PA.http != NULL)
+	if (r == 0 && a->http != NULL)
 		r = pprof_http(&l, e);
-	else if (r == 0 && PA.what == PPROF_NOTHING)
+	else if (r == 0 && a->what == PPROF_NOTHING)
 		r = pprof_shell(&l, e);
 	else if (r == 0)
 		r = pprof_report(&l, e);
@@ -444,17 +446,17 @@ pprof_all(const struct peer_words *words, struct err *e)
 static int
 pprof_run(void *opts, int argc, char **argv)
 {
+	struct pprof_args *a = opts;
 	struct peer_words words = {0};
 	struct err e = {0};
-	int r = peer_opts(PEER_GO, pprof_opts_table, argc, argv, NULL, &words, &e);
+	int r = peer_opts(PEER_GO, pprof_opts_table, argc, argv, a, &words, &e);
 	int status;
 
-	(void)opts;
-	if (r == 0 && (PA.help || PA.version)) {
-		status = PA.help ? cmd_help(&cmd_pprof) : cmd_version();
+	if (r == 0 && (a->help || a->version)) {
+		status = a->help ? cmd_help(&cmd_pprof) : cmd_version();
 	} else {
 		if (r == 0)
-			r = pprof_all(&words, &e);
+			r = pprof_all(a, &words, &e);
 		status = r == -EINVAL || r == -ENOTSUP
 				 ? cmd_usage(&cmd_pprof, "%s", e.msg)
 			 : r < 0 ? cmd_fail(&e)
@@ -470,6 +472,8 @@ const struct cmd cmd_pprof = {
 	.help = "print heap profiles as google/pprof does",
 	.man = "seep-pprof",
 	.opts = pprof_opts_table,
+	.opts_bytes = sizeof(struct pprof_args),
+	.defaults = &pprof_defaults,
 	.min_args = 0,
 	.max_args = CMD_ANY_ARGS,
 	.own_options = true,

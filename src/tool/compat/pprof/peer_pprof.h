@@ -39,7 +39,7 @@ struct pprof_args {
 	bool cum, trim, relative, normalize, drop_negative, no_inlines, help, version;
 	bool compact;	 /* no lines about the profile; so at the prompt */
 	bool all_frames; /* drop_frames of the profile are not obeyed */
-	const char *base, *diff_base, *index, *unit, *output, *ignored;
+	const char *base, *diff_base, *index, *unit, *output;
 	const char *tagroot, *tagleaf;
 	const char *http; /* "[host]:[port]"; NULL = no server */
 	struct filter_opts filters;
@@ -47,11 +47,11 @@ struct pprof_args {
 	double node_fraction, edge_fraction, divide_by;
 	uint64_t seconds;
 };
-extern struct pprof_args pprof_args;
 extern const struct opt pprof_opts_table[];
 
 /* The profile, and a base if there is one. */
 struct pprof_loaded {
+	struct pprof_args *args;
 	struct prof *p, *base, *both; /* `both`: one behind the other, for the total */
 	uint32_t nsites;	      /* of `both`: where the base's begin */
 	const char *exe;

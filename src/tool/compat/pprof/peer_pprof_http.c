@@ -75,7 +75,7 @@ pprof_http(struct pprof_loaded *l, struct err *e)
 	struct web w = WEB_NONE;
 	char *host = NULL;
 	uint16_t port = 0;
-	int r = web_address(pprof_args.http, &host, &port, e);
+	int r = web_address(l->args->http, &host, &port, e);
 
 	if (r == 0)
 		r = web_listen(host, port, &w, e);

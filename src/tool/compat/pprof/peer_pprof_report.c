@@ -27,10 +27,9 @@
 #include "tool/util/re.h"
 #include "tool/util/x.h"
 
-#define PA pprof_args
-
 struct pprof_job {
 	const struct pprof_loaded *l;
+	struct pprof_args *a;
 	struct pprof_loaded tagged; /* profiles of our own; zeroed: there are none */
 	struct graph_query q;
 	struct graph g;
@@ -83,15 +82,15 @@ pprof_choose_value(struct pprof_job *j, struct err *e)
 	unsigned long n;
 	int r;
 
-	if (PA.index == NULL || PA.index[0] == '\0') {
+	if (j->a->index == NULL || j->a->index[0] == '\0') {
 		j->q.value = value_default(p, &j->q.objects);
 		return 0;
 	}
-	n = strtoul(PA.index, &end, 10);
+	n = strtoul(j->a->index, &end, 10);
 	if (*end == '\0')
 		r = pprof_index_number(p, n, &j->q, e);
 	else
-		r = value_parse(PA.index, &j->q.value, &j->q.objects, e);
+		r = value_parse(j->a->index, &j->q.value, &j->q.objects, e);
 	return r < 0 ? r : value_check(p, &j->q, e);
 }
 
@@ -113,11 +112,11 @@ pprof_type(const struct pprof_job *j)
 }
 
 static enum graph_grain
-pprof_grain(void)
+pprof_grain(const struct pprof_args *a)
 {
-	if (PA.what == PPROF_LIST)
+	if (a->what == PPROF_LIST)
 		return GRAPH_LINES;
-	return PA.grain;
+	return a->grain;
 }
 
 /* Shares are of everything, unless of what the filters leave. */
@@ -126,9 +125,9 @@ pprof_whole(const struct pprof_job *j)
 {
 	const struct pprof_loaded *l = j->l;
 
-	if (PA.relative)
+	if (j->a->relative)
 		return fabs(j->g.total - j->g.was_total);
-	if (PA.diff_base != NULL && l->base != NULL)
+	if (j->a->diff_base != NULL && l->base != NULL)
 		return pprof_total(l->base, l->base->nsites, j->q.value, j->q.objects);
 	if (l->both != NULL)
 		return pprof_total(l->both, l->nsites, j->q.value, j->q.objects);
@@ -150,25 +149,25 @@ pprof_file(const struct pprof_loaded *l)
 static void
 pprof_fill_opts(struct pprof_job *j)
 {
-	bool trim = PA.trim && PA.what != PPROF_PEEK && PA.what != PPROF_LIST;
-	bool table = PA.what == PPROF_TOP;
+	bool trim = j->a->trim && j->a->what != PPROF_PEEK && j->a->what != PPROF_LIST;
+	bool table = j->a->what == PPROF_TOP;
 
 	j->o = (struct pprof_opts){
-		.by_cum = PA.cum,
-		.drop_negative = PA.drop_negative,
-		.compact = PA.compact,
-		.node_fraction = trim ? PA.node_fraction : 0,
-		.edge_fraction = trim ? PA.edge_fraction : 0,
-		.node_count = !trim	      ? 0
-			      : PA.nodes >= 0 ? (uint64_t)PA.nodes
-			      : table	      ? 0
-					      : VIEW_NODE_COUNT,
+		.by_cum = j->a->cum,
+		.drop_negative = j->a->drop_negative,
+		.compact = j->a->compact,
+		.node_fraction = trim ? j->a->node_fraction : 0,
+		.edge_fraction = trim ? j->a->edge_fraction : 0,
+		.node_count = !trim		 ? 0
+			      : j->a->nodes >= 0 ? (uint64_t)j->a->nodes
+			      : table		 ? 0
+						 : VIEW_NODE_COUNT,
 		.total = pprof_whole(j),
-		.ratio = PA.divide_by != 0 ? 1 / PA.divide_by : 1,
-		.unit = PA.unit,
+		.ratio = j->a->divide_by != 0 ? 1 / j->a->divide_by : 1,
+		.unit = j->a->unit,
 		.type = pprof_type(j),
 		.file = pprof_file(j->l),
-		.filters = &PA.filters,
+		.filters = &j->a->filters,
 		.in_bytes = !j->q.objects,
 	};
 }
@@ -182,13 +181,14 @@ pprof_report_table(struct pprof_job *j, struct err *e)
 	uint32_t met = 1;
 
 	pprof_graph_init(&x, &j->g, &j->o);
-	if (PA.what == PPROF_TOP)
+	if (j->a->what == PPROF_TOP)
 		pprof_top(&j->out, j->l->p, &x);
 	else
 		met = pprof_tree(&j->out, j->l->p, &x, j->re);
 	pprof_graph_done(&x);
 	if (met == 0 && j->re != NULL)
-		return err_set(e, -ENOENT, "no matches found for regexp: %s", PA.pattern);
+		return err_set(e, -ENOENT, "no matches found for regexp: %s",
+			       j->a->pattern);
 	return 0;
 }
 
@@ -200,7 +200,8 @@ pprof_report_list(struct pprof_job *j, struct err *e)
 
 	source_free(source);
 	if (met == 0)
-		return err_set(e, -ENOENT, "no matches found for regexp: %s", PA.pattern);
+		return err_set(e, -ENOENT, "no matches found for regexp: %s",
+			       j->a->pattern);
 	return 0;
 }
 
@@ -213,7 +214,7 @@ pprof_report_proto(struct pprof_job *j, struct err *e)
 		return err_set(e, -ENOTSUP,
 			       "-proto writes the profile as it is: no filters and "
 			       "no base go with it");
-	if (PA.output == NULL && isatty(STDOUT_FILENO))
+	if (j->a->output == NULL && isatty(STDOUT_FILENO))
 		return err_set(e, -EINVAL, "-proto is not for a terminal: see -output");
 	return format_save(j->l->p, "pprof", NULL, &out, e);
 }
@@ -231,7 +232,7 @@ pprof_report_callgrind(struct pprof_job *j, struct err *e)
 	figures = jeprof_figures(p, j->l->both != NULL ? j->l->nsites : p->nsites,
 				 j->q.value == GRAPH_ALLOCATED ? GRAPH_ALLOCATED
 							       : GRAPH_LIVE,
-				 j->q.objects, PA.drop_negative);
+				 j->q.objects, j->a->drop_negative);
 	jeprof_frames_init(&f, p, &rules);
 	peer_callgrind(&j->out, &f, figures);
 	jeprof_frames_done(&f);
@@ -296,12 +297,12 @@ pprof_report_comments(struct pprof_job *j)
 static int
 pprof_report_make(struct pprof_job *j, struct err *e)
 {
-	if (j->l->both != NULL &&
-	    (PA.what == PPROF_TRACES || PA.what == PPROF_TAGS || PA.what == PPROF_RAW))
+	if (j->l->both != NULL && (j->a->what == PPROF_TRACES ||
+				   j->a->what == PPROF_TAGS || j->a->what == PPROF_RAW))
 		return err_set(e, -ENOTSUP,
 			       "-traces, -tags and -raw know no base here; -top, -tree, "
 			       "-peek, -list and the graphs do");
-	switch (PA.what) {
+	switch (j->a->what) {
 	case PPROF_TOP:
 	case PPROF_TREE:
 	case PPROF_PEEK:
@@ -351,26 +352,26 @@ static int
 pprof_write(struct pprof_job *j, struct err *e)
 {
 	char *own = NULL;
-	const char *path = PA.output;
+	const char *path = j->a->output;
 	int r = 0;
 
-	if (path == NULL && PA.picture != NULL && isatty(STDOUT_FILENO))
-		path = own = pprof_free_name(PA.picture);
+	if (path == NULL && j->a->picture != NULL && isatty(STDOUT_FILENO))
+		path = own = pprof_free_name(j->a->picture);
 	if (path != NULL && out_check_log(path, e) < 0) {
 		free(own);
 		return -EEXIST;
 	}
 	if (path != NULL)
 		fprintf(stderr, "Generating report in %s\n", path);
-	if (PA.picture != NULL && PA.what == PPROF_DOT) {
+	if (j->a->picture != NULL && j->a->what == PPROF_DOT) {
 		char option[8];
-		struct graphviz g = {.type = strcmp(PA.picture, "ps") == 0 ? "ps2"
-									   : PA.picture,
-				     .option = option,
-				     .text = "-dot",
-				     .path = path != NULL ? path : "-"};
+		struct graphviz g = {
+			.type = strcmp(j->a->picture, "ps") == 0 ? "ps2" : j->a->picture,
+			.option = option,
+			.text = "-dot",
+			.path = path != NULL ? path : "-"};
 
-		snprintf(option, sizeof option, "-%s", PA.picture);
+		snprintf(option, sizeof option, "-%s", j->a->picture);
 		r = graphviz_draw(&j->out, &g, e);
 	} else if (path != NULL) {
 		FILE *f = fopen(path, "we");
@@ -384,7 +385,7 @@ pprof_write(struct pprof_job *j, struct err *e)
 		}
 	} else {
 		fwrite(buf_str(&j->out), 1, j->out.len,
-		       PA.what == PPROF_PROTO ? clean_raw() : stdout);
+		       j->a->what == PPROF_PROTO ? clean_raw() : stdout);
 	}
 	free(own);
 	return r;
@@ -410,10 +411,10 @@ pprof_say_unmatched(const struct pprof_job *j)
 /* ---- labels as frames ---- */
 
 static struct prof *
-pprof_tag(const struct prof *p, unsigned *unmatched)
+pprof_tag(const struct pprof_args *a, const struct prof *p, unsigned *unmatched)
 {
-	struct tagframes t = {.root = PA.tagroot,
-			      .leaf = PA.tagleaf,
+	struct tagframes t = {.root = a->tagroot,
+			      .leaf = a->tagleaf,
 			      .text = pprof_label_frame,
 			      .drop = true};
 	struct prof *copy;
@@ -433,12 +434,12 @@ pprof_take_tagged(struct pprof_job *j)
 {
 	unsigned unmatched = TAGFRAMES_NO_ROOT | TAGFRAMES_NO_LEAF;
 
-	if ((PA.tagroot == NULL || *PA.tagroot == '\0') &&
-	    (PA.tagleaf == NULL || *PA.tagleaf == '\0'))
+	if ((j->a->tagroot == NULL || *j->a->tagroot == '\0') &&
+	    (j->a->tagleaf == NULL || *j->a->tagleaf == '\0'))
 		return;
 	j->tagged = *j->l;
-	j->tagged.p = pprof_tag(j->l->p, &unmatched);
-	j->tagged.base = pprof_tag(j->l->base, &unmatched);
+	j->tagged.p = pprof_tag(j->a, j->l->p, &unmatched);
+	j->tagged.base = pprof_tag(j->a, j->l->base, &unmatched);
 	if (j->tagged.base != NULL) {
 		j->tagged.both = prof_new();
 		prof_merge(j->tagged.both, j->tagged.p);
@@ -456,21 +457,21 @@ pprof_take_tagged(struct pprof_job *j)
 static int
 pprof_prepare(struct pprof_job *j, struct err *e)
 {
-	int r = filter_new(&PA.filters, &j->filter, e);
+	int r = filter_new(&j->a->filters, &j->filter, e);
 
-	if (r == 0 && PA.pattern != NULL)
-		r = re_new(PA.pattern, &j->re, e);
+	if (r == 0 && j->a->pattern != NULL)
+		r = re_new(j->a->pattern, &j->re, e);
 	if (r == 0)
 		r = pprof_choose_value(j, e);
 	if (r < 0)
 		return r;
 	pprof_take_tagged(j);
 	j->q.filter = j->filter;
-	j->q.grain = pprof_grain();
-	j->q.no_inlines = PA.no_inlines;
+	j->q.grain = pprof_grain(j->a);
+	j->q.no_inlines = j->a->no_inlines;
 	j->q.integers = true;
 	j->q.merge_names = true;
-	j->q.drop_frames = !PA.all_frames;
+	j->q.drop_frames = !j->a->all_frames;
 	graph_init(&j->g, j->l->p, &j->q, j->l->base, NULL);
 	pprof_fill_opts(j);
 	return 0;
@@ -492,7 +493,7 @@ pprof_job_done(struct pprof_job *j)
 int
 pprof_report(struct pprof_loaded *l, struct err *e)
 {
-	struct pprof_job j = {.l = l};
+	struct pprof_job j = {.l = l, .a = l->args};
 	int r = pprof_prepare(&j, e);
 
 	if (r == 0) {
@@ -509,10 +510,10 @@ int
 pprof_report_text(struct pprof_loaded *l, enum pprof_what what, struct buf *out,
 		  struct err *e)
 {
-	struct pprof_job j = {.l = l};
+	struct pprof_job j = {.l = l, .a = l->args};
 	int r;
 
-	PA.what = what;
+	l->args->what = what;
 	r = pprof_prepare(&j, e);
 	if (r == 0)
 		r = pprof_report_make(&j, e);
@@ -525,19 +526,19 @@ pprof_report_text(struct pprof_loaded *l, enum pprof_what what, struct buf *out,
 int
 pprof_report_page(struct pprof_loaded *l, struct buf *out, struct err *e)
 {
-	struct pprof_job j = {.l = l};
+	struct pprof_job j = {.l = l, .a = l->args};
 	struct report_opts all = {0};
 	struct buf notes = {0};
 	struct pages page;
 	int r;
 
-	PA.what = PPROF_NOTHING;
+	l->args->what = PPROF_NOTHING;
 	r = pprof_prepare(&j, e);
 	if (r == 0) {
 		report_remarks(&notes, l->p, &all);
 		page = (struct pages){.title = j.o.file != NULL ? j.o.file : l->source,
 				      .notes = buf_str(&notes),
-				      .one_figure = PA.index != NULL};
+				      .one_figure = l->args->index != NULL};
 		pages_html(out, &page, j.l->p, &j.q, j.l->base, NULL);
 	}
 	buf_done(&notes);
@@ -548,7 +549,7 @@ pprof_report_page(struct pprof_loaded *l, struct buf *out, struct err *e)
 int
 pprof_welcome(struct pprof_loaded *l, struct err *e)
 {
-	struct pprof_job j = {.l = l};
+	struct pprof_job j = {.l = l, .a = l->args};
 	int r = pprof_prepare(&j, e);
 
 	if (r == 0) {

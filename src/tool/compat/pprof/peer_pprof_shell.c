@@ -14,8 +14,6 @@
 #include "tool/util/vec.h"
 #include "tool/util/x.h"
 
-#define PA pprof_args
-
 enum { PPROF_SHELL_ROWS = 10 };
 
 static const char pprof_shell_help[] =
@@ -45,24 +43,25 @@ pprof_keep_text(struct pprof_shell *s, char *text)
 }
 
 static void
-pprof_show_options(void)
+pprof_show_options(const struct pprof_args *a)
 {
 	for (unsigned i = 0; i < FILTER_OPTIONS; i++) {
-		if (PA.filters.of[i] != NULL)
-			printf("  %-22s = \"%s\"\n", filter_names[i], PA.filters.of[i]);
+		if (a->filters.of[i] != NULL)
+			printf("  %-22s = \"%s\"\n", filter_names[i], a->filters.of[i]);
 	}
 	printf("  %-22s = %g\n  %-22s = %lld\n  %-22s = %g\n  %-22s = \"%s\"\n"
 	       "  %-22s = %s\n  %-22s = \"%s\"\n",
-	       "edgefraction", PA.edge_fraction, "nodecount", (long long)PA.nodes,
-	       "nodefraction", PA.node_fraction, "sample_index",
-	       PA.index != NULL ? PA.index : "", "trim", PA.trim ? "true" : "false",
-	       "unit", PA.unit);
+	       "edgefraction", a->edge_fraction, "nodecount", (long long)a->nodes,
+	       "nodefraction", a->node_fraction, "sample_index",
+	       a->index != NULL ? a->index : "", "trim", a->trim ? "true" : "false",
+	       "unit", a->unit);
 }
 
 /* name=value, or a bare switch. */
 static bool
 pprof_shell_option(struct pprof_shell *s, char *line, struct err *e)
 {
+	struct pprof_args *a = s->l->args;
 	char *value = strchr(line, '=');
 	size_t n = value != NULL ? (size_t)(value - line) : strlen(line);
 	const struct opt *o;
@@ -79,13 +78,13 @@ pprof_shell_option(struct pprof_shell *s, char *line, struct err *e)
 	    (strcmp(name, "granularity") == 0 || strcmp(name, "sort") == 0)) {
 		name = value;
 		value = NULL;
-		PA.cum = false;
+		a->cum = false;
 	}
 	o = opt_find(pprof_opts_table, name);
 	if (o == NULL || (value == NULL && o->kind != OPT_NONE))
 		return false;
-	if (peer_opt_set(o, value != NULL ? pprof_keep_text(s, xstrdup(value)) : NULL,
-			 NULL, e) < 0)
+	if (peer_opt_set(o, value != NULL ? pprof_keep_text(s, xstrdup(value)) : NULL, a,
+			 e) < 0)
 		cmd_note("%s", e->msg);
 	return true;
 }
@@ -94,8 +93,9 @@ pprof_shell_option(struct pprof_shell *s, char *line, struct err *e)
 static void
 pprof_shell_words(struct pprof_shell *s, char *text)
 {
-	const char **focus = &PA.filters.of[FILTER_FOCUS];
-	const char **ignore = &PA.filters.of[FILTER_IGNORE];
+	struct pprof_args *a = s->l->args;
+	const char **focus = &(*a).filters.of[FILTER_FOCUS];
+	const char **ignore = &(*a).filters.of[FILTER_IGNORE];
 	char *save = NULL;
 
 	for (char *w = strtok_r(text, " \t", &save); w != NULL;
@@ -105,15 +105,15 @@ pprof_shell_words(struct pprof_shell *s, char *text)
 
 		if (*w == '>') {
 			word = w[1] != '\0' ? w + 1 : strtok_r(NULL, " \t", &save);
-			PA.output =
+			a->output =
 				word != NULL ? pprof_keep_text(s, xstrdup(word)) : NULL;
 		} else if (w[strspn(w, "0123456789")] == '\0') {
-			PA.nodes = atoll(w);
+			a->nodes = atoll(w);
 		} else if (strcmp(w, "-cum") == 0 || strcmp(w, "--cum") == 0) {
-			PA.cum = true;
-		} else if ((PA.what == PPROF_PEEK || PA.what == PPROF_LIST) &&
-			   PA.pattern == NULL) {
-			PA.pattern = pprof_keep_text(s, xstrdup(word));
+			a->cum = true;
+		} else if ((a->what == PPROF_PEEK || a->what == PPROF_LIST) &&
+			   a->pattern == NULL) {
+			a->pattern = pprof_keep_text(s, xstrdup(word));
 		} else {
 			*to = pprof_keep_text(s, *to == NULL
 							 ? xstrdup(word)
@@ -125,10 +125,11 @@ pprof_shell_words(struct pprof_shell *s, char *text)
 static bool
 pprof_shell_command(struct pprof_shell *s, char *line, struct err *e)
 {
+	struct pprof_args *a = s->l->args;
 	static const char *const commands =
 		" top text tree peek list traces tags comments raw proto callgrind dot svg png gif "
 		"pdf ps ";
-	struct pprof_args was = PA;
+	struct pprof_args was = *a;
 	size_t n = strcspn(line, " \t0123456789>");
 	char *word = xasprintf(" %.*s ", (int)n, line);
 	const struct opt *o = NULL;
@@ -142,18 +143,18 @@ pprof_shell_command(struct pprof_shell *s, char *line, struct err *e)
 	free(word);
 	if (o == NULL)
 		return false;
-	r = o->set(NULL, o, &v, e);
-	PA.pattern = NULL;
-	if (PA.what == PPROF_TOP && PA.nodes < 0)
-		PA.nodes = PPROF_SHELL_ROWS;
+	r = o->set(a, o, &v, e);
+	a->pattern = NULL;
+	if (a->what == PPROF_TOP && a->nodes < 0)
+		a->nodes = PPROF_SHELL_ROWS;
 	pprof_shell_words(s, line + n);
-	if ((PA.what == PPROF_PEEK || PA.what == PPROF_LIST) && PA.pattern == NULL)
+	if ((a->what == PPROF_PEEK || a->what == PPROF_LIST) && a->pattern == NULL)
 		r = err_set(e, -1, "%s needs a regular expression", o->name);
 	if (r == 0)
 		r = pprof_report(s->l, e);
 	if (r < 0)
 		cmd_note("%s", e->msg);
-	PA = was;
+	*a = was;
 	return true;
 }
 
@@ -161,6 +162,7 @@ pprof_shell_command(struct pprof_shell *s, char *line, struct err *e)
 static bool
 pprof_shell_line(struct pprof_shell *s, char *line)
 {
+	struct pprof_args *a = s->l->args;
 	struct err e = {0};
 	size_t n = strlen(line);
 
@@ -175,9 +177,9 @@ pprof_shell_line(struct pprof_shell *s, char *line)
 	if (strncmp(line, "help", 4) == 0)
 		fputs(pprof_shell_help, stdout);
 	else if (strcmp(line, "o") == 0 || strcmp(line, "options") == 0)
-		pprof_show_options();
+		pprof_show_options(a);
 	else if (strcmp(line, ":") == 0)
-		PA.filters = (struct filter_opts){0};
+		a->filters = (struct filter_opts){0};
 	else if (!pprof_shell_command(s, line, &e) && !pprof_shell_option(s, line, &e))
 		cmd_note("unrecognized command: \"%s\"", line);
 	fflush(stdout);
@@ -194,7 +196,7 @@ pprof_shell(struct pprof_loaded *l, struct err *e)
 
 	if (r < 0)
 		return r;
-	PA.compact = true;
+	l->args->compact = true;
 	puts("Entering interactive mode (type \"help\" for commands, \"o\" for options)");
 	do {
 		fputs("(pprof) ", stdout);

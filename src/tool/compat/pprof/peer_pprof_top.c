@@ -78,21 +78,18 @@ struct pprof_runs {
 	uint32_t *first; /* for every entry, and one more: where its run begins */
 };
 
-static const struct pprof_graph *pprof_sorting;
-
 static int
-pprof_edge_order(const void *a, const void *b)
+pprof_edge_order(const void *a, const void *b, void *ctx)
 {
-	const struct pprof_edge *x = &pprof_sorting->edges.data[*(const uint32_t *)a];
-	const struct pprof_edge *y = &pprof_sorting->edges.data[*(const uint32_t *)b];
+	const struct pprof_graph *g = ctx;
+	const struct pprof_edge *x = &g->edges.data[*(const uint32_t *)a];
+	const struct pprof_edge *y = &g->edges.data[*(const uint32_t *)b];
 	int names;
 
 	if (fabs(x->weight) != fabs(y->weight))
 		return fabs(x->weight) < fabs(y->weight) ? 1 : -1;
-	names = strcmp(pprof_sorting->names[x->from], pprof_sorting->names[y->from]);
-	return names != 0
-		       ? names
-		       : strcmp(pprof_sorting->names[x->to], pprof_sorting->names[y->to]);
+	names = strcmp(g->names[x->from], g->names[y->from]);
+	return names != 0 ? names : strcmp(g->names[x->to], g->names[y->to]);
 }
 
 static void
@@ -113,9 +110,8 @@ pprof_runs_init(struct pprof_runs *r, const struct pprof_graph *x, bool callers)
 	}
 	for (uint32_t i = 0; i < x->g->nentries; i++)
 		r->first[i + 1] += r->first[i];
-	pprof_sorting = x;
 	if (n > 1)
-		qsort(sorted, n, sizeof *sorted, pprof_edge_order);
+		qsort_r(sorted, n, sizeof *sorted, pprof_edge_order, (void *)x);
 	at = xcalloc(x->g->nentries, sizeof *at);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct pprof_edge *e = &x->edges.data[sorted[i]];

@@ -40,9 +40,6 @@ void names_resolve(struct prof *p, const struct names_opts *o);
  * inlined. Frames then have names that places are not to be told apart by. */
 void names_full(struct prof *p);
 
-/* Of the personalities, until they have structs of their own. */
-extern struct names_opts names_given;
-
 /* --debug-dir may be given several times; `to` is a struct names_opts. */
 int names_add_debug_dir(void *to, const struct opt *o, const struct opt_value *v,
 			struct err *e);

@@ -20,8 +20,6 @@
 #define NAMES_DEBUG_DIRS "/usr/lib/debug"
 #define NAMES_MAPS_MOST ((size_t)64 << 20)
 
-struct names_opts names_given;
-
 int
 names_add_debug_dir(void *to, const struct opt *o, const struct opt_value *v,
 		    struct err *e)
