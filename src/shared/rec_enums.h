@@ -63,7 +63,10 @@ enum rec_lost {
 	REC_LOST_PAST,	 /* readers only: blocks handed out or freed past the hooks, */
 	REC_LOST_LIBC,	 /* and copies of libc that dlmopen has loaded */
 	REC_LOST_MISSED, /* readers only: forked children that nobody attached to in time */
-	REC_LOST_MAX = 16,
+	REC_LOST_NAME,	 /* frames of other languages whose name found no room */
+	/* stacks whose frames of other languages stand where we guess (record/mixed.c) */
+	REC_LOST_MIXED,
+	REC_LOST_MAX = 24,
 };
 
 enum rec_class {
@@ -157,6 +160,17 @@ enum rec_func {
 	REC_FUNC_WCSCPY,
 	REC_FUNC_WCSCAT,
 	REC_FUNCS,
+};
+
+/* What a frame without an address was written in. */
+enum rec_language {
+	REC_LANGUAGE_NATIVE = 0, /* frames by address */
+	REC_LANGUAGE_PYTHON = 1,
+	REC_LANGUAGE_JAVA = 2,
+	REC_LANGUAGE_GO = 3,
+	REC_LANGUAGE_JAVASCRIPT = 4,
+	REC_LANGUAGE_OTHER = 5,
+	REC_LANGUAGES,
 };
 
 #endif

@@ -2,11 +2,12 @@
 /* recording.h -- the live recording: a mapped file that *is* the recorder's state.
  *
  * The recorder inside the target writes it, the tool reads it at any moment, also after the
- * target was killed. Both sides include only this header. docs/format.md draws every byte.
+ * target was killed. Both sides include this header, which brings its parts along (recording_*.h).
  *
  *   0       struct rec_head            one page: identity, settings, control, counters
  *   4 KiB   text page                  executable, directory, arguments, a NUL after each
  *   8 KiB   struct rec_hold            where it stands while the tool looks for leaks
+ *   8.5 KiB struct rec_column[…]       the directory of columns (recording_columns.h)
  *   12 KiB  what seep attach did, and has to undo (shared/inject.h)
  *   64 KiB  struct rec_point[4096]     timeline
  *   128 KiB uint32_t root[32768]       top of the tree that finds live blocks by address
@@ -30,15 +31,20 @@
 #include <stdint.h>
 
 #include "shared/rec_enums.h"
+#include "shared/recording_frames.h"
+#include "shared/recording_hold.h"
+#include "shared/recording_wrong.h"
 
 #define REC_MAGIC "SEEPLIVE"
-#define REC_VERSION 4u
+#define REC_VERSION 5u
 
 enum {
 	REC_PAGE_BYTES = 4096,
 	REC_TEXT_OFF = 4096, /* the text page */
 	REC_TEXT_BYTES = 4096,
 	REC_HOLD_OFF = 8192,
+	/* as this seep writes it; head.columns_off is what counts */
+	REC_COLUMNS_OFF = 8704,
 	REC_UNSEEN_OFF =
 		12 << 10, /* struct rec_unseen; of seep attach: shared/inject.h */
 	REC_UNSEEN_MAX = 64,
@@ -80,7 +86,8 @@ enum rec_chunk_kind {
 	REC_CHUNK_MARK = 10,
 	REC_CHUNK_ERROR = 11,
 	REC_CHUNK_HIST = 12,
-	REC_CHUNK_LAST = REC_CHUNK_HIST,
+	REC_CHUNK_NAME = 13,
+	REC_CHUNK_LAST = REC_CHUNK_NAME,
 };
 
 /* Head of every chunk. Objects follow it back to back, threads from the first multiple of their
@@ -92,25 +99,6 @@ struct rec_chunk {
 	uint32_t next;	 /* newest-first list of chunks of the kind, as index; 0 = end */
 	uint32_t absent; /* bytes at its end that are not present yet */
 	uint32_t reserved[12];
-};
-
-/* One frame of a stack: (parent, pc). A stack is named by the ref of its innermost node.
- * pc - 1 lies inside the instruction that the frame executes: pc is a return address, or one more
- * than the address at which a signal interrupted the frame. */
-enum rec_node_kind {
-	REC_NODE_PC = 0,
-	REC_NODE_TRUNCATED = 1, /* root of a stack that could not be followed further */
-	REC_NODE_ELIDED = 2,	/* pc = about how many frames were left out here */
-	REC_NODE_CLASS = 3,	/* pc = enum rec_class: not malloc's memory but this */
-};
-
-struct rec_node {
-	uint64_t pc;
-	uint32_t parent; /* ref, 0 = outermost */
-	uint32_t next;	 /* hash chain, of no use to readers */
-	uint32_t
-		module; /* bits 0-23: number of the module (its place in the table), 24-31: kind */
-	uint32_t site; /* ref of the totals, 0 = nothing was allocated exactly here */
 };
 
 enum {
@@ -321,34 +309,6 @@ struct rec_mark_row {
 	int64_t live_blocks;
 };
 
-/* ---- wrong use of the heap ---- */
-
-enum { REC_ERRORS_MAX = 1000 }; /* kept one by one; head.errors_more counts the others */
-
-/* The same error at the same stacks is one record with a count. Stacks are refs of nodes, 0 = not
- * known. What is in `given` depends on the kind: the size or alignment that was given, the bytes
- * written or read, the length of a copy. */
-struct rec_error {
-	uint32_t kind; /* enum rec_error_kind, written last */
-	uint32_t func; /* enum rec_func */
-	uint64_t count;
-	uint64_t addr;
-	uint64_t given;
-	uint64_t source; /* of a copy; else 0 */
-	uint64_t block;	 /* the block that it is about; 0 = none */
-	uint64_t block_bytes;
-	uint64_t ms;
-	uint32_t at;	 /* stack now */
-	uint32_t alloc;	 /* of the block's allocation */
-	uint32_t freed;	 /* of its free */
-	uint32_t thread; /* serial */
-	uint32_t where;	 /* enum rec_where */
-	uint32_t where_number;
-	uint32_t block_kind; /* enum rec_kind */
-	uint32_t freed_func; /* enum rec_func: what freed the block; 0 = not known */
-	uint64_t reserved[4];
-};
-
 struct rec_point {
 	uint32_t ms;
 	uint32_t rss_kib; /* 0 = not known */
@@ -383,7 +343,9 @@ struct rec_head {
 	char host[REC_HOST_BYTES];
 	char libc[REC_ABI_BYTES];      /* which allocator is underneath, for people */
 	uint64_t rates[REC_RATES_MAX]; /* every rate used so far, in order */
-	uint64_t reserved0[9];
+	uint32_t columns_off;	       /* where the directory of columns is */
+	uint32_t columns;	       /* and how many struct rec_column it has */
+	uint64_t reserved0[8];
 
 	/* 384: written by the tool, range-checked by the recorder */
 	uint64_t clock_ms; /* milliseconds since start_mono_ns; 0 = nobody advances it */
@@ -443,19 +405,8 @@ struct rec_head {
 	uint64_t errors_more;  /* wrong uses of the heap without a record of their own */
 	uint32_t threads_most; /* at the same time */
 	uint32_t free_hists;   /* ref list, as free_cells */
-	/* 832 */
+	/* 896 */
 	uint32_t chunk_lists[16]; /* newest chunk of each kind, as index; 0 = none */
-};
-
-/* ---- programs that were started and are not recorded ---- */
-
-/* The same program, not recorded for the same reason, is one entry with a count. */
-struct rec_unseen {
-	uint32_t why;	/* enum rec_unseen_why, written last */
-	uint32_t count; /* 0: exec failed, ignore */
-	uint32_t pid;	/* of the first; 0 = not known */
-	uint32_t ms;	/* when it was started */
-	char text[496]; /* path, NUL, arguments with spaces between, NUL */
 };
 
 /* All memory that the recorder holds, in KiB: this file as far as it was made present, and its own. */
@@ -466,59 +417,8 @@ rec_held_kib(const struct rec_head *h)
 	       (uint64_t)h->populated * (REC_CHUNK_BYTES >> 10);
 }
 
-/* ---- the end of a process, held for a look at its memory ---- */
-
-enum rec_hold_state {
-	REC_HOLD_NONE = 0,
-	REC_HOLD_WAITS = 1, /* the process stands at its last step and waits */
-	REC_HOLD_LOOKS = 2, /* the tool looks */
-	REC_HOLD_GO = 3,    /* it may go on; or it has stopped waiting */
-};
-
-enum rec_hold_why {
-	REC_HOLD_EXIT = 1,   /* exit, or return from main: every destructor has run */
-	REC_HOLD_LEAVE = 2,  /* _exit, quick_exit */
-	REC_HOLD_SIGNAL = 3, /* a signal that will end it */
-	REC_HOLD_ASKED = 4,  /* it goes on: the program has asked for a look, and waits */
-};
-
-enum { REC_HOLD_REGS = 18 };
-
-/* What is ours and no root, from the beginning on; and where the program's own frames begin, while head.hold is
- * REC_HOLD_WAITS or REC_HOLD_LOOKS. Addresses are those of the process. */
-struct rec_hold {
-	uint32_t why; /* enum rec_hold_why */
-	uint32_t signal;
-	uint32_t tid;
-	uint32_t nregs;
-	uint64_t sp;		       /* below this the stack is dead */
-	uint64_t context;	       /* of a signal: its ucontext, 0 = none */
-	uint64_t data_start, data_end; /* libseep's writable data */
-	uint64_t maps;	    /* our mappings: { start u64, bytes u64 }, 0 = free slot */
-	uint32_t maps_max;  /* slots in it */
-	uint32_t maps_lost; /* mappings that found no slot */
-	uint64_t regs[REC_HOLD_REGS];
-	uint64_t spares;      /* what the program says is no leak: struct rec_spare */
-	uint32_t nspares;     /* entries in it */
-	uint32_t spares_lost; /* that found no room */
-	uint64_t tp;	      /* thread pointer of `tid`; 0 = not known */
-	uint64_t lsan_options, lsan_suppressions; /* strings of the program's, or 0 */
-	uint32_t lsan_off, reserved;		  /* 1: no leak check at exit */
-};
-
-/* A block that is not to be reported, nor what only it leads to; or memory that holds pointers. */
-struct rec_spare {
-	uint64_t start;
-	uint64_t bytes; /* of the block; or one of the two below */
-};
-#define REC_SPARE_ANY_SIZE UINT64_MAX /* whatever block `start` is in */
-#define REC_SPARE_REGION                                                                 \
-	(UINT64_C(1) << 63) /* set: so many bytes of memory with pointers */
-
-_Static_assert(sizeof(struct rec_hold) == 256, "hold");
 _Static_assert(__builtin_offsetof(struct rec_head, hold) == 408, "hold word");
 _Static_assert(sizeof(struct rec_chunk) == 64, "chunk head");
-_Static_assert(sizeof(struct rec_node) == 24, "node");
 _Static_assert(sizeof(struct rec_site) == 192, "site");
 _Static_assert(sizeof(struct rec_cell) == 144, "cell");
 _Static_assert(sizeof(struct rec_hist) == 384, "histogram");
@@ -531,8 +431,6 @@ _Static_assert(sizeof(struct rec_module) == 128, "module");
 _Static_assert(sizeof(struct rec_mark) == 64, "mark head");
 _Static_assert(sizeof(struct rec_mark_row) == 24, "mark row");
 _Static_assert(sizeof(struct rec_point) == 16, "timeline point");
-_Static_assert(sizeof(struct rec_error) == 128, "error");
-_Static_assert(sizeof(struct rec_unseen) == 512, "unrecorded program");
 _Static_assert(REC_HOLD_OFF + sizeof(struct rec_hold) <= REC_UNSEEN_OFF &&
 		       REC_UNSEEN_OFF + REC_UNSEEN_MAX * sizeof(struct rec_unseen) <=
 			       REC_POINT_OWN_OFF,

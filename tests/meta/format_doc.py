@@ -1,25 +1,27 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""docs/format.md describes every struct of src/shared/recording.h, and no struct that is gone."""
+"""docs/format.md describes every struct of src/shared/recording*.h, and no struct that is gone."""
 import re
 import sys
 
 from lib_meta import ROOT, finish, read, skip, without_comments
 
-HEADER, DOC = "src/shared/recording.h", "docs/format.md"
+HEADERS, DOC = "src/shared/recording*.h", "docs/format.md"
 
 
 def main():
-    if not (ROOT / HEADER).exists():
+    headers = sorted(path.relative_to(ROOT) for path in ROOT.glob(HEADERS))
+    if not headers:
         skip("no recording format in this tree yet")
-    structs = set(re.findall(r"^struct (\w+)[^;{]*\{", without_comments(read(HEADER)), re.M))
+    text = "".join(without_comments(read(header)) for header in headers)
+    structs = set(re.findall(r"^struct (\w+)[^;{]*\{", text, re.M))
     if not (ROOT / DOC).exists():
         finish([f"{DOC} is missing"], len(structs), "structs")
     told = set(re.findall(r"\bstruct (\w+)|`(\w+)`", read(DOC)))
     words = {word for pair in told for word in pair if word}
     named = {a for a, _ in told if a}
     faults = [f"{DOC} does not name struct {s}" for s in sorted(structs - words)]
-    faults += [f"{DOC} names struct {s}, {HEADER} does not" for s in sorted(named - structs)]
+    faults += [f"{DOC} names struct {s}, {HEADERS} do not" for s in sorted(named - structs)]
     finish(faults, len(structs), "structs")
 
 

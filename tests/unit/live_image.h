@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shared/recording.h"
+#include "shared/recording_columns.h"
 
 enum {
 	IMAGE_MARK_ROWS = 677, /* rows that the recorder makes room for in a record */
@@ -62,6 +62,7 @@ image_new(void)
 	h->arch = REC_ARCH_X86_64;
 	h->head_bytes = sizeof *h;
 	h->chunk_bytes = REC_CHUNK_BYTES;
+	rec_columns_write(h);
 	h->file_bytes = 1 << 30;
 	h->pid = 4711;
 	h->ppid = 4703;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "folder_fixture.h"
-#include "shared/recording.h"
+#include "shared/recording_columns.h"
 #include "t.h"
 #include "tool/target/proc/inspect.h"
 #include "tool/target/proc/procfs.h"
@@ -122,6 +122,7 @@ make_live(int dirfd, const char *name, uint32_t sites)
 	m.head->version = REC_VERSION;
 	m.head->head_bytes = sizeof *m.head;
 	m.head->chunk_bytes = REC_CHUNK_BYTES;
+	rec_columns_write(m.head);
 	m.head->file_bytes = FILE_BYTES;
 	m.head->pid = (uint32_t)getpid();
 	m.head->mode = REC_MODE_EXACT;

@@ -15,6 +15,7 @@
 #include "guest/rt/rt_map.h"
 #include "guest/rt/rt_proc.h"
 #include "guest/rt/rt_text.h"
+#include "shared/recording_columns.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -320,6 +321,7 @@ fill_head(struct recorder *r, const struct recorder_settings *s)
 #endif
 	h->head_bytes = sizeof(*h);
 	h->chunk_bytes = REC_CHUNK_BYTES;
+	rec_columns_write(h);
 	h->file_bytes = r->bytes;
 	h->pid = (uint32_t)sys_getpid();
 	h->ppid = (uint32_t)SYS0(SYS_getppid);

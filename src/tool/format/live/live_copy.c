@@ -234,8 +234,7 @@ live_read_chunks(struct live *l, int fd, uint64_t from, uint64_t to, struct err 
 
 		end = chunk_off(chunk + 1) < to ? chunk_off(chunk + 1) : to;
 		r = live_pread(fd, &head, sizeof head, (off_t)chunk_off(chunk), &got, e);
-		if (r == 0 && head.kind <= REC_CHUNK_LAST &&
-		    live_kinds[head.kind].left_out)
+		if (r == 0 && live_leaves_out(head.kind))
 			l->left_out->kinds[chunk] = (uint8_t)head.kind;
 		else if (r == 0)
 			r = live_pread(fd, l->data + at, (size_t)(end - at), (off_t)at,

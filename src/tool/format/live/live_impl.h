@@ -37,10 +37,9 @@ enum live_bad {
 	LIVE_BAD_MAX,
 };
 
-/* The recorder gives every record of a mark room for this many rows. */
-enum {
-	LIVE_MARK_BYTES = (int)sizeof(struct rec_mark) +
-			  REC_MARK_ROWS * (int)sizeof(struct rec_mark_row),
+/* First object and size of each in a chunk; size 0: they vary. */
+struct live_kind {
+	uint32_t first, bytes;
 };
 
 struct live_chunk {
@@ -55,6 +54,13 @@ struct live {
 		*left_out; /* chunks of it that come when they are needed; NULL = none */
 	struct rec_head *head; /* = data */
 	bool stopped, sampled;
+
+	/* live_columns.c: the layout of this recording, and where it is not ours its directory and
+	 * the objects as we lay them out, by number; NULL = as they are in the copy. */
+	struct live_kind kinds[REC_CHUNK_LAST + 1];
+	const struct rec_column *dir;
+	unsigned char *rows[REC_CHUNK_LAST + 1];
+	uint32_t row_bytes[REC_CHUNK_LAST + 1];
 
 	struct live_chunk *chunks;
 	uint32_t nchunks;
@@ -86,20 +92,29 @@ uint64_t live_data_end(int fd, uint64_t end);
 uint32_t live_chunk_kind(const struct live *l, uint32_t chunk);
 void live_undo_all(struct live *l);
 
+/* Chunks of this kind are left out of the copy of a large recording. */
+static inline bool
+live_leaves_out(uint32_t kind)
+{
+	return kind == REC_CHUNK_BUCKET || kind == REC_CHUNK_SITE;
+}
+
 /* A chunk that was left out, good until the next one is asked for. */
 unsigned char *live_chunk_copy(struct live_left_out *o, uint32_t chunk);
 
-/* First object and size of each in a chunk of `kind`; size 0: they vary. */
-struct live_kind {
-	uint32_t first, bytes;
-	bool left_out; /* of the copy of a large recording: see live_copy.c */
-};
-extern const struct live_kind live_kinds[REC_CHUNK_LAST + 1];
+/* live_columns.c: how the objects are laid out; and, once a kind's chunks are known and nothing in
+ * them changes any more, what is needed to hand them out as we lay them out. */
+void live_lay_out(struct live *l);
+void live_convert(struct live *l, enum rec_chunk_kind kind);
 
 /* The object that `ref` names in a chunk of `kind`, with at least `bytes` bytes up to
  * the end of the chunk and of the file. NULL: it names none. One in a kind of chunk that is left out is good
  * until the next of these is asked for. */
 void *live_at(const struct live *l, uint32_t ref, enum rec_chunk_kind kind, size_t bytes);
+
+/* The same as it lies in the recording. */
+void *live_raw_at(const struct live *l, uint32_t ref, enum rec_chunk_kind kind,
+		  size_t bytes);
 
 /* Whether it names one. */
 bool live_has(const struct live *l, uint32_t ref, enum rec_chunk_kind kind, size_t bytes);

@@ -25,22 +25,6 @@
 #include "tool/util/err.h"
 #include "tool/util/x.h"
 
-const struct live_kind live_kinds[REC_CHUNK_LAST + 1] = {
-	[REC_CHUNK_NODE] = {sizeof(struct rec_chunk), sizeof(struct rec_node)},
-	[REC_CHUNK_SITE] = {sizeof(struct rec_chunk), sizeof(struct rec_site),
-			    .left_out = true},
-	[REC_CHUNK_CELL] = {sizeof(struct rec_chunk), REC_CELL_BYTES},
-	[REC_CHUNK_BUCKET] = {sizeof(struct rec_chunk), 0, .left_out = true},
-	[REC_CHUNK_LEAF] = {sizeof(struct rec_chunk), REC_LEAF_SLOTS * 4},
-	[REC_CHUNK_MID] = {sizeof(struct rec_chunk), REC_MID_SLOTS * 4},
-	[REC_CHUNK_THREAD] = {sizeof(struct rec_thread), sizeof(struct rec_thread)},
-	[REC_CHUNK_MODULE] = {sizeof(struct rec_chunk), sizeof(struct rec_module)},
-	[REC_CHUNK_STRING] = {sizeof(struct rec_chunk), 0},
-	[REC_CHUNK_MARK] = {sizeof(struct rec_chunk), LIVE_MARK_BYTES},
-	[REC_CHUNK_ERROR] = {sizeof(struct rec_chunk), sizeof(struct rec_error)},
-	[REC_CHUNK_HIST] = {sizeof(struct rec_chunk), sizeof(struct rec_hist)},
-};
-
 static const char *const live_bad_words[LIVE_BAD_MAX] = {
 	[LIVE_BAD_BYTES] = "bytes missing at the end of the recording",
 	[LIVE_BAD_CHUNK] = "parts of the recording of an unknown kind",
@@ -67,26 +51,38 @@ live_has(const struct live *l, uint32_t ref, enum rec_chunk_kind kind, size_t by
 	uint64_t off = (uint64_t)ref * 8;
 	uint64_t chunk = (off - REC_CHUNKS_OFF) / REC_CHUNK_BYTES;
 	uint64_t in = (off - REC_CHUNKS_OFF) % REC_CHUNK_BYTES;
-	const struct live_kind *k = &live_kinds[kind];
+	const struct live_kind *k = &l->kinds[kind];
 
 	if (off < REC_CHUNKS_OFF || chunk >= l->nchunks || l->chunks[chunk].kind != kind)
 		return false;
 	if (in < k->first || (k->bytes != 0 && (in - k->first) % k->bytes != 0))
 		return false;
+	if (l->rows[kind] != NULL)
+		bytes = k->bytes;
 	return bytes <= REC_CHUNK_BYTES - in && off + bytes <= l->bytes;
 }
 
 void *
-live_at(const struct live *l, uint32_t ref, enum rec_chunk_kind kind, size_t bytes)
+live_raw_at(const struct live *l, uint32_t ref, enum rec_chunk_kind kind, size_t bytes)
 {
 	uint64_t off = (uint64_t)ref * 8 - REC_CHUNKS_OFF;
 
 	if (!live_has(l, ref, kind, bytes))
 		return NULL;
-	if (l->left_out && live_kinds[kind].left_out)
+	if (l->left_out && live_leaves_out(kind))
 		return live_chunk_copy(l->left_out, (uint32_t)(off / REC_CHUNK_BYTES)) +
 		       off % REC_CHUNK_BYTES;
 	return l->data + REC_CHUNKS_OFF + off;
+}
+
+void *
+live_at(const struct live *l, uint32_t ref, enum rec_chunk_kind kind, size_t bytes)
+{
+	if (LIKELY(l->rows[kind] == NULL))
+		return live_raw_at(l, ref, kind, bytes);
+	return live_has(l, ref, kind, bytes)
+		       ? l->rows[kind] + (size_t)live_number(l, ref) * l->row_bytes[kind]
+		       : NULL;
 }
 
 uint32_t
@@ -94,7 +90,7 @@ live_number(const struct live *l, uint32_t ref)
 {
 	uint64_t off = (uint64_t)ref * 8 - REC_CHUNKS_OFF;
 	const struct live_chunk *c = &l->chunks[off / REC_CHUNK_BYTES];
-	const struct live_kind *k = &live_kinds[c->kind];
+	const struct live_kind *k = &l->kinds[c->kind];
 
 	return c->first + (uint32_t)((off % REC_CHUNK_BYTES - k->first) / k->bytes);
 }
@@ -102,7 +98,7 @@ live_number(const struct live *l, uint32_t ref)
 uint32_t
 live_slot_ref(const struct live *l, uint32_t chunk, uint32_t slot)
 {
-	const struct live_kind *k = &live_kinds[l->chunks[chunk].kind];
+	const struct live_kind *k = &l->kinds[l->chunks[chunk].kind];
 	uint64_t off = REC_CHUNKS_OFF + (uint64_t)chunk * REC_CHUNK_BYTES + k->first +
 		       (uint64_t)slot * k->bytes;
 
@@ -113,11 +109,10 @@ void *
 live_slot(const struct live *l, uint32_t chunk, uint32_t slot)
 {
 	enum rec_chunk_kind kind = l->chunks[chunk].kind;
-	const struct live_kind *k = &live_kinds[kind];
 
-	if (slot >= (REC_CHUNK_BYTES - k->first) / k->bytes)
+	if (slot >= (REC_CHUNK_BYTES - l->kinds[kind].first) / l->kinds[kind].bytes)
 		return NULL;
-	return live_at(l, live_slot_ref(l, chunk, slot), kind, k->bytes);
+	return live_at(l, live_slot_ref(l, chunk, slot), kind, l->kinds[kind].bytes);
 }
 
 bool
@@ -140,6 +135,7 @@ live_first_visit(struct live *l, uint32_t ref, size_t bytes)
 static void
 live_index_chunks(struct live *l)
 {
+	live_lay_out(l);
 	l->nchunks =
 		l->bytes <= REC_CHUNKS_OFF
 			? 0
@@ -154,7 +150,7 @@ live_index_chunks(struct live *l)
 			l->bad[LIVE_BAD_CHUNK]++;
 			continue;
 		}
-		k = &live_kinds[kind];
+		k = &l->kinds[kind];
 		l->chunks[i].kind = (uint8_t)kind;
 		l->chunks[i].first = l->room[kind];
 		if (k->bytes != 0)
@@ -186,7 +182,7 @@ live_check_head(const struct rec_head *h, size_t bytes, struct err *e)
 			       "recording of ELF machine %u, this seep reads %d (x86-64) "
 			       "and %d (aarch64)",
 			       h->arch, REC_ARCH_X86_64, REC_ARCH_AARCH64);
-	if (h->head_bytes != sizeof *h || h->chunk_bytes != REC_CHUNK_BYTES)
+	if (h->head_bytes < sizeof *h || h->chunk_bytes != REC_CHUNK_BYTES)
 		return err_set(e, -EINVAL,
 			       "recording with a head of %u and chunks of %u bytes, this "
 			       "seep reads %zu and %d",
@@ -362,8 +358,13 @@ live_read(struct live *l, uint64_t missing_bytes)
 	l->bad[LIVE_BAD_BYTES] = missing_bytes;
 	l->sampled = l->head->mode == REC_MODE_SAMPLE;
 	live_index_chunks(l);
+	live_convert(l, REC_CHUNK_THREAD);
 	if (l->stopped)
 		live_undo_all(l);
+	for (unsigned kind = 0; kind <= REC_CHUNK_LAST; kind++) {
+		if (kind != REC_CHUNK_THREAD)
+			live_convert(l, (enum rec_chunk_kind)kind);
+	}
 	live_read_process(l);
 	live_read_points(l);
 	live_read_threads(l);
@@ -376,6 +377,8 @@ live_read(struct live *l, uint64_t missing_bytes)
 	peaks_correct(l->p, l->process);
 	live_read_unseen(l);
 	live_report_bad(l);
+	for (unsigned kind = 0; kind <= REC_CHUNK_LAST; kind++)
+		free(l->rows[kind]);
 	free(l->chunks);
 	free(l->seen);
 	free(l->node_rows);

@@ -311,7 +311,7 @@ live_read_cells(struct live *l, uint32_t row, struct prof_site *site,
 
 	if (s->ended != 0) {
 		if (live_cell(l, s->ended, &c) && c.site == site_ref &&
-		    live_first_visit(l, s->ended, sizeof c)) {
+		    live_first_visit(l, s->ended, 1)) {
 			absorbed = c.absorbed;
 			live_count_cell(l, row, site, &c);
 		} else {
@@ -320,7 +320,7 @@ live_read_cells(struct live *l, uint32_t row, struct prof_site *site,
 	}
 	for (uint32_t ref = s->cells; ref != 0; ref = c.next) {
 		if (!live_cell(l, ref, &c) || c.site != site_ref ||
-		    !live_first_visit(l, ref, sizeof c)) {
+		    !live_first_visit(l, ref, 1)) {
 			l->bad[LIVE_BAD_CELL]++;
 			return;
 		}

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "shared/compiler.h"
+#include "shared/recording_columns.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/liveobjects.h"
 #include "tool/util/file.h"
@@ -164,6 +165,7 @@ attach_recording(struct attach *a, uint64_t fd, const struct attach_settings *s,
 		h = mmap(NULL, ready, PROT_READ | PROT_WRITE, MAP_SHARED, our, 0);
 	}
 	memcpy(h, begin, sizeof *begin);
+	rec_columns_write(h);
 	h->start_ns = attach_now_ns(CLOCK_REALTIME);
 	h->start_mono_ns = attach_now_ns(CLOCK_MONOTONIC);
 	if (a->plan.direct_calls)

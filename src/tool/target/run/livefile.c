@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shared/compiler.h"
+#include "shared/recording_columns.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/liveobjects.h"
 
@@ -31,6 +33,21 @@ check_head(const struct rec_head *h, const char *name, struct err *e)
 			e, -EPROTO,
 			"%s: recorded by another version of seep (format %u, not %u)",
 			name, h->version, REC_VERSION);
+	return 0;
+}
+
+/* Whether its objects are laid out as ours are: we write to them. */
+static int
+check_columns(int fd, const char *name, struct err *e)
+{
+	struct rec_column dir[ARRAY_LEN(rec_columns)];
+
+	if (pread(fd, dir, sizeof dir, REC_COLUMNS_OFF) != (ssize_t)sizeof dir ||
+	    memcmp(dir, rec_columns, sizeof dir) != 0)
+		return err_set(e, -EPROTO,
+			       "%s: recorded by another version of seep (format %u with "
+			       "other columns)",
+			       name, REC_VERSION);
 	return 0;
 }
 
@@ -63,6 +80,8 @@ livefile_adopt(int fd, const char *name, struct livefile *ret_file, struct err *
 		f.mapped_bytes = REC_PAGE_BYTES;
 		f.pid = (int)f.head->pid;
 		r = check_head(f.head, name, e);
+		if (r == 0)
+			r = check_columns(fd, name, e);
 	}
 	if (r < 0) {
 		livefile_close(&f);
