@@ -11,8 +11,9 @@ Comments of the page, on a line of their own before a block:
     <!-- setup: COMMAND -->      typed too, what it prints does not matter
     <!-- needs: NAME... -->      without these commands the block is left out (first in a page: the page)
     <!-- varies -->              numbers of this block differ from run to run
-A line `…` stands for any number of lines, ` …` for the rest of one and what follows. Words are compared, not columns. Durations, dates,
-addresses and process ids always vary; a line that begins with `RSS ` does, too.
+A line `…` stands for any number of lines, ` …` for the rest of one and what follows. Words
+are compared, not columns. Durations, dates, addresses and process ids always vary; a line
+that begins with `RSS ` does, too.
 
 --write puts what was printed into the pages, except into blocks with `…`.
 """
@@ -86,9 +87,10 @@ def masked(text, varies):
     text = re.sub(r"(?m)^RSS .*\n?", "", text)
     text = re.sub(r"RSS [0-9.]+ → [0-9.]+ [KMG]iB", "RSS", text)
     text = re.sub(r"[0-9]{4}-[0-9]{2}-[0-9]{2}( [0-9:]{5,8})?|\b[0-9]{2}:[0-9]{2}:[0-9]{2}\b", "DATE", text)
+    text = re.sub(r"\b[A-Z][a-z]{2} [0-9]{1,2}, [0-9]{4} at [0-9:]+[ap]m \(\w+\)", "DATE", text)
     text = re.sub(r"\b0x[0-9a-f]+|@[0-9a-f]{6,}|\b[0-9a-f]{9,16}(-[0-9a-f]{9,16})?\b", "ADDRESS", text)
     text = re.sub(r"==[0-9]+==", "==PID==", text)
-    text = re.sub(r"\bpid [0-9]+|\([0-9]{2,}\)|^[0-9]+:|(?<=\.)[0-9]{2,}(?=\.)", "PID", text)
+    text = re.sub(r"\bpid\s+[0-9]+|\([0-9]{2,}\)|^[0-9]+:|(?<=\.)[0-9]{2,}(?=\.)", "PID", text)
     text = re.sub(r"[0-9][0-9.,]* (ns|[uµ]s|ms|s|min|h|d)\b", "TIME", text)
     if varies:
         text = re.sub(r" ?± [0-9.,]+", "", text)

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The commands in docs/tutorial.md and docs/from/*.md are typed as they stand there, and print what the pages show.
+# The commands in docs/tutorial.md and docs/tutorial/*.md are typed as they stand there, and
+# print what the pages show.
 #
 #	SEEP_BLESS=1 tests/e2e/tutorial.sh [PAGE...]	puts what is printed now into the pages: read the difference
 # timeout: 900
@@ -20,7 +21,7 @@ unset PYTHONMALLOC DEBUGINFOD_URLS
 
 pages=("$@")
 shopt -s nullglob
-[ $# -gt 0 ] || pages=("$ROOT/docs/tutorial.md" "$ROOT"/docs/from/*.md)
+[ $# -gt 0 ] || pages=("$ROOT/docs/tutorial.md" "$ROOT"/docs/tutorial/*.md)
 cd "$TMP/work" || exit
 for page in "${pages[@]}"; do
 	run python3 "$ROOT/tests/e2e/lib_pages.py" ${SEEP_BLESS:+--write} "$page"
