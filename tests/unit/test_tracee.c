@@ -13,6 +13,7 @@
 
 #include "t.h"
 #include "tool/target/trace/tracee_impl.h"
+#include "tool/util/clock.h"
 
 enum { WAIT_MS = 20000 };
 
@@ -77,11 +78,11 @@ static int
 end_of(const struct child *c)
 {
 	struct timespec nap = {.tv_nsec = 1000000};
-	uint64_t until = tracee_now_ms() + WAIT_MS;
+	uint64_t until = clock_ms() + WAIT_MS;
 	int status = -1, r;
 
 	close(c->ends);
-	while ((r = waitpid(c->pid, &status, WNOHANG)) == 0 && tracee_now_ms() < until)
+	while ((r = waitpid(c->pid, &status, WNOHANG)) == 0 && clock_ms() < until)
 		nanosleep(&nap, NULL);
 	if (r == 0)
 		kill(c->pid, SIGKILL);
@@ -98,14 +99,14 @@ T_TEST(thread_of_our_child_ends_while_we_wait_for_it)
 	T_CHECK(tracee_is_own_child(c.pid));
 	T_CHECK(!tracee_is_own_child(c.tid));
 	close(c.thread_ends);
-	T_EQ(tracee_wait_stop(c.tid, tracee_now_ms() + WAIT_MS, &status), -ESRCH);
+	T_EQ(tracee_wait_stop(c.tid, clock_ms() + WAIT_MS, &status), -ESRCH);
 	T_EQ(end_of(&c), 7);
 }
 
 T_TEST(thread_of_our_child_ends_after_it_was_let_go)
 {
 	struct timespec nap = {.tv_nsec = 1000000};
-	uint64_t until = tracee_now_ms() + WAIT_MS;
+	uint64_t until = clock_ms() + WAIT_MS;
 	siginfo_t info;
 	struct child c;
 
@@ -119,7 +120,7 @@ T_TEST(thread_of_our_child_ends_after_it_was_let_go)
 		info.si_pid = 0;
 	} while (waitid(P_PID, (id_t)c.tid, &info,
 			WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
-		 info.si_pid == 0 && tracee_now_ms() < until);
+		 info.si_pid == 0 && clock_ms() < until);
 	tracee_late();
 	T_EQ(end_of(&c), 7);
 }
@@ -133,9 +134,9 @@ T_TEST(the_end_of_our_child_is_left_to_others)
 		T_SKIP("not allowed to trace processes here");
 	T_EQ(ptrace(PTRACE_SEIZE, c.pid, NULL, NULL), 0);
 	close(c.thread_ends);
-	T_EQ(tracee_wait_stop(c.tid, tracee_now_ms() + WAIT_MS, &status), -ESRCH);
+	T_EQ(tracee_wait_stop(c.tid, clock_ms() + WAIT_MS, &status), -ESRCH);
 	close(c.ends);
-	T_EQ(tracee_wait_stop(c.pid, tracee_now_ms() + WAIT_MS, &status), -ESRCH);
+	T_EQ(tracee_wait_stop(c.pid, clock_ms() + WAIT_MS, &status), -ESRCH);
 	T_EQ(waitpid(c.pid, &status, 0), c.pid);
 	T_EQ(WEXITSTATUS(status), 7);
 }
@@ -191,14 +192,14 @@ T_TEST(one_that_stops_late_is_let_go_while_another_is_waited_for)
 	close(wakes);
 	T_EQ(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT | __WALL), 0);
 	T_EQ(info.si_code, CLD_TRAPPED);
-	T_EQ(tracee_wait_stop(other.tid, tracee_now_ms() + 300, &status), -ETIMEDOUT);
+	T_EQ(tracee_wait_stop(other.tid, clock_ms() + 300, &status), -ETIMEDOUT);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(ends);
 	T_EQ(waitpid(pid, &status, 0), pid);
 	T_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 	kill(pid, SIGKILL);
 	close(other.thread_ends);
-	T_EQ(tracee_wait_stop(other.tid, tracee_now_ms() + WAIT_MS, &status), -ESRCH);
+	T_EQ(tracee_wait_stop(other.tid, clock_ms() + WAIT_MS, &status), -ESRCH);
 	T_EQ(end_of(&other), 7);
 }
 

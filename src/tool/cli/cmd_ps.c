@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tool/cli/commands.h"
 #include "tool/session/out_file.h"
@@ -18,6 +17,7 @@
 #include "tool/target/run/find.h"
 #include "tool/target/run/rundir.h"
 #include "tool/util/buf.h"
+#include "tool/util/clock.h"
 #include "tool/util/file.h"
 #include "tool/util/fmt.h"
 #include "tool/util/json.h"
@@ -75,12 +75,9 @@ add_row(struct ps_rows *rows, int pid, struct livefile *f)
 	struct ps_row *row = vec_add(rows);
 	struct procfs_stat st;
 	struct livefile_head h = livefile_head(f);
-	struct timespec ts;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	char link[64];
-	uint64_t now;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 	row->pid = pid;
 	if (procfs_stat(pid, &st, NULL) == 0) {
 		snprintf(row->name, sizeof row->name, "%s", st.comm);

@@ -4,10 +4,10 @@
 
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tool/util/buf.h"
+#include "tool/util/clock.h"
 #include "tool/util/fmt.h"
 
 #define PROGRESS_AFTER_NS UINT64_C(2000000000)
@@ -36,11 +36,8 @@ void
 progress_show(struct progress *p, const char *program, struct ticker *t)
 {
 	struct buf b = {0};
-	struct timespec ts;
-	uint64_t now, rss = 0, live = 0;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), rss = 0, live = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 	/* In the background a write could stop us (TOSTOP). */
 	if (!p->wanted || now - t->start_ns < PROGRESS_AFTER_NS || !in_foreground())
 		return;

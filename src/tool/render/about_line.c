@@ -10,6 +10,7 @@
 #include "tool/analyze/sites/choose.h"
 #include "tool/render/figure.h"
 #include "tool/render/wrap.h"
+#include "tool/util/clock.h"
 #include "tool/util/fmt.h"
 #include "tool/util/x.h"
 
@@ -106,13 +107,10 @@ about_line(struct buf *out, const struct prof *p, const bool *chosen, const char
 void
 about_line_now(struct buf *out, int pid, const char *command, const struct term *t)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
 	buf_printf(out, "%d: ", pid);
 	clean_text(out, command);
 	buf_printf(out, ", pid %d", pid);
-	about_date(out, ", ", (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+	about_date(out, ", ", clock_ns(CLOCK_REALTIME));
 	about_end(out, t);
 }
 

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "tool/sym/sym_index.h"
+#include "tool/util/clock.h"
 #include "tool/util/file.h"
 
 #define SYM_CACHE_SUFFIX ".idx"
@@ -42,22 +43,13 @@ struct sym_cache {
 	uint64_t spent_ns;
 };
 
-uint64_t
-sym_cache_clock(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 void
 sym_cache_count(struct sym *s, unsigned units, uint64_t began_ns)
 {
 	if (s->cache == NULL)
 		return;
 	s->cache->new_units += units;
-	s->cache->spent_ns += sym_cache_clock() - began_ns;
+	s->cache->spent_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
 }
 
 /* "4ab8….idx" */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tool/sym/sym_priv.h"
+#include "tool/util/clock.h"
 
 /* Are there more names than those that the loader needs? */
 static bool
@@ -65,7 +66,7 @@ void
 sym_dwarf_open(struct sym *s)
 {
 	struct sym_file *f = &s->file;
-	uint64_t began = sym_cache_clock();
+	uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	if (s->dwarf_tried)
 		return;

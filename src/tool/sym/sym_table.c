@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tool/sym/sym_priv.h"
+#include "tool/util/clock.h"
 
 /* How many symbols before the nearest may enclose an address: aliases with sizes of their
  * own. */
@@ -173,7 +174,7 @@ sym_symbols_load(struct sym *s)
 	s->symbols_loaded = true;
 	if (sym_cache_symbols(s))
 		return;
-	began = sym_cache_clock();
+	began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	found = sym_symbols_read(s, &all, &s->file, SHT_SYMTAB);
 	if (found == 0) {
 		sym_debug_open(s);

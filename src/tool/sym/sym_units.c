@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tool/sym/sym_priv.h"
+#include "tool/util/clock.h"
 
 #define SYM_MOST_UNITS ((size_t)4 << 20)
 #define SYM_MOST_RANGES ((size_t)8 << 20)
@@ -230,7 +231,7 @@ static void
 sym_unit_load(struct sym *s, struct sym_unit *u)
 {
 	struct sym_part *p = &u->part;
-	uint64_t began = sym_cache_clock();
+	uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	u->loaded = true;
 	sym_unit_join(s, u);

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "tool/util/clock.h"
 #include "tool/web/microhttpd.h"
 #include "tool/web/web.h"
 #include "tool/web/web_crowd.h"
@@ -35,15 +35,6 @@ struct web_server {
 	void *ctx;
 	struct web_crowd crowd;
 };
-
-static uint64_t
-web_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* ---- answers ---- */
 
@@ -115,9 +106,9 @@ web_connected(void *ctx, struct MHD_Connection *c, void **ret_context, int what)
 
 	if (what == MICROHTTPD_STARTED) {
 		info = s->lib->connection(c, MICROHTTPD_CONNECTION_FD);
-		*ret_context =
-			info != NULL ? web_crowd_enter(&s->crowd, info->fd, web_now_ms())
-				     : NULL;
+		*ret_context = info != NULL
+				       ? web_crowd_enter(&s->crowd, info->fd, clock_ms())
+				       : NULL;
 		if (info != NULL && *ret_context == NULL)
 			shutdown(info->fd, SHUT_RDWR);
 	} else if (*ret_context != NULL) {
@@ -133,7 +124,7 @@ web_answered(void *ctx, struct MHD_Connection *c, void **of_request, int how)
 
 	(void)of_request, (void)how;
 	if (guest != NULL)
-		web_guest_waits(guest, web_now_ms());
+		web_guest_waits(guest, clock_ms());
 }
 
 static int
@@ -149,7 +140,7 @@ web_handle(void *ctx, struct MHD_Connection *c, const char *url, const char *met
 
 	(void)version, (void)data, (void)data_bytes, (void)of_connection;
 	if (guest != NULL)
-		web_guest_asks(guest, web_now_ms());
+		web_guest_asks(guest, clock_ms());
 	if (!web_host_passes(s->lib->value(c, MICROHTTPD_HEADER_KIND, "Host"),
 			     s->w->host))
 		return web_say(s, c, WEB_FORBIDDEN,
@@ -179,7 +170,7 @@ web_loop(struct web_server *s, struct MHD_Daemon *d, int signals, struct err *e)
 	fds[1].fd = info->epoll_fd;
 	for (;;) {
 		unsigned long long ms = 0;
-		int wait = web_crowd_sweep(&s->crowd, web_now_ms());
+		int wait = web_crowd_sweep(&s->crowd, clock_ms());
 
 		if (s->lib->timeout(d, &ms) == MICROHTTPD_YES &&
 		    (wait < 0 || ms < (unsigned)wait))

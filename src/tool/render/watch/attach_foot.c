@@ -9,6 +9,7 @@
 #include "tool/session/watch/watcher.h"
 #include "tool/target/proc/cgroup.h"
 #include "tool/util/clean.h"
+#include "tool/util/clock.h"
 #include "tool/util/fmt.h"
 
 #define NS UINT64_C(1000000000)
@@ -83,12 +84,9 @@ attach_left(struct buf *out, const struct detached *d)
 static uint64_t
 up_ns(const struct session *s)
 {
-	struct timespec ts;
 	uint64_t ticks = s->stat.start_ticks, hz = (uint64_t)sysconf(_SC_CLK_TCK);
-	uint64_t now;
+	uint64_t now = clock_ns(CLOCK_BOOTTIME);
 
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 	if (hz == 0 || ticks / hz > now / 1000000000)
 		return 0;
 	return now - ticks / hz * 1000000000;

@@ -21,6 +21,7 @@
 #include "tool/target/proc/cgroup.h"
 #include "tool/target/run/find.h"
 #include "tool/target/run/rundir.h"
+#include "tool/util/clock.h"
 #include "tool/util/cmdline/note.h"
 #include "tool/util/fmt.h"
 #include "tool/util/x.h"
@@ -205,7 +206,6 @@ int
 attached_recorded(int pid, const struct rundir *dir, unsigned wait_ms,
 		  struct attached_sessions *ret, struct err *e)
 {
-	struct timespec nap = {.tv_nsec = TICK_NS};
 	struct session *n = xcalloc(1, sizeof *n);
 	bool over = false;
 	int r;
@@ -219,7 +219,7 @@ attached_recorded(int pid, const struct rundir *dir, unsigned wait_ms,
 			break;
 		over = has_ended(pid); /* then one more look */
 		if (!over)
-			nanosleep(&nap, NULL);
+			clock_nap(TICK_NS);
 	}
 	procfs_stat(pid, &n->stat, NULL);
 	if (r < 0)
@@ -256,20 +256,11 @@ family(int pid, struct procfs_pids *pids)
 	vec_done(&children);
 }
 
-static uint64_t
-read_clock(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 /* Connections and commands that are over at once are not worth stopping: most would end on the way. */
 static bool
 is_too_young(int pid)
 {
-	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), now = read_clock(CLOCK_BOOTTIME);
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), now = clock_ns(CLOCK_BOOTTIME);
 	struct procfs_stat st;
 
 	return procfs_stat(pid, &st, NULL) < 0 || hz == 0 ||
@@ -280,11 +271,11 @@ void
 attached_children(struct attached_sessions *ss, const struct session_settings *s,
 		  struct attached_kin *kin)
 {
-	uint64_t spent = read_clock(CLOCK_PROCESS_CPUTIME_ID), rest = 0;
+	uint64_t spent = clock_ns(CLOCK_PROCESS_CPUTIME_ID), rest = 0;
 	bool sparing = kin->sparing && kin->again;
 	struct procfs_pids pids = {0};
 
-	if (read_clock(CLOCK_MONOTONIC) < kin->next_ns)
+	if (clock_ns(CLOCK_MONOTONIC) < kin->next_ns)
 		return;
 	for (size_t i = 0; i < ss->len; i++) {
 		if (!ss->data[i]->ended)
@@ -293,7 +284,7 @@ attached_children(struct attached_sessions *ss, const struct session_settings *s
 	for (size_t i = 0; i < pids.len; i++) {
 		struct err e = {0};
 
-		if (sparing && read_clock(CLOCK_PROCESS_CPUTIME_ID) - spent > KIN_MOST_NS)
+		if (sparing && clock_ns(CLOCK_PROCESS_CPUTIME_ID) - spent > KIN_MOST_NS)
 			break;
 		/* One that has just been forked and will be another program at once may be gone. */
 		if (pids.data[i] != getpid() && !is_open(ss, pids.data[i]) &&
@@ -302,9 +293,9 @@ attached_children(struct attached_sessions *ss, const struct session_settings *s
 	}
 	vec_done(&pids);
 	if (sparing)
-		rest = (read_clock(CLOCK_PROCESS_CPUTIME_ID) - spent) * KIN_REST;
-	kin->next_ns = read_clock(CLOCK_MONOTONIC) +
-		       (rest > kin->every_ns ? rest : kin->every_ns);
+		rest = (clock_ns(CLOCK_PROCESS_CPUTIME_ID) - spent) * KIN_REST;
+	kin->next_ns =
+		clock_ns(CLOCK_MONOTONIC) + (rest > kin->every_ns ? rest : kin->every_ns);
 	kin->again = true;
 }
 

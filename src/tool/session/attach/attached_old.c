@@ -2,12 +2,11 @@
 /* attached_old.c -- see attached_old.h. */
 #include "tool/session/attach/attached_old.h"
 
-#include <time.h>
-
 #include "tool/format/text/pmap.h"
 #include "tool/model/sizeclass.h"
 #include "tool/target/proc/procmem.h"
 #include "tool/util/buf.h"
+#include "tool/util/clock.h"
 #include "tool/util/x.h"
 
 enum { TRIES = 8 };
@@ -29,14 +28,13 @@ choose(const struct procmem *m, struct oldblocks *ret)
 void
 attached_old_choose(int pid, struct oldblocks *ret)
 {
-	struct timespec nap = {.tv_nsec = 1000000};
 	struct procmem m = PROCMEM_NONE;
 
 	*ret = (struct oldblocks){0};
 	for (unsigned i = 0; !ret->known && i < TRIES && procmem_open(pid, &m, NULL) == 0;
 	     i++) {
 		if (i > 0)
-			nanosleep(&nap, NULL);
+			clock_nap(1000000);
 		choose(&m, ret);
 		procmem_close(&m);
 	}

@@ -15,6 +15,7 @@
 #include "tool/analyze/process/blocklook.h"
 #include "tool/session/heap/foreign.h"
 #include "tool/target/proc/procfs.h"
+#include "tool/util/clock.h"
 #include "tool/util/fmt.h"
 #include "tool/util/x.h"
 
@@ -491,7 +492,6 @@ static int
 stop_and_walk(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
 {
 	for (unsigned i = 0;; i++) {
-		struct timespec nap = {.tv_nsec = WALK_NAP_NS};
 		int r = image_stop(&c->image, o->copy || o->only_copy, e);
 
 		if (r < 0)
@@ -509,7 +509,7 @@ stop_and_walk(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e
 		r = image_again(&c->image, e);
 		if (r < 0)
 			return r;
-		nanosleep(&nap, NULL);
+		clock_nap(WALK_NAP_NS);
 	}
 }
 

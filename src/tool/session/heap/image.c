@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "shared/compiler.h"
@@ -16,6 +15,7 @@
 #include "tool/target/proc/inspect.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/find.h"
+#include "tool/util/clock.h"
 #include "tool/util/file.h"
 #include "tool/util/x.h"
 
@@ -32,15 +32,6 @@ const char *
 image_register(unsigned number)
 {
 	return number < IMAGE_REGS ? register_names[number] : NULL;
-}
-
-static uint64_t
-clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
 const char *
@@ -261,10 +252,10 @@ take_copy(struct image *i)
 static int
 stop_process(struct image *i, bool copy, struct err *e)
 {
-	uint64_t start = clock_ns();
+	uint64_t start = clock_ns(CLOCK_MONOTONIC);
 	int r = freeze_stop(&i->z, 0, e);
 
-	i->stood_ns = clock_ns();
+	i->stood_ns = clock_ns(CLOCK_MONOTONIC);
 	i->stop_ns = i->stood_ns - start;
 	i->stopped = r == 0;
 	if (r == 0)
@@ -366,7 +357,7 @@ image_go(struct image *i)
 		return;
 	freeze_go(&i->z);
 	i->stopped = false;
-	i->pause_ns = clock_ns() - i->stood_ns;
+	i->pause_ns = clock_ns(CLOCK_MONOTONIC) - i->stood_ns;
 }
 
 int

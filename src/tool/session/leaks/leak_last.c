@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tool/session/last.h"
+#include "tool/util/clock.h"
 #include "tool/util/file.h"
 #include "tool/util/fmt.h"
 #include "tool/util/map.h"
@@ -33,15 +33,6 @@ struct before {
 	struct map rows; /* site and kind -> row + 1 */
 	VEC(struct then) figures;
 };
-
-static uint64_t
-now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 static uint64_t
 key(uint64_t site, unsigned kind)
@@ -83,7 +74,7 @@ write_now(const char *path, const struct leakcheck *c, struct err *e)
 	struct buf b = {0};
 	int r;
 
-	buf_printf(&b, "seep-leaks 1 %" PRIu64 "\n", now_ns());
+	buf_printf(&b, "seep-leaks 1 %" PRIu64 "\n", clock_ns(CLOCK_REALTIME));
 	for (size_t i = 0; i < c->sites.len; i++) {
 		const struct leakcheck_site *s = &c->sites.data[i];
 
@@ -197,7 +188,7 @@ leak_last_compare(const struct livefile *f, struct leakcheck *c, enum leak_last_
 			 livefile_head(f).start_ns);
 	read_before(path, &b);
 	d.first = !b.there;
-	d.since_ns = b.there ? now_ns() - b.when_ns : 0;
+	d.since_ns = b.there ? clock_ns(CLOCK_REALTIME) - b.when_ns : 0;
 	r = write_now(path, c, e);
 	filter(c, &b, only, &d);
 	take_off(&b, &d);

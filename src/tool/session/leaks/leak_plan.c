@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tool/target/proc/cgroup.h"
 #include "tool/target/proc/procstatus.h"
 #include "tool/target/trace/freeze.h"
+#include "tool/util/clock.h"
 #include "tool/util/fmt.h"
 #include "tool/util/json.h"
 
@@ -61,7 +61,6 @@ shared_bytes(struct freeze *z, uint64_t inode)
 static uint64_t
 measure_touched(const struct procmem *m)
 {
-	struct timespec nap = {.tv_nsec = MEASURE_MS * 1000000L};
 	struct buf b = {0};
 	char path[64];
 	uint64_t kib = 0;
@@ -69,7 +68,7 @@ measure_touched(const struct procmem *m)
 
 	if (procmem_clear_refs(m, NULL) < 0)
 		return UINT64_MAX;
-	nanosleep(&nap, NULL);
+	clock_nap(MEASURE_MS * 1000000);
 	snprintf(path, sizeof path, "/proc/%d/smaps_rollup", m->pid);
 	if (buf_read_file(&b, path, NULL) == 0) {
 		at = strstr(buf_str(&b), "\nReferenced:");

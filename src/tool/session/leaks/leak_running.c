@@ -5,9 +5,9 @@
  * looked at three times, with a pause in between, and only what was allocated a second before the first look and is
  * lost at each of them counts. Younger blocks, and all of every stack, count as roots. */
 #include <errno.h>
-#include <time.h>
 
 #include "tool/session/leaks/leakcheck_impl.h"
+#include "tool/util/clock.h"
 
 enum { LOOKS = 3, NAP_MS = 100, AGE_MS = 1000 };
 
@@ -57,11 +57,10 @@ leak_running_look(struct livefile *f, int pid, const struct leakcheck_how *how,
 	for (int i = 0; r == 0 && i < LOOKS; i++) {
 		struct look k = {
 			.c = c, .how = how, .f = f, .z = FREEZE_NONE, .old_only = true};
-		struct timespec nap = {.tv_nsec = NAP_MS * 1000000L};
 
 		k.newest_ms = age_ms > AGE_MS ? (uint32_t)(age_ms - AGE_MS) : 0;
 		if (i > 0)
-			nanosleep(&nap, NULL);
+			clock_nap(NAP_MS * 1000000);
 		c->root_bytes = 0;
 		r = look_once(&k, pid, e);
 		for (unsigned n = 0; r == -EAGAIN && n < LOOK_TRIES_MORE; n++) {

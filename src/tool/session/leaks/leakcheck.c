@@ -14,12 +14,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tool/leak/roots.h"
 #include "tool/target/heap/liveblocks.h"
 #include "tool/target/proc/procfs.h"
+#include "tool/util/clock.h"
 #include "tool/util/fmt.h"
 #include "tool/util/x.h"
 
@@ -37,15 +37,6 @@ enum {
 	TABLE_MEANWHILE_BYTES = 256 << 20,
 	LARGE_BYTES = 64 << 20, /* a block of more is looked at before it is believed */
 };
-
-static uint64_t
-clock_ns(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 /* ---- blocks ---- */
 
@@ -457,7 +448,6 @@ stop(struct look *k, struct err *e)
 static int
 start_over(struct look *k, struct livefile *f, struct err *e)
 {
-	struct timespec nap = {.tv_nsec = LOOK_NAP_NS};
 	int r = freeze_again(&k->z, e);
 
 	k->blocks.len = k->maps.len = k->holes.len = 0;
@@ -472,7 +462,7 @@ start_over(struct look *k, struct livefile *f, struct err *e)
 	k->own = (const void *)((const char *)f->head + REC_HOLD_OFF);
 	k->c->pause_ns = 0;
 	k->c->unseen_blocks = k->c->unseen_bytes = k->c->gone_blocks = k->c->libcs = 0;
-	nanosleep(&nap, NULL);
+	clock_nap(LOOK_NAP_NS);
 	return r;
 }
 

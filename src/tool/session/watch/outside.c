@@ -3,11 +3,11 @@
 #include "tool/session/watch/outside.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "tool/analyze/process/outgrowth.h"
 #include "tool/model/runtimes.h"
 #include "tool/session/watch/watcher.h"
+#include "tool/util/clock.h"
 #include "tool/util/x.h"
 
 enum {
@@ -23,19 +23,10 @@ struct outside {
 	uint64_t next_ms;
 };
 
-static uint64_t
-cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 void
 outside_look(struct outside **o, struct livefile *f, uint64_t ms)
 {
-	uint64_t cpu = cpu_ns();
+	uint64_t cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	struct outside *x = *o;
 	size_t before;
 
@@ -55,7 +46,7 @@ outside_look(struct outside **o, struct livefile *f, uint64_t ms)
 		/* Series of different length say nothing. */
 		x->w->ended = true;
 	}
-	cpu = cpu_ns() - cpu;
+	cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	spent_ns += cpu;
 	if (spent_ns > CREDIT_NS)
 		x->next_ms = ms + cpu * SHARE / 1000000;

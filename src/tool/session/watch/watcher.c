@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "shared/compiler.h"
@@ -19,6 +18,7 @@
 #include "tool/target/proc/inspect.h"
 #include "tool/target/run/find.h"
 #include "tool/util/clean.h"
+#include "tool/util/clock.h"
 #include "tool/util/file.h"
 #include "tool/util/fmt.h"
 #include "tool/util/x.h"
@@ -321,11 +321,9 @@ static uint64_t
 up_ns(const struct watcher *w)
 {
 	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
-	struct timespec ts;
-	uint64_t now, start = w->stat.start_ticks * (UINT64_C(1000000000) / hz);
+	uint64_t start = w->stat.start_ticks * (UINT64_C(1000000000) / hz),
+		 now = clock_ns(CLOCK_BOOTTIME);
 
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 	return now > start ? now - start : 0;
 }
 

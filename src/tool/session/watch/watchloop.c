@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* watchloop.c -- see watchloop.h. */
 #include "tool/session/watch/watchloop.h"
+#include "tool/util/clock.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -9,21 +10,13 @@
 
 enum { LEAST_NS = 10000000 };
 
-static uint64_t
-now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 /* Waits until then. True when a signal came first. */
 static bool
 wait_until(uint64_t when, const sigset_t *ends)
 {
 	for (;;) {
-		uint64_t now = now_ns(), left = when > now ? when - now : 0;
+		uint64_t now = clock_ns(CLOCK_MONOTONIC),
+			 left = when > now ? when - now : 0;
 		struct timespec ts = {.tv_sec = (time_t)(left / 1000000000),
 				      .tv_nsec = (long)(left % 1000000000)};
 
@@ -38,7 +31,8 @@ int
 watchloop_run(const struct watchloop *l, struct err *e)
 {
 	uint64_t every = l->every_ns > LEAST_NS ? l->every_ns : LEAST_NS;
-	uint64_t start = now_ns(), end = l->for_ns > 0 ? start + l->for_ns : UINT64_MAX;
+	uint64_t start = clock_ns(CLOCK_MONOTONIC),
+		 end = l->for_ns > 0 ? start + l->for_ns : UINT64_MAX;
 	sigset_t ends, before;
 	bool told = false;
 	int r = 0;
@@ -49,10 +43,10 @@ watchloop_run(const struct watchloop *l, struct err *e)
 	sigaddset(&ends, SIGHUP);
 	sigprocmask(SIG_BLOCK, &ends, &before);
 	for (uint64_t n = 1; !told; n++) {
-		uint64_t at = now_ns(), next;
+		uint64_t at = clock_ns(CLOCK_MONOTONIC), next;
 
 		r = l->step(l->ctx, (double)(at - start) / 1e9, e);
-		at = now_ns();
+		at = clock_ns(CLOCK_MONOTONIC);
 		if (r != WATCHLOOP_GO_ON || n == l->count || at >= end)
 			break;
 		/* Steps that were missed are not made up for: bunched up they say nothing. The

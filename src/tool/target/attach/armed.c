@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tool/target/proc/objects.h"
@@ -19,6 +18,7 @@
 #include "tool/target/run/control.h"
 #include "tool/target/run/find.h"
 #include "tool/target/run/liveobjects.h"
+#include "tool/util/clock.h"
 
 enum {
 	WAIT_MS = 5000,
@@ -84,12 +84,11 @@ find_switch(const struct tracee *t, uint64_t *ret_at, struct err *e)
 static int
 await(int pid, struct livefile *ret, struct err *e)
 {
-	struct timespec nap = {.tv_nsec = NAP_MS * 1000000};
 
 	for (int ms = 0; ms < WAIT_MS; ms += NAP_MS) {
 		if (target_find_pid(pid, ret, NULL) == 0)
 			return 0;
-		nanosleep(&nap, NULL);
+		clock_nap(NAP_MS * 1000000);
 	}
 	return err_set(
 		e, -EAGAIN,

@@ -21,12 +21,12 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "shared/compiler.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/proc/procstatus.h"
+#include "tool/util/clock.h"
 #include "tool/util/file.h"
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -449,7 +449,6 @@ static int
 stop_outside(struct tracee *t, const struct plan *p, struct err *e)
 {
 	struct tracee_span *spans = xcalloc(p->patches.len, sizeof *spans);
-	struct timespec nap = {.tv_nsec = 300000};
 	unsigned n = 0;
 	int r;
 
@@ -470,7 +469,7 @@ stop_outside(struct tracee *t, const struct plan *p, struct err *e)
 				    t->pid);
 			break;
 		}
-		nanosleep(&nap, NULL);
+		clock_nap(300000);
 	}
 	free(spans);
 	return r;
@@ -540,7 +539,7 @@ try_once(struct attach *a, struct tracee *t, const struct attach_settings *s,
 	if (r == 0) {
 		r = put_in(a, t, s, begin, e);
 		tracee_go(t);
-		a->stopped_ns = attach_now_ns(CLOCK_MONOTONIC) - t->since_ns;
+		a->stopped_ns = clock_ns(CLOCK_MONOTONIC) - t->since_ns;
 	}
 	free(begin);
 	return r;

@@ -15,13 +15,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "shared/compiler.h"
 #include "shared/recording_columns.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/liveobjects.h"
+#include "tool/util/clock.h"
 #include "tool/util/file.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -32,15 +32,6 @@ enum {
 	READY_BYTES = 512 << 10, /* of chunks, made present at the start */
 	SEALED_BYTES = 8 << 20,	 /* the same where the process cannot do it */
 };
-
-uint64_t
-attach_now_ns(int clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 /* The text page, and whether something did not fit. */
 static bool
@@ -166,8 +157,8 @@ attach_recording(struct attach *a, uint64_t fd, const struct attach_settings *s,
 	}
 	memcpy(h, begin, sizeof *begin);
 	rec_columns_write(h);
-	h->start_ns = attach_now_ns(CLOCK_REALTIME);
-	h->start_mono_ns = attach_now_ns(CLOCK_MONOTONIC);
+	h->start_ns = clock_ns(CLOCK_REALTIME);
+	h->start_mono_ns = clock_ns(CLOCK_MONOTONIC);
 	if (a->plan.direct_calls)
 		h->flags |= REC_FLAG_DIRECT_CALLS;
 	h->populated = (uint32_t)((ready - REC_CHUNKS_OFF) / REC_CHUNK_BYTES);

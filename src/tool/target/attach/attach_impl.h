@@ -23,8 +23,6 @@ void attach_begin(int pid, struct attach_beginning *b, const struct attach_setti
 int attach_recording(struct attach *a, uint64_t fd, const struct attach_settings *s,
 		     const struct attach_beginning *begin, struct err *e);
 
-uint64_t attach_now_ns(int clock);
-
 /* Where libc keeps a thread's id: at the same distance from the thread pointer in all of
  * them. 0: not known. The threads are stopped. */
 uint32_t attach_tid_off(const struct tracee *t);

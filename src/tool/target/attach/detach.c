@@ -21,13 +21,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "shared/compiler.h"
 #include "shared/recording.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/find.h"
+#include "tool/util/clock.h"
 
 enum {
 	UNMAP_TRIES = 60,
@@ -51,15 +51,6 @@ struct ours {
 	struct attach_control control;
 	int fd; /* of it, if the process still has it; -1 = none */
 };
-
-static uint64_t
-now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 /* ---- finding ---- */
 
@@ -256,7 +247,7 @@ detach_patches(int pid, struct detached *ret, struct err *e)
 			r = set_word(&t, &o, offsetof(struct attach_control, state),
 				     ATTACH_PATCHES_UNDONE, e);
 		tracee_go(&t);
-		d.stopped_ns = now_ns() - t.since_ns;
+		d.stopped_ns = clock_ns(CLOCK_MONOTONIC) - t.since_ns;
 	}
 	if (r == 0 && o.inherited) {
 		d.parent = o.parent;
@@ -548,7 +539,6 @@ detach_unmap(int pid, struct detached *ret, struct err *e)
 	if (r == 0 && nothing(&o))
 		done = true;
 	while (r == 0 && !done && d.tries++ < UNMAP_TRIES) {
-		struct timespec nap = {.tv_nsec = (long)nap_ms * 1000000};
 
 		r = tracee_stop(&t, e);
 		if (r < 0)
@@ -566,11 +556,11 @@ detach_unmap(int pid, struct detached *ret, struct err *e)
 		if (done && !gone)
 			unmap_all(&t, &o, &d);
 		tracee_go(&t);
-		ns = now_ns() - t.since_ns;
+		ns = clock_ns(CLOCK_MONOTONIC) - t.since_ns;
 		if (ns > d.stopped_ns)
 			d.stopped_ns = ns;
 		if (!done) {
-			nanosleep(&nap, NULL);
+			clock_nap((uint64_t)nap_ms * 1000000);
 			nap_ms = nap_ms * 2 < NAP_MOST_MS ? nap_ms * 2 : NAP_MOST_MS;
 		}
 	}

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tool/target/attach/armed.h"

@@ -7,12 +7,12 @@
  * of threads cannot be found without stopping the process: freed blocks in them count as
  * used. */
 #include <stdlib.h>
-#include <time.h>
 
 #include "shared/compiler.h"
 #include "tool/target/heap/heapwalk.h"
 #include "tool/target/heap/walker.h"
 #include "tool/target/trace/freeze.h"
+#include "tool/util/clock.h"
 #include "tool/util/x.h"
 
 enum {
@@ -86,7 +86,6 @@ add_range(const struct procmem *m, const struct heapblocks *h,
 bool
 heapwalk_others(const struct procmem *m, struct heapmap *to)
 {
-	struct timespec nap = {.tv_nsec = NAP_NS};
 	struct heapblocks h = {0};
 	struct freeze z = FREEZE_NONE;
 	bool known = false;
@@ -94,7 +93,7 @@ heapwalk_others(const struct procmem *m, struct heapmap *to)
 
 	for (unsigned i = 0; i < TRIES && !known; i++) {
 		if (i > 0)
-			nanosleep(&nap, NULL);
+			clock_nap(NAP_NS);
 		heapblocks_done(&h);
 		freeze_close(&z);
 		z = (struct freeze)FREEZE_NONE;

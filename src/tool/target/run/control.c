@@ -18,11 +18,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "shared/compiler.h"
 #include "tool/target/run/liveobjects.h"
+#include "tool/util/clock.h"
 #include "tool/util/vec.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -38,15 +38,6 @@ enum {
 
 struct rows VEC_BODY(struct rec_mark_row);
 struct records VEC_BODY(struct rec_mark *);
-
-static uint64_t
-now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 void
 control_pause(struct livefile *f, bool paused)
@@ -120,8 +111,7 @@ static int
 space_lock(struct livefile *f, struct err *e)
 {
 	uint32_t *word = &f->head->locks[LOCK_SPACE];
-	uint64_t until = now_ns() + LOCK_WAIT_MS * UINT64_C(1000000);
-	struct timespec nap = {.tv_nsec = 50000};
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + LOCK_WAIT_MS * UINT64_C(1000000);
 
 	for (;;) {
 		uint32_t none = 0;
@@ -129,12 +119,12 @@ space_lock(struct livefile *f, struct err *e)
 		if (__atomic_compare_exchange_n(word, &none, lock_id(), false,
 						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			return 0;
-		if (now_ns() > until)
+		if (clock_ns(CLOCK_MONOTONIC) > until)
 			return err_set(
 				e, -EBUSY,
 				"process %d keeps its recording locked (is it stopped?)",
 				f->pid);
-		nanosleep(&nap, NULL);
+		clock_nap(50000);
 	}
 }
 
@@ -285,7 +275,7 @@ control_mark(struct livefile *f, const char *name, struct control_marked *ret_ma
 	struct rows rows = {0};
 	struct records done = {0};
 	sigset_t all, before;
-	uint64_t now = now_ns(), start = f->head->start_mono_ns;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), start = f->head->start_mono_ns;
 	int r = livefile_map_all(f, e);
 
 	if (r < 0)

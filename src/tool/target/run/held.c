@@ -16,11 +16,11 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tool/target/trace/tracee.h"
 #include "tool/util/buf.h"
+#include "tool/util/clock.h"
 
 enum {
 	REACH_MS = 60000, /* a loader with a thousand libraries on a slow disk */
@@ -119,13 +119,12 @@ held_take(int pid, struct held *ret, struct err *e)
 int
 held_wait(const struct held *h, struct err *e)
 {
-	struct timespec nap = {.tv_nsec = NAP_NS};
 	struct tracee t = TRACEE_NONE;
 	int r = tracee_open(h->pid, &t, e);
 	bool there = false;
 
 	for (unsigned ms = 0; r == 0 && !there && ms < REACH_MS; ms++) {
-		nanosleep(&nap, NULL);
+		clock_nap(NAP_NS);
 		r = tracee_stop(&t, e);
 		there = r == 0 && t.threads.len == 1 && t.threads.data[0].ip == h->entry;
 		if (r == 0)

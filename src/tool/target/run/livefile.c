@@ -11,13 +11,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "shared/compiler.h"
 #include "shared/recording_columns.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/liveobjects.h"
+#include "tool/util/clock.h"
 
 static int
 check_head(const struct rec_head *h, const char *name, struct err *e)
@@ -215,11 +215,8 @@ livefile_alive(const struct livefile *f)
 uint64_t
 livefile_age_ms(const struct livefile *f)
 {
-	struct timespec ts;
-	uint64_t now, start = f->head->start_mono_ns;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), start = f->head->start_mono_ns;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 	return now > start ? (now - start) / 1000000 : 0;
 }
 

@@ -9,9 +9,9 @@
 #include "tool/target/run/looks.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "tool/target/run/liveobjects.h"
+#include "tool/util/clock.h"
 #include "tool/util/x.h"
 
 enum {
@@ -29,15 +29,6 @@ struct looks_chunk {
 	uint32_t index; /* in the file */
 	struct totals last[SITES_PER_CHUNK];
 };
-
-static uint64_t
-cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 bool
 looks_due(const struct looks *l, uint64_t ms)
@@ -260,7 +251,7 @@ thin(struct looks *l)
 void
 looks_take(struct looks *l, struct livefile *f, uint64_t ms)
 {
-	uint64_t began = cpu_ns(), wait;
+	uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID), wait;
 	struct looks_one *one;
 
 	if (l->full || livefile_map_all(f, NULL) < 0 || f->head->exit_ms != 0 ||
@@ -277,7 +268,7 @@ looks_take(struct looks *l, struct livefile *f, uint64_t ms)
 	while (l->kept.len >= LOOKS_MAX || (l->rows > ROWS_MAX && l->kept.len > 13))
 		thin(l);
 	l->full = l->rows > ROWS_MAX;
-	l->cost_ns = cpu_ns() - began;
+	l->cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
 	wait = l->cost_ns / 1000000 * LOOKS_SHARE +
 	       l->cost_ns % 1000000 * LOOKS_SHARE / 1000000;
 	l->next_ms = ms + (wait > l->every_ms ? wait : l->every_ms);

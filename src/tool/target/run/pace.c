@@ -7,8 +7,7 @@
  * thousandth, else up to twenty. The recorder does not depend on it: when the word stands
  * still it reads a clock of its own. */
 #include "tool/target/run/pace.h"
-
-#include <time.h>
+#include "tool/util/clock.h"
 
 #define MS UINT64_C(1000000)
 
@@ -22,15 +21,6 @@ enum {
 	PACE_SHARE_SAMPLED = 1000,
 };
 
-static uint64_t
-cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 void
 pace_start(struct pace *p, bool sampled, uint64_t now)
 {
@@ -39,7 +29,7 @@ pace_start(struct pace *p, bool sampled, uint64_t now)
 	p->share = sampled ? PACE_SHARE_SAMPLED : PACE_SHARE;
 	p->since_ns = now;
 	p->next_ns = now + PACE_MS * MS;
-	p->cpu_ns = cpu_ns();
+	p->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 void
@@ -49,7 +39,7 @@ pace_adjust(struct pace *p, uint64_t now)
 
 	if (now < p->next_ns)
 		return;
-	cpu = cpu_ns();
+	cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	used = cpu - p->cpu_ns;
 	may = (now - p->since_ns) / p->share;
 	/* What a tick costs does not depend on their distance: this is where they fit

@@ -28,6 +28,7 @@
 #include "tool/target/run/pace.h"
 #include "tool/target/trace/freeze.h"
 #include "tool/target/trace/tracee.h"
+#include "tool/util/clock.h"
 #include "tool/util/x.h"
 
 #define MS UINT64_C(1000000)
@@ -42,21 +43,6 @@ enum {
 	ANON_STEP_KIB = 1024,
 	GROUP_MS = 50,
 };
-
-static uint64_t
-read_clock(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
-static uint64_t
-now_ns(void)
-{
-	return read_clock(CLOCK_MONOTONIC);
-}
 
 void
 ticker_handled(sigset_t *set)
@@ -159,7 +145,7 @@ add_file(struct ticker *t, const char *name)
 		close_memory(f);
 	}
 	__atomic_store_n(&live.head->tool_pid, (uint32_t)getpid(), __ATOMIC_RELAXED);
-	tick_file(f, now_ns());
+	tick_file(f, clock_ns(CLOCK_MONOTONIC));
 	return true;
 }
 
@@ -371,7 +357,7 @@ checkpoint_start(struct ticker *t)
 		struct ticker_file *f = &t->files.data[t->living.data[i]];
 
 		if (!f->gone)
-			look_at_names(f, now_ns(), true);
+			look_at_names(f, clock_ns(CLOCK_MONOTONIC), true);
 	}
 	t->checkpoint_pid = fork();
 	if (t->checkpoint_pid == 0)
@@ -447,7 +433,7 @@ turn(struct ticker *t, uint64_t now)
 static void
 start(struct ticker *t)
 {
-	t->start_ns = now_ns();
+	t->start_ns = clock_ns(CLOCK_MONOTONIC);
 	t->next_progress_ns = t->start_ns + PROGRESS_MS * MS;
 	t->next_checkpoint_ns = t->start_ns + t->checkpoint_ns;
 	t->notify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -469,7 +455,7 @@ look_if_held(struct ticker *t, struct ticker_file *f)
 		return false;
 	/* What it holds now is what it will end with. */
 	if (f->seen_here)
-		look_at_file(f, now_ns(), true);
+		look_at_file(f, clock_ns(CLOCK_MONOTONIC), true);
 	if (!f->gone && t->held != NULL)
 		t->held(t->ctx, f);
 	return true;
@@ -517,7 +503,7 @@ ticker_wait(struct ticker *t, struct err *e)
 		} else if (errno != EAGAIN && errno != EINTR) {
 			return err_sys(e, -errno, "cannot wait for the program");
 		}
-		now = now_ns();
+		now = clock_ns(CLOCK_MONOTONIC);
 		for (size_t i = 0; i < t->living.len; i++) {
 			struct ticker_file *f = &t->files.data[t->living.data[i]];
 
@@ -535,7 +521,7 @@ ticker_wait(struct ticker *t, struct err *e)
 		}
 		pace_adjust(&pace, now);
 	}
-	t->end_ns = now_ns();
+	t->end_ns = clock_ns(CLOCK_MONOTONIC);
 	if (t->checkpoint_pid != 0) {
 		int status = 0;
 

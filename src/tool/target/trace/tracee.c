@@ -38,6 +38,7 @@
 #include "tool/target/proc/procstatus.h"
 #include "tool/target/trace/tracee_nice.h"
 #include "tool/util/buf.h"
+#include "tool/util/clock.h"
 
 #ifndef PTRACE_O_SUSPEND_SECCOMP
 #	define PTRACE_O_SUSPEND_SECCOMP (1 << 21)
@@ -52,21 +53,6 @@ enum {
 	DEEP_LOOKS = 2,	      /* and, asleep for so many looks, is not waited for */
 	KERNEL_RESTART = 514, /* -ERESTARTNOHAND: again, unless a handler runs */
 };
-
-static uint64_t
-now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
-uint64_t
-tracee_now_ms(void)
-{
-	return now_ns() / 1000000;
-}
 
 bool
 tracee_point_is(enum tracee_point point)
@@ -141,7 +127,7 @@ take_status(int tid, int *ret_status)
 int
 tracee_wait_stop(int tid, uint64_t until_ms, int *ret_status)
 {
-	uint64_t raise_ms = tracee_now_ms() + TRACEE_NICE_GRACE_MS;
+	uint64_t raise_ms = clock_ms() + TRACEE_NICE_GRACE_MS;
 	sigset_t child, before;
 	int ret = 1;
 
@@ -156,9 +142,9 @@ tracee_wait_stop(int tid, uint64_t until_ms, int *ret_status)
 			ret = WIFSTOPPED(*ret_status) ? 0 : -ESRCH;
 		else if (r < 0 && errno != EINTR)
 			ret = -ESRCH;
-		else if (tracee_now_ms() > until_ms)
+		else if (clock_ms() > until_ms)
 			ret = -ETIMEDOUT;
-		else if (tracee_nice_scarce() || tracee_now_ms() > raise_ms)
+		else if (tracee_nice_scarce() || clock_ms() > raise_ms)
 			tracee_nice_raise(tid);
 		if (ret == 1 && sigtimedwait(&child, NULL, &nap) == SIGCHLD)
 			tracee_late(); /* it may have been for one of those */
@@ -324,13 +310,13 @@ park_one(const struct tracee *t, int tid, uint64_t until_ms)
 	int r;
 
 	do {
-		uint64_t soon = tracee_now_ms() + DEEP_LOOK_MS;
+		uint64_t soon = clock_ms() + DEEP_LOOK_MS;
 
 		r = tracee_wait_parked(tid, soon < until_ms ? soon : until_ms);
 		if (r != -ETIMEDOUT)
 			return r;
 		deep = thread_state(t->pid, tid) == 'D' ? deep + 1 : 0;
-	} while (deep < DEEP_LOOKS && tracee_now_ms() < until_ms);
+	} while (deep < DEEP_LOOKS && clock_ms() < until_ms);
 	return deep < DEEP_LOOKS ? r : -EAGAIN;
 }
 
@@ -440,9 +426,8 @@ let_stopped_go(struct tracee *t)
 static void
 await_deep(struct tracee *t, uint64_t until_ms)
 {
-	struct timespec nap = {.tv_nsec = 1000000};
 
-	while (t->threads.len > 0 && tracee_now_ms() < until_ms) {
+	while (t->threads.len > 0 && clock_ms() < until_ms) {
 		for (size_t i = 0; i < t->threads.len;) {
 			struct tracee_thread *th = &t->threads.data[i];
 			int r = tracee_wait_parked(th->tid, 0);
@@ -457,20 +442,20 @@ await_deep(struct tracee *t, uint64_t until_ms)
 			*th = *vec_last(&t->threads);
 			t->threads.len--;
 		}
-		nanosleep(&nap, NULL);
+		clock_nap(1000000);
 	}
 }
 
 static int
 stop_once(struct tracee *t, struct err *e)
 {
-	uint64_t until = tracee_now_ms() + TRACEE_WAIT_MS;
+	uint64_t until = clock_ms() + TRACEE_WAIT_MS;
 	bool more = true;
 	char byte;
 	int r = 0;
 
 	hold_signals(t);
-	t->since_ns = now_ns();
+	t->since_ns = clock_ns(CLOCK_MONOTONIC);
 	for (int i = 0; r == 0 && more && i < ROUNDS_MAX; i++) {
 		size_t before = t->threads.len;
 
@@ -480,12 +465,12 @@ stop_once(struct tracee *t, struct err *e)
 				gets_ignored(t, t->threads.data[k].tid);
 		if (r == 0 && more)
 			r = park_all(t, until, e);
-		if (r == -EAGAIN && tracee_now_ms() < until) {
+		if (r == -EAGAIN && clock_ms() < until) {
 			let_stopped_go(t);
 			release_signals(t);
 			await_deep(t, until);
 			hold_signals(t);
-			t->since_ns = now_ns();
+			t->since_ns = clock_ns(CLOCK_MONOTONIC);
 			r = 0;
 			more = true;
 		}
@@ -512,7 +497,7 @@ stop_this(struct tracee *t, int tid, struct err *e)
 	if (r < 0 || find_thread(t, tid) == NULL)
 		return r < 0 ? r : -ESRCH;
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-	r = tracee_wait_parked(tid, tracee_now_ms() + ONE_WAIT_MS);
+	r = tracee_wait_parked(tid, clock_ms() + ONE_WAIT_MS);
 	return r < 0 ? r : tracee_look(find_thread(t, tid));
 }
 
@@ -589,23 +574,22 @@ tracee_close(struct tracee *t)
 int
 tracee_stop(struct tracee *t, struct err *e)
 {
-	uint64_t until = tracee_now_ms() + STUB_WAIT_MS;
+	uint64_t until = clock_ms() + STUB_WAIT_MS;
 	int r = t->cave == 0 ? tracee_find_cave(t, e) : 0;
 
 	if (r < 0)
 		return r;
 	for (;;) {
 		struct tracee_span cave = {t->cave, t->cave + t->cave_bytes};
-		struct timespec nap = {.tv_nsec = 20000000};
 
 		r = stop_once(t, e);
 		if (r < 0 || !tracee_inside(t, &cave, 1))
 			return r;
 		tracee_stub_hurry(t);
 		tracee_go(t);
-		if (tracee_now_ms() > until)
+		if (clock_ms() > until)
 			return err_set(e, -EBUSY, "%d: somebody else is at work in it",
 				       t->pid);
-		nanosleep(&nap, NULL);
+		clock_nap(20000000);
 	}
 }

@@ -17,11 +17,11 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "shared/compiler.h"
 #include "tool/target/trace/tracee_nice.h"
 #include "tool/target/trace/tracee_stub.h"
+#include "tool/util/clock.h"
 
 enum {
 	STUB_NAP_NS = 5000,
@@ -58,21 +58,20 @@ static void
 stub_await(const struct tracee *t, int tid, const struct below *b, int off,
 	   uint64_t until_ms)
 {
-	struct timespec nap = {.tv_nsec = STUB_NAP_NS};
-	uint64_t raise_ms = tracee_now_ms() + TRACEE_NICE_GRACE_MS;
+	uint64_t raise_ms = clock_ms() + TRACEE_NICE_GRACE_MS, nap_ns = STUB_NAP_NS;
 	siginfo_t info;
 
 	do {
-		if (tracee_now_ms() > raise_ms)
+		if (clock_ms() > raise_ms)
 			tracee_nice_raise(tid);
-		nanosleep(&nap, NULL);
-		if (nap.tv_nsec < 40 * STUB_NAP_NS)
-			nap.tv_nsec += STUB_NAP_NS;
+		clock_nap(nap_ns);
+		if (nap_ns < 40 * STUB_NAP_NS)
+			nap_ns += STUB_NAP_NS;
 		if (frame_word(t, b, off) != STUB_SENTINEL ||
 		    frame_word(t, b, STUB_DONE_OFF) != STUB_SENTINEL)
 			return;
 		info.si_pid = 0;
-	} while (tracee_now_ms() < until_ms &&
+	} while (clock_ms() < until_ms &&
 		 waitid(P_PID, (id_t)tid, &info,
 			WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
 		 info.si_pid == 0);
@@ -86,7 +85,7 @@ stub_stop(int tid, int *ret_signal)
 	int status, r;
 
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-	r = tracee_wait_stop(tid, tracee_now_ms() + TRACEE_WAIT_MS, &status);
+	r = tracee_wait_stop(tid, clock_ms() + TRACEE_WAIT_MS, &status);
 	if (r < 0)
 		return r;
 	*ret_signal =
@@ -114,7 +113,7 @@ stub_leave(const struct tracee *t, int tid, const struct user_regs_struct *befor
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	if (ptrace(PTRACE_CONT, tid, NULL, (void *)(long)sig) < 0)
 		return -errno;
-	return tracee_wait_parked(tid, tracee_now_ms() + TRACEE_WAIT_MS);
+	return tracee_wait_parked(tid, clock_ms() + TRACEE_WAIT_MS);
 }
 
 /* In a restartable sequence (rseq) a thread must not go on once it has been interrupted.
@@ -206,7 +205,7 @@ run_thread(struct tracee *t, struct stub_run *run, int tid, const struct below *
 	   struct user_regs_struct *ret_regs, int *ret_signal, int *ret_before,
 	   struct err *e)
 {
-	uint64_t until = tracee_now_ms() + TRACEE_WAIT_MS;
+	uint64_t until = clock_ms() + TRACEE_WAIT_MS;
 	int r;
 
 	do {
@@ -228,7 +227,7 @@ run_thread(struct tracee *t, struct stub_run *run, int tid, const struct below *
 		if (r == 0 && ptrace(PTRACE_GETREGS, tid, NULL, ret_regs) < 0)
 			r = -errno;
 	} while (r == 0 && *ret_signal == 0 && ret_regs->rip >= t->cave + STUB_ENTRY &&
-		 ret_regs->rip < t->cave + t->cave_bytes && tracee_now_ms() < until);
+		 ret_regs->rip < t->cave + t->cave_bytes && clock_ms() < until);
 	return r;
 }
 

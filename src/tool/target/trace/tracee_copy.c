@@ -18,12 +18,12 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tool/target/proc/procstatus.h"
 #include "tool/target/trace/tracee_impl.h"
 #include "tool/util/buf.h"
+#include "tool/util/clock.h"
 
 enum { KILL_WAIT_MS = 5000, TAKE_IN_TRIES = 20 };
 
@@ -34,7 +34,7 @@ is_copy(int pid)
 	int status;
 
 	return pid > 0 &&
-	       tracee_wait_stop(pid, tracee_now_ms() + TRACEE_WAIT_MS, &status) == 0;
+	       tracee_wait_stop(pid, clock_ms() + TRACEE_WAIT_MS, &status) == 0;
 }
 
 /* Where the kernel lists no children: whoever is one of the process's, and traced by
@@ -108,7 +108,6 @@ static void
 take_in(const struct tracee_copy *c, struct tracee *stopped)
 {
 	const uint64_t args[6] = {(uint64_t)c->number, 0, __WALL | WNOHANG};
-	struct timespec nap = {.tv_nsec = 100000000};
 	int64_t value;
 
 	if (stopped != NULL) {
@@ -127,24 +126,23 @@ take_in(const struct tracee_copy *c, struct tracee *stopped)
 		tracee_close(&t);
 		if (r == 0 || kill(c->of, 0) < 0)
 			return;
-		nanosleep(&nap, NULL);
+		clock_nap(100000000);
 	}
 }
 
 void
 tracee_copy_end(struct tracee_copy *c, struct tracee *stopped)
 {
-	uint64_t until = tracee_now_ms() + KILL_WAIT_MS;
-	struct timespec nap = {.tv_nsec = 200000};
+	uint64_t until = clock_ms() + KILL_WAIT_MS;
 	int status = 0;
 
 	if (c->pid == 0)
 		return;
 	kill(c->pid, SIGKILL);
 	while (waitpid(c->pid, &status, __WALL | WNOHANG) == 0 || WIFSTOPPED(status)) {
-		if (tracee_now_ms() > until)
+		if (clock_ms() > until)
 			break;
-		nanosleep(&nap, NULL);
+		clock_nap(200000);
 		status = 0;
 	}
 	take_in(c, stopped);

@@ -10,8 +10,6 @@ enum {
 	TRACEE_STUB_BYTES = 1024, /* most that is written for system calls */
 };
 
-uint64_t tracee_now_ms(void);
-
 /* Whether a status of waitpid is the stop in which nothing can happen to the thread. */
 bool tracee_is_parked(int status);
 

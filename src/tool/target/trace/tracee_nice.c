@@ -21,6 +21,7 @@
 
 #include "tool/target/proc/procfs.h"
 #include "tool/target/trace/tracee_impl.h"
+#include "tool/util/clock.h"
 
 #define NAME_BYTES 64
 
@@ -155,8 +156,7 @@ tracee_nice_begin(int pid, bool may)
 	tracee_nice_end();
 	now.pid = pid;
 	now.may = may;
-	now.scarce =
-		getenv("SEEP_TEST_SCARCE") != NULL || tracee_now_ms() < scarce_until_ms;
+	now.scarce = getenv("SEEP_TEST_SCARCE") != NULL || clock_ms() < scarce_until_ms;
 	if (may)
 		tracee_nice_undo(pid, NULL);
 }
@@ -185,7 +185,7 @@ tracee_nice_raise(int tid)
 		return;
 	}
 	if (!now.scarce)
-		scarce_until_ms = tracee_now_ms() + SCARCE_MS;
+		scarce_until_ms = clock_ms() + SCARCE_MS;
 	now.scarce = true;
 	now.tid = tid;
 	now.before = nice;
