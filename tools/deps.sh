@@ -25,6 +25,8 @@ hdr:libiberty/demangle.h libiberty-dev
 hdr:zstd.h libzstd-dev
 hdr:zlib.h zlib1g-dev
 hdr:pcre2.h libpcre2-dev
+hdr:curl/curl.h libcurl4-gnutls-dev
+hdr:microhttpd.h libmicrohttpd-dev
 '
 list_test='
 cmd:g++ g++

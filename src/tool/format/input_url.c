@@ -2,10 +2,9 @@
 /* input_url.c -- a profile from an HTTP server.
  *
  * libcurl is loaded when the first URL is asked for: nothing else of seep needs it, and it
- * brings some thirty libraries along. Its functions and the numbers of its options have been
- * the same since 2006, so they are written down here and no header is needed to build.
- * Redirects are followed within http and https only. */
-#include <dlfcn.h>
+ * brings some thirty libraries along. Only its header is needed to build. Redirects are followed within http and https only. */
+#define CURL_DISABLE_DEPRECATION /* what replaces CURLOPT_PROTOCOLS came with 7.85 */
+#include <curl/curl.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 
 #include "input.h"
 #include "shared/compiler.h"
+#include "tool/util/dynlib.h"
 #include "tool/util/err.h"
 
 enum {
@@ -21,41 +21,19 @@ enum {
 	URL_CONNECT_S = 15,
 	URL_STALL_S = 60, /* less than a byte a second for so long */
 	URL_SECONDS_MAX = 86400,
-	URL_ERROR_BYTES = 256,
+	URL_ERROR_BYTES = CURL_ERROR_SIZE,
 	URL_REASON_CHARS = 120,
 };
 
 static const size_t url_max_bytes = (size_t)4 << 30;
 
-enum url_option { /* CURLOPT_* */
-		  URL_OPT_LOW_SPEED_LIMIT = 19,
-		  URL_OPT_LOW_SPEED_TIME = 20,
-		  URL_OPT_FOLLOW = 52,
-		  URL_OPT_REDIRECTS = 68,
-		  URL_OPT_CONNECT_TIME = 78,
-		  URL_OPT_NO_SIGNAL = 99,
-		  URL_OPT_PROTOCOLS = 181,
-		  URL_OPT_REDIR_PROTOCOLS = 182,
-		  URL_OPT_WRITE_DATA = 10001,
-		  URL_OPT_URL = 10002,
-		  URL_OPT_ERROR_BUFFER = 10010,
-		  URL_OPT_POST_TEXT = 10015,
-		  URL_OPT_USER_AGENT = 10018,
-		  URL_OPT_WRITE_FUNCTION = 20011,
-};
-
-enum {
-	URL_INFO_STATUS = 0x200002, /* CURLINFO_RESPONSE_CODE */
-	URL_HTTP_AND_HTTPS = 1 | 2, /* CURLPROTO_* */
-};
-
 struct url_curl {
-	void *(*init)(void);
-	int (*set)(void *handle, int option, ...);
-	int (*perform)(void *handle);
-	int (*info)(void *handle, int what, ...);
-	const char *(*text)(int code);
-	void (*cleanup)(void *handle);
+	__typeof__(curl_easy_init) *init;
+	__typeof__(curl_easy_setopt) *set;
+	__typeof__(curl_easy_perform) *perform;
+	__typeof__(curl_easy_getinfo) *info;
+	__typeof__(curl_easy_strerror) *text;
+	__typeof__(curl_easy_cleanup) *cleanup;
 };
 
 bool
@@ -68,27 +46,20 @@ input_is_url(const char *source)
 static int
 url_load(struct url_curl *ret_curl, struct err *e)
 {
-	static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
-	struct url_curl c;
-	void *lib = NULL;
+	static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4", NULL};
+	const struct dynlib_symbol symbols[] = {
+		{"curl_easy_init", &ret_curl->init},
+		{"curl_easy_setopt", &ret_curl->set},
+		{"curl_easy_perform", &ret_curl->perform},
+		{"curl_easy_getinfo", &ret_curl->info},
+		{"curl_easy_strerror", &ret_curl->text},
+		{"curl_easy_cleanup", &ret_curl->cleanup},
+	};
 
-	for (size_t i = 0; i < ARRAY_LEN(names) && lib == NULL; i++)
-		lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	if (lib == NULL)
-		return err_set(e, -ENOSYS,
-			       "URLs need libcurl, which is not installed (package "
-			       "libcurl4); or: curl -s URL | seep report -");
-	c.init = (void *(*)(void))dlsym(lib, "curl_easy_init");
-	c.set = (int (*)(void *, int, ...))dlsym(lib, "curl_easy_setopt");
-	c.perform = (int (*)(void *))dlsym(lib, "curl_easy_perform");
-	c.info = (int (*)(void *, int, ...))dlsym(lib, "curl_easy_getinfo");
-	c.text = (const char *(*)(int))dlsym(lib, "curl_easy_strerror");
-	c.cleanup = (void (*)(void *))dlsym(lib, "curl_easy_cleanup");
-	if (c.init == NULL || c.set == NULL || c.perform == NULL || c.info == NULL ||
-	    c.text == NULL || c.cleanup == NULL)
-		return err_set(e, -ENOSYS, "libcurl lacks functions that URLs need");
-	*ret_curl = c; /* stays loaded: it does not like to go */
-	return 0;
+	return dynlib_load(names, symbols, ARRAY_LEN(symbols),
+			   "URLs need libcurl, which is not installed (package "
+			   "libcurl4); or: curl -s URL | seep report -",
+			   e);
 }
 
 /* Less than `size * n` taken makes libcurl stop. */
@@ -139,27 +110,27 @@ url_ask(const struct url_curl *c, void *h, const char *url, const char *post,
 {
 	char why[URL_ERROR_BYTES] = "", reason[URL_REASON_CHARS + 1];
 	long status = 0;
-	int r;
+	CURLcode r;
 
-	c->set(h, URL_OPT_URL, url);
+	c->set(h, CURLOPT_URL, url);
 	if (post != NULL)
-		c->set(h, URL_OPT_POST_TEXT, post);
-	c->set(h, URL_OPT_WRITE_FUNCTION, url_take);
-	c->set(h, URL_OPT_WRITE_DATA, (void *)ret_body);
-	c->set(h, URL_OPT_ERROR_BUFFER, why);
-	c->set(h, URL_OPT_USER_AGENT, "seep");
-	c->set(h, URL_OPT_FOLLOW, 1L);
-	c->set(h, URL_OPT_REDIRECTS, (long)URL_MAX_REDIRECTS);
-	c->set(h, URL_OPT_PROTOCOLS, (long)URL_HTTP_AND_HTTPS);
-	c->set(h, URL_OPT_REDIR_PROTOCOLS, (long)URL_HTTP_AND_HTTPS);
-	c->set(h, URL_OPT_CONNECT_TIME, (long)URL_CONNECT_S);
-	c->set(h, URL_OPT_LOW_SPEED_LIMIT, 1L);
-	c->set(h, URL_OPT_LOW_SPEED_TIME, (long)URL_STALL_S + url_seconds(url));
-	c->set(h, URL_OPT_NO_SIGNAL, 1L);
+		c->set(h, CURLOPT_POSTFIELDS, post);
+	c->set(h, CURLOPT_WRITEFUNCTION, url_take);
+	c->set(h, CURLOPT_WRITEDATA, (void *)ret_body);
+	c->set(h, CURLOPT_ERRORBUFFER, why);
+	c->set(h, CURLOPT_USERAGENT, "seep");
+	c->set(h, CURLOPT_FOLLOWLOCATION, 1L);
+	c->set(h, CURLOPT_MAXREDIRS, (long)URL_MAX_REDIRECTS);
+	c->set(h, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+	c->set(h, CURLOPT_REDIR_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+	c->set(h, CURLOPT_CONNECTTIMEOUT, (long)URL_CONNECT_S);
+	c->set(h, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	c->set(h, CURLOPT_LOW_SPEED_TIME, (long)URL_STALL_S + url_seconds(url));
+	c->set(h, CURLOPT_NOSIGNAL, 1L);
 	r = c->perform(h);
 	if (r != 0)
 		return err_set(e, -EIO, "%s: %s", url, why[0] != '\0' ? why : c->text(r));
-	c->info(h, URL_INFO_STATUS, &status);
+	c->info(h, CURLINFO_RESPONSE_CODE, &status);
 	if (status == 200)
 		return 0;
 	url_reason(ret_body, reason);

@@ -5,11 +5,12 @@
  * client along that most runs have no use for. It keeps what it got in a cache of its
  * own. It knows its servers from DEBUGINFOD_URLS; without that nothing is asked and the
  * reason says so. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 
+#include "shared/compiler.h"
 #include "tool/sym/sym_priv.h"
+#include "tool/util/dynlib.h"
 
 /* libdebuginfod's functions as they have been since 0.178. */
 struct sym_debuginfod {
@@ -23,23 +24,19 @@ static int
 sym_debuginfod_load(struct sym_debuginfod *ret, struct err *e)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
-	/* never unloaded: its web client does not like that */
-	void *lib;
+	static const char *const names[] = {"libdebuginfod.so.1", NULL};
+	const struct dynlib_symbol symbols[] = {
+		{"debuginfod_begin", &ret->begin},
+		{"debuginfod_end", &ret->end},
+		{"debuginfod_find_debuginfo", &ret->find[SYM_FETCH_DEBUG]},
+		{"debuginfod_find_executable", &ret->find[SYM_FETCH_BINARY]},
+	};
 
 	if (urls == NULL || urls[0] == '\0')
 		return err_set(e, -ENOTCONN,
 			       "debuginfod has no servers: set DEBUGINFOD_URLS");
-	lib = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
-	if (lib == NULL)
-		return err_set(e, -ENOSYS, "libdebuginfod is not installed");
-	*(void **)&ret->begin = dlsym(lib, "debuginfod_begin");
-	*(void **)&ret->end = dlsym(lib, "debuginfod_end");
-	*(void **)&ret->find[SYM_FETCH_DEBUG] = dlsym(lib, "debuginfod_find_debuginfo");
-	*(void **)&ret->find[SYM_FETCH_BINARY] = dlsym(lib, "debuginfod_find_executable");
-	if (ret->begin == NULL || ret->end == NULL || ret->find[0] == NULL ||
-	    ret->find[1] == NULL)
-		return err_set(e, -ENOSYS, "libdebuginfod is of an unknown version");
-	return 0;
+	return dynlib_load(names, symbols, ARRAY_LEN(symbols),
+			   "libdebuginfod is not installed", e);
 }
 
 int

@@ -6,9 +6,9 @@
  * section is met (libdw brings it along on most systems) and not linked: a tool that
  * never meets one does not need it. Without it, or with a broken section, there are just
  * fewer names. */
-#include <dlfcn.h>
-
+#include "shared/compiler.h"
 #include "tool/sym/sym_priv.h"
+#include "tool/util/dynlib.h"
 
 #define SYM_MINI_LARGEST ((size_t)256 << 20)  /* unpacked; real ones are under 10 MB */
 #define SYM_MINI_MEMORY ((uint64_t)256 << 20) /* what the unpacker may use */
@@ -47,17 +47,14 @@ sym_mini_open(struct sym *s)
 {
 	Elf_Data *data = sym_file_section(&s->file, ".gnu_debugdata");
 	struct buf bytes = {0};
+	static const char *const names[] = {"liblzma.so.5", NULL};
 	sym_lzma_decode *decode;
-	void *lzma;
+	const struct dynlib_symbol symbols[] = {{"lzma_stream_buffer_decode", &decode}};
 
 	if (data == NULL || data->d_size > SYM_MINI_LARGEST / 4)
 		return;
-	lzma = dlopen("liblzma.so.5", RTLD_LAZY | RTLD_LOCAL);
-	if (lzma == NULL)
-		return;
-	*(void **)&decode = dlsym(lzma, "lzma_stream_buffer_decode");
-	if (decode != NULL && sym_mini_unpack(decode, data, &bytes))
+	if (dynlib_load(names, symbols, ARRAY_LEN(symbols), "", NULL) == 0 &&
+	    sym_mini_unpack(decode, data, &bytes))
 		sym_file_open_image(&bytes, &s->mini);
 	buf_done(&bytes);
-	dlclose(lzma);
 }

@@ -7,11 +7,12 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "tool/util/re.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pcre2.h>
 #include <string.h>
 
+#include "shared/compiler.h"
+#include "tool/util/dynlib.h"
 #include "tool/util/x.h"
 
 enum { RE_MATCH_LIMIT = 1000000, RE_HEAP_KIB = 64 << 10 };
@@ -23,7 +24,6 @@ struct re {
 };
 
 static struct {
-	void *handle;
 	__typeof__(pcre2_compile_8) *compile;
 	__typeof__(pcre2_jit_compile_8) *jit_compile;
 	__typeof__(pcre2_code_free_8) *code_free;
@@ -40,10 +40,8 @@ static struct {
 static int
 re_load(struct err *e)
 {
-	static const struct {
-		const char *name;
-		void *to;
-	} symbols[] = {
+	static const char *const names[] = {"libpcre2-8.so.0", NULL};
+	static const struct dynlib_symbol symbols[] = {
 		{"pcre2_compile_8", &re_lib.compile},
 		{"pcre2_jit_compile_8", &re_lib.jit_compile},
 		{"pcre2_code_free_8", &re_lib.code_free},
@@ -56,27 +54,15 @@ re_load(struct err *e)
 		{"pcre2_set_heap_limit_8", &re_lib.set_heap_limit},
 		{"pcre2_get_error_message_8", &re_lib.error_message},
 	};
-	void *handle;
+	static bool loaded;
+	int r = loaded ? 0
+		       : dynlib_load(names, symbols, ARRAY_LEN(symbols),
+				     "regular expressions need libpcre2-8.so.0, which is "
+				     "not installed (Debian: libpcre2-8-0)",
+				     e);
 
-	if (re_lib.handle != NULL)
-		return 0;
-	handle = dlopen("libpcre2-8.so.0", RTLD_NOW | RTLD_LOCAL);
-	if (handle == NULL)
-		return err_set(e, -ENOSYS,
-			       "regular expressions need libpcre2-8.so.0, which is not "
-			       "installed (Debian: libpcre2-8-0)");
-	for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-		void *at = dlsym(handle, symbols[i].name);
-
-		if (at == NULL) {
-			dlclose(handle);
-			return err_set(e, -ENOSYS, "libpcre2-8.so.0 has no %s",
-				       symbols[i].name);
-		}
-		memcpy(symbols[i].to, &at, sizeof at);
-	}
-	re_lib.handle = handle;
-	return 0;
+	loaded = r == 0;
+	return r;
 }
 
 static pcre2_code *

@@ -2,19 +2,18 @@
 /* microhttpd.c -- see microhttpd.h. */
 #include "tool/web/microhttpd.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <string.h>
+#include <stdbool.h>
+
+#include "shared/compiler.h"
+#include "tool/util/dynlib.h"
 
 static struct microhttpd lib;
 
 int
 microhttpd_load(const struct microhttpd **ret, struct err *e)
 {
-	static const struct {
-		const char *name;
-		void *to;
-	} symbols[] = {
+	static const char *const names[] = {"libmicrohttpd.so.12", NULL};
+	static const struct dynlib_symbol symbols[] = {
 		{"MHD_start_daemon", &lib.start},
 		{"MHD_stop_daemon", &lib.stop},
 		{"MHD_run", &lib.run},
@@ -27,28 +26,14 @@ microhttpd_load(const struct microhttpd **ret, struct err *e)
 		{"MHD_queue_response", &lib.queue},
 		{"MHD_destroy_response", &lib.destroy},
 	};
-	static void *handle;
-	static const char name[] = "libmicrohttpd.so.12";
+	static bool loaded;
+	int r = loaded ? 0
+		       : dynlib_load(names, symbols, ARRAY_LEN(symbols),
+				     "serving a page needs libmicrohttpd.so.12, which is "
+				     "not installed (Debian: libmicrohttpd12)",
+				     e);
 
-	if (handle == NULL) {
-		handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-		if (handle == NULL)
-			return err_set(e, -ENOSYS,
-				       "serving a page needs %s, which is not installed "
-				       "(Debian: libmicrohttpd12)",
-				       name);
-		for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-			void *at = dlsym(handle, symbols[i].name);
-
-			if (at == NULL) {
-				dlclose(handle);
-				handle = NULL;
-				return err_set(e, -ENOSYS, "%s has no %s", name,
-					       symbols[i].name);
-			}
-			memcpy(symbols[i].to, &at, sizeof at);
-		}
-	}
+	loaded = r == 0;
 	*ret = &lib;
-	return 0;
+	return r;
 }

@@ -38,9 +38,9 @@ struct web_server {
 
 /* ---- answers ---- */
 
-static int
+static enum MHD_Result
 web_send(const struct web_server *s, struct MHD_Connection *c, unsigned status,
-	 const struct web_reply *reply, int mode)
+	 const struct web_reply *reply, enum MHD_ResponseMemoryMode mode)
 {
 	static const struct {
 		const char *name, *value;
@@ -54,10 +54,10 @@ web_send(const struct web_server *s, struct MHD_Connection *c, unsigned status,
 	struct MHD_Response *r =
 		s->lib->response(reply->body->len, reply->body->data, mode);
 	struct buf as = {0};
-	int queued;
+	enum MHD_Result queued;
 
 	if (r == NULL)
-		return 0; /* closes the connection */
+		return MHD_NO; /* closes the connection */
 	s->lib->header(r, "Content-Type", reply->type);
 	for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
 		s->lib->header(r, always[i].name, always[i].value);
@@ -73,16 +73,16 @@ web_send(const struct web_server *s, struct MHD_Connection *c, unsigned status,
 	return queued;
 }
 
-static int
+static enum MHD_Result
 web_say(const struct web_server *s, struct MHD_Connection *c, unsigned status,
 	const char *text)
 {
 	struct buf body = {0};
 	struct web_reply reply = {.type = "text/plain; charset=utf-8", .body = &body};
-	int queued;
+	enum MHD_Result queued;
 
 	buf_printf(&body, "%s\n", text);
-	queued = web_send(s, c, status, &reply, MICROHTTPD_MUST_COPY);
+	queued = web_send(s, c, status, &reply, MHD_RESPMEM_MUST_COPY);
 	buf_done(&body);
 	return queued;
 }
@@ -92,25 +92,26 @@ web_say(const struct web_server *s, struct MHD_Connection *c, unsigned status,
 static struct web_guest *
 web_guest_of(const struct web_server *s, struct MHD_Connection *c)
 {
-	const union microhttpd_connection_info *info =
-		s->lib->connection(c, MICROHTTPD_CONNECTION_CONTEXT);
+	const union MHD_ConnectionInfo *info =
+		s->lib->connection(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
-	return info != NULL ? info->context : NULL;
+	return info != NULL ? info->socket_context : NULL;
 }
 
 static void
-web_connected(void *ctx, struct MHD_Connection *c, void **ret_context, int what)
+web_connected(void *ctx, struct MHD_Connection *c, void **ret_context,
+	      enum MHD_ConnectionNotificationCode what)
 {
 	struct web_server *s = ctx;
-	const union microhttpd_connection_info *info;
+	const union MHD_ConnectionInfo *info;
 
-	if (what == MICROHTTPD_STARTED) {
-		info = s->lib->connection(c, MICROHTTPD_CONNECTION_FD);
-		*ret_context = info != NULL
-				       ? web_crowd_enter(&s->crowd, info->fd, clock_ms())
-				       : NULL;
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		info = s->lib->connection(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+		*ret_context = info != NULL ? web_crowd_enter(&s->crowd, info->connect_fd,
+							      clock_ms())
+					    : NULL;
 		if (info != NULL && *ret_context == NULL)
-			shutdown(info->fd, SHUT_RDWR);
+			shutdown(info->connect_fd, SHUT_RDWR);
 	} else if (*ret_context != NULL) {
 		web_crowd_leave(&s->crowd, *ret_context);
 		*ret_context = NULL;
@@ -118,7 +119,8 @@ web_connected(void *ctx, struct MHD_Connection *c, void **ret_context, int what)
 }
 
 static void
-web_answered(void *ctx, struct MHD_Connection *c, void **of_request, int how)
+web_answered(void *ctx, struct MHD_Connection *c, void **of_request,
+	     enum MHD_RequestTerminationCode how)
 {
 	struct web_guest *guest = web_guest_of(ctx, c);
 
@@ -127,7 +129,7 @@ web_answered(void *ctx, struct MHD_Connection *c, void **of_request, int how)
 		web_guest_waits(guest, clock_ms());
 }
 
-static int
+static enum MHD_Result
 web_handle(void *ctx, struct MHD_Connection *c, const char *url, const char *method,
 	   const char *version, const char *data, size_t *data_bytes,
 	   void **of_connection)
@@ -141,8 +143,7 @@ web_handle(void *ctx, struct MHD_Connection *c, const char *url, const char *met
 	(void)version, (void)data, (void)data_bytes, (void)of_connection;
 	if (guest != NULL)
 		web_guest_asks(guest, clock_ms());
-	if (!web_host_passes(s->lib->value(c, MICROHTTPD_HEADER_KIND, "Host"),
-			     s->w->host))
+	if (!web_host_passes(s->lib->value(c, MHD_HEADER_KIND, "Host"), s->w->host))
 		return web_say(s, c, WEB_FORBIDDEN,
 			       "this Host is not served: ask for localhost, or for the "
 			       "host that was named");
@@ -154,7 +155,7 @@ web_handle(void *ctx, struct MHD_Connection *c, const char *url, const char *met
 		return web_say(s, c, WEB_NOT_FOUND, "there is no such page");
 	if (route->make(s->ctx, &reply, &e) < 0)
 		return web_say(s, c, WEB_FAILED, e.msg);
-	return web_send(s, c, WEB_OK, &reply, MICROHTTPD_PERSISTENT);
+	return web_send(s, c, WEB_OK, &reply, MHD_RESPMEM_PERSISTENT);
 }
 
 /* ---- until it ends ---- */
@@ -162,7 +163,7 @@ web_handle(void *ctx, struct MHD_Connection *c, const char *url, const char *met
 static int
 web_loop(struct web_server *s, struct MHD_Daemon *d, int signals, struct err *e)
 {
-	const union microhttpd_info *info = s->lib->info(d, MICROHTTPD_INFO_EPOLL_FD);
+	const union MHD_DaemonInfo *info = s->lib->info(d, MHD_DAEMON_INFO_EPOLL_FD);
 	struct pollfd fds[2] = {{.fd = signals, .events = POLLIN}, {.events = POLLIN}};
 
 	if (info == NULL)
@@ -172,7 +173,7 @@ web_loop(struct web_server *s, struct MHD_Daemon *d, int signals, struct err *e)
 		unsigned long long ms = 0;
 		int wait = web_crowd_sweep(&s->crowd, clock_ms());
 
-		if (s->lib->timeout(d, &ms) == MICROHTTPD_YES &&
+		if (s->lib->timeout(d, &ms) == MHD_YES &&
 		    (wait < 0 || ms < (unsigned)wait))
 			wait = ms > INT_MAX ? INT_MAX : (int)ms;
 		if (poll(fds, 2, wait) < 0 && errno != EINTR)
@@ -188,13 +189,12 @@ web_start(struct web_server *s)
 {
 	web_crowd_init(&s->crowd);
 	return s->lib->start(
-		MICROHTTPD_USE_EPOLL, 0, NULL, NULL, web_handle, s,
-		MICROHTTPD_OPTION_LISTEN_SOCKET, s->w->fd, MICROHTTPD_OPTION_MEMORY_LIMIT,
-		(size_t)WEB_REQUEST_BYTES, MICROHTTPD_OPTION_CONNECTION_LIMIT,
-		(unsigned)WEB_CONNECTIONS_MAX, MICROHTTPD_OPTION_CONNECTION_TIMEOUT,
-		(unsigned)WEB_IDLE_S, MICROHTTPD_OPTION_NOTIFY_COMPLETED, web_answered, s,
-		MICROHTTPD_OPTION_NOTIFY_CONNECTION, web_connected, s,
-		MICROHTTPD_OPTION_END);
+		MHD_USE_EPOLL, 0, NULL, NULL, web_handle, s, MHD_OPTION_LISTEN_SOCKET,
+		s->w->fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)WEB_REQUEST_BYTES,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)WEB_CONNECTIONS_MAX,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)WEB_IDLE_S,
+		MHD_OPTION_NOTIFY_COMPLETED, web_answered, s,
+		MHD_OPTION_NOTIFY_CONNECTION, web_connected, s, MHD_OPTION_END);
 }
 
 int
