@@ -7,6 +7,7 @@
 #include "t_prof.h"
 #include "tool/analyze/diff/diff.h"
 #include "tool/analyze/growth/growth_places.h"
+#include "tool/analyze/verdict/verdict.h"
 #include "tool/render/report/report.h"
 #include "tool/util/buf.h"
 
@@ -64,6 +65,7 @@ T_TEST(places_of_two_processes)
 	uint32_t a = tp_process(p, "a", 11, 13000), b = tp_process(p, "b", 13, 6500);
 	uint32_t node = TP_STACK(p, "leak x.c:3 x", "main x.c:9 x");
 	struct growth_places g;
+	struct verdict v;
 	struct sites ss;
 
 	tp_site(p, a, node, 26, 0, 2600, 0);
@@ -98,10 +100,24 @@ T_TEST(places_of_two_processes)
 	T_EQ(g.rows[1].v.samples, 36);
 	T_EQ(g.rows[1].v.oldest_ms, 6450);
 	T_EQ(g.rows[0].v.word, GROWTH_STEADY);
+	T_EQ(g.nparts, 2); /* one for each process */
+	T_EQ(g.parts[0].process, a);
+	T_EQ(g.parts[1].process, b);
+	T_EQ(g.parts[0].row, 1);
+	T_EQ(g.parts[1].row, 1);
+	NEAR(g.parts[0].slope + g.parts[1].slope, g.slope);
 	T_EQ(g.ms, 13000);
 	T_EQ(g.intervals, 13);
 	T_EQ(g.rate_bytes, 0);
 	T_CHECK(growth_places_judged(&g));
+	/* Both grow, so both are behind the headline. */
+	p->processes[a].end = p->processes[b].end = PROF_END_RUNNING;
+	verdict_init(&v, p, &ss, NULL, NULL, &g, &ss);
+	T_EQ(v.all.answer.word, VERDICT_GROWING);
+	T_EQ(v.each[a].answer.word, VERDICT_GROWING);
+	T_EQ(v.each[b].answer.word, VERDICT_GROWING);
+	T_EQ(v.nfound, 2);
+	verdict_done(&v);
 	growth_places_done(&g);
 	sites_done(&ss);
 	prof_free(p);

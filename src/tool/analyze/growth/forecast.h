@@ -19,9 +19,15 @@ struct forecast {
 	double seconds; /* until the limit is reached; 0 = not in sight, or there is none */
 	bool machine;	/* that limit is the machine's memory */
 	uint64_t limit_bytes;
+	uint32_t processes; /* that `slope` is of */
 };
 
 /* `sites_slope`, in bytes a second, is what counts where the process's own growth is not known. */
 struct forecast forecast_of(const struct prof *p, uint32_t process, double sites_slope);
+
+/* The same of all running processes that are `in`, whose growth adds up, if they share the limit of `process`. If they
+ * do not, nothing grows: there is no single time to tell. */
+struct forecast forecast_of_all(const struct prof *p, const bool *in, uint32_t process,
+				double sites_slope);
 
 #endif

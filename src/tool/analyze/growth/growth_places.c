@@ -446,6 +446,17 @@ add_verdict(struct growth_place *to, const struct growth_verdict *v, uint32_t pr
 	}
 }
 
+static void
+add_part(struct growth_places *g, const struct growth_verdict *v, const struct group *of)
+{
+	if (v->word >= GROWTH_GROWING)
+		g->parts[g->nparts++] = (struct growth_part){.row = of->row,
+							     .process = of->process,
+							     .word = v->word,
+							     .slope = v->slope,
+							     .ms = v->ms};
+}
+
 static int
 compare(const void *pa, const void *pb, void *ctx)
 {
@@ -545,9 +556,12 @@ growth_places_init(struct growth_places *ret_places, const struct prof *p,
 		v[i] = judge_group(&w, &w.groups.data[i]);
 	drop_small(&w, v);
 	judge_old(&w, v);
-	for (size_t i = 0; i < w.groups.len; i++)
+	g.parts = xcalloc(w.groups.len, sizeof *g.parts);
+	for (size_t i = 0; i < w.groups.len; i++) {
 		add_verdict(&g.rows[w.groups.data[i].row], &v[i],
 			    w.groups.data[i].process);
+		add_part(&g, &v[i], &w.groups.data[i]);
+	}
 	free(v);
 	find_limits(&g, &w);
 	sum_up(&g, &w);
@@ -566,6 +580,7 @@ growth_places_done(struct growth_places *g)
 {
 	free(g->rows);
 	free(g->ranked);
+	free(g->parts);
 	free(g->turning);
 	*g = (struct growth_places){0};
 }

@@ -33,10 +33,20 @@ struct growth_place {
 	uint32_t processes;  /* that have this word */
 };
 
+/* A row that leaks or grows, in one of the processes where it does. */
+struct growth_part {
+	uint32_t row, process;
+	enum growth_word word;
+	double slope;
+	uint64_t ms; /* that it was watched for */
+};
+
 struct growth_places {
 	struct growth_place *rows; /* for every row of the places asked about */
 	uint32_t *ranked; /* rows that leak or grow: leaks first, then by growth */
 	uint32_t nranked;
+	struct growth_part *parts;
+	uint32_t nparts;
 	enum growth_word word; /* the worst; GROWTH_UNKNOWN: nothing could be judged */
 	uint32_t count[GROWTH_LEAK + 1]; /* places by word */
 	double slope, error;		 /* of all places that have the worst word */

@@ -312,11 +312,13 @@ judge_growth(const struct prof *p, const struct skip *s, const bool *chosen)
 	struct growth_places g;
 	struct verdict v;
 	struct sites ss;
+	bool *counted;
 	uint64_t n = 0;
 
 	sites_init(&ss, p, s, &q);
 	growth_places_init(&g, p, &ss);
 	verdict_init(&v, p, &ss, chosen, NULL, &g, &ss);
+	counted = xcalloc(ss.nrows, sizeof *counted);
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		const struct verdict_figures *f = &v.each[i];
 		unsigned words = f->answer.also | 1u << f->answer.word;
@@ -326,10 +328,16 @@ judge_growth(const struct prof *p, const struct skip *s, const bool *chosen)
 		if ((words >> VERDICT_LEAK & 1) != 0)
 			n += f->places;
 		for (uint32_t k = 0;
-		     (words >> VERDICT_LEAK_LIKELY & 1) != 0 && k < g.nranked; k++)
-			n += g.rows[g.ranked[k]].process == i &&
-			     g.rows[g.ranked[k]].v.word == GROWTH_LEAK;
+		     (words >> VERDICT_LEAK_LIKELY & 1) != 0 && k < g.nparts; k++) {
+			const struct growth_part *x = &g.parts[k];
+
+			if (x->process != i || x->word != GROWTH_LEAK || counted[x->row])
+				continue;
+			counted[x->row] = true;
+			n++;
+		}
 	}
+	free(counted);
 	verdict_done(&v);
 	growth_places_done(&g);
 	sites_done(&ss);

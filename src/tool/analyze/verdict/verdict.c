@@ -254,13 +254,13 @@ is_little(const struct prof *p, const struct growth_places *g, uint32_t process)
 
 	if (p->processes[process].end == PROF_END_RUNNING)
 		return false;
-	for (uint32_t i = 0; i < g->nranked; i++) {
-		const struct growth_place *x = &g->rows[g->ranked[i]];
+	for (uint32_t i = 0; i < g->nparts; i++) {
+		const struct growth_part *x = &g->parts[i];
 
-		if (x->v.word == GROWTH_LEAK && x->process == process)
+		if (x->word == GROWTH_LEAK && x->process == process)
 			return false;
 		if (x->process == process)
-			bytes += x->v.slope * (double)x->v.ms / 1000;
+			bytes += x->slope * (double)x->ms / 1000;
 	}
 	return bytes < GROWTH_LITTLE_BYTES;
 }
@@ -273,14 +273,14 @@ facts_add_growth(struct verdict_facts *facts, const struct prof *p,
 
 	for (uint32_t i = 1; i < p->nprocesses; i++)
 		facts[i].growth_judged = judged;
-	for (uint32_t i = 0; i < g->nranked; i++) {
-		uint32_t row = g->ranked[i];
-		struct verdict_facts *f = &facts[g->rows[row].process];
+	for (uint32_t i = 0; i < g->nparts; i++) {
+		const struct growth_part *x = &g->parts[i];
+		struct verdict_facts *f = &facts[x->process];
 
-		if (g->rows[row].v.word > f->growth && !is_lost(&ss->rows[row]) &&
-		    !is_hidden(&ss->rows[row]) &&
-		    !(f->checked && is_little(p, g, g->rows[row].process)))
-			f->growth = g->rows[row].v.word;
+		if (x->word > f->growth && !is_lost(&ss->rows[x->row]) &&
+		    !is_hidden(&ss->rows[x->row]) &&
+		    !(f->checked && is_little(p, g, x->process)))
+			f->growth = x->word;
 	}
 }
 

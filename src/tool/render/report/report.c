@@ -196,7 +196,7 @@ report_habits(struct report *r)
 	bool exited = false, looked;
 
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
-		if (!report_chose(r, i))
+		if (!r->focus[i])
 			continue;
 		held += r->v.each[i].held_bytes;
 		exited = exited || r->p->processes[i].exit_ms != 0;

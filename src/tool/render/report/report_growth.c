@@ -339,17 +339,17 @@ report_growth_forecast(struct report *r, enum verdict_word word)
 	for (uint32_t i = 0; word == VERDICT_GROWING && i < r->p->nmemories; i++) {
 		const struct prof_memory *m = &r->p->memories[i];
 
-		if (m->process == process && m->kind != 0 &&
+		if (r->focus[m->process] && m->kind != 0 &&
 		    (m->grows || m->slope > sites))
 			slope += m->slope;
 	}
-	f = forecast_of(r->p, process, slope);
+	f = forecast_of_all(r->p, r->focus, process, slope);
 	if (!f.grows || f.seconds <= 0 ||
 	    r->p->processes[process].end != PROF_END_RUNNING)
 		return;
 	buf_add_str(r->out, "; ");
 	if (f.known && (slope > f.slope * DIFFERS || slope * DIFFERS < f.slope))
-		buf_printf(r->out, "the process %s, ",
+		buf_printf(r->out, "the process%s %s, ", f.processes > 1 ? "es" : "",
 			   growth_text_rate(f.slope, f.error, r->o->bytes).s);
 	buf_printf(r->out, "%s reached in about %s",
 		   f.machine ? "the machine's memory" : "memory limit",

@@ -144,7 +144,7 @@ report_losses(struct report *r)
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
 		const struct verdict_figures *f = &r->v.each[i];
 
-		if (!report_chose(r, i) || prof_check_of(r->p, i) == NULL)
+		if (!r->focus[i] || prof_check_of(r->p, i) == NULL)
 			continue;
 		looked += f->checked;
 		refused = f->checked ? refused : i;

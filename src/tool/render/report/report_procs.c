@@ -157,12 +157,31 @@ report_is_quiet(const struct report *r, uint32_t i)
 	       r->v.each[i].answer.word <= VERDICT_STEADY;
 }
 
-/* Processes without a finding. */
+/* "no leak, 1.05 MiB still reachable": only where leaks were looked for it is known what is reachable. */
 static void
-report_fold(struct report *r, enum verdict_state state, const char *what)
+report_no_finding(struct report *r, bool checked, bool runs, int64_t bytes)
 {
-	uint32_t n = 0;
+	bool partial = r->v.all.answer.word == VERDICT_PARTIAL;
+
+	buf_add_str(r->out, checked	? "no leak"
+			    : bytes > 0 ? "no finding"
+					: "everything freed");
+	if (partial)
+		buf_add_str(r->out, " in what was recorded");
+	if (bytes > 0)
+		buf_printf(r->out, ", %s %s", figure_bytes(bytes, 0, r->o->bytes).s,
+			   checked ? "still reachable"
+			   : runs  ? "live"
+				   : "not freed");
+}
+
+/* A line for processes without a finding, or for those replaced by exec. */
+static void
+report_fold(struct report *r, enum verdict_state state)
+{
+	bool checked = true, runs = false;
 	int64_t bytes = 0;
+	uint32_t n = 0;
 
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
 		if (!report_chose(r, i) || r->v.state[i] != state ||
@@ -170,13 +189,19 @@ report_fold(struct report *r, enum verdict_state state, const char *what)
 			continue;
 		n++;
 		bytes += r->v.each[i].bytes;
+		checked = checked && r->v.each[i].checked;
+		runs = runs || r->p->processes[i].end == PROF_END_RUNNING;
 	}
 	if (n == 0)
 		return;
-	buf_printf(r->out, "%u process%s: %s", n, n == 1 ? "" : "es", what);
-	if (bytes > 0)
-		buf_printf(r->out, ", %s %s", figure_bytes(bytes, 0, r->o->bytes).s,
-			   state == VERDICT_JUDGED ? "still reachable" : "live then");
+	buf_printf(r->out, "%u process%s: ", n, n == 1 ? "" : "es");
+	if (state == VERDICT_JUDGED)
+		report_no_finding(r, checked, runs, bytes);
+	else
+		buf_add_str(r->out, "replaced by exec");
+	if (state != VERDICT_JUDGED && bytes > 0)
+		buf_printf(r->out, ", %s live then",
+			   figure_bytes(bytes, 0, r->o->bytes).s);
 	buf_add_char(r->out, '\n');
 }
 
@@ -344,17 +369,6 @@ report_beside_focus(struct report *r, const struct report_ranks *found, size_t i
 			   undecided, undecided == 1 ? "" : "es");
 }
 
-/* Whether leaks were looked for in all processes that are OK. */
-static bool
-report_looked_at_all(const struct report *r)
-{
-	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
-		if (report_chose(r, i) && report_is_quiet(r, i) && !r->v.each[i].checked)
-			return false;
-	}
-	return true;
-}
-
 void
 report_processes(struct report *r)
 {
@@ -365,12 +379,8 @@ report_processes(struct report *r)
 	report_rank_processes(r, &found);
 	report_beside_focus(r, &found, report_in_focus(r, &found));
 	vec_done(&found);
-	report_fold(r, VERDICT_JUDGED,
-		    r->v.all.answer.word == VERDICT_PARTIAL
-			    ? "nothing left of what was recorded"
-		    : report_looked_at_all(r) ? "no leak"
-					      : "everything freed");
-	report_fold(r, VERDICT_REPLACED, "replaced by exec");
+	report_fold(r, VERDICT_JUDGED);
+	report_fold(r, VERDICT_REPLACED);
 	report_not_recorded(r);
 }
 
