@@ -12,9 +12,8 @@
 #include "tool/analyze/sites/choose.h"
 #include "tool/cli/commands.h"
 #include "tool/cli/leak_demand.h"
-#include "tool/cli/leak_opts.h"
-#include "tool/cli/leak_report.h"
 #include "tool/cli/unrecorded.h"
+#include "tool/compat/leaks/leak_report.h"
 #include "tool/format/format.h"
 #include "tool/render/about_line.h"
 #include "tool/render/report/report.h"
@@ -31,6 +30,8 @@
 #include "tool/util/x.h"
 
 struct leaks_args {
+	struct leak_opts leak;
+	struct leak_demand demand;
 	struct unrecorded_opts heap;
 	const char *log_file;
 };
@@ -38,7 +39,7 @@ struct leaks_args {
 #define AT(member) .at = offsetof(struct leaks_args, member)
 
 static const struct opt leaks_opts[] = {
-	LEAK_OPTS,
+	LEAK_OPTS(offsetof(struct leaks_args, leak)),
 	{"log-file", 0, OPT_STRING, AT(log_file), .metavar = "FILE",
 	 .help = "Write the report there instead of to stdout."},
 	{"json", 0, OPT_NONE, AT(heap.json), .help = "Report as JSON."},
@@ -46,7 +47,7 @@ static const struct opt leaks_opts[] = {
 	 .help = "Whole numbers instead of KiB and MiB."},
 	{"all", 0, OPT_NONE, AT(heap.all),
 	 .help = "List every place, every process and whole stacks."},
-	LEAK_DEMAND_OPTS,
+	LEAK_DEMAND_OPTS(offsetof(struct leaks_args, demand)),
 	UNRECORDED_OPTS(offsetof(struct leaks_args, heap)),
 	{0},
 };
@@ -87,18 +88,19 @@ put(const struct leaks_args *a, const struct buf *b, const struct prof *p)
 
 /* `walked`: what there is to say about a process that nobody recorded, or empty. */
 static int
-print(const struct leaks_args *a, struct prof *p, const struct leakcheck *c,
-      const char *name, const char *exe, const struct buf *walked)
+print(struct leaks_args *a, struct prof *p, const struct leakcheck *c, const char *name,
+      const char *exe, const struct buf *walked)
 {
 	struct names_opts names = {.exe = exe};
 	struct report_opts o = {.ascii = !report_locale_is_utf8(),
 				.bytes = a->heap.bytes,
 				.all = a->heap.all,
 				.everyone = a->heap.all,
-				.leak_kinds = leak_given.show_kinds};
-	bool foreign = leak_report_foreign();
-	bool told = walked->len > 0 && !foreign && !a->heap.json &&
-		    leak_given.set.all.len == 0;
+				.leak_kinds = a->leak.show_kinds};
+	struct leak_report report = {.o = &a->leak};
+	bool foreign = leak_report_foreign(&a->leak);
+	bool told =
+		walked->len > 0 && !foreign && !a->heap.json && a->leak.set.all.len == 0;
 	struct buf b = {0};
 	struct term term;
 	int status;
@@ -107,39 +109,39 @@ print(const struct leaks_args *a, struct prof *p, const struct leakcheck *c,
 	if (a->log_file == NULL)
 		o.term = &term;
 	names_resolve(p, &names);
-	leak_report_prepare(p);
-	leak_report_judge(p, &o);
+	leak_report_prepare(&report, p);
+	leak_report_judge(&report, p, &o);
 	if (!a->heap.json && !foreign && !told)
 		about_line(&b, p, NULL, name, o.term);
 	if (a->heap.json)
 		report_json(&b, p, &o);
 	else if (foreign)
-		leak_report_text(&b, p, a->log_file);
-	else if (c->done && leak_demand_nothing(c))
+		leak_report_text(&report, &b, p, a->log_file);
+	else if (c->done && leak_demand_nothing(&a->demand, c))
 		buf_printf(&b, "OK  nothing of what was asked for is lost\n");
 	else {
 		if (told)
 			buf_add(&b, walked->data, walked->len);
 		else
 			report_text(&b, p, &o);
-		leak_report_more(&b, p);
+		leak_report_more(&report, &b, p);
 	}
 	status = put(a, &b, p);
 	if (c->done && !a->heap.json && !told)
-		leak_demand_end(foreign || a->log_file != NULL ? stderr : stdout, c);
+		leak_demand_end(&a->demand,
+				foreign || a->log_file != NULL ? stderr : stdout, c);
 	buf_done(&b);
-	return leak_report_end(p, NULL, status, true);
+	return leak_report_end(&report, p, NULL, status, true);
 }
 
 /* Whether something was asked for that is told of loss records alone. */
 static bool
 asks_for_records(const struct leaks_args *a)
 {
-	return leak_report_foreign() || leak_given.xml_file != NULL ||
-	       leak_given.fail_on != NULL || leak_given.baseline != NULL ||
-	       leak_given.junit != NULL || leak_given.sarif != NULL ||
-	       leak_given.github || leak_given.generate != NULL ||
-	       leak_given.set.all.len > 0 || a->log_file != NULL;
+	return leak_report_foreign(&a->leak) || a->leak.xml_file != NULL ||
+	       a->leak.fail_on != NULL || a->leak.baseline != NULL ||
+	       a->leak.junit != NULL || a->leak.sarif != NULL || a->leak.github ||
+	       a->leak.generate != NULL || a->leak.set.all.len > 0 || a->log_file != NULL;
 }
 
 /* A process without a recording, or a core: seep's own report is told at once, and *ret_told set; then the exit status is
@@ -151,12 +153,12 @@ look_at_unrecorded(const struct leaks_args *a, const struct unrecorded *u,
 {
 	struct unrecorded_opts o = a->heap;
 
-	o.dry_run = leak_demand.dry_run;
-	o.way = leak_demand.way;
-	o.max_stop_ns = leak_demand.max_stop_ns;
-	o.kinds = leak_given.show_kinds;
-	o.error_exitcode = (unsigned)leak_given.error_exitcode;
-	if (leak_demand_since())
+	o.dry_run = a->demand.dry_run;
+	o.way = a->demand.way;
+	o.max_stop_ns = a->demand.max_stop_ns;
+	o.kinds = a->leak.show_kinds;
+	o.error_exitcode = (unsigned)a->leak.error_exitcode;
+	if (leak_demand_since(&a->demand))
 		return err_set(e, -EINVAL,
 			       "%s: not recorded, so it has no last look; see: seep scan "
 			       "--save, --since",
@@ -165,6 +167,14 @@ look_at_unrecorded(const struct leaks_args *a, const struct unrecorded *u,
 		return unrecorded_load(u, word, &o, p, text, ret_check, e);
 	*ret_told = true;
 	return unrecorded_leaks(u, word, &o);
+}
+
+static void
+leaks_done(void *opts)
+{
+	struct leaks_args *a = opts;
+
+	leak_opts_done(&a->leak);
 }
 
 static int
@@ -190,9 +200,9 @@ run_leaks_cmd(void *opts, int argc, char **argv)
 				 "%s and %s: one process, core or recording at a time; "
 				 "to compare two: seep diff",
 				 argv[0], argv[1]);
-	status = leak_opts_read(&cmd_leaks);
+	status = leak_opts_read(&cmd_leaks, &a->leak);
 	if (status == CMD_OK)
-		status = leak_demand_check(&cmd_leaks);
+		status = leak_demand_check(&a->demand, &cmd_leaks);
 	if (status != CMD_OK)
 		return status;
 	if (argc == 1 && unrecorded_find(&a->heap, argv[0], UNRECORDED_NOT_ALL, &u)) {
@@ -204,9 +214,10 @@ run_leaks_cmd(void *opts, int argc, char **argv)
 			return r;
 		}
 	} else if (argc == 1 && target_find(argv[0], &f, NULL) == 0) {
-		r = leak_demand_look(&f, a->heap.json, live, &check, &e);
+		r = leak_demand_look(&a->demand, &a->leak, &f, a->heap.json, live, &check,
+				     &e);
 	} else {
-		if (leak_demand_given())
+		if (leak_demand_given(&a->demand))
 			r = err_set(
 				&e, -EINVAL,
 				"%s: not a running process that is recorded, which --new, "
@@ -220,7 +231,7 @@ run_leaks_cmd(void *opts, int argc, char **argv)
 	}
 	if (r < 0)
 		status = cmd_fail(&e);
-	else if (!leak_demand.dry_run)
+	else if (!a->demand.dry_run)
 		status = print(a, p, &check, loaded.name != NULL ? loaded.name : argv[0],
 			       loaded.exe, &walked);
 	leakcheck_done(&check);
@@ -241,4 +252,5 @@ const struct cmd cmd_leaks = {
 	.min_args = 0,
 	.max_args = 2,
 	.run = run_leaks_cmd,
+	.done = leaks_done,
 };

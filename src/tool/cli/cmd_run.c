@@ -4,6 +4,8 @@
  * Everything that can fail is tried before the program starts; from then on nothing of
  * ours may end it or change its exit status. The report goes to stderr, or to --log-file,
  * and so does every remark: stdout belongs to the program. */
+#include "tool/cli/cmd_run.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,17 +17,14 @@
 #include "shared/compiler.h"
 #include "tool/analyze/sites/choose.h"
 #include "tool/cli/commands.h"
-#include "tool/cli/leak_demand.h"
-#include "tool/cli/leak_opts.h"
-#include "tool/cli/leak_report.h"
 #include "tool/cli/progress.h"
+#include "tool/compat/leaks/leak_report.h"
 #include "tool/format/pack/pack.h"
 #include "tool/render/report/report.h"
 #include "tool/session/last.h"
 #include "tool/session/log_name.h"
 #include "tool/session/names/names.h"
 #include "tool/session/out_file.h"
-#include "tool/session/run/run_impl.h"
 #include "tool/session/run/run_output.h"
 #include "tool/session/run/save.h"
 #include "tool/session/watch/outside.h"
@@ -45,7 +44,7 @@
 #define QUARANTINE_MAX (UINT64_C(1) << 40)
 #define MAX_SIZE_DEFAULT (UINT64_C(8) << 30)
 
-#define AT(member) .at = offsetof(struct run_opts, member)
+#define AT(member) .at = offsetof(struct run_args, run.member)
 
 static const struct opt run_opts[] = {
 	{"exact", 0, OPT_NONE, AT(exact),
@@ -60,7 +59,7 @@ static const struct opt run_opts[] = {
 	 .help = "Write the report there instead of to stderr."},
 	{"json", 0, OPT_NONE, AT(json),
 	 .help = "Report as JSON, to stderr; --log-file keeps it apart from the program."},
-	LEAK_OPTS,
+	LEAK_OPTS(offsetof(struct run_args, leak)),
 	{"process", 0, OPT_STRING, AT(process), .metavar = "NAME|PID|all",
 	 .help = "Report only these processes of the run; all counts every program."},
 	{"checkpoint", 0, OPT_DURATION, AT(checkpoint_ns), .metavar = "SECONDS",
@@ -91,12 +90,17 @@ static const struct opt run_opts[] = {
 		 "overlap."},
 	{"keep-going", 0, OPT_NONE, AT(keep_going),
 	 .help = "Leave a wrong free out, instead of passing it on to the allocator."},
-	{"no-save", 0, OPT_NONE, .to = &leak_given.no_save,
-	 .help = "Report only: keep no recording."},
+	{"no-save", 0, OPT_NONE, AT(no_save), .help = "Report only: keep no recording."},
 	{"no-names", 0, OPT_NONE, AT(no_names),
 	 .help = "Save without names: smaller and sooner done."},
-	NAMES_OPT_DEBUGINFOD(offsetof(struct run_opts, names)),
+	NAMES_OPT_DEBUGINFOD(offsetof(struct run_args, run.names)),
 	{0},
+};
+
+/* One run, and how its leaks are told. */
+struct job {
+	struct run run;
+	struct leak_opts *leak;
 };
 
 /* ---- before ---- */
@@ -145,22 +149,25 @@ redzone(const struct run_opts *o)
 
 /* Once the program runs. */
 static void
-name_output(struct run *r)
+name_output(struct job *j)
 {
+	struct run *r = &j->run;
+
 	signal(SIGPIPE,
 	       SIG_IGN); /* the reader of our stderr may leave before the program */
-	if (r->output == NULL && !leak_given.no_save)
+	if (r->output == NULL && !r->o->no_save)
 		r->output = run_output_name(r->folder, base_name(r->argv[0]), r->pid);
-	leak_given.program = (const char *const *)r->argv;
-	leak_given.program_pid = (uint32_t)r->pid;
+	j->leak->program = (const char *const *)r->argv;
+	j->leak->program_pid = (uint32_t)r->pid;
 }
 
-static int start_inject(struct run *r);
+static int start_inject(struct job *j);
 
 /* Everything up to the running program. Returns 0 or the exit status. */
 static int
-start(struct run *r)
+start(struct job *j)
 {
+	struct run *r = &j->run;
 	struct err e = {0};
 	char *command;
 	int status = CMD_FAILED, ret;
@@ -169,11 +176,11 @@ start(struct run *r)
 		cmd_fail(&e);
 		return r->program.exit_status;
 	}
-	if (!leak_given.no_save &&
+	if (!r->o->no_save &&
 	    run_output(r->o->output, r->o->dir, &r->folder, &r->output, &e) < 0)
 		return cmd_fail_output(&e);
 	if (r->program.inject)
-		return start_inject(r);
+		return start_inject(j);
 	if (libseep_find(&r->libseep, &e) < 0)
 		return cmd_fail(&e);
 	command = run_command(r->argv);
@@ -200,7 +207,7 @@ start(struct run *r)
 			.check_copy = r->o->check_copy,
 			.keep_going = r->o->keep_going,
 			.hold = !r->o->no_check && !r->o->sample.given,
-			.lsan = leak_given.format == LEAK_LSAN,
+			.lsan = j->leak->format == LEAK_LSAN,
 			.mask = &r->mask,
 			.xfsz_ignored = r->xfsz_ignored,
 		},
@@ -210,7 +217,7 @@ start(struct run *r)
 		cmd_fail(&e);
 		return status;
 	}
-	name_output(r);
+	name_output(j);
 	if (r->output != NULL) {
 		rundir_set_output(&r->dir, r->output, NULL);
 		last_begin(r->output);
@@ -247,8 +254,9 @@ tell_without_effect(const struct run *r)
 
 /* The same for a program that the recorder is put into. */
 static int
-start_inject(struct run *r)
+start_inject(struct job *j)
 {
+	struct run *r = &j->run;
 	struct launch l = {.program = &r->program,
 			   .argv = r->argv,
 			   .mask = &r->mask,
@@ -257,7 +265,7 @@ start_inject(struct run *r)
 	struct err e = {0};
 	int status = CMD_FAILED;
 
-	if (leak_opts_need_check()) {
+	if (leak_opts_need_check(j->leak)) {
 		err_set(&e, -ENOTSUP,
 			"%s: its malloc is one that only attaching sees, which has no leak "
 			"check; leave --format, --leak-kinds and --error-exitcode out",
@@ -281,7 +289,7 @@ start_inject(struct run *r)
 		return status;
 	}
 	r->pid = r->inject.pid;
-	name_output(r);
+	name_output(j);
 	return 0;
 }
 
@@ -296,7 +304,7 @@ look_for_leaks(void *ctx, struct ticker_file *f)
 	if (f->seen_here && r->o->every_ns > 0)
 		outside_last((struct outside **)&f->ctx, &f->live, now, f->anon_kib,
 			     true);
-	run_leaks_look(&r->leaks, f, &r->ticker.files, leak_demand_how());
+	run_leaks_look(&r->leaks, f, &r->ticker.files, &r->how);
 }
 
 /* In a forked child: what there is up to now, without names. */
@@ -332,10 +340,11 @@ show_progress(void *ctx, struct ticker *t)
 
 /* Writes the report. Trouble with it is told, but is not the program's. */
 static void
-report(struct run *r, struct prof *p, bool saved)
+report(struct job *j, struct leak_report *leaks, struct prof *p, bool saved)
 {
+	struct run *r = &j->run;
 	struct report_opts o = {.ascii = !report_locale_is_utf8(),
-				.leak_kinds = leak_given.show_kinds,
+				.leak_kinds = j->leak->show_kinds,
 				.living = r->living};
 	bool *chosen = xcalloc(p->nprocesses, sizeof *chosen);
 	struct buf b = {0};
@@ -357,27 +366,27 @@ report(struct run *r, struct prof *p, bool saved)
 			o.chosen = chosen, o.everyone = r->o->process != NULL;
 		else
 			cmd_fail(&e);
-	} else if (leak_report_choose(p, chosen)) {
+	} else if (leak_report_choose(j->leak, p, chosen)) {
 		o.chosen = chosen;
 	}
-	leak_report_judge(p, &o);
-	if (leak_given.silent)
+	leak_report_judge(leaks, p, &o);
+	if (j->leak->silent)
 		;
 	else if (r->o->json)
 		report_json(&b, p, &o);
-	else if (leak_report_foreign())
-		leak_report_text(&b, p, r->log != NULL ? r->o->log_file : NULL);
+	else if (leak_report_foreign(j->leak))
+		leak_report_text(leaks, &b, p, r->log != NULL ? r->o->log_file : NULL);
 	else {
 		report_text(&b, p, &o);
-		leak_report_more(&b, p);
+		leak_report_more(leaks, &b, p);
 	}
-	if (r->living > 0 && !r->o->json && !leak_report_foreign())
+	if (r->living > 0 && !r->o->json && !leak_report_foreign(j->leak))
 		buf_printf(&b, "still running: %u (seep ps)\n", r->living);
 	fputs(buf_str(&b), r->log != NULL ? r->log : stderr);
 	if (r->log != NULL)
 		fflush(r->log); /* orphans are saved in children, which say so there too */
-	r->status =
-		leak_report_end(p, o.chosen, r->status, !r->o->json || r->log != NULL);
+	r->status = leak_report_end(leaks, p, o.chosen, r->status,
+				    !r->o->json || r->log != NULL);
 	buf_done(&b);
 	free(chosen);
 }
@@ -431,8 +440,10 @@ count_living(const struct run *r)
 
 /* Saves and reports. True when the recording was saved. */
 static bool
-finish(struct run *r)
+finish(struct job *j)
 {
+	struct run *r = &j->run;
+	struct leak_report leaks = {.o = j->leak};
 	struct prof *p = run_collect(r);
 	struct err e = {0};
 	bool saved;
@@ -441,15 +452,15 @@ finish(struct run *r)
 		run_unchecked(p, "it was switched off; run it without --no-leak-check");
 	if (!r->o->no_names)
 		names_resolve(p, &r->o->names);
-	saved = leak_given.no_save || pack_save(p, r->output, &e) == 0;
-	if (saved && !leak_given.no_save)
+	saved = r->o->no_save || pack_save(p, r->output, &e) == 0;
+	if (saved && !r->o->no_save)
 		last_write(r->output, NULL);
 	if (r->o->no_names) /* the report has them in any case */
 		names_resolve(p, &r->o->names);
 	run_inherit_add(&r->leaks, p);
-	leak_report_prepare(p);
+	leak_report_prepare(&leaks, p);
 	r->living = r->program.inject ? 0 : count_living(r);
-	report(r, p, saved && !leak_given.no_save);
+	report(j, &leaks, p, saved && !r->o->no_save);
 	if (!saved && r->saved.len == 0)
 		cmd_note("%s", e.msg);
 	else if (!saved) {
@@ -470,8 +481,9 @@ finish(struct run *r)
 
 /* Options that do not go together, or make no sense. */
 static int
-check_options(struct run_opts *o)
+check_options(struct run_args *a)
 {
+	struct run_opts *o = &a->run;
 	struct err e = {0};
 	char *name = NULL;
 	int status;
@@ -494,7 +506,7 @@ check_options(struct run_opts *o)
 				o->guard > 0 || o->check_copy || o->keep_going))
 		return cmd_usage(&cmd_run, "wrong use of the heap is only looked for in "
 					   "exact recordings, not with --sample");
-	if ((o->output != NULL) + (o->dir != NULL) + leak_given.no_save > 1)
+	if ((o->output != NULL) + (o->dir != NULL) + o->no_save > 1)
 		return cmd_usage(&cmd_run, "-o, --dir and --no-save exclude each other");
 	if (o->log_file != NULL && log_name(o->log_file, 1, 0, &name, &e) < 0)
 		return cmd_usage(&cmd_run, "--log-file: %s", e.msg);
@@ -502,82 +514,109 @@ check_options(struct run_opts *o)
 	if (o->log_file != NULL && !log_name_differs(o->log_file) &&
 	    out_check_log(o->log_file, &e) < 0)
 		return cmd_fail_output(&e);
-	status = leak_opts_read(&cmd_run);
-	if (status == 0 && (o->no_check || o->sample.given) && leak_opts_need_check())
+	status = leak_opts_read(&cmd_run, &a->leak);
+	if (status == 0 && (o->no_check || o->sample.given) &&
+	    leak_opts_need_check(&a->leak))
 		return cmd_usage(&cmd_run,
 				 "options about leaks need the leak check, which "
 				 "only exact recordings have");
-	o->no_check = o->no_check || leak_given.level == MEMCHECK_NO;
+	o->no_check = o->no_check || a->leak.level == MEMCHECK_NO;
+	return status;
+}
+
+/* The program runs: until it has ended. */
+static void
+wait_for_end(struct job *j)
+{
+	struct run *r = &j->run;
+	const struct run_opts *o = r->o;
+	struct progress progress;
+	struct err e = {0};
+
+	r->progress = &progress;
+	progress_init(&progress);
+	r->how = leak_report_how(j->leak);
+	r->ticker = (struct ticker){
+		.dir = &r->dir,
+		.child = r->pid,
+		.sampled = o->sample.given,
+		.looks_ms = (o->every_ns + 999999) / 1000000,
+		.checkpoint_ns = o->no_save ? 0 : o->checkpoint_ns,
+		.checkpoint = checkpoint,
+		.progress = o->log_file == NULL && !leak_report_foreign(j->leak) &&
+					    progress_wanted(&progress)
+				    ? show_progress
+				    : NULL,
+		.held = look_for_leaks,
+		.looked = look_outside,
+		.ctx = r,
+	};
+	if (r->program.inject)
+		run_inject_wait(&r->inject);
+	else if (ticker_wait(&r->ticker, &e) < 0)
+		cmd_fail(&e);
+	ticker_signals_end(&r->mask);
+	progress_done(&progress);
+	r->progress = NULL;
+	r->status = r->program.inject ? r->inject.wait_status : r->ticker.wait_status;
+	r->status = WIFSIGNALED(r->status) ? 128 + WTERMSIG(r->status)
+					   : WEXITSTATUS(r->status);
+}
+
+int
+run_program(struct run_args *a, char **argv)
+{
+	struct job j = {.run = {.o = &a->run, .argv = argv, .dir = RUNDIR_NONE},
+			.leak = &a->leak};
+	struct run *r = &j.run;
+	bool saved;
+	int status = check_options(a);
+
+	if (status != 0)
+		return status;
+	r->xfsz_ignored = signal(SIGXFSZ, SIG_IGN) != SIG_IGN;
+	status = start(&j);
+	if (status == 0) {
+		wait_for_end(&j);
+		log_open(r);
+		saved = finish(&j);
+		/* What the program says comes first; but nobody may think that all went well. */
+		if (r->status == 0 && !saved)
+			r->status = CMD_FAILED;
+		/* Orphans of other runs are no reason to forget which recording is the last,
+		 * and nothing that this run has to talk about. */
+		if (!r->o->no_save && save_orphans(false) > 0 && saved)
+			last_write(r->output, NULL);
+		log_close(r);
+		status = r->status;
+		for (size_t i = 0; i < r->ticker.files.len; i++)
+			outside_free(r->ticker.files.data[i].ctx);
+		ticker_done(&r->ticker);
+	}
+	run_inject_done(&r->inject);
+	rundir_close(&r->dir);
+	rundir_names_done(&r->saved);
+	run_leaks_done(&r->leaks);
+	inspect_done(&r->program);
+	free(r->libseep);
+	free(r->folder);
+	free(r->output);
 	return status;
 }
 
 static int
 run_run(void *opts, int argc, char **argv)
 {
-	const struct run_opts *o = opts;
-	struct run r = {.o = o, .argv = argv, .dir = RUNDIR_NONE};
-	struct progress progress;
-	struct err e = {0};
-	bool saved;
-	int status;
-
 	(void)argc;
-	status = check_options(opts);
-	if (status != 0)
-		return status;
-	r.xfsz_ignored = signal(SIGXFSZ, SIG_IGN) != SIG_IGN;
-	status = start(&r);
-	if (status == 0) {
-		r.progress = &progress;
-		progress_init(&progress);
-		r.ticker = (struct ticker){
-			.dir = &r.dir,
-			.child = r.pid,
-			.sampled = o->sample.given,
-			.looks_ms = (o->every_ns + 999999) / 1000000,
-			.checkpoint_ns = leak_given.no_save ? 0 : o->checkpoint_ns,
-			.checkpoint = checkpoint,
-			.progress = o->log_file == NULL && !leak_report_foreign() &&
-						    progress_wanted(&progress)
-					    ? show_progress
-					    : NULL,
-			.held = look_for_leaks,
-			.looked = look_outside,
-			.ctx = &r,
-		};
-		if (r.program.inject)
-			run_inject_wait(&r.inject);
-		else if (ticker_wait(&r.ticker, &e) < 0)
-			cmd_fail(&e);
-		ticker_signals_end(&r.mask);
-		progress_done(&progress);
-		log_open(&r);
-		r.status = r.program.inject ? r.inject.wait_status : r.ticker.wait_status;
-		r.status = WIFSIGNALED(r.status) ? 128 + WTERMSIG(r.status)
-						 : WEXITSTATUS(r.status);
-		saved = finish(&r);
-		/* What the program says comes first; but nobody may think that all went well. */
-		if (r.status == 0 && !saved)
-			r.status = CMD_FAILED;
-		/* Orphans of other runs are no reason to forget which recording is the last,
-		 * and nothing that this run has to talk about. */
-		if (!leak_given.no_save && save_orphans(false) > 0 && saved)
-			last_write(r.output, NULL);
-		log_close(&r);
-		status = r.status;
-		for (size_t i = 0; i < r.ticker.files.len; i++)
-			outside_free(r.ticker.files.data[i].ctx);
-		ticker_done(&r.ticker);
-	}
-	run_inject_done(&r.inject);
-	rundir_close(&r.dir);
-	rundir_names_done(&r.saved);
-	run_leaks_done(&r.leaks);
-	inspect_done(&r.program);
-	free(r.libseep);
-	free(r.folder);
-	free(r.output);
-	return status;
+	return run_program(opts, argv);
+}
+
+static void
+run_done(void *opts)
+{
+	struct run_args *a = opts;
+
+	leak_opts_done(&a->leak);
 }
 
 const struct cmd cmd_run = {
@@ -587,10 +626,11 @@ const struct cmd cmd_run = {
 	.man = "seep-run",
 	.needs_proc = true,
 	.opts = run_opts,
-	.opts_bytes = sizeof(struct run_opts),
-	.defaults = &(const struct run_opts)RUN_OPTS_NONE,
+	.opts_bytes = sizeof(struct run_args),
+	.defaults = &(const struct run_args){.run = RUN_OPTS_NONE},
 	.min_args = 1,
 	.max_args = CMD_ANY_ARGS,
 	.options_first = true,
 	.run = run_run,
+	.done = run_done,
 };

@@ -9,7 +9,7 @@
 
 extern const struct cmd cmd_attach, cmd_detach, cmd_run, cmd_report, cmd_pause,
 	cmd_resume, cmd_mark, cmd_ps, cmd_doctor, cmd_convert, cmd_diff, cmd_watch,
-	cmd_why, cmd_dump, cmd_leaks, cmd_scan;
+	cmd_why, cmd_dump, cmd_leaks, cmd_scan, cmd_valgrind;
 
 /* `seep diff OLD NEW`, to stdout, for another command. */
 int cmd_diff_two(char *old, char *new, bool json);

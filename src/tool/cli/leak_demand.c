@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* leak_demand.c -- see leak_demand.h. */
+/* d->c -- see d->h. */
 #include "tool/cli/leak_demand.h"
 
 #include <errno.h>
@@ -8,37 +8,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tool/cli/leak_report.h"
-#include "tool/cli/lsan_opts.h"
-#include "tool/session/leaks/leak_last.h"
+#include "tool/compat/leaks/leak_report.h"
 #include "tool/session/leaks/leak_plan.h"
 #include "tool/session/load.h"
 #include "tool/session/run/save.h"
 #include "tool/util/fmt.h"
 
-struct leak_demand leak_demand;
-/* Without a recording no look is kept: each is the first. */
-static struct leak_last_change change = {.first = true};
-
-const struct leakcheck_how *
-leak_demand_how(void)
-{
-	static struct leakcheck_how how = {.heed = lsan_opts_heed,
-					   .begin = lsan_opts_begin,
-					   .block = lsan_opts_block};
-
-	how.draconian = leak_demand.draconian;
-	how.inherited = leak_report_inherited();
-	return &how;
-}
-
 static enum leak_last_only
-only(void)
+only(const struct leak_demand *d)
 {
-	return leak_demand.changed     ? LEAK_LAST_CHANGED
-	       : leak_demand.increased ? LEAK_LAST_INCREASED
-	       : leak_demand.only_new  ? LEAK_LAST_NEW
-				       : LEAK_LAST_ALL;
+	return d->changed     ? LEAK_LAST_CHANGED
+	       : d->increased ? LEAK_LAST_INCREASED
+	       : d->only_new  ? LEAK_LAST_NEW
+			      : LEAK_LAST_ALL;
 }
 
 /* More than this is worth a word beforehand. */
@@ -46,53 +28,55 @@ only(void)
 
 /* How it will be looked at; says so if it takes long. */
 static int
-plan(struct livefile *f, bool json, struct leak_plan *ret_plan, struct err *e)
+plan(const struct leak_demand *d, struct livefile *f, bool json,
+     struct leak_plan *ret_plan, struct err *e)
 {
 	struct buf b = {0};
 	int r = leak_plan_make(f, f->pid, ret_plan, e);
 
 	if (r < 0)
 		return r;
-	if (leak_demand.way != NULL) {
-		ret_plan->way = strcmp(leak_demand.way, "copy") == 0 ? LEAKCHECK_COPY
-								     : LEAKCHECK_STOP;
-		snprintf(ret_plan->why, sizeof ret_plan->why, "--way=%s",
-			 leak_demand.way);
+	if (d->way != NULL) {
+		ret_plan->way =
+			strcmp(d->way, "copy") == 0 ? LEAKCHECK_COPY : LEAKCHECK_STOP;
+		snprintf(ret_plan->why, sizeof ret_plan->why, "--way=%s", d->way);
 		leak_plan_expect(ret_plan);
 	}
-	if (!leak_demand.dry_run &&
-	    leak_plan_check(ret_plan, leak_demand.max_stop_ns, e) < 0)
+	if (!d->dry_run && leak_plan_check(ret_plan, d->max_stop_ns, e) < 0)
 		return -EBUSY;
-	if (leak_demand.dry_run && json)
+	if (d->dry_run && json)
 		leak_plan_json(ret_plan, f->pid, &b);
-	else if (leak_demand.dry_run)
+	else if (d->dry_run)
 		leak_plan_text(ret_plan, f->pid, &b);
 	else if (ret_plan->pause_ns > PAUSE_TOLD_NS)
 		leak_plan_line(ret_plan, f->pid, &b);
-	fputs(buf_str(&b), leak_demand.dry_run ? stdout : stderr);
-	fflush(leak_demand.dry_run ? stdout : stderr);
+	fputs(buf_str(&b), d->dry_run ? stdout : stderr);
+	fflush(d->dry_run ? stdout : stderr);
 	buf_done(&b);
 	return 0;
 }
 
 int
-leak_demand_look(struct livefile *f, bool json, struct prof *p,
-		 struct leakcheck *ret_check, struct err *e)
+leak_demand_look(struct leak_demand *d, struct leak_opts *l, struct livefile *f,
+		 bool json, struct prof *p, struct leakcheck *ret_check, struct err *e)
 {
-	struct leak_plan how;
-	int r = plan(f, json, &how, e);
+	struct leakcheck_how how = leak_report_how(l);
+	struct leak_plan way;
+	int r = plan(d, f, json, &way, e);
 	uint32_t row;
 
-	if (r < 0 || leak_demand.dry_run)
+	d->change.first = true;
+	if (r < 0 || d->dry_run)
 		return r;
-	leakcheck_look(f, f->pid, how.way, leak_demand_how(), ret_check);
+	how.draconian = d->draconian;
+	leakcheck_look(f, f->pid, way.way, &how, ret_check);
 	if (!ret_check->done)
 		return err_set(e, -EIO, "%d: %s", f->pid, ret_check->why);
-	r = leak_last_compare(f, ret_check, only(), &change, e);
-	if (r == 0 && leak_demand.figures_fd > STDERR_FILENO)
-		dprintf((int)leak_demand.figures_fd, "%" PRId64 " %" PRId64 "\n",
-			change.bytes, change.blocks);
-	if (r < 0 && only() == LEAK_LAST_ALL)
+	r = leak_last_compare(f, ret_check, only(d), &d->change, e);
+	if (r == 0 && d->figures_fd > STDERR_FILENO)
+		dprintf((int)d->figures_fd, "%" PRId64 " %" PRId64 "\n", d->change.bytes,
+			d->change.blocks);
+	if (r < 0 && only(d) == LEAK_LAST_ALL)
 		r = 0; /* nobody asked */
 	row = p->nprocesses;
 	if (r == 0)
@@ -105,25 +89,24 @@ leak_demand_look(struct livefile *f, bool json, struct prof *p,
 }
 
 bool
-leak_demand_since(void)
+leak_demand_since(const struct leak_demand *d)
 {
-	return only() != LEAK_LAST_ALL;
+	return only(d) != LEAK_LAST_ALL;
 }
 
 bool
-leak_demand_given(void)
+leak_demand_given(const struct leak_demand *d)
 {
-	return only() != LEAK_LAST_ALL || leak_demand.way != NULL ||
-	       leak_demand.dry_run || leak_demand.max_stop_ns != 0;
+	return only(d) != LEAK_LAST_ALL || d->way != NULL || d->dry_run ||
+	       d->max_stop_ns != 0;
 }
 
 int
-leak_demand_check(const struct cmd *cmd)
+leak_demand_check(const struct leak_demand *d, const struct cmd *cmd)
 {
-	if (leak_demand.way != NULL && strcmp(leak_demand.way, "copy") != 0 &&
-	    strcmp(leak_demand.way, "stop") != 0)
+	if (d->way != NULL && strcmp(d->way, "copy") != 0 && strcmp(d->way, "stop") != 0)
 		return cmd_usage(cmd, "--way: copy or stop");
-	if (leak_demand.only_new + leak_demand.increased + leak_demand.changed > 1)
+	if (d->only_new + d->increased + d->changed > 1)
 		return cmd_usage(cmd,
 				 "--new, --increased and --changed exclude each other");
 	return 0;
@@ -132,9 +115,9 @@ leak_demand_check(const struct cmd *cmd)
 /* ---- afterwards ---- */
 
 bool
-leak_demand_nothing(const struct leakcheck *c)
+leak_demand_nothing(const struct leak_demand *d, const struct leakcheck *c)
 {
-	if (only() == LEAK_LAST_ALL)
+	if (only(d) == LEAK_LAST_ALL)
 		return false;
 	for (size_t i = 0; i < c->sites.len; i++) {
 		for (unsigned k = 0; k < CLASSIFY_REACHABLE; k++) {
@@ -157,12 +140,12 @@ milliseconds(uint64_t ns)
 }
 
 void
-leak_demand_end(FILE *to, const struct leakcheck *c)
+leak_demand_end(const struct leak_demand *d, FILE *to, const struct leakcheck *c)
 {
 	struct buf b = {0};
 
-	if (!change.first || only() != LEAK_LAST_ALL)
-		leak_last_text(&change, only(), &b);
+	if (!d->change.first || only(d) != LEAK_LAST_ALL)
+		leak_last_text(&d->change, only(d), &b);
 	fputs(buf_str(&b), to);
 	buf_done(&b);
 	if (c->way == LEAKCHECK_RUNNING) {

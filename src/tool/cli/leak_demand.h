@@ -5,70 +5,74 @@
 #define SEEP_CLI_LEAK_DEMAND_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
+#include "tool/compat/leaks/leak_opts.h"
 #include "tool/model/prof.h"
+#include "tool/session/leaks/leak_last.h"
 #include "tool/session/leaks/leakcheck.h"
 #include "tool/target/run/livefile.h"
 #include "tool/util/cmdline/cmd.h"
 #include "tool/util/err.h"
 
-extern struct leak_demand {
+struct leak_demand {
 	bool only_new, increased, changed, dry_run;
 	bool draconian; /* HEAPCHECK's: whatever is not freed nor ignored is lost */
 	const char *way;
 	uint64_t max_stop_ns; /* 0 = any */
 	uint64_t
 		figures_fd; /* libseep's: where it wants bytes and blocks lost since the last look */
-} leak_demand;
 
-/* Rows of an option table. */
-#define LEAK_DEMAND_OPTS                                                                   \
-	{"new", 0, OPT_NONE, .to = &leak_demand.only_new,                                  \
+	/* Without a recording no look is kept: each is the first. */
+	struct leak_last_change change;
+};
+
+/* Rows of an option table, in whose struct they are at the offset `base`. */
+#define LEAK_DEMAND_AT(base, member) .at = (base) + offsetof(struct leak_demand, member)
+#define LEAK_DEMAND_OPTS(base)                                                             \
+	{"new", 0, OPT_NONE, LEAK_DEMAND_AT(base, only_new),                               \
 	 .help = "List only places that had nothing lost at the last look."},              \
-		{"increased", 0, OPT_NONE, .to = &leak_demand.increased,                   \
+		{"increased", 0, OPT_NONE, LEAK_DEMAND_AT(base, increased),                \
 		 .help = "The same, and places that lost more since then."},               \
-		{"changed", 0, OPT_NONE, .to = &leak_demand.changed,                       \
+		{"changed", 0, OPT_NONE, LEAK_DEMAND_AT(base, changed),                    \
 		 .help = "The same, and places that have less."},                          \
 		{"way",                                                                    \
 		 0,                                                                        \
 		 OPT_STRING,                                                               \
-		 .to = &leak_demand.way,                                                   \
+		 LEAK_DEMAND_AT(base, way),                                                \
 		 .metavar = "copy|stop",                                                   \
 		 .help = "Look at a copy of the process, or stop it (as memory allows)."}, \
 		{"max-stop",                                                               \
 		 0,                                                                        \
 		 OPT_DURATION,                                                             \
-		 .to = &leak_demand.max_stop_ns,                                           \
+		 LEAK_DEMAND_AT(base, max_stop_ns),                                        \
 		 .metavar = "TIME",                                                        \
 		 .help = "Refuse if it would have to stand still for longer."},            \
-		{"figures-fd", 0, OPT_U64, .to = &leak_demand.figures_fd},                 \
-		{"draconian", 0, OPT_NONE, .to = &leak_demand.draconian},                  \
+		{"figures-fd", 0, OPT_U64, LEAK_DEMAND_AT(base, figures_fd)},              \
+		{"draconian", 0, OPT_NONE, LEAK_DEMAND_AT(base, draconian)},               \
 	{                                                                                  \
-		"dry-run", 0, OPT_NONE,                                                    \
-			.to = &leak_demand.dry_run,                                        \
+		"dry-run", 0, OPT_NONE, LEAK_DEMAND_AT(base, dry_run),                     \
 			.help = "Only tell how long it would stand still, and why."        \
 	}
 
-/* How a leak check is made that these options, and those of LeakSanitizer, ask for. Valid until the next call. */
-const struct leakcheck_how *leak_demand_how(void);
-
 /* Whether the last look matters. */
-bool leak_demand_since(void);
+bool leak_demand_since(const struct leak_demand *d);
 
 /* Whether any of them was given; whether they make sense: 0 or an exit status. */
-bool leak_demand_given(void);
-int leak_demand_check(const struct cmd *cmd);
+bool leak_demand_given(const struct leak_demand *d);
+int leak_demand_check(const struct leak_demand *d, const struct cmd *cmd);
 
 /* Looks at the running process behind `f` and adds what is found to `p`; fails when that cannot be done. With
  * --dry-run only the plan is printed, as JSON if `json`. */
-int leak_demand_look(struct livefile *f, bool json, struct prof *p,
-		     struct leakcheck *ret_check, struct err *e);
+int leak_demand_look(struct leak_demand *d, struct leak_opts *l, struct livefile *f,
+		     bool json, struct prof *p, struct leakcheck *ret_check,
+		     struct err *e);
 
 /* Whether only a part was asked for, and nothing of that is lost. */
-bool leak_demand_nothing(const struct leakcheck *c);
+bool leak_demand_nothing(const struct leak_demand *d, const struct leakcheck *c);
 
 /* The last lines of a report: what has changed, in which way it was looked at, how long it stood still. */
-void leak_demand_end(FILE *to, const struct leakcheck *c);
+void leak_demand_end(const struct leak_demand *d, FILE *to, const struct leakcheck *c);
 
 #endif

@@ -5,7 +5,6 @@
 
 #include "tool/util/cmdline/cmd.h"
 
-extern const struct cmd cmd_jeprof, cmd_pprof, cmd_mtrace, cmd_flamegraph, cmd_memleak,
-	cmd_valgrind;
+extern const struct cmd cmd_jeprof, cmd_pprof, cmd_mtrace, cmd_flamegraph, cmd_memleak;
 
 #endif

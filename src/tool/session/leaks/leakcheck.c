@@ -247,7 +247,7 @@ look_sum_up(struct look *k)
 	struct map rows = {0}; /* ref of a site -> its row + 1 */
 
 	if (k->how->begin != NULL)
-		k->how->begin(k->f->head->pid);
+		k->how->begin(k->how->ctx, k->f->head->pid);
 	for (size_t i = 0; i < k->blocks.len; i++) {
 		const struct scan_block *b = &k->blocks.data[i];
 		struct leakcheck_site *s;
@@ -276,7 +276,7 @@ look_sum_up(struct look *k)
 			s->leftover_bytes += b->bytes;
 		}
 		if (k->how->block != NULL)
-			k->how->block(k->f->head->pid, k->blocks.data, b);
+			k->how->block(k->how->ctx, k->f->head->pid, k->blocks.data, b);
 		if (b->state == CLASSIFY_REACHABLE && b->heuristic != 0) {
 			unsigned bit = (unsigned)__builtin_ctz(b->heuristic);
 
@@ -475,7 +475,7 @@ heed(struct look *k, struct err *e)
 				     .off = h->lsan_off != 0,
 				     .asked = h->why == REC_HOLD_ASKED};
 
-	return k->how->heed(&k->z.mem, &w, e);
+	return k->how->heed(k->how->ctx, &k->z.mem, &w, e);
 }
 
 /* From the stop to the last word. */

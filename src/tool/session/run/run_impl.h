@@ -26,7 +26,7 @@
 struct run_opts {
 	struct names_opts names;
 	bool exact, json, no_children, mmap, no_check, keep_going, free_stacks,
-		check_copy, no_names;
+		check_copy, no_names, no_save;
 	struct opt_optional sample, redzone;
 	uint64_t quarantine, guard, checkpoint_ns, max_bytes, every_ns;
 	const char *output, *log_file, *dir, *process;
@@ -58,6 +58,7 @@ struct run {
 	int status;	   /* to exit with */
 	unsigned living;   /* processes of the run that go on */
 	struct rundir_names saved; /* recordings that were read at the end */
+	struct leakcheck_how how;  /* the leak check at the ends of processes */
 	struct run_leaks leaks;
 	struct run_inject inject; /* instead of folder and ticker, if program.inject */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* leak_opts.c -- see leak_opts.h: reading and checking the options about leaks. */
-#include "tool/cli/leak_opts.h"
+#include "tool/compat/leaks/leak_opts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "shared/compiler.h"
-#include "tool/cli/leak_gate.h"
-#include "tool/cli/lsan_opts.h"
+#include "tool/compat/leaks/leak_gate.h"
+#include "tool/compat/leaks/lsan_opts.h"
 #include "tool/format/text/suppress_read.h"
 #include "tool/model/loss_kinds.h"
 #include "tool/session/log_name.h"
@@ -20,15 +20,14 @@
 
 enum { CALLERS_MIN = 2, CALLERS_MAX = 500, LSAN_CALLERS = 30 };
 
-struct leak_opts leak_given;
-static VEC(const char *) files; /* of suppressions */
-
 int
-leak_opts_suppressions(void *ctx, const struct opt *o, const struct opt_value *v,
+leak_opts_suppressions(void *to, const struct opt *o, const struct opt_value *v,
 		       struct err *e)
 {
-	(void)ctx, (void)o, (void)e;
-	vec_push(&files, v->text);
+	struct leak_files *files = to;
+
+	(void)o, (void)e;
+	vec_push(files, v->text);
 	return 0;
 }
 
@@ -122,10 +121,10 @@ read_suppressions(const struct cmd *c, struct leak_opts *l)
 	if (l->generate != NULL && one_of(l->generate, words, ARRAY_LEN(words)) < 0)
 		return cmd_usage(c, "--gen-suppressions: %s: want no, yes or all",
 				 l->generate);
-	for (size_t i = 0; r == 0 && i < files.len; i++)
-		r = suppress_read_file(&l->set, files.data[i], &e);
+	for (size_t i = 0; r == 0 && i < l->files.len; i++)
+		r = suppress_read_file(&l->set, l->files.data[i], &e);
 	if (r == 0 && l->format == LEAK_LSAN)
-		r = lsan_opts_read(&e);
+		r = lsan_opts_read(l, &e);
 	if (r < 0)
 		cmd_tell(c, "%s", e.msg);
 	return r < 0 ? CMD_USAGE : 0;
@@ -176,15 +175,13 @@ check_names(const struct cmd *c, const struct leak_opts *l)
 }
 
 int
-leak_opts_read(const struct cmd *c)
+leak_opts_read(const struct cmd *c, struct leak_opts *l)
 {
-	static bool done; /* by another command that goes on with this one */
-	struct leak_opts *l = &leak_given;
 	int r;
 
-	if (done)
+	if (l->read) /* by a personality that goes on with another command */
 		return 0;
-	done = true;
+	l->read = true;
 	r = read_format(c, l);
 	l->error_kinds = LOSS_KINDS_ERRORS;
 	if (r == 0 && l->format == LEAK_LSAN)
@@ -206,36 +203,23 @@ leak_opts_read(const struct cmd *c)
 	if (r == 0)
 		r = read_suppressions(c, l);
 	if (r == 0)
-		r = leak_gate_read(c);
+		r = leak_gate_read(c, l);
 	return r;
 }
 
 bool
-leak_opts_need_check(void)
+leak_opts_need_check(const struct leak_opts *l)
 {
-	const struct leak_opts *l = &leak_given;
-
 	return l->format != LEAK_SEEP || l->show != NULL || l->errors != NULL ||
-	       l->error_exitcode != 0 || l->xml_file != NULL || files.len > 0 ||
-	       l->generate != NULL || leak_gate_needs_check();
+	       l->error_exitcode != 0 || l->xml_file != NULL || l->files.len > 0 ||
+	       l->generate != NULL || leak_gate_needs_check(&l->gate);
 }
 
-const char *const *
-leak_opts_words(void)
+void
+leak_opts_done(struct leak_opts *l)
 {
-	static VEC(const char *) words;
-	static struct buf text;
-	size_t program = 0;
-
-	if (words.len > 0)
-		return words.data;
-	buf_read_file(&text, "/proc/self/cmdline", NULL);
-	for (const char *at = buf_str(&text); at < buf_str(&text) + text.len;
-	     at += strlen(at) + 1)
-		vec_push(&words, at);
-	while (leak_given.program != NULL && leak_given.program[program] != NULL)
-		program++;
-	words.len -= program < words.len ? program : 0;
-	vec_push(&words, NULL);
-	return words.data;
+	vec_done(&l->files);
+	suppress_done(&l->set);
+	leak_gate_done(&l->gate);
+	lsan_opts_done(&l->lsan);
 }

@@ -6,6 +6,8 @@
  * for them but guard pages, and the program goes on after each. What only steers valgrind's own machinery is taken and
  * forgotten. What a user would miss (uninitialised values, other tools) gets a line that says so. Nothing is
  * saved. */
+#include "tool/compat/valgrind/peer_valgrind.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,12 +18,11 @@
 #include <unistd.h>
 
 #include "shared/compiler.h"
-#include "tool/cli/commands.h"
-#include "tool/cli/leak_opts.h"
-#include "tool/compat/compat.h"
+#include "tool/compat/leaks/leak_opts.h"
 #include "tool/session/log_name.h"
 #include "tool/session/run/run_impl.h"
 #include "tool/util/buf.h"
+#include "tool/util/cmdline/cmd.h"
 #include "tool/util/vec.h"
 #include "tool/util/x.h"
 
@@ -31,58 +32,64 @@ enum {
 	VG_REDZONE_MAX = 4096,
 };
 
-static struct {
+struct args {
+	const struct cmd *cmd;
+	struct leak_opts leak;
 	const char *tool, *log_file, *trace_children, *silent_forks, *xml, *reachable,
 		*possibly, *list;
 	uint64_t redzone, held; /* bytes */
 	bool quiet, list_short;
-} args = {.redzone = 16, .held = 20000000};
+};
+
+#define AT(member) .at = offsetof(struct args, member)
+
+struct words VEC_BODY(char *);
 
 /* Options that mean something here; the rest is in the table below. */
-static const struct opt valgrind_opts[] = {
-	{"tool", 0, OPT_STRING, .to = &args.tool, .metavar = "memcheck",
+const struct opt peer_valgrind_opts[] = {
+	{"tool", 0, OPT_STRING, AT(tool), .metavar = "memcheck",
 	 .help = "Only memcheck is stood in for."},
-	{"log-file", 0, OPT_STRING, .to = &args.log_file, .metavar = "FILE",
+	{"log-file", 0, OPT_STRING, AT(log_file), .metavar = "FILE",
 	 .help = "Write the report there; %p, %n and %q{NAME} stand for something."},
-	{"leak-check", 0, OPT_STRING, .to = &leak_given.check,
-	 .metavar = "no|summary|full", .help = "How much is told of leaks (summary)."},
-	{"show-leak-kinds", 0, OPT_STRING, .to = &leak_given.show, .metavar = "KINDS",
+	{"leak-check", 0, OPT_STRING, AT(leak.check), .metavar = "no|summary|full",
+	 .help = "How much is told of leaks (summary)."},
+	{"show-leak-kinds", 0, OPT_STRING, AT(leak.show), .metavar = "KINDS",
 	 .help = "List records of these kinds (definite,possible)."},
-	{"errors-for-leak-kinds", 0, OPT_STRING, .to = &leak_given.errors,
-	 .metavar = "KINDS", .help = "These are errors (definite,possible)."},
-	{"show-reachable", 0, OPT_STRING, .to = &args.reachable, .metavar = "yes|no",
+	{"errors-for-leak-kinds", 0, OPT_STRING, AT(leak.errors), .metavar = "KINDS",
+	 .help = "These are errors (definite,possible)."},
+	{"show-reachable", 0, OPT_STRING, AT(reachable), .metavar = "yes|no",
 	 .help = "yes: list records of all kinds."},
-	{"show-possibly-lost", 0, OPT_STRING, .to = &args.possibly, .metavar = "yes|no",
+	{"show-possibly-lost", 0, OPT_STRING, AT(possibly), .metavar = "yes|no",
 	 .help = "no: list only what is definitely lost."},
-	{"leak-resolution", 0, OPT_STRING, .to = &leak_given.resolution,
-	 .metavar = "low|med|high",
+	{"leak-resolution", 0, OPT_STRING, AT(leak.resolution), .metavar = "low|med|high",
 	 .help = "Tell loss records apart by 2, 4 or all frames (high)."},
-	{"num-callers", 0, OPT_U64, .to = &leak_given.callers, .metavar = "N",
+	{"num-callers", 0, OPT_U64, AT(leak.callers), .metavar = "N",
 	 .help = "Frames in stacks (12)."},
-	{"error-exitcode", 0, OPT_U64, .to = &leak_given.error_exitcode, .metavar = "N",
+	{"error-exitcode", 0, OPT_U64, AT(leak.error_exitcode), .metavar = "N",
 	 .help = "Exit with N if there are errors."},
-	{"suppressions", 0, OPT_STRING, .set = leak_opts_suppressions, .metavar = "FILE",
+	{"suppressions", 0, OPT_STRING, AT(leak.files), .set = leak_opts_suppressions,
+	 .metavar = "FILE",
 	 .help = "Do not tell what is named there; may be given several times."},
-	{"gen-suppressions", 0, OPT_STRING, .to = &leak_given.generate,
-	 .metavar = "no|yes|all", .help = "Print a suppression for each record."},
-	{"xml", 0, OPT_STRING, .to = &args.xml, .metavar = "yes|no",
+	{"gen-suppressions", 0, OPT_STRING, AT(leak.generate), .metavar = "no|yes|all",
+	 .help = "Print a suppression for each record."},
+	{"xml", 0, OPT_STRING, AT(xml), .metavar = "yes|no",
 	 .help = "Report as XML, to --xml-file."},
-	{"xml-file", 0, OPT_STRING, .to = &leak_given.xml_file, .metavar = "FILE",
+	{"xml-file", 0, OPT_STRING, AT(leak.xml_file), .metavar = "FILE",
 	 .help = "Where the XML goes."},
-	{"redzone-size", 0, OPT_U64, .to = &args.redzone, .metavar = "N",
+	{"redzone-size", 0, OPT_U64, AT(redzone), .metavar = "N",
 	 .help = "Bytes on both sides of a block that are not to be written to (16)."},
-	{"freelist-vol", 0, OPT_U64, .to = &args.held, .metavar = "N",
+	{"freelist-vol", 0, OPT_U64, AT(held), .metavar = "N",
 	 .help = "Hold N bytes of freed blocks back, to see who writes there (20000000)."},
-	{"trace-children", 0, OPT_STRING, .to = &args.trace_children, .metavar = "yes|no",
+	{"trace-children", 0, OPT_STRING, AT(trace_children), .metavar = "yes|no",
 	 .help = "Also report on programs that it starts (no)."},
-	{"child-silent-after-fork", 0, OPT_STRING, .to = &args.silent_forks,
-	 .metavar = "yes|no", .help = "Report nothing on forked children (no)."},
-	{"quiet", 'q', OPT_NONE, .to = &args.quiet, .help = "Only tell errors."},
-	{"verbose", 'v', OPT_NONE, .to = &leak_given.verbose,
+	{"child-silent-after-fork", 0, OPT_STRING, AT(silent_forks), .metavar = "yes|no",
+	 .help = "Report nothing on forked children (no)."},
+	{"quiet", 'q', OPT_NONE, AT(quiet), .help = "Only tell errors."},
+	{"verbose", 'v', OPT_NONE, AT(leak.verbose),
 	 .help = "Say how often each suppression was used."},
-	{"show-error-list", 0, OPT_STRING, .to = &args.list, .metavar = "yes|no",
+	{"show-error-list", 0, OPT_STRING, AT(list), .metavar = "yes|no",
 	 .help = "The same."},
-	{"s", 's', OPT_NONE, .to = &args.list_short, .help = NULL},
+	{"s", 's', OPT_NONE, AT(list_short), .help = NULL},
 	{0},
 };
 
@@ -212,27 +219,25 @@ static const struct {
 	{"exp-bbv", "not about memory in use: valgrind itself does that"},
 };
 
-struct words VEC_BODY(char *);
-
 /* ---- one option ---- */
 
 static int
-wrong(const char *word, const char *why)
+wrong(const struct args *a, const char *word, const char *why)
 {
-	cmd_usage(&cmd_valgrind, "%s: %s", word, why);
+	cmd_usage(a->cmd, "%s: %s", word, why);
 	return VG_WRONG;
 }
 
 /* An option that has no effect: false when it is none of valgrind's. */
 static bool
-take_other(const char *name, size_t n, const char *value)
+take_other(const struct args *a, const char *name, size_t n, const char *value)
 {
 	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
 		if (strlen(others[i].name) != n || strncmp(others[i].name, name, n) != 0)
 			continue;
 		if (others[i].line != NULL &&
 		    (others[i].fine == NULL || strcmp(value, others[i].fine) != 0))
-			cmd_tell(&cmd_valgrind, "--%s: %s", name, others[i].line);
+			cmd_tell(a->cmd, "--%s: %s", name, others[i].line);
 		return true;
 	}
 	return false;
@@ -240,7 +245,7 @@ take_other(const char *name, size_t n, const char *value)
 
 /* One word that begins with a dash. */
 static int
-take_option(char *word)
+take_option(struct args *a, char *word)
 {
 	char *one[] = {word, NULL};
 	const char *name = word + 2, *value = strchr(word, '='), *colon;
@@ -249,16 +254,15 @@ take_option(char *word)
 	int at = 0;
 
 	if (strcmp(word, "-d") == 0) {
-		cmd_tell(&cmd_valgrind,
-			 "-d: ignored: it is about valgrind's own machinery");
+		cmd_tell(a->cmd, "-d: ignored: it is about valgrind's own machinery");
 		return 0;
 	}
 	if (word[1] != '-')
 		return strlen(word) == 2 && strchr("qvs", word[1]) != NULL &&
-				       opt_parse(valgrind_opts, 1, one, &at, NULL, &e) ==
-					       0
+				       opt_parse(peer_valgrind_opts, 1, one, &at, a,
+						 &e) == 0
 			       ? 0
-			       : wrong(word, "unknown option");
+			       : wrong(a, word, "unknown option");
 	/* "--memcheck:leak-check=full" is meant for one tool alone. */
 	n = value != NULL ? (size_t)(value - name) : strlen(name);
 	colon = memchr(name, ':', n);
@@ -272,11 +276,11 @@ take_option(char *word)
 	}
 	if (value == NULL)
 		value = "=";
-	if (take_other(name, n, value + 1))
+	if (take_other(a, name, n, value + 1))
 		return 0;
 	/* An argument stands behind = or not at all. */
-	if (opt_parse(valgrind_opts, 1, one, &at, NULL, &e) < 0 || at != 1)
-		return wrong(word, "unknown option, or a wrong value");
+	if (opt_parse(peer_valgrind_opts, 1, one, &at, a, &e) < 0 || at != 1)
+		return wrong(a, word, "unknown option, or a wrong value");
 	return 0;
 }
 
@@ -315,7 +319,7 @@ split(const char *text, struct words *to)
 
 /* A file of options, if it is ours and nobody else can write to it. */
 static void
-read_file(const char *dir, struct words *to)
+read_file(const struct args *a, const char *dir, struct words *to)
 {
 	char *path = xasprintf("%s/.valgrindrc", dir);
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -325,7 +329,7 @@ read_file(const char *dir, struct words *to)
 	if (fd >= 0) {
 		if (fstat(fd, &st) < 0 || st.st_uid != geteuid() ||
 		    !S_ISREG(st.st_mode) || (st.st_mode & S_IWOTH) != 0)
-			cmd_tell(&cmd_valgrind,
+			cmd_tell(a->cmd,
 				 "%s was not read: not a regular file, or not ours, or "
 				 "others may write to it",
 				 path);
@@ -338,17 +342,17 @@ read_file(const char *dir, struct words *to)
 }
 
 static void
-read_sources(struct words *to)
+read_sources(const struct args *a, struct words *to)
 {
 	const char *home = getenv("HOME"), *variable = getenv("VALGRIND_OPTS");
 	char *here = getcwd(NULL, 0);
 
 	if (home != NULL)
-		read_file(home, to);
+		read_file(a, home, to);
 	if (variable != NULL)
 		split(variable, to);
 	if (here != NULL && (home == NULL || strcmp(here, home) != 0))
-		read_file(".", to);
+		read_file(a, ".", to);
 	free(here);
 }
 
@@ -361,10 +365,10 @@ is_yes(const char *value)
 }
 
 static int
-check_yes_no(void)
+check_yes_no(const struct args *a)
 {
-	const char *const values[] = {args.trace_children, args.silent_forks, args.xml,
-				      args.reachable,	   args.possibly,     args.list};
+	const char *const values[] = {a->trace_children, a->silent_forks, a->xml,
+				      a->reachable,	 a->possibly,	  a->list};
 	static const char *const names[] = {
 		"--trace-children", "--child-silent-after-fork", "--xml",
 		"--show-reachable", "--show-possibly-lost",	 "--show-error-list"};
@@ -372,141 +376,140 @@ check_yes_no(void)
 	for (size_t i = 0; i < ARRAY_LEN(values); i++) {
 		if (values[i] != NULL && strcmp(values[i], "yes") != 0 &&
 		    strcmp(values[i], "no") != 0)
-			return wrong(names[i], "want yes or no");
+			return wrong(a, names[i], "want yes or no");
 	}
 	return 0;
 }
 
 static int
-check_tool(void)
+check_tool(const struct args *a)
 {
-	if (args.tool == NULL || strcmp(args.tool, "memcheck") == 0)
+	if (a->tool == NULL || strcmp(a->tool, "memcheck") == 0)
 		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
-		if (strcmp(args.tool, tools[i].name) == 0) {
-			cmd_tell(&cmd_valgrind, "--tool=%s: %s", args.tool,
-				 tools[i].instead);
+		if (strcmp(a->tool, tools[i].name) == 0) {
+			cmd_tell(a->cmd, "--tool=%s: %s", a->tool, tools[i].instead);
 			return VG_WRONG;
 		}
 	}
-	return wrong(args.tool, "valgrind has no such tool");
+	return wrong(a, a->tool, "valgrind has no such tool");
 }
 
 /* From what was given to what `seep run` takes. */
 static int
-settle(void)
+settle(struct args *a)
 {
-	struct leak_opts *l = &leak_given;
+	struct leak_opts *l = &a->leak;
 	struct err e = {0};
 	char *name = NULL;
-	int r = check_tool(); /* once more: a file may have named it */
+	int r = check_tool(a); /* once more: a file may have named it */
 
 	if (r == 0)
-		r = check_yes_no();
+		r = check_yes_no(a);
 	if (r != 0)
 		return r;
-	l->verbose = l->verbose || args.list_short || is_yes(args.list);
-	if (is_yes(args.reachable))
+	l->verbose = l->verbose || a->list_short || is_yes(a->list);
+	if (is_yes(a->reachable))
 		l->show = "all";
-	else if (args.possibly != NULL && !is_yes(args.possibly))
+	else if (a->possibly != NULL && !is_yes(a->possibly))
 		l->show = "definite";
-	else if (args.reachable != NULL)
+	else if (a->reachable != NULL)
 		l->show = "definite,possible";
-	if (is_yes(args.xml) && l->xml_file == NULL)
-		return wrong("--xml=yes", "say where it goes, with --xml-file");
-	if (!is_yes(args.xml))
+	if (is_yes(a->xml) && l->xml_file == NULL)
+		return wrong(a, "--xml=yes", "say where it goes, with --xml-file");
+	if (!is_yes(a->xml))
 		l->xml_file = NULL;
-	if (args.log_file != NULL && log_name(args.log_file, 1, 0, &name, &e) < 0)
-		return wrong("--log-file", e.msg);
+	if (a->log_file != NULL && log_name(a->log_file, 1, 0, &name, &e) < 0)
+		return wrong(a, "--log-file", e.msg);
 	free(name);
 	l->format_name = "memcheck";
 	if (l->check == NULL)
-		l->check = is_yes(args.xml) ? "full" : "summary";
+		l->check = is_yes(a->xml) ? "full" : "summary";
 	l->error_exitcode &= 255;
 	l->callers = l->callers == 1 ? 2 : l->callers;
-	l->no_save = true;
-	l->silent = is_yes(args.xml);
-	l->quiet = args.quiet;
-	l->only = is_yes(args.silent_forks)	? LEAK_ONLY_PROGRAM
-		  : is_yes(args.trace_children) ? LEAK_ONLY_ALL
-						: LEAK_ONLY_FORKS;
-	return leak_opts_read(&cmd_valgrind) != 0 ? VG_WRONG : 0;
+	l->silent = is_yes(a->xml);
+	l->quiet = a->quiet;
+	l->only = is_yes(a->silent_forks)     ? LEAK_ONLY_PROGRAM
+		  : is_yes(a->trace_children) ? LEAK_ONLY_ALL
+					      : LEAK_ONLY_FORKS;
+	return leak_opts_read(a->cmd, l) != 0 ? VG_WRONG : 0;
 }
 
-static int
-run_program(int argc, char **argv)
+static bool
+is_help(const char *word)
 {
-	struct run_opts o = RUN_OPTS_NONE;
+	static const char *const words[] = {"--help", "-h", "--help-debug",
+					    "--help-dyn-options"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		if (strcmp(word, words[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The command line, up to the program. Returns true when that is all: *ret_status. */
+static bool
+read_words(struct args *a, int argc, char **argv, int *at, int *ret_status)
+{
+	int r = 0;
+
+	for (; r == 0 && *at < argc && argv[*at][0] == '-'; ++*at) {
+		if (strcmp(argv[*at], "--") == 0) {
+			++*at;
+			break;
+		}
+		if (is_help(argv[*at]) || strcmp(argv[*at], "--version") == 0) {
+			*ret_status =
+				is_help(argv[*at]) ? cmd_help(a->cmd) : cmd_version();
+			return true;
+		}
+		r = take_option(a, argv[*at]);
+	}
+	*ret_status = r;
+	return r != 0;
+}
+
+bool
+peer_valgrind_read(const struct cmd *cmd, int argc, char **argv, struct run_opts *ret_run,
+		   struct leak_opts *ret_leak, int *ret_at, int *ret_status)
+{
+	struct args a = {.cmd = cmd, .redzone = 16, .held = 20000000};
 	struct words words = {0};
-	struct err e = {0};
 	int at = 0, r;
 
-	vec_push(&words, xstrdup("--keep-going"));
-	vec_push(&words, xstrdup("--check-copy"));
-	if (args.redzone > 0)
-		vec_push(&words,
-			 xasprintf("--redzone=%" PRIu64, args.redzone < VG_REDZONE_MAX
-								 ? args.redzone
-								 : VG_REDZONE_MAX));
-	if (args.held > 0)
-		vec_push(&words, xasprintf("--quarantine=%" PRIu64, args.held));
-	if (args.log_file != NULL)
-		vec_push(&words, xasprintf("--log-file=%s", args.log_file));
-	r = opt_parse(cmd_run.opts, (int)words.len, words.data, &at, &o, &e);
-	if (r < 0)
-		return wrong(words.data[at], e.msg);
-	return cmd_run.run(&o, argc, argv);
-}
-
-static int
-valgrind_run(void *opts, int argc, char **argv)
-{
-	struct words words = {0};
-	int at = 0, r = 0;
-
-	(void)opts;
-	read_sources(&words);
+	read_sources(&a, &words);
 	for (int i = 0; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0;
 	     i++) {
 		if (strncmp(argv[i], "--tool=", 7) == 0)
-			args.tool = argv[i] + 7;
+			a.tool = argv[i] + 7;
 	}
-	r = check_tool(); /* before its options, which are not known here */
+	r = check_tool(&a); /* before its options, which are not known here */
 	for (size_t i = 0; r == 0 && i < words.len; i++)
-		r = words.data[i][0] == '-' ? take_option(words.data[i])
-					    : wrong(words.data[i], "unknown option");
-	for (; r == 0 && at < argc && argv[at][0] == '-'; at++) {
-		if (strcmp(argv[at], "--") == 0) {
-			at++;
-			break;
-		}
-		if (strcmp(argv[at], "--help") == 0 || strcmp(argv[at], "-h") == 0 ||
-		    strcmp(argv[at], "--help-debug") == 0 ||
-		    strcmp(argv[at], "--help-dyn-options") == 0)
-			return cmd_help(&cmd_valgrind);
-		if (strcmp(argv[at], "--version") == 0)
-			return cmd_version();
-		r = take_option(argv[at]);
-	}
+		r = words.data[i][0] == '-' ? take_option(&a, words.data[i])
+					    : wrong(&a, words.data[i], "unknown option");
 	vec_done(&words);
+	if (r == 0 && read_words(&a, argc, argv, &at, &r)) {
+		*ret_status = r;
+		return false;
+	}
 	if (r == 0)
-		r = settle();
+		r = settle(&a);
 	if (r == 0 && at == argc) {
-		cmd_usage(&cmd_valgrind, "no program given");
+		cmd_usage(cmd, "no program given");
 		r = VG_WRONG;
 	}
-	return r != 0 ? r : run_program(argc - at, argv + at);
+	*ret_status = r;
+	if (r != 0)
+		return false;
+	ret_run->no_save = ret_run->keep_going = ret_run->check_copy = true;
+	ret_run->redzone = (struct opt_optional){
+		.given = a.redzone > 0,
+		.has_value = true,
+		.value = a.redzone < VG_REDZONE_MAX ? a.redzone : VG_REDZONE_MAX};
+	ret_run->quarantine = a.held;
+	ret_run->log_file = a.log_file;
+	*ret_leak = a.leak;
+	*ret_at = at;
+	return true;
 }
-
-const struct cmd cmd_valgrind = {
-	.name = "valgrind",
-	.args = "PROGRAM [ARG...]",
-	.help = "report as valgrind's memcheck, at a small part of its cost",
-	.man = "seep-valgrind",
-	.needs_proc = true,
-	.opts = valgrind_opts,
-	.min_args = 1,
-	.max_args = CMD_ANY_ARGS,
-	.own_options = true,
-	.run = valgrind_run,
-};

@@ -3,15 +3,15 @@
  *
  * A baseline is a recording, or what --json wrote about one: the former can be asked anything, the latter is
  * small enough to be kept beside the tests. Both give the same places. */
-#include "tool/cli/leak_gate.h"
+#include "tool/compat/leaks/leak_gate.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/cli/leak_opts.h"
-#include "tool/cli/leak_report.h"
+#include "tool/compat/leaks/leak_opts.h"
+#include "tool/compat/leaks/leak_report.h"
 #include "tool/format/format.h"
 #include "tool/model/loss_kinds.h"
 #include "tool/render/junit.h"
@@ -25,11 +25,6 @@
 #include "tool/util/x.h"
 
 enum { BASELINE_BYTES_MAX = 256 << 20 };
-
-static struct judge gate;
-static bool has_baseline;
-static struct judge_figures base_figures;
-static struct judge_places base_places;
 
 /* ---- baseline ---- */
 
@@ -57,7 +52,8 @@ json_key_of(const struct json_tree *t, const struct json_value *const *frames,
 }
 
 static void
-json_losses(const struct json_tree *t, const struct json_value *site, const char *key)
+json_losses(struct leak_gate *g, const struct json_tree *t, const struct json_value *site,
+	    const char *key)
 {
 	const struct json_value *leaks = json_get(t, site, "leaks");
 
@@ -70,41 +66,40 @@ json_losses(const struct json_tree *t, const struct json_value *site, const char
 		snprintf(name, sizeof name, "%s_bytes", loss_kind_names[i]);
 		bytes = json_u64_of(json_get(t, leaks, name));
 		if (blocks > 0)
-			judge_places_add(&base_places, key, i, blocks, bytes);
+			judge_places_add(&g->base_places, key, i, blocks, bytes);
 	}
 	/* Of a report that was itself made with a baseline. */
-	judge_places_add(&base_places, key, PROF_LOSS_DEFINITE,
+	judge_places_add(&g->base_places, key, PROF_LOSS_DEFINITE,
 			 json_u64_of(json_get(t, leaks, "known_blocks")),
 			 json_u64_of(json_get(t, leaks, "known_bytes")));
 }
 
 static void
-json_figures(const struct json_tree *t)
+json_figures(struct judge_figures *f, const struct json_tree *t)
 {
 	const struct json_value *top = &t->values.data[0];
 	const struct json_value *summary = json_get(t, top, "summary");
 	const struct json_value *p = json_first(t, json_get(t, top, "processes"));
 	const struct json_value *error = json_first(t, json_get(t, top, "errors"));
 
-	base_figures.left_bytes = json_u64_of(json_get(t, summary, "left_bytes"));
-	base_figures.left_blocks = json_u64_of(json_get(t, summary, "left_blocks"));
-	base_figures.allocs = json_u64_of(json_get(t, summary, "allocs"));
-	base_figures.allocated_bytes =
-		json_u64_of(json_get(t, summary, "allocated_bytes"));
+	f->left_bytes = json_u64_of(json_get(t, summary, "left_bytes"));
+	f->left_blocks = json_u64_of(json_get(t, summary, "left_blocks"));
+	f->allocs = json_u64_of(json_get(t, summary, "allocs"));
+	f->allocated_bytes = json_u64_of(json_get(t, summary, "allocated_bytes"));
 	for (; error != NULL; error = json_next(t, error)) {
 		const struct json_value *hidden = json_get(t, error, "suppressed");
 
-		base_figures.wrong += hidden == NULL || hidden->type != JSON_TRUE;
+		f->wrong += hidden == NULL || hidden->type != JSON_TRUE;
 	}
 	for (; p != NULL; p = json_next(t, p)) {
 		uint64_t peak = json_u64_of(json_get(t, p, "peak_bytes"));
 		uint64_t rss = json_u64_of(
 			json_get(t, json_get(t, p, "memory"), "rss_peak_bytes"));
 
-		if (peak > base_figures.peak_bytes)
-			base_figures.peak_bytes = peak;
-		if (rss > base_figures.rss_bytes)
-			base_figures.rss_bytes = rss;
+		if (peak > f->peak_bytes)
+			f->peak_bytes = peak;
+		if (rss > f->rss_bytes)
+			f->rss_bytes = rss;
 	}
 }
 
@@ -119,15 +114,16 @@ json_known_schema(const struct json_tree *t, const struct json_value *top)
 
 /* A site that is not in the baseline would count as new, so what counts has to be there. */
 static bool
-json_lists_losses(const struct json_tree *t, const struct json_value *top)
+json_lists_losses(const struct leak_opts *l, const struct json_tree *t,
+		  const struct json_value *top)
 {
 	const struct json_value *rest = json_get(t, top, "sites_not_listed");
 	const struct json_value *leaks = json_get(t, rest, "leaks");
-	unsigned kinds = leak_given.error_kinds | 1u << PROF_LOSS_DEFINITE |
+	unsigned kinds = l->error_kinds | 1u << PROF_LOSS_DEFINITE |
 			 1u << PROF_LOSS_INDIRECT | 1u << PROF_LOSS_POSSIBLE;
 
-	for (size_t i = 0; i < gate.len; i++) {
-		if (strncmp(gate.data[i].text, "reachable", 9) == 0)
+	for (size_t i = 0; i < l->gate.judge.len; i++) {
+		if (strncmp(l->gate.judge.data[i].text, "reachable", 9) == 0)
 			kinds |= 1u << PROF_LOSS_REACHABLE;
 	}
 	for (unsigned i = 0; i < PROF_LOSS_SUPPRESSED; i++) {
@@ -141,7 +137,7 @@ json_lists_losses(const struct json_tree *t, const struct json_value *top)
 }
 
 static int
-read_json(const struct buf *text, const char *path, struct err *e)
+read_json(struct leak_opts *l, const struct buf *text, const char *path, struct err *e)
 {
 	const struct json_value *top, *at;
 	VEC(const struct json_value *) frames = {0};
@@ -154,7 +150,7 @@ read_json(const struct buf *text, const char *path, struct err *e)
 		err_wrap(e, r, "%s: no recording, and no JSON either", path);
 	else if (!json_known_schema(&t, top))
 		r = err_set(e, -EINVAL, "%s: not a JSON report of seep's (--json)", path);
-	else if (!json_lists_losses(&t, top))
+	else if (!json_lists_losses(l, &t, top))
 		r = err_set(
 			e, -EINVAL,
 			"%s: leaking sites beyond the first ones are not in it; make it with "
@@ -164,13 +160,13 @@ read_json(const struct buf *text, const char *path, struct err *e)
 		for (at = json_first(&t, json_get(&t, top, "frames")); at != NULL;
 		     at = json_next(&t, at))
 			vec_push(&frames, at);
-		json_figures(&t);
+		json_figures(&l->gate.base_figures, &t);
 		for (at = json_first(&t, json_get(&t, top, "sites")); at != NULL;
 		     at = json_next(&t, at)) {
 			if (json_text_of(json_get(&t, at, "kept_by_libc")) != NULL)
 				continue;
 			json_key_of(&t, frames.data, frames.len, at, &key);
-			json_losses(&t, at, buf_str(&key));
+			json_losses(&l->gate, &t, at, buf_str(&key));
 		}
 	}
 	vec_done(&frames);
@@ -181,15 +177,15 @@ read_json(const struct buf *text, const char *path, struct err *e)
 
 /* What is hidden today was nothing to complain of then. The uses are not those of the run. */
 static void
-suppress_baseline(struct prof *p, const struct skip *s)
+suppress_baseline(struct leak_opts *l, struct prof *p, const struct skip *s)
 {
-	struct suppress_set *set = &leak_given.set;
+	struct suppress_set *set = &l->set;
 	size_t bytes = set->order.len * sizeof *set->order.data;
 	uint32_t *order = xmalloc(bytes + 1);
 
 	if (bytes > 0)
 		memcpy(order, set->order.data, bytes);
-	leak_report_suppress(p, s);
+	leak_report_suppress(l, p, s);
 	if (bytes > 0)
 		memcpy(set->order.data, order, bytes);
 	for (size_t i = 0; i < set->all.len; i++) {
@@ -201,7 +197,7 @@ suppress_baseline(struct prof *p, const struct skip *s)
 }
 
 static int
-read_baseline(const char *path, struct err *e)
+read_baseline(struct leak_opts *l, const char *path, struct err *e)
 {
 	struct prof *p = NULL;
 	struct buf text = {0};
@@ -213,35 +209,35 @@ read_baseline(const char *path, struct err *e)
 		return r;
 	blanks = strspn(buf_str(&text), " \t\r\n");
 	if (buf_str(&text)[blanks] == '{') {
-		r = read_json(&text, path, e);
+		r = read_json(l, &text, path, e);
 	} else {
 		r = format_load_bytes(text.data, text.len, path, NULL, &p, e);
 		if (r == 0) {
 			names_resolve(p, NULL);
 			s = skip_new(p, NULL);
-			suppress_baseline(p, s);
-			judge_sum(p, s, NULL, &leak_given.records, &base_figures,
-				  &base_places);
+			suppress_baseline(l, p, s);
+			judge_sum(p, s, NULL, &l->records, &l->gate.base_figures,
+				  &l->gate.base_places);
 			skip_free(s);
 		}
 		prof_free(p);
 	}
 	buf_done(&text);
-	has_baseline = r == 0;
+	l->gate.has_baseline = r == 0;
 	return r;
 }
 
 int
-leak_gate_read(const struct cmd *c)
+leak_gate_read(const struct cmd *c, struct leak_opts *l)
 {
 	struct err e = {0};
-	const char *text = leak_given.fail_on;
+	const char *text = l->fail_on;
 
-	if (text == NULL && leak_given.baseline != NULL)
+	if (text == NULL && l->baseline != NULL)
 		text = "leak";
-	if (text != NULL && judge_read(&gate, text, &e) < 0)
+	if (text != NULL && judge_read(&l->gate.judge, text, &e) < 0)
 		return cmd_usage(c, "--fail-on: %s", e.msg);
-	if (leak_given.baseline != NULL && read_baseline(leak_given.baseline, &e) < 0) {
+	if (l->baseline != NULL && read_baseline(l, l->baseline, &e) < 0) {
 		cmd_tell(c, "--baseline: %s", e.msg);
 		return CMD_USAGE;
 	}
@@ -249,25 +245,25 @@ leak_gate_read(const struct cmd *c)
 }
 
 bool
-leak_gate_given(void)
+leak_gate_given(const struct leak_gate *g)
 {
-	return gate.len > 0;
+	return g->judge.len > 0;
 }
 
 bool
-leak_gate_needs_check(void)
+leak_gate_needs_check(const struct leak_gate *g)
 {
-	for (size_t i = 0; i < gate.len; i++) {
-		if (gate.data[i].losses)
+	for (size_t i = 0; i < g->judge.len; i++) {
+		if (g->judge.data[i].losses)
 			return true;
 	}
 	return false;
 }
 
 bool
-leak_gate_blind(const struct prof *p, const bool *chosen)
+leak_gate_blind(const struct leak_gate *g, const struct prof *p, const bool *chosen)
 {
-	if (!leak_gate_needs_check())
+	if (!leak_gate_needs_check(g))
 		return false;
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		const struct prof_check *c = prof_check_of(p, i);
@@ -281,46 +277,48 @@ leak_gate_blind(const struct prof *p, const bool *chosen)
 /* ---- judging ---- */
 
 bool
-leak_gate_mark_known(struct prof *p, const struct skip *s)
+leak_gate_mark_known(const struct leak_gate *g, struct prof *p, const struct skip *s)
 {
-	if (has_baseline)
-		judge_mark_known(p, s, &base_places);
-	return has_baseline;
+	if (g->has_baseline)
+		judge_mark_known(p, s, &g->base_places);
+	return g->has_baseline;
 }
 
 unsigned
-leak_gate_judge(const struct prof *p, const struct skip *s, const bool *chosen)
+leak_gate_judge(struct leak_opts *l, const struct prof *p, const struct skip *s,
+		const bool *chosen)
 {
+	struct leak_gate *g = &l->gate;
 	struct judge_figures f;
 	struct judge_places places = {0};
 	unsigned met;
 
-	judge_sum(p, s, chosen, &leak_given.records, &f, has_baseline ? &places : NULL);
-	if (has_baseline)
-		judge_subtract(&f, &places, &base_figures, &base_places);
+	judge_sum(p, s, chosen, &l->records, &f, g->has_baseline ? &places : NULL);
+	if (g->has_baseline)
+		judge_subtract(&f, &places, &g->base_figures, &g->base_places);
 	for (unsigned i = 0; i < PROF_LOSS_SUPPRESSED; i++) {
-		if ((leak_given.error_kinds & 1u << i) != 0)
+		if ((l->error_kinds & 1u << i) != 0)
 			f.errors += f.records[i];
 	}
 	f.errors += f.wrong;
-	for (size_t i = 0; i < gate.len; i++)
-		gate.data[i].more = has_baseline;
-	met = judge_all(&gate, &f);
+	for (size_t i = 0; i < g->judge.len; i++)
+		g->judge.data[i].more = g->has_baseline;
+	met = judge_all(&g->judge, &f);
 	judge_places_done(&places);
 	return met;
 }
 
 const struct judge *
-leak_gate_result(void)
+leak_gate_result(const struct leak_gate *g)
 {
-	return gate.len > 0 ? &gate : NULL;
+	return g->judge.len > 0 ? &g->judge : NULL;
 }
 
 void
-leak_gate_tell(void)
+leak_gate_tell(const struct leak_gate *g)
 {
-	for (size_t i = 0; i < gate.len; i++) {
-		const struct judge_condition *x = &gate.data[i];
+	for (size_t i = 0; i < g->judge.len; i++) {
+		const struct judge_condition *x = &g->judge.data[i];
 		struct buf words = {0};
 
 		judge_words(&words, x);
@@ -331,34 +329,41 @@ leak_gate_tell(void)
 }
 
 bool
-leak_gate_junit(const struct prof *p, const struct skip *s, const bool *chosen,
-		const struct memcheck_opts *o)
+leak_gate_junit(const struct leak_opts *l, const struct prof *p, const struct skip *s,
+		const bool *chosen, const struct memcheck_opts *o)
 {
-	struct junit_opts more = {.baseline = has_baseline,
-				  .blind = leak_gate_blind(p, chosen),
-				  .implied = leak_given.fail_on == NULL};
+	struct junit_opts more = {.baseline = l->gate.has_baseline,
+				  .blind = leak_gate_blind(&l->gate, p, chosen),
+				  .implied = l->fail_on == NULL};
 	struct memcheck_opts own = *o;
 	struct buf b = {0};
 	struct err e = {0};
 	char *name = NULL;
 
-	if (leak_given.junit == NULL)
+	if (l->junit == NULL)
 		return true;
 	/* Possibly lost memory is no finding, unless it is asked for as valgrind does. */
-	if (leak_given.errors == NULL && leak_given.format == LEAK_SEEP)
+	if (l->errors == NULL && l->format == LEAK_SEEP)
 		own.errors &= ~(1u << PROF_LOSS_POSSIBLE);
-	if (has_baseline)
+	if (l->gate.has_baseline)
 		own.errors |= 1u << PROF_LOSS_DEFINITE;
-	own.records.judged = leak_given.format == LEAK_SEEP;
-	junit_xml(&b, p, s, chosen, &own, &gate, &more);
-	if (log_name(leak_given.junit,
-		     leak_given.program_pid != 0 ? leak_given.program_pid
-		     : p->nprocesses > 1	 ? p->processes[1].pid
-						 : 0,
+	own.records.judged = l->format == LEAK_SEEP;
+	junit_xml(&b, p, s, chosen, &own, &l->gate.judge, &more);
+	if (log_name(l->junit,
+		     l->program_pid != 0 ? l->program_pid
+		     : p->nprocesses > 1 ? p->processes[1].pid
+					 : 0,
 		     0, &name, &e) < 0 ||
 	    out_check_log(name, &e) < 0 || file_write(name, buf_str(&b), b.len, &e) < 0)
 		cmd_fail(&e);
 	free(name);
 	buf_done(&b);
 	return e.code == 0;
+}
+
+void
+leak_gate_done(struct leak_gate *g)
+{
+	vec_done(&g->judge);
+	judge_places_done(&g->base_places);
 }

@@ -5,26 +5,24 @@
  *
  * Names and values, separated by blanks, colons or commas; a value may be in quotes. What is not in the table is
  * LeakSanitizer's own business (how it takes stacks, where it looks for pointers) and has no effect. */
-#include "tool/cli/lsan_opts.h"
+#include "tool/compat/leaks/lsan_opts.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/compiler.h"
-#include "tool/cli/leak_opts.h"
+#include "tool/compat/leaks/leak_opts.h"
 #include "tool/format/text/suppress_read.h"
 #include "tool/leak/classify.h"
 #include "tool/session/out_file.h"
 #include "tool/util/cmdline/cmd.h"
 #include "tool/util/file.h"
-#include "tool/util/map.h"
 #include "tool/util/x.h"
 
 enum { LSAN_EXITCODE = 23, STRING_BYTES_MAX = 1 << 20, PAGE = 4096 };
-
-struct lsan_opts lsan_given;
 
 /* ---- a flag ---- */
 
@@ -32,25 +30,26 @@ enum flag_kind { FLAG_YES, FLAG_NO, FLAG_NUMBER, FLAG_TEXT, FLAG_EXITCODE };
 
 static const struct flag {
 	const char *name;
-	enum flag_kind kind; /* FLAG_NO: `to` is true when it is off */
-	void *to;
+	enum flag_kind kind; /* FLAG_NO: the field is true when it is off */
+	size_t at;	     /* in struct lsan_opts */
 	const char *help;
 } flags[] = {
-	{"detect_leaks", FLAG_NO, &lsan_given.off, "Look for leaks."},
-	{"leak_check_at_exit", FLAG_NO, &lsan_given.not_at_exit,
+	{"detect_leaks", FLAG_NO, offsetof(struct lsan_opts, off), "Look for leaks."},
+	{"leak_check_at_exit", FLAG_NO, offsetof(struct lsan_opts, not_at_exit),
 	 "Look for leaks when the program ends."},
-	{"exitcode", FLAG_EXITCODE, &lsan_given.exitcode,
+	{"exitcode", FLAG_EXITCODE, offsetof(struct lsan_opts, exitcode),
 	 "Exit status if there are leaks."},
-	{"suppressions", FLAG_TEXT, &lsan_given.suppressions, "File of suppressions."},
-	{"print_suppressions", FLAG_NO, &lsan_given.extra.no_uses,
+	{"suppressions", FLAG_TEXT, offsetof(struct lsan_opts, suppressions),
+	 "File of suppressions."},
+	{"print_suppressions", FLAG_NO, offsetof(struct lsan_opts, extra.no_uses),
 	 "List the suppressions that were used."},
-	{"log_path", FLAG_TEXT, &lsan_given.log_path,
+	{"log_path", FLAG_TEXT, offsetof(struct lsan_opts, log_path),
 	 "Write the report to this file, with the process's number behind its name."},
-	{"report_objects", FLAG_YES, &lsan_given.extra.list_objects,
+	{"report_objects", FLAG_YES, offsetof(struct lsan_opts, extra.list_objects),
 	 "List the address of every block that is lost."},
-	{"max_leaks", FLAG_NUMBER, &lsan_given.extra.max_leaks,
+	{"max_leaks", FLAG_NUMBER, offsetof(struct lsan_opts, extra.max_leaks),
 	 "Report this many leaks at most; 0 is all of them."},
-	{"help", FLAG_YES, &lsan_given.help, "List these options."},
+	{"help", FLAG_YES, offsetof(struct lsan_opts, help), "List these options."},
 };
 
 static bool
@@ -61,29 +60,31 @@ is_no(const char *value)
 }
 
 static void
-set_flag(const struct flag *f, const char *value)
+set_flag(struct lsan_opts *o, const struct flag *f, const char *value)
 {
+	void *to = (char *)o + f->at;
+
 	switch (f->kind) {
 	case FLAG_YES:
 	case FLAG_NO:
-		*(bool *)f->to = is_no(value) == (f->kind == FLAG_NO);
+		*(bool *)to = is_no(value) == (f->kind == FLAG_NO);
 		break;
 	case FLAG_EXITCODE:
-		lsan_given.exitcode_given = true;
-		*(uint64_t *)f->to = strtoull(value, NULL, 10) & 255;
+		o->exitcode_given = true;
+		*(uint64_t *)to = strtoull(value, NULL, 10) & 255;
 		break;
 	case FLAG_NUMBER:
-		*(uint64_t *)f->to = strtoull(value, NULL, 10);
+		*(uint64_t *)to = strtoull(value, NULL, 10);
 		break;
 	case FLAG_TEXT:
-		free(*(char **)f->to);
-		*(char **)f->to = *value != '\0' ? xstrdup(value) : NULL;
+		free(*(char **)to);
+		*(char **)to = *value != '\0' ? xstrdup(value) : NULL;
 		break;
 	}
 }
 
 static void
-parse(const char *at)
+parse(struct lsan_opts *o, const char *at)
 {
 	static const char blank[] = ": ,\t\n\r";
 
@@ -108,7 +109,7 @@ parse(const char *at)
 		for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
 			if (strlen(flags[i].name) == name &&
 			    strncmp(flags[i].name, at, name) == 0)
-				set_flag(&flags[i], text);
+				set_flag(o, &flags[i], text);
 		}
 		free(text);
 		at = value + n + (quote != '\0' && value[n] == quote);
@@ -120,36 +121,33 @@ parse(const char *at)
 
 /* What they mean for the command, once all are known. */
 static int
-take_effect(struct err *e)
+take_effect(struct leak_opts *l, struct err *e)
 {
-	static char *read_already;
-	static uint64_t ours;
-	struct leak_opts *l = &leak_given;
+	struct lsan_opts *o = &l->lsan;
 	int r = 0;
 
-	if (lsan_given.suppressions != NULL &&
-	    (read_already == NULL ||
-	     strcmp(read_already, lsan_given.suppressions) != 0)) {
-		free(read_already);
-		read_already = xstrdup(lsan_given.suppressions);
-		r = suppress_read_file(&l->set, read_already, e);
+	if (o->suppressions != NULL &&
+	    (o->read_already == NULL || strcmp(o->read_already, o->suppressions) != 0)) {
+		free(o->read_already);
+		o->read_already = xstrdup(o->suppressions);
+		r = suppress_read_file(&l->set, o->read_already, e);
 	}
 	/* Unless the option was given. */
-	if (l->error_exitcode == ours) {
-		ours = lsan_given.exitcode_given ? lsan_given.exitcode : LSAN_EXITCODE;
-		l->error_exitcode = ours;
-		lsan_given.status_is_theirs = true;
+	if (l->error_exitcode == o->ours) {
+		o->ours = o->exitcode_given ? o->exitcode : LSAN_EXITCODE;
+		l->error_exitcode = o->ours;
+		o->status_is_theirs = true;
 	}
 	return r;
 }
 
 int
-lsan_opts_read(struct err *e)
+lsan_opts_read(struct leak_opts *l, struct err *e)
 {
-	parse(getenv("LSAN_OPTIONS"));
-	if (lsan_given.off)
-		leak_given.level = MEMCHECK_NO;
-	return take_effect(e);
+	parse(&l->lsan, getenv("LSAN_OPTIONS"));
+	if (l->lsan.off)
+		l->level = MEMCHECK_NO;
+	return take_effect(l, e);
 }
 
 /* A string of the process's, or NULL. */
@@ -175,54 +173,53 @@ string_at(const struct procmem *mem, uint64_t at)
 }
 
 int
-lsan_opts_heed(const struct procmem *mem, const struct leakcheck_wishes *w, struct err *e)
+lsan_opts_heed(void *opts, const struct procmem *mem, const struct leakcheck_wishes *w,
+	       struct err *e)
 {
+	struct leak_opts *l = opts;
 	char *text;
 	int r = 0;
 
-	if (leak_given.format != LEAK_LSAN)
+	if (l->format != LEAK_LSAN)
 		return 0;
 	text = string_at(mem, w->options);
 	if (text != NULL) {
-		parse(text);
-		parse(getenv("LSAN_OPTIONS"));
+		parse(&l->lsan, text);
+		parse(&l->lsan, getenv("LSAN_OPTIONS"));
 	}
 	free(text);
 	text = string_at(mem, w->suppressions);
 	if (text != NULL)
-		r = suppress_read(&leak_given.set, "__lsan_default_suppressions", text,
+		r = suppress_read(&l->set, "__lsan_default_suppressions", text,
 				  strlen(text), e);
 	free(text);
 	if (r == 0)
-		r = take_effect(e);
-	if (r == 0 && (w->off || lsan_given.off || (lsan_given.not_at_exit && !w->asked)))
+		r = take_effect(l, e);
+	if (r == 0 && (w->off || l->lsan.off || (l->lsan.not_at_exit && !w->asked)))
 		r = err_set(e, -ECANCELED, "the program has turned LeakSanitizer off");
 	return r;
 }
 
-/* ---- what is written ---- */
-
 /* ---- what a leak check finds ---- */
 
-static struct map
-	below; /* leader's site and a block's site -> row of lsan_given.extra.below + 1 */
-
 void
-lsan_opts_begin(uint32_t pid)
+lsan_opts_begin(void *opts, uint32_t pid)
 {
-	struct lsan_extra *x = &lsan_given.extra;
+	struct leak_opts *l = opts;
+	struct lsan_extra *x = &l->lsan.extra;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < x->below.len; i++)
 		if (x->below.data[i].pid != pid)
 			x->below.data[kept++] = x->below.data[i];
 	x->below.len = kept;
-	map_done(&below);
-	below = (struct map){0};
+	map_done(&l->lsan.below);
+	l->lsan.below = (struct map){0};
 }
 
 static void
-add_below(uint32_t pid, const struct scan_block *all, const struct scan_block *b)
+add_below(struct lsan_opts *o, uint32_t pid, const struct scan_block *all,
+	  const struct scan_block *b)
 {
 	const struct scan_block *leader = b;
 	struct lsan_below *d;
@@ -230,36 +227,37 @@ add_below(uint32_t pid, const struct scan_block *all, const struct scan_block *b
 
 	while (leader->state == CLASSIFY_INDIRECT)
 		leader = &all[leader->indirect];
-	row = map_add(&below, (uint64_t)leader->site << 32 | b->site);
+	row = map_add(&o->below, (uint64_t)leader->site << 32 | b->site);
 	if (*row == 0) {
-		vec_push(&lsan_given.extra.below,
+		vec_push(&o->extra.below,
 			 (struct lsan_below){pid, leader->site, b->site, 0, 0});
-		*row = lsan_given.extra.below.len;
+		*row = o->extra.below.len;
 	}
-	d = &lsan_given.extra.below.data[*row - 1];
+	d = &o->extra.below.data[*row - 1];
 	d->blocks++;
 	d->bytes += b->bytes;
 }
 
 void
-lsan_opts_block(uint32_t pid, const struct scan_block *all, const struct scan_block *b)
+lsan_opts_block(void *opts, uint32_t pid, const struct scan_block *all,
+		const struct scan_block *b)
 {
-	if (lsan_given.extra.list_objects && b->state <= CLASSIFY_INDIRECT)
-		vec_push(&lsan_given.extra.objects,
-			 (struct lsan_object){.pid = pid,
-					      .origin = b->site,
-					      .kind = b->state,
-					      .addr = b->addr,
-					      .bytes = b->bytes});
-	if (b->state == CLASSIFY_INDIRECT && leak_given.format == LEAK_LSAN &&
-	    leak_given.set.all.len > 0)
-		add_below(pid, all, b);
+	struct leak_opts *l = opts;
+
+	if (l->lsan.extra.list_objects && b->state <= CLASSIFY_INDIRECT)
+		vec_push(&l->lsan.extra.objects, (struct lsan_object){.pid = pid,
+								      .origin = b->site,
+								      .kind = b->state,
+								      .addr = b->addr,
+								      .bytes = b->bytes});
+	if (b->state == CLASSIFY_INDIRECT && l->format == LEAK_LSAN && l->set.all.len > 0)
+		add_below(&l->lsan, pid, all, b);
 }
 
 bool
-lsan_opts_log(uint32_t pid, const struct buf *text)
+lsan_opts_log(const struct lsan_opts *o, uint32_t pid, const struct buf *text)
 {
-	const char *path = lsan_given.log_path;
+	const char *path = o->log_path;
 	struct err e = {0};
 	struct buf name = {0};
 
@@ -276,12 +274,23 @@ lsan_opts_log(uint32_t pid, const struct buf *text)
 }
 
 void
-lsan_opts_help(struct buf *out)
+lsan_opts_help(struct lsan_opts *o, struct buf *out)
 {
-	if (!lsan_given.help)
+	if (!o->help)
 		return;
-	lsan_given.help = false;
+	o->help = false;
 	buf_add_str(out, "Available flags for LeakSanitizer:\n");
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++)
 		buf_printf(out, "\t%s\n\t\t- %s\n", flags[i].name, flags[i].help);
+}
+
+void
+lsan_opts_done(struct lsan_opts *o)
+{
+	free(o->log_path);
+	free(o->suppressions);
+	free(o->read_already);
+	vec_done(&o->extra.objects);
+	vec_done(&o->extra.below);
+	map_done(&o->below);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* leak_report.c -- see leak_report.h. */
-#include "tool/cli/leak_report.h"
+#include "tool/compat/leaks/leak_report.h"
 
 #include <limits.h>
 #include <stdint.h>
@@ -11,9 +11,9 @@
 
 #include "tool/analyze/verdict/focus.h"
 #include "tool/analyze/verdict/suppress_match.h"
-#include "tool/cli/leak_gate.h"
-#include "tool/cli/leak_opts.h"
-#include "tool/cli/lsan_opts.h"
+#include "tool/compat/leaks/leak_gate.h"
+#include "tool/compat/leaks/leak_opts.h"
+#include "tool/compat/leaks/lsan_opts.h"
 #include "tool/model/loss_kinds.h"
 #include "tool/render/figure.h"
 #include "tool/render/leak_xml.h"
@@ -31,13 +31,6 @@
 #	define SEEP_VERSION "unknown"
 #endif
 
-static unsigned met;	  /* conditions of --fail-on */
-static bool baseline;	  /* there is one, and what it has is marked */
-static bool *focus;	  /* for every process: verdict and exit status are about it */
-static bool file_failed;  /* a file could not be written */
-static struct skip *skip; /* made while names are short: rules are written for those */
-static struct memcheck_errors wrong; /* uses of the heap */
-
 /* ---- suppressions ---- */
 
 static void
@@ -51,30 +44,32 @@ suppress_record(struct prof *p, const struct loss_records *rs,
 }
 
 static void
-suppress_error(const struct prof *p, struct prof_error *e, struct loss_stack *stack)
+suppress_error(struct leak_opts *l, const struct prof *p, struct prof_error *e,
+	       struct loss_stack *stack)
 {
 	enum suppress_about about = memcheck_errors_about(e);
 	size_t at = SIZE_MAX;
 
 	if (about != SUPPRESS_OTHER && e->at != 0) {
 		loss_stack(p, e->process, e->at, memcheck_errors_called(e),
-			   leak_given.records.callers, stack);
-		at = suppress_find(&leak_given.set, about, UINT_MAX, stack);
+			   l->records.callers, stack);
+		at = suppress_find(&l->set, about, UINT_MAX, stack);
 	}
 	if (at == SIZE_MAX)
 		return;
-	suppress_used(&leak_given.set, at)->count += e->count - 1;
+	suppress_used(&l->set, at)->count += e->count - 1;
 	e->suppressed = true;
 }
 
 static void
-suppress_process(struct prof *p, const struct skip *s, uint32_t process)
+suppress_process(struct leak_opts *l, struct prof *p, const struct skip *s,
+		 uint32_t process)
 {
-	struct suppress_set *set = &leak_given.set;
+	struct suppress_set *set = &l->set;
 	struct loss_records rs;
 	struct loss_stack stack = {0};
 
-	loss_records_init(&rs, p, s, process, &leak_given.records);
+	loss_records_init(&rs, p, s, process, &l->records);
 	for (size_t i = 0; i < rs.rows.len; i++) {
 		const struct loss_record *r = &rs.rows.data[i];
 		struct suppress *used;
@@ -83,7 +78,7 @@ suppress_process(struct prof *p, const struct skip *s, uint32_t process)
 		if (r->suppressed)
 			continue;
 		loss_stack(p, process, p->sites[r->site].node, prof_text(p, r->called),
-			   leak_given.records.callers, &stack);
+			   l->records.callers, &stack);
 		at = suppress_find(set, SUPPRESS_LEAK, 1u << r->kind, &stack);
 		if (at == SIZE_MAX)
 			continue;
@@ -95,7 +90,7 @@ suppress_process(struct prof *p, const struct skip *s, uint32_t process)
 	}
 	for (uint32_t i = 0; i < p->nerrors; i++) {
 		if (p->errors[i].process == process)
-			suppress_error(p, &p->errors[i], &stack);
+			suppress_error(l, p, &p->errors[i], &stack);
 	}
 	loss_stack_done(&stack);
 	loss_records_done(&rs);
@@ -135,27 +130,33 @@ suppress_below(struct prof *p, const struct lsan_below *d)
 }
 
 void
-leak_report_suppress(struct prof *p, const struct skip *s)
+leak_report_suppress(struct leak_opts *l, struct prof *p, const struct skip *s)
 {
-	for (uint32_t i = 1; leak_given.set.all.len > 0 && i < p->nprocesses; i++)
-		suppress_process(p, s, i);
-	for (size_t i = 0; i < lsan_given.extra.below.len; i++)
-		suppress_below(p, &lsan_given.extra.below.data[i]);
+	for (uint32_t i = 1; l->set.all.len > 0 && i < p->nprocesses; i++)
+		suppress_process(l, p, s, i);
+	for (size_t i = 0; i < l->lsan.extra.below.len; i++)
+		suppress_below(p, &l->lsan.extra.below.data[i]);
 }
 
 bool
-leak_report_foreign(void)
+leak_report_foreign(const struct leak_opts *l)
 {
-	return leak_given.format != LEAK_SEEP;
+	return l->format != LEAK_SEEP;
 }
 
-bool
-leak_report_inherited(void)
+struct leakcheck_how
+leak_report_how(struct leak_opts *l)
 {
-	const struct leak_opts *l = &leak_given;
+	/* Blocks that a forked child has from its parent are listed in both. */
+	bool inherited = (l->format == LEAK_MEMCHECK || l->format == LEAK_XML) &&
+			 !leak_gate_given(&l->gate) && l->junit == NULL &&
+			 l->sarif == NULL && !l->github;
 
-	return (l->format == LEAK_MEMCHECK || l->format == LEAK_XML) &&
-	       !leak_gate_given() && l->junit == NULL && l->sarif == NULL && !l->github;
+	return (struct leakcheck_how){.inherited = inherited,
+				      .ctx = l,
+				      .heed = lsan_opts_heed,
+				      .begin = lsan_opts_begin,
+				      .block = lsan_opts_block};
 }
 
 /* Where the files really are: /lib is a link to /usr/lib, and others know only that. */
@@ -173,23 +174,23 @@ real_paths(struct prof *p)
 }
 
 void
-leak_report_prepare(struct prof *p)
+leak_report_prepare(struct leak_report *r, struct prof *p)
 {
-	const struct leak_opts *l = &leak_given;
+	struct leak_opts *l = r->o;
+	bool foreign = leak_report_foreign(l);
 
-	if (leak_report_foreign() || l->set.all.len > 0 || leak_gate_given() ||
+	if (foreign || l->set.all.len > 0 || leak_gate_given(&l->gate) ||
 	    l->error_exitcode != 0 || l->xml_file != NULL || l->junit != NULL ||
 	    l->sarif != NULL || l->github || l->generate != NULL)
-		skip = skip_new(p, NULL);
-	if (leak_report_foreign())
+		r->skip = skip_new(p, NULL);
+	if (foreign)
 		names_full(p);
-	if (leak_report_foreign() || l->xml_file != NULL || l->set.all.len > 0 ||
-	    l->generate != NULL)
+	if (foreign || l->xml_file != NULL || l->set.all.len > 0 || l->generate != NULL)
 		real_paths(p);
-	leak_report_suppress(p, skip);
-	baseline = leak_gate_mark_known(p, skip);
-	if (skip != NULL)
-		memcheck_errors_init(&wrong, p);
+	leak_report_suppress(l, p, r->skip);
+	r->baseline = leak_gate_mark_known(&l->gate, p, r->skip);
+	if (r->skip != NULL)
+		memcheck_errors_init(&r->wrong, p);
 }
 
 /* ---- processes ---- */
@@ -209,21 +210,21 @@ forked_from(const struct prof *p, uint32_t i)
 }
 
 bool
-leak_report_choose(const struct prof *p, bool *chosen)
+leak_report_choose(const struct leak_opts *l, const struct prof *p, bool *chosen)
 {
 	bool all = true, more = true;
 	uint32_t first = 0; /* what the program became by exec is another one */
 
-	if (leak_given.only < LEAK_ONLY_FORKS)
+	if (l->only < LEAK_ONLY_FORKS)
 		return false;
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		if (p->processes[i].pid == leak_given.program_pid &&
+		if (p->processes[i].pid == l->program_pid &&
 		    (first == 0 ||
 		     p->processes[i].start_ns < p->processes[first].start_ns))
 			first = i;
 	}
 	chosen[first] = first != 0;
-	while (more && leak_given.only == LEAK_ONLY_FORKS) {
+	while (more && l->only == LEAK_ONLY_FORKS) {
 		more = false;
 		for (uint32_t i = 1; i < p->nprocesses; i++) {
 			if (!chosen[i] && chosen[forked_from(p, i)])
@@ -238,11 +239,11 @@ leak_report_choose(const struct prof *p, bool *chosen)
 /* ---- reports ---- */
 
 static struct memcheck_opts
-memcheck_opts(bool file)
+memcheck_opts(const struct leak_report *r, bool file)
 {
 	static const char *const preamble[] = {
 		"Memcheck's leak report, by seep " SEEP_VERSION, NULL};
-	const struct leak_opts *l = &leak_given;
+	const struct leak_opts *l = r->o;
 
 	return (struct memcheck_opts){
 		.show = l->show != NULL ? l->show_kinds : LOSS_KINDS_ERRORS,
@@ -254,57 +255,75 @@ memcheck_opts(bool file)
 		.quiet = l->quiet,
 		.set = l->verbose ? &l->set : NULL,
 		.generate = l->generate != NULL && strcmp(l->generate, "no") != 0,
-		.wrong = wrong.rows.data,
-		.nwrong = wrong.rows.len,
+		.wrong = r->wrong.rows.data,
+		.nwrong = r->wrong.rows.len,
 	};
 }
 
-static void
-add_xml(struct buf *out, const struct prof *p, const struct skip *s, uint32_t process)
+/* Our own command line without the program's, ended by NULL. Lives as long as `r`. */
+static const char *const *
+command_words(struct leak_report *r)
 {
-	struct memcheck_opts o = memcheck_opts(true);
+	size_t program = 0;
+
+	if (r->words.len > 0)
+		return r->words.data;
+	buf_read_file(&r->words_text, "/proc/self/cmdline", NULL);
+	for (const char *at = buf_str(&r->words_text);
+	     at < buf_str(&r->words_text) + r->words_text.len; at += strlen(at) + 1)
+		vec_push(&r->words, at);
+	while (r->o->program != NULL && r->o->program[program] != NULL)
+		program++;
+	r->words.len -= program < r->words.len ? program : 0;
+	vec_push(&r->words, NULL);
+	return r->words.data;
+}
+
+static void
+add_xml(struct leak_report *r, struct buf *out, const struct prof *p, uint32_t process)
+{
+	struct memcheck_opts o = memcheck_opts(r, true);
 	const struct leak_xml_args args = {
-		.tool = leak_opts_words(),
-		.program = p->processes[process].pid == leak_given.program_pid
-				   ? leak_given.program
-				   : NULL,
+		.tool = command_words(r),
+		.program = p->processes[process].pid == r->o->program_pid ? r->o->program
+									  : NULL,
 	};
 
-	o.set = &leak_given.set;
+	o.set = &r->o->set;
 	o.level = MEMCHECK_FULL;
-	leak_xml(out, p, s, process, &o, &args);
+	leak_xml(out, p, r->skip, process, &o, &args);
 }
 
 static void
-add_process(struct buf *out, const struct prof *p, const struct skip *s, uint32_t process,
-	    bool file)
+add_process(struct leak_report *r, struct buf *out, const struct prof *p,
+	    uint32_t process, bool file)
 {
-	struct memcheck_opts o = memcheck_opts(file);
+	struct memcheck_opts o = memcheck_opts(r, file);
 
-	switch (leak_given.format) {
+	switch (r->o->format) {
 	case LEAK_XML:
-		add_xml(out, p, s, process);
+		add_xml(r, out, p, process);
 		break;
 	case LEAK_LSAN:
-		o.set = &leak_given.set;
-		lsan_text(out, p, s, process, &o, &lsan_given.extra);
+		o.set = &r->o->set;
+		lsan_text(out, p, r->skip, process, &o, &r->o->lsan.extra);
 		break;
 	default:
-		memcheck_text(out, p, s, process, &o);
+		memcheck_text(out, p, r->skip, process, &o);
 	}
 }
 
 void
-leak_report_more(struct buf *out, const struct prof *p)
+leak_report_more(struct leak_report *r, struct buf *out, const struct prof *p)
 {
-	struct memcheck_opts o = memcheck_opts(false);
-	const struct suppress_set *set = &leak_given.set;
+	struct memcheck_opts o = memcheck_opts(r, false);
+	const struct suppress_set *set = &r->o->set;
 	struct loss_stack stack = {0};
 
 	/* Seep's own verdict counts indirect losses too; hidden roots would leave them. */
-	if (leak_given.show == NULL)
+	if (r->o->show == NULL)
 		o.show |= 1u << PROF_LOSS_INDIRECT;
-	for (size_t i = leak_given.verbose ? set->order.len : 0; i > 0; i--) {
+	for (size_t i = r->o->verbose ? set->order.len : 0; i > 0; i--) {
 		const struct suppress *x = &set->all.data[set->order.data[i - 1]];
 
 		if (x->count > 0)
@@ -316,17 +335,17 @@ leak_report_more(struct buf *out, const struct prof *p)
 	for (uint32_t i = 1; o.generate && i < p->nprocesses; i++) {
 		struct loss_records rs;
 
-		if (!focus[i])
+		if (!r->focus[i])
 			continue;
-		loss_records_init(&rs, p, skip, i, &o.records);
+		loss_records_init(&rs, p, r->skip, i, &o.records);
 		for (size_t k = 0; k < rs.rows.len; k++) {
-			const struct loss_record *r = &rs.rows.data[k];
+			const struct loss_record *x = &rs.rows.data[k];
 
-			if (r->suppressed || (o.show & 1u << r->kind) == 0)
+			if (x->suppressed || (o.show & 1u << x->kind) == 0)
 				continue;
-			loss_stack(p, i, p->sites[r->site].node, prof_text(p, r->called),
+			loss_stack(p, i, p->sites[x->site].node, prof_text(p, x->called),
 				   o.records.callers, &stack);
-			memcheck_suppression(out, r, &stack);
+			memcheck_suppression(out, x, &stack);
 		}
 		loss_records_done(&rs);
 	}
@@ -334,45 +353,46 @@ leak_report_more(struct buf *out, const struct prof *p)
 }
 
 static void
-write_file(const char *pattern, uint32_t pid, uint32_t number, const struct buf *b)
+write_file(struct leak_report *r, const char *pattern, uint32_t pid, uint32_t number,
+	   const struct buf *b)
 {
 	struct err e = {0};
 	char *name = NULL;
 
 	if (log_name(pattern, pid, number, &name, &e) < 0 ||
 	    out_check_log(name, &e) < 0 || file_write(name, buf_str(b), b->len, &e) < 0)
-		file_failed = cmd_fail(&e) != CMD_OK;
+		r->file_failed = cmd_fail(&e) != CMD_OK;
 	free(name);
 }
 
 void
-leak_report_text(struct buf *out, const struct prof *p, const char *log)
+leak_report_text(struct leak_report *r, struct buf *out, const struct prof *p,
+		 const char *log)
 {
 	bool each = log != NULL && log_name_differs(log);
-	uint32_t pid = leak_given.program_pid, n = 1;
+	uint32_t pid = r->o->program_pid, n = 1;
 	struct buf b = {0};
 
-	lsan_opts_help(out);
-
+	lsan_opts_help(&r->o->lsan, out);
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		if (!focus[i])
+		if (!r->focus[i])
 			continue;
 		if (pid == 0)
 			pid = p->processes[i].pid;
-		if (leak_given.format == LEAK_LSAN && lsan_given.log_path != NULL) {
+		if (r->o->format == LEAK_LSAN && r->o->lsan.log_path != NULL) {
 			buf_clear(&b);
-			add_process(&b, p, skip, i, true);
-			if (!lsan_opts_log(p->processes[i].pid, &b))
+			add_process(r, &b, p, i, true);
+			if (!lsan_opts_log(&r->o->lsan, p->processes[i].pid, &b))
 				buf_add(out, b.data, b.len);
 			continue;
 		}
 		if (!each || p->processes[i].pid == pid) {
-			add_process(out, p, skip, i, log != NULL);
+			add_process(r, out, p, i, log != NULL);
 			continue;
 		}
 		buf_clear(&b);
-		add_process(&b, p, skip, i, true);
-		write_file(log, p->processes[i].pid, n++, &b);
+		add_process(r, &b, p, i, true);
+		write_file(r, log, p->processes[i].pid, n++, &b);
 	}
 	buf_done(&b);
 }
@@ -380,20 +400,20 @@ leak_report_text(struct buf *out, const struct prof *p, const char *log)
 /* ---- the end ---- */
 
 static uint64_t
-count_errors(const struct prof *p)
+count_errors(const struct leak_report *r, const struct prof *p)
 {
-	struct memcheck_opts o = memcheck_opts(false);
+	struct memcheck_opts o = memcheck_opts(r, false);
 	uint64_t n = 0;
 
 	/* LeakSanitizer's own status is for leaks: its report has nothing else. */
-	if (leak_given.format == LEAK_LSAN && lsan_given.status_is_theirs)
+	if (r->o->format == LEAK_LSAN && r->o->lsan.status_is_theirs)
 		o.nwrong = 0;
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		struct loss_records rs;
 
-		if (!focus[i])
+		if (!r->focus[i])
 			continue;
-		loss_records_init(&rs, p, skip, i, &o.records);
+		loss_records_init(&rs, p, r->skip, i, &o.records);
 		n += memcheck_count(&rs, &o, i).errors;
 		/* A child's error does not end up in its parent's exit status. */
 		for (size_t k = 0; p->inherited_sites != 0 && k < rs.rows.len; k++)
@@ -407,50 +427,50 @@ count_errors(const struct prof *p)
 
 /* One document for each process; without %p or %n only the first chosen has a name for it. */
 static void
-write_xml(const struct prof *p)
+write_xml(struct leak_report *r, const struct prof *p)
 {
-	bool each = log_name_differs(leak_given.xml_file);
+	bool each = log_name_differs(r->o->xml_file);
 	struct buf b = {0};
 	uint32_t n = 0;
 
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		if (!focus[i] || (n > 0 && !each) ||
-		    (!each && leak_given.program_pid != 0 &&
-		     p->processes[i].pid != leak_given.program_pid))
+		if (!r->focus[i] || (n > 0 && !each) ||
+		    (!each && r->o->program_pid != 0 &&
+		     p->processes[i].pid != r->o->program_pid))
 			continue;
 		buf_clear(&b);
-		add_xml(&b, p, skip, i);
-		write_file(leak_given.xml_file, p->processes[i].pid, n++, &b);
+		add_xml(r, &b, p, i);
+		write_file(r, r->o->xml_file, p->processes[i].pid, n++, &b);
 	}
 	buf_done(&b);
 }
 
 /* What is shown beside the source. Possibly lost memory is no finding, unless it is asked for. */
 static void
-write_review(const struct prof *p)
+write_review(struct leak_report *r, const struct prof *p)
 {
-	struct memcheck_opts o = memcheck_opts(true);
+	struct memcheck_opts o = memcheck_opts(r, true);
 	struct sarif_opts more = {.version = SEEP_VERSION,
 				  .root = getenv("GITHUB_WORKSPACE")};
 	char *here = getcwd(NULL, 0);
 	struct buf b = {0};
 
-	if (leak_given.errors == NULL && !leak_report_foreign())
+	if (r->o->errors == NULL && !leak_report_foreign(r->o))
 		o.errors &= ~(1u << PROF_LOSS_POSSIBLE);
-	o.records.judged = !leak_report_foreign();
+	o.records.judged = !leak_report_foreign(r->o);
 	if (more.root == NULL || more.root[0] != '/')
 		more.root = here != NULL ? here : "";
-	if (leak_given.sarif != NULL) {
-		sarif_json(&b, p, skip, focus, &o, &more);
-		write_file(leak_given.sarif,
-			   leak_given.program_pid != 0 ? leak_given.program_pid
-			   : p->nprocesses > 1	       ? p->processes[1].pid
-						       : 0,
+	if (r->o->sarif != NULL) {
+		sarif_json(&b, p, r->skip, r->focus, &o, &more);
+		write_file(r, r->o->sarif,
+			   r->o->program_pid != 0 ? r->o->program_pid
+			   : p->nprocesses > 1	  ? p->processes[1].pid
+						  : 0,
 			   0, &b);
 	}
 	buf_clear(&b);
-	if (leak_given.github) {
-		sarif_annotations(&b, p, skip, focus, &o, &more);
+	if (r->o->github) {
+		sarif_annotations(&b, p, r->skip, r->focus, &o, &more);
 		fputs(buf_str(&b), stderr);
 	}
 	buf_done(&b);
@@ -458,26 +478,26 @@ write_review(const struct prof *p)
 }
 
 void
-leak_report_judge(const struct prof *p, struct report_opts *o)
+leak_report_judge(struct leak_report *r, const struct prof *p, struct report_opts *o)
 {
-	focus = xcalloc(p->nprocesses, sizeof *focus);
-	if (leak_given.only == LEAK_ONLY_FOCUS && !o->everyone)
-		focus_of(p, o->chosen, focus);
+	r->focus = xcalloc(p->nprocesses, sizeof *r->focus);
+	if (r->o->only == LEAK_ONLY_FOCUS && !o->everyone)
+		focus_of(p, o->chosen, r->focus);
 	else
 		for (uint32_t i = 1; i < p->nprocesses; i++)
-			focus[i] = o->chosen == NULL || o->chosen[i];
-	met = 0;
-	if (leak_gate_given())
-		met = leak_gate_judge(p, skip, focus);
-	o->judged = leak_gate_result();
-	o->baseline = baseline;
-	if (leak_given.set.files.len > 0)
-		o->suppressions = &leak_given.set;
+			r->focus[i] = o->chosen == NULL || o->chosen[i];
+	r->met = 0;
+	if (leak_gate_given(&r->o->gate))
+		r->met = leak_gate_judge(r->o, p, r->skip, r->focus);
+	o->judged = leak_gate_result(&r->o->gate);
+	o->baseline = r->baseline;
+	if (r->o->set.files.len > 0)
+		o->suppressions = &r->o->set;
 }
 
 /* Programs that are neither counted nor, in another tool's words, reported on: which lost memory. */
 static void
-tell_others(const struct prof *p, const bool *chosen)
+tell_others(const struct leak_report *r, const struct prof *p, const bool *chosen)
 {
 	bool *told = xcalloc(p->nprocesses, sizeof *told);
 	struct buf names = {0};
@@ -488,18 +508,18 @@ tell_others(const struct prof *p, const bool *chosen)
 		uint64_t lost;
 		uint32_t same = 1;
 
-		if (focus[i] || (chosen != NULL && !chosen[i]))
+		if (r->focus[i] || (chosen != NULL && !chosen[i]))
 			continue;
 		memset(told, 0, p->nprocesses * sizeof *told);
 		told[i] = true;
-		judge_sum(p, skip, told, &leak_given.records, &f, NULL);
+		judge_sum(p, r->skip, told, &r->o->records, &f, NULL);
 		lost = f.losses.blocks[PROF_LOSS_DEFINITE] +
 		       f.losses.blocks[PROF_LOSS_INDIRECT];
 		if (lost == 0)
 			continue;
 		blocks += lost;
 		while (same < i &&
-		       (focus[same] || p->processes[same].exe != p->processes[i].exe))
+		       (r->focus[same] || p->processes[same].exe != p->processes[i].exe))
 			same++;
 		if (same == i)
 			buf_printf(&names, "%s%s", names.len > 0 ? ", " : "",
@@ -515,44 +535,46 @@ tell_others(const struct prof *p, const bool *chosen)
 }
 
 int
-leak_report_end(struct prof *p, const bool *chosen, int status, bool tell)
+leak_report_end(struct leak_report *r, struct prof *p, const bool *chosen, int status,
+		bool tell)
 {
-	struct memcheck_opts o = memcheck_opts(true);
+	struct memcheck_opts o = memcheck_opts(r, true);
 
-	if (!leak_report_foreign() &&
-	    (leak_given.xml_file != NULL || leak_given.junit != NULL ||
-	     leak_given.sarif != NULL))
+	if (!leak_report_foreign(r->o) &&
+	    (r->o->xml_file != NULL || r->o->junit != NULL || r->o->sarif != NULL))
 		names_full(p); /* not sooner: the report is for people */
-	if (leak_given.xml_file != NULL)
-		write_xml(p);
+	if (r->o->xml_file != NULL)
+		write_xml(r, p);
 	if (tell)
-		leak_gate_tell();
-	if (tell && (leak_gate_given() || leak_given.error_exitcode != 0 ||
-		     leak_report_foreign()))
-		tell_others(p, chosen);
-	if (!leak_gate_given() && leak_given.error_exitcode != 0 && count_errors(p) > 0)
-		status = (int)leak_given.error_exitcode;
-	write_review(p);
-	if (!leak_gate_junit(p, skip, focus, &o))
-		file_failed = true;
-	skip_free(skip);
-	skip = NULL;
-	memcheck_errors_done(&wrong);
-	if (leak_gate_given() && leak_gate_blind(p, focus)) {
+		leak_gate_tell(&r->o->gate);
+	if (tell && (leak_gate_given(&r->o->gate) || r->o->error_exitcode != 0 ||
+		     leak_report_foreign(r->o)))
+		tell_others(r, p, chosen);
+	if (!leak_gate_given(&r->o->gate) && r->o->error_exitcode != 0 &&
+	    count_errors(r, p) > 0)
+		status = (int)r->o->error_exitcode;
+	write_review(r, p);
+	if (!leak_gate_junit(r->o, p, r->skip, r->focus, &o))
+		r->file_failed = true;
+	skip_free(TAKE(r->skip));
+	memcheck_errors_done(&r->wrong);
+	if (leak_gate_given(&r->o->gate) && leak_gate_blind(&r->o->gate, p, r->focus)) {
 		if (tell)
 			cmd_note("--fail-on: nothing was looked at for leaks, so nothing "
 				 "can pass");
-		met += status == CMD_OK;
-		if (status == CMD_OK && leak_given.error_exitcode == 0)
+		r->met += status == CMD_OK;
+		if (status == CMD_OK && r->o->error_exitcode == 0)
 			status = CMD_FAILED;
 	}
-	free(TAKE(focus));
-	if (met > 0 && leak_given.error_exitcode != 0)
-		status = (int)leak_given.error_exitcode;
-	else if (met > 0 && status == CMD_OK)
+	free(TAKE(r->focus));
+	vec_done(&r->words);
+	buf_done(&r->words_text);
+	if (r->met > 0 && r->o->error_exitcode != 0)
+		status = (int)r->o->error_exitcode;
+	else if (r->met > 0 && status == CMD_OK)
 		status = CMD_FOUND;
 	/* A run has the program's status: what went wrong besides is only told. */
-	if (file_failed && status == CMD_OK && leak_given.program_pid == 0)
+	if (r->file_failed && status == CMD_OK && r->o->program_pid == 0)
 		status = CMD_FAILED;
 	return status;
 }
