@@ -83,42 +83,46 @@ set_max_stop(void *to, const struct opt *o, const struct opt_value *v, struct er
 
 static const struct opt attach_opts[] = {
 	{"for", 0, OPT_DURATION, AT(for_ns), .metavar = "TIME",
-	 .help = "Record for so long; 0 = until Ctrl-C (60s)."},
+	 .help = "Record for TIME, or until Ctrl-C (60s, 0 = no limit)."},
 	{"budget", 0, OPT_STRING, .set = set_budget, .metavar = "PERCENT",
-	 .help = "Take no more of a core than this: adapts the rate (1%)."},
+	 .help = "Adapt the sampling rate so that the recorder uses at most PERCENT "
+		 "of a core (1%)."},
 	{"sample", 0, OPT_SIZE_OPTIONAL, AT(sample), .metavar = "N",
-	 .help = "Record one allocation in about N bytes, always (32K)."},
+	 .help = "Record one allocation per N bytes on average, at a fixed rate "
+		 "(32K)."},
 	{"exact", 0, OPT_NONE, AT(exact), .help = "Record every allocation."},
 	{"every", 0, OPT_DURATION, AT(every_ns), .metavar = "TIME",
-	 .help = "Also report so often while it is recorded."},
+	 .help = "Also print a report every TIME while recording."},
 	{"count", 'c', OPT_U64, AT(count), .metavar = "N",
-	 .help = "End after N of these reports."},
+	 .help = "Stop after N of these reports."},
 	{"around", 0, OPT_STRING, AT(around), .metavar = "CMD",
-	 .help = "Run CMD by sh -c, and report what it changed: marks before and after."},
+	 .help = "Run CMD with sh -c, set a mark before and after it, and report "
+		 "the growth between the marks."},
 	{"stay", 0, OPT_NONE, AT(stay),
-	 .help = "Leave the recorder in and return; seep detach ends it."},
+	 .help = "Return at once and keep recording until seep detach."},
 	{"children", 0, OPT_NONE, AT(children),
-	 .help = "Attach to the children of these processes, too, and count those that were missed."},
+	 .help = "Attach to child processes, too, and count those that were missed."},
 	{"cgroup", 0, OPT_STRING, AT(cgroup), .metavar = "PATH",
-	 .help = "Attach to every process of that control group."},
+	 .help = "Attach to every process of the control group PATH."},
 	{"dry-run", 0, OPT_NONE, AT(dry_run),
-	 .help = "Say what would be done, and touch nothing."},
+	 .help = "Print what attaching would do, and do nothing."},
 	{"output", 'o', OPT_STRING, AT(output), .metavar = "FILE",
-	 .help = "Save the recording there."},
+	 .help = "Save the recording as FILE."},
 	{"html", 0, OPT_STRING, AT(html), .metavar = "FILE",
-	 .help = "Write a page for the browser, too."},
+	 .help = "Also write the report to FILE as a web page."},
 	{"log-file", 0, OPT_STRING, AT(log_file), .metavar = "FILE",
-	 .help = "Write the report there instead of to stderr."},
+	 .help = "Write the report to FILE instead of stderr."},
 	{"json", 0, OPT_NONE, AT(json),
-	 .help = "Report as JSON, to stderr or --log-file."},
+	 .help = "Print the report as JSON to stderr, or to --log-file."},
 	{"max-size", 0, OPT_SIZE, AT(max_bytes), .metavar = "N",
-	 .help = "Most that the recording of one process may take (256M, exact 4G)."},
+	 .help = "Limit the recording of each process to N bytes (256M; 4G with "
+		 "--exact)."},
 	{"max-stop", 0, OPT_DURATION, .set = set_max_stop, .metavar = "TIME",
-	 .help = "Refuse to attach, or skip the leak check at the end, if the process is "
-		 "expected to be stopped for longer, which is an estimate; 0 = no leak check "
-		 "(10ms, for the leak check only)."},
+	 .help = "Refuse to attach, or skip the final leak check, if seep estimates "
+		 "that it would stop the process for longer than TIME (10ms, for "
+		 "the leak check only; 0 = no leak check)."},
 	{"no-names", 0, OPT_NONE, AT(no_names),
-	 .help = "Save without names: smaller and sooner done."},
+	 .help = "Save no function names: faster, and a smaller file."},
 	{0},
 };
 

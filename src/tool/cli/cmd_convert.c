@@ -37,17 +37,18 @@ struct convert_args {
 
 static const struct opt convert_opts[] = {
 	{"to", 't', OPT_STRING, AT(to), .metavar = "FORMAT",
-	 .help = "Write pprof, proto, heap, folded, speedscope, csv, dot, json or rec, "
-		 "whatever the file's name ends in."},
+	 .help = "Write this format: pprof, proto, heap, folded, speedscope, csv, "
+		 "dot, json or rec (by the name of OUT)."},
 	{"sample-index", 0, OPT_STRING, AT(index), .metavar = "WHAT",
-	 .help = "Take live, peak, allocated or temporary, in bytes or objects: "
-		 "peak-objects, inuse_space."},
+	 .help = "Write this figure: live, peak, allocated or temporary, with "
+		 "-objects for blocks; or pprof's names, such as inuse_space."},
 	{"no-skip", 0, OPT_NONE, AT(no_skip),
 	 .help = "Keep the frames of allocators and start code."},
 	{"no-names", 0, OPT_NONE, AT(no_names),
-	 .help = "Do not look up functions and lines that the input has not got."},
+	 .help = "Do not resolve addresses to functions and lines."},
 	{"all", 0, OPT_NONE, AT(all),
-	 .help = "Write every stack to speedscope's JSON, not only the 1,000 largest."},
+	 .help = "Write every stack to speedscope's JSON, not only the 1,000 "
+		 "largest."},
 	LOAD_OPTS(offsetof(struct convert_args, load)),
 	NAMES_OPTS(offsetof(struct convert_args, names)),
 	{0},

@@ -34,11 +34,13 @@ struct detach_args {
 
 static const struct opt detach_opts[] = {
 	{"output", 'o', OPT_STRING, AT(output), .metavar = "FILE",
-	 .help = "Save the recording there."},
-	{"json", 0, OPT_NONE, AT(json), .help = "Report as JSON."},
+	 .help = "Save the recording as FILE."},
+	{"json", 0, OPT_NONE, AT(json), .help = "Print the report as JSON."},
 	{"max-stop", 0, OPT_DURATION, AT(max_stop_ns), .metavar = "TIME",
-	 .help = "Longest stop for the leak check; 0 = no check (10ms)."},
-	{"quiet", 'q', OPT_NONE, AT(quiet), .help = "Only take it out: no report."},
+	 .help = "Skip the leak check if it would stop the process for longer than "
+		 "TIME (10ms, 0 = no check)."},
+	{"quiet", 'q', OPT_NONE, AT(quiet),
+	 .help = "Remove the recorder without a report."},
 	{0},
 };
 

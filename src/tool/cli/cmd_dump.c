@@ -36,16 +36,15 @@ struct dump_args {
 
 static const struct opt dump_table[] = {
 	{"output", 'o', OPT_STRING, AT(output), .metavar = "FILE",
-	 .help = "Write the bytes to FILE, as they are."},
+	 .help = "Write the raw bytes to FILE."},
 	{"strings", 0, OPT_NONE, AT(strings),
-	 .help = "List strings with their addresses, as strings -t x does."},
-	{"hex", 0, OPT_NONE, AT(hex), .help = "List all bytes, as hexdump -C does."},
-	{"show-content", 0, OPT_NONE, AT(show),
-	 .help = "Do not mask what the memory holds."},
+	 .help = "Print strings with their addresses, as strings -t x does."},
+	{"hex", 0, OPT_NONE, AT(hex), .help = "Print all bytes, as hexdump -C does."},
+	{"show-content", 0, OPT_NONE, AT(show), .help = "Do not mask the contents."},
 	{"least", 0, OPT_U64, AT(least), .metavar = "N",
-	 .help = "Shortest string for --strings; 4 unless told."},
+	 .help = "Skip strings shorter than N characters (4)."},
 	{"rows", 'n', OPT_U64, AT(rows), .metavar = "N",
-	 .help = "At most N rows of each table."},
+	 .help = "Print at most N rows of each table."},
 	{"json", 0, OPT_NONE, AT(json), .help = "Print the summary as JSON."},
 	{0},
 };

@@ -31,13 +31,14 @@ struct ps_args {
 #define AT(member) .at = offsetof(struct ps_args, member)
 
 static const struct opt ps_opts[] = {
-	{"json", 0, OPT_NONE, AT(json), .help = "List as JSON."},
+	{"json", 0, OPT_NONE, AT(json), .help = "Print the list as JSON."},
 	{"save", 0, OPT_STRING, AT(save), .metavar = "NAME",
-	 .help = "Save the left-over recording NAME where its run meant to, or with -o."},
+	 .help = "Save the recording NAME of a run that ended without saving it, "
+		 "under the name that the run was given, or as -o."},
 	{"output", 'o', OPT_STRING, AT(output), .metavar = "FILE",
-	 .help = "Save it in FILE."},
+	 .help = "Save it as FILE."},
 	{"discard", 0, OPT_STRING, AT(discard), .metavar = "NAME",
-	 .help = "Remove the left-over recording NAME without saving it."},
+	 .help = "Delete the recording NAME of a run that ended without saving it."},
 	{0},
 };
 

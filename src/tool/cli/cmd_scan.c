@@ -31,13 +31,12 @@ static const struct opt scan_table_opts[] = {
 	SCAN_OPTS(0),
 	UNRECORDED_OPTS(offsetof(struct scan_args, heap)),
 	{"rows", 'n', OPT_U64, AT(rows), .metavar = "N",
-	 .help = "List at most N rows of each sort."},
-	{"all", 0, OPT_NONE, AT(heap.all), .help = "List everything."},
+	 .help = "Print at most N rows of each table."},
+	{"all", 0, OPT_NONE, AT(heap.all), .help = "Print every row."},
 	{"bytes", 0, OPT_NONE, AT(heap.bytes),
-	 .help = "Whole numbers instead of KiB and MiB."},
-	{"json", 0, OPT_NONE, AT(heap.json), .help = "Report as JSON."},
-	{"no-pager", 0, OPT_NONE, AT(no_pager),
-	 .help = "Print straight to the terminal."},
+	 .help = "Print bytes instead of KiB, MiB and GiB."},
+	{"json", 0, OPT_NONE, AT(heap.json), .help = "Print the report as JSON."},
+	{"no-pager", 0, OPT_NONE, AT(no_pager), .help = "Print without a pager."},
 	{0},
 };
 

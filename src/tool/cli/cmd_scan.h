@@ -21,9 +21,9 @@ struct scan_args {
 /* clang-format off */
 #define SCAN_OPTS(base)                                                          \
 	{"save", 0, OPT_STRING, .at = (base) + offsetof(struct scan_args, save), .metavar = "FILE",   \
-	 .help = "Keep this look at an unrecorded heap in FILE, for --since."},          \
+	 .help = "Save this scan of an unrecorded heap as FILE, for --since."},          \
 	{"since", 0, OPT_STRING, .at = (base) + offsetof(struct scan_args, since), .metavar = "FILE", \
-	 .help = "Tell what grew since the look in FILE."}
+	 .help = "Print what grew since the scan that --save wrote to FILE."}
 /* clang-format on */
 
 /* Whether the words are processes without a complete recording, cores, or saved looks. */

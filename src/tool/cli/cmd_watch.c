@@ -74,23 +74,26 @@ watch_set_at(void *to, const struct opt *o, const struct opt_value *v, struct er
 
 static const struct opt watch_table[] = {
 	{"every", 0, OPT_DURATION, AT(every_ns), .metavar = "TIME",
-	 .help = "Time between snapshots; 5s, or a tenth of --for if that is less."},
+	 .help = "Interval between snapshots (5s, or a tenth of --for if that is "
+		 "less)."},
 	{"count", 'c', OPT_U64, AT(count), .metavar = "N",
-	 .help = "End after N snapshots."},
+	 .help = "Stop after N snapshots."},
 	{"for", 0, OPT_DURATION, AT(for_ns), .metavar = "TIME",
-	 .help = "End after that time; without this or --count, at Ctrl-C."},
+	 .help = "Stop after TIME (until Ctrl-C)."},
 	{"cold", 0, OPT_NONE, AT(cold),
-	 .help = "Tell which memory is not touched again. Clears the kernel's marks."},
+	 .help = "Print how much memory was not used again. Clears the kernel's "
+		 "referenced bits of the process."},
 	{"on-growth", 0, OPT_SIZE, .set = watch_set_growth, .metavar = "SIZE COMMAND",
-	 .help = "Run COMMAND each time that memory has grown by SIZE."},
+	 .help = "Run COMMAND each time that the memory has grown by SIZE."},
 	{"at", 0, OPT_STRING, AT(at_percent), .set = watch_set_at, .metavar = "PERCENT",
-	 .help = "Run it, and end with status 1, at so much of the memory limit."},
+	 .help = "At PERCENT of the memory limit, run COMMAND of --on-growth and "
+		 "exit with status 1."},
 	{"metrics", 0, OPT_STRING, AT(metrics), .metavar = "FILE",
-	 .help = "Keep FILE up to date, in Prometheus' text format."},
+	 .help = "Update FILE after each snapshot, in Prometheus' text format."},
 	{"rows", 'n', OPT_U64, AT(rows), .metavar = "N",
-	 .help = "List at most N regions."},
-	{"all", 0, OPT_NONE, AT(all), .help = "List every region."},
-	{"json", 0, OPT_NONE, AT(json), .help = "Print everything as JSON, at the end."},
+	 .help = "Print at most N regions."},
+	{"all", 0, OPT_NONE, AT(all), .help = "Print every region."},
+	{"json", 0, OPT_NONE, AT(json), .help = "Print the report as JSON at the end."},
 	{0},
 };
 

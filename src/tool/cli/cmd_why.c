@@ -26,9 +26,9 @@ struct why_args {
 
 static const struct opt why_opts[] = {
 	{"for", 0, OPT_DURATION, AT(for_ns), .metavar = "TIME",
-	 .help = "Look for that long; 10s unless told."},
-	{"all", 0, OPT_NONE, AT(all), .help = "List every region."},
-	{"json", 0, OPT_NONE, AT(json), .help = "Print everything as JSON."},
+	 .help = "Examine the process for TIME (10s)."},
+	{"all", 0, OPT_NONE, AT(all), .help = "Print every region."},
+	{"json", 0, OPT_NONE, AT(json), .help = "Print the report as JSON."},
 	{0},
 };
 

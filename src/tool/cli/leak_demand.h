@@ -30,30 +30,32 @@ struct leak_demand {
 
 /* Rows of an option table, in whose struct they are at the offset `base`. */
 #define LEAK_DEMAND_AT(base, member) .at = (base) + offsetof(struct leak_demand, member)
-#define LEAK_DEMAND_OPTS(base)                                                             \
-	{"new", 0, OPT_NONE, LEAK_DEMAND_AT(base, only_new),                               \
-	 .help = "List only places that had nothing lost at the last look."},              \
-		{"increased", 0, OPT_NONE, LEAK_DEMAND_AT(base, increased),                \
-		 .help = "The same, and places that lost more since then."},               \
-		{"changed", 0, OPT_NONE, LEAK_DEMAND_AT(base, changed),                    \
-		 .help = "The same, and places that have less."},                          \
-		{"way",                                                                    \
-		 0,                                                                        \
-		 OPT_STRING,                                                               \
-		 LEAK_DEMAND_AT(base, way),                                                \
-		 .metavar = "copy|stop",                                                   \
-		 .help = "Look at a copy of the process, or stop it (as memory allows)."}, \
-		{"max-stop",                                                               \
-		 0,                                                                        \
-		 OPT_DURATION,                                                             \
-		 LEAK_DEMAND_AT(base, max_stop_ns),                                        \
-		 .metavar = "TIME",                                                        \
-		 .help = "Refuse if it would have to stand still for longer."},            \
-		{"figures-fd", 0, OPT_U64, LEAK_DEMAND_AT(base, figures_fd)},              \
-		{"draconian", 0, OPT_NONE, LEAK_DEMAND_AT(base, draconian)},               \
-	{                                                                                  \
-		"dry-run", 0, OPT_NONE, LEAK_DEMAND_AT(base, dry_run),                     \
-			.help = "Only tell how long it would stand still, and why."        \
+#define LEAK_DEMAND_OPTS(base)                                                                     \
+	{"new", 0, OPT_NONE, LEAK_DEMAND_AT(base, only_new),                                       \
+	 .help = "List only sites that had no leak at the last check."},                           \
+		{"increased", 0, OPT_NONE, LEAK_DEMAND_AT(base, increased),                        \
+		 .help = "List only sites that are new or leaked more since the last check."},     \
+		{"changed", 0, OPT_NONE, LEAK_DEMAND_AT(base, changed),                            \
+		 .help = "List only sites whose leaks changed since the last check."},             \
+		{"way",                                                                            \
+		 0,                                                                                \
+		 OPT_STRING,                                                                       \
+		 LEAK_DEMAND_AT(base, way),                                                        \
+		 .metavar = "copy|stop",                                                           \
+		 .help = "Check a forked copy of the process, or stop the process itself "         \
+			 "(copy, if the memory suffices)."},                                       \
+		{"max-stop",                                                                       \
+		 0,                                                                                \
+		 OPT_DURATION,                                                                     \
+		 LEAK_DEMAND_AT(base, max_stop_ns),                                                \
+		 .metavar = "TIME",                                                                \
+		 .help = "Refuse if seep estimates that it would stop the process for "            \
+			 "longer than TIME."},                                                     \
+		{"figures-fd", 0, OPT_U64, LEAK_DEMAND_AT(base, figures_fd)},                      \
+		{"draconian", 0, OPT_NONE, LEAK_DEMAND_AT(base, draconian)},                       \
+	{                                                                                          \
+		"dry-run", 0, OPT_NONE, LEAK_DEMAND_AT(base, dry_run),                             \
+			.help = "Print how long the check would stop the process, and do nothing." \
 	}
 
 /* Whether the last look matters. */

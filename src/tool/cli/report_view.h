@@ -71,111 +71,136 @@ int report_set_trim(void *to, const struct opt *o, const struct opt_value *v,
 	}
 
 /* Rows for the option table, in whose struct a struct report_view is at the offset `base`. pprof's spellings are understood beside ours. */
-#define REPORT_VIEW_OPTS(base)                                                           \
-	REPORT_VIEW_ROW(base, "tree", NULL, "Show calls as a tree, outermost first."),   \
-		REPORT_VIEW_ROW(base, "bottom-up", NULL,                                 \
-				"Show what allocates, and who called it."),              \
-		REPORT_VIEW_ROW(base, "peek", "RE",                                      \
-				"Show callers and callees of functions like RE."),       \
-		REPORT_VIEW_ROW(base, "list", "RE",                                      \
-				"Show the source of functions like RE with figures."),   \
-		REPORT_VIEW_ROW(base, "traces", NULL, "Show every stack."),              \
-		REPORT_VIEW_ROW(base, "tags", NULL, "Show labels and what they hold."),  \
-		REPORT_VIEW_ROW(base, "threads", NULL, "Show what each thread holds."),  \
-		REPORT_VIEW_ROW(base, "sizes", NULL, "Show how large the blocks are."),  \
-		REPORT_VIEW_ROW(base, "lifetimes", NULL, "Show how long blocks lived."), \
-		REPORT_VIEW_ROW(base, "timeline", NULL,                                  \
-				"Show what was held, and when."),                        \
-		REPORT_VIEW_ROW(base, "graph", NULL, "Print the call graph for dot."),   \
-		REPORT_VIEW_ROW(base, "svg", "OUT", "Draw it with graphviz."),           \
-		REPORT_VIEW_ROW(base, "pdf", "OUT", "The same as PDF."),                 \
-		REPORT_VIEW_ROW(base, "ps", "OUT", "The same as PostScript."),           \
-		REPORT_VIEW_ROW(base, "png", "OUT", "The same as PNG."),                 \
-		REPORT_VIEW_ROW(base, "gif", "OUT", "The same as GIF."),                 \
-		{"flame",                                                                \
-		 0,                                                                      \
-		 OPT_STRING,                                                             \
-		 .at = (base),                                                           \
-		 .set = report_set_page,                                                 \
-		 .metavar = "OUT",                                                       \
-		 .help = "Write a flame graph, one interactive SVG file."},              \
-		{"html",                                                                 \
-		 0,                                                                      \
-		 OPT_STRING,                                                             \
-		 .at = (base),                                                           \
-		 .set = report_set_page,                                                 \
-		 .metavar = "OUT",                                                       \
-		 .help = "Write one page: table, flame graph, tree, source."},           \
-		REPORT_GRAIN_ROW(base, "functions", "Count by function (the usual)."),   \
-		REPORT_GRAIN_ROW(base, "filefunctions", "Count by function and file."),  \
-		REPORT_GRAIN_ROW(base, "lines", "Count by source line."),                \
-		REPORT_GRAIN_ROW(base, "files", "Count by source file."),                \
-		REPORT_GRAIN_ROW(base, "modules", "Count by program and library."),      \
-		REPORT_GRAIN_ROW(base, "addresses", "Count by address."),                \
-		REPORT_SWITCH_ROW(base, "no-inlines",                                    \
-				  "Count inlined code in its caller."),                  \
-		{"sample-index",                                                         \
-		 0,                                                                      \
-		 OPT_STRING,                                                             \
-		 .at = (base),                                                           \
-		 .set = report_set_value,                                                \
-		 .metavar = "WHAT",                                                      \
-		 .help = "Count live, peak, allocated or temporary memory."},            \
-		{"sample_index", 0, OPT_STRING, .at = (base), .set = report_set_value},  \
-		{"inuse_space", 0, OPT_NONE, .at = (base), .set = report_set_value},     \
-		{"inuse_objects", 0, OPT_NONE, .at = (base), .set = report_set_value},   \
-		{"alloc_space", 0, OPT_NONE, .at = (base), .set = report_set_value},     \
-		{"alloc_objects", 0, OPT_NONE, .at = (base), .set = report_set_value},   \
-		REPORT_SWITCH_ROW(base, "objects", "Count blocks instead of bytes."),    \
-		REPORT_SWITCH_ROW(base, "cum", "Rank by what callees allocated too."),   \
-		REPORT_SWITCH_ROW(base, "relative",                                      \
-				  "Give shares of what passed the filters."),            \
-		REPORT_SWITCH_ROW(base, "relative_percentages", NULL),                   \
-		REPORT_FILTER_ROW(base, "focus", "RE",                                   \
-				  "Only stacks with a frame like RE."),                  \
-		REPORT_FILTER_ROW(base, "ignore", "RE",                                  \
-				  "No stacks with a frame like RE."),                    \
-		REPORT_FILTER_ROW(base, "hide", "RE", "Leave out frames like RE."),      \
-		REPORT_FILTER_ROW(base, "show", "RE", "Leave out all other frames."),    \
-		REPORT_FILTER_ROW(base, "show-from", "RE",                               \
-				  "Leave out callers of the outermost frame like RE."),  \
-		REPORT_FILTER_ROW(base, "show_from", "RE", NULL),                        \
-		REPORT_FILTER_ROW(base, "prune-from", "RE",                              \
-				  "Leave out what the innermost frame like RE calls."),  \
-		REPORT_FILTER_ROW(base, "prune_from", "RE", NULL),                       \
-		REPORT_FILTER_ROW(base, "tagfocus", "TAG",                               \
-				  "Only stacks with this label."),                       \
-		REPORT_FILTER_ROW(base, "tagignore", "TAG",                              \
-				  "No stacks with this label."),                         \
-		REPORT_FILTER_ROW(base, "tagshow", "RE", "Show only labels like RE."),   \
-		REPORT_FILTER_ROW(base, "taghide", "RE", "Do not show labels like RE."), \
-		REPORT_FILTER_ROW(base, "tagroot", "KEYS",                               \
-				  "Make labels of these names callers of stacks."),      \
-		REPORT_FILTER_ROW(base, "tagleaf", "KEYS",                               \
-				  "Make labels of these names callees of stacks."),      \
-		REPORT_FILTER_ROW(base, "thread", "NAME|TID",                            \
-				  "Only blocks of these threads."),                      \
-		REPORT_FILTER_ROW(base, "size", "RANGE",                                 \
-				  "Only blocks of 1K:64K bytes."),                       \
-		REPORT_FILTER_ROW(base, "age", "RANGE", "Only blocks 10s:5m old."),      \
-		{"nodecount",                                                            \
-		 0,                                                                      \
-		 OPT_U64,                                                                \
-		 .at = (base),                                                           \
-		 .set = report_set_trim,                                                 \
-		 .metavar = "N",                                                         \
-		 .help = "Draw at most N nodes of a graph (80)."},                       \
-		{"nodefraction",                                                         \
-		 0,                                                                      \
-		 OPT_FLOAT,                                                              \
-		 .at = (base),                                                           \
-		 .set = report_set_trim,                                                 \
-		 .metavar = "F",                                                         \
-		 .help = "Leave out parts of a tree or graph below F (0.005)."},         \
-	{                                                                                \
-		"edgefraction", 0, OPT_FLOAT,                                            \
-			.at = (base), .set = report_set_trim, .metavar = "F",            \
-			.help = "Leave out edges of a graph below F (0.001)."            \
+#define REPORT_VIEW_OPTS(base)                                                                     \
+	REPORT_VIEW_ROW(base, "tree", NULL,                                                        \
+			"Print the tree of calls, from main inwards."),                            \
+		REPORT_VIEW_ROW(                                                                   \
+			base, "bottom-up", NULL,                                                   \
+			"Print the tree of callers, from the allocating function outwards."),      \
+		REPORT_VIEW_ROW(                                                                   \
+			base, "peek", "RE",                                                        \
+			"Print callers and callees of functions that match RE."),                  \
+		REPORT_VIEW_ROW(                                                                   \
+			base, "list", "RE",                                                        \
+			"Print the source of functions that match RE, with figures per "           \
+			"line."),                                                                  \
+		REPORT_VIEW_ROW(base, "traces", NULL, "Print every stack."),                       \
+		REPORT_VIEW_ROW(base, "tags", NULL,                                                \
+				"Print the memory of each label of the profile."),                 \
+		REPORT_VIEW_ROW(base, "threads", NULL,                                             \
+				"Print the live memory of each thread."),                          \
+		REPORT_VIEW_ROW(base, "sizes", NULL,                                               \
+				"Print a histogram of block sizes."),                              \
+		REPORT_VIEW_ROW(base, "lifetimes", NULL,                                           \
+				"Print a histogram of block lifetimes."),                          \
+		REPORT_VIEW_ROW(base, "timeline", NULL,                                            \
+				"Print the live memory over time."),                               \
+		REPORT_VIEW_ROW(base, "graph", NULL,                                               \
+				"Print the call graph in graphviz's dot language."),               \
+		REPORT_VIEW_ROW(base, "svg", "OUT",                                                \
+				"Draw the call graph as SVG with graphviz."),                      \
+		REPORT_VIEW_ROW(base, "pdf", "OUT", "Draw the call graph as PDF."),                \
+		REPORT_VIEW_ROW(base, "ps", "OUT",                                                 \
+				"Draw the call graph as PostScript."),                             \
+		REPORT_VIEW_ROW(base, "png", "OUT", "Draw the call graph as PNG."),                \
+		REPORT_VIEW_ROW(base, "gif", "OUT", "Draw the call graph as GIF."),                \
+		{"flame",                                                                          \
+		 0,                                                                                \
+		 OPT_STRING,                                                                       \
+		 .at = (base),                                                                     \
+		 .set = report_set_page,                                                           \
+		 .metavar = "OUT",                                                                 \
+		 .help = "Write an interactive flame graph as one SVG file."},                     \
+		{"html",                                                                           \
+		 0,                                                                                \
+		 OPT_STRING,                                                                       \
+		 .at = (base),                                                                     \
+		 .set = report_set_page,                                                           \
+		 .metavar = "OUT",                                                                 \
+		 .help = "Write one web page with table, flame graph, tree and source."},          \
+		REPORT_GRAIN_ROW(base, "functions",                                                \
+				 "Add up by function (the default)."),                             \
+		REPORT_GRAIN_ROW(base, "filefunctions", "Add up by function and file."),           \
+		REPORT_GRAIN_ROW(base, "lines", "Add up by source line."),                         \
+		REPORT_GRAIN_ROW(base, "files", "Add up by source file."),                         \
+		REPORT_GRAIN_ROW(base, "modules", "Add up by program and library."),               \
+		REPORT_GRAIN_ROW(base, "addresses", "Add up by address."),                         \
+		REPORT_SWITCH_ROW(base, "no-inlines",                                              \
+				  "Count inlined functions as part of their callers."),            \
+		{"sample-index",                                                                   \
+		 0,                                                                                \
+		 OPT_STRING,                                                                       \
+		 .at = (base),                                                                     \
+		 .set = report_set_value,                                                          \
+		 .metavar = "WHAT",                                                                \
+		 .help = "Count live, peak, allocated or temporary memory."},                      \
+		{"sample_index", 0, OPT_STRING, .at = (base), .set = report_set_value},            \
+		{"inuse_space", 0, OPT_NONE, .at = (base), .set = report_set_value},               \
+		{"inuse_objects", 0, OPT_NONE, .at = (base), .set = report_set_value},             \
+		{"alloc_space", 0, OPT_NONE, .at = (base), .set = report_set_value},               \
+		{"alloc_objects", 0, OPT_NONE, .at = (base), .set = report_set_value},             \
+		REPORT_SWITCH_ROW(base, "objects", "Count blocks instead of bytes."),              \
+		REPORT_SWITCH_ROW(                                                                 \
+			base, "cum",                                                               \
+			"Rank by cumulative figures: a function and its callees."),                \
+		REPORT_SWITCH_ROW(                                                                 \
+			base, "relative",                                                          \
+			"Print percentages of the filtered total instead of the whole."),          \
+		REPORT_SWITCH_ROW(base, "relative_percentages", NULL),                             \
+		REPORT_FILTER_ROW(base, "focus", "RE",                                             \
+				  "Keep only stacks with a frame that matches RE."),               \
+		REPORT_FILTER_ROW(base, "ignore", "RE",                                            \
+				  "Remove stacks with a frame that matches RE."),                  \
+		REPORT_FILTER_ROW(base, "hide", "RE", "Remove frames that match RE."),             \
+		REPORT_FILTER_ROW(base, "show", "RE",                                              \
+				  "Keep only frames that match RE."),                              \
+		REPORT_FILTER_ROW(                                                                 \
+			base, "show-from", "RE",                                                   \
+			"Remove the callers of the outermost frame that matches RE."),             \
+		REPORT_FILTER_ROW(base, "show_from", "RE", NULL),                                  \
+		REPORT_FILTER_ROW(                                                                 \
+			base, "prune-from", "RE",                                                  \
+			"Remove the callees of the innermost frame that matches RE."),             \
+		REPORT_FILTER_ROW(base, "prune_from", "RE", NULL),                                 \
+		REPORT_FILTER_ROW(base, "tagfocus", "TAG",                                         \
+				  "Keep only stacks with the label TAG."),                         \
+		REPORT_FILTER_ROW(base, "tagignore", "TAG",                                        \
+				  "Remove stacks with the label TAG."),                            \
+		REPORT_FILTER_ROW(base, "tagshow", "RE",                                           \
+				  "Keep only labels that match RE."),                              \
+		REPORT_FILTER_ROW(base, "taghide", "RE",                                           \
+				  "Remove labels that match RE."),                                 \
+		REPORT_FILTER_ROW(base, "tagroot", "KEYS",                                         \
+				  "Add the labels KEYS to stacks as outermost frames."),           \
+		REPORT_FILTER_ROW(base, "tagleaf", "KEYS",                                         \
+				  "Add the labels KEYS to stacks as innermost frames."),           \
+		REPORT_FILTER_ROW(base, "thread", "NAME|TID",                                      \
+				  "Keep only blocks that this thread allocated."),                 \
+		REPORT_FILTER_ROW(                                                                 \
+			base, "size", "RANGE",                                                     \
+			"Keep only blocks in this range of sizes, such as 1K:64K."),               \
+		REPORT_FILTER_ROW(                                                                 \
+			base, "age", "RANGE",                                                      \
+			"Keep only blocks in this range of ages, such as 10s:5m."),                \
+		{"nodecount",                                                                      \
+		 0,                                                                                \
+		 OPT_U64,                                                                          \
+		 .at = (base),                                                                     \
+		 .set = report_set_trim,                                                           \
+		 .metavar = "N",                                                                   \
+		 .help = "Draw at most N nodes of a graph (80)."},                                 \
+		{"nodefraction",                                                                   \
+		 0,                                                                                \
+		 OPT_FLOAT,                                                                        \
+		 .at = (base),                                                                     \
+		 .set = report_set_trim,                                                           \
+		 .metavar = "F",                                                                   \
+		 .help = "Drop nodes of a tree or graph below the fraction F of the total "        \
+			 "(0.005)."},                                                              \
+	{                                                                                          \
+		"edgefraction", 0, OPT_FLOAT,                                                      \
+			.at = (base), .set = report_set_trim, .metavar = "F",                      \
+			.help = "Drop edges of a graph below the fraction F of the total (0.001)." \
 	}
 
 /* How the other options of the command shape a view. */

@@ -52,11 +52,11 @@ int unrecorded_words(struct unrecorded_opts *o, int argc, char **argv);
 #define UNRECORDED_OPTS(base)                                                    \
 	{"who", 0, OPT_STRING, .at = (base) + offsetof(struct unrecorded_opts, who),                        \
 	 .metavar = "ADDRESS",                                                           \
-	 .help = "Tell who holds the block at ADDRESS, step by step from a root."},      \
+	 .help = "Print the chain of pointers from a root to the block at ADDRESS."},      \
 	{"blocks", 0, OPT_U64, .at = (base) + offsetof(struct unrecorded_opts, blocks), .metavar = "N",      \
-	 .help = "Show what is in the blocks of row N."},                                \
+	 .help = "Print the contents of the blocks of row N."},                                \
 	{"show-content", 0, OPT_NONE, .at = (base) + offsetof(struct unrecorded_opts, show_content),         \
-	 .help = "Do not mask what is in them."}
+	 .help = "Do not mask the contents."}
 /* clang-format on */
 
 /* How the process will be looked at: *ret_copy says whether from a copy. Tells on stderr what pause to expect if that is long, and

@@ -29,12 +29,12 @@ struct load_opts {
 
 /* A row of the option table of every command that reads files of others, whose struct has a
  * struct load_opts at the offset `base`. */
-#define LOAD_OPTS(base)                                                                  \
-	{                                                                                \
-		"max-unpacked", 0, OPT_SIZE,                                             \
-			.at = (base) + offsetof(struct load_opts, max_unpacked),         \
-			.metavar = "N",                                                  \
-			.help = "Refuse files that unpack to more than N bytes; 4 GiB."  \
+#define LOAD_OPTS(base)                                                                        \
+	{                                                                                      \
+		"max-unpacked", 0, OPT_SIZE,                                                   \
+			.at = (base) + offsetof(struct load_opts, max_unpacked),               \
+			.metavar = "N",                                                        \
+			.help = "Refuse files that are larger than N bytes uncompressed (4G)." \
 	}
 
 struct loaded {

@@ -82,46 +82,52 @@ bool leak_opts_need_check(const struct leak_opts *l);
 #define LEAK_OPTS(base)                                                                 \
 	{"format", 0, OPT_STRING, LEAK_AT(base, format_name),                           \
 	 .metavar = "seep|memcheck|lsan",                                               \
-	 .help = "Report in the words of valgrind's memcheck, or of LeakSanitizer."},   \
+	 .help = "Print the report in the format of seep, valgrind's memcheck or "      \
+		 "LeakSanitizer (seep)."},                                              \
 	{"xml", 0, OPT_NONE, LEAK_AT(base, xml),                                        \
-	 .help = "Report as valgrind's XML, protocol 4."},                              \
+	 .help = "Print the report as valgrind's XML, protocol 4."},                    \
 	{"xml-file", 0, OPT_STRING, LEAK_AT(base, xml_file), .metavar = "FILE",         \
-	 .help = "Write that XML there, besides the report."},                          \
+	 .help = "Also write valgrind's XML to FILE."},                                 \
 	{"leak-check", 0, OPT_STRING, LEAK_AT(base, check),                             \
 	 .metavar = "no|summary|full",                                                  \
-	 .help = "Only sum up leaks, or do not look for them (full)."},                 \
+	 .help = "Skip the leak check, print its sums only, or print every leak "       \
+		 "(full)."},                                                            \
 	{"leak-kinds", 0, OPT_STRING, LEAK_AT(base, show), .metavar = "KINDS",          \
-	 .help = "List these: definite,indirect,possible,reachable, all or none."},     \
+	 .help = "List blocks of these kinds: definite, indirect, possible, "           \
+		 "reachable, all or none."},                                            \
 	{"show-leak-kinds", 0, OPT_STRING, LEAK_AT(base, show), .metavar = "KINDS",     \
-	 .help = "The same, as valgrind calls it."},                                    \
+	 .help = "The same as --leak-kinds; valgrind's name."},                         \
 	{"errors-for-leak-kinds", 0, OPT_STRING, LEAK_AT(base, errors),                 \
-	 .metavar = "KINDS", .help = "These are errors (definite,possible)."},          \
+	 .metavar = "KINDS", .help = "Count leaks of these kinds as errors (definite,possible)."}, \
 	{"error-exitcode", 0, OPT_U64, LEAK_AT(base, error_exitcode), .metavar = "N",   \
-	 .help = "Exit with N if there are errors, or --fail-on is met."},              \
+	 .help = "Exit with status N if errors are found or --fail-on is met."},        \
 	{"leak-resolution", 0, OPT_STRING, LEAK_AT(base, resolution),                   \
 	 .metavar = "low|med|high",                                                     \
-	 .help = "Tell loss records apart by 2, 4 or all frames (high)."},              \
+	 .help = "Merge leaks whose innermost 2, 4 or all frames agree (high)."},       \
 	{"num-callers", 0, OPT_U64, LEAK_AT(base, callers), .metavar = "N",             \
-	 .help = "Frames in stacks of memcheck's reports, 2 to 500 (12)."},             \
+	 .help = "Print at most N frames of a stack in memcheck's format, 2 to 500 "    \
+		 "(12)."},                                                              \
 	{"suppressions", 0, OPT_STRING, LEAK_AT(base, files), .set = leak_opts_suppressions, \
 	 .metavar = "FILE",                                                             \
-	 .help = "Do not tell leaks that valgrind's or LSan's suppressions there name."}, \
+	 .help = "Hide leaks that FILE names, in valgrind's or LeakSanitizer's "        \
+		 "format."},                                                            \
 	{"gen-suppressions", 0, OPT_STRING, LEAK_AT(base, generate),                    \
 	 .metavar = "no|yes|all",                                                       \
 	 .help = "Print a suppression for each leak."},                                 \
 	{"verbose", 'v', OPT_NONE, LEAK_AT(base, verbose),                              \
-	 .help = "Say how often each suppression was used."},                           \
+	 .help = "Print how many leaks each suppression matched."},                     \
 	{"fail-on", 0, OPT_STRING, LEAK_AT(base, fail_on), .metavar = "CONDITIONS",     \
-	 .help = "Exit with 1 if one is met: definite>0,peak>200M,..."},                \
+	 .help = "Exit with status 1 if a condition is met: leak, definite>0, "         \
+		 "peak>200M, ..."},                                                     \
 	{"baseline", 0, OPT_STRING, LEAK_AT(base, baseline), .metavar = "FILE",         \
-	 .help = "Count only what is more than in that recording or JSON report; "      \
-		 "alone, fail for any such leak."},                                     \
+	 .help = "Count only leaks that are new or larger than in FILE, a recording "   \
+		 "or JSON report; without --fail-on, any such leak gives status 1."},   \
 	{"junit", 0, OPT_STRING, LEAK_AT(base, junit), .metavar = "FILE",               \
-	 .help = "Write the result there as JUnit's XML."},                             \
+	 .help = "Write the result to FILE as JUnit XML."},                             \
 	{"sarif", 0, OPT_STRING, LEAK_AT(base, sarif), .metavar = "FILE",               \
-	 .help = "Write the leaks there as SARIF 2.1.0."},                              \
+	 .help = "Write the leaks to FILE as SARIF 2.1.0."},                            \
 	{"github", 0, OPT_NONE, LEAK_AT(base, github),                                  \
-	 .help = "Print a GitHub annotation for each leak to stderr."}
+	 .help = "Print a GitHub annotation for each leak on stderr."}
 /* clang-format on */
 
 #endif

@@ -52,20 +52,20 @@ void names_opts_done(struct names_opts *o);
 /* clang-format off */
 #define NAMES_OPT_DEBUGINFOD(base)                                               \
 	{"debuginfod", 0, OPT_NONE, .at = (base) + offsetof(struct names_opts, debuginfod),             \
-	 .help = "Fetch missing debug files from the servers in DEBUGINFOD_URLS."}
+	 .help = "Download missing debug files from the servers in DEBUGINFOD_URLS."}
 #define NAMES_OPTS(base)                                                                     \
 	{"debug-dir", 0, OPT_STRING, .at = (base),                       \
 	 .set = names_add_debug_dir, .metavar = "DIR",                                   \
-	 .help = "Look for debug files in DIR too, by build-id and by name."},           \
+	 .help = "Search DIR, too, for debug files, by build-id and by name."},           \
 	{"sysroot", 0, OPT_STRING, .at = (base) + offsetof(struct names_opts, sysroot),                 \
 	 .metavar = "DIR",                                                               \
-	 .help = "Look for binaries and debug files below DIR."},                        \
+	 .help = "Search for binaries and debug files below DIR."},                        \
 	{"exe", 0, OPT_STRING, .at = (base) + offsetof(struct names_opts, exe),                         \
 	 .metavar = "FILE",                                                              \
-	 .help = "The program is FILE, wherever it was when it ran."},                   \
+	 .help = "Read the program's symbols from FILE."},                   \
 	NAMES_OPT_DEBUGINFOD(base),                                                          \
 	{"no-cache", 0, OPT_NONE, .at = (base) + offsetof(struct names_opts, no_cache),                 \
-	 .help = "Neither use nor keep indexes of binaries in the cache folder."}
+	 .help = "Do not read or write symbol indexes in the cache folder."}
 /* clang-format on */
 
 #endif
