@@ -32,17 +32,17 @@ gzip -c text >text.gz
 mkfifo fifo
 mkdir folder
 refused "empty" '^seep: \./empty: empty file$' "$SEEP" report ./empty
-refused "text" '^seep: \./text: in no format that seep knows' "$SEEP" report ./text
+refused "text" '^seep: \./text: unknown file format' "$SEEP" report ./text
 refused "text: quoted" ' \(begins with "not a recording"\)$' "$SEEP" report ./text
 printf 'v 10400 3\nX ./cfg\nI 1000 5e2991\n' >heaptrack
-refused "heaptrack" ": a file of heaptrack's, .* heaptrack_print .* seep report x\.folded\$" "$SEEP" report ./heaptrack
+refused "heaptrack" ": a file of heaptrack, .* heaptrack_print .* seep report x\.folded\$" "$SEEP" report ./heaptrack
 printf 'desc: --massif-out-file=massif.out\ncmd: ./cfg\ntime_unit: i\n#-----------\nsnapshot=0\n' >massif
-refused "massif" ": a file of massif's, .* seep report --timeline x\.rec\$" "$SEEP" report ./massif
+refused "massif" ": a file of massif, .* seep report --timeline x\.rec\$" "$SEEP" report ./massif
 printf '<?xml version="1.0"?>\n\n<valgrindoutput>\n' >valgrind.xml
 refused "valgrind's XML" ": valgrind's XML, .* seep run --xml PROGRAM\$" "$SEEP" report ./valgrind.xml
 printf '==290== Memcheck, a memory error detector\n' >valgrind.log
-refused "valgrind's log" ": a log of valgrind's, .* seep run --format=memcheck PROGRAM\$" "$SEEP" report ./valgrind.log
-refused "gzip" '^seep: \./text\.gz: in no format' "$SEEP" report ./text.gz
+refused "valgrind's log" ": a log of valgrind, .* seep run --format=memcheck PROGRAM\$" "$SEEP" report ./valgrind.log
+refused "gzip" '^seep: \./text\.gz: unknown file format' "$SEEP" report ./text.gz
 cp /bin/true elf # a copy: nobody runs it
 refused "ELF" '^seep: \./elf is a program, and no process runs it; to record it: seep run \./elf$' "$SEEP" report ./elf
 refused "folder" '^seep: \./folder: is a directory$' "$SEEP" report ./folder
@@ -181,12 +181,12 @@ expect_match "no memory: said" "$err" '^seep: bomb\.gz: no memory for more than 
 limited report --max-unpacked 64M bomb.gz
 expect_match "too large: said" "$err" '^seep: bomb\.gz: [0-9]+ compressed bytes unpack to more than 64 MiB: refused \(--max-unpacked\)$'
 limited report zeros.gz
-expect_match "zeros: said" "$err" '^seep: zeros\.gz: in no format that seep knows \(begins with( 00){8}\)$'
+expect_match "zeros: said" "$err" '^seep: zeros\.gz: unknown file format \(begins with( 00){8}\); man seep-report lists the known ones$'
 
 # shellcheck disable=SC2016 # the inner shell's
 run timeout 20 bash -c 'cat /dev/zero | "$1" report -' - "$SEEP"
 expect_eq "zeros without end: status" "$status" 3
-expect_match "zeros without end: said" "$err" '^seep: standard input: in no format that seep knows'
+expect_match "zeros without end: said" "$err" '^seep: standard input: unknown file format'
 
 # ---- surroundings that lack something ----
 

@@ -30,6 +30,17 @@ expect_eq "a program as the command" "$err" "seep: no command \"./$server\"; did
 echo >notes
 expect_status 2 "$SEEP" notes
 expect_eq "a file as the command" "$err" 'seep: no command "notes"; did you mean "seep report notes"?'
+# Names of other tools, and of commands that seep calls differently: one line says what works here.
+for word in massif ms_print heaptrack heaptrack_print tracemalloc memory_profiler memray asprof go pmap gdb \
+	lsan dhat top record stop; do
+	expect_status 2 "$SEEP" $word -x file
+	expect_match "$word: what works instead" "$err" "^seep: no command \"$word\"; use: .*(seep [a-z]+|async-profiler)"
+	expect_eq "$word: one line" "$(wc -l <<<"$err")" 1
+	expect_status 2 "$SEEP" help $word
+	expect_match "help $word" "$err" "^seep: no command \"$word\"; use: "
+done
+expect_status 2 "$SEEP" ms
+expect_match "a part of a name is no name" "$err" '^seep: no command "ms"; (did|see)'
 expect_status 3 "$SEEP" leaks nosuch
 expect_eq "neither" "$err" "seep: nosuch: neither a recording nor a process"
 

@@ -176,7 +176,8 @@ T_TEST(bombs_are_refused)
 	/* The first bytes of zeros tell that nobody wants the rest. */
 	T_EQ(format_load_bytes(zeros.data, zeros.len, "zeros", NULL, &p, &e), -EINVAL);
 	T_STR(e.msg,
-	      "zeros: in no format that seep knows (begins with 00 00 00 00 00 00 00 00)");
+	      "zeros: unknown file format (begins with 00 00 00 00 00 00 00 00); man "
+	      "seep-report lists the known ones");
 	getrusage(RUSAGE_SELF, &use);
 	T_CHECK(use.ru_maxrss < 100 * 1024);
 	T_EQ(format_load_bytes(heap.data, heap.len, "heap", NULL, &p, &e), -EFBIG);

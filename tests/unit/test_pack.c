@@ -767,7 +767,9 @@ T_TEST(saved_file)
 	T_EQ(truncate(path, 5), 0);
 	T_CHECK(format_load(path, &q, &e) < 0);
 	snprintf(want, sizeof want,
-		 "%s: in no format that seep knows (begins with 53 45 45 50 52)", path);
+		 "%s: unknown file format (begins with 53 45 45 50 52); man seep-report "
+		 "lists the known ones",
+		 path);
 	T_STR(e.msg, want);
 	unlink(path);
 	T_CHECK(format_load(path, &q, &e) < 0);

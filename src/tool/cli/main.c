@@ -57,6 +57,38 @@ static const struct {
 	{"timeline", "report", "--timeline"},
 };
 
+/* What people type who know another tool: the names of that tool, and what to run instead. */
+static const struct {
+	const char *names; /* separated by blanks */
+	const char *instead;
+} other_tools[] = {
+	{"massif ms_print massif-visualizer",
+	 "seep run -o x.rec PROGRAM, then seep report --timeline x.rec (memory over time) or "
+	 "seep report x.rec@peak"},
+	{"heaptrack heaptrack_print heaptrack_gui heaptrack_interpret bytehound mleak",
+	 "seep run -o x.rec PROGRAM (or seep attach PID), then seep report --html x.html x.rec"},
+	{"dhat", "seep run -o x.rec PROGRAM, then seep report --by temporary x.rec"},
+	{"memcheck drmemory", "seep valgrind PROGRAM"},
+	{"lsan asan leaksanitizer", "seep run --format lsan PROGRAM"},
+	{"tracemalloc memory_profiler memory-profiler mprof memray fil-profile scalene "
+	 "py-spy pympler objgraph",
+	 "python3 -X tracemalloc=10 for lines of Python; PYTHONMALLOC=malloc seep run "
+	 "python3 SCRIPT for the memory of its C code"},
+	{"asprof async-profiler jmap jcmd jps heapdump",
+	 "async-profiler or jcmd PID GC.class_histogram for Java objects; seep attach PID for "
+	 "the native memory of the JVM"},
+	{"go", "seep pprof PROFILE or seep pprof http://HOST:PORT/debug/pprof/heap"},
+	{"pmap smem smaps ps_mem vmstat free htop top",
+	 "seep watch PID (memory by region, over time) or seep ps (what is recorded)"},
+	{"gdb gcore strings hexdump", "seep dump PID REGION, or seep leaks CORE"},
+	{"profile record trace start exec", "seep run PROGRAM, or seep attach PID"},
+	{"stop end", "seep detach PID"},
+	{"show view print open", "seep report FILE"},
+	{"compare", "seep diff OLD NEW"},
+	{"flamegraph flame", "seep report --flame OUT.svg FILE"},
+	{"leak leakcheck check heapcheck", "seep leaks PID, or seep run PROGRAM"},
+};
+
 /* ---- help ---- */
 
 /* The questions that people come with. */
@@ -114,11 +146,32 @@ is_file_instead(const char *name)
 	return true;
 }
 
+/* Whether `name` is one of the words of `names`. */
+static bool
+is_one_of(const char *names, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *at = strstr(names, name); n > 0 && at != NULL;
+	     at = strstr(at + 1, name)) {
+		if ((at == names || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
+			return true;
+	}
+	return false;
+}
+
 static int
 unknown_command(const char *name)
 {
 	if (is_file_instead(name))
 		return CMD_USAGE;
+	for (size_t i = 0; i < ARRAY_LEN(other_tools); i++) {
+		if (is_one_of(other_tools[i].names, name)) {
+			fprintf(stderr, "seep: no command \"%s\"; use: %s\n", name,
+				other_tools[i].instead);
+			return CMD_USAGE;
+		}
+	}
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
 		if (opt_is_near(name, commands[i]->name)) {
 			fprintf(stderr,
@@ -127,7 +180,7 @@ unknown_command(const char *name)
 			return CMD_USAGE;
 		}
 	}
-	fprintf(stderr, "seep: no command \"%s\"; see: seep help\n", name);
+	fprintf(stderr, "seep: no command \"%s\"; see: seep help --all\n", name);
 	return CMD_USAGE;
 }
 

@@ -115,16 +115,16 @@ static const struct {
 	const char *what;
 } format_others[] = {
 	{"v 1", "\nX ",
-	 "a file of heaptrack's, which seep does not read; use heaptrack_print "
+	 "a file of heaptrack, which seep does not read; use heaptrack_print "
 	 "--flamegraph-cost-type peak -F x.folded FILE, then seep report x.folded"},
 	{"desc: ", "\ntime_unit: ",
-	 "a file of massif's, which seep does not read; for the same curve: seep run -o x.rec "
+	 "a file of massif, which seep does not read; for the same curve: seep run -o x.rec "
 	 "PROGRAM, then seep report --timeline x.rec"},
 	{"<?xml", "<valgrindoutput>",
 	 "valgrind's XML, which is a report and not a profile; for the same report: seep run "
 	 "--xml PROGRAM"},
 	{"==", "== Memcheck, ",
-	 "a log of valgrind's, which is a report and not a profile; for the same report: seep "
+	 "a log of valgrind, which is a report and not a profile; for the same report: seep "
 	 "run --format=memcheck PROGRAM"},
 };
 
@@ -148,13 +148,18 @@ format_unknown(const unsigned char *head, size_t bytes, const char *name, struct
 	while (n < bytes && n < 24 && head[n] >= ' ' && head[n] < 0x7f)
 		n++;
 	if (n >= 8 || (n > 0 && n < bytes && head[n] == '\n'))
-		return err_set(e, -EINVAL,
-			       "%s: in no format that seep knows (begins with \"%.*s\")",
-			       name, (int)n, (const char *)head);
+		return err_set(
+			e, -EINVAL,
+			"%s: unknown file format (begins with \"%.*s\"); man seep-report "
+			"lists the known ones",
+			name, (int)n, (const char *)head);
 	for (size_t i = 0; i < bytes && i < 8; i++)
 		snprintf(text + 3 * i, sizeof text - 3 * i, " %02x", head[i]);
-	return err_set(e, -EINVAL, "%s: in no format that seep knows (begins with%s)",
-		       name, text);
+	return err_set(
+		e, -EINVAL,
+		"%s: unknown file format (begins with%s); man seep-report lists the "
+		"known ones",
+		name, text);
 }
 
 static bool
