@@ -33,7 +33,7 @@ mkfifo fifo
 mkdir folder
 refused "empty" '^seep: \./empty: empty file$' "$SEEP" report ./empty
 refused "text" '^seep: \./text: unknown file format' "$SEEP" report ./text
-refused "text: quoted" ' \(begins with "not a recording"\)$' "$SEEP" report ./text
+refused "text: quoted" ' \(begins with "not a recording"\);' "$SEEP" report ./text
 printf 'v 10400 3\nX ./cfg\nI 1000 5e2991\n' >heaptrack
 refused "heaptrack" ": a file of heaptrack, .* heaptrack_print .* seep report x\.folded\$" "$SEEP" report ./heaptrack
 printf 'desc: --massif-out-file=massif.out\ncmd: ./cfg\ntime_unit: i\n#-----------\nsnapshot=0\n' >massif

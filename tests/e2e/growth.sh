@@ -28,7 +28,7 @@ record_all() {
 	MODE=$1 SEEP=$SEEP xargs -P 12 -L 1 sh -c '
 		if [ "$MODE" = sampled ]; then set -- "$@" --sample "$4"; fi
 		shift 4
-		"$SEEP" run --every 0.1 "$@" --json --log-file "$0.$MODE.json" -o "$0.$MODE.rec" "./$0" \
+		"$SEEP" run --growth-interval 0.1 "$@" --json --log-file "$0.$MODE.json" -o "$0.$MODE.rec" "./$0" \
 			>/dev/null 2>"$0.$MODE.err"' <todo
 }
 
@@ -108,7 +108,7 @@ run "$SEEP" report quiet_10.exact.rec
 expect_no_match "freed at exit: no leak" "$out" 'LEAK likely'
 
 # Not looked at, or not for long: nothing is said of growth.
-expect_status 0 "$SEEP" run --every 0 --json --log-file none.json -o none.rec -- ./quiet_00
+expect_status 0 "$SEEP" run --growth-interval 0 --json --log-file none.json -o none.rec -- ./quiet_00
 expect_json "never looked at" none.json '.summary.growth.judged // false' false
 expect_status 0 "$SEEP" run -o short.rec -- /bin/true
 expect_no_match "too short to say" "$err" 'growth|GROWTH'

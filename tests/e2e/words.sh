@@ -134,5 +134,19 @@ if have script; then
 	coloured() { env -u NO_COLOR TERM=xterm "$@" script -qec "$SEEP leaks a.rec" /dev/null </dev/null | grep -c $'\033'; }
 	expect_eq "a terminal" "$(($(coloured) > 0))" 1
 	expect_eq "NO_COLOR=1" "$(coloured NO_COLOR=1)" 0
+	expect_eq "--color=never" "$(env -u NO_COLOR TERM=xterm script -qec "$SEEP leaks --color=never a.rec" \
+		/dev/null </dev/null | grep -c $'\033')" 0
 	expect_eq "TERM=dumb" "$(coloured TERM=dumb)" 0
 fi
+for command in leaks report "run --no-save"; do
+	words=a.rec
+	[ "${command%% *}" != run ] || words=/bin/true
+	# shellcheck disable=SC2086 # several words
+	run "$SEEP" $command --color=always $words
+	expect_match "$command --color=always, in a pipe" "$out$err" $'\033\[[0-9;]*m'
+	# shellcheck disable=SC2086 # several words
+	run "$SEEP" $command $words
+	expect_no_match "$command, in a pipe" "$out$err" $'\033'
+done
+expect_status 2 "$SEEP" leaks --color=sometimes a.rec
+expect_match "--color=sometimes" "$err" '^seep leaks: --color: sometimes: must be auto, always or never'

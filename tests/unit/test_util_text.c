@@ -339,6 +339,10 @@ T_TEST(term_is_plain_when_piped)
 	T_CHECK(!t.tty && !t.colour);
 	T_EQ(t.columns, 0);
 	T_STR(term_on(&t, TERM_BAD), "");
+	term_colour(TERM_ALWAYS);
+	term_init(&t, fds[1]);
+	T_CHECK(!t.tty && t.colour);
+	term_colour(TERM_AUTO);
 	close(fds[0]);
 	close(fds[1]);
 
@@ -349,6 +353,11 @@ T_TEST(term_is_plain_when_piped)
 	unsetenv("COLUMNS");
 	term_init(&t, tty);
 	T_CHECK(t.tty && t.colour);
+	term_colour(TERM_NEVER);
+	term_init(&t, tty);
+	T_CHECK(t.tty && !t.colour);
+	term_colour(TERM_AUTO);
+	term_init(&t, tty);
 	T_EQ(t.columns, 80);
 	T_STR(term_on(&t, TERM_BAD), "\033[1;31m");
 	T_STR(term_off(&t), "\033[0m");

@@ -121,6 +121,7 @@ static const struct opt attach_opts[] = {
 	 .help = "Refuse to attach, or skip the final leak check, if seep estimates "
 		 "that it would stop the process for longer than TIME (10ms, for "
 		 "the leak check only; 0 = no leak check)."},
+	CMD_COLOR_OPT,
 	{"no-names", 0, OPT_NONE, AT(no_names),
 	 .help = "Save no function names: faster, and a smaller file."},
 	{0},

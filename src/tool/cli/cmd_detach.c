@@ -39,6 +39,7 @@ static const struct opt detach_opts[] = {
 	{"max-stop", 0, OPT_DURATION, AT(max_stop_ns), .metavar = "TIME",
 	 .help = "Skip the leak check if it would stop the process for longer than "
 		 "TIME (10ms, 0 = no check)."},
+	CMD_COLOR_OPT,
 	{"quiet", 'q', OPT_NONE, AT(quiet),
 	 .help = "Remove the recorder without a report."},
 	{0},

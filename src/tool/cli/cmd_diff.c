@@ -82,6 +82,7 @@ static const struct opt diff_table_opts[] = {
 	LOAD_OPTS(offsetof(struct diff_args, load)),
 	NAMES_OPTS(offsetof(struct diff_args, names)),
 	{"json", 0, OPT_NONE, AT(json), .help = "Print the report as JSON."},
+	CMD_COLOR_OPT,
 	{"no-pager", 0, OPT_NONE, AT(no_pager), .help = "Print without a pager."},
 	{0},
 };

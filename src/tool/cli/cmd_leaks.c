@@ -42,6 +42,7 @@ static const struct opt leaks_opts[] = {
 	LEAK_OPTS(offsetof(struct leaks_args, leak)),
 	{"log-file", 0, OPT_STRING, AT(log_file), .metavar = "FILE",
 	 .help = "Write the report to FILE instead of stdout."},
+	CMD_COLOR_OPT,
 	{"json", 0, OPT_NONE, AT(heap.json), .help = "Print the report as JSON."},
 	{"bytes", 0, OPT_NONE, AT(heap.bytes),
 	 .help = "Print bytes instead of KiB, MiB and GiB."},

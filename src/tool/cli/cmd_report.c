@@ -88,6 +88,7 @@ static const struct opt report_table_opts[] = {
 	 .help = "Mask arguments, labels, folders, source lines and host name, so "
 		 "that the report can be published."},
 	{"json", 0, OPT_NONE, AT(scan.heap.json), .help = "Print the report as JSON."},
+	CMD_COLOR_OPT,
 	{"no-pager", 0, OPT_NONE, AT(scan.no_pager), .help = "Print without a pager."},
 	{0},
 };

@@ -62,10 +62,10 @@ static const struct opt run_opts[] = {
 	LEAK_OPTS(offsetof(struct run_args, leak)),
 	{"process", 0, OPT_STRING, AT(process), .metavar = "NAME|PID|all",
 	 .help = "Report only these processes of the run; all: every program."},
-	{"checkpoint", 0, OPT_DURATION, AT(checkpoint_ns), .metavar = "SECONDS",
+	{"checkpoint", 0, OPT_DURATION, AT(checkpoint_ns), .metavar = "TIME",
 	 .help = "Interval between saved copies of the recording while the program "
 		 "runs (10s, 0 = off)."},
-	{"every", 0, OPT_DURATION, AT(every_ns), .metavar = "SECONDS",
+	{"growth-interval", 0, OPT_DURATION, AT(growth_ns), .metavar = "TIME",
 	 .help = "Interval between growth snapshots; doubles as the run gets longer "
 		 "(0.25s, 0 = off)."},
 	{"max-size", 0, OPT_SIZE, AT(max_bytes), .metavar = "N",
@@ -96,6 +96,7 @@ static const struct opt run_opts[] = {
 	 .help = "Skip an invalid free instead of passing it to the allocator."},
 	{"no-save", 0, OPT_NONE, AT(no_save),
 	 .help = "Print the report, but save no recording."},
+	CMD_COLOR_OPT,
 	{"no-names", 0, OPT_NONE, AT(no_names),
 	 .help = "Save no function names: faster, and a smaller file."},
 	NAMES_OPT_DEBUGINFOD(offsetof(struct run_args, run.names)),
@@ -282,7 +283,7 @@ start_inject(struct job *j)
 		.attach = {.mode = r->o->sample.given ? REC_MODE_SAMPLE : REC_MODE_EXACT,
 			   .rate_bytes = rate(r->o),
 			   .max_bytes = max_size(r)},
-		.looks_ms = (r->o->every_ns + 999999) / 1000000,
+		.looks_ms = (r->o->growth_ns + 999999) / 1000000,
 		.from_start = true,
 	};
 	r->inject.children = !r->o->no_children;
@@ -306,7 +307,7 @@ look_for_leaks(void *ctx, struct ticker_file *f)
 	struct run *r = ctx;
 	uint64_t now = livefile_head(&f->live).clock_ms;
 
-	if (f->seen_here && r->o->every_ns > 0)
+	if (f->seen_here && r->o->growth_ns > 0)
 		outside_last((struct outside **)&f->ctx, &f->live, now, f->anon_kib,
 			     true);
 	run_leaks_look(&r->leaks, f, &r->ticker.files, &r->how);
@@ -545,7 +546,7 @@ wait_for_end(struct job *j)
 		.dir = &r->dir,
 		.child = r->pid,
 		.sampled = o->sample.given,
-		.looks_ms = (o->every_ns + 999999) / 1000000,
+		.looks_ms = (o->growth_ns + 999999) / 1000000,
 		.checkpoint_ns = o->no_save ? 0 : o->checkpoint_ns,
 		.checkpoint = checkpoint,
 		.progress = o->log_file == NULL && !leak_report_foreign(j->leak) &&

@@ -36,6 +36,7 @@ static const struct opt scan_table_opts[] = {
 	{"bytes", 0, OPT_NONE, AT(heap.bytes),
 	 .help = "Print bytes instead of KiB, MiB and GiB."},
 	{"json", 0, OPT_NONE, AT(heap.json), .help = "Print the report as JSON."},
+	CMD_COLOR_OPT,
 	{"no-pager", 0, OPT_NONE, AT(no_pager), .help = "Print without a pager."},
 	{0},
 };

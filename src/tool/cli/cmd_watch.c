@@ -93,6 +93,7 @@ static const struct opt watch_table[] = {
 	{"rows", 'n', OPT_U64, AT(rows), .metavar = "N",
 	 .help = "Print at most N regions."},
 	{"all", 0, OPT_NONE, AT(all), .help = "Print every region."},
+	CMD_COLOR_OPT,
 	{"json", 0, OPT_NONE, AT(json), .help = "Print the report as JSON at the end."},
 	{0},
 };

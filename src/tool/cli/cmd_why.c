@@ -28,6 +28,7 @@ static const struct opt why_opts[] = {
 	{"for", 0, OPT_DURATION, AT(for_ns), .metavar = "TIME",
 	 .help = "Examine the process for TIME (10s)."},
 	{"all", 0, OPT_NONE, AT(all), .help = "Print every region."},
+	CMD_COLOR_OPT,
 	{"json", 0, OPT_NONE, AT(json), .help = "Print the report as JSON."},
 	{0},
 };

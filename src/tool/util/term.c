@@ -17,6 +17,13 @@
 #define TERM_END "\033[0m"
 
 static bool term_colours; /* some output had colour */
+static enum term_when term_when;
+
+void
+term_colour(enum term_when when)
+{
+	term_when = when;
+}
 
 static unsigned
 term_columns(int fd)
@@ -44,8 +51,9 @@ term_init(struct term *t, int fd)
 	t->tty = isatty(fd) == 1;
 	t->columns =
 		t->tty || (columns != NULL && columns[0] != '\0') ? term_columns(fd) : 0;
-	t->colour = t->tty && (no == NULL || no[0] == '\0') && name != NULL &&
-		    name[0] != '\0' && strcmp(name, "dumb") != 0;
+	t->colour = term_when == TERM_AUTO && t->tty && (no == NULL || no[0] == '\0') &&
+		    name != NULL && name[0] != '\0' && strcmp(name, "dumb") != 0;
+	t->colour = t->colour || term_when == TERM_ALWAYS;
 	term_colours = term_colours || t->colour;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* term.h -- what the output goes to: a terminal or not, how wide, coloured or plain.
  *
- * Colour only on a terminal, and not when NO_COLOR is set to anything but "" or TERM is
- * "dumb" or missing. Piped output is plain and never cut to a width. Writes nothing
+ * Unless --color says otherwise: colour only on a terminal, and not when NO_COLOR is set
+ * to anything but "" or TERM is "dumb" or missing. Piped output is plain and never cut to a width. Writes nothing
  * itself. */
 #ifndef SEEP_UTIL_TERM_H
 #define SEEP_UTIL_TERM_H
@@ -25,6 +25,11 @@ struct term {
 	bool colour;
 	unsigned columns; /* 0: no limit: not a terminal, and COLUMNS is not set */
 };
+
+enum term_when { TERM_AUTO, TERM_ALWAYS, TERM_NEVER };
+
+/* Whether term_init gives colour from now on. */
+void term_colour(enum term_when when);
 
 /* Looks at `fd` and the environment. */
 void term_init(struct term *t, int fd);

@@ -28,14 +28,14 @@ struct run_opts {
 	bool exact, json, no_children, mmap, no_check, keep_going, free_stacks,
 		check_copy, no_names, no_save;
 	struct opt_optional sample, redzone;
-	uint64_t quarantine, guard, checkpoint_ns, max_bytes, every_ns;
+	uint64_t quarantine, guard, checkpoint_ns, max_bytes, growth_ns;
 	const char *output, *log_file, *dir, *process;
 };
 
 #define RUN_OPTS_NONE                                                                    \
 	{                                                                                \
 		.checkpoint_ns = RUN_CHECKPOINT_NS, .max_bytes = UINT64_MAX,             \
-		.every_ns = LOOKS_EVERY_MS * UINT64_C(1000000),                          \
+		.growth_ns = LOOKS_EVERY_MS * UINT64_C(1000000),                         \
 	}
 
 struct progress;

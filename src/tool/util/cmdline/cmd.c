@@ -147,6 +147,23 @@ cmd_fail_output(const struct err *e)
 	return e->code == -EEXIST ? CMD_USAGE : CMD_FAILED;
 }
 
+int
+cmd_set_color(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
+{
+	static const char *const words[] = {
+		[TERM_AUTO] = "auto", [TERM_ALWAYS] = "always", [TERM_NEVER] = "never"};
+
+	(void)to;
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+		if (strcmp(v->text, words[i]) == 0) {
+			term_colour((enum term_when)i);
+			return 0;
+		}
+	}
+	return err_set(e, -EINVAL, "--%s: %s: must be auto, always or never", o->name,
+		       v->text);
+}
+
 /* ---- running ---- */
 
 struct words VEC_BODY(char *);
@@ -245,6 +262,7 @@ cmd_call(const struct cmd *c, int argc, char **argv)
 	struct words words = {0};
 	int status;
 
+	term_colour(TERM_AUTO);
 	if (c->defaults != NULL)
 		memcpy(given, c->defaults, c->opts_bytes);
 	status = call_with(c, argc, argv, given, &words);

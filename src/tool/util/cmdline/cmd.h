@@ -25,6 +25,16 @@ enum {
 
 enum { CMD_ANY_ARGS = -1 };
 
+/* Row of the commands that print in colour. The setting lasts until the next cmd_call. */
+#define CMD_COLOR_OPT                                                                    \
+	{                                                                                \
+		"color", 0, OPT_STRING,                                                  \
+			.set = cmd_set_color, .metavar = "auto|always|never",            \
+			.help = "Print in colour; auto: on a terminal, unless NO_COLOR " \
+				"is set (auto)."                                         \
+	}
+opt_setter cmd_set_color;
+
 struct cmd {
 	const char *name;
 	const char *args;	/* "PID [NAME]", for the usage line */
