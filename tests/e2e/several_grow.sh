@@ -40,7 +40,7 @@ ${CC:-gcc} -g -O1 -fno-builtin -o crowd crowd.c || exit
 
 # A machine under load may hold up one of them for as long as an interval.
 for _ in 1 2 3; do
-	run "$SEEP" run --every 0.1 --sample 1K -o crowd.rec ./crowd 3
+	run "$SEEP" run --growth-interval 0.1 --sample 1K -o crowd.rec ./crowd 3
 	[[ $err != *' in 3 of 4 processes'* ]] || break
 done
 expect_match "forked: the headline" "$(head -n 1 <<<"$err")" '^GROWING  1 site: \+[0-9.]+ ± [0-9.]+ MiB/min, in 3 of 4 processes$'
