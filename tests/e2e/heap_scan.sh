@@ -133,5 +133,10 @@ begin "$map"
 run "$SEEP" scan "$pid"
 expect_match "a map of the stack has one holder" "$out" '^ +82\.6 KiB +[0-9.]+ % +1,511  stack of thread [0-9]+ \(held_map\)'
 expect_match "a map behind a pointer" "$out" '^ +55\.2 KiB +[0-9.]+ % +1,010  pointed_map in held_map, by 0x[0-9a-f]+$'
+# Every node of a tree leads to all others: one on the stack is no second holder of them.
+expect_match "a map of a variable" "$out" '^ +[0-9.]+ KiB +[0-9.]+ % +2,003  global_map in held_map and 1 stack$'
+expect_no_match "no other" "$out" 'several roots'
+run "$SEEP" scan --json "$pid"
+expect_json "in JSON" "$TMP/out" '.holders[] | select(.name == "global_map in held_map") | [.retained_blocks, .stacks]' '[2003,1]'
 kill -TERM "$pid" # it waits for a signal
 finish

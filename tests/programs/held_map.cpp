@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // held_map.cpp -- three maps with one holder each: a variable, a pointer, the stack of a thread, which has
-// nodes of it in registers too. Waits for a signal.
+// nodes of it in registers too. A node of the first one is on the stack as well. Waits for a signal.
 // cflags: -O1 -g
 #include <cstdio>
 #include <map>
@@ -23,8 +23,10 @@ main()
 
 	for (int i = 0; i < 1511; i++)
 		local_map[i] = i;
+	const void *volatile node = &*global_map.find(1009);
+
 	puts("ready");
 	fflush(stdout);
 	pause();
-	return (int)local_map.size();
+	return node != nullptr ? (int)local_map.size() : 0;
 }

@@ -220,6 +220,56 @@ T_TEST(dominators_by_hand)
 	dominators_done(&d);
 }
 
+/* Roots 6 and above pass. */
+static bool
+passes(void *ctx, uint32_t root)
+{
+	T_CHECK(ctx == &roots);
+	return root >= 6;
+}
+
+/* A list with links back, below a variable; a passing root points into it, and alone to another one. */
+T_TEST(dominators_of_passing_roots)
+{
+	struct dominators d;
+	bool held[N] = {false};
+
+	begin();
+	roots[0] = at(1);
+	roots[6] = at(3);
+	roots[7] = at(30);
+	for (uint32_t i = 1; i < 5; i++) {
+		point(i, 0, at(i + 1));
+		point(i + 1, 1, at(i));
+		held[i] = held[i + 1] = true;
+	}
+	point(30, 0, at(31));
+	for (int turn = 0; turn < 2; turn++) {
+		dominators_init(&d, &space, &index_);
+		if (turn == 1) {
+			d.held = held;
+			d.passes = passes;
+			d.passes_ctx = &roots;
+		}
+		dominators_range(&d, (struct scan_range){ROOT_AT, ROOT_AT + sizeof roots},
+				 root_of, NULL);
+		dominators_find(&d);
+		T_EQ(d.left.len, turn);
+		T_EQ(d.retained[dominators_of_root(&d, 1)].blocks, turn == 1 ? 5 : 0);
+		T_EQ(dominators_top(&d, 5), turn == 1 ? 1 : UINT32_MAX);
+		T_EQ(dominators_top(&d, 3), turn == 1 ? 1 : UINT32_MAX);
+		T_EQ(dominators_top(&d, 31), 8);
+		T_EQ(dominators_top(&d, 31), 8); /* remembered */
+		T_EQ(dominators_top(&d, 50), UINT32_MAX);
+		T_EQ(d.retained[dominators_of_root(&d, 8)].blocks, 2);
+		if (turn == 1) {
+			T_EQ(d.left.data[0].root, 7);
+			T_EQ(d.left.data[0].block, 3);
+		}
+		dominators_done(&d);
+	}
+}
+
 T_TEST(dominators_by_definition)
 {
 	uint64_t state = 4711;

@@ -33,6 +33,8 @@ dominators_done(struct dominators *d)
 	free(d->retained);
 	free(d->from);
 	free(d->to);
+	free(d->top);
+	vec_done(&d->left);
 	*d = (struct dominators){0};
 }
 
@@ -62,10 +64,15 @@ add_edge(struct dominators *d, uint32_t from, uint32_t to)
 static void
 add_root(struct dominators *d, uint32_t root, const struct scan_block *b)
 {
+	uint32_t block = (uint32_t)(b - d->index->blocks);
+
 	if (root >= d->nroots)
 		d->nroots = root + 1;
-	add_edge(d, dominators_of_root(d, root),
-		 dominators_of_block((uint32_t)(b - d->index->blocks)));
+	if (d->held != NULL && d->held[block] && d->passes(d->passes_ctx, root))
+		vec_push(&d->left,
+			 (struct dominators_left){.root = root, .block = block});
+	else
+		add_edge(d, dominators_of_root(d, root), dominators_of_block(block));
 }
 
 /* Words of [start, end): in block `block`, or UINT32_MAX, in a root. */
@@ -325,4 +332,26 @@ dominators_find(struct dominators *d)
 	solve(d, &after, &before);
 	lists_done(&after);
 	lists_done(&before);
+}
+
+/* Every node of the way up gets the answer, so that no way is gone twice. */
+uint32_t
+dominators_top(struct dominators *d, uint32_t block)
+{
+	uint32_t node = dominators_of_block(block), first = node, found = UINT32_MAX;
+
+	if (d->top == NULL)
+		d->top = xcalloc(d->nnodes,
+				 sizeof *d->top); /* root + 1; UINT32_MAX = none */
+	while (node != 0 && node != UINT32_MAX && node <= d->index->nblocks &&
+	       d->top[node] == 0)
+		node = d->above[node];
+	if (node != 0 && node != UINT32_MAX)
+		found = node > d->index->nblocks ? node - dominators_of_root(d, 0) + 1
+						 : d->top[node];
+	for (node = first; node != 0 && node != UINT32_MAX && node <= d->index->nblocks &&
+			   d->top[node] == 0;
+	     node = d->above[node])
+		d->top[node] = found;
+	return found == UINT32_MAX ? UINT32_MAX : found - 1;
 }

@@ -10,14 +10,26 @@
 
 #include "tool/leak/paths.h"
 #include "tool/leak/scan.h"
+#include "tool/util/vec.h"
 
 struct dominators_sum {
 	uint64_t blocks, bytes;
 };
 
+/* A pointer that was left out: of a passing root, to a block that others hold. */
+struct dominators_left {
+	uint32_t root, block;
+};
+
 struct dominators {
 	struct scan_space *space;
 	const struct scan_index *index;
+	/* Pointers of passing roots (on stacks and in registers they come and go) do not count for blocks that other roots
+	 * hold as well: `held`, by block. Both to be set before the first root, or NULL. */
+	const bool *held;
+	bool (*passes)(void *ctx, uint32_t root);
+	void *passes_ctx;
+	VEC(struct dominators_left) left;
 	uint32_t nroots; /* numbers below this were used */
 	/* by node: 0 stands for all roots together, 1 … for blocks, then roots by their
 	 * number */
@@ -26,6 +38,7 @@ struct dominators {
 	struct dominators_sum *retained; /* itself included */
 	uint32_t nnodes;
 	/* private */
+	uint32_t *top;
 	uint32_t *from, *to;
 	size_t nedges, room;
 };
@@ -44,6 +57,9 @@ void dominators_block(struct dominators *d, uint32_t block, uint32_t root);
 
 /* After all roots: finds above[] and retained[]. */
 void dominators_find(struct dominators *d);
+
+/* The root that alone dominates a block; UINT32_MAX = several do, or it cannot be reached. After dominators_find. */
+uint32_t dominators_top(struct dominators *d, uint32_t block);
 
 /* Nodes of a block and of a root. */
 static inline uint32_t

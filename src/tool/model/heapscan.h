@@ -42,6 +42,7 @@ struct heapscan_group {
 /* A root and what could be freed if it went. */
 struct heapscan_holder {
 	uint32_t name;
+	uint32_t stacks;  /* of threads that point into it as well, for the moment */
 	uint64_t address; /* of the block that most of it hangs on; 0 = several */
 	struct heapscan_sum retained;
 };

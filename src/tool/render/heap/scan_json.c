@@ -88,6 +88,7 @@ holders(struct json *j, const struct heapscan *s)
 				 (unsigned long long)h->address);
 			text(j, "block", address);
 		}
+		number(j, "stacks", h->stacks);
 		number(j, "retained_bytes", h->retained.bytes);
 		number(j, "retained_blocks", h->retained.blocks);
 		json_obj_end(j);

@@ -91,6 +91,9 @@ holders_text(struct buf *out, const struct heapscan *s, const struct scan_opts *
 			   fmt_percent(h->retained.bytes, whole).s,
 			   fmt_count(h->retained.blocks).s);
 		clean_text(out, heapscan_text(s, h->name));
+		if (h->stacks > 0)
+			buf_printf(out, " and %s stack%s", fmt_count(h->stacks).s,
+				   h->stacks == 1 ? "" : "s");
 		if (h->address != 0)
 			buf_printf(out, ", by 0x%" PRIx64, h->address);
 		buf_add_char(out, '\n');

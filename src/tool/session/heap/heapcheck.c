@@ -592,6 +592,7 @@ void
 heapcheck_done(struct heapcheck *c)
 {
 	paths_done(&c->paths);
+	free(c->held);
 	holders_done(&c->holders);
 	vec_done(&c->blocks);
 	vec_done(&c->roots);

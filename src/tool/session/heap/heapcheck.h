@@ -39,6 +39,7 @@ struct heapcheck {
 	struct scan_index index;
 	struct holders holders;
 	struct paths paths;
+	bool *held; /* by block, with the paths: roots beside stacks and registers lead to it */
 	struct heapscan scan;
 	void *index_memory; /* private */
 };

@@ -65,6 +65,17 @@ add_kernel_words(struct heapcheck *c, bool inside)
 	}
 }
 
+/* Blocks that were found before the stacks. */
+static void
+note_held(struct heapcheck *c)
+{
+	if (c->held != NULL)
+		return;
+	c->held = xcalloc(c->blocks.len, sizeof *c->held);
+	for (size_t i = 0; i < c->blocks.len; i++)
+		c->held[i] = c->paths.from[i] != 0;
+}
+
 void
 heapcheck_paths(struct heapcheck *c)
 {
@@ -78,6 +89,8 @@ heapcheck_paths(struct heapcheck *c)
 					paths_range(&c->paths, c->roots.data[i], inside);
 			}
 			paths_follow(&c->paths, inside);
+			if (order == 1)
+				note_held(c);
 		}
 		add_kernel_words(c, inside);
 		paths_follow(&c->paths, inside);
@@ -138,14 +151,33 @@ add_roots(struct heapcheck *c, struct dominators *d)
 }
 
 static void
-add_holder(struct heapcheck *c, const char *name, uint64_t address,
+add_holder(struct heapcheck *c, const char *name, uint64_t address, uint32_t stacks,
 	   const struct dominators_sum *s)
 {
 	vec_push(&c->scan.holders,
 		 (struct heapscan_holder){
 			 .name = strtab_add(&c->scan.strings, name),
+			 .stacks = stacks,
 			 .address = address,
 			 .retained = {.blocks = s->blocks, .bytes = s->bytes}});
+}
+
+/* How many stacks point into what each root holds. */
+static uint32_t *
+count_stacks(struct dominators *d)
+{
+	uint32_t *stacks = xcalloc((size_t)d->nroots + 1, sizeof *stacks);
+	struct map seen = {0};
+
+	for (size_t i = 0; i < d->left.len; i++) {
+		uint32_t top = dominators_top(d, d->left.data[i].block);
+
+		if (top != UINT32_MAX &&
+		    (*map_add(&seen, (uint64_t)top << 32 | d->left.data[i].root))++ == 0)
+			stacks[top]++;
+	}
+	map_done(&seen);
+	return stacks;
 }
 
 static int
@@ -180,9 +212,9 @@ largest_below(const struct dominators *d)
 }
 
 static void
-take_holders(struct heapcheck *c, const struct dominators *d)
+take_holders(struct heapcheck *c, struct dominators *d)
 {
-	uint32_t *below = largest_below(d);
+	uint32_t *below = largest_below(d), *stacks = count_stacks(d);
 	uint64_t all = d->retained[0].bytes;
 
 	for (uint32_t i = 0; i < d->nroots; i++) {
@@ -195,16 +227,17 @@ take_holders(struct heapcheck *c, const struct dominators *d)
 		    d->retained[dominators_of_block(below[i])].bytes >= s->bytes / 2)
 			via = c->blocks.data[below[i]].addr;
 		add_holder(c, i == 0 ? "libc's own tables" : holders_name(&c->holders, i),
-			   via, s);
+			   via, stacks[i], s);
 	}
 	for (uint32_t i = 0; i < d->index->nblocks; i++) {
 		uint32_t node = dominators_of_block(i);
 
 		if (d->above[node] == 0 && d->retained[node].bytes >= all / SHARE_SHARED)
-			add_holder(c, "several roots", c->blocks.data[i].addr,
+			add_holder(c, "several roots", c->blocks.data[i].addr, 0,
 				   &d->retained[node]);
 	}
 	free(below);
+	free(stacks);
 	vec_sort(&c->scan.holders, compare_holders);
 	if (c->scan.holders.len > HOLDERS_MAX)
 		c->scan.holders.len = HOLDERS_MAX;
@@ -300,6 +333,9 @@ heapcheck_holders(struct heapcheck *c)
 		return;
 	}
 	dominators_init(&d, &c->image.space, &c->index);
+	d.held = c->held;
+	d.passes = holders_passes;
+	d.passes_ctx = &c->holders;
 	add_roots(c, &d);
 	dominators_find(&d);
 	take_holders(c, &d);

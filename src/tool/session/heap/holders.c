@@ -63,6 +63,7 @@ holders_done(struct holders *h)
 	vec_done(&h->modules);
 	map_done(&h->words);
 	strtab_done(&h->names);
+	vec_done(&h->passing);
 	*h = (struct holders){0};
 }
 
@@ -209,7 +210,19 @@ holders_root(void *holders, uint64_t addr)
 	h->last_root = strtab_add(&h->names, name);
 	h->last_start = p.start;
 	h->last_end = p.end;
+	while (h->passing.len <= h->last_root)
+		vec_push(&h->passing, false);
+	h->passing.data[h->last_root] =
+		p.stack_of != NULL || (addr >= HOLDERS_REGISTER && addr < HOLDERS_KERNEL);
 	return h->last_root;
+}
+
+bool
+holders_passes(void *holders, uint32_t root)
+{
+	const struct holders *h = holders;
+
+	return root < h->passing.len && h->passing.data[root];
 }
 
 void

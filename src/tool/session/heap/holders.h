@@ -28,6 +28,8 @@ struct holders_module {
 struct holders {
 	const struct image *image;
 	struct strtab names; /* number -> name; 0 = not known */
+	VEC(bool)
+	passing; /* by number: a stack or a register, where pointers come and go */
 	/* private */
 	struct map words; /* word -> type's number + 1 */
 	VEC(struct holders_module) modules;
@@ -46,6 +48,9 @@ void holders_done(struct holders *h); /* legal on a zeroed one */
 
 /* Number of the root that the word at `addr` is in; a paths_namer. */
 uint32_t holders_root(void *holders, uint64_t addr);
+
+/* Whether a root is a stack or a register. For dominators.passes. */
+bool holders_passes(void *holders, uint32_t root);
 
 /* The word for register `number` of thread `thread` (its place in image.threads). */
 uint64_t holders_register(size_t thread, unsigned number);
