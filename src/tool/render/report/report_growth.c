@@ -399,6 +399,7 @@ report_growth(struct report *r)
 	if (is_verdict(r))
 		other_places(r);
 	turning_places(r);
-	if (r->v.all.answer.word == VERDICT_OK && r->sampled)
+	/* Where nothing is left, the headline's limit says it better. */
+	if (r->v.all.answer.word == VERDICT_OK && r->sampled && r->v.all.bytes > 0)
 		limit_line(r);
 }
