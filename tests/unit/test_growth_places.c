@@ -525,4 +525,35 @@ T_TEST(text_reports)
 	prof_free(p);
 }
 
+/* Sampled, and nothing is left: one limit is stated, that of the samples. */
+T_TEST(one_limit)
+{
+	struct prof *p = prof_new();
+	uint32_t a = tp_process(p, "a", 11, 13000);
+	struct prof_site *s = tp_site(p, a, TP_STACK(p, "use x.c:3 x", "main x.c:9 x"),
+				      120, 120, 120000, 120000);
+	struct report_opts o = {.rows = 1};
+	struct buf out = {0};
+
+	s->samples = 120;
+	p->processes[a].mode = PROF_SAMPLED;
+	p->processes[a].rate_bytes = 1000;
+	for (uint64_t k = 1; k <= 12; k++) {
+		look(p, a, 1000 * k);
+		look_row(p, 1, 10, 10000, 10, 10000);
+	}
+	report_text(&out, p, &o);
+	T_CHECK(strstr(buf_str(&out), "a loss under 2.93 KiB may not show") != NULL);
+	T_CHECK(strstr(buf_str(&out), "would not show") == NULL);
+	buf_clear(&out);
+	/* With something left, both say something. */
+	p->sites[1].live_bytes = 5000;
+	p->sites[1].live_blocks = p->sites[1].live_samples = 5;
+	report_text(&out, p, &o);
+	T_CHECK(strncmp(buf_str(&out), "OK  no growth; ", 15) == 0);
+	T_CHECK(strstr(buf_str(&out), "would not show in 13 s") != NULL);
+	buf_done(&out);
+	prof_free(p);
+}
+
 T_MAIN()
