@@ -92,14 +92,15 @@ share_out(struct picks *p)
 	}
 }
 
-/* Their order is one of chance only where some had to go. */
+/* Their order is one of chance only where some had to go. Together they stand for all that were seen: where that is no
+ * multiple, for one more or less each. */
 static void
 take(struct picks *p, struct class_pick *c, struct oldblocks *o)
 {
-	uint64_t stands = c->allowed > 0 ? c->seen / c->allowed : 0;
-
 	for (unsigned i = 0; i < c->allowed; i++) {
 		unsigned k = i + (unsigned)below(p, c->kept - i);
+		uint64_t stands =
+			(i + 1) * c->seen / c->allowed - i * c->seen / c->allowed;
 		struct blob_old *b = vec_add(&o->chosen);
 
 		b->addr = c->blocks[k].addr;
