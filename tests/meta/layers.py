@@ -56,8 +56,6 @@ MAY_SEE_FORMAT = {
 NO_LIBC = {"stdio.h", "assert.h", "locale.h", "wchar.h", "err.h", "syslog.h"}
 NO_MALLOC = {"shared", "rt", "unwind", "record", "blob"}
 MOST_FILES = 30
-# What has to shrink still: how many it may hold until then.
-TOO_MANY = {"src/tool/cli": 45}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 
 
@@ -185,7 +183,7 @@ def main():
                 faults.append(f"{path}: {why} ({match.group(0).strip()})")
     faults += format_faults(graph)
     for folder, n in sorted(collections.Counter(p.parent for p in files).items()):
-        if n > TOO_MANY.get(str(folder), MOST_FILES):
+        if n > MOST_FILES:
             faults.append(f"{folder}: {n} source files; find names for its parts, {MOST_FILES} are enough for one folder")
     finish(faults, len(files), "files of src")
 

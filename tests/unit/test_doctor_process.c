@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_doctor_process.c -- what is said when a process may not be looked into, from facts. */
 #include "t.h"
-#include "tool/cli/doctor_process.h"
+#include "tool/session/attach/doctor_process.h"
 
 T_TEST(each_with_its_remedy)
 {

@@ -16,6 +16,7 @@
 #include "folder_fixture.h"
 #include "shared/recording_columns.h"
 #include "t.h"
+#include "tool/session/loop.h"
 #include "tool/target/proc/inspect.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/control.h"
@@ -26,6 +27,30 @@
 #include "tool/target/run/ticker.h"
 #include "tool/util/file.h"
 #include "tool/util/x.h"
+
+/* ---- the loop of a run ---- */
+
+static int
+ticker_turn(void *ctx, struct loop *l, const struct loop_event *ev, struct err *e)
+{
+	(void)e;
+	return ticker_step(ctx, ev->sig, &ev->info, ev->now_ns, &l->tick_ns) ? LOOP_END
+									     : LOOP_GO_ON;
+}
+
+static int
+ticker_wait(struct ticker *t, struct err *e)
+{
+	sigset_t set;
+	struct loop l = {.signals = &set, .step = ticker_turn, .ctx = t};
+	int r;
+
+	ticker_handled(&set);
+	ticker_start(t, &l.tick_ns);
+	r = loop_run(&l, e);
+	ticker_end(t);
+	return r;
+}
 
 /* ---- procfs ---- */
 

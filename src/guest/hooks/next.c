@@ -51,7 +51,7 @@ find(const char *name)
 	return real_dlsym(RTLD_NEXT, name);
 }
 
-#define FIND(field) (found.field = (__typeof__(found.field))find(#field))
+#define FIND(field) (found->field = (__typeof__(found->field))find(#field))
 #define FIND_LIBC(field)                                                                 \
 	(found->libc.field = (__typeof__(found->libc.field))find("__libc_" #field))
 
@@ -72,24 +72,9 @@ find_libc(struct next *found)
 	FIND_LIBC(pvalloc);
 }
 
-bool
-next_find(void)
+static void
+find_all(struct next *found)
 {
-	void *(*real_malloc)(size_t);
-	struct next found;
-	int saved;
-
-	if (LIKELY(next.malloc != NULL))
-		return true;
-	if (tls.resolving)
-		return false;
-	tls.resolving = 1;
-	saved = errno;
-	if (!find_dlsym()) {
-		tls.resolving = 0;
-		errno = saved;
-		return false;
-	}
 	FIND(dlopen);
 	FIND(dlmopen);
 	FIND(dlclose);
@@ -126,6 +111,27 @@ next_find(void)
 	FIND(prctl);
 	FIND(syscall);
 	FIND(malloc);
+}
+
+bool
+next_find(void)
+{
+	void *(*real_malloc)(size_t);
+	struct next found;
+	int saved;
+
+	if (LIKELY(next.malloc != NULL))
+		return true;
+	if (tls.resolving)
+		return false;
+	tls.resolving = 1;
+	saved = errno;
+	if (!find_dlsym()) {
+		tls.resolving = 0;
+		errno = saved;
+		return false;
+	}
+	find_all(&found);
 	if (found.memalign == NULL)
 		found.memalign = found.aligned_alloc;
 	/* malloc last: it is what says that all are there. */

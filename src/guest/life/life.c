@@ -31,6 +31,7 @@
 #include "guest/life/exec_env.h"
 #include "guest/life/forked.h"
 #include "guest/life/guard.h"
+#include "guest/life/hand.h"
 #include "guest/life/hold.h"
 #include "guest/life/loader.h"
 #include "guest/life/lsan_defaults.h"
@@ -47,7 +48,6 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -248,51 +248,9 @@ switched_on(void)
 	return on;
 }
 
-/* ---- what a child is handed ---- */
-
-/* The list for the child of a fork that is under way, or that this process was made by.
- * One at a time: where two threads fork at once, one of the children starts empty. */
-static struct {
-	uint32_t by; /* lock_id() of who forks, HANDED in the child, 0 = none */
-	struct inherit *list;
-	int64_t live_bytes; /* of the thread that forks, when it had listed its blocks */
-} hand;
-
-enum { HANDED = 1 }; /* no lock_id(): those have bit 31 */
+/* ---- a forked child ---- */
 
 static struct inherit *entering; /* begun: waits for the first thread to attach */
-
-/* Never a moment in which it is gone and still to be found: a handler may fork, another
- * thread does. */
-static void
-forget_list(struct inherit **list)
-{
-	struct inherit *l = *list;
-
-	*list = NULL;
-	COMPILER_BARRIER();
-	inherit_forget(l);
-}
-
-/* Take the list out of a forked child's hand, unless it is an ancestor's that has begun
- * another recording since. */
-static struct inherit *
-hand_take(void)
-{
-	bool ours = hand.by == HANDED || hand.by == lock_id();
-	struct inherit *l = hand.list;
-
-	hand.list = NULL;
-	hand.by = 0;
-	if (l != NULL && ours && l->of == begun) {
-		/* Handlers of pthread_atfork ran since, and have allocated or freed. */
-		if (tls.self == NULL || tls.self->live_bytes != hand.live_bytes)
-			l->whole = false;
-		return l;
-	}
-	inherit_forget(l);
-	return NULL;
-}
 
 static void
 lost_child(unsigned char *parents)
@@ -315,9 +273,9 @@ note_threads(const struct rec_head *parents)
 static void
 begin_again(void)
 {
-	struct inherit *list = hand_take();
+	struct inherit *list = hand_take(begun);
 
-	forget_list(&entering); /* a parent's, that no thread came for */
+	hand_forget(&entering); /* a parent's, that no thread came for */
 	tls.owner = TLS_NOBODY;
 	tls.self = NULL;
 	locks_forked();
@@ -523,44 +481,7 @@ fork_left_us_inside(void)
 	recorder_now->id = UINT64_MAX;
 	state_set(STATE_AGAIN);
 	begin_lock = 0;
-	forget_list(&hand.list); /* of an outer fork: that child may begin with it */
-	hand.by = 0;
-}
-
-/* List our blocks for the child that is about to be made. No handler may run meanwhile:
- * it could fork, and its child would go on listing what is no longer there. */
-static void
-hand_fill(struct recorder *r)
-{
-	uint32_t me = lock_id(), none = 0;
-	uint64_t all = UINT64_MAX, before = 0;
-
-	if (rt_sealed || !r->exact || !settings.recorder.children ||
-	    SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all)) < 0)
-		return;
-	/* Ours already: a handler forks on top of a fork, or has left one by longjmp. */
-	if (__atomic_compare_exchange_n(&hand.by, &none, me, false, __ATOMIC_ACQUIRE,
-					__ATOMIC_RELAXED) ||
-	    none == me) {
-		forget_list(&hand.list);
-		hand.list = inherit_gather(r);
-		hand.live_bytes = tls.self != NULL ? tls.self->live_bytes : 0;
-	}
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(before));
-}
-
-/* After it: the parent needs no list, the child none that is not its own. */
-static void
-hand_settle(bool child)
-{
-	bool mine = hand.by == lock_id();
-
-	if (child && mine && hand.list != NULL) {
-		hand.by = HANDED;
-	} else if (mine || (child && hand.by != HANDED)) {
-		forget_list(&hand.list);
-		__atomic_store_n(&hand.by, 0, __ATOMIC_RELEASE);
-	}
+	hand_drop();
 }
 
 static pid_t
@@ -578,7 +499,7 @@ fork_by(pid_t (*real)(void))
 		return pid;
 	}
 	if (LIKELY(!inside)) {
-		if (on && tls.busy == 0)
+		if (on && tls.busy == 0 && settings.recorder.children)
 			hand_fill(page);
 		pid = real();
 		/* A handler of pthread_atfork may have begun the child's recording

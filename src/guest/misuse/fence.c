@@ -11,8 +11,7 @@
  * Blocks larger than 64 KiB, aligned to more than a page, or that find all slots in use
  * are the allocator's. So are all once system calls may not be made.
  *
- * The handler comes before the program's own, whose wishes are kept here: faults that are
- * not in the pool are its. */
+ * The handler is in fence_signal.c. */
 #include "guest/misuse/fence.h"
 
 #include "guest/hooks/gate.h"
@@ -20,6 +19,7 @@
 #include "guest/hooks/room.h"
 #include "guest/life/life.h"
 #include "guest/misuse/access.h"
+#include "guest/misuse/fence_signal.h"
 #include "guest/misuse/under.h"
 #include "guest/misuse/zone.h"
 #include "guest/record/errors.h"
@@ -66,8 +66,6 @@ static uint64_t countdown; /* allocations until the next one */
 static uint64_t drawn;	   /* random numbers; threads that draw at once draw the same */
 static struct next under;
 static bool ended;
-static struct sigaction program;		 /* what the program wants with SIGSEGV */
-static void (*before)(int, siginfo_t *, void *); /* ours, while it wants the default */
 
 void
 fence_wanted(uint64_t n)
@@ -471,9 +469,8 @@ tell(struct thread *t, const struct slot *s, const unsigned char *at,
 	errors_add(r, t, &e);
 }
 
-/* A fault in the pool: told, and the page opened. False: the kernel does not let us. */
-static bool
-caught(unsigned char *at, const void *context)
+bool
+fence_caught(unsigned char *at, const void *context)
 {
 	const struct access access = access_of(context);
 	struct slot *s = blame(at);
@@ -488,90 +485,6 @@ caught(unsigned char *at, const void *context)
 	}
 	slots[number_of(at)].opened = true;
 	return set_pages(page, PAGE, PROT_READ | PROT_WRITE);
-}
-
-/* Somebody else's: the program's handler, or what becomes of it without one. */
-static void
-pass_on(int sig, siginfo_t *info, void *context)
-{
-	struct sigaction act = program;
-	sigset_t mask = act.sa_mask;
-	uint64_t own = UINT64_C(1) << (sig - 1);
-
-	if (act.sa_handler == SIG_DFL || act.sa_handler == SIG_IGN) {
-		if (before != NULL && act.sa_handler == SIG_DFL) {
-			before(sig, info, context);
-			return;
-		}
-		if (act.sa_handler == SIG_IGN && info->si_code <= 0)
-			return; /* sent, and ignored; what the processor finds is not */
-		memset(&act, 0, sizeof(act));
-		next.sigaction(sig, &act, NULL);
-		if (info->si_code <= 0)
-			SYS4(SYS_rt_tgsigqueueinfo, sys_getpid(), sys_gettid(), sig,
-			     info);
-		return;
-	}
-	if ((act.sa_flags & SA_NODEFER) != 0)
-		SYS4(SYS_rt_sigprocmask, SIG_UNBLOCK, &own, 0, sizeof(own));
-	SYS4(SYS_rt_sigprocmask, SIG_BLOCK, &mask, 0, 8);
-	if ((act.sa_flags & SA_RESETHAND) != 0)
-		program.sa_handler = SIG_DFL;
-	if ((act.sa_flags & SA_SIGINFO) != 0)
-		act.sa_sigaction(sig, info, context);
-	else
-		act.sa_handler(sig);
-}
-
-static void
-on_segv(int sig, siginfo_t *info, void *context)
-{
-	int saved = errno;
-
-	if (info->si_code <= 0 || !fence_owns(info->si_addr) || rt_sealed ||
-	    !caught(info->si_addr, context))
-		pass_on(sig, info, context);
-	errno = saved;
-}
-
-bool
-fence_handles(int sig)
-{
-	return sig == SIGSEGV && pool != NULL;
-}
-
-/* The kernel is told of ours again, with what of the program's flags decides where it
- * runs. */
-int
-fence_sigaction(const struct sigaction *act, struct sigaction *old)
-{
-	struct sigaction had = program, ours;
-
-	if (act != NULL) {
-		memset(&ours, 0, sizeof(ours));
-		ours.sa_sigaction = on_segv;
-		ours.sa_flags = SA_SIGINFO |
-				(act->sa_handler == SIG_DFL
-					 ? SA_ONSTACK | SA_RESTART
-					 : act->sa_flags & (SA_ONSTACK | SA_RESTART));
-		if (next.sigaction(SIGSEGV, &ours, NULL) != 0)
-			return -1;
-		program = *act;
-	}
-	if (old != NULL)
-		*old = had;
-	return 0;
-}
-
-sighandler_t
-fence_signal(sighandler_t handler)
-{
-	struct sigaction act, old;
-
-	memset(&act, 0, sizeof(act));
-	act.sa_handler = handler;
-	act.sa_flags = SA_RESTART;
-	return fence_sigaction(&act, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
 /* ---- beginning ---- */
@@ -597,22 +510,6 @@ make_pool(void)
 	return true;
 }
 
-static void
-take_signal(void)
-{
-	struct sigaction had;
-
-	if (next.sigaction(SIGSEGV, NULL, &had) != 0)
-		return;
-	memset(&program, 0, sizeof(program));
-	if (had.sa_handler == SIG_IGN) {
-		program.sa_handler = SIG_IGN;
-	} else if (had.sa_handler != SIG_DFL) {
-		before = had.sa_sigaction; /* hold.c's: the program's come later */
-	}
-	fence_sigaction(&(struct sigaction){.sa_handler = program.sa_handler}, NULL);
-}
-
 void
 fence_install(void)
 {
@@ -620,7 +517,7 @@ fence_install(void)
 	    !make_pool())
 		return;
 	countdown = every;
-	take_signal();
+	fence_take_signal();
 	under = next;
 	next.calloc = fence_calloc;
 	next.realloc = fence_realloc;

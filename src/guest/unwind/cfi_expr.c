@@ -257,9 +257,8 @@ expr_op_binary(struct expr *x, uint8_t op)
 	uintptr_t b = expr_pop(x), a = expr_pop(x), v;
 	intptr_t sa = (intptr_t)a, sb = (intptr_t)b;
 
-	if ((op == OP_DIV || op == OP_MOD) && (b == 0 || b == UINTPTR_MAX))
-		x->c.bad =
-			true; /* traps on the processor; nothing sane divides by these */
+	/* These trap on the processor; nothing sane divides by them. */
+	x->c.bad |= (op == OP_DIV || op == OP_MOD) && (b == 0 || b == UINTPTR_MAX);
 	if (x->c.bad)
 		return;
 	switch (op) {

@@ -38,8 +38,7 @@
 #define MAX_SIZE_EXACT (UINT64_C(4) << 30)
 
 enum {
-	CHILDREN_NS = 100000000, /* between two looks for new ones */
-	LOOKS = 20,		 /* intervals that growth is judged by */
+	LOOKS = 20, /* intervals that growth is judged by */
 };
 
 struct attach_args {
@@ -392,39 +391,21 @@ dry_run(const struct attach_args *o, const struct procfs_pids *pids,
 
 /* ---- the run ---- */
 
+struct job {
+	const struct attach_args *o;
+	FILE *log;
+};
+
+/* --every: what there is up to now. */
 static void
-record(const struct attach_args *o, struct attached_sessions *ss,
-       const struct session_settings *s, FILE *log)
+report_now(void *ctx, struct attached_sessions *ss)
 {
-	uint64_t start = session_age_ms(ss->data[0]);
-	struct attached_kin kin = {.every_ns = CHILDREN_NS, .sparing = true};
-	uint64_t next_report = o->every_ns / 1000000, reports = 0;
+	const struct job *j = ctx;
+	struct prof *p = load_named(j->o, ss, NULL);
 
-	for (;;) {
-		uint64_t ms = session_age_ms(ss->data[0]) - start;
-
-		attached_tick(ss);
-		if (o->children)
-			attached_children(ss, s, &kin);
-		if (o->every_ns > 0 && ms >= next_report) {
-			reports++;
-			if (o->count > 0 && reports >= o->count)
-				return; /* the last one is made when it is over */
-			struct prof *p;
-
-			attached_beat_begin(ss);
-			p = load_named(o, ss, NULL);
-			report(o, log, ss, p, NULL, false);
-			fputc('\n', log);
-			prof_free(p);
-			attached_beat_end();
-			next_report += o->every_ns / 1000000;
-		}
-		if (attached_all_ended(ss) || attached_wait())
-			return;
-		if (o->count == 0 && o->for_ns > 0 && ms >= o->for_ns / 1000000)
-			return;
-	}
+	report(j->o, j->log, ss, p, NULL, false);
+	fputc('\n', j->log);
+	prof_free(p);
 }
 
 /* Looks for leaks in all of them, while they are recorded. To be freed. */
@@ -466,20 +447,21 @@ finish(const struct attach_args *o, struct attached_sessions *ss, FILE *log)
 	return status;
 }
 
-/* Where the recording of --around goes: where the user wants it, or beside the name of the last one. */
 static int
-around_output(struct attach_args *o, int pid, struct err *e)
+record(const struct attach_args *o, struct attached_sessions *ss,
+       const struct session_settings *s, FILE *log)
 {
-	char *folder = NULL;
-	int r;
+	struct job j = {o, log};
+	struct attached_run how = {.for_ns = o->for_ns,
+				   .every_ns = o->every_ns,
+				   .count = o->count,
+				   .children = o->children ? s : NULL,
+				   .report = report_now,
+				   .ctx = &j};
+	struct err e = {0};
+	int r = attached_run(ss, &how, &e), status = finish(o, ss, log);
 
-	if (o->output != NULL)
-		return 0;
-	r = last_folder(&folder, e);
-	if (r == 0)
-		o->output = o->around_output = xasprintf("%s/around.%d.rec", folder, pid);
-	free(folder);
-	return r;
+	return r < 0 ? cmd_fail(&e) : status;
 }
 
 /* Compares the marks in the saved recording, as `seep diff` does: both say the same. */
@@ -517,7 +499,11 @@ around(struct attach_args *o, struct attached_sessions *ss, FILE *log)
 	int status = 0, ran = around_run(ss, o->around, &status, &e), r;
 
 	out = attached_detach(ss);
-	r = ran == 0 ? around_output(o, ss->data[0]->pid, &e) : ran;
+	r = ran;
+	if (r == 0 && o->output == NULL) {
+		r = around_output(ss->data[0]->pid, &o->around_output, &e);
+		o->output = o->around_output;
+	}
 	if (r == 0) {
 		p = load_named(o, ss, NULL);
 		r = write_files(o, p, &saved, &e);
@@ -588,8 +574,7 @@ attach_run(void *opts, int argc, char **argv)
 	} else if (o->around != NULL) {
 		status = around(o, &ss, log);
 	} else {
-		record(o, &ss, &s, log);
-		status = finish(o, &ss, log);
+		status = record(o, &ss, &s, log);
 	}
 	if (r > 0 && (size_t)r < meant && status == CMD_OK)
 		status = CMD_FAILED; /* each was told */

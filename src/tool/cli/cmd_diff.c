@@ -17,7 +17,7 @@
 #include "tool/cli/commands.h"
 #include "tool/cli/diff_maps.h"
 #include "tool/cli/page_files.h"
-#include "tool/cli/pager.h"
+#include "tool/cli/term/pager.h"
 #include "tool/format/format.h"
 #include "tool/render/about_line.h"
 #include "tool/render/diff/diff_report.h"

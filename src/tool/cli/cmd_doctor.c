@@ -17,8 +17,8 @@
 
 #include "shared/compiler.h"
 #include "tool/cli/commands.h"
-#include "tool/cli/doctor_process.h"
 #include "tool/render/figure.h"
+#include "tool/session/attach/doctor_process.h"
 #include "tool/session/heap/foreign.h"
 #include "tool/session/last.h"
 #include "tool/session/run/save.h"

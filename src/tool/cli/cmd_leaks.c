@@ -11,8 +11,8 @@
 
 #include "tool/analyze/sites/choose.h"
 #include "tool/cli/commands.h"
-#include "tool/cli/leak_demand.h"
 #include "tool/cli/unrecorded.h"
+#include "tool/compat/leaks/leak_demand.h"
 #include "tool/compat/leaks/leak_report.h"
 #include "tool/format/format.h"
 #include "tool/render/about_line.h"

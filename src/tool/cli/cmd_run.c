@@ -17,7 +17,7 @@
 #include "shared/compiler.h"
 #include "tool/analyze/sites/choose.h"
 #include "tool/cli/commands.h"
-#include "tool/cli/progress.h"
+#include "tool/cli/term/progress.h"
 #include "tool/compat/leaks/leak_report.h"
 #include "tool/format/pack/pack.h"
 #include "tool/render/report/report.h"
@@ -37,12 +37,9 @@
 #include "tool/util/term.h"
 #include "tool/util/x.h"
 
-#define RATE_DEFAULT (UINT64_C(512) << 10)
 #define RATE_MAX (UINT64_C(1) << 30)
-#define REDZONE_DEFAULT 16
 #define REDZONE_MAX 4096
 #define QUARANTINE_MAX (UINT64_C(1) << 40)
-#define MAX_SIZE_DEFAULT (UINT64_C(8) << 30)
 
 #define AT(member) .at = offsetof(struct run_args, run.member)
 
@@ -119,40 +116,6 @@ base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* Respects the memory limit, and leaves half of the file system to others. */
-static uint64_t
-max_size(const struct run *r)
-{
-	uint64_t n = procfs_memory_limit_bytes() / 4,
-		 room = rundir_room_bytes(&r->dir) / 2;
-
-	if (r->o->max_bytes != UINT64_MAX)
-		return r->o->max_bytes < RUN_SIZE_LEAST ? RUN_SIZE_LEAST
-							: r->o->max_bytes;
-	if (n > MAX_SIZE_DEFAULT)
-		n = MAX_SIZE_DEFAULT;
-	if (room > 0 && n > room)
-		n = room;
-	return n < RUN_SIZE_LEAST ? RUN_SIZE_LEAST : n;
-}
-
-static uint64_t
-rate(const struct run_opts *o)
-{
-	if (!o->sample.given)
-		return 0;
-	return o->sample.has_value && o->sample.value > 0 ? o->sample.value
-							  : RATE_DEFAULT;
-}
-
-static uint64_t
-redzone(const struct run_opts *o)
-{
-	if (!o->redzone.given)
-		return 0;
-	return o->redzone.has_value ? o->redzone.value : REDZONE_DEFAULT;
-}
-
 /* Once the program runs. */
 static void
 name_output(struct job *j)
@@ -175,6 +138,7 @@ start(struct job *j)
 {
 	struct run *r = &j->run;
 	struct err e = {0};
+	struct launch l;
 	char *command;
 	int status = CMD_FAILED, ret;
 
@@ -195,29 +159,8 @@ start(struct job *j)
 	if (ret < 0)
 		return cmd_fail(&e);
 	ticker_signals(&r->mask);
-	ret = launch_start(
-		&(struct launch){
-			.program = &r->program,
-			.argv = r->argv,
-			.libseep = r->libseep,
-			.dir = r->dir.path,
-			.run_id = r->dir.run_id,
-			.rate_bytes = rate(r->o),
-			.max_bytes = max_size(r),
-			.no_children = r->o->no_children,
-			.mmap = r->o->mmap,
-			.free_stacks = r->o->free_stacks,
-			.redzone = redzone(r->o),
-			.quarantine = r->o->quarantine,
-			.guard = r->o->guard,
-			.check_copy = r->o->check_copy,
-			.keep_going = r->o->keep_going,
-			.hold = !r->o->no_check && !r->o->sample.given,
-			.lsan = j->leak->format == LEAK_LSAN,
-			.mask = &r->mask,
-			.xfsz_ignored = r->xfsz_ignored,
-		},
-		&r->pid, &status, &e);
+	l = run_launch(r, j->leak->format == LEAK_LSAN);
+	ret = launch_start(&l, &r->pid, &status, &e);
 	if (ret < 0) {
 		rundir_remove(&r->dir, NULL, NULL);
 		cmd_fail(&e);
@@ -281,8 +224,8 @@ start_inject(struct job *j)
 	tell_without_effect(r);
 	r->inject.settings = (struct session_settings){
 		.attach = {.mode = r->o->sample.given ? REC_MODE_SAMPLE : REC_MODE_EXACT,
-			   .rate_bytes = rate(r->o),
-			   .max_bytes = max_size(r)},
+			   .rate_bytes = run_rate(r->o),
+			   .max_bytes = run_max_size(r)},
 		.looks_ms = (r->o->growth_ns + 999999) / 1000000,
 		.from_start = true,
 	};
@@ -428,22 +371,6 @@ log_close(struct run *r)
 		cmd_note("%s: cannot write the report", r->o->log_file);
 }
 
-/* Processes that go on. One that is between its fork and its recording is only seen as forked,
- * so that is asked for in between: nobody can have changed sides unless the living differ. */
-static unsigned
-count_living(const struct run *r)
-{
-	unsigned living = rundir_living(&r->dir, NULL, 0), before, forked;
-
-	for (unsigned i = 0;; i++) {
-		before = living;
-		forked = rundir_forked(&r->dir, r->pid);
-		living = rundir_living(&r->dir, NULL, 0);
-		if (living == before || i == 3)
-			return living + forked;
-	}
-}
-
 /* Saves and reports. True when the recording was saved. */
 static bool
 finish(struct job *j)
@@ -465,7 +392,7 @@ finish(struct job *j)
 		names_resolve(p, &r->o->names);
 	run_inherit_add(&r->leaks, p);
 	leak_report_prepare(&leaks, p);
-	r->living = r->program.inject ? 0 : count_living(r);
+	r->living = r->program.inject ? 0 : run_living(r);
 	report(j, &leaks, p, saved && !r->o->no_save);
 	if (!saved && r->saved.len == 0)
 		cmd_note("%s", e.msg);
@@ -496,13 +423,13 @@ check_options(struct run_args *a)
 
 	if (o->exact && o->sample.given)
 		return cmd_usage(&cmd_run, "--exact and --sample exclude each other");
-	if (rate(o) > RATE_MAX)
+	if (run_rate(o) > RATE_MAX)
 		return cmd_usage(&cmd_run, "--sample: at most 1G");
 	if (o->sample.has_value && o->sample.value == 0)
 		return cmd_usage(&cmd_run, "--sample: at least 1");
 	if (o->max_bytes == 0)
 		return cmd_usage(&cmd_run, "--max-size: at least 2M");
-	if (redzone(o) > REDZONE_MAX || (o->redzone.given && redzone(o) == 0))
+	if (run_redzone(o) > REDZONE_MAX || (o->redzone.given && run_redzone(o) == 0))
 		return cmd_usage(&cmd_run, "--redzone: from 1 to %d bytes", REDZONE_MAX);
 	if (o->guard > UINT32_MAX)
 		return cmd_usage(&cmd_run, "--guard: at most %u", UINT32_MAX);
@@ -557,9 +484,7 @@ wait_for_end(struct job *j)
 		.looked = look_outside,
 		.ctx = r,
 	};
-	if (r->program.inject)
-		run_inject_wait(&r->inject);
-	else if (ticker_wait(&r->ticker, &e) < 0)
+	if (run_wait(r, &e) < 0)
 		cmd_fail(&e);
 	ticker_signals_end(&r->mask);
 	progress_done(&progress);

@@ -11,7 +11,7 @@
 
 #include "tool/analyze/process/scan_growth.h"
 #include "tool/cli/commands.h"
-#include "tool/cli/pager.h"
+#include "tool/cli/term/pager.h"
 #include "tool/cli/unrecorded.h"
 #include "tool/format/format.h"
 #include "tool/format/text/scan_file.h"

@@ -18,9 +18,9 @@
 #include "tool/cli/commands.h"
 #include "tool/render/report/report.h"
 #include "tool/render/watch/watch.h"
+#include "tool/session/loop.h"
 #include "tool/session/out_file.h"
 #include "tool/session/watch/watcher.h"
-#include "tool/session/watch/watchloop.h"
 #include "tool/util/clean.h"
 #include "tool/util/file.h"
 #include "tool/util/fmt.h"
@@ -392,7 +392,7 @@ watch_step(void *ctx, double seconds, struct err *e)
 		r = watch_write_metrics(c, e);
 	if (r < 0)
 		return r;
-	return some && !c->at_limit ? WATCHLOOP_GO_ON : WATCHLOOP_END;
+	return some && !c->at_limit ? LOOP_GO_ON : LOOP_END;
 }
 
 struct watch_words VEC_BODY(const char *);
@@ -449,11 +449,11 @@ watch_every_ns(const struct watch_args *o)
 static int
 watch_do(struct watch_cmd *c, const struct watch_words *words, struct err *e)
 {
-	struct watchloop loop = {.every_ns = watch_every_ns(c->o),
-				 .for_ns = c->o->for_ns,
-				 .count = c->o->count,
-				 .step = watch_step,
-				 .ctx = c};
+	struct loop_steps loop = {.every_ns = watch_every_ns(c->o),
+				  .for_ns = c->o->for_ns,
+				  .count = c->o->count,
+				  .step = watch_step,
+				  .ctx = c};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < words->len; i++)
@@ -462,7 +462,7 @@ watch_do(struct watch_cmd *c, const struct watch_words *words, struct err *e)
 		return cmd_fail(e);
 	c->told_bytes = xcalloc(c->ws.len, sizeof *c->told_bytes);
 	term_init(&c->term, STDOUT_FILENO);
-	r = watchloop_run(&loop, e);
+	r = loop_steps(&loop, e);
 	if (r < 0)
 		return cmd_fail(e);
 	watch_end(c);

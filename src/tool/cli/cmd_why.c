@@ -11,8 +11,8 @@
 #include "tool/render/about_line.h"
 #include "tool/render/report/report.h"
 #include "tool/render/watch/watch.h"
+#include "tool/session/loop.h"
 #include "tool/session/watch/watcher.h"
-#include "tool/session/watch/watchloop.h"
 #include "tool/util/clean.h"
 #include "tool/util/term.h"
 #include "tool/util/x.h"
@@ -57,7 +57,7 @@ why_step(void *ctx, double seconds, struct err *e)
 		fprintf(stderr, "looking: %.0f of %.0f s", seconds,
 			(double)y->o->for_ns / 1e9);
 	}
-	return r < 0 ? r : some ? WATCHLOOP_GO_ON : WATCHLOOP_END;
+	return r < 0 ? r : some ? LOOP_GO_ON : LOOP_END;
 }
 
 static void
@@ -94,11 +94,11 @@ why_run(void *opts, int argc, char **argv)
 {
 	const struct why_args *o = opts;
 	struct why y = {.o = o};
-	struct watchloop loop = {.for_ns = o->for_ns,
-				 .every_ns = o->for_ns / WHY_SNAPSHOTS,
-				 .count = o->for_ns == 0,
-				 .step = why_step,
-				 .ctx = &y};
+	struct loop_steps loop = {.for_ns = o->for_ns,
+				  .every_ns = o->for_ns / WHY_SNAPSHOTS,
+				  .count = o->for_ns == 0,
+				  .step = why_step,
+				  .ctx = &y};
 	struct err e = {0};
 	int r = 0;
 
@@ -106,7 +106,7 @@ why_run(void *opts, int argc, char **argv)
 	for (int i = 0; r == 0 && i < argc; i++)
 		r = watcher_add(&y.ws, argv[i], &e);
 	if (r == 0)
-		r = watchloop_run(&loop, &e);
+		r = loop_steps(&loop, &e);
 	if (y.err_term.tty)
 		clean_cursor(stderr, "\r\033[K");
 	if (r == 0)

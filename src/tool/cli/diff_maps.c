@@ -12,7 +12,7 @@
 #include "tool/analyze/process/regions.h"
 #include "tool/analyze/process/track.h"
 #include "tool/cli/commands.h"
-#include "tool/cli/pager.h"
+#include "tool/cli/term/pager.h"
 #include "tool/format/text/pmap.h"
 #include "tool/render/heap/mapdiff.h"
 #include "tool/render/report/report.h"

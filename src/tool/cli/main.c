@@ -17,7 +17,7 @@
 
 #include "shared/compiler.h"
 #include "tool/cli/commands.h"
-#include "tool/cli/sigbus.h"
+#include "tool/cli/term/sigbus.h"
 #include "tool/compat/compat.h"
 #include "tool/util/buf.h"
 #include "tool/util/clean.h"

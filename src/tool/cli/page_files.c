@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "tool/cli/pager.h"
+#include "tool/cli/term/pager.h"
 #include "tool/session/out_file.h"
 #include "tool/util/cmdline/cmd.h"
 #include "tool/util/file.h"

@@ -11,7 +11,7 @@
 #include "tool/analyze/graph/tagframes.h"
 #include "tool/analyze/sites/value.h"
 #include "tool/cli/page_files.h"
-#include "tool/cli/pager.h"
+#include "tool/cli/term/pager.h"
 #include "tool/render/about_line.h"
 #include "tool/render/figure.h"
 #include "tool/render/report/report.h"

@@ -46,6 +46,13 @@ struct track {
 };
 
 /* Adds a snapshot; `seconds` must not be before the last one's. */
+/* What counts of a region: what is in memory and in swap. */
+static inline uint64_t
+track_kib(const struct region *r)
+{
+	return r->kib[MEMMAP_RSS] + r->kib[MEMMAP_SWAP];
+}
+
 void track_add(struct track *t, double seconds, const struct regions *rs);
 void track_done(struct track *t); /* legal on a zeroed one */
 

@@ -226,8 +226,9 @@ put_stack(struct buf *b, const struct memleak_args *a, const struct prof *p,
 }
 
 static void
-report(const struct memleak_args *a, const struct attached_sessions *ss)
+report(void *opts, struct attached_sessions *ss)
 {
+	const struct memleak_args *a = opts;
 	struct prof *p = attached_load(ss, NULL, false);
 	struct stacks all = {0};
 	struct buf b = {0};
@@ -352,33 +353,9 @@ start(const struct memleak_args *a, const struct rundir *dir, int *ret_pid, stru
 }
 
 static int
-run_loop(const struct memleak_args *a, struct attached_sessions *ss, uint64_t interval_ns,
-	 uint64_t count)
-{
-	uint64_t next = interval_ns / 1000000, done = 0;
-	bool over = false;
-
-	while (!over) {
-		uint64_t ms = session_age_ms(ss->data[0]);
-
-		attached_tick(ss);
-		over = attached_wait() || attached_all_ended(ss);
-		if (over || ms >= next) {
-			done++;
-			next = ms + interval_ns / 1000000;
-			over = over || (count > 0 && done >= count);
-			if (over) /* nobody is there any more while it is added up */
-				attached_detach(ss);
-			report(a, ss);
-		}
-	}
-	return CMD_OK;
-}
-
-static int
 memleak_run(void *opts, int argc, char **argv)
 {
-	const struct memleak_args *a = opts;
+	struct memleak_args *a = opts;
 	uint64_t interval = INTERVAL_S * UINT64_C(1000000000), count = 0;
 	struct session_settings s = {
 		.attach = {.mode = a->sample > 1 ? REC_MODE_SAMPLE : REC_MODE_EXACT,
@@ -416,7 +393,14 @@ memleak_run(void *opts, int argc, char **argv)
 	if (r >= 0) {
 		printf("Attaching to pid %d, Ctrl+C to quit.\n", ss.data[0]->pid);
 		fflush(stdout);
-		run_loop(a, &ss, interval, count);
+		r = attached_run(&ss,
+				 &(struct attached_run){.every_ns = interval,
+							.count = count,
+							.report = report,
+							.ctx = opts},
+				 &e);
+		attached_detach(&ss); /* nobody is there any more while it is added up */
+		report(opts, &ss);
 	}
 	attached_done(&ss);
 	if (child != 0) {

@@ -16,6 +16,7 @@
 #include "tool/session/attach/attached_check.h"
 #include "tool/session/attach/attached_old.h"
 #include "tool/session/load.h"
+#include "tool/session/loop.h"
 #include "tool/session/run/save.h"
 #include "tool/session/watch/outside.h"
 #include "tool/target/proc/cgroup.h"
@@ -27,7 +28,6 @@
 #include "tool/util/x.h"
 
 enum {
-	TICK_NS = 10000000,
 	FAMILY_MAX = 4096, /* descendants that are looked at */
 	/* Sparing looks for children: */
 	KIN_REST = 19,		 /* so many times as long as the last one took */
@@ -92,15 +92,6 @@ attached_cgroup(const char *path, struct procfs_pids *pids, struct err *e)
 
 /* ---- the loop ---- */
 
-static void
-ending_signals(sigset_t *set)
-{
-	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
-}
-
 void
 attached_ignore_limits(void)
 {
@@ -112,20 +103,10 @@ attached_signals(void)
 {
 	sigset_t set;
 
-	ending_signals(&set);
+	loop_ending(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN); /* who reads our report may leave before it is over */
 	attached_ignore_limits();
-}
-
-bool
-attached_wait(void)
-{
-	struct timespec nap = {.tv_nsec = TICK_NS};
-	sigset_t set;
-
-	ending_signals(&set);
-	return sigtimedwait(&set, NULL, &nap) > 0;
 }
 
 static int
@@ -213,13 +194,13 @@ attached_recorded(int pid, const struct rundir *dir, unsigned wait_ms,
 	*n = (struct session)SESSION_NONE;
 	n->pid = pid;
 	n->armed = true;
-	for (unsigned ms = 0;; ms += TICK_NS / 1000000) {
+	for (unsigned ms = 0;; ms += ATTACHED_TICK_NS / 1000000) {
 		r = find_in_folder(pid, dir, &n->attach.live, e);
 		if (r == 0 || over || ms >= wait_ms)
 			break;
 		over = has_ended(pid); /* then one more look */
 		if (!over)
-			clock_nap(TICK_NS);
+			clock_nap(ATTACHED_TICK_NS);
 	}
 	procfs_stat(pid, &n->stat, NULL);
 	if (r < 0)

@@ -26,10 +26,10 @@ int attached_cgroup(const char *path, struct procfs_pids *pids, struct err *e);
 /* A file that becomes larger than RLIMIT_FSIZE allows is an error, and not our end while a process stands
  * still for us. Done by attached_signals, too. */
 void attached_ignore_limits(void);
-/* Blocks the signals that end a session; attached_wait tells when one came. */
+/* Blocks the signals that end a session (loop_ending). */
 void attached_signals(void);
-/* Waits for about 10 ms. True: it shall end. */
-bool attached_wait(void);
+
+enum { ATTACHED_TICK_NS = 10000000 };
 
 /* Attaches to all; what is refused is told if there are several, and is the error if there is one.
  * Returns how many there are, or a negative errno. */
@@ -59,6 +59,22 @@ void attached_children(struct attached_sessions *ss, const struct session_settin
 
 void attached_tick(struct attached_sessions *ss);
 bool attached_all_ended(const struct attached_sessions *ss);
+
+/* How long, and what meanwhile. */
+struct attached_run {
+	uint64_t for_ns;   /* 0 = no end; does not count where `count` is given */
+	uint64_t every_ns; /* between two reports; 0 = none */
+	uint64_t count; /* reports, of which the caller makes the last one; 0 = no end */
+	const struct session_settings
+		*children; /* of processes that they start; NULL = they
+						  * are not attached to */
+	void (*report)(void *ctx, struct attached_sessions *ss);
+	void *ctx;
+};
+
+/* Keeps all going until it is over, or a signal comes, or none is there any more. */
+int attached_run(struct attached_sessions *ss, const struct attached_run *how,
+		 struct err *e);
 /* Takes the recorder out of all, and out of what they forked meanwhile. False: not out of every one, which is told. */
 bool attached_detach(struct attached_sessions *ss);
 void attached_done(struct attached_sessions *ss);

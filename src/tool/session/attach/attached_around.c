@@ -6,10 +6,14 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tool/session/last.h"
+#include "tool/session/loop.h"
 #include "tool/target/run/control.h"
+#include "tool/util/x.h"
 
 enum { SHELL_SIGNALED = 128 };
 
@@ -48,25 +52,62 @@ start(const char *command, struct err *e)
 	_exit(127);
 }
 
+struct command {
+	struct attached_sessions *ss;
+	int pid, status;
+};
+
+static int
+command_step(void *ctx, struct loop *l, const struct loop_event *ev, struct err *e)
+{
+	struct command *a = ctx;
+	int got;
+
+	(void)l;
+	if (ev->sig != 0)
+		kill(a->pid, SIGTERM);
+	attached_tick(a->ss);
+	got = waitpid(a->pid, &a->status, WNOHANG);
+	if (got < 0)
+		return err_sys(e, -errno, "cannot wait for the command");
+	return got == 0 ? LOOP_GO_ON : LOOP_END;
+}
+
 int
 around_run(struct attached_sessions *ss, const char *command, int *ret_status,
 	   struct err *e)
 {
-	int pid, got, status = 0, r = mark(ss, AROUND_BEFORE, e);
+	struct command a = {.ss = ss};
+	sigset_t ending;
+	struct loop l = {.tick_ns = ATTACHED_TICK_NS,
+			 .signals = &ending,
+			 .step = command_step,
+			 .ctx = &a};
+	int pid, r = mark(ss, AROUND_BEFORE, e);
 
 	if (r < 0)
 		return r;
 	pid = start(command, e);
 	if (pid < 0)
 		return pid;
-	while ((got = waitpid(pid, &status, WNOHANG)) == 0) {
-		attached_tick(ss);
-		if (attached_wait())
-			kill(pid, SIGTERM);
-	}
-	if (got < 0)
-		return err_sys(e, -errno, "cannot wait for the command");
-	*ret_status = WIFSIGNALED(status) ? SHELL_SIGNALED + WTERMSIG(status)
-					  : WEXITSTATUS(status);
+	loop_ending(&ending);
+	a.pid = pid;
+	r = loop_run(&l, e);
+	if (r < 0)
+		return r;
+	*ret_status = WIFSIGNALED(a.status) ? SHELL_SIGNALED + WTERMSIG(a.status)
+					    : WEXITSTATUS(a.status);
 	return mark(ss, AROUND_AFTER, e);
+}
+
+int
+around_output(int pid, char **ret_path, struct err *e)
+{
+	char *folder = NULL;
+	int r = last_folder(&folder, e);
+
+	if (r == 0)
+		*ret_path = xasprintf("%s/around.%d.rec", folder, pid);
+	free(folder);
+	return r;
 }

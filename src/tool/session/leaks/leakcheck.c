@@ -31,7 +31,6 @@
 #endif
 
 enum {
-	FPSTATE_BYTES_MAX = 16 << 10,
 	ROOM_BYTES_LEAST = 4 << 20, /* for all but the blocks */
 	TABLE_GROWS_CHUNKS = 64,    /* while we prepare to stop it */
 	TABLE_MEANWHILE_BYTES = 256 << 20,
@@ -156,89 +155,6 @@ is_incomplete(const struct rec_head *h)
 	return h->lost[REC_LOST_SPACE] > 0 || h->lost[REC_LOST_REENTRY] > 0 ||
 	       h->lost[REC_LOST_LOCK] > 0 || h->lost[REC_LOST_ADDRESS] > 0 ||
 	       h->paused_allocs > 0;
-}
-
-/* ---- roots ---- */
-
-/* Registers that a signal's frame holds besides the general ones. */
-static void
-mark_context(struct look *k, struct classify *c)
-{
-#if defined(__x86_64__)
-	/* uc_mcontext.fpregs, behind 40 bytes and 23 registers; its size at 464 + 4. */
-	uint64_t at, words[FPSTATE_BYTES_MAX / 8];
-	uint32_t bytes = 512, magic[2];
-
-	if (k->at->context == 0 ||
-	    procmem_read(&k->z.mem, k->at->context + 40 + 23 * 8, &at, sizeof at) < 0)
-		return;
-	if (procmem_read(&k->z.mem, at + 464, magic, sizeof magic) == 0 &&
-	    magic[0] == 0x46505853 && magic[1] >= 512 && magic[1] <= FPSTATE_BYTES_MAX)
-		bytes = magic[1];
-	if (procmem_read(&k->z.mem, at, words, bytes) < 0)
-		return;
-	for (unsigned i = 0; i < bytes / 8; i++)
-		classify_root_word(c, words[i]);
-#else
-	(void)k, (void)c;
-#endif
-}
-
-static void
-mark(struct look *k, const struct scan_range *roots, uint32_t nroots)
-{
-	struct scan_index index;
-	struct classify c;
-	uint32_t n = scan_tidy(k->blocks.data, (uint32_t)k->blocks.len), nspares;
-	struct rec_spare *spares;
-	size_t index_bytes;
-	void *memory;
-	uint32_t *stack;
-
-	k->blocks.len = n;
-	index_bytes = scan_index_bytes(k->blocks.data, n) + 8;
-	memory = xmalloc(index_bytes);
-	x_large_pages(memory, index_bytes);
-	stack = xcalloc(n > 0 ? n : 1, sizeof *stack);
-	x_large_pages(stack, n * sizeof *stack);
-	scan_index_init(&index, k->blocks.data, n, memory);
-	spares = leak_spares(k, &index, &nspares);
-	classify_init(&c, &k->space, &index, CLASSIFY_ALL_HEURISTICS, stack);
-	c.tails = (k->f->head->flags & REC_FLAG_USABLE) != 0;
-	if (k->how->draconian) {
-		nroots = 0;
-		k->z.words.len = 0;
-	}
-	k->z.once = true;
-	for (uint32_t i = 0; i < nroots; i++) {
-		classify_root_range(&c, roots[i]);
-		k->c->root_bytes += roots[i].end - roots[i].start;
-	}
-	k->z.once = false;
-	for (size_t i = 0; i < k->z.words.len; i++)
-		classify_root_word(&c, k->z.words.data[i]);
-	for (size_t i = 0; i < k->z.kernel.len; i++)
-		classify_root_word(&c, k->z.kernel.data[i].word);
-	for (uint32_t i = 0; i < nspares; i++) {
-		if ((spares[i].bytes & REC_SPARE_REGION) != 0 &&
-		    spares[i].bytes != REC_SPARE_ANY_SIZE)
-			classify_root_range(
-				&c, (struct scan_range){spares[i].start,
-							spares[i].start +
-								(spares[i].bytes &
-								 ~REC_SPARE_REGION)});
-	}
-	free(spares);
-	if (k->at != NULL && !k->how->draconian) {
-		for (uint32_t i = 0; i < k->at->nregs && i < REC_HOLD_REGS; i++)
-			classify_root_word(&c, k->at->regs[i]);
-		mark_context(k, &c);
-	}
-	classify_finish(&c);
-	k->c->words = c.words;
-	k->c->nblocks = n;
-	free(stack);
-	free(memory);
 }
 
 void
@@ -426,7 +342,7 @@ look_closely(struct look *k, struct err *e)
 	n = roots_ranges(&k->space, k->holes.data, (uint32_t)k->holes.len, roots);
 	for (size_t i = 0; i < k->live.len; i++)
 		roots[n++] = k->live.data[i];
-	mark(k, roots, n);
+	look_mark(k, roots, n);
 	free(roots);
 	return 0;
 }

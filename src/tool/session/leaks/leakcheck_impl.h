@@ -65,6 +65,7 @@ int leak_walk(struct look *k, const struct heapmap *glibc, struct err *e);
 /* Parts of a look, for leak_running.c. look_closely: -EAGAIN means that another try may help. look_table: a copy of the recording; false: there is no room. */
 bool look_table(struct look *k);
 int look_closely(struct look *k, struct err *e);
+void look_mark(struct look *k, const struct scan_range *roots, uint32_t nroots);
 void look_sum_up(struct look *k);
 void look_done(struct look *k);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* run_collect.c -- what a run has left when the program has ended: the recordings of its processes,
- * what the tool saw of them, and why one is missing. */
+/* run_collect.c -- the wait for a program's end, and what the run has left then: the recordings of its
+ * processes, what the tool saw of them, and why one is missing. */
 #include "tool/session/run/run_impl.h"
 
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tool/session/loop.h"
 #include "tool/session/run/save.h"
 #include "tool/session/watch/outside.h"
 #include "tool/util/buf.h"
@@ -22,6 +23,33 @@ run_command(char **argv)
 	for (char **at = argv; *at != NULL; at++)
 		buf_printf(&b, "%s%s", at > argv ? " " : "", *at);
 	return buf_take(&b);
+}
+
+static int
+run_step(void *ctx, struct loop *l, const struct loop_event *ev, struct err *e)
+{
+	struct run *r = ctx;
+
+	(void)e;
+	return ticker_step(&r->ticker, ev->sig, &ev->info, ev->now_ns, &l->tick_ns)
+		       ? LOOP_END
+		       : LOOP_GO_ON;
+}
+
+int
+run_wait(struct run *r, struct err *e)
+{
+	sigset_t set;
+	struct loop l = {.signals = &set, .step = run_step, .ctx = r};
+	int ret;
+
+	if (r->program.inject)
+		return run_inject_wait(&r->inject, e);
+	ticker_handled(&set);
+	ticker_start(&r->ticker, &l.tick_ns);
+	ret = loop_run(&l, e);
+	ticker_end(&r->ticker);
+	return ret;
 }
 
 void

@@ -6,8 +6,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "tool/session/loop.h"
 #include "tool/target/run/held.h"
 #include "tool/target/run/ticker.h"
 #include "tool/target/trace/tracee.h"
@@ -68,14 +68,6 @@ run_inject_start(struct run_inject *r, const struct launch *l, int *ret_status,
 	return ret;
 }
 
-/* As the ticker does it: what came from the terminal the program has got itself. */
-static void
-pass_on(const struct run_inject *r, const siginfo_t *info)
-{
-	if (info->si_code != SI_KERNEL && info->si_pid != r->pid)
-		kill(r->pid, info->si_signo);
-}
-
 static bool
 has_ended(struct run_inject *r)
 {
@@ -88,26 +80,34 @@ has_ended(struct run_inject *r)
 	return true;
 }
 
-void
-run_inject_wait(struct run_inject *r)
+static int
+inject_step(void *ctx, struct loop *l, const struct loop_event *ev, struct err *e)
+{
+	struct run_inject *r = ctx;
+
+	(void)l, (void)e;
+	tracee_late(); /* its signal is among these */
+	if (ev->sig > 0 && ev->sig != SIGCHLD)
+		ticker_pass_on(r->pid, &ev->info);
+	attached_tick(&r->sessions);
+	if (r->children)
+		attached_children(&r->sessions, &r->settings, &r->kin);
+	return r->sessions.len > 0 && !has_ended(r) ? LOOP_GO_ON : LOOP_END;
+}
+
+int
+run_inject_wait(struct run_inject *r, struct err *e)
 {
 	bool exact = r->settings.attach.mode == REC_MODE_EXACT;
-	struct timespec tick = {.tv_nsec = exact ? TICK_EXACT_NS : TICK_SAMPLED_NS};
-	struct attached_kin kin = {.every_ns = CHILDREN_NS};
 	sigset_t set;
-	siginfo_t info;
+	struct loop l = {.tick_ns = exact ? TICK_EXACT_NS : TICK_SAMPLED_NS,
+			 .signals = &set,
+			 .step = inject_step,
+			 .ctx = r};
 
+	r->kin = (struct attached_kin){.every_ns = CHILDREN_NS};
 	ticker_handled(&set);
-	while (r->sessions.len > 0 && !has_ended(r)) {
-		int sig = sigtimedwait(&set, &info, &tick);
-
-		tracee_late(); /* its signal is among these */
-		if (sig > 0 && sig != SIGCHLD)
-			pass_on(r, &info);
-		attached_tick(&r->sessions);
-		if (r->children)
-			attached_children(&r->sessions, &r->settings, &kin);
-	}
+	return r->sessions.len > 0 && !has_ended(r) ? loop_run(&l, e) : 0;
 }
 
 struct prof *

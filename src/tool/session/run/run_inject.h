@@ -21,6 +21,7 @@ struct run_inject {
 	struct session_settings settings;
 	bool children;
 	struct attached_sessions sessions;
+	struct attached_kin kin;
 	int pid;
 	int wait_status; /* as waitpid gave it */
 };
@@ -31,7 +32,7 @@ int run_inject_start(struct run_inject *r, const struct launch *l, int *ret_stat
 		     struct err *e);
 
 /* Waits for its end. The signals of ticker_signals must be blocked. */
-void run_inject_wait(struct run_inject *r);
+int run_inject_wait(struct run_inject *r, struct err *e);
 
 /* What was recorded. */
 struct prof *run_inject_load(struct run_inject *r);

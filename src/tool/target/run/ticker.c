@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ticker.c -- see ticker.h.
  *
- * Signals are blocked and taken with sigtimedwait, so no disposition is changed that the
+ * Signals are blocked and waited for, so no disposition is changed that the
  * program could inherit, and none can interrupt us in the middle of something. A process
  * whose pid does not mean the same here (it lives in a pid namespace of its own) gets its
  * clock, but its memory is not looked at: those figures would be a stranger's.
@@ -25,7 +25,6 @@
 #include "shared/hash.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/liveobjects.h"
-#include "tool/target/run/pace.h"
 #include "tool/target/trace/freeze.h"
 #include "tool/target/trace/tracee.h"
 #include "tool/util/clock.h"
@@ -380,13 +379,12 @@ checkpoint_ended(struct ticker *t, int status)
 
 /* ---- the loop ---- */
 
-/* Passes a signal on. What the terminal sent (SI_KERNEL) went to its whole foreground
- * group, and so to the program already. */
-static void
-pass_on(const struct ticker *t, const siginfo_t *info)
+/* SI_KERNEL: the terminal sent it. */
+void
+ticker_pass_on(int pid, const siginfo_t *info)
 {
-	if (info->si_code != SI_KERNEL && info->si_pid != t->child)
-		kill(t->child, info->si_signo);
+	if (info->si_code != SI_KERNEL && info->si_pid != pid)
+		kill(pid, info->si_signo);
 }
 
 /* Takes in all children that ended. True when the program is one of them. */
@@ -475,52 +473,52 @@ hold_no_more(struct ticker *t)
 	}
 }
 
-int
-ticker_wait(struct ticker *t, struct err *e)
+void
+ticker_start(struct ticker *t, uint64_t *ret_tick_ns)
 {
-	uint64_t next_turn = 0, now;
-	bool ended = false;
-	struct pace pace;
-	siginfo_t info;
-	sigset_t set;
-
-	ticker_handled(&set);
 	start(t);
 	scan_folder(t);
-	pace_start(&pace, t->sampled, t->start_ns);
-	while (!ended) {
-		struct timespec pause = {.tv_nsec = (long)pace.tick_ns};
-		int sig = sigtimedwait(&set, &info, &pause);
+	pace_start(&t->pace, t->sampled, t->start_ns);
+	*ret_tick_ns = t->pace.tick_ns;
+}
 
-		if (sig == SIGCHLD) {
-			freeze_late();
-			ended = reap(t);
-		} else if (sig ==
-			   SIGURG) { /* from a process at its end, perhaps a new one */
-			add_new_files(t);
-		} else if (sig > 0) {
-			pass_on(t, &info);
-		} else if (errno != EAGAIN && errno != EINTR) {
-			return err_sys(e, -errno, "cannot wait for the program");
-		}
-		now = clock_ns(CLOCK_MONOTONIC);
-		for (size_t i = 0; i < t->living.len; i++) {
-			struct ticker_file *f = &t->files.data[t->living.data[i]];
+bool
+ticker_step(struct ticker *t, int sig, const siginfo_t *info, uint64_t now_ns,
+	    uint64_t *ret_tick_ns)
+{
+	bool ended = false;
 
-			if (f->gone)
-				continue;
-			tick_file(f, now);
-			if (look_if_held(t, f)) {
-				freeze_late();
-				ended = reap(t) || ended;
-			}
-		}
-		if (now >= next_turn) {
-			turn(t, now);
-			next_turn = now + TURN_MS * MS;
-		}
-		pace_adjust(&pace, now);
+	if (sig == SIGCHLD) {
+		freeze_late();
+		ended = reap(t);
+	} else if (sig == SIGURG) { /* from a process at its end, perhaps a new one */
+		add_new_files(t);
+	} else if (sig > 0) {
+		ticker_pass_on(t->child, info);
 	}
+	for (size_t i = 0; i < t->living.len; i++) {
+		struct ticker_file *f = &t->files.data[t->living.data[i]];
+
+		if (f->gone)
+			continue;
+		tick_file(f, now_ns);
+		if (look_if_held(t, f)) {
+			freeze_late();
+			ended = reap(t) || ended;
+		}
+	}
+	if (now_ns >= t->next_turn_ns) {
+		turn(t, now_ns);
+		t->next_turn_ns = now_ns + TURN_MS * MS;
+	}
+	pace_adjust(&t->pace, now_ns);
+	*ret_tick_ns = t->pace.tick_ns;
+	return ended;
+}
+
+void
+ticker_end(struct ticker *t)
+{
 	t->end_ns = clock_ns(CLOCK_MONOTONIC);
 	if (t->checkpoint_pid != 0) {
 		int status = 0;
@@ -531,7 +529,6 @@ ticker_wait(struct ticker *t, struct err *e)
 	}
 	scan_folder(t);
 	hold_no_more(t);
-	return 0;
 }
 
 const struct ticker_file *

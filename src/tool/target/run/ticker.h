@@ -2,9 +2,9 @@
 /* ticker.h -- what the tool does while the program runs: keep the recordings' clock, look
  * at their memory, pass on signals, save copies, and wait for the end.
  *
- * One loop, one wait in it (sigtimedwait): a tick, every millisecond where that is cheap,
- * costs one system call. Everything slower (new recordings, memory, checkpoints) is done
- * in every n-th turn. */
+ * Steps of the session's loop (session/loop.h): a tick, every millisecond where that is
+ * cheap, costs one system call. Everything slower (new recordings, memory, checkpoints) is
+ * done in every n-th turn. */
 #ifndef SEEP_TARGET_TICKER_H
 #define SEEP_TARGET_TICKER_H
 
@@ -17,6 +17,7 @@
 #include "tool/target/proc/oom.h"
 #include "tool/target/run/livefile.h"
 #include "tool/target/run/looks.h"
+#include "tool/target/run/pace.h"
 #include "tool/target/run/rundir.h"
 #include "tool/util/err.h"
 #include "tool/util/map.h"
@@ -79,7 +80,8 @@ struct ticker {
 	struct rundir_names unready; /* files that are still being made */
 	int notify_fd;	    /* inotify on the folder, -1 = look at it every time */
 	int checkpoint_pid; /* under way; 0 = none */
-	uint64_t next_progress_ns, next_checkpoint_ns, next_oom_ns;
+	uint64_t next_progress_ns, next_checkpoint_ns, next_oom_ns, next_turn_ns;
+	struct pace pace;
 };
 
 /* Blocks the signals that the loop handles and tells the mask that was before, for the
@@ -89,14 +91,22 @@ void ticker_signals(sigset_t *ret_before);
 /* Which these are. */
 void ticker_handled(sigset_t *set);
 
-/* After ticker_wait: drops those of them that are pending, and sets the mask back, so
+/* After ticker_end: drops those of them that are pending, and sets the mask back, so
  * that whatever takes long from here on can be interrupted. */
 void ticker_signals_end(const sigset_t *before);
 
-/* Runs until the child has ended and a checkpoint under way is done. Interrupt keys are
- * left to the program, which gets them from the terminal itself; signals that somebody
- * sent to us are passed on to it. */
-int ticker_wait(struct ticker *t, struct err *e);
+/* Begins; then a step after each wait of *ret_tick_ns, which it may change, or for a signal of
+ * these: true when the program has ended. Interrupt keys are left to the program, which gets
+ * them from the terminal itself; signals that somebody sent to us are passed on to it. The
+ * end comes when a checkpoint under way is done. */
+void ticker_start(struct ticker *t, uint64_t *ret_tick_ns);
+bool ticker_step(struct ticker *t, int sig, const siginfo_t *info, uint64_t now_ns,
+		 uint64_t *ret_tick_ns);
+void ticker_end(struct ticker *t);
+
+/* Passes a signal on to the program `pid`. What the terminal sent went to its whole
+ * foreground group, and so to the program already. */
+void ticker_pass_on(int pid, const siginfo_t *info);
 
 /* Row of the recording that this process (head.pid) began at `start_ns` (head.start_ns),
  * or NULL: exec begins a new recording under the same pid. Borrowed until ticker_done. */

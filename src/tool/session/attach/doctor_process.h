@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* doctor_process.h -- what is in the way of watching a process, and of attaching to it. */
-#ifndef SEEP_CLI_DOCTOR_PROCESS_H
-#define SEEP_CLI_DOCTOR_PROCESS_H
+#ifndef SEEP_SESSION_DOCTOR_PROCESS_H
+#define SEEP_SESSION_DOCTOR_PROCESS_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pager.c -- see pager.h. */
-#include "tool/cli/pager.h"
+#include "tool/cli/term/pager.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* d->c -- see d->h. */
-#include "tool/cli/leak_demand.h"
+#include "tool/compat/leaks/leak_demand.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* progress.c -- see progress.h. */
-#include "tool/cli/progress.h"
+#include "tool/cli/term/progress.h"
 
 #include <stdint.h>
 #include <string.h>

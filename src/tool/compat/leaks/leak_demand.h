@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* leak_demand.h -- a look for leaks in a process that runs, as a command's options want it: which way, what is
  * new since the last one, or only what it would cost. */
-#ifndef SEEP_CLI_LEAK_DEMAND_H
-#define SEEP_CLI_LEAK_DEMAND_H
+#ifndef SEEP_COMPAT_LEAK_DEMAND_H
+#define SEEP_COMPAT_LEAK_DEMAND_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  *
  * The handler puts a page of zeros over the one that cannot be had and lets the instruction try
  * again. It makes one system call and touches nothing else. */
-#include "tool/cli/sigbus.h"
+#include "tool/cli/term/sigbus.h"
 
 #include <errno.h>
 #include <signal.h>
