@@ -174,6 +174,8 @@ def main():
     files = c_files("src")
     graph = {}
     for path in files:
+        if allowed(*layer_of(path.parts[1:])) is None:
+            faults.append(f"{path}: lies in no folder of src")
         for match in INCLUDE.finditer(without_comments(read(path))):
             name = match.group(2)
             graph.setdefault(str(path), []).append(
