@@ -36,10 +36,7 @@
 #define RATE_MAX (UINT64_C(1) << 30)
 #define MAX_SIZE_SAMPLED (UINT64_C(256) << 20)
 #define MAX_SIZE_EXACT (UINT64_C(4) << 30)
-
-enum {
-	LOOKS = 20, /* intervals that growth is judged by */
-};
+#define LOOKS 20 /* intervals that growth is judged by */
 
 struct attach_args {
 	char *around_output; /* ours, to be freed */
