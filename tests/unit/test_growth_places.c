@@ -556,4 +556,53 @@ T_TEST(one_limit)
 	prof_free(p);
 }
 
+static const char *
+first_line(struct buf *b)
+{
+	char *end;
+
+	buf_add_char(b, '\0');
+	end = strchr(b->data, '\n');
+	if (end != NULL)
+		*end = '\0';
+	return b->data;
+}
+
+/* A leak at a site that is not growing by its own figures: the share of the process's growth is that of its losses. */
+T_TEST(share_of_a_leak)
+{
+	struct prof *p = prof_new();
+	uint32_t a = tp_process(p, "a", 11, 20000), row;
+	struct report_opts o = {.rows = 1};
+	struct buf out = {0};
+
+	p->processes[a].end = PROF_END_RUNNING;
+	p->processes[a].exit_ms = 0;
+	tp_site(p, a, TP_STACK(p, "lose x.c:3 x", "main x.c:9 x"), 12, 0, 3600000, 0);
+	for (uint32_t k = 0; k < 12; k++) /* too few to call it growth */
+		born(p, 1, 1600 * k, 300000);
+	row = prof_add_check(p);
+	p->checks[row] = (struct prof_check){.process = a, .done = true};
+	row = prof_add_loss(p);
+	p->losses[row] = (struct prof_loss){
+		.site = 1, .kind = PROF_LOSS_DEFINITE, .blocks = 12, .bytes = 3600000};
+	row = prof_add_memory(p);
+	p->memories[row] = (struct prof_memory){
+		.process = a, .limit_bytes = 100000000, .used_bytes = 40000000};
+	for (uint32_t k = 0; k <= 20; k++) {
+		row = prof_add_point(p);
+		/* 225,000 bytes a second, of which 180,000 are lost */
+		p->points[row] = (struct prof_point){.process = a,
+						     .ms = 1000 * k,
+						     .rss_kib = 4000 + k * 225000 / 1024,
+						     .own_kib = 1000};
+	}
+	report_text(&out, p, &o);
+	T_STR(first_line(&out),
+	      "LEAK  3.43 MiB in 12 blocks lost at 1 site, +10.3 MiB/min; the process +12.9 MiB/min, memory "
+	      "limit reached in about 4 min (80 % of the growth)");
+	buf_done(&out);
+	prof_free(p);
+}
+
 T_MAIN()

@@ -10,7 +10,8 @@
 #define TEN_YEARS_SECONDS (10 * 365.25 * 86400) /* further away is never */
 
 enum {
-	PAGE_BYTES = 4096,
+	LEAST_BYTES =
+		32 << 10, /* the kernel counts pages in batches: less is no growth */
 	POINTS_LEAST = 5,
 	SKIPPED_PART =
 		10, /* one in so many of the time at the beginning: the recorder comes in */
@@ -47,7 +48,7 @@ forecast_of(const struct prof *p, uint32_t process, double sites_slope)
 	}
 	f.known = line.count >= POINTS_LEAST;
 	f.slope = f.known ? fit_slope(&line, &f.error) : sites_slope;
-	f.grows = f.known ? fit_grows(&line, PAGE_BYTES) && line.last_v > line.first_v
+	f.grows = f.known ? fit_grows(&line, LEAST_BYTES) && line.last_v > line.first_v
 			  : sites_slope > 0;
 	reach_limit(&f, m);
 	return f;

@@ -334,8 +334,11 @@ report_growth_forecast(struct report *r, enum verdict_word word)
 {
 	uint32_t process = r->v.main;
 	struct forecast f;
-	double sites = report_growth_rate(r, word).slope, slope = sites;
+	double sites, slope;
 
+	sites = word == VERDICT_LEAK ? report_leak_rate(r).slope
+				     : report_growth_rate(r, word).slope;
+	slope = sites;
 	for (uint32_t i = 0; word == VERDICT_GROWING && i < r->p->nmemories; i++) {
 		const struct prof_memory *m = &r->p->memories[i];
 

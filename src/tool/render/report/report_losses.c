@@ -34,22 +34,24 @@ report_known(struct report *r)
 		   lost > 0 ? figure_bytes(lost, 0, r->o->bytes).s : "0");
 }
 
-/* The rate of all losses: that of their sites, where each has one, as the list shows it; else the
- * average since the start. */
-static void
-report_leak_rate(struct report *r)
+struct report_rate
+report_leak_rate(const struct report *r)
 {
-	struct report_rate sum = report_growth_rate(r, VERDICT_LEAK);
+	struct report_rate sum = {0};
 
+	if (r->v.all.lost_rate <= 0)
+		return sum;
+	sum = report_growth_rate(r, VERDICT_LEAK);
 	if (sum.sites < r->v.all.places || !growth_text_has_rate(sum.slope))
 		sum = (struct report_rate){.slope = r->v.all.lost_rate};
-	buf_add_str(r->out, growth_text_rate(sum.slope, sum.error, r->o->bytes).s);
+	return sum;
 }
 
 void
 report_leak(struct report *r)
 {
 	const struct verdict_figures *f = &r->v.all;
+	struct report_rate rate = report_leak_rate(r);
 	int64_t roots = f->loss_blocks[PROF_LOSS_DEFINITE];
 
 	buf_printf(r->out, "%s%s in %s lost at %s, ", r->sampled ? "about " : "",
@@ -57,8 +59,9 @@ report_leak(struct report *r)
 		   figure_things(verdict_lost(f->loss_blocks), 0, "block").s,
 		   figure_things(f->places, 0, "site").s);
 	/* What hangs on a lost block was lost with it, at the same time. */
-	if (f->lost_rate > 0)
-		report_leak_rate(r);
+	if (rate.slope > 0)
+		buf_add_str(r->out,
+			    growth_text_rate(rate.slope, rate.error, r->o->bytes).s);
 	else if (roots <= 1)
 		buf_add_str(r->out, "once");
 	else
