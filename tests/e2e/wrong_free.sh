@@ -31,6 +31,16 @@ expect_match "says what" "$err" ' 1  double free of a block of 37 bytes'
 run "$SEEP" report "$TMP/text.rec"
 expect_match "from the file" "$(head -n 2 <<<"$out")" 'WRONG  1 wrong use of the heap
  1  double free of a block of 37 bytes'
+# A block that was freed long ago is forgotten, so nothing is said about its past; --free-stacks remembers it.
+cat >"$TMP/forgotten.c" <<'END2'
+#include <stdlib.h>
+int main(void) { char *volatile p = malloc(24); free(p); void *volatile q = malloc(100); free(q); free(p); return 0; }
+END2
+${CC:-gcc} -g -O0 -fno-builtin -w -o "$TMP/forgotten" "$TMP/forgotten.c" || exit
+run "$SEEP" run --keep-going --no-save "$TMP/forgotten"
+expect_match "forgotten" "$err" '^ 1  free of an address that is not allocated \(0x[0-9a-f]+\)$'
+run "$SEEP" run --keep-going --no-save --free-stacks "$TMP/forgotten"
+expect_match "remembered" "$err" '^ 1  double free of a block of 24 bytes$'
 run "$SEEP" run --keep-going --error-exitcode 77 --format=memcheck -o "$TMP/text.rec" -- "$prog" free_global bug
 expect_eq "error exit code" "$status" 77
 expect_match "memcheck: what" "$err" '== Invalid free\(\) / delete / delete\[\] / realloc\(\)'

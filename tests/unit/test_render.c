@@ -47,7 +47,7 @@ T_TEST(demo_after_run)
 				.next = "seep report"};
 
 	T_STR(render(tp_demo(), &o),
-	      "NO VERDICT  6.13 MiB in 120 blocks at 2 sites not freed; no leak check: no tool could search its memory when it ended; use seep run, inside its container if it has one\n"
+	      "NO VERDICT  6.13 MiB in 120 blocks at 2 sites not freed; no leak check: no tool could search its memory when it ended; use seep run, inside its container if it has one, or seep leaks PID while it runs\n"
 	      " 1  3.09 MiB  50 %   80 blocks, 0 freed\n"
 	      "    do_something        jemalloc-demo.c:7    malloc(i * 1024);\n"
 	      "    main                jemalloc-demo.c:22\n"
@@ -66,7 +66,7 @@ T_TEST(demo_report_with_tables)
 	struct report_opts o = {.tables = true};
 
 	T_STR(render(tp_demo(), &o),
-	      "NO VERDICT  6.13 MiB in 120 blocks at 2 sites not freed; no leak check: no tool could search its memory when it ended; use seep run, inside its container if it has one\n"
+	      "NO VERDICT  6.13 MiB in 120 blocks at 2 sites not freed; no leak check: no tool could search its memory when it ended; use seep run, inside its container if it has one, or seep leaks PID while it runs\n"
 	      " 1  3.09 MiB  50 %   80 blocks, 0 freed\n"
 	      "    do_something        jemalloc-demo.c:7    malloc(i * 1024);\n"
 	      "    main                jemalloc-demo.c:22\n"
@@ -122,7 +122,7 @@ T_TEST(demo_by_count_in_bytes)
 	struct report_opts o = {.by_given = true, .by = SITES_COUNT, .bytes = true};
 
 	T_STR(render(tp_demo(), &o),
-	      "NO VERDICT  6,430,720 bytes in 120 blocks at 2 sites not freed; no leak check: no tool could search its memory when it ended; use seep run, inside its container if it has one\n"
+	      "NO VERDICT  6,430,720 bytes in 120 blocks at 2 sites not freed; no leak check: no tool could search its memory when it ended; use seep run, inside its container if it has one, or seep leaks PID while it runs\n"
 	      "exited 0 after 0.02 s · exact, nothing missed · 120 allocs, 0 "
 	      "frees, 6,430,720 bytes · peak 6,430,720 bytes at 0.02 s\n"
 	      "temporary 0 % of allocations · freed only at exit 0\n"
@@ -318,7 +318,7 @@ T_TEST(clean_processes_are_folded)
 
 	T_STR(render(many_processes(), &o),
 	      "NO VERDICT  26.4 KiB in 27 blocks at 1 site not freed, in 2 of 34 "
-	      "processes; no leak check: no tool could search its memory when it ended; use seep run, inside its container if it has one\n"
+	      "processes; no leak check: no tool could search its memory when it ended; use seep run, inside its container if it has one, or seep leaks PID while it runs\n"
 	      " 1  26.4 KiB  100 %   27 blocks, 0 freed, in 2 processes\n"
 	      "    job_new   job.c:31\n"
 	      "    main      job.c:90\n"
@@ -343,7 +343,7 @@ T_TEST(one_of_many_processes)
 
 	T_EQ(choose_processes(p, "107", chosen, &e), 0);
 	T_STR(line_of(render(p, &o), "NO VERDICT"),
-	      "NO VERDICT  6.84 KiB in 7 blocks at 1 site not freed; no leak check: no tool could search its memory when it ended; use seep run, inside its container if it has one");
+	      "NO VERDICT  6.84 KiB in 7 blocks at 1 site not freed; no leak check: no tool could search its memory when it ended; use seep run, inside its container if it has one, or seep leaks PID while it runs");
 	p = many_processes();
 	T_EQ(choose_processes(p, "busybox", chosen, &e), 0);
 	T_STR(render(p, &o),

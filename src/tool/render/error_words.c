@@ -178,7 +178,7 @@ add_free(struct buf *out, const struct prof *p, const struct prof_error *e)
 		add_module(out, p, e);
 		break;
 	default:
-		buf_add_str(out, "an address that was never allocated");
+		buf_add_str(out, "an address that is not allocated");
 	}
 	buf_printf(out, " (0x%" PRIx64 ")", e->addr);
 }

@@ -221,7 +221,7 @@ report_why_unchecked(struct report *r, uint32_t process)
 			? "the process was gone before its memory could be searched"
 		: pr->mode == PROF_SAMPLED
 			? "it needs an exact recording (seep run --exact)"
-			: "no tool could search its memory when it ended; use seep run, inside its container if it has one");
+			: "no tool could search its memory when it ended; use seep run, inside its container if it has one, or seep leaks PID while it runs");
 }
 
 void
