@@ -256,6 +256,8 @@ stop_process(struct image *i, bool copy, struct err *e)
 	int r = freeze_stop(&i->z, 0, e);
 
 	i->stood_ns = clock_ns(CLOCK_MONOTONIC);
+	if (i->z.tracee.since_ns > start) /* before that nobody stood still */
+		start = i->z.tracee.since_ns;
 	i->stop_ns = i->stood_ns - start;
 	i->stopped = r == 0;
 	if (r == 0)

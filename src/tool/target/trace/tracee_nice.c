@@ -5,7 +5,12 @@
  * raised it and since when he runs, the thread and since when that runs, its nice value.
  * It is written before the thread is raised and is gone when the stop is over. Only one
  * of root's or our own is believed, and only as long as the thread still has the value
- * that we gave it. */
+ * that we gave it.
+ *
+ * Who is woken waits until the one that runs has had its turn, 3 to 4 ms, unless it has
+ * asked for a shorter turn itself (Linux 6.12). We do during a stop, in which we are woken
+ * dozens of times. It takes no right, and the thread that we raise is none of ours to ask
+ * for. */
 #include "tool/target/trace/tracee_nice.h"
 
 #include <errno.h>
@@ -17,6 +22,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tool/target/proc/procfs.h"
@@ -24,10 +30,15 @@
 #include "tool/util/clock.h"
 
 #define NAME_BYTES 64
+#define TURN_NS 100000 /* the shortest turn that the kernel gives */
 
 static const char *const places[] = {"/run", "/dev/shm"};
 
-enum { SCARCE_MS = 10000 }; /* processors that were scarce are taken to be for so long */
+enum {
+	SCARCE_MS = 10000, /* processors that were scarce are taken to be for so long */
+	REST_NAPS = 20,
+	REST_NS = 500000,
+};
 
 static uint64_t scarce_until_ms;
 
@@ -148,17 +159,66 @@ tracee_nice_undo(int pid, struct err *e)
 	return true;
 }
 
+/* ---- turns ---- */
+
+/* struct sched_attr of the kernel, which C libraries declare only since glibc 2.41. */
+struct turn {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
+/* Other classes use runtime_ns for something else. */
+static bool
+get_turn(struct turn *ret)
+{
+	return syscall(SYS_sched_getattr, 0, ret, sizeof *ret, 0) == 0 &&
+	       (ret->policy == SCHED_OTHER || ret->policy == SCHED_BATCH);
+}
+
+static void
+set_turn(uint64_t ns)
+{
+	struct turn t = {0};
+
+	if (get_turn(&t)) {
+		t.runtime_ns = ns;
+		syscall(SYS_sched_setattr, 0, &t, 0);
+	}
+}
+
+/* What we have run so far counts against us until others have run, too, and more so with
+ * a nice value of -20. That is waited for before anybody stands still: until a nap ends
+ * in time. */
+static void
+rest(void)
+{
+	for (unsigned i = 0; i < REST_NAPS; i++) {
+		uint64_t began = clock_ns(CLOCK_MONOTONIC);
+
+		clock_nap(REST_NS);
+		if (clock_ns(CLOCK_MONOTONIC) - began < UINT64_C(2) * REST_NS)
+			break;
+		now.scarce = true;
+	}
+}
+
 /* ---- a stop ---- */
 
 void
 tracee_nice_begin(int pid, bool may)
 {
 	tracee_nice_end();
+	set_turn(TURN_NS);
 	now.pid = pid;
 	now.may = may;
 	now.scarce = getenv("SEEP_TEST_SCARCE") != NULL || clock_ms() < scarce_until_ms;
-	if (may)
+	if (may) {
 		tracee_nice_undo(pid, NULL);
+		rest();
+	}
 }
 
 bool
@@ -208,5 +268,7 @@ tracee_nice_end(void)
 		unlink(now.path);
 		close(now.fd);
 	}
+	if (now.pid != 0)
+		set_turn(0); /* what the kernel gives everybody */
 	memset(&now, 0, sizeof now);
 }

@@ -20,7 +20,8 @@ enum {
 };
 
 /* From here to tracee_nice_end threads of that process may be raised. `may`: we have been
- * allowed to raise ourselves. */
+ * allowed to raise ourselves. Called before any of them stands still: it may take some
+ * milliseconds. */
 void tracee_nice_begin(int pid, bool may);
 void tracee_nice_end(void);
 
