@@ -82,3 +82,27 @@ expect_no_match "attach: a pool does not grow" "$(cat "$TMP/pool.attach")" 'GROW
 expect_no_match "why: a pool" "$(head -n 1 "$TMP/pool.why")" 'GROWING|LEAK'
 expect_match "attach: a step" "$(head -n 1 "$TMP/step.attach")" \
 	'^PARTIAL  mappings grew by 2[23](\.[0-9]+)? MiB, which is not recorded; see: seep watch [0-9]+$'
+
+# Mappings of the program's own over another allocator, whose memory is told from them by its own tables alone.
+over_other() {
+	local library=$1 pid
+	: >"$TMP/$library.said"
+	LD_PRELOAD=$(find_library "$library") "$prog" mappings 60 >"$TMP/$library.said" &
+	pid=$!
+	wait_for 20 grep -q ready "$TMP/$library.said"
+	"$SEEP" why --for 4s "$pid" >"$TMP/$library.why" &
+	"$SEEP" attach --for 5s --max-stop 10s --log-file "$TMP/$library.attach" "$pid"
+	kill "$pid"
+	wait
+}
+others=()
+for library in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2; do
+	if [ -n "$(find_library $library)" ]; then others+=("$library"); else left_out "no $library here"; fi
+done
+for library in "${others[@]}"; do over_other "$library" & done 2>/dev/null
+wait
+for library in "${others[@]}"; do
+	expect_match "$library: attach" "$(head -n 1 "$TMP/$library.attach")" '^GROWING  mappings \+[0-9.]+ (± [0-9.]+ )?MiB/min'
+	expect_match "$library: why" "$(sed -n 2p "$TMP/$library.why")" '^GROWING  mappings \+[0-9.]+ (± [0-9.]+ )?MiB/min'
+	expect_no_match "$library: malloc keeps nothing" "$(cat "$TMP/$library.attach" "$TMP/$library.why")" 'fragmentation'
+done

@@ -146,6 +146,39 @@ T_TEST(heap_of_a_runtime)
 	T_EQ(find(&live), 0);
 }
 
+/* Where malloc's regions are a guess, its own tables decide whether it keeps what grows. */
+T_TEST(kept_or_mapped)
+{
+	static const struct {
+		double kept_mib;
+		const char *name;
+	} rows[] = {
+		{18, "memory kept by malloc"}, {2, "mappings"}, {-1, "anonymous memory"}};
+
+	for (unsigned k = 0; k < 3; k++) {
+		struct one o = {0};
+
+		for (unsigned i = 0; i < 20; i++)
+			add(&o, REGION_JEMALLOC, 10 + i, 1, 0);
+		o.s.kept = rows[k].kept_mib * (1 << 20);
+		T_CHECK(outgrowth_must_ask(&o.t, &o.s));
+		T_EQ(find(&o), 1);
+		T_STR(o.found[0].name, rows[k].name);
+		T_EQ(o.found[0].remedy == NULL, k > 0);
+		T_CHECK(o.found[0].grows);
+	}
+	/* Nothing to ask about: glibc's regions are its own, and what is live explains itself. */
+	for (unsigned k = 0; k < 2; k++) {
+		struct one o = {0};
+
+		for (unsigned i = 0; i < 20; i++)
+			add(&o, k == 0 ? REGION_HEAP : REGION_JEMALLOC, 10 + i,
+			    k == 0 ? 1 : 8 + i, 0);
+		T_CHECK(!outgrowth_must_ask(&o.t, &o.s));
+		T_EQ(find(&o), k == 0);
+	}
+}
+
 T_TEST(kept_by_malloc)
 {
 	struct one kept = {0}, live = {0};

@@ -254,4 +254,32 @@ T_TEST(account_without_malloc)
 	memmap_done(&m);
 }
 
+/* jemalloc's own tables claim 400 KiB of what is taken for its memory: the rest is the program's mappings. */
+T_TEST(account_by_another_allocator)
+{
+	struct account_recording none = {0};
+	struct memmap m = {0};
+	struct heapmap h = {.known = true, .others = true};
+	struct region_facts je = {.program = REGION_HAS_JEMALLOC};
+	struct regions rs;
+	struct account a;
+
+	account_map(&m);
+	vec_push(&h.ranges, (struct heapmap_range){.kind = HEAPMAP_ARENA,
+						   .start = 0x7f0001000000,
+						   .end = 0x7f0001000000 + MIB / 2,
+						   .used_bytes = 300 << 10,
+						   .free_bytes = 100 << 10});
+	regions_init(&rs, &m, &je);
+	account_init(&a, &m, &rs, &h, &none, 0);
+	T_EQ(a.kib[ACCOUNT_LIVE], 300);
+	T_EQ(a.kib[ACCOUNT_FREED], 100);
+	T_EQ(a.kib[ACCOUNT_MALLOC], 0);
+	T_EQ(a.kib[ACCOUNT_MAPPINGS], 700);
+	T_EQ(sum(&a), 1639);
+	regions_done(&rs);
+	heapmap_done(&h);
+	memmap_done(&m);
+}
+
 T_MAIN()

@@ -193,6 +193,34 @@ T_TEST(noise_and_ends_are_not_growth)
 	track_done(&t);
 }
 
+/* Two steps of a page each in ten intervals are chance; of more than a few pages they are not. */
+T_TEST(two_steps)
+{
+	static const struct {
+		uint64_t step;
+		enum track_word word;
+	} rows[] = {{4, TRACK_STEADY}, {12, TRACK_STEADY}, {400, TRACK_GROWING}};
+
+	for (unsigned k = 0; k < 3; k++) {
+		struct track t = {0};
+		struct track_verdict v;
+
+		for (int i = 0; i < 11; i++) {
+			struct shot s = {0};
+
+			put(&s, REGION_HEAP, "heap", 0x1000, 0x9000,
+			    1000 + rows[k].step * ((i > 3) + (i > 7)));
+			take(&t, 0.4 * i, &s);
+		}
+		track_judge(&t, &v);
+		T_EQ(v.word, rows[k].word);
+		/* What was seen is not more than what would not have shown. */
+		if (v.word == TRACK_STEADY)
+			T_CHECK(v.limit >= fit_slope(&v.fit, NULL));
+		track_done(&t);
+	}
+}
+
 /* Two intervals, and it grew in both: that is neither growth yet nor "no region grows". */
 T_TEST(growing_every_time_is_not_steady)
 {

@@ -94,6 +94,7 @@ struct heapmap {
 	char why[160];
 	VEC(struct heapmap_range) ranges; /* ascending */
 	unsigned arenas;
+	bool others; /* ranges of another allocator than glibc's malloc are among them */
 	uint64_t
 		cached_bytes; /* of used_bytes: freed, but kept by threads for themselves */
 };

@@ -95,6 +95,20 @@ add_claim(struct claim *c, const struct heapmap_range *r, const struct memmap_ar
 	c->unknown += (uint64_t)((double)r->unknown_bytes * share);
 }
 
+/* The claims of malloc's ranges on an area; *k is the first range that may be in it. */
+static struct claim
+claim_of(const struct heapmap *heap, const struct memmap_area *a, size_t *k)
+{
+	struct claim c = {0};
+
+	while (*k < heap->ranges.len && heap->ranges.data[*k].end <= a->start)
+		++*k;
+	for (size_t j = *k; j < heap->ranges.len && heap->ranges.data[j].start < a->end;
+	     j++)
+		add_claim(&c, &heap->ranges.data[j], a);
+	return c;
+}
+
 /* Books the claim, which is not more than the area's memory; what is left of that. */
 static uint64_t
 book_claim(struct account *acc, struct claim c, uint64_t rss_kib)
@@ -153,31 +167,25 @@ account_init(struct account *ret_account, const struct memmap *map,
 	struct account acc = {.rss_kib = rss_kib};
 	bool known = heap != NULL && heap->known;
 	uint64_t sum = memmap_total_kib(map, MEMMAP_RSS);
-	bool other = false;
+	/* What another allocator has not claimed itself is not its own. */
+	bool other = false, walked = known && heap->others;
 	size_t k = 0;
 
 	/* Where another allocator has its own mappings, those of no kind are the program's. */
 	for (size_t i = 0; i < rs->list.len; i++) {
 		enum region_kind kind = rs->list.data[i].kind;
 
-		other = other || kind == REGION_JEMALLOC || kind == REGION_TCMALLOC ||
-			kind == REGION_MIMALLOC || kind == REGION_GO;
+		other = other || region_is_guessed(kind) || kind == REGION_GO;
 	}
 	for (size_t i = 0; i < map->areas.len; i++) {
 		const struct memmap_area *a = &map->areas.data[i];
-		struct claim c = {0};
-		uint64_t rest;
+		enum region_kind kind = rs->list.data[rs->of_area[i]].kind;
+		struct claim c = known ? claim_of(heap, a, &k) : (struct claim){0};
+		uint64_t rest = book_claim(&acc, c, a->kib[MEMMAP_RSS]);
 
-		while (known && k < heap->ranges.len &&
-		       heap->ranges.data[k].end <= a->start)
-			k++;
-		for (size_t j = k;
-		     known && j < heap->ranges.len && heap->ranges.data[j].start < a->end;
-		     j++)
-			add_claim(&c, &heap->ranges.data[j], a);
-		rest = book_claim(&acc, c, a->kib[MEMMAP_RSS]);
-		acc.kib[part_of(rs->list.data[rs->of_area[i]].kind, known,
-				known || other)] += rest;
+		acc.kib[walked && region_is_guessed(kind)
+				? ACCOUNT_MAPPINGS
+				: part_of(kind, known, known || other)] += rest;
 	}
 	if (known)
 		move(&acc, ACCOUNT_LIVE, ACCOUNT_FREED, heap->cached_bytes >> 10);

@@ -12,8 +12,7 @@ bool
 outgrowth_is_mallocs(enum region_kind kind)
 {
 	return kind == REGION_HEAP || kind == REGION_ARENA || kind == REGION_CHUNK ||
-	       kind == REGION_JEMALLOC || kind == REGION_TCMALLOC ||
-	       kind == REGION_MIMALLOC;
+	       region_is_guessed(kind);
 }
 
 /* Bytes of kind `kind`, or of all of malloc's for REGION_KINDS, at a snapshot. */
@@ -129,21 +128,79 @@ compare(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
+static double
+live_slope_of(const struct track *t, const struct outgrowth_series *s, struct fit *ret)
+{
+	*ret = (struct fit){0};
+	for (size_t i = 0; i < s->live.len - s->ended; i++)
+		fit_add(ret, t->seconds.data[i], s->live.data[i]);
+	return fit_slope(ret, NULL);
+}
+
+/* A track that was thinned out has other snapshots than the series. */
+static bool
+fits(const struct track *t, const struct outgrowth_series *s)
+{
+	return t->seconds.len > s->ended && t->seconds.len == s->live.len &&
+	       t->seconds.len == s->own.len;
+}
+
+static bool
+is_kept(const struct track *t, const struct outgrowth_series *s, double live_slope,
+	struct fit *ret)
+{
+	return grows(t, s, REGION_KINDS, ret) && live_slope < fit_slope(ret, NULL) * FLAT;
+}
+
+static bool
+is_guessed(const struct track *t, const struct outgrowth_series *s)
+{
+	for (unsigned k = 0; k < REGION_KINDS; k++) {
+		if (region_is_guessed(k) && bytes_at(t, s, k, t->seconds.len - 1) > 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+outgrowth_must_ask(const struct track *t, const struct outgrowth_series *s)
+{
+	struct fit live, f;
+
+	return fits(t, s) && is_guessed(t, s) &&
+	       is_kept(t, s, live_slope_of(t, s, &live), &f);
+}
+
+/* Growth of malloc's regions that its live blocks do not explain. */
+static struct outgrowth
+kept_or_beside(const struct track *t, const struct outgrowth_series *s,
+	       const struct fit *f)
+{
+	struct outgrowth g = {.kind = REGION_KINDS,
+			      .name = OUTGROWTH_KEPT,
+			      .remedy = "live memory is flat, so it is "
+					"fragmentation: " OUTGROWTH_KEPT_REMEDY,
+			      .fit = *f,
+			      .grows = true};
+
+	if (!is_guessed(t, s) || s->kept >= (f->last_v - f->first_v) * EXPLAINED)
+		return g;
+	g.name = s->kept < 0 ? OUTGROWTH_UNKNOWN : region_kind_plural(REGION_MAPPING);
+	g.remedy = NULL;
+	return g;
+}
+
 unsigned
 outgrowth_find(const struct track *t, const struct outgrowth_series *s,
 	       struct outgrowth ret[OUTGROWTH_MAX])
 {
-	struct fit live = {0}, f;
+	struct fit live, f;
 	double live_slope;
 	unsigned n = 0;
 
-	/* A track that was thinned out has other snapshots than the series. */
-	if (t->seconds.len <= s->ended || t->seconds.len != s->live.len ||
-	    t->seconds.len != s->own.len)
+	if (!fits(t, s))
 		return 0;
-	for (size_t i = 0; i < s->live.len - s->ended; i++)
-		fit_add(&live, t->seconds.data[i], s->live.data[i]);
-	live_slope = fit_slope(&live, NULL);
+	live_slope = live_slope_of(t, s, &live);
 	for (unsigned k = 0; k < REGION_KINDS && n < OUTGROWTH_MAX - 1; k++) {
 		bool all;
 
@@ -157,14 +214,8 @@ outgrowth_find(const struct track *t, const struct outgrowth_series *s,
 						      .fit = f,
 						      .grows = all};
 	}
-	if (grows(t, s, REGION_KINDS, &f) && live_slope < fit_slope(&f, NULL) * FLAT)
-		ret[n++] = (struct outgrowth){
-			.kind = REGION_KINDS,
-			.name = OUTGROWTH_KEPT,
-			.remedy = "live memory is flat, so it is "
-				  "fragmentation: " OUTGROWTH_KEPT_REMEDY,
-			.fit = f,
-			.grows = true};
+	if (is_kept(t, s, live_slope, &f))
+		ret[n++] = kept_or_beside(t, s, &f);
 	if (n > 1)
 		qsort(ret, n, sizeof *ret, compare);
 	return n;

@@ -95,6 +95,13 @@ region_can_leak(enum region_kind kind)
 	return kinds[kind].can_leak;
 }
 
+bool
+region_is_guessed(enum region_kind kind)
+{
+	return kind == REGION_JEMALLOC || kind == REGION_TCMALLOC ||
+	       kind == REGION_MIMALLOC;
+}
+
 /* ---- kinds of areas ---- */
 
 struct naming {

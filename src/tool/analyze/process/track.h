@@ -84,6 +84,7 @@ struct track_verdict {
 			   * slower than the first, as when a program starts up */
 	double limit;	  /* slope in bytes per second that would not have shown */
 	bool stopped;	  /* it grew, but not in the second half */
+	double few; /* the fastest slope that was left out as two steps of a few pages */
 };
 
 void track_judge(const struct track *t, struct track_verdict *ret_verdict);

@@ -6,7 +6,11 @@
 #include "tool/analyze/process/track.h"
 #include "tool/util/x.h"
 
-enum { HALF_LEAST = 8 }; /* snapshots of which the second half is enough for a line */
+enum {
+	HALF_LEAST = 8, /* snapshots of which the second half is enough for a line */
+	FEW_BYTES =
+		32 << 10, /* two steps that are no more than this together are chance */
+};
 
 /* ---- lines ---- */
 
@@ -100,11 +104,17 @@ track_fit_total(const struct track *t)
 
 /* ---- what it means ---- */
 
-/* More than noise, and more often up than down. One step alone is no trend. */
+static bool
+is_few(const struct fit *f)
+{
+	return f->grown == 2 && f->last_v - f->first_v < FEW_BYTES;
+}
+
+/* More than noise, and more often up than down. One step alone is no trend, and neither are two of a few pages. */
 static bool
 is_growing(const struct fit *f)
 {
-	return fit_grows(f, TRACK_STEP_BYTES) && f->grown > 1 &&
+	return fit_grows(f, TRACK_STEP_BYTES) && f->grown > 1 && !is_few(f) &&
 	       f->grown > 2 * f->shrunk && f->last_v > f->first_v;
 }
 
@@ -154,8 +164,11 @@ judge_kind(const struct track *t, enum region_kind kind, struct track_verdict *v
 	struct fit f = fit_kind(t, kind, 0);
 	size_t from;
 
-	if (!is_growing(&f))
+	if (!is_growing(&f)) {
+		if (is_few(&f) && fit_slope(&f, NULL) > v->few)
+			v->few = fit_slope(&f, NULL);
 		return;
+	}
 	from = judged_from(t, kind, &f);
 	if (!is_growing(&f)) {
 		v->stopped = true;
@@ -241,6 +254,8 @@ track_judge(const struct track *t, struct track_verdict *ret_verdict)
 		v.from = v.stopped ? t->seconds.len / 2 : 0;
 		v.fit = fit_total(t, v.from);
 		v.limit = fit_limit(&v.fit, TRACK_STEP_BYTES);
+		if (v.limit < v.few)
+			v.limit = v.few;
 		if (v.word == TRACK_STEADY)
 			judge_unclear(t, &v);
 	} else {

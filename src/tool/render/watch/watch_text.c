@@ -64,13 +64,29 @@ limit_text(double bytes_per_second)
 static bool
 is_kept(const struct watch_view *v, const struct track_verdict *d)
 {
-	double live = 0;
+	double live, freed, grown = d->fit.last_v - d->fit.first_v;
 
 	if (v->account == NULL || !v->account->told_by_malloc ||
 	    !outgrowth_is_mallocs(d->kind))
 		return false;
 	live = (double)v->account->kib[ACCOUNT_LIVE] * 1024;
-	return live < (d->fit.last_v - d->fit.first_v) / 4;
+	freed = (double)v->account->kib[ACCOUNT_FREED] * 1024;
+	return live < grown / 4 && freed >= grown / 2;
+}
+
+/* Is it taken for malloc's because nothing else explains it, and do malloc's own tables have too little for it? */
+static bool
+is_beside(const struct watch_view *v, const struct track_verdict *d)
+{
+	double malloced;
+
+	if (v->account == NULL || !v->account->told_by_malloc ||
+	    !region_is_guessed(d->kind))
+		return false;
+	malloced =
+		(double)(v->account->kib[ACCOUNT_LIVE] + v->account->kib[ACCOUNT_FREED]) *
+		1024;
+	return malloced < (d->fit.last_v - d->fit.first_v) / 2;
 }
 
 static void
@@ -82,6 +98,8 @@ add_growing(struct buf *out, const struct watch_view *v, const struct track_verd
 
 	if (is_kept(v, d)) {
 		buf_add_str(out, OUTGROWTH_KEPT);
+	} else if (is_beside(v, d)) {
+		buf_add_str(out, region_kind_plural(REGION_MAPPING));
 	} else if (d->row != SIZE_MAX) {
 		const struct region *r = &v->track->rows.data[d->row].last;
 		bool runtime = region_runtime(r->kind) != RUNTIMES;

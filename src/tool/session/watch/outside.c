@@ -33,6 +33,7 @@ outside_look(struct outside **o, struct livefile *f, uint64_t ms)
 	if (x == NULL) {
 		x = *o = xcalloc(1, sizeof *x);
 		watcher_new(f->pid, &x->w, NULL);
+		x->series.kept = -1;
 	}
 	if (x->w == NULL || x->w->ended || ms < x->next_ms)
 		return;
@@ -52,6 +53,17 @@ outside_look(struct outside **o, struct livefile *f, uint64_t ms)
 		x->next_ms = ms + cpu * SHARE / 1000000;
 }
 
+/* How much of its memory malloc keeps free, by its own tables. */
+static void
+ask_malloc(struct outside *x)
+{
+	const struct account *a = &x->w->account;
+
+	watcher_account(x->w);
+	if (x->w->has_account && a->told_by_malloc)
+		x->series.kept = (double)a->kib[ACCOUNT_FREED] * 1024;
+}
+
 void
 outside_last(struct outside **o, struct livefile *f, uint64_t ms, uint64_t anon_kib,
 	     bool ends)
@@ -64,7 +76,10 @@ outside_last(struct outside **o, struct livefile *f, uint64_t ms, uint64_t anon_
 	if (x != NULL)
 		x->next_ms = 0;
 	outside_look(o, f, ms);
-	(*o)->series.ended = ends && (*o)->series.live.len > before;
+	x = *o;
+	x->series.ended = ends && x->series.live.len > before;
+	if (x->w != NULL && outgrowth_must_ask(&x->w->track, &x->series))
+		ask_malloc(x);
 }
 
 /* What helps: with a runtime's heap, the command that explains its growth. */

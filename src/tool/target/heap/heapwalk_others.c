@@ -112,7 +112,7 @@ heapwalk_others(const struct procmem *m, struct heapmap *to)
 	for (size_t i = 0; known && i < h.heaps.len; i++)
 		add_range(m, &h, &h.heaps.data[i], &at, to);
 	if (known) {
-		to->known = true;
+		to->known = to->others = true;
 		to->arenas += (unsigned)h.owners.len;
 		vec_sort(&to->ranges, compare_ranges);
 	}
