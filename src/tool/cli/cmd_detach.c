@@ -47,18 +47,19 @@ static const struct opt detach_opts[] = {
 
 static void
 print(const struct detach_args *o, const struct session *s, struct prof *p,
-      struct report_opts *ro)
+      const struct report_opts *opts)
 {
 	struct buf b = {0};
 	struct term term;
+	struct report_opts ro = *opts;
 
 	term_init(&term, STDOUT_FILENO);
 	if (term.tty)
-		ro->term = &term;
+		ro.term = &term;
 	if (o->json)
-		report_json(&b, p, ro);
+		report_json(&b, p, &ro);
 	else
-		report_text(&b, p, ro);
+		report_text(&b, p, &ro);
 	if (!o->json && !s->armed)
 		attach_account(&b, s);
 	fputs(buf_str(&b), stdout);

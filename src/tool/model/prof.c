@@ -133,7 +133,7 @@ prof_set_hist(struct prof *p, uint32_t site, const struct prof_hist *h)
 {
 	uint32_t first = p->nbuckets;
 
-	for (uint8_t i = 0; i < PROF_SIZE_BUCKETS + PROF_LIFE_BUCKETS; i++) {
+	for (unsigned i = 0; i < PROF_SIZE_BUCKETS + PROF_LIFE_BUCKETS; i++) {
 		uint64_t count = i < PROF_SIZE_BUCKETS
 					 ? h->sizes[i]
 					 : h->lifetimes[i - PROF_SIZE_BUCKETS];
@@ -141,7 +141,7 @@ prof_set_hist(struct prof *p, uint32_t site, const struct prof_hist *h)
 		if (count != 0) {
 			uint32_t row = PROF_APPEND(p, buckets);
 
-			p->buckets[row] = (struct prof_bucket){count, i};
+			p->buckets[row] = (struct prof_bucket){count, (uint8_t)i};
 		}
 	}
 	p->sites[site].buckets = first;

@@ -96,25 +96,27 @@ void
 jeprof_stacks_init(struct jeprof_stacks *ret, struct jeprof_frames *f,
 		   const double *figures, const struct jeprof_naming *how)
 {
-	bool rows = how == NULL || how->name == NULL;
+	static const struct jeprof_naming plain = {0};
+	const struct jeprof_naming *n = how != NULL ? how : &plain;
+	bool rows = n->name == NULL;
 	struct graph_frames frames = {
 		.flags = f->flags,
 		.focus = f->rules.focus != NULL,
 		.leaves = rows ? f->rules.show_addresses ||
 					  f->rules.grain == JEPROF_ADDRESSES
-			       : how->leaves,
-		.name = rows ? jeprof_row_name : how->name,
-		.ctx = rows ? f : how->ctx,
+			       : n->leaves,
+		.name = rows ? jeprof_row_name : n->name,
+		.ctx = rows ? f : n->ctx,
 	};
 	struct graph_query q = {.figures = figures,
 				.frames = &frames,
-				.no_inlines = how != NULL && how->no_inlines,
+				.no_inlines = n->no_inlines,
 				.merge_names = true,
 				.no_edges = true};
 
 	*ret = (struct jeprof_stacks){0};
 	graph_init(&ret->g, f->p, &q, NULL, NULL);
-	if (how == NULL || !how->table)
+	if (!n->table)
 		jeprof_list_stacks(ret, f->p, figures);
 }
 
