@@ -134,7 +134,7 @@ if [ -x /usr/bin/python3 ]; then
 	run "$SEEP" leaks --json "$pid"
 	expect_eq "pymalloc: no all-clear" "$(jq -c '[.verdict, .no_verdict_because]' <<<"$out")" '["NO VERDICT","managed-heap"]'
 	run "$SEEP" leaks "$pid"
-	expect_match "pymalloc: whose objects" "$out" "^NO VERDICT  nothing is lost, but one scan does not show which of Python's objects live too long; use seep attach"
+	expect_match "pymalloc: whose objects" "$out" "^NO VERDICT  nothing is lost, but one scan does not show which of Python's objects live too long; python3? keeps its objects in pymalloc; run: PYTHONMALLOC=malloc seep run …"
 	kill "$pid"
 	collecting env PYTHONMALLOC=malloc
 	run "$SEEP" leaks "$pid"

@@ -111,7 +111,13 @@ add_undecided(struct buf *out, const struct heapscan *s, const struct scan_opts 
 			   "nothing is lost, but one scan does not show which of %s's "
 			   "objects live too long",
 			   heapscan_text(s, s->managed != 0 ? s->managed : s->objects));
-		add_decides(out, s, o);
+		/* Objects that malloc does not see: attaching would not either. */
+		if (s->objects != 0 && s->hides != 0) {
+			buf_add_str(out, "; ");
+			clean_text(out, heapscan_text(s, s->hides));
+		} else {
+			add_decides(out, s, o);
+		}
 		return;
 	}
 	if (s->missing_bytes > 0) {
