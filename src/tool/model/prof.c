@@ -84,15 +84,22 @@ prof_new(void)
 }
 
 void
+prof_forget_index(struct prof *p)
+{
+	free(p->index->modules.slots);
+	free(p->index->locs.slots);
+	free(p->index->nodes.slots);
+	*p->index = (struct prof_index){0};
+}
+
+void
 prof_free(struct prof *p)
 {
 	if (p == NULL)
 		return;
 	strtab_done(p->strings);
 	free(p->strings);
-	free(p->index->modules.slots);
-	free(p->index->locs.slots);
-	free(p->index->nodes.slots);
+	prof_forget_index(p);
 	free(p->index);
 	for (unsigned id = PROF_TAB_PROCESSES; id < PROF_TABS; id++) {
 		uint32_t n;

@@ -446,6 +446,9 @@ struct prof {
 struct prof *prof_new(void);
 void prof_free(struct prof *p); /* NULL is fine */
 
+/* Gives back what only finds rows that are there already; it is made anew for the next one. */
+void prof_forget_index(struct prof *p);
+
 /* Id of a string (NULL and "" are 0) and back; the text lives as long as the profile. */
 uint32_t prof_str(struct prof *p, const char *text);
 uint32_t prof_strn(struct prof *p, const char *text, size_t bytes);

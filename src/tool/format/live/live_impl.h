@@ -96,7 +96,8 @@ void live_undo_all(struct live *l);
 static inline bool
 live_leaves_out(uint32_t kind)
 {
-	return kind == REC_CHUNK_BUCKET || kind == REC_CHUNK_SITE;
+	return kind == REC_CHUNK_BUCKET || kind == REC_CHUNK_SITE ||
+	       kind == REC_CHUNK_NODE;
 }
 
 /* A chunk that was left out, good until the next one is asked for. */

@@ -153,20 +153,22 @@ live_node(struct live *l, uint32_t ref)
 	uint32_t row = 0;
 
 	while (ref != 0) {
-		const struct rec_node *n = live_at(l, ref, REC_CHUNK_NODE, sizeof *n);
-		uint32_t *known;
+		const struct rec_node *n;
+		uint32_t *known = live_has(l, ref, REC_CHUNK_NODE, sizeof *n)
+					  ? &l->node_rows[live_number(l, ref)]
+					  : NULL;
 
-		if (n == NULL || l->node_rows[live_number(l, ref)] == LIVE_NODE_OPEN) {
+		if (known == NULL || *known == LIVE_NODE_OPEN) {
 			l->bad[LIVE_BAD_STACK]++;
 			row = prof_node(l->p, 0,
 					prof_loc(l->p, 0, 0, PROF_LOC_TRUNCATED, false));
 			break;
 		}
-		known = &l->node_rows[live_number(l, ref)];
-		if (*known != 0) {
+		if (*known != 0) { /* what it says is not needed again */
 			row = *known;
 			break;
 		}
+		n = live_at(l, ref, REC_CHUNK_NODE, sizeof *n);
 		*known = LIVE_NODE_OPEN;
 		vec_push(&path, ref);
 		ref = n->parent;

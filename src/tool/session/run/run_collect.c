@@ -217,6 +217,7 @@ run_collect(struct run *r)
 		p = prof_new();
 		save_load(&r->dir, p, &r->saved);
 		load_deleted(r, p);
+		prof_forget_index(p);
 		run_looks(r, p);
 		run_leaks_add(&r->leaks, p);
 	}

@@ -26,7 +26,7 @@ run_leaks_look(struct run_leaks *l, struct ticker_file *f, struct ticker_files *
 }
 
 void
-run_leaks_add(const struct run_leaks *l, struct prof *p)
+run_leaks_add(struct run_leaks *l, struct prof *p)
 {
 	struct map rows = {0}; /* pid and start -> the last process that has them */
 
@@ -34,12 +34,13 @@ run_leaks_add(const struct run_leaks *l, struct prof *p)
 		*map_add(&rows,
 			 process_key(p->processes[k].pid, p->processes[k].start_ns)) = k;
 	for (size_t i = 0; i < l->len; i++) {
-		const struct run_check *c = &l->data[i];
+		struct run_check *c = &l->data[i];
 		const uint64_t *k = map_find(&rows, process_key(c->pid, c->start_ns));
 
 		if (k != NULL && p->processes[*k].pid == c->pid &&
 		    p->processes[*k].start_ns == c->start_ns)
 			leakcheck_save(&c->found, p, (uint32_t)*k);
+		vec_done(&c->found.sites); /* the profile has them */
 	}
 	map_done(&rows);
 }

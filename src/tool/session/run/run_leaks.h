@@ -30,7 +30,7 @@ void run_leaks_look(struct run_leaks *l, struct ticker_file *f,
 		    struct ticker_files *files, const struct leakcheck_how *how);
 
 /* Puts all of it into the profile of the run. */
-void run_leaks_add(const struct run_leaks *l, struct prof *p);
+void run_leaks_add(struct run_leaks *l, struct prof *p);
 void run_leaks_done(struct run_leaks *l); /* legal on a zeroed one */
 
 /* Where the blocks of a process's ancestors were allocated, as long as they are there. `files`: of all processes, or
