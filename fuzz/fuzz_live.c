@@ -3,7 +3,7 @@
  *
  * Live recordings are hundreds of KiB of mostly zeros, too large to be changed byte by
  * byte. So an input is a list of changes to the image that the unit tests use
- * (tests/unit/live_image.h):
+ * (tests/unit/live_mixed.h):
  *
  *	flags u8 (bit 0: stopped) | cut u32 (bytes left; 0 = all)
  *	change: off u32 | n u8 | n bytes … as many as there are
@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "fuzz_check.h"
-#include "live_image.h"
+#include "live_mixed.h"
 #include "shared/cursor.h"
 #include "tool/format/live/live_load.h"
 #include "tool/format/pack/pack.h"
@@ -31,7 +31,7 @@ static uint32_t nbusy;
 static void
 image_prepare(void)
 {
-	image = image_demo().m;
+	image = mixed_image().m;
 	busy = malloc(image.bytes * sizeof *busy);
 	for (uint32_t i = 0; i < image.bytes; i++) {
 		if (image.data[i] != 0)

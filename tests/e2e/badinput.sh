@@ -56,7 +56,10 @@ refused "no such process inside" '^seep: no process nobody' "$SEEP" report --pro
 refused "not recorded process" '^seep: .*not recorded' "$SEEP" report --tree $$
 refused "pause of a stranger" '^seep: ' "$SEEP" pause $$
 refused "mark of a stranger" '^seep: ' "$SEEP" mark $$ here
-for kind in rec live; do # a later version
+for kind in rec live; do # an older and a later version
+	cp leaky.$kind older.$kind
+	printf '\x01' | dd of=older.$kind bs=1 seek=8 conv=notrunc status=none
+	refused "older $kind" 'older\.'$kind': recording of version 1, this seep reads [0-9]+: use an older seep$' "$SEEP" report ./older.$kind
 	cp leaky.$kind later.$kind
 	printf '\x63' | dd of=later.$kind bs=1 seek=8 conv=notrunc status=none
 	refused "later $kind" 'version 99.*(newer|this seep reads)' "$SEEP" report ./later.$kind

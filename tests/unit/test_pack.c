@@ -206,12 +206,12 @@ T_TEST(no_field_forgotten)
 		size_t padding;
 	} known[] = {
 		{PROF_TAB_PROCESSES, 3}, {PROF_TAB_MODULES, 3}, {PROF_TAB_LOCS, 2},
-		{PROF_TAB_NODES, 0},	 {PROF_TAB_SITES, 8},	{PROF_TAB_FRAMES, 2},
+		{PROF_TAB_NODES, 0},	 {PROF_TAB_SITES, 4},	{PROF_TAB_FRAMES, 2},
 		{PROF_TAB_THREADS, 3},	 {PROF_TAB_CELLS, 0},	{PROF_TAB_MARKS, 4},
 		{PROF_TAB_MARK_ROWS, 4}, {PROF_TAB_POINTS, 0},	{PROF_TAB_RANGES, 0},
 		{PROF_TAB_DAMAGES, 4},	 {PROF_TAB_BLOCKS, 1},	{PROF_TAB_LOOKS, 4},
 		{PROF_TAB_LOOK_ROWS, 4}, {PROF_TAB_OLDS, 0},
-	}; /* of a site: `origin`, which means nothing in a file, and padding */
+	}; /* of a site: `origin`, which means nothing in a file */
 
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
 		const struct prof_tab *t = &prof_tabs[known[i].type];

@@ -10,8 +10,8 @@
 #include "t_prof.h"
 #include "tool/format/format.h"
 #include "tool/format/format_save.h"
-#include "tool/format/named.h"
 #include "tool/format/pprof/pprof.h"
+#include "tool/model/named.h"
 #include "tool/util/x.h"
 
 static struct prof *

@@ -7,7 +7,7 @@
 #include "t_prof.h"
 #include "tool/format/format.h"
 #include "tool/format/format_save.h"
-#include "tool/format/named.h"
+#include "tool/model/named.h"
 #include "tool/util/buf.h"
 #include "tool/util/err.h"
 

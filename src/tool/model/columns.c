@@ -138,6 +138,7 @@ static const struct prof_col prof_cols_sites[] = {
 	UINT(prof_site, live_samples),
 	REAL(prof_site, var_alloc_bytes),
 	REAL(prof_site, var_live_bytes),
+	STR(prof_site, type),
 };
 
 static const struct prof_col prof_cols_buckets[] = {
@@ -153,7 +154,7 @@ static const struct prof_col prof_cols_frames[] = {
 	STR(prof_frame, source),
 	UINT(prof_frame, symbol_off),
 	UINT_MAX_(prof_frame, inlined, 1),
-	UINT_MAX_(prof_frame, lang, PROF_JS),
+	UINT_MAX_(prof_frame, lang, PROF_LANGS - 1),
 };
 
 static const struct prof_col prof_cols_threads[] = {

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "shared/compiler.h"
 #include "shared/hash.h"
 #include "shared/mem.h"
 #include "tool/model/columns.h"
@@ -390,6 +391,18 @@ prof_node(struct prof *p, uint32_t parent, uint32_t loc)
 	n->parent = parent;
 	n->loc = loc;
 	return prof_intern(p, &p->index->nodes, &prof_kind_node, &p->nnodes);
+}
+
+const char *
+prof_lang_name(unsigned lang)
+{
+	static const char *const names[] = {
+		[PROF_NATIVE] = "native", [PROF_PYTHON] = "Python",
+		[PROF_JAVA] = "Java",	  [PROF_GO] = "Go",
+		[PROF_JS] = "JavaScript", [PROF_OTHER] = "other",
+	};
+
+	return names[lang < ARRAY_LEN(names) ? lang : PROF_OTHER];
 }
 
 const char *

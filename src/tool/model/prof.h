@@ -63,8 +63,17 @@ enum prof_tab_id {
 
 enum prof_mode { PROF_EXACT = 1, PROF_SAMPLED = 2 };
 
-/* What kind of code a location is; room for other languages. */
-enum prof_lang { PROF_NATIVE = 0, PROF_PYTHON, PROF_JAVA, PROF_GO, PROF_JS };
+/* What a frame was written in, as enum rec_language says it. Frames of another language
+ * than PROF_NATIVE have names and no address: see named.h. */
+enum prof_lang {
+	PROF_NATIVE = REC_LANGUAGE_NATIVE,
+	PROF_PYTHON = REC_LANGUAGE_PYTHON,
+	PROF_JAVA = REC_LANGUAGE_JAVA,
+	PROF_GO = REC_LANGUAGE_GO,
+	PROF_JS = REC_LANGUAGE_JAVASCRIPT,
+	PROF_OTHER = REC_LANGUAGE_OTHER,
+	PROF_LANGS = REC_LANGUAGES,
+};
 
 enum prof_loc_kind {
 	PROF_LOC_CODE = 0,
@@ -124,6 +133,7 @@ struct prof_site {
 	uint32_t buckets, nbuckets;	/* rows in prof.buckets: see prof_hist */
 	uint64_t samples, live_samples; /* sampled: how many stand behind the estimates */
 	double var_alloc_bytes, var_live_bytes; /* sampled: variances; exact: 0 */
+	uint32_t type; /* string: of the blocks made here ("list"); 0 = not known */
 	uint32_t
 		origin; /* ref of its struct rec_site, when read from a live recording; not
 			    kept in a file */
@@ -523,6 +533,9 @@ uint32_t prof_module(struct prof *p, const char *path, const uint8_t *build_id,
 uint32_t prof_loc(struct prof *p, uint32_t module, uint64_t offset,
 		  enum prof_loc_kind kind, bool exact);
 uint32_t prof_node(struct prof *p, uint32_t parent, uint32_t loc);
+
+/* An enum prof_lang in words: "native", "Python" … Static text. */
+const char *prof_lang_name(unsigned lang);
 
 /* A PROF_LOC_CLASS in words, by its offset: "[mmap]" … Static text. */
 const char *prof_class_name(uint64_t class);

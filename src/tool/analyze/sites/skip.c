@@ -162,14 +162,6 @@ struct skip {
 	bool *tails;	  /* for every node: it and all outside of it is start code */
 };
 
-const char *
-skip_basename(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 /* glibc's debug information names functions by their hidden aliases. */
 static const char *
 skip_alias(const char *function)
@@ -332,8 +324,13 @@ skip_new(const struct prof *p, const struct skip_opts *o)
 			o, skip_basename(prof_text(p, p->modules[i].path)));
 	for (uint32_t i = 0; i < p->nframes; i++) {
 		uint32_t name = p->frames[i].function;
-		uint64_t *flags = map_add(&functions, name);
+		uint64_t *flags;
 
+		if (p->frames[i].lang != PROF_NATIVE) {
+			s->frames[i] = skip_asked(o, p, &p->frames[i]) ? SKIP_ALLOC : 0;
+			continue;
+		}
+		flags = map_add(&functions, name);
 		if (*flags == 0)
 			*flags = skip_classify(o, skip_alias(prof_text(p, name)), false);
 		s->frames[i] = (uint8_t)*flags;

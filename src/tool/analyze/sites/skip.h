@@ -95,6 +95,11 @@ const char *skip_kept_by_libc(const struct skip *s, const struct prof_site *site
 /* Last part of a path; the whole when there is no slash. */
 const char *skip_basename(const char *path);
 
+/* Do the user's patterns name this frame of another language, by its function or by the
+ * last part of its file? No other list speaks of such frames. */
+bool skip_asked(const struct skip_opts *o, const struct prof *p,
+		const struct prof_frame *f);
+
 /* The tables, for `--help` and documentation; each ends with an all-NULL row. */
 extern const struct skip_rule skip_allocators[];
 extern const struct skip_rule skip_roots[];

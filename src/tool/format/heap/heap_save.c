@@ -19,7 +19,7 @@
 
 #include "tool/format/elfload.h"
 #include "tool/format/format_save.h"
-#include "tool/format/named.h"
+#include "tool/model/named.h"
 #include "tool/model/prof.h"
 #include "tool/util/err.h"
 #include "tool/util/vec.h"

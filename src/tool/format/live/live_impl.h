@@ -34,6 +34,7 @@ enum live_bad {
 	LIVE_BAD_BLOCK,
 	LIVE_BAD_MARK,
 	LIVE_BAD_ERROR,
+	LIVE_BAD_NAME,
 	LIVE_BAD_MAX,
 };
 
@@ -72,6 +73,7 @@ struct live {
 	uint32_t *node_rows, *site_rows, *thread_rows;
 	uint32_t *module_rows; /* by module number; [0] = 0 */
 	uint64_t *module_bias;
+	uint32_t *name_locs; /* of frames that have a name: the location */
 
 	struct prof *p;
 	uint32_t process;
@@ -138,8 +140,19 @@ live_saw_ms(struct live *l, uint64_t ms)
 		l->last_ms = ms;
 }
 
+/* Text of a string in the recording; false when the ref leads to none. */
+bool live_string(const struct live *l, uint32_t ref, const char **ret_text,
+		 size_t *ret_bytes);
+
 /* Row of the innermost node of the stack that `ref` names; 0 for 0. */
 uint32_t live_node(struct live *l, uint32_t ref);
+
+/* live_names.c: location of the frame with the name `ref`, 0 = not recorded; and the type
+ * of the blocks that the stack at `node` makes, a string, or 0. It is the innermost node
+ * or, where a class stands innermost, the one outside of it. */
+enum { LIVE_TYPE_DEPTH = 2 };
+uint32_t live_name_loc(struct live *l, uint32_t ref);
+uint32_t live_type(struct live *l, uint32_t node);
 
 /* Row of the site that `ref` names, or 0. */
 uint32_t live_site_row(const struct live *l, uint32_t ref);

@@ -41,6 +41,7 @@ static const char *const live_bad_words[LIVE_BAD_MAX] = {
 	[LIVE_BAD_BLOCK] = "live blocks whose place is unknown",
 	[LIVE_BAD_MARK] = "parts of marks that could not be read",
 	[LIVE_BAD_ERROR] = "wrong uses of the heap that could not be read",
+	[LIVE_BAD_NAME] = "names of frames and types that could not be read",
 };
 
 /* ---- finding things ---- */
@@ -159,6 +160,7 @@ live_index_chunks(struct live *l)
 	l->seen = xcalloc(l->bytes / 512 + 2, sizeof *l->seen);
 	l->node_rows = xcalloc(l->room[REC_CHUNK_NODE], sizeof *l->node_rows);
 	l->site_rows = xcalloc(l->room[REC_CHUNK_SITE], sizeof *l->site_rows);
+	l->name_locs = xcalloc(l->room[REC_CHUNK_NAME], sizeof *l->name_locs);
 	l->thread_rows = xcalloc(l->room[REC_CHUNK_THREAD], sizeof *l->thread_rows);
 }
 
@@ -383,6 +385,7 @@ live_read(struct live *l, uint64_t missing_bytes)
 	free(l->seen);
 	free(l->node_rows);
 	free(l->site_rows);
+	free(l->name_locs);
 	free(l->thread_rows);
 	free(l->module_rows);
 	free(l->module_bias);

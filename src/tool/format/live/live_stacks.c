@@ -46,8 +46,7 @@ live_read_threads(struct live *l)
 
 /* ---- modules ---- */
 
-/* Text of a string in the recording; false when the ref leads to none. */
-static bool
+bool
 live_string(const struct live *l, uint32_t ref, const char **ret_text, size_t *ret_bytes)
 {
 	const struct rec_string *s = live_at(l, ref, REC_CHUNK_STRING, sizeof *s);
@@ -129,6 +128,9 @@ live_loc(struct live *l, const struct rec_node *n)
 		return prof_loc(l->p, 0, n->pc, PROF_LOC_ELIDED, false);
 	case REC_NODE_CLASS:
 		return prof_loc(l->p, 0, n->pc, PROF_LOC_CLASS, false);
+	case REC_NODE_NAMED:
+		return live_name_loc(l,
+				     n->pc <= UINT32_MAX ? (uint32_t)n->pc : UINT32_MAX);
 	default:
 		break;
 	}
@@ -178,7 +180,8 @@ live_node(struct live *l, uint32_t ref)
 
 		ref = path.data[--path.len];
 		n = live_at(l, ref, REC_CHUNK_NODE, sizeof *n);
-		row = prof_node(l->p, row, live_loc(l, n));
+		if (n->module >> 24 != REC_NODE_TYPE) /* which is no frame */
+			row = prof_node(l->p, row, live_loc(l, n));
 		l->node_rows[live_number(l, ref)] = row;
 	}
 	vec_done(&path);
@@ -419,6 +422,7 @@ live_read_site(struct live *l, const struct rec_site *s, uint32_t ref)
 	l->p->sites[row].process = l->process;
 	l->p->sites[row].node = node;
 	l->p->sites[row].origin = ref;
+	l->p->sites[row].type = live_type(l, s->node);
 	l->site_rows[live_number(l, ref)] = row;
 	l->hist = (struct prof_hist){0};
 	live_read_cells(l, row, &l->p->sites[row], s, ref);

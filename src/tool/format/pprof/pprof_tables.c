@@ -10,7 +10,7 @@
 #include "pprof_impl.h"
 #include "shared/compiler.h"
 #include "tool/format/elfload.h"
-#include "tool/format/named.h"
+#include "tool/model/named.h"
 #include "tool/util/x.h"
 
 /* Without position-independent code, Linux puts x86-64 programs here. */

@@ -18,7 +18,7 @@
 #include "pprof_impl.h"
 #include "tool/format/emit_frame.h"
 #include "tool/format/format_save.h"
-#include "tool/format/named.h"
+#include "tool/model/named.h"
 #include "tool/util/x.h"
 
 #ifndef SEEP_VERSION
@@ -49,14 +49,14 @@ struct pprof_out {
 	struct strtab functions; /* of struct pprof_fn, as bytes: ids are the file's */
 	const struct pprof_type *types[PPROF_TYPES_MAX];
 	unsigned ntypes;
-	uint32_t *mapping_ids;		 /* of modules; 0 = not written */
-	uint32_t *location_ids;		 /* of locations; 0 = not written */
-	uint64_t *block_bytes;		 /* of sites: the one size; 0 = not known */
-	bool *has_names, *has_inlines;	 /* of modules */
-	uint32_t process_key, bytes_key; /* strings of the file */
-	struct buf tables;		 /* mappings, functions, locations */
-	struct buf piece;		 /* on its way to the file */
-	struct buf a, b;		 /* one message, one inside it */
+	uint32_t *mapping_ids;	       /* of modules; 0 = not written */
+	uint32_t *location_ids;	       /* of locations; 0 = not written */
+	uint64_t *block_bytes;	       /* of sites: the one size; 0 = not known */
+	bool *has_names, *has_inlines; /* of modules */
+	uint32_t process_key, bytes_key, type_key; /* strings of the file */
+	struct buf tables;			   /* mappings, functions, locations */
+	struct buf piece;			   /* on its way to the file */
+	struct buf a, b;			   /* one message, one inside it */
 	z_stream z;
 	bool plain;
 	int r;
@@ -356,6 +356,9 @@ pprof_put_labels(struct pprof_out *w, uint32_t site, const uint32_t *first,
 				plain ? 0 : pprof_put_string(w, x->unit));
 		has_bytes = has_bytes || pprof_put_string(w, x->key) == w->bytes_key;
 	}
+	if (p->sites[site].type != 0)
+		pprof_put_label(w, w->type_key, pprof_put_string(w, p->sites[site].type),
+				0, 0);
 	if (!has_bytes && w->block_bytes[site] != 0)
 		pprof_put_label(w, w->bytes_key, 0, (int64_t)w->block_bytes[site], 0);
 	if (w->process_key != 0 && p->sites[site].process != 0)
@@ -411,6 +414,10 @@ pprof_sample_strings(struct pprof_out *w)
 		pprof_put_string(w, p->labels[i].key);
 		pprof_put_string(w, p->labels[i].text);
 		pprof_put_string(w, p->labels[i].unit);
+	}
+	for (uint32_t i = 1; i < p->nsites; i++) {
+		if (pprof_put_string(w, p->sites[i].type) != 0 && w->type_key == 0)
+			w->type_key = strtab_add(&w->strings, "type");
 	}
 	if (p->nprocesses <= 2)
 		return;

@@ -16,7 +16,7 @@
 #include "tool/format/format.h"
 #include "tool/format/input.h"
 #include "tool/format/lines.h"
-#include "tool/format/named.h"
+#include "tool/model/named.h"
 #include "tool/model/prof.h"
 #include "tool/util/err.h"
 #include "tool/util/map.h"

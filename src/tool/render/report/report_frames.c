@@ -162,6 +162,8 @@ report_line_make(struct report_line *l, const struct report *r, struct skip_pos 
 		if (loc->module != 0) {
 			buf_add_str(&l->where, "in ");
 			clean_text(&l->where, skip_basename(prof_text(p, m->path)));
+		} else if (f->lang != PROF_NATIVE && f->file != 0) {
+			clean_text(&l->where, skip_basename(prof_text(p, f->file)));
 		}
 		if (why && m->why_no_names != 0) {
 			buf_add_str(&l->rest, "(no lines: ");
@@ -221,12 +223,15 @@ report_run(const struct report *r, const struct skip_stack *st, size_t k)
 	return n < REPORT_RUN_MIN ? 1 : n;
 }
 
-/* Is the frame in a program, and not in one of its libraries? */
+/* Is the frame in a program, and not in one of its libraries? What an interpreter runs is. */
 static bool
 report_in_program(const struct prof *p, struct skip_pos pos)
 {
 	uint32_t path = p->modules[skip_loc(p, pos)->module].path;
+	const struct prof_frame *f = skip_frame(p, pos);
 
+	if (path == 0 && f != NULL && f->lang != PROF_NATIVE)
+		return true; /* an interpreter runs it */
 	for (uint32_t i = 1; i < p->nprocesses && path != 0; i++) {
 		if (p->processes[i].exe == path)
 			return true;

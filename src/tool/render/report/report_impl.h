@@ -6,6 +6,7 @@
 #include "tool/analyze/growth/growth_places.h"
 #include "tool/analyze/sites/sites.h"
 #include "tool/analyze/sites/skip.h"
+#include "tool/analyze/sites/types.h"
 #include "tool/analyze/verdict/verdict.h"
 #include "tool/render/report/report.h"
 #include "tool/util/map.h"
@@ -171,6 +172,12 @@ void report_cut(struct report *r, size_t from);
 /* Under row `row`: "lost only when called from …; freed when called from …" if that is clear and was
  * not said of its line before; `told` remembers these. Nothing without r->contrast. */
 void report_contrast(struct report *r, uint32_t row, struct map *told);
+
+/* ---- report_types.c ---- */
+
+/* Under row `row`: "type Session" or "types Session 62 %, list 38 %". Nothing when no type
+ * is known; `t` may be NULL. */
+void report_types(struct report *r, const struct types *t, uint32_t row);
 
 /* ---- report_fit.c ---- */
 

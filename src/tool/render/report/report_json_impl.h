@@ -7,6 +7,7 @@
 #include "tool/analyze/growth/growth_places.h"
 #include "tool/analyze/sites/sites.h"
 #include "tool/analyze/sites/skip.h"
+#include "tool/analyze/sites/types.h"
 #include "tool/analyze/verdict/verdict.h"
 #include "tool/render/report/report.h"
 #include "tool/util/json.h"

@@ -44,6 +44,7 @@ rj_frame(struct report_json *r, const struct prof_loc *l, const struct prof_fram
 		json_null(&r->j);
 	rj_id(r, "source", f != NULL ? f->source : 0);
 	rj_bool(r, "inlined", f != NULL && f->inlined);
+	rj_str(r, "language", prof_lang_name(f != NULL ? f->lang : PROF_NATIVE));
 	json_key(&r->j, "module");
 	if (l->module != 0)
 		json_u64(&r->j, l->module - 1);
@@ -282,6 +283,32 @@ rj_contrast(struct report_json *r, struct contrast *c, uint32_t row)
 	json_obj_end(&r->j);
 }
 
+/* What the blocks of a place are; null when no runtime has said so. */
+static void
+rj_types(struct report_json *r, const struct types *t, uint32_t row)
+{
+	struct types_list list = {0};
+
+	types_of(t, row, &list);
+	json_key(&r->j, "types");
+	if (list.len == 0)
+		json_null(&r->j);
+	else
+		json_arr(&r->j);
+	for (size_t i = 0; i < list.len; i++) {
+		json_obj(&r->j);
+		rj_id(r, "type", list.data[i].type);
+		rj_i64(r, "live_bytes", list.data[i].live_bytes);
+		rj_i64(r, "live_blocks", list.data[i].live_blocks);
+		rj_u64(r, "allocs", list.data[i].allocs);
+		rj_u64(r, "allocated_bytes", list.data[i].alloc_bytes);
+		json_obj_end(&r->j);
+	}
+	if (list.len > 0)
+		json_arr_end(&r->j);
+	vec_done(&list);
+}
+
 /* What the sites have that are not listed. */
 static void
 rj_not_listed(struct report_json *r)
@@ -301,6 +328,7 @@ void
 rj_sites(struct report_json *r)
 {
 	struct contrast *contrast = contrast_new(r->p, r->folding, &r->sites);
+	struct types *types = types_new(r->p, &r->sites);
 
 	json_key(&r->j, "sites");
 	json_arr(&r->j);
@@ -321,6 +349,7 @@ rj_sites(struct report_json *r)
 		rj_growth(r, i);
 		rj_contrast(r, contrast, i);
 		rj_holder(r, i);
+		rj_types(r, types, i);
 		rj_u64(r, "processes", row->processes);
 		rj_u64(r, "pid", r->p->processes[row->process].pid);
 		rj_stack(r, row->node);
@@ -328,5 +357,6 @@ rj_sites(struct report_json *r)
 	}
 	json_arr_end(&r->j);
 	contrast_free(contrast);
+	types_free(types);
 	rj_not_listed(r);
 }

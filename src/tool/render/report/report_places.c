@@ -233,6 +233,7 @@ report_choose_rows(struct report *r, const struct sites *ss, enum sites_by by,
 void
 report_list(struct report *r, const struct sites *ss, enum sites_by by)
 {
+	struct types *types = r->plan->bare ? NULL : types_new(r->p, ss);
 	struct map told = {0};
 	struct report_widths w;
 	struct report_rows l;
@@ -258,11 +259,13 @@ report_list(struct report *r, const struct sites *ss, enum sites_by by)
 		report_growth_mark(r, l.grows[l.order[i]]);
 		r->most_frames = report_frames_of(r, i);
 		report_stack(r, row->node, &w);
+		report_types(r, types, l.order[i]);
 		if (!r->plan->bare)
 			report_contrast(r, l.order[i], &told);
 	}
 	r->most_frames = 0;
 	map_done(&told);
+	types_free(types);
 	report_folded(r, &l);
 	report_rest(r, ss, l.order, by, l.shown, l.n);
 	free(l.order);

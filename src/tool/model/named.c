@@ -30,7 +30,8 @@ named_same(const struct prof *p, uint32_t loc, const struct prof_frame *frames,
 		const struct prof_frame *x = &p->frames[l->frames + i];
 
 		if (x->function != frames[i].function || x->file != frames[i].file ||
-		    x->line != frames[i].line || x->linkage != frames[i].linkage)
+		    x->line != frames[i].line || x->linkage != frames[i].linkage ||
+		    x->lang != frames[i].lang)
 			return false;
 	}
 	return true;
@@ -60,7 +61,7 @@ named_loc(struct prof *p, uint32_t module, const struct prof_frame *frames,
 		h = named_hash_str(p, frames[i].function, h);
 		h = named_hash_str(p, frames[i].linkage, h);
 		h = named_hash_str(p, frames[i].file, h);
-		h = hash_pair(h, frames[i].line);
+		h = hash_pair(h, frames[i].line | (uint64_t)frames[i].lang << 32);
 	}
 	for (;; h++) {
 		uint32_t before = p->nlocs;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* named.h -- locations that are known by name alone.
  *
- * Some formats say which functions were called and not where: folded stacks, profiles of
+ * The frames of an interpreter or of a virtual machine have a name and no address, and
+ * some formats say which functions were called and not where: folded stacks, profiles of
  * virtual machines. A location of the profile needs an offset all the same. It is made
- * from the names, so that equal names are one location, also after profiles are merged,
- * and its top bit is set, which no address of a program has. */
-#ifndef SEEP_FORMAT_NAMED_H
-#define SEEP_FORMAT_NAMED_H
+ * from the names, the lines and the language, so that equal names are one location, also
+ * after profiles are merged, and its top bit is set, which no address of a program
+ * has. */
+#ifndef SEEP_MODEL_NAMED_H
+#define SEEP_MODEL_NAMED_H
 
 #include <stdbool.h>
 #include <stdint.h>
