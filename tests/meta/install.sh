@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# `make install` puts things where seep looks for them and only `seep` into bindir; nothing
-# else appears, and what the list of installed files names is what is there.
+# `make install` puts things where seep looks for them, only `seep` into bindir, and completions
+# and manual pages where shells and man look; `make uninstall` leaves nothing but what others
+# have put there.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${SEEP_BUILD:-$root/build}
@@ -18,6 +19,10 @@ restore() {
 	rm -rf "$dest"
 }
 trap restore EXIT
+prefix=$(meson introspect "$build" --buildoptions | sed -n 's/.*"name": "prefix", "value": "\([^"]*\)".*/\1/p')
+[ -n "$prefix" ] || { echo "$build: no prefix"; exit 1; }
+mkdir -p "$dest$prefix/share/man/man1"
+echo "somebody else's" >"$dest$prefix/share/man/man1/other.1"
 DESTDIR=$dest meson install -C "$build" --no-rebuild --quiet || exit 1
 failed=0
 bins=$(find "$dest" -path '*/bin/*' -type f -printf '%f\n')
@@ -49,7 +54,21 @@ for page in "$root"/man/*.[1-9]; do
 	of=$(sed -n 's/^\.so //p' "$there")
 	[ -z "$of" ] || [ -e "${there%/man*/*}/$of" ] || { echo "$name: no $of"; failed=1; }
 done
+for file in bash-completion/completions/seep zsh/site-functions/_seep fish/vendor_completions.d/seep.fish; do
+	[ -s "$dest$prefix/share/$file" ] || { echo "share/$file was not installed"; failed=1; }
+done
+# Other tools' names are links to seep that still lead there when all of it is moved.
+while read -r link; do
+	[ "$(realpath "$link")" = "$(realpath "$dest$prefix/bin/seep")" ] || { echo "$link leads elsewhere"; failed=1; }
+done < <(find "$dest$prefix/libexec" -type l)
+[ -L "$dest$prefix/libexec/seep/bin/jeprof" ] || { echo "no other tools' names"; failed=1; }
 # Where the installed seep looks, as built in.
 want=/${libs%/libseep.so}
 grep -qaF "$want" "$build/seep" || { echo "seep does not know $want"; failed=1; }
+# Removed again.
+ninja -C "$build" uninstall >/dev/null || { echo "uninstall failed"; failed=1; }
+left=$(find "$dest" ! -type d -printf '%P\n')
+[ "$left" = "${prefix#/}/share/man/man1/other.1" ] || { echo "left behind: $left"; failed=1; }
+empty=$(find "$dest" -mindepth 1 -type d -empty -printf '%P\n')
+[ -z "$empty" ] || { echo "folders left behind: $empty"; failed=1; }
 exit $failed
