@@ -12,8 +12,12 @@
 #   make sanitize   unit tests under ASan + UBSan, and under TSan where they ask for it
 #   make bench      overhead and speed figures
 #   make install    into PREFIX (default /usr/local), below DESTDIR if given
+#   make uninstall  remove what was installed
+#   make dist       a tarball for every x86-64 Linux with glibc 2.31 or newer, in build/dist
+#   make deb        a package for Debian 11, Ubuntu 20.04 and newer, in build/dist
 #
-# DEPS=no leaves the installed packages alone.
+# DEPS=no leaves the installed packages alone. The last two build in a Debian 11, which they keep
+# in SEEP_CHROOTS (default build/chroots); that needs root.
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -37,7 +41,7 @@ setup:
 	@mkdir -p $(BUILD)
 	@{ echo "prefix $(abspath $(PREFIX))"; tools/list-inputs.sh all; } >$(BUILD)/inputs.now
 	@if [ ! -e $(BUILD)/build.ninja ]; then \
-		meson setup $(BUILD) --prefix=$(abspath $(PREFIX)) >$(BUILD)/setup.log || \
+		meson setup $(BUILD) --prefix=$(abspath $(PREFIX)) $(SETUP) >$(BUILD)/setup.log || \
 			{ cat $(BUILD)/setup.log; exit 1; }; \
 	elif ! cmp -s $(BUILD)/inputs.now $(BUILD)/inputs; then \
 		meson setup --reconfigure $(BUILD) --prefix=$(abspath $(PREFIX)) \
@@ -83,7 +87,16 @@ install: build
 uninstall:
 	@ninja -C $(BUILD) uninstall
 
+dist:
+	$(call need,dist)
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/dist.sh tarball
+
+deb:
+	$(call need,dist)
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/dist.sh deb
+
 clean:
+	@[ -O $(BUILD)/chroots ] || [ ! -e $(BUILD)/chroots ] || sudo rm -rf --one-file-system $(BUILD)/chroots
 	@rm -rf $(BUILD) build-lint-* build-asan build-tsan build-aarch64 build-fuzz
 
-.PHONY: all deps deps-test deps-bench setup build product demo test soak lint sanitize bench install uninstall clean
+.PHONY: all deps deps-test deps-bench setup build product demo test soak lint sanitize bench install uninstall dist deb clean

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Sees to it that what seep is built, tested, linted or measured with is installed.
+# Sees to it that what seep is built, tested, linted, measured or packaged with is installed.
 #
-#   tools/deps.sh build|test|lint|bench ...
+#   tools/deps.sh build|test|lint|bench|dist ...
 #
 # Each thing is looked for itself (a command, a header, a library), not for its package, so a
 # complete machine of any distribution passes without a package manager being asked, in a few
@@ -89,6 +89,9 @@ cmd:sqlite3 sqlite3
 ~cmd:aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
 ~file:/usr/aarch64-linux-gnu/include/stdio.h libc6-dev-arm64-cross
 ~cmd:qemu-aarch64 qemu-user
+~cmd:debootstrap debootstrap
+~file:/usr/share/keyrings/debian-archive-keyring.gpg debian-archive-keyring
+~cmd:lintian lintian
 '
 list_lint='
 cmd:clang clang
@@ -109,6 +112,10 @@ cmd:/usr/bin/python3 python3
 ~lib:libjemalloc.so.2 libjemalloc2
 ~lib:libtcmalloc.so.4 libgoogle-perftools4|libgoogle-perftools4t64
 ~lib:liblsan.so.0 liblsan0
+'
+list_dist='
+cmd:debootstrap debootstrap
+file:/usr/share/keyrings/debian-archive-keyring.gpg debian-archive-keyring
 '
 
 PATH=$PATH:/usr/sbin:/sbin # nginx lives there, and not every user looks there
@@ -151,8 +158,9 @@ for group in "${groups[@]}"; do
 	test) wanted+=$list_test ;;
 	lint) wanted+=$list_lint ;;
 	bench) wanted+=$list_bench ;;
+	dist) wanted+=$list_dist ;;
 	*)
-		echo "usage: $0 build|test|lint|bench ..." >&2
+		echo "usage: $0 build|test|lint|bench|dist ..." >&2
 		exit 2
 		;;
 	esac
