@@ -91,31 +91,33 @@ static struct settings {
 	uint64_t max_bytes, for_ns, count;
 	struct opt_optional sample;
 	double share;
+	uint64_t sum;
 } set;
 
+#define AT(member) .at = offsetof(struct settings, member)
+
 static int
-set_sum(void *ctx, const struct opt *o, const struct opt_value *v, struct err *e)
+set_sum(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
 	if (v->u64 == 13)
 		return err_set(e, -EINVAL, "--%s: not 13", o->name);
-	*(uint64_t *)ctx += v->u64;
+	*(uint64_t *)to += v->u64;
 	return 0;
 }
 
 static const struct opt opts[] = {
-	{"exact", 'e', OPT_NONE, .to = &set.exact, .help = "record every event"},
-	{"quiet", 'q', OPT_NONE, .to = &set.quiet, .help = "say nothing"},
-	{"output", 'o', OPT_STRING, .to = &set.output, .metavar = "FILE",
+	{"exact", 'e', OPT_NONE, AT(exact), .help = "record every event"},
+	{"quiet", 'q', OPT_NONE, AT(quiet), .help = "say nothing"},
+	{"output", 'o', OPT_STRING, AT(output), .metavar = "FILE",
 	 .help = "write the recording to FILE instead of a name made of the program's "
 		 "and its process id"},
-	{"max-size", 0, OPT_SIZE, .to = &set.max_bytes, .help = "largest recording"},
-	{"for", 0, OPT_DURATION, .to = &set.for_ns, .help = "how long"},
-	{"count", 'n', OPT_U64, .to = &set.count, .help = "how many"},
-	{"sample", 's', OPT_SIZE_OPTIONAL, .to = &set.sample, .metavar = "N",
+	{"max-size", 0, OPT_SIZE, AT(max_bytes), .help = "largest recording"},
+	{"for", 0, OPT_DURATION, AT(for_ns), .help = "how long"},
+	{"count", 'n', OPT_U64, AT(count), .help = "how many"},
+	{"sample", 's', OPT_SIZE_OPTIONAL, AT(sample), .metavar = "N",
 	 .help = "one sample per N bytes"},
-	{"share", 0, OPT_FLOAT, .to = &set.share, .metavar = "X",
-	 .help = "smallest share"},
-	{"add", 0, OPT_U64, .set = set_sum, .help = "added up"},
+	{"share", 0, OPT_FLOAT, AT(share), .metavar = "X", .help = "smallest share"},
+	{"add", 0, OPT_U64, AT(sum), .set = set_sum, .help = "added up"},
 	{.name = "hidden"},
 	{0},
 };
@@ -125,7 +127,7 @@ static const struct opt opts[] = {
 static int
 parse(const char *const *words, int *ret_at, uint64_t *sum, struct err *e)
 {
-	int argc = 0;
+	int argc = 0, r;
 	char *argv[16];
 
 	for (; words[argc] != NULL; argc++)
@@ -133,7 +135,10 @@ parse(const char *const *words, int *ret_at, uint64_t *sum, struct err *e)
 	set = (struct settings){0};
 	*ret_at = 0;
 	*e = (struct err){0};
-	return opt_parse(opts, argc, argv, ret_at, sum, e);
+	r = opt_parse(opts, argc, argv, ret_at, &set, e);
+
+	*sum = set.sum;
+	return r;
 }
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})

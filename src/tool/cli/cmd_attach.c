@@ -461,29 +461,6 @@ record(const struct attach_args *o, struct attached_sessions *ss,
 	return r < 0 ? cmd_fail(&e) : status;
 }
 
-/* Compares the marks in the saved recording, as `seep diff` does: both say the same. */
-static int
-around_report(FILE *to, const char *recording, bool json)
-{
-	char *before = xasprintf("%s@" AROUND_BEFORE, recording);
-	char *after = xasprintf("%s@" AROUND_AFTER, recording);
-	int out, status;
-
-	fflush(stdout);
-	fflush(to);
-	out = dup(STDOUT_FILENO);
-	dup2(clean_fd(to), STDOUT_FILENO);
-	status = cmd_diff_two(before, after, json);
-	fflush(stdout);
-	if (out >= 0) {
-		dup2(out, STDOUT_FILENO);
-		close(out);
-	}
-	free(before);
-	free(after);
-	return status;
-}
-
 /* --around: the exit status is the command's own, unless something of ours fails. */
 static int
 around(struct attach_args *o, struct attached_sessions *ss, FILE *log)
@@ -506,7 +483,8 @@ around(struct attach_args *o, struct attached_sessions *ss, FILE *log)
 		r = write_files(o, p, &saved, &e);
 		prof_free(p);
 	}
-	if (r == 0 && around_report(log, o->output, o->json) == CMD_FAILED)
+	if (r == 0 && cmd_diff_marks(log, o->output, AROUND_BEFORE, AROUND_AFTER,
+				     o->json) == CMD_FAILED)
 		status = CMD_FAILED;
 	if (r == 0 && status != 0 && status != CMD_FAILED)
 		buf_printf(&foot, "the command ended with status %d\n", status);

@@ -26,6 +26,7 @@
 #include "tool/session/names/names.h"
 #include "tool/session/out_file.h"
 #include "tool/sym/demangle.h"
+#include "tool/util/clean.h"
 #include "tool/util/term.h"
 #include "tool/util/vec.h"
 #include "tool/util/x.h"
@@ -470,12 +471,28 @@ diff_free(void *opts)
 }
 
 int
-cmd_diff_two(char *old, char *new, bool json)
+cmd_diff_marks(FILE *to, const char *recording, const char *before, const char *after,
+	       bool json)
 {
+	char *old = xasprintf("%s@%s", recording, before);
+	char *new = xasprintf("%s@%s", recording, after);
 	char plain[] = "--no-pager", as_json[] = "--json", end[] = "--";
 	char *words[] = {plain, json ? as_json : plain, end, old, new};
+	int out, status;
 
-	return cmd_call(&cmd_diff, ARRAY_LEN(words), words);
+	fflush(stdout);
+	fflush(to);
+	out = dup(STDOUT_FILENO);
+	dup2(clean_fd(to), STDOUT_FILENO);
+	status = cmd_call(&cmd_diff, ARRAY_LEN(words), words);
+	fflush(stdout);
+	if (out >= 0) {
+		dup2(out, STDOUT_FILENO);
+		close(out);
+	}
+	free(old);
+	free(new);
+	return status;
 }
 
 const struct cmd cmd_diff = {

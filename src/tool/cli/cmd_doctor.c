@@ -40,7 +40,7 @@
 
 enum mark { OK, NOTE, BAD };
 
-static bool found_bad;
+static bool found_bad; /* by this call */
 
 static void say(enum mark m, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -422,6 +422,7 @@ static int
 doctor_run(void *opts, int argc, char **argv)
 {
 	(void)opts;
+	found_bad = false;
 	if (argc > 0)
 		return check_process(argv[0]);
 	check_libseep();

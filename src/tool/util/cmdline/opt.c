@@ -211,7 +211,7 @@ opt_ignore(void *to, const struct opt *o, const struct opt_value *v, struct err 
 int
 opt_put(const struct opt *o, const struct opt_value *v, void *given, struct err *e)
 {
-	void *to = o->to != NULL ? o->to : given != NULL ? (char *)given + o->at : NULL;
+	void *to = given != NULL ? (char *)given + o->at : NULL;
 
 	if (o->set != NULL)
 		return o->set(to, o, v, e);

@@ -2,9 +2,10 @@
 /* opt.h -- command-line options as a table: one row an option, one reader, one usage
  * text.
  *
+ *	#define AT(member) .at = offsetof(struct run_args, member)
  *	static const struct opt run_opts[] = {
- *		{"output", 'o', OPT_STRING, .to = &out, .metavar = "FILE", .help = "..."},
- *		{"sample", 0, OPT_SIZE_OPTIONAL, .to = &rate, .help = "..."},
+ *		{"output", 'o', OPT_STRING, AT(output), .metavar = "FILE", .help = "..."},
+ *		{"sample", 0, OPT_SIZE_OPTIONAL, AT(sample), .help = "..."},
  *		{0},
  *	};
  *
@@ -23,7 +24,7 @@
 #include "tool/util/buf.h"
 #include "tool/util/err.h"
 
-/* Argument of an option, and what `to` points at. */
+/* Argument of an option, and what is at its place. */
 enum opt_kind {
 	OPT_NONE,	   /* bool, set to true */
 	OPT_STRING,	   /* const char *, borrowed from argv */
@@ -58,8 +59,7 @@ struct opt {
 	const char *name; /* long, without dashes; NULL ends the table */
 	char short_name;  /* or 0 */
 	enum opt_kind kind;
-	void *to;	     /* where the value goes; NULL: `at` says it */
-	size_t at;	     /* offset in the struct that opt_parse is given */
+	size_t at;	     /* of the value, in the struct that opt_parse is given */
 	opt_setter *set;     /* NULL: the value is stored as the kind has it */
 	const char *metavar; /* "FILE"; NULL: a word that suits the kind */
 	const char *help;    /* one sentence; NULL hides the option from the usage text */
