@@ -299,7 +299,7 @@ blocks(void)
 /* Total under one filter, in bytes * 1000 + blocks; negative when it is refused. */
 static long
 total(const struct prof *p, enum filter_option which, const char *text,
-      enum graph_value value)
+      enum prof_value value)
 {
 	struct filter_opts o = {{0}};
 	struct graph_filter *f = NULL;
@@ -328,24 +328,24 @@ T_TEST(single_blocks)
 {
 	struct prof *p = blocks();
 
-	T_EQ(total(p, FILTER_SIZE, "20", GRAPH_LIVE), 20001);
-	T_EQ(total(p, FILTER_SIZE, "20:100", GRAPH_LIVE), 160003);
-	T_EQ(total(p, FILTER_SIZE, ":20", GRAPH_LIVE), 30002);
-	T_EQ(total(p, FILTER_SIZE, "0.1K:", GRAPH_LIVE), 200001);
-	T_EQ(total(p, FILTER_AGE, "30s", GRAPH_LIVE), 230003);
-	T_EQ(total(p, FILTER_AGE, ":1s", GRAPH_LIVE), 140002);
-	T_EQ(total(p, FILTER_AGE, "1s:1m", GRAPH_LIVE), 270004);
-	T_EQ(total(p, FILTER_THREAD, "1001", GRAPH_LIVE), 50002);
-	T_EQ(total(p, FILTER_THREAD, "^worker", GRAPH_LIVE), 320003);
-	T_EQ(total(p, FILTER_THREAD, "^worker", GRAPH_ALLOCATED), 500002);
-	T_EQ(total(p, FILTER_THREAD, "nobody", GRAPH_LIVE), 0);
+	T_EQ(total(p, FILTER_SIZE, "20", PROF_LIVE), 20001);
+	T_EQ(total(p, FILTER_SIZE, "20:100", PROF_LIVE), 160003);
+	T_EQ(total(p, FILTER_SIZE, ":20", PROF_LIVE), 30002);
+	T_EQ(total(p, FILTER_SIZE, "0.1K:", PROF_LIVE), 200001);
+	T_EQ(total(p, FILTER_AGE, "30s", PROF_LIVE), 230003);
+	T_EQ(total(p, FILTER_AGE, ":1s", PROF_LIVE), 140002);
+	T_EQ(total(p, FILTER_AGE, "1s:1m", PROF_LIVE), 270004);
+	T_EQ(total(p, FILTER_THREAD, "1001", PROF_LIVE), 50002);
+	T_EQ(total(p, FILTER_THREAD, "^worker", PROF_LIVE), 320003);
+	T_EQ(total(p, FILTER_THREAD, "^worker", PROF_ALLOCATED), 500002);
+	T_EQ(total(p, FILTER_THREAD, "nobody", PROF_LIVE), 0);
 	/* of what was allocated only the mean size of a stack is known: 70 / 3 and 800 / 3 */
-	T_EQ(total(p, FILTER_SIZE, "100:", GRAPH_ALLOCATED), 800003);
-	T_EQ(total(p, FILTER_AGE, "1s", GRAPH_ALLOCATED), -2);
-	T_EQ(total(p, FILTER_THREAD, "1001", GRAPH_PEAK), -2);
-	T_EQ(total(p, FILTER_SIZE, "1K:2", GRAPH_LIVE), -1);
-	T_EQ(total(p, FILTER_SIZE, ":", GRAPH_LIVE), -1);
-	T_EQ(total(p, FILTER_AGE, "ten", GRAPH_LIVE), -1);
+	T_EQ(total(p, FILTER_SIZE, "100:", PROF_ALLOCATED), 800003);
+	T_EQ(total(p, FILTER_AGE, "1s", PROF_ALLOCATED), -2);
+	T_EQ(total(p, FILTER_THREAD, "1001", PROF_PEAK), -2);
+	T_EQ(total(p, FILTER_SIZE, "1K:2", PROF_LIVE), -1);
+	T_EQ(total(p, FILTER_SIZE, ":", PROF_LIVE), -1);
+	T_EQ(total(p, FILTER_AGE, "ten", PROF_LIVE), -1);
 	prof_free(p);
 }
 

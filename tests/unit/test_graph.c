@@ -531,17 +531,17 @@ T_TEST(values_and_moments)
 		tp_site(p, pr, TP_STACK(p, "f x.c:1 prog"), 10, 4, 1000, 400);
 	struct graph_query q = {0};
 	static const struct {
-		enum graph_value value;
+		enum prof_value value;
 		enum sites_at at;
 		long bytes, blocks;
 	} rows[] = {
-		{GRAPH_LIVE, SITES_AT_END, 600, 6},
-		{GRAPH_LIVE, SITES_AT_PEAK, 1000, 10},
-		{GRAPH_LIVE, SITES_AT_EXIT, 555, 5},
-		{GRAPH_LIVE, SITES_AT_MARK, 77, 2},
-		{GRAPH_PEAK, SITES_AT_END, 1000, 10},
-		{GRAPH_ALLOCATED, SITES_AT_END, 1000, 10},
-		{GRAPH_TEMPORARY, SITES_AT_END, 300, 3},
+		{PROF_LIVE, SITES_AT_END, 600, 6},
+		{PROF_LIVE, SITES_AT_PEAK, 1000, 10},
+		{PROF_LIVE, SITES_AT_EXIT, 555, 5},
+		{PROF_LIVE, SITES_AT_MARK, 77, 2},
+		{PROF_PEAK, SITES_AT_END, 1000, 10},
+		{PROF_ALLOCATED, SITES_AT_END, 1000, 10},
+		{PROF_TEMPORARY, SITES_AT_END, 300, 3},
 	};
 	uint32_t mark = prof_add_mark(p), row = prof_add_mark_row(p);
 
@@ -626,29 +626,29 @@ T_TEST(variances_add_up)
 
 T_TEST(names_of_values)
 {
-	enum graph_value v = GRAPH_PEAK;
+	enum prof_value v = PROF_PEAK;
 	bool objects = true;
 	struct err e = {0};
 	struct prof *p = prof_new();
-	struct graph_query q = {.value = GRAPH_PEAK};
+	struct graph_query q = {.value = PROF_PEAK};
 
 	T_EQ(value_parse("live", &v, &objects, &e), 0);
-	T_EQ(v, GRAPH_LIVE);
+	T_EQ(v, PROF_LIVE);
 	T_CHECK(objects);
 	T_EQ(value_parse("alloc_space", &v, &objects, &e), 0);
-	T_EQ(v, GRAPH_ALLOCATED);
+	T_EQ(v, PROF_ALLOCATED);
 	T_CHECK(!objects);
 	T_EQ(value_parse("inuse_objects", &v, &objects, &e), 0);
-	T_CHECK(v == GRAPH_LIVE && objects);
+	T_CHECK(v == PROF_LIVE && objects);
 	T_EQ(value_parse("peak-objects", &v, &objects, &e), 0);
-	T_CHECK(v == GRAPH_PEAK && objects);
+	T_CHECK(v == PROF_PEAK && objects);
 	T_EQ(value_parse("temporary_bytes", &v, &objects, &e), 0);
-	T_CHECK(v == GRAPH_TEMPORARY && !objects);
+	T_CHECK(v == PROF_TEMPORARY && !objects);
 	T_CHECK(value_parse("inuse", &v, &objects, &e) < 0);
 	T_CHECK(value_parse("peak-pages", &v, &objects, &e) < 0);
 	p->columns = PROF_HAS_ALLOCS;
 	p->format = prof_str(p, "heap_v2");
-	T_EQ(value_default(p, &objects), GRAPH_ALLOCATED);
+	T_EQ(value_default(p, &objects), PROF_ALLOCATED);
 	T_CHECK(value_check(p, &q, &e) < 0);
 	T_CHECK(strstr(e.msg, "only: allocated") != NULL);
 	prof_free(p);

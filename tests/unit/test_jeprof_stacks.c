@@ -28,7 +28,7 @@ static const char *
 rows(const struct prof *p, uint32_t nsites, bool drop_negative,
      const struct jeprof_rules *o)
 {
-	double *figures = jeprof_figures(p, nsites, GRAPH_LIVE, false, drop_negative);
+	double *figures = jeprof_figures(p, nsites, PROF_LIVE, false, drop_negative);
 	struct jeprof_frames f;
 	struct jeprof_stacks s;
 	const char *text;
@@ -123,7 +123,7 @@ T_TEST(stacks_in_the_order_of_the_profile)
 {
 	struct jeprof_rules o = {0};
 	struct prof *p = program();
-	double *figures = jeprof_figures(p, p->nsites, GRAPH_LIVE, false, false);
+	double *figures = jeprof_figures(p, p->nsites, PROF_LIVE, false, false);
 	struct jeprof_frames f;
 	struct jeprof_stacks s;
 	uint32_t *number;

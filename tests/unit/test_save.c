@@ -97,7 +97,7 @@ T_TEST(unknown_formats_name_the_known)
 
 T_TEST(folded_lines)
 {
-	struct format_save_opts o = {.value = EMIT_ALLOCATED, .value_given = true};
+	struct format_save_opts o = {.value = PROF_ALLOCATED, .value_given = true};
 	struct prof *p = two_stacks();
 	struct buf out = {0};
 
@@ -188,7 +188,7 @@ T_TEST(csv_rows)
 
 T_TEST(speedscope_text)
 {
-	struct format_save_opts o = {.value = EMIT_ALLOCATED, .value_given = true};
+	struct format_save_opts o = {.value = PROF_ALLOCATED, .value_given = true};
 	struct prof *p = two_stacks();
 	struct buf out = {0};
 	const char *text;

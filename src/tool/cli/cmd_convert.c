@@ -181,8 +181,8 @@ convert_load(struct convert *c, int argc, char **argv, struct err *e)
 		return err_set(e, -EINVAL,
 			       "@%s: only @peak can be converted, as --sample-index peak",
 			       c->in.point);
-	c->query.value = GRAPH_PEAK;
-	c->save.value = EMIT_PEAK;
+	c->query.value = PROF_PEAK;
+	c->save.value = PROF_PEAK;
 	c->save.value_given = true;
 	return 0;
 }
@@ -365,12 +365,6 @@ convert_do(struct convert *c, int argc, char **argv, struct err *e)
 static int
 convert_run(void *opts, int argc, char **argv)
 {
-	static const enum emit_value values[] = {
-		[GRAPH_LIVE] = EMIT_LIVE,
-		[GRAPH_PEAK] = EMIT_PEAK,
-		[GRAPH_ALLOCATED] = EMIT_ALLOCATED,
-		[GRAPH_TEMPORARY] = EMIT_TEMPORARY,
-	};
 	struct convert_args *o = opts;
 	struct convert c = {.o = o, .out = argv[argc - 1]};
 	struct err e = {0};
@@ -382,7 +376,7 @@ convert_run(void *opts, int argc, char **argv)
 	if (c.o->index != NULL) {
 		if (convert_choose_value(&c, &e) < 0)
 			return cmd_usage(&cmd_convert, "%s", e.msg);
-		c.save.value = values[c.query.value];
+		c.save.value = c.query.value;
 		c.save.objects = c.query.objects;
 		c.save.value_given = true;
 	}

@@ -214,13 +214,13 @@ diff_load_all(struct diff_cmd *c, struct err *e)
 
 /* ---- what was asked for ---- */
 
-static enum graph_value
+static enum prof_value
 diff_value(enum sites_by by)
 {
-	static const enum graph_value values[SITES_BY_MAX] = {
-		[SITES_LIVE] = GRAPH_LIVE,	     [SITES_PEAK] = GRAPH_PEAK,
-		[SITES_COUNT] = GRAPH_ALLOCATED,     [SITES_ALLOCATED] = GRAPH_ALLOCATED,
-		[SITES_TEMPORARY] = GRAPH_TEMPORARY,
+	static const enum prof_value values[SITES_BY_MAX] = {
+		[SITES_LIVE] = PROF_LIVE,	    [SITES_PEAK] = PROF_PEAK,
+		[SITES_COUNT] = PROF_ALLOCATED,	    [SITES_ALLOCATED] = PROF_ALLOCATED,
+		[SITES_TEMPORARY] = PROF_TEMPORARY,
 	};
 
 	return values[by];
@@ -252,7 +252,7 @@ static void
 diff_choose_value(struct diff_cmd *c)
 {
 	for (unsigned s = 0; s < 2; s++) {
-		if (c->o->by == NULL && !value_has(c->side[s].l.p, GRAPH_LIVE))
+		if (c->o->by == NULL && !prof_has_value(c->side[s].l.p, PROF_LIVE))
 			c->by = SITES_ALLOCATED;
 	}
 }

@@ -99,10 +99,10 @@ static const struct opt report_table_opts[] = {
 static int
 report_check_by(const struct prof *p, enum sites_by by, struct err *e)
 {
-	static const enum graph_value value[SITES_BY_MAX] = {
-		[SITES_LIVE] = GRAPH_LIVE,	     [SITES_PEAK] = GRAPH_PEAK,
-		[SITES_COUNT] = GRAPH_ALLOCATED,     [SITES_ALLOCATED] = GRAPH_ALLOCATED,
-		[SITES_TEMPORARY] = GRAPH_TEMPORARY,
+	static const enum prof_value value[SITES_BY_MAX] = {
+		[SITES_LIVE] = PROF_LIVE,	    [SITES_PEAK] = PROF_PEAK,
+		[SITES_COUNT] = PROF_ALLOCATED,	    [SITES_ALLOCATED] = PROF_ALLOCATED,
+		[SITES_TEMPORARY] = PROF_TEMPORARY,
 	};
 	struct graph_query q = {.value = value[by]};
 
@@ -209,7 +209,7 @@ report_places(const struct report_args *a, const struct loaded *l,
 	struct term term;
 	int r = o.by_given ? choose_by(a->by, &o.by, e) : 0;
 
-	if (r == 0 && !o.by_given && !value_has(l->p, GRAPH_LIVE)) {
+	if (r == 0 && !o.by_given && !prof_has_value(l->p, PROF_LIVE)) {
 		o.by_given = true;
 		o.by = SITES_ALLOCATED;
 	}

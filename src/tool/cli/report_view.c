@@ -239,8 +239,8 @@ report_query(const struct report_view *r, const struct loaded *l,
 	}
 	/* What is freed is not live: all that was ever allocated counts. */
 	if (r->kind == VIEW_LIFETIMES && !r->value_given &&
-	    value_has(l->p, GRAPH_ALLOCATED))
-		q.value = GRAPH_ALLOCATED;
+	    prof_has_value(l->p, PROF_ALLOCATED))
+		q.value = PROF_ALLOCATED;
 	if (r->kind == VIEW_LIST || (r->kind == VIEW_TRACES && !r->grain_given))
 		q.grain = GRAPH_LINES;
 	q.no_edges = r->kind != VIEW_PEEK && r->kind != VIEW_GRAPH;

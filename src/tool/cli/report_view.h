@@ -21,7 +21,7 @@ struct report_view {
 	bool kind_given, grain_given, value_given;
 	enum view_kind kind;
 	enum graph_grain grain;
-	enum graph_value value;
+	enum prof_value value;
 	bool objects, by_cum, relative, no_inlines;
 	const char *pattern; /* of --peek and --list */
 	const char *picture; /* "svg" …: type of picture, NULL = none */

@@ -153,47 +153,17 @@ emit_flush(struct emit_out *out, bool all, struct err *e)
 	return r;
 }
 
-bool
-emit_has(const struct prof *p, enum emit_value value)
-{
-	static const int columns[] = {[EMIT_LIVE] = PROF_HAS_LIVE,
-				      [EMIT_PEAK] = PROF_HAS_PEAK,
-				      [EMIT_ALLOCATED] = PROF_HAS_ALLOCS,
-				      [EMIT_TEMPORARY] = PROF_HAS_TEMPS};
-
-	return (p->columns & columns[value]) != 0;
-}
-
-enum emit_value
+enum prof_value
 emit_choose(const struct prof *p, const struct format_save_opts *o)
 {
 	bool allocs = strncmp(prof_text(p, p->default_type), "alloc", 5) == 0;
 
 	if (o->value_given)
 		return o->value;
-	if (emit_has(p, EMIT_ALLOCATED) && (allocs || !emit_has(p, EMIT_LIVE)))
-		return EMIT_ALLOCATED;
-	return EMIT_LIVE;
-}
-
-int64_t
-emit_figure(const struct prof_site *s, enum emit_value value, bool objects)
-{
-	uint64_t n;
-
-	switch (value) {
-	case EMIT_PEAK:
-		return objects ? s->at_peak_blocks : s->at_peak_bytes;
-	case EMIT_ALLOCATED:
-		n = objects ? s->allocs : s->alloc_bytes;
-		break;
-	case EMIT_TEMPORARY:
-		n = objects ? s->temps : s->temp_bytes;
-		break;
-	default:
-		return objects ? s->live_blocks : s->live_bytes;
-	}
-	return n <= INT64_MAX ? (int64_t)n : INT64_MAX;
+	if (prof_has_value(p, PROF_ALLOCATED) &&
+	    (allocs || !prof_has_value(p, PROF_LIVE)))
+		return PROF_ALLOCATED;
+	return PROF_LIVE;
 }
 
 int64_t

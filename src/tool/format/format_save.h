@@ -11,13 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tool/model/prof.h"
 #include "tool/util/buf.h"
 
 struct err;
-struct prof;
-
-/* Which figure, in formats that have only one. */
-enum emit_value { EMIT_LIVE = 0, EMIT_PEAK, EMIT_ALLOCATED, EMIT_TEMPORARY };
 
 /* Where a site's stack begins: frames before it are the allocator's own. */
 struct emit_start {
@@ -26,10 +23,10 @@ struct emit_start {
 };
 
 struct format_save_opts {
-	enum emit_value value;
-	bool objects;	  /* blocks instead of bytes */
-	bool value_given; /* else the profile's own choice */
-	bool all;	  /* every stack, where the format else has the largest only */
+	enum prof_value value; /* in formats that have only one figure */
+	bool objects;	       /* blocks instead of bytes */
+	bool value_given;      /* else the profile's own choice */
+	bool all; /* every stack, where the format else has the largest only */
 	const struct emit_start *starts; /* for every site; NULL = all frames */
 	const bool *tails;	/* for every node: start code, left out; NULL = none */
 	uint64_t *ret_left_out; /* counts what the format cannot hold; or NULL */
@@ -71,14 +68,8 @@ extern const struct format_writer emit_pprof, emit_pprof_plain, emit_heap, emit_
 /* Lets go of what has gathered in out->buf, if it is much; of everything with `all`. */
 int emit_flush(struct emit_out *out, bool all, struct err *e);
 
-/* Whether the profile has the figure at all. */
-bool emit_has(const struct prof *p, enum emit_value value);
-
 /* What `o` asks for, else what the profile was made to show. */
-enum emit_value emit_choose(const struct prof *p, const struct format_save_opts *o);
-
-struct prof_site;
-int64_t emit_figure(const struct prof_site *s, enum emit_value value, bool objects);
+enum prof_value emit_choose(const struct prof *p, const struct format_save_opts *o);
 
 /* a + b, as near as a number can be. */
 int64_t emit_sum(int64_t a, int64_t b);

@@ -419,3 +419,34 @@ prof_class_name(uint64_t class)
 		return "[heap]";
 	}
 }
+
+bool
+prof_has_value(const struct prof *p, enum prof_value value)
+{
+	static const int columns[PROF_VALUES] = {[PROF_LIVE] = PROF_HAS_LIVE,
+						 [PROF_PEAK] = PROF_HAS_PEAK,
+						 [PROF_ALLOCATED] = PROF_HAS_ALLOCS,
+						 [PROF_TEMPORARY] = PROF_HAS_TEMPS};
+
+	return (p->columns & columns[value]) != 0;
+}
+
+int64_t
+prof_figure(const struct prof_site *s, enum prof_value value, bool objects)
+{
+	uint64_t n;
+
+	switch (value) {
+	case PROF_PEAK:
+		return objects ? s->at_peak_blocks : s->at_peak_bytes;
+	case PROF_ALLOCATED:
+		n = objects ? s->allocs : s->alloc_bytes;
+		break;
+	case PROF_TEMPORARY:
+		n = objects ? s->temps : s->temp_bytes;
+		break;
+	default:
+		return objects ? s->live_blocks : s->live_bytes;
+	}
+	return n <= INT64_MAX ? (int64_t)n : INT64_MAX;
+}

@@ -400,6 +400,18 @@ enum prof_columns {
 	PROF_HAS_ALL = -1,
 };
 
+/* Which figure of a site is counted: the sample index. */
+enum prof_value { PROF_LIVE = 0, PROF_PEAK, PROF_ALLOCATED, PROF_TEMPORARY, PROF_VALUES };
+
+struct prof;
+struct prof_site;
+
+/* Whether the profile has the figure at all. */
+bool prof_has_value(const struct prof *p, enum prof_value value);
+
+/* The figure of a site as it is stored, in bytes or blocks. */
+int64_t prof_figure(const struct prof_site *s, enum prof_value value, bool objects);
+
 /* What a reader could not read, in words and numbers; shown in every report. */
 struct prof_damage {
 	uint32_t what; /* string */

@@ -28,15 +28,6 @@
 struct buf;
 struct graph_filter; /* filter.h: focus, ignore, hide, show, show_from, tags, size, age, thread */
 
-/* Which figure of a site: the sample index. */
-enum graph_value {
-	GRAPH_LIVE = 0,
-	GRAPH_PEAK,
-	GRAPH_ALLOCATED,
-	GRAPH_TEMPORARY,
-	GRAPH_VALUES,
-};
-
 enum graph_grain {
 	GRAPH_FUNCTIONS = 0,
 	GRAPH_FILEFUNCTIONS,
@@ -57,10 +48,10 @@ struct graph_frames {
 };
 
 struct graph_query {
-	enum graph_value value;
+	enum prof_value value;
 	bool objects;			   /* blocks instead of bytes */
 	const bool *chosen;		   /* for every process; NULL = all */
-	struct sites_point point;	   /* which moment GRAPH_LIVE is of */
+	struct sites_point point;	   /* which moment PROF_LIVE is of */
 	const struct skip *skip;	   /* NULL = every frame is shown */
 	const struct graph_filter *filter; /* NULL = none */
 	const double *figures; /* of every site, in place of value and objects; or NULL */

@@ -76,7 +76,7 @@ tally_finish(struct tally_work *w, struct tally *t,
 static bool
 tally_has_blocks(const struct prof *p, const struct graph_query *q)
 {
-	return p->columns == PROF_HAS_ALL && q->value == GRAPH_LIVE &&
+	return p->columns == PROF_HAS_ALL && q->value == PROF_LIVE &&
 	       q->point.at == SITES_AT_END;
 }
 
@@ -115,7 +115,7 @@ tally_thread_cells(struct tally_work *w)
 
 		if (w->g->node_of_site[c->site] == 0)
 			continue;
-		if (w->q->value == GRAPH_LIVE) {
+		if (w->q->value == PROF_LIVE) {
 			bytes -= (double)c->free_bytes;
 			blocks -= (double)c->frees;
 		}
@@ -158,7 +158,7 @@ tally_threads(struct tally *ret_tally, const struct prof *p, const struct graph_
 			t.missing = "blocks that were not kept one by one";
 	} else if (p->ncells == 0) {
 		t.missing = "this profile does not tell threads apart";
-	} else if (own && q->value != GRAPH_ALLOCATED) {
+	} else if (own && q->value != PROF_ALLOCATED) {
 		t.missing = "threads are known for live and allocated memory only";
 	} else {
 		tally_thread_cells(&w);
@@ -264,7 +264,7 @@ tally_sizes(struct tally *ret_tally, const struct prof *p, const struct graph_qu
 		values_each_block(p, q, tally_size_block, &w);
 		if (p->blocks_dropped > 0)
 			t.missing = "blocks that were not kept one by one";
-	} else if (p->columns == PROF_HAS_ALL && q->value == GRAPH_ALLOCATED &&
+	} else if (p->columns == PROF_HAS_ALL && q->value == PROF_ALLOCATED &&
 		   filter_blocks(q->filter) == NULL) {
 		tally_size_counts(&w);
 		t.in_blocks = true;

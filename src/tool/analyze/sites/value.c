@@ -18,33 +18,33 @@
 #include "tool/util/map.h"
 #include "tool/util/x.h"
 
-const char *const value_names[GRAPH_VALUES] = {
-	[GRAPH_LIVE] = "live",
-	[GRAPH_PEAK] = "peak",
-	[GRAPH_ALLOCATED] = "allocated",
-	[GRAPH_TEMPORARY] = "temporary",
+const char *const value_names[PROF_VALUES] = {
+	[PROF_LIVE] = "live",
+	[PROF_PEAK] = "peak",
+	[PROF_ALLOCATED] = "allocated",
+	[PROF_TEMPORARY] = "temporary",
 };
 
 static const struct {
 	const char *name;
-	enum graph_value value;
+	enum prof_value value;
 	bool objects;
 } value_aliases[] = {
-	{"inuse_space", GRAPH_LIVE, false},
-	{"inuse_objects", GRAPH_LIVE, true},
-	{"alloc_space", GRAPH_ALLOCATED, false},
-	{"alloc_objects", GRAPH_ALLOCATED, true},
-	{"space", GRAPH_LIVE, false},
-	{"objects", GRAPH_LIVE, true},
-	{"peak_space", GRAPH_PEAK, false},
-	{"peak_objects", GRAPH_PEAK, true},
-	{"temporary_space", GRAPH_TEMPORARY, false},
-	{"temporary_objects", GRAPH_TEMPORARY, true},
+	{"inuse_space", PROF_LIVE, false},
+	{"inuse_objects", PROF_LIVE, true},
+	{"alloc_space", PROF_ALLOCATED, false},
+	{"alloc_objects", PROF_ALLOCATED, true},
+	{"space", PROF_LIVE, false},
+	{"objects", PROF_LIVE, true},
+	{"peak_space", PROF_PEAK, false},
+	{"peak_objects", PROF_PEAK, true},
+	{"temporary_space", PROF_TEMPORARY, false},
+	{"temporary_objects", PROF_TEMPORARY, true},
 };
 
 /* "peak-objects", "live_bytes": one of ours with its unit. */
 static bool
-value_parse_unit(const char *word, enum graph_value *ret_value, bool *ret_objects)
+value_parse_unit(const char *word, enum prof_value *ret_value, bool *ret_objects)
 {
 	size_t n = strcspn(word, "-_");
 	const char *unit = word[n] != '\0' ? word + n + 1 : "";
@@ -52,7 +52,7 @@ value_parse_unit(const char *word, enum graph_value *ret_value, bool *ret_object
 
 	if (!objects && strcmp(unit, "bytes") != 0)
 		return false;
-	for (unsigned i = 0; i < GRAPH_VALUES; i++) {
+	for (unsigned i = 0; i < PROF_VALUES; i++) {
 		if (strlen(value_names[i]) == n &&
 		    strncmp(word, value_names[i], n) == 0) {
 			*ret_value = i;
@@ -64,10 +64,10 @@ value_parse_unit(const char *word, enum graph_value *ret_value, bool *ret_object
 }
 
 int
-value_parse(const char *word, enum graph_value *ret_value, bool *ret_objects,
+value_parse(const char *word, enum prof_value *ret_value, bool *ret_objects,
 	    struct err *e)
 {
-	for (unsigned i = 0; i < GRAPH_VALUES; i++) {
+	for (unsigned i = 0; i < PROF_VALUES; i++) {
 		if (strcmp(word, value_names[i]) == 0) {
 			*ret_value = i;
 			return 0;
@@ -88,35 +88,20 @@ value_parse(const char *word, enum graph_value *ret_value, bool *ret_objects,
 		       word);
 }
 
-bool
-value_has(const struct prof *p, enum graph_value value)
-{
-	switch (value) {
-	case GRAPH_LIVE:
-		return (p->columns & PROF_HAS_LIVE) != 0;
-	case GRAPH_ALLOCATED:
-		return (p->columns & PROF_HAS_ALLOCS) != 0;
-	case GRAPH_PEAK:
-		return (p->columns & PROF_HAS_PEAK) != 0;
-	default:
-		return (p->columns & PROF_HAS_TEMPS) != 0;
-	}
-}
-
-enum graph_value
+enum prof_value
 value_default(const struct prof *p, bool *ret_objects)
 {
-	enum graph_value value;
+	enum prof_value value;
 	struct err e = {0};
 	bool objects = false;
 
 	if (p->default_type != 0 &&
 	    value_parse(prof_text(p, p->default_type), &value, &objects, &e) == 0 &&
-	    value_has(p, value)) {
+	    prof_has_value(p, value)) {
 		*ret_objects = objects;
 		return value;
 	}
-	return value_has(p, GRAPH_LIVE) ? GRAPH_LIVE : GRAPH_ALLOCATED;
+	return prof_has_value(p, PROF_LIVE) ? PROF_LIVE : PROF_ALLOCATED;
 }
 
 /* What the profile can be asked for, in words. */
@@ -126,8 +111,8 @@ value_known(const struct prof *p, char *words, size_t room)
 	size_t n = 0;
 
 	words[0] = '\0';
-	for (unsigned i = 0; i < GRAPH_VALUES; i++) {
-		if (value_has(p, i))
+	for (unsigned i = 0; i < PROF_VALUES; i++) {
+		if (prof_has_value(p, i))
 			n += (size_t)snprintf(words + n, room - n, "%s%s",
 					      n > 0 ? ", " : "", value_names[i]);
 	}
@@ -163,7 +148,7 @@ value_check(const struct prof *p, const struct graph_query *q, struct err *e)
 	const char *name = value_names[q->value];
 	char known[64];
 
-	if (!value_has(p, q->value))
+	if (!prof_has_value(p, q->value))
 		return err_set(e, -ENODATA,
 			       "this profile (%s) has no %s memory, only: %s",
 			       prof_text(p, p->format), name,
@@ -177,7 +162,7 @@ value_check(const struct prof *p, const struct graph_query *q, struct err *e)
 			       prof_text(p, p->format));
 	if (b == NULL)
 		return 0;
-	if (b->has_age && (q->value != GRAPH_LIVE || q->point.at != SITES_AT_END ||
+	if (b->has_age && (q->value != PROF_LIVE || q->point.at != SITES_AT_END ||
 			   (p->nblocks == 0 && p->columns != PROF_HAS_ALL)))
 		return err_set(e, -ENODATA, "only blocks live at the end have an age%s",
 			       p->columns != PROF_HAS_ALL
@@ -187,7 +172,7 @@ value_check(const struct prof *p, const struct graph_query *q, struct err *e)
 		return err_set(e, -ENODATA, "this profile does not tell threads apart");
 	if (b->thread != NULL && p->columns == PROF_HAS_ALL &&
 	    (q->point.at != SITES_AT_END ||
-	     (q->value != GRAPH_LIVE && q->value != GRAPH_ALLOCATED)))
+	     (q->value != PROF_LIVE && q->value != PROF_ALLOCATED)))
 		return err_set(e, -ENODATA,
 			       "threads are known for live and allocated memory, "
 			       "not for %s",
@@ -237,14 +222,14 @@ value_pair(const struct value_work *w, uint32_t i)
 		!w->q->integers && i < w->p->nreals ? &w->p->reals[i] : NULL;
 
 	switch (w->q->value) {
-	case GRAPH_PEAK:
+	case PROF_PEAK:
 		return (struct value_pair){(double)s->at_peak_bytes,
 					   (double)s->at_peak_blocks};
-	case GRAPH_ALLOCATED:
+	case PROF_ALLOCATED:
 		if (r != NULL)
 			return (struct value_pair){r->alloc_bytes, r->allocs};
 		return (struct value_pair){(double)s->alloc_bytes, (double)s->allocs};
-	case GRAPH_TEMPORARY:
+	case PROF_TEMPORARY:
 		return (struct value_pair){(double)s->temp_bytes, (double)s->temps};
 	default:
 		if (r != NULL && w->q->point.at == SITES_AT_END)
@@ -258,9 +243,9 @@ value_pair(const struct value_work *w, uint32_t i)
 static double
 value_variance(const struct value_work *w, const struct prof_site *s, double bytes)
 {
-	if (w->q->value == GRAPH_ALLOCATED)
+	if (w->q->value == PROF_ALLOCATED)
 		return s->var_alloc_bytes;
-	if (w->q->value == GRAPH_LIVE && w->q->point.at == SITES_AT_END)
+	if (w->q->value == PROF_LIVE && w->q->point.at == SITES_AT_END)
 		return s->var_live_bytes;
 	if (s->alloc_bytes == 0 || bytes <= 0)
 		return 0;
@@ -442,7 +427,7 @@ value_add_up_cells(const struct value_work *w, struct values *to)
 		if (!w->threads[c->thread] ||
 		    (w->q->chosen != NULL && !w->q->chosen[s->process]))
 			continue;
-		if (w->q->value == GRAPH_LIVE) {
+		if (w->q->value == PROF_LIVE) {
 			x.bytes -= (double)c->free_bytes;
 			x.blocks -= (double)c->frees;
 		}
@@ -520,7 +505,7 @@ values_load(struct values *ret_values, const struct prof *p, const struct graph_
 		choose_mark_figures(w.p, w.q->point.mark, &w.mark_bytes, &w.mark_blocks);
 	if (w.blocks != NULL && w.blocks->thread != NULL)
 		value_choose_threads(&w);
-	if (w.blocks != NULL && q->value == GRAPH_LIVE && q->point.at == SITES_AT_END &&
+	if (w.blocks != NULL && q->value == PROF_LIVE && q->point.at == SITES_AT_END &&
 	    p->columns == PROF_HAS_ALL) {
 		values_each_block(p, q, value_add_block, &to);
 	} else if (w.threads != NULL) {

@@ -14,7 +14,7 @@
 #include "tool/model/prof.h"
 #include "tool/util/err.h"
 
-extern const char *const value_names[GRAPH_VALUES];
+extern const char *const value_names[PROF_VALUES];
 
 /* The figure for every site of a profile, row by row. */
 struct values {
@@ -39,17 +39,14 @@ uint32_t value_thread_number(const struct prof_thread *t);
 
 /* What to show when nothing was asked for: what the file asks for, else live where it is known, else
  * allocated. *ret_objects is set only where the file says so. */
-enum graph_value value_default(const struct prof *p, bool *ret_objects);
+enum prof_value value_default(const struct prof *p, bool *ret_objects);
 
 /* "live" … "temporary", the same with a unit ("peak-objects"), and pprof's names, which say bytes or objects too: inuse_space,
  * alloc_objects, space, … *ret_objects is left alone by the plain ones. -EINVAL otherwise. */
-int value_parse(const char *word, enum graph_value *ret_value, bool *ret_objects,
+int value_parse(const char *word, enum prof_value *ret_value, bool *ret_objects,
 		struct err *e);
 
 /* Whether the profile has this figure at all, and under these filters. -ENODATA says what it has. */
 int value_check(const struct prof *p, const struct graph_query *q, struct err *e);
-
-/* The same as a yes or no, without filters. */
-bool value_has(const struct prof *p, enum graph_value value);
 
 #endif

@@ -78,12 +78,12 @@ typedef void jeprof_name(void *ctx, uint32_t loc, uint32_t inl, bool leaf,
 jeprof_name jeprof_row_name; /* in tables and graphs, by the grain */
 
 /* Figures of one site for each stack, the base's (sites from `nsites` on) taken off. To be freed. */
-double *jeprof_figures(const struct prof *p, uint32_t nsites, enum graph_value value,
+double *jeprof_figures(const struct prof *p, uint32_t nsites, enum prof_value value,
 		       bool objects, bool drop_negative);
 
 /* The same of one thread. */
 double *jeprof_thread_figures(const struct prof *p, uint32_t thread,
-			      enum graph_value value, bool objects);
+			      enum prof_value value, bool objects);
 
 /* A stack that passed the filters. */
 struct jeprof_stack {

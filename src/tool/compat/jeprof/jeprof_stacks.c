@@ -34,8 +34,8 @@ jeprof_join(const struct prof *p, uint32_t nsites, double *v)
 }
 
 double *
-jeprof_figures(const struct prof *p, uint32_t nsites, enum graph_value value,
-	       bool objects, bool drop_negative)
+jeprof_figures(const struct prof *p, uint32_t nsites, enum prof_value value, bool objects,
+	       bool drop_negative)
 {
 	struct graph_query q = {.value = value, .objects = objects};
 	struct values x;
@@ -51,11 +51,11 @@ jeprof_figures(const struct prof *p, uint32_t nsites, enum graph_value value,
 }
 
 double *
-jeprof_thread_figures(const struct prof *p, uint32_t thread, enum graph_value value,
+jeprof_thread_figures(const struct prof *p, uint32_t thread, enum prof_value value,
 		      bool objects)
 {
 	double *v = xcalloc(p->nsites, sizeof *v);
-	bool live = value == GRAPH_LIVE;
+	bool live = value == PROF_LIVE;
 
 	for (uint32_t i = 0; i < p->ncells; i++) {
 		const struct prof_cell *c = &p->cells[i];

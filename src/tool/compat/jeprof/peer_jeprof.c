@@ -188,10 +188,10 @@ jeprof_grain(const struct jeprof_args *a)
 			      : JEPROF_FUNCTIONS;
 }
 
-static enum graph_value
+static enum prof_value
 jeprof_value(const struct jeprof_args *a)
 {
-	return a->alloc_space || a->alloc_objects ? GRAPH_ALLOCATED : GRAPH_LIVE;
+	return a->alloc_space || a->alloc_objects ? PROF_ALLOCATED : PROF_LIVE;
 }
 
 static bool
@@ -320,7 +320,7 @@ jeprof_load(const struct jeprof_args *a, const struct jeprof_files *f, struct pr
 static int
 jeprof_check_index(const struct jeprof_args *a, const struct prof *p, struct err *e)
 {
-	if (jeprof_value(a) == GRAPH_ALLOCATED && (p->columns & PROF_HAS_ALLOCS) == 0)
+	if (jeprof_value(a) == PROF_ALLOCATED && (p->columns & PROF_HAS_ALLOCS) == 0)
 		return err_set(
 			e, -ENODATA,
 			"the profile does not count what was allocated and freed again "

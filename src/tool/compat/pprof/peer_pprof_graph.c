@@ -141,7 +141,7 @@ pprof_label_keys(const struct prof *p)
 }
 
 double
-pprof_total(const struct prof *p, uint32_t nsites, enum graph_value value, bool objects)
+pprof_total(const struct prof *p, uint32_t nsites, enum prof_value value, bool objects)
 {
 	uint64_t *keys = pprof_label_keys(p);
 	VEC(double) sums = {0};
@@ -150,11 +150,11 @@ pprof_total(const struct prof *p, uint32_t nsites, enum graph_value value, bool 
 
 	for (uint32_t i = 1; i < p->nsites; i++) {
 		const struct prof_site *s = &p->sites[i];
-		double v = value == GRAPH_ALLOCATED
+		double v = value == PROF_ALLOCATED
 				   ? (double)(objects ? s->allocs : s->alloc_bytes)
-			   : value == GRAPH_PEAK ? (double)(objects ? s->at_peak_blocks
-								    : s->at_peak_bytes)
-			   : value == GRAPH_TEMPORARY
+			   : value == PROF_PEAK ? (double)(objects ? s->at_peak_blocks
+								   : s->at_peak_bytes)
+			   : value == PROF_TEMPORARY
 				   ? (double)(objects ? s->temps : s->temp_bytes)
 				   : (double)(objects ? s->live_blocks : s->live_bytes);
 		uint64_t *row = map_add(&at, hash_pair(s->node, keys[i]));

@@ -70,7 +70,7 @@ pprof_index_number(const struct prof *p, unsigned long n, struct graph_query *q,
 		return err_set(e, -EINVAL, "sample_index %lu: the profile has %lu", n,
 			       columns);
 	q->objects = n % 2 == 0;
-	q->value = allocs && n < 2 ? GRAPH_ALLOCATED : GRAPH_LIVE;
+	q->value = allocs && n < 2 ? PROF_ALLOCATED : PROF_LIVE;
 	return 0;
 }
 
@@ -99,14 +99,14 @@ static const char *
 pprof_type(const struct pprof_job *j)
 {
 	static const char *const names[][2] = {
-		[GRAPH_LIVE] = {"inuse_space", "inuse_objects"},
-		[GRAPH_PEAK] = {"peak_space", "peak_objects"},
-		[GRAPH_ALLOCATED] = {"alloc_space", "alloc_objects"},
-		[GRAPH_TEMPORARY] = {"temporary_space", "temporary_objects"},
+		[PROF_LIVE] = {"inuse_space", "inuse_objects"},
+		[PROF_PEAK] = {"peak_space", "peak_objects"},
+		[PROF_ALLOCATED] = {"alloc_space", "alloc_objects"},
+		[PROF_TEMPORARY] = {"temporary_space", "temporary_objects"},
 	};
 	const struct prof *p = j->l->p;
 
-	if (j->q.value == GRAPH_LIVE && pprof_two_columns(p))
+	if (j->q.value == PROF_LIVE && pprof_two_columns(p))
 		return j->q.objects ? "objects" : "space";
 	return names[j->q.value][j->q.objects];
 }
@@ -229,10 +229,10 @@ pprof_report_callgrind(struct pprof_job *j, struct err *e)
 
 	if (j->filter != NULL)
 		return err_set(e, -ENOTSUP, "-callgrind has no filters here");
-	figures = jeprof_figures(p, j->l->both != NULL ? j->l->nsites : p->nsites,
-				 j->q.value == GRAPH_ALLOCATED ? GRAPH_ALLOCATED
-							       : GRAPH_LIVE,
-				 j->q.objects, j->a->drop_negative);
+	figures =
+		jeprof_figures(p, j->l->both != NULL ? j->l->nsites : p->nsites,
+			       j->q.value == PROF_ALLOCATED ? PROF_ALLOCATED : PROF_LIVE,
+			       j->q.objects, j->a->drop_negative);
 	jeprof_frames_init(&f, p, &rules);
 	peer_callgrind(&j->out, &f, figures);
 	jeprof_frames_done(&f);

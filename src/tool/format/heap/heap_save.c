@@ -224,13 +224,13 @@ heap_row(const struct heap_out *h, uint32_t site, bool count, struct heap_row *r
 	const struct prof_site *s = &h->p->sites[site];
 	struct heap_row x = {0};
 
-	if (emit_has(h->p, EMIT_LIVE)) {
-		x.live = emit_figure(s, EMIT_LIVE, true);
-		x.live_bytes = emit_figure(s, EMIT_LIVE, false);
+	if (prof_has_value(h->p, PROF_LIVE)) {
+		x.live = prof_figure(s, PROF_LIVE, true);
+		x.live_bytes = prof_figure(s, PROF_LIVE, false);
 	}
-	if (emit_has(h->p, EMIT_ALLOCATED)) {
-		x.allocs = emit_figure(s, EMIT_ALLOCATED, true);
-		x.alloc_bytes = emit_figure(s, EMIT_ALLOCATED, false);
+	if (prof_has_value(h->p, PROF_ALLOCATED)) {
+		x.allocs = prof_figure(s, PROF_ALLOCATED, true);
+		x.alloc_bytes = prof_figure(s, PROF_ALLOCATED, false);
 	}
 	if (x.live < 0 || x.live_bytes < 0) {
 		if (count)

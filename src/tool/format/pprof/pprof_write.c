@@ -473,12 +473,12 @@ pprof_put_types(struct pprof_out *w)
 static uint32_t
 pprof_default_type(struct pprof_out *w)
 {
-	enum emit_value value = emit_choose(w->p, w->o);
+	enum prof_value value = emit_choose(w->p, w->o);
 	static const char *const names[][2] = {
-		[EMIT_LIVE] = {"inuse_space", "inuse_objects"},
-		[EMIT_PEAK] = {"peak_space", "peak_objects"},
-		[EMIT_ALLOCATED] = {"alloc_space", "alloc_objects"},
-		[EMIT_TEMPORARY] = {"temporary_space", "temporary_objects"},
+		[PROF_LIVE] = {"inuse_space", "inuse_objects"},
+		[PROF_PEAK] = {"peak_space", "peak_objects"},
+		[PROF_ALLOCATED] = {"alloc_space", "alloc_objects"},
+		[PROF_TEMPORARY] = {"temporary_space", "temporary_objects"},
 	};
 
 	return strtab_add(&w->strings, names[value][w->o->objects]);

@@ -19,19 +19,19 @@
 
 struct csv_column {
 	const char *name;
-	enum emit_value value;
+	enum prof_value value;
 	bool objects;
 };
 
 static const struct csv_column csv_columns[] = {
-	{"live_bytes", EMIT_LIVE, false},
-	{"live_blocks", EMIT_LIVE, true},
-	{"peak_bytes", EMIT_PEAK, false},
-	{"peak_blocks", EMIT_PEAK, true},
-	{"allocated_bytes", EMIT_ALLOCATED, false},
-	{"allocations", EMIT_ALLOCATED, true},
-	{"temporary_bytes", EMIT_TEMPORARY, false},
-	{"temporary_allocations", EMIT_TEMPORARY, true},
+	{"live_bytes", PROF_LIVE, false},
+	{"live_blocks", PROF_LIVE, true},
+	{"peak_bytes", PROF_PEAK, false},
+	{"peak_blocks", PROF_PEAK, true},
+	{"allocated_bytes", PROF_ALLOCATED, false},
+	{"allocations", PROF_ALLOCATED, true},
+	{"temporary_bytes", PROF_TEMPORARY, false},
+	{"temporary_allocations", PROF_TEMPORARY, true},
 };
 
 struct csv_row {
@@ -72,7 +72,7 @@ csv_head(const struct prof *p, struct buf *out)
 {
 	buf_add_str(out, "function,file,line,module");
 	for (size_t i = 0; i < ARRAY_LEN(csv_columns); i++) {
-		if (emit_has(p, csv_columns[i].value))
+		if (prof_has_value(p, csv_columns[i].value))
 			buf_printf(out, ",%s", csv_columns[i].name);
 	}
 	buf_add_str(out, ",stack\n");
@@ -95,7 +95,7 @@ csv_line(const struct emit_stacks *s, const struct csv_row *row, struct emit_pat
 	buf_add_char(out, ',');
 	csv_text(out, prof_text(p, f.module));
 	for (size_t i = 0; i < ARRAY_LEN(csv_columns); i++) {
-		if (emit_has(p, csv_columns[i].value))
+		if (prof_has_value(p, csv_columns[i].value))
 			buf_printf(out, ",%" PRId64, row->sums[i]);
 	}
 	emit_stacks_path(s, row->node, path);
@@ -116,7 +116,7 @@ csv_rows(const struct emit_stacks *s, const struct format_save_opts *o, size_t *
 	const struct prof *p = s->p;
 	uint32_t *row_of = xcalloc(s->nodes.len, sizeof *row_of);
 	struct csv_row *rows = xcalloc(p->nsites, sizeof *rows);
-	enum emit_value value = emit_choose(p, o);
+	enum prof_value value = emit_choose(p, o);
 	uint32_t n = 0;
 
 	for (uint32_t i = 1; i < p->nsites; i++) {
@@ -129,11 +129,11 @@ csv_rows(const struct emit_stacks *s, const struct format_save_opts *o, size_t *
 		}
 		row = &rows[row_of[node] - 1];
 		row->rank =
-			emit_sum(row->rank, emit_figure(&p->sites[i], value, o->objects));
+			emit_sum(row->rank, prof_figure(&p->sites[i], value, o->objects));
 		for (size_t k = 0; k < ARRAY_LEN(csv_columns); k++)
 			row->sums[k] =
 				emit_sum(row->sums[k],
-					 emit_figure(&p->sites[i], csv_columns[k].value,
+					 prof_figure(&p->sites[i], csv_columns[k].value,
 						     csv_columns[k].objects));
 	}
 	free(row_of);

@@ -53,7 +53,7 @@ static int
 folded_save(const struct prof *p, const struct format_save_opts *o, struct emit_out *out,
 	    struct err *e)
 {
-	enum emit_value value = emit_choose(p, o);
+	enum prof_value value = emit_choose(p, o);
 	struct emit_path path = {0};
 	struct emit_stacks s;
 	int64_t *sums;
@@ -64,7 +64,7 @@ folded_save(const struct prof *p, const struct format_save_opts *o, struct emit_
 	for (uint32_t i = 1; i < p->nsites; i++) {
 		int64_t *sum = &sums[s.of_site[i]];
 
-		*sum = emit_sum(*sum, emit_figure(&p->sites[i], value, o->objects));
+		*sum = emit_sum(*sum, prof_figure(&p->sites[i], value, o->objects));
 	}
 	for (uint32_t i = 0; i < s.nodes.len && r == 0; i++) {
 		if (sums[i] < 0)

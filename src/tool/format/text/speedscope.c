@@ -28,19 +28,19 @@ enum { SPEED_STACKS = 1000 };
 
 struct speed_view {
 	const char *name;
-	enum emit_value value;
+	enum prof_value value;
 	bool objects;
 };
 
 static const struct speed_view speed_views[] = {
-	{"live bytes", EMIT_LIVE, false},
-	{"live blocks", EMIT_LIVE, true},
-	{"bytes at the peak", EMIT_PEAK, false},
-	{"blocks at the peak", EMIT_PEAK, true},
-	{"allocated bytes", EMIT_ALLOCATED, false},
-	{"allocations", EMIT_ALLOCATED, true},
-	{"temporary bytes", EMIT_TEMPORARY, false},
-	{"temporary allocations", EMIT_TEMPORARY, true},
+	{"live bytes", PROF_LIVE, false},
+	{"live blocks", PROF_LIVE, true},
+	{"bytes at the peak", PROF_PEAK, false},
+	{"blocks at the peak", PROF_PEAK, true},
+	{"allocated bytes", PROF_ALLOCATED, false},
+	{"allocations", PROF_ALLOCATED, true},
+	{"temporary bytes", PROF_TEMPORARY, false},
+	{"temporary allocations", PROF_TEMPORARY, true},
 };
 
 struct speed_links {
@@ -116,7 +116,7 @@ speed_sum(struct speed_out *w, const struct speed_view *v)
 	for (uint32_t i = 1; i < p->nsites; i++) {
 		int64_t *sum = &w->sums[w->s.of_site[i]];
 
-		*sum = emit_sum(*sum, emit_figure(&p->sites[i], v->value, v->objects));
+		*sum = emit_sum(*sum, prof_figure(&p->sites[i], v->value, v->objects));
 	}
 	for (uint32_t i = 0; i < w->s.nodes.len; i++) {
 		if (w->sums[i] > 0) {
@@ -264,7 +264,7 @@ speed_profile(struct speed_out *w, const struct speed_view *v)
 static void
 speed_profiles(struct speed_out *w)
 {
-	enum emit_value value = emit_choose(w->p, w->o);
+	enum prof_value value = emit_choose(w->p, w->o);
 	unsigned active = 0, n = 0;
 
 	json_key(&w->j, "profiles");
@@ -272,7 +272,7 @@ speed_profiles(struct speed_out *w)
 	for (size_t i = 0; i < ARRAY_LEN(speed_views); i++) {
 		const struct speed_view *v = &speed_views[i];
 
-		if (!emit_has(w->p, v->value))
+		if (!prof_has_value(w->p, v->value))
 			continue;
 		if (v->value == value && v->objects == w->o->objects)
 			active = n;

@@ -17,7 +17,7 @@
 #include "tool/util/x.h"
 
 enum {
-	MAX_VIEWS = 2 * GRAPH_VALUES,
+	MAX_VIEWS = 2 * PROF_VALUES,
 	MAX_ROWS = 20000, /* functions in the table */
 	MAX_LINES = 5000, /* lines of source */
 };
@@ -189,10 +189,10 @@ choose_figures(const struct page *pg, struct graph_query ret[MAX_VIEWS])
 	ret[n++] = *pg->q;
 	if (pg->o->one_figure)
 		return n;
-	for (int i = 0; i < 2 * GRAPH_VALUES; i++) {
+	for (int i = 0; i < 2 * PROF_VALUES; i++) {
 		struct graph_query q = *pg->q;
 
-		q.value = (enum graph_value)(i / 2);
+		q.value = (enum prof_value)(i / 2);
 		q.objects = i % 2 != 0;
 		if (q.value == pg->q->value && q.objects == pg->q->objects)
 			continue;

@@ -247,14 +247,14 @@ view_matches(const struct view *v, uint32_t entry)
 static const char *
 view_value_word(const struct view *v)
 {
-	static const char *const words[GRAPH_VALUES] = {
-		[GRAPH_LIVE] = "live",
-		[GRAPH_PEAK] = "at the peak",
-		[GRAPH_ALLOCATED] = "allocated",
-		[GRAPH_TEMPORARY] = "temporary",
+	static const char *const words[PROF_VALUES] = {
+		[PROF_LIVE] = "live",
+		[PROF_PEAK] = "at the peak",
+		[PROF_ALLOCATED] = "allocated",
+		[PROF_TEMPORARY] = "temporary",
 	};
 
-	if (v->q->value != GRAPH_LIVE)
+	if (v->q->value != PROF_LIVE)
 		return words[v->q->value];
 	switch (v->q->point.at) {
 	case SITES_AT_PEAK:
@@ -264,7 +264,7 @@ view_value_word(const struct view *v)
 	case SITES_AT_MARK:
 		return "at the mark";
 	default:
-		return words[GRAPH_LIVE];
+		return words[PROF_LIVE];
 	}
 }
 

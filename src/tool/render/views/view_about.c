@@ -11,7 +11,7 @@
 
 /* Sum of a figure over all chosen sites. */
 static double
-view_about_sum(const struct view *v, enum graph_value value, bool objects)
+view_about_sum(const struct view *v, enum prof_value value, bool objects)
 {
 	struct graph_query q = {.value = value,
 				.objects = objects,
@@ -28,7 +28,7 @@ view_about_sum(const struct view *v, enum graph_value value, bool objects)
 }
 
 static void
-view_about_value(const struct view *v, struct buf *out, enum graph_value value)
+view_about_value(const struct view *v, struct buf *out, enum prof_value value)
 {
 	struct graph in_bytes = *v->g, in_blocks = *v->g;
 	struct view bytes = *v, blocks = *v;
@@ -81,8 +81,8 @@ view_about(struct buf *out, const struct view *v)
 		buf_printf(out, VIEW_SEP "taken %s", when);
 	if (rate > 1)
 		buf_printf(out, VIEW_SEP "one sample per ~%s", fmt_size(rate).s);
-	for (unsigned i = 0; i < GRAPH_VALUES; i++) {
-		if (value_has(p, i))
+	for (unsigned i = 0; i < PROF_VALUES; i++) {
+		if (prof_has_value(p, i))
 			view_about_value(v, out, i);
 	}
 	buf_add_char(out, '\n');

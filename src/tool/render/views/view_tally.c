@@ -35,10 +35,10 @@ view_tally_head(const struct view *v, const struct tally *t, struct buf *out,
 {
 	if (t->nrows > 0)
 		buf_printf(out, "%12s   share  %s\n",
-			   t->in_blocks			    ? "allocs"
-			   : v->g->in_bytes		    ? "bytes"
-			   : v->q->value == GRAPH_ALLOCATED ? "allocs"
-							    : "blocks",
+			   t->in_blocks			   ? "allocs"
+			   : v->g->in_bytes		   ? "bytes"
+			   : v->q->value == PROF_ALLOCATED ? "allocs"
+							   : "blocks",
 			   what);
 }
 
