@@ -22,6 +22,17 @@ SILENT = {"util", "model", "sym", "format", "analyze", "leak", "target", "sessio
 # Messages and help of commands; the streams that all printing passes; out of memory.
 MAY_TALK = {"cmd.c", "clean.c", "x.c"}
 TALKS = re.compile(r"\b(printf|puts|putchar|perror|exit|abort)\s*\(|\b(stderr|stdout)\b")
+# One of each in src/tool: what only these files may do; the others ask them.
+ONE_OF_EACH = [
+    (re.compile(r"\bELFMAG\b|\bEI_CLASS\b"), {"elfview.c", "elfscan.c", "core.c"},
+     "ELF headers are read by util/elf/elfview.h"),
+    (re.compile(r'/maps"'), {"procfs.c"}, "mappings are read by procfs_maps_open"),
+    (re.compile(r"\bclock_gettime\s*\("), {"clock.h"}, "the time is told by util/clock.h"),
+    (re.compile(r"\bsigtimedwait\s*\("), {"loop.c", "ticker.c", "tracee.c"},
+     "waiting for signals is session/loop.h's"),
+    (re.compile(r"\bdlopen\s*\("), {"dynlib.c", "cmd_doctor.c"},
+     "libraries are loaded by util/dynlib.h"),
+]
 UNFINISHED = re.compile(r"\b(FIXME|XXX|HACK)\b|\bTODO\b(?!\([a-z][a-z0-9-]*\): \S)")
 # Folders of the machine it was written on. Spelt so that this file does not find itself.
 PLACES = re.compile(r"(?<![\w.$}*/-])/(wor" r"k|roo" r"t|hom" r"e/[a-z]+|tmp/bri" r"ef)/")
@@ -75,6 +86,8 @@ def self_check():
         (BANNED, "sprintf (a)", "snprintf(a)"),
         (TALKS, "printf(x)", "snprintf(x)"),
         (TALKS, "fputs(s, stderr)", "buf_puts(s)"),
+        (ONE_OF_EACH[0][0], "memcmp(h, ELFMAG, 4)", "elfview_is_elf(h)"),
+        (ONE_OF_EACH[1][0], 'open("/proc/1/maps")', 'open("/proc/1/smaps")'),
         (UNFINISHED, "TO" "DO later", "TO" "DO(anna): when v2 is out"),
         (PLACES, "see /wor" "k/x", "http://a.b/wor" "k/x"),
     ]:
@@ -116,6 +129,9 @@ def main():
                 match = TALKS.search(line)
             if match:
                 faults.append(f"{path}:{number}: {match.group(0).strip()} is not used here")
+            for regex, homes, instead in ONE_OF_EACH if path.parts[:2] == ("src", "tool") else ():
+                if path.name not in homes and regex.search(line):
+                    faults.append(f"{path}:{number}: {instead}")
         if path.parts[0] in ("src", "include"):
             lines = text.count("\n")
             if lines > FILE_LINES:

@@ -297,7 +297,8 @@ check_leftovers(void)
 
 /* `hides`: where memory hides from malloc has been said already. */
 static void
-check_allocator(int pid, const struct procfs_stat *st, char *maps, bool hides)
+check_allocator(int pid, const struct procfs_stat *st, struct procfs_maps *maps,
+		bool hides)
 {
 	static const char *const known[] = {"libjemalloc", "libtcmalloc", "libmimalloc",
 					    "libasan",	   "libtsan",	  "libhwasan"};
@@ -305,11 +306,11 @@ check_allocator(int pid, const struct procfs_stat *st, char *maps, bool hides)
 	uint32_t traits = 0;
 	struct procfs_map m;
 	bool libc = false, musl = false;
-	char *at = maps, link[64];
+	char link[64];
 
 	snprintf(link, sizeof link, "/proc/%d/exe", pid);
 	linked = foreign_linked(link);
-	while (procfs_next_map(&at, &m)) {
+	while (procfs_maps_next(maps, &m)) {
 		const char *name = strrchr(m.path, '/');
 
 		name = name != NULL ? name + 1 : m.path;
@@ -388,9 +389,8 @@ check_process(const char *what)
 {
 	struct livefile f = {.fd = -1};
 	struct procfs_stat st;
-	struct buf maps = {0};
+	struct procfs_maps maps;
 	struct err e = {0};
-	char path[64];
 	int pid = 0, r = procfs_find_one(what, &pid, &e);
 	bool hides, cannot; /* be recorded, whatever else is checked */
 
@@ -402,18 +402,17 @@ check_process(const char *what)
 	    st.threads == 1 ? "" : "s", fmt_size(st.rss_kib << 10).s);
 	hides = check_program(pid);
 	cannot = found_bad;
-	snprintf(path, sizeof path, "/proc/%d/maps", pid);
-	if (buf_read_file(&maps, path, &e) < 0)
+	if (procfs_maps_open(&maps, pid, &e) < 0)
 		say(BAD, "mappings", "%s; try sudo", e.msg);
-	else if (maps.len > 0)
-		check_allocator(pid, &st, maps.data, hides);
+	else if (maps.text.len > 0)
+		check_allocator(pid, &st, &maps, hides);
 	if (target_find_pid(pid, &f, &e) == 0 && livefile_map_all(&f, &e) == 0)
 		say(OK, "recorded", "yes, %s live; see: seep report %d",
 		    fmt_size(livefile_live_bytes(&f)).s, pid);
 	else
 		say(NOTE, "recorded", "no%s%s", cannot ? "" : ": ", cannot ? "" : e.msg);
 	livefile_close(&f);
-	buf_done(&maps);
+	procfs_maps_close(&maps);
 	doctor_process(pid, cannot, say_found);
 	return found_bad ? CMD_FAILED : CMD_OK;
 }

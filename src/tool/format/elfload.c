@@ -5,56 +5,36 @@
  * nothing is waited for, and what is read is bounded. */
 #include "elfload.h"
 
-#include <elf.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tool/util/elf/elfview.h"
 #include "tool/util/x.h"
 
-enum { ELFLOAD_HEADERS_MAX = 256, ELFLOAD_PAGE_BYTES = 4096 };
-
-static bool
-elfload_at(int fd, uint64_t off, void *to, size_t bytes)
-{
-	return off <= INT64_MAX && pread(fd, to, bytes, (off_t)off) == (ssize_t)bytes;
-}
-
-static bool
-elfload_head(int fd, Elf64_Ehdr *ret_head)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	       elfload_at(fd, 0, ret_head, sizeof *ret_head) &&
-	       memcmp(ret_head->e_ident, ELFMAG, SELFMAG) == 0 &&
-	       ret_head->e_ident[EI_CLASS] == ELFCLASS64 &&
-	       ret_head->e_ident[EI_DATA] == ELFDATA2LSB &&
-	       ret_head->e_phentsize == sizeof(Elf64_Phdr) && ret_head->e_phnum > 0 &&
-	       ret_head->e_phnum <= ELFLOAD_HEADERS_MAX;
-}
+enum { ELFLOAD_PAGE_BYTES = 4096 };
 
 static bool
 elfload_segments(int fd, struct elfload **ret_loads, uint32_t *ret_n)
 {
-	Elf64_Ehdr head;
-	Elf64_Phdr ph;
 	struct elfload *loads;
+	const Elf64_Phdr *p;
+	struct elfview v;
+	struct stat st;
 	uint32_t n = 0;
 
-	if (!elfload_head(fd, &head))
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    !elfview_open(&v, elfview_of_fd, &fd))
 		return false;
-	loads = xcalloc(head.e_phnum, sizeof *loads);
-	for (unsigned i = 0; i < head.e_phnum; i++) {
-		if (!elfload_at(fd, head.e_phoff + i * sizeof ph, &ph, sizeof ph))
-			break;
-		if (ph.p_type == PT_LOAD && ph.p_filesz > 0)
-			loads[n++] = (struct elfload){.off = ph.p_offset,
-						      .bytes = ph.p_filesz,
-						      .vaddr = ph.p_vaddr,
-						      .exec = (ph.p_flags & PF_X) != 0};
+	loads = xcalloc(v.nsegments + 1, sizeof *loads);
+	for (unsigned i = 0; (p = elfview_segment(&v, PT_LOAD, i)) != NULL; i++) {
+		if (p->p_filesz > 0)
+			loads[n++] = (struct elfload){.off = p->p_offset,
+						      .bytes = p->p_filesz,
+						      .vaddr = p->p_vaddr,
+						      .exec = (p->p_flags & PF_X) != 0};
 	}
+	elfview_close(&v);
 	if (n == 0) {
 		free(loads);
 		return false;

@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include "tool/sym/sym_priv.h"
+#include "tool/util/elf/elfview.h"
 
 #ifndef ELFCOMPRESS_ZSTD
 #	define ELFCOMPRESS_ZSTD 2
@@ -92,8 +93,7 @@ sym_zstd_open(const struct sym_file *f, struct sym_file *ret)
 	if (bytes == NULL || n < sizeof e)
 		return -ENOTSUP;
 	memcpy(&e, bytes, sizeof e);
-	if (e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    e.e_shentsize != sizeof sh || e.e_shoff > n ||
+	if (!elfview_is_ours(e.e_ident) || e.e_shentsize != sizeof sh || e.e_shoff > n ||
 	    e.e_shnum > (n - e.e_shoff) / sizeof sh)
 		return -ENOTSUP;
 	buf_add(&file, bytes, n);

@@ -6,7 +6,6 @@
  * be that of the file. Files without one are left alone: wrong bytes are worse than none. Paths come from
  * the core, which anyone may have made, so only regular files are opened, and nothing is
  * waited for. */
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,14 +16,8 @@
 
 #include "core_impl.h"
 #include "shared/compiler.h"
+#include "tool/util/elf/elfview.h"
 #include "tool/util/x.h"
-
-enum { BUILD_ID_MAX = 64, HEADERS_MAX = 64, NOTES_MAX = 4096 };
-
-struct build_id {
-	unsigned char data[BUILD_ID_MAX];
-	size_t bytes;
-};
 
 /* Bytes of an ELF file: in the core at `base`, or in `file`. */
 struct elf_bytes {
@@ -35,68 +28,31 @@ struct elf_bytes {
 };
 
 static bool
-elf_read(const struct elf_bytes *b, uint64_t off, void *to, size_t n)
+elf_read(const void *ctx, uint64_t off, void *to, size_t n)
 {
+	const struct elf_bytes *b = ctx;
+	const struct elfview_bytes file = {b->file, b->bytes};
+
 	if (b->file == NULL)
 		return off < UINT64_C(1) << 40 && core_read(b->c, b->base + off, to, n);
-	if (off > b->bytes || b->bytes - off < n)
-		return false;
-	memcpy(to, b->file + off, n);
-	return true;
+	return elfview_of_bytes(&file, off, to, n);
 }
 
 static bool
-id_in_notes(const unsigned char *data, size_t bytes, struct build_id *ret)
+read_build_id(const struct elf_bytes *b, struct elfview_id *ret)
 {
-	struct cur n = cur_init(data, bytes);
+	struct elfview v;
+	bool found;
 
-	while (cur_left(&n) >= 12) {
-		uint32_t name_bytes = cur_u32(&n), id_bytes = cur_u32(&n);
-		uint32_t type = cur_u32(&n);
-		const unsigned char *name = cur_take(&n, name_bytes), *id;
-
-		cur_align(&n, 4);
-		id = cur_take(&n, id_bytes);
-		if (id == NULL || name == NULL)
-			return false;
-		if (type == NT_GNU_BUILD_ID && name_bytes == 4 &&
-		    memcmp(name, "GNU", 4) == 0 && id_bytes > 0 &&
-		    id_bytes <= BUILD_ID_MAX) {
-			memcpy(ret->data, id, id_bytes);
-			ret->bytes = id_bytes;
-			return true;
-		}
-		cur_align(&n, 4);
-	}
-	return false;
-}
-
-/* The same place in file and memory, as notes lie in the first page. */
-static bool
-read_build_id(const struct elf_bytes *b, struct build_id *ret)
-{
-	unsigned char notes[NOTES_MAX];
-	Elf64_Ehdr h;
-
-	if (!elf_read(b, 0, &h, sizeof h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_phentsize != sizeof(Elf64_Phdr))
+	if (!elfview_open(&v, elf_read, b))
 		return false;
-	for (unsigned i = 0; i < h.e_phnum && i < HEADERS_MAX; i++) {
-		Elf64_Phdr p;
-
-		if (!elf_read(b, h.e_phoff + i * sizeof p, &p, sizeof p))
-			return false;
-		if (p.p_type != PT_NOTE || p.p_filesz == 0 || p.p_filesz > sizeof notes)
-			continue;
-		if (elf_read(b, p.p_offset, notes, (size_t)p.p_filesz) &&
-		    id_in_notes(notes, (size_t)p.p_filesz, ret))
-			return true;
-	}
-	return false;
+	found = elfview_build_id(&v, ret);
+	elfview_close(&v);
+	return found;
 }
 
 static bool
-same_id(const struct build_id *a, const struct build_id *b)
+same_id(const struct elfview_id *a, const struct elfview_id *b)
 {
 	return a->bytes == b->bytes && memcmp(a->data, b->data, a->bytes) == 0;
 }
@@ -124,7 +80,7 @@ map_whole(const char *path, struct elf_bytes *ret)
 static const unsigned char *
 map_same(struct core *c, const char *path, uint64_t base, size_t *ret_bytes)
 {
-	struct build_id then = {0}, now = {0};
+	struct elfview_id then = {0}, now = {0};
 	struct elf_bytes memory = {.c = c, .base = base}, file;
 
 	if (path[0] != '/' || !read_build_id(&memory, &then) || !map_whole(path, &file))
@@ -143,7 +99,7 @@ map_same(struct core *c, const char *path, uint64_t base, size_t *ret_bytes)
 static bool
 is_other(const struct core *c, uint64_t base, const char *path)
 {
-	struct build_id then = {0}, now = {0};
+	struct elfview_id then = {0}, now = {0};
 	struct elf_bytes memory = {.c = c, .base = base}, file;
 	bool other;
 

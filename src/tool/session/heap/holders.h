@@ -11,6 +11,7 @@
 
 #include "tool/session/heap/image.h"
 #include "tool/sym/sym.h"
+#include "tool/util/elf/elfview.h"
 #include "tool/util/map.h"
 
 /* A binary and what it has mapped. */
@@ -18,8 +19,7 @@ struct holders_module {
 	const char *path; /* borrowed from the image's map */
 	char *file;	  /* where it can be opened */
 	uint64_t start, end, bias;
-	unsigned char build_id[64];
-	size_t build_id_bytes;
+	struct elfview_id build_id;
 	bool tried;
 	struct objsym *symbols;
 };

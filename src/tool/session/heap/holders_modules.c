@@ -4,72 +4,54 @@
  * What they are is read from memory: headers, build-id, thread-local data. A file is asked for names only when it has
  * that build-id: a wrong name is worse than none. Files of a running process are opened through its own
  * root. */
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/compiler.h"
-#include "shared/cursor.h"
 #include "tool/session/heap/holders.h"
 #include "tool/sym/objsym.h"
 #include "tool/target/proc/databounds.h"
 #include "tool/util/x.h"
 
-enum { HEADERS_MAX = 64, NOTES_MAX = 4096, TLS_MOST = 1 << 20 };
+enum { HEAD_BYTES = 4096, TLS_MOST = 1 << 20 };
 
-/* The build-id, if it is among these notes. */
-static void
-find_build_id(struct holders_module *m, const unsigned char *notes, size_t bytes)
+struct mapped {
+	const struct image *image;
+	uint64_t start;
+};
+
+static bool
+read_mapped(const void *ctx, uint64_t off, void *to, size_t n)
 {
-	struct cur n = cur_init(notes, bytes);
+	const struct mapped *m = ctx;
 
-	while (cur_left(&n) >= 12) {
-		uint32_t name_bytes = cur_u32(&n), id_bytes = cur_u32(&n);
-		uint32_t type = cur_u32(&n);
-		const unsigned char *name = cur_take(&n, name_bytes), *id;
-
-		cur_align(&n, 4);
-		id = cur_take(&n, id_bytes);
-		if (id == NULL || name == NULL)
-			return;
-		if (type == NT_GNU_BUILD_ID && name_bytes == 4 &&
-		    memcmp(name, "GNU", 4) == 0 && id_bytes <= sizeof m->build_id) {
-			memcpy(m->build_id, id, id_bytes);
-			m->build_id_bytes = id_bytes;
-		}
-		cur_align(&n, 4);
-	}
+	return off < UINT64_C(1) << 40 &&
+	       image_read(m->image, m->start + off, to, n) == n;
 }
 
 /* What the headers in memory at m->start say; false when that is no ELF object. */
 static bool
 read_headers(struct holders *h, struct holders_module *m)
 {
-	unsigned char notes[NOTES_MAX], head[NOTES_MAX];
+	const struct mapped at = {h->image, m->start};
+	unsigned char head[HEAD_BYTES];
 	uint64_t vaddr = 0;
-	Elf64_Ehdr e;
-	Elf64_Phdr p;
+	const Elf64_Phdr *p;
+	struct elfview v;
 
-	if (image_read(h->image, m->start, &e, sizeof e) < sizeof e ||
-	    memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_phentsize != sizeof p)
+	if (!elfview_open(&v, read_mapped, &at))
 		return false;
-	for (unsigned i = 0; i < e.e_phnum && i < HEADERS_MAX; i++) {
-		uint64_t at = m->start + e.e_phoff + i * sizeof p;
-
-		if (image_read(h->image, at, &p, sizeof p) < sizeof p)
-			return false;
-		if (p.p_type == PT_LOAD && p.p_offset == 0)
-			vaddr = p.p_vaddr;
-		else if (p.p_type == PT_TLS && p.p_memsz < TLS_MOST && p.p_align <= 4096)
-			h->tls_bytes += p.p_memsz + p.p_align;
-		else if (p.p_type == PT_NOTE && p.p_filesz <= sizeof notes &&
-			 p.p_offset < UINT64_C(1) << 40 &&
-			 image_read(h->image, m->start + p.p_offset, notes,
-				    (size_t)p.p_filesz) == p.p_filesz)
-			find_build_id(m, notes, (size_t)p.p_filesz);
+	for (unsigned i = 0; (p = elfview_segment(&v, PT_LOAD, i)) != NULL; i++) {
+		if (p->p_offset == 0)
+			vaddr = p->p_vaddr;
 	}
+	for (unsigned i = 0; (p = elfview_segment(&v, PT_TLS, i)) != NULL; i++) {
+		if (p->p_memsz < TLS_MOST && p->p_align <= 4096)
+			h->tls_bytes += p->p_memsz + p->p_align;
+	}
+	elfview_build_id(&v, &m->build_id);
+	elfview_close(&v);
 	m->bias = m->start - vaddr;
 	m->end = databounds_end(head, image_read(h->image, m->start, head, sizeof head),
 				m->start);
@@ -134,7 +116,7 @@ holders_sym(const struct holders_module *m)
 {
 	struct sym_opts o = {.real_path = m->path, .here_only = true};
 
-	return sym_open(m->file, m->build_id, m->build_id_bytes, &o, NULL);
+	return sym_open(m->file, m->build_id.data, m->build_id.bytes, &o, NULL);
 }
 
 void
@@ -146,7 +128,7 @@ holders_open(struct holders *h, struct holders_module *m)
 		return;
 	m->tried = true;
 	/* A core may name any file: without a build-id nobody knows whether it is that one. */
-	if (h->image->path != NULL && m->build_id_bytes == 0)
+	if (h->image->path != NULL && m->build_id.bytes == 0)
 		return;
 	s = holders_sym(m);
 	if (s != NULL)

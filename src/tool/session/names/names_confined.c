@@ -56,16 +56,12 @@ open_mapped(int pid, const struct procfs_map *m)
 static void
 open_files(int pid, struct names_file *files, unsigned *ret_n)
 {
-	struct buf maps = {0};
+	struct procfs_maps maps;
 	struct procfs_map m;
-	char path[64], *at;
 
 	*ret_n = 0;
-	snprintf(path, sizeof path, "/proc/%d/maps", pid);
-	if (buf_read_file(&maps, path, NULL) < 0)
-		return;
-	at = maps.data;
-	while (at != NULL && *ret_n < FILES_MAX && procfs_next_map(&at, &m)) {
+	procfs_maps_open(&maps, pid, NULL);
+	while (*ret_n < FILES_MAX && procfs_maps_next(&maps, &m)) {
 		struct names_file f = {.fd = -1};
 
 		if (m.inode != 0 && m.offset == 0 && m.path[0] == '/')
@@ -75,7 +71,7 @@ open_files(int pid, struct names_file *files, unsigned *ret_n)
 		f.path = xstrdup(m.path);
 		files[(*ret_n)++] = f;
 	}
-	buf_done(&maps);
+	procfs_maps_close(&maps);
 }
 
 static void

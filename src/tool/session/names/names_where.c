@@ -8,17 +8,17 @@
 #include "tool/session/names/names_where.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/target/proc/procfs.h"
 #include "tool/util/buf.h"
-#include "tool/util/file.h"
 #include "tool/util/vec.h"
 #include "tool/util/x.h"
 
 #define NAMES_DEBUG_DIRS "/usr/lib/debug"
-#define NAMES_MAPS_MOST ((size_t)64 << 20)
 
 int
 names_add_debug_dir(void *to, const struct opt *o, const struct opt_value *v,
@@ -177,22 +177,18 @@ names_try(struct names_try *t, const char *root, char *path, bool here_only)
 static char *
 names_mapped(int pid, const char *path)
 {
-	char *maps = xasprintf("/proc/%d/maps", pid), *found = NULL;
-	char *line, *rest, *at;
-	struct buf b = {0};
+	struct procfs_maps maps;
+	struct procfs_map m;
+	char *found = NULL;
 
-	if (file_read(maps, NAMES_MAPS_MOST, &b, NULL) == 0) {
-		rest = b.data;
-		while (found == NULL && (line = strsep(&rest, "\n")) != NULL) {
-			at = strchr(line, '/');
-			if (at != NULL && strncmp(at, path, strlen(path)) == 0 &&
-			    strcmp(at + strlen(path), " (deleted)") == 0)
-				found = xasprintf("/proc/%d/map_files/%.*s", pid,
-						  (int)strcspn(line, " "), line);
-		}
+	procfs_maps_open(&maps, pid, NULL);
+	while (found == NULL && procfs_maps_next(&maps, &m)) {
+		if (strncmp(m.path, path, strlen(path)) == 0 &&
+		    strcmp(m.path + strlen(path), " (deleted)") == 0)
+			found = xasprintf("/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid,
+					  m.start, m.end);
 	}
-	buf_done(&b);
-	free(maps);
+	procfs_maps_close(&maps);
 	return found;
 }
 

@@ -36,18 +36,14 @@ is_libseep(const char *path)
 bool
 armed_loaded(int pid)
 {
-	struct buf maps = {0};
+	struct procfs_maps maps;
 	struct procfs_map m;
-	char path[64], *at;
 	bool found = false;
 
-	snprintf(path, sizeof path, "/proc/%d/maps", pid);
-	if (buf_read_file(&maps, path, NULL) == 0) {
-		at = maps.data;
-		while (at != NULL && !found && procfs_next_map(&at, &m))
-			found = is_libseep(m.path);
-	}
-	buf_done(&maps);
+	procfs_maps_open(&maps, pid, NULL);
+	while (!found && procfs_maps_next(&maps, &m))
+		found = is_libseep(m.path);
+	procfs_maps_close(&maps);
 	return found;
 }
 

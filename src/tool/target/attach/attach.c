@@ -391,23 +391,19 @@ static int
 check_alone(const struct tracee *t, struct err *e)
 {
 	static const char name[] = "/memfd:" ATTACH_NAME;
-	struct buf maps = {0};
+	struct procfs_maps maps;
 	struct procfs_map m;
 	struct rec_head h;
-	char path[64], *at;
-	int r;
+	int r = procfs_maps_open(&maps, t->pid, e);
 
-	snprintf(path, sizeof path, "/proc/%d/maps", t->pid);
-	r = buf_read_file(&maps, path, e);
-	at = maps.data;
-	while (r == 0 && at != NULL && procfs_next_map(&at, &m)) {
+	while (r == 0 && procfs_maps_next(&maps, &m)) {
 		if (strncmp(m.path, name, sizeof name - 1) == 0 && m.offset == 0 &&
 		    tracee_read(t, m.start, &h, sizeof h, NULL) == 0 &&
 		    (int)h.pid == procfs_ns_pid(t->pid))
 			r = err_set(e, -EBUSY,
 				    "%d: somebody else has just attached to it", t->pid);
 	}
-	buf_done(&maps);
+	procfs_maps_close(&maps);
 	return r;
 }
 

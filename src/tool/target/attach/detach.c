@@ -118,25 +118,22 @@ static int
 find_ours(const struct tracee *t, struct ours *ret, struct err *e)
 {
 	struct ours o = {.fd = -1};
-	struct buf maps = {0};
+	struct procfs_maps maps;
 	struct procfs_map m;
-	char path[64], *at;
 	int r = 0;
 
 	if (is_seep(t->pid)) {
 		*ret = o;
 		return 0;
 	}
-	snprintf(path, sizeof path, "/proc/%d/maps", t->pid);
-	r = buf_read_file(&maps, path, e);
-	at = maps.data;
-	while (r == 0 && at != NULL && o.self == 0 && procfs_next_map(&at, &m)) {
+	r = procfs_maps_open(&maps, t->pid, e);
+	while (o.self == 0 && procfs_maps_next(&maps, &m)) {
 		if (strncmp(m.path, MEMFD_PATH, strlen(MEMFD_PATH)) != 0 || m.offset != 0)
 			continue;
 		o.self = m.start;
 		o.self_bytes = m.end - m.start;
 	}
-	buf_done(&maps);
+	procfs_maps_close(&maps);
 	if (o.self != 0 &&
 	    tracee_read(t, o.self + ATTACH_OFF, &o.control, sizeof o.control, NULL) == 0)
 		o.controlled = memcmp(o.control.magic, ATTACH_MAGIC,
@@ -472,20 +469,16 @@ count_kept(const struct ours *o, struct detached *d)
 static bool
 is_mapped_as(int pid, const struct attach_range *r)
 {
-	struct buf maps = {0};
+	struct procfs_maps maps;
 	struct procfs_map m;
-	char path[64], *at;
 	uint64_t end = r->start; /* of what is there */
 
-	snprintf(path, sizeof path, "/proc/%d/maps", pid);
-	if (buf_read_file(&maps, path, NULL) < 0)
-		return false;
-	at = maps.data;
-	while (at != NULL && end < r->start + r->bytes && procfs_next_map(&at, &m)) {
+	procfs_maps_open(&maps, pid, NULL);
+	while (end < r->start + r->bytes && procfs_maps_next(&maps, &m)) {
 		if (m.start == end && m.inode == 0)
 			end = m.end;
 	}
-	buf_done(&maps);
+	procfs_maps_close(&maps);
 	return r->bytes > 0 && end == r->start + r->bytes;
 }
 

@@ -65,19 +65,16 @@ read_attached(struct refusal_facts *f)
 {
 	static const char name[] = "/memfd:" ATTACH_NAME;
 	struct tracee t = TRACEE_NONE;
-	struct buf maps = {0};
+	struct procfs_maps maps = {0};
 	struct procfs_map m;
 	struct rec_head h;
-	char path[64], *at;
 
-	snprintf(path, sizeof path, "/proc/%d/maps", f->pid);
-	if (f->access != 0 || buf_read_file(&maps, path, NULL) < 0 ||
+	if (f->access != 0 || procfs_maps_open(&maps, f->pid, NULL) < 0 ||
 	    tracee_open(f->pid, &t, NULL) < 0) {
-		buf_done(&maps);
+		procfs_maps_close(&maps);
 		return;
 	}
-	at = maps.data;
-	while (at != NULL && procfs_next_map(&at, &m)) {
+	while (procfs_maps_next(&maps, &m)) {
 		if (strncmp(m.path, name, sizeof name - 1) != 0 || m.offset != 0)
 			continue;
 		f->attached = true;
@@ -85,7 +82,7 @@ read_attached(struct refusal_facts *f)
 				   (int)h.pid == procfs_ns_pid(f->pid);
 	}
 	tracee_close(&t);
-	buf_done(&maps);
+	procfs_maps_close(&maps);
 }
 
 /* Between vfork and exec a child runs in its parent's memory, which other threads use

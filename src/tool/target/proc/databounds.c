@@ -6,36 +6,32 @@
  * it is nearly always. */
 #include "tool/target/proc/databounds.h"
 
-#include <elf.h>
 #include <string.h>
 
 #include "shared/compiler.h"
+#include "tool/util/elf/elfview.h"
 
 enum { PAGE = 4096, PAGES_AT_ONCE = 256 };
 
 uint64_t
 databounds_end(const unsigned char *head, size_t bytes, uint64_t start)
 {
+	const struct elfview_bytes there = {head, bytes};
 	uint64_t end = 0, first = UINT64_MAX;
-	Elf64_Ehdr e;
-	Elf64_Phdr p;
+	const Elf64_Phdr *p;
+	struct elfview v;
 
-	if (bytes < sizeof e)
+	if (!elfview_open(&v, elfview_of_bytes, &there))
 		return 0;
-	memcpy(&e, head, sizeof e);
-	if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_phentsize != sizeof p ||
-	    e.e_phoff > bytes || e.e_phnum > (bytes - e.e_phoff) / sizeof p)
-		return 0;
-	for (unsigned i = 0; i < e.e_phnum; i++) {
-		memcpy(&p, head + e.e_phoff + i * sizeof p, sizeof p);
-		if (p.p_type != PT_LOAD || p.p_vaddr + p.p_memsz < p.p_vaddr)
+	for (unsigned i = 0; (p = elfview_segment(&v, PT_LOAD, i)) != NULL; i++) {
+		if (p->p_vaddr + p->p_memsz < p->p_vaddr)
 			continue;
-		if (p.p_offset == 0 && p.p_vaddr < first)
-			first = p.p_vaddr;
-		if (p.p_vaddr + p.p_memsz > end)
-			end = p.p_vaddr + p.p_memsz;
+		if (p->p_offset == 0 && p->p_vaddr < first)
+			first = p->p_vaddr;
+		if (p->p_vaddr + p->p_memsz > end)
+			end = p->p_vaddr + p->p_memsz;
 	}
+	elfview_close(&v);
 	return first <= end ? ALIGN_UP(start + (end - first), (uint64_t)PAGE) : 0;
 }
 

@@ -8,7 +8,6 @@
  * in them, is none the worse. */
 #include "tool/target/proc/inspect.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,6 +18,7 @@
 
 #include "shared/compiler.h"
 #include "tool/target/proc/hiding.h"
+#include "tool/util/elf/elfview.h"
 #include "tool/util/x.h"
 
 #if defined(__x86_64__)
@@ -30,7 +30,6 @@ enum { OWN_MACHINE = EM_AARCH64 };
 #endif
 
 enum {
-	PHDRS_MAX = 512,
 	SHDRS_MAX = 4096,
 	DYNAMIC_MAX = 1024,
 	NEEDED_MAX = 512,
@@ -44,9 +43,7 @@ enum {
 struct elf {
 	int fd;
 	uint64_t size;
-	Elf64_Ehdr eh;
-	Elf64_Phdr *ph;
-	unsigned nph;
+	struct elfview v;
 	struct inspect_elf *out;
 	/* runtimes that it may be by its name: a symbol has to confirm it */
 	uint32_t named;
@@ -55,30 +52,15 @@ struct elf {
 static bool
 elf_read(const struct elf *f, uint64_t off, void *to, uint64_t n)
 {
-	char *at = to;
-
-	if (off > f->size || n > f->size - off)
-		return false;
-	while (n > 0) {
-		ssize_t got = pread(f->fd, at, n, (off_t)off);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		at += got;
-		off += (uint64_t)got;
-		n -= (uint64_t)got;
-	}
-	return true;
+	return off <= f->size && n <= f->size - off && elfview_of_fd(&f->fd, off, to, n);
 }
 
 /* File offset of a virtual address that the file backs, or UINT64_MAX. */
 static uint64_t
 elf_offset(const struct elf *f, uint64_t vaddr)
 {
-	for (unsigned i = 0; i < f->nph; i++) {
-		const Elf64_Phdr *p = &f->ph[i];
+	for (unsigned i = 0; i < f->v.nsegments; i++) {
+		const Elf64_Phdr *p = &f->v.segments[i];
 
 		if (p->p_type == PT_LOAD && vaddr >= p->p_vaddr &&
 		    vaddr - p->p_vaddr < p->p_filesz)
@@ -296,21 +278,16 @@ scan_symbols(struct elf *f, const Elf64_Shdr *table, const Elf64_Shdr *strings)
 static void
 scan_sections(struct elf *f)
 {
-	unsigned n = f->eh.e_shnum;
-	Elf64_Shdr *sh;
+	unsigned n = 0;
+	Elf64_Shdr *sh = elfview_sections(&f->v, SHDRS_MAX, &n);
 	char name[24];
 
-	if (n == 0 || n > SHDRS_MAX || f->eh.e_shentsize != sizeof *sh)
-		return;
-	sh = xcalloc(n, sizeof *sh);
-	if (!elf_read(f, f->eh.e_shoff, sh, n * sizeof *sh))
-		n = 0;
 	for (unsigned i = 0; i < n; i++) {
 		const Elf64_Shdr *s = &sh[i];
 
-		if (f->eh.e_shstrndx < n &&
-		    dyn_string(f, sh[f->eh.e_shstrndx].sh_offset,
-			       sh[f->eh.e_shstrndx].sh_size, s->sh_name, name,
+		if (f->v.head.e_shstrndx < n &&
+		    dyn_string(f, sh[f->v.head.e_shstrndx].sh_offset,
+			       sh[f->v.head.e_shstrndx].sh_size, s->sh_name, name,
 			       sizeof name) &&
 		    (strcmp(name, ".go.buildinfo") == 0 ||
 		     strcmp(name, ".note.go.buildid") == 0))
@@ -330,8 +307,8 @@ scan_program_headers(struct elf *f, const char *path, struct err *e)
 	const Elf64_Phdr *dynamic = NULL;
 	bool loader = false;
 
-	for (unsigned i = 0; i < f->nph; i++) {
-		const Elf64_Phdr *p = &f->ph[i];
+	for (unsigned i = 0; i < f->v.nsegments; i++) {
+		const Elf64_Phdr *p = &f->v.segments[i];
 
 		if (p->p_type == PT_LOAD &&
 		    (p->p_offset > f->size || p->p_filesz > f->size - p->p_offset))
@@ -363,10 +340,9 @@ scan_program_headers(struct elf *f, const char *path, struct err *e)
 static int
 scan_header(struct elf *f, const char *path, struct err *e)
 {
-	const Elf64_Ehdr *h = &f->eh;
+	const Elf64_Ehdr *h = &f->v.head;
 
-	if (!elf_read(f, 0, f->eh.e_ident, 20) ||
-	    memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
+	if (!elf_read(f, 0, f->v.head.e_ident, 20) || !elfview_is_elf(h->e_ident))
 		return err_set(e, -ENOEXEC, "%s: not an ELF file", path);
 	/* Up to here both classes look the same, e_type and e_machine included. */
 	if (h->e_ident[EI_DATA] != ELFDATA2LSB ||
@@ -378,11 +354,12 @@ scan_header(struct elf *f, const char *path, struct err *e)
 		f->out->traits |= INSPECT_CLASS32;
 		return 1;
 	}
-	if (!elf_read(f, 0, &f->eh, sizeof f->eh))
+	if (!elf_read(f, 0, &f->v.head, sizeof f->v.head))
 		return err_set(e, -ENOEXEC, "%s: is cut off", path);
 	if (h->e_type != ET_EXEC && h->e_type != ET_DYN)
 		return err_set(e, -ENOEXEC, "%s: an ELF file, but not a program", path);
-	if (h->e_phnum == 0 || h->e_phnum > PHDRS_MAX || h->e_phentsize != sizeof *f->ph)
+	if (h->e_phnum == 0 || h->e_phnum > ELFVIEW_SEGMENTS_MAX ||
+	    h->e_phentsize != sizeof *f->v.segments)
 		return err_set(e, -ENOEXEC, "%s: its program headers are damaged", path);
 	return 0;
 }
@@ -404,7 +381,10 @@ int
 inspect_elf_fd(int fd, const char *path, struct inspect_elf *ret_elf, struct err *e)
 {
 	struct inspect_elf out = {0};
-	struct elf f = {.fd = fd, .out = &out, .named = named_traits(fd, path)};
+	struct elf f = {.fd = fd,
+			.v = {.read = elfview_of_fd, .ctx = &fd},
+			.out = &out,
+			.named = named_traits(fd, path)};
 	struct stat st;
 	int r;
 
@@ -413,16 +393,17 @@ inspect_elf_fd(int fd, const char *path, struct inspect_elf *ret_elf, struct err
 	f.size = (uint64_t)st.st_size;
 	r = scan_header(&f, path, e);
 	if (r == 0) {
-		f.nph = f.eh.e_phnum;
-		f.ph = xcalloc(f.nph, sizeof *f.ph);
-		if (!elf_read(&f, f.eh.e_phoff, f.ph, f.nph * sizeof *f.ph))
+		f.v.nsegments = f.v.head.e_phnum;
+		f.v.segments = xcalloc(f.v.nsegments, sizeof *f.v.segments);
+		if (!elf_read(&f, f.v.head.e_phoff, f.v.segments,
+			      f.v.nsegments * sizeof *f.v.segments))
 			r = err_set(e, -ENOEXEC, "%s: is cut off in its program headers",
 				    path);
 		else
 			r = scan_program_headers(&f, path, e);
 		if (r == 0)
 			scan_sections(&f);
-		free(f.ph);
+		free(f.v.segments);
 	}
 	if (r < 0)
 		return r;

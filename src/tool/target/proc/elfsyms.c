@@ -2,12 +2,12 @@
 /* elfsyms.c -- see elfsyms.h. */
 #include "tool/target/proc/elfsyms.h"
 
-#include <elf.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "shared/compiler.h"
+#include "tool/util/elf/elfview.h"
 #include "tool/util/x.h"
 
 enum {
@@ -31,15 +31,14 @@ elfsyms_file(int fd)
 
 /* All of it or nothing. */
 static bool
-take(const struct elfsyms_file *f, uint64_t at, void *to, uint64_t n)
+take(const void *ctx, uint64_t at, void *to, size_t n)
 {
-	if (n > f->bytes || at > f->bytes - n)
-		return false;
-	if (f->data != NULL) {
-		memcpy(to, (const char *)f->data + at, n);
-		return true;
-	}
-	return pread(f->fd, to, n, (off_t)at) == (ssize_t)n;
+	const struct elfsyms_file *f = ctx;
+	const struct elfview_bytes there = {f->data, f->bytes};
+
+	if (f->data != NULL)
+		return elfview_of_bytes(&there, at, to, n);
+	return n <= f->bytes && at <= f->bytes - n && elfview_of_fd(&f->fd, at, to, n);
 }
 
 struct sections {
@@ -47,29 +46,19 @@ struct sections {
 	unsigned n, names; /* number of the one with their names */
 };
 
-/* False: no 64-bit ELF file. One without sections is one. */
+/* False: no 64-bit ELF file. One without sections is one; more than 65,279 are counted
+ * elsewhere, and nobody has as many. */
 static bool
 read_sections(const struct elfsyms_file *f, struct sections *ret)
 {
 	struct sections s = {0};
-	Elf64_Ehdr eh;
-	uint64_t bytes;
+	struct elfview v;
 
-	if (!take(f, 0, &eh, sizeof eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_ident[EI_DATA] != ELFDATA2LSB)
+	if (!elfview_open(&v, take, f))
 		return false;
-	s.n = eh.e_shnum;
-	s.names = eh.e_shstrndx;
-	bytes = (uint64_t)s.n * sizeof *s.all;
-	/* More than 65,279 sections are counted elsewhere: nobody has as many. */
-	if (s.n > 0 && s.n < SECTIONS_MAX && eh.e_shentsize == sizeof *s.all &&
-	    bytes <= f->bytes) {
-		s.all = xmalloc(bytes);
-		if (!take(f, eh.e_shoff, s.all, bytes))
-			s.n = 0;
-	} else {
-		s.n = 0;
-	}
+	s.names = v.head.e_shstrndx;
+	s.all = elfview_sections(&v, SECTIONS_MAX, &s.n);
+	elfview_close(&v);
 	*ret = s;
 	return true;
 }

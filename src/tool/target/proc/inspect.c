@@ -6,7 +6,6 @@
  * says what was not recorded. */
 #include "tool/target/proc/inspect.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,6 +19,7 @@
 
 #include "shared/compiler.h"
 #include "tool/target/run/held.h"
+#include "tool/util/elf/elfview.h"
 #include "tool/util/x.h"
 
 enum {
@@ -261,7 +261,7 @@ follow(struct inspect *in, const char *name, const char *path, int level, struct
 	if (got < 0)
 		got = 0;
 	first[got] = '\0';
-	if (got >= SELFMAG && memcmp(first, ELFMAG, SELFMAG) == 0) {
+	if (got >= SELFMAG && elfview_is_elf(first)) {
 		r = check_elf(in, name, path, fd, e);
 	} else if (strncmp(first, "#!", 2) == 0) {
 		next = script_program(first + 2);

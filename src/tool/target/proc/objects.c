@@ -7,7 +7,6 @@
  * which believes nothing. */
 #include "tool/target/proc/objects.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -21,9 +20,9 @@
 #include "tool/target/proc/elfsyms.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/util/buf.h"
+#include "tool/util/elf/elfview.h"
 
 enum {
-	PHDRS_MAX = 64,
 	DYNAMIC_MAX = 512,
 	LINKS_MAX = 4096,
 	RELOCS_MAX = 4 << 20,
@@ -35,43 +34,50 @@ enum {
 
 /* ---- mappings ---- */
 
+struct mapped {
+	const struct tracee *t;
+	uint64_t start;
+};
+
+static bool
+read_mapped(const void *ctx, uint64_t off, void *to, size_t n)
+{
+	const struct mapped *m = ctx;
+
+	return tracee_read(m->t, m->start + off, to, n, NULL) == 0;
+}
+
 /* Program headers of what is mapped at `o->start`. */
 static int
 read_headers(const struct tracee *t, struct object *o)
 {
-	Elf64_Ehdr eh;
-	Elf64_Phdr ph[PHDRS_MAX];
-	bool first = true;
+	const struct mapped at = {t, o->start};
+	const Elf64_Phdr *p;
+	struct elfview v;
+	bool loads;
 
-	if (tracee_read(t, o->start, &eh, sizeof eh, NULL) < 0 ||
-	    memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_phnum > PHDRS_MAX ||
-	    eh.e_phentsize != sizeof *ph ||
-	    tracee_read(t, o->start + eh.e_phoff, ph, eh.e_phnum * sizeof *ph, NULL) < 0)
+	if (!elfview_open(&v, read_mapped, &at))
 		return -ENOEXEC;
-	for (unsigned i = 0; i < eh.e_phnum; i++) {
-		uint64_t end;
+	p = elfview_segment(&v, PT_LOAD, 0);
+	loads = p != NULL;
+	if (loads)
+		o->bias = o->start - ALIGN_DOWN(p->p_vaddr, UINT64_C(4096));
+	for (unsigned i = 0; (p = elfview_segment(&v, PT_LOAD, i)) != NULL; i++) {
+		uint64_t end = o->bias + p->p_vaddr + p->p_memsz;
 
-		if (ph[i].p_type == PT_LOAD && first) {
-			o->bias = o->start - ALIGN_DOWN(ph[i].p_vaddr, UINT64_C(4096));
-			first = false;
-		}
-		end = o->bias + ph[i].p_vaddr + ph[i].p_memsz;
-		if (ph[i].p_type == PT_LOAD && end > o->end && end - o->start < 1u << 31)
+		if (end > o->end && end - o->start < 1u << 31)
 			o->end = end;
-		if (ph[i].p_type == PT_LOAD && o->nloads < ARRAY_LEN(o->loads))
+		if (o->nloads < ARRAY_LEN(o->loads))
 			o->loads[o->nloads++] =
-				(struct tracee_span){o->bias + ph[i].p_vaddr, end};
+				(struct tracee_span){o->bias + p->p_vaddr, end};
 	}
-	for (unsigned i = 0; i < eh.e_phnum; i++) {
-		if (ph[i].p_type == PT_GNU_EH_FRAME)
-			o->eh_hdr = o->bias + ph[i].p_vaddr;
-		else if (ph[i].p_type == PT_DYNAMIC)
-			o->dynamic = o->bias + ph[i].p_vaddr;
-		else if (ph[i].p_type == PT_INTERP)
-			o->interpreted = true;
-	}
-	return first ? -ENOEXEC : 0;
+	if ((p = elfview_segment(&v, PT_GNU_EH_FRAME, 0)) != NULL)
+		o->eh_hdr = o->bias + p->p_vaddr;
+	if ((p = elfview_segment(&v, PT_DYNAMIC, 0)) != NULL)
+		o->dynamic = o->bias + p->p_vaddr;
+	o->interpreted = elfview_segment(&v, PT_INTERP, 0) != NULL;
+	elfview_close(&v);
+	return loads ? 0 : -ENOEXEC;
 }
 
 /* Whether the program can know of any of these bytes. */
@@ -152,17 +158,13 @@ add_gap(struct objects *os, uint64_t start, uint64_t end, bool heap_below,
 static int
 read_maps(const struct tracee *t, struct objects *os, struct err *e)
 {
-	struct buf maps = {0};
+	struct procfs_maps maps;
 	struct procfs_map m;
 	uint64_t end = 65536; /* mmap_min_addr */
 	bool heap = false;
-	char path[64], *at;
-	int r;
+	int r = procfs_maps_open(&maps, t->pid, e);
 
-	snprintf(path, sizeof path, "/proc/%d/maps", t->pid);
-	r = buf_read_file(&maps, path, e);
-	at = maps.data;
-	while (r == 0 && at != NULL && procfs_next_map(&at, &m)) {
+	while (procfs_maps_next(&maps, &m)) {
 		bool stack = strcmp(m.path, "[stack]") == 0;
 
 		if (m.start >= UINT64_C(1) << 47) /* the kernel's */
@@ -175,7 +177,7 @@ read_maps(const struct tracee *t, struct objects *os, struct err *e)
 			os->stack_end = m.end;
 		add_row(t, os, &m);
 	}
-	buf_done(&maps);
+	procfs_maps_close(&maps);
 	return r;
 }
 

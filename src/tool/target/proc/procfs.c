@@ -273,6 +273,33 @@ procfs_next_map(char **at, struct procfs_map *ret_map)
 }
 
 int
+procfs_maps_open(struct procfs_maps *ret_maps, int pid, struct err *e)
+{
+	char path[64];
+	int r;
+
+	*ret_maps = (struct procfs_maps){0};
+	snprintf(path, sizeof path, "/proc/%d/maps", pid);
+	r = buf_read_file(&ret_maps->text, path, e);
+	if (r == 0)
+		ret_maps->at = ret_maps->text.data;
+	return r;
+}
+
+bool
+procfs_maps_next(struct procfs_maps *m, struct procfs_map *ret_map)
+{
+	return m->at != NULL && procfs_next_map(&m->at, ret_map);
+}
+
+void
+procfs_maps_close(struct procfs_maps *m)
+{
+	buf_done(&m->text);
+	m->at = NULL;
+}
+
+int
 procfs_pids(struct procfs_pids *ret_pids, struct err *e)
 {
 	DIR *d = opendir("/proc");

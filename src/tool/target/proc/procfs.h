@@ -71,6 +71,17 @@ struct procfs_map {
  * that make no sense are stepped over. *at starts at the text and moves. */
 bool procfs_next_map(char **at, struct procfs_map *ret_map);
 
+/* The mappings of a process, as they were when it was opened. Rows are borrowed from it. A
+ * zeroed one, and one that could not be opened, has none. */
+struct procfs_maps {
+	struct buf text;
+	char *at;
+};
+
+int procfs_maps_open(struct procfs_maps *ret_maps, int pid, struct err *e);
+bool procfs_maps_next(struct procfs_maps *m, struct procfs_map *ret_map);
+void procfs_maps_close(struct procfs_maps *m);
+
 struct procfs_pids VEC_BODY(int);
 
 /* All processes, or the children of one (also those of its threads), in no order. */

@@ -101,13 +101,13 @@ open_recording(const struct procfs_stat *st, const struct procfs_map *m,
 /* The recording among a process's mappings. If there is none, but one that could have
  * been it, says what is wrong with that. */
 static int
-find_mapped(const struct procfs_stat *st, char *maps, struct livefile *ret_file,
-	    struct err *e)
+find_mapped(const struct procfs_stat *st, struct procfs_maps *maps,
+	    struct livefile *ret_file, struct err *e)
 {
 	struct procfs_map m;
 	int r = 0;
 
-	while (maps != NULL && procfs_next_map(&maps, &m)) {
+	while (procfs_maps_next(maps, &m)) {
 		struct err why = {0};
 		int got;
 
@@ -133,28 +133,26 @@ find_mapped(const struct procfs_stat *st, char *maps, struct livefile *ret_file,
 int
 target_find_pid(int pid, struct livefile *ret_file, struct err *e)
 {
-	char path[64];
 	struct procfs_stat st;
 	struct livefile f = {.fd = -1};
-	struct buf maps = {0};
+	struct procfs_maps maps = {0};
 	uid_t uid;
 	int r = procfs_stat(pid, &st, e);
 
 	if (r == 0 && procfs_uid(pid, &uid) < 0)
 		r = err_set(e, -ESRCH, "no process %d", pid);
-	snprintf(path, sizeof path, "/proc/%d/maps", pid);
 	if (r == 0)
-		r = buf_read_file(&maps, path, e);
+		r = procfs_maps_open(&maps, pid, e);
 	if (r == -EACCES || r == -EPERM)
 		r = err_set(e, r,
 			    "%d (%s): its memory cannot be read; %ssee: seep doctor %d",
 			    pid, st.comm, geteuid() != 0 ? "try sudo, or " : "", pid);
 	if (r == 0)
-		r = find_mapped(&st, maps.data, &f, e);
+		r = find_mapped(&st, &maps, &f, e);
 	if (r == 0 && f.uid != uid && f.uid != geteuid())
 		r = err_set(e, -EPERM, "%d (%s): its recording is another user's", pid,
 			    st.comm);
-	buf_done(&maps);
+	procfs_maps_close(&maps);
 	if (r < 0) {
 		livefile_close(&f);
 		return r;

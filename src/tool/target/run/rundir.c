@@ -478,21 +478,16 @@ rundir_find(const char *name, struct rundir *ret_dir, struct err *e)
 static bool
 maps_one_of(int pid, const struct rundir_names *files)
 {
-	char path[64], *at;
-	struct buf maps = {0};
+	struct procfs_maps maps;
 	struct procfs_map m;
 	bool found = false;
 
-	snprintf(path, sizeof path, "/proc/%d/maps", pid);
-	if (buf_read_file(&maps, path, NULL) == 0 && maps.len > 0) {
-		at = maps.data;
-		while (!found && procfs_next_map(&at, &m)) {
-			for (size_t i = 0;
-			     i < files->len && strstr(m.path, ".live") != NULL; i++)
-				found = found || strstr(m.path, files->data[i]) != NULL;
-		}
+	procfs_maps_open(&maps, pid, NULL);
+	while (!found && procfs_maps_next(&maps, &m)) {
+		for (size_t i = 0; i < files->len && strstr(m.path, ".live") != NULL; i++)
+			found = found || strstr(m.path, files->data[i]) != NULL;
 	}
-	buf_done(&maps);
+	procfs_maps_close(&maps);
 	return found;
 }
 

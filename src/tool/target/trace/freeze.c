@@ -135,20 +135,16 @@ freeze_again(struct freeze *f, struct err *e)
 int
 freeze_maps(struct freeze *f, struct err *e)
 {
-	struct buf text = {0};
+	struct procfs_maps maps;
 	struct procfs_map m;
-	char path[64], *at;
-	int r;
+	int r = procfs_maps_open(&maps, f->pid, e);
 
-	snprintf(path, sizeof path, "/proc/%d/maps", f->pid);
-	r = buf_read_file(&text, path, e);
-	if (r == 0 && text.len == 0)
+	if (r == 0 && maps.text.len == 0)
 		r = err_set(e, -ESRCH, "%d: it has ended", f->pid);
 	memmap_done(&f->map);
 	pagescan_forget(&f->pages);
 	f->passing_start = f->passing_end = 0;
-	at = text.data;
-	while (r == 0 && at != NULL && procfs_next_map(&at, &m)) {
+	while (r == 0 && procfs_maps_next(&maps, &m)) {
 		struct memmap_area *a = vec_add(&f->map.areas);
 
 		a->start = m.start;
@@ -159,7 +155,7 @@ freeze_maps(struct freeze *f, struct err *e)
 		a->name = arena_strdup(&f->map.strings, m.path);
 		memcpy(a->perms, m.perms, sizeof a->perms);
 	}
-	buf_done(&text);
+	procfs_maps_close(&maps);
 	return r;
 }
 

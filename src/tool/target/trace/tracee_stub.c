@@ -432,25 +432,18 @@ int
 tracee_find_cave(struct tracee *t, struct err *e)
 {
 	static const size_t wants[] = {STUB_ROOM, STUB_LEAST + 128, STUB_LEAST};
-	struct buf maps = {0};
-	char path[64];
-	int r;
+	int r = 0;
 
-	snprintf(path, sizeof path, "/proc/%d/maps", t->pid);
-	r = buf_read_file(&maps, path, e);
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(wants) && t->cave == 0; i++) {
-		struct buf copy = {0};
+		struct procfs_maps maps;
 		struct procfs_map m;
-		char *at;
 
-		buf_add(&copy, maps.data, maps.len);
-		at = (char *)buf_str(&copy);
-		while (t->cave == 0 && procfs_next_map(&at, &m))
+		r = procfs_maps_open(&maps, t->pid, e);
+		while (t->cave == 0 && procfs_maps_next(&maps, &m))
 			t->cave = unused_end(t, &m, wants[i]);
 		t->cave_bytes = wants[i];
-		buf_done(&copy);
+		procfs_maps_close(&maps);
 	}
-	buf_done(&maps);
 	if (r == 0 && t->cave == 0)
 		r = err_set(e, -ENOSPC,
 			    "%d: no unused end of a page of code found to work from",
