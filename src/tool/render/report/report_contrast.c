@@ -58,6 +58,12 @@ report_contrast(struct report *r, uint32_t row, struct map *told)
 {
 	struct contrast_found f;
 
+	if (r->hidden != NULL && r->hidden[row])
+		buf_printf(
+			r->out,
+			"%*sblocks as old as these were freed: lost since then, or the "
+			"program hides its pointers (XOR, compressed)\n",
+			REPORT_INDENT, "");
 	if (r->contrast == NULL || !contrast_find(r->contrast, row, &f) ||
 	    (*map_add(told, f.line))++ > 0)
 		return;

@@ -9,6 +9,7 @@
 
 #include "shared/compiler.h"
 #include "tool/analyze/sites/contrast.h"
+#include "tool/analyze/sites/hidden.h"
 #include "tool/render/figure.h"
 #include "tool/render/report/report_impl.h"
 #include "tool/render/wrap.h"
@@ -142,10 +143,14 @@ report_sites(struct report *r, size_t other_lines)
 
 	if (list)
 		sites_init(&ss, r->p, r->skip, &q);
-	if (list && q.by == SITES_LOST)
+	if (list && q.by == SITES_LOST) {
 		r->contrast = contrast_new(r->p, r->skip, &ss);
+		r->hidden = hidden_find(r->p, &ss);
+	}
 	fit_sites(r, list ? &ss : NULL, q.by, report_must_fit(r) ? most : SIZE_MAX);
 	contrast_free(r->contrast);
 	r->contrast = NULL;
+	free(r->hidden);
+	r->hidden = NULL;
 	sites_done(&ss);
 }

@@ -42,6 +42,7 @@ struct report {
 	uint32_t most_frames; /* shown of a stack unless --all; 0 = REPORT_FRAMES */
 	size_t callers_left;  /* frames that the stacks of a short list do not show */
 	struct contrast *contrast; /* of the list of losses; else NULL */
+	bool *hidden;		   /* likewise, for every row of it; hidden.h */
 	bool *told; /* for every module: why it has no lines was said; NULL = of none */
 	bool same;  /* what is being listed is all of one process, which has been named */
 	unsigned depth;

@@ -2,7 +2,10 @@
 /* report_json_places.c -- the places of a JSON report: frames, stacks, figures, growth. */
 #include "tool/render/report/report_json_impl.h"
 
+#include <stdlib.h>
+
 #include "tool/analyze/sites/contrast.h"
+#include "tool/analyze/sites/hidden.h"
 
 enum { DRAIN_BYTES = 1 << 18 };
 
@@ -329,6 +332,7 @@ rj_sites(struct report_json *r)
 {
 	struct contrast *contrast = contrast_new(r->p, r->folding, &r->sites);
 	struct types *types = types_new(r->p, &r->sites);
+	bool *hidden = hidden_find(r->p, &r->sites);
 
 	json_key(&r->j, "sites");
 	json_arr(&r->j);
@@ -348,6 +352,7 @@ rj_sites(struct report_json *r)
 					      : NULL);
 		rj_growth(r, i);
 		rj_contrast(r, contrast, i);
+		rj_bool(r, "freed_as_old", hidden[i]);
 		rj_holder(r, i);
 		rj_types(r, types, i);
 		rj_u64(r, "processes", row->processes);
@@ -358,5 +363,6 @@ rj_sites(struct report_json *r)
 	json_arr_end(&r->j);
 	contrast_free(contrast);
 	types_free(types);
+	free(hidden);
 	rj_not_listed(r);
 }
