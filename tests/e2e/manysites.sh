@@ -3,7 +3,7 @@
 # 100,003 stacks and a million blocks: whole in a recording with room, and in one without
 # room what is there is right and what is not there is counted.
 . "$(dirname "$0")/lib.sh"
-# timeout: 300
+# timeout: 600
 need_seep
 need_libseep
 need_command jq
@@ -80,3 +80,21 @@ for size in $(times 2M '2M 16M'); do
 	run "$SEEP" report small.rec
 	expect_match "$size: said" "$out" '^not recorded: [0-9,]+ allocations \(no room: raise --max-size\)'
 done
+
+# The tool's own memory, with the workload of bench/run --many: 264,000 places.
+need_command gcc
+# anonymous COMMAND...: the most anonymous memory that it had, in MB.
+anonymous() {
+	local most=0 now pid
+	"$@" >/dev/null 2>&1 &
+	pid=$!
+	while now=$(sed -n 's/^RssAnon:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$pid/status" 2>/dev/null) && [ -n "$now" ]; do
+		[ "$now" -le "$most" ] || most=$now
+		sleep 0.01
+	done
+	wait $pid
+	echo $((most * 1024 / 1000000))
+}
+gcc -O1 -g -fno-inline -fno-optimize-sibling-calls -o sites "$ROOT/bench/workloads/sites.c" || exit
+expect_between "memory of seep run, MB" "$(anonymous "$SEEP" run -o sites.rec -- ./sites 264000)" 40 150
+expect_between "memory of seep report, MB" "$(anonymous "$SEEP" report sites.rec)" 40 128

@@ -120,10 +120,9 @@ leak_demand_nothing(const struct leak_demand *d, const struct leakcheck *c)
 	if (only(d) == LEAK_LAST_ALL)
 		return false;
 	for (size_t i = 0; i < c->sites.len; i++) {
-		for (unsigned k = 0; k < CLASSIFY_REACHABLE; k++) {
-			if (c->sites.data[i].blocks[k] > 0)
-				return false;
-		}
+		if (c->sites.data[i].kind != CLASSIFY_REACHABLE &&
+		    c->sites.data[i].blocks > 0)
+			return false;
 	}
 	return true;
 }

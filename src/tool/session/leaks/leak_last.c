@@ -78,11 +78,8 @@ write_now(const char *path, const struct leakcheck *c, struct err *e)
 	for (size_t i = 0; i < c->sites.len; i++) {
 		const struct leakcheck_site *s = &c->sites.data[i];
 
-		for (unsigned k = 0; k < CLASSIFY_KINDS; k++) {
-			if (s->blocks[k] > 0)
-				buf_printf(&b, "%" PRIu32 " %u %" PRIu64 " %" PRIu64 "\n",
-					   s->site, k, s->blocks[k], s->bytes[k]);
-		}
+		buf_printf(&b, "%" PRIu32 " %u %" PRIu64 " %" PRIu64 "\n", s->site,
+			   (unsigned)s->kind, s->blocks, s->bytes);
 	}
 	r = file_write(path, buf_str(&b), b.len, e);
 	buf_done(&b);
@@ -132,29 +129,19 @@ filter(struct leakcheck *c, struct before *b, enum leak_last_only only,
 {
 	for (size_t i = 0; i < c->sites.len; i++) {
 		struct leakcheck_site *s = &c->sites.data[i];
+		uint64_t *row = map_find(&b->rows, key(s->site, s->kind));
+		struct then *was = row != NULL ? &b->figures.data[*row - 1] : NULL;
+		unsigned what = compare(was, s->blocks, s->bytes);
 
-		for (unsigned k = 0; k < CLASSIFY_KINDS; k++) {
-			uint64_t *row = map_find(&b->rows, key(s->site, k));
-			struct then *was =
-				row != NULL ? &b->figures.data[*row - 1] : NULL;
-			unsigned what;
-
-			if (s->blocks[k] == 0)
-				continue;
-			what = compare(was, s->blocks[k], s->bytes[k]);
-			if (was != NULL)
-				was->seen = true;
-			if (k != CLASSIFY_REACHABLE) {
-				d->places[what]++;
-				d->blocks += (int64_t)s->blocks[k];
-				d->bytes += (int64_t)s->bytes[k];
-			}
-			if (is_wanted(only, what))
-				continue;
-			s->blocks[k] = s->bytes[k] = 0;
-			if (k == CLASSIFY_DEFINITE)
-				s->indirect_bytes = 0;
+		if (was != NULL)
+			was->seen = true;
+		if (s->kind != CLASSIFY_REACHABLE) {
+			d->places[what]++;
+			d->blocks += (int64_t)s->blocks;
+			d->bytes += (int64_t)s->bytes;
 		}
+		if (!is_wanted(only, what))
+			s->blocks = s->bytes = s->indirect_bytes = 0;
 	}
 }
 

@@ -37,25 +37,21 @@ leakcheck_save(const struct leakcheck *c, struct prof *p, uint32_t process)
 	for (size_t i = 0; i < c->sites.len; i++) {
 		const struct leakcheck_site *s = &c->sites.data[i];
 		const uint64_t *row = map_find(&rows, s->site);
+		uint32_t loss;
 
-		for (unsigned kind = 0; row != NULL && kind < CLASSIFY_KINDS; kind++) {
-			uint32_t loss;
-
-			if (s->blocks[kind] == 0)
-				continue;
-			loss = prof_add_loss(p);
-			p->losses[loss] = (struct prof_loss){
-				.site = (uint32_t)*row,
-				.kind = (uint8_t)kind,
-				.blocks = s->blocks[kind],
-				.bytes = s->bytes[kind],
-				.indirect_bytes =
-					kind == CLASSIFY_DEFINITE ? s->indirect_bytes : 0,
-			};
-			if (kind == CLASSIFY_POSSIBLE) {
-				p->losses[loss].leftover_blocks = s->leftover_blocks;
-				p->losses[loss].leftover_bytes = s->leftover_bytes;
-			}
+		if (row == NULL || s->blocks == 0)
+			continue;
+		loss = prof_add_loss(p);
+		p->losses[loss] = (struct prof_loss){
+			.site = (uint32_t)*row,
+			.kind = (uint8_t)s->kind,
+			.blocks = s->blocks,
+			.bytes = s->bytes,
+			.indirect_bytes = s->indirect_bytes,
+		};
+		if (s->kind == CLASSIFY_POSSIBLE) {
+			p->losses[loss].leftover_blocks = s->leftover_blocks;
+			p->losses[loss].leftover_bytes = s->leftover_bytes;
 		}
 	}
 	map_done(&rows);

@@ -160,7 +160,7 @@ is_incomplete(const struct rec_head *h)
 void
 look_sum_up(struct look *k)
 {
-	struct map rows = {0}; /* ref of a site -> its row + 1 */
+	struct map rows = {0}; /* ref of a site and a kind -> their row + 1 */
 
 	if (k->how->begin != NULL)
 		k->how->begin(k->how->ctx, k->f->head->pid);
@@ -176,15 +176,16 @@ look_sum_up(struct look *k)
 								      b->state});
 			continue;
 		}
-		row = map_add(&rows, b->site);
+		row = map_add(&rows, (uint64_t)b->site * CLASSIFY_KINDS + b->state);
 		if (*row == 0) {
 			s = vec_add(&k->c->sites);
 			s->site = b->site;
+			s->kind = b->state;
 			*row = k->c->sites.len;
 		}
 		s = &k->c->sites.data[*row - 1];
-		s->blocks[b->state]++;
-		s->bytes[b->state] += b->bytes;
+		s->blocks++;
+		s->bytes += b->bytes;
 		if (b->state == CLASSIFY_DEFINITE)
 			s->indirect_bytes += b->indirect;
 		if ((b->flags & SCAN_BLOCK_LEFTOVER) != 0) {

@@ -17,11 +17,12 @@
 #include "tool/util/err.h"
 #include "tool/util/vec.h"
 
-/* What became of the blocks of one site. */
+/* The blocks of one kind that a site has. There may be hundreds of thousands of these. */
 struct leakcheck_site {
 	uint32_t site; /* ref, as prof_site.origin */
-	uint64_t blocks[CLASSIFY_KINDS], bytes[CLASSIFY_KINDS];
-	uint64_t indirect_bytes; /* lost because of its definitely lost ones */
+	enum classify_kind kind;
+	uint64_t blocks, bytes;
+	uint64_t indirect_bytes;		  /* definite: lost because of these */
 	uint64_t leftover_blocks, leftover_bytes; /* as in prof_loss */
 };
 

@@ -219,6 +219,8 @@ run_collect(struct run *r)
 		load_deleted(r, p);
 		prof_forget_index(p);
 		run_looks(r, p);
+		for (size_t i = 0; i < r->ticker.files.len; i++) /* it has them now */
+			looks_done(&r->ticker.files.data[i].looks);
 		run_leaks_add(&r->leaks, p);
 	}
 	add_missing(r, p);
