@@ -32,7 +32,6 @@
 enum {
 	LOCK_SPACE = 0,
 	LOCK_WAIT_MS = 1000,
-	CELLS_MAX = 1 << 20, /* of one site; more is a list that bites its tail */
 	CHUNK_ROOM = REC_CHUNK_BYTES - sizeof(struct rec_chunk),
 };
 
@@ -48,8 +47,11 @@ control_pause(struct livefile *f, bool paused)
 /* ---- the totals ---- */
 
 static void
-add_cell(const struct livefile *f, const struct rec_cell *c, struct rec_mark_row *row)
+add_cell(void *ctx, const struct livefile *f, void *object)
 {
+	const struct rec_cell *c = object;
+	struct rec_mark_row *row = ctx;
+
 	row->live_bytes += (int64_t)(c->alloc_bytes - c->free_bytes);
 	if (f->head->mode == REC_MODE_SAMPLE) /* in 1/1024 until all are added up */
 		row->live_blocks += (int64_t)(c->est_allocs - c->est_frees);
@@ -57,45 +59,21 @@ add_cell(const struct livefile *f, const struct rec_cell *c, struct rec_mark_row
 		row->live_blocks += (int64_t)(c->allocs - c->frees);
 }
 
-/* Adds one site's cells up: those of running threads and the sum of the ended ones, which
- * may just have taken up a cell that is still in the list. False when nothing is live
- * there. */
-static bool
-sum_site(const struct livefile *f, const struct rec_site *s, struct rec_mark_row *row)
-{
-	const struct rec_cell *c =
-		livefile_at(f, __atomic_load_n(&s->ended, __ATOMIC_ACQUIRE), sizeof *c);
-	uint32_t ref = __atomic_load_n(&s->cells, __ATOMIC_ACQUIRE);
-	uint32_t absorbed = c != NULL ? c->absorbed : 0;
-
-	if (c != NULL)
-		add_cell(f, c, row);
-	for (uint32_t n = 0; ref != 0 && n < CELLS_MAX; n++) {
-		c = livefile_at(f, ref, sizeof *c);
-		if (c == NULL || c->site != row->site)
-			break; /* its thread has just ended, and it leads elsewhere now */
-		if (ref != absorbed)
-			add_cell(f, c, row);
-		ref = c->next;
-	}
-	if (f->head->mode == REC_MODE_SAMPLE) {
-		row->live_blocks /= 1024;
-		row->estimated = 1;
-	}
-	return row->live_bytes != 0 || row->live_blocks != 0;
-}
-
 static void
 add_site(void *ctx, const struct livefile *f, void *object)
 {
 	const struct rec_site *s = object;
 	struct rows *rows = ctx;
-	struct rec_mark_row row = {
-		.site = (uint32_t)((uint64_t)((const char *)s - (const char *)f->head) /
-				   8),
-	};
+	struct rec_mark_row row = {.site = livefile_site_ref(f, s)};
 
-	if (s->node != 0 && sum_site(f, s, &row))
+	if (s->node == 0)
+		return;
+	livefile_each_cell_of(f, s, add_cell, &row);
+	if (f->head->mode == REC_MODE_SAMPLE) {
+		row.live_blocks /= 1024;
+		row.estimated = 1;
+	}
+	if (row.live_bytes != 0 || row.live_blocks != 0)
 		vec_push(rows, row);
 }
 

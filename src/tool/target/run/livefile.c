@@ -302,6 +302,37 @@ livefile_each_cell(const struct livefile *f, livefile_visitor *each, void *ctx)
 		      ctx);
 }
 
+enum { CELLS_MAX = 1 << 20 }; /* of one site; more is a list that bites its tail */
+
+uint32_t
+livefile_site_ref(const struct livefile *f, const struct rec_site *s)
+{
+	return (uint32_t)((uint64_t)((const char *)s - (const char *)f->head) / 8);
+}
+
+void
+livefile_each_cell_of(const struct livefile *f, const struct rec_site *s,
+		      livefile_visitor *each, void *ctx)
+{
+	uint32_t ended = __atomic_load_n(&s->ended, __ATOMIC_ACQUIRE), absorbed = 0;
+	uint32_t ref = __atomic_load_n(&s->cells, __ATOMIC_ACQUIRE);
+	uint32_t own = livefile_site_ref(f, s);
+	struct rec_cell *c = livefile_at(f, ended, sizeof *c);
+
+	if (c != NULL && c->site == own) {
+		absorbed = c->absorbed;
+		each(ctx, f, c);
+	}
+	for (uint32_t n = 0; ref != 0 && n < CELLS_MAX; n++) {
+		c = livefile_at(f, ref, sizeof *c);
+		if (c == NULL || c->site != own)
+			return;
+		if (ref != absorbed)
+			each(ctx, f, c);
+		ref = c->next;
+	}
+}
+
 static void
 add_live(void *ctx, const struct livefile *f, void *object)
 {

@@ -17,6 +17,13 @@ void livefile_each(const struct livefile *f, enum rec_chunk_kind kind, uint32_t 
 /* The same with every cell, also those inside of sites. */
 void livefile_each_cell(const struct livefile *f, livefile_visitor *each, void *ctx);
 
+/* A site's ref, and its cells: those of running threads, and the sum of the ended ones, which may
+ * just have taken up a cell that is still in the list. Cells come and go meanwhile; one that
+ * is in another site's hands by now ends the list. */
+uint32_t livefile_site_ref(const struct livefile *f, const struct rec_site *s);
+void livefile_each_cell_of(const struct livefile *f, const struct rec_site *s,
+			   livefile_visitor *each, void *ctx);
+
 /* Head of chunk `index` (1 …), or NULL when it was not made present or lies
  * outside. */
 struct rec_chunk *livefile_chunk(const struct livefile *f, uint32_t index);

@@ -17,7 +17,6 @@
 enum {
 	SITES_PER_CHUNK =
 		(REC_CHUNK_BYTES - sizeof(struct rec_chunk)) / sizeof(struct rec_site),
-	CELLS_MAX = 65536, /* of one site; a list that bites its tail ends there */
 	ROWS_MAX = 1000000,
 };
 
@@ -40,39 +39,16 @@ looks_due(const struct looks *l, uint64_t ms)
 /* ---- one site ---- */
 
 static void
-add_cell(struct totals *to, const struct rec_cell *c)
+add_cell(void *ctx, const struct livefile *f, void *object)
 {
+	const struct rec_cell *c = object;
+	struct totals *to = ctx;
+
+	(void)f;
 	to->allocs += c->allocs;
 	to->frees += c->frees;
 	to->alloc_bytes += c->alloc_bytes;
 	to->free_bytes += c->free_bytes;
-}
-
-/* Cells come and go while we walk; one that is in another site's hands by now ends it. */
-static struct totals
-read_site(const struct livefile *f, const struct rec_site *s, uint32_t ref)
-{
-	uint32_t ended = __atomic_load_n(&s->ended, __ATOMIC_ACQUIRE), absorbed = 0;
-	uint32_t next = __atomic_load_n(&s->cells, __ATOMIC_ACQUIRE);
-	struct totals sum = {0};
-	const struct rec_cell *c;
-
-	if (ended != 0) {
-		c = livefile_at(f, ended, sizeof *c);
-		if (c != NULL && c->site == ref) {
-			absorbed = c->absorbed;
-			add_cell(&sum, c);
-		}
-	}
-	for (unsigned n = 0; next != 0 && n < CELLS_MAX; n++) {
-		c = livefile_at(f, next, sizeof *c);
-		if (c == NULL || c->site != ref)
-			break;
-		if (next != absorbed)
-			add_cell(&sum, c);
-		next = c->next;
-	}
-	return sum;
 }
 
 /* Whether as much is live as was; what came and went again is told with the next
@@ -106,11 +82,11 @@ look_at_chunk(struct looks *l, const struct livefile *f, uint32_t number,
 	sites = (const void *)(c + 1);
 	used = c->used < REC_CHUNK_BYTES ? c->used : REC_CHUNK_BYTES;
 	for (uint32_t i = 0; sizeof *c + (i + 1) * sizeof *sites <= used; i++) {
-		struct totals *last = &known->last[i], now;
+		struct totals *last = &known->last[i], now = {0};
 
 		if (sites[i].node == 0)
 			continue;
-		now = read_site(f, &sites[i], site_ref(known->index, i));
+		livefile_each_cell_of(f, &sites[i], add_cell, &now);
 		if (same(&now, last))
 			continue;
 		vec_push(&to->rows,
