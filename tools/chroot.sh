@@ -32,13 +32,13 @@ need_root() {
 	unshare --mount --pid --fork true 2>/dev/null || cannot "this machine allows no namespaces"
 }
 
-# Where apt has Debian from; on other distributions the mirrors' common name.
+# Where apt gets Debian's packages from; on other distributions $SEEP_MIRROR has to say it.
 mirror() {
 	local found=${SEEP_MIRROR:-}
 	# shellcheck disable=SC2016 # for apt-get to expand
 	[ -n "$found" ] || found=$(apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' \
 		'Created-By: Packages' 2>/dev/null | grep -v -e security | head -n 1) || true
-	found=${found:-http://deb.debian.org/debian}
+	[ -n "$found" ] || cannot "set SEEP_MIRROR to the URL of a mirror of Debian"
 	echo "${found%/}"
 }
 
