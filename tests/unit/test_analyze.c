@@ -332,6 +332,52 @@ word_of(struct prof *p)
 	return answer_of(p).word;
 }
 
+/* Two processes of one program, sampled, with so many samples each; the first one of them runs on. */
+static struct verdict_answer
+answer_of_two(uint64_t first, uint64_t second, uint32_t *ret_found)
+{
+	struct prof *p = prof_new();
+	uint32_t pr[2] = {tp_process(p, "app", 11, 20000),
+			  tp_process(p, "app", 13, 20000)};
+	uint64_t samples[2] = {first, second};
+	struct verdict_answer a;
+	struct verdict v;
+	struct sites ss;
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct prof_site *s = tp_site(
+			p, pr[i], TP_STACK(p, "use x.c:3 x", "main x.c:9 x"), samples[i],
+			samples[i], samples[i] * 100, samples[i] * 100);
+
+		s->samples = samples[i];
+		p->processes[pr[i]].mode = PROF_SAMPLED;
+		p->processes[pr[i]].rate_bytes = 1000;
+	}
+	group(&ss, p, SITES_LIVE, 8);
+	verdict_init(&v, p, &ss, NULL, NULL, NULL, NULL);
+	a = v.all.answer;
+	*ret_found = v.nfound;
+	verdict_done(&v);
+	sites_done(&ss);
+	prof_free(p);
+	return a;
+}
+
+/* An idle process beside a busy one does not take the answer away: what it may have lost is within the limit that is
+ * stated. */
+T_TEST(few_samples_of_one_of_two)
+{
+	uint32_t found;
+
+	T_EQ(answer_of_two(0, 100, &found).word, VERDICT_OK);
+	T_EQ(found, 2);
+	T_EQ(answer_of_two(100, 3, &found).word, VERDICT_OK);
+	T_EQ(found, 2);
+	T_EQ(answer_of_two(6, 7, &found).word, VERDICT_OK);
+	T_EQ(found, 2);
+	T_EQ(answer_of_two(4, 5, &found).why, VERDICT_WHY_FEW_SAMPLES);
+}
+
 /* What became of the process decides what can be said of its unfreed memory. */
 T_TEST(verdict_knows_how_it_ended)
 {

@@ -350,45 +350,6 @@ verdict_count_places(struct verdict *v, const struct prof *p, const struct sites
 	map_done(&seen);
 }
 
-/* The highest peak of a single process, and what was largest then. */
-static struct verdict_peak
-verdict_find_peak(const struct prof *p, const struct sites *ss, const bool *chosen)
-{
-	int64_t *bytes = xcalloc(ss->nrows, sizeof *bytes), most = 0;
-	struct verdict_peak peak = {.row = UINT32_MAX};
-
-	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		if ((chosen == NULL || chosen[i]) &&
-		    (peak.process == 0 || p->processes[i].peak_bytes > peak.bytes)) {
-			peak.bytes = p->processes[i].peak_bytes;
-			peak.process = i;
-		}
-	}
-	peak.var = (double)p->processes[peak.process].peak_error_bytes;
-	peak.var *= peak.var;
-	for (uint32_t i = 1; i < p->nsites; i++) {
-		if (p->sites[i].process == peak.process &&
-		    ss->row_of_site[i] != UINT32_MAX)
-			bytes[ss->row_of_site[i]] += p->sites[i].at_peak_bytes;
-	}
-	for (uint32_t i = 0; i < ss->nrows; i++) {
-		if (bytes[i] > most) {
-			most = bytes[i];
-			peak.row = i;
-		}
-	}
-	free(bytes);
-	return peak;
-}
-
-void
-verdict_find_peaks(struct verdict *v, const struct prof *p, const struct sites *ss,
-		   const bool *chosen, const bool *focus)
-{
-	v->peak = verdict_find_peak(p, ss, chosen);
-	v->focus_peak = verdict_find_peak(p, ss, focus);
-}
-
 bool
 verdict_is_found(const struct verdict *v, uint32_t i, const bool *focus)
 {
@@ -399,6 +360,10 @@ verdict_is_found(const struct verdict *v, uint32_t i, const bool *focus)
 		return false;
 	if (verdict_is_leak(v->all.answer.word))
 		return verdict_lost(f->loss_blocks) > 0;
+	/* The few samples of one were enough together with those of others. */
+	if (v->all.answer.word <= VERDICT_STEADY &&
+	    f->answer.why == VERDICT_WHY_FEW_SAMPLES)
+		return true;
 	return (words >> v->all.answer.word & 1) != 0;
 }
 
@@ -417,6 +382,28 @@ verdict_find_main(const struct verdict *v, const struct prof *p, const bool *foc
 	return first;
 }
 
+/* Of processes that are judged together. */
+static uint64_t
+samples_of_all(const struct verdict *v, const struct prof *p, const bool *focus)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 1; i < p->nprocesses; i++) {
+		if ((focus == NULL || focus[i]) && v->state[i] == VERDICT_JUDGED)
+			sum += v->each[i].samples;
+	}
+	return sum;
+}
+
+/* Can this process not be decided, and so not the whole? One that hardly allocates has few samples, but what it may lose
+ * without a sample is the limit that is stated for the others. */
+static bool
+is_undecided(const struct verdict_answer *a, uint64_t samples)
+{
+	return a->word == VERDICT_NO_VERDICT &&
+	       (a->why != VERDICT_WHY_FEW_SAMPLES || samples < VERDICT_MIN_SAMPLES);
+}
+
 /* One word for all processes in focus. Findings of any of them count, and losses add up; what
  * could not be decided of one cannot be decided of all. */
 static struct verdict_answer
@@ -430,6 +417,7 @@ verdict_of_all(const struct verdict *v, const struct prof *p, const bool *focus,
 	if (v->main == 0)
 		return verdict_decide(&(struct verdict_facts){0});
 	sum.lost_bytes = sum.lost_blocks = 0;
+	sum.samples = samples_of_all(v, p, focus);
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		const struct verdict_facts *f = &facts[i];
 
@@ -443,7 +431,7 @@ verdict_of_all(const struct verdict *v, const struct prof *p, const bool *focus,
 		if (v->state[i] != VERDICT_JUDGED)
 			continue;
 		found |= 1u << v->each[i].answer.word | v->each[i].answer.also;
-		if (v->each[i].answer.word == VERDICT_NO_VERDICT)
+		if (is_undecided(&v->each[i].answer, sum.samples))
 			undecided = v->each[i].answer;
 		sum.wrong += i == v->main ? 0 : f->wrong;
 		sum.lost_bytes += f->lost_bytes;

@@ -154,7 +154,8 @@ static bool
 report_is_quiet(const struct report *r, uint32_t i)
 {
 	return r->v.state[i] == VERDICT_JUDGED &&
-	       r->v.each[i].answer.word <= VERDICT_STEADY;
+	       (r->v.each[i].answer.word <= VERDICT_STEADY ||
+		(r->found[i] && r->v.all.answer.word <= VERDICT_STEADY));
 }
 
 /* "no leak, 1.05 MiB still reachable": only where leaks were looked for it is known what is reachable. */
