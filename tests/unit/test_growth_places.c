@@ -605,4 +605,34 @@ T_TEST(share_of_a_leak)
 	prof_free(p);
 }
 
+/* A site that only allocates, in a process that does not become larger: that is said beside its rate. */
+T_TEST(process_is_flat)
+{
+	for (uint32_t kib = 0; kib <= 200; kib += 200) {
+		struct prof *p = prof_new();
+		uint32_t a = tp_process(p, "a", 11, 20000), row;
+		struct report_opts o = {.rows = 1};
+		struct buf out = {0};
+
+		p->processes[a].end = PROF_END_RUNNING;
+		p->processes[a].exit_ms = 0;
+		tp_site(p, a, TP_STACK(p, "put x.c:3 x", "main x.c:9 x"), 40, 0, 4000000,
+			0);
+		for (uint32_t k = 0; k < 40; k++)
+			born(p, 1, 500 * k, 100000);
+		for (uint32_t k = 0; k <= 20; k++) {
+			row = prof_add_point(p);
+			p->points[row] = (struct prof_point){
+				.process = a, .ms = 1000 * k, .rss_kib = 4000 + k * kib};
+		}
+		report_text(&out, p, &o);
+		T_EQ(strstr(buf_str(&out), "GROWING  1 site: ") != NULL, true);
+		T_EQ(strstr(first_line(&out),
+			    "; resident memory does not grow with it") != NULL,
+		     kib == 0);
+		buf_done(&out);
+		prof_free(p);
+	}
+}
+
 T_MAIN()

@@ -14,7 +14,12 @@
 #include "tool/util/fmt.h"
 #include "tool/util/x.h"
 
-enum { TURNING_ROWS = 5 };
+enum {
+	TURNING_ROWS = 5,
+	FLAT_PART =
+		8, /* 1 / of the growth of its sites, or less: the process does not grow */
+	FLAT_BYTES = 256 << 10, /* of growth that would show in its resident memory */
+};
 
 #define DIFFERS 1.2 /* rates further apart than this factor are both told */
 
@@ -329,6 +334,17 @@ share_of(double sites, double process)
 	return fmt_percent((uint64_t)(share * 1000), 1000);
 }
 
+/* Is the process's own growth far below that of its sites, which is enough to show? */
+static bool
+is_flat(const struct report *r, const struct forecast *f, double slope)
+{
+	const struct prof_process *pr = &r->p->processes[r->v.main];
+
+	return f->known && !f->grows && pr->end == PROF_END_RUNNING &&
+	       f->slope < slope / FLAT_PART &&
+	       slope * (double)pr->duration_ms / 1000 >= FLAT_BYTES;
+}
+
 void
 report_growth_forecast(struct report *r, enum verdict_word word)
 {
@@ -347,6 +363,8 @@ report_growth_forecast(struct report *r, enum verdict_word word)
 			slope += m->slope;
 	}
 	f = forecast_of_all(r->p, r->focus, process, slope);
+	if (word == VERDICT_GROWING && is_flat(r, &f, slope))
+		buf_add_str(r->out, "; resident memory does not grow with it");
 	if (!f.grows || f.seconds <= 0 ||
 	    r->p->processes[process].end != PROF_END_RUNNING)
 		return;
