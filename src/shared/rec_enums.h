@@ -64,7 +64,7 @@ enum rec_lost {
 	REC_LOST_LIBC,	 /* and copies of libc that dlmopen has loaded */
 	REC_LOST_MISSED, /* readers only: forked children that nobody attached to in time */
 	REC_LOST_NAME,	 /* frames of other languages whose name found no room */
-	/* stacks whose frames of other languages stand where we guess (record/mixed.c) */
+	/* stacks whose frames of other languages stand where we guess (guest/record/mixed) */
 	REC_LOST_MIXED,
 	REC_LOST_MAX = 24,
 };

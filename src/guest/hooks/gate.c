@@ -77,6 +77,20 @@ attach(struct recorder *r)
 	return true;
 }
 
+/* A runtime was registered since (guest/lang): the thread is attached, but what it
+ * remembers was found without it. */
+static bool
+renewed(struct recorder *r)
+{
+	uint64_t id = __atomic_load_n(&r->id, __ATOMIC_ACQUIRE);
+
+	if (tls.self == NULL || tls.owner == id || (uint32_t)tls.owner != (uint32_t)id)
+		return false;
+	threads_forget(tls.self);
+	tls.owner = id;
+	return true;
+}
+
 /* true: try again, the thread is not busy and attached. */
 COLD bool
 gate_enter_slow(uintptr_t cfa)
@@ -99,7 +113,8 @@ gate_enter_slow(uintptr_t cfa)
 	if (abandoned && tls.owner == recorder_now->id && tls.self != NULL)
 		threads_jumped(recorder_now, tls.self);
 	saved = errno; /* keys of pthreads are libc's work */
-	ready = life_begun() && (tls.owner == recorder_now->id || attach(recorder_now));
+	ready = life_begun() && (tls.owner == recorder_now->id || renewed(recorder_now) ||
+				 attach(recorder_now));
 	errno = saved;
 	tls.busy = 0;
 	return ready;

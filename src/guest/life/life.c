@@ -28,6 +28,7 @@
 #include "guest/hooks/gate.h"
 #include "guest/hooks/next.h"
 #include "guest/hooks/past.h"
+#include "guest/lang/lang.h"
 #include "guest/life/exec_env.h"
 #include "guest/life/forked.h"
 #include "guest/life/guard.h"
@@ -40,6 +41,7 @@
 #include "guest/misuse/zone.h"
 #include "guest/record/file/space.h"
 #include "guest/record/inherit.h"
+#include "guest/record/mixed/mixed.h"
 #include "guest/record/ticks.h"
 #include "guest/rt/rt_map.h"
 #include "guest/rt/rt_proc.h"
@@ -143,6 +145,7 @@ begin(void)
 	gate.mmap = settings.recorder.mmap_class;
 	gate.filter = settings.recorder.mode == REC_MODE_EXACT || boot_used ? &sample_all
 									    : r->sample;
+	lang_begun(r);
 	state_set(STATE_ON);
 	guard_install();
 	hold_install();
@@ -552,6 +555,7 @@ end_early(struct recorder *r)
 	r->base = NULL;
 	COMPILER_BARRIER();
 	recorder_forget_private(r);
+	mixed_free(t);
 	rt_unmap(t->cell_slots, (t->cell_mask + 1) * sizeof(*t->cell_slots));
 	rt_unmap(t, t->mapped_bytes);
 	if (counts && sys_madvise(mapped, REC_PAGE_BYTES, MADV_DONTFORK) == 0) {

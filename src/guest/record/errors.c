@@ -10,6 +10,7 @@
 
 #include "guest/record/file/space.h"
 #include "guest/record/livetable.h"
+#include "guest/record/mixed/mixed.h"
 #include "guest/record/modules.h"
 #include "guest/record/stacks.h"
 #include "guest/record/threads.h"
@@ -104,12 +105,11 @@ errors_stack(struct recorder *r, struct thread *t, const struct unw_start *start
 {
 	uint32_t node = unw_hit(t->unw, start);
 
-	(void)r;
-	if (node != 0)
-		return node;
-	if (start->sp < t->stack_low)
+	if (node == 0 && start->sp < t->stack_low)
 		threads_stack_grew(t, start->sp);
-	return unw_walk(t->unw, start);
+	if (node == 0)
+		node = unw_walk(t->unw, start);
+	return r->mixed != NULL ? mixed_node(r, t, node, false) : node;
 }
 
 /* What a slot left behind need not be a site: an event that was abandoned leaves anything. */

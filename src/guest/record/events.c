@@ -4,6 +4,7 @@
 #include "guest/record/events.h"
 
 #include "guest/record/hot.h"
+#include "guest/record/mixed/mixed.h"
 #include "guest/record/stacks.h"
 #include "guest/record/timeline.h"
 
@@ -64,8 +65,10 @@ hot_changes(struct recorder *r, struct thread *t)
 		record_no_longer_alone(r, t);
 }
 
+/* `places`: where the cell is remembered, NULL = nowhere. */
 static COLD struct rec_cell *
-hot_place_new(struct recorder *r, struct thread *t, uint32_t node, enum rec_kind kind)
+hot_place_new(struct recorder *r, struct thread *t, uint32_t node, enum rec_kind kind,
+	      struct thread_place *places)
 {
 	static const unsigned char classes[] = {[REC_KIND_MMAP] = REC_CLASS_MMAP,
 						[REC_KIND_BRK] = REC_CLASS_BRK,
@@ -84,17 +87,40 @@ hot_place_new(struct recorder *r, struct thread *t, uint32_t node, enum rec_kind
 	cell = cells_get(r, t, rec_ref(r, site));
 	if (cell == NULL)
 		return NULL;
-	if (class == REC_CLASS_HEAP)
-		t->places[node % THREAD_PLACES] =
+	if (class == REC_CLASS_HEAP && places != NULL)
+		places[node % THREAD_PLACES] =
 			(struct thread_place){node, rec_ref(r, cell)};
+	return cell;
+}
+
+/* A managed runtime is there: the native node is half of the stack. It is not what the
+ * thread remembers, or the next event there would not come by here. */
+static struct rec_cell *
+hot_place_mixed(struct recorder *r, struct thread *t, uint32_t node, enum rec_kind kind)
+{
+	struct thread_place *places, *place;
+	struct rec_cell *cell;
+
+	node = mixed_node(r, t, node, kind < REC_KIND_MMAP);
+	places = mixed_places(t);
+	place = places != NULL ? &places[node % THREAD_PLACES] : NULL;
+	if (LIKELY(place != NULL && place->node == node && kind < REC_KIND_MMAP))
+		cell = rec_at(r, place->cell);
+	else
+		cell = hot_place_new(r, t, node, kind, places);
+	if (cell != NULL && kind < REC_KIND_MMAP)
+		hot_was_at(t, 0, cell);
 	return cell;
 }
 
 NOINLINE struct rec_cell *
 hot_place(struct recorder *r, struct thread *t, uint32_t node, enum rec_kind kind)
 {
-	struct rec_cell *cell = hot_place_new(r, t, node, kind);
+	struct rec_cell *cell;
 
+	if (UNLIKELY(r->mixed != NULL))
+		return hot_place_mixed(r, t, node, kind);
+	cell = hot_place_new(r, t, node, kind, t->places);
 	if (cell != NULL && kind < REC_KIND_MMAP)
 		hot_was_at(t, node, cell);
 	return cell;

@@ -10,6 +10,7 @@
 #include "guest/record/cells.h"
 #include "guest/record/events.h"
 #include "guest/record/file/space.h"
+#include "guest/record/mixed/mixed.h"
 #include "guest/record/ticks.h"
 #include "guest/rt/rt_map.h"
 
@@ -90,9 +91,8 @@ threads_stack_grew(struct thread *t, uintptr_t sp)
 	unw_thread_bounds(t->unw, t->stack_low, t->stack_top);
 }
 
-/* What the thread remembers of its last events, to find the same again. */
-static void
-forget(struct thread *t)
+void
+threads_forget(struct thread *t)
 {
 	for (unsigned i = 0; i < LIVE_LEAVES; i++)
 		t->leaves[i].region = 0;
@@ -104,6 +104,7 @@ forget(struct thread *t)
 	t->recent[0].addr = t->recent[1].addr = 0;
 	t->pending_block = NULL;
 	t->freeing.addr = 0;
+	mixed_forget(t);
 }
 
 /* Live bytes by the thread's cells, without what was inherited. */
@@ -140,7 +141,7 @@ threads_jumped(struct recorder *r, struct thread *t)
 	for (unsigned i = 0; i < ARRAY_LEN(r->head->locks); i++)
 		lock_drop_own(&r->head->locks[i], t->me);
 	lock_drop_own(&r->idle_lock, t->me);
-	forget(t);
+	threads_forget(t);
 	record_check_modules(r);
 	unw_thread_bounds(t->unw, t->stack_low, t->stack_top);
 	live = recount(r, t);
@@ -189,7 +190,7 @@ threads_attach(struct recorder *r, bool late)
 	t->row_ref = rec_ref(r, row);
 	t->me = me;
 	t->recorder = r;
-	forget(t);
+	threads_forget(t);
 	t->clock_seen = h->clock_ms;
 	t->now_ms = h->clock_ms;
 	/* No tool? Then the very first event reads the clock. */

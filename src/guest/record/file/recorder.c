@@ -9,6 +9,7 @@
 
 #include "guest/record/file/keep.h"
 #include "guest/record/file/space.h"
+#include "guest/record/mixed/rec_names.h"
 #include "guest/record/modules.h"
 #include "guest/record/sample.h"
 #include "guest/record/stacks.h"
@@ -359,7 +360,8 @@ private_memory(struct recorder *r)
 	size_t modules =
 		ALIGN_UP(RECORDER_MODULES_MAX * sizeof(*r->modules), (size_t)4096);
 	size_t sample = ALIGN_UP(sample_filter_bytes(), (size_t)4096);
-	size_t tables = heads + index + modules + sample + RECORDER_SCRATCH_BYTES;
+	size_t names = ALIGN_UP(rec_names_bytes(), (size_t)4096);
+	size_t tables = heads + index + modules + sample + names + RECORDER_SCRATCH_BYTES;
 	size_t all = tables + unw_shared_bytes();
 
 	if (at != NULL)
@@ -375,7 +377,8 @@ private_memory(struct recorder *r)
 	r->index_mask = (1 << STACKS_INDEX_FIRST_BITS) - 1;
 	r->modules = (void *)(at + heads + index);
 	r->sample = (void *)(at + heads + index + modules);
-	r->scratch = (char *)(at + heads + index + modules + sample);
+	r->names = (void *)(at + heads + index + modules + sample);
+	r->scratch = (char *)(at + heads + index + modules + sample + names);
 	r->unw = (void *)(at + tables);
 	sample_filter_init(r->sample);
 	return true;

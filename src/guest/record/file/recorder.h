@@ -94,8 +94,9 @@ struct known_module {
 struct recorder {
 	unsigned char *base; /* the recording; NULL: nothing is recorded */
 	struct rec_head *head;
-	uint64_t
-		id; /* never the same twice in a process: what tls.owner is compared with */
+	/* Never the same twice in a process: what tls.owner is compared with. The upper half
+	 * counts: threads of another count forget what they remember, and go on. */
+	uint64_t id;
 	bool exact;	    /* mode, at hand */
 	bool hot;	    /* exact, and nobody else looks at events: hot.h will do */
 	bool single;	    /* one thread so far, as far as we have seen */
@@ -135,6 +136,10 @@ struct recorder {
 	struct sample_filter *sample;
 	struct lock_once errors_lock;
 	bool modules_late; /* some of them are */
+	uint64_t *names;   /* private tables of rec_names.c */
+	/* Managed runtimes (mixed.h). NULL = none; else no thread remembers native nodes in
+	 * `places` and `last_node`, so that every event comes by hot_place. */
+	const struct mixed_sources *mixed;
 	/* Exact, ended early: still mapped, to count what comes after. NULL in a forked child. */
 	struct rec_head *ended;
 };
@@ -218,6 +223,7 @@ struct thread {
 	struct thread *next_idle;
 	struct unw_thread *unw;
 	size_t mapped_bytes;
+	struct mixed_thread *mixed; /* mixed.c; NULL = it has met no managed runtime */
 };
 
 static ALWAYS_INLINE void *

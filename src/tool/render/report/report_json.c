@@ -26,7 +26,8 @@ static const char *const report_json_lost[REC_LOST_MAX] = {
 	[REC_LOST_MARK] = "mark",	    [REC_LOST_MODULE] = "module",
 	[REC_LOST_THREAD] = "thread",	    [REC_LOST_EXEC] = "exec",
 	[REC_LOST_PAST] = "past",	    [REC_LOST_LIBC] = "libc",
-	[REC_LOST_MISSED] = "missed_child",
+	[REC_LOST_MISSED] = "missed_child", [REC_LOST_NAME] = "name",
+	[REC_LOST_MIXED] = "mixed",
 };
 
 void

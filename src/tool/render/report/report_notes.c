@@ -43,6 +43,11 @@ static const struct report_note report_lost[REC_LOST_MAX] = {
 	[REC_LOST_EXEC] = {"not recorded: ",
 			   "program that was started and cannot be recorded",
 			   "programs that were started and cannot be recorded"},
+	[REC_LOST_NAME] = {"", "frame of another language has no name: it found no room",
+			   "frames of other languages have no name: they found no room"},
+	[REC_LOST_MIXED] =
+		{"", "stack has the frames of its interpreter in a place that is a guess",
+		 "stacks have the frames of their interpreter in a place that is a guess"},
 	[REC_LOST_PAST] =
 		{"not recorded: ",
 		 "block of the heap was allocated or freed past the hooks (RTLD_DEEPBIND, or libc's malloc by its address), or malloc's lists were overwritten (--quarantine 1M would find a write to freed memory)",
@@ -283,7 +288,7 @@ report_notes(struct report *r, const char *prefix)
 
 	report_incomplete(r, prefix);
 	report_no_room(r, prefix);
-	for (unsigned i = REC_LOST_SPACE + 1; i <= REC_LOST_MISSED; i++)
+	for (unsigned i = REC_LOST_SPACE + 1; i < REC_LOST_MAX; i++)
 		if (i != REC_LOST_QUIET)
 			report_note(r, prefix,
 				    report_lost[i].one != NULL ? &report_lost[i] : &other,
