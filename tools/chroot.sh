@@ -29,7 +29,8 @@ need_root() {
 		command -v sudo >/dev/null || cannot "neither root nor sudo"
 		exec sudo -- env "SEEP_CHROOTS=$folder" "SEEP_MIRROR=${SEEP_MIRROR:-}" "$tool" "$@"
 	fi
-	unshare --mount --pid --fork true 2>/dev/null || cannot "this machine allows no namespaces"
+	unshare --mount --pid --fork sh -c 'mount -t tmpfs tmpfs /mnt && mount -t proc proc /mnt' 2>/dev/null ||
+		cannot "this machine does not let us mount"
 }
 
 # Where apt gets Debian's packages from; on other distributions $SEEP_MIRROR has to say it.
