@@ -158,26 +158,16 @@ print_json(const struct ps_rows *rows)
 		const struct ps_row *r = &rows->data[i];
 
 		json_obj(&j);
-		json_key(&j, "pid");
-		json_i64(&j, r->pid);
-		json_key(&j, "name");
-		json_str(&j, r->name);
-		json_key(&j, "mode");
-		json_str(&j, r->mode);
-		json_key(&j, "paused");
-		json_bool(&j, r->paused);
-		json_key(&j, "since_ns");
-		json_u64(&j, r->since_ns);
-		json_key(&j, "live_bytes");
-		json_u64(&j, r->live_bytes);
-		json_key(&j, "rss_bytes");
-		json_u64(&j, r->rss_kib << 10);
-		json_key(&j, "recorder_bytes");
-		json_u64(&j, r->held_bytes);
-		json_key(&j, "folder");
-		json_str(&j, r->folder);
-		json_key(&j, "owned");
-		json_bool(&j, r->owned);
+		json_member_i64(&j, "pid", r->pid);
+		json_member_str(&j, "name", r->name);
+		json_member_str(&j, "mode", r->mode);
+		json_member_bool(&j, "paused", r->paused);
+		json_member_u64(&j, "since_ns", r->since_ns);
+		json_member_u64(&j, "live_bytes", r->live_bytes);
+		json_member_u64(&j, "rss_bytes", r->rss_kib << 10);
+		json_member_u64(&j, "recorder_bytes", r->held_bytes);
+		json_member_str(&j, "folder", r->folder);
+		json_member_bool(&j, "owned", r->owned);
 		json_obj_end(&j);
 	}
 	json_arr_end(&j);

@@ -4,20 +4,6 @@
 
 #include "tool/render/error_words.h"
 
-static void
-add_u64(struct json *j, const char *key, uint64_t n)
-{
-	json_key(j, key);
-	json_u64(j, n);
-}
-
-static void
-add_str(struct json *j, const char *key, const char *text)
-{
-	json_key(j, key);
-	json_str(j, text);
-}
-
 /* null where there is none. */
 static void
 add_known(struct json *j, const char *key, uint64_t n)
@@ -40,34 +26,34 @@ error_json(struct json *j, const struct prof *p, const struct prof_error *e)
 	struct buf title = {0};
 
 	error_title(&title, p, e);
-	add_str(j, "kind", error_kind_name(e));
-	add_str(j, "text", buf_str(&title));
+	json_member_str(j, "kind", error_kind_name(e));
+	json_member_str(j, "text", buf_str(&title));
 	buf_done(&title);
-	add_u64(j, "count", e->count);
-	json_key(j, "suppressed");
-	json_bool(j, e->suppressed);
-	add_str(j, "function",
-		e->func != REC_FUNC_NONE ? error_func_name(e->func) : NULL);
-	add_u64(j, "pid", p->processes[e->process].pid);
-	add_u64(j, "thread", e->thread);
-	add_u64(j, "ms", e->ms);
-	add_u64(j, "address", e->addr);
-	add_u64(j, "given", e->given);
+	json_member_u64(j, "count", e->count);
+	json_member_bool(j, "suppressed", e->suppressed);
+	json_member_str(j, "function",
+			e->func != REC_FUNC_NONE ? error_func_name(e->func) : NULL);
+	json_member_u64(j, "pid", p->processes[e->process].pid);
+	json_member_u64(j, "thread", e->thread);
+	json_member_u64(j, "ms", e->ms);
+	json_member_u64(j, "address", e->addr);
+	json_member_u64(j, "given", e->given);
 	add_known(j, "source", e->source);
-	add_str(j, "where", wheres[e->where < REC_WHERES ? e->where : 0]);
+	json_member_str(j, "where", wheres[e->where < REC_WHERES ? e->where : 0]);
 	add_known(j, "where_thread", e->where_thread);
 	json_key(j, "where_module");
 	if (e->where_module != 0)
 		json_u64(j, e->where_module - 1);
 	else
 		json_null(j);
-	add_str(j, "symbol", e->symbol != 0 ? prof_text(p, e->symbol) : NULL);
+	json_member_str(j, "symbol", e->symbol != 0 ? prof_text(p, e->symbol) : NULL);
 	add_known(j, "block", e->block);
-	add_u64(j, "block_bytes", e->block_bytes);
-	add_str(j, "allocated_by",
-		e->block != 0 && e->block_kind <= REC_KIND_NEW_ARRAY
-			? error_family_name(e->block_kind)
-			: NULL);
-	add_str(j, "freed_by",
-		e->freed_func != REC_FUNC_NONE ? error_func_name(e->freed_func) : NULL);
+	json_member_u64(j, "block_bytes", e->block_bytes);
+	json_member_str(j, "allocated_by",
+			e->block != 0 && e->block_kind <= REC_KIND_NEW_ARRAY
+				? error_family_name(e->block_kind)
+				: NULL);
+	json_member_str(j, "freed_by",
+			e->freed_func != REC_FUNC_NONE ? error_func_name(e->freed_func)
+						       : NULL);
 }

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "tool/analyze/process/managed.h"
-#include "tool/analyze/verdict/verdict.h"
+#include "tool/analyze/verdict/report_data.h"
 #include "tool/model/loss_kinds.h"
 #include "tool/render/leak_xml.h"
 
@@ -261,15 +261,11 @@ junit_xml(struct buf *out, const struct prof *p, const struct skip *s, const boo
 {
 	struct buf suites = {0}, conditions = {0};
 	struct junit j = {.out = &suites, .p = p, .o = o, .g = g, .s = s, .more = more};
-	struct sites_query q = {.chosen = chosen};
-	struct growth_places growth;
-	struct verdict v;
-	struct sites ss;
+	const struct report_query q = {.chosen = chosen, .everyone = true};
+	struct report_data d;
 
-	sites_init(&ss, p, s, &q);
-	growth_places_init(&growth, p, &ss);
-	verdict_init(&v, p, &ss, chosen, NULL, &growth, &ss);
-	j.v = &v;
+	report_data_init(&d, p, s, &q);
+	j.v = &d.v;
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		if (chosen == NULL || chosen[i])
 			junit_process(&j, i);
@@ -278,9 +274,7 @@ junit_xml(struct buf *out, const struct prof *p, const struct skip *s, const boo
 	buf_add_str(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
 	junit_head(out, "testsuites", 0, "seep", &j);
 	buf_printf(out, ">\n%s%s</testsuites>\n", buf_str(&conditions), buf_str(&suites));
-	verdict_done(&v);
-	growth_places_done(&growth);
-	sites_done(&ss);
+	report_data_done(&d);
 	loss_stack_done(&j.stack);
 	buf_done(&conditions);
 	buf_done(&suites);

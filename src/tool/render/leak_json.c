@@ -3,20 +3,6 @@
 #include "tool/render/leak_json.h"
 
 static void
-lj_str(struct json *j, const char *key, const char *text)
-{
-	json_key(j, key);
-	json_str(j, text);
-}
-
-static void
-lj_u64(struct json *j, const char *key, uint64_t n)
-{
-	json_key(j, key);
-	json_u64(j, n);
-}
-
-static void
 lj_conditions(struct json *j, const struct judge *judged)
 {
 	json_arr(j);
@@ -24,10 +10,9 @@ lj_conditions(struct json *j, const struct judge *judged)
 		const struct judge_condition *c = &judged->data[i];
 
 		json_obj(j);
-		lj_str(j, "condition", c->text);
-		lj_u64(j, "value", c->value);
-		json_key(j, "met");
-		json_bool(j, c->met);
+		json_member_str(j, "condition", c->text);
+		json_member_u64(j, "value", c->value);
+		json_member_bool(j, "met", c->met);
 		json_obj_end(j);
 	}
 	json_arr_end(j);
@@ -43,12 +28,12 @@ lj_suppressions(struct json *j, const struct suppress_set *set)
 		if (x->count == 0)
 			continue;
 		json_obj(j);
-		lj_str(j, "name", x->name);
-		lj_str(j, "file", set->files.data[x->file]);
-		lj_u64(j, "line", x->line);
-		lj_u64(j, "records", x->count);
-		lj_u64(j, "blocks", x->blocks);
-		lj_u64(j, "bytes", x->bytes);
+		json_member_str(j, "name", x->name);
+		json_member_str(j, "file", set->files.data[x->file]);
+		json_member_u64(j, "line", x->line);
+		json_member_u64(j, "records", x->count);
+		json_member_u64(j, "blocks", x->blocks);
+		json_member_u64(j, "bytes", x->bytes);
 		json_obj_end(j);
 	}
 	json_arr_end(j);

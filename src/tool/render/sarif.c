@@ -108,8 +108,7 @@ sarif_below(const struct sarif *x, const char *path)
 static void
 sarif_str(struct sarif *x, const char *key, const char *text)
 {
-	json_key(&x->j, key);
-	json_str(&x->j, text);
+	json_member_str(&x->j, key, text);
 }
 
 static void
@@ -155,8 +154,7 @@ sarif_location(struct sarif *x, const char *function, const char *file, uint32_t
 		json_obj_end(&x->j);
 		json_key(&x->j, "region");
 		json_obj(&x->j);
-		json_key(&x->j, "startLine");
-		json_u64(&x->j, line);
+		json_member_u64(&x->j, "startLine", line);
 		json_obj_end(&x->j);
 		json_obj_end(&x->j);
 	}

@@ -275,6 +275,41 @@ json_null(struct json *j)
 		buf_add_str(j->out, "null");
 }
 
+void
+json_member_str(struct json *j, const char *name, const char *s)
+{
+	json_key(j, name);
+	json_str(j, s);
+}
+
+void
+json_member_u64(struct json *j, const char *name, uint64_t n)
+{
+	json_key(j, name);
+	json_u64(j, n);
+}
+
+void
+json_member_i64(struct json *j, const char *name, int64_t n)
+{
+	json_key(j, name);
+	json_i64(j, n);
+}
+
+void
+json_member_f64(struct json *j, const char *name, double x)
+{
+	json_key(j, name);
+	json_f64(j, x);
+}
+
+void
+json_member_bool(struct json *j, const char *name, bool x)
+{
+	json_key(j, name);
+	json_bool(j, x);
+}
+
 bool
 json_ok(const struct json *j)
 {

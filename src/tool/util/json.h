@@ -52,6 +52,13 @@ void json_f64(struct json *j, double x);
 void json_bool(struct json *j, bool x);
 void json_null(struct json *j);
 
+/* A member of an object: its name and its value. */
+void json_member_str(struct json *j, const char *name, const char *s);
+void json_member_u64(struct json *j, const char *name, uint64_t n);
+void json_member_i64(struct json *j, const char *name, int64_t n);
+void json_member_f64(struct json *j, const char *name, double x);
+void json_member_bool(struct json *j, const char *name, bool x);
+
 /* True when everything opened was closed and every value had its place. */
 bool json_ok(const struct json *j);
 

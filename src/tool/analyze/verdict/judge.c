@@ -10,7 +10,7 @@
 
 #include "shared/compiler.h"
 #include "tool/analyze/process/managed.h"
-#include "tool/analyze/verdict/verdict.h"
+#include "tool/analyze/verdict/report_data.h"
 #include "tool/model/loss_kinds.h"
 #include "tool/util/cmdline/opt.h"
 #include "tool/util/fmt.h"
@@ -308,28 +308,25 @@ judge_sum_process(const struct prof *p, const struct skip *s, uint32_t process,
 static uint64_t
 judge_growth(const struct prof *p, const struct skip *s, const bool *chosen)
 {
-	struct sites_query q = {.chosen = chosen};
-	struct growth_places g;
-	struct verdict v;
-	struct sites ss;
+	const struct report_query q = {.chosen = chosen, .everyone = true};
+	struct report_data d;
 	bool *counted;
 	uint64_t n = 0;
 
-	sites_init(&ss, p, s, &q);
-	growth_places_init(&g, p, &ss);
-	verdict_init(&v, p, &ss, chosen, NULL, &g, &ss);
-	counted = xcalloc(ss.nrows, sizeof *counted);
+	report_data_init(&d, p, s, &q);
+	counted = xcalloc(d.growth_sites.nrows + 1, sizeof *counted);
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		const struct verdict_figures *f = &v.each[i];
+		const struct verdict_figures *f = &d.v.each[i];
 		unsigned words = f->answer.also | 1u << f->answer.word;
 
-		if ((chosen != NULL && !chosen[i]) || v.state[i] != VERDICT_JUDGED)
+		if ((chosen != NULL && !chosen[i]) || d.v.state[i] != VERDICT_JUDGED)
 			continue;
 		if ((words >> VERDICT_LEAK & 1) != 0)
 			n += f->places;
 		for (uint32_t k = 0;
-		     (words >> VERDICT_LEAK_LIKELY & 1) != 0 && k < g.nparts; k++) {
-			const struct growth_part *x = &g.parts[k];
+		     (words >> VERDICT_LEAK_LIKELY & 1) != 0 && k < d.growth.nparts;
+		     k++) {
+			const struct growth_part *x = &d.growth.parts[k];
 
 			if (x->process != i || x->word != GROWTH_LEAK || counted[x->row])
 				continue;
@@ -338,9 +335,7 @@ judge_growth(const struct prof *p, const struct skip *s, const bool *chosen)
 		}
 	}
 	free(counted);
-	verdict_done(&v);
-	growth_places_done(&g);
-	sites_done(&ss);
+	report_data_done(&d);
 	return n;
 }
 

@@ -74,18 +74,16 @@ speed_frames(struct speed_out *w)
 		struct emit_frame f = emit_stacks_frame(&w->s, i);
 
 		json_obj(&w->j);
-		json_key(&w->j, "name");
-		json_str(&w->j, strtab_str(&w->s.names, f.name));
+		json_member_str(&w->j, "name", strtab_str(&w->s.names, f.name));
 		if (f.file != 0 || f.module != 0) {
-			json_key(&w->j, "file");
-			json_str(&w->j, prof_text(w->p, f.file != 0 ? f.file : f.module));
+			json_member_str(&w->j, "file",
+					prof_text(w->p, f.file != 0 ? f.file : f.module));
 		}
 		json_obj_end(&w->j);
 	}
 	if (w->most > 0) {
 		json_obj(&w->j);
-		json_key(&w->j, "name");
-		json_str(&w->j, "(smaller stacks)");
+		json_member_str(&w->j, "name", "(smaller stacks)");
 		json_obj_end(&w->j);
 	}
 	json_arr_end(&w->j);
@@ -184,12 +182,9 @@ static void
 speed_event(struct speed_out *w, const char *type, uint32_t frame, int64_t at)
 {
 	json_obj(&w->j);
-	json_key(&w->j, "type");
-	json_str(&w->j, type);
-	json_key(&w->j, "frame");
-	json_u64(&w->j, frame - 1);
-	json_key(&w->j, "at");
-	json_i64(&w->j, at);
+	json_member_str(&w->j, "type", type);
+	json_member_u64(&w->j, "frame", frame - 1);
+	json_member_i64(&w->j, "at", at);
 	json_obj_end(&w->j);
 }
 
@@ -243,16 +238,11 @@ speed_profile(struct speed_out *w, const struct speed_view *v)
 	struct json *j = &w->j;
 
 	json_obj(j);
-	json_key(j, "type");
-	json_str(j, "evented");
-	json_key(j, "name");
-	json_str(j, v->name);
-	json_key(j, "unit");
-	json_str(j, v->objects ? "none" : "bytes");
-	json_key(j, "startValue");
-	json_i64(j, 0);
-	json_key(j, "endValue");
-	json_i64(j, total);
+	json_member_str(j, "type", "evented");
+	json_member_str(j, "name", v->name);
+	json_member_str(j, "unit", v->objects ? "none" : "bytes");
+	json_member_i64(j, "startValue", 0);
+	json_member_i64(j, "endValue", total);
 	json_key(j, "events");
 	json_arr(j);
 	speed_choose(w);
@@ -280,8 +270,7 @@ speed_profiles(struct speed_out *w)
 		speed_profile(w, v);
 	}
 	json_arr_end(&w->j);
-	json_key(&w->j, "activeProfileIndex");
-	json_u64(&w->j, active);
+	json_member_u64(&w->j, "activeProfileIndex", active);
 }
 
 static int
@@ -299,10 +288,9 @@ speedscope_save(const struct prof *p, const struct format_save_opts *o,
 	speed_link(&w);
 	json_init(&w.j, out->buf);
 	json_obj(&w.j);
-	json_key(&w.j, "$schema");
-	json_str(&w.j, "https://www.speedscope.app/file-format-schema.json");
-	json_key(&w.j, "exporter");
-	json_str(&w.j, "seep@" SEEP_VERSION);
+	json_member_str(&w.j, "$schema",
+			"https://www.speedscope.app/file-format-schema.json");
+	json_member_str(&w.j, "exporter", "seep@" SEEP_VERSION);
 	speed_frames(&w);
 	speed_profiles(&w);
 	json_obj_end(&w.j);

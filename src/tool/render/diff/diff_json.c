@@ -8,31 +8,15 @@
 #include "tool/util/json.h"
 
 static void
-dj_i64(struct json *j, const char *key, int64_t n)
-{
-	json_key(j, key);
-	json_i64(j, n);
-}
-
-static void
 dj_str(struct json *j, const char *key, const char *s)
 {
-	json_key(j, key);
-	json_str(j, s != NULL && s[0] != '\0' ? s : NULL);
-}
-
-static void
-dj_bool(struct json *j, const char *key, bool x)
-{
-	json_key(j, key);
-	json_bool(j, x);
+	json_member_str(j, key, s != NULL && s[0] != '\0' ? s : NULL);
 }
 
 static void
 dj_error(struct json *j, const char *key, double var)
 {
-	json_key(j, key);
-	json_f64(j, figure_sqrt(var));
+	json_member_f64(j, key, figure_sqrt(var));
 }
 
 static void
@@ -62,13 +46,14 @@ dj_frame(struct json *j, const struct prof *p, struct skip_pos pos)
 static void
 dj_figures(struct json *j, const int64_t *value, const int64_t *beside, double var)
 {
-	dj_i64(j, "before", value[DIFF_OLD]);
-	dj_i64(j, "after", value[DIFF_NEW]);
-	dj_i64(j, "change", diff_less(value[DIFF_NEW], value[DIFF_OLD]));
+	json_member_i64(j, "before", value[DIFF_OLD]);
+	json_member_i64(j, "after", value[DIFF_NEW]);
+	json_member_i64(j, "change", diff_less(value[DIFF_NEW], value[DIFF_OLD]));
 	dj_error(j, "change_error", var);
-	dj_i64(j, "beside_before", beside[DIFF_OLD]);
-	dj_i64(j, "beside_after", beside[DIFF_NEW]);
-	dj_i64(j, "beside_change", diff_less(beside[DIFF_NEW], beside[DIFF_OLD]));
+	json_member_i64(j, "beside_before", beside[DIFF_OLD]);
+	json_member_i64(j, "beside_after", beside[DIFF_NEW]);
+	json_member_i64(j, "beside_change",
+			diff_less(beside[DIFF_NEW], beside[DIFF_OLD]));
 }
 
 static void
@@ -82,12 +67,12 @@ dj_place(struct json *j, const struct diff_place *x, const struct diff_opts *o)
 	dj_str(j, "growth",
 	       x->growth != GROWTH_UNKNOWN ? growth_word_name(x->growth) : NULL);
 	dj_figures(j, x->value, x->beside, x->var);
-	dj_i64(j, "lost_bytes", x->lost_bytes);
-	dj_i64(j, "lost_blocks", x->lost_blocks);
-	dj_i64(j, "allocs", (int64_t)x->allocs);
-	dj_i64(j, "frees", (int64_t)x->frees);
-	dj_bool(j, "noise", x->noise);
-	dj_bool(j, "lines_moved", x->moved);
+	json_member_i64(j, "lost_bytes", x->lost_bytes);
+	json_member_i64(j, "lost_blocks", x->lost_blocks);
+	json_member_i64(j, "allocs", (int64_t)x->allocs);
+	json_member_i64(j, "frees", (int64_t)x->frees);
+	json_member_bool(j, "noise", x->noise);
+	json_member_bool(j, "lines_moved", x->moved);
 	dj_str(j, "kept_by_libc", x->kept);
 	json_key(j, "stack");
 	json_arr(j);
@@ -110,14 +95,14 @@ dj_side(struct json *j, const char *key, const struct diff_opts *o, unsigned sid
 	json_obj(j);
 	dj_str(j, "target", o->target[side]);
 	dj_str(j, "format", p->format != 0 ? prof_text(p, p->format) : "seep");
-	dj_i64(j, "processes", (int64_t)p->nprocesses - 1);
-	dj_i64(j, "missed", (int64_t)diff_missed(p));
+	json_member_i64(j, "processes", (int64_t)p->nprocesses - 1);
+	json_member_i64(j, "missed", (int64_t)diff_missed(p));
 	json_key(j, "damage");
 	json_arr(j);
 	for (uint32_t i = 0; i < p->ndamages; i++) {
 		json_obj(j);
 		dj_str(j, "what", prof_text(p, p->damages[i].what));
-		dj_i64(j, "count", (int64_t)p->damages[i].count);
+		json_member_i64(j, "count", (int64_t)p->damages[i].count);
 		json_obj_end(j);
 	}
 	json_arr_end(j);
@@ -133,7 +118,7 @@ dj_common(struct json *j, const struct diff *d, const struct diff_opts *o)
 					     [DIFF_BUILD_FOREIGN] = "another program"};
 	const struct prof *p = o->p[DIFF_NEW];
 
-	dj_bool(j, "sampled", d->sampled);
+	json_member_bool(j, "sampled", d->sampled);
 	json_key(j, "same_process");
 	if (d->process_known)
 		json_bool(j, d->same_process || d->apart);
@@ -145,8 +130,8 @@ dj_common(struct json *j, const struct diff *d, const struct diff_opts *o)
 	for (uint32_t i = 0; i < d->nrebuilt; i++)
 		json_str(j, prof_text(p, p->modules[d->rebuilt[i]].path));
 	json_arr_end(j);
-	dj_i64(j, "lines_moved", d->nmoved);
-	dj_i64(j, "series", o->series > 2 ? o->series : 0);
+	json_member_i64(j, "lines_moved", d->nmoved);
+	json_member_i64(j, "series", o->series > 2 ? o->series : 0);
 	json_key(j, "scale");
 	if (d->scale > 0)
 		json_f64(j, d->scale);
@@ -184,13 +169,12 @@ diff_json(struct buf *out, const struct diff *d, const struct diff_opts *o)
 
 	json_init(&j, out);
 	json_obj(&j);
-	json_key(&j, "seep_json");
-	json_u64(&j, JSON_SCHEMA);
+	json_member_u64(&j, "seep_json", JSON_SCHEMA);
 	dj_str(&j, "verdict", verdict_word_name(d->answer.word));
 	dj_str(&j, "severity", verdict_severity_name(verdict_severity(d->answer.word)));
 	dj_str(&j, "no_verdict_because", verdict_why_name(d->answer.why));
-	dj_i64(&j, "lost_bytes", d->lost_bytes);
-	dj_i64(&j, "lost_blocks", d->lost_blocks);
+	json_member_i64(&j, "lost_bytes", d->lost_bytes);
+	json_member_i64(&j, "lost_blocks", d->lost_blocks);
 	json_key(&j, "limit_bytes");
 	if (d->limit > 0)
 		json_i64(&j, (int64_t)d->limit);

@@ -70,8 +70,7 @@ flame_data_text(struct flame_data *d, const char *key, const char *text)
 	if (text == NULL)
 		return;
 	flame_clean(&b, text, 0);
-	json_key(&d->j, key);
-	json_str(&d->j, buf_str(&b));
+	json_member_str(&d->j, key, buf_str(&b));
 	buf_done(&b);
 }
 
@@ -312,10 +311,8 @@ flame_data_view(struct flame_data *d, const struct graph *g, const struct flame_
 	json_obj(&d->j);
 	flame_data_text(d, "what", v->what != NULL ? v->what : "");
 	flame_data_text(d, "unit", v->count_name != NULL ? v->count_name : unit);
-	json_key(&d->j, "base");
-	json_bool(&d->j, g->has_base);
-	json_key(&d->j, "sampled");
-	json_bool(&d->j, g->sampled);
+	json_member_bool(&d->j, "base", g->has_base);
+	json_member_bool(&d->j, "sampled", g->sampled);
 	member(d, "total", g->total);
 	member(d, "was", g->was_total);
 	member(d, "err", figure_sqrt(g->var_total));

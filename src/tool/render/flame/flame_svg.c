@@ -354,20 +354,14 @@ options(struct svg *s, struct flame_data *d)
 	json_obj(&d->j);
 	flame_data_text(d, "nameType", o->name_type != NULL ? o->name_type : "Function");
 	flame_data_text(d, "width", widths[s->width]);
-	json_key(&d->j, "fullWidth");
-	json_u64(&d->j, o->width_px);
-	json_key(&d->j, "frame");
-	json_u64(&d->j, s->frame);
-	json_key(&d->j, "inverted");
-	json_bool(&d->j, o->inverted);
-	json_key(&d->j, "callers");
-	json_bool(&d->j, o->callers);
-	json_key(&d->j, "byName");
-	json_bool(&d->j, o->by_name);
-	json_key(&d->j, "negate");
-	json_bool(&d->j, o->negate);
-	json_key(&d->j, "byModule");
-	json_bool(&d->j, o->colour == FLAME_BY_MODULE ||
+	json_member_u64(&d->j, "fullWidth", o->width_px);
+	json_member_u64(&d->j, "frame", s->frame);
+	json_member_bool(&d->j, "inverted", o->inverted);
+	json_member_bool(&d->j, "callers", o->callers);
+	json_member_bool(&d->j, "byName", o->by_name);
+	json_member_bool(&d->j, "negate", o->negate);
+	json_member_bool(&d->j, "byModule",
+			 o->colour == FLAME_BY_MODULE ||
 				 (o->colour == FLAME_AUTO && s->colours.several_modules));
 	json_obj_end(&d->j);
 }

@@ -213,14 +213,11 @@ options(struct page *pg, bool by_module)
 	json_key(j, "options");
 	json_obj(j);
 	flame_data_text(&pg->data, "width", "max");
-	json_key(j, "inverted");
-	json_bool(j, true);
+	json_member_bool(j, "inverted", true);
 	for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
-		json_key(j, no[i]);
-		json_bool(j, false);
+		json_member_bool(j, no[i], false);
 	}
-	json_key(j, "byModule");
-	json_bool(j, by_module);
+	json_member_bool(j, "byModule", by_module);
 	json_obj_end(j);
 	json_key(j, "notes");
 	json_arr(j);

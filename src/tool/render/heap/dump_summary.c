@@ -188,20 +188,12 @@ dump_summary(struct buf *out, const struct content *c, const struct dump_opts *o
 /* ---- JSON ---- */
 
 static void
-member(struct json *j, const char *name, uint64_t n)
-{
-	json_key(j, name);
-	json_u64(j, n);
-}
-
-static void
 member_address(struct json *j, const char *name, uint64_t addr)
 {
 	char text[24];
 
 	snprintf(text, sizeof text, "0x%" PRIx64, addr);
-	json_key(j, name);
-	json_str(j, addr != 0 ? text : NULL);
+	json_member_str(j, name, addr != 0 ? text : NULL);
 }
 
 static void
@@ -210,19 +202,19 @@ json_counts(struct json *j, const struct content *c)
 	json_key(j, "words");
 	json_obj(j);
 	for (unsigned i = 0; i < CONTENT_WORDS; i++)
-		member(j, content_word_name(i), c->words[i]);
+		json_member_u64(j, content_word_name(i), c->words[i]);
 	json_obj_end(j);
 	json_key(j, "pointers");
 	json_obj(j);
 	for (unsigned i = 0; i < REGION_KINDS; i++) {
 		if (c->pointers[i] > 0)
-			member(j, region_kind_name(i), c->pointers[i]);
+			json_member_u64(j, region_kind_name(i), c->pointers[i]);
 	}
 	json_obj_end(j);
-	member(j, "code_pointers", c->code_pointers);
-	member(j, "pages", c->pages);
-	member(j, "dense_pages", c->dense_pages);
-	member(j, "not_told_apart", c->more_kinds);
+	json_member_u64(j, "code_pointers", c->code_pointers);
+	json_member_u64(j, "pages", c->pages);
+	json_member_u64(j, "dense_pages", c->dense_pages);
+	json_member_u64(j, "not_told_apart", c->more_kinds);
 }
 
 static void
@@ -234,14 +226,13 @@ json_objects(struct json *j, const struct content *c, const struct dump_opts *o)
 		const struct content_block *b = &c->blocks.data[i];
 
 		json_obj(j);
-		member(j, "size", b->size);
-		member(j, "used", b->used);
-		member(j, "freed", b->freed);
-		json_key(j, "first_word");
-		json_str(j, b->used > 0 ? content_word_name(b->first) : NULL);
+		json_member_u64(j, "size", b->size);
+		json_member_u64(j, "used", b->used);
+		json_member_u64(j, "freed", b->freed);
+		json_member_str(j, "first_word",
+				b->used > 0 ? content_word_name(b->first) : NULL);
 		member_address(j, "sign", b->sign);
-		json_key(j, "class");
-		json_str(j, b->sign != 0 ? sign_name(o, b->sign) : NULL);
+		json_member_str(j, "class", b->sign != 0 ? sign_name(o, b->sign) : NULL);
 		json_obj_end(j);
 	}
 	json_arr_end(j);
@@ -253,14 +244,13 @@ json_objects(struct json *j, const struct content *c, const struct dump_opts *o)
 
 		json_obj(j);
 		member_address(j, "value", s->value);
-		member(j, "count", s->count);
+		json_member_u64(j, "count", s->count);
 		json_key(j, "distance");
 		if (s->votes > 0)
 			json_u64(j, s->distance);
 		else
 			json_null(j);
-		json_key(j, "class");
-		json_str(j, sign_name(o, s->value));
+		json_member_str(j, "class", sign_name(o, s->value));
 		json_obj_end(j);
 	}
 	json_arr_end(j);
@@ -273,19 +263,17 @@ dump_json(struct buf *out, const struct content *c, const struct dump_opts *o)
 
 	json_init(&j, out);
 	json_obj(&j);
-	member(&j, "seep_dump", 1);
-	json_key(&j, "what");
-	json_str(&j, o->what);
+	json_member_u64(&j, "seep_dump", 1);
+	json_member_str(&j, "what", o->what);
 	member_address(&j, "start", o->start);
 	member_address(&j, "end", o->end);
-	member(&j, "bytes", c->bytes);
-	member(&j, "absent_bytes", o->absent_bytes);
+	json_member_u64(&j, "bytes", c->bytes);
+	json_member_u64(&j, "absent_bytes", o->absent_bytes);
 	json_counts(&j, c);
 	json_objects(&j, c, o);
-	member(&j, "strings", c->strings);
-	member(&j, "string_bytes", c->string_bytes);
-	json_key(&j, "masked");
-	json_bool(&j, c->shapes);
+	json_member_u64(&j, "strings", c->strings);
+	json_member_u64(&j, "string_bytes", c->string_bytes);
+	json_member_bool(&j, "masked", c->shapes);
 	json_key(&j, "texts");
 	json_arr(&j);
 	for (size_t i = 0; i < c->texts_by.len; i++) {
@@ -295,12 +283,11 @@ dump_json(struct buf *out, const struct content *c, const struct dump_opts *o)
 		json_key(&j, "text");
 		json_strn(&j, strtab_str(&c->texts, t->text),
 			  strtab_len(&c->texts, t->text));
-		member(&j, "count", t->count);
+		json_member_u64(&j, "count", t->count);
 		json_obj_end(&j);
 	}
 	json_arr_end(&j);
-	json_key(&j, "saved");
-	json_str(&j, o->saved);
+	json_member_str(&j, "saved", o->saved);
 	json_obj_end(&j);
 	buf_add_char(out, '\n');
 }

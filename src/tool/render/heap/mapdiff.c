@@ -189,13 +189,6 @@ mapdiff_text(struct buf *out, const struct track *t, const struct mapdiff_opts *
 	free(order);
 }
 
-static void
-member_str(struct json *j, const char *name, const char *s)
-{
-	json_key(j, name);
-	json_str(j, s);
-}
-
 void
 mapdiff_json(struct buf *out, const struct track *t, const struct mapdiff_opts *o)
 {
@@ -204,23 +197,20 @@ mapdiff_json(struct buf *out, const struct track *t, const struct mapdiff_opts *
 
 	json_init(&j, out);
 	json_obj(&j);
-	json_key(&j, "seep_mapdiff");
-	json_u64(&j, 1);
-	member_str(&j, "verdict", verdict_word_name(mapdiff_word(t)));
-	member_str(&j, "severity",
-		   verdict_severity_name(verdict_severity(mapdiff_word(t))));
+	json_member_u64(&j, "seep_mapdiff", 1);
+	json_member_str(&j, "verdict", verdict_word_name(mapdiff_word(t)));
+	json_member_str(&j, "severity",
+			verdict_severity_name(verdict_severity(mapdiff_word(t))));
 	json_key(&j, "files");
 	json_arr(&j);
 	for (size_t i = 0; i < o->n; i++) {
 		json_obj(&j);
-		member_str(&j, "name", o->names[i]);
-		member_str(&j, "form", o->maps[i].form);
-		json_key(&j, "pid");
-		json_i64(&j, o->maps[i].pid);
-		json_key(&j, "rss_bytes");
-		json_u64(&j, memmap_total_kib(&o->maps[i], MEMMAP_RSS) << 10);
-		json_key(&j, "complete");
-		json_bool(&j, o->maps[i].cut_lines == 0);
+		json_member_str(&j, "name", o->names[i]);
+		json_member_str(&j, "form", o->maps[i].form);
+		json_member_i64(&j, "pid", o->maps[i].pid);
+		json_member_u64(&j, "rss_bytes",
+				memmap_total_kib(&o->maps[i], MEMMAP_RSS) << 10);
+		json_member_bool(&j, "complete", o->maps[i].cut_lines == 0);
 		json_obj_end(&j);
 	}
 	json_arr_end(&j);
@@ -237,14 +227,11 @@ mapdiff_json(struct buf *out, const struct track *t, const struct mapdiff_opts *
 		if (r->kib.len == 0)
 			continue;
 		json_obj(&j);
-		member_str(&j, "name", r->last.name);
-		member_str(&j, "kind", region_kind_name(r->last.kind));
-		json_key(&j, "before_bytes");
-		json_u64(&j, kib_at(r, 0) << 10);
-		json_key(&j, "after_bytes");
-		json_u64(&j, kib_at(r, last) << 10);
-		json_key(&j, "growth_bytes");
-		json_i64(&j, change_kib(t, order[i], last) * 1024);
+		json_member_str(&j, "name", r->last.name);
+		json_member_str(&j, "kind", region_kind_name(r->last.kind));
+		json_member_u64(&j, "before_bytes", kib_at(r, 0) << 10);
+		json_member_u64(&j, "after_bytes", kib_at(r, last) << 10);
+		json_member_i64(&j, "growth_bytes", change_kib(t, order[i], last) * 1024);
 		json_obj_end(&j);
 	}
 	json_arr_end(&j);

@@ -9,13 +9,6 @@ static const char *const kind_names[HEAPSCAN_KINDS] = {"definite", "indirect", "
 						       "reachable"};
 
 static void
-number(struct json *j, const char *key, uint64_t n)
-{
-	json_key(j, key);
-	json_u64(j, n);
-}
-
-static void
 text(struct json *j, const char *key, const char *s)
 {
 	json_key(j, key);
@@ -32,9 +25,9 @@ sums(struct json *j, const struct heapscan_sum *s)
 		char key[32];
 
 		snprintf(key, sizeof key, "%s_bytes", kind_names[i]);
-		number(j, key, s[i].bytes);
+		json_member_u64(j, key, s[i].bytes);
 		snprintf(key, sizeof key, "%s_blocks", kind_names[i]);
-		number(j, key, s[i].blocks);
+		json_member_u64(j, key, s[i].blocks);
 	}
 }
 
@@ -43,8 +36,8 @@ static void
 summary_sums(struct json *j, const struct heapscan *s)
 {
 	sums(j, s->sums);
-	number(j, "possible_leftover_bytes", s->leftover.bytes);
-	number(j, "possible_leftover_blocks", s->leftover.blocks);
+	json_member_u64(j, "possible_leftover_bytes", s->leftover.bytes);
+	json_member_u64(j, "possible_leftover_blocks", s->leftover.blocks);
 }
 
 static void
@@ -57,13 +50,13 @@ groups(struct json *j, const struct heapscan *s)
 		char address[32];
 
 		json_obj(j);
-		number(j, "size", g->size);
-		number(j, "size_least", g->least != 0 ? g->least : g->size);
+		json_member_u64(j, "size", g->size);
+		json_member_u64(j, "size_least", g->least != 0 ? g->least : g->size);
 		text(j, "type", heapscan_text(s, g->type));
 		text(j, "pattern", heapscan_text(s, g->pattern));
 		text(j, "held_by", heapscan_text(s, g->holder));
 		sums(j, g->sums);
-		number(j, "through_them_bytes", g->indirect_bytes);
+		json_member_u64(j, "through_them_bytes", g->indirect_bytes);
 		snprintf(address, sizeof address, "0x%llx",
 			 (unsigned long long)g->example);
 		text(j, "example", address);
@@ -88,9 +81,9 @@ holders(struct json *j, const struct heapscan *s)
 				 (unsigned long long)h->address);
 			text(j, "block", address);
 		}
-		number(j, "stacks", h->stacks);
-		number(j, "retained_bytes", h->retained.bytes);
-		number(j, "retained_blocks", h->retained.blocks);
+		json_member_u64(j, "stacks", h->stacks);
+		json_member_u64(j, "retained_bytes", h->retained.bytes);
+		json_member_u64(j, "retained_blocks", h->retained.blocks);
 		json_obj_end(j);
 	}
 	json_arr_end(j);
@@ -105,26 +98,19 @@ arenas(struct json *j, const struct heapscan *s)
 		const struct heapscan_arena *a = &s->arenas.data[i];
 
 		json_obj(j);
-		number(j, "system_bytes", a->system_bytes);
-		number(j, "live_bytes", a->used_bytes);
-		number(j, "live_blocks", a->used_blocks);
-		number(j, "free_bytes", a->free_bytes);
-		number(j, "free_blocks", a->free_blocks);
-		number(j, "largest_free_bytes", a->largest_free);
-		number(j, "end_bytes", a->top_bytes);
-		number(j, "cached_bytes", a->cached_bytes);
-		number(j, "unknown_bytes", a->gap_bytes);
-		number(j, "heaps", a->heaps);
+		json_member_u64(j, "system_bytes", a->system_bytes);
+		json_member_u64(j, "live_bytes", a->used_bytes);
+		json_member_u64(j, "live_blocks", a->used_blocks);
+		json_member_u64(j, "free_bytes", a->free_bytes);
+		json_member_u64(j, "free_blocks", a->free_blocks);
+		json_member_u64(j, "largest_free_bytes", a->largest_free);
+		json_member_u64(j, "end_bytes", a->top_bytes);
+		json_member_u64(j, "cached_bytes", a->cached_bytes);
+		json_member_u64(j, "unknown_bytes", a->gap_bytes);
+		json_member_u64(j, "heaps", a->heaps);
 		json_obj_end(j);
 	}
 	json_arr_end(j);
-}
-
-static void
-signed_number(struct json *j, const char *key, int64_t n)
-{
-	json_key(j, key);
-	json_i64(j, n);
 }
 
 static void
@@ -132,12 +118,12 @@ growth(struct json *j, const struct heapscan *s, const struct scan_growth *g)
 {
 	json_key(j, "growth");
 	json_obj(j);
-	number(j, "seconds", g->seconds);
-	signed_number(j, "bytes", g->bytes);
-	signed_number(j, "blocks", g->blocks);
-	signed_number(j, "lost_bytes", g->lost_bytes);
-	signed_number(j, "lost_blocks", g->lost_blocks);
-	signed_number(j, "kept_bytes", g->kept_bytes);
+	json_member_u64(j, "seconds", g->seconds);
+	json_member_i64(j, "bytes", g->bytes);
+	json_member_i64(j, "blocks", g->blocks);
+	json_member_i64(j, "lost_bytes", g->lost_bytes);
+	json_member_i64(j, "lost_blocks", g->lost_blocks);
+	json_member_i64(j, "kept_bytes", g->kept_bytes);
 	json_key(j, "groups");
 	json_arr(j);
 	for (size_t i = 0; i < g->rows.len; i++) {
@@ -148,13 +134,14 @@ growth(struct json *j, const struct heapscan *s, const struct scan_growth *g)
 			continue;
 		group = &s->groups.data[r->group];
 		json_obj(j);
-		number(j, "size", group->size);
+		json_member_u64(j, "size", group->size);
 		text(j, "type", heapscan_text(s, group->type));
 		text(j, "pattern", heapscan_text(s, group->pattern));
 		text(j, "held_by", heapscan_text(s, group->holder));
-		signed_number(j, "bytes", r->bytes);
-		signed_number(j, "blocks", (int64_t)(r->after.blocks - r->before.blocks));
-		signed_number(j, "lost_blocks", r->lost_blocks);
+		json_member_i64(j, "bytes", r->bytes);
+		json_member_i64(j, "blocks",
+				(int64_t)(r->after.blocks - r->before.blocks));
+		json_member_i64(j, "lost_blocks", r->lost_blocks);
 		json_obj_end(j);
 	}
 	json_arr_end(j);
@@ -173,8 +160,7 @@ verdict(struct json *j, struct verdict_answer a)
 			json_str(j, verdict_word_name((enum verdict_word)i));
 	}
 	json_arr_end(j);
-	json_key(j, "no_verdict_because");
-	json_str(j, verdict_why_name(a.why));
+	json_member_str(j, "no_verdict_because", verdict_why_name(a.why));
 }
 
 void
@@ -184,10 +170,10 @@ scan_json(struct buf *out, const struct heapscan *s, const struct scan_growth *g
 
 	json_init(&j, out);
 	json_obj(&j);
-	number(&j, "seep_json", JSON_SCHEMA);
+	json_member_u64(&j, "seep_json", JSON_SCHEMA);
 	text(&j, "kind", "heap");
 	text(&j, "what", heapscan_text(s, s->what));
-	number(&j, "pid", (uint64_t)s->pid);
+	json_member_u64(&j, "pid", (uint64_t)s->pid);
 	text(&j, "program", heapscan_text(s, s->program));
 	text(&j, "core", heapscan_text(s, s->core));
 	verdict(&j, scan_decide(s, g));
@@ -195,25 +181,21 @@ scan_json(struct buf *out, const struct heapscan *s, const struct scan_growth *g
 	json_obj(&j);
 	json_key(&j, "leaks");
 	json_obj(&j);
-	json_key(&j, "done");
-	json_bool(&j, true);
+	json_member_bool(&j, "done", true);
 	summary_sums(&j, s);
 	json_obj_end(&j);
 	json_obj_end(&j);
 	if (s->allocators != 0) {
-		json_key(&j, "allocators");
-		json_str(&j, heapscan_text(s, s->allocators));
+		json_member_str(&j, "allocators", heapscan_text(s, s->allocators));
 	}
-	number(&j, "threads", s->threads);
-	number(&j, "stop_ns", s->stop_ns);
-	number(&j, "pause_ns", s->pause_ns);
-	json_key(&j, "snapshot");
-	json_bool(&j, s->snapshot != 0);
-	number(&j, "mapped_bytes", s->mapped.bytes);
-	number(&j, "mapped_blocks", s->mapped.blocks);
-	number(&j, "anonymous_bytes", s->anon_bytes);
-	json_key(&j, "partial");
-	json_bool(&j, scan_is_partial(s));
+	json_member_u64(&j, "threads", s->threads);
+	json_member_u64(&j, "stop_ns", s->stop_ns);
+	json_member_u64(&j, "pause_ns", s->pause_ns);
+	json_member_bool(&j, "snapshot", s->snapshot != 0);
+	json_member_u64(&j, "mapped_bytes", s->mapped.bytes);
+	json_member_u64(&j, "mapped_blocks", s->mapped.blocks);
+	json_member_u64(&j, "anonymous_bytes", s->anon_bytes);
+	json_member_bool(&j, "partial", scan_is_partial(s));
 	groups(&j, s);
 	holders(&j, s);
 	arenas(&j, s);

@@ -105,14 +105,10 @@ block_json(struct json *j, struct namer *n, const struct scan_block *b, bool sho
 
 	json_obj(j);
 	snprintf(text, sizeof text, "0x%" PRIx64, b->addr);
-	json_key(j, "address");
-	json_str(j, text);
-	json_key(j, "size");
-	json_u64(j, b->bytes);
-	json_key(j, "state");
-	json_str(j, who_kind(b->state));
-	json_key(j, "what");
-	json_str(j, heapcheck_what(n->c, b));
+	json_member_str(j, "address", text);
+	json_member_u64(j, "size", b->bytes);
+	json_member_str(j, "state", who_kind(b->state));
+	json_member_str(j, "what", heapcheck_what(n->c, b));
 	json_key(j, "pointers");
 	json_arr(j);
 	for (size_t off = 0; off + 8 <= bytes; off += 8) {
@@ -121,10 +117,8 @@ block_json(struct json *j, struct namer *n, const struct scan_block *b, bool sho
 		if (name == NULL)
 			continue;
 		json_obj(j);
-		json_key(j, "offset");
-		json_u64(j, off);
-		json_key(j, "to");
-		json_str(j, name);
+		json_member_u64(j, "offset", off);
+		json_member_str(j, "to", name);
 		json_obj_end(j);
 	}
 	json_arr_end(j);
@@ -132,8 +126,7 @@ block_json(struct json *j, struct namer *n, const struct scan_block *b, bool sho
 		snprintf(text + 2 * i, 3, "%02x", data[i]);
 	if (show) {
 		text[2 * bytes] = '\0';
-		json_key(j, "bytes");
-		json_str(j, text);
+		json_member_str(j, "bytes", text);
 	}
 	json_obj_end(j);
 }
@@ -149,10 +142,8 @@ who_blocks_json(struct heapcheck *c, const struct who_choice *w, struct buf *out
 
 	json_init(&j, out);
 	json_obj(&j);
-	json_key(&j, "seep_json");
-	json_u64(&j, JSON_SCHEMA);
-	json_key(&j, "kind");
-	json_str(&j, "blocks");
+	json_member_u64(&j, "seep_json", JSON_SCHEMA);
+	json_member_str(&j, "kind", "blocks");
 	json_key(&j, "blocks");
 	json_arr(&j);
 	while ((b = next_block(c, w, &at)) != NULL) {
@@ -160,8 +151,7 @@ who_blocks_json(struct heapcheck *c, const struct who_choice *w, struct buf *out
 			block_json(&j, &n, b, w->show);
 	}
 	json_arr_end(&j);
-	json_key(&j, "more");
-	json_u64(&j, shown > w->most ? shown - w->most : 0);
+	json_member_u64(&j, "more", shown > w->most ? shown - w->most : 0);
 	json_obj_end(&j);
 	buf_add_char(out, '\n');
 }

@@ -143,18 +143,13 @@ static void
 step_json(struct json *j, const struct who_step *s)
 {
 	json_obj(j);
-	json_key(j, "place");
-	json_str(j, s->place);
+	json_member_str(j, "place", s->place);
 	address(j, "at", s->at);
-	json_key(j, "offset");
-	json_u64(j, s->off);
+	json_member_u64(j, "offset", s->off);
 	address(j, "block", s->block);
-	json_key(j, "size");
-	json_u64(j, s->size);
-	json_key(j, "into");
-	json_u64(j, s->into);
-	json_key(j, "what");
-	json_str(j, s->what);
+	json_member_u64(j, "size", s->size);
+	json_member_u64(j, "into", s->into);
+	json_member_str(j, "what", s->what);
 	json_obj_end(j);
 }
 
@@ -165,34 +160,26 @@ who_json(struct buf *out, const struct who *w)
 
 	json_init(&j, out);
 	json_obj(&j);
-	json_key(&j, "seep_json");
-	json_u64(&j, JSON_SCHEMA);
-	json_key(&j, "kind");
-	json_str(&j, "who");
-	json_key(&j, "target");
-	json_str(&j, w->target);
+	json_member_u64(&j, "seep_json", JSON_SCHEMA);
+	json_member_str(&j, "kind", "who");
+	json_member_str(&j, "target", w->target);
 	address(&j, "address", w->address);
 	address(&j, "block", w->block);
-	json_key(&j, "size");
-	json_u64(&j, w->size);
-	json_key(&j, "what");
-	json_str(&j, w->what);
-	json_key(&j, "state");
-	json_str(&j, w->kind);
+	json_member_u64(&j, "size", w->size);
+	json_member_str(&j, "what", w->what);
+	json_member_str(&j, "state", w->kind);
 	json_key(&j, "path");
 	json_arr(&j);
 	for (size_t i = 0; i < w->steps.len; i++)
 		step_json(&j, &w->steps.data[i]);
 	json_arr_end(&j);
-	json_key(&j, "path_left_out");
-	json_u64(&j, w->left_out);
+	json_member_u64(&j, "path_left_out", w->left_out);
 	json_key(&j, "others");
 	json_arr(&j);
 	for (size_t i = 0; i < w->others.len; i++)
 		step_json(&j, &w->others.data[i]);
 	json_arr_end(&j);
-	json_key(&j, "more_others");
-	json_u64(&j, w->more_others);
+	json_member_u64(&j, "more_others", w->more_others);
 	json_obj_end(&j);
 	buf_add_char(out, '\n');
 }

@@ -10,7 +10,7 @@
 
 #include "shared/compiler.h"
 #include "tool/analyze/sites/choose.h"
-#include "tool/analyze/verdict/focus.h"
+#include "tool/analyze/verdict/report_data.h"
 #include "tool/render/about_line.h"
 #include "tool/render/figure.h"
 #include "tool/render/report/report_impl.h"
@@ -464,6 +464,18 @@ report_leave_replaced(struct report *r, struct sites_query *q, bool *ret_images)
 	verdict_find_peaks(&r->v, r->p, &r->sites, ret_images, r->focus);
 }
 
+/* All of it is the report's from here on. */
+static void
+report_take(struct report *r, const struct report_data *d)
+{
+	r->focus = d->focus;
+	r->sites = d->sites;
+	r->growth = d->growth;
+	r->growth_sites = d->growth_sites;
+	r->v = d->v;
+	r->growth_told = xcalloc(d->growth_sites.nrows + 1, sizeof *r->growth_told);
+}
+
 int
 report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 {
@@ -471,21 +483,21 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 	struct sites_query q = {.chosen = o->chosen, .depth = o->all ? 0 : REPORT_FRAMES};
 	struct skip_opts skip = o->skip != NULL ? *o->skip : (struct skip_opts){0};
 	size_t from = out->len;
-	bool all, *images = xcalloc(p->nprocesses, sizeof *images);
+	struct report_data d;
+	bool *images = xcalloc(p->nprocesses, sizeof *images);
 	int found;
 
 	r.depth = q.depth;
 	skip.fold = !o->all;
 	r.skip = skip_new(p, &skip);
-	sites_init(&r.sites, p, r.skip, &q);
-	r.focus = xcalloc(p->nprocesses, sizeof *r.focus);
-	focus_of(p, o->chosen, r.focus);
 	/* At another moment than the end there is no verdict, only sums over all. */
-	all = o->all || o->everyone || o->point.at != SITES_AT_END;
-	for (uint32_t i = 1; i < p->nprocesses; i++)
-		r.focus[i] = r.focus[i] || (all && report_chose(&r, i));
-	report_growth_init(&r);
-	verdict_init(&r.v, p, &r.sites, o->chosen, r.focus, &r.growth, &r.growth_sites);
+	report_data_init(&d, p, r.skip,
+			 &(struct report_query){.chosen = o->chosen,
+						.everyone = o->all || o->everyone ||
+							    o->point.at != SITES_AT_END,
+						.no_growth = o->point.at != SITES_AT_END,
+						.depth = q.depth});
+	report_take(&r, &d);
 	report_leave_replaced(&r, &q, images);
 	if (o->living > 0)
 		verdict_goes_on(&r.v);

@@ -23,30 +23,6 @@ enum {
 
 #define DIFFERS 1.2 /* rates further apart than this factor are both told */
 
-static bool
-worth_judging(const struct report *r)
-{
-	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
-		if (report_chose(r, i) &&
-		    (r->p->nlooks > 0 ||
-		     r->p->processes[i].duration_ms >= GROWTH_BIRTHS_MS))
-			return true;
-	}
-	return false;
-}
-
-void
-report_growth_init(struct report *r)
-{
-	struct sites_query q = {.chosen = r->focus, .depth = r->depth};
-
-	if (r->o->point.at != SITES_AT_END || !worth_judging(r))
-		return;
-	sites_init(&r->growth_sites, r->p, r->skip, &q);
-	growth_places_init(&r->growth, r->p, &r->growth_sites);
-	r->growth_told = xcalloc(r->growth_sites.nrows, sizeof *r->growth_told);
-}
-
 void
 report_growth_done(struct report *r)
 {

@@ -71,8 +71,7 @@ bool report_all_reachable(const struct report *r);
 
 /* ---- report_growth.c ---- */
 
-/* Finds out what grew; at the end of a report, done. */
-void report_growth_init(struct report *r);
+/* At the end of a report. */
 void report_growth_done(struct report *r);
 
 /* For each of the first rows of `ss` its row in r->growth if it grows, else UINT32_MAX. */

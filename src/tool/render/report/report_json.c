@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "tool/analyze/sites/choose.h"
-#include "tool/analyze/verdict/focus.h"
+#include "tool/analyze/verdict/report_data.h"
 #include "tool/model/loss_kinds.h"
 #include "tool/render/error_json.h"
 #include "tool/render/figure.h"
@@ -29,20 +29,6 @@ static const char *const report_json_lost[REC_LOST_MAX] = {
 	[REC_LOST_MISSED] = "missed_child", [REC_LOST_NAME] = "name",
 	[REC_LOST_MIXED] = "mixed",
 };
-
-void
-rj_u64(struct report_json *r, const char *key, uint64_t n)
-{
-	json_key(&r->j, key);
-	json_u64(&r->j, n);
-}
-
-void
-rj_i64(struct report_json *r, const char *key, int64_t n)
-{
-	json_key(&r->j, key);
-	json_i64(&r->j, n);
-}
 
 void
 rj_known(struct report_json *r, const char *key, uint64_t n)
@@ -65,24 +51,9 @@ rj_column(struct report_json *r, const char *key, int64_t n, int of)
 }
 
 void
-rj_bool(struct report_json *r, const char *key, bool x)
-{
-	json_key(&r->j, key);
-	json_bool(&r->j, x);
-}
-
-void
 rj_id(struct report_json *r, const char *key, uint32_t id)
 {
-	json_key(&r->j, key);
-	json_str(&r->j, id != 0 ? prof_text(r->p, id) : NULL);
-}
-
-void
-rj_str(struct report_json *r, const char *key, const char *s)
-{
-	json_key(&r->j, key);
-	json_str(&r->j, s);
+	json_member_str(&r->j, key, id != 0 ? prof_text(r->p, id) : NULL);
 }
 
 void
@@ -96,13 +67,6 @@ rj_error(struct report_json *r, const char *key, double variance)
 		json_f64(&r->j, figure_sqrt(variance));
 }
 
-void
-rj_f64(struct report_json *r, const char *key, double n)
-{
-	json_key(&r->j, key);
-	json_f64(&r->j, n);
-}
-
 /* How what was left is lost; `done`: whether that was looked for; `known`: bytes and blocks that a baseline has. The caller ends the object. */
 static void
 rj_leaks(struct report_json *r, bool done, const int64_t *bytes, const int64_t *blocks,
@@ -110,16 +74,16 @@ rj_leaks(struct report_json *r, bool done, const int64_t *bytes, const int64_t *
 {
 	json_key(&r->j, "leaks");
 	json_obj(&r->j);
-	rj_bool(r, "done", done);
-	rj_i64(r, "known_bytes", known[0]);
-	rj_i64(r, "known_blocks", known[1]);
+	json_member_bool(&r->j, "done", done);
+	json_member_i64(&r->j, "known_bytes", known[0]);
+	json_member_i64(&r->j, "known_blocks", known[1]);
 	for (unsigned i = 0; i < PROF_LOSS_KINDS; i++) {
 		char key[24];
 
 		snprintf(key, sizeof key, "%s_bytes", loss_kind_names[i]);
-		rj_i64(r, key, bytes[i]);
+		json_member_i64(&r->j, key, bytes[i]);
 		snprintf(key, sizeof key, "%s_blocks", loss_kind_names[i]);
-		rj_i64(r, key, blocks[i]);
+		json_member_i64(&r->j, key, blocks[i]);
 	}
 }
 
@@ -143,16 +107,19 @@ rj_figures(struct report_json *r, const struct verdict_figures *f, bool judged)
 {
 	bool own = r->p->columns == PROF_HAS_ALL || r->p->nchecks > 0;
 
-	rj_str(r, "verdict", own && judged ? verdict_word_name(f->answer.word) : NULL);
-	rj_str(r, "severity",
-	       own && judged ? verdict_severity_name(verdict_severity(f->answer.word))
-			     : NULL);
+	json_member_str(&r->j, "verdict",
+			own && judged ? verdict_word_name(f->answer.word) : NULL);
+	json_member_str(&r->j, "severity",
+			own && judged
+				? verdict_severity_name(verdict_severity(f->answer.word))
+				: NULL);
 	rj_also(r, own && judged ? f->answer.also : 0);
-	rj_str(r, "no_verdict_because", own ? verdict_why_name(f->answer.why) : NULL);
+	json_member_str(&r->j, "no_verdict_because",
+			own ? verdict_why_name(f->answer.why) : NULL);
 	rj_column(r, "left_bytes", f->bytes, PROF_HAS_LIVE);
 	rj_column(r, "left_blocks", f->blocks, PROF_HAS_LIVE);
 	rj_error(r, "left_bytes_error", f->var_bytes);
-	rj_u64(r, "left_places", f->places);
+	json_member_u64(&r->j, "left_places", f->places);
 	rj_column(r, "kept_by_libc_bytes", f->kept_bytes, PROF_HAS_LIVE);
 	rj_column(r, "kept_by_libc_blocks", f->kept_blocks, PROF_HAS_LIVE);
 	rj_column(r, "freed_only_at_exit_bytes", f->held_bytes, PROF_HAS_ALL);
@@ -161,18 +128,19 @@ rj_figures(struct report_json *r, const struct verdict_figures *f, bool judged)
 	rj_column(r, "frees", (int64_t)f->frees, PROF_HAS_ALL);
 	rj_column(r, "allocated_bytes", (int64_t)f->alloc_bytes, PROF_HAS_ALLOCS);
 	rj_column(r, "temporary_allocs", (int64_t)f->temps, PROF_HAS_TEMPS);
-	rj_u64(r, "samples", f->samples);
+	json_member_u64(&r->j, "samples", f->samples);
 	rj_known(r, "loss_limit_bytes", f->loss_limit_bytes);
 	rj_leaks(r, f->checked, f->loss_bytes, f->loss_blocks,
 		 (const int64_t[]){f->known_bytes, f->known_blocks});
-	rj_i64(r, "possible_leftover_bytes", f->leftover_bytes);
-	rj_i64(r, "possible_leftover_blocks", f->leftover_blocks);
-	rj_i64(r, "younger_bytes", f->younger_bytes);
-	rj_i64(r, "younger_blocks", f->younger_blocks);
+	json_member_i64(&r->j, "possible_leftover_bytes", f->leftover_bytes);
+	json_member_i64(&r->j, "possible_leftover_blocks", f->leftover_blocks);
+	json_member_i64(&r->j, "younger_bytes", f->younger_bytes);
+	json_member_i64(&r->j, "younger_blocks", f->younger_blocks);
 	json_obj_end(&r->j);
-	rj_str(r, "not_judged", f->managed != NULL ? f->managed->name : NULL);
-	rj_i64(r, "not_judged_bytes", f->managed_bytes);
-	rj_i64(r, "not_judged_blocks", f->managed_blocks);
+	json_member_str(&r->j, "not_judged",
+			f->managed != NULL ? f->managed->name : NULL);
+	json_member_i64(&r->j, "not_judged_bytes", f->managed_bytes);
+	json_member_i64(&r->j, "not_judged_blocks", f->managed_blocks);
 }
 
 static void
@@ -184,14 +152,15 @@ rj_end(struct report_json *r, const struct prof_process *pr)
 		[PROF_END_EXEC] = "exec",
 	};
 
-	rj_str(r, "end", pr->end <= PROF_END_EXEC ? ends[pr->end] : "unknown");
+	json_member_str(&r->j, "end",
+			pr->end <= PROF_END_EXEC ? ends[pr->end] : "unknown");
 	json_key(&r->j, "status");
 	if ((pr->end == PROF_END_EXITED && pr->status >= 0) || pr->end == PROF_END_SIGNAL)
 		json_i64(&r->j, pr->status);
 	else
 		json_null(&r->j);
 	if (pr->end == PROF_END_SIGNAL)
-		rj_str(r, "signal", figure_signal(pr->status).s);
+		json_member_str(&r->j, "signal", figure_signal(pr->status).s);
 }
 
 static void
@@ -201,13 +170,14 @@ rj_lost(struct report_json *r, const struct prof_process *pr)
 	json_obj(&r->j);
 	for (unsigned i = 0; i < REC_LOST_MAX && i < PROF_LOST_MAX; i++) {
 		if (report_json_lost[i] != NULL)
-			rj_u64(r, report_json_lost[i], pr->lost[i]);
+			json_member_u64(&r->j, report_json_lost[i], pr->lost[i]);
 	}
-	rj_u64(r, "frees_inherited", pr->frees_inherited + pr->inherited_frees);
-	rj_u64(r, "frees_unknown", pr->frees_unknown);
-	rj_u64(r, "frees_unseen", pr->frees_unseen);
-	rj_u64(r, "paused_allocs", pr->paused_allocs);
-	rj_bool(r, "sealed_by_seccomp", (pr->flags & REC_FLAG_SEALED) != 0);
+	json_member_u64(&r->j, "frees_inherited",
+			pr->frees_inherited + pr->inherited_frees);
+	json_member_u64(&r->j, "frees_unknown", pr->frees_unknown);
+	json_member_u64(&r->j, "frees_unseen", pr->frees_unseen);
+	json_member_u64(&r->j, "paused_allocs", pr->paused_allocs);
+	json_member_bool(&r->j, "sealed_by_seccomp", (pr->flags & REC_FLAG_SEALED) != 0);
 	json_obj_end(&r->j);
 }
 
@@ -220,15 +190,15 @@ rj_memory(struct report_json *r, const struct prof_process *pr)
 
 	json_key(&r->j, "memory");
 	json_obj(&r->j);
-	rj_u64(r, "rss_bytes", pr->rss_kib << 10);
-	rj_u64(r, "rss_peak_bytes", pr->rss_peak_kib << 10);
-	rj_u64(r, "anonymous_bytes", pr->anon_kib << 10);
-	rj_u64(r, "stack_bytes", pr->stack_kib << 10);
-	rj_u64(r, "static_bytes", pr->static_kib << 10);
-	rj_u64(r, "recorder_bytes", pr->recorder_kib << 10);
-	rj_u64(r, "limit_bytes", pr->limit_bytes);
-	rj_u64(r, "limit_used_bytes", pr->usage_bytes);
-	rj_str(r, "oom", pr->oom < 3 ? ooms[pr->oom] : NULL);
+	json_member_u64(&r->j, "rss_bytes", pr->rss_kib << 10);
+	json_member_u64(&r->j, "rss_peak_bytes", pr->rss_peak_kib << 10);
+	json_member_u64(&r->j, "anonymous_bytes", pr->anon_kib << 10);
+	json_member_u64(&r->j, "stack_bytes", pr->stack_kib << 10);
+	json_member_u64(&r->j, "static_bytes", pr->static_kib << 10);
+	json_member_u64(&r->j, "recorder_bytes", pr->recorder_kib << 10);
+	json_member_u64(&r->j, "limit_bytes", pr->limit_bytes);
+	json_member_u64(&r->j, "limit_used_bytes", pr->usage_bytes);
+	json_member_str(&r->j, "oom", pr->oom < 3 ? ooms[pr->oom] : NULL);
 	rj_id(r, "hidden_in", pr->coverage);
 	json_obj_end(&r->j);
 }
@@ -246,13 +216,13 @@ rj_outside(struct report_json *r, uint32_t process)
 			continue;
 		json_obj(&r->j);
 		rj_id(r, "kind", m->kind);
-		rj_bool(r, "grows", m->grows);
-		rj_u64(r, "first_bytes", m->first_kib << 10);
-		rj_u64(r, "last_bytes", m->last_kib << 10);
-		rj_f64(r, "bytes_per_second", m->slope);
-		rj_f64(r, "bytes_per_second_error", m->error);
-		rj_u64(r, "grew", m->grew);
-		rj_u64(r, "intervals", m->intervals);
+		json_member_bool(&r->j, "grows", m->grows);
+		json_member_u64(&r->j, "first_bytes", m->first_kib << 10);
+		json_member_u64(&r->j, "last_bytes", m->last_kib << 10);
+		json_member_f64(&r->j, "bytes_per_second", m->slope);
+		json_member_f64(&r->j, "bytes_per_second_error", m->error);
+		json_member_u64(&r->j, "grew", m->grew);
+		json_member_u64(&r->j, "intervals", m->intervals);
 		rj_id(r, "remedy", m->remedy);
 		json_obj_end(&r->j);
 	}
@@ -268,10 +238,10 @@ rj_inherited(struct report_json *r, const struct prof_process *pr)
 		return;
 	}
 	json_obj(&r->j);
-	rj_u64(r, "blocks", pr->inherited_blocks);
-	rj_u64(r, "bytes", pr->inherited_bytes);
-	rj_u64(r, "freed_blocks", pr->inherited_frees);
-	rj_u64(r, "freed_bytes", pr->inherited_free_bytes);
+	json_member_u64(&r->j, "blocks", pr->inherited_blocks);
+	json_member_u64(&r->j, "bytes", pr->inherited_bytes);
+	json_member_u64(&r->j, "freed_blocks", pr->inherited_frees);
+	json_member_u64(&r->j, "freed_bytes", pr->inherited_free_bytes);
 	json_obj_end(&r->j);
 }
 
@@ -283,27 +253,27 @@ rj_process(struct report_json *r, uint32_t i)
 	json_obj(&r->j);
 	rj_known(r, "pid", pr->pid);
 	rj_known(r, "ppid", pr->ppid);
-	rj_str(r, "name", choose_process_name(r->p, i).s);
+	json_member_str(&r->j, "name", choose_process_name(r->p, i).s);
 	rj_id(r, "exe", pr->exe);
 	rj_id(r, "cmdline", pr->cmdline);
 	rj_id(r, "cwd", pr->cwd);
 	rj_id(r, "host", pr->host);
 	rj_id(r, "allocator", pr->allocator);
 	rj_id(r, "not_recorded", pr->not_recorded);
-	rj_bool(r, "in_focus", r->focus[i]);
-	rj_str(r, "mode",
-	       prof_is_walked(r->p)	  ? NULL
-	       : pr->mode == PROF_SAMPLED ? "sampled"
-					  : "exact");
-	rj_u64(r, "rate_bytes", pr->rate_bytes);
+	json_member_bool(&r->j, "in_focus", r->focus[i]);
+	json_member_str(&r->j, "mode",
+			prof_is_walked(r->p)	   ? NULL
+			: pr->mode == PROF_SAMPLED ? "sampled"
+						   : "exact");
+	json_member_u64(&r->j, "rate_bytes", pr->rate_bytes);
 	rj_known(r, "start_ns", pr->start_ns);
 	rj_column(r, "duration_ms", (int64_t)pr->duration_ms, PROF_HAS_ALL);
 	rj_known(r, "exit_ms", pr->exit_ms);
 	rj_end(r, pr);
-	rj_bool(r, "paused", pr->paused);
+	json_member_bool(&r->j, "paused", pr->paused);
 	rj_column(r, "live_bytes", pr->live_bytes, PROF_HAS_ALL);
 	rj_column(r, "peak_bytes", pr->peak_bytes, PROF_HAS_ALL);
-	rj_u64(r, "peak_bytes_error", pr->peak_error_bytes);
+	json_member_u64(&r->j, "peak_bytes_error", pr->peak_error_bytes);
 	rj_column(r, "peak_ms", (int64_t)pr->peak_ms, PROF_HAS_ALL);
 	rj_column(r, "threads", (int64_t)pr->threads_seen, PROF_HAS_ALL);
 	rj_column(r, "quiet_children", (int64_t)pr->lost[REC_LOST_QUIET], PROF_HAS_ALL);
@@ -314,9 +284,9 @@ rj_process(struct report_json *r, uint32_t i)
 		rj_outside(r, i);
 		rj_lost(r, pr);
 	} else {
-		rj_str(r, "memory", NULL);
-		rj_str(r, "outside", NULL);
-		rj_str(r, "lost", NULL);
+		json_member_str(&r->j, "memory", NULL);
+		json_member_str(&r->j, "outside", NULL);
+		json_member_str(&r->j, "lost", NULL);
 	}
 	json_obj_end(&r->j);
 }
@@ -336,8 +306,8 @@ rj_total(struct report_json *r, const struct sites_total *t)
 	rj_column(r, "at_peak_blocks", t->at_peak_blocks, PROF_HAS_PEAK);
 	rj_column(r, "at_exit_bytes", t->at_exit_bytes, PROF_HAS_ALL);
 	rj_column(r, "at_exit_blocks", t->at_exit_blocks, PROF_HAS_ALL);
-	rj_u64(r, "samples", t->samples);
-	rj_u64(r, "live_samples", t->live_samples);
+	json_member_u64(&r->j, "samples", t->samples);
+	json_member_u64(&r->j, "live_samples", t->live_samples);
 	rj_error(r, "live_bytes_error", t->var_live_bytes);
 	rj_error(r, "allocated_bytes_error", t->var_alloc_bytes);
 	rj_leaks(r, r->p->nchecks > 0, t->loss_bytes, t->loss_blocks,
@@ -384,11 +354,11 @@ rj_marks(struct report_json *r)
 		if (m->number == 0 || (r->o->chosen != NULL && !r->o->chosen[m->process]))
 			continue;
 		json_obj(&r->j);
-		rj_u64(r, "pid", r->p->processes[m->process].pid);
-		rj_u64(r, "number", m->number);
+		json_member_u64(&r->j, "pid", r->p->processes[m->process].pid);
+		json_member_u64(&r->j, "number", m->number);
 		rj_id(r, "name", m->name);
-		rj_u64(r, "ms", m->ms);
-		rj_i64(r, "live_bytes", m->live_bytes);
+		json_member_u64(&r->j, "ms", m->ms);
+		json_member_i64(&r->j, "live_bytes", m->live_bytes);
 		json_obj_end(&r->j);
 	}
 	json_arr_end(&r->j);
@@ -402,18 +372,19 @@ rj_head(struct report_json *r)
 					     [SITES_AT_EXIT] = "exit"};
 	const struct coverage *c = &r->v.coverage;
 
-	rj_u64(r, "seep_json", JSON_SCHEMA);
-	rj_str(r, "format", r->p->format != 0 ? prof_text(r->p, r->p->format) : "seep");
-	rj_str(r, "point",
-	       r->o->point.at == SITES_AT_MARK ? r->o->point.mark
-					       : points[r->o->point.at]);
-	rj_str(r, "saved", r->o->saved);
+	json_member_u64(&r->j, "seep_json", JSON_SCHEMA);
+	json_member_str(&r->j, "format",
+			r->p->format != 0 ? prof_text(r->p, r->p->format) : "seep");
+	json_member_str(&r->j, "point",
+			r->o->point.at == SITES_AT_MARK ? r->o->point.mark
+							: points[r->o->point.at]);
+	json_member_str(&r->j, "saved", r->o->saved);
 	json_key(&r->j, "summary");
 	json_obj(&r->j);
 	rj_figures(r, &r->v.all, true);
-	rj_u64(r, "processes", r->v.nchosen);
-	rj_u64(r, "processes_recorded", r->v.nrecorded);
-	rj_u64(r, "processes_with_verdict", r->v.nfound);
+	json_member_u64(&r->j, "processes", r->v.nchosen);
+	json_member_u64(&r->j, "processes_recorded", r->v.nrecorded);
+	json_member_u64(&r->j, "processes_with_verdict", r->v.nfound);
 	rj_growth_all(r);
 	json_obj_end(&r->j);
 	json_key(&r->j, "totals");
@@ -422,9 +393,9 @@ rj_head(struct report_json *r)
 	json_obj_end(&r->j);
 	json_key(&r->j, "coverage");
 	json_obj(&r->j);
-	rj_u64(r, "recorded_bytes", c->recorded_bytes);
-	rj_u64(r, "anonymous_bytes", c->anon_bytes);
-	rj_bool(r, "partial", c->partial);
+	json_member_u64(&r->j, "recorded_bytes", c->recorded_bytes);
+	json_member_u64(&r->j, "anonymous_bytes", c->anon_bytes);
+	json_member_bool(&r->j, "partial", c->partial);
 	json_obj_end(&r->j);
 }
 
@@ -440,13 +411,13 @@ rj_checks(struct report_json *r)
 		if (r->o->chosen != NULL && !r->o->chosen[c->process])
 			continue;
 		json_obj(&r->j);
-		rj_u64(r, "pid", r->p->processes[c->process].pid);
-		rj_bool(r, "done", c->done);
+		json_member_u64(&r->j, "pid", r->p->processes[c->process].pid);
+		json_member_bool(&r->j, "done", c->done);
 		rj_id(r, "why", c->why);
-		rj_bool(r, "loose", c->loose);
-		rj_u64(r, "threads", c->threads);
-		rj_u64(r, "stop_ns", c->stop_ns);
-		rj_u64(r, "pause_ns", c->pause_ns);
+		json_member_bool(&r->j, "loose", c->loose);
+		json_member_u64(&r->j, "threads", c->threads);
+		json_member_u64(&r->j, "stop_ns", c->stop_ns);
+		json_member_u64(&r->j, "pause_ns", c->pause_ns);
 		json_obj_end(&r->j);
 	}
 	json_arr_end(&r->j);
@@ -455,13 +426,13 @@ rj_checks(struct report_json *r)
 static void
 rj_damages(struct report_json *r)
 {
-	rj_u64(r, "blocks_not_listed", r->p->blocks_dropped);
+	json_member_u64(&r->j, "blocks_not_listed", r->p->blocks_dropped);
 	json_key(&r->j, "damage");
 	json_arr(&r->j);
 	for (uint32_t i = 0; i < r->p->ndamages; i++) {
 		json_obj(&r->j);
 		rj_id(r, "what", r->p->damages[i].what);
-		rj_u64(r, "count", r->p->damages[i].count);
+		json_member_u64(&r->j, "count", r->p->damages[i].count);
 		json_obj_end(&r->j);
 	}
 	json_arr_end(&r->j);
@@ -505,25 +476,16 @@ rj_errors(struct report_json *r)
 	json_arr_end(&r->j);
 }
 
-/* The verdict of the text report: its sites are told apart by as many frames. */
 static void
-rj_verdict(struct report_json *r)
+rj_processes(struct report_json *r)
 {
-	struct sites_query q = {.chosen = r->focus, .depth = REPORT_FRAMES};
-	struct sites_query of_all = {.chosen = r->o->chosen, .depth = REPORT_FRAMES};
-	struct growth_places growth = {0};
-	struct sites ss, all;
-
-	sites_init(&ss, r->p, r->folding, &q);
-	sites_init(&all, r->p, r->folding, &of_all);
-	if (r->o->point.at == SITES_AT_END)
-		growth_places_init(&growth, r->p, &ss);
-	verdict_init(&r->v, r->p, &all, r->o->chosen, r->focus, &growth, &ss);
-	if (r->o->living > 0)
-		verdict_goes_on(&r->v);
-	growth_places_done(&growth);
-	sites_done(&all);
-	sites_done(&ss);
+	json_key(&r->j, "processes");
+	json_arr(&r->j);
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		if (r->o->chosen == NULL || r->o->chosen[i])
+			rj_process(r, i);
+	}
+	json_arr_end(&r->j);
 }
 
 int
@@ -533,17 +495,22 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 	struct skip_opts fold = o->skip != NULL ? *o->skip : (struct skip_opts){0};
 	struct sites_query q = {.chosen = o->chosen,
 				.by = o->by_given ? o->by : SITES_LIVE};
+	struct report_data d;
 	int found;
 
 	fold.fold = true;
 	r.folding = skip_new(p, &fold);
 	json_init(&r.j, out);
 	sites_init(&r.sites, p, r.skip, &q);
-	r.focus = xcalloc(p->nprocesses, sizeof *r.focus);
-	focus_of(p, o->chosen, r.focus);
-	for (uint32_t i = 1; o->everyone && i < p->nprocesses; i++)
-		r.focus[i] = o->chosen == NULL || o->chosen[i];
-	rj_verdict(&r);
+	report_data_init(&d, p, r.folding,
+			 &(struct report_query){.chosen = o->chosen,
+						.everyone = o->everyone,
+						.no_growth = o->point.at != SITES_AT_END,
+						.depth = REPORT_FRAMES});
+	r.focus = d.focus;
+	r.v = d.v;
+	if (o->living > 0)
+		verdict_goes_on(&r.v);
 	if (o->point.at != SITES_AT_END) {
 		sites_done(&r.sites);
 		q.point = o->point;
@@ -559,13 +526,7 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 	r.used = xcalloc(p->nlocs, sizeof *r.used);
 	json_obj(&r.j);
 	rj_head(&r);
-	json_key(&r.j, "processes");
-	json_arr(&r.j);
-	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		if (o->chosen == NULL || o->chosen[i])
-			rj_process(&r, i);
-	}
-	json_arr_end(&r.j);
+	rj_processes(&r);
 	leak_json(&r.j, o->judged, o->suppressions);
 	rj_damages(&r);
 	rj_checks(&r);
@@ -579,8 +540,8 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 	found = verdict_lost(r.v.all.loss_blocks) > 0;
 	free(r.first);
 	free(r.used);
-	free(r.focus);
-	verdict_done(&r.v);
+	d.v = r.v;
+	report_data_done(&d);
 	growth_places_done(&r.growth);
 	sites_done(&r.sites);
 	skip_free(r.skip);

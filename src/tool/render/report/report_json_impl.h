@@ -31,18 +31,13 @@ struct report_json {
 	bool *focus;	 /* for every process, see focus.h */
 };
 
-void rj_u64(struct report_json *r, const char *key, uint64_t n);
-void rj_i64(struct report_json *r, const char *key, int64_t n);
 /* A number that is never 0 where it is known. */
 void rj_known(struct report_json *r, const char *key, uint64_t n);
 /* A figure of the columns in `of` (enum prof_columns); null where the profile has not got them. */
 void rj_column(struct report_json *r, const char *key, int64_t n, int of);
-void rj_bool(struct report_json *r, const char *key, bool x);
 /* A string of the profile, null when there is none. */
 void rj_id(struct report_json *r, const char *key, uint32_t id);
-void rj_str(struct report_json *r, const char *key, const char *s);
 void rj_error(struct report_json *r, const char *key, double variance);
-void rj_f64(struct report_json *r, const char *key, double n);
 
 /* The figures of one row, or of all. */
 void rj_total(struct report_json *r, const struct sites_total *t);

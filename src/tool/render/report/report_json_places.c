@@ -36,7 +36,8 @@ rj_frame(struct report_json *r, const struct prof_loc *l, const struct prof_fram
 	};
 
 	json_obj(&r->j);
-	rj_str(r, "kind", l->kind <= PROF_LOC_CLASS ? kinds[l->kind] : "code");
+	json_member_str(&r->j, "kind",
+			l->kind <= PROF_LOC_CLASS ? kinds[l->kind] : "code");
 	rj_id(r, "function", f != NULL ? f->function : 0);
 	rj_id(r, "linkage", f != NULL ? (f->linkage != 0 ? f->linkage : f->function) : 0);
 	rj_id(r, "file", f != NULL ? f->file : 0);
@@ -46,8 +47,9 @@ rj_frame(struct report_json *r, const struct prof_loc *l, const struct prof_fram
 	else
 		json_null(&r->j);
 	rj_id(r, "source", f != NULL ? f->source : 0);
-	rj_bool(r, "inlined", f != NULL && f->inlined);
-	rj_str(r, "language", prof_lang_name(f != NULL ? f->lang : PROF_NATIVE));
+	json_member_bool(&r->j, "inlined", f != NULL && f->inlined);
+	json_member_str(&r->j, "language",
+			prof_lang_name(f != NULL ? f->lang : PROF_NATIVE));
 	json_key(&r->j, "module");
 	if (l->module != 0)
 		json_u64(&r->j, l->module - 1);
@@ -127,8 +129,8 @@ rj_stack(struct report_json *r, uint32_t node)
 	json_arr_end(&r->j);
 	while (skip_next(r->skip, &at))
 		shown++;
-	rj_u64(r, "shown_from", from);
-	rj_u64(r, "shown", shown);
+	json_member_u64(&r->j, "shown_from", from);
+	json_member_u64(&r->j, "shown", shown);
 	rj_folded(r, node, from);
 }
 
@@ -137,20 +139,20 @@ static void
 rj_growth_why(struct report_json *r, const struct growth_verdict *v)
 {
 	if (v->mature_live > 0) {
-		rj_u64(r, "older_live", v->mature_live);
-		rj_u64(r, "older_freed", v->mature_freed);
-		rj_u64(r, "most_freed_within_ms", v->most_ms);
+		json_member_u64(&r->j, "older_live", v->mature_live);
+		json_member_u64(&r->j, "older_freed", v->mature_freed);
+		json_member_u64(&r->j, "most_freed_within_ms", v->most_ms);
 	}
 	if (v->why == GROWTH_WHY_STEPS) {
-		rj_u64(r, "steps", v->steps);
-		rj_u64(r, "last_step_ms", v->last_step_ms);
-		rj_u64(r, "step_ms", v->step_ms);
+		json_member_u64(&r->j, "steps", v->steps);
+		json_member_u64(&r->j, "last_step_ms", v->last_step_ms);
+		json_member_u64(&r->j, "step_ms", v->step_ms);
 	}
 	if (v->why == GROWTH_WHY_LARGER)
-		rj_i64(r, "blocks", v->blocks);
+		json_member_i64(&r->j, "blocks", v->blocks);
 	if (v->why == GROWTH_WHY_FREED_AT_EXIT) {
-		rj_i64(r, "from_bytes", v->low_bytes);
-		rj_i64(r, "to_bytes", v->high_bytes);
+		json_member_i64(&r->j, "from_bytes", v->low_bytes);
+		json_member_i64(&r->j, "to_bytes", v->high_bytes);
 	}
 }
 
@@ -167,25 +169,25 @@ rj_growth(struct report_json *r, uint32_t row)
 		return;
 	}
 	json_obj(&r->j);
-	rj_str(r, "verdict", growth_word_name(x->v.word));
-	rj_str(r, "why", growth_why_name(x->v.why));
-	rj_f64(r, "bytes_per_second", x->slope);
-	rj_f64(r, "bytes_per_second_error", x->error);
-	rj_u64(r, "processes", x->processes);
-	rj_u64(r, "grew", x->v.grew);
-	rj_u64(r, "intervals", x->v.intervals);
-	rj_i64(r, "samples", x->v.samples);
-	rj_i64(r, "allocs", x->v.allocs);
-	rj_i64(r, "frees", x->v.frees);
-	rj_u64(r, "from_ms", x->v.from_ms);
-	rj_u64(r, "ms", x->v.ms);
+	json_member_str(&r->j, "verdict", growth_word_name(x->v.word));
+	json_member_str(&r->j, "why", growth_why_name(x->v.why));
+	json_member_f64(&r->j, "bytes_per_second", x->slope);
+	json_member_f64(&r->j, "bytes_per_second_error", x->error);
+	json_member_u64(&r->j, "processes", x->processes);
+	json_member_u64(&r->j, "grew", x->v.grew);
+	json_member_u64(&r->j, "intervals", x->v.intervals);
+	json_member_i64(&r->j, "samples", x->v.samples);
+	json_member_i64(&r->j, "allocs", x->v.allocs);
+	json_member_i64(&r->j, "frees", x->v.frees);
+	json_member_u64(&r->j, "from_ms", x->v.from_ms);
+	json_member_u64(&r->j, "ms", x->v.ms);
 	rj_known(r, "oldest_ms", x->v.oldest_ms);
 	rj_known(r, "older_than_ms", x->v.mature_ms);
 	rj_known(r, "more_ms", x->v.more_ms);
 	rj_growth_why(r, &x->v);
 	if (x->v.older > 0) {
-		rj_f64(r, "kept_bytes_per_second", x->v.came);
-		rj_f64(r, "older_freed_bytes_per_second", x->v.older);
+		json_member_f64(&r->j, "kept_bytes_per_second", x->v.came);
+		json_member_f64(&r->j, "older_freed_bytes_per_second", x->v.older);
 	}
 	json_obj_end(&r->j);
 }
@@ -201,23 +203,23 @@ rj_growth_all(struct report_json *r)
 		return;
 	}
 	json_obj(&r->j);
-	rj_str(r, "verdict", growth_word_name(g->word));
-	rj_f64(r, "bytes_per_second", g->slope);
-	rj_f64(r, "bytes_per_second_error", g->error);
-	rj_u64(r, "leak_likely", g->count[GROWTH_LEAK]);
-	rj_u64(r, "growing", g->count[GROWTH_GROWING]);
-	rj_u64(r, "steady", g->count[GROWTH_STEADY]);
-	rj_u64(r, "ms", g->ms);
-	rj_u64(r, "intervals", g->intervals);
-	rj_bool(r, "judged", growth_places_judged(g));
-	rj_str(r, "why", growth_why_name(g->why));
+	json_member_str(&r->j, "verdict", growth_word_name(g->word));
+	json_member_f64(&r->j, "bytes_per_second", g->slope);
+	json_member_f64(&r->j, "bytes_per_second_error", g->error);
+	json_member_u64(&r->j, "leak_likely", g->count[GROWTH_LEAK]);
+	json_member_u64(&r->j, "growing", g->count[GROWTH_GROWING]);
+	json_member_u64(&r->j, "steady", g->count[GROWTH_STEADY]);
+	json_member_u64(&r->j, "ms", g->ms);
+	json_member_u64(&r->j, "intervals", g->intervals);
+	json_member_bool(&r->j, "judged", growth_places_judged(g));
+	json_member_str(&r->j, "why", growth_why_name(g->why));
 	json_key(&r->j, "limit_bytes_per_second");
 	if (g->rate_bytes > 0 && g->ms > 0)
 		json_f64(&r->j, growth_limit(g->rate_bytes, g->ms));
 	else
 		json_null(&r->j);
-	rj_u64(r, "limit_samples",
-	       g->rate_bytes > 0 ? GROWTH_LIMIT_SAMPLES : GROWTH_NEVER_FREED);
+	json_member_u64(&r->j, "limit_samples",
+			g->rate_bytes > 0 ? GROWTH_LIMIT_SAMPLES : GROWTH_NEVER_FREED);
 	json_obj_end(&r->j);
 }
 
@@ -243,18 +245,19 @@ rj_contrast_side(struct report_json *r, const char *key, enum contrast_by by,
 {
 	json_key(&r->j, key);
 	json_obj(&r->j);
-	rj_u64(r, "blocks", side->blocks);
-	rj_u64(r, "of", side->of);
-	rj_u64(r, "parts", side->parts);
+	json_member_u64(&r->j, "blocks", side->blocks);
+	json_member_u64(&r->j, "of", side->of);
+	json_member_u64(&r->j, "parts", side->parts);
 	if (by == CONTRAST_CALLER) {
-		rj_u64(r, "frame",
-		       rj_frame_number(r, r->p->nodes[side->caller.node].loc,
-				       side->caller.inl));
+		json_member_u64(&r->j, "frame",
+				rj_frame_number(r, r->p->nodes[side->caller.node].loc,
+						side->caller.inl));
 	} else if (by == CONTRAST_THREAD) {
 		rj_id(r, "thread", side->thread_name);
-		rj_u64(r, "tid", side->thread != 0 ? r->p->threads[side->thread].tid : 0);
+		json_member_u64(&r->j, "tid",
+				side->thread != 0 ? r->p->threads[side->thread].tid : 0);
 	} else {
-		rj_u64(r, "over_bytes", side->over_bytes);
+		json_member_u64(&r->j, "over_bytes", side->over_bytes);
 		json_key(&r->j, "max_bytes");
 		if (side->max_bytes != UINT64_MAX)
 			json_u64(&r->j, side->max_bytes);
@@ -279,8 +282,8 @@ rj_contrast(struct report_json *r, struct contrast *c, uint32_t row)
 		return;
 	}
 	json_obj(&r->j);
-	rj_str(r, "by", names[f.by]);
-	rj_bool(r, "only", f.only);
+	json_member_str(&r->j, "by", names[f.by]);
+	json_member_bool(&r->j, "only", f.only);
 	rj_contrast_side(r, "lost", f.by, &f.lost);
 	rj_contrast_side(r, "freed", f.by, &f.freed);
 	json_obj_end(&r->j);
@@ -301,10 +304,10 @@ rj_types(struct report_json *r, const struct types *t, uint32_t row)
 	for (size_t i = 0; i < list.len; i++) {
 		json_obj(&r->j);
 		rj_id(r, "type", list.data[i].type);
-		rj_i64(r, "live_bytes", list.data[i].live_bytes);
-		rj_i64(r, "live_blocks", list.data[i].live_blocks);
-		rj_u64(r, "allocs", list.data[i].allocs);
-		rj_u64(r, "allocated_bytes", list.data[i].alloc_bytes);
+		json_member_i64(&r->j, "live_bytes", list.data[i].live_bytes);
+		json_member_i64(&r->j, "live_blocks", list.data[i].live_blocks);
+		json_member_u64(&r->j, "allocs", list.data[i].allocs);
+		json_member_u64(&r->j, "allocated_bytes", list.data[i].alloc_bytes);
 		json_obj_end(&r->j);
 	}
 	if (list.len > 0)
@@ -322,7 +325,7 @@ rj_not_listed(struct report_json *r)
 		sites_total_join(&sum, &r->sites.rows[i].t);
 	json_key(&r->j, "sites_not_listed");
 	json_obj(&r->j);
-	rj_u64(r, "sites", r->sites.nrows - r->listed);
+	json_member_u64(&r->j, "sites", r->sites.nrows - r->listed);
 	rj_total(r, &sum);
 	json_obj_end(&r->j);
 }
@@ -342,21 +345,22 @@ rj_sites(struct report_json *r)
 		rj_drain(r);
 		json_obj(&r->j);
 		rj_total(r, &row->t);
-		rj_i64(r, "lost_through_bytes", row->t.through_bytes);
+		json_member_i64(&r->j, "lost_through_bytes", row->t.through_bytes);
 		rj_column(r, "own_peak_bytes", row->peak_bytes, PROF_HAS_ALL);
 		rj_column(r, "first_ms", (int64_t)row->first_ms, PROF_HAS_ALL);
-		rj_str(r, "kept_by_libc", row->kept);
-		rj_str(r, "verdict",
-		       r->growth.rows != NULL ? verdict_word_name(verdict_of_site(
-							&r->v, &r->growth.rows[i], row))
-					      : NULL);
+		json_member_str(&r->j, "kept_by_libc", row->kept);
+		json_member_str(&r->j, "verdict",
+				r->growth.rows != NULL
+					? verdict_word_name(verdict_of_site(
+						  &r->v, &r->growth.rows[i], row))
+					: NULL);
 		rj_growth(r, i);
 		rj_contrast(r, contrast, i);
-		rj_bool(r, "freed_as_old", hidden[i]);
+		json_member_bool(&r->j, "freed_as_old", hidden[i]);
 		rj_holder(r, i);
 		rj_types(r, types, i);
-		rj_u64(r, "processes", row->processes);
-		rj_u64(r, "pid", r->p->processes[row->process].pid);
+		json_member_u64(&r->j, "processes", row->processes);
+		json_member_u64(&r->j, "pid", r->p->processes[row->process].pid);
 		rj_stack(r, row->node);
 		json_obj_end(&r->j);
 	}

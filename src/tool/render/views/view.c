@@ -376,8 +376,7 @@ view_key_number(struct json *j, const char *key, double x)
 void
 view_key_str(struct json *j, const char *key, const char *s)
 {
-	json_key(j, key);
-	json_str(j, s);
+	json_member_str(j, key, s);
 }
 
 void
@@ -385,8 +384,7 @@ view_key_error(const struct view *v, struct json *j, const char *key, double var
 {
 	if (!v->g->sampled)
 		return;
-	json_key(j, key);
-	json_f64(j, figure_sqrt(var));
+	json_member_f64(j, key, figure_sqrt(var));
 }
 
 void
@@ -411,8 +409,7 @@ view_entry_members(const struct view *v, struct json *j, uint32_t entry)
 	if (x->address != 0)
 		view_key_number(j, "address", (double)x->address);
 	if (x->inlined) {
-		json_key(j, "inlined");
-		json_bool(j, true);
+		json_member_bool(j, "inlined", true);
 	}
 }
 

@@ -320,8 +320,7 @@ view_graph_json(struct json *j, const struct view *v)
 		view_key_number(j, "from", e->from);
 		view_key_number(j, "to", e->to);
 		view_key_number(j, "weight", e->weight);
-		json_key(j, "through_others");
-		json_bool(j, e->through);
+		json_member_bool(j, "through_others", e->through);
 		json_obj_end(j);
 	}
 	json_arr_end(j);

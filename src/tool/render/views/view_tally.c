@@ -167,8 +167,7 @@ view_sizes_json(struct json *j, const struct view *v)
 	json_arr(j);
 	for (uint32_t i = 0; i < t.nrows; i++) {
 		json_obj(j);
-		json_key(j, "over_bytes");
-		json_u64(j, t.rows[i].over_bytes);
+		json_member_u64(j, "over_bytes", t.rows[i].over_bytes);
 		json_key(j, "max_bytes");
 		if (t.rows[i].max_bytes != UINT64_MAX)
 			json_u64(j, t.rows[i].max_bytes);

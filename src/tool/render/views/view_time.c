@@ -81,10 +81,8 @@ view_lifetimes_json(struct json *j, const struct view *v)
 	view_key_str(j, "missing",
 		     a.known ? NULL : "this format does not say how long blocks lived");
 	view_key_str(j, "rows_unit", a.samples ? "samples" : "blocks");
-	json_key(j, "temporary");
-	json_u64(j, a.temporary);
-	json_key(j, "not_freed");
-	json_u64(j, a.live);
+	json_member_u64(j, "temporary", a.temporary);
+	json_member_u64(j, "not_freed", a.live);
 	json_key(j, "rows");
 	json_arr(j);
 	for (unsigned i = 0; a.known && i < PROF_LIFE_BUCKETS; i++) {
@@ -94,8 +92,7 @@ view_lifetimes_json(struct json *j, const struct view *v)
 			json_u64(j, ages_limit_ms(i));
 		else
 			json_null(j);
-		json_key(j, "value");
-		json_u64(j, a.freed[i]);
+		json_member_u64(j, "value", a.freed[i]);
 		json_obj_end(j);
 	}
 	json_arr_end(j);
@@ -212,10 +209,8 @@ view_time_json_points(struct json *j, const struct view *v, uint32_t process)
 	json_arr(j);
 	for (uint32_t i = 0; i < n; i++) {
 		json_obj(j);
-		json_key(j, "ms");
-		json_u64(j, spans[i].to_ms);
-		json_key(j, "live_bytes");
-		json_i64(j, spans[i].live_bytes);
+		json_member_u64(j, "ms", spans[i].to_ms);
+		json_member_i64(j, "live_bytes", spans[i].live_bytes);
 		json_key(j, "rss_bytes");
 		if (spans[i].rss_kib > 0)
 			json_u64(j, (uint64_t)spans[i].rss_kib << 10);
@@ -241,8 +236,7 @@ view_timeline_json(struct json *j, const struct view *v)
 		if (!view_time_wants(v, i))
 			continue;
 		json_obj(j);
-		json_key(j, "pid");
-		json_u64(j, v->p->processes[i].pid);
+		json_member_u64(j, "pid", v->p->processes[i].pid);
 		view_key_str(j, "name", choose_process_name(v->p, i).s);
 		view_time_json_points(j, v, i);
 		json_obj_end(j);

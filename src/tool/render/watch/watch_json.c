@@ -9,30 +9,9 @@
 #include "tool/util/json.h"
 
 static void
-member_u64(struct json *j, const char *name, uint64_t n)
-{
-	json_key(j, name);
-	json_u64(j, n);
-}
-
-static void
 member_kib(struct json *j, const char *name, uint64_t kib)
 {
-	member_u64(j, name, kib << 10);
-}
-
-static void
-member_str(struct json *j, const char *name, const char *s)
-{
-	json_key(j, name);
-	json_str(j, s);
-}
-
-static void
-member_f64(struct json *j, const char *name, double x)
-{
-	json_key(j, name);
-	json_f64(j, x);
+	json_member_u64(j, name, kib << 10);
 }
 
 /* Addresses are strings: JSON's readers lose bits of large numbers. */
@@ -42,7 +21,7 @@ member_address(struct json *j, const char *name, uint64_t addr)
 	char text[24];
 
 	snprintf(text, sizeof text, "0x%" PRIx64, addr);
-	member_str(j, name, text);
+	json_member_str(j, name, text);
 }
 
 static void
@@ -50,10 +29,10 @@ add_fit(struct json *j, const struct fit *f)
 {
 	double error, slope = fit_slope(f, &error);
 
-	member_f64(j, "growth_bytes_per_second", slope);
-	member_f64(j, "growth_error", error);
-	member_u64(j, "intervals", fit_intervals(f));
-	member_u64(j, "intervals_grown", f->grown);
+	json_member_f64(j, "growth_bytes_per_second", slope);
+	json_member_f64(j, "growth_error", error);
+	json_member_u64(j, "intervals", fit_intervals(f));
+	json_member_u64(j, "intervals_grown", f->grown);
 }
 
 static void
@@ -66,16 +45,16 @@ add_verdict(struct json *j, const struct watch_view *v)
 	a = track_answer(&d);
 	json_key(j, "verdict");
 	json_obj(j);
-	member_str(j, "word", verdict_word_name(a.word));
-	member_str(j, "severity", verdict_severity_name(verdict_severity(a.word)));
-	member_str(j, "no_verdict_because", verdict_why_name(a.why));
-	member_str(j, "kind", d.word == TRACK_GROWING ? region_kind_name(d.kind) : NULL);
-	member_str(j, "region",
-		   d.row != SIZE_MAX ? v->track->rows.data[d.row].last.name : NULL);
+	json_member_str(j, "word", verdict_word_name(a.word));
+	json_member_str(j, "severity", verdict_severity_name(verdict_severity(a.word)));
+	json_member_str(j, "no_verdict_because", verdict_why_name(a.why));
+	json_member_str(j, "kind",
+			d.word == TRACK_GROWING ? region_kind_name(d.kind) : NULL);
+	json_member_str(j, "region",
+			d.row != SIZE_MAX ? v->track->rows.data[d.row].last.name : NULL);
 	add_fit(j, &d.fit);
-	member_f64(j, "detection_limit_bytes_per_second", d.limit);
-	json_key(j, "stopped");
-	json_bool(j, d.stopped);
+	json_member_f64(j, "detection_limit_bytes_per_second", d.limit);
+	json_member_bool(j, "stopped", d.stopped);
 	json_obj_end(j);
 }
 
@@ -94,12 +73,11 @@ add_regions(struct json *j, const struct watch_view *v)
 		if (r->kib.len == 0)
 			continue; /* it is part of another one now */
 		json_obj(j);
-		member_str(j, "name", r->last.name);
-		member_str(j, "kind", region_kind_name(r->last.kind));
+		json_member_str(j, "name", r->last.name);
+		json_member_str(j, "kind", region_kind_name(r->last.kind));
 		member_address(j, "start", r->last.start);
 		member_address(j, "end", r->last.end);
-		json_key(j, "gone");
-		json_bool(j, r->gone);
+		json_member_bool(j, "gone", r->gone);
 		member_kib(j, "first_bytes", r->kib.data[0]);
 		member_kib(j, "size_bytes", r->gone ? 0 : kib[MEMMAP_SIZE]);
 		member_kib(j, "rss_bytes", r->gone ? 0 : kib[MEMMAP_RSS]);
@@ -131,13 +109,14 @@ add_mappings(struct json *j, const struct watch_view *v)
 		json_obj(j);
 		member_address(j, "start", a->start);
 		member_address(j, "end", a->end);
-		member_str(j, "perms", a->perms);
-		member_str(j, "name", a->name);
-		member_str(j, "region", r->name);
-		member_u64(j, "size_kib", a->kib[MEMMAP_SIZE]);
-		member_u64(j, "rss_kib", a->kib[MEMMAP_RSS]);
-		member_u64(j, "dirty_kib",
-			   a->kib[MEMMAP_PRIVATE_DIRTY] + a->kib[MEMMAP_SHARED_DIRTY]);
+		json_member_str(j, "perms", a->perms);
+		json_member_str(j, "name", a->name);
+		json_member_str(j, "region", r->name);
+		json_member_u64(j, "size_kib", a->kib[MEMMAP_SIZE]);
+		json_member_u64(j, "rss_kib", a->kib[MEMMAP_RSS]);
+		json_member_u64(j, "dirty_kib",
+				a->kib[MEMMAP_PRIVATE_DIRTY] +
+					a->kib[MEMMAP_SHARED_DIRTY]);
 		json_obj_end(j);
 	}
 	json_arr_end(j);
@@ -161,12 +140,11 @@ add_account(struct json *j, const struct watch_view *v)
 		snprintf(key, sizeof key, "%s_bytes", account_part_key(i));
 		member_kib(j, key, a->kib[i]);
 	}
-	member_str(j, "told_by",
-		   a->told_by_malloc	  ? "malloc"
-		   : a->told_by_recording ? "recording"
-					  : NULL);
-	json_key(j, "estimate");
-	json_bool(j, a->estimate);
+	json_member_str(j, "told_by",
+			a->told_by_malloc      ? "malloc"
+			: a->told_by_recording ? "recording"
+					       : NULL);
+	json_member_bool(j, "estimate", a->estimate);
 	json_obj_end(j);
 }
 
@@ -183,10 +161,11 @@ add_limit(struct json *j, const struct watch_view *v)
 		json_null(j);
 	else
 		json_u64(j, v->limit_bytes);
-	member_u64(j, "used_bytes", v->limit_used_bytes);
-	member_str(j, "cgroup", v->limit_machine ? NULL : v->limit_group);
-	member_f64(j, "seconds_to_limit",
-		   fit_grows(&f, TRACK_STEP_BYTES) ? watch_room_bytes(v) / slope : NAN);
+	json_member_u64(j, "used_bytes", v->limit_used_bytes);
+	json_member_str(j, "cgroup", v->limit_machine ? NULL : v->limit_group);
+	json_member_f64(j, "seconds_to_limit",
+			fit_grows(&f, TRACK_STEP_BYTES) ? watch_room_bytes(v) / slope
+							: NAN);
 	json_obj_end(j);
 }
 
@@ -196,31 +175,29 @@ add_process(struct json *j, const struct watch_view *v)
 	const struct track *t = v->track;
 
 	json_obj(j);
-	json_key(j, "pid");
-	json_i64(j, v->pid);
-	member_str(j, "name", v->name);
-	member_u64(j, "up_ns", v->up_ns);
-	member_u64(j, "threads", v->threads);
-	json_key(j, "ended");
-	json_bool(j, v->ended);
+	json_member_i64(j, "pid", v->pid);
+	json_member_str(j, "name", v->name);
+	json_member_u64(j, "up_ns", v->up_ns);
+	json_member_u64(j, "threads", v->threads);
+	json_member_bool(j, "ended", v->ended);
 	add_verdict(j, v);
 	json_key(j, "snapshots");
 	json_arr(j);
 	for (size_t i = 0; i < t->seconds.len; i++) {
 		json_obj(j);
-		member_f64(j, "seconds", t->seconds.data[i]);
+		json_member_f64(j, "seconds", t->seconds.data[i]);
 		member_kib(j, "bytes", t->total.data[i]);
 		json_obj_end(j);
 	}
 	json_arr_end(j);
 	add_account(j, v);
 	add_limit(j, v);
-	member_f64(j, "cold_seconds", v->cold_seconds > 0 ? v->cold_seconds : NAN);
+	json_member_f64(j, "cold_seconds", v->cold_seconds > 0 ? v->cold_seconds : NAN);
 	add_regions(j, v);
 	add_mappings(j, v);
-	member_str(j, "coverage", v->coverage);
-	member_str(j, "recorded", v->recorded);
-	member_str(j, "next", v->next);
+	json_member_str(j, "coverage", v->coverage);
+	json_member_str(j, "recorded", v->recorded);
+	json_member_str(j, "next", v->next);
 	json_obj_end(j);
 }
 
@@ -231,7 +208,7 @@ watch_json(struct buf *out, const struct watch_view *views, size_t n)
 
 	json_init(&j, out);
 	json_obj(&j);
-	member_u64(&j, "seep_watch", 1);
+	json_member_u64(&j, "seep_watch", 1);
 	json_key(&j, "processes");
 	json_arr(&j);
 	for (size_t i = 0; i < n; i++)

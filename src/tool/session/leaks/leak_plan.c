@@ -214,8 +214,7 @@ leak_plan_json(const struct leak_plan *p, int pid, struct buf *out)
 #define MEMBER(key, n) (json_key(&j, key), json_u64(&j, n))
 	MEMBER("seep_json", JSON_SCHEMA);
 	MEMBER("pid", (uint64_t)pid);
-	json_key(&j, "way");
-	json_str(&j, leakcheck_way_name(p->way));
+	json_member_str(&j, "way", leakcheck_way_name(p->way));
 	MEMBER("expected_pause_ns", p->pause_ns);
 	MEMBER("expected_look_ns", p->look_ns);
 	MEMBER("private_bytes", p->private_bytes);
@@ -228,8 +227,7 @@ leak_plan_json(const struct leak_plan *p, int pid, struct buf *out)
 	else
 		json_u64(&j, p->touched_bytes);
 #undef MEMBER
-	json_key(&j, "why");
-	json_str(&j, p->why);
+	json_member_str(&j, "why", p->why);
 	json_obj_end(&j);
 	buf_add_char(out, '\n');
 }
