@@ -228,7 +228,7 @@ T_TEST(others_that_leak_share_a_line)
 	      "1 process of other programs: no verdict\n"
 	      "13 processes: 13 exited 0 · exact, nothing missed · 91 allocs, 0 frees, "
 	      "9,191 bytes · highest peak 707 B at 0.01 s in dash (100)\n"
-	      "definitely lost 8.29 KiB in 84 blocks · possibly lost 0 · still reachable 0 · "
+	      "definitely lost 707 B in 7 blocks · possibly lost 0 · still reachable 0 · "
 	      "freed only at exit 0 · temporary 0 % of allocations\n");
 	buf_clear(&out);
 	o.all = true;
