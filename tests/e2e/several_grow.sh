@@ -47,9 +47,30 @@ expect_match "forked: the headline" "$(head -n 1 <<<"$err")" '^GROWING  1 site: 
 expect_match "forked: the site" "$(tr -s '\n ' ' ' <<<"$err")" ', in 3 processes; a cache that fills looks the same'
 expect_match "forked: the one without a finding" "$err" '^1 process: no finding, [0-9]+ (± [0-9]+ )?KiB not freed$'
 expect_no_match "forked: no other word for it" "$err" 'everything freed'
+expect_match "forked: of none there is a leak check" "$err" '^no leak check: it needs an exact recording \(seep run --exact\)$'
 run "$SEEP" report --json crowd.rec
 expect_json "forked: JSON" out '[.summary.processes_with_verdict, ([.processes[].verdict] | sort | join(" "))]' \
 	'[3,"GROWING GROWING GROWING STEADY"]'
+
+# One that only waits has no sample: that is no finding, and takes no answer away.
+cat >waits.c <<'END2'
+#include <stdlib.h>
+#include <unistd.h>
+#include <sys/wait.h>
+int main(void)
+{
+	if (fork() == 0) {
+		for (int i = 0; i < 20000; i++)
+			free(malloc(3001));
+		_exit(0);
+	}
+	wait(NULL);
+	return 0;
+}
+END2
+${CC:-gcc} -g -O1 -fno-builtin -o waits waits.c || exit
+run "$SEEP" run --sample 4K -o waits.rec ./waits
+expect_match "idle beside busy" "$(head -n 1 <<<"$err")" '^OK  nothing of [0-9,]+ samples is left; a loss under 12\.0 KiB may not show; '
 
 "$SEEP" attach --dry-run $$ >/dev/null 2>&1 || { left_out "not allowed to trace processes here"; exit 0; }
 cp crowd crowd.$$ # a name that no other process has

@@ -127,7 +127,8 @@ static void
 report_no_check(struct report *r, uint32_t process)
 {
 	buf_add_str(r->out, "no leak check");
-	if (r->one == 0) {
+	/* Of none that was sampled there is one. */
+	if (r->one == 0 && r->p->processes[process].mode != PROF_SAMPLED) {
 		buf_add_str(r->out, " of ");
 		report_process(r, process);
 	}

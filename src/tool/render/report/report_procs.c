@@ -153,20 +153,26 @@ report_not_recorded(struct report *r)
 static bool
 report_is_quiet(const struct report *r, uint32_t i)
 {
-	return r->v.state[i] == VERDICT_JUDGED &&
-	       (r->v.each[i].answer.word <= VERDICT_STEADY ||
-		(r->found[i] && r->v.all.answer.word <= VERDICT_STEADY));
+	const struct verdict_answer *a = &r->v.each[i].answer;
+
+	if (r->v.state[i] != VERDICT_JUDGED)
+		return false;
+	/* One that hardly allocated, beside others that did. */
+	if (a->why == VERDICT_WHY_FEW_SAMPLES &&
+	    r->v.all.answer.why != VERDICT_WHY_FEW_SAMPLES)
+		return r->v.each[i].bytes == 0 || r->v.all.answer.word <= VERDICT_STEADY;
+	return a->word <= VERDICT_STEADY;
 }
 
 /* "no leak, 1.05 MiB still reachable": only where leaks were looked for it is known what is reachable. */
 static void
-report_no_finding(struct report *r, bool checked, bool runs, int64_t bytes)
+report_no_finding(struct report *r, bool checked, bool few, bool runs, int64_t bytes)
 {
 	bool partial = r->v.all.answer.word == VERDICT_PARTIAL;
 
-	buf_add_str(r->out, checked	? "no leak"
-			    : bytes > 0 ? "no finding"
-					: "everything freed");
+	buf_add_str(r->out, checked	       ? "no leak"
+			    : bytes > 0 || few ? "no finding"
+					       : "everything freed");
 	if (partial)
 		buf_add_str(r->out, " in what was recorded");
 	if (bytes > 0)
@@ -180,7 +186,7 @@ report_no_finding(struct report *r, bool checked, bool runs, int64_t bytes)
 static void
 report_fold(struct report *r, enum verdict_state state)
 {
-	bool checked = true, runs = false;
+	bool checked = true, few = false, runs = false;
 	int64_t bytes = 0;
 	uint32_t n = 0;
 
@@ -191,13 +197,14 @@ report_fold(struct report *r, enum verdict_state state)
 		n++;
 		bytes += r->v.each[i].bytes;
 		checked = checked && r->v.each[i].checked;
+		few = few || r->v.each[i].answer.why == VERDICT_WHY_FEW_SAMPLES;
 		runs = runs || r->p->processes[i].end == PROF_END_RUNNING;
 	}
 	if (n == 0)
 		return;
 	buf_printf(r->out, "%u process%s: ", n, n == 1 ? "" : "es");
 	if (state == VERDICT_JUDGED)
-		report_no_finding(r, checked, runs, bytes);
+		report_no_finding(r, checked, few, runs, bytes);
 	else
 		buf_add_str(r->out, "replaced by exec");
 	if (state != VERDICT_JUDGED && bytes > 0)
