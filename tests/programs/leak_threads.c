@@ -283,4 +283,28 @@ LEAK_CASE(many_threads_freed, "")
 		pthread_join(start(takes, NULL), NULL);
 }
 
+/* Blocks of several sizes, all freed again: an allocator with memory for each thread has that left over as a whole. */
+static void *
+uses_many(void *arg)
+{
+	void *got[100];
+
+	for (unsigned i = 0; i < 100; i++)
+		got[i] = memset(malloc(16 + i * 37), 1, 16 + i * 37);
+	for (unsigned i = 0; i < 100; i++)
+		free(got[i]);
+	return arg;
+}
+
+LEAK_CASE(many_threads_at_once, "definite=353/1")
+{
+	pthread_t t[20];
+
+	for (unsigned i = 0; i < 20; i++)
+		t[i] = start(uses_many, NULL);
+	for (unsigned i = 0; i < 20; i++)
+		pthread_join(t[i], NULL);
+	pthread_join(start(drops, NULL), NULL);
+}
+
 LEAK_MAIN()

@@ -217,7 +217,8 @@ walk_slices(struct walk *w, struct mi *m, uint64_t s, uint64_t info, uint64_t en
 		if (count == 0)
 			return false;
 		read_page(l, s + (i << SLICE_SHIFT), entry, huge, &p);
-		if (i >= info && p.size != 0)
+		/* 0: free; 1: free, in a segment that is kept for later as a whole. */
+		if (i >= info && p.size > 1)
 			add_page(w, m, &p);
 		i += count;
 	}

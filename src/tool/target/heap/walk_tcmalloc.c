@@ -23,6 +23,7 @@
 
 enum {
 	SPAN_BYTES = 48,
+	SPANS_MAX = TC_METADATA_BYTES / SPAN_BYTES, /* of an array */
 	ROOT_ENTRIES = 1 << 17,
 	CLASSES_MAX = 128,
 	CLASSES_LEAST = 40,
@@ -238,6 +239,51 @@ keep_extensions(struct walk *w)
 	}
 }
 
+static int
+compare_addresses(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Whether a Span has ever been at `at`: what was never used is zero. */
+static bool
+was_span(struct walk *w, uint64_t at)
+{
+	uint64_t words[SPAN_BYTES / WALK_WORD], all = 0;
+
+	if (!walk_is_anonymous(w, at, SPAN_BYTES) ||
+	    !walk_read(w, at, words, sizeof words))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		all |= words[i];
+	return all != 0;
+}
+
+/* Spans come out of arrays of 128 KiB, from the first to the last. Between those that are in use, and behind them, are
+ * deleted ones, with stale addresses of blocks. */
+static void
+take_spans(struct walk *w, struct tc *t)
+{
+	vec_sort(&t->spans, compare_addresses);
+	for (size_t i = 0, k; i < t->spans.len; i = k) {
+		uint64_t first = t->spans.data[i], end;
+
+		for (k = i + 1;
+		     k < t->spans.len &&
+		     t->spans.data[k] - t->spans.data[k - 1] < TC_METADATA_BYTES;)
+			k++;
+		end = t->spans.data[k - 1] + SPAN_BYTES;
+		for (unsigned n = 0; n < SPANS_MAX && was_span(w, first - SPAN_BYTES);
+		     n++)
+			first -= SPAN_BYTES;
+		for (unsigned n = 0; n < SPANS_MAX && was_span(w, end); n++)
+			end += SPAN_BYTES;
+		walk_range(w, first, end);
+	}
+}
+
 static bool
 walk_all(struct walk *w, struct tc *t)
 {
@@ -272,8 +318,7 @@ walk_all(struct walk *w, struct tc *t)
 	keep_extensions(w);
 	for (size_t i = 0; i < t->leaves.len; i++)
 		walk_range(w, t->leaves.data[i], t->leaves.data[i] + WALK_LEAF_BYTES);
-	for (size_t i = 0; i < t->spans.len; i++)
-		walk_range(w, t->spans.data[i], t->spans.data[i] + SPAN_BYTES);
+	take_spans(w, t);
 	return tc_find_caches(w, t);
 }
 

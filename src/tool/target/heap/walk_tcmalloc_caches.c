@@ -34,6 +34,8 @@ enum {
 	CACHES_MAX = 1 << 14,
 	SPAN_NEXT = 16,
 	SPAN_PREVIOUS = 24,
+	WORDS_MAX = 512,
+	NEAR_BYTES = 8 << 20, /* tcmalloc takes memory for its tables in such pieces */
 };
 
 /* ---- central lists ---- */
@@ -158,6 +160,30 @@ take_cache(struct walk *w, const struct tc *t, uint64_t cache)
 	w->to->caches++;
 }
 
+/* Caches of threads that have ended stay where they were, for the next ones, with stale addresses of blocks in them: in
+ * the memory around one that is in use. */
+static void
+take_old_caches(struct walk *w, const struct tc *t, uint64_t cache)
+{
+	const struct memmap_area *a = memmap_find(w->m->map, cache);
+	uint64_t words[WORDS_MAX], at, end, got;
+	size_t n;
+
+	if (a == NULL)
+		return;
+	at = cache - a->start > NEAR_BYTES ? cache - NEAR_BYTES : a->start;
+	end = a->end - cache > NEAR_BYTES ? cache + NEAR_BYTES : a->end;
+	while ((n = walk_next_words(w, at, end, words, WORDS_MAX, &got)) > 0) {
+		for (size_t i = 0; i < n; i++) {
+			uint64_t first = got + i * WALK_WORD - BIN_BYTES - BIN_SIZE;
+
+			if ((uint32_t)words[i] == t->sizes[1] && is_cache(w, t, first))
+				walk_range(w, first, first + CACHE_BYTES);
+		}
+		at = got + n * WALK_WORD;
+	}
+}
+
 static void
 take_caches(struct walk *w, const struct tc *t)
 {
@@ -184,6 +210,8 @@ take_caches(struct walk *w, const struct tc *t)
 		}
 		take_cache(w, t, cache);
 	}
+	if (caches.len > 0)
+		take_old_caches(w, t, caches.data[0]);
 	vec_done(&caches);
 }
 

@@ -5,7 +5,10 @@
 
 #include "tool/target/heap/walker_impl.h"
 
-enum { TC_PAGE_SHIFT = 13 };
+enum {
+	TC_PAGE_SHIFT = 13,
+	TC_METADATA_BYTES = 128 << 10, /* that objects of one kind are taken from */
+};
 
 struct tc {
 	struct heapblocks_range data; /* where the library's other variables are */
