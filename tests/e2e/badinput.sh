@@ -211,6 +211,10 @@ if unshare -m bash -c "$no_proc" - true 2>/dev/null; then
 	done
 	run unshare -m bash -c "$no_proc" - "$SEEP" leaks $$
 	expect_eq "without /proc: leaks" "$err" "seep: no process $$ (/proc is not mounted: processes cannot be seen)"
+	run unshare -m sh -c "$no_proc" - "$SEEP" doctor
+	expect_eq "without /proc: doctor: status" "$status" 3
+	expect_match "without /proc: doctor" "$out" '^BAD +/proc +not mounted: processes cannot be seen'
+	expect_no_match "without /proc: doctor does not look for libseep.so" "$out" 'libseep'
 else
 	left_out "no mount namespaces here"
 fi

@@ -424,7 +424,11 @@ doctor_run(void *opts, int argc, char **argv)
 	found_bad = false;
 	if (argc > 0)
 		return check_process(argv[0]);
-	check_libseep();
+	if (cmd_has_proc()) /* it is looked for beside our own file */
+		check_libseep();
+	else
+		say(BAD, "/proc",
+		    "not mounted: processes cannot be seen; mount -t proc proc /proc");
 	check_folder();
 	check_memory();
 	check_kernel();
