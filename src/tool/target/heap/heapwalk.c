@@ -28,7 +28,17 @@ struct window {
 	uint64_t bytes;	     /* read at a time */
 };
 
-/* As heapblocks_look: up to so many bytes of pages that are all there, or all not. */
+/* Of [start, end), but no more than fit a window. */
+static size_t
+pages_of(const struct window *w, uint64_t start, uint64_t end)
+{
+	size_t pages = (size_t)((end - start + w->m->page_bytes - 1) / w->m->page_bytes);
+
+	return pages < PAGES_MOST ? pages : PAGES_MOST;
+}
+
+/* As heapblocks_look: up to so many bytes of pages that are all there; or pages that are
+ * all not. */
 static const unsigned char *
 window_look(void *ctx, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 {
@@ -43,11 +53,16 @@ window_look(void *ctx, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 	if (a == NULL)
 		return NULL;
 	end = a->end - start < w->bytes ? a->end : start + w->bytes;
-	pages = (size_t)((end - start + page - 1) / page);
-	pages = pages < PAGES_MOST ? pages : PAGES_MOST;
+	pages = pages_of(w, start, end);
 	procmem_present(w->m, start, pages, here);
+	if (here[0] == 0) { /* most mappings have many of these, one after the other */
+		pages = pages_of(w, start, a->end);
+		procmem_present(w->m, start, pages, here);
+	}
 	while (run < pages && (here[run] != 0) == (here[0] != 0))
 		run++;
+	if (here[0] != 0 && start + run * page > end)
+		run = pages_of(w, start, end);
 	*ret_bytes = start + run * page - addr;
 	if (here[0] == 0 || procmem_read(w->m, addr, w->data, (size_t)*ret_bytes) < 0)
 		return NULL;
