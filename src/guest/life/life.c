@@ -9,8 +9,7 @@
  * up the parent's mapping and begins a recording of its own. If the parent's block table
  * was small, fork has left a list of the blocks (guest/record/inherit.c) which is entered
  * first; else, and after a bare clone, it is empty, and frees of what it inherited are
- * counted as such. vfork and posix_spawn children share our memory and count as the
- * parent.
+ * counted as such. Children of vfork and posix_spawn share our memory: they are the parent.
  *
  * Thread end: a pthread key, whose destructor asks to be called again until the last
  * round, so that other destructors' frees are recorded by a living thread; what comes
@@ -41,7 +40,6 @@
 #include "guest/misuse/zone.h"
 #include "guest/record/file/space.h"
 #include "guest/record/inherit.h"
-#include "guest/record/mixed/mixed.h"
 #include "guest/record/ticks.h"
 #include "guest/rt/rt_map.h"
 #include "guest/rt/rt_proc.h"
@@ -555,9 +553,7 @@ end_early(struct recorder *r)
 	r->base = NULL;
 	COMPILER_BARRIER();
 	recorder_forget_private(r);
-	mixed_free(t);
-	rt_unmap(t->cell_slots, (t->cell_mask + 1) * sizeof(*t->cell_slots));
-	rt_unmap(t, t->mapped_bytes);
+	threads_free(t);
 	if (counts && sys_madvise(mapped, REC_PAGE_BYTES, MADV_DONTFORK) == 0) {
 		r->ended = r->head;
 		recorder_forget(mapped + REC_PAGE_BYTES, mapped_bytes - REC_PAGE_BYTES);

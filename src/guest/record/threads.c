@@ -171,6 +171,14 @@ count_most(struct rec_head *h)
 		;
 }
 
+void
+threads_free(struct thread *t)
+{
+	mixed_free(t);
+	rt_unmap(t->cell_slots, (t->cell_mask + 1) * sizeof(*t->cell_slots));
+	rt_unmap(t, t->mapped_bytes);
+}
+
 struct thread *
 threads_attach(struct recorder *r, bool late)
 {

@@ -20,6 +20,9 @@ void threads_forget(struct thread *t);
  * there may be missing what one had just begun to add, 4 KiB or one block. */
 void threads_jumped(struct recorder *r, struct thread *t);
 
+/* Its private memory goes: the recording has ended. */
+void threads_free(struct thread *t);
+
 /* The thread ends: fold its cells, hand its record and state to the next one. */
 void threads_detach(struct recorder *r, struct thread *t);
 
