@@ -71,7 +71,8 @@ fill() {
 		in_clean_env "$into" apt-get -qq update
 	}
 	in_clean_env "$into" apt-get -qq -y upgrade
-	in_clean_env "$into" apt-get -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 install "$@"
+	in_clean_env "$into" apt-get -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 \
+		-o Dpkg::Options::=--force-unsafe-io install "$@"
 	in_clean_env "$into" apt-get clean
 	umount "$into/proc"
 }
