@@ -4,8 +4,8 @@
 #include "t.h"
 #include "t_prof.h"
 #include "tool/model/loss_kinds.h"
-#include "tool/render/leak_xml.h"
-#include "tool/render/memcheck.h"
+#include "tool/render/leaks/leak_xml.h"
+#include "tool/render/leaks/memcheck.h"
 #include "tool/render/report/report.h"
 
 static struct buf out;

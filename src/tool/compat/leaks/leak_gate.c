@@ -14,7 +14,7 @@
 #include "tool/compat/leaks/leak_report.h"
 #include "tool/format/format.h"
 #include "tool/model/loss_kinds.h"
-#include "tool/render/junit.h"
+#include "tool/render/leaks/junit.h"
 #include "tool/session/log_name.h"
 #include "tool/session/names/names.h"
 #include "tool/session/out_file.h"

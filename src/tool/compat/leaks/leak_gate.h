@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "tool/analyze/verdict/judge.h"
-#include "tool/render/memcheck.h"
+#include "tool/render/leaks/memcheck.h"
 #include "tool/util/cmdline/cmd.h"
 
 struct leak_opts;

@@ -13,7 +13,7 @@
 #include "tool/compat/leaks/leak_gate.h"
 #include "tool/compat/leaks/lsan_opts.h"
 #include "tool/model/suppress.h"
-#include "tool/render/memcheck.h"
+#include "tool/render/leaks/memcheck.h"
 #include "tool/util/cmdline/cmd.h"
 #include "tool/util/cmdline/opt.h"
 #include "tool/util/vec.h"

@@ -8,7 +8,7 @@
 #include "tool/analyze/sites/skip.h"
 #include "tool/compat/leaks/leak_opts.h"
 #include "tool/model/prof.h"
-#include "tool/render/memcheck_errors.h"
+#include "tool/render/leaks/memcheck_errors.h"
 #include "tool/render/report/report.h"
 #include "tool/session/leaks/leakcheck.h"
 #include "tool/util/buf.h"

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "tool/leak/scan.h"
-#include "tool/render/lsan.h"
+#include "tool/render/leaks/lsan.h"
 #include "tool/session/leaks/leakcheck.h"
 #include "tool/target/proc/procmem.h"
 #include "tool/util/buf.h"

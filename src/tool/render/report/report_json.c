@@ -15,7 +15,7 @@
 #include "tool/model/loss_kinds.h"
 #include "tool/render/error_json.h"
 #include "tool/render/figure.h"
-#include "tool/render/leak_json.h"
+#include "tool/render/leaks/leak_json.h"
 
 /* The members of "lost", by enum rec_lost. */
 static const char *const report_json_lost[REC_LOST_MAX] = {

@@ -3,7 +3,7 @@
  *
  * Elements and their order are those that valgrind 3.19 writes; what it writes line by line stands on lines
  * here, for those who read it so. */
-#include "tool/render/leak_xml.h"
+#include "tool/render/leaks/leak_xml.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

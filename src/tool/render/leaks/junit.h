@@ -5,7 +5,7 @@
 #define SEEP_RENDER_JUNIT_H
 
 #include "tool/analyze/verdict/judge.h"
-#include "tool/render/memcheck.h"
+#include "tool/render/leaks/memcheck.h"
 
 struct junit_opts {
 	bool baseline; /* what it has is marked (judge.h): losses that are left are new */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* leak_json.c -- see leak_json.h. */
-#include "tool/render/leak_json.h"
+#include "tool/render/leaks/leak_json.h"
 
 static void
 lj_conditions(struct json *j, const struct judge *judged)

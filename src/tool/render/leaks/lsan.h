@@ -6,7 +6,7 @@
 #ifndef SEEP_RENDER_LSAN_H
 #define SEEP_RENDER_LSAN_H
 
-#include "tool/render/memcheck.h"
+#include "tool/render/leaks/memcheck.h"
 #include "tool/util/vec.h"
 
 /* A lost block: of process `pid`, from the site whose prof_site.origin this is. */

@@ -3,7 +3,7 @@
  *
  * What memcheck has no words for (a block found overwritten when it is freed) is said in the manner of
  * its other messages. The function that was called stands as the innermost frame, as there. */
-#include "tool/render/memcheck_errors.h"
+#include "tool/render/leaks/memcheck_errors.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef SEEP_RENDER_SARIF_H
 #define SEEP_RENDER_SARIF_H
 
-#include "tool/render/memcheck.h"
+#include "tool/render/leaks/memcheck.h"
 
 struct sarif_opts {
 	const char *root;    /* folder of the sources, without a slash at its end */

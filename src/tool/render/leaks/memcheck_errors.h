@@ -5,7 +5,7 @@
 
 #include "tool/model/prof.h"
 #include "tool/model/suppress.h"
-#include "tool/render/memcheck.h"
+#include "tool/render/leaks/memcheck.h"
 #include "tool/util/vec.h"
 
 struct memcheck_errors {

@@ -3,7 +3,7 @@
 #ifndef SEEP_RENDER_LEAK_XML_H
 #define SEEP_RENDER_LEAK_XML_H
 
-#include "tool/render/memcheck.h"
+#include "tool/render/leaks/memcheck.h"
 
 /* Words of command lines, each ended by NULL. */
 struct leak_xml_args {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sarif.c -- see sarif.h. */
-#include "tool/render/sarif.h"
+#include "tool/render/leaks/sarif.h"
 
 #include <ctype.h>
 #include <inttypes.h>

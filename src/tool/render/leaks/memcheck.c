@@ -3,7 +3,7 @@
  *
  * Indirectly lost bytes are told twice on purpose: in a record of their own, and with the definitely lost
  * ones that took them along. Lines begin with the pid between equal signs, remarks of -v with dashes. */
-#include "tool/render/memcheck.h"
+#include "tool/render/leaks/memcheck.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* junit.c -- see junit.h. */
-#include "tool/render/junit.h"
+#include "tool/render/leaks/junit.h"
 
 #include <inttypes.h>
 
 #include "tool/analyze/process/managed.h"
 #include "tool/analyze/verdict/report_data.h"
 #include "tool/model/loss_kinds.h"
-#include "tool/render/leak_xml.h"
+#include "tool/render/leaks/leak_xml.h"
 
 struct junit {
 	struct buf *out;
