@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* symbol_bench.c -- asks for the names and lines of many addresses of one binary, and no more.
+/* symbol_bench.c -- asks for the names and lines of many addresses of one binary, and no
+ * more.
  *
- * Addresses come one a line, in hexadecimal, as in the file's own program headers. The folder of
- * indexes may be empty (then it is cold, and the index is made and kept) or have the binary's
- * index. What it takes is for the caller to measure: reading the addresses is some milliseconds
- * of it.
+ * Addresses come one a line, in hexadecimal, as in the file's own program headers. The
+ * folder of indexes may be empty (then it is cold, and the index is made and kept) or
+ * have the binary's index. What it takes is for the caller to measure: reading the
+ * addresses is some milliseconds of it.
  *
  * Usage: symbol_bench BINARY ADDRESSES CACHE-FOLDER
- * Prints how many addresses were asked, how many of them have a function and a line, and the number
- * of frames. Whether the lines are right is tests/unit/test_sym_big.c's business. */
+ * Prints how many addresses were asked, how many of them have a function and a line, and
+ * the number of frames. Whether the lines are right is tests/unit/test_sym_big.c's
+ * business. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -7,7 +7,8 @@
  * is taken off. Build without frame pointers, which is how most of the world's code is
  * built:
  *
- *	gcc -O2 -Isrc bench/unwind_bench.c src/guest/unwind/[!a]*.c src/guest/unwind/arch_x86_64.c -lunwind
+ * gcc -O2 -Isrc bench/unwind_bench.c src/guest/unwind/[!a]*.c
+ * src/guest/unwind/arch_x86_64.c -lunwind
  *
  * With -fno-omit-frame-pointer each frame has two words to compare instead of one. */
 #define UNW_LOCAL_ONLY

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Completion for fish: install it in a folder of $fish_complete_path. Commands and options are
-# what `seep help --all` and `seep COMMAND --help` list.
+# Completion for fish: install it in a folder of $fish_complete_path. Commands and options
+# are what `seep help --all` and `seep COMMAND --help` list.
 
 function __seep_commands
     seep help --all 2>/dev/null | string replace -rf '^  ([a-z][a-z.-]*) +' '$1\t'

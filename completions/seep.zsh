@@ -1,7 +1,7 @@
 #compdef seep
 # SPDX-License-Identifier: MIT
-# Completion for zsh: install it as _seep in a folder of $fpath. Commands and options are what
-# `seep help --all` and `seep COMMAND --help` list.
+# Completion for zsh: install it as _seep in a folder of $fpath. Commands and options are
+# what `seep help --all` and `seep COMMAND --help` list.
 
 # Each as `name:description`.
 _seep_commands() {

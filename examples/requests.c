@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* requests.c -- a small server that loses memory on one path only; the picture in README.md
- * and docs/tutorial.md are made from it.
+/* requests.c -- a small server that loses memory on one path only; the picture in
+ * README.md and docs/tutorial.md are made from it.
  *
- * 5,000 requests: 4,906 replies are sent and freed; 94 requests fail and lose their reply of
- * 4,096 bytes. 300 sessions stay in a table and are reachable: no leak. With an argument it
- * goes on, one request every millisecond, until it is killed. */
+ * 5,000 requests: 4,906 replies are sent and freed; 94 requests fail and lose their reply
+ * of 4,096 bytes. 300 sessions stay in a table and are reachable: no leak. With an
+ * argument it goes on, one request every millisecond, until it is killed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

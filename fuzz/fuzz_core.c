@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_core.c -- core files of arbitrary bytes, and all that is made of them: mappings, malloc's blocks, what is lost,
- * who holds what; and the same bytes as a saved look at a heap.
+/* fuzz_core.c -- core files of arbitrary bytes, and all that is made of them: mappings,
+ * malloc's blocks, what is lost, who holds what; and the same bytes as a saved look at a
+ * heap.
  *
- * What is accepted has mappings in order that do not overlap; bytes that are shown lie in the file; blocks are in order and
- * apart; every block has a kind; what is retained is no more than there is. */
+ * What is accepted has mappings in order that do not overlap; bytes that are shown lie in
+ * the file; blocks are in order and apart; every block has a kind; what is retained is no
+ * more than there is. */
 #include "fuzz.h"
 
 #include <stdbool.h>

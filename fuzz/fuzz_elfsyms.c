@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_elfsyms.c -- symbols of arbitrary ELF files, as seep attach reads them while it may be root: from memory and from a
- * file, with the same result; every name ends inside of what was read. */
+/* fuzz_elfsyms.c -- symbols of arbitrary ELF files, as seep attach reads them while it
+ * may be root: from memory and from a file, with the same result; every name ends inside
+ * of what was read. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <stdlib.h>

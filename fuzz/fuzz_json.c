@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_json.c -- the reader of JSON under arbitrary bytes.
  *
- * A tree has every value once, children come after their parents, counts are right, and members of objects
- * have names. */
+ * A tree has every value once, children come after their parents, counts are right, and
+ * members of objects have names. */
 #include "fuzz.h"
 
 #include "fuzz_check.h"

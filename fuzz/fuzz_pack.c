@@ -116,7 +116,8 @@ add_looks(struct prof *p)
 	}
 }
 
-/* Seed 0: an empty profile; 1: the unit tests' image; 2: three of it, with names and looks. */
+/* Seed 0: an empty profile; 1: the unit tests' image; 2: three of it, with names and
+ * looks. */
 size_t
 fuzz_seed(unsigned n, uint8_t *to, size_t room)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_pmap.c -- maps of processes under arbitrary bytes: smaps, pmap -x and -X, and all that is
- * made of a map; and the same bytes as memory, with blocks of malloc and strings in it.
+/* fuzz_pmap.c -- maps of processes under arbitrary bytes: smaps, pmap -x and -X, and all
+ * that is made of a map; and the same bytes as memory, with blocks of malloc and strings
+ * in it.
  *
- * What is accepted has mappings in order that do not overlap; every one belongs to a region, the
- * account adds up, and a second look at the same map finds every region again. */
+ * What is accepted has mappings in order that do not overlap; every one belongs to a
+ * region, the account adds up, and a second look at the same map finds every region
+ * again. */
 #include "fuzz.h"
 
 #include <stdlib.h>

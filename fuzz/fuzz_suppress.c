@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_suppress.c -- the reader of suppressions under arbitrary bytes, and their matching with a stack.
+/* fuzz_suppress.c -- the reader of suppressions under arbitrary bytes, and their matching
+ * with a stack.
  *
- * What is accepted must be whole: every entry has a name and the frames that its kind asks for, patterns are not
- * empty, and reading it twice gives the same. Matching must come to an end. */
+ * What is accepted must be whole: every entry has a name and the frames that its kind
+ * asks for, patterns are not empty, and reading it twice gives the same. Matching must
+ * come to an end. */
 #include "fuzz.h"
 
 #include "fuzz_check.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_symindex.c -- indexes of binaries out of the cache: whatever is in the file, answers come
- * from inside of it.
+/* fuzz_symindex.c -- indexes of binaries out of the cache: whatever is in the file,
+ * answers come from inside of it.
  *
- * The input is put into a cache folder under the build-id it claims, and a binary of that id
- * that is gone is asked about: so every answer has to come from the file. Once as it is, and once
- * with the checksums put right, because what is behind them has to stand on its own. */
+ * The input is put into a cache folder under the build-id it claims, and a binary of that
+ * id that is gone is asked about: so every answer has to come from the file. Once as it
+ * is, and once with the checksums put right, because what is behind them has to stand on
+ * its own. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>

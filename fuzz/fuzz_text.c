@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_text.c -- the readers of text formats under arbitrary bytes: heap profiles of
- * jemalloc, gperftools and Go, symbolized ones, folded stacks, mtrace logs; plain or packed.
+ * jemalloc, gperftools and Go, symbolized ones, folded stacks, mtrace logs; plain or
+ * packed.
  *
- * Whatever is accepted must be sound, have fractions for every site or for none, and not be
- * larger than the text warrants. Recordings of our own have fuzzers of their own. */
+ * Whatever is accepted must be sound, have fractions for every site or for none, and not
+ * be larger than the text warrants. Recordings of our own have fuzzers of their own. */
 #include "fuzz.h"
 
 #include "fuzz_check.h"

@@ -4,12 +4,12 @@
 #
 #   tools/deps.sh build|test|lint|bench|dist ...
 #
-# Each thing is looked for itself (a command, a header, a library), not for its package, so a
-# complete machine of any distribution passes without a package manager being asked, in a few
-# milliseconds. What is missing is installed with apt; services that come along are neither
-# started nor left enabled. What a release of Debian does not have, or cannot have beside what
-# is installed, is named and, where only some tests want it (marked ~), left out: those tests
-# say that they were skipped.
+# Each thing is looked for itself (a command, a header, a library), not for its package,
+# so a complete machine of any distribution passes without a package manager being asked,
+# in a few milliseconds. What is missing is installed with apt; services that come along
+# are neither started nor left enabled. What a release of Debian does not have, or cannot
+# have beside what is installed, is named and, where only some tests want it (marked ~),
+# left out: those tests say that they were skipped.
 set -eu
 
 # KIND:NAME package      a second package after | is taken when the first does not exist

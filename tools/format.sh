@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Is every C file as .clang-format wants it? With --fix, makes it so. Named files, or all.
-# Versions of clang-format differ in what they print, so the one we pinned is insisted upon.
+# Versions of clang-format differ in what they print, so the one we pinned is insisted
+# upon.
 set -eu
 cd "$(dirname "$0")/.."
 pinned=14

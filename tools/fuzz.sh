@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Fuzzes every reader for real: libFuzzer, guided by coverage, under ASan and UBSan, from the seeds
-# and the corpus on. What breaks one is left in build-fuzz/NAME and shown; it belongs into
-# fuzz/corpus/NAME once it is mended.
+# Fuzzes every reader for real: libFuzzer, guided by coverage, under ASan and UBSan, from
+# the seeds and the corpus on. What breaks one is left in build-fuzz/NAME and shown; it
+# belongs into fuzz/corpus/NAME once it is mended.
 #
 #   tools/fuzz.sh [SECONDS [NAME...]]      600 seconds each; NAME as in fuzz/fuzz_NAME.c
 set -u

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Everything that finds fault with the source without running it. One line a step, the output
-# of a step only when it failed, at the end `N passed, N failed`.
+# Everything that finds fault with the source without running it. One line a step, the
+# output of a step only when it failed, at the end `N passed, N failed`.
 #
 #   tools/lint.sh [STEP...]
 set -u
@@ -34,7 +34,8 @@ remark() { sed -n 's/^remark: //p' "$logs/$1.log" | tail -n 1; }
 
 sources() { find src -name '*.c' ! -path '*/bpf/*' | sort; }
 
-# configure DIR OPTIONS...: a build tree of its own, set up again whenever files came or went.
+# configure DIR OPTIONS...: a build tree of its own, set up again whenever files came or
+# went.
 configure() {
 	local dir=$1 how=(meson setup)
 	shift

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Unit tests once more with the compiler looking on: all of them under ASan + UBSan, those of
-# the lock-free parts (a `/* tsan */` line near the top of the test) also under TSan. Nothing
-# but the unit tests is built this way: libseep.so under a sanitizer would watch itself.
+# Unit tests once more with the compiler looking on: all of them under ASan + UBSan, those
+# of the lock-free parts (a `/* tsan */` line near the top of the test) also under TSan.
+# Nothing but the unit tests is built this way: libseep.so under a sanitizer would watch
+# itself.
 set -u
 cd "$(dirname "$0")/.." || exit 3
 passed=0

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* measure.c -- runs one command and says what it and everything it started took.
  *
- * It makes itself the reaper of orphans, so helpers that outlive their parent are waited for
- * and counted: their CPU time comes from the kernel's own account of reaped children, exact
- * and without looking while they run. With -i it also looks at the memory of the whole tree
- * every so many milliseconds: the sum of proportional set sizes, so pages shared between
- * the processes count once. That look holds the target's mmap lock for a while, so runs
- * whose time matters are made without -i.
+ * It makes itself the reaper of orphans, so helpers that outlive their parent are waited
+ * for and counted: their CPU time comes from the kernel's own account of reaped children,
+ * exact and without looking while they run. With -i it also looks at the memory of the
+ * whole tree every so many milliseconds: the sum of proportional set sizes, so pages
+ * shared between the processes count once. That look holds the target's mmap lock for a
+ * while, so runs whose time matters are made without -i.
  *
  * Usage: measure -r RESULT [-i MS] [-t SECONDS] [-e NAME=VALUE]... -- COMMAND ARGS
  * RESULT gets lines "name value". -e sets a variable for the command only: a preload must
@@ -147,7 +147,8 @@ proc_pss_bytes(pid_t pid)
 }
 
 /* Whether row i has the very address space of an earlier row of ours: a vfork child, or
- * a leak checker's tracer made with CLONE_VM. Counting it would count its memory twice. */
+ * a leak checker's tracer made with CLONE_VM. Counting it would count its memory
+ * twice. */
 static int
 memory_seen(size_t i)
 {
@@ -173,8 +174,9 @@ tree_bytes(size_t n, uint64_t *ret_count)
 	return bytes;
 }
 
-/* Processes are looked at one after the other, for milliseconds. What one of them begins to share meanwhile
- * counts for the first as its own and for the second as half of it: so a sum has to come twice. */
+/* Processes are looked at one after the other, for milliseconds. What one of them begins
+ * to share meanwhile counts for the first as its own and for the second as half of it: so
+ * a sum has to come twice. */
 static void
 tree_look(struct result *r)
 {

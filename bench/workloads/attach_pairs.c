@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* attach_pairs.c -- nanoseconds of CPU time for a malloc(64) and free, now and again.
  *
- * For each line that it reads it measures eight batches of 20 ms and prints the lowest, so that whoever
- * attaches in between can compare. */
+ * For each line that it reads it measures eight batches of 20 ms and prints the lowest,
+ * so that whoever attaches in between can compare. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

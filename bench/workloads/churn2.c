@@ -126,7 +126,8 @@ work(void *arg)
 		x ^= x << 13;
 		x ^= x >> 7;
 		x ^= x << 17;
-		/* The first round through fills the table, later ones replace at random. */
+		/* The first round through fills the table, later ones replace at
+		 * random. */
 		size_t at = i < SLOTS ? i : (x & 0xffffffff) % SLOTS;
 		struct block *old = w->slot[at];
 
@@ -152,8 +153,8 @@ main(int argc, char **argv)
 	}
 	for (unsigned i = 0; i < 2; i++)
 		pthread_join(workers[i].thread, NULL);
-	/* What was sent to a thread that had ended. Not waited for there: turning in a loop
-	 * until the other ends would put the scheduler's moods into the CPU time. */
+	/* What was sent to a thread that had ended. Not waited for there: turning in a
+	 * loop until the other ends would put the scheduler's moods into the CPU time. */
 	ring_drain(&workers[0]);
 	ring_drain(&workers[1]);
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Writes a C file of FUNCTIONS functions to stdout: loops, switches, structs, calls to each
-# other. It includes nothing, so it is its own preprocessed form and cc1 can read it as it is.
-# Usage: compile.sh FUNCTIONS
+# Writes a C file of FUNCTIONS functions to stdout: loops, switches, structs, calls to
+# each other. It includes nothing, so it is its own preprocessed form and cc1 can read it
+# as it is. Usage: compile.sh FUNCTIONS
 exec awk -v count="${1:-50}" 'BEGIN {
 	print "struct node { struct node *next; long key; double weight; char name[24]; };"
 	print "struct table { struct node *slot[64]; unsigned long used; };"

@@ -2,13 +2,13 @@
 /* deep.c -- allocation under 60 frames, on 200 distinct paths, some blocks kept.
  *
  * A path is a number below 200. On the way down each of its bits chooses between two
- * functions; below that they take turns. Every frame does a little work, as frames of real
- * programs do, and goes all the way back up before the next allocation, so an unwinder
- * that remembers the last stack is helped little.
+ * functions; below that they take turns. Every frame does a little work, as frames of
+ * real programs do, and goes all the way back up before the next allocation, so an
+ * unwinder that remembers the last stack is helped little.
  *
  * Usage: deep ALLOCATIONS
- * Three in four blocks are freed by the caller, one in four replaces a random one of 20,000
- * kept, which stay live at the end. */
+ * Three in four blocks are freed by the caller, one in four replaces a random one of
+ * 20,000 kept, which stay live at the end. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,18 +2,18 @@
 /* dump_wait.c -- how long another thread's malloc waits while a heap profile is dumped.
  *
  * Each of STACKS stacks holds a live block. One thread dumps ten times through
- * mallctl("prof.dump"), and between the dumps computes for as long as the last one took. Another
- * allocates at these stacks and frees, all the while, and times each pair. It has been to all of
- * them before, so that tables that grow are not what is measured.
+ * mallctl("prof.dump"), and between the dumps computes for as long as the last one took.
+ * Another allocates at these stacks and frees, all the while, and times each pair. It has
+ * been to all of them before, so that tables that grow are not what is measured.
  *
- * A pair's wait is its wall time; if the kernel took the processor away meanwhile, its CPU time,
- * which a spinning wait would show. The longest while dumping is `wait_us`, the longest in
- * between, the noise of the machine, `quiet_us`; `any_us` is the longest wall time while dumping,
- * whatever the reason.
+ * A pair's wait is its wall time; if the kernel took the processor away meanwhile, its
+ * CPU time, which a spinning wait would show. The longest while dumping is `wait_us`, the
+ * longest in between, the noise of the machine, `quiet_us`; `any_us` is the longest wall
+ * time while dumping, whatever the reason.
  *
  * Usage: dump_wait STACKS FILE
- * STACKS is at most 32768. Will not see a wait of a thread that did not run at all: on one core
- * the two take turns. */
+ * STACKS is at most 32768. Will not see a wait of a thread that did not run at all: on
+ * one core the two take turns. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -130,7 +130,8 @@ wait_all(void *arg)
 	return NULL;
 }
 
-/* Dumps and computes in turns; returns the sum of the errors, and the time of all dumps. */
+/* Dumps and computes in turns; returns the sum of the errors, and the time of all
+ * dumps. */
 static int
 dump_all(const char *path, uint64_t *ret_ns)
 {

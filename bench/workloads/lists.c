@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lists.c -- N live blocks of 16 to 271 bytes in 1,024 lists, in no order: what a leak check has to follow.
+/* lists.c -- N live blocks of 16 to 271 bytes in 1,024 lists, in no order: what a leak
+ * check has to follow.
  *
  * Every hundredth is lost. Nothing is freed.
  *

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* live_million.c -- N live blocks of 16 to 128 bytes at once: what a live block costs.
  *
- * Blocks come from eight sites in turn and are held in one table. At the peak it can sleep,
- * so that a slow look at its memory sees the peak. Then the oldest three quarters are freed;
- * the rest stay live.
+ * Blocks come from eight sites in turn and are held in one table. At the peak it can
+ * sleep, so that a slow look at its memory sees the peak. Then the oldest three quarters
+ * are freed; the rest stay live.
  *
  * Usage: live BLOCKS [MILLISECONDS-AT-PEAK]
  * The table is one more allocation and counted. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* sites.c -- so many stacks, each with blocks of its own.
  *
- *	sites [SITES [FRAMES]]
+ * 	sites [SITES [FRAMES]]
  *
- * A stack is a number in binary: left() for 0, right() for 1, each with a frame of go_on()
- * between, below FRAMES further frames (0). Each stack makes one to four blocks; about half of
- * them are freed. */
+ * A stack is a number in binary: left() for 0, right() for 1, each with a frame of
+ * go_on() between, below FRAMES further frames (0). Each stack makes one to four blocks;
+ * about half of them are freed. */
 /* cflags: -O1 -g -fno-inline -fno-optimize-sibling-calls */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* work.c -- a program that does something with its memory: about 130 ns of hashing for each malloc and free.
+/* work.c -- a program that does something with its memory: about 130 ns of hashing for
+ * each malloc and free.
  *
- * Blocks of 16 to 271 bytes in 4,096 slots, each replaced at random; what is hashed is the block's own bytes, round and
- * round. 23 blocks of 211 bytes are lost on the way, so that a leak check has something to find.
+ * Blocks of 16 to 271 bytes in 4,096 slots, each replaced at random; what is hashed is
+ * the block's own bytes, round and round. 23 blocks of 211 bytes are lost on the way, so
+ * that a leak check has something to find.
  *
  * Usage: work PAIRS */
 #include <stdint.h>

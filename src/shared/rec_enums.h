@@ -51,7 +51,8 @@ enum rec_lost {
 	REC_LOST_REENTRY, /* calls from a signal handler that interrupted the recorder */
 	REC_LOST_LOCK,	  /* events given up because a lock stayed taken */
 	REC_LOST_ADDRESS, /* blocks above the addresses the table covers */
-	REC_LOST_TRUNCATED, /* frames that found no room; readers add the stacks that were cut */
+	/* frames that found no room; readers add the stacks that were cut */
+	REC_LOST_TRUNCATED,
 	REC_LOST_ELIDED, /* readers only: stacks too deep, both ends kept */
 	REC_LOST_CHILD,	 /* forked children without a recording of their own */
 	REC_LOST_BOOT,	 /* blocks handed out before the real allocator was known */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* recording.h -- the live recording: a mapped file that *is* the recorder's state.
  *
- * The recorder inside the target writes it, the tool reads it at any moment, also after the
- * target was killed. Both sides include this header, which brings its parts along (recording_*.h).
+ * The recorder inside the target writes it, the tool reads it at any moment, also after
+ * the target was killed. Both sides include this header, which brings its parts along
+ * (recording_*.h).
  *
  *   0       struct rec_head            one page: identity, settings, control, counters
  *   4 KiB   text page                  executable, directory, arguments, a NUL after each
@@ -13,16 +14,18 @@
  *   128 KiB uint32_t root[32768]       top of the tree that finds live blocks by address
  *   256 KiB chunks of 64 KiB           each starts with struct rec_chunk and holds one kind
  *
- * Objects are named by a `ref`: their offset in the file divided by 8, 0 = none. All chunks have
- * the same size, so a chunk whose header was never written can be stepped over.
+ * Objects are named by a `ref`: their offset in the file divided by 8, 0 = none. All
+ * chunks have the same size, so a chunk whose header was never written can be stepped
+ * over.
  *
- * Torn state: every event of a thread first writes (offset, old value) of each word it is going
- * to change into its journal, publishes the number of entries, changes the words, and sets the
- * number to 0. A reader that finds entries in a dead or stopped process's journal puts the old
- * values back: the recording then shows the state before that call. Cells have one writer each,
- * so that is always right; what the process and a site hold is the sum of their cells. head's and
- * site's live_bytes serve only to notice peaks: they are kept from the moment there is a second
- * thread, and a peak is never less than what the cells add up to.
+ * Torn state: every event of a thread first writes (offset, old value) of each word it is
+ * going to change into its journal, publishes the number of entries, changes the words,
+ * and sets the number to 0. A reader that finds entries in a dead or stopped process's
+ * journal puts the old values back: the recording then shows the state before that call.
+ * Cells have one writer each, so that is always right; what the process and a site hold
+ * is the sum of their cells. head's and site's live_bytes serve only to notice peaks:
+ * they are kept from the moment there is a second thread, and a peak is never less than
+ * what the cells add up to.
  *
  * Little-endian, 8-byte alignment; a word is never written by halves. */
 #ifndef SEEP_RECORDING_H
@@ -90,9 +93,9 @@ enum rec_chunk_kind {
 	REC_CHUNK_LAST = REC_CHUNK_NAME,
 };
 
-/* Head of every chunk. Objects follow it back to back, threads from the first multiple of their
- * size on; `used` counts bytes including this head and may run past the chunk's end when threads
- * raced for the last room. */
+/* Head of every chunk. Objects follow it back to back, threads from the first multiple of
+ * their size on; `used` counts bytes including this head and may run past the chunk's end
+ * when threads raced for the last room. */
 struct rec_chunk {
 	uint32_t kind; /* enum rec_chunk_kind */
 	uint32_t used;
@@ -105,10 +108,11 @@ enum {
 	REC_SIZE_BUCKETS = 16, /* <= 16, 32, 64 … 256 KiB, 512 KiB, larger */
 	REC_LIFE_BUCKETS =
 		28, /* < 1 ms, 2, 4, 8 … 512 ms, 1, 2 … 65 s … 18.6 h, longer */
-	/* One more, for blocks freed by their own thread before its next but one allocation: they
-	 * are counted here instead of by their age. */
+	/* One more, for blocks freed by their own thread before its next but one
+	 * allocation: they are counted here instead of by their age. */
 	REC_LIFE_TEMPORARY = REC_LIFE_BUCKETS,
-	/* So many allocations and frees of a cell are listed one by one; then it has a histogram. */
+	/* So many allocations and frees of a cell are listed one by one; then it has a
+	 * histogram. */
 	REC_FEW = 16,
 	REC_CELL_BYTES = 192, /* room for one that is in no site: whole cache lines */
 };
@@ -120,9 +124,9 @@ struct rec_hist {
 	uint64_t reserved[3];
 };
 
-/* What one thread did at one site. One writer: that thread. The sums over a site's cells are the
- * site's totals. In sampled recordings allocs, frees and the histograms count samples, *_bytes are
- * weighted estimates, and est_* say how many calls. */
+/* What one thread did at one site. One writer: that thread. The sums over a site's cells
+ * are the site's totals. In sampled recordings allocs, frees and the histograms count
+ * samples, *_bytes are weighted estimates, and est_* say how many calls. */
 struct rec_cell {
 	uint32_t site;	 /* 0 = not in use */
 	uint32_t thread; /* ref of struct rec_thread, 0 = ended and other threads */
@@ -157,8 +161,9 @@ struct rec_cell {
 	};
 };
 
-/* A stack at which something was allocated: the cell of the first thread that came here, and what
- * all threads share. What is exact is in the cells. The ref of a site is also that of `own`. */
+/* A stack at which something was allocated: the cell of the first thread that came here,
+ * and what all threads share. What is exact is in the cells. The ref of a site is also
+ * that of `own`. */
 struct rec_site {
 	struct rec_cell own;
 	uint32_t node;
@@ -189,8 +194,9 @@ rec_add_few(const struct rec_cell *c, uint64_t *sizes, uint64_t *lifetimes)
 #define REC_STAMP_EXIT (UINT64_C(1) << 63)
 #define REC_STAMP_EPOCH (REC_STAMP_EXIT - 1)
 
-/* Live blocks, found by address: root[bits 33-47] -> mid[bits 21-32] -> leaf[bits 12-20] -> first
- * bucket of that 4 KiB page -> chain of buckets. root, mid and leaf hold refs. */
+/* Live blocks, found by address: root[bits 33-47] -> mid[bits 21-32] -> leaf[bits 12-20]
+ * -> first bucket of that 4 KiB page -> chain of buckets. root, mid and leaf hold
+ * refs. */
 enum {
 	REC_ROOT_SHIFT = 33,
 	REC_ROOT_SLOTS = 1 << 15,
@@ -202,19 +208,19 @@ enum {
 	REC_PAGE_FREED_SHIFT = 52, /* a page's offset above, a return address below */
 };
 
-/* Stands right in front of a page's first bucket: the recorder's notes on the page, of no use to
- * readers. */
+/* Stands right in front of a page's first bucket: the recorder's notes on the page, of no
+ * use to readers. */
 struct rec_page {
 	uint64_t present[4]; /* bit n: a block lives at 16 n, about */
 	uint32_t room; /* ref of a bucket that may have a free slot, 0 = the first */
-	uint32_t
-		odd; /* 1: blocks not at multiples of 16 were here, so bits are never cleared */
-	uint64_t
-		freed; /* the last one freed: its offset << REC_PAGE_FREED_SHIFT, by whom */
+	/* 1: blocks not at multiples of 16 were here, so bits are never cleared */
+	uint32_t odd;
+	/* the last one freed: its offset << REC_PAGE_FREED_SHIFT, by whom */
+	uint64_t freed;
 };
 
-/* head | offs[cap rounded up to 16] | struct rec_block[cap]. An entry is live when its `b` is not
- * 0, whatever `used` says; offs[i] = bits 4-11 of the address. */
+/* head | offs[cap rounded up to 16] | struct rec_block[cap]. An entry is live when its
+ * `b` is not 0, whatever `used` says; offs[i] = bits 4-11 of the address. */
 struct rec_bucket {
 	uint32_t lock; /* only the first bucket's: guards the page's whole chain */
 	uint32_t next;
@@ -289,8 +295,9 @@ struct rec_string {
 	char text[];
 };
 
-/* A named snapshot of every site's live totals: this head, then room for REC_MARK_ROWS rows, of
- * which `sites` are used. A mark with more goes on in another record with the same number. */
+/* A named snapshot of every site's live totals: this head, then room for REC_MARK_ROWS
+ * rows, of which `sites` are used. A mark with more goes on in another record with the
+ * same number. */
 enum { REC_MARK_ROWS = 677 };
 
 struct rec_mark {
@@ -303,8 +310,8 @@ struct rec_mark {
 
 struct rec_mark_row {
 	uint32_t site;
-	uint32_t
-		estimated; /* sampled: 1 = live_blocks estimates blocks, 0 = it counts samples */
+	/* sampled: 1 = live_blocks estimates blocks, 0 = it counts samples */
+	uint32_t estimated;
 	int64_t live_bytes;
 	int64_t live_blocks;
 };
@@ -334,10 +341,10 @@ struct rec_head {
 	uint32_t uid;
 	uint32_t mode;	   /* enum rec_mode */
 	uint64_t start_ns; /* wall clock, when recording began */
-	uint64_t
-		start_mono_ns; /* CLOCK_MONOTONIC then: `ms` everywhere counts from here */
-	uint64_t
-		process_ticks; /* field 22 of /proc/PID/stat: tells a recycled pid; 0 = unknown */
+	/* CLOCK_MONOTONIC then: `ms` everywhere counts from here */
+	uint64_t start_mono_ns;
+	/* field 22 of /proc/PID/stat: tells a recycled pid; 0 = unknown */
+	uint64_t process_ticks;
 	uint64_t rate_bytes; /* mean distance of samples now */
 	uint64_t run_id;     /* same in all processes of one run */
 	char host[REC_HOST_BYTES];
@@ -356,8 +363,8 @@ struct rec_head {
 	uint32_t oom_before;  /* kills that its control group had counted when it began */
 	uint64_t limit_bytes; /* of its control group; 0 = none, or not known */
 	uint64_t usage_bytes; /* of that limit, when last looked at */
-	uint32_t
-		before_kib; /* of heap when it was attached to; 0 = it was not, or not known */
+	/* of heap when it was attached to; 0 = it was not, or not known */
+	uint32_t before_kib;
 	uint32_t reserved1[3];
 
 	/* 448: changes rarely */
@@ -369,7 +376,8 @@ struct rec_head {
 	uint32_t reserved4[11];
 
 	/* 512: the process's live bytes and its peak, without what was inherited */
-	int64_t live_bytes; /* about: one thread shows it now and then, several flush theirs */
+	/* about: one thread shows it now and then, several flush theirs */
+	int64_t live_bytes;
 	int64_t peak_bytes;
 	uint64_t stamp; /* peak epoch and exit bit, see REC_STAMP_* */
 	uint64_t peak_ms;
@@ -380,10 +388,10 @@ struct rec_head {
 
 	/* 576: counters */
 	uint64_t lost[REC_LOST_MAX];
-	uint64_t
-		frees_inherited; /* of blocks from before the fork that are not in the table */
-	uint64_t
-		frees_unknown; /* of blocks never seen: from before recording, or while paused */
+	/* of blocks from before the fork that are not in the table */
+	uint64_t frees_inherited;
+	/* of blocks never seen: from before recording, or while paused */
+	uint64_t frees_unknown;
 	uint64_t frees_unseen;	/* address handed out again: freed behind us */
 	uint64_t paused_allocs; /* allocations let through while paused */
 	uint64_t threads_seen;
@@ -395,13 +403,13 @@ struct rec_head {
 	uint32_t locks[4];	 /* space, modules, threads, timeline */
 	uint32_t marks;		 /* last mark's number */
 	uint32_t modules;	 /* rows in the module table */
-	uint64_t
-		own_kib; /* resident memory of the recorder outside this file, as last measured */
+	/* resident memory of the recorder outside this file, as last measured */
+	uint64_t own_kib;
 	uint64_t exec_ms; /* when it was replaced by exec */
-	uint32_t
-		exit_status; /* 256 + what exit or _exit was given; 0 = it was not called */
-	uint32_t
-		exit_anon_kib; /* anonymous memory when exit began, without own_kib; 0 = not known */
+	/* 256 + what exit or _exit was given; 0 = it was not called */
+	uint32_t exit_status;
+	/* anonymous memory when exit began, without own_kib; 0 = not known */
+	uint32_t exit_anon_kib;
 	uint64_t errors_more;  /* wrong uses of the heap without a record of their own */
 	uint32_t threads_most; /* at the same time */
 	uint32_t free_hists;   /* ref list, as free_cells */
@@ -409,7 +417,8 @@ struct rec_head {
 	uint32_t chunk_lists[16]; /* newest chunk of each kind, as index; 0 = none */
 };
 
-/* All memory that the recorder holds, in KiB: this file as far as it was made present, and its own. */
+/* All memory that the recorder holds, in KiB: this file as far as it was made present,
+ * and its own. */
 static inline uint64_t
 rec_held_kib(const struct rec_head *h)
 {

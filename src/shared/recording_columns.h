@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_columns.h -- the directory of a live recording: which columns the objects of each kind
- * of chunk have, and where.
+/* recording_columns.h -- the directory of a live recording: which columns the objects of
+ * each kind of chunk have, and where.
  *
- * The recorder writes it, so that a reader finds the columns that it knows wherever they are, skips
- * those that it does not know, and takes those that a recording lacks for 0. An id is never used
- * again for something else. Objects of a size that varies (buckets, strings) have no columns. */
+ * The recorder writes it, so that a reader finds the columns that it knows wherever they
+ * are, skips those that it does not know, and takes those that a recording lacks for 0.
+ * An id is never used again for something else. Objects of a size that varies (buckets,
+ * strings) have no columns. */
 #ifndef SEEP_RECORDING_COLUMNS_H
 #define SEEP_RECORDING_COLUMNS_H
 
@@ -18,8 +19,8 @@ struct rec_column {
 	uint8_t kind;	/* enum rec_chunk_kind */
 	uint8_t id;	/* 0: the object itself; its width is 0 if it varies */
 	uint16_t width; /* bytes */
-	uint32_t
-		offset; /* in the object; of the object itself: of the first one in its chunk */
+	/* in the object; of the object itself: of the first one in its chunk */
+	uint32_t offset;
 };
 
 _Static_assert(sizeof(struct rec_column) == 8, "column");
@@ -60,7 +61,8 @@ enum {
 		REC_COLUMN_(kind_, 20, type, of var_allocs),                             \
 		REC_COLUMN_(kind_, 21, type, of var_frees)
 
-/* As this seep lays them out. A site begins with a cell, whose columns it has under the same ids. */
+/* As this seep lays them out. A site begins with a cell, whose columns it has under the
+ * same ids. */
 static const struct rec_column rec_columns[] = {
 	REC_OBJECT_(NODE, sizeof(struct rec_chunk), sizeof(struct rec_node)),
 	REC_COLUMN_(NODE, 1, rec_node, pc),

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_frames.h -- the frames of stacks in a live recording: by address, or by name. */
+/* recording_frames.h -- the frames of stacks in a live recording: by address, or by
+ * name. */
 #ifndef SEEP_RECORDING_FRAMES_H
 #define SEEP_RECORDING_FRAMES_H
 
 #include <stdint.h>
 
 /* One frame of a stack: (parent, pc). A stack is named by the ref of its innermost node.
- * pc - 1 lies inside the instruction that the frame executes: pc is a return address, or one more
- * than the address at which a signal interrupted the frame. */
+ * pc - 1 lies inside the instruction that the frame executes: pc is a return address, or
+ * one more than the address at which a signal interrupted the frame. */
 enum rec_node_kind {
 	REC_NODE_PC = 0,
 	REC_NODE_TRUNCATED = 1, /* root of a stack that could not be followed further */
@@ -22,8 +23,8 @@ struct rec_node {
 	uint64_t pc;
 	uint32_t parent; /* ref, 0 = outermost */
 	uint32_t next;	 /* hash chain, of no use to readers */
-	uint32_t
-		module; /* bits 0-23: number of the module (its place in the table), 24-31: kind */
+	/* bits 0-23: number of the module (its place in the table), 24-31: kind */
+	uint32_t module;
 	uint32_t site; /* ref of the totals, 0 = nothing was allocated exactly here */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_hold.h -- what a live recording says beside its tables: programs that were not
- * recorded, and where the process stands while the tool looks for leaks. */
+/* recording_hold.h -- what a live recording says beside its tables: programs that were
+ * not recorded, and where the process stands while the tool looks for leaks. */
 #ifndef SEEP_RECORDING_HOLD_H
 #define SEEP_RECORDING_HOLD_H
 
@@ -35,8 +35,9 @@ enum rec_hold_why {
 
 enum { REC_HOLD_REGS = 18 };
 
-/* What is ours and no root, from the beginning on; and where the program's own frames begin, while head.hold is
- * REC_HOLD_WAITS or REC_HOLD_LOOKS. Addresses are those of the process. */
+/* What is ours and no root, from the beginning on; and where the program's own frames
+ * begin, while head.hold is REC_HOLD_WAITS or REC_HOLD_LOOKS. Addresses are those of the
+ * process. */
 struct rec_hold {
 	uint32_t why; /* enum rec_hold_why */
 	uint32_t signal;
@@ -57,7 +58,8 @@ struct rec_hold {
 	uint32_t lsan_off, reserved;		  /* 1: no leak check at exit */
 };
 
-/* A block that is not to be reported, nor what only it leads to; or memory that holds pointers. */
+/* A block that is not to be reported, nor what only it leads to; or memory that holds
+ * pointers. */
 struct rec_spare {
 	uint64_t start;
 	uint64_t bytes; /* of the block; or one of the two below */

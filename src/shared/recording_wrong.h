@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_wrong.h -- the part of the live recording that is about wrong use of the heap. */
+/* recording_wrong.h -- the part of the live recording that is about wrong use of the
+ * heap. */
 #ifndef SEEP_RECORDING_WRONG_H
 #define SEEP_RECORDING_WRONG_H
 
@@ -7,9 +8,9 @@
 
 enum { REC_ERRORS_MAX = 1000 }; /* kept one by one; head.errors_more counts the others */
 
-/* The same error at the same stacks is one record with a count. Stacks are refs of nodes, 0 = not
- * known. What is in `given` depends on the kind: the size or alignment that was given, the bytes
- * written or read, the length of a copy. */
+/* The same error at the same stacks is one record with a count. Stacks are refs of nodes,
+ * 0 = not known. What is in `given` depends on the kind: the size or alignment that was
+ * given, the bytes written or read, the length of a copy. */
 struct rec_error {
 	uint32_t kind; /* enum rec_error_kind, written last */
 	uint32_t func; /* enum rec_func */

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Every report that was asked for begins with what it is about: file, command, pid and date. What programs
-# read does not, nor does the report of `seep run`, which answers at once.
+# Every report that was asked for begins with what it is about: file, command, pid and
+# date. What programs read does not, nor does the report of `seep run`, which answers at
+# once.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep

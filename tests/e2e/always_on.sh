@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Recording without the tool: SEEP=dir= with name= and keep=. Names are what the pattern says and
-# nothing is ever overwritten; of dead processes' recordings the newest N stay, and nothing else
-# is touched.
+# Recording without the tool: SEEP=dir= with name= and keep=. Names are what the pattern
+# says and nothing is ever overwritten; of dead processes' recordings the newest N stay,
+# and nothing else is touched.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -16,8 +16,8 @@ name=limits-$$
 prog=$TMP/$name
 cp "$limits" "$prog" || exit
 
-# on SETTINGS COMMAND...: recorded by LD_PRELOAD and SEEP alone. on_exec: in place of this shell, so
-# that `( on_exec ... ) &` has the program's pid.
+# on SETTINGS COMMAND...: recorded by LD_PRELOAD and SEEP alone. on_exec: in place of this
+# shell, so that `( on_exec ... ) &` has the program's pid.
 on_exec() {
 	local settings=$1
 	shift
@@ -138,7 +138,8 @@ expect_eq "the link's file is there" "$(head -c 8 outside)" SEEPLIVE
 "$SEEP" report --json live/dead.3.live >json
 expect_json "what stays is whole" json '.totals | "\(.allocs) \(.frees)"' '1011 672'
 
-# Its pid is a living process's, but the start time is not: dead. (process_ticks is at 64.)
+# Its pid is a living process's, but the start time is not: dead. (process_ticks is at
+# 64.)
 cp --sparse=always live/dead.3.live live/recycled.live
 perl -e 'open F, "+<", shift; seek F, 32, 0; print F pack("L", shift)' live/recycled.live $$
 touch -d 2025-06-01 live/recycled.live
@@ -193,7 +194,8 @@ else
 	left_out "no mounts of one's own here: no /proc"
 fi
 
-# Many at once, all by one name: each has a file of its own, which nobody removes while it runs.
+# Many at once, all by one name: each has a file of its own, which nobody removes while it
+# runs.
 rm -f ready go
 pids=()
 for i in {1..24}; do
@@ -211,7 +213,8 @@ on keep=1,name=last "$prog" 1009 >out
 expect_eq "crowd: one is kept" "$(find live -type f | wc -l)" 2
 rm -f live/*
 
-# 4,096 entries are looked at and no more: what could go stays, what should stay is never gone.
+# 4,096 entries are looked at and no more: what could go stays, what should stay is never
+# gone.
 mkdir many && (cd many && seq 5003 | sed 's/$/.live/' | xargs touch)
 settings="mode=exact,dir=$TMP/many,keep=0,name=one"
 env LD_PRELOAD="$LIBSEEP" SEEP="$settings" "$prog" 1009 >out

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What a program may say (seep.h: weak functions, nothing to link, nothing happens without seep) and
-# what one may ask of it from outside while it runs: pause, resume, mark, ps, report by pid.
+# What a program may say (seep.h: weak functions, nothing to link, nothing happens without
+# seep) and what one may ask of it from outside while it runs: pause, resume, mark, ps,
+# report by pid.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep
@@ -75,7 +76,8 @@ expect_truth "at the mark, afterwards" "$TMP/out" "expect in=make_served live_bl
 expect_status 3 "$SEEP" pause "$pid"
 expect_status 3 "$SEEP" mark 999999999
 
-# A mark of the same name again: what was live at the first one and is not at the second, is not.
+# A mark of the same name again: what was live at the first one and is not at the second,
+# is not.
 cat >"$TMP/twice.c" <<'END'
 #include <seep/seep.h>
 #include <stdlib.h>

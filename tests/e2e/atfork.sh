@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Blocks that handlers of pthread_atfork make are known to the child or not accused of anything, and a child whose
-# handler allocates is one process, not two.
+# Blocks that handlers of pthread_atfork make are known to the child or not accused of
+# anything, and a child whose handler allocates is one process, not two.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep

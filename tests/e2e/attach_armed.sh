@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A process that was started with libseep.so and no settings records nothing, until seep attach switches it
-# on: without injection, without a stop. Detached it is paused, and can be switched on again.
+# A process that was started with libseep.so and no settings records nothing, until seep
+# attach switches it on: without injection, without a stop. Detached it is paused, and can
+# be switched on again.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# seep attach --around: marks before and after a command, and what it changed. A program that becomes
-# another one while it is attached to. Titles and peaks that say what they are about.
-# Goldens: around.txt (--around), exec.txt, points.txt (report and diff at @peak, @MARK, @exit).
+# seep attach --around: marks before and after a command, and what it changed. A program
+# that becomes another one while it is attached to. Titles and peaks that say what they
+# are about. Goldens: around.txt (--around), exec.txt, points.txt (report and diff at
+# @peak, @MARK, @exit).
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_attach.sh"
 . "$(dirname "$0")/lib_steps.sh"

@@ -1,14 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# After seep detach a process is what it was: the same mappings, line by line, and the same bytes in all of its code and
-# constants, so its timing cannot be another. Where words were changed and somebody may have copied one, jumps to the
-# real functions stay, and are said to.
+# After seep detach a process is what it was: the same mappings, line by line, and the
+# same bytes in all of its code and constants, so its timing cannot be another. Where
+# words were changed and somebody may have copied one, jumps to the real functions stay,
+# and are said to.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
 need_command python3
 
-# bytes PID: a line for each mapping that is not written to: where, and a sum of its bytes.
+# bytes PID: a line for each mapping that is not written to: where, and a sum of its
+# bytes.
 bytes() {
 	python3 - "$1" <<'EOF'
 import hashlib, sys
@@ -24,7 +26,8 @@ for line in open(f"/proc/{pid}/maps"):
 EOF
 }
 
-# back WHAT OPTIONS: attached and left again, with work in between only where that is part of it.
+# back WHAT OPTIONS: attached and left again, with work in between only where that is part
+# of it.
 back() {
 	local what=$1 maps before
 	shift

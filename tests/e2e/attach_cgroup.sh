@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# seep attach --cgroup: every process of a control group and of those below it, and no other; in the hierarchies that this
-# machine has, of version 1 and 2, by the name that /proc/PID/cgroup shows and by the folder's.
+# seep attach --cgroup: every process of a control group and of those below it, and no
+# other; in the hierarchies that this machine has, of version 1 and 2, by the name that
+# /proc/PID/cgroup shows and by the folder's.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
@@ -37,7 +38,8 @@ worker() {
 	[ -z "$1" ] || echo $! >"$1/cgroup.procs"
 }
 
-# try WHAT MOUNT: a group below MOUNT with a process, another with one below that, and a process beside them.
+# try WHAT MOUNT: a group below MOUNT with a process, another with one below that, and a
+# process beside them.
 try() {
 	local what=$1 group=$2/$name one two
 	if ! mkdir "$group" "$group/below" 2>/dev/null; then

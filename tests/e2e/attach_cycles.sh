@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Attach and detach, over and over, on threads that allocate all the time and check what they get; and on
-# programs of others. No crash, no hang, nothing left. Full counts under `make soak`.
-# timeout: 900
+# Attach and detach, over and over, on threads that allocate all the time and check what
+# they get; and on programs of others. No crash, no hang, nothing left. Full counts under
+# `make soak`. timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
 need_command nm
 
-# cycles WHAT PID TIMES OPTIONS...: it lives, its malloc is as it was, and in 19 of 20 nothing is left.
+# cycles WHAT PID TIMES OPTIONS...: it lives, its malloc is as it was, and in 19 of 20
+# nothing is left.
 cycles() {
 	local what=$1 pid=$2 n=$3 i bad=0 left=0 before=
 	shift 3
@@ -27,7 +28,8 @@ cycles() {
 	expect_eq "$what: malloc is as it was" "$(entry "$pid" malloc)" "$before"
 }
 
-# Signals that arrive just when a thread makes system calls for us: their frames lie where we would borrow of its stack.
+# Signals that arrive just when a thread makes system calls for us: their frames lie where
+# we would borrow of its stack.
 prog=$(program attach_frames) || exit
 begin "$prog"
 cycles "a thousand signals a second" "$pid" 30

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A thread in uninterruptible sleep cannot be stopped: it is waited for, up to two seconds, and the others are not to
-# stand still for that long. The bounds leave room for a machine under load.
+# A thread in uninterruptible sleep cannot be stopped: it is waited for, up to two
+# seconds, and the others are not to stand still for that long. The bounds leave room for
+# a machine under load.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A report or a detach a few seconds after `attach --stay`: nobody has looked at the sites over time yet, so growth that
-# the ages of the blocks show has no rate, and none is made up.
+# A report or a detach a few seconds after `attach --stay`: nobody has looked at the sites
+# over time yet, so growth that the ages of the blocks show has no rate, and none is made
+# up.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach

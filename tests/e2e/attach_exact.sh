@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# seep attach on a process that says what it did: nothing from before, everything since, from threads and
-# libraries that came later too; with jumps, by words, and in sampled mode. Afterwards its memory is
-# as it was.
+# seep attach on a process that says what it did: nothing from before, everything since,
+# from threads and libraries that came later too; with jumps, by words, and in sampled
+# mode. Afterwards its memory is as it was.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
@@ -49,8 +49,8 @@ SEEP_TEST_ATTACH_WORDS=1 exact "by words"
 SEEP_TEST_ATTACH_WORDS=1 exact "by words, with threads" 2
 unset SEEP_TEST_ATTACH_WORDS
 
-# A library that is loaded while we are attached: its calls are seen, from its constructor on, with
-# their names.
+# A library that is loaded while we are attached: its calls are seen, from its constructor
+# on, with their names.
 late() {
 	begin "$prog" 0 "$plugin" plugin_use
 	run "$SEEP" attach --stay --exact "$pid"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# When a limit is reached is told by how the process grows, not by what its sites ask for, and seep attach and seep why
-# agree on it. What was allocated before the attach is said to be so, and is no reason for PARTIAL.
+# When a limit is reached is told by how the process grows, not by what its sites ask for,
+# and seep attach and seep why agree on it. What was allocated before the attach is said
+# to be so, and is no reason for PARTIAL.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
@@ -14,7 +15,8 @@ wait_for 20 grep -q ready "$TMP/said"
 sleep 1
 "$SEEP" why --for 4s "$pid" >"$TMP/why"
 wait $!
-# After three seconds ages say that it grows; a slow machine has other chances to be quicker.
+# After three seconds ages say that it grows; a slow machine has other chances to be
+# quicker.
 for _ in 1 2 3 4; do
 	run "$SEEP" attach --stay "$pid"
 	sleep 1

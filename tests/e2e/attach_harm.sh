@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What an attacher could do to a process without meaning to, and to itself where the process means it: each
-# was seen to happen once. The programs tell.
+# What an attacher could do to a process without meaning to, and to itself where the
+# process means it: each was seen to happen once. The programs tell.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
@@ -71,7 +71,8 @@ for library in "" $jemalloc; do
 done
 [ -n "$jemalloc" ] || left_out "no libjemalloc.so.2 here"
 
-# A handler on a stack of its own, on top of a malloc that will come back to us: what it comes back to stays.
+# A handler on a stack of its own, on top of a malloc that will come back to us: what it
+# comes back to stays.
 prog=$(program attach_onstack) || exit
 begin "$prog"
 run "$SEEP" attach --stay --exact "$pid"

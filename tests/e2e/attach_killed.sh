@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The attacher is killed: at every step on its way in, while a thread makes a system call for it, on its
-# way out, and while it records. The process lives, and seep detach finds and undoes what there is.
-# timeout: 300
+# The attacher is killed: at every step on its way in, while a thread makes a system call
+# for it, on its way out, and while it records. The process lives, and seep detach finds
+# and undoes what there is. timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
@@ -18,7 +18,8 @@ points=$(sed -n '/^enum tracee_point {/,/TRACEE_POINTS/p' "$ROOT/src/tool/target
 points=$((points - 1))
 expect_between "points to die at" "$points" 15 30
 for ((point = 1; point <= points; point++)); do
-	# The last one: a thread with another nice value, which takes the right to give one.
+	# The last one: a thread with another nice value, which takes the right to give
+	# one.
 	if [ "$point" = "$points" ] && [ "$(nice -n -1 nice 2>/dev/null)" != $(($(nice) - 1)) ]; then
 		left_out "not allowed to lower nice values: a thread that is raised"
 		break
@@ -41,7 +42,8 @@ for ((point = 1; point <= points; point++)); do
 	expect_eq "point $point: nothing is left" "$(ours "$pid") $(entry "$pid" malloc)" "0 $before"
 done 2>/dev/null
 
-# Killed while it records, without --stay: what was seen until then is in the report of detach.
+# Killed while it records, without --stay: what was seen until then is in the report of
+# detach.
 "$SEEP" attach --for 60s --sample 1K "$pid" 2>/dev/null &
 attacher=$!
 # Only once it is recorded: a process that is not would be looked through.
@@ -54,7 +56,8 @@ expect_eq "killed while recording: detach" "$status $err" "0 "
 expect_match "its report names the place" "$out" '^    work +attach_busy.c:'
 expect_eq "nothing is left" "$(ours "$pid") $(entry "$pid" malloc)" "0 $before"
 
-# One of two cannot be attached to: the other is recorded and left clean, and the status says that not all was done.
+# One of two cannot be attached to: the other is recorded and left clean, and the status
+# says that not all was done.
 run "$SEEP" attach --for 20ms "$pid" 2
 expect_eq "one of two failed: status" "$status" 3
 expect_match "one of two failed: the other is recorded" "$err" "^pid $pid .*detached, nothing left"

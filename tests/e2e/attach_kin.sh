@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Children of a process that is attached to: recorded with --children if they live for a moment, else counted; the parent
-# goes on being recorded, and nothing of ours stays in any of them. Many processes at once take little memory.
+# Children of a process that is attached to: recorded with --children if they live for a
+# moment, else counted; the parent goes on being recorded, and nothing of ours stays in
+# any of them. Many processes at once take little memory.
 # shellcheck disable=SC2016 # jq has variables of its own
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
@@ -10,7 +11,8 @@ need_command jq
 prog=$(program attach_kin) || exit
 
 recorded() { [ "$(ours "$pid")" = 1 ]; }
-# kin LINE...: attaches to a begun process with its children, gives it these lines, and ends it; JSON is in $TMP/json.
+# kin LINE...: attaches to a begun process with its children, gives it these lines, and
+# ends it; JSON is in $TMP/json.
 kin() {
 	local line
 	"$SEEP" attach --for 0 --exact --children --json --log-file "$TMP/json" "$pid" &

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Processes of other kinds: static ones, with another malloc preloaded or linked in under names of its
-# own, with musl, in namespaces of their own, under a seccomp filter. All say what they did.
+# Processes of other kinds: static ones, with another malloc preloaded or linked in under
+# names of its own, with musl, in namespaces of their own, under a seccomp filter. All say
+# what they did.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"

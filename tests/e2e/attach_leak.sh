@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A slow leak at one of 500 places in a large heap: seep attach names function, file and line. A call that
-# loses one block in five is `LEAK likely`; one that never frees any is `GROWING`, because a cache that fills
-# looks the same. Under `make soak` as it is meant: 2 GB, 1 MiB a minute, a minute's look, 50 times; else
-# a small one, leaking twenty times as fast, looked at for five seconds.
-# timeout: 1800
+# A slow leak at one of 500 places in a large heap: seep attach names function, file and
+# line. A call that loses one block in five is `LEAK likely`; one that never frees any is
+# `GROWING`, because a cache that fills looks the same. Under `make soak` as it is meant:
+# 2 GB, 1 MiB a minute, a minute's look, 50 times; else a small one, leaking twenty times
+# as fast, looked at for five seconds. timeout: 1800
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
@@ -99,7 +99,8 @@ one() {
 	"$TMP/places" "$heap" "$place" "$rate" "$freed" >"$TMP/ready.$place" &
 	pid=$!
 	wait_for 60 grep -q ready "$TMP/ready.$place"
-	# For five seconds only, a machine under load can hold it up for an interval or two: it has three chances then.
+	# For five seconds only, a machine under load can hold it up for an interval or
+	# two: it has three chances then.
 	for ((try = 0; try < chances; try++)); do
 		"$SEEP" attach --for "$long" --max-stop 0 --json --log-file "$TMP/log.$place" "$pid"
 		right "$place" "$line" "$freed" && break

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# seep memleak: bcc's options and lines, with whole stacks and every block. Figures are the program's own.
+# seep memleak: bcc's options and lines, with whole stacks and every block. Figures are
+# the program's own.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
@@ -34,7 +35,8 @@ expect_eq "it ended well" "$ended" 0
 printf '\n' >"$TMP/line"
 run timeout 60 "$SEEP" memleak -c "sh -c '$prog <$TMP/line; sleep 20'" -T 1 -z 1000000 1 1
 expect_eq "-c: status" "$status" 0
-# A command that ends at once: nothing that it left is too young, and Top N is -T's as with bcc.
+# A command that ends at once: nothing that it left is too young, and Top N is -T's as
+# with bcc.
 run timeout 60 "$SEEP" memleak -T 37 -c "$(program jem_demo)"
 expect_eq "-c, over at once: status" "$status" 0
 expect_match "-c, over at once: Top N" "$out" '^\[[0-9:]{8}\] Top 37 stacks with outstanding allocations:$'

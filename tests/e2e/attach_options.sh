@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Options of seep attach: reports in between, files, children, a control group, several processes, a plan
-# without a touch; and the recorder that switches itself off.
+# Options of seep attach: reports in between, files, children, a control group, several
+# processes, a plan without a touch; and the recorder that switches itself off.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
@@ -19,7 +19,8 @@ expect_match "dry run: no leak check" "$out" '^would stop it twice, for up to ab
 expect_match "dry run: nothing happened" "$out" '^nothing was touched$'
 expect_eq "dry run: nothing is there" "$(ours "$pid")" 0
 
-# The estimate is a limit as well: each thread takes its time. No process of 200 threads is stopped for less than 64 ms, it says.
+# The estimate is a limit as well: each thread takes its time. No process of 200 threads
+# is stopped for less than 64 ms, it says.
 many=$(program many_threads) || exit
 "$many" 200 1 <"$TMP/in" >"$TMP/many" &
 threads=$!
@@ -48,7 +49,8 @@ run "$SEEP" report --json "$TMP/a.rec"
 expect_json "files: the recording has names" "$TMP/out" '[.frames[] | select(.function == "work")] | length > 0' true
 expect_match "files: the page" "$(head -c 200 "$TMP/a.html")" '<!DOCTYPE html>'
 
-# A file that cannot be made is found out before anything is touched, and detach loses nothing by it.
+# A file that cannot be made is found out before anything is touched, and detach loses
+# nothing by it.
 for option in -o --html; do
 	run timeout 20 "$SEEP" attach --for 60s "$option" "$TMP/none/a" "$pid"
 	expect_eq "attach $option: status" "$status" 3
@@ -77,7 +79,8 @@ run "$SEEP" detach "$pid"
 expect_eq "not readable: it is taken out, and said" "$status $out" "3 pid $pid (attach_busy): detached, nothing left"
 expect_match "not readable: why" "$err" 'another version'
 
-# A limit on the size of files is an error, and not the end of us while the process stands still.
+# A limit on the size of files is an error, and not the end of us while the process stands
+# still.
 run bash -c 'ulimit -f 100000; exec timeout 20 "$@"' - "$SEEP" attach --for 100ms "$pid"
 expect_eq "RLIMIT_FSIZE: status" "$status" 3
 expect_match "RLIMIT_FSIZE: why" "$err" 'no room for a recording: File too large'
@@ -117,7 +120,8 @@ kill -TERM "$second"
 wait "$second"
 expect_eq "two: the second left in good order" $? 0
 
-# A report that nobody reads for longer than the recorder waits for a sign of us: it goes on all the same.
+# A report that nobody reads for longer than the recorder waits for a sign of us: it goes
+# on all the same.
 cat >"$TMP/slow.py" <<-'EOF'
 	import os, sys, time
 	fd = os.open(sys.argv[1], os.O_RDWR | os.O_NONBLOCK)
@@ -205,7 +209,8 @@ if have /usr/bin/python3; then
 	begin /usr/bin/python3 "$TMP/forks.py"
 	run "$SEEP" attach --for 500ms --sample 4K --max-stop 20s "$pid"
 	expect_eq "no children: status" "$status" 0
-	# A leak check that could not judge any site is not made: nothing is stopped for it.
+	# A leak check that could not judge any site is not made: nothing is stopped for
+	# it.
 	expect_match "python: no leak check" "$err" \
 		"^no leak check: python keeps its objects in pymalloc; run: PYTHONMALLOC=malloc seep run …; or, without sites: seep leaks $pid\$"
 	expect_no_match "python: not stopped for one" "$err" '\(leak check\)'

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# root attaches to a process of another user: names come out of its files, read by somebody with that user's rights and
-# no more. A file that its user may execute but not read shows that: root could read it.
+# root attaches to a process of another user: names come out of its files, read by
+# somebody with that user's rights and no more. A file that its user may execute but not
+# read shows that: root could read it.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Without root's rights the file that `seep attach` maps cannot be opened, as it has no name: report, ps and doctor read a
-# copy of it, pause and mark say what they take. Run as root, the tool gives its rights away.
+# Without root's rights the file that `seep attach` maps cannot be opened, as it has no
+# name: report, ps and doctor read a copy of it, pause and mark say what they take. Run as
+# root, the tool gives its rights away.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach

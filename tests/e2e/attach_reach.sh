@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# seep attach tells what grows and is lost from what grows and is in use: before it detaches it looks through a copy of
-# the process, and says who holds what is reachable. So does seep detach. Not if that would stop the process for too long.
+# seep attach tells what grows and is lost from what grows and is in use: before it
+# detaches it looks through a copy of the process, and says who holds what is reachable.
+# So does seep detach. Not if that would stop the process for too long.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
@@ -34,7 +35,8 @@ wait
 
 first() { head -n 1 "$TMP/$1.log"; }
 
-# Whether the newest block of a leak is in a register still is chance, and whether a block that lives for a moment is there.
+# Whether the newest block of a leak is in a register still is chance, and whether a block
+# that lives for a moment is there.
 moment='/^other live memory, largest first:$/,/^    main  reach\.c:79$/d'
 for name in kept lost both unasked short ${jemalloc:+other}; do
 	expect_golden "$name: all of it" "$(cat "$TMP/$name.log")" "verdicts/attach_$name.txt" live pace \

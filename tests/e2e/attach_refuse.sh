@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Processes that seep attach leaves alone: one line that says why and what helps, status 3, and nothing is
-# touched. (Every message: tests/unit/test_refusal.c.)
+# Processes that seep attach leaves alone: one line that says why and what helps, status
+# 3, and nothing is touched. (Every message: tests/unit/test_refusal.c.)
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
@@ -14,7 +14,8 @@ refused() {
 	expect_eq "$what: status" "$status" 3
 	expect_match "$what: reason" "$err" "$regex"
 	expect_eq "$what: one line" "$(wc -l <"$TMP/err")" 1
-	# seep doctor says the same, without trying. (Whoever has ended it does not look at.)
+	# seep doctor says the same, without trying. (Whoever has ended it does not look
+	# at.)
 	if [[ "$1" =~ ^[0-9]+$ ]] && [ -e "/proc/$1/exe" ]; then
 		run timeout 30 "$SEEP" doctor "$1"
 		expect_match "$what: the doctor" "$(grep -w attach <<<"$out")" "${regex#^seep: }"

@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The stacks that the injected recorder sees are those that the preloaded one sees, frame by frame, with
-# the same calls and bytes: for C and C++ without frame pointers, and for python3.
+# The stacks that the injected recorder sees are those that the preloaded one sees, frame
+# by frame, with the same calls and bytes: for C and C++ without frame pointers, and for
+# python3.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
 need_libseep
 need_command jq
 
-# stacks JSON FUNCTION: calls, bytes and frames up to main of all stacks with FUNCTION in them.
-# Preloaded, operator new is hooked itself and main has a wrapper; injected, new is a frame like others
-# and libc calls main.
+# stacks JSON FUNCTION: calls, bytes and frames up to main of all stacks with FUNCTION in
+# them. Preloaded, operator new is hooked itself and main has a wrapper; injected, new is
+# a frame like others and libc calls main.
 stacks() {
 	jq -r --arg in "$2" '.frames as $f | .sites[] | select(.allocs > 0) | . as $site
 		| [.stack[] | $f[.].function // "?"] as $names

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A process that runs is never OK because nothing of what it allocated for a moment is lost: seep attach --stay, then detach,
-# leaks or report, is GROWING, STEADY or NO VERDICT. What it had before the attach is said. A process that nobody recorded has no
+# A process that runs is never OK because nothing of what it allocated for a moment is
+# lost: seep attach --stay, then detach, leaks or report, is GROWING, STEADY or NO
+# VERDICT. What it had before the attach is said. A process that nobody recorded has no
 # figures of a recording.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
@@ -29,17 +30,20 @@ expect_json "leaks --fail-on --json" "$TMP/out" \
 	'[.summary.verdict, .summary.allocs, .summary.frees, .processes[0].mode, .processes[0].duration_ms, .processes[0].peak_bytes]' \
 	'["OK",null,null,null,null,null]'
 
-# Long enough, and for a moment. A machine may stop for long between two commands: then it is long enough.
+# Long enough, and for a moment. A machine may stop for long between two commands: then it
+# is long enough.
 run "$SEEP" attach --stay --exact "$flat"
 
-# Sampled: what was there before is its heap alone, not its files or what seep has put in; and what comes next works.
+# Sampled: what was there before is its heap alone, not its files or what seep has put in;
+# and what comes next works.
 run "$SEEP" attach --stay "$grow"
 run "$SEEP" leaks "$grow"
 expect_match "leaks, sampled: next" "$out" "^next: seep report $grow \(.*seep detach $grow "
 expect_no_match "leaks, sampled: no second attach" "$out" 'seep attach'
 run "$SEEP" detach "$grow"
 expect_match "detach: what was there before" "$out" '^allocated before the attach \([0-9:]+\): 23\.[0-9]+ MiB resident    see: seep leaks [0-9]+$'
-# A busy machine may leave the program no time while seep is at work; then it has not grown at the end of what was no moment.
+# A busy machine may leave the program no time while seep is at work; then it has not
+# grown at the end of what was no moment.
 for ((i = 0; i < 10; i++)); do
 	run "$SEEP" attach --stay --exact "$grow"
 	run "$SEEP" leaks "$grow"
@@ -61,8 +65,8 @@ expect_match "detach: it grows" "$(head -n 1 <<<"$out")" '^GROWING  1 site'
 run "$SEEP" detach "$flat"
 expect_match "detach: it does not" "$(head -n 1 <<<"$out")" '^STEADY  live 6[01]\.[0-9] KiB in 6[12] blocks at 1 site; '
 
-# Sampled, and nobody advances the clock any more: what grows is never STEADY, its samples have the times at which they were taken,
-# and so has the peak of memory that only grows.
+# Sampled, and nobody advances the clock any more: what grows is never STEADY, its samples
+# have the times at which they were taken, and so has the peak of memory that only grows.
 run "$SEEP" attach --stay --sample 4k "$grow"
 sleep 5
 run "$SEEP" report "$grow"

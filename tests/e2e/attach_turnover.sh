@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A cache whose entries live longer than seep attach looks on keeps all that it is seen to allocate, but it is
-# no leak: the entries that go are older than the recording. A leak beside it is one. Of the watched program
-# (turnover.c) as much goes as comes, whatever the machine does meanwhile.
+# A cache whose entries live longer than seep attach looks on keeps all that it is seen to
+# allocate, but it is no leak: the entries that go are older than the recording. A leak
+# beside it is one. Of the watched program (turnover.c) as much goes as comes, whatever
+# the machine does meanwhile.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
@@ -32,8 +33,8 @@ of() {
 	jq -r --arg f "$2" '.frames as $frames | .sites[] | select($frames[.stack[.shown_from]].function == $f)
 		| .growth | "\(.verdict) \(.why)"' "$TMP/$1.json"
 }
-# A machine under load can hold a program up for as long as an interval: what leaks has three chances to do so
-# evenly.
+# A machine under load can hold a program up for as long as an interval: what leaks has
+# three chances to do so evenly.
 for try in 1 2 3; do
 	[ $try -gt 1 ] || {
 		look cache "" -- 1000 0 &
@@ -89,8 +90,8 @@ else
 	left_out "no jemalloc here"
 fi
 
-# Also without anybody there: --stay, and meanwhile. What there is of resident memory is accounted for.
-# stay ARGS: four seconds of a turnover; it goes on, and is $pid.
+# Also without anybody there: --stay, and meanwhile. What there is of resident memory is
+# accounted for. stay ARGS: four seconds of a turnover; it goes on, and is $pid.
 stay() {
 	: >"$TMP/said"
 	"$prog" "$@" 60 >"$TMP/said" &

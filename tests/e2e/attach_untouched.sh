@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A leak of blocks that are only partly touched: resident memory grows by less than a third of it. That must not
-# clear the site, whatever the allocator and however much memory was there before.
+# A leak of blocks that are only partly touched: resident memory grows by less than a
+# third of it. That must not clear the site, whatever the allocator and however much
+# memory was there before.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach

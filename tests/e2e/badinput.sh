@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What is not a recording, or no longer one, gives one clear line and status 3, or what could be
-# read and a count of what could not. Wrong words on the command line give one line and status 2.
+# What is not a recording, or no longer one, gives one clear line and status 3, or what
+# could be read and a count of what could not. Wrong words on the command line give one
+# line and status 2.
 . "$(dirname "$0")/lib.sh"
 # timeout: 300
 need_seep
@@ -172,7 +173,8 @@ usage dump --strings --hex 999999999 heap
 
 # ---- more than there is room for ----
 
-# Two GiB in two MB: members of zeros behind a head that a reader knows, so that it reads on.
+# Two GiB in two MB: members of zeros behind a head that a reader knows, so that it reads
+# on.
 { printf 'heap_v2/1\n  t*: 1: 8 [0: 0]\n' | gzip; head -c 256M /dev/zero | gzip -1 >zeros.gz; for _ in $(seq 8); do cat zeros.gz; done; } >bomb.gz
 limited() {
 	run bash -c 'ulimit -v 1048576; exec timeout 60 "$@"' - "$SEEP" "$@"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Memory that begins where a library's data ends is not blamed on the library: by why, watch, dump, scan and leaks --who.
+# Memory that begins where a library's data ends is not blamed on the library: by why,
+# watch, dump, scan and leaks --who.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_command jq

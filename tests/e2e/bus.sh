@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# SIGBUS stays the program's own, and a recording that someone truncates under four busy threads
-# costs the recording but not the program.
+# SIGBUS stays the program's own, and a recording that someone truncates under four busy
+# threads costs the recording but not the program.
 . "$(dirname "$0")/lib.sh"
 # timeout: 300
 need_seep

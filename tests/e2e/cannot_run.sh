@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs that cannot be recorded or cannot run are not started; one line says why and what
-# helps. The status is a shell's where a shell has one.
+# Programs that cannot be recorded or cannot run are not started; one line says why and
+# what helps. The status is a shell's where a shell has one.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# No program that a run starts is missed without a word: those that are started with an environment of their
-# own are recorded and see nothing of it, the others are counted, named and part of the verdict.
+# No program that a run starts is missed without a word: those that are started with an
+# environment of their own are recorded and see nothing of it, the others are counted,
+# named and part of the verdict.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep
@@ -16,7 +17,8 @@ cp "$prog" tree/children
 cp "$prog" tree/leaker
 cp "$static" tree/static
 
-# Every way to start a program: it is recorded, and its environment is the one that it was given.
+# Every way to start a program: it is recorded, and its environment is the one that it was
+# given.
 run tree/children all "$prog"
 alone=$out
 expect_eq "without seep: status" "$status $err" "0 "
@@ -36,7 +38,8 @@ expect_eq "env -i env" "$out" "$alone"
 run "$SEEP" run --no-save env -u LD_PRELOAD -u SEEP tree/leaker leak
 expect_match "env -u" "$err" '^LEAK  106 KiB in 23 blocks lost at 1 site, 23 times$'
 
-# golden NAME COMMAND...: its whole report. What the system's own programs allocate is not the test's business.
+# golden NAME COMMAND...: its whole report. What the system's own programs allocate is not
+# the test's business.
 golden() {
 	local name=$1
 	shift
@@ -55,7 +58,8 @@ expect_json "quick" json '[(.processes | length), .processes[0].quiet_children, 
 record tree/children fork tree/leaker 5
 expect_json "executed: not quiet" json '[.processes[].quiet_children] | add' 0
 
-# A program that executes itself: the figures are those of the image that went on to the end.
+# A program that executes itself: the figures are those of the image that went on to the
+# end.
 golden again ./tree/children again
 
 # What cannot be recorded is said, and no all-clear is given for it.
@@ -73,7 +77,8 @@ run "$SEEP" report rec
 expect_match "130 times: named" "$out" '^static × 100 not recorded: statically linked; '
 expect_match "130 times: counted" "$out" '^not recorded: 30 programs that were started and cannot be recorded$'
 golden blind ./tree/children blind
-# Forked children that never allocated say so in their parent's recording; what was not started is not missed.
+# Forked children that never allocated say so in their parent's recording; what was not
+# started is not missed.
 record tree/children fork tree/static 5
 expect_json "forked" json '[.processes[0].lost.exec, ([.processes[] | select(.not_recorded != null)] | length)]' '[5,5]'
 expect_json "forked: each has its number" json '[.processes[1].pid > 0, .processes[1].ppid == .processes[0].pid]' '[true,true]'
@@ -102,7 +107,8 @@ options=(--no-children)
 record tree/children many tree/leaker 2
 expect_json "--no-children" json '[(.processes | length), .processes[0].lost.exec]' '[1,0]'
 options=()
-# Recorded without seep run: what its own environment does not hand on is not forced on others, but said.
+# Recorded without seep run: what its own environment does not hand on is not forced on
+# others, but said.
 mkdir on
 run env LD_PRELOAD="$LIBSEEP" SEEP=mode=exact,dir="$TMP/on" tree/children many tree/leaker 2
 run "$SEEP" report --json on/*

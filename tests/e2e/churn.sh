@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # shellcheck disable=SC2016 # jq has variables of its own
-# Killed at any moment, or ended while threads go on: the recording shows a state that was. No more
-# blocks than threads, as many as allocations less frees, no damage.
+# Killed at any moment, or ended while threads go on: the recording shows a state that
+# was. No more blocks than threads, as many as allocations less frees, no damage.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep

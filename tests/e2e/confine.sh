@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs that confine themselves in the middle of their work: another root, another user, no
-# descriptors, no system calls. They survive; what was recorded is exact, the rest is counted.
+# Programs that confine themselves in the middle of their work: another root, another
+# user, no descriptors, no system calls. They survive; what was recorded is exact, the
+# rest is counted.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep
@@ -42,7 +43,8 @@ if is_root "chroot and setuid"; then
 	confined "chroot" no chroot "$TMP/empty"
 	confined "setuid before" no setuid
 	confined "setuid after" no setuid-late
-	# Another user from the start cannot write into root's folder: it runs, and that is said.
+	# Another user from the start cannot write into root's folder: it runs, and that
+	# is said.
 	if have setpriv; then
 		cp "$prog" "$TMP/empty/confine"
 		record setpriv --reuid=65534 --regid=65534 --clear-groups "$TMP/empty/confine" close

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # shellcheck disable=SC2016 # jq has variables of its own
-# What tells the lost blocks of a line from the freed ones is said when it is clear: callers, threads, sizes.
+# What tells the lost blocks of a line from the freed ones is said when it is clear:
+# callers, threads, sizes.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -35,7 +36,8 @@ for what in caller threads sizes mixed; do
 	esac
 done
 
-# Two lines of one function call strdup: the figures are those of the line that is shown, not of all of strdup's callers.
+# Two lines of one function call strdup: the figures are those of the line that is shown,
+# not of all of strdup's callers.
 cat >cfg.c <<'END'
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# `seep convert`: what it writes is read by jeprof, google-pprof, `go tool pprof` and speedscope's
-# rules, with seep's own totals to the byte and the right names; what it reads of Go comes out
-# the same. It never writes over its input and leaves nothing half written.
+# `seep convert`: what it writes is read by jeprof, google-pprof, `go tool pprof` and
+# speedscope's rules, with seep's own totals to the byte and the right names; what it
+# reads of Go comes out the same. It never writes over its input and leaves nothing half
+# written.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -11,8 +12,8 @@ python=/usr/bin/python3
 export HOME=$TMP PPROF_TMPDIR=$TMP PPROF_BINARY_PATH=/nonexistent
 cd "$TMP" || exit
 
-# ---- a program in two modules: 97 blocks of 101 bytes in the library, 53 of 1009 in the program,
-# 29 of 613 freed again, all of it through one function each
+# ---- a program in two modules: 97 blocks of 101 bytes in the library, 53 of 1009 in the
+# program, 29 of 613 freed again, all of it through one function each
 cat >part.c <<'END'
 #include <stdlib.h>
 void *part_make(unsigned n);
@@ -101,7 +102,8 @@ allocated_bytes $alloc_bytes
 allocations $allocs
 temporary_bytes 17777
 temporary_allocations 29"
-# And by speedscope's own schema, out of its npm package: fetched once, checked, and kept in the build folder.
+# And by speedscope's own schema, out of its npm package: fetched once, checked, and kept
+# in the build folder.
 schema=${SPEEDSCOPE_SCHEMA:-$BUILD/fetched/speedscope-1.25.0.schema.json}
 fetch_schema() {
 	local sum=03d098921294fca54ac1b67ea050138d867e44228c7cb140d958fbdfe345c911 file=package/dist/release/file-format-schema.json
@@ -161,7 +163,8 @@ $part_bytes part_make"
 	expect_eq "pprof, heap text, alloc_objects" "$(pprof_total whole.heap alloc_objects)" $allocs
 fi
 
-# ---- jeprof and google-pprof: totals, and names through the map, of the program and the library
+# ---- jeprof and google-pprof: totals, and names through the map, of the program and the
+# library
 perl_total() { # TOOL OPTION
 	"$1" --text --show_bytes "$2" ./whole whole.heap 2>/dev/null | sed -n 's/^Total: \([0-9]*\)\( B\| objects\|\)$/\1/p'
 }
@@ -194,7 +197,8 @@ expect_status 3 "$SEEP" convert "$golden/go_cpu.pb.gz" cpu.folded
 expect_match "a profile of time is refused by name" "$err" \
 	'go_cpu.pb.gz: pprof profile, but not of memory: it has samples/count, cpu/nanoseconds$'
 
-# ---- dumps of jemalloc and gperftools: as many bytes for pprof as for seep, in both formats
+# ---- dumps of jemalloc and gperftools: as many bytes for pprof as for seep, in both
+# formats
 for file in "$ROOT"/tests/golden/heap/*.heap; do
 	if [ ! -e "$file" ] || ! have go; then continue; fi
 	name=${file##*/}

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # shellcheck disable=SC2016 # jq has variables of its own
-# Every hooked function, known numbers of calls, from eight threads, half of the frees by other
-# threads: allocations, frees and bytes equal to the block. Over glibc's malloc and over
-# jemalloc, tcmalloc and mimalloc, preloaded by the user and linked.
+# Every hooked function, known numbers of calls, from eight threads, half of the frees by
+# other threads: allocations, frees and bytes equal to the block. Over glibc's malloc and
+# over jemalloc, tcmalloc and mimalloc, preloaded by the user and linked.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep
@@ -47,7 +47,8 @@ for options in --exact "--sample 1M"; do
 done
 options=()
 
-# With every byte a sample the figures are exact too; but a block of no bytes is never hit.
+# With every byte a sample the figures are exact too; but a block of no bytes is never
+# hit.
 options=(--sample 1)
 run "$c"
 alone=$out
@@ -78,7 +79,8 @@ for name in libjemalloc.so.2 libtcmalloc.so.4 libtcmalloc_minimal.so.4 libmimall
 	all_of "$name linked, C++" "$linked" "${cxx_args[@]}"
 done
 
-# A wrapper of the user's own, whose functions call each other by name: one request, one block.
+# A wrapper of the user's own, whose functions call each other by name: one request, one
+# block.
 nested=$(program bump nested -O2 -g -fPIC -shared -fno-builtin -DNESTED) || exit
 export LD_PRELOAD=$nested
 besides=past # its free does nothing: what libc handed out (posix_memalign) stays in libc's heap

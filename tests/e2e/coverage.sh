@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs that keep their memory where malloc's hooks do not see it: the report begins with how
-# much it covers and where the rest is, and gives no verdict: never "OK", never "no leak".
+# Programs that keep their memory where malloc's hooks do not see it: the report begins
+# with how much it covers and where the rest is, and gives no verdict: never "OK", never
+# "no leak".
 . "$(dirname "$0")/lib.sh"
 # timeout: 300
 need_seep
@@ -15,7 +16,8 @@ partial() {
 	shift 2
 	run "$@" # alone: its output is the truth
 	local alone=$out
-	# On a busy machine a short program is gone before anybody has looked at its memory.
+	# On a busy machine a short program is gone before anybody has looked at its
+	# memory.
 	local try
 	for try in 1 2 3 4; do
 		run "$SEEP" run -o partial.rec -- "$@"
@@ -43,7 +45,8 @@ print(len(rows))'
 	# With what the line advises, it is all there.
 	PYTHONMALLOC=malloc run "$SEEP" run --json --log-file all.json -o all.rec -- $python -c "$script"
 	expect_json "python with malloc: covered" all.json '.coverage.partial' false
-	# The recorder's own tables are not the program's: 13 MiB of them beside 15 MiB once made this 54 %.
+	# The recorder's own tables are not the program's: 13 MiB of them beside 15 MiB
+	# once made this 54 %.
 	PYTHONMALLOC=malloc run "$SEEP" run --json --log-file all.json --no-save $python -c 'import glob
 for f in sorted(glob.glob("/usr/lib/python3*/*.py"))[:200]: compile(open(f).read(), f, "exec")'
 	expect_between "python compiling: covered" \
@@ -114,7 +117,8 @@ func main() {
 END
 	export GOCACHE=$TMP/gocache GOFLAGS=-mod=mod GO111MODULE=off
 	if go build -o hold hold.go 2>go.log; then
-		# A pure Go program is static: refused with the reason, not reported as clean.
+		# A pure Go program is static: refused with the reason, not reported as
+		# clean.
 		run "$SEEP" run -o hold.rec -- ./hold
 		expect_eq "pure Go: refused" "$status" 3
 		expect_match "pure Go: why" "$err" '^seep: \./hold: (statically linked|.*Go)'

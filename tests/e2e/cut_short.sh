@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Recordings that are not of the whole program: one that ended because the program needed the address
-# space, one that had little room from the start, and one whose hooks do not see all calls. Each says
-# so, with the reason, and what is missing is counted where that is possible.
+# Recordings that are not of the whole program: one that ended because the program needed
+# the address space, one that had little room from the start, and one whose hooks do not
+# see all calls. Each says so, with the reason, and what is missing is counted where that
+# is possible.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -12,8 +13,8 @@ cd "$TMP" || exit
 prog=$(program address_limit) || exit
 ln -s "$prog" address_limit
 
-# counted WHAT FILE: of the 200,002 blocks none is without trace. The program's own calls of libc may
-# add a few.
+# counted WHAT FILE: of the 200,002 blocks none is without trace. The program's own calls
+# of libc may add a few.
 counted() {
 	local n
 	n=$(jq -r '.processes[] | select(.exe | endswith("/address_limit")) | .allocs + .lost.space' "$2")
@@ -61,8 +62,9 @@ expect_golden "own malloc: all of it" "$err" verdicts/own_malloc.txt
 run "$SEEP" report own.rec
 expect_match "own malloc: in the saved recording, too" "$out" '^not recorded: calls of own_malloc_direct: '
 
-# A few blocks that found no room may be those that leak: whatever their number, there is no all-clear. The recording is
-# as large as it gets after some number of blocks, which is looked for.
+# A few blocks that found no room may be those that leak: whatever their number, there is
+# no all-clear. The recording is as large as it gets after some number of blocks, which is
+# looked for.
 cat >few.c <<'END'
 #include <stdlib.h>
 static void *kept[200000];

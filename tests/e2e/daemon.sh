@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A daemon outlives its `seep run`: that is said, it can be asked by its pid, and when it has ended
-# the next `seep ps` or `seep run`, or whoever reads the file, puts its figures into it.
+# A daemon outlives its `seep run`: that is said, it can be asked by its pid, and when it
+# has ended the next `seep ps` or `seep run`, or whoever reads the file, puts its figures
+# into it.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep
@@ -37,8 +38,8 @@ in_file() {
 	jq -r '.frames as $f | [.sites[] | select(any(.stack[]; $f[.].function == "make_as_daemon"))] | "\([.[].allocs] | add) \([.[].frees] | add)"' "$TMP/out"
 }
 
-# packed FIGURES: whoever did it. Any seep on this machine that comes upon the folder first packs it, and
-# the one that is asked here then does not wait for it.
+# packed FIGURES: whoever did it. Any seep on this machine that comes upon the folder
+# first packs it, and the one that is asked here then does not wait for it.
 is_packed() { [ "$(in_file)" = "$1" ]; }
 packed() { wait_for 20 is_packed "$1"; in_file; }
 

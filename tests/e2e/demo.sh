@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What `make demo` shows: examples/leaky.c loses 120 blocks, 6,430,720 bytes, at two places.
+# What `make demo` shows: examples/leaky.c loses 120 blocks, 6,430,720 bytes, at two
+# places.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A recorder without the tool measures resident memory itself: the program's descriptors have the numbers that they
-# have without it, also with threads, with none left, and when it closes those that it does not know.
+# A recorder without the tool measures resident memory itself: the program's descriptors
+# have the numbers that they have without it, also with threads, with none left, and when
+# it closes those that it does not know.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -14,7 +15,8 @@ alone=$out
 expect_eq "without seep" "$status $err" "0 "
 expect_match "without seep: it looks" "$out" '^last number 63, errno 24$'
 
-# always_on LIMIT: soft limit on descriptors; with 1,024 the recorder's is above it, if it may be.
+# always_on LIMIT: soft limit on descriptors; with 1,024 the recorder's is above it, if it
+# may be.
 always_on() {
 	rm -rf on
 	mkdir on

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# `seep diff`: two runs under ASLR, a rebuild with other lines and addresses, marks of one process,
-# dumps of other tools, series, samples. Unchanged places are zero, the changed one is exact.
+# `seep diff`: two runs under ASLR, a rebuild with other lines and addresses, marks of one
+# process, dumps of other tools, series, samples. Unchanged places are zero, the changed
+# one is exact.
 . "$(dirname "$0")/lib.sh"
 # timeout: 180
 need_seep
@@ -12,7 +13,8 @@ source=$ROOT/tests/programs/diff_sites.c
 flags=(-O1 -g -fno-builtin -fPIE -pie -I"$ROOT/tests/programs")
 cd "$TMP" || exit
 
-# Two builds of one program: the second has two lines more in front, and so other addresses.
+# Two builds of one program: the second has two lines more in front, and so other
+# addresses.
 mkdir old new bare
 cp "$source" old/
 sed 's,^static void \*volatile kept,int in_front(int a);\nint in_front(int a) { return a > 3 ? a * 7 : in_front(a + 1) / 3; }\n&,' \
@@ -30,7 +32,8 @@ record old2.rec old/prog 1110
 record new.rec new/prog 1110
 record anew.rec new/anew 1110
 
-# changes FILE: each place's bytes and blocks in "function bytes blocks", those that changed first.
+# changes FILE: each place's bytes and blocks in "function bytes blocks", those that
+# changed first.
 changes() {
 	jq -r '.places | sort_by(-(.change | fabs), .stack[0].function)[] | select(.kept_by_libc == null) |
 		"\(.stack[0].function) \(.change) \(.beside_change)\(if .mark then " " + .mark else "" end)"' "$1" |
@@ -161,8 +164,8 @@ if [ -n "$jemalloc" ]; then
 	# shellcheck disable=SC2012,SC2046 # no odd names here
 	run "$SEEP" diff --json $(ls -r series.*.heap)
 	expect_json "in any order" out '[.total.change > 100000, .series]' "[true,$count]"
-	# A report of them under names that say nothing: told by what they hold, and the last is shown. Of forked
-	# children only the names tell that they are others.
+	# A report of them under names that say nothing: told by what they hold, and the
+	# last is shown. Of forked children only the names tell that they are others.
 	mapfile -t dumps < <(printf '%s\n' series.*.heap | sort -V)
 	cp "${dumps[1]}" snap-c.heap && cp "${dumps[7]}" snap-b.heap && cp "${dumps[11]}" snap-a.heap
 	bytes() { "$SEEP" report --top --json "$@" 2>/dev/null | jq .total; }
@@ -245,7 +248,8 @@ for arguments in "" "old1.rec" "@last" "--by size old1.rec old2.rec" "--nothing 
 	expect_eq "usage: $arguments" "$status $out" "2 "
 done
 
-# A small leak beside a cache that grew far more: what is lost comes first, three sites of it, and no place is cut.
+# A small leak beside a cache that grew far more: what is lost comes first, three sites of
+# it, and no place is cut.
 cp "$(program diff_minor)" minor || exit
 "$SEEP" run -o before.rec ./minor >/dev/null 2>&1
 "$SEEP" run -o after.rec ./minor more >/dev/null 2>&1
@@ -256,7 +260,8 @@ expect_json "a minor leak: the order" out '[.verdict, [.places[:6][] | .mark]]' 
 	'["LEAK (minor)",["LEAK","LEAK","LEAK","LEAK","LEAK","GROWING"]]'
 run "$SEEP" diff --all before.rec after.rec
 expect_eq "a minor leak: all of it" "$(grep -c ' LEAK  *[a-z_]* diff_minor.c:' <<<"$out")" 5
-# Two runs that free all at their ends: the peak says what grew. What is small, or less, is not worth a word.
+# Two runs that free all at their ends: the peak says what grew. What is small, or less,
+# is not worth a word.
 high=$(program high) || exit
 for n in 101 103 701; do
 	record "high$n.rec" "$high" "$n"

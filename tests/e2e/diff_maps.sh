@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# `seep diff` of memory maps that pmap or the kernel printed: which region grew, by how much.
+# `seep diff` of memory maps that pmap or the kernel printed: which region grew, by how
+# much.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_watch.sh"
 need_seep
 need_command jq
 
-# Made by hand: the heap grows by 300 KiB, a mapping moves its start down and grows by 16, a new one
-# of 64 comes, one of 20 goes.
+# Made by hand: the heap grows by 300 KiB, a mapping moves its start down and grows by 16,
+# a new one of 64 comes, one of 20 goes.
 cat >"$TMP/1.txt" <<'END'
 4711:   ./api-server --port 80
 Address           Kbytes     RSS   Dirty Mode  Mapping

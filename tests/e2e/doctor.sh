@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# `seep doctor`: parts that only some commands need are there, or it says in which package they are.
+# `seep doctor`: parts that only some commands need are there, or it says in which package
+# they are.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep

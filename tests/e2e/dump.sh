@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# `seep dump`: the bytes that are in the process, its strings and its hex as others print them, the
-# classes of its objects, and nothing of its contents unless asked.
+# `seep dump`: the bytes that are in the process, its strings and its hex as others print
+# them, the classes of its objects, and nothing of its contents unless asked.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_watch.sh"
 need_seep

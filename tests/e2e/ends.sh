@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# However a process ends, its recording is complete, its status is passed on, and the report says
-# how it ended.
+# However a process ends, its recording is complete, its status is passed on, and the
+# report says how it ended.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep

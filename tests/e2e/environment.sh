@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# secure_getenv is libseep.so's while that is loaded, so that a real jemalloc behind it can be kept
-# from MALLOC_CONF. For everybody else it must be libc's, errno included.
+# secure_getenv is libseep.so's while that is loaded, so that a real jemalloc behind it
+# can be kept from MALLOC_CONF. For everybody else it must be libc's, errno included.
 . "$(dirname "$0")/lib.sh"
 need_libseep
 prog=$(program environment) || exit

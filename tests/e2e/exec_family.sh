@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Every function that starts a program, with what can be started and what cannot: the outcome,
-# errno, arguments and environment are those without seep.
+# Every function that starts a program, with what can be started and what cannot: the
+# outcome, errno, arguments and environment are those without seep.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep

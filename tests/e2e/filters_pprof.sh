@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Filters, grains and order are pprof's: the same profile through `go tool pprof -top` and through
-# `seep report --top`, row for row. Stacks recurse, share locations and have inlined functions;
-# figures are drawn from a fixed seed and large enough not to be equal by accident.
+# Filters, grains and order are pprof's: the same profile through `go tool pprof -top` and
+# through `seep report --top`, row for row. Stacks recurse, share locations and have
+# inlined functions; figures are drawn from a fixed seed and large enough not to be equal
+# by accident.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_command go python3 jq

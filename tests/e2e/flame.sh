@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Flame graphs and the HTML page: what the files say, and how they behave in a browser (tests/ui).
-# timeout: 180
-# alone
+# Flame graphs and the HTML page: what the files say, and how they behave in a browser
+# (tests/ui). timeout: 180 alone
 . "$(dirname "$0")/lib.sh"
 need_seep
 
-# 200,000 in all; string_new is called from two places, tiny is a fiftieth of a pixel wide.
+# 200,000 in all; string_new is called from two places, tiny is a fiftieth of a pixel
+# wide.
 cat >"$TMP/new.folded" <<'END'
 main;load;parse;string_new 28560
 main;load;parse;array_new 12880
@@ -36,7 +36,8 @@ main;serve;handle;json_parse 29000
 main;serve;cache_put 12000
 worker;std::vector<int>::push_back 64000
 END
-# flamegraph.pl: broken lines are left out and counted; --total is what the whole width stands for.
+# flamegraph.pl: broken lines are left out and counted; --total is what the whole width
+# stands for.
 printf 'main;a 10\nbroken line\nmain;b 20\n\nagain;broken\n' >"$TMP/broken.folded"
 run "$SEEP" flamegraph.pl --total 120 "$TMP/broken.folded"
 expect_eq "broken lines: status" "$status" 0

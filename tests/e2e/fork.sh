@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # shellcheck disable=SC2016 # jq has variables of its own
-# fork, vfork, posix_spawn and exec: each process has an account of its own, none hangs, and one
-# file holds all of them.
+# fork, vfork, posix_spawn and exec: each process has an account of its own, none hangs,
+# and one file holds all of them.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep

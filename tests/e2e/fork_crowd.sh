@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # shellcheck disable=SC2016 # jq has variables of its own
-# Children of which a dozen threads allocate at the same moment, before anything was recorded in them: one of the
-# threads begins the recording, the others wait for it, and nobody's memory goes. Sampled, too, where the thread that
-# started them has not come by.
+# Children of which a dozen threads allocate at the same moment, before anything was
+# recorded in them: one of the threads begins the recording, the others wait for it, and
+# nobody's memory goes. Sampled, too, where the thread that started them has not come by.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep

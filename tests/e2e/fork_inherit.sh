@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # shellcheck disable=SC2016 # jq has variables of its own
-# What a forked child has from its parent: known to the block if there is not too much of it, and
-# kept apart from what it does itself.
+# What a forked child has from its parent: known to the block if there is not too much of
+# it, and kept apart from what it does itself.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep
@@ -13,7 +13,8 @@ prog=$(program inherit) || exit
 forks=$(program fork) || exit
 small=$(program ends) || exit
 
-# processes WHAT PROGRAM ARGS...: what each process says of itself, and what it was handed.
+# processes WHAT PROGRAM ARGS...: what each process says of itself, and what it was
+# handed.
 processes() {
 	local what=$1 pid handed
 	shift

@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Memory that malloc keeps although the program has freed it: GROWING with its kind and what may help if it grows, from seep
-# run and attach; why and watch name the heap. Where it only stays, nothing is said to grow.
+# Memory that malloc keeps although the program has freed it: GROWING with its kind and
+# what may help if it grows, from seep run and attach; why and watch name the heap. Where
+# it only stays, nothing is said to grow.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
 prog=$(program fragmented) || exit
 
-# ask WHAT: run, and attach, why and watch at another process meanwhile; answers in WHAT.run and so on.
+# ask WHAT: run, and attach, why and watch at another process meanwhile; answers in
+# WHAT.run and so on.
 ask() {
 	"$prog" "$1" 60 >"$TMP/$1.said" &
 	local pid=$!

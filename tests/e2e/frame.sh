@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The helpers of lib.sh themselves: each check is broken once in a script of its own and must
-# turn that script's result red, with the counts that follow from what it did.
+# The helpers of lib.sh themselves: each check is broken once in a script of its own and
+# must turn that script's result red, with the counts that follow from what it did.
 . "$(dirname "$0")/lib.sh"
 
 # script TEXT...: runs it as a test would be; $out and $status as with run.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Blocks that were freed and that malloc keeps in lists of any length are neither lost nor unknown.
+# Blocks that were freed and that malloc keeps in lists of any length are neither lost nor
+# unknown.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The C functions of gperftools' heap profiler, beside the real library; and started at run time
-# with threads that were there before: exact all the same.
+# The C functions of gperftools' heap profiler, beside the real library; and started at
+# run time with threads that were there before: exact all the same.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_gperf.sh"
 need_libseep

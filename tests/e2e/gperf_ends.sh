@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Profiles at every end that a process can see coming, by signal and by the clock, in children; and
-# what becomes of a program whose profiles cannot be written: nothing.
+# Profiles at every end that a process can see coming, by signal and by the clock, in
+# children; and what becomes of a program whose profiles cannot be written: nothing.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_gperf.sh"
 need_libseep
@@ -33,7 +33,8 @@ ends fork 0 "x.0001.heap x_PID.0001.heap " "Dumping heap profile to x_PID.0001.h
 Dumping heap profile to x.0001.heap (Exiting, 5 kB in use)"
 expect_eq "fork: parent" "$(header "$TMP/o/x.0001.heap")" "6 6074 7 7084"
 expect_eq "fork: child" "$(header "$TMP"/o/x_*.0001.heap)" "7 6080 8 7089"
-# A child that leaves at once, as after a failing exec, leaves nothing; a vfork's is no process.
+# A child that leaves at once, as after a failing exec, leaves nothing; a vfork's is no
+# process.
 ends failed 0 "x.0001.heap " "Dumping heap profile to x.0001.heap (Exiting, 5 kB in use)"
 ends vfork 0 "x.0001.heap " "Dumping heap profile to x.0001.heap (Exiting, 5 kB in use)"
 # A daemon's fork is inside of libc; who made it leaves there, without a word.
@@ -57,7 +58,8 @@ Dumping heap profile to x.0002.heap (signal)
 Dumping heap profile to x.0003.heap (Exiting, 7 kB in use)"
 expect_eq "signal: the first" "$(header "$TMP/o/x.0001.heap")" "7 7084 7 7084"
 expect_eq "signal: the second" "$(header "$TMP/o/x.0002.heap")" "12 7239 12 7239"
-# By the clock, while it sleeps: at 1, 2 and 3 seconds, of which a slow machine may make two; its sleep is not cut short.
+# By the clock, while it sleeps: at 1, 2 and 3 seconds, of which a slow machine may make
+# two; its sleep is not cut short.
 before=$(date +%s%N)
 profiled "$LIBSEEP" "$TMP/o" HEAP_PROFILE_TIME_INTERVAL=1 "$prog" idle
 slept=$((($(date +%s%N) - before) / 1000000))
@@ -119,8 +121,8 @@ munmap(start=0xA, len=3145728)
 mremap(old_addr=0xA, old_size=7340032, new_size=11534336, flags=0x1, new_addr=0x0) = 0xA
 sbrk(inc=12288) = 0xA"
 
-# While 20,000 stacks are written nobody waits: no allocation of another thread spins or sleeps for
-# a millisecond.
+# While 20,000 stacks are written nobody waits: no allocation of another thread spins or
+# sleeps for a millisecond.
 gcc -g -O1 -pthread -fno-inline -fno-optimize-sibling-calls -o "$TMP/stall" "$ROOT/tests/programs/gperf_stall.c" \
 	-L"$BUILD/compat" -ltcmalloc -Wl,-rpath,"$BUILD/compat" || exit
 best=1000000

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# gperftools' heap checker, which its newer releases no longer have: HEAPCHECK and the class HeapLeakChecker.
+# gperftools' heap checker, which its newer releases no longer have: HEAPCHECK and the
+# class HeapLeakChecker.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep

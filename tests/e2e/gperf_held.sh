@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A handler that was held back while a profile was written: it may end the program, which leaves a last profile then, or
-# go elsewhere by longjmp, and profiles are written as before.
+# A handler that was held back while a profile was written: it may end the program, which
+# leaves a last profile then, or go elsewhere by longjmp, and profiles are written as
+# before.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_gperf.sh"
 need_libseep

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The recipe for leaks with gperftools: export HEAPPROFILE, run the program with the library
-# preloaded or linked (-ltcmalloc), compare two of the profiles with pprof. Read by google-pprof.
+# The recipe for leaks with gperftools: export HEAPPROFILE, run the program with the
+# library preloaded or linked (-ltcmalloc), compare two of the profiles with pprof. Read
+# by google-pprof.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_gperf.sh"
 need_libseep

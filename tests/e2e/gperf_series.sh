@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# HEAPPROFILE and every trigger, beside Debian's libtcmalloc.so.4: the same files by name and
-# number, the same messages, the same figures in each. A row of the table is one set of variables.
+# HEAPPROFILE and every trigger, beside Debian's libtcmalloc.so.4: the same files by name
+# and number, the same messages, the same figures in each. A row of the table is one set
+# of variables.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_gperf.sh"
 need_libseep
@@ -58,7 +59,8 @@ expect_eq "cleaned up" "$(heaps "$TMP/ours" | tr '\n' ' ')" "x.0001.heap xy.0001
 expect_eq "said so" "$(grep -c '^Removing old heap profile .*/x\.[0-9]*\.heap$' "$TMP/err")" 3
 expect_eq "other files stay" "$(ls "$TMP/ours/x.heap.keep")" "$TMP/ours/x.heap.keep"
 
-# Nothing to do: no variable, an empty one, another word for us, a real tcmalloc behind us.
+# Nothing to do: no variable, an empty one, another word for us, a real tcmalloc behind
+# us.
 for how in A= HEAPPROFILE= "HEAPPROFILE=$TMP/none SEEP=mode=off"; do
 	# shellcheck disable=SC2086
 	run env $how LD_PRELOAD="$LIBSEEP" "$prog"

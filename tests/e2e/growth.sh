@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Which sites grow: programs that leak slowly among a dozen sites that go up and down, and programs
-# that only look like it (lib_growth.py writes them). A leak that frees most of its blocks must be
-# `LEAK likely` at its own file and line, one that never freed any `GROWING`, and nothing else may be
-# `LEAK likely`; exact, and sampled where 60 samples are expected of it.
-# `make soak` takes 26 of each kind and counts; else six and four, and a program that came out
-# wrong gets two more chances: a machine under load can hold one up for as long as an interval.
+# Which sites grow: programs that leak slowly among a dozen sites that go up and down, and
+# programs that only look like it (lib_growth.py writes them). A leak that frees most of
+# its blocks must be `LEAK likely` at its own file and line, one that never freed any
+# `GROWING`, and nothing else may be `LEAK likely`; exact, and sampled where 60 samples
+# are expected of it. `make soak` takes 26 of each kind and counts; else six and four, and
+# a program that came out wrong gets two more chances: a machine under load can hold one
+# up for as long as an interval.
 . "$(dirname "$0")/lib.sh"
 # timeout: 600
 need_seep
@@ -32,8 +33,8 @@ record_all() {
 			>/dev/null 2>"$0.$MODE.err"' <todo
 }
 
-# lines NAME MODE WORD: the lines of the program at which a site has this word. Two frames may show
-# no line of the program's own before the one that does, as those of strdup.
+# lines NAME MODE WORD: the lines of the program at which a site has this word. Two frames
+# may show no line of the program's own before the one that does, as those of strdup.
 lines() {
 	jq -r --arg file "$1.c" --arg word "$3" '.frames as $f | .sites[]
 		| select(.growth.verdict == $word)
@@ -78,8 +79,9 @@ for mode in exact sampled; do
 	fi
 done
 
-# What else is said. leak_06 forgets a free on a rare path, leak_01 leaks by chance, quiet_00 is a cache that is full
-# after half the time, and quiet_10 frees everything at exit.
+# What else is said. leak_06 forgets a free on a rare path, leak_01 leaks by chance,
+# quiet_00 is a cache that is full after half the time, and quiet_10 frees everything at
+# exit.
 line=$(awk '$1 == "leak_06" { print $4 }' list)
 run "$SEEP" report --all leak_06.exact.rec
 expect_match "the site" "$out" "subject +leak_06\.c:$line"

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Memory that grows for as long as a program runs and is freed at its end, before exit or by it: valgrind finds
-# no leak there, and whoever runs the program for a month does. A table that is loaded at the start and freed
-# at the end is no growth. A cache that replaces some of its entries, watched for less than they live, is no leak.
+# Memory that grows for as long as a program runs and is freed at its end, before exit or
+# by it: valgrind finds no leak there, and whoever runs the program for a month does. A
+# table that is loaded at the start and freed at the end is no growth. A cache that
+# replaces some of its entries, watched for less than they live, is no leak.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -101,7 +102,8 @@ END
 "${CC:-cc}" -g -O1 -o "$TMP/hoard" "$TMP/hoard.c" || exit
 "${CC:-cc}" -g -O1 -o "$TMP/ttl" "$TMP/ttl.c" || exit
 cd "$TMP" || exit
-# setenv never frees a value that was never set before: libc keeps them all, and the process grows by them.
+# setenv never frees a value that was never set before: libc keeps them all, and the
+# process grows by them.
 cat >"$TMP/environ.c" <<'END'
 #include <stdlib.h>
 #include <string.h>

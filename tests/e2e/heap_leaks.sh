@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# seep leaks on processes that nobody recorded, and on their cores: as many blocks are lost as LeakSanitizer says of
-# the same program, none in an idle Python, over jemalloc,
+# seep leaks on processes that nobody recorded, and on their cores: as many blocks are
+# lost as LeakSanitizer says of the same program, none in an idle Python, over jemalloc,
 # tcmalloc and mimalloc too; and where blocks cannot be read that is said.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
@@ -58,7 +58,8 @@ expect_eq "exit status with JSON" "$status" 7
 
 # ---- the same from a core ----
 
-# huge_core CORE COPY N|count: a copy whose Nth segment that can be written has 67 TB by its header; the last N there is.
+# huge_core CORE COPY N|count: a copy whose Nth segment that can be written has 67 TB by
+# its header; the last N there is.
 huge_core() {
 	/usr/bin/python3 - "$@" <<-'X'
 		import struct, sys
@@ -87,7 +88,8 @@ if have gcore && gcore -o core "$pid" >gcore.log 2>&1; then
 	run "$SEEP" leaks cut.core
 	expect_match "cut core: said" "$out$err" '^NO VERDICT  the core is cut off: [0-9.]+ [KM]iB of its memory is missing; use a whole core$|glibc'
 	expect_no_match "cut core: what is missing may hold it" "$out" 'definitely lost [1-9]|^LEAK'
-	# Headers that promise 67 TB do not make it work for longer than the file is large.
+	# Headers that promise 67 TB do not make it work for longer than the file is
+	# large.
 	for segment in $(seq 0 "$(huge_core "core.$pid" huge.core count)"); do
 		huge_core "core.$pid" huge.core "$segment"
 		run timeout 20 "$SEEP" leaks huge.core

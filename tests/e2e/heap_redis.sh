@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# seep leaks, scan and report on a redis-server that nobody prepared, over jemalloc: it has as many bytes as jemalloc itself
-# counts, less what is in the caches of threads; nothing is definitely lost, and the keys are held by the server.
-# Golden: redis.txt, leaks, scan and why with their figures left out.
+# seep leaks, scan and report on a redis-server that nobody prepared, over jemalloc: it
+# has as many bytes as jemalloc itself counts, less what is in the caches of threads;
+# nothing is definitely lost, and the keys are held by the server. Golden: redis.txt,
+# leaks, scan and why with their figures left out.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach

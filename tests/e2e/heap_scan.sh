@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# seep scan and seep report on a process that nobody recorded: what is there, who holds it, what grew between two looks;
-# a leak is told from what is held and from what malloc keeps. And who holds a single block, also in a core and in
-# a recorded process.
+# seep scan and seep report on a process that nobody recorded: what is there, who holds
+# it, what grew between two looks; a leak is told from what is held and from what malloc
+# keeps. And who holds a single block, also in a core and in a recorded process.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach

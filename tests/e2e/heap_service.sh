@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A service that was started long ago, leaks slowly and is not prepared in any way: seep leaks says what is lost while it
-# goes on, and who holds the rest, with the way from the root. Under `make soak` its heap has 2 GB, else 40 MB.
+# A service that was started long ago, leaks slowly and is not prepared in any way: seep
+# leaks says what is lost while it goes on, and who holds the rest, with the way from the
+# root. Under `make soak` its heap has 2 GB, else 40 MB.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach

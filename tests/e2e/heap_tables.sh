@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Tables of allocators that make no sense, tables of libc for threads that have ended, and blocks with mappings of their
-# own.
+# Tables of allocators that make no sense, tables of libc for threads that have ended, and
+# blocks with mappings of their own.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
@@ -22,7 +22,8 @@ for name in "glibc's malloc:" jemalloc:libjemalloc.so.2 tcmalloc:libtcmalloc.so.
 		lib=$(find_library "${name#*:}")
 		[ -n "$lib" ] || { left_out "no ${name#*:} here"; continue; }
 	fi
-	# Tables that make no sense: every walk ends, with blocks that are in order or none.
+	# Tables that make no sense: every walk ends, with blocks that are in order or
+	# none.
 	begin env LD_PRELOAD="$lib" "$truth" 100 2 0
 	run timeout 50 "$compare" "$pid" 60
 	expect_match "${name%%:*}: changed memory" "$status $out" '^0 rounds=60 known=[0-9]+ '
@@ -36,7 +37,8 @@ for name in "glibc's malloc:" jemalloc:libjemalloc.so.2 tcmalloc:libtcmalloc.so.
 	finish
 done
 
-# Blocks with mappings of their own, behind a mapping of the program's: seep why finds them as seep scan does.
+# Blocks with mappings of their own, behind a mapping of the program's: seep why finds
+# them as seep scan does.
 begin "$mapped" 1
 run "$SEEP" scan --json "$pid"
 expect_json "mapped blocks" "$TMP/out" '[.mapped_blocks, .mapped_bytes, .notes] | tostring' '[20,21053120,[]]'

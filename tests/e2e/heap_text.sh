@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Heap profiles written by Debian's jemalloc and gperftools and by Go: seep's totals are those of
-# jeprof, google-pprof and go tool pprof, whichever way the file comes in.
+# Heap profiles written by Debian's jemalloc and gperftools and by Go: seep's totals are
+# those of jeprof, google-pprof and go tool pprof, whichever way the file comes in.
 . "$(dirname "$0")/lib.sh"
 # timeout: 300
 need_seep
@@ -41,7 +41,8 @@ if [ -n "$jemalloc" ] && have jeprof; then
 	agree jeprof sampled.heap "$(grep -c ^@ sampled.heap)"
 	expect_eq "allocated bytes" "$(seep_total allocated_bytes ./exact.heap)" \
 		"$(perl_total jeprof exact.heap --show_bytes --alloc_space)"
-	# The program's own truth, in size classes of jemalloc: 101 x 32, 13 x 81920, 60 x 112, 37 x 512.
+	# The program's own truth, in size classes of jemalloc: 101 x 32, 13 x 81920, 60 x
+	# 112, 37 x 512.
 	"$SEEP" report --json ./exact.heap >exact.json
 	expect_json "blocks of each place" exact.json \
 		'[.sites[] | select(.live_blocks > 1) | .live_blocks] | sort | map(tostring) | join(" ")' "13 37 60 101"

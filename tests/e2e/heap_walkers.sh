@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Blocks that the walkers find in processes over glibc's malloc, jemalloc, tcmalloc and mimalloc, compared with what the
-# process says it has: none is missing, sizes are equal, and hardly any is there that is not the program's. And
-# what is lost of 10,100 blocks is the same over all of them, recorded or not.
-# Goldens, in tests/golden/walkers: ALLOCATOR.txt (a process that was not recorded: leaks, scan, why; a recorded one),
-# demo.txt (the demo of jemalloc, alone and linked with it), debug.txt (an allocator that cannot be read), joined.txt.
+# Blocks that the walkers find in processes over glibc's malloc, jemalloc, tcmalloc and
+# mimalloc, compared with what the process says it has: none is missing, sizes are equal,
+# and hardly any is there that is not the program's. And what is lost of 10,100 blocks is
+# the same over all of them, recorded or not. Goldens, in tests/golden/walkers:
+# ALLOCATOR.txt (a process that was not recorded: leaks, scan, why; a recorded one),
+# demo.txt (the demo of jemalloc, alone and linked with it), debug.txt (an allocator that
+# cannot be read), joined.txt.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
@@ -82,7 +84,8 @@ for name in "glibc's malloc:" jemalloc:libjemalloc.so.2 tcmalloc:libtcmalloc.so.
 	expect_shown "${name%%:*}: all of it" "walkers/${library:-glibc}.txt" "${addresses[@]}" 's/still reachable 34[01] KiB/still reachable 341 KiB/'
 done
 
-# The demo of jemalloc's leak check, linked with jemalloc: the same verdict and bytes as over glibc's malloc.
+# The demo of jemalloc's leak check, linked with jemalloc: the same verdict and bytes as
+# over glibc's malloc.
 lib=$(find_library libjemalloc.so.2)
 if [ -n "$lib" ]; then
 	plain=$(program jem_demo) || exit

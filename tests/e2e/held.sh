@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # shellcheck disable=SC2016 # jq has variables of its own
-# What was there when exit began, what exit handlers and static destructors freed of it, what
-# they left: the words for it and @exit.
+# What was there when exit began, what exit handlers and static destructors freed of it,
+# what they left: the words for it and @exit.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep
@@ -15,7 +15,8 @@ for how in return exit; do
 	expect_eq "$how: status" "$status $err" "0 "
 	expect_truth "$how" "$TMP/json" "$out"
 	expect_nothing_lost "$how" "$TMP/json"
-	# 11 of 1,009, 14 of 503 and 7 of 251 bytes; left are 11 of 1,009, 3 of 61, 2 of 31
+	# 11 of 1,009, 14 of 503 and 7 of 251 bytes; left are 11 of 1,009, 3 of 61, 2 of
+	# 31
 	expect_json "$how: freed only at exit" "$TMP/json" \
 		'.summary | [.freed_only_at_exit_blocks, .freed_only_at_exit_bytes]' '[32,19898]'
 	expect_json "$how: left" "$TMP/json" '.summary | [.left_blocks, .left_bytes]' '[16,11344]'

@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Names that others chose (of processes, files, threads, functions) never reach the terminal as control characters,
-# marks of direction or rows of their own, whichever command prints them.
+# Names that others chose (of processes, files, threads, functions) never reach the
+# terminal as control characters, marks of direction or rows of their own, whichever
+# command prints them.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
 
-# expect_clean WHAT FILE: no control byte but newline and tab, no C1 character, no mark of direction.
+# expect_clean WHAT FILE: no control byte but newline and tab, no C1 character, no mark of
+# direction.
 expect_clean() {
 	local bad
 	bad=$(LC_ALL=C grep -naP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]' "$2" | cat -v)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Strings of options, well and badly formed: the same lines on stderr and the same status as with
-# Debian's jemalloc, but for the name at the beginning.
+# Strings of options, well and badly formed: the same lines on stderr and the same status
+# as with Debian's jemalloc, but for the name at the beginning.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_jemalloc.sh"
 need_libseep
@@ -53,7 +53,8 @@ narenas:1,dirty_decay_ms:-1,background_thread:true,tcache:false
 END
 expect_between "lines compared" $lines 40 60
 
-# Where they come from: the environment wins over the program, malloc_conf_2_conf_harder over all.
+# Where they come from: the environment wins over the program, malloc_conf_2_conf_harder
+# over all.
 cat >"$TMP/sources.c" <<'END'
 #include <stdlib.h>
 const char *malloc_conf = "confirm_conf:true,prof:true,prof_final:true,prof_prefix:program";

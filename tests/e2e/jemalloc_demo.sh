@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The recipe of leak summary, final profile and jeprof, as it is typed: libseep.so in place of
-# libjemalloc.so, no other change. Both by preloading and by linking with -ljemalloc.
+# The recipe of leak summary, final profile and jeprof, as it is typed: libseep.so in
+# place of libjemalloc.so, no other change. Both by preloading and by linking with
+# -ljemalloc.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_jemalloc.sh"
 need_libseep

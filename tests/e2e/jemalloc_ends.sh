@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The final profile: however the process ends, and whatever becomes of its file; fork; threads.
+# The final profile: however the process ends, and whatever becomes of its file; fork;
+# threads.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_jemalloc.sh"
 need_libseep

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# mallctl: every profiling name, called wrongly in eight ways and rightly in four, gives the error
-# number that Debian's jemalloc gives. And who answers when there is a real one.
+# mallctl: every profiling name, called wrongly in eight ways and rightly in four, gives
+# the error number that Debian's jemalloc gives. And who answers when there is a real one.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_jemalloc.sh"
 need_libseep
@@ -15,8 +15,8 @@ table() {
 }
 for conf in prof:true prof:true,lg_prof_sample:0 prof:false '' prof:true,prof_active:false \
 	prof:true,prof_stats:true,prof_sys_thread_name:true; do
-	# Two things that jemalloc does and we do not: prof.prefix without a string crashes, and
-	# prof.reset leaves something in errno (marked `!`).
+	# Two things that jemalloc does and we do not: prof.prefix without a string
+	# crashes, and prof.reset leaves something in errno (marked `!`).
 	table "$JEMALLOC" "$conf" | sed -e '/^prof\.prefix/s/ S11/ EFAULT/' -e 's/!//g' >"$TMP/real"
 	table "$LIBSEEP" "$conf" >"$TMP/mine"
 	expect_eq "rows of $conf" "$(wc -l <"$TMP/real")" 50
@@ -156,8 +156,8 @@ expect_match "totals with a real one behind us" "$out" "^${whole/N/499[0-9]{4\}}
 profiled "$LIBSEEP" prof:false "$TMP/totals"
 expect_eq "totals of nothing" "$out" "no totals"
 
-# A real one behind us: it is asked, and it profiles. Forced: it neither sees the settings nor
-# writes files, and we answer.
+# A real one behind us: it is asked, and it profiles. Forced: it neither sees the settings
+# nor writes files, and we answer.
 demo=$(program jem_demo) || exit
 conf=prof_leak:true,prof_final:true,lg_prof_sample:0
 profiled "$LIBSEEP $JEMALLOC" $conf "$demo"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The recipe for OpenResty: a profile from init_by_lua through LuaJIT's FFI, another one after
-# each of two `nginx -s reload`, and the difference between the first and the last in jeprof and in seep jeprof.
+# The recipe for OpenResty: a profile from init_by_lua through LuaJIT's FFI, another one
+# after each of two `nginx -s reload`, and the difference between the first and the last
+# in jeprof and in seep jeprof.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_jemalloc.sh"
 need_libseep

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# prof.reset and prof_accum: profiles A, B and C around a reset say what jemalloc's author says
-# they must; jeprof's four views of them; folded stacks.
+# prof.reset and prof_accum: profiles A, B and C around a reset say what jemalloc's author
+# says they must; jeprof's four views of them; folded stacks.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_jemalloc.sh"
 need_libseep
@@ -30,8 +30,9 @@ expect_between "A sampled" "$(text --alloc_objects '*.m0.heap' | awk 'NR == 1 { 
 expect_eq "B sampled" "$(total '*.m1.heap')" "0: 0 [0: 0]"
 expect_between "C sampled" "$(text --alloc_objects '*.m2.heap' | awk 'NR == 1 { print $2 }')" 468 554
 
-# From exact to sampled and back: what is live by then was counted in the other way. Blocks of 64 MiB
-# are sampled with certainty; the first after a turn to exact is a small one.
+# From exact to sampled and back: what is live by then was counted in the other way.
+# Blocks of 64 MiB are sampled with certainty; the first after a turn to exact is a small
+# one.
 cat >"$TMP/turns.c" <<'END'
 #include <dlfcn.h>
 #include <pthread.h>
@@ -74,8 +75,9 @@ for more in "" threads; do
 		"0 0: 0 [0: 0] 20: $(((19 << 26) + 61)) [31: $(((30 << 26) + 61))]"
 done
 
-# One stack with 199,980 blocks of 64 bytes and 20 of 1 MiB: readers work with the mean size, which
-# is wrong by a factor of 2,000 for such a stack unless the profile makes up for it.
+# One stack with 199,980 blocks of 64 bytes and 20 of 1 MiB: readers work with the mean
+# size, which is wrong by a factor of 2,000 for such a stack unless the profile makes up
+# for it.
 cat >"$TMP/mixed.c" <<'END'
 #include <stdlib.h>
 void *volatile sink;

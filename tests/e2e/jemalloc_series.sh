@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Series of profiles: each so many bytes, each new high, on demand from a script; the same names
-# and about as many as Debian's jemalloc writes.
+# Series of profiles: each so many bytes, each new high, on demand from a script; the same
+# names and about as many as Debian's jemalloc writes.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_jemalloc.sh"
 need_libseep
@@ -18,7 +18,8 @@ many() {
 		count_dumps
 	done | sort -n | tr '\n' ' '
 }
-# odd_names KIND: the runs in $TMP/names whose files are not KIND0, KIND1 ... without a gap.
+# odd_names KIND: the runs in $TMP/names whose files are not KIND0, KIND1 ... without a
+# gap.
 odd_names() {
 	awk -v kind="$1" '{
 		for (i = 1; i <= NF; i++)
@@ -81,7 +82,8 @@ if [ -n "$JEMALLOC" ]; then
 		: >"$TMP/names"
 		read -r -a real <<<"$(many "$JEMALLOC" $conf 10)"
 		read -r -a mine <<<"$(many "$LIBSEEP" $conf 10)"
-		# A thousand files are as many as a thousand and ten: the range, and a hundredth.
+		# A thousand files are as many as a thousand and ten: the range, and a
+		# hundredth.
 		expect_between "$conf: as many as jemalloc's ${real[*]}, ours ${mine[*]}" \
 			"$(middle "${mine[@]}")" $((real[0] - real[0] / 100)) $((real[9] + real[9] / 100))
 		expect_eq "$conf: runs of both, names out of order" "$(odd_names $kind)" "20 0"

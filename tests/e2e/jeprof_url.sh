@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# `seep jeprof` on a server: URLs, host:port and host:port/path; names by /pprof/symbol; a server without it.
+# `seep jeprof` on a server: URLs, host:port and host:port/path; names by /pprof/symbol; a
+# server without it.
 . "$(dirname "$0")/lib.sh"
 need_seep
 cd "$TMP" || exit

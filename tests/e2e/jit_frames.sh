@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Code made at run time with a registered unwind table (__register_frame): stacks lead through it
-# without frame records, also when code at the same address changes, and tables that go do no harm.
+# Code made at run time with a registered unwind table (__register_frame): stacks lead
+# through it without frame records, also when code at the same address changes, and tables
+# that go do no harm.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep

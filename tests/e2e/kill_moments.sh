@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Killed at any moment, a process leaves a recording that is right to within the one call that
-# each thread had under way: started with the library alone, and by seep run.
+# Killed at any moment, a process leaves a recording that is right to within the one call
+# that each thread had under way: started with the library alone, and by seep run.
 . "$(dirname "$0")/lib.sh"
 # timeout: 900
 need_seep
@@ -29,7 +29,8 @@ judge() {
 		END { if (seen != 4) print seen + 0 " of 4 threads are in it" }' "$1" "$2"
 }
 
-# check WHAT REPORT: the report against the truth in $TMP/done; what was lost must be said.
+# check WHAT REPORT: the report against the truth in $TMP/done; what was lost must be
+# said.
 check() {
 	"$prog" --truth "$TMP/done" >"$TMP/truth"
 	figures "$2" >"$TMP/figures"
@@ -78,7 +79,8 @@ for i in $(seq 1 "$(times 8 60)"); do
 	expect_json "run $i: how it ended" "$TMP/log" '.processes[0] | [.end, .signal]' '["signal","SIGKILL"]'
 done
 
-# The tool itself is killed: the program goes on, and whoever comes next saves its recording.
+# The tool itself is killed: the program goes on, and whoever comes next saves its
+# recording.
 limits=$(program limits) || exit
 rm -f ready go
 "$SEEP" run -o "$TMP/orphan.rec" -- "$limits" 30011 ready go >orphan.out 2>/dev/null &

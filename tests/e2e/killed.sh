@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A program that is killed, by somebody or by the kernel for want of memory, and perhaps seep with it:
-# the recording is there, says how it ended, and has what held most.
-# alone: @last may be a run of another test that was killed with its tool
+# A program that is killed, by somebody or by the kernel for want of memory, and perhaps
+# seep with it: the recording is there, says how it ended, and has what held most. alone:
+# @last may be a run of another test that was killed with its tool
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_steps.sh"
 need_seep
@@ -87,7 +87,8 @@ oom() {
 	expect_between "$1: usage" "$(jq '.processes[] | select(.name == "over_time") | .memory.limit_used_bytes' json)" $((8 << 20)) $((48 << 20))
 	held "$1" $((30 << 20)) $((1 << 30))
 	run "$SEEP" report @last
-	# A shell that has few variables in its environment has allocated nothing when it becomes the program.
+	# A shell that has few variables in its environment has allocated nothing when it
+	# becomes the program.
 	expect_golden "$1: all of it" "$out" "verdicts/$3.txt" live brief \
 		's/at (SIZE of|its limit of) SIZE: /at LIMIT: /; /^recorded SIZE of SIZE anonymous memory/d' \
 		's/^(DIR\/[a-z]+)[0-9]+/\1/; s/sh -c .*, pid/sh -c COMMAND, pid/' \

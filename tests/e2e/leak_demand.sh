@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# seep leaks on a program that works: from a copy of it and while it stands still, what has changed since the last
-# look, what it would cost. Nothing of it may be noticed: no call fails that never fails, no child is seen, no
-# descriptor is left. `make soak` does so a hundred times.
-# timeout: 60
+# seep leaks on a program that works: from a copy of it and while it stands still, what
+# has changed since the last look, what it would cost. Nothing of it may be noticed: no
+# call fails that never fails, no child is seen, no descriptor is left. `make soak` does
+# so a hundred times. timeout: 60
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -11,7 +11,8 @@ need_command jq
 prog=$(program leak_busy) || exit
 cd "$TMP" || exit
 
-# begin THREADS BLOCKS [COMMAND...]: starts it recorded, by $folder/seep; sets $tool and $child.
+# begin THREADS BLOCKS [COMMAND...]: starts it recorded, by $folder/seep; sets $tool and
+# $child.
 folder=$BUILD
 begin() {
 	local threads=$1 blocks=$2
@@ -29,7 +30,8 @@ finish() {
 	expect_eq "$1: ends as ever" "$?" 0
 	expect_eq "$1: no call failed" "$(grep ' failed: ' busy.err; grep '^failed ' busy.out)" "failed 0"
 }
-# Children that have ended and nobody takes in. The program has some of its own, for a moment.
+# Children that have ended and nobody takes in. The program has some of its own, for a
+# moment.
 zombies() { ps -o stat= -o pid= --ppid "$child" | awk '$1 ~ /^Z/ { print $2 }' | sort; }
 all_fresh() { ! comm -12 z1 <(zombies) | grep -q .; }
 stale_zombies() {
@@ -92,7 +94,8 @@ expect_no_match "--dry-run: looks at nothing" "$out" '^(LEAK|OK|stopped)'
 run "$SEEP" leaks --dry-run --way=stop --json "$child"
 expect_json "--dry-run in JSON" "$TMP/out" '[.way, .expected_pause_ns > .expected_look_ns, .private_bytes > 2000000, .recording_bytes > 500000]' \
 	'["stop",true,true,true]'
-# The pause that it predicts is right within a factor of two; other work on the machine makes single ones longer.
+# The pause that it predicts is right within a factor of two; other work on the machine
+# makes single ones longer.
 threads=$(program many_threads) || exit
 "$threads" 300 1 < <(sleep 60) >"$TMP/threads" &
 many=$!
@@ -114,7 +117,8 @@ expect_match "the end says the same" "$(cat busy.err)" '^LEAK( \(minor\))?  13\.
 if is_root "a process that may not fork" && have setpriv; then
 	mkdir -p ctl
 	chmod 777 "$TMP" ctl
-	# As many processes and threads as the tool and the program need by themselves. Of a user who has no others.
+	# As many processes and threads as the tool and the program need by themselves. Of
+	# a user who has no others.
 	folder=$(for_others "$SEEP" "$LIBSEEP" "$prog")
 	prog=$folder/leak_busy begin 1 1009 setpriv --reuid=$((60000 + $$ % 5000)) --clear-groups bash -c 'ulimit -u 3 && exec "$@"' -
 	run "$SEEP" leaks "$child"
@@ -157,7 +161,8 @@ expect_eq "two at once: no zombie" "$(stale_zombies)" 0
 finish "two at once"
 
 # ---- it is killed meanwhile ----
-# What was read by then must not make the rest look lost. Where the look was over before, it is the whole answer.
+# What was read by then must not make the rest look lost. Where the look was over before,
+# it is the whole answer.
 begin 2 600011
 "$SEEP" leaks --way=stop "$child" >killed.out 2>killed.err &
 look=$!
@@ -194,7 +199,8 @@ for i in $(seq $looks); do
 	if [ -z "$best" ] || [ "$over" -lt "$best" ]; then best=$over; fi
 	if [ "$over" -gt "$worst" ]; then worst=$over; fi
 	[ "$over" -le 20 ] || late=$((late + 1))
-	# As long, and as busy, without a look: whether the machine has other things to do.
+	# As long, and as busy, without a look: whether the machine has other things to
+	# do.
 	[ -z "$SOAK" ] || "$SEEP" leaks --dry-run "$child" >/dev/null
 	[ "$(gap)" -le 20 ] || late_alone=$((late_alone + 1))
 done
@@ -202,8 +208,8 @@ echo "longest gap of a thread beyond the pause that was told: $best to $worst ms
 expect_eq "descriptors" "$(descriptors)" "$count"
 expect_eq "no zombie after $looks" "$(stale_zombies)" 0
 if [ -n "$SOAK" ]; then
-	# On a machine that has other things to do a gap may be long without us; a thread that stays behind
-	# until the look is over would show in each.
+	# On a machine that has other things to do a gap may be long without us; a thread
+	# that stays behind until the look is over would show in each.
 	expect_between "gap beyond the pause" "$best" -1000 20
 	expect_between "looks with a gap above 20 ms beyond it" "$late" 0 $((late_alone * 2))
 fi

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # shellcheck disable=SC2016 # jq has variables of its own
-# What is lost in processes that fork and execute others: each is looked at when it ends, and answers for its own.
+# What is lost in processes that fork and execute others: each is looked at when it ends,
+# and answers for its own.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Memory behind a handle that libc returns is the caller's: iconv_open without iconv_close is a leak in every format,
-# and of a running process too. libc's own tables of character sets are not.
+# Memory behind a handle that libc returns is the caller's: iconv_open without iconv_close
+# is a leak in every format, and of a running process too. libc's own tables of character
+# sets are not.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_seep

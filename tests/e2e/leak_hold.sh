@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A process waits at its end for the look at its memory only as long as there is somebody to look; what is
-# found then is in the report, in the saved file and in other tools' words.
+# A process waits at its end for the look at its memory only as long as there is somebody
+# to look; what is found then is in the report, in the saved file and in other tools'
+# words.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -51,7 +52,8 @@ expect_match "memcheck: stack" "$(cat memcheck)" '^   by ADDR: leak \(leak_life\
 run "$SEEP" run --format=memcheck -o a.rec -- "$prog" nothing
 expect_match "memcheck: nothing left" "$err" '^==[0-9]+== All heap blocks were freed -- no leaks are possible$'
 if have valgrind; then
-	# The same lines in the same order, but for addresses and what stands for malloc itself.
+	# The same lines in the same order, but for addresses and what stands for malloc
+	# itself.
 	plain() { sed -nE 's/^==[0-9]+== ?//; s/0x[0-9A-F]+/ADDR/; /^HEAP SUMMARY/,$p' "$1" |
 		grep -vE '^ +at ADDR|rerun with|^ ?$|main \(leak_life|Reachable blocks'; }
 	valgrind --leak-check=full --show-leak-kinds=all --log-file=vg "$prog" returns >/dev/null 2>&1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Pointers that only the kernel holds, in epoll_event.data and sigev_value: their blocks are not lost, at exit and
-# while the program runs, with a recording and without.
+# Pointers that only the kernel holds, in epoll_event.data and sigev_value: their blocks
+# are not lost, at exit and while the program runs, with a recording and without.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -19,7 +19,8 @@ expect_eq "closed: all are lost" "$status $(jq -c '.summary.leaks | [.definite_b
 run "$SEEP" run --no-save --fail-on leak --json --log-file "$TMP/stack.json" -- "$prog" stack
 expect_eq "the stack of signal handlers" "$status $(jq -c '.summary.leaks | [.definite_blocks, .reachable_blocks, .reachable_bytes]' "$TMP/stack.json")" "0 [0,1,80021]"
 
-# begin COMMAND...: in the background, until its input ends; $pid, $epoll_block, $timer_block.
+# begin COMMAND...: in the background, until its input ends; $pid, $epoll_block,
+# $timer_block.
 mkfifo "$TMP/in"
 begin() {
 	: >"$TMP/told"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Words that glibc's malloc leaves in memory which is used again look like pointers into the middle of blocks: the summary says
-# which possibly lost blocks only such words hold, and no program with pointers of its own to the last 8 bytes of blocks is
-# called leaking.
+# Words that glibc's malloc leaves in memory which is used again look like pointers into
+# the middle of blocks: the summary says which possibly lost blocks only such words hold,
+# and no program with pointers of its own to the last 8 bytes of blocks is called leaking.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
@@ -11,7 +11,8 @@ need_command jq
 prog=$(program left_words) || exit
 cd "$TMP" || exit
 
-# sums WHAT FILE: definite/possible/leftover blocks of a JSON report into $definite, $possible and $leftover.
+# sums WHAT FILE: definite/possible/leftover blocks of a JSON report into $definite,
+# $possible and $leftover.
 sums() {
 	IFS=/ read -r definite possible leftover < <(jq -r \
 		'.summary.leaks | "\(.definite_blocks)/\(.possible_blocks)/\(.possible_leftover_blocks)"' "$2")

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What the leak check at the end takes for itself, with 300 MB in many blocks to look at: whatever the allocator, and whether
-# they are lost or reachable.
+# What the leak check at the end takes for itself, with 300 MB in many blocks to look at:
+# whatever the allocator, and whether they are lost or reachable.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_leak.sh"
 need_seep
@@ -9,7 +9,8 @@ need_libseep
 prog=$(program many_blocks) || exit
 cd "$TMP" || exit
 
-# check_with NAME LIBRARY WHAT MOST ARGS...: the most memory of its own that seep was seen to hold is up to MOST MiB.
+# check_with NAME LIBRARY WHAT MOST ARGS...: the most memory of its own that seep was seen
+# to hold is up to MOST MiB.
 check_with() {
 	local pid kib most=0
 	env LD_PRELOAD="$2" "$SEEP" run -o "$1.rec" -- "$prog" "${@:5}" >"$1.out" 2>&1 &

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What is lost over jemalloc is what is lost over glibc's malloc. Threads, C++ and ends of processes.
+# What is lost over jemalloc is what is lost over glibc's malloc. Threads, C++ and ends of
+# processes.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_leak.sh"
 . "$ROOT/tests/e2e/lib_leak_over.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Debian's own programs: what is definitely and indirectly lost is what valgrind finds, to the byte.
-# timeout: 300
+# Debian's own programs: what is definitely and indirectly lost is what valgrind finds, to
+# the byte. timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_leak.sh"
 need_command valgrind
@@ -40,7 +40,8 @@ while read -r name command; do
 	[ -x "${command%% *}" ] || { left_out "no $name here"; continue; }
 	plain bash -c "$SEEP run --no-children --json --log-file json -o rec -- $command" >/dev/null 2>err </dev/null
 	expect_match "$name: valgrind" "$(valgrind_says "$name.vg")" '^definite='
-	# In memcheck's words: by seep's own, perl's blocks are not judged (docs/verdicts.md).
+	# In memcheck's words: by seep's own, perl's blocks are not judged
+	# (docs/verdicts.md).
 	plain "$SEEP" leaks --format=memcheck rec >memcheck 2>/dev/null
 	expect_eq "$name" "$(valgrind_says memcheck | cut -d ' ' -f 1-2)" "$(valgrind_says "$name.vg" | cut -d ' ' -f 1-2)"
 done <commands

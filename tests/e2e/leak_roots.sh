@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Where pointers are kept: seep and valgrind find the same, but for memory that the program has closed; that is
-# also looked through in a process that runs, with a recording and without.
+# Where pointers are kept: seep and valgrind find the same, but for memory that the
+# program has closed; that is also looked through in a process that runs, with a recording
+# and without.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_leak.sh"
 
 leak_area leak_roots
 
-# 37 blocks of 307 bytes in a page that is read-only, 41 of 311 in one that is closed, 43 of 313 in
-# a closed block of 4,096.
+# 37 blocks of 307 bytes in a page that is read-only, 41 of 311 in one that is closed, 43
+# of 313 in a closed block of 4,096.
 prog=$(program leak_sealed)
 mkfifo "$TMP/in"
 check_running() { # NAME COMMAND...

@@ -12,7 +12,8 @@ for i in 1 2 3; do
 	expect_eq "$i: output" "$out" "done"
 done
 
-# A child has not the thread that was in the middle of it. Where a profiler goes on in it, nothing begins anew.
+# A child has not the thread that was in the middle of it. Where a profiler goes on in it,
+# nothing begins anew.
 prog=$(program spare_fork) || exit
 run env LD_PRELOAD="$LIBSEEP" HEAPPROFILE="$TMP/x" "$prog"
 expect_eq "fork: children that waited" "$status: $out" "0: slow 0"

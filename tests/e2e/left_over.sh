@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What a run has left behind: a daemon that ended later is in the recording for whoever reads it next, a
-# recording that could not be saved is read, saved and discarded by its name, and no command talks about
-# the runs of others.
+# What a run has left behind: a daemon that ended later is in the recording for whoever
+# reads it next, a recording that could not be saved is read, saved and discarded by its
+# name, and no command talks about the runs of others.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
 need_command jq
 
-# Any seep of this user saves what it finds left over: where possible, nobody else sees ours.
+# Any seep of this user saves what it finds left over: where possible, nobody else sees
+# ours.
 if [ -z "${LEFT_OVER_ALONE:-}" ] && unshare -m mount -t tmpfs none /dev/shm 2>/dev/null; then
 	rm -rf "$TMP"
 	LEFT_OVER_ALONE=yes exec unshare -m bash -c 'mount -t tmpfs none /dev/shm && exec "$@"' - "$0"
@@ -50,12 +51,13 @@ int main(int argc, char **argv)
 END
 "${CC:-gcc}" -g -O1 -fno-builtin -o leaky leaky.c && "${CC:-gcc}" -o "then" then.c || exit
 cp "$prog" ./daemon
-# What differs from run to run: names of folders and files with a number in them, and what else is recorded on this machine.
+# What differs from run to run: names of folders and files with a number in them, and what
+# else is recorded on this machine.
 varies=('s/seep-[0-9]+-[0-9a-f]{16}/NAME/g; s/(seep\.[a-z]+)\.[0-9]+\.rec/\1.PID.rec/'
 	'/^ +PID  NAME|^ *[0-9]+  [a-z]|^nothing is being recorded/d')
 
-# ended [COMMAND...]: a daemon that outlived its run, freed 23 of its 46 blocks and has ended by now. before.rec is
-# what the run saved.
+# ended [COMMAND...]: a daemon that outlived its run, freed 23 of its 46 blocks and has
+# ended by now. before.rec is what the run saved.
 ended() {
 	[ $# -gt 0 ] || set -- "$prog" "$TMP/fifo"
 	"$SEEP" run -o "$TMP/rec" "$@" >run.out 2>run.err </dev/null &
@@ -92,7 +94,8 @@ expect_eq "the run itself" "$(head -n 1 run.err | cut -c -${#leak})" "$leak"
 expect_match "diff: what the daemon did since" "$("$SEEP" diff before.rec rec)" '→ 22\.7 .*make_as_daemon'
 show "$SEEP" leaks rec
 expect_eq "the same verdict as before" "$(sed -n 2p <<<"$out" | cut -c -${#leak})" "$leak"
-# Whether libc frees one more block before the daemon ends depends on when it is looked at.
+# Whether libc frees one more block before the daemon ends depends on when it is looked
+# at.
 expect_shown "when the daemon has ended" left_over/daemon_ended.txt 's/ 2[45] frees/ N frees/; s/temporary [0-9.]+ %/temporary N %/'
 pid=
 

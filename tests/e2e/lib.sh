@@ -12,9 +12,10 @@
 #	expect_match "first line" "$err" '^LEAK '
 #
 # Each expect_* counts as one test and the script goes on after a failure; at its end it
-# prints `N passed, N failed` (and how many parts this machine cannot run, as `N skipped`) and
-# leaves with 1 when something failed. A script that stops halfway (`set -u`, an error of its own) fails too. $TMP is the test's own folder, removed
-# afterwards; children still running are the test's own business to end.
+# prints `N passed, N failed` (and how many parts this machine cannot run, as `N skipped`)
+# and leaves with 1 when something failed. A script that stops halfway (`set -u`, an error
+# of its own) fails too. $TMP is the test's own folder, removed afterwards; children still
+# running are the test's own business to end.
 set -u
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -87,7 +88,8 @@ left_out() {
 	echo "left out: $*"
 }
 
-# is_root WHAT: are we? Says so when not: for WHAT, a part of a test that an ordinary user cannot run.
+# is_root WHAT: are we? Says so when not: for WHAT, a part of a test that an ordinary user
+# cannot run.
 is_root() {
 	[ "$(id -u)" = 0 ] || { left_out "not root: $1"; return 1; }
 }
@@ -97,16 +99,17 @@ find_library() {
 	/sbin/ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }'
 }
 
-# for_others FILE...: copies that every user may run, wherever the tree is; prints their folder, below $TMP.
+# for_others FILE...: copies that every user may run, wherever the tree is; prints their
+# folder, below $TMP.
 for_others() {
 	install -d -m 755 "$TMP/others"
 	install -m 755 -t "$TMP/others" "$@"
 	echo "$TMP/others"
 }
 
-# program NAME [TAG CFLAGS...]: builds tests/programs/NAME.c (or .cpp) and prints the path of
-# the binary. Flags are -O2 -g unless the source says `/* cflags: ... */` in its first 40
-# lines; TAG names a variant built with CFLAGS in their place.
+# program NAME [TAG CFLAGS...]: builds tests/programs/NAME.c (or .cpp) and prints the path
+# of the binary. Flags are -O2 -g unless the source says `/* cflags: ... */` in its first
+# 40 lines; TAG names a variant built with CFLAGS in their place.
 program() {
 	local name=$1 source out flags flag_words compiler=${CC:-gcc} tag=${2:-}
 	source=$ROOT/tests/programs/$name.c
@@ -125,7 +128,8 @@ program() {
 	out=$BUILD/programs/$name${tag:+.$tag}
 	mkdir -p "$(dirname "$out")"
 	if [ ! -e "$out" ] || [ "$source" -nt "$out" ] || [ "$flags" != "$(cat "$out.flags" 2>/dev/null)" ]; then
-		# Renamed into place: another test may be building or running the same one.
+		# Renamed into place: another test may be building or running the same
+		# one.
 		"$compiler" -I"$ROOT/include" -o "$out.$$" "$source" "${flag_words[@]}" >&2 || {
 			echo "cannot build $source" >&2
 			return 1
@@ -148,7 +152,8 @@ run() {
 	err=$(tr -d '\0' <"$TMP/err")
 }
 
-# show COMMAND...: as run, and adds a line with the command, what it printed and its status to $shown.
+# show COMMAND...: as run, and adds a line with the command, what it printed and its
+# status to $shown.
 shown=
 show() {
 	local word line='$'
@@ -223,19 +228,20 @@ expect_file() {
 	if difference=$(diff -u "$3" "$2" 2>&1); then pass; else fail "$1" "$difference"; fi
 }
 
-# as_golden [KIND|SED...]: rewrites stdin so that it is the same on every machine and in every run.
-# Always: paths (DIR, BUILD, ROOT), process ids, dates, durations (N s), rates (+N MiB/min), the
-# machine's memory, and seconds that a process was stopped. Lines that a short run may or may not
-# have (RSS, kept by libc) and regions that did not change are left out.
-# KINDs, for programs whose figures depend on how long they ran:
+# as_golden [KIND|SED...]: rewrites stdin so that it is the same on every machine and in
+# every run. Always: paths (DIR, BUILD, ROOT), process ids, dates, durations (N s), rates
+# (+N MiB/min), the machine's memory, and seconds that a process was stopped. Lines that a
+# short run may or may not have (RSS, kept by libc) and regions that did not change are
+# left out. KINDs, for programs whose figures depend on how long they ran:
 #   sizes   memory: 3.81 ± 0.12 MiB, 4,096 bytes    counts  4,000 ± 130 blocks, 19 of 20 intervals
 #   shares  percentages                             live    all three
 #           (and without blocks that came while the leak check was made)
 #   pace    why growth is no more than that, which depends on how evenly the machine ran; whether
 #           the process has another rate than its sites
 #   brief   without the tables at the end of seep report: a long path above leaves less room for them
-# Any other word is a sed expression (-E) of the test's own, applied last: for the one figure that
-# varies. Keep what is certain; test the range of what is not with expect_between.
+# Any other word is a sed expression (-E) of the test's own, applied last: for the one
+# figure that varies. Keep what is certain; test the range of what is not with
+# expect_between.
 as_golden() {
 	local number='([1-9][0-9,.]*|0\.[0-9]+)( ± [0-9,.]+)?' unit='([KMGT]i)?B' masks=() kind
 	for kind; do
@@ -265,8 +271,9 @@ as_golden() {
 		-e 's/\b[0-9][0-9,.]* (ns|[uµ]s|ms|s|min|h|d)\b/N s/g' "${masks[@]}"
 }
 
-# expect_golden WHAT TEXT NAME [KIND|SED...]: TEXT is tests/golden/NAME, after as_golden with these kinds.
-# SEEP_BLESS=1 writes that file anew; read the difference before it is committed.
+# expect_golden WHAT TEXT NAME [KIND|SED...]: TEXT is tests/golden/NAME, after as_golden
+# with these kinds. SEEP_BLESS=1 writes that file anew; read the difference before it is
+# committed.
 expect_golden() {
 	local what=$1 golden=$ROOT/tests/golden/$3
 	as_golden "${@:4}" <<<"$2" >"$TMP/golden.now"
@@ -277,7 +284,8 @@ expect_golden() {
 	expect_file "$what" "$TMP/golden.now" "$golden"
 }
 
-# expect_shown WHAT NAME [KIND|SED...]: the same for all that was shown since the last time.
+# expect_shown WHAT NAME [KIND|SED...]: the same for all that was shown since the last
+# time.
 expect_shown() {
 	expect_golden "$1" "${shown%$'\n'}" "${@:2}"
 	shown=

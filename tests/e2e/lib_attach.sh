@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034 # for the tests
 # SPDX-License-Identifier: MIT
-# What the tests of seep attach share: a process to attach to, and what it looks like from outside.
+# What the tests of seep attach share: a process to attach to, and what it looks like from
+# outside.
 
 # need_attach: we must be allowed to trace our own processes.
 need_attach() {
@@ -9,8 +10,8 @@ need_attach() {
 	"$SEEP" attach --dry-run $$ >/dev/null 2>&1 || skip "not allowed to trace processes here"
 }
 
-# begin PROGRAM ARGS...: starts it and waits until it says "ready". Its pid is in $pid, lines for it go
-# to descriptor 8, what it says is in $TMP/said.
+# begin PROGRAM ARGS...: starts it and waits until it says "ready". Its pid is in $pid,
+# lines for it go to descriptor 8, what it says is in $TMP/said.
 begin() {
 	rm -f "$TMP/in" "$TMP/said"
 	mkfifo "$TMP/in"
@@ -53,8 +54,9 @@ entry() {
 
 is_running() { [ -e "/proc/$1/exe" ] && kill -0 "$1" 2>/dev/null; }
 
-# prefixed PROGRAM: builds it as $TMP/prefixed with a jemalloc whose functions are called _rjem_malloc and so on, and
-# that it calls by these names. Fails where that cannot be done.
+# prefixed PROGRAM: builds it as $TMP/prefixed with a jemalloc whose functions are called
+# _rjem_malloc and so on, and that it calls by these names. Fails where that cannot be
+# done.
 prefixed() {
 	local archive name args=() defines=()
 	archive=$(dirname "$(find_library libjemalloc.so.2)")/libjemalloc.a

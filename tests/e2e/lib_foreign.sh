@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Children that libseep.so cannot be loaded into, or must not be: how to build one, and every way
-# to start it. Sourced after lib_real.sh; $TMP/a.c is the program.
+# Children that libseep.so cannot be loaded into, or must not be: how to build one, and
+# every way to start it. Sourced after lib_real.sh; $TMP/a.c is the program.
 need_command gcc jq
 
 cat >"$TMP/a.c" <<'END'
@@ -24,9 +24,10 @@ int main(int argc, char **argv)
 }
 END
 
-# each_way NAME WHY: directly, as a child of sh (fork + exec), of env (exec alone), and of python
-# (vfork + exec, posix_spawn, exec with another environment). Directly: refused with WHY; or
-# recorded, when WHY is empty, or by putting the recorder in, when it is "inject".
+# each_way NAME WHY: directly, as a child of sh (fork + exec), of env (exec alone), and of
+# python (vfork + exec, posix_spawn, exec with another environment). Directly: refused
+# with WHY; or recorded, when WHY is empty, or by putting the recorder in, when it is
+# "inject".
 each_way() {
 	local name=$1 why=$2
 	local words=(--unrecorded "$name,env,python3,python3.11,x")

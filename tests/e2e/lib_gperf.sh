@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# For tests of gperftools' profiler: what a folder of profiles holds, in a form to compare.
+# For tests of gperftools' profiler: what a folder of profiles holds, in a form to
+# compare.
 
 TCMALLOC=$(find_library libtcmalloc.so.4)
 
@@ -17,8 +18,8 @@ buckets() {
 	sed -n '2,/^$/s/^ *\(-*[0-9]*\): *\([0-9]*\) \[ *\([0-9]*\): *\([0-9]*\)\] @.*/\1 \2 \3 \4/p' "$1"
 }
 
-# profiled LIBRARY FOLDER COMMAND...: HEAPPROFILE=FOLDER/x with LIBRARY preloaded; stderr of it,
-# without the folder's name and process numbers, goes to FOLDER/messages.
+# profiled LIBRARY FOLDER COMMAND...: HEAPPROFILE=FOLDER/x with LIBRARY preloaded; stderr
+# of it, without the folder's name and process numbers, goes to FOLDER/messages.
 profiled() {
 	local library=$1 folder=$2
 	shift 2

@@ -107,7 +107,8 @@ def function(body, result="void *", arguments="void"):
     return f"__attribute__((noinline)) static {result}\nsubject({arguments})\n{{\n{body}\n}}\n"
 
 
-# ---- leaks: each gives (subject, before, step, after, blocks leaked, bytes of one). FREES has those that free most. ----
+# ---- leaks: each gives (subject, before, step, after, blocks leaked, bytes of one).
+# FREES has those that free most. ----
 
 
 def leak_steady(r):

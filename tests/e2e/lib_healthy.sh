@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Healthy programs as a new user would try seep on them (healthy.table): the folder in which they run, and what is
-# expected of their reports.
+# Healthy programs as a new user would try seep on them (healthy.table): the folder in
+# which they run, and what is expected of their reports.
 
 # healthy_folder DIR: makes it. Everything in it is the same each time.
 healthy_folder() {
@@ -38,8 +38,9 @@ healthy_folder() {
 	sqlite3 data.db 'create table t(a integer primary key, b text); insert into t(b) values ("x"),("y"),("z")'
 }
 
-# healthy_row NUMBER: runs that row of $TMP/list in a folder of its own. Leaves NUMBER.text, the report as a
-# terminal of 80 columns has it, NUMBER.out and NUMBER.ms, how long that took; or NUMBER.absent.
+# healthy_row NUMBER: runs that row of $TMP/list in a folder of its own. Leaves
+# NUMBER.text, the report as a terminal of 80 columns has it, NUMBER.out and NUMBER.ms,
+# how long that took; or NUMBER.absent.
 healthy_row() {
 	local rows=$TMP/rows command stop program began
 	IFS=$'\t' read -r _ _ _ _ _ command stop < <(sed -n "$1p" "$TMP/list")
@@ -94,14 +95,16 @@ first_word() {
 # first_site FILE: the frames of the entry ` 1  `.
 first_site() { sed -n '/^ 1  /,/^\( 2  \|[^ ]\)/p' "$1" | grep '^    [^ ]'; }
 
-# healthy_judge NUMBER NAME DEFINITE INDIRECT BLOCKS WORD COMMAND: what is wrong with that row's report.
+# healthy_judge NUMBER NAME DEFINITE INDIRECT BLOCKS WORD COMMAND: what is wrong with that
+# row's report.
 healthy_judge() {
 	local report=$TMP/rows/$1.text words=,$6, got asks
 	if [ ! -s "$report" ]; then
 		fail "$2: no report" "$(cat "$TMP/rows/$1.err")"
 		return
 	fi
-	# Three intervals of 0.25 s have begun, and one site may have lost a block in each.
+	# Three intervals of 0.25 s have begun, and one site may have lost a block in
+	# each.
 	if [[ $words = *,minor,* ]] && [ "$5" -ge 3 ] && [ "$(cat "$TMP/rows/$1.ms")" -ge 500 ]; then
 		words+=LEAK,
 	fi

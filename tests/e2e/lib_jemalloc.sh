@@ -40,7 +40,8 @@ total() {
 	sed -n 's/^  t\*: //p;2q' "$file" | head -n 1
 }
 
-# text OPTION... FILE-GLOB: what Debian's jeprof makes of a profile of $prog, names and bytes.
+# text OPTION... FILE-GLOB: what Debian's jeprof makes of a profile of $prog, names and
+# bytes.
 text() {
 	local glob=${*: -1}
 	set -- "${@:1:$#-1}"

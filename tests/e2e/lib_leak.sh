@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Cases of tests/programs/leak_*: each says itself what is lost; seep must find that, and so must
-# valgrind, where there is one. Three tries for valgrind: a case with threads may differ by chance.
+# Cases of tests/programs/leak_*: each says itself what is lost; seep must find that, and
+# so must valgrind, where there is one. Three tries for valgrind: a case with threads may
+# differ by chance.
 need_seep
 need_libseep
 need_command jq
@@ -27,7 +28,8 @@ memchecks() {
 	esac
 }
 
-# told TEXT: "definite=B/N indirect=B/N possible=B/N reachable=B/N" from any order, 0/0 where not named.
+# told TEXT: "definite=B/N indirect=B/N possible=B/N reachable=B/N" from any order, 0/0
+# where not named.
 told() {
 	local kind figure text=
 	for kind in definite indirect possible reachable; do
@@ -63,8 +65,8 @@ valgrind_on() { # LOG COMMAND...
 		--suppressions="$TMP/loader.supp" --log-file="$log" "$@" </dev/null 2>/dev/null
 }
 
-# Half of the cases, in children of one valgrind: run in the background by xargs. A case whose child
-# ends everything is left without a log, and tried alone later.
+# Half of the cases, in children of one valgrind: run in the background by xargs. A case
+# whose child ends everything is left without a log, and tried alone later.
 valgrind_half() { # PROGRAM N
 	valgrind_on "$TMP/half.%p" "$1" each "$2" 2 >"$TMP/half$2" 2>/dev/null
 	sed -n 's/^case //p' "$TMP/half$2" | while read -r name pid; do
@@ -72,7 +74,8 @@ valgrind_half() { # PROGRAM N
 	done
 }
 
-# Everything that seep is asked, in the background as well: leaves NAME.{plain,status,out,json}.
+# Everything that seep is asked, in the background as well: leaves
+# NAME.{plain,status,out,json}.
 seep_one() { # PROGRAM NAME
 	"$1" "$2" >"$TMP/$2.plain" 2>/dev/null </dev/null
 	local alone=$?

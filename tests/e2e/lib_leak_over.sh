@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Cases of tests/programs/leak_* over another allocator than glibc's: the figures are the same.
+# Cases of tests/programs/leak_* over another allocator than glibc's: the figures are the
+# same.
 
 # seep_over PROGRAM NAME PATH: leaves NAME.{plain,status,out,json}.
 seep_over() {
@@ -13,9 +14,10 @@ seep_over() {
 }
 export -f seep_over
 
-# unwritten LIBRARY NAME: whether the case has blocks that are made from memory that was freed before, and are
-# never written. In these the allocator's own links between free blocks are still there, and look like
-# pointers: what is lost is the same, but some of it indirectly.
+# unwritten LIBRARY NAME: whether the case has blocks that are made from memory that was
+# freed before, and are never written. In these the allocator's own links between free
+# blocks are still there, and look like pointers: what is lost is the same, but some of it
+# indirectly.
 unwritten() {
 	case $1:$2 in
 	libtcmalloc*:before_sorted_free_memory | libmimalloc*:before_sorted_free_memory) return 0 ;;

@@ -214,8 +214,9 @@ def explain(symbols, module, at, peer, ours, others):
     if re.sub(r"^__GI_(__)?", "", theirs) == mine or re.sub(r"_impl$", "", theirs) == mine:
         one, other = symbols.starts(module, theirs), symbols.starts(module, mine)
         return "alias" if not one or not other or one & other else None
-    # Where DWARF has no linkage name, addr2line gives the last word of the name, or at the innermost place the
-    # symbol around it, one or the other by what it was asked before: a function inlined into itself.
+    # Where DWARF has no linkage name, addr2line gives the last word of the name, or at
+    # the innermost place the symbol around it, one or the other by what it was asked
+    # before: a function inlined into itself.
     around = [o for o in others if not o.name.endswith("(inline)")]
     inside = peer.name.endswith("(inline)") and around and around[0].line != peer.line
     into_itself = inside and any(symbols.is_around(module, f, at) for f in said)

@@ -12,11 +12,12 @@ import json
 import math
 import sys
 
-# Where a stack may end: process start, thread start, and the loader's own work before both.
+# Where a stack may end: process start, thread start, and the loader's own work before
+# both.
 ROOTS = {"_start", "__start", "clone3", "clone", "__clone", "__clone3", "_dl_start_user",
          "__GI___clone3", "__GI___clone", "thread_start", "_dl_relocate_static_pie"}
-# Counters that must be 0 in every run without pause, without signals in the recorder and with
-# room enough.
+# Counters that must be 0 in every run without pause, without signals in the recorder and
+# with room enough.
 MUST_BE_ZERO = ["space", "lock", "address", "mark", "module", "thread"]
 
 
@@ -121,7 +122,8 @@ def main():
     cut = 100.0 * kinds["truncated"] / allocs if allocs else 0.0
     too_many = cut > opt.truncated
     if any(pr["mode"] == "sampled" for pr in doc["processes"]):
-        # The same share, but of a few samples: four standard deviations of their number more.
+        # The same share, but of a few samples: four standard deviations of their number
+        # more.
         expected = opt.truncated / 100 * samples["all"]
         too_many = samples["truncated"] > expected + 4 * math.sqrt(expected)
     if too_many:

@@ -1,15 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# For the tests with programs that nobody here wrote: the same command bare, recorded exactly,
-# sampled, and with libseep.so preloaded but not asked for anything, must write the same, end the
-# same, and leave a recording that can be right. Sourced after lib.sh:
+# For the tests with programs that nobody here wrote: the same command bare, recorded
+# exactly, sampled, and with libseep.so preloaded but not asked for anything, must write
+# the same, end the same, and leave a recording that can be right. Sourced after lib.sh:
 #
 #	real_same ls -- ls -la /usr/share/doc
 #
-# What differs from run to run by itself (pids, times) is taken out of both outputs with the
-# words of $real_sed, a sed script. real_setup, when the test defines it, is called before every
-# run in the folder the run starts in, which is new and empty each time. $real_sane are words for
-# lib_real.py: what the program is known to do. Nothing runs longer than $real_limit seconds.
+# What differs from run to run by itself (pids, times) is taken out of both outputs with
+# the words of $real_sed, a sed script. real_setup, when the test defines it, is called
+# before every run in the folder the run starts in, which is new and empty each time.
+# $real_sane are words for lib_real.py: what the program is known to do. Nothing runs
+# longer than $real_limit seconds.
 need_seep
 need_libseep
 [ -x /usr/bin/python3 ] || skip "no /usr/bin/python3 here"
@@ -21,8 +22,9 @@ real_ways=(exact sample preload)
 real_rounds=$(times 1 20)
 TIMEFORMAT='%U %S'
 
-# real_once WAY NAME COMMAND...: runs it in a new folder; output in $TMP/NAME.WAY.{out,err}, status
-# in .status, CPU seconds of everything (the tool's too) in .cpu.
+# real_once WAY NAME COMMAND...: runs it in a new folder; output in
+# $TMP/NAME.WAY.{out,err}, status in .status, CPU seconds of everything (the tool's too)
+# in .cpu.
 real_once() {
 	local way=$1 base=$TMP/$2.$1 folder=$TMP/in
 	shift 2
@@ -39,7 +41,8 @@ real_once() {
 	(
 		cd "$folder" || exit
 		[ "$(type -t real_setup)" != function ] || real_setup || exit
-		# Not in the foreground: a program may use the terminal's or the group's signals.
+		# Not in the foreground: a program may use the terminal's or the group's
+		# signals.
 		{ time timeout -k 5 "$real_limit" "$@" >"$base.out" 2>"$base.err" </dev/null; } \
 			2>"$base.cpu"
 		echo $? >"$base.status"
@@ -102,9 +105,9 @@ real_same() {
 	done
 }
 
-# real_estimate NAME: what the sampled recording that real_same left estimates lies within five
-# standard errors of what the exact one counted, for a Poisson process of one sample in 512 KiB.
-# For programs that ask for the same each time.
+# real_estimate NAME: what the sampled recording that real_same left estimates lies within
+# five standard errors of what the exact one counted, for a Poisson process of one sample
+# in 512 KiB. For programs that ask for the same each time.
 real_estimate() {
 	local exact sampled
 	exact=$(jq .totals.allocated_bytes "$TMP/$1.exact.json")
@@ -127,9 +130,9 @@ real_refused() {
 	expect_eq "$name: was not started" "$out" ""
 }
 
-# real_valgrind NAME COMMAND...: allocations and bytes as memcheck counts them equal those of the
-# exact recording that real_same left. For deterministic programs with one thread and process that
-# do not copy their environment.
+# real_valgrind NAME COMMAND...: allocations and bytes as memcheck counts them equal those
+# of the exact recording that real_same left. For deterministic programs with one thread
+# and process that do not copy their environment.
 real_valgrind() {
 	local name=$1 seen wanted
 	shift

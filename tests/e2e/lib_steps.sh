@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: MIT
 # A program that does what it is told, step by step (programs/over_time.c).
 
-# preloaded SETTINGS COMMAND...: recorded by LD_PRELOAD and SEEP alone, in place of this shell.
+# preloaded SETTINGS COMMAND...: recorded by LD_PRELOAD and SEEP alone, in place of this
+# shell.
 preloaded() {
 	local settings=$1
 	shift
 	exec env LD_PRELOAD="$LIBSEEP" SEEP="$settings" "$@"
 }
 
-# begin_steps COMMAND...: starts it. $pid is the process, lines for it go to descriptor 8, what it says
-# is in $TMP/said, and what it writes to stderr in $TMP/said.err.
+# begin_steps COMMAND...: starts it. $pid is the process, lines for it go to descriptor 8,
+# what it says is in $TMP/said, and what it writes to stderr in $TMP/said.err.
 begin_steps() {
 	rm -f "$TMP/in" "$TMP/said"
 	mkfifo "$TMP/in"

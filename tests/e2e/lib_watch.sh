@@ -11,8 +11,8 @@ lib_watch_end() {
 }
 trap lib_watch_end EXIT
 
-# target COMMAND...: runs it until `end_target`, with its pid in $pid and what it said in $said, once
-# a line of that is `ready`, or begins so.
+# target COMMAND...: runs it until `end_target`, with its pid in $pid and what it said in
+# $said, once a line of that is `ready`, or begins so.
 target() {
 	rm -f "$TMP/said"
 	"$@" >"$TMP/said" 2>"$TMP/said.err" </dev/null &

@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Cases of tests/programs/wrong_*: each says what is wrong with it and in which functions. seep must find
-# exactly that, with lines that hold what they are said to, and nothing in the twin without the bug;
-# valgrind must find it too, where it can see it.
+# Cases of tests/programs/wrong_*: each says what is wrong with it and in which functions.
+# seep must find exactly that, with lines that hold what they are said to, and nothing in
+# the twin without the bug; valgrind must find it too, where it can see it.
 need_seep
 need_libseep
 need_command jq
 cd "$TMP" || exit
 
-# said JSON: "KIND in=F freed=F alloc=F where=W" of every error, one a line; parts that are not there
-# are left out.
+# said JSON: "KIND in=F freed=F alloc=F where=W" of every error, one a line; parts that
+# are not there are left out.
 said() {
 	jq -r '. as $r | .errors[] |
 		def f($s): if $s == null then null else $r.frames[$s[0]].function end;
@@ -46,7 +46,8 @@ valgrind_one() {
 export -f valgrind_one
 export TMP
 
-# run_case PROGRAM CASE bug|fixed OPTION...: its report in $TMP/json, its output in $TMP/out.
+# run_case PROGRAM CASE bug|fixed OPTION...: its report in $TMP/json, its output in
+# $TMP/out.
 run_case() {
 	local prog=$1 name=$2 how=$3
 	shift 3
@@ -91,7 +92,8 @@ wrong_valgrind() {
 		truth=$("$prog" "$name" bug 2>/dev/null </dev/null | sed -n 's/^expect //p')
 		expect_eq "$name: valgrind's words" \
 			"$(grep -cF "$(memcheck_words "${truth%% *}")" "$TMP/$name.vg")" 1
-		# What seep finds later has only its allocation in common with what memcheck finds at once.
+		# What seep finds later has only its allocation in common with what
+		# memcheck finds at once.
 		case $truth in
 		out-of-bounds-write* | write-after-free*) place=alloc ;;
 		*) place=in ;;
@@ -101,15 +103,17 @@ wrong_valgrind() {
 	done
 }
 
-# told_by LOG: the first error in a log of memcheck's, or of ours in its words, without what differs between
-# two runs: addresses, and where the functions of the allocator are; nor parameters, which we do not tell.
+# told_by LOG: the first error in a log of memcheck's, or of ours in its words, without
+# what differs between two runs: addresses, and where the functions of the allocator are;
+# nor parameters, which we do not tell.
 told_by() {
 	sed -E 's/^==[0-9]+== ?//; s/0x[0-9A-Fa-f]+/ADDRESS/g; s/ \(in [^)]*\)$//; s/ \(vg_replace[^)]*\)$//
 		s/^(   (by|at) ADDRESS: [a-z_]+)\([^)]*\) \(/\1 (/' "$1" |
 		sed -nE '/^(Invalid|Mismatched|Argument|Source)/,/^$/p' | sed '/^$/,$d'
 }
 
-# wrong_words PROGRAM CASE...: the same words, line by line, as memcheck. After wrong_valgrind.
+# wrong_words PROGRAM CASE...: the same words, line by line, as memcheck. After
+# wrong_valgrind.
 wrong_words() {
 	local prog=$1 name
 	shift

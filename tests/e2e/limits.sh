@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The program comes first: full file systems, resource limits, a recording that others cut off or
-# delete. Each time the output and the exit status are those of the program alone, and the
-# report says in a line what is missing.
+# The program comes first: full file systems, resource limits, a recording that others cut
+# off or delete. Each time the output and the exit status are those of the program alone,
+# and the report says in a line what is missing.
 . "$(dirname "$0")/lib.sh"
 # timeout: 300
 need_seep
@@ -33,8 +33,8 @@ whole_or_said() {
 	expect_no_match "$1: no false OK" "$err" '^OK '
 }
 
-# disturb WHAT COMMAND…: runs the program up to its half, then COMMAND with the path of the live
-# recording as its last word, then lets it go on.
+# disturb WHAT COMMAND…: runs the program up to its half, then COMMAND with the path of
+# the live recording as its last word, then lets it go on.
 disturb() {
 	local pid child live what=$1
 	shift
@@ -90,7 +90,8 @@ out=$(cat "$TMP/out")
 if [ "$status" != 3 ]; then same "ulimit -f 0"; fi
 expect_match "ulimit -f 0: said" "$(cat "$TMP/err")" 'file size|ulimit -f|File too large|no room'
 
-# A small stack: names of functions need more than the program does, which gets the limit it was given.
+# A small stack: names of functions need more than the program does, which gets the limit
+# it was given.
 for kib in 64 128; do
 	run bash -c 'ulimit -s "$1"; shift; exec "$@"' - $kib "$SEEP" run -o "$TMP/stack.rec" -- "$prog" "$count"
 	same "ulimit -s $kib"
@@ -109,7 +110,8 @@ while [ $((least - low)) -gt 16 ]; do
 	middle=$(((low + least) / 2))
 	if fits $middle; then least=$middle; else low=$middle; fi
 done
-# What libseep.so itself takes cannot be given back: with less the program would not fit beside it.
+# What libseep.so itself takes cannot be given back: with less the program would not fit
+# beside it.
 read -r at bytes <<<"$(readelf -lW "$LIBSEEP" | awk '$1 == "LOAD" { at = $3; n = $6 } END { print at, n }')"
 own=$(((at + bytes) / 1024 + 4)) # whole pages
 for more in $((own + 32)) 1000 3000 8000 16000 40000; do
@@ -120,8 +122,8 @@ for more in $((own + 32)) 1000 3000 8000 16000 40000; do
 	rm -f "$TMP"/*.live
 done
 
-# A call that is refused, and then succeeds because the recorder gave back what it held, leaves errno
-# alone as all that succeed do.
+# A call that is refused, and then succeeds because the recorder gave back what it held,
+# leaves errno alone as all that succeed do.
 asks=$(program errno_kept) || exit
 for kind in malloc calloc new realloc grow memalign posix; do
 	run bash -c 'ulimit -v 400000; exec "$@"' - "$asks" $kind
@@ -134,7 +136,8 @@ for kind in malloc calloc new realloc grow memalign posix; do
 	expect_match "errno, $kind: set by what fails" "$out" '^refused errno=12$'
 	"$SEEP" report --json "$TMP"/*.live >"$TMP/errno.json"
 	case $kind in malloc | calloc | new)
-		# What comes after is only counted: at least the call that was refused at first.
+		# What comes after is only counted: at least the call that was refused at
+		# first.
 		expect_json "errno, $kind: room was given back, once" "$TMP/errno.json" \
 			'[.processes[].lost.space > 0]' '[true]'
 		expect_between "errno, $kind: calls" "$(sed -n 's/calls=\([0-9]*\) .*/\1/p' <<<"$out")" \
@@ -144,7 +147,8 @@ for kind in malloc calloc new realloc grow memalign posix; do
 	rm -f "$TMP"/*.live
 done
 
-# A limit that the program sets itself, 64 MiB over what it has without us; then it takes 32 MiB.
+# A limit that the program sets itself, 64 MiB over what it has without us; then it takes
+# 32 MiB.
 cat >"$TMP/itself.c" <<'END'
 #include <pthread.h>
 #include <stdio.h>
@@ -285,7 +289,8 @@ elif grep -qw memory /sys/fs/cgroup/cgroup.subtree_control 2>/dev/null && [ -w /
 	limit_file=memory.max
 fi
 if [ -n "$group" ] && mkdir "$group" 2>/dev/null; then
-	# 300,007 blocks hold 158 MB; with malloc's own overhead it needs less than 172 MB.
+	# 300,007 blocks hold 158 MB; with malloc's own overhead it needs less than 172
+	# MB.
 	echo $(((172 + 32) * 1000 * 1000)) >"$group/$limit_file"
 	run bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$group" "$prog" 300007
 	expect_eq "memory limit: fits alone" "$status" 23

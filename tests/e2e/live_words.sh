@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Random values in every word of a live recording that the tool may write, and in the references that the recorder follows
-# outside malloc and free: the program goes on, unharmed and with results of its own that are right.
-# timeout: 900
+# Random values in every word of a live recording that the tool may write, and in the
+# references that the recorder follows outside malloc and free: the program goes on,
+# unharmed and with results of its own that are right. timeout: 900
 . "$(dirname "$0")/lib.sh"
 need_libseep
 need_seep
@@ -27,7 +27,8 @@ chunks = struct.unpack_from("<I", m, 456)[0]
 kinds = {}
 for i in range(chunks):
     kinds.setdefault(struct.unpack_from("<I", m, CHUNKS + i * CHUNK)[0], []).append(CHUNKS + i * CHUNK)
-# written by the tool: clock, RSS, paused, tool's pid, hold, limits; then threads' free list, points and their distance, marks
+# written by the tool: clock, RSS, paused, tool's pid, hold, limits; then threads' free
+# list, points and their distance, marks
 words = list(range(384, 448, 4)) + [752, 760, 764, 784, 788]
 edges = [0, 1, 2, 3, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 4095, 4096, 4097, 0x8000]
 def wild():

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A program that locks its memory (mlockall) locks as much under seep as without it: the recording, mapped at
-# the size that it may reach, is neither locked nor filled with pages, and goes on growing.
+# A program that locks its memory (mlockall) locks as much under seep as without it: the
+# recording, mapped at the size that it may reach, is neither locked nor filled with
+# pages, and goes on growing.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -19,7 +20,8 @@ for mode in "" "--sample 4K"; do
 	expect_eq "$name: exit status" "$status" 0
 	expect_eq "$name: mlockall's result" "$(sed -n 1p <<<"$out")" 'mlockall 0'
 	printf '%s\n' "$out" >"$TMP/said"
-	# libseep.so itself is a library of the program like any other; its tables are not.
+	# libseep.so itself is a library of the program like any other; its tables are
+	# not.
 	for n in 1 2; do
 		more=$(($(locked "$TMP/said" $n) - $(locked "$TMP/plain" $n)))
 		expect_eq "$name: locked memory, look $n: at most 3 MiB more (it is $more KiB)" $((more < 3072)) 1

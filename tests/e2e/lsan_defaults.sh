@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Reports in LeakSanitizer's format follow its options, in LSAN_OPTIONS and in functions of the program.
+# Reports in LeakSanitizer's format follow its options, in LSAN_OPTIONS and in functions
+# of the program.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A process whose growth is in the heap of a language's runtime: every command says so, with the runtime and what helps.
-# None calls it STEADY or OK, and none calls objects lost that a collector looks after.
-# Goldens in tests/golden/managed: RUNTIME.txt has all that leaks and doctor print, the headlines and sums of report and
-# scan, and of attach and why what does not depend on how far the heap grew in five seconds.
+# A process whose growth is in the heap of a language's runtime: every command says so,
+# with the runtime and what helps. None calls it STEADY or OK, and none calls objects lost
+# that a collector looks after. Goldens in tests/golden/managed: RUNTIME.txt has all that
+# leaks and doctor print, the headlines and sums of report and scan, and of attach and why
+# what does not depend on how far the heap grew in five seconds.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
@@ -39,8 +40,8 @@ for command in attach why; do
 	done
 	wait "${asking[@]}"
 done
-# Its heap grows in steps: a short look may find it only larger, which comes after a site that grows, and on a
-# busy machine there may have been no step at all.
+# Its heap grows in steps: a short look may find it only larger, which comes after a site
+# that grows, and on a busy machine there may have been no step at all.
 node_grows="^(GROWING|PARTIAL)  V8's heap (\\+[0-9.]+|grew by [0-9.]+).*see: node --heapsnapshot"
 for seconds in 10 20; do
 	if [ -z "${pids[node]:-}" ] || grep -qE "$node_grows" node.attach; then break; fi

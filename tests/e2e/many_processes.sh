@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Many short processes: each is recorded, in a file that takes little room. What they cost is
-# measured by `bench/run --many`.
+# Many short processes: each is recorded, in a file that takes little room. What they cost
+# is measured by `bench/run --many`.
 # shellcheck disable=SC2016 # the loop and jq have variables of their own
 . "$(dirname "$0")/lib.sh"
 need_seep
@@ -31,7 +31,8 @@ expect_eq "dir: files" "$(find live -name '*.live' | wc -l)" $((2 * n + 1))
 on_disk=$(find live -name '*.live' -printf '%k\n' | awk '{ n += $1 } END { print n }')
 [ "$on_disk" -le $((350 * (2 * n + 1))) ] || fail "dir: room on disk" "$on_disk KiB in $((2 * n + 1)) recordings"
 
-# ---- forks of a process with four threads, which allocate and free while their blocks are listed for the child
+# ---- forks of a process with four threads, which allocate and free while their blocks
+# are listed for the child
 for library in "" libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2; do
 	name=${library:-glibc}
 	[ -z "$library" ] || library=$(find_library "$library")

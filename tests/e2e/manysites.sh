@@ -11,8 +11,8 @@ prog=$(program manysites) || exit
 cd "$TMP" || exit
 stacks=100003
 
-# The report is large: read once, and only what is asked below is kept. `ours` are the stacks made
-# by go_on: the array and stdio's buffer are places too.
+# The report is large: read once, and only what is asked below is kept. `ours` are the
+# stacks made by go_on: the array and stdio's buffer are places too.
 # shellcheck disable=SC2016 # jq's own variables
 extract() {
 	jq -c '. as $r | {summary, damage, lost: .processes[0].lost,
@@ -40,7 +40,8 @@ run "$SEEP" report --json -n 7 whole.rec
 expect_json "rows: sites" - '.sites | length' 7 <<<"$out"
 run "$SEEP" report --html page.html whole.rec
 expect_eq "page: all figures" "$(grep -o '"what":"[a-z]*","unit":"[a-z]*"' page.html | sort -u | wc -l)" 6
-# speedscope's file has the largest stacks and the sums of the others: figures add up to the report's.
+# speedscope's file has the largest stacks and the sums of the others: figures add up to
+# the report's.
 "$SEEP" convert whole.rec whole.speedscope.json 2>/dev/null
 "$SEEP" convert whole.rec whole.pb.gz 2>/dev/null
 run /usr/bin/python3 "$ROOT/tests/e2e/lib_speedscope.py" whole.speedscope.json

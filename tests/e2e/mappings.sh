@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# --mmap: mappings that grow, that are larger than an entry of the table can say, and munmap of ranges
-# that are mostly empty or that the kernel refuses. Exact and sampled say the same.
+# --mmap: mappings that grow, that are larger than an entry of the table can say, and
+# munmap of ranges that are mostly empty or that the kernel refuses. Exact and sampled say
+# the same.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep

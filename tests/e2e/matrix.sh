@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The verdict on 24 leaking and 24 healthy programs, each over glibc, jemalloc, tcmalloc and mimalloc, recorded
-# exactly, sampled, and attached to for 20 s: every leak named first with the word of matrix.table, no healthy
-# program called LEAK, LEAK (minor) or LEAK likely, and hardly ever NO VERDICT. `make soak` does all 576, else
-# forty programs once, the allocators and modes in turn. The programs mostly sleep, so many run at a time.
-# timeout: 3600
+# The verdict on 24 leaking and 24 healthy programs, each over glibc, jemalloc, tcmalloc
+# and mimalloc, recorded exactly, sampled, and attached to for 20 s: every leak named
+# first with the word of matrix.table, no healthy program called LEAK, LEAK (minor) or
+# LEAK likely, and hardly ever NO VERDICT. `make soak` does all 576, else forty programs
+# once, the allocators and modes in turn. The programs mostly sleep, so many run at a
+# time. timeout: 3600
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
@@ -44,7 +45,8 @@ matrix_attach() {
 	wait $pid
 }
 
-# one_cell NAME ALLOCATOR MODE LIBRARY: leaves NAME.ALLOCATOR.MODE.json and .text. LIBRARY is - for none.
+# one_cell NAME ALLOCATOR MODE LIBRARY: leaves NAME.ALLOCATOR.MODE.json and .text. LIBRARY
+# is - for none.
 one_cell() {
 	local cell=$1.$2.$3 program=$TMP/programs/$1 library=${4#-}
 	case $3 in
@@ -56,7 +58,8 @@ one_cell() {
 	rm -f "$cell.rec"
 }
 
-# word_of CELL: the verdict in its JSON, in the words of the table; "unequal" if the text has another.
+# word_of CELL: the verdict in its JSON, in the words of the table; "unequal" if the text
+# has another.
 word_of() {
 	local verdict
 	verdict=$(jq -r .summary.verdict "$1.json" 2>/dev/null)
@@ -82,7 +85,8 @@ is_right() {
 # first_site CELL: the lines of the entry ` 1  ` of its report.
 first_site() { sed -n '/^ 1  /,/^\( 2  \|[^ ]\)/p' "$1.text"; }
 
-# Which cells: NAME ALLOCATOR MODE LIBRARY, those that attach first because they take longest.
+# Which cells: NAME ALLOCATOR MODE LIBRARY, those that attach first because they take
+# longest.
 grep -v '^#' "$ROOT/tests/e2e/matrix.table" | head -n "$(times 40 1000)" >table
 export -f program one_cell matrix_run matrix_attach
 export ROOT BUILD
@@ -131,8 +135,9 @@ judge() {
 	fi
 }
 
-# A program that is held up for as long as an interval stops to leak evenly: where growth decides, a cell that came
-# out wrong gets one more chance. The table below has the words of the first time.
+# A program that is held up for as long as an interval stops to leak evenly: where growth
+# decides, a cell that came out wrong gets one more chance. The table below has the words
+# of the first time.
 : >again
 while read -r name allocator mode library; do
 	judge "$name" "$allocator" "$mode"
@@ -159,7 +164,8 @@ echo "allocator  mode     kind     words"
 sort words | uniq -c | awk '{ key = sprintf("%-10s %-8s %-8s", $2, $3, $4); said[key] = said[key] " " $5 " " $1 }
 	END { for (key in said) print key said[key] }' | sort
 echo
-# NO VERDICT: at most a tenth of a mode over an allocator, or of all where a mode has only a few.
+# NO VERDICT: at most a tenth of a mode over an allocator, or of all where a mode has only
+# a few.
 while read -r group none of; do
 	expect_between "$group: NO VERDICT, of $of" "$none" 0 $((of / 10))
 done < <(awk -v soak="$SOAK" '{ group = soak ? $1 "/" $2 : "all"; of[group]++; none[group] += $4 == "NO_VERDICT" }

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Libraries that are loaded, allocate in constructor, use and destructor, and are unloaded; the
-# next comes to lie at the same addresses. Every allocation has its own library's names.
+# Libraries that are loaded, allocate in constructor, use and destructor, and are
+# unloaded; the next comes to lie at the same addresses. Every allocation has its own
+# library's names.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep
@@ -25,7 +26,8 @@ loaded() {
 	expect_nothing_lost "$what" "$TMP/json"
 	expect_between "$what: really at the same addresses" \
 		"$(sed -n 's/^same place //p' <<<"$out")" "$rounds" $((3 * rounds))
-	# Later, when the libraries are not at hand any more, names come from the recording.
+	# Later, when the libraries are not at hand any more, names come from the
+	# recording.
 	expect_status 0 "$SEEP" report --json "$TMP/rec"
 	expect_truth "$what, from the file" "$TMP/out" "$(grep -v beside < <("$prog" "$rounds" "${plugins[@]}"))"
 }
@@ -33,8 +35,8 @@ loaded() {
 loaded "with build-id" "$(times 3 307)"
 loaded "without build-id" "$(times 3 307)" -Wl,--build-id=none
 
-# Sampled: what the loader allocates is hardly ever looked at, so nothing says that it was busy. Blocks
-# of 64 MiB are sampled with certainty.
+# Sampled: what the loader allocates is hardly ever looked at, so nothing says that it was
+# busy. Blocks of 64 MiB are sampled with certainty.
 cat >"$TMP/big.c" <<'END'
 #include <stdlib.h>
 #define PASTE_(a, b) a##b

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The log of mtrace is whole at every end but SIGKILL, which costs 2 KiB at most; children do not
-# write into it; and it never becomes the program's trouble.
+# The log of mtrace is whole at every end but SIGKILL, which costs 2 KiB at most; children
+# do not write into it; and it never becomes the program's trouble.
 . "$(dirname "$0")/lib.sh"
 need_libseep
 need_command mtrace

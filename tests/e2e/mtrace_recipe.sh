@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The recipe for mtrace: gcc -g, the library preloaded, MALLOC_TRACE set, then mtrace on the log.
-# Beside glibc's own libc_malloc_debug.so the logs have the same lines but for addresses, and the
-# script says the same about both; `seep mtrace` says what the script says.
+# The recipe for mtrace: gcc -g, the library preloaded, MALLOC_TRACE set, then mtrace on
+# the log. Beside glibc's own libc_malloc_debug.so the logs have the same lines but for
+# addresses, and the script says the same about both; `seep mtrace` says what the script
+# says.
 . "$(dirname "$0")/lib.sh"
 need_libseep
 need_seep

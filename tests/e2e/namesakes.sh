@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A C program that is only called like a language's runtime, or has a library with such a beginning, is judged like any
-# other. The real ones are still recognised (real_perl.sh, real_node.sh, managed.sh).
+# A C program that is only called like a language's runtime, or has a library with such a
+# beginning, is judged like any other. The real ones are still recognised (real_perl.sh,
+# real_node.sh, managed.sh).
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_seep

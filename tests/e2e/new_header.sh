@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # shellcheck disable=SC2016 # jq has variables of its own
-# An operator new of somebody else's library that puts a header before what it gives out: each block counts once, as
-# what malloc was asked for, and neither its delete nor its free is called wrong.
+# An operator new of somebody else's library that puts a header before what it gives out:
+# each block counts once, as what malloc was asked for, and neither its delete nor its
+# free is called wrong.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep
@@ -12,7 +13,8 @@ need_command jq
 prog=$(program news) || exit
 library=$(program header_new) || exit
 
-# made: blocks, frees and live bytes of what make_new called for, and wrong uses of the heap.
+# made: blocks, frees and live bytes of what make_new called for, and wrong uses of the
+# heap.
 made() {
 	jq -c '.frames as $f | [.sites[] | select([.stack[] | $f[.].function] | any(. // "" | test("make_new")))]
 		| [(map(.allocs) | add), (map(.frees) | add), (map(.live_bytes) | add)]' "$TMP/json"

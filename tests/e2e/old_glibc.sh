@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# libseep.so with a glibc that lacks _dl_find_object (before 2.35) and __libc_single_threaded
-# (before 2.32). Both are weak references: in a copy of the library they ask for names that no
-# glibc has. The table of objects takes their place: all is as ever, but for what a library
-# allocates while it is loaded or unloaded. There the stack ends, and the report counts it.
+# libseep.so with a glibc that lacks _dl_find_object (before 2.35) and
+# __libc_single_threaded (before 2.32). Both are weak references: in a copy of the library
+# they ask for names that no glibc has. The table of objects takes their place: all is as
+# ever, but for what a library allocates while it is loaded or unloaded. There the stack
+# ends, and the report counts it.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Memory that grows beside what malloc has handed out is GROWING with its kind, from seep run, attach, why and the saved
-# recording. A thread pool and a program that maps much when it starts are not. Mappings that make most of the memory at
-# one moment, or of what came meanwhile, are PARTIAL, whatever malloc had at another moment.
+# Memory that grows beside what malloc has handed out is GROWING with its kind, from seep
+# run, attach, why and the saved recording. A thread pool and a program that maps much
+# when it starts are not. Mappings that make most of the memory at one moment, or of what
+# came meanwhile, are PARTIAL, whatever malloc had at another moment.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
@@ -19,7 +20,8 @@ expect_between "threads: MiB/min" "$(sed -n '1s/.*stacks +\([0-9]*\).*/\1/p' "$T
 expect_match "mappings" "$(head -n 1 "$TMP/mappings.log")" '^GROWING  mappings \+[0-9.]+( ± [0-9.]+)? MiB/min'
 expect_between "mappings: MiB/min" "$(sed -n '1s/.*mappings +\([0-9]*\).*/\1/p' "$TMP/mappings.log")" 150 320
 for what in threads mappings holes pool start early; do
-	# What the loader keeps for each thread grows as well; whether it does so evenly enough is chance.
+	# What the loader keeps for each thread grows as well; whether it does so evenly
+	# enough is chance.
 	less=()
 	[ $what != threads ] || less=('s/; 1 site: \+[^;]*$//; /^ 1 .*GROWING  live/,/^    main +outside\.c/d')
 	expect_golden "$what: all of it" "$(cat "$TMP/$what.log")" "verdicts/outside_$what.txt" live "${less[@]}"
@@ -53,7 +55,8 @@ from_outside() {
 	"$SEEP" why --for 4s "$pid" >"$TMP/$what.why" &
 	"$SEEP" watch --every 400ms --count 11 "$pid" >"$TMP/$what.watch" &
 	"$SEEP" attach --for 6s --max-stop 10s --log-file "$TMP/$what.attach" "$pid"
-	# A pool's arenas come when its threads first run, which takes some time on a busy machine.
+	# A pool's arenas come when its threads first run, which takes some time on a busy
+	# machine.
 	if [ "$what" = pool ] && grep -q ^GROWING "$TMP/pool.why"; then
 		"$SEEP" why --for 4s "$pid" >"$TMP/pool.why"
 	fi
@@ -65,8 +68,9 @@ from_outside() {
 }
 for what in threads holes pool step; do from_outside $what & done 2>/dev/null
 wait
-# Which other regions grow by a page or two is chance, and so is how many of the recorder's are seen to come.
-# Which of the small blocks are sampled, too, and whether any.
+# Which other regions grow by a page or two is chance, and so is how many of the
+# recorder's are seen to come. Which of the small blocks are sampled, too, and whether
+# any.
 for what in threads holes; do
 	expect_golden "attach $what" "$(cat "$TMP/$what.attach")" "verdicts/outside_attach_$what.txt" live \
 		'/^ [0-9]  |^    /d; s/still reachable (0|SIZE in .* blocks?)/still reachable FEW/' \

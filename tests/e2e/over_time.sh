@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Figures over time: marks, timeline, RSS and the recorder's own memory, with a tool beside the program
-# and without one.
-# Goldens: marks.txt (report and diff at marks), timeline_*.txt (rows of the same kind are one).
+# Figures over time: marks, timeline, RSS and the recorder's own memory, with a tool
+# beside the program and without one. Goldens: marks.txt (report and diff at marks),
+# timeline_*.txt (rows of the same kind are one).
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_steps.sh"
 need_seep
@@ -13,15 +13,16 @@ cd "$TMP" || exit
 mkdir live
 cp "$prog" ./over_time
 
-# rows: of a timeline; which figures they have, not how many there are. Whether one came before the first block depends on
-# the clock.
+# rows: of a timeline; which figures they have, not how many there are. Whether one came
+# before the first block depends on the clock.
 rows() {
 	sed -E '/^ +[0-9.]+( m?s)? +0 B /d; /^# each row/d; s/^ +[0-9.]+ m?s /  TIME /; s/([0-9.]+ ± )?[0-9.]+ [KM]iB/SIZE/g
 		s/ +/ /g; s/█+/BAR/; s/ in [12] stacks?/ in N stacks/' | uniq
 }
 
 # ---- marks in sampled recordings ----
-# One site with blocks of two sizes: what a sample stands for differs. 6 standard errors are allowed.
+# One site with blocks of two sizes: what a sample stands for differs. 6 standard errors
+# are allowed.
 begin_steps preloaded "mode=sample,rate=4K,dir=$TMP/live" ./over_time
 say take 100001 64
 say take 10007 1009
@@ -31,7 +32,8 @@ say take 50021 64
 show "$SEEP" mark "$pid" after
 show "$SEEP" report "$pid@before"
 show "$SEEP" diff "$pid@before" "$pid@after"
-# The buffer of stdout is sampled or not; whether the resident size is known depends on the clock.
+# The buffer of stdout is sampled or not; whether the resident size is known depends on
+# the clock.
 expect_shown "marks: all of it" over_time/marks.txt live 's/at [12] (stack|site)s?\b/at N \1s/; /^ +1 site unchanged/d; s/; RSS .*//; s/^ +growth/  growth/' \
 	's/ of [0-9]+: / of PID: /; s/[0-9]+@/PID@/g' \
 	's/[0-9.]+ → ([0-9.]+|SIZE)/N → N/g; s/[+][0-9.,]+( ± [0-9.,]+)?/+N/g'

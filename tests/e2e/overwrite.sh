@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# No command writes over a recording, nor over a file that seep did not write in the same format; what it
-# writes itself it may replace. One view on a command line, and no empty argument for a process or file.
-# Golden: overwrite/refused.txt has every command and all that it printed.
+# No command writes over a recording, nor over a file that seep did not write in the same
+# format; what it writes itself it may replace. One view on a command line, and no empty
+# argument for a process or file. Golden: overwrite/refused.txt has every command and all
+# that it printed.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What recording takes of a program that does little: pages that are used, not tables at full size.
+# What recording takes of a program that does little: pages that are used, not tables at
+# full size.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep

@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Allocator calls that go past the hooks. The leak check finds such blocks in glibc's heap: no all-clear, nothing that only
-# they hold is lost, nothing that was freed there, and a free of one is never wrong. Without the leak check, and in
-# sampled runs, the report says that calls may be missing. Where the calls are seen after all, all figures are exact.
+# Allocator calls that go past the hooks. The leak check finds such blocks in glibc's
+# heap: no all-clear, nothing that only they hold is lost, nothing that was freed there,
+# and a free of one is never wrong. Without the leak check, and in sampled runs, the
+# report says that calls may be missing. Where the calls are seen after all, all figures
+# are exact.
 . "$(dirname "$0")/lib.sh"
 need_command jq
 prog=$(program past_hooks) || exit
@@ -43,7 +45,8 @@ for what in lose tidy hold; do
 done
 expect_match "nothing that it holds is lost" "$(cat "$TMP/space.hold.log")" 'definitely lost 0 '
 
-# Without the leak check, and in a sampled run, nobody looks: no all-clear, and nothing is wrong or lost.
+# Without the leak check, and in a sampled run, nobody looks: no all-clear, and nothing is
+# wrong or lost.
 for way in address deepbind space; do
 	for what in lose tidy give take hold; do
 		case $way.$what in

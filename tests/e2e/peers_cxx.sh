@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# C++ in files of Debian's jemalloc and gperftools: the tables of jeprof, google-pprof and seep, every row. What they
-# show adds up from the profile's own stacks, and where names differ it is of a kind that docs/differences.md lists,
-# proven by nm, addr2line and objdump (lib_peers.py). With little and with much inlined.
+# C++ in files of Debian's jemalloc and gperftools: the tables of jeprof, google-pprof and
+# seep, every row. What they show adds up from the profile's own stacks, and where names
+# differ it is of a kind that docs/differences.md lists, proven by nm, addr2line and
+# objdump (lib_peers.py). With little and with much inlined.
 . "$(dirname "$0")/lib.sh"
 # timeout: 300
 need_seep
@@ -34,7 +35,8 @@ compare() {
 for level in 1 2; do
 	prog=$(program peers_cxx "o$level" "-O$level" -g -fno-optimize-sibling-calls -pthread)
 	LD_PRELOAD=$tcmalloc HEAPPROFILE=$TMP/gp$level "$prog" 2>/dev/null
-	# The program's own truth: 11 + 13 boxes with their vectors, 53 nodes with their strings.
+	# The program's own truth: 11 + 13 boxes with their vectors, 53 nodes with their
+	# strings.
 	run "$SEEP" google-pprof --text --inuse_objects "$prog" gp$level.0001.heap
 	expect_match "-O$level: two templates" "$out" ' +48 +[0-9.]+% app::make$'
 	expect_match "-O$level: a chain" "$out" ' +106 +[0-9.]+% app::chain$'
@@ -53,7 +55,8 @@ while read -r kind; do
 done <met
 expect_between "kinds that were met" "$(wc -l <met)" 4 9
 
-# What the check must not let pass: another figure, another order, a name that nothing explains.
+# What the check must not let pass: another figure, another order, a name that nothing
+# explains.
 tampered() {
 	check je.*.f.heap "$prog" peer peer.addr "$2" "$3" >checked
 	expect_match "$1" "$(cat checked)" '^wrong: '

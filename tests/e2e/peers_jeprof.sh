@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# seep jeprof and seep google-pprof beside Debian's: the same figures in the same order on files made by
-# Debian's jemalloc and gperftools of a C program (peers_cxx.sh has C++); names differ only where
-# docs/differences.md says so, and then the peer is shown to be wrong. And what they do not do: bases of other runs, series, nothing to show.
+# seep jeprof and seep google-pprof beside Debian's: the same figures in the same order on
+# files made by Debian's jemalloc and gperftools of a C program (peers_cxx.sh has C++);
+# names differ only where docs/differences.md says so, and then the peer is shown to be
+# wrong. And what they do not do: bases of other runs, series, nothing to show.
 . "$(dirname "$0")/lib.sh"
 # timeout: 300
 need_seep
@@ -69,7 +70,8 @@ same google-pprof "$last" --text --show_bytes
 same google-pprof "$last" --text --inuse_objects
 same google-pprof "$last" --text --show_bytes --base=gp.0002.heap
 
-# The program's own truth: sizes of blocks as jemalloc has them are what it says they are; counts are ours.
+# The program's own truth: sizes of blocks as jemalloc has them are what it says they are;
+# counts are ours.
 run "$SEEP" jeprof --text --inuse_objects "$prog" exact.heap
 expect_match "79 blocks" "$out" '^ +79 .* do_something$'
 expect_match "41 blocks" "$out" '^ +41 .* do_something_else$'
@@ -78,8 +80,9 @@ expect_match "recursion counts once" "$out" '^ +5 +[0-9.]+% +[0-9.]+% +5 .* recu
 run "$SEEP" google-pprof --text --show_bytes "$prog" "$last"
 expect_match "bytes of gperftools" "$out" '^ 3235840 .* do_something$'
 
-# A profile that jemalloc wrote while libseep.so was loaded too: of libseep.so, the hooks are the allocator's, the
-# function that calls main is not. The figures are those of a run without libseep.so.
+# A profile that jemalloc wrote while libseep.so was loaded too: of libseep.so, the hooks
+# are the allocator's, the function that calls main is not. The figures are those of a run
+# without libseep.so.
 LD_PRELOAD="$LIBSEEP $jemalloc" MALLOC_CONF=prof:true,prof_final:true,prof_prefix:both,lg_prof_sample:0 "$prog"
 mv both.*.f.heap both.heap
 table() { "$SEEP" "$@" 2>/dev/null | awk '$NF ~ /^(main|do_something|do_something_else|recurse)$/ { print $1, $4, $NF }' | sort; }
@@ -96,7 +99,8 @@ if [ -n "$off" ] && [ -n "$wrong" ]; then
 	read -r start size < <(nm -DCS "$(find_library libstdc++.so.6)" | awk -v n="$wrong(" 'index($0, n) { print $1, $2; exit }')
 	expect_eq "$wrong does not reach +0x$off" "$((0x$off >= 0x$start + 0x$size))" 1
 fi
-# glibc's inner names are aliases: where its debug symbols are installed, they have one address.
+# glibc's inner names are aliases: where its debug symbols are installed, they have one
+# address.
 id=$(readelf -n "$(ldd "$prog" | awk '$1 == "libc.so.6" { print $3 }')" 2>/dev/null | sed -n 's/.*Build ID: //p')
 debug=/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug
 if [ -e "$debug" ]; then

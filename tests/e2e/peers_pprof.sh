@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# seep pprof beside go tool pprof on heap profiles of a Go program: the same bytes, option by option. And what Go's
-# does not do: jemalloc's and gperftools' files with names, one clear line for what is refused.
+# seep pprof beside go tool pprof on heap profiles of a Go program: the same bytes, option
+# by option. And what Go's does not do: jemalloc's and gperftools' files with names, one
+# clear line for what is refused.
 . "$(dirname "$0")/lib.sh"
 # timeout: 300
 need_seep
@@ -152,7 +153,8 @@ for view in -traces -tags -raw; do
 	expect_eq "$view with a base: refused" "$status $(wc -l <<<"$err")" "2 1"
 done
 
-# The program's own truth: 7 + 13 + 5 blocks of 70000 bytes and the array of them are live at the end.
+# The program's own truth: 7 + 13 + 5 blocks of 70000 bytes and the array of them are live
+# at the end.
 run "$SEEP" pprof -top -inuse_objects -nodefraction=0 new.pb.gz
 expect_match "what big keeps" "$out" '^ +26 +[0-9.]+% +[0-9.]+% +26 +[0-9.]+%  main\.big$'
 

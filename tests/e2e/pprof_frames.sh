@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What a profile of pprof's says about itself: frames to drop, its duration, build-ids that are not hexadecimal, labels
-# in a unit of the user's choice, frames without names; and a program at fixed addresses that is not there when its profile is
-# converted. With Go's pprof at hand its output is compared byte by byte.
+# What a profile of pprof's says about itself: frames to drop, its duration, build-ids
+# that are not hexadecimal, labels in a unit of the user's choice, frames without names;
+# and a program at fixed addresses that is not there when its profile is converted. With
+# Go's pprof at hand its output is compared byte by byte.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -23,7 +24,8 @@ T = lambda s: strings.setdefault(s, len(strings))
 out = b""
 for name, unit in (("inuse_objects", "count"), ("inuse_space", "bytes")):
     out += L(1, I(1, T(name)) + I(2, T(unit)))
-# stacks, innermost first: 1 = malloc below inlined pool_get in grow; 2 = main; 3 has no name, 4 neither name nor file
+# stacks, innermost first: 1 = malloc below inlined pool_get in grow; 2 = main; 3 has no
+# name, 4 neither name nor file
 for locs, values in (((1, 2), (7, 7168)), ((1, 3), (3, 9216)), ((4, 2), (2, 4194304)), ((5, 1), (5, 640))):
     out += L(2, L(1, b"".join(map(vi, locs))) + L(2, b"".join(map(vi, values))) +
              L(3, I(1, T("bytes")) + I(3, values[1] // values[0])))
@@ -76,7 +78,8 @@ expect_match "tags: in the unit that was asked for" "$out" ': 2048kB$'
 run "$SEEP" convert app.pb.gz again.pb.gz
 expect_match "the build-id goes with the profile" "$("$SEEP" pprof -traces again.pb.gz)" '^Build ID: go/build/id-of_ours$'
 
-# ---- the program is elsewhere when its profile is converted, and names its addresses later
+# ---- the program is elsewhere when its profile is converted, and names its addresses
+# later
 cat >fixed.c <<'EOF'
 #include <stdlib.h>
 void *volatile kept;

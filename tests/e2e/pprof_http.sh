@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# pprof -http=[host]:[port]: where it listens, what the paths are, who is answered, how it ends.
+# pprof -http=[host]:[port]: where it listens, what the paths are, who is answered, how it
+# ends.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_command curl
@@ -19,7 +20,8 @@ expect_eq "no library: lines" "$(wc -l <<<"$err")" 1
 	exit
 }
 
-# serve WORD...: sets $url and $server; what is said goes to the file `said` once it has ended.
+# serve WORD...: sets $url and $server; what is said goes to the file `said` once it has
+# ended.
 serve() {
 	coproc SERVER { exec "$SEEP" pprof "$@" 2>&1; }
 	server=$SERVER_PID
@@ -41,7 +43,8 @@ code() { get -o /dev/null -w '%{http_code}' "$@"; }
 serve -http=:0 -no_browser "$prof"
 expect_match "pprof's own line" "$first" '^Serving web UI on http://localhost:[1-9][0-9]+$'
 port=${url##*:}
-# The page, whole, with the profile's figures inside: 104 kB of leakLarge are 106496 bytes.
+# The page, whole, with the profile's figures inside: 104 kB of leakLarge are 106496
+# bytes.
 get "$url/" >page.html
 expect_match "the page" "$(head -c 200 page.html)" '<!DOCTYPE html>'
 expect_eq "the page has the profile inside" "$(grep -c 'main\.leakLarge' page.html)" 1

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# pprof -http beside clients that are slow on purpose: hundreds that send a byte now and then, hundreds that ask and
-# never read. Whoever behaves is answered, and none of them is kept for ever.
+# pprof -http beside clients that are slow on purpose: hundreds that send a byte now and
+# then, hundreds that ask and never read. Whoever behaves is answered, and none of them is
+# kept for ever.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_command curl python3
@@ -25,8 +26,9 @@ get -o page.html "$url/"
 expect_more() { expect_between "$1" "$2" "$3" 1000000000; }
 expect_more "the page is large" "$(stat -c %s page.html)" 1000000
 
-# slow.py PORT COUNT: tells "ready" when all of them are connected, then drips until its input ends.
-# Each line that it reads asks how many of those that drip are still connected.
+# slow.py PORT COUNT: tells "ready" when all of them are connected, then drips until its
+# input ends. Each line that it reads asks how many of those that drip are still
+# connected.
 cat >slow.py <<'END'
 import select, socket, sys, threading, time
 port, count = int(sys.argv[1]), int(sys.argv[2])

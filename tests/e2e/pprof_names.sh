@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Mangled names in pprof files: C++ and both of Rust's become short names, what the file calls a function's
-# name besides is left alone, and the system's name is there again in what is written.
+# Mangled names in pprof files: C++ and both of Rust's become short names, what the file
+# calls a function's name besides is left alone, and the system's name is there again in
+# what is written.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_command /usr/bin/python3 jq
@@ -93,7 +94,8 @@ expect_match "as pprof: C++" "$out" ' ns::put$'
 if have go; then
 	export HOME=$TMP PPROF_BINARY_PATH=/nonexistent
 	go tool pprof -top -nodefraction=0 p.pb.gz >peer 2>/dev/null
-	# It takes an empty system name for a sign that the name needs nothing: the three of these, and no others.
+	# It takes an empty system name for a sign that the name needs nothing: the three
+	# of these, and no others.
 	printf '%s\n' "$out" >ours
 	rows() { awk '/^ *[0-9]+B? / { print $1, $4, $6, $7 }' "$1" | sort; }
 	expect_eq "as pprof: rows that both have" "$(comm -12 <(rows ours) <(rows peer) | wc -l)" 5

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A process that nobody records, with a jemalloc linked into it under the names that Rust's tikv-jemallocator uses: its
-# blocks are found by their shape. Where its tables are of a kind that nobody knows, most of the memory was not seen.
-# Goldens in tests/golden/prefixed: unknown.txt, known.txt (the same with and without symbols).
+# A process that nobody records, with a jemalloc linked into it under the names that
+# Rust's tikv-jemallocator uses: its blocks are found by their shape. Where its tables are
+# of a kind that nobody knows, most of the memory was not seen. Goldens in
+# tests/golden/prefixed: unknown.txt, known.txt (the same with and without symbols).
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Recipes of docs/production.md that no other test runs: its unit files, read by systemd, and their commands with the
-# capabilities that they leave; containers with CAP_SYS_PTRACE alone, and another one's pid; always-on sampling.
+# Recipes of docs/production.md that no other test runs: its unit files, read by systemd,
+# and their commands with the capabilities that they leave; containers with CAP_SYS_PTRACE
+# alone, and another one's pid; always-on sampling.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach

@@ -9,7 +9,8 @@ real_same ls -- ls -laR /usr/share/doc
 real_estimate ls
 real_valgrind ls ls -laR /usr/share/doc
 
-# 50,021 lines in a scrambled order, more than the buffer holds: merges temporary files, 2 threads.
+# 50,021 lines in a scrambled order, more than the buffer holds: merges temporary files, 2
+# threads.
 awk 'BEGIN { for (i = 0; i < 50021; i++) print (i * 7919) % 50021, "line", i }' >"$TMP/lines"
 real_same sort -- sort -S 256K --parallel=2 -T "$TMP" -n "$TMP/lines"
 real_same sort_one -- sort --parallel=1 "$TMP/lines"

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Children that libseep.so cannot be loaded into: static, 32-bit, musl, set-user-id. They must run
-# as they do without seep, and seep must say so.
-# timeout: 300
+# Children that libseep.so cannot be loaded into: static, 32-bit, musl, set-user-id. They
+# must run as they do without seep, and seep must say so. timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 . "$(dirname "$0")/lib_foreign.sh"
@@ -33,7 +32,8 @@ expect_json "hole: build-id" "$TMP/hole.exact.json" \
 gcc -g -no-pie -o "$TMP/hole_fixed" "$ROOT/examples/leaky.c" -Wl,-z,max-page-size=0x200000 &&
 	real_same hole_fixed -- "$TMP/hole_fixed"
 
-# Set-user-id programs ignore us, and their children too when the loader cleans the environment.
+# Set-user-id programs ignore us, and their children too when the loader cleans the
+# environment.
 if is_root "su" && have su && su nobody -s /bin/sh -c "test -r '$LIBSEEP'"; then
 	# The child may not write into the folder of the one who started it: counted.
 	# shellcheck disable=SC2016 # expanded by the shell under test

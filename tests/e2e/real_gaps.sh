@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What programs that nobody here wrote showed, each made small: code without unwind tables (node,
-# java), a malloc linked in (rustc), helpers that cannot be followed started by vfork (python),
-# a program under another name than its file's (redis-server).
+# What programs that nobody here wrote showed, each made small: code without unwind tables
+# (node, java), a malloc linked in (rustc), helpers that cannot be followed started by
+# vfork (python), a program under another name than its file's (redis-server).
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 need_command gcc jq

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs nobody here wrote: git, with its children, on a scratch repository of 29 commits.
+# Programs nobody here wrote: git, with its children, on a scratch repository of 29
+# commits.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 need_command git

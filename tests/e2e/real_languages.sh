@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs whose compilers, and so whose runtimes, are not C's: Fortran, Ada with tasks, Rust with
-# threads and a panic, Java; each is left out where its compiler is missing.
+# Programs whose compilers, and so whose runtimes, are not C's: Fortran, Ada with tasks,
+# Rust with threads and a panic, Java; each is left out where its compiler is missing.
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"

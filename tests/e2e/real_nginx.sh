@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs nobody here wrote: nginx with two workers under load, a reload in the middle, and a
-# graceful stop. Over loopback, on a port that the test finds free.
-# timeout: 300
+# Programs nobody here wrote: nginx with two workers under load, a reload in the middle,
+# and a graceful stop. Over loopback, on a port that the test finds free. timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 PATH=$PATH:/usr/sbin
@@ -11,8 +10,8 @@ need_command nginx ab curl
 requests=$(times 2003 20011)
 # shellcheck disable=SC2016 # expanded later
 cat >"$TMP/drive" <<'END'
-# In a new folder: start, load, reload under load, stop. Says what came back, and nginx's end.
-# Below the range from which the kernel takes the clients' own.
+# In a new folder: start, load, reload under load, stop. Says what came back, and nginx's
+# end. Below the range from which the kernel takes the clients' own.
 for port in $(shuf -i 10007-32003 -n 20); do
 	(exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null || break
 done

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs nobody here wrote: openssl: keys, encryption, digests, and a handshake over loopback.
+# Programs nobody here wrote: openssl: keys, encryption, digests, and a handshake over
+# loopback.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 need_command openssl bash

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs nobody here wrote: perl, with fork, sort, regular expressions, threads, File::Find.
+# Programs nobody here wrote: perl, with fork, sort, regular expressions, threads,
+# File::Find.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 need_command perl

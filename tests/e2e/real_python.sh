@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs nobody here wrote: /usr/bin/python3, its threads, children and ctypes. Objects kept in
-# its own arenas are not ours to see; with PYTHONMALLOC=malloc they are.
+# Programs nobody here wrote: /usr/bin/python3, its threads, children and ctypes. Objects
+# kept in its own arenas are not ours to see; with PYTHONMALLOC=malloc they are.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 need_command /usr/bin/python3

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs nobody here wrote: parts of the test suite of /usr/bin/python3: the same tests pass.
-# timeout: 300
+# Programs nobody here wrote: parts of the test suite of /usr/bin/python3: the same tests
+# pass. timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 
 export PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1
 /usr/bin/python3 -c 'import test.test_json' 2>/dev/null ||
 	skip "no test suite of python3 (package libpython3.11-testsuite)"
-# Which tests there are and how each ended; what they print meanwhile (times, threads' order) is
-# not compared.
+# Which tests there are and how each ended; what they print meanwhile (times, threads'
+# order) is not compared.
 cat >"$TMP/suite.py" <<'END'
 import io, sys, unittest
 class Result(unittest.TextTestResult):
@@ -27,7 +27,8 @@ if "Traceback" in stream.getvalue(): print(stream.getvalue(), file=sys.__stdout_
 END
 # shellcheck disable=SC2034 # of lib_real.sh
 real_limit=200
-# A helper of the suite's own may outlive it (multiprocessing's forkserver); stderr is the helpers'.
+# A helper of the suite's own may outlive it (multiprocessing's forkserver); stderr is the
+# helpers'.
 parts="test_json.test_scanstring test_json.test_dump test_threading.ThreadTests test_subprocess.MiscTests ctypes.test.test_callbacks"
 [ -z "$SOAK" ] || parts="test_json test_threading test_subprocess ctypes.test"
 for part in $parts; do

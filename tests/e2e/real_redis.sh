@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs nobody here wrote: redis-server, which has jemalloc underneath on some systems: under
-# its own benchmark, with a snapshot by a forked child, saved data read again, and shut down.
-# timeout: 300
+# Programs nobody here wrote: redis-server, which has jemalloc underneath on some systems:
+# under its own benchmark, with a snapshot by a forked child, saved data read again, and
+# shut down. timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 need_command redis-server redis-benchmark redis-cli

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs nobody here wrote: shells with pipelines, traps and killed children; tar, gzip, xz.
+# Programs nobody here wrote: shells with pipelines, traps and killed children; tar, gzip,
+# xz.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 need_command tar gzip xz bash dash

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs nobody here wrote: the sqlite3 shell, with indices, a transaction undone and an error.
+# Programs nobody here wrote: the sqlite3 shell, with indices, a transaction undone and an
+# error.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 need_command sqlite3

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs nobody here wrote that work on programs: gdb, strace, valgrind, java, env, timeout;
-# and programs that confine themselves.
+# Programs nobody here wrote that work on programs: gdb, strace, valgrind, java, env,
+# timeout; and programs that confine themselves.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 need_command gcc gdb
@@ -28,7 +28,8 @@ real_killed=no
 if have strace; then
 	real_same strace -- strace -f -e trace=exit_group -o trace "$TMP/a"
 fi
-# valgrind replaces malloc itself: it must work as ever, and seep must say what it did not see.
+# valgrind replaces malloc itself: it must work as ever, and seep must say what it did not
+# see.
 if have valgrind; then
 	real_sane='--unrecorded memcheck-amd64-linux,valgrind,valgrind.bin,memcheck-amd64-,a'
 	real_same valgrind -- valgrind -q --leak-check=full "$TMP/a"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Some of the cases of leak_*.sh once more, with all that memcheck writes about them: the sums there, records, stacks and
-# heuristics here.
+# Some of the cases of leak_*.sh once more, with all that memcheck writes about them: the
+# sums there, records, stacks and heuristics here.
 . "$(dirname "$0")/lib.sh"
 # timeout: 200
 need_seep

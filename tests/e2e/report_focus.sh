@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A run that starts programs of others: headline, JSON, JUnit, the formats of memcheck and LeakSanitizer and the exit
-# status all count the same processes. What the other programs lost is one line, and counts with --process all.
+# A run that starts programs of others: headline, JSON, JUnit, the formats of memcheck and
+# LeakSanitizer and the exit status all count the same processes. What the other programs
+# lost is one line, and counts with --process all.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -63,7 +64,8 @@ expect_status 5 "$SEEP" run --no-save --format=lsan --error-exitcode=5 --process
 expect_status 1 "$SEEP" run --no-save --fail-on leak --process lose -- "${call[@]}"
 expect_status 1 "$SEEP" leaks --all --fail-on leak a.rec
 expect_match "report --process all" "$("$SEEP" report --process all a.rec)" '^LEAK.* in 3 blocks'
-# Those that are asked for by name are in the verdict, also when the first of them became another program.
+# Those that are asked for by name are in the verdict, also when the first of them became
+# another program.
 if [ -x /bin/bash ]; then
 	"$SEEP" run -o became.rec -- /bin/bash -c '/bin/bash -c "x=1; :"; exec /bin/true' >/dev/null 2>&1
 	run "$SEEP" report --process bash became.rec

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What makes a run fail: --fail-on, --baseline, --error-exitcode, and JUnit's file about it.
+# What makes a run fail: --fail-on, --baseline, --error-exitcode, and JUnit's file about
+# it.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -221,7 +222,8 @@ ${CC:-gcc} -O0 -g -o dup dup.c || exit
 expect_match "the program's frame" "$(junit dup.xml)" '^definitely lost in main dup\.c:3$'
 run "$SEEP" leaks --leak-kinds=none a.rec
 expect_no_match "no kinds: no places" "$out" '^ 1 '
-# Lines of one function are one place: so many blocks of each are known that their bytes are the baseline's.
+# Lines of one function are one place: so many blocks of each are known that their bytes
+# are the baseline's.
 cat >chain.c <<'END_C'
 #include <stdlib.h>
 struct n { struct n *next; void *body; };

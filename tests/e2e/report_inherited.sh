@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What forked children have from before their fork: memcheck's format counts and lists it in each process, as valgrind
-# does; everywhere else it is judged in the process that allocated it.
+# What forked children have from before their fork: memcheck's format counts and lists it
+# in each process, as valgrind does; everywhere else it is judged in the process that
+# allocated it.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -9,8 +10,8 @@ need_command jq
 prog=$(program inherit_lists -O2 -g -fno-builtin) || exit
 cd "$TMP" || exit
 
-# reports FILE: what is said of each process, a line each: records with functions and lines, and sums. What was freed
-# before a fork is in valgrind's sum of all calls only.
+# reports FILE: what is said of each process, a line each: records with functions and
+# lines, and sums. What was freed before a fork is in valgrind's sum of all calls only.
 reports() {
 	local pid
 	sed -nE 's/^==([0-9]+)==.*HEAP SUMMARY.*/\1/p' "$1" | while read -r pid; do

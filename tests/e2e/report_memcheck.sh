@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What memcheck writes about leaks, seep writes too: same sums, records, numbers, order and stacks, as text
-# and as XML, with the same options.
+# What memcheck writes about leaks, seep writes too: same sums, records, numbers, order
+# and stacks, as text and as XML, with the same options.
 . "$(dirname "$0")/lib.sh"
 # timeout: 200
 need_seep
@@ -13,8 +13,8 @@ c=$(program leak_report) || exit
 cxx=$(program leak_report_cxx) || exit
 cd "$TMP" || exit
 
-# both NAME PROGRAM OPTION...: the text of both, in NAME.vg and NAME.seep. A run of valgrind may differ by
-# chance where there are threads: three tries.
+# both NAME PROGRAM OPTION...: the text of both, in NAME.vg and NAME.seep. A run of
+# valgrind may differ by chance where there are threads: three tries.
 both() {
 	local name=$1 program=$2 try
 	shift 2

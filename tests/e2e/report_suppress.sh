@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Suppressions: the same files hide the same from valgrind, from LeakSanitizer and from seep, and are used as often.
+# Suppressions: the same files hide the same from valgrind, from LeakSanitizer and from
+# seep, and are used as often.
 . "$(dirname "$0")/lib.sh"
 # timeout: 120
 need_seep
@@ -104,7 +105,8 @@ run "$SEEP" leaks -v --suppressions some.supp a.rec
 expect_match "uses" "$out" '^suppressed by all lists \(some.supp:3\): 336 B in 7 blocks$'
 run "$SEEP" leaks --gen-suppressions=yes a.rec
 expect_eq "generated" "$(grep -cx '   Memcheck:Leak' <<<"$out")" 15
-# What it prints silences those leaks and nothing else: also those in libraries that have no names, whose paths are links.
+# What it prints silences those leaks and nothing else: also those in libraries that have
+# no names, whose paths are links.
 for program in "$c" "$cxx"; do
 	"$SEEP" run -o g.rec --log-file gen.txt --gen-suppressions=all -- "$program" >/dev/null 2>&1
 	sed -n '/^{$/,/^}$/p' gen.txt >gen.supp
@@ -126,8 +128,8 @@ expect_no_match "not of what was not used" "$out" 'not_there'
 # It cannot look where ptrace is forbidden.
 if ${CC:-gcc} -fsanitize=leak -O0 -g -o lsan "$ROOT/tests/programs/leak_report.c" 2>/dev/null &&
 	./lsan 2>&1 | grep -q '^SUMMARY: LeakSanitizer'; then
-	# Same leaks, largest first, but for the ring (all of it is indirect there), for what it cannot unwind, and frames
-	# of libc.
+	# Same leaks, largest first, but for the ring (all of it is indirect there), for
+	# what it cannot unwind, and frames of libc.
 	leaks() { sed -nE 's/^(Direct|Indirect) leak of ([0-9]+) byte\(s\) in ([0-9]+).*/\1 \2 \3/p
 		s/^    #[0-9]+ 0x[0-9a-f]+ in (__interceptor_)?(\S+).*/  \2/p' "$1" |
 		grep -vE '^  (__libc_start|_start)' | uniq | awk '/^[DI]/ { if (text !~ /lose_ring|strdup/) printf "%s", text; text = "" }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# seep valgrind: command lines as people type them, options from files and the environment, processes, and what
-# cannot be done.
+# seep valgrind: command lines as people type them, options from files and the
+# environment, processes, and what cannot be done.
 . "$(dirname "$0")/lib.sh"
 # timeout: 120
 need_seep

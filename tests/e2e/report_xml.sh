@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The XML of memcheck's leaks, element by element as valgrind writes it on the same program.
+# The XML of memcheck's leaks, element by element as valgrind writes it on the same
+# program.
 . "$(dirname "$0")/lib.sh"
 # timeout: 120
 need_seep

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # shellcheck disable=SC2016 # jq has variables of its own
-# seep run on programs that libseep.so cannot be loaded into, or that it would not see: static ones, linked with
-# musl, with a jemalloc under names of its own, with a malloc of their own. All say what they did. What seep run
-# promises of others holds for them: status, signals, environment, standard streams, nothing left behind.
+# seep run on programs that libseep.so cannot be loaded into, or that it would not see:
+# static ones, linked with musl, with a jemalloc under names of its own, with a malloc of
+# their own. All say what they did. What seep run promises of others holds for them:
+# status, signals, environment, standard streams, nothing left behind.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
@@ -107,7 +108,8 @@ echo 0 | "$SEEP" run --sample 64 --json --log-file "$TMP/json" -o "$TMP/e.rec" -
 expect_json "sampled" "$TMP/json" '.processes[0].mode' sampled
 run "$SEEP" run --error-exitcode 9 -o "$TMP/f.rec" -- "$TMP/part" one </dev/null
 expect_match "no leak check: said before it starts" "$status $out$err" '^3 seep: .*no leak check; leave --format, --leak-kinds and --error-exitcode out'
-# One that the kernel kills while it starts it: its first part cannot be mapped where it says.
+# One that the kernel kills while it starts it: its first part cannot be mapped where it
+# says.
 cat >"$TMP/nowhere.py" <<-'EOF'
 	import struct, sys
 	b = bytearray(open(sys.argv[1], "rb").read())

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Language runtimes: every command says the same about where their memory is, and objects that a collector frees are
-# never called lost.
-# Goldens in tests/golden/runtimes: go.txt, Perl.txt and Ruby.txt (at exit), python.txt, perl_process.txt.
+# Language runtimes: every command says the same about where their memory is, and objects
+# that a collector frees are never called lost. Goldens in tests/golden/runtimes: go.txt,
+# Perl.txt and Ruby.txt (at exit), python.txt, perl_process.txt.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -69,8 +69,9 @@ __attribute__((constructor)) static void begin(void) { lose(); }
 END
 "$cc" -shared -fPIC -O1 -g -o leak.so leak.c || exit
 
-# collected NAME PROGRAM WITH_MODULE: nothing of the runtime's own is called lost; what a module loses is.
-# A few of its 200 blocks may look held by words that the interpreter left in memory.
+# collected NAME PROGRAM WITH_MODULE: nothing of the runtime's own is called lost; what a
+# module loses is. A few of its 200 blocks may look held by words that the interpreter
+# left in memory.
 collected() {
 	local name=$1
 	run "$SEEP" run --json --log-file own.json -o own.rec -- "$2" -e "$3"
@@ -81,7 +82,8 @@ collected() {
 	expect_match "$name: counted" "$out" "^definitely lost 0 · .* · not judged, $name's own [0-9.]+ [KM]iB in "
 	expect_status 0 "$SEEP" run --no-save --fail-on leak -- "$2" -e "$3"
 	show "$SEEP" run -o module.rec "$2" -e "$4"
-	# The interpreter's own blocks, and which of the 200 look held, differ from machine to machine and run to run.
+	# The interpreter's own blocks, and which of the 200 look held, differ from
+	# machine to machine and run to run.
 	expect_shown "$name: all of it" "runtimes/$name.txt" live '/^( *[0-9]+  |at the peak|most |    [0-9,]+ more|recorded)/d' \
 		's/(possibly|indirectly) lost (SIZE in [0-9N,]+ blocks?|0)/\1 lost …/; s/still reachable (SIZE in [0-9N,]+ blocks?|0)/still reachable …/; s/ at 1 site, N? ?[0-9]* ?times/ at 1 site, N times/' \
 		's/(freed only at exit) (SIZE|0)/\1 …/; s/N freed.*/N freed …/; s/; peak .*/; peak …/; s/[0-9]+ frames/N frames/; /^ +[^ ]+ in |^    0x|  [+]0x|more frames|callers left out|folded/d; s/ \(N? ?[0-9]* ?of them only by words that malloc may have left behind\)//'
@@ -112,8 +114,9 @@ os._exit(0)'
 	expect_shown "python: all of it" runtimes/python.txt live 's/ \([0-9,]+ of them only by words[^)]*\)//; s/(possibly|still) (lost|reachable) (SIZE in [0-9N,]+ blocks?|0)/\1 \2 …/g; s/; peak .*/; peak …/; /^recorded/d'
 fi
 
-# Garbage of a running Python hangs on objects in pymalloc's arenas, which one look cannot tell from those in use. With
-# PYTHONMALLOC=malloc in its own environment nothing hides, and attach looks for leaks.
+# Garbage of a running Python hangs on objects in pymalloc's arenas, which one look cannot
+# tell from those in use. With PYTHONMALLOC=malloc in its own environment nothing hides,
+# and attach looks for leaks.
 collecting() {
 	: >ready
 	"$@" /usr/bin/python3 -c '

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What a sampled recording cannot show is said: the loss that may leave no sample, in every format, and a peak whose error covers that it is
-# the highest of many estimates.
+# What a sampled recording cannot show is said: the loss that may leave no sample, in
+# every format, and a peak whose error covers that it is the highest of many estimates.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -28,7 +28,8 @@ run "$SEEP" run --exact -o e.rec ./ring 2048 1024 3
 expect_no_match "exact: no limit" "$err" 'may not show'
 expect_json "exact: none in JSON" <("$SEEP" report --json e.rec) .summary.loss_limit_bytes null
 
-# The ring holds 2.02 MiB at most. The highest of the estimates is 4.4 errors of a single one above that, 6.5 MiB.
+# The ring holds 2.02 MiB at most. The highest of the estimates is 4.4 errors of a single
+# one above that, 6.5 MiB.
 run "$SEEP" report --json a.rec
 expect_json "peak: within three of its errors" out \
 	'.processes[0] | (.peak_bytes - 2113536 | fabs) <= 3 * .peak_bytes_error' true

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# How good the estimates are: ten places with 1.6 MB each at one sample in 16 KiB. Over many runs
-# the truth lies within two of the reported standard errors at least as often as it should, and
-# the errors cancel out: no bias, in bytes, in blocks, in all that was allocated.
+# How good the estimates are: ten places with 1.6 MB each at one sample in 16 KiB. Over
+# many runs the truth lies within two of the reported standard errors at least as often as
+# it should, and the errors cancel out: no bias, in bytes, in blocks, in all that was
+# allocated.
 . "$(dirname "$0")/lib.sh"
 # timeout: 600
 need_seep
@@ -29,7 +30,8 @@ for i in $(seq 1 "$runs"); do
 	jq -r "$rows" sampled.json
 done >cases
 
-# within FIELD ERROR_FIELD TRUTH_FIELD: share of cases within two errors, then the mean error.
+# within FIELD ERROR_FIELD TRUTH_FIELD: share of cases within two errors, then the mean
+# error.
 within() {
 	awk -v f="$1" -v ef="$2" -v tf="$3" 'NR == FNR { truth[$1] = $tf; next }
 		{ n++; e = ($f - truth[$1]) / truth[$1]; sum += e; site[$1] += e; count[$1]++
@@ -38,8 +40,8 @@ within() {
 			printf "%d %.4f %.4f %.4f\n", n, in_range / n, sum / n, worst }' truth cases
 }
 
-# With 1,000 cases 95.4 % are expected, 93 % is three standard deviations below; with 300 it is 91.8 %,
-# and 90 % more than four.
+# With 1,000 cases 95.4 % are expected, 93 % is three standard deviations below; with 300
+# it is 91.8 %, and 90 % more than four.
 least=$(times 0.90 0.93)
 bias=$(times 0.03 0.02)      # over all places: the error of one case is about 10 %
 site_bias=$(times 0.11 0.04) # of one place over all runs

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Signal handlers on top of malloc and of seep: that allocate, on either stack, that leave by
-# longjmp thousands of times, that end the process. It neither hangs nor stops recording, and
-# what could not be recorded is counted. Fibres, whose stacks come and go, are exact.
+# Signal handlers on top of malloc and of seep: that allocate, on either stack, that leave
+# by longjmp thousands of times, that end the process. It neither hangs nor stops
+# recording, and what could not be recorded is counted. Fibres, whose stacks come and go,
+# are exact.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep

@@ -82,7 +82,8 @@ wait "$attach"
 expect_match "attach: why it ended" "$(cat attach.txt)" 'taken out by seep detach, it runs on$'
 expect_no_match "attach: not by exec, and not gone" "$(cat attach.txt)" '(exec of|gone)'
 
-# ---- without any malloc, attach does not send anyone to seep leaks, which would refuse ----
+# ---- without any malloc, attach does not send anyone to seep leaks, which would refuse
+# ----
 cat >arena.c <<'END'
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Names and lines whatever became of the binary: in a path with a space, stripped with its debug
-# file elsewhere, moved, replaced by another build, deleted under a process that runs, in
-# another root. And a line that says what is missing where they cannot be had. The cache of
-# indexes: made, used, switched off.
-# timeout: 300
+# Names and lines whatever became of the binary: in a path with a space, stripped with its
+# debug file elsewhere, moved, replaced by another build, deleted under a process that
+# runs, in another root. And a line that says what is missing where they cannot be had.
+# The cache of indexes: made, used, switched off. timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -43,7 +42,8 @@ line='leaf_fill +leaf\.c:12'
 
 # record FILE PROGRAM: without names, so that each report has to find them.
 record() { "$SEEP" run --no-names -o "$1" -- "$2" >/dev/null 2>&1; }
-# expect_named WHAT FILE OPTIONS...: both frames of the place, and why there is nothing to say.
+# expect_named WHAT FILE OPTIONS...: both frames of the place, and why there is nothing to
+# say.
 expect_named() {
 	local what=$1 file=$2
 	shift 2

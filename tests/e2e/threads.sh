@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Threads by the thousand, each with known counts: short ones, all at once, cancelled, outliving
-# main, with destructors that go on allocating. No event is lost, ended threads leave no room
-# taken in the recording, and there are as many threads as there were.
+# Threads by the thousand, each with known counts: short ones, all at once, cancelled,
+# outliving main, with destructors that go on allocating. No event is lost, ended threads
+# leave no room taken in the recording, and there are as many threads as there were.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep

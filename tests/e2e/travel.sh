@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# One file travels: in another folder, with program, library and source gone, every report of a
-# recording is the same byte for byte. With --no-names it still gives the same figures.
+# One file travels: in another folder, with program, library and source gone, every report
+# of a recording is the same byte for byte. With --no-names it still gives the same
+# figures.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The commands in docs/tutorial.md and docs/tutorial/*.md are typed as they stand there, and
-# print what the pages show.
+# The commands in docs/tutorial.md and docs/tutorial/*.md are typed as they stand there,
+# and print what the pages show.
 #
 #	SEEP_BLESS=1 tests/e2e/tutorial.sh [PAGE...]	puts what is printed now into the pages: read the difference
 # timeout: 900

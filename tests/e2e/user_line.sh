@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # shellcheck disable=SC2016 # jq has variables of its own
-# The report shows the program's own line, however many frames of a language's library are between it and
-# malloc; --all and --no-skip show them all, JSON says which are folded.
-# Goldens: cxx.txt (the run, 80 columns, views), all.txt (--all), bare.txt (stripped, --debuginfod), rust.txt.
+# The report shows the program's own line, however many frames of a language's library are
+# between it and malloc; --all and --no-skip show them all, JSON says which are folded.
+# Goldens: cxx.txt (the run, 80 columns, views), all.txt (--all), bare.txt (stripped,
+# --debuginfod), rust.txt.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -20,12 +21,14 @@ expect_match "C++: its caller" "$err" '^    main +user_line\.cpp:45$'
 expect_match "C++: in a thread" "$err" '^    work +user_line\.cpp:35 +auto \*v = new std::vector<std::string>'
 expect_match "C++: said" "$err" '^    \([0-9]+ library frames folded, --all shows them\)$'
 
-# What depends on the machine's C++ library: its own blocks (72,704 bytes here), and how many frames it has.
+# What depends on the machine's C++ library: its own blocks (72,704 bytes here), and how
+# many frames it has.
 library=('s/[0-9]+ library frames/N library frames/; s/[0-9,]+ bytes · peak [0-9.]+ KiB/N bytes · peak SIZE/'
 	's/^( +)71\.0 KiB +92 %/\1SIZE N %/; s/std(::__cxx11)?::basic_string<char, std::char_traits<char>, std::allocator<char> *>/std::string/g'
 	's/(libstdc\+\+\.so\.6)\+0x[0-9a-f]+/\1+0xN/; s/^( +)0x[0-9a-f]+ in libstdc/\10xN in libstdc/; s/(stl|shared|std|invoke|basic|vector)[a-z_]*\.(h|tcc):[0-9]+/\1….\2/')
 
-# What would be freed with them ranks the sites; what is only lost through others has no row.
+# What would be freed with them ranks the sites; what is only lost through others has no
+# row.
 expect_eq "roots" "$(sed -nE 's/^ ([0-9])  +(.* through it) .*/\1 \2/p' <<<"$err")" '1 48 B + 3.00 KiB through it
 2 792 B + 792 B through it
 3 24 B + 1.15 KiB through it'
@@ -80,7 +83,8 @@ run "$SEEP" report --no-skip "$TMP/a.rec"
 expect_no_match "--no-skip: nothing folded" "$out" 'folded'
 
 run "$SEEP" report --json "$TMP/a.rec"
-# The innermost frame that is neither left out nor folded, of every site with something lost.
+# The innermost frame that is neither left out nor folded, of every site with something
+# lost.
 expect_eq "JSON: own frames" "$(jq -r '.frames as $f | .sites[] | select(.leaks != null and .leaks.definite_blocks + .leaks.indirect_blocks > 0)
 	| [.stack[.shown_from:.shown_from + .shown] as $s | .folded as $g | .shown_from as $from
 	   | range(0; $s | length) | select(. + $from | IN($g[]) | not) | $s[.]][0] | $f[.].function' <<<"$out" | sort | uniq -c | tr -s ' \n' ' ')" \

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The same `total heap usage` as valgrind counts: allocations, frees and bytes, of single-threaded
-# programs of ours and of Debian's.
+# The same `total heap usage` as valgrind counts: allocations, frees and bytes, of
+# single-threaded programs of ours and of Debian's.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep
@@ -9,8 +9,8 @@ need_libseep
 need_command jq valgrind
 export LC_ALL=C
 
-# same WHAT COMMAND...: both must count alike. With the environment emptied, for libc's setlocale
-# and the like allocate for what they find there.
+# same WHAT COMMAND...: both must count alike. With the environment emptied, for libc's
+# setlocale and the like allocate for what they find there.
 same() {
 	local what=$1 truth
 	shift

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What seep answers, word for word: a user's command and all that it prints, for each row of
-# docs/verdicts.md that a single run can show.
+# What seep answers, word for word: a user's command and all that it prints, for each row
+# of docs/verdicts.md that a single run can show.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
@@ -10,7 +10,8 @@ cd "$TMP" || exit
 cp "$cases" ./cases
 ln -s "$ROOT/tests/programs/verdict_cases.c" verdict_cases.c
 
-# answer NAME COMMAND...: everything that it writes to stderr, and that JSON has the same word.
+# answer NAME COMMAND...: everything that it writes to stderr, and that JSON has the same
+# word.
 answer() {
 	local name=$1 first
 	shift
@@ -44,12 +45,15 @@ answer abort "$SEEP" run -o a.rec ./cases abort
 # One site: whether there is a line about RSS, for which the others would have to make room, is chance.
 answer unchecked "$SEEP" run --no-leak-check -o a.rec ./cases once
 answer server "$SEEP" run -o a.rec ./cases server
-# The loss comes first, then what was not seen. How large the program itself is depends on its libraries.
+# The loss comes first, then what was not seen. How large the program itself is depends on
+# its libraries.
 answer mapped "$SEEP" run -o a.rec ./cases mapped
 answer few_samples "$SEEP" run --sample 1K -o a.rec ./cases once
 run "$SEEP" run --fail-on leak -o a.rec ./cases minor
 expect_golden "--fail-on leak" "$err" verdicts/fail_on.txt
-# On a wide terminal, where the length of a process id decides about no line. A pipeline: those programs count that were built where the user is. Of bash's own blocks each version has others.
+# On a wide terminal, where the length of a process id decides about no line. A pipeline:
+# those programs count that were built where the user is. Of bash's own blocks each
+# version has others.
 run env COLUMNS=1000 "$SEEP" run -o a.rec bash -c './cases clean | ./cases minor | ./cases reachable'
 expect_golden "pipeline" "$err" verdicts/pipeline.txt '/^([0-9]+ (processes|frees)|definitely)/{
 	s/[0-9][0-9.,]* ([KM]i)?B/SIZE/g; s/[0-9][0-9,]* (allocs|frees|blocks)/N \1/g; s/[0-9,]+ bytes/N bytes/; s/[0-9]+ %/N %/}'
@@ -62,8 +66,8 @@ for try in 1 2 3; do
 	expect_match "few samples, $try" "$(head -n 1 <<<"$err")" '^NO VERDICT  only [0-9] samples?, 10 are needed; '
 done
 
-# A program that the loader is called with by hand, as bundles do: /proc/self/exe is the loader, and what the
-# program lost is not the loader's.
+# A program that the loader is called with by hand, as bundles do: /proc/self/exe is the
+# loader, and what the program lost is not the loader's.
 loader=/lib64/ld-linux-x86-64.so.2
 if [ -x $loader ]; then
 	run "$SEEP" run -o a.rec $loader --argv0 other ./cases once

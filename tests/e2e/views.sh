@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Every view of `seep report` on a program whose figures are known: counts and sizes are primes, so
-# that no sum comes about by accident.
+# Every view of `seep report` on a program whose figures are known: counts and sizes are
+# primes, so that no sum comes about by accident.
 # shellcheck disable=SC2016 # the dollars are jq's
 . "$(dirname "$0")/lib.sh"
 need_seep

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# `seep watch` on a process that does not move: the same kB as pmap -x, mapping by mapping, and as
-# smaps_rollup. On processes that grow: the region that does is named. Commands, limits, metrics.
+# `seep watch` on a process that does not move: the same kB as pmap -x, mapping by
+# mapping, and as smaps_rollup. On processes that grow: the region that does is named.
+# Commands, limits, metrics.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_watch.sh"
 need_seep

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Where resident memory is: each part within 2 % of the RSS of what the program says it holds, and at
-# most 2 % unexplained, over glibc, jemalloc, with a recording, with 300 threads, and of real programs.
+# Where resident memory is: each part within 2 % of the RSS of what the program says it
+# holds, and at most 2 % unexplained, over glibc, jemalloc, with a recording, with 300
+# threads, and of real programs.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_watch.sh"
 need_seep

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Shared memory of fixed size that fills up, as PostgreSQL's buffers do, raises no alarm; more and more of it does. What is
-# told to be pasted can be pasted. Forecasts go by the whole process.
+# Shared memory of fixed size that fills up, as PostgreSQL's buffers do, raises no alarm;
+# more and more of it does. What is told to be pasted can be pasted. Forecasts go by the
+# whole process.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_command jq

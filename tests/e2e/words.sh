@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What newcomers type where a command wants a process, a core or a recording: the name or the path of a
-# program, of which none, one or two processes run; and a core with its program, in either order. And other first
-# attempts: one line says what is wrong and what to type, with status 2 for a wrong command line and 3 for a failure.
+# What newcomers type where a command wants a process, a core or a recording: the name or
+# the path of a program, of which none, one or two processes run; and a core with its
+# program, in either order. And other first attempts: one line says what is wrong and what
+# to type, with status 2 for a wrong command line and 3 for a failure.
 . "$(dirname "$0")/lib.sh"
 need_seep
 prog=$(program stumbles) || exit 3
@@ -30,7 +31,8 @@ expect_eq "a program as the command" "$err" "seep: no command \"./$server\"; did
 echo >notes
 expect_status 2 "$SEEP" notes
 expect_eq "a file as the command" "$err" 'seep: no command "notes"; did you mean "seep report notes"?'
-# Names of other tools, and of commands that seep calls differently: one line says what works here.
+# Names of other tools, and of commands that seep calls differently: one line says what
+# works here.
 for word in massif ms_print heaptrack heaptrack_print tracemalloc memory_profiler memray asprof go pmap gdb \
 	lsan dhat top record stop; do
 	expect_status 2 "$SEEP" $word -x file

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Blocks with room around them, freed ones held back: what is written there is found, with the stacks of
-# allocation and free; a program that does nothing wrong works as before.
+# Blocks with room around them, freed ones held back: what is written there is found, with
+# the stacks of allocation and free; a program that does nothing wrong works as before.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_wrong.sh"
 
@@ -43,7 +43,8 @@ for how in malloc calloc memalign aligned_alloc posix_memalign valloc realloc; d
 	done
 done
 
-# What takes no byte takes its place in the quarantine all the same, and none where there is no quarantine.
+# What takes no byte takes its place in the quarantine all the same, and none where there
+# is no quarantine.
 ways=$(program wrong_ways) || exit
 for opts in --redzone '--redzone --quarantine 1M' '--quarantine 64K'; do
 	# shellcheck disable=SC2086 # options are words
@@ -57,8 +58,8 @@ expect_eq "too much room" "$status" 2
 run "$SEEP" run --redzone --sample -- true
 expect_eq "not when sampling" "$status" 2
 
-# Over other allocators, and a wrapper whose functions call each other by name: the figures of a program that
-# does everything are the same.
+# Over other allocators, and a wrapper whose functions call each other by name: the
+# figures of a program that does everything are the same.
 cxx=$(program counts_cxx) || exit
 nested=$(program bump nested -O2 -g -fPIC -shared -fno-builtin -DNESTED) || exit
 for lib in "$(find_library libjemalloc.so.2)" "$(find_library libtcmalloc_minimal.so.4)" "$nested"; do

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Copies whose source and destination overlap, found when asked for; what is started meanwhile works.
+# Copies whose source and destination overlap, found when asked for; what is started
+# meanwhile works.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_wrong.sh"
 [ -e "$BUILD/libseep_copy.so" ] || { echo "$BUILD/libseep_copy.so is missing: make build"; exit 3; }

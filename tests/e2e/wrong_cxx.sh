@@ -13,7 +13,8 @@ cases=(malloc_delete new_free new_array_delete new_delete_array new_realloc dele
 wrong_valgrind "$prog" "${cases[@]}"
 wrong_words "$prog" "${cases[@]}"
 
-# Operators of somebody's own hand out what malloc does not know: nothing is wrong with that.
+# Operators of somebody's own hand out what malloc does not know: nothing is wrong with
+# that.
 own=$(program own_operators) || exit
 for name in sized_delete delete_twice new_array_delete; do
 	export LD_PRELOAD=$own

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Frees and sizes that are wrong, found by an ordinary exact run: what glibc does to the program about
-# it stays as it is, or nothing with --keep-going; what was found survives.
+# Frees and sizes that are wrong, found by an ordinary exact run: what glibc does to the
+# program about it stays as it is, or nothing with --keep-going; what was found survives.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_wrong.sh"
 
@@ -14,7 +14,8 @@ for name in "${cases[@]}"; do
 done
 wrong_case "$prog" "$source" double_free --keep-going
 wrong_case "$prog" "$source" free_inside --keep-going
-# Where addresses are not random and the recording is small, stacks of threads are right below that of main.
+# Where addresses are not random and the recording is small, stacks of threads are right
+# below that of main.
 if have setarch && setarch -R true 2>/dev/null; then
 	for name in free_stack free_other_stack free_above_stack; do
 		setarch -R "$SEEP" run --max-size 64M --keep-going --json --log-file "$TMP/json" -o "$TMP/rec" -- \

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Blocks on fenced pages: reads and writes behind them and after their free are caught at the instruction,
-# the program goes on, and its own handlers of SIGSEGV see what is theirs.
+# Blocks on fenced pages: reads and writes behind them and after their free are caught at
+# the instruction, the program goes on, and its own handlers of SIGSEGV see what is
+# theirs.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_wrong.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A longjmp out of the allocator, with something put around blocks: what comes after is recorded once.
+# A longjmp out of the allocator, with something put around blocks: what comes after is
+# recorded once.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_truth.sh"
 need_seep

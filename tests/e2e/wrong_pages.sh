@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Room around blocks and freed blocks held back leave alone the pages that the program has closed or never touched.
+# Room around blocks and freed blocks held back leave alone the pages that the program has
+# closed or never touched.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_wrong.sh"
 

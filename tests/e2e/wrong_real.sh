@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Programs of the system with room around their blocks, freed ones held back, some on fenced pages, and all of
-# it: the same output and exit status as without, and nothing is wrong with them.
+# Programs of the system with room around their blocks, freed ones held back, some on
+# fenced pages, and all of it: the same output and exit status as without, and nothing is
+# wrong with them.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_wrong.sh"
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Wrong uses of the heap in every form of report: valgrind's XML beside valgrind's own, JUnit's; suppressed,
-# counted by --fail-on, compared with a baseline. And seep valgrind looks for them as valgrind does.
+# Wrong uses of the heap in every form of report: valgrind's XML beside valgrind's own,
+# JUnit's; suppressed, counted by --fail-on, compared with a baseline. And seep valgrind
+# looks for them as valgrind does.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_wrong.sh"
 need_command python3
@@ -9,8 +10,8 @@ need_command python3
 prog=$(program wrong_heap) || exit
 in_of() { "$1" "$2" bug 2>/dev/null </dev/null | sed -n 's/^expect .*in=\([a-z_]*\).*/\1/p'; }
 
-# What a file of valgrind's schema says of errors that are no leaks: kind, words, and the program's functions and
-# lines of each stack. Addresses differ from run to run.
+# What a file of valgrind's schema says of errors that are no leaks: kind, words, and the
+# program's functions and lines of each stack. Addresses differ from run to run.
 cat >errors.py <<'PY'
 import re, sys, xml.etree.ElementTree as tree
 top = tree.parse(sys.argv[1]).getroot()

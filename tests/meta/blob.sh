@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The image that seep attach injects: nothing in it may need what the process it comes into does not
-# give. No TLS, no undefined symbol, no library, no relocation but those that the attacher makes, no
-# page that is written and executed. The other back end of src/guest/rt is checked by symbols.sh.
+# The image that seep attach injects: nothing in it may need what the process it comes
+# into does not give. No TLS, no undefined symbol, no library, no relocation but those
+# that the attacher makes, no page that is written and executed. The other back end of
+# src/guest/rt is checked by symbols.sh.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

@@ -6,8 +6,8 @@
 #   tests/meta/glibc.sh --strict FILE...  what was built in a release that old (make dist)
 #
 # A newer glibc gives some symbols a later version than the one they came with; those are
-# listed here, and are right once built in the old release. So --strict goes by the version
-# alone. A weak reference may be missing.
+# listed here, and are right once built in the old release. So --strict goes by the
+# version alone. A weak reference may be missing.
 set -u
 most=2.31
 failed=0

@@ -15,8 +15,8 @@ import sys
 
 from lib_meta import BUILD, ROOT, finish, skip
 
-# What each shell offers for `seep TAB` and for `seep COMMAND --TAB`: one line a command. The
-# first argument is the file, the others are commands.
+# What each shell offers for `seep TAB` and for `seep COMMAND --TAB`: one line a command.
+# The first argument is the file, the others are commands.
 COMPLETE = {
     "bash": ["bash", "-c", r"""
         . "$0"; seen() { COMPREPLY=(); _seep seep; echo "$1 ${COMPREPLY[*]%%=}"; }
@@ -109,7 +109,8 @@ def main():
     top = run(seep, "help", "--all")
     if top.returncode != 0:
         faults.append(f"seep help --all: status {top.returncode}")
-    # Those that it lists, and those that have a file: a command must be in both places, or be a personality.
+    # Those that it lists, and those that have a file: a command must be in both places,
+    # or be a personality.
     listed = re.findall(r"^  ([a-z][a-z.-]*)", top.stdout, re.M)
     own_files = [p.stem[4:].replace("_", "-") for p in (ROOT / "src/tool/cli").glob("cmd_*.c")]
     commands = sorted(set(listed) | set(own_files))

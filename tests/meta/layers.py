@@ -40,7 +40,8 @@ MAY_INCLUDE = {
         "cli": BASIC | DOMAIN | {"session", "render", "web", "compat"},
     },
 }
-# The scanner knows nothing of the rest, so that it could as well run inside a process: these see shared alone.
+# The scanner knows nothing of the rest, so that it could as well run inside a process:
+# these see shared alone.
 SHARED_ONLY = {"leak": {"roots", "scan", "classify"}}
 # The recording format is for its readers: all others ask the model or livefile.h.
 FORMAT = "src/shared/recording.h"
@@ -51,8 +52,8 @@ MAY_SEE_FORMAT = {
     "src/tool/target": "starts recordings, advances their clocks and marks them in place",
     "src/tool/session/leaks": "checks a stopped process against its recording, without a profile",
 }
-# stdio, locale and assert lock or allocate. stdlib.h is how malloc is declared: the hooks need
-# the declaration of what they define, the layers below have no business with it.
+# stdio, locale and assert lock or allocate. stdlib.h is how malloc is declared: the hooks
+# need the declaration of what they define, the layers below have no business with it.
 NO_LIBC = {"stdio.h", "assert.h", "locale.h", "wchar.h", "err.h", "syslog.h"}
 NO_MALLOC = {"shared", "rt", "unwind", "record", "blob"}
 MOST_FILES = 30

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Manual pages are well-formed mdoc; every page has examples, exit statuses and costs, and
-# every page of a command says where it is wrong. A page may be another name for one that is
-# there: `.so man1/PAGE` and no more.
+# every page of a command says where it is wrong. A page may be another name for one that
+# is there: `.so man1/PAGE` and no more.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 set -- man/*.[1-9]
@@ -48,7 +48,8 @@ for page; do
 			complain "$page" "no section $section, or an empty one"
 	done
 	unset IFS
-	# Exit statuses are a list, one line each, where there is more than the program's own.
+	# Exit statuses are a list, one line each, where there is more than the program's
+	# own.
 	case $page in man/seep-valgrind.1 | man/seep*.[357]) continue ;; esac
 	for status in 2 3; do
 		awk '/^\.Sh / {inside = ($0 == ".Sh EXIT STATUS")} inside' "$page" |

@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What libseep.so gives to and takes from its host, compared with two lists that are reviewed
-# like code: a new export may change a stranger's program, a new import may lock or allocate.
+# What libseep.so gives to and takes from its host, compared with two lists that are
+# reviewed like code: a new export may change a stranger's program, a new import may lock
+# or allocate.
 #
 #   tests/meta/symbols.sh [--update]
 #
-# Also what makes it a light guest: libc alone, no lazy TLS, at most 64 bytes of static TLS
-# (the loader keeps little room for late-comers), no writable code, no executable stack.
+# Also what makes it a light guest: libc alone, no lazy TLS, at most 64 bytes of static
+# TLS (the loader keeps little room for late-comers), no writable code, no executable
+# stack.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

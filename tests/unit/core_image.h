@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* core_image.h -- a core file made by hand: two threads, a program, libc's data with an arena, its heap, a stack. */
+/* core_image.h -- a core file made by hand: two threads, a program, libc's data with an
+ * arena, its heap, a stack. */
 #ifndef SEEP_CORE_IMAGE_H
 #define SEEP_CORE_IMAGE_H
 

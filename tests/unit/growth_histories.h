@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* growth_histories.h -- block histories of one allocation site: 18 that leak, 37 that do not.
+/* growth_histories.h -- block histories of one allocation site: 18 that leak, 37 that do
+ * not.
  *
- * A history says of every block when it is born, when it dies and how large it is. Time is counted
- * in intervals. What a recorder would have seen of it becomes the figures of growth.h: blocks
- * from before the recording are not seen at all, and with sampling only some of the others. Include
- * it once, in the test's own .c. */
+ * A history says of every block when it is born, when it dies and how large it is. Time
+ * is counted in intervals. What a recorder would have seen of it becomes the figures of
+ * growth.h: blocks from before the recording are not seen at all, and with sampling only
+ * some of the others. Include it once, in the test's own .c. */
 #ifndef SEEP_TESTS_GROWTH_HISTORIES_H
 #define SEEP_TESTS_GROWTH_HISTORIES_H
 
@@ -116,8 +117,8 @@ gh_compare(const void *pa, const void *pb)
 	return a->ms < b->ms ? -1 : a->ms > b->ms;
 }
 
-/* A snapshot an interval. Of several, as many as it takes to have at most GH_LOOKS_MAX, the lowest
- * is kept; but the last is the end. */
+/* A snapshot an interval. Of several, as many as it takes to have at most GH_LOOKS_MAX,
+ * the lowest is kept; but the last is the end. */
 static void
 gh_snapshots(struct gh *h)
 {
@@ -259,7 +260,8 @@ gh_leak_after_start(struct gh *h, double lost)
 	gh_churn(h, 300, 0.3 * h->n, h->n, 0.3, lost);
 }
 
-/* Load that changes: `least` and `most` blocks an interval, as `shape` says from 0 to 1. */
+/* Load that changes: `least` and `most` blocks an interval, as `shape` says from 0 to
+ * 1. */
 static void
 gh_load(struct gh *h, double least, double most, double life, double lost,
 	double (*shape)(double t, double n))

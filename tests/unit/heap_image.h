@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_image.h -- glibc's heap of any version, made by hand in two small areas of memory: libc's data with the main
- * arena, and the heap. For tests of what walks it, and as food for the fuzzer of core files. */
+/* heap_image.h -- glibc's heap of any version, made by hand in two small areas of memory:
+ * libc's data with the main arena, and the heap. For tests of what walks it, and as food
+ * for the fuzzer of core files. */
 #ifndef SEEP_HEAP_IMAGE_H
 #define SEEP_HEAP_IMAGE_H
 

@@ -189,8 +189,8 @@ image_thread(struct image *m, uint32_t serial, uint32_t tid, const char *name)
 	return ref;
 }
 
-/* A cell in front of the site's list, with a histogram. `thread` 0: not listed, the caller makes
- * it `ended`. */
+/* A cell in front of the site's list, with a histogram. `thread` 0: not listed, the
+ * caller makes it `ended`. */
 static inline uint32_t
 image_cell(struct image *m, uint32_t site, uint32_t thread)
 {
@@ -316,8 +316,8 @@ image_error(struct image *m, const struct rec_error *e)
 }
 
 /* The image that tests and fuzzers start from: two modules, five frames, three sites,
- * two threads and an ended one, marks, points, blocks and two wrong uses of the heap. Every figure is a prime or a
- * sum of primes:
+ * two threads and an ended one, marks, points, blocks and two wrong uses of the heap.
+ * Every figure is a prime or a sum of primes:
  *
  * 	0  main+1100 > work+1200             31 of 311 bytes, 7 of 71 freed
  * 	1  main+1100 > work+1200 > lib+400   13 of 1301, all freed; ended: 17 of 173, 5 of 53 freed

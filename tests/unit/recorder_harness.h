@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* recorder_harness.h -- a recorder without hooks: a recording in private memory and a host whose
- * clock, loader and number of threads the test decides.
+/* recorder_harness.h -- a recorder without hooks: a recording in private memory and a
+ * host whose clock, loader and number of threads the test decides.
  *
  * The recorder asks for its modules without an argument, so there is one at a time;
- * rh_start() ends the one before. Blocks are addresses that nobody looks at. Include after t.h,
- * once. */
+ * rh_start() ends the one before. Blocks are addresses that nobody looks at. Include
+ * after t.h, once. */
 #ifndef SEEP_TESTS_RECORDER_HARNESS_H
 #define SEEP_TESTS_RECORDER_HARNESS_H
 
@@ -76,8 +76,8 @@ static const struct host rh_host = {
 	.root_end = __stop_rh_root,
 };
 
-/* Begins a recording of at most `max_bytes` and attaches the calling thread to it. `single`: the
- * host knows of no other thread. */
+/* Begins a recording of at most `max_bytes` and attaches the calling thread to it.
+ * `single`: the host knows of no other thread. */
 static MAYBE_UNUSED struct thread *
 rh_start(enum rec_mode mode, uint64_t max_bytes, uint64_t rate, bool single)
 {
@@ -121,8 +121,8 @@ rh_random(uint64_t *state)
 	return *state * UINT64_C(0x2545f4914f6cdd1d) >> 16;
 }
 
-/* The hooked function's caller; use in a function that is never inlined. A frame record is below
- * the CFA on x86-64; on aarch64 only the compiler knows. */
+/* The hooked function's caller; use in a function that is never inlined. A frame record
+ * is below the CFA on x86-64; on aarch64 only the compiler knows. */
 #if defined(__x86_64__)
 #	define RH_CFA() ((uintptr_t)__builtin_frame_address(0) + 16)
 #else

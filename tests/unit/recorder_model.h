@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* recorder_model.h -- what the recorder should have counted, worked out the slow way.
  *
- * Each event goes to the recorder and to the model. Sites are the paths through one function
- * that calls itself from two places, so the site number is the path. A model has its own lists of
- * live blocks; the sums of several models are those of several threads. Include
- * recorder_harness.h first. */
+ * Each event goes to the recorder and to the model. Sites are the paths through one
+ * function that calls itself from two places, so the site number is the path. A model has
+ * its own lists of live blocks; the sums of several models are those of several threads.
+ * Include recorder_harness.h first. */
 #ifndef SEEP_TESTS_RECORDER_MODEL_H
 #define SEEP_TESTS_RECORDER_MODEL_H
 

@@ -2,9 +2,9 @@
 /* step_target.h -- the process that test_step.c single-steps: itself, started again with
  * STEP_TARGET=<case> and STEP_HOW=<flags> in the environment and libseep.so in front.
  *
- * It makes the same call ROUNDS times from one place and raises SIGUSR1 before and after the last
- * one. With HOW_COLD that one is also the first. Sizes are such that no sum of others gives them.
- * To be included once. */
+ * It makes the same call ROUNDS times from one place and raises SIGUSR1 before and after
+ * the last one. With HOW_COLD that one is also the first. Sizes are such that no sum of
+ * others gives them. To be included once. */
 #ifndef SEEP_TESTS_STEP_TARGET_H
 #define SEEP_TESTS_STEP_TARGET_H
 
@@ -31,7 +31,8 @@ marker(bool now)
 		raise(SIGUSR1);
 }
 
-/* One line each, called from one place: the warm calls and the observed one are one site. */
+/* One line each, called from one place: the warm calls and the observed one are one
+ * site. */
 static NOINLINE_CALL void *
 at_malloc(size_t n)
 {
@@ -152,7 +153,8 @@ observed(const char *name, unsigned how)
 	for (; round < ROUNDS; round++) {
 		void *recent = strstr(name, "_recent") != NULL ? at_malloc(163) : NULL;
 
-		/* No `if` here: the compiler would make the last round a copy, another site. */
+		/* No `if` here: the compiler would make the last round a copy, another
+		 * site. */
 		marker(round == ROUNDS - 1);
 		call(name, round, recent);
 		marker(round == ROUNDS - 1);

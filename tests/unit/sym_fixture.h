@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* sym_fixture.h -- a folder of its own for a test of src/tool/sym, and programs made in it.
+/* sym_fixture.h -- a folder of its own for a test of src/tool/sym, and programs made in
+ * it.
  *
- * Include it once, in the test's own .c, behind t.h. The folder is removed at the end, also
- * after a run of chosen tests or a failed one; KEEP in the environment leaves it. */
+ * Include it once, in the test's own .c, behind t.h. The folder is removed at the end,
+ * also after a run of chosen tests or a failed one; KEEP in the environment leaves it. */
 #ifndef SEEP_TESTS_SYM_FIXTURE_H
 #define SEEP_TESTS_SYM_FIXTURE_H
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* t.h -- the unit tests' own small frame: one binary a module, no library behind it.
  *
- *	T_TEST(cursor_stops_at_end)
- *	{
- *		T_EQ(cur_left(&c), 0);
- *	}
- *	T_MAIN()
+ * 	T_TEST(cursor_stops_at_end)
+ * 	{
+ * 		T_EQ(cur_left(&c), 0);
+ * 	}
+ * 	T_MAIN()
  *
  * A test registers itself before main() and goes on after a failed check, so that one run
- * shows everything that is wrong. The run ends with `N passed, N failed` (and `, N skipped`)
- * and status 1 when anything failed, or when nothing ran at all. Arguments pick tests by a
- * part of their name. Tests run one after the other in one process: a crash ends them all,
- * and tools/run-tests counts that binary as failed. Include it once, in the test's own .c. */
+ * shows everything that is wrong. The run ends with `N passed, N failed` (and `, N
+ * skipped`) and status 1 when anything failed, or when nothing ran at all. Arguments pick
+ * tests by a part of their name. Tests run one after the other in one process: a crash
+ * ends them all, and tools/run-tests counts that binary as failed. Include it once, in
+ * the test's own .c. */
 #ifndef SEEP_TESTS_T_H
 #define SEEP_TESTS_T_H
 
@@ -56,7 +57,8 @@ static bool t_failed, t_skipped; /* of the test that runs now */
 /* Two ranges of `n` bytes are equal; says where they first differ. */
 #define T_MEM(a, b, n) t_mem(__FILE__, __LINE__, #a, (a), #b, (b), (n))
 
-/* Leaves the test, counted as skipped. For what this machine cannot do, and only for that. */
+/* Leaves the test, counted as skipped. For what this machine cannot do, and only for
+ * that. */
 #define T_SKIP(why)                                                                      \
 	do {                                                                             \
 		printf("    skipped: %s\n", why);                                        \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* t_prof.h -- profiles built by hand for the tests of analyze and render.
  *
- * A stack is written innermost first, one string a frame: "function file:line module", with `-`
- * for what is unknown and `<` before a function that is inlined into the next frame, as
- * in "<helper a.c:3 prog". Frames with the same text are one location. */
+ * A stack is written innermost first, one string a frame: "function file:line module",
+ * with `-` for what is unknown and `<` before a function that is inlined into the next
+ * frame, as in "<helper a.c:3 prog". Frames with the same text are one location. */
 #ifndef SEEP_TESTS_T_PROF_H
 #define SEEP_TESTS_T_PROF_H
 

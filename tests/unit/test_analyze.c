@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_analyze.c -- grouping, skipping, choosing, coverage and verdicts, on profiles whose
- * every figure is set by hand. */
+/* test_analyze.c -- grouping, skipping, choosing, coverage and verdicts, on profiles
+ * whose every figure is set by hand. */
 #include <errno.h>
 #include <signal.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_anonparts.c -- which anonymous memory is the recorder's, a stack or static data. */
+/* test_anonparts.c -- which anonymous memory is the recorder's, a stack or static
+ * data. */
 #include "t.h"
 #include "tool/target/proc/anonparts.h"
 #include "tool/util/x.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_attach.c -- two who want the same process: who comes second, or cannot get at it, leaves what the
- * first has put in as it is. */
+/* test_attach.c -- two who want the same process: who comes second, or cannot get at it,
+ * leaves what the first has put in as it is. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -100,7 +100,8 @@ T_TEST(who_cannot_take_it_out_leaves_it_on)
 	end(pid);
 }
 
-/* A thread pointer less than 2 KiB from the end of its memory: that of a small static program. */
+/* A thread pointer less than 2 KiB from the end of its memory: that of a small static
+ * program. */
 T_TEST(thread_id_at_the_end_of_memory)
 {
 	enum { BEFORE_END = 1024, ID_OFF = 720 };

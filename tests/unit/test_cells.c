@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_cells.c -- cells of threads that come, count and go: nothing may be lost on the way.
+/* test_cells.c -- cells of threads that come, count and go: nothing may be lost on the
+ * way.
  *
- * Ended threads are folded into one cell a site; cells, records and private states are used
- * again. Threads run at once with a model each, free each other's blocks and end; the sums over
- * all cells must be the sums over all models. */
+ * Ended threads are folded into one cell a site; cells, records and private states are
+ * used again. Threads run at once with a model each, free each other's blocks and end;
+ * the sums over all cells must be the sums over all models. */
 /* tsan */
 #include "t.h"
 
@@ -111,7 +112,8 @@ T_TEST(folding_changes_nothing)
 	T_EQ(rm_mixed, 0);
 }
 
-/* 1,009 threads leave 2 KiB each, other threads free it: none of them ever flushes on its own. */
+/* 1,009 threads leave 2 KiB each, other threads free it: none of them ever flushes on its
+ * own. */
 T_TEST(peak_of_many_short_threads)
 {
 	static struct rm m;
@@ -169,8 +171,8 @@ T_TEST(peak_survives_the_fold)
 	T_EQ(rh.head->peak_bytes, m.peak);
 }
 
-/* The first thread ends without having noticed that there is another: what it holds still counts
- * towards the next peak. */
+/* The first thread ends without having noticed that there is another: what it holds still
+ * counts towards the next peak. */
 T_TEST(ends_while_alone)
 {
 	struct thread *t = rh_start(REC_MODE_EXACT, 32 << 20, 0, true);
@@ -193,8 +195,8 @@ T_TEST(ends_while_alone)
 	T_EQ(at_peak, 1050024);
 }
 
-/* More sites than a thread's first table of cells has room for. The first thread's cells are inside
- * of the sites, the second one has a cell for each outside. */
+/* More sites than a thread's first table of cells has room for. The first thread's cells
+ * are inside of the sites, the second one has a cell for each outside. */
 T_TEST(many_sites)
 {
 	struct thread *first = rh_start(REC_MODE_EXACT, 64 << 20, 0, false), *t;
@@ -223,7 +225,8 @@ T_TEST(many_sites)
 	}
 	T_EQ(wrong, 0);
 	T_EQ(rm_mixed, 0);
-	/* The one used last is found at the first slot looked at, and none is lost by that. */
+	/* The one used last is found at the first slot looked at, and none is lost by
+	 * that. */
 	for (unsigned i = 0; i < 2 * 2048; i++) {
 		uint32_t ref = rm_refs[i * 7 % 2048];
 		const struct rec_cell *c = cells_get(&rh, t, ref);
@@ -245,8 +248,9 @@ T_TEST(many_sites)
 	T_EQ(chunks_of(REC_CHUNK_HIST), 0); /* the sums are few blocks too */
 }
 
-/* A cell has a histogram from its 17th allocation or free on, and lists what came before; with or
- * without one, and in the sums of threads that ended, every block is counted by size and age. */
+/* A cell has a histogram from its 17th allocation or free on, and lists what came before;
+ * with or without one, and in the sums of threads that ended, every block is counted by
+ * size and age. */
 T_TEST(histogram_when_needed)
 {
 	struct thread *t = rh_start(REC_MODE_EXACT, 64 << 20, 0, true);

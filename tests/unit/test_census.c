@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_census.c -- what the recorder holds, added up: by site, by thread, since a base, and while
- * threads count, end and are folded under the walk. */
+/* test_census.c -- what the recorder holds, added up: by site, by thread, since a base,
+ * and while threads count, end and are folded under the walk. */
 #include "t.h"
 
 #include "guest/record/census/census.h"
@@ -200,8 +200,9 @@ churns(void *arg)
 	return NULL;
 }
 
-/* Threads that allocate and free, one block at a time, end and come again. Whatever the moment: no
- * more is live than there are threads, nothing is counted twice, and nothing is lost at the end. */
+/* Threads that allocate and free, one block at a time, end and come again. Whatever the
+ * moment: no more is live than there are threads, nothing is counted twice, and nothing
+ * is lost at the end. */
 T_TEST(while_threads_end)
 {
 	const uint64_t all = (uint64_t)CHURNERS * ROUNDS * EVENTS;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_cgroup.c -- memory limits of version 1, version 2 and none, from folders made here. */
+/* test_cgroup.c -- memory limits of version 1, version 2 and none, from folders made
+ * here. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -121,7 +122,8 @@ T_TEST(in_a_container)
 {
 	struct cgroup_memory c;
 
-	/* The path is of the host and does not exist here; the mount's root has the limit. */
+	/* The path is of the host and does not exist here; the mount's root has the
+	 * limit. */
 	begin();
 	put("proc/7/cgroup", "0::/kubepods/pod1/c2\n");
 	put("sys/memory.max", "536870912\n");
@@ -168,7 +170,8 @@ T_TEST(processes_version_2)
 	T_EQ(n, 0);
 }
 
-/* Two hierarchies that have it, in which a process is counted once; one that has not; and hybrid. */
+/* Two hierarchies that have it, in which a process is counted once; one that has not; and
+ * hybrid. */
 T_TEST(processes_version_1)
 {
 	size_t n;

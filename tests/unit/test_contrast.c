@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* test_contrast.c -- what tells lost blocks from freed ones is said when it is clear, and only then. */
+/* test_contrast.c -- what tells lost blocks from freed ones is said when it is clear, and
+ * only then. */
 #include "t.h"
 #include "t_prof.h"
 #include "tool/analyze/sites/contrast.h"
 
 static const struct skip_opts folding = {.fold = true};
 
-/* A site with `allocs` blocks of which `lost` are lost, `freed` freed and the rest reachable. */
+/* A site with `allocs` blocks of which `lost` are lost, `freed` freed and the rest
+ * reachable. */
 static uint32_t
 site(struct prof *p, uint32_t node, uint64_t allocs, uint64_t lost, uint64_t freed)
 {
@@ -253,7 +255,8 @@ T_TEST(by_size)
 	prof_free(p);
 }
 
-/* The figures are those of the row: not of another caller of the same line, nor of strdup. */
+/* The figures are those of the row: not of another caller of the same line, nor of
+ * strdup. */
 T_TEST(of_the_row)
 {
 	static const char *const stacks[][3] = {
@@ -297,7 +300,8 @@ T_TEST(of_the_row)
 	}
 }
 
-/* Two lines that call strdup are two lines: one is not the caller that frees for the other. */
+/* Two lines that call strdup are two lines: one is not the caller that frees for the
+ * other. */
 T_TEST(another_line_of_strdup)
 {
 	struct prof *p = begin();

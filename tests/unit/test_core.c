@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_core.c -- core files: one made by hand, cut at every length, and spoilt in ways that are told. */
+/* test_core.c -- core files: one made by hand, cut at every length, and spoilt in ways
+ * that are told. */
 #include "core_image.h"
 #include "t.h"
 #include "tool/format/core/core.h"

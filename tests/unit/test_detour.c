@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_detour.c -- instructions are taken apart as long as they are, and moved so that they mean the
- * same; what is not understood is refused. */
+/* test_detour.c -- instructions are taken apart as long as they are, and moved so that
+ * they mean the same; what is not understood is refused. */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -72,8 +72,8 @@ code_page(void)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* int f(int x) { if (x == 0) return 7; return word; }, with a short jump and a word from the
- * instruction pointer in its first bytes: both must be moved. */
+/* int f(int x) { if (x == 0) return 7; return word; }, with a short jump and a word from
+ * the instruction pointer in its first bytes: both must be moved. */
 static const uint8_t function[] = {
 	0x85, 0xff,			    /* test %edi, %edi */
 	0x74, 0x07,			    /* je 1f */
@@ -94,7 +94,8 @@ T_TEST(moved_code_does_the_same)
 	T_CHECK(page != NULL);
 	memcpy(entry, function, sizeof function);
 	memcpy(entry + 0x80, "\x2a\x00\x00\x00", 4);
-	/* Behind the moved code: mov $99, %eax; ret, which is where the jump shall lead. */
+	/* Behind the moved code: mov $99, %eax; ret, which is where the jump shall
+	 * lead. */
 	memcpy(page + 4096 + 256, "\xb8\x63\x00\x00\x00\xc3", 6);
 	T_EQ(detour_make(function, sizeof function, (uintptr_t)entry,
 			 (uintptr_t)moved + 256, (uintptr_t)moved, &d, &e),

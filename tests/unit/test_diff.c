@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* test_diff.c -- which places of two profiles are one, what they are called, and how it reads.
+/* test_diff.c -- which places of two profiles are one, what they are called, and how it
+ * reads.
  *
- * Profiles are made by hand (t_prof.h); `/usr/lib/NAME` is a module without a build-id unless the
- * test gives it one. */
+ * Profiles are made by hand (t_prof.h); `/usr/lib/NAME` is a module without a build-id
+ * unless the test gives it one. */
 #include "t.h"
 #include "t_prof.h"
 
@@ -83,7 +84,8 @@ put(struct prof *p, const char *function, unsigned line, unsigned from, uint64_t
 	return s;
 }
 
-/* Change in bytes of the place whose old and new figures are these; INT64_MIN: there is none. */
+/* Change in bytes of the place whose old and new figures are these; INT64_MIN: there is
+ * none. */
 static const struct diff_place *
 find(const struct two *t, int64_t old, int64_t new)
 {
@@ -177,7 +179,8 @@ T_TEST(doubt_stays_apart)
 	two_done(&t);
 }
 
-/* Without build-ids: where two files name one address differently, they are of two builds. */
+/* Without build-ids: where two files name one address differently, they are of two
+ * builds. */
 T_TEST(builds_told_by_their_addresses)
 {
 	struct two t;
@@ -283,7 +286,8 @@ T_TEST(noise_is_folded)
 	two_done(&t);
 }
 
-/* In one process the blocks that stay are the same samples: only what came is uncertain. */
+/* In one process the blocks that stay are the same samples: only what came is
+ * uncertain. */
 T_TEST(one_process_shares_samples)
 {
 	struct two t;
@@ -308,8 +312,8 @@ T_TEST(one_process_shares_samples)
 	two_done(&t);
 }
 
-/* One process that was attached to twice: each recording counts from its attach, so less on the
- * new side is no all-clear. */
+/* One process that was attached to twice: each recording counts from its attach, so less
+ * on the new side is no all-clear. */
 T_TEST(attached_to_twice)
 {
 	struct two t;
@@ -345,8 +349,8 @@ range(struct prof *p, const char *path, uint64_t start)
 	p->ranges[row].end = start + 0x1000;
 }
 
-/* Two profiles of another tool with the same maps are of one process only if something in them is
- * at an address that no other process would have. */
+/* Two profiles of another tool with the same maps are of one process only if something in
+ * them is at an address that no other process would have. */
 T_TEST(maps_that_prove_something)
 {
 	static const struct {

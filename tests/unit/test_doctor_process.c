@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_doctor_process.c -- what is said when a process may not be looked into, from facts. */
+/* test_doctor_process.c -- what is said when a process may not be looked into, from
+ * facts. */
 #include "t.h"
 #include "tool/session/attach/doctor_process.h"
 

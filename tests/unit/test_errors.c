@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* test_errors.c -- what an address is that a wrong call was about, and how errors are kept.
+/* test_errors.c -- what an address is that a wrong call was about, and how errors are
+ * kept.
  *
- * Blocks are recorded and freed as the hooks do; which of them covers an address is compared with a list. */
+ * Blocks are recorded and freed as the hooks do; which of them covers an address is
+ * compared with a list. */
 #include "t.h"
 
 #include "guest/record/errors.h"
@@ -202,7 +204,8 @@ T_TEST(stacks_and_modules)
 	T_EQ(e.block, 0);
 }
 
-/* Code made at run time, known by a copy of its unwind table, as a host of ours has it. */
+/* Code made at run time, known by a copy of its unwind table, as a host of ours has
+ * it. */
 #define CODE UINT64_C(0x2000000)
 
 static int tables_held;

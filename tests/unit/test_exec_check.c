@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* test_exec_check.c -- may the library be preloaded into this program? Asked of real programs,
- * of ones built or edited for the purpose, of scripts, and of damaged files.
+/* test_exec_check.c -- may the library be preloaded into this program? Asked of real
+ * programs, of ones built or edited for the purpose, of scripts, and of damaged files.
  *
- * Files are made in a folder of its own under /tmp, which is removed at the end. What the machine
- * cannot build (32-bit, musl) is made by editing bytes of what it can. */
+ * Files are made in a folder of its own under /tmp, which is removed at the end. What the
+ * machine cannot build (32-bit, musl) is made by editing bytes of what it can. */
 /* sources: src/guest/life/exec_check.c */
 #include "t.h"
 
@@ -123,8 +123,8 @@ built(const char *name, const char *how)
 	return system(command) == 0 ? path : NULL;
 }
 
-/* The program with the loader `interp`; at the end of the file when it is too long for its place.
- * PT_INTERP covers it either way. */
+/* The program with the loader `interp`; at the end of the file when it is too long for
+ * its place. PT_INTERP covers it either way. */
 static const char *
 with_interp(const char *name, const char *interp)
 {
@@ -325,8 +325,8 @@ T_TEST(scripts)
 	T_EQ(exec_check(make_script("long", line)), REC_UNSEEN_NONE);
 }
 
-/* Cut anywhere: no crash, and never taken for one that refuses or is static, unless its headers
- * are all there. */
+/* Cut anywhere: no crash, and never taken for one that refuses or is static, unless its
+ * headers are all there. */
 T_TEST(cut_at_every_length)
 {
 	const Elf64_Ehdr *eh = (const void *)program;
@@ -347,7 +347,8 @@ T_TEST(cut_at_every_length)
 		exec_check(in_memory(program, n));
 }
 
-/* A byte of the headers or of the dynamic section is another: an answer, whatever it is. */
+/* A byte of the headers or of the dynamic section is another: an answer, whatever it
+ * is. */
 T_TEST(damaged)
 {
 	static unsigned char image[sizeof program];

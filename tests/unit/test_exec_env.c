@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_exec_env.c -- our two variables, added to environments, taken out of them, and hidden again. */
+/* test_exec_env.c -- our two variables, added to environments, taken out of them, and
+ * hidden again. */
 /* sources: src/guest/life/exec_env.c */
 #include "t.h"
 

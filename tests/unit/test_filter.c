@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of src/tool/analyze/graph/filter*.c: each filter of pprof on stacks whose outcome is known, alone and
- * together, and the filters of single blocks. */
+/* Tests of src/tool/analyze/graph/filter*.c: each filter of pprof on stacks whose outcome
+ * is known, alone and together, and the filters of single blocks. */
 #include "tool/analyze/graph/filter.h"
 
 #include "t.h"

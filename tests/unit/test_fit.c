@@ -13,8 +13,8 @@ near(double a, double b)
 
 T_TEST(four_points)
 {
-	/* Means 1.5 and 2.75; sums 5, 5.5 and 8.75; so 1.1, and the rest is 2.7 for two degrees
-	 * of freedom: the error is the root of 0.27. */
+	/* Means 1.5 and 2.75; sums 5, 5.5 and 8.75; so 1.1, and the rest is 2.7 for two
+	 * degrees of freedom: the error is the root of 0.27. */
 	struct fit f = {0};
 	double error;
 

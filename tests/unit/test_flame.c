@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_flame.c -- flame graphs and pages: what is left out, how wide boxes are, and that no name
- * is ever more than text. */
+/* test_flame.c -- flame graphs and pages: what is left out, how wide boxes are, and that
+ * no name is ever more than text. */
 #include "tool/render/flame/flame.h"
 #include "tool/render/flame/flame_colour.h"
 #include "tool/render/flame/flame_text.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_focus.c -- which processes a report is about, what they are called, and what a report of
- * many of them says; with frames that belong to nobody's program. */
+/* test_focus.c -- which processes a report is about, what they are called, and what a
+ * report of many of them says; with frames that belong to nobody's program. */
 #include <stdbool.h>
 
 #include "shared/recording.h"
@@ -14,7 +14,8 @@
 
 enum { MOST = 64 };
 
-/* A process that began at `start`, with 7 blocks of 101 bytes left at a place of its own. */
+/* A process that began at `start`, with 7 blocks of 101 bytes left at a place of its
+ * own. */
 static uint32_t
 add(struct prof *p, const char *exe, unsigned pid, unsigned start)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_freeze.c -- memory of a process (our own), looked at in order, again and again, and at random: what is read
- * is right, and as much of it is kept as is needed again, but no more than there may be. */
+/* test_freeze.c -- memory of a process (our own), looked at in order, again and again,
+ * and at random: what is read is right, and as much of it is kept as is needed again, but
+ * no more than there may be. */
 #include "tool/target/trace/freeze.h"
 
 #include <stdlib.h>

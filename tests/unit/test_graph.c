@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of src/tool/analyze/graph/graph*.c and value.c: small profiles whose sums are computed by hand. */
+/* Tests of src/tool/analyze/graph/graph*.c and value.c: small profiles whose sums are
+ * computed by hand. */
 #include "tool/analyze/graph/graph.h"
 
 #include "t.h"
@@ -81,7 +82,8 @@ check_tree(const struct graph *g, const char *wanted)
 	buf_done(&b);
 }
 
-/* main calls a (7 in a, 11 in b), b calls a again (13): recursion through two functions. */
+/* main calls a (7 in a, 11 in b), b calls a again (13): recursion through two
+ * functions. */
 static struct prof *
 recursive(void)
 {
@@ -433,7 +435,8 @@ T_TEST(a_base_of_another_folder)
 	T_EQ(entry_of(&g, "f")->was_flat, 3);
 	T_EQ(entry_of(&g, "h")->flat, 110);
 	T_EQ(entry_of(&g, "h")->was_flat, 11);
-	/* b/y.c met b/y.c; a/y.c and c/y.c are gone and new; what both have stays itself */
+	/* b/y.c met b/y.c; a/y.c and c/y.c are gone and new; what both have stays
+	 * itself */
 	T_EQ(g.nentries, 1 + 1 + 3 + 1 + 2);
 	for (uint32_t i = 1; i < g.nentries; i++) {
 		const struct graph_entry *x = &g.entries[i];

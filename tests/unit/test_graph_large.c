@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Test of src/tool/analyze/graph/graph*.c on a large profile, 200,000 stacks of 40 frames as the benchmarks
- * have them: flat and cum of every function against sums made stack by stack. */
+/* Test of src/tool/analyze/graph/graph*.c on a large profile, 200,000 stacks of 40 frames
+ * as the benchmarks have them: flat and cum of every function against sums made stack by
+ * stack. */
 #include "tool/analyze/graph/graph.h"
 
 #include <time.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_growth.c -- growth of one site judged, and in words: figures worked out by hand.
- * test_growth_sim.c says how often the rules are right, test_growth_places.c asks about profiles. */
+ * test_growth_sim.c says how often the rules are right, test_growth_places.c asks about
+ * profiles. */
 #include "t.h"
 
 #include <math.h>
@@ -13,8 +14,8 @@
 
 /* ---- one site ---- */
 
-/* A site that is watched for `seconds`, a snapshot each second. In second i, counted from 0, it
- * keeps kept[i % len] blocks of 100 bytes, and frees `freed` others after 80 ms. */
+/* A site that is watched for `seconds`, a snapshot each second. In second i, counted from
+ * 0, it keeps kept[i % len] blocks of 100 bytes, and frees `freed` others after 80 ms. */
 struct site {
 	struct growth g;
 	struct growth_point at;
@@ -176,7 +177,8 @@ T_TEST(keeps_most)
 	T_EQ(JUDGE(2, 60, 9).why, GROWTH_WHY_NEVER_FREED);
 }
 
-/* A table is loaded, then a leak begins; or only the table. The table does not make it a site that keeps most. */
+/* A table is loaded, then a leak begins; or only the table. The table does not make it a
+ * site that keeps most. */
 T_TEST(start_phase)
 {
 	T_EQ(JUDGE(5, 30, 900, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 10, 10, 10, 10, 10, 10, 10,
@@ -213,7 +215,8 @@ T_TEST(steps)
 	     GROWTH_STEADY);
 }
 
-/* When the births are not known, the floor still rises; so with a site that has only just begun. */
+/* When the births are not known, the floor still rises; so with a site that has only just
+ * begun. */
 T_TEST(births_not_known)
 {
 	struct site s = begin(10);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_growth_old.c -- what is older than a recording, set against what places keep: figures by hand. */
+/* test_growth_old.c -- what is older than a recording, set against what places keep:
+ * figures by hand. */
 #include "t.h"
 
 #include <math.h>
@@ -22,7 +23,8 @@ recorded(uint64_t watched)
 	return p;
 }
 
-/* Of blocks for requests of `size`: so many watched ones died in each half, for so many bytes. */
+/* Of blocks for requests of `size`: so many watched ones died in each half, for so many
+ * bytes. */
 static void
 died(struct prof *p, uint64_t size, uint64_t n, uint64_t bytes)
 {
@@ -61,7 +63,8 @@ T_TEST(size_classes)
 	T_CHECK(sizeclass_of(UINT64_MAX) < SIZECLASS_MAX);
 }
 
-/* 64 watched ones stand for all that came: 2,000,000 bytes in the 20 s of the later half. */
+/* 64 watched ones stand for all that came: 2,000,000 bytes in the 20 s of the later
+ * half. */
 T_TEST(a_cache)
 {
 	struct prof *p = recorded(100);
@@ -108,7 +111,8 @@ T_TEST(a_leak_beside_it)
 	prof_free(p);
 }
 
-/* Of one size: what goes is shared out, and both are growing since it does not explain all. */
+/* Of one size: what goes is shared out, and both are growing since it does not explain
+ * all. */
 T_TEST(a_leak_of_its_size)
 {
 	struct prof *p = recorded(100);
@@ -152,8 +156,8 @@ T_TEST(too_few)
 	prof_free(p);
 }
 
-/* Nothing was watched. 100 places' blocks, 2,048 KiB in all, were kept in the later half; resident memory grew
- * by a share of that. */
+/* Nothing was watched. 100 places' blocks, 2,048 KiB in all, were kept in the later half;
+ * resident memory grew by a share of that. */
 static struct growth_verdict
 by_rss(enum prof_mode mode, double share, uint64_t frees, struct growth_verdict v)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_growth_places.c -- growth of every place of a profile, and in reports: figures by hand. */
+/* test_growth_places.c -- growth of every place of a profile, and in reports: figures by
+ * hand. */
 #include "t.h"
 
 #include <math.h>
@@ -58,7 +59,8 @@ judge_places(const struct prof *p, struct growth_places *g, struct sites *ss)
 	skip_free(s);
 }
 
-/* Two processes: in one a place leaks and one is steady, in the other the first leaks faster. */
+/* Two processes: in one a place leaks and one is steady, in the other the first leaks
+ * faster. */
 T_TEST(places_of_two_processes)
 {
 	struct prof *p = prof_new();
@@ -123,8 +125,8 @@ T_TEST(places_of_two_processes)
 	prof_free(p);
 }
 
-/* Rows of looks that name a site of another process, or two looks that share rows: neither counts
- * twice. */
+/* Rows of looks that name a site of another process, or two looks that share rows:
+ * neither counts twice. */
 T_TEST(places_of_bent_looks)
 {
 	struct prof *p = prof_new();
@@ -148,8 +150,8 @@ T_TEST(places_of_bent_looks)
 	prof_free(p);
 }
 
-/* Without snapshots the births of live blocks tell, if there was time enough: one site keeps all, one
- * only what it made at the start, one keeps one block in ten. */
+/* Without snapshots the births of live blocks tell, if there was time enough: one site
+ * keeps all, one only what it made at the start, one keeps one block in ten. */
 T_TEST(births)
 {
 	for (unsigned ms = 2000; ms <= 4000; ms += 2000) {
@@ -194,8 +196,8 @@ T_TEST(births)
 	}
 }
 
-/* Five of six blocks are freed at once, every sixth never: it is the old ones that leak. If one in ten of
- * those that got old is freed, it is none. */
+/* Five of six blocks are freed at once, every sixth never: it is the old ones that leak.
+ * If one in ten of those that got old is freed, it is none. */
 T_TEST(rare_path)
 {
 	for (unsigned freed_old = 0; freed_old <= 5; freed_old += 5) {
@@ -326,8 +328,9 @@ T_TEST(few_samples)
 	}
 }
 
-/* A process that is asked while it runs, without snapshots: flat only if the end of its timeline is not above the middle by more
- * than chance explains. Of few samples two more are chance, of many points a step at the end is not. */
+/* A process that is asked while it runs, without snapshots: flat only if the end of its
+ * timeline is not above the middle by more than chance explains. Of few samples two more
+ * are chance, of many points a step at the end is not. */
 T_TEST(live_without_snapshots)
 {
 	static const struct {
@@ -378,8 +381,9 @@ T_TEST(live_without_snapshots)
 	}
 }
 
-/* Three places that all grew by 24 blocks from one recording to the next and freed none. While the
- * second ran, one grew all the time, one was full early on, and one was not looked at. */
+/* Three places that all grew by 24 blocks from one recording to the next and freed none.
+ * While the second ran, one grew all the time, one was full early on, and one was not
+ * looked at. */
 T_TEST(marks_of_a_diff)
 {
 	static const char *const marks[] = {"GROWING", "", "GROWING"};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_growth_sim.c -- how often the rules of growth.h are right: 57 block histories, stretched and
- * thinned at random, at several lengths, recorded exactly and sampled. The error rates are limits.
+/* test_growth_sim.c -- how often the rules of growth.h are right: 57 block histories,
+ * stretched and thinned at random, at several lengths, recorded exactly and sampled. The
+ * error rates are limits.
  *
  * `SEEP_TEST_VERBOSE=1` prints a line for each history. */
 #include "t.h"
@@ -198,8 +199,9 @@ T_TEST(sampled)
 		check(&limits[i], 0.1);
 }
 
-/* A site that loses one block in 100, at full rate: 10 lost blocks an interval. Its blocks live for 0.3
- * intervals, or for 3. A leak shows once about 15 lifetimes have passed. */
+/* A site that loses one block in 100, at full rate: 10 lost blocks an interval. Its
+ * blocks live for 0.3 intervals, or for 3. A leak shows once about 15 lifetimes have
+ * passed. */
 T_TEST(one_in_a_hundred)
 {
 	static const struct {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_heap_text.c -- heap profiles of jemalloc, gperftools and Go, and folded stacks.
  *
- * The figures of the goldens are what jeprof, google-pprof and go tool pprof print for them
- * (tests/golden/heap/README.md); the stacks are those of tests/programs/heap_text.cpp. */
+ * The figures of the goldens are what jeprof, google-pprof and go tool pprof print for
+ * them (tests/golden/heap/README.md); the stacks are those of
+ * tests/programs/heap_text.cpp. */
 #include "t.h"
 
 #include <libgen.h>
@@ -20,7 +21,8 @@
 
 /* ---- loading ---- */
 
-/* Where the goldens are: __FILE__ is as the build folder, two above this binary, sees it. */
+/* Where the goldens are: __FILE__ is as the build folder, two above this binary, sees
+ * it. */
 static const char *
 golden(const char *name)
 {
@@ -90,7 +92,8 @@ wholes(const struct prof *p)
 	return sum;
 }
 
-/* Frames of the stack of a site that are in `module`, innermost first, as hexadecimal offsets. */
+/* Frames of the stack of a site that are in `module`, innermost first, as hexadecimal
+ * offsets. */
 static const char *
 offsets(const struct prof *p, uint32_t site, const char *module)
 {
@@ -600,7 +603,8 @@ T_TEST(huge_figures)
 	prof_free(p);
 }
 
-/* Every golden cut at every length is read or refused, and never has more than the whole. */
+/* Every golden cut at every length is read or refused, and never has more than the
+ * whole. */
 T_TEST(cut_anywhere)
 {
 	static const char *const all[] = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_heapblocks.c -- heaps of glibc's malloc made by hand, of all versions that differ: which blocks are found. */
+/* test_heapblocks.c -- heaps of glibc's malloc made by hand, of all versions that differ:
+ * which blocks are found. */
 #include <errno.h>
 
 #include "heap_image.h"

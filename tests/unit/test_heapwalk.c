@@ -27,8 +27,8 @@ in_thread(void *ctx)
 	return NULL;
 }
 
-/* The child: 1,009 blocks of 3,000 bytes of which every second is freed again, one of 5 MiB, a
- * mapping of its own of 3 MiB. */
+/* The child: 1,009 blocks of 3,000 bytes of which every second is freed again, one of 5
+ * MiB, a mapping of its own of 3 MiB. */
 static void
 child(int ready)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_inherit.c -- the blocks that a forked child is handed: listed in one recording, entered in
- * the next.
+/* test_inherit.c -- the blocks that a forked child is handed: listed in one recording,
+ * entered in the next.
  *
- * The harness has one recorder at a time, so the "child" is simply the recording begun after the list
- * was made. That a reader of a child that dies at any instruction sees as many blocks as the totals
- * say is tried on a real process, stepped through the entering of a list. */
+ * The harness has one recorder at a time, so the "child" is simply the recording begun
+ * after the list was made. That a reader of a child that dies at any instruction sees as
+ * many blocks as the totals say is tried on a real process, stepped through the entering
+ * of a list. */
 #include "t.h"
 
 #include <signal.h>
@@ -126,7 +127,8 @@ inherited(const unsigned char *base)
 	return f;
 }
 
-/* 1,009 blocks, all of one size apart, at addresses as heaps have them; the last is the largest. */
+/* 1,009 blocks, all of one size apart, at addresses as heaps have them; the last is the
+ * largest. */
 static uintptr_t
 address(unsigned i)
 {
@@ -246,7 +248,8 @@ T_TEST(unknown_frees)
 	record_free(&rh, t, 0x1230);
 	T_EQ(rh.head->frees_unknown, 0);
 	T_EQ(rh.head->frees_inherited, 1);
-	/* One of its threads had freed it while they were listed: nothing was missed here. */
+	/* One of its threads had freed it while they were listed: nothing was missed
+	 * here. */
 	allocate(t, address(7), 31, REC_KIND_MALLOC);
 	T_EQ(rh.head->frees_unseen, 0);
 	T_EQ(inherited(rh.base).listed, 1008);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_input.c -- profiles that are packed, piped, cut off, or meant to fill the memory. */
+/* test_input.c -- profiles that are packed, piped, cut off, or meant to fill the
+ * memory. */
 #include "t.h"
 
 #include <errno.h>

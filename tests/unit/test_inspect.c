@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_inspect.c -- looking at programs before they are started. Programs to be refused are
- * made here: by the compiler where it can, by hand where it cannot. */
+/* test_inspect.c -- looking at programs before they are started. Programs to be refused
+ * are made here: by the compiler where it can, by hand where it cannot. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of src/tool/compat/jeprof/jeprof_{frames,stacks}.c: what jeprof shows of stacks, summed by
- * graph.h under names of the caller's. */
+/* Tests of src/tool/compat/jeprof/jeprof_{frames,stacks}.c: what jeprof shows of stacks,
+ * summed by graph.h under names of the caller's. */
 #include "tool/compat/jeprof/jeprof_frames.h"
 
 #include "t.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_json_read.c -- reading JSON: values, strings with everything in them, and what is refused where. */
+/* test_json_read.c -- reading JSON: values, strings with everything in them, and what is
+ * refused where. */
 #include "tool/util/json_read.h"
 
 #include <string.h>

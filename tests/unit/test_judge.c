@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_judge.c -- conditions on a run: what is read, what is counted, and what is new beside a baseline. */
+/* test_judge.c -- conditions on a run: what is read, what is counted, and what is new
+ * beside a baseline. */
 #include "t.h"
 #include "t_prof.h"
 #include "tool/analyze/verdict/judge.h"
@@ -140,7 +141,8 @@ T_TEST(baseline)
 	prof_free(p);
 }
 
-/* Larger blocks are new as far as they have more bytes. A few more blocks are those that came. */
+/* Larger blocks are new as far as they have more bytes. A few more blocks are those that
+ * came. */
 T_TEST(larger)
 {
 	static const struct {
@@ -169,7 +171,8 @@ T_TEST(larger)
 	}
 }
 
-/* What a baseline has is marked, a row that has more is split, and a lost ring may begin elsewhere. */
+/* What a baseline has is marked, a row that has more is split, and a lost ring may begin
+ * elsewhere. */
 T_TEST(known)
 {
 	struct prof *p = tp_demo();

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_kill.c -- the block table and the totals agree in every process that was killed.
  *
- * The test starts itself again as the target, with libseep.so in front: four threads that take
- * each other's blocks out of shared slots, resize them and free them, some threads ending all the
- * time. It is killed after some random time, the live recording is read, and place by place the
- * blocks in the table must be what the totals say is live; nothing lost, nothing damaged. What the
- * totals themselves should be is tests/e2e/kill_moments.sh's. */
+ * The test starts itself again as the target, with libseep.so in front: four threads that
+ * take each other's blocks out of shared slots, resize them and free them, some threads
+ * ending all the time. It is killed after some random time, the live recording is read,
+ * and place by place the blocks in the table must be what the totals say is live; nothing
+ * lost, nothing damaged. What the totals themselves should be is
+ * tests/e2e/kill_moments.sh's. */
 /* libs: pthread */
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_leak.c -- graphs worked out by hand: which block an address is in, what becomes of each block,
- * which memory is a root. */
+/* test_leak.c -- graphs worked out by hand: which block an address is in, what becomes of
+ * each block, which memory is a root. */
 #include "t.h"
 #include "tool/leak/classify.h"
 #include "tool/leak/roots.h"
@@ -117,7 +117,8 @@ block_beside(uint64_t bytes)
 	return b;
 }
 
-/* A lost object with a vector, whose room ends where the next lost block begins: they are two losses. */
+/* A lost object with a vector, whose room ends where the next lost block begins: they are
+ * two losses. */
 T_TEST(end_of_a_vector)
 {
 	uint32_t object[2], room[2], other[2], pair, left, right;
@@ -406,8 +407,8 @@ T_TEST(heuristics_off)
 		T_EQ(STATE(b[i]), CLASSIFY_POSSIBLE);
 }
 
-/* They are void where a pointer to the beginning is found, and do not mend what comes from a
- * possible block. */
+/* They are void where a pointer to the beginning is found, and do not mend what comes
+ * from a possible block. */
 T_TEST(heuristics_are_second_best)
 {
 	uint32_t a, b, c;

@@ -360,7 +360,8 @@ T_TEST(sampled)
 	T_EQ(p->sites[1].samples, 31);
 	T_EQ(p->sites[1].live_samples, 24);
 	T_EQ(p->sites[1].temps, 4 * 103 / 31);
-	/* 24 of 31 samples were live then; a little less, because the highest is of many estimates (test_peaks.c) */
+	/* 24 of 31 samples were live then; a little less, because the highest is of many
+	 * estimates (test_peaks.c) */
 	T_CHECK(p->sites[1].at_peak_blocks <= 24 * 103 / 31);
 	T_CHECK(p->sites[1].at_peak_blocks > 24 * 103 / 31 * 9 / 10);
 	T_EQ(p->sites[1].var_alloc_bytes, 17 << 12);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_live_columns.c -- live recordings whose columns are not where this seep lays them out: found
- * by the directory, skipped where they are unknown, 0 where they are absent. */
+/* test_live_columns.c -- live recordings whose columns are not where this seep lays them
+ * out: found by the directory, skipped where they are unknown, 0 where they are
+ * absent. */
 #include "t.h"
 
 #include "live_check.h"
@@ -85,8 +86,8 @@ T_TEST(columns_are_found_where_they_are)
 	image_free(&e.m);
 }
 
-/* Modules of twice the size, as a later seep might write them; and a kind of chunk that we do not
- * know. */
+/* Modules of twice the size, as a later seep might write them; and a kind of chunk that
+ * we do not know. */
 T_TEST(unknown_columns_are_skipped)
 {
 	struct image_demo d = image_demo(), e = image_demo();
@@ -148,7 +149,8 @@ T_TEST(journals_are_found_too)
 	image_free(&d.m);
 }
 
-/* A directory that makes no sense: said, and the objects are taken to be where ours are. */
+/* A directory that makes no sense: said, and the objects are taken to be where ours
+ * are. */
 T_TEST(directories_are_checked)
 {
 	for (unsigned i = 0; i < 8; i++) {

@@ -137,7 +137,8 @@ T_TEST(refusals)
 	image_free(&d.m);
 }
 
-/* The image in a file, of which chunks are left out until they are asked for: read to the same effect. */
+/* The image in a file, of which chunks are left out until they are asked for: read to the
+ * same effect. */
 static bool
 same_from_file(int fd, const struct prof *p)
 {

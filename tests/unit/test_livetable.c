@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_livetable.c -- the table of live blocks against a plain map.
  *
- * Addresses are random, but as heaps have them: 16-aligned in dense pages, pairs 8 bytes apart
- * which share a note of the page, lone ones in far regions, some above what the table covers. A
- * block's words are made from its address, so a look-up that finds another's entry is noticed. */
+ * Addresses are random, but as heaps have them: 16-aligned in dense pages, pairs 8 bytes
+ * apart which share a note of the page, lone ones in far regions, some above what the
+ * table covers. A block's words are made from its address, so a look-up that finds
+ * another's entry is noticed. */
 /* tsan */
 #include "t.h"
 
@@ -89,7 +90,8 @@ take(struct thread *t, uintptr_t addr)
 	return got;
 }
 
-/* Of 16 addresses 8 are in 64 dense pages, 3 in pairs 8 bytes apart, 4 anywhere, 1 too high. */
+/* Of 16 addresses 8 are in 64 dense pages, 3 in pairs 8 bytes apart, 4 anywhere, 1 too
+ * high. */
 static void
 choose_addresses(uintptr_t base)
 {
@@ -183,7 +185,8 @@ T_TEST(locked_as_a_map)
 	against_map(false, 600000);
 }
 
-/* Two blocks 8 bytes apart share a note: one goes, the other must still be seen as there. */
+/* Two blocks 8 bytes apart share a note: one goes, the other must still be seen as
+ * there. */
 T_TEST(stale_with_a_neighbour_gone)
 {
 	struct thread *t = rh_start(REC_MODE_EXACT, 16 << 20, 0, true);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_log_name.c -- names of report files: pid, number and variables in them, and what is refused. */
+/* test_log_name.c -- names of report files: pid, number and variables in them, and what
+ * is refused. */
 #include "tool/session/log_name.h"
 
 #include <stdlib.h>

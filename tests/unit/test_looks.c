@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_looks.c -- a recording looked at while it changes: what each look notes, which are kept,
- * and how they come into a profile. */
+/* test_looks.c -- a recording looked at while it changes: what each look notes, which are
+ * kept, and how they come into a profile. */
 #include "t.h"
 
 #include <stddef.h>
@@ -103,7 +103,8 @@ T_TEST(rows_are_differences)
 	host_end(&h, &l);
 }
 
-/* Several cells, those of ended threads, and one that was absorbed and not yet unlinked. */
+/* Several cells, those of ended threads, and one that was absorbed and not yet
+ * unlinked. */
 T_TEST(cells_of_a_site)
 {
 	struct looks l = {.every_ms = 10};
@@ -187,7 +188,8 @@ T_TEST(thinning)
 		image_count(&h.m, cell, i, 13 * i, 0, 0);
 		if (i % 10 == 2) /* changes only in looks that will go */
 			image_count(&h.m, other, i, 3 * i, 0, 0);
-		/* 7 bytes live in the first look and in all with an even number, else 57 */
+		/* 7 bytes live in the first look and in all with an even number, else
+		 * 57 */
 		image_count(&h.m, spikes, 1 + (i - 1) / 2, 7 + 50 * ((i - 1) / 2),
 			    i > 1 ? (i - 2) / 2 : 0, i > 1 ? 50 * ((i - 2) / 2) : 0);
 		host_look(&h, &l, 10 * i);

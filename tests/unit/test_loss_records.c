@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_loss_records.c -- loss records as memcheck makes them: what is one, in which order, with which stack. */
+/* test_loss_records.c -- loss records as memcheck makes them: what is one, in which
+ * order, with which stack. */
 #include "t.h"
 #include "t_prof.h"
 #include "tool/analyze/verdict/loss_records.h"
@@ -18,7 +19,8 @@ loss(struct prof *p, uint32_t site, enum prof_loss_kind kind, uint64_t blocks,
 					    .called = prof_str(p, called)};
 }
 
-/* One process with four stacks; the last two differ in their fourth frame from outside. */
+/* One process with four stacks; the last two differ in their fourth frame from
+ * outside. */
 static struct prof *
 demo(void)
 {

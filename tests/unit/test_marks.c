@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_marks.c -- marks and the timeline: what was live at a moment, against what was then. */
+/* test_marks.c -- marks and the timeline: what was live at a moment, against what was
+ * then. */
 #include "t.h"
 
 #include "guest/record/marks.h"
@@ -255,7 +256,8 @@ T_TEST(timeline_thins_out)
 	check_points(80);
 }
 
-/* The tool goes away: after a while threads read the host's clock. A wild value does no harm. */
+/* The tool goes away: after a while threads read the host's clock. A wild value does no
+ * harm. */
 T_TEST(clock_without_a_tool)
 {
 	struct thread *t = rh_start(REC_MODE_EXACT, 4 << 20, 0, true);

@@ -64,7 +64,8 @@ T_TEST(too_short_too_little_or_only_at_first)
 	T_CHECK(!step.found[0].grows);
 }
 
-/* Mappings count where they are most of the memory at the end or of its growth, at one moment: malloc's peak was before. */
+/* Mappings count where they are most of the memory at the end or of its growth, at one
+ * moment: malloc's peak was before. */
 T_TEST(mappings_beside_malloc)
 {
 	struct one early = {0}, half = {0}, grown = {0}, kept = {0}, late = {0};
@@ -122,8 +123,8 @@ T_TEST(explained)
 	T_EQ(find(&own), 0);
 }
 
-/* In steps, and smaller after each collection: not seen rather than growing. Less than 8 MiB is neither, nor is what
- * malloc's live blocks explain. */
+/* In steps, and smaller after each collection: not seen rather than growing. Less than 8
+ * MiB is neither, nor is what malloc's live blocks explain. */
 T_TEST(heap_of_a_runtime)
 {
 	struct one even = {0}, larger = {0}, little = {0}, live = {0};

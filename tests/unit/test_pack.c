@@ -472,8 +472,8 @@ T_TEST(unknown_columns_are_skipped)
 	prof_free(q);
 }
 
-/* Written by an earlier one, before there was the column `frees`; and with a width that it cannot
- * have. */
+/* Written by an earlier one, before there was the column `frees`; and with a width that
+ * it cannot have. */
 T_TEST(absent_columns_are_zero)
 {
 	for (unsigned round = 0; round < 2; round++) {
@@ -714,7 +714,8 @@ T_TEST(refs_are_checked)
 	prof_free(q);
 }
 
-/* Rows belong to one owner: what adds them up over all owners has room for as many as there are. */
+/* Rows belong to one owner: what adds them up over all owners has room for as many as
+ * there are. */
 T_TEST(rows_are_not_shared)
 {
 	struct prof *p = sample(), *q = prof_new();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_pagescan.c -- pages of our own that were touched, found in terabytes that were not, in each of the ways. */
+/* test_pagescan.c -- pages of our own that were touched, found in terabytes that were
+ * not, in each of the ways. */
 #include "tool/target/proc/pagescan.h"
 
 #include <stdlib.h>

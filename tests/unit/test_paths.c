@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_paths.c -- who holds a block, and what would go with it: by hand, and against the definition on graphs
- * made by chance. */
+/* test_paths.c -- who holds a block, and what would go with it: by hand, and against the
+ * definition on graphs made by chance. */
 #include "t.h"
 #include "tool/leak/classify.h"
 #include "tool/leak/dominators.h"
@@ -193,7 +193,8 @@ T_TEST(dominators_by_hand)
 {
 	struct dominators d;
 
-	/* A table (1) of three (2, 3, 4), of which one is held elsewhere too; a ring below it. */
+	/* A table (1) of three (2, 3, 4), of which one is held elsewhere too; a ring
+	 * below it. */
 	begin();
 	roots[0] = at(1);
 	roots[5] = at(4);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_peaks.c -- peaks of sampled recordings, simulated: how often the true peak is within two of the stated errors,
- * and how far off the figure is on average.
+/* test_peaks.c -- peaks of sampled recordings, simulated: how often the true peak is
+ * within two of the stated errors, and how far off the figure is on average.
  *
- * Every block is sampled by itself, as the recorder does it. A history is a number of sites; each fills a ring of blocks and then
- * replaces the oldest one again and again, `turns` times over. All have their highest level at the same time, so the true peak is the
- * sum of the rings. The seed is fixed: the test gives the same figures every time. */
+ * Every block is sampled by itself, as the recorder does it. A history is a number of
+ * sites; each fills a ring of blocks and then replaces the oldest one again and again,
+ * `turns` times over. All have their highest level at the same time, so the true peak is
+ * the sum of the rings. The seed is fixed: the test gives the same figures every time. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -19,7 +20,9 @@ struct history {
 		unsigned sites, blocks, bytes; /* so many sites with such a ring */
 		double turns;		       /* 0: filled once */
 	} rings[2];
-	double raw_at_least; /* the recorder's own figure is too high by this many errors of a single estimate */
+	/* the recorder's own figure is too high by this many errors of a single
+	 * estimate */
+	double raw_at_least;
 	double within; /* share of the runs that must be within two stated errors */
 };
 
@@ -58,8 +61,9 @@ step(struct sim_site *s, double p, int64_t *live)
 		s->own_peak = s->live;
 }
 
-/* All sites go on at a pace by which they end together. Returns the peak in bytes that the recorder would note; blocks of one
- * history that are of one size stand for the same number of bytes. */
+/* All sites go on at a pace by which they end together. Returns the peak in bytes that
+ * the recorder would note; blocks of one history that are of one size stand for the same
+ * number of bytes. */
 static void
 simulate(struct sim_site *sites, unsigned n, double p, int64_t *ret_peak)
 {
@@ -84,7 +88,8 @@ simulate(struct sim_site *sites, unsigned n, double p, int64_t *ret_peak)
 	*ret_peak = peak;
 }
 
-/* One run: what is stated, as errors off the truth; and as the recorder noted it, in errors of one estimate. */
+/* One run: what is stated, as errors off the truth; and as the recorder noted it, in
+ * errors of one estimate. */
 static void
 run(const struct history *h, double *ret_off, double *ret_raw)
 {
@@ -192,8 +197,9 @@ T_TEST(floors)
 	}
 }
 
-/* 40 samples at the peak, most of them replaced often, and 38 at the end, which is more than what is left of the peak:
- * so the peak is at the end, for the process, its site and the site's share. */
+/* 40 samples at the peak, most of them replaced often, and 38 at the end, which is more
+ * than what is left of the peak: so the peak is at the end, for the process, its site and
+ * the site's share. */
 T_TEST(highest_at_the_end)
 {
 	struct prof *p = prof_new();

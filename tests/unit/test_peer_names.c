@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_peer_names.c -- short names as jeprof makes them, and figures as google/pprof writes them. */
+/* test_peer_names.c -- short names as jeprof makes them, and figures as google/pprof
+ * writes them. */
 #include "t.h"
 #include "tool/compat/jeprof/jeprof_frames.h"
 #include "tool/compat/jeprof/peer_tables.h"

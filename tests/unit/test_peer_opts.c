@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_peer_opts.c -- option words as Perl's Getopt::Long and Go's flag package read them. */
+/* test_peer_opts.c -- option words as Perl's Getopt::Long and Go's flag package read
+ * them. */
 #include "tool/compat/peer_opts.h"
 
 #include <string.h>
@@ -78,7 +79,8 @@ T_TEST(switches)
 	T_EQ(take(PEER_GO, "-text=true -test=false --show_bytes=1"), 0);
 	T_CHECK(given.text && !given.test && given.show_bytes);
 	T_EQ(take(PEER_GO, "-text=perhaps"), -22);
-	/* Not a switch, and so nothing to turn off: nodecount is a name, "no" and "decount" is not. */
+	/* Not a switch, and so nothing to turn off: nodecount is a name, "no" and
+	 * "decount" is not. */
 	T_EQ(take(PEER_PERL, "--nodec=3"), 0);
 	T_EQ(given.count, 3);
 	T_EQ(take(PEER_PERL, "--nobase"), -22);

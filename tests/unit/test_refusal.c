@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_refusal.c -- every reason not to attach, and what it says: why, and the one thing that helps. */
+/* test_refusal.c -- every reason not to attach, and what it says: why, and the one thing
+ * that helps. */
 #include <errno.h>
 
 #include "t.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_regions.c -- names of regions, and the account over them, from maps that are made here. */
+/* test_regions.c -- names of regions, and the account over them, from maps that are made
+ * here. */
 #include "t.h"
 #include "tool/analyze/process/account.h"
 #include "tool/analyze/process/regions.h"
@@ -61,7 +62,8 @@ T_TEST(shapes_of_glibc)
 	T_EQ(at(&rs, &m, 0x7e0004000000)->kind, REGION_ARENA);
 	T_STR(at(&rs, &m, 0x7e0004000000)->name, "arena@7e0004000000");
 	T_EQ(at(&rs, &m, 0x7f0000802000)->kind, REGION_THREAD_STACK);
-	/* The one with the same size over a guard page, though its thread was not waiting. */
+	/* The one with the same size over a guard page, though its thread was not
+	 * waiting. */
 	T_EQ(at(&rs, &m, 0x7f0000001000)->kind, REGION_THREAD_STACK);
 	T_EQ(at(&rs, &m, 0x7f0001002000)->kind, REGION_MAPPING);
 	T_EQ(at(&rs, &m, 0x7f0002000000)->kind, REGION_SHARED);

@@ -23,7 +23,8 @@ render(struct prof *p, const struct report_opts *o)
 	return buf_str(&render_out);
 }
 
-/* A line of the last report that begins like this, up to its end; "" when there is none. */
+/* A line of the last report that begins like this, up to its end; "" when there is
+ * none. */
 static const char *
 line_of(const char *text, const char *begin)
 {

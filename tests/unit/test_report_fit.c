@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_report_fit.c -- a report fits on a screen of 80 columns and 25 lines, unless the user asks for more. */
+/* test_report_fit.c -- a report fits on a screen of 80 columns and 25 lines, unless the
+ * user asks for more. */
 #include "tool/render/report/report.h"
 
 #include <stdio.h>
@@ -9,8 +10,8 @@
 
 static struct buf out;
 
-/* `sites` sites of a program, each with a stack of ten frames in which the user's own is frame `own`. The first
- * loses most. */
+/* `sites` sites of a program, each with a stack of ten frames in which the user's own is
+ * frame `own`. The first loses most. */
 static struct prof *
 lost(unsigned sites, unsigned own, unsigned bytes)
 {

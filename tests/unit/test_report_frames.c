@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_report_frames.c -- which frames of a stack are listed, and whose source is quoted. */
+/* test_report_frames.c -- which frames of a stack are listed, and whose source is
+ * quoted. */
 #include "tool/render/report/report.h"
 
 #include "t.h"

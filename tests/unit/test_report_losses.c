@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_report_losses.c -- what reports say of memory that is lost, from profiles built by hand: seep's own words
- * and memcheck's. */
+/* test_report_losses.c -- what reports say of memory that is lost, from profiles built by
+ * hand: seep's own words and memcheck's. */
 #include "t.h"
 #include "t_prof.h"
 #include "tool/model/loss_kinds.h"
@@ -310,7 +310,8 @@ T_TEST(memcheck_all_freed)
 	prof_free(p);
 }
 
-/* Wrong use of the heap, as memcheck tells it: twice with -s, in the order of how often. */
+/* Wrong use of the heap, as memcheck tells it: twice with -s, in the order of how
+ * often. */
 T_TEST(memcheck_wrong_use)
 {
 	struct prof *p = some_lost();

@@ -43,7 +43,8 @@ T_TEST(recognised_by_name)
 	}
 }
 
-/* Every runtime has a name and a way to recognise it; one with a heap of its own has the words for it. */
+/* Every runtime has a name and a way to recognise it; one with a heap of its own has the
+ * words for it. */
 T_TEST(complete)
 {
 	for (unsigned r = 0; r < RUNTIMES; r++) {

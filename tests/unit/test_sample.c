@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_sample.c -- Poisson sampling: our own logarithm and exponential against libm's, the
- * distance between samples against its distribution, estimates against what was allocated.
+/* test_sample.c -- Poisson sampling: our own logarithm and exponential against libm's,
+ * the distance between samples against its distribution, estimates against what was
+ * allocated.
  *
- * Random states are fixed, so a run gives the same figures each time. Bounds are four standard
- * errors where one figure is looked at; where 200 sites are, their squared errors as a whole. */
+ * Random states are fixed, so a run gives the same figures each time. Bounds are four
+ * standard errors where one figure is looked at; where 200 sites are, their squared
+ * errors as a whole. */
 /* libs: m */
 #include "t.h"
 
@@ -77,7 +79,8 @@ check_distances(uint64_t rate)
 	got_var = squares / DRAWS - sum / DRAWS * (sum / DRAWS);
 	T_CHECK(least >= 1);
 	T_CHECK(fabs(got_mean - mean) <= 4 * sqrt(var / DRAWS));
-	/* the fourth central moment of an exponential is 9 var^2 (+ var for the rounding) */
+	/* the fourth central moment of an exponential is 9 var^2 (+ var for the
+	 * rounding) */
 	T_CHECK(fabs(got_var - var) <= 4 * sqrt((8 * var * var + var) / DRAWS));
 	/* a block as large as the mean distance is caught with 1 - 1/e */
 	p = -expm1(-1.0);
@@ -150,7 +153,8 @@ allocate(struct site *s, uint64_t bytes, uint64_t rate, uint64_t *left, uint64_t
 	s->samples++;
 }
 
-/* Sizes from 16 bytes to 1 MiB, of each site another mixture; sites take turns at random. */
+/* Sizes from 16 bytes to 1 MiB, of each site another mixture; sites take turns at
+ * random. */
 static uint64_t
 size_at(unsigned site, uint64_t random)
 {
@@ -173,8 +177,8 @@ simulate(struct site *sites, uint64_t rate, unsigned long blocks)
 	}
 }
 
-/* Errors in standard deviations: in total below 4; over the sites with enough samples their mean
- * below 4 of its own, and their mean square near 1. */
+/* Errors in standard deviations: in total below 4; over the sites with enough samples
+ * their mean below 4 of its own, and their mean square near 1. */
 static void
 check_unbiased(uint64_t rate, unsigned long blocks, unsigned least)
 {
@@ -259,7 +263,8 @@ T_TEST(filter_counts)
 	free(f);
 }
 
-/* What reached 255 no longer knows how many there are: it stays, and nothing is overlooked. */
+/* What reached 255 no longer knows how many there are: it stays, and nothing is
+ * overlooked. */
 T_TEST(filter_saturates)
 {
 	struct sample_filter *f = new_filter();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_scan_file.c -- looks at heaps: kept in a file and read again, compared, described. */
+/* test_scan_file.c -- looks at heaps: kept in a file and read again, compared,
+ * described. */
 #include "t.h"
 #include "tool/analyze/process/blocklook.h"
 #include "tool/analyze/process/scan_growth.h"

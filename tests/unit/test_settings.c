@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_settings.c -- the SEEP variable: every key, its limits, and what is not understood. */
+/* test_settings.c -- the SEEP variable: every key, its limits, and what is not
+ * understood. */
 /* sources: src/guest/life/settings.c */
 #include "t.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_skip_fold.c -- frames of language libraries are folded down to the program's own, and a
- * program that only looks like a library keeps its frames. */
+/* test_skip_fold.c -- frames of language libraries are folded down to the program's own,
+ * and a program that only looks like a library keeps its frames. */
 #include "t.h"
 #include "t_prof.h"
 #include "tool/analyze/sites/library.h"

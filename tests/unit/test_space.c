@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_space.c -- room in the recording that is given back while others may be making some. */
+/* test_space.c -- room in the recording that is given back while others may be making
+ * some. */
 #include "t.h"
 
 #include "guest/record/file/space.h"
@@ -40,7 +41,8 @@ T_TEST(what_was_never_used_is_given_back)
 	T_CHECK(!space_give_back(&rh, t->me)); /* there is no more */
 }
 
-/* A thread that makes chunks present holds the lock: what it has not published yet is not unused. */
+/* A thread that makes chunks present holds the lock: what it has not published yet is not
+ * unused. */
 T_TEST(not_while_somebody_makes_room)
 {
 	struct thread *t = rh_start(REC_MODE_EXACT, 16 << 20, 0, true);

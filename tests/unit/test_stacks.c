@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_stacks.c -- the tree of stacks and the index of whole ones while both grow.
  *
- * A node is the same whenever it is asked for, from several threads at once too; what the index
- * gives is what was learnt, and almost all of it; a tree of a few hundred nodes takes a few pages. */
+ * A node is the same whenever it is asked for, from several threads at once too; what the
+ * index gives is what was learnt, and almost all of it; a tree of a few hundred nodes
+ * takes a few pages. */
 /* tsan */
 #include "t.h"
 
@@ -107,7 +108,8 @@ T_TEST(few_stacks_touch_few_pages)
 		parent = stacks_node(&rh, parent, 0x401000 + i * 13, 1, 0, t->me);
 		stacks_learn(&rh, hash_of(i), parent);
 	}
-	/* The private tables are those of the tests before, given back to the kernel and zero again. */
+	/* The private tables are those of the tests before, given back to the kernel and
+	 * zero again. */
 	T_EQ(rh.index_mask, 4095);
 	T_CHECK(pages_of(rh.node_heads, RECORDER_NODE_HEADS * sizeof(*rh.node_heads)) <=
 		4);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* test_step.c -- a call that is being recorded is either recorded or not, at every instruction.
+/* test_step.c -- a call that is being recorded is either recorded or not, at every
+ * instruction.
  *
- * The test starts itself again as the target, with libseep.so in front. The target raises SIGUSR1,
- * makes one call, raises it again; the test single-steps it in between. Whenever an instruction
- * has changed the live recording, that is read as if the process had died there, and everything in
- * it (totals, live blocks, peak, histograms of every place) must be as before the call or as after
- * it, and never go back. A site or cell that holds only zeros counts as absent: a place that is
- * seen for the first time is written down before its first call is counted.
+ * The test starts itself again as the target, with libseep.so in front. The target raises
+ * SIGUSR1, makes one call, raises it again; the test single-steps it in between. Whenever
+ * an instruction has changed the live recording, that is read as if the process had died
+ * there, and everything in it (totals, live blocks, peak, histograms of every place) must
+ * be as before the call or as after it, and never go back. A site or cell that holds only
+ * zeros counts as absent: a place that is seen for the first time is written down before
+ * its first call is counted.
  *
  * Also the end of a thread, whose figures move from its cells into the site's. */
 /* libs: pthread */
@@ -408,7 +410,8 @@ observe(const char *name, unsigned how, const struct target_case *c)
 		T_EQ(t.now.live_bytes - before.live_bytes, c->bytes);
 		T_EQ(t.now.live_blocks - before.live_blocks, c->allocs - c->frees);
 	}
-	/* Beside other threads the process's peak is noticed in steps of 4 KiB a thread. */
+	/* Beside other threads the process's peak is noticed in steps of 4 KiB a
+	 * thread. */
 	least = before.peak_bytes < t.now.peak_bytes ? before.peak_bytes
 						     : t.now.peak_bytes;
 	most = before.peak_bytes > t.now.peak_bytes ? before.peak_bytes
@@ -518,7 +521,8 @@ T_TEST(sampled_in_a_second_thread)
 	observe_all(HOW_SAMPLED | HOW_IN_THREAD);
 }
 
-/* From the creation of the file on: it is no recording yet, or one in which all adds up. */
+/* From the creation of the file on: it is no recording yet, or one in which all adds
+ * up. */
 T_TEST(beginning)
 {
 	struct trace t = {.dir = "/tmp/seep-step.XXXXXX"};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_suppress.c -- suppressions of valgrind and LSan: reading, messages, matching, order of use. */
+/* test_suppress.c -- suppressions of valgrind and LSan: reading, messages, matching,
+ * order of use. */
 #include "t.h"
 #include "tool/analyze/verdict/suppress_match.h"
 #include "tool/format/text/suppress_read.h"

@@ -465,7 +465,8 @@ T_TEST(demangles)
 		 "mycrate::foo::bar"},
 		{"_ZN3FooC1Ev", "Foo::Foo()", "Foo::Foo"},
 		{"_Znwm", "operator new(unsigned long)", "operator new"},
-		/* Return types among the arguments stay, those of the functions around go. */
+		/* Return types among the arguments stay, those of the functions around
+		 * go. */
 		{"_ZSt8__invokeIPFviEJiEENSt15__invoke_resultIT_JDpT0_EE4typeEOS3_DpOS4_",
 		 "std::__invoke_result<void (*)(int), int>::type std::__invoke<void "
 		 "(*)(int), int>(void (*&&)(int), int&&)",

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* test_sym_big.c -- many addresses in large binaries: in time, and every line as addr2line's.
+/* test_sym_big.c -- many addresses in large binaries: in time, and every line as
+ * addr2line's.
  *
- * A generated C++ program (bench/workloads/symbols.py), and the debug builds of libstdc++ and
- * python where they are installed. Under SEEP_SOAK the program has 150 MB of DWARF 5 and each
- * is asked about 60,000 addresses; else it is a fortieth of that. Times are CPU time, since the
- * machine may be anybody's.
+ * A generated C++ program (bench/workloads/symbols.py), and the debug builds of libstdc++
+ * and python where they are installed. Under SEEP_SOAK the program has 150 MB of DWARF 5
+ * and each is asked about 60,000 addresses; else it is a fortieth of that. Times are CPU
+ * time, since the machine may be anybody's.
  *
- * Where addr2line says another line than we do, llvm-symbolizer is the judge: it has to say what
- * we say. Two faults of addr2line 2.40 are known. In version 5 of DWARF a sequence of rows that
- * sets no file begins in file 1, and it takes file 0. And for some last bytes of 256 it
- * says nothing when it was asked about others before. */
+ * Where addr2line says another line than we do, llvm-symbolizer is the judge: it has to
+ * say what we say. Two faults of addr2line 2.40 are known. In version 5 of DWARF a
+ * sequence of rows that sets no file begins in file 1, and it takes file 0. And for some
+ * last bytes of 256 it says nothing when it was asked about others before. */
 #include <time.h>
 #include <unistd.h>
 
@@ -152,7 +153,8 @@ write_addresses(const struct addresses *all, const char *name)
 	buf_done(&b);
 }
 
-/* Every line as addr2line has it, or as llvm-symbolizer has it. How many were the latter. */
+/* Every line as addr2line has it, or as llvm-symbolizer has it. How many were the
+ * latter. */
 static size_t
 check_lines(const char *program, const struct addresses *all)
 {
@@ -181,8 +183,9 @@ check_lines(const char *program, const struct addresses *all)
 	return n;
 }
 
-/* Cold, with the making of the cache, and from it: as fast as asked, and lines that are right.
- * `allowed` differences from addr2line in 10,000 addresses, all of them for the judge. */
+/* Cold, with the making of the cache, and from it: as fast as asked, and lines that are
+ * right. `allowed` differences from addr2line in 10,000 addresses, all of them for the
+ * judge. */
 static void
 measure(const char *program, unsigned allowed)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_sym_cache.c -- indexes kept by build-id: the same answers as without, read once, trusted
- * only when whole and our own.
+/* test_sym_cache.c -- indexes kept by build-id: the same answers as without, read once,
+ * trusted only when whole and our own.
  *
- * A C++ program of three units is compiled here; what is asked of it is every third byte of its
- * functions. That answers are right is the subject of test_sym_peers.c; here they have to be
- * the same with and without the cache. */
+ * A C++ program of three units is compiled here; what is asked of it is every third byte
+ * of its functions. That answers are right is the subject of test_sym_peers.c; here they
+ * have to be the same with and without the cache. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -62,8 +62,8 @@ fixture(void)
 	return true;
 }
 
-/* Everything sym says of every third byte of the functions whose names have `part` in them, as
- * text. `id` is NULL or 20 bytes. */
+/* Everything sym says of every third byte of the functions whose names have `part` in
+ * them, as text. `id` is NULL or 20 bytes. */
 static void
 ask_id(const char *program, const unsigned char *id, const struct sym_opts *o,
        const char *part, struct buf *ret)
@@ -317,7 +317,8 @@ T_TEST(cache_of_somebody_else_is_not_read)
 	o.cache_dir = at("home/.cache/seep/sym");
 	check_same(&o, ".");
 	T_CHECK(access(at("home/.cache"), F_OK) != 0);
-	/* and nothing is kept of another user's binary, whose build-id he may have made up */
+	/* and nothing is kept of another user's binary, whose build-id he may have made
+	 * up */
 	T_EQ(sh("rm -rf %s; chown 12345 prog", cache), 0);
 	o.cache_dir = cache;
 	check_same(&o, ".");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_sym_call.c -- which function a call calls: through a stub, through the table itself, and where nothing can be
- * said. The calls are made here, and asked about in this very binary. */
+/* test_sym_call.c -- which function a call calls: through a stub, through the table
+ * itself, and where nothing can be said. The calls are made here, and asked about in this
+ * very binary. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,8 +2,8 @@
 /* test_sym_files.c -- the many places and shapes of debug information, on real files.
  *
  * One small program with known lines, kept in every way that compilers, binutils, dwz and
- * debuginfod have, has to give the same three frames; where something is missing, the reason
- * has to say it. */
+ * debuginfod have, has to give the same three frames; where something is missing, the
+ * reason has to say it. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -79,7 +79,8 @@ have(const char *tool)
 	return fixture() && sh("command -v %s", tool) == 0;
 }
 
-/* All of what a full answer must be, wherever the debug information came from. Closes `s`. */
+/* All of what a full answer must be, wherever the debug information came from. Closes
+ * `s`. */
 static void
 check(struct sym *s, uint64_t from, const char *what)
 {
@@ -398,8 +399,8 @@ T_TEST(debuginfod_is_asked_only_when_told)
 	waitpid(server, NULL, 0);
 }
 
-/* Lambdas and functions of an anonymous namespace that are inlined everywhere have no linkage
- * name; their whole names tell them apart. */
+/* Lambdas and functions of an anonymous namespace that are inlined everywhere have no
+ * linkage name; their whole names tell them apart. */
 T_TEST(nameless_functions_are_told_apart)
 {
 	static const char text[] =

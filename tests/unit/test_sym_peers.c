@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_sym_peers.c -- every answer of src/tool/sym beside binutils' own, address by address.
+/* test_sym_peers.c -- every answer of src/tool/sym beside binutils' own, address by
+ * address.
  *
  * A C++ program is compiled in the ways that change how debug information is kept, and
  * addr2line -aif is asked about addresses all over its functions: function, file, line

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_t.c -- the test frame itself and the macros of compiler.h.
  *
- * A frame that cannot fail would make every other test worthless, so this one looks at what
- * the checks do to a test that breaks them, and clears the mark again. */
+ * A frame that cannot fail would make every other test worthless, so this one looks at
+ * what the checks do to a test that breaks them, and clears the mark again. */
 #include "t.h"
 
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_tagframes.c -- labels as frames: where they stand, what they read, what goes before them. */
+/* test_tagframes.c -- labels as frames: where they stand, what they read, what goes
+ * before them. */
 #include "tool/analyze/graph/tagframes.h"
 
 #include "t.h"
@@ -118,7 +119,8 @@ T_TEST(values_alone)
 	prof_free(p);
 }
 
-/* What is skipped would be in the middle afterwards: the allocator's frames and start code. */
+/* What is skipped would be in the middle afterwards: the allocator's frames and start
+ * code. */
 T_TEST(skipped_frames_go_first)
 {
 	struct prof *p = prof_new();
@@ -139,7 +141,8 @@ T_TEST(skipped_frames_go_first)
 	prof_free(p);
 }
 
-/* The same for what a profile asks to drop, which ends a stack but for its outermost frames. */
+/* The same for what a profile asks to drop, which ends a stack but for its outermost
+ * frames. */
 T_TEST(dropped_frames_go_first)
 {
 	struct prof *p = prof_new();
@@ -158,7 +161,8 @@ T_TEST(dropped_frames_go_first)
 	prof_free(p);
 }
 
-/* Words are the same in every profile, so two that are merged afterwards share their frames. */
+/* Words are the same in every profile, so two that are merged afterwards share their
+ * frames. */
 T_TEST(the_same_in_two_profiles)
 {
 	struct prof *a = make(), *b = prof_new(), *both = prof_new();

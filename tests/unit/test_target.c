@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_target.c -- src/tool/target but for inspect: /proc, run folders, live recordings, marks,
- * starting and waiting. Live recordings are made by hand, with figures that nothing else would
- * give. */
+/* test_target.c -- src/tool/target but for inspect: /proc, run folders, live recordings,
+ * marks, starting and waiting. Live recordings are made by hand, with figures that
+ * nothing else would give. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -648,8 +648,8 @@ T_TEST(launch_with_sigchld_ignored)
 	fflush(stdout);
 	dup2(null, 1);
 	dup2(null, 2);
-	/* SIGCHLD is 17: bit 16 of the ignored ones must be set in the program. A shell would
-	 * not do here, as it sets the signal for itself. */
+	/* SIGCHLD is 17: bit 16 of the ignored ones must be set in the program. A shell
+	 * would not do here, as it sets the signal for itself. */
 	T_EQ(run_program(argv, &t, &d, &before), 0);
 	T_EQ(ticker_wait(&t, NULL), 0);
 	dup2(err, 2);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_totals.c -- what one thread's events add up to, against a model that keeps every block.
+/* test_totals.c -- what one thread's events add up to, against a model that keeps every
+ * block.
  *
- * 100,000 random events at 32 sites: allocations, frees, reallocs that stay, move and fail, frees
- * of unknown addresses, addresses handed out again whose free nobody saw. Compared at the end and
- * at moments between: every counter and histogram, each site's peak, and what each site held at
- * the peak of the whole process. Two threads are played by turns where their order is the point. */
+ * 100,000 random events at 32 sites: allocations, frees, reallocs that stay, move and
+ * fail, frees of unknown addresses, addresses handed out again whose free nobody saw.
+ * Compared at the end and at moments between: every counter and histogram, each site's
+ * peak, and what each site held at the peak of the whole process. Two threads are played
+ * by turns where their order is the point. */
 #include "t.h"
 
 #include "guest/record/livetable.h"
@@ -149,7 +151,8 @@ T_TEST(a_lone_threads_events)
 	       (unsigned long)model.unknown);
 }
 
-/* With a second thread about, the peak may be missed by what one thread keeps to itself. */
+/* With a second thread about, the peak may be missed by what one thread keeps to
+ * itself. */
 T_TEST(no_longer_alone)
 {
 	struct thread *t = rh_start(REC_MODE_EXACT, 64 << 20, 0, true);
@@ -233,8 +236,9 @@ T_TEST(histogram_limits)
 	T_EQ(life_bucket(3, UINT64_C(9) << 32), 0); /* another thread's clock was ahead */
 }
 
-/* Messages go to and fro: the first thread's block is freed by the second, its slot taken by
- * another block of the same size, its address given to the second and freed by the first. */
+/* Messages go to and fro: the first thread's block is freed by the second, its slot taken
+ * by another block of the same size, its address given to the second and freed by the
+ * first. */
 T_TEST(slot_used_again_by_another_block)
 {
 	struct thread *one = rh_start(REC_MODE_EXACT, 16 << 20, 0, false), *two;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_tracee.c -- threads that end while they are traced: those of a process that we have started ourselves, too, whose
- * own end is for somebody else to wait for. */
+/* test_tracee.c -- threads that end while they are traced: those of a process that we
+ * have started ourselves, too, whose own end is for somebody else to wait for. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -141,8 +141,8 @@ T_TEST(the_end_of_our_child_is_left_to_others)
 	T_EQ(WEXITSTATUS(status), 7);
 }
 
-/* One that is asleep where no stop reaches it: until what it has started by vfork ends, at the end of `*ret_wakes`. Then it ends
- * with 7 when `*ret_ends` does. */
+/* One that is asleep where no stop reaches it: until what it has started by vfork ends,
+ * at the end of `*ret_wakes`. Then it ends with 7 when `*ret_ends` does. */
 static int
 start_deep(int *ret_wakes, int *ret_ends)
 {

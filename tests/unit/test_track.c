@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_track.c -- regions found again in the next snapshot, and what is said of their growth. */
+/* test_track.c -- regions found again in the next snapshot, and what is said of their
+ * growth. */
 #include <math.h>
 
 #include "t.h"
@@ -55,7 +56,8 @@ T_TEST(found_by_overlap)
 	put(&s, REGION_MAPPING, "mapping@40000", 0x40000, 0x50000, 7);
 	take(&t, 0, &s);
 	put(&s, REGION_HEAP, "heap", 0x1000, 0xb000, 13);
-	/* Grew downwards: another name, the same region. The other one is gone, a third came. */
+	/* Grew downwards: another name, the same region. The other one is gone, a third
+	 * came. */
 	put(&s, REGION_MAPPING, "mapping@1f000", 0x1f000, 0x30000, 34);
 	put(&s, REGION_CHUNK, "chunk@60000", 0x60000, 0x61000, 4);
 	take(&t, 5, &s);
@@ -247,8 +249,8 @@ T_TEST(growing_every_time_is_not_steady)
 	}
 }
 
-/* A process that hardly ran in the second half, because the machine was busy, may grow on: that is
- * not "it grew at first, but not any more". */
+/* A process that hardly ran in the second half, because the machine was busy, may grow
+ * on: that is not "it grew at first, but not any more". */
 T_TEST(growth_that_slows_down_has_not_stopped)
 {
 	static const uint64_t sizes[] = {1000, 3000, 5000, 7000, 9000,

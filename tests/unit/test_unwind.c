@@ -82,8 +82,8 @@ interrupted_leaf(void)
 
 static volatile bool interrupting;
 
-/* Once, a little later. A timer that went on by itself would let a slow machine do nothing
- * but handle it. */
+/* Once, a little later. A timer that went on by itself would let a slow machine do
+ * nothing but handle it. */
 static void
 interrupt_soon(void)
 {

@@ -259,7 +259,8 @@ T_TEST(longjmp_out_of_the_middle_does_no_harm)
 		if (setjmp(edge_jump) == 0)
 			edge_recurse(40 + i % 7, edge_leaf);
 		edge_nodes_until_jump = 0;
-		/* A third time, because one kept aside counts as the last when it came twice. */
+		/* A third time, because one kept aside counts as the last when it came
+		 * twice. */
 		edge_recurse(40 + i % 5, edge_thrice);
 		wrong += !edge_path_is_addresses() || !edge_hit;
 	}

@@ -7,7 +7,8 @@
  * just now gives, whose operations have no recall: that one asks node() for every frame.
  * The addresses behind the id are compared as well, with those of a walk by rules, so no
  * two stacks can share an id. Modules go and come back with another id, bounds change,
- * the table of known stacks forgets at random. UNWIND_STACKS sets the number of stacks. */
+ * the table of known stacks forgets at random. UNWIND_STACKS sets the number of
+ * stacks. */
 #include "t.h"
 
 #include "guest/unwind/arch.h"
@@ -368,7 +369,8 @@ T_TEST(random_stacks)
 	T_CHECK(truncated > stacks / 1000);
 }
 
-/* Nothing is the same twice running, so the memo is left alone, but most of it is known. */
+/* Nothing is the same twice running, so the memo is left alone, but most of it is
+ * known. */
 static void
 back_off(unsigned count, unsigned rare)
 {
@@ -390,8 +392,9 @@ T_TEST(deep_stacks_back_off)
 	rebound_every = 128;
 	while (ways.stacks < stacks / 2)
 		back_off(97, 0);
-	if (ARCH_RA_FIXED) /* elsewhere a return address may be in a register, and frames are
-			      * walked one by one */
+	/* elsewhere a return address may be in a register, and frames are
+	 * walked one by one */
+	if (ARCH_RA_FIXED)
 		T_CHECK(ways.hashes > stacks / 8);
 	forget_every = 700;
 	while (ways.stacks < stacks * 3 / 4)
@@ -447,8 +450,8 @@ typedef void hop(unsigned path, uintptr_t target);
 
 static hop *volatile hops[4];
 
-/* The frame's size is such that the leaf is always called at the same stack pointer. What longer
- * ways left on the stack is still there, inside the frame of shorter ones. */
+/* The frame's size is such that the leaf is always called at the same stack pointer. What
+ * longer ways left on the stack is still there, inside the frame of shorter ones. */
 static NOINLINE void
 leaf_at(unsigned path, uintptr_t target)
 {
@@ -480,8 +483,8 @@ hop_far(unsigned path, uintptr_t target)
 	stacks_sink += (unsigned char)buffer[351];
 }
 
-/* Same pc, same sp, and every word of the other stack is where it was, for the first call is made
- * from one place: bp alone tells them apart. */
+/* Same pc, same sp, and every word of the other stack is where it was, for the first call
+ * is made from one place: bp alone tells them apart. */
 T_TEST(same_place_other_frames)
 {
 	uintptr_t target = (uintptr_t)__builtin_frame_address(0) - 8192;
@@ -502,8 +505,8 @@ T_TEST(same_place_other_frames)
 	T_CHECK(ways.walks > 1000);
 }
 
-/* Calls go() from code that has no unwind table. Hidden: an address by way of the GOT would not be
- * that of a label in assembly. */
+/* Calls go() from code that has no unwind table. Hidden: an address by way of the GOT
+ * would not be that of a label in assembly. */
 __attribute__((visibility("hidden"))) void no_table(void (*go)(void));
 
 #if defined(__x86_64__)
@@ -516,8 +519,8 @@ __asm__(".text\n.type no_table, @function\nno_table:\n\t"
 
 static unsigned long whole, cut;
 
-/* The stack's upper end is right here, so this was the outermost frame; or far away, then it was
- * not, and could only not be followed. */
+/* The stack's upper end is right here, so this was the outermost frame; or far away, then
+ * it was not, and could only not be followed. */
 static NOINLINE void
 end_leaf(void)
 {
@@ -547,7 +550,8 @@ T_TEST(ended_or_truncated)
 	T_CHECK(cut > 1000);
 }
 
-/* Stacks of one function that lie near each other have sets of their own, wherever the stack is. */
+/* Stacks of one function that lie near each other have sets of their own, wherever the
+ * stack is. */
 T_TEST(sets_of_spares)
 {
 	enum { SETS = MEMO_SPARES / MEMO_SPARE_WAYS };

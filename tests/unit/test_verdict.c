@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_verdict.c -- the table of verdicts, row by row: the facts on the left, the words on the right. */
+/* test_verdict.c -- the table of verdicts, row by row: the facts on the left, the words
+ * on the right. */
 #include "tool/analyze/verdict/verdict_rules.h"
 
 #include <string.h>

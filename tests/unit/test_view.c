@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of src/tool/render/views: the text of every view of a small profile, letter for letter. */
+/* Tests of src/tool/render/views: the text of every view of a small profile, letter for
+ * letter. */
 #include "tool/render/views/view.h"
 
 #include "t.h"
@@ -183,7 +184,8 @@ T_TEST(stacks)
 	prof_free(p);
 }
 
-/* What is below nothing has a sign, and shares too; they are of all without signs, 4,324. */
+/* What is below nothing has a sign, and shares too; they are of all without signs,
+ * 4,324. */
 T_TEST(less_than_nothing)
 {
 	struct prof *p = small();

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* test_walker.c -- what the walkers find: in images made by hand of versions that are not installed, and in
- * processes, for tests/e2e/heap_walkers.sh.
+/* test_walker.c -- what the walkers find: in images made by hand of versions that are not
+ * installed, and in processes, for tests/e2e/heap_walkers.sh.
  *
- *	test_walker PID < TRUTH
+ * 	test_walker PID < TRUTH
  *
- * prints one line about a process of tests/programs/heap_truth.c, compared with what it says itself.
+ * prints one line about a process of tests/programs/heap_truth.c, compared with what it
+ * says itself.
  *
- *	test_walker PID ROUNDS
+ * 	test_walker PID ROUNDS
  *
- * changes words of a copy of its memory, those that a walk reads, and walks it, so many times: every result must be
- * in order. */
+ * changes words of a copy of its memory, those that a walk reads, and walks it, so many
+ * times: every result must be in order. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -98,8 +99,8 @@ walk_image(uint64_t tp, struct heapblocks *h)
 	map_done(&pages);
 }
 
-/* A segment with a page of 64-byte blocks: 10 were made, of which 3 are free, one of these by another
- * thread. */
+/* A segment with a page of 64-byte blocks: 10 were made, of which 3 are free, one of
+ * these by another thread. */
 static void
 make_mimalloc(bool newer, unsigned head)
 {
@@ -155,7 +156,8 @@ T_TEST(mimalloc_2_1)
 	heapblocks_done(&h);
 }
 
-/* The same before 2.1.5, where the first block follows from the size of blocks: `front` bytes behind. */
+/* The same before 2.1.5, where the first block follows from the size of blocks: `front`
+ * bytes behind. */
 static void
 make_older_mimalloc(unsigned shift, unsigned cookie, unsigned head, uint64_t front)
 {
@@ -220,8 +222,8 @@ T_TEST(mimalloc_of_no_version)
 	heapblocks_done(&h);
 }
 
-/* jemalloc's table with four slabs of 32-byte blocks, one block of 20 KiB, and a thread that has freed two blocks of
- * the first slab. Versions differ in the shifts. */
+/* jemalloc's table with four slabs of 32-byte blocks, one block of 20 KiB, and a thread
+ * that has freed two blocks of the first slab. Versions differ in the shifts. */
 static uint64_t
 make_jemalloc(unsigned state, unsigned class, unsigned nfree)
 {
@@ -294,7 +296,8 @@ T_TEST(jemalloc_5_3)
 	heapblocks_done(&h);
 }
 
-/* A slab whose bitmap does not agree with its count: a gap, which counts as a failed check. */
+/* A slab whose bitmap does not agree with its count: a gap, which counts as a failed
+ * check. */
 T_TEST(jemalloc_gap)
 {
 	struct heapblocks h = {0};
@@ -339,7 +342,8 @@ T_TEST(nothing)
 	heapblocks_done(&h);
 }
 
-/* What lies behind a file's private data is its .bss; behind shared memory, a recording as a rule, it is a heap. */
+/* What lies behind a file's private data is its .bss; behind shared memory, a recording
+ * as a rule, it is a heap. */
 T_TEST(data_of_objects)
 {
 	struct memmap_area areas[] = {
@@ -551,7 +555,8 @@ word_of(uint64_t piece)
 	       next_random() % (PIECE / 8);
 }
 
-/* What a word becomes: another one that was read, one near it, a bit more or less, anything. */
+/* What a word becomes: another one that was read, one near it, a bit more or less,
+ * anything. */
 static uint64_t
 changed(uint64_t word, uint64_t other)
 {

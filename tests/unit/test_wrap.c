@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_wrap.c -- reports on a narrow terminal: lines break between words, long names are cut
- * and source lines are not; and classes of sizes and ages in words. */
+/* test_wrap.c -- reports on a narrow terminal: lines break between words, long names are
+ * cut and source lines are not; and classes of sizes and ages in words. */
 #include "tool/render/wrap.h"
 
 #include "t.h"

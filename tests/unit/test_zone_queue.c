@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_zone_queue.c -- the queue of freed blocks, and its lock when somebody keeps it for good: nobody waits for it
- * twice, and it is as before once it is free again. */
+/* test_zone_queue.c -- the queue of freed blocks, and its lock when somebody keeps it for
+ * good: nobody waits for it twice, and it is as before once it is free again. */
 /* sources: src/guest/misuse/zone_queue.c src/guest/hooks/room.c */
 #include "t.h"
 

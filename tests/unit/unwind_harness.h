@@ -51,8 +51,8 @@ static struct unw_shared *h_shared;
 		}
 #endif
 
-/* Calls go(arg) with `bp` in the frame pointer register. In assembly, because a compiler that
- * keeps frame pointers would not have it. */
+/* Calls go(arg) with `bp` in the frame pointer register. In assembly, because a compiler
+ * that keeps frame pointers would not have it. */
 void h_call_with_bp(uintptr_t arg, uintptr_t bp, uintptr_t go);
 
 #if defined(__x86_64__)

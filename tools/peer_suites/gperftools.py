@@ -74,7 +74,8 @@ def checker(suite, flags):
     source = suite.dir / "src/tests/heap-checker-stub-test.cc"
     if not source.exists():
         return
-    # The test's own include of the checker's header; what is left of it in gperftools is empty.
+    # The test's own include of the checker's header; what is left of it in gperftools is
+    # empty.
     text = re.sub(r'#include\s+[<"]gperftools/heap-checker\.h[>"]', "", source.read_text())
     copy = suite.work / "checker.cc"
     copy.write_text("#include <gperftools/heap-checker.h>\n#include <cstdio>\n" + text)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* heap-checker.h -- gperftools' heap checker as libseep.so offers it: HEAPCHECK=normal and so on look when the program
- * ends, and an object of this class looks at what was lost between two points.
+/* heap-checker.h -- gperftools' heap checker as libseep.so offers it: HEAPCHECK=normal
+ * and so on look when the program ends, and an object of this class looks at what was
+ * lost between two points.
  *
- * Nothing has to be linked: without libseep.so in the process nothing is looked at, and nothing is ever lost. What
- * is found is told on stderr, in seep's words. UnIgnoreObject is left out, so that who needs it notices. */
+ * Nothing has to be linked: without libseep.so in the process nothing is looked at, and
+ * nothing is ever lost. What is found is told on stderr, in seep's words. UnIgnoreObject
+ * is left out, so that who needs it notices. */
 #ifndef SEEP_COMPAT_GPERFTOOLS_HEAP_CHECKER_H
 #define SEEP_COMPAT_GPERFTOOLS_HEAP_CHECKER_H
 
@@ -45,7 +47,8 @@ public:
 			seep_leak_forget();
 	}
 
-	/* Whether nothing has been lost since; asked again, the answer stays what it was once it was no. */
+	/* Whether nothing has been lost since; asked again, the answer stays what it was
+	 * once it was no. */
 	bool NoLeaks()
 	{
 		if (seep_leak_check_new != NULL && seep_leak_check_new() == 1) {

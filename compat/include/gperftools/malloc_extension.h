@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* malloc_extension.h -- the same as malloc_extension_c.h in C++'s clothes, and the profile as a
- * string. */
+/* malloc_extension.h -- the same as malloc_extension_c.h in C++'s clothes, and the
+ * profile as a string. */
 #ifndef SEEP_COMPAT_GPERFTOOLS_MALLOC_EXTENSION_H
 #define SEEP_COMPAT_GPERFTOOLS_MALLOC_EXTENSION_H
 

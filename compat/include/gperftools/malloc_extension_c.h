@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* malloc_extension_c.h -- what of tcmalloc's MallocExtension means something over another
- * allocator, answered by glibc's. Calls about tcmalloc's own inside (thread caches, page heap,
- * release rate) are not here: a program that needs them needs tcmalloc. */
+ * allocator, answered by glibc's. Calls about tcmalloc's own inside (thread caches, page
+ * heap, release rate) are not here: a program that needs them needs tcmalloc. */
 #ifndef SEEP_COMPAT_GPERFTOOLS_MALLOC_EXTENSION_C_H
 #define SEEP_COMPAT_GPERFTOOLS_MALLOC_EXTENSION_C_H
 

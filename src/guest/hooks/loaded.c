@@ -2,12 +2,12 @@
 /* loaded.c -- see loaded.h.
  *
  * glibc has _dl_find_object since 2.35. Before, there is a table of ours: filled at the
- * first question, which comes while the program starts, and again when our constructor runs,
- * at dlopen and dlsym, and after dlclose. dlopen itself is jumped to and not called (past.c),
- * so what it loads is found from the program's next call of dlsym on.
+ * first question, which comes while the program starts, and again when our constructor
+ * runs, at dlopen and dlsym, and after dlclose. dlopen itself is jumped to and not called
+ * (past.c), so what it loads is found from the program's next call of dlsym on.
  *
- * There are two copies, and `version` says which one is valid. A reader that was overtaken
- * twice has read rubbish; it notices and looks again. */
+ * There are two copies, and `version` says which one is valid. A reader that was
+ * overtaken twice has read rubbish; it notices and looks again. */
 #include "guest/hooks/loaded.h"
 
 #include "guest/rt/rt_map.h"
@@ -38,8 +38,8 @@ static uint32_t asked;	     /* refreshes that somebody has still to do */
 static uint32_t closing;     /* calls of dlclose under way */
 static bool constructed;
 
-/* The object's program headers: the kernel says where the program's are, those of a library
- * follow its ELF header, which is at its lowest address. */
+/* The object's program headers: the kernel says where the program's are, those of a
+ * library follow its ELF header, which is at its lowest address. */
 static const ElfW(Phdr) * headers_of(const struct link_map *map, size_t *ret_count)
 {
 	const ElfW(Ehdr) *head = (const void *)map->l_addr;
@@ -49,7 +49,8 @@ static const ElfW(Phdr) * headers_of(const struct link_map *map, size_t *ret_cou
 		*ret_count = getauxval(AT_PHNUM);
 		return (const void *)getauxval(AT_PHDR);
 	}
-	/* The vDSO is not in a file, and a library may begin elsewhere: is there anything? */
+	/* The vDSO is not in a file, and a library may begin elsewhere: is there
+	 * anything? */
 	if (((uintptr_t)head & (PAGE - 1)) != 0 ||
 	    SYS3(SYS_mincore, head, PAGE, &there) != 0 ||
 	    head->e_ident[EI_MAG0] != ELFMAG0 || head->e_ident[EI_MAG1] != ELFMAG1 ||

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* loaded.h -- the loaded object that an address is in, found without the loader's lock. */
+/* loaded.h -- the loaded object that an address is in, found without the loader's
+ * lock. */
 #ifndef SEEP_LOADED_H
 #define SEEP_LOADED_H
 
@@ -11,8 +12,8 @@
  * as _dl_find_object fills it. Signal-safe. */
 bool loaded_find(const void *at, struct dl_find_object *ret);
 
-/* Where glibc has no _dl_find_object: read the loader's list again if it has changed. Takes
- * the loader's lock, so never from a hook of an allocation. */
+/* Where glibc has no _dl_find_object: read the loader's list again if it has changed.
+ * Takes the loader's lock, so never from a hook of an allocation. */
 void loaded_refresh(void);
 
 /* Called around dlclose: nothing but the objects of the start is found in between. */

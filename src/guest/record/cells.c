@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* cells.c -- cells: the totals of one thread at one site.
  *
- * The first thread at a site takes the cell inside it, others find theirs through a private hash;
- * a miss makes a cell and links it into the site's list, where readers find it. Only the owner
- * writes a cell, so counting needs no locked instruction and a torn event is undone from the
- * owner's journal.
+ * The first thread at a site takes the cell inside it, others find theirs through a
+ * private hash; a miss makes a cell and links it into the site's list, where readers find
+ * it. Only the owner writes a cell, so counting needs no locked instruction and a torn
+ * event is undone from the owner's journal.
  *
- * Most sites of a large program see a handful of blocks. Sizes and ages of the first 16 are
- * therefore listed in the cell; with the next it gets a histogram, made from the lists first and
- * then put in their place with one store.
+ * Most sites of a large program see a handful of blocks. Sizes and ages of the first 16
+ * are therefore listed in the cell; with the next it gets a histogram, made from the
+ * lists first and then put in their place with one store.
  *
- * When the thread ends its cells are folded, site by site, so that a hundred thousand short
- * threads leave nothing behind. A process may die in the middle of that too: the sum is made in a
- * fresh cell that names the one it has `absorbed`; one store of site->ended then makes the new
- * sum valid and the old cell void in the same moment. Only afterwards is the old cell unlinked.  */
+ * When the thread ends its cells are folded, site by site, so that a hundred thousand
+ * short threads leave nothing behind. A process may die in the middle of that too: the
+ * sum is made in a fresh cell that names the one it has `absorbed`; one store of
+ * site->ended then makes the new sum valid and the old cell void in the same moment. Only
+ * afterwards is the old cell unlinked. */
 #include "guest/record/cells.h"
 
 #include "guest/record/file/space.h"
@@ -33,8 +34,9 @@ slot_of(uint64_t *slots, uint32_t mask, uint32_t site)
 	return &slots[i];
 }
 
-/* Twice the slots, or a first set of them. false: no memory, and the old ones stay. A longjmp may leave us anywhere; if
- * that was between two sets, all cells are entered in the next. */
+/* Twice the slots, or a first set of them. false: no memory, and the old ones stay. A
+ * longjmp may leave us anywhere; if that was between two sets, all cells are entered in
+ * the next. */
 static bool
 grow(struct recorder *r, struct thread *t)
 {
@@ -153,9 +155,10 @@ cells_get_far(struct recorder *r, struct thread *t, uint32_t site_ref)
 		uint64_t found = *at;
 
 		if (LIKELY(found != 0)) {
-			/* Busy sites are few: they move to the slot where their search begins. All slots
-			 * up to here are taken, so the entry that was there is found here too. A longjmp
-			 * between the two stores drops this entry, and the site gets a second cell. */
+			/* Busy sites are few: they move to the slot where their search
+			 * begins. All slots up to here are taken, so the entry that was
+			 * there is found here too. A longjmp between the two stores drops
+			 * this entry, and the site gets a second cell. */
 			*at = *first;
 			*first = found;
 			return rec_at(r, (uint32_t)found);
@@ -189,8 +192,9 @@ cells_make_hist(struct recorder *r, struct rec_cell *c, uint32_t me)
 	if (c->hist != 0 || (c->allocs < REC_FEW && c->frees < REC_FEW))
 		return;
 	hist = space_hist(r, me);
+	/* no room: what is listed stays, the rest is not counted by size and age */
 	if (hist == NULL)
-		return; /* no room: what is listed stays, the rest is not counted by size and age */
+		return;
 	add_hist(r, hist, c);
 	__atomic_store_n(&c->hist, rec_ref(r, hist), __ATOMIC_RELEASE);
 }
@@ -223,8 +227,8 @@ cells_few_life(struct recorder *r, struct rec_cell *c, unsigned bucket, uint32_t
 
 /* ---- threads that end ---- */
 
-/* Lists or histogram of `sum`, which has the counts of `old` still, for what it and `c` have
- * together. false: no room. */
+/* Lists or histogram of `sum`, which has the counts of `old` still, for what it and `c`
+ * have together. false: no room. */
 static bool
 join_hists(struct recorder *r, struct rec_cell *sum, const struct rec_cell *old,
 	   const struct rec_cell *c, uint32_t me)
@@ -304,7 +308,8 @@ unlink_cell(struct recorder *r, struct rec_site *site, struct rec_cell *c)
 		__atomic_store_n(at, c->next, __ATOMIC_RELEASE);
 }
 
-/* One cell into its site's ended cell. Lock of the site held. false: no room for the new sum. */
+/* One cell into its site's ended cell. Lock of the site held. false: no room for the new
+ * sum. */
 static bool
 fold_one(struct recorder *r, struct rec_site *site, struct rec_cell *c, uint32_t me)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cells.h -- what a thread did at a site: one writer each, folded when the thread ends. The first
- * thread's is part of the site, and found without a search. */
+/* cells.h -- what a thread did at a site: one writer each, folded when the thread ends.
+ * The first thread's is part of the site, and found without a search. */
 #ifndef SEEP_CELLS_H
 #define SEEP_CELLS_H
 
@@ -32,13 +32,15 @@ cells_get(struct recorder *r, struct thread *t, uint32_t site_ref)
 	return cells_get_far(r, t, site_ref);
 }
 
-/* A word of a cell's histogram, or of the lists before it has one, and what an event adds to it. */
+/* A word of a cell's histogram, or of the lists before it has one, and what an event adds
+ * to it. */
 struct cell_word {
 	uint64_t *word;
 	uint64_t add;
 };
 
-/* The cell is going to count one more event: when its lists are full it gets a histogram. */
+/* The cell is going to count one more event: when its lists are full it gets a
+ * histogram. */
 void cells_make_hist(struct recorder *r, struct rec_cell *c, uint32_t me);
 struct cell_word cells_few_size(struct recorder *r, struct rec_cell *c, unsigned bucket,
 				uint32_t me);

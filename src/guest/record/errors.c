@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* errors.c -- wrong uses of the heap: written down, and what the address is that they are about.
+/* errors.c -- wrong uses of the heap: written down, and what the address is that they are
+ * about.
  *
- * All of it happens where something is wrong already, so it may take its time: records are searched
- * one by one, and the table of live blocks is walked page by page downwards until one is met.
+ * All of it happens where something is wrong already, so it may take its time: records
+ * are searched one by one, and the table of live blocks is walked page by page downwards
+ * until one is met.
  *
- * A block that was freed leaves its size and site behind in its slot of the table (hot.h), until the
- * slot is used again. That is all that is known of it without being asked for more. */
+ * A block that was freed leaves its size and site behind in its slot of the table
+ * (hot.h), until the slot is used again. That is all that is known of it without being
+ * asked for more. */
 #include "guest/record/errors.h"
 
 #include "guest/record/file/space.h"
@@ -112,7 +115,8 @@ errors_stack(struct recorder *r, struct thread *t, const struct unw_start *start
 	return r->mixed != NULL ? mixed_node(r, t, node, false) : node;
 }
 
-/* What a slot left behind need not be a site: an event that was abandoned leaves anything. */
+/* What a slot left behind need not be a site: an event that was abandoned leaves
+ * anything. */
 static bool
 is_site(const struct recorder *r, uint32_t ref)
 {
@@ -133,7 +137,8 @@ errors_site_stack(const struct recorder *r, uint32_t site)
 
 /* ---- what an address is ---- */
 
-/* The slots of one page: the block with the highest start at or below `addr`, live and freed. */
+/* The slots of one page: the block with the highest start at or below `addr`, live and
+ * freed. */
 static void
 look_at_page(const struct recorder *r, uint32_t ref, uintptr_t page, uintptr_t addr,
 	     struct errors_block found[2])
@@ -163,7 +168,8 @@ look_at_page(const struct recorder *r, uint32_t ref, uintptr_t page, uintptr_t a
 				x.bytes = word_a & REC_BLOCK_SIZE_MASK;
 				x.kind = word_a >> REC_BLOCK_KIND_SHIFT & 15;
 			}
-			/* Mappings and what a program hands out itself may hold other blocks. */
+			/* Mappings and what a program hands out itself may hold other
+			 * blocks. */
 			if (x.addr > addr || x.addr < found[freed].addr ||
 			    !is_site(r, x.site) ||
 			    (x.kind >= REC_KIND_MMAP && x.kind != REC_KIND_INHERITED))
@@ -173,8 +179,8 @@ look_at_page(const struct recorder *r, uint32_t ref, uintptr_t page, uintptr_t a
 	}
 }
 
-/* First bucket of the page, or of the next one below that has any; *page becomes that one. 0: none
- * down to `least`. */
+/* First bucket of the page, or of the next one below that has any; *page becomes that
+ * one. 0: none down to `least`. */
 static uint32_t
 page_below(const struct recorder *r, uintptr_t *page, uintptr_t least)
 {
@@ -246,8 +252,8 @@ errors_near(const struct recorder *r, uintptr_t addr, uint64_t slack,
 	return true;
 }
 
-/* Number of the module that `addr` is in; 0: none. Code made at run time is in none, and comes with a copy
- * of its table that waits to be given back. */
+/* Number of the module that `addr` is in; 0: none. Code made at run time is in none, and
+ * comes with a copy of its table that waits to be given back. */
 static uint32_t
 module_at(const struct recorder *r, uintptr_t addr)
 {
@@ -260,8 +266,8 @@ module_at(const struct recorder *r, uintptr_t addr)
 	return m.id;
 }
 
-/* The caller of the free of the block at `addr`, if its page remembers: a stack of one frame that ends
- * there. 0: it does not. */
+/* The caller of the free of the block at `addr`, if its page remembers: a stack of one
+ * frame that ends there. 0: it does not. */
 static uint32_t
 freed_by(struct recorder *r, struct thread *t, uintptr_t addr)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* events.c -- events out of line, and the rare turns of the hot path (hot.h): a new place, a
- * module that went, a second thread, a block that is already there or not there. */
+/* events.c -- events out of line, and the rare turns of the hot path (hot.h): a new
+ * place, a module that went, a second thread, a block that is already there or not
+ * there. */
 #include "guest/record/events.h"
 
 #include "guest/record/hot.h"
@@ -8,9 +9,9 @@
 #include "guest/record/stacks.h"
 #include "guest/record/timeline.h"
 
-/* A second thread: from now on live bytes are shared words. They start with what this thread, the
- * only one so far, has; as additions, because the other may be adding already. Left by a jump it is begun anew, and
- * adds what is missing. */
+/* A second thread: from now on live bytes are shared words. They start with what this
+ * thread, the only one so far, has; as additions, because the other may be adding
+ * already. Left by a jump it is begun anew, and adds what is missing. */
 void
 record_no_longer_alone(struct recorder *r, struct thread *t)
 {

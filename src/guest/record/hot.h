@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* hot.h -- an allocation and a free from end to end, to be inlined into the hooks.
  *
- * An allocation: the stack (unwind_fast.h: usually the one before), the thread's cell there, a slot
- * of the block table which no reader sees yet; then one step (step.h) fills it and counts it. A
- * free is the same in reverse, with the page locked from the look-up on, so that two frees of one
- * address cannot both count. A block freed right after it was allocated is found without a search.
+ * An allocation: the stack (unwind_fast.h: usually the one before), the thread's cell
+ * there, a slot of the block table which no reader sees yet; then one step (step.h) fills
+ * it and counts it. A free is the same in reverse, with the page locked from the look-up
+ * on, so that two frees of one address cannot both count. A block freed right after it
+ * was allocated is found without a search.
  *
  * The `sampled` variants are the same code with weights instead of ones (sample.c). */
 #ifndef SEEP_HOT_H
@@ -75,7 +76,8 @@ hot_cell_at(struct recorder *r, struct thread *t, uint32_t site_ref)
 	return cells_get(r, t, site_ref);
 }
 
-/* A sampled block: the number of its rate; and its thread, where nobody but us reads it. */
+/* A sampled block: the number of its rate; and its thread, where nobody but us reads
+ * it. */
 static inline uint64_t
 hot_sample_tag(const struct thread *t)
 {
@@ -201,7 +203,8 @@ hot_find(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot 
 		ret->bit = rec->slot.bit;
 		if (!live_lock(t, ret->first))
 			return LIVE_LOCK;
-		/* Still this block? Another thread may have freed it, and the slot been used again. */
+		/* Still this block? Another thread may have freed it, and the slot been
+		 * used again. */
 		*ret_temporary = ret->block->b != 0 && ret->block->a == rec->a &&
 				 live_offs(ret->bucket)[__builtin_ctzll(ret->bit)] ==
 					 (uint8_t)(addr >> 4);
@@ -213,16 +216,18 @@ hot_find(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot 
 	return live_find(r, t, addr, ret);
 }
 
-/* What stays in the slot of a block that was freed, until it is used again: site and size, for whoever
- * frees it twice (errors.c). No reader looks at the word while `b` is 0. */
+/* What stays in the slot of a block that was freed, until it is used again: site and
+ * size, for whoever frees it twice (errors.c). No reader looks at the word while `b` is
+ * 0. */
 static ALWAYS_INLINE uint64_t
 hot_grave(uint64_t a, uint64_t b)
 {
 	return (uint32_t)b | a << 32;
 }
 
-/* Leaves it there. Both words come from memory, where the step has them still: held in registers
- * until here they would cost more than all the rest of it. The first note is of the word `b`. */
+/* Leaves it there. Both words come from memory, where the step has them still: held in
+ * registers until here they would cost more than all the rest of it. The first note is of
+ * the word `b`. */
 static ALWAYS_INLINE void
 hot_bury(struct thread *t, struct rec_block *block)
 {

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* inherit.c -- a forked child is told which blocks its parent had.
  *
- * Before the fork the parent walks its block table and lists address and size of what malloc and
- * its kin gave out, in private memory: the child has a copy for nothing. Each is two varints, how
- * far from the one before and how large: about 3 bytes, so that few pages have to be made for
- * children that mostly never look. At its first event the
- * child enters the list into its own table. All of it hangs at one site, whose stack is the single
- * node "inherited": so a free or resize of such a block needs no code of its own and the block
- * is journaled like any other, one step each. A reader tells the site by its node and keeps it out of
- * what the child itself did.
+ * Before the fork the parent walks its block table and lists address and size of what
+ * malloc and its kin gave out, in private memory: the child has a copy for nothing. Each
+ * is two varints, how far from the one before and how large: about 3 bytes, so that few
+ * pages have to be made for children that mostly never look. At its first event the child
+ * enters the list into its own table. All of it hangs at one site, whose stack is the
+ * single node "inherited": so a free or resize of such a block needs no code of its own
+ * and the block is journaled like any other, one step each. A reader tells the site by
+ * its node and keeps it out of what the child itself did.
  *
- * For the same reason inherited blocks are not in the live bytes of the process, neither here nor
- * when they go (block_own in step.h): peak and timeline are of what the child allocated.
+ * For the same reason inherited blocks are not in the live bytes of the process, neither
+ * here nor when they go (block_own in step.h): peak and timeline are of what the child
+ * allocated.
  *
- * Not listed: mappings and the break, whose ends are looked for by kind. Nothing here waits: table
- * entries are read as they are, without locks. */
+ * Not listed: mappings and the break, whose ends are looked for by kind. Nothing here
+ * waits: table entries are read as they are, without locks. */
 #include "guest/record/inherit.h"
 
 #include "guest/record/cells.h"
@@ -84,8 +85,9 @@ list_block(struct lister *l, uint64_t addr, uint64_t a)
 	l->count++;
 }
 
-/* Another thread has freed it since `b` was read: then `a` may be what a free leaves there (hot_grave), whose
- * lower half is the site. It may even have been allocated again, by the same site in the same millisecond. */
+/* Another thread has freed it since `b` was read: then `a` may be what a free leaves
+ * there (hot_grave), whose lower half is the site. It may even have been allocated again,
+ * by the same site in the same millisecond. */
 static bool
 freed_meanwhile(const struct recorder *r, const struct rec_block *block, uint64_t a,
 		uint64_t b)
@@ -186,8 +188,8 @@ inherit_gather(const struct recorder *r)
 	uint32_t buckets = chunks_of(r, REC_CHUNK_BUCKET, TABLE_CHUNKS);
 	uint32_t others = chunks_of(r, REC_CHUNK_LEAF, TABLE_CHUNKS) +
 			  chunks_of(r, REC_CHUNK_MID, TABLE_CHUNKS);
-	/* A block takes no more of the list than of the table. One chunk more for threads that
-	 * allocate meanwhile, and for the head. */
+	/* A block takes no more of the list than of the table. One chunk more for threads
+	 * that allocate meanwhile, and for the head. */
 	uint64_t bytes = (uint64_t)(buckets + 1) * REC_CHUNK_BYTES;
 	struct lister lister = {.r = r};
 	struct inherit *l;

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* livetable.c -- which blocks are allocated now, by address: site, size, age, thread.
  *
- * Neighbours in the heap are neighbours in the table, so a program that walks its memory in order
- * walks ours in order too. The way to a block: three steps of a radix tree over the address lead
- * to its 4 KiB page; the last leaves used are remembered per thread. A page has a chain of buckets: one
- * byte of address per slot in front, compared 16 at a time, 16-byte entries behind. The first is
- * made as large as the page made before would have needed (7, 15 or 48 slots), so that most pages
- * need no other and a block is found in three cache lines; then come 14, then 48 at a time. With 46
- * blocks a page, as for sizes of 16 to 128 bytes, that is 21 bytes a block.
- * In front of the first bucket are notes: which addresses are taken, so that a new one need not be
- * searched for, and where there is a free slot.
- * The tree costs 4 bytes a page; a hashed directory, tried first, needed probing and a fixed size.
+ * Neighbours in the heap are neighbours in the table, so a program that walks its memory
+ * in order walks ours in order too. The way to a block: three steps of a radix tree over
+ * the address lead to its 4 KiB page; the last leaves used are remembered per thread. A
+ * page has a chain of buckets: one byte of address per slot in front, compared 16 at a
+ * time, 16-byte entries behind. The first is made as large as the page made before would
+ * have needed (7, 15 or 48 slots), so that most pages need no other and a block is found
+ * in three cache lines; then come 14, then 48 at a time. With 46 blocks a page, as for
+ * sizes of 16 to 128 bytes, that is 21 bytes a block. In front of the first bucket are
+ * notes: which addresses are taken, so that a new one need not be searched for, and where
+ * there is a free slot. The tree costs 4 bytes a page; a hashed directory, tried first,
+ * needed probing and a fixed size.
  *
- * Nothing moves when it grows, so the tool can read while the program runs. An entry appears and
- * disappears with one store, of its word `b`; `used` is only our own note of free slots. The lock
- * is the first bucket's and guards the page. Out of room: the caller counts the block as lost. */
+ * Nothing moves when it grows, so the tool can read while the program runs. An entry
+ * appears and disappears with one store, of its word `b`; `used` is only our own note of
+ * free slots. The lock is the first bucket's and guards the page. Out of room: the caller
+ * counts the block as lost. */
 #include "guest/record/livetable.h"
 
 #include "guest/record/file/space.h"
 
-/* Capacities. With them nothing is wasted in making all that is allocated begin a cache line. */
+/* Capacities. With them nothing is wasted in making all that is allocated begin a cache
+ * line. */
 enum { CAP_FEW = 7, CAP_SOME = 15, CAP_EXTRA = 14 };
 enum { PAGES_JUDGED = 256 };
 
@@ -50,10 +53,11 @@ blocks_in(const struct rec_bucket *b)
 	return (unsigned)__builtin_popcountll(used << (64 - REC_BUCKET_CAP_SHIFT));
 }
 
-/* How many slots the first bucket of a page gets, whose place in its leaf is `slot`: about as many
- * as the page below has blocks, else the page that this thread made before, because a heap grows
- * upwards page by page and the sizes stay much the same. Where that was often too few, as with
- * pages that were first part of a large block, all that it can. */
+/* How many slots the first bucket of a page gets, whose place in its leaf is `slot`:
+ * about as many as the page below has blocks, else the page that this thread made before,
+ * because a heap grows upwards page by page and the sizes stay much the same. Where that
+ * was often too few, as with pages that were first part of a large block, all that it
+ * can. */
 static unsigned
 first_cap(struct recorder *r, const struct thread *t, const uint32_t *slot,
 	  uintptr_t addr)
@@ -155,7 +159,8 @@ leaf_slot(struct recorder *r, struct thread *t, uintptr_t addr, bool make)
 	return &leaf[addr >> REC_LEAF_SHIFT & (REC_LEAF_SLOTS - 1)];
 }
 
-/* One more bucket for a page, right behind the first: the newest is the largest and likeliest. */
+/* One more bucket for a page, right behind the first: the newest is the largest and
+ * likeliest. */
 static COLD struct rec_bucket *
 extend(struct recorder *r, struct thread *t, struct rec_bucket *first)
 {
@@ -171,7 +176,8 @@ extend(struct recorder *r, struct thread *t, struct rec_bucket *first)
 	return b;
 }
 
-/* A bucket of the page with a free slot: the one noted, else any, else a new one. NULL: no room. */
+/* A bucket of the page with a free slot: the one noted, else any, else a new one. NULL:
+ * no room. */
 static struct rec_bucket *
 room_in(struct recorder *r, struct thread *t, struct rec_bucket *first,
 	unsigned *ret_index)
@@ -192,8 +198,8 @@ room_in(struct recorder *r, struct thread *t, struct rec_bucket *first,
 	return b;
 }
 
-/* Is the address in the page already? `present` may only be wrong in saying yes: two blocks of 8
- * bytes share a bit. */
+/* Is the address in the page already? `present` may only be wrong in saying yes: two
+ * blocks of 8 bytes share a bit. */
 static bool
 stale(struct recorder *r, struct rec_bucket *first, uintptr_t addr)
 {

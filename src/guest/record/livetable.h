@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* livetable.h -- which blocks are allocated now, by address. How it is built: livetable.c. */
+/* livetable.h -- which blocks are allocated now, by address. How it is built:
+ * livetable.c. */
 #ifndef SEEP_LIVETABLE_H
 #define SEEP_LIVETABLE_H
 
@@ -56,14 +57,16 @@ live_look(struct rec_bucket *b, uintptr_t addr)
 	const struct rec_block *blocks = live_blocks(b);
 
 	for (unsigned i = 0; i < cap; i += 16) {
-		/* Most slots that look alike are vacant: the same address, freed before. */
+		/* Most slots that look alike are vacant: the same address, freed
+		 * before. */
 		uint32_t hits = match16(offs + i, (uint8_t)(addr >> 4)) &
 				(uint32_t)(b->used >> i);
 
 		for (; hits != 0; hits &= hits - 1) {
 			unsigned k = i + (unsigned)__builtin_ctz(hits);
 
-			/* Another thread's block may be on its way in: not under the lock. */
+			/* Another thread's block may be on its way in: not under the
+			 * lock. */
 			if (__atomic_load_n(&blocks[k].b, __ATOMIC_RELAXED) != 0 &&
 			    (__atomic_load_n(&blocks[k].a, __ATOMIC_RELAXED) >>
 				     REC_BLOCK_LOW_SHIFT &
@@ -118,8 +121,8 @@ live_page(struct rec_bucket *first)
 	return (struct rec_page *)(void *)first - 1;
 }
 
-/* Asks for the cache lines that live_put() will need, which may be far away; there is a stack to
- * be looked at meanwhile. Returns what live_put_at() wants to know. */
+/* Asks for the cache lines that live_put() will need, which may be far away; there is a
+ * stack to be looked at meanwhile. Returns what live_put_at() wants to know. */
 static ALWAYS_INLINE struct rec_bucket *
 live_prefetch(struct recorder *r, struct thread *t, uintptr_t addr)
 {
@@ -151,9 +154,9 @@ live_present(struct rec_page *page, uintptr_t addr, uint64_t *ret_bit)
 	return &page->present[addr >> 10 & 3];
 }
 
-/* Reserve a slot for `addr`: it is the caller's, but no reader sees it until `block->b` is set
- * (write `block->a` first). `first` is the page's first bucket if that is known. The page is not
- * locked on return. */
+/* Reserve a slot for `addr`: it is the caller's, but no reader sees it until `block->b`
+ * is set (write `block->a` first). `first` is the page's first bucket if that is known.
+ * The page is not locked on return. */
 static ALWAYS_INLINE enum live_result
 live_put_at(struct recorder *r, struct thread *t, struct rec_bucket *first,
 	    uintptr_t addr, struct live_slot *ret)
@@ -181,8 +184,8 @@ live_put(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot 
 	return live_put_at(r, t, live_near(r, t, addr), addr, ret);
 }
 
-/* Find the live block at `addr`. On LIVE_OK the page is locked: end with live_clear_unlock, or
- * with live_unlock to leave the block as it is. */
+/* Find the live block at `addr`. On LIVE_OK the page is locked: end with
+ * live_clear_unlock, or with live_unlock to leave the block as it is. */
 static ALWAYS_INLINE enum live_result
 live_find(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot *ret)
 {
@@ -200,8 +203,8 @@ live_find(struct recorder *r, struct thread *t, uintptr_t addr, struct live_slot
 	return LIVE_OK;
 }
 
-/* Hand back a slot whose block was taken out some time ago; meanwhile the address may have been
- * given out again. Locks the page itself. */
+/* Hand back a slot whose block was taken out some time ago; meanwhile the address may
+ * have been given out again. Locks the page itself. */
 void live_clear_late(struct recorder *r, struct thread *t, struct live_slot *s,
 		     uintptr_t addr);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* mappings.c -- part of the address space goes: which recorded mappings that ends or shortens.
+/* mappings.c -- part of the address space goes: which recorded mappings that ends or
+ * shortens.
  *
- * Blocks of the mmap class are known by their start only, so the pages of the range are looked at
- * one by one, but for those parts of the table that are not there; a mapping that began below the
- * range is not found that way and keeps its size, which is said in the manual. A mapping of which only
- * the front goes is freed and what remains is entered again under the same site. */
+ * Blocks of the mmap class are known by their start only, so the pages of the range are
+ * looked at one by one, but for those parts of the table that are not there; a mapping
+ * that began below the range is not found that way and keeps its size, which is said in
+ * the manual. A mapping of which only the front goes is freed and what remains is entered
+ * again under the same site. */
 #include "guest/record/cells.h"
 #include "guest/record/events.h"
 #include "guest/record/livetable.h"
@@ -32,7 +34,8 @@ ref_at(const struct recorder *r, uint32_t table, uintptr_t i)
 	return __atomic_load_n((const uint32_t *)rec_at(r, table) + i, __ATOMIC_ACQUIRE);
 }
 
-/* The first address from `at` on, in steps of a page, whose page the table knows; `end`: none. */
+/* The first address from `at` on, in steps of a page, whose page the table knows; `end`:
+ * none. */
 static uintptr_t
 known_from(const struct recorder *r, uintptr_t at, uintptr_t end)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* marks.c -- marks. See marks.h.
  *
- * The rows are cut into records of 16 KiB; each carries the mark's number, written last, so one that was not finished is not seen. */
+ * The rows are cut into records of 16 KiB; each carries the mark's number, written last,
+ * so one that was not finished is not seen. */
 #include "guest/record/marks.h"
 
 #include "guest/record/file/space.h"

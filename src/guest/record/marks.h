@@ -5,8 +5,8 @@
 
 #include "guest/record/file/recorder.h"
 
-/* Take one now. Costs some 20 ns a site; other threads go on, so the sites are not all of the
- * same instant. No room: counted. */
+/* Take one now. Costs some 20 ns a site; other threads go on, so the sites are not all of
+ * the same instant. No room: counted. */
 void marks_take(struct recorder *r, struct thread *t, const char *name);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* modules.c -- which ELF objects are mapped where, and since when.
  *
- * A module is entered when the unwinder meets its first address in it, with the build-id from its
- * own notes. The loader says in r_state that it is changing the list, and while it does, it
- * allocates and frees, so we always get to see that: the next quiet event then compares every
- * known module with what is mapped there now. Same range and same build-id is the same code, were
- * it loaded anew; anything else ends the old module's row and its rules. dlopen and dlclose need
- * no wrappers for this, so the loader keeps seeing the real caller. When sampling, what the loader
- * allocates is seldom looked at: each sample then asks for the modules that may have gone. */
+ * A module is entered when the unwinder meets its first address in it, with the build-id
+ * from its own notes. The loader says in r_state that it is changing the list, and while
+ * it does, it allocates and frees, so we always get to see that: the next quiet event
+ * then compares every known module with what is mapped there now. Same range and same
+ * build-id is the same code, were it loaded anew; anything else ends the old module's row
+ * and its rules. dlopen and dlclose need no wrappers for this, so the loader keeps seeing
+ * the real caller. When sampling, what the loader allocates is seldom looked at: each
+ * sample then asks for the modules that may have gone. */
 #include "guest/record/modules.h"
 
 #include "guest/record/file/space.h"
@@ -19,8 +20,8 @@
 
 enum { LOCK_MODULES = 1 };
 
-/* The build-id note of a mapped module; returns its size, 0 when it has none. Only the headers
- * are believed that lie inside the first page. */
+/* The build-id note of a mapped module; returns its size, 0 when it has none. Only the
+ * headers are believed that lie inside the first page. */
 static uint32_t
 build_id(uintptr_t start, uintptr_t end, uintptr_t bias, unsigned char *ret)
 {
@@ -56,7 +57,8 @@ build_id(uintptr_t start, uintptr_t end, uintptr_t bias, unsigned char *ret)
 	return 0;
 }
 
-/* The path as the loader has it is relative when dlopen was given a relative one. Lock held. */
+/* The path as the loader has it is relative when dlopen was given a relative one. Lock
+ * held. */
 static uint32_t
 path_ref(struct recorder *r, const char *path, uint32_t me)
 {
@@ -98,7 +100,8 @@ enter(struct recorder *r, const struct host_module *m, uint32_t me)
 
 	if (r->nmodules == RECORDER_MODULES_MAX)
 		return NULL;
-	/* A row that was begun and left by longjmp is used again: its place is its number. */
+	/* A row that was begun and left by longjmp is used again: its place is its
+	 * number. */
 	if (r->module_row == NULL)
 		r->module_row = space_alloc(r, REC_CHUNK_MODULE, sizeof(*row), me);
 	row = r->module_row;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* resize.c -- realloc: one block freed and one allocated, seen by a reader as one change.
  *
- * The old block leaves the table before the real call, because another thread may be handed its
- * address while that runs. But its removal stays in the journal, open, across the call: a reader
- * meanwhile puts it back and sees the state before. After the call the rest of the step joins the
- * same journal and one commit ends all of it. The old slot stays reserved until then; a block that
- * stayed where it was gets it again.
+ * The old block leaves the table before the real call, because another thread may be
+ * handed its address while that runs. But its removal stays in the journal, open, across
+ * the call: a reader meanwhile puts it back and sees the state before. After the call the
+ * rest of the step joins the same journal and one commit ends all of it. The old slot
+ * stays reserved until then; a block that stayed where it was gets it again.
  *
- * Exact mode only: a sampled resize is a free and an allocation with a fresh draw, each a step. */
+ * Exact mode only: a sampled resize is a free and an allocation with a fresh draw, each a
+ * step. */
 #include "guest/record/events.h"
 #include "guest/record/hot.h"
 
@@ -77,7 +78,8 @@ both_halves(struct recorder *r, struct thread *t, struct rec_cell *old,
 	struct step s = step_begin(r, t);
 	struct cell_word life, size;
 
-	/* First for both, which may be one and the same: the words stay where they are then. */
+	/* First for both, which may be one and the same: the words stay where they are
+	 * then. */
 	cells_make_hist(r, old, t->me);
 	cells_make_hist(r, new, t->me);
 	life = cells_life(r, old, age, t->me);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* sample.c -- Poisson sampling in bytes.
  *
- * Every byte allocated is a sample with probability 1/rate, independently. So the distance to the
- * next one is exponential, a block of s bytes is caught with p = 1 - exp(-s/rate), and counting
- * each caught one as 1/p of its kind makes every sum unbiased, per site and in total; the variance
- * of such a sum is the sum of (s/p)^2 (1-p). The weight depends only on size and rate, both kept
- * with the block, so what is taken off at free is exactly what was added.
+ * Every byte allocated is a sample with probability 1/rate, independently. So the
+ * distance to the next one is exponential, a block of s bytes is caught with p = 1 -
+ * exp(-s/rate), and counting each caught one as 1/p of its kind makes every sum unbiased,
+ * per site and in total; the variance of such a sum is the sum of (s/p)^2 (1-p). The
+ * weight depends only on size and rate, both kept with the block, so what is taken off at
+ * free is exactly what was added.
  *
- * The logarithm and exponential are computed here because the target's libm may not be loaded. */
+ * The logarithm and exponential are computed here because the target's libm may not be
+ * loaded. */
 #include "guest/record/sample.h"
 
 #include "guest/rt/sys.h"
@@ -51,8 +53,8 @@ sample_probability(double x)
 
 	if (x > 40.0)
 		return 1.0;
-	/* 1 - exp(-y) by its series for small y, then doubled: 1 - (1-q)^2 = q (2 - q), which keeps
-	 * the relative error small where 1 - exp(-x) itself would cancel. */
+	/* 1 - exp(-y) by its series for small y, then doubled: 1 - (1-q)^2 = q (2 - q),
+	 * which keeps the relative error small where 1 - exp(-x) itself would cancel. */
 	for (y = x; y > 0.125; y *= 0.5)
 		halvings++;
 	for (int k = 9; k >= 1; k--)

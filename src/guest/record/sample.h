@@ -15,16 +15,17 @@ enum {
 	SAMPLE_VAR_UNIT = 64,	 /* bytes */
 };
 
-/* Which addresses may be sampled ones: how many live samples share each slot. A free that finds
- * 0 here passes by. 255 stays 255. `mask` makes one question of three: with a single slot every
- * free is looked at, or none. */
+/* Which addresses may be sampled ones: how many live samples share each slot. A free that
+ * finds 0 here passes by. 255 stays 255. `mask` makes one question of three: with a
+ * single slot every free is looked at, or none. */
 struct sample_filter {
 	size_t mask; /* slots less 1 */
 	uint8_t slots[];
 };
 
-/* One for each KiB, neighbours side by side: the frees of a program that works on some part of its
- * heap then look at few cache lines. Spread by a hash they take all of the first-level cache. */
+/* One for each KiB, neighbours side by side: the frees of a program that works on some
+ * part of its heap then look at few cache lines. Spread by a hash they take all of the
+ * first-level cache. */
 static ALWAYS_INLINE size_t
 sample_slot(const struct sample_filter *f, uintptr_t addr)
 {
@@ -59,11 +60,12 @@ struct sample_weight {
 
 struct sample_weight sample_weigh(uint64_t bytes, uint64_t rate);
 
-/* Bytes to the next sample: exponentially distributed with mean `rate`, at least 1. `state` is the
- * thread's random state, seeded on first use. */
+/* Bytes to the next sample: exponentially distributed with mean `rate`, at least 1.
+ * `state` is the thread's random state, seeded on first use. */
 uint64_t sample_next(uint64_t *state, uint64_t rate);
 
-/* -ln(u) for u in (0, 1] and 1 - exp(-x) for x >= 0, good to 1e-9: libm is not ours to call. */
+/* -ln(u) for u in (0, 1] and 1 - exp(-x) for x >= 0, good to 1e-9: libm is not ours to
+ * call. */
 double sample_neg_log(double u);
 double sample_probability(double x);
 

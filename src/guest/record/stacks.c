@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* stacks.c -- the prefix tree of stacks.
  *
- * Nodes are in the recording, the hash heads over them in private memory: a reader needs only
- * the parents. A chain is a list through rec_node.next, newest first; insertion is one
- * compare-and-swap of the head. Two threads that insert the same frame at once: the loser looks
- * at what came in front since, finds the winner's node, and its own stays behind unlinked (pc 0,
- * which readers skip). A node's children are hashed to heads that lie near each other, and those of
- * nodes made after one another likewise: what is touched of the heads grows with the tree. Nodes are
- * never removed: code that is gone has another module number than what is loaded at its address
- * later, so the two never meet.
+ * Nodes are in the recording, the hash heads over them in private memory: a reader needs
+ * only the parents. A chain is a list through rec_node.next, newest first; insertion is
+ * one compare-and-swap of the head. Two threads that insert the same frame at once: the
+ * loser looks at what came in front since, finds the winner's node, and its own stays
+ * behind unlinked (pc 0, which readers skip). A node's children are hashed to heads that
+ * lie near each other, and those of nodes made after one another likewise: what is
+ * touched of the heads grows with the tree. Nodes are never removed: code that is gone
+ * has another module number than what is loaded at its address later, so the two never
+ * meet.
  *
- * Whole stacks are found faster, by a hash over all frames: one probe instead of one a frame. That
- * index is a cache, and grows where it is: four times as many places come into use, and the grower
- * moves there what belongs there. */
+ * Whole stacks are found faster, by a hash over all frames: one probe instead of one a
+ * frame. That index is a cache, and grows where it is: four times as many places come
+ * into use, and the grower moves there what belongs there. */
 #include "guest/record/stacks.h"
 
 #include "guest/record/file/space.h"
 
-/* Two heads for each node that there could be in its place of the file, and its children within the
- * next 512: some have one, some have hundreds. */
+/* Two heads for each node that there could be in its place of the file, and its children
+ * within the next 512: some have one, some have hundreds. */
 static uint32_t *
 head_of(struct recorder *r, uint32_t parent, uint64_t pc)
 {
@@ -138,8 +139,8 @@ index_put(struct recorder *r, uint64_t hash, uint64_t node)
 	}
 }
 
-/* Four times as many places when a quarter of them are taken. One thread gets to do it; what others learn
- * meanwhile by the old size they will learn again. */
+/* Four times as many places when a quarter of them are taken. One thread gets to do it;
+ * what others learn meanwhile by the old size they will learn again. */
 static void
 index_grow(struct recorder *r)
 {

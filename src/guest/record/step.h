@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* step.h -- one event as one journaled step: the parts that all events are made of.
  *
- * `jot` notes a word that will change, `publish` makes the notes valid, the words change, `commit`
- * voids the notes. Killed anywhere in between, a reader puts the noted words back (recording.h).
- * All of a cell's words belong to this thread.
+ * `jot` notes a word that will change, `publish` makes the notes valid, the words change,
+ * `commit` voids the notes. Killed anywhere in between, a reader puts the noted words
+ * back (recording.h). All of a cell's words belong to this thread.
  *
- * Live bytes of the process and of a site are sums over cells. To notice peaks they are followed
- * as they change: by a lone thread in a private word and in its only cell, so that most events
- * write nothing shared; by several threads in head and site with atomic additions, in steps of
- * 4 KiB a thread, to which their peaks are then exact.
+ * Live bytes of the process and of a site are sums over cells. To notice peaks they are
+ * followed as they change: by a lone thread in a private word and in its only cell, so
+ * that most events write nothing shared; by several threads in head and site with atomic
+ * additions, in steps of 4 KiB a thread, to which their peaks are then exact.
  *
- * Peak: head->stamp counts new maxima. Before a cell changes for the first time after a maximum,
- * its live figures are those of the maximum: they are saved, and the stamp with them. So the heap
- * at its peak is known exactly, site by site, for one compare an event.
+ * Peak: head->stamp counts new maxima. Before a cell changes for the first time after a
+ * maximum, its live figures are those of the maximum: they are saved, and the stamp with
+ * them. So the heap at its peak is known exactly, site by site, for one compare an event.
  *
- * Static inline, because this is the hot path: included by hot.h, events.c, resize.c and inherit.c
- * only. */
+ * Static inline, because this is the hot path: included by hot.h, events.c, resize.c and
+ * inherit.c only. */
 #ifndef SEEP_STEP_H
 #define SEEP_STEP_H
 
@@ -114,8 +114,8 @@ amount_of(struct recorder *r, bool sampled, uint64_t bytes, uint64_t rate_number
 	return a;
 }
 
-/* How many of a block's bytes are in the live bytes of the process: none if it was inherited, else
- * all. `a` is its entry's word. */
+/* How many of a block's bytes are in the live bytes of the process: none if it was
+ * inherited, else all. `a` is its entry's word. */
 static ALWAYS_INLINE uint64_t
 block_own(uint64_t a, uint64_t bytes)
 {
@@ -205,7 +205,8 @@ flush_live(struct recorder *r, struct thread *t)
 	struct rec_head *h = r->head;
 	int64_t delta = t->row->unflushed, live;
 
-	/* Taken off first: a reader in between sees too little, and has the cells to know better. */
+	/* Taken off first: a reader in between sees too little, and has the cells to know
+	 * better. */
 	t->row->unflushed = 0;
 	t->flushed += delta;
 	COMPILER_BARRIER();
@@ -236,8 +237,8 @@ step_is_large(int64_t delta)
 	return (uint64_t)(delta + STEP_FLUSH_BYTES) > 2 * STEP_FLUSH_BYTES;
 }
 
-/* Several threads: after the step. Shared words are touched only for every 4 KiB, so that threads
- * that allocate at the same place do not pass them to and fro. */
+/* Several threads: after the step. Shared words are touched only for every 4 KiB, so that
+ * threads that allocate at the same place do not pass them to and fro. */
 static ALWAYS_INLINE void
 add_shared(struct recorder *r, struct thread *t, struct rec_cell *c, int64_t delta)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* threads.c -- threads come and go.
  *
- * A thread attaches at its first event and detaches when it ends. What a live thread holds: a
- * record in the recording (1 KiB, with the journal), a private mapping (caches, memo), and a cell
- * at each site it touched. All three are used again by later threads, so the number of threads
- * that ever lived does not matter, only how many live at once. */
+ * A thread attaches at its first event and detaches when it ends. What a live thread
+ * holds: a record in the recording (1 KiB, with the journal), a private mapping (caches,
+ * memo), and a cell at each site it touched. All three are used again by later threads,
+ * so the number of threads that ever lived does not matter, only how many live at
+ * once. */
 #include "guest/record/threads.h"
 
 #include "guest/record/cells.h"
@@ -78,8 +79,8 @@ state_give(struct recorder *r, struct thread *t, uint32_t me)
 	lock_drop(&r->idle_lock);
 }
 
-/* How far down the stack reaches is not known without asking libc; but what lies less than a
- * megabyte below what was seen of it is taken for the same stack. */
+/* How far down the stack reaches is not known without asking libc; but what lies less
+ * than a megabyte below what was seen of it is taken for the same stack. */
 void
 threads_stack_grew(struct thread *t, uintptr_t sp)
 {
@@ -156,7 +157,8 @@ threads_jumped(struct recorder *r, struct thread *t)
 	}
 }
 
-/* How many there are at the same time: each may have a few KiB that are in no common figure yet. */
+/* How many there are at the same time: each may have a few KiB that are in no common
+ * figure yet. */
 static void
 count_most(struct rec_head *h)
 {

@@ -5,11 +5,12 @@
 
 #include "guest/record/file/recorder.h"
 
-/* Private state and record for the calling thread; NULL when there is no room (counted). `late`: it
- * has been here before and ended; it is not counted again. */
+/* Private state and record for the calling thread; NULL when there is no room (counted).
+ * `late`: it has been here before and ended; it is not counted again. */
 struct thread *threads_attach(struct recorder *r, bool late);
 
-/* The stack is deeper than it was seen before: `sp`. Called where it is below t->stack_low. */
+/* The stack is deeper than it was seen before: `sp`. Called where it is below
+ * t->stack_low. */
 void threads_stack_grew(struct thread *t, uintptr_t sp);
 
 /* What the thread remembers of its last events, to find the same again, is void. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* ticks.h -- what time it is, without asking: a word that the tool advances.
  *
- * A thread that has seen the word unmoved for 4,096 events (no tool, or a stopped one) reads the
- * coarse clock itself, at every 64th event. A sample is rare, and the next one may be far away:
- * without a tool each one reads the clock. */
+ * A thread that has seen the word unmoved for 4,096 events (no tool, or a stopped one)
+ * reads the coarse clock itself, at every 64th event. A sample is rare, and the next one
+ * may be far away: without a tool each one reads the clock. */
 #ifndef SEEP_TICKS_H
 #define SEEP_TICKS_H
 
@@ -34,7 +34,8 @@ clock_moved(struct recorder *r, struct thread *t, uint64_t seen)
 		clock_read(r, t);
 	if (t->alone) /* for whoever looks on */
 		timeline_show_live(r, t);
-	/* A wild value from outside must not wreck ages: never back, at most a day at once. */
+	/* A wild value from outside must not wreck ages: never back, at most a day at
+	 * once. */
 	if (seen > t->now_ms && seen - t->now_ms < 86400000)
 		t->now_ms = seen;
 	if (t->now_ms >= __atomic_load_n(&r->next_point_ms, __ATOMIC_RELAXED))

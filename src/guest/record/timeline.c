@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* timeline.c -- live bytes and RSS over time. See timeline.h.
  *
- * The tool measures RSS while it is there. Without it the recorder does, at a point and at most ten
- * times a second, later once a second: /proc/self/statm, which takes some microseconds (guest/life/statm.c). What the
- * recorder itself holds is measured less and less often, as it grows less and less.
+ * The tool measures RSS while it is there. Without it the recorder does, at a point and
+ * at most ten times a second, later once a second: /proc/self/statm, which takes some
+ * microseconds (guest/life/statm.c). What the recorder itself holds is measured less and
+ * less often, as it grows less and less.
  *
- * Starts with a point every 10 ms. 4,096 of them are 41 s; each time the table fills up it is
- * thinned to every second point, so an hour has one about every second. */
+ * Starts with a point every 10 ms. 4,096 of them are 41 s; each time the table fills up
+ * it is thinned to every second point, so an hour has one about every second. */
 #include "guest/record/timeline.h"
 
 #include "guest/record/file/space.h"

@@ -5,8 +5,9 @@
 
 #include "guest/record/file/recorder.h"
 
-/* Add a point for `t->now_ms`. When the table is full every second point is dropped and the
- * distance doubled, so it always spans the whole run. Skipped when another thread is at it. */
+/* Add a point for `t->now_ms`. When the table is full every second point is dropped and
+ * the distance doubled, so it always spans the whole run. Skipped when another thread is
+ * at it. */
 void timeline_point(struct recorder *r, struct thread *t);
 
 /* A lone thread follows the live bytes in private; let readers see them now and then. */

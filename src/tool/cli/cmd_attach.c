@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_attach.c -- `seep attach`: record a process that runs already, for a while, and leave it as it
- * was.
+/* cmd_attach.c -- `seep attach`: record a process that runs already, for a while, and
+ * leave it as it was.
  *
- * The report goes to stderr, or to --log-file, as that of `seep run`. Whatever ends us before the time
- * is over (SIGINT, SIGTERM, SIGHUP, the end of all processes) ends in the same way: the recorder is
- * taken out first, then the report is made. */
+ * The report goes to stderr, or to --log-file, as that of `seep run`. Whatever ends us
+ * before the time is over (SIGINT, SIGTERM, SIGHUP, the end of all processes) ends in the
+ * same way: the recorder is taken out first, then the report is made. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,7 +123,8 @@ static const struct opt attach_opts[] = {
 	{0},
 };
 
-/* A name may be that of more processes than the user thinks of: pids from `first` on are its. */
+/* A name may be that of more processes than the user thinks of: pids from `first` on are
+ * its. */
 static void
 tell_several(const char *name, const struct procfs_pids *pids, size_t first)
 {
@@ -219,7 +220,8 @@ settings(const struct attach_args *o)
 
 /* ---- reports ---- */
 
-/* Of several processes the first one's files are asked: they are mostly of one program. */
+/* Of several processes the first one's files are asked: they are mostly of one
+ * program. */
 static void
 resolve(struct prof **p, const struct attached_sessions *ss)
 {
@@ -240,7 +242,8 @@ load_named(const struct attach_args *o, const struct attached_sessions *ss,
 	return p;
 }
 
-/* What is not known of reachability, seep leaks can tell: it may stop the process for longer. */
+/* What is not known of reachability, seep leaks can tell: it may stop the process for
+ * longer. */
 static void
 next_step(const struct attach_args *o, struct buf *out, int pid, const struct prof *p,
 	  bool heap)

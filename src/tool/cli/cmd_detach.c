@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_detach.c -- `seep detach`: take the recorder out of a process and report what it saw.
+/* cmd_detach.c -- `seep detach`: take the recorder out of a process and report what it
+ * saw.
  *
- * Works whoever attached, and also if that one was killed half-way: what has to be undone is written
- * down in the process itself. */
+ * Works whoever attached, and also if that one was killed half-way: what has to be undone
+ * is written down in the process itself. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,8 +67,8 @@ print(const struct detach_args *o, const struct session *s, struct prof *p,
 	buf_done(&b);
 }
 
-/* What the recorder saw; its file is gone from the process, but not from us. What cannot be saved is at
- * least reported: nobody else has it any more. */
+/* What the recorder saw; its file is gone from the process, but not from us. What cannot
+ * be saved is at least reported: nobody else has it any more. */
 static int
 report(const struct detach_args *o, struct session *s, struct attached_check *c,
        struct err *e)
@@ -93,8 +94,8 @@ report(const struct detach_args *o, struct session *s, struct attached_check *c,
 	return r < 0 ? r : saved;
 }
 
-/* Opens the recording, before anything is undone: what cannot be read is lost with its mapping. That there is
- * none is no error yet. */
+/* Opens the recording, before anything is undone: what cannot be read is lost with its
+ * mapping. That there is none is no error yet. */
 static int
 open_recording(const struct detach_args *o, struct session *s, bool *ret_readable,
 	       struct err *e)

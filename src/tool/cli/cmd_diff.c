@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_diff.c -- `seep diff`: what grew between two points, runs, machines or builds.
  *
- * Two words are the two sides; one with a point in time is compared with the same target as it is
- * now; more than two must be snapshots of one process, of which the first is compared with the
- * last. A program among the words is the one that the profiles are of; of two, the first is the
- * old side's. Everything is loaded by load.h, so a side may be whatever `seep report` takes. */
+ * Two words are the two sides; one with a point in time is compared with the same target
+ * as it is now; more than two must be snapshots of one process, of which the first is
+ * compared with the last. A program among the words is the one that the profiles are of;
+ * of two, the first is the old side's. Everything is loaded by load.h, so a side may be
+ * whatever `seep report` takes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,7 +135,8 @@ diff_load(struct diff_cmd *c, unsigned side, char *word, struct diff_side *to,
 	return 0;
 }
 
-/* Is `a` the earlier snapshot? Dumps that say nothing else about it have numbers in their names. */
+/* Is `a` the earlier snapshot? Dumps that say nothing else about it have numbers in their
+ * names. */
 static bool
 diff_is_before(const struct diff_side *a, const struct diff_side *b)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_dump.c -- `seep dump`: what is in a region of a running process, or in a file that was
- * dumped before.
+/* cmd_dump.c -- `seep dump`: what is in a region of a running process, or in a file that
+ * was dumped before.
  *
- * The recipe of gdb, strings and hexdump as one command, without stopping the process. Pages that
- * are not resident are left alone: reading them would make them so. */
+ * The recipe of gdb, strings and hexdump as one command, without stopping the process.
+ * Pages that are not resident are left alone: reading them would make them so. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -80,7 +80,8 @@ dump_block(void *ctx, size_t off, size_t size, bool used)
 	content_add_block(b->c, b->data + off, size, used);
 }
 
-/* Blocks go over pages that are not resident, so they are looked for in all of the range. */
+/* Blocks go over pages that are not resident, so they are looked for in all of the
+ * range. */
 static void
 dump_blocks(struct dump_cmd *c, uint64_t start, uint64_t end)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_leaks.c -- `seep leaks`: what of a recorded process's memory is lost, now or at its end.
+/* cmd_leaks.c -- `seep leaks`: what of a recorded process's memory is lost, now or at its
+ * end.
  *
- * A running process is stopped, looked at where it stands, and goes on; how long that took is said.
- * A recording that was saved knows what was found at the ends of its processes. */
+ * A running process is stopped, looked at where it stands, and goes on; how long that
+ * took is said. A recording that was saved knows what was found at the ends of its
+ * processes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,8 +147,9 @@ asks_for_records(const struct leaks_args *a)
 	       a->leak.generate != NULL || a->leak.set.all.len > 0 || a->log_file != NULL;
 }
 
-/* A process without a recording, or a core: seep's own report is told at once, and *ret_told set; then the exit status is
- * returned. For other tools' words it becomes a profile. */
+/* A process without a recording, or a core: seep's own report is told at once, and
+ * *ret_told set; then the exit status is returned. For other tools' words it becomes a
+ * profile. */
 static int
 look_at_unrecorded(const struct leaks_args *a, const struct unrecorded *u,
 		   const char *word, struct prof *p, struct buf *text,

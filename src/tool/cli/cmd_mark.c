@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_mark.c -- `seep mark`: a snapshot of every place's live totals, in the recording. */
+/* cmd_mark.c -- `seep mark`: a snapshot of every place's live totals, in the
+ * recording. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -175,7 +175,8 @@ print_json(const struct ps_rows *rows)
 	buf_done(&b);
 }
 
-/* Recordings that could not be saved, as on a full disk: what they are and what can be done. */
+/* Recordings that could not be saved, as on a full disk: what they are and what can be
+ * done. */
 static void
 print_left_over(void)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_report.c -- `seep report`: what is there, from a recording, a profile of another tool or a
- * running process.
+/* cmd_report.c -- `seep report`: what is there, from a recording, a profile of another
+ * tool or a running process.
  *
- * Finds what the words mean, loads it, fills in the names and prints one report: the verdict with
- * its places, or one of the views (report_view.c). Profiles of other tools have no verdict: they
- * get a line that says what they are, and the view from the top. A running process is read
- * through its mapped recording: it is neither stopped nor asked. */
+ * Finds what the words mean, loads it, fills in the names and prints one report: the
+ * verdict with its places, or one of the views (report_view.c). Profiles of other tools
+ * have no verdict: they get a line that says what they are, and the view from the top. A
+ * running process is read through its mapped recording: it is neither stopped nor
+ * asked. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -332,6 +332,7 @@ report(struct job *j, struct leak_report *leaks, struct prof *p, bool saved)
 	if (r->living > 0 && !r->o->json && !leak_report_foreign(j->leak))
 		buf_printf(&b, "still running: %u (seep ps)\n", r->living);
 	fputs(buf_str(&b), r->log != NULL ? r->log : stderr);
+	/* orphans are saved in children, which say so there too */
 	if (r->log != NULL)
 		fflush(r->log); /* orphans are saved in children, which say so there too */
 	r->status = leak_report_end(leaks, p, o.chosen, r->status,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_scan.c -- `seep scan`, which is also what `seep report` does with a process that nobody recorded and with
- * a core: what is in its heap, who holds it, what malloc keeps, and what grew since an earlier look. */
+/* cmd_scan.c -- `seep scan`, which is also what `seep report` does with a process that
+ * nobody recorded and with a core: what is in its heap, who holds it, what malloc keeps,
+ * and what grew since an earlier look. */
 #include "tool/cli/cmd_scan.h"
 
 #include <errno.h>

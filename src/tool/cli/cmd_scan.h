@@ -29,7 +29,8 @@ struct scan_args {
 /* Whether the words are processes without a complete recording, cores, or saved looks. */
 bool scan_wanted(struct scan_args *o, int argc, char **argv);
 
-/* The report; one word, or the earlier look before the later one. Returns the exit status. */
+/* The report; one word, or the earlier look before the later one. Returns the exit
+ * status. */
 int scan_report(struct scan_args *o, int argc, char **argv);
 
 #endif

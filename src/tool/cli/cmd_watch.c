@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_watch.c -- `seep watch`: which region of a running process grows, how fast, and when it
- * meets its limit.
+/* cmd_watch.c -- `seep watch`: which region of a running process grows, how fast, and
+ * when it meets its limit.
  *
- * Reads /proc only; the process does not notice. One thread, one wait: until the next snapshot
- * is due or a signal comes. On a terminal the same screen is renewed; in a pipe each snapshot is a
- * line. Ctrl-C, SIGTERM and SIGHUP end it as any other end does: with the verdict. */
+ * Reads /proc only; the process does not notice. One thread, one wait: until the next
+ * snapshot is due or a signal comes. On a terminal the same screen is renewed; in a pipe
+ * each snapshot is a line. Ctrl-C, SIGTERM and SIGHUP end it as any other end does: with
+ * the verdict. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -134,8 +135,8 @@ watch_set_env(const char *name, uint64_t n)
 	setenv(name, text, 1);
 }
 
-/* In the child: the command, told what happened. Its output goes to stderr, where it does not
- * mix with ours. */
+/* In the child: the command, told what happened. Its output goes to stderr, where it does
+ * not mix with ours. */
 static void
 watch_exec(const struct watch_cmd *c, const struct watcher *w, const struct watch_view *v)
 {
@@ -203,7 +204,8 @@ watch_check_growth(struct watch_cmd *c, size_t i)
 static void
 watch_check_limit(struct watch_cmd *c, struct watcher *w)
 {
-	/* Of a machine's memory, others take their part: then the process alone counts. */
+	/* Of a machine's memory, others take their part: then the process alone
+	 * counts. */
 	uint64_t used = w->limit.machine ? memmap_total_kib(&w->map, MEMMAP_RSS) << 10
 					 : w->limit.used_bytes;
 	char why[128];
@@ -222,7 +224,8 @@ watch_check_limit(struct watch_cmd *c, struct watcher *w)
 
 /* ---- what is shown ---- */
 
-/* Replaced by rename, so that a scrape sees all or nothing, and readable for the collector. */
+/* Replaced by rename, so that a scrape sees all or nothing, and readable for the
+ * collector. */
 static int
 watch_write_metrics(struct watch_cmd *c, struct err *e)
 {
@@ -397,8 +400,8 @@ watch_step(void *ctx, double seconds, struct err *e)
 
 struct watch_words VEC_BODY(const char *);
 
-/* Options and words; the first word behind --on-growth is its command. 0, or the exit status of
- * a refusal; WATCH_HELPED when help was asked for. */
+/* Options and words; the first word behind --on-growth is its command. 0, or the exit
+ * status of a refusal; WATCH_HELPED when help was asked for. */
 static int
 watch_take_words(struct watch_args *o, int argc, char **argv,
 		 struct watch_words *ret_words, struct err *e)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_why.c -- `seep why`: ten seconds of looking at a process from outside, and what to do next.
+/* cmd_why.c -- `seep why`: ten seconds of looking at a process from outside, and what to
+ * do next.
  *
- * The same snapshots as `seep watch`, one a second, then the account and what a recorder would
- * see of it. */
+ * The same snapshots as `seep watch`, one a second, then the account and what a recorder
+ * would see of it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* commands.h -- seep's own commands, each a row in a file cmd_*.c of its own; main.c has the list. */
+/* commands.h -- seep's own commands, each a row in a file cmd_*.c of its own; main.c has
+ * the list. */
 #ifndef SEEP_CLI_COMMANDS_H
 #define SEEP_CLI_COMMANDS_H
 

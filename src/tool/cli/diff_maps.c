@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_maps.c -- see diff_maps.h.
  *
- * The files do not say when they were made; if the times of the files themselves go up from one
- * to the next, they are taken for it, and said to be so. */
+ * The files do not say when they were made; if the times of the files themselves go up
+ * from one to the next, they are taken for it, and said to be so. */
 #include "tool/cli/diff_maps.h"
 
 #include <errno.h>

@@ -11,8 +11,8 @@ struct diff_maps_opts {
 	uint64_t rows;
 };
 
-/* If the first word is a file with a memory map, all are taken for such, oldest first, and
- * compared: true, with the exit status. Else nothing was done. */
+/* If the first word is a file with a memory map, all are taken for such, oldest first,
+ * and compared: true, with the exit status. Else nothing was done. */
 bool diff_maps(int argc, char **argv, const struct diff_maps_opts *o, int *ret_status);
 
 #endif

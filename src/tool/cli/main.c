@@ -57,7 +57,8 @@ static const struct {
 	{"timeline", "report", "--timeline"},
 };
 
-/* What people type who know another tool: the names of that tool, and what to run instead. */
+/* What people type who know another tool: the names of that tool, and what to run
+ * instead. */
 static const struct {
 	const char *names; /* separated by blanks */
 	const char *instead;
@@ -201,7 +202,8 @@ run_help(int argc, char **argv)
 	return c != NULL ? cmd_help(c) : unknown_command(argv[0]);
 }
 
-/* Runs the command that goes by another name, if `name` is one; else *ret is left alone. */
+/* Runs the command that goes by another name, if `name` is one; else *ret is left
+ * alone. */
 static bool
 run_other_name(const char *name, int argc, char **argv, int *ret)
 {
@@ -252,8 +254,9 @@ dispatch(int argc, char **argv)
 	return unknown_command(argv[1]);
 }
 
-/* Descriptors 0 to 2 are never anything else of ours, also if we were started without them: a
- * message must not end up in a recording. The program that we start finds them as we did. */
+/* Descriptors 0 to 2 are never anything else of ours, also if we were started without
+ * them: a message must not end up in a recording. The program that we start finds them as
+ * we did. */
 static void
 hold_std_fds(void)
 {
@@ -280,8 +283,8 @@ dispatch_roomy(void)
 	roomy.status = dispatch(roomy.argc, roomy.argv);
 }
 
-/* libdw keeps some 200 KB of a file's line numbers on the stack and does not ask for its limit (ulimit -s).
- * The limit itself is the program's, which is started with it. */
+/* libdw keeps some 200 KB of a file's line numbers on the stack and does not ask for its
+ * limit (ulimit -s). The limit itself is the program's, which is started with it. */
 static int
 dispatch_with_room(int argc, char **argv)
 {

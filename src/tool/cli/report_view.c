@@ -182,8 +182,8 @@ report_set_trim(void *to, const struct opt *o, const struct opt_value *v, struct
 
 /* ---- the view ---- */
 
-/* One view at a time, and no file that is not seep's own in its way. A flame graph may be drawn from
- * the bottom up. */
+/* One view at a time, and no file that is not seep's own in its way. A flame graph may be
+ * drawn from the bottom up. */
 static int
 report_view_check(const struct report_view *r, struct err *e)
 {
@@ -329,8 +329,8 @@ report_view_write(const struct report_view *r, struct buf *out, const struct vie
 	return pager_print(out, how->no_pager || how->json || r->kind == VIEW_GRAPH, e);
 }
 
-/* --tagroot and --tagleaf: frames are skipped now, for the new ones will stand around them. Returns
- * bits of graph.unmatched. */
+/* --tagroot and --tagleaf: frames are skipped now, for the new ones will stand around
+ * them. Returns bits of graph.unmatched. */
 static uint32_t
 report_tag(const struct report_view *r, struct prof *p, struct skip **skip)
 {

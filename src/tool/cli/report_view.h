@@ -70,7 +70,8 @@ int report_set_trim(void *to, const struct opt *o, const struct opt_value *v,
 				    .help = (help_)                                      \
 	}
 
-/* Rows for the option table, in whose struct a struct report_view is at the offset `base`. pprof's spellings are understood beside ours. */
+/* Rows for the option table, in whose struct a struct report_view is at the offset
+ * `base`. pprof's spellings are understood beside ours. */
 #define REPORT_VIEW_OPTS(base)                                                                     \
 	REPORT_VIEW_ROW(base, "tree", NULL,                                                        \
 			"Print the tree of calls, from main inwards."),                            \
@@ -210,11 +211,13 @@ struct report_how {
 	const struct skip_opts *skip;
 	bool bytes, all, json, no_pager;
 	bool no_sources; /* show no lines of source */
-	bool about; /* say what the profile is first: nothing was asked for in particular */
+	/* say what the profile is first: nothing was asked for in particular */
+	bool about;
 	uint32_t rows;
 };
 
-/* Compiles the expressions; a message is for usage errors. Call it before anything is loaded. */
+/* Compiles the expressions; a message is for usage errors. Call it before anything is
+ * loaded. */
 int report_view_prepare(struct report_view *v, struct err *e);
 
 /* Makes the view and prints it, or writes the picture. The profile has its names. */

@@ -72,8 +72,8 @@ unrecorded_find(const struct unrecorded_opts *o, const char *word,
 		*ret = (struct unrecorded){.core = word};
 		return true;
 	}
-	/* A number is a process. Else a file is what it is called; but a program often lies where it was
-	 * started. */
+	/* A number is a process. Else a file is what it is called; but a program often
+	 * lies where it was started. */
 	if (!is_number(word) && !format_is_program(word) &&
 	    (strchr(word, '/') != NULL || strcmp(word, "-") == 0 || word[0] == '@' ||
 	     (stat(word, &st) == 0 && S_ISREG(st.st_mode))))

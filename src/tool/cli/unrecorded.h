@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* unrecorded.h -- what the asking commands do with a process that nobody recorded, and with a core file. */
+/* unrecorded.h -- what the asking commands do with a process that nobody recorded, and
+ * with a core file. */
 #ifndef SEEP_CLI_UNRECORDED_H
 #define SEEP_CLI_UNRECORDED_H
 
@@ -38,16 +39,19 @@ struct unrecorded_opts {
 	uint64_t max_stop_ns; /* 0 = any */
 };
 
-/* Whether the word is a core file, or a process of these; any process when --who or --blocks was given. False for
- * everything else, which others know how to read or to refuse. */
+/* Whether the word is a core file, or a process of these; any process when --who or
+ * --blocks was given. False for everything else, which others know how to read or to
+ * refuse. */
 bool unrecorded_find(const struct unrecorded_opts *o, const char *word,
 		     enum unrecorded_which which, struct unrecorded *ret);
 
-/* Takes the program out of two words of which one is a core or a PID, in either order, as gdb and
- * eu-stack take them: returns 1, and the other word is the first. Else returns `argc`. */
+/* Takes the program out of two words of which one is a core or a PID, in either order, as
+ * gdb and eu-stack take them: returns 1, and the other word is the first. Else returns
+ * `argc`. */
 int unrecorded_words(struct unrecorded_opts *o, int argc, char **argv);
 
-/* Rows for the option table of `seep leaks`, in whose struct they are at the offset `base`. */
+/* Rows for the option table of `seep leaks`, in whose struct they are at the offset
+ * `base`. */
 /* clang-format off */
 #define UNRECORDED_OPTS(base)                                                    \
 	{"who", 0, OPT_STRING, .at = (base) + offsetof(struct unrecorded_opts, who),                        \
@@ -59,8 +63,8 @@ int unrecorded_words(struct unrecorded_opts *o, int argc, char **argv);
 	 .help = "Do not mask the contents."}
 /* clang-format on */
 
-/* How the process will be looked at: *ret_copy says whether from a copy. Tells on stderr what pause to expect if that is long, and
- * on stdout for a dry run. */
+/* How the process will be looked at: *ret_copy says whether from a copy. Tells on stderr
+ * what pause to expect if that is long, and on stdout for a dry run. */
 int unrecorded_plan(int pid, const struct unrecorded_opts *o, bool *ret_copy,
 		    struct err *e);
 
@@ -76,8 +80,9 @@ int unrecorded_unreadable(const struct heapscan *s, const char *word,
 /* Whether seep is in it: then it cannot be attached to. 0 = a core: no. */
 bool unrecorded_is_attached(int pid);
 
-/* The same as a profile `p`, which is empty, for reports in other tools' words, and as text; *ret_check is what is known
- * of the look itself. Returns 1 when only the way was asked for. */
+/* The same as a profile `p`, which is empty, for reports in other tools' words, and as
+ * text; *ret_check is what is known of the look itself. Returns 1 when only the way was
+ * asked for. */
 int unrecorded_load(const struct unrecorded *u, const char *word,
 		    const struct unrecorded_opts *o, struct prof *p, struct buf *text,
 		    struct leakcheck *ret_check, struct err *e);

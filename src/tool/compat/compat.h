@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* compat.h -- commands that take the place of other tools: their options, their output. */
+/* compat.h -- commands that take the place of other tools: their options, their
+ * output. */
 #ifndef SEEP_COMPAT_COMPAT_H
 #define SEEP_COMPAT_COMPAT_H
 

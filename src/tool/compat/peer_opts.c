@@ -77,8 +77,8 @@ peer_opt_set(const struct opt *o, const char *text, void *given, struct err *e)
 
 /* ---- names ---- */
 
-/* The row that `name` of `n` characters means. Several beginnings are as good as none, unless
- * they are one option under two names. */
+/* The row that `name` of `n` characters means. Several beginnings are as good as none,
+ * unless they are one option under two names. */
 static int
 peer_find(enum peer_style style, const struct opt *table, const char *name, size_t n,
 	  const struct opt **ret, struct err *e)

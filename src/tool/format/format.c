@@ -27,8 +27,8 @@
 #include "tool/util/err.h"
 #include "tool/util/x.h"
 
-/* In the order they are asked; those that know their files by a magic word come before those
- * that know them by their looks. */
+/* In the order they are asked; those that know their files by a magic word come before
+ * those that know them by their looks. */
 static const struct format *const formats[] = {
 	&format_pack,	    &format_live,   &format_jemalloc, &format_gperf,
 	&format_symbolized, &format_mtrace, &format_folded,   &format_pprof,
@@ -128,7 +128,8 @@ static const struct {
 	 "run --format=memcheck PROGRAM"},
 };
 
-/* The first bytes of a file nobody knows, so that the user sees what it is: as text if they are. */
+/* The first bytes of a file nobody knows, so that the user sees what it is: as text if
+ * they are. */
 static int
 format_unknown(const unsigned char *head, size_t bytes, const char *name, struct err *e)
 {
@@ -285,7 +286,8 @@ format_load_with(const char *source, const struct format_opts *o, struct prof **
 		return format_load_url(source, o, ret, e);
 	if (strcmp(source, "-") == 0)
 		return format_load_any(STDIN_FILENO, "standard input", o, ret, e);
-	/* Without waiting: a FIFO may never have a writer (input.c gives it some time). */
+	/* Without waiting: a FIFO may never have a writer (input.c gives it some
+	 * time). */
 	fd = open(source, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return err_sys(e, -errno, "%s: cannot open", source);

@@ -2,10 +2,10 @@
 /* input.c -- files and pipes into memory, unpacked.
  *
  * Unpacking grows a mapping as bytes arrive and stops at a multiple of what was packed
- * (deflate itself cannot do more than 1,032 times), at input_max_unpacked, where memory ends, or
- * after the first bytes if they are of no format that is asked for. Sizes that the compressed file
- * claims are never believed. Pages of a mapped file are given back behind
- * the reader, so that a profile of any size costs what is made of it. */
+ * (deflate itself cannot do more than 1,032 times), at input_max_unpacked, where memory
+ * ends, or after the first bytes if they are of no format that is asked for. Sizes that
+ * the compressed file claims are never believed. Pages of a mapped file are given back
+ * behind the reader, so that a profile of any size costs what is made of it. */
 #include "input.h"
 
 #include <errno.h>
@@ -53,7 +53,8 @@ input_packing(const unsigned char *data, size_t bytes)
 	return INPUT_PLAIN;
 }
 
-/* What is unpacked: a mapping that grows where it stands if it can, and moves without being copied if not. */
+/* What is unpacked: a mapping that grows where it stands if it can, and moves without
+ * being copied if not. */
 struct input_grown {
 	unsigned char *data;
 	size_t bytes, mapped;
@@ -126,7 +127,8 @@ input_gunzip(const unsigned char *data, size_t bytes, struct input_grown *g)
 		r = inflate(&z, Z_NO_FLUSH);
 		at += give - z.avail_in;
 		stop = input_took(g, INPUT_STEP_BYTES - z.avail_out);
-		/* What follows a member without being one is padding, as gzip(1) has it. */
+		/* What follows a member without being one is padding, as gzip(1) has
+		 * it. */
 		if (stop != 0 || (r == Z_STREAM_END &&
 				  input_packing(data + at, bytes - at) != INPUT_GZIP))
 			break;
@@ -181,7 +183,8 @@ input_refuse(int r, const struct input_grown *g, size_t packed, const char *name
 		return err_set(e, r,
 			       "%s: no memory for more than %zu MiB of what is unpacked",
 			       name, g->bytes >> 20);
-	default: /* -EMEDIUMTYPE: the reader that is asked next says what it begins with */
+	/* -EMEDIUMTYPE: the reader that is asked next says what it begins with */
+	default:
 		return 0;
 	}
 }
@@ -216,7 +219,8 @@ input_unpack(struct input *in, const char *name, input_known_fn *known, struct e
 
 /* ---- taking in ---- */
 
-/* A pipe that nobody has opened for writing yet says end of file at once: wait a little. */
+/* A pipe that nobody has opened for writing yet says end of file at once: wait a
+ * little. */
 static int
 input_wait(int fd, const char *name, struct err *e)
 {

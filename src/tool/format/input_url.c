@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* input_url.c -- a profile from an HTTP server.
  *
- * libcurl is loaded when the first URL is asked for: nothing else of seep needs it, and it
- * brings some thirty libraries along. Only its header is needed to build. Redirects are followed within http and https only. */
+ * libcurl is loaded when the first URL is asked for: nothing else of seep needs it, and
+ * it brings some thirty libraries along. Only its header is needed to build. Redirects
+ * are followed within http and https only. */
 #define CURL_DISABLE_DEPRECATION /* what replaces CURLOPT_PROTOCOLS came with 7.85 */
 #include <curl/curl.h>
 #include <errno.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lines.h -- text of other tools, line by line, and the few things that stand on a line.
  *
- * Everything works on a range [at, end) and never looks past its end; nothing is copied. A
- * scan_* that does not find what it looks for leaves `at` where it was and says false. */
+ * Everything works on a range [at, end) and never looks past its end; nothing is copied.
+ * A scan_* that does not find what it looks for leaves `at` where it was and says
+ * false. */
 #ifndef SEEP_FORMAT_LINES_H
 #define SEEP_FORMAT_LINES_H
 
@@ -27,7 +28,8 @@ lines_init(const void *data, size_t bytes)
 	return (struct lines){.at = data, .end = (const char *)data + bytes};
 }
 
-/* The next line, without its newline and a carriage return before that; false at the end. */
+/* The next line, without its newline and a carriage return before that; false at the
+ * end. */
 static inline bool
 lines_next(struct lines *l, struct line *ret)
 {

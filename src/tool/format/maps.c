@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* maps.c -- the memory map of a heap profile.
  *
- * The build-id of a file found under its path is not taken over, since nothing says that it is
- * the file of back then; a path that ends in " (deleted)" is kept so, because the file now
- * under that name is another one. */
+ * The build-id of a file found under its path is not taken over, since nothing says that
+ * it is the file of back then; a path that ends in " (deleted)" is kept so, because the
+ * file now under that name is another one. */
 #include "maps.h"
 
 #include <stdlib.h>
@@ -242,7 +242,8 @@ maps_compare(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Code that was moved onto huge pages has lost its file: it is that of the range behind it. */
+/* Code that was moved onto huge pages has lost its file: it is that of the range behind
+ * it. */
 static void
 maps_join_huge(struct maps *m)
 {
@@ -291,9 +292,9 @@ maps_find_program(struct maps *m, const char *exe)
 	m->program = found;
 }
 
-/* Virtual address at which a range begins, of a file whose headers may not be known. A program that
- * is not position independent is linked to MAPS_EXE_START: its addresses stay as they are, so that the
- * file can name them later. */
+/* Virtual address at which a range begins, of a file whose headers may not be known. A
+ * program that is not position independent is linked to MAPS_EXE_START: its addresses
+ * stay as they are, so that the file can name them later. */
 static uint64_t
 maps_vaddr(const struct elfload *loads, uint32_t n, const struct maps_range *r,
 	   bool program)
@@ -305,7 +306,8 @@ maps_vaddr(const struct elfload *loads, uint32_t n, const struct maps_range *r,
 	return program && r->start - r->off == MAPS_EXE_START ? r->start : r->off;
 }
 
-/* Makes `off` of every range the virtual address where it begins, and adds the modules. */
+/* Makes `off` of every range the virtual address where it begins, and adds the
+ * modules. */
 static void
 maps_add_modules(struct maps *m, uint32_t process, const char *exe)
 {

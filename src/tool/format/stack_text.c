@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* stack_text.c -- stacks of hexadecimal addresses into the tree of nodes.
  *
- * Neighbours in a file mostly have the same outer frames, and those stand at the end of the
- * line: the part of the line that is equal to the line before is compared as bytes and not
- * parsed. Addresses of the rest are found again in a hash table, seeded by an address that
- * the file's author does not know. Most nodes have one child, which was added right after
- * them: it is looked at before the profile's own table is asked, which would miss the cache at
- * every step of a stack that has no like neighbour. */
+ * Neighbours in a file mostly have the same outer frames, and those stand at the end of
+ * the line: the part of the line that is equal to the line before is compared as bytes
+ * and not parsed. Addresses of the rest are found again in a hash table, seeded by an
+ * address that the file's author does not know. Most nodes have one child, which was
+ * added right after them: it is looked at before the profile's own table is asked, which
+ * would miss the cache at every step of a stack that has no like neighbour. */
 #include "stack_text.h"
 
 #include "maps.h"

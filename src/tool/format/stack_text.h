@@ -35,9 +35,9 @@ struct stack_text {
 void stack_text_init(struct stack_text *s, struct prof *p, const struct maps *maps);
 void stack_text_done(struct stack_text *s);
 
-/* Node of the stack ` 0x1 0x2 …`, innermost first; 0 = it is empty. The text must stay where
- * it is until the next call. Where something is no address, *ret_bad is set and the frames
- * before it are kept. Addresses are return addresses. */
+/* Node of the stack ` 0x1 0x2 …`, innermost first; 0 = it is empty. The text must stay
+ * where it is until the next call. Where something is no address, *ret_bad is set and the
+ * frames before it are kept. Addresses are return addresses. */
 uint32_t stack_text_node(struct stack_text *s, struct line text, bool *ret_bad);
 
 /* Row of the location of an address seen in a stack; 0 = in none. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* columns.c -- the columns of every table of a profile.
  *
- * One row of these tables is one field of the model and one column in a file. Sorted or slowly
- * changing columns are stored as differences. */
+ * One row of these tables is one field of the model and one column in a file. Sorted or
+ * slowly changing columns are stored as differences. */
 #include "columns.h"
 
 #include <string.h>

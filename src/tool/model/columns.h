@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* columns.h -- what the tables of a profile consist of, column by column.
  *
- * Packing, reading back, merging and freeing all walk these tables, so a field cannot be known to
- * one of them and forgotten by another. A column's id in a file is its place in its table, from 1:
- * a new column is added at the end, and the place of one that goes stays empty. */
+ * Packing, reading back, merging and freeing all walk these tables, so a field cannot be
+ * known to one of them and forgotten by another. A column's id in a file is its place in
+ * its table, from 1: a new column is added at the end, and the place of one that goes
+ * stays empty. */
 #ifndef SEEP_COLUMNS_H
 #define SEEP_COLUMNS_H
 
@@ -19,8 +20,9 @@ enum prof_col_kind {
 	PROF_COL_STR,  /* id of a string */
 	PROF_COL_ROW,  /* row of the table `table` */
 	PROF_COL_BACK, /* row of its own table, before this one */
-	PROF_COL_SPAN, /* first of several rows of `table`; how many is the field behind it, a u32.
-			* Rows belong to one span only */
+	/* first of several rows of `table`; how many is the field behind it, a u32.
+	 * Rows belong to one span only */
+	PROF_COL_SPAN,
 };
 
 struct prof_col {
@@ -43,11 +45,12 @@ struct prof_tab {
 	bool needed;			   /* a file without it has nothing to report */
 };
 
-/* By enum prof_tab_id. PROF_TAB_META has struct prof itself as its one row, PROF_TAB_STRINGS has no
- * columns. */
+/* By enum prof_tab_id. PROF_TAB_META has struct prof itself as its one row,
+ * PROF_TAB_STRINGS has no columns. */
 extern const struct prof_tab prof_tabs[PROF_TABS];
 
-/* The rows of a table, from the blank one on, and their number. Not for PROF_TAB_META and PROF_TAB_STRINGS. */
+/* The rows of a table, from the blank one on, and their number. Not for PROF_TAB_META and
+ * PROF_TAB_STRINGS. */
 unsigned char *prof_tab_rows(const struct prof *p, const struct prof_tab *t,
 			     uint32_t *ret_n);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* complete.c -- see complete.h. All of it is in the flags that the recorder, or the tool that
- * attached it, has set. */
+/* complete.c -- see complete.h. All of it is in the flags that the recorder, or the tool
+ * that attached it, has set. */
 #include "tool/model/complete.h"
 
 #include <stddef.h>

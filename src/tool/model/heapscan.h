@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* heapscan.h -- what was found in a heap that nobody recorded: blocks by size and type, what is lost of them, who
- * holds the rest, and what malloc keeps.
+/* heapscan.h -- what was found in a heap that nobody recorded: blocks by size and type,
+ * what is lost of them, who holds the rest, and what malloc keeps.
  *
- * Filled by a look at a process or a core, or by the reader of a look that was saved; read by reports. No I/O here. */
+ * Filled by a look at a process or a core, or by the reader of a look that was saved;
+ * read by reports. No I/O here. */
 #ifndef SEEP_MODEL_HEAPSCAN_H
 #define SEEP_MODEL_HEAPSCAN_H
 
@@ -59,8 +60,8 @@ struct heapscan {
 	uint32_t what;	  /* "4711 (api-server)" */
 	uint32_t program; /* name */
 	uint32_t core;	  /* path of the core; 0 = a process */
-	uint32_t
-		allocators; /* string: "jemalloc 5.3", several with "and"; 0 = not known */
+	/* string: "jemalloc 5.3", several with "and"; 0 = not known */
+	uint32_t allocators;
 	int pid;
 	uint64_t time_ns; /* when; of a core, when it was written. 0 = not known */
 	uint64_t stop_ns, pause_ns; /* of a process */
@@ -68,23 +69,24 @@ struct heapscan {
 	uint32_t
 		snapshot; /* 1: a copy was looked at, and the process went on meanwhile */
 	struct heapscan_sum sums[HEAPSCAN_KINDS];
-	struct heapscan_sum
-		leftover; /* possible ones that only words hold which malloc may have left */
+	/* possible ones that only words hold which malloc may have left */
+	struct heapscan_sum leftover;
 	VEC(struct heapscan_group) groups;   /* most bytes lost first */
 	VEC(struct heapscan_holder) holders; /* most retained first */
 	VEC(struct heapscan_arena) arenas;
 	struct heapscan_sum mapped; /* blocks with mappings of their own */
-	uint64_t
-		anon_bytes; /* memory of no file that the process has, all of it; 0 = not known */
-	uint64_t
-		missing_bytes; /* memory that the headers of a core promise and its file has not */
+	/* memory of no file that the process has, all of it; 0 = not known */
+	uint64_t anon_bytes;
+	/* memory that the headers of a core promise and its file has not */
+	uint64_t missing_bytes;
 	uint32_t
 		hides; /* string: where else the program may keep memory; 0 = not known */
 	uint32_t objects; /* string: a runtime whose own heap holds objects; 0 = none */
-	uint32_t
-		managed; /* string: a runtime in the process whose blocks are never called lost; 0 = none */
-	uint32_t
-		unreadable; /* string: why none of its blocks could be read; 0 = they were */
+	/* string: a runtime in the process whose blocks are never called lost; 0 =
+	 * none */
+	uint32_t managed;
+	/* string: why none of its blocks could be read; 0 = they were */
+	uint32_t unreadable;
 	VEC(uint32_t) notes; /* strings: what could not be had */
 };
 

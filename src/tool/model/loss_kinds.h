@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* loss_kinds.h -- the ways of being lost (enum prof_loss_kind), in words and in sets as valgrind's
- * options and suppressions have them. */
+/* loss_kinds.h -- the ways of being lost (enum prof_loss_kind), in words and in sets as
+ * valgrind's options and suppressions have them. */
 #ifndef SEEP_MODEL_LOSS_KINDS_H
 #define SEEP_MODEL_LOSS_KINDS_H
 
@@ -21,8 +21,8 @@ enum {
 extern const char *const loss_kind_names[PROF_LOSS_KINDS];
 extern const char *const loss_kind_words[PROF_LOSS_KINDS];
 
-/* "definite,possible", "all", "none" as bits 1 << enum prof_loss_kind; blanks around the words are
- * allowed. -EINVAL for anything else. */
+/* "definite,possible", "all", "none" as bits 1 << enum prof_loss_kind; blanks around the
+ * words are allowed. -EINVAL for anything else. */
 int loss_kinds_read(const char *text, size_t bytes, unsigned *ret_kinds);
 
 #endif

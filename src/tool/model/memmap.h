@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* memmap.h -- the memory of a process at one moment, as the kernel tells it: every mapping and
- * how much of it is resident.
+/* memmap.h -- the memory of a process at one moment, as the kernel tells it: every
+ * mapping and how much of it is resident.
  *
  * Filled by the reader of smaps and of saved pmap files, read by everything that watches.
- * Figures are in KiB because the kernel gives them so; one that the source does not have is 0
- * and missing in `known`. Beside it, what only a look into the process tells: which mappings
- * are malloc's and what of them is free. No I/O here, and nothing is decided. */
+ * Figures are in KiB because the kernel gives them so; one that the source does not have
+ * is 0 and missing in `known`. Beside it, what only a look into the process tells: which
+ * mappings are malloc's and what of them is free. No I/O here, and nothing is decided. */
 #ifndef SEEP_MODEL_MEMMAP_H
 #define SEEP_MODEL_MEMMAP_H
 
@@ -59,9 +59,10 @@ uint64_t memmap_total_kib(const struct memmap *m, enum memmap_figure figure);
 /* Mapping that holds `addr`, or NULL. */
 const struct memmap_area *memmap_find(const struct memmap *m, uint64_t addr);
 
-/* The file whose static data mapping `a` of `m` is: `a` itself, if it has writable pages of a file, or the mapping before
- * it, if it is the zeroed data (.bss) right behind a file's pages. NULL: it is neither. No object's data is shared
- * memory: what lies behind a recording, for one, is a heap as a rule. */
+/* The file whose static data mapping `a` of `m` is: `a` itself, if it has writable pages
+ * of a file, or the mapping before it, if it is the zeroed data (.bss) right behind a
+ * file's pages. NULL: it is neither. No object's data is shared memory: what lies behind
+ * a recording, for one, is a heap as a rule. */
 const struct memmap_area *memmap_data_of(const struct memmap *m,
 					 const struct memmap_area *a);
 

@@ -4,9 +4,9 @@
  *
  * Every id of the source is translated, as columns.h says which fields are ids. Rows that
  * name a process are appended as they are, since two processes never share one; modules,
- * locations and nodes go through the interning calls of prof.h. Nodes need one pass, because a parent always comes
- * before its children; a source that breaks this rule gets the blank row as parent. No
- * I/O, nothing of the source is changed. */
+ * locations and nodes go through the interning calls of prof.h. Nodes need one pass,
+ * because a parent always comes before its children; a source that breaks this rule gets
+ * the blank row as parent. No I/O, nothing of the source is changed. */
 #include <string.h>
 
 #include "columns.h"
@@ -202,8 +202,8 @@ merge_table(struct merge *m, unsigned tab)
 	merge_ids(m, t, first);
 }
 
-/* Sites that had no unrounded figures get their rounded ones. Profiles with such figures are merged
- * with all their processes. */
+/* Sites that had no unrounded figures get their rounded ones. Profiles with such figures
+ * are merged with all their processes. */
 static void
 merge_reals(struct merge *m)
 {

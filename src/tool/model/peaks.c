@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* peaks.c -- the peak of a sampled recording, corrected for being the highest of many estimates (peaks.h).
+/* peaks.c -- the peak of a sampled recording, corrected for being the highest of many
+ * estimates (peaks.h).
  *
- * Live memory is estimated by samples, whose number goes up and down by chance. The recorder notes the highest sum
- * that it sees. If blocks come and go while live memory stays flat, that is the highest of many draws: too high by
- * several standard errors. If memory rises to its peak once, it is a single draw and right on average. The recording
- * does not say which of the two it was, so the middle is taken, with an error that reaches both ends.
+ * Live memory is estimated by samples, whose number goes up and down by chance. The
+ * recorder notes the highest sum that it sees. If blocks come and go while live memory
+ * stays flat, that is the highest of many draws: too high by several standard errors. If
+ * memory rises to its peak once, it is a single draw and right on average. The recording
+ * does not say which of the two it was, so the middle is taken, with an error that
+ * reaches both ends.
  *
- * The lower end: live memory is flat, with L samples on average, and F samples were drawn in all. Each finds n - 1
- * others with Poisson's probability of mean L, so n are seen together about F * Pois(n - 1; L) times, in clumps, of
- * which there are 1 - L/n as many. L is where the median of the maximum is n. With few turnovers that has no
- * solution; then the maximum is up to two standard errors too high, by the share that was replaced.
+ * The lower end: live memory is flat, with L samples on average, and F samples were drawn
+ * in all. Each finds n - 1 others with Poisson's probability of mean L, so n are seen
+ * together about F * Pois(n - 1; L) times, in clumps, of which there are 1 - L/n as many.
+ * L is where the median of the maximum is n. With few turnovers that has no solution;
+ * then the maximum is up to two standard errors too high, by the share that was replaced.
  *
- * Sites are grouped by how often their blocks are replaced: memory that stays adds no chances of its own. */
+ * Sites are grouped by how often their blocks are replaced: memory that stays adds no
+ * chances of its own. */
 #include "tool/model/peaks.h"
 
 #include <math.h>
 
 enum {
-	GROUPS =
-		5, /* of sites: replaced fewer than 2 times, 16, 128, 1024 times, and more */
+	/* of sites: replaced fewer than 2 times, 16, 128, 1024 times, and more */
+	GROUPS = 5,
 	GROUP_FIRST = 2,
 	GROUP_STEP = 8,
 	HALVINGS = 60,
@@ -30,7 +35,8 @@ struct group {
 	double high;		      /* bytes that the peak may be too high by */
 };
 
-/* How often n samples are seen together, as its logarithm; see above. Highest at n - sqrt(n). */
+/* How often n samples are seen together, as its logarithm; see above. Highest at n -
+ * sqrt(n). */
 static double
 log_clumps(double samples, double drawn, double mean)
 {
@@ -86,7 +92,8 @@ group_of(const struct prof_site *s)
 	return i;
 }
 
-/* Blocks larger than the rate are nearly always caught, so that chance has less to do with them. */
+/* Blocks larger than the rate are nearly always caught, so that chance has less to do
+ * with them. */
 static double
 too_high(const struct group *g)
 {
@@ -136,7 +143,8 @@ correct_own(struct prof_site *s, uint64_t end_ms)
 		s->peak_ms = end_ms;
 }
 
-/* Takes its part of what the peak is too high by from each site; returns how much that was. */
+/* Takes its part of what the peak is too high by from each site; returns how much that
+ * was. */
 static double
 correct_sites(struct prof *p, uint32_t process, const struct group *groups, double high)
 {
@@ -149,7 +157,8 @@ correct_sites(struct prof *p, uint32_t process, const struct group *groups, doub
 
 		if (s->process != process || s->at_peak_bytes <= 0 || g->bytes <= 0)
 			continue;
-		/* High is the root of a sum of squares; each square has its part in it. */
+		/* High is the root of a sum of squares; each square has its part in
+		 * it. */
 		keep = 1 - g->high * g->high / high / 2 / g->bytes;
 		taken += (double)s->at_peak_bytes * (1 - keep);
 		s->at_peak_bytes = (int64_t)((double)s->at_peak_bytes * keep + 0.5);

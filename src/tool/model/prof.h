@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* prof.h -- the profile in memory: what every reader fills and every report asks.
  *
- * One profile is one recording: all processes of a run, their modules, stacks, totals, marks and
- * timelines. Tables are flat arrays, rows are named by index, and row 0 of processes, modules,
- * locs, nodes, sites and threads is a blank that stands for "none". Strings are ids in one table
- * (0 = ""). A profile owns an arena and is freed whole; nothing in here does I/O.
+ * One profile is one recording: all processes of a run, their modules, stacks, totals,
+ * marks and timelines. Tables are flat arrays, rows are named by index, and row 0 of
+ * processes, modules, locs, nodes, sites and threads is a blank that stands for "none".
+ * Strings are ids in one table (0 = ""). A profile owns an arena and is freed whole;
+ * nothing in here does I/O.
  *
- * Frames are keyed by (module, offset): modules of different processes with the same build-id
- * (or, without one, the same path) are one row, so the same code in two processes, or under two
- * load addresses, is one location. Totals are int64/uint64 columns of a site; in a sampled
- * profile they are estimates and var_* hold the variances; only histograms count samples
- * then. */
+ * Frames are keyed by (module, offset): modules of different processes with the same
+ * build-id (or, without one, the same path) are one row, so the same code in two
+ * processes, or under two load addresses, is one location. Totals are int64/uint64
+ * columns of a site; in a sampled profile they are estimates and var_* hold the
+ * variances; only histograms count samples then. */
 #ifndef SEEP_PROF_H
 #define SEEP_PROF_H
 
@@ -28,8 +29,8 @@ enum {
 	PROF_HEURISTICS = 4,
 };
 
-/* The tables, in the order of a packed file: what reports cannot do without comes first, and a
- * table stands behind those that its rows name. The numbers are in files. */
+/* The tables, in the order of a packed file: what reports cannot do without comes first,
+ * and a table stands behind those that its rows name. The numbers are in files. */
 enum prof_tab_id {
 	PROF_TAB_META = 1,
 	PROF_TAB_STRINGS,
@@ -86,13 +87,14 @@ struct prof_module {
 	uint32_t path; /* string */
 	uint8_t build_id_bytes;
 	uint8_t build_id[PROF_BUILD_ID_MAX];
-	uint32_t
-		other_id; /* string: a build-id that is not hexadecimal, of a pprof file */
-	uint32_t
-		why_no_names; /* string: set by whoever tried to read the symbols; 0 = fine */
+	/* string: a build-id that is not hexadecimal, of a pprof file */
+	uint32_t other_id;
+	/* string: set by whoever tried to read the symbols; 0 = fine */
+	uint32_t why_no_names;
 };
 
-/* One resolved function at a location; a location has several when code was inlined there. */
+/* One resolved function at a location; a location has several when code was inlined
+ * there. */
 struct prof_frame {
 	uint32_t function; /* string, demangled and short; 0 = unknown */
 	uint32_t linkage;  /* string, as in the symbol table; 0 = same */
@@ -108,8 +110,8 @@ struct prof_loc {
 	uint32_t module; /* 0 = in no known module */
 	uint8_t kind;	 /* enum prof_loc_kind */
 	uint8_t exact;	 /* 1: offset is the instruction itself, else one past it */
-	uint64_t
-		offset; /* ELF virtual address in the module; raw address when there is none */
+	/* ELF virtual address in the module; raw address when there is none */
+	uint64_t offset;
 	uint32_t frames;  /* first of `nframes` rows in prof.frames, innermost first */
 	uint32_t nframes; /* 0 = not resolved */
 };
@@ -139,7 +141,8 @@ struct prof_site {
 			    kept in a file */
 };
 
-/* Histogram of a site's blocks: by size, and freed ones, without the temporary, by lifetime. */
+/* Histogram of a site's blocks: by size, and freed ones, without the temporary, by
+ * lifetime. */
 struct prof_hist {
 	uint64_t sizes[PROF_SIZE_BUCKETS];
 	uint64_t lifetimes[PROF_LIFE_BUCKETS];
@@ -193,16 +196,17 @@ struct prof_mark_row {
 	int64_t live_bytes, live_blocks;
 };
 
-/* A look at all totals of a process while it ran. Looks of a process stand in the order of time. */
+/* A look at all totals of a process while it ran. Looks of a process stand in the order
+ * of time. */
 struct prof_look {
 	uint32_t process;
 	uint32_t rows, nrows; /* rows in prof.look_rows */
 	uint64_t ms;
 };
 
-/* What a site did since its row before, or for the first since its beginning. A look has no row for a
- * site that has as much live as before. Sampled: samples, and weighted bytes. Less than 0 when an
- * earlier look fell into the middle of an event. */
+/* What a site did since its row before, or for the first since its beginning. A look has
+ * no row for a site that has as much live as before. Sampled: samples, and weighted
+ * bytes. Less than 0 when an earlier look fell into the middle of an event. */
 struct prof_look_row {
 	uint32_t site;
 	int64_t allocs, frees, alloc_bytes, free_bytes;
@@ -212,19 +216,21 @@ struct prof_look_row {
 struct prof_check {
 	uint32_t process;
 	bool done;
-	bool loose; /* not all blocks were known: what lies between them was taken for roots */
+	/* not all blocks were known: what lies between them was taken for roots */
+	bool loose;
 	uint32_t why; /* string: it was not done */
 	uint32_t threads;
 	uint64_t stop_ns, pause_ns; /* until all stood still; and from then on */
-	/* Reachable only because a pointer into their middle was taken for one to their beginning; by
-	 * number of the bit in enum classify_heuristic. */
+	/* Reachable only because a pointer into their middle was taken for one to their
+	 * beginning; by number of the bit in enum classify_heuristic. */
 	uint64_t heuristic_blocks[PROF_HEURISTICS], heuristic_bytes[PROF_HEURISTICS];
-	/* Of a process that went on: live blocks that were not judged, because they are younger than the check. */
+	/* Of a process that went on: live blocks that were not judged, because they are
+	 * younger than the check. */
 	uint64_t younger_blocks, younger_bytes;
 };
 
-/* How blocks are lost, as memcheck tells them apart (tool/leak/classify.h); the numbers are in files, but for
- * those that the user does not want to hear of (suppress.h). */
+/* How blocks are lost, as memcheck tells them apart (tool/leak/classify.h); the numbers
+ * are in files, but for those that the user does not want to hear of (suppress.h). */
 enum prof_loss_kind {
 	PROF_LOSS_DEFINITE = 0,
 	PROF_LOSS_INDIRECT = 1,
@@ -238,32 +244,35 @@ enum prof_loss_kind {
 struct prof_loss {
 	uint32_t site;
 	uint8_t kind; /* enum prof_loss_kind */
-	uint8_t was; /* of a suppressed one: the kind that was found; not kept in a file */
-	bool known;  /* suppressed because a baseline has it; not kept in a file */
-	uint32_t
-		called; /* string: the function that handed them out ("calloc"), as symbol tables
-			    have it; 0 = not known */
+	/* of a suppressed one: the kind that was found; not kept in a file */
+	uint8_t was;
+	bool known; /* suppressed because a baseline has it; not kept in a file */
+	/* string: the function that handed them out ("calloc"), as symbol tables
+	 * have it; 0 = not known */
+	uint32_t called;
 	uint64_t blocks, bytes;
 	uint64_t indirect_bytes; /* definite: lost because of these */
-	/* possible: held only by words that malloc may have left in memory that is used again */
+	/* possible: held only by words that malloc may have left in memory that is used
+	 * again */
 	uint64_t leftover_blocks, leftover_bytes;
 };
 
 enum { PROF_OLD_PARTS = 4 };
 
-/* Blocks that were there before the recording began, of one size class (sizeclass.h): some were
- * watched, and what became of them says how fast such blocks go. The row of class 0 is there for
- * every process that was recorded from later on than its start, and has the sums of all; when nothing
- * could be watched it has only zeroes. */
+/* Blocks that were there before the recording began, of one size class (sizeclass.h):
+ * some were watched, and what became of them says how fast such blocks go. The row of
+ * class 0 is there for every process that was recorded from later on than its start, and
+ * has the sums of all; when nothing could be watched it has only zeroes. */
 struct prof_old {
 	uint32_t process, size_class;
 	uint64_t watched, blocks, bytes; /* estimates but for `watched` */
-	/* By quarters of the recording: watched ones that were freed, and the bytes they stand for. */
+	/* By quarters of the recording: watched ones that were freed, and the bytes they
+	 * stand for. */
 	uint64_t died[PROF_OLD_PARTS], died_bytes[PROF_OLD_PARTS];
 };
 
-/* Who holds the reachable blocks of a site, as a leak check of a running process found it: the root
- * that leads to most of them. */
+/* Who holds the reachable blocks of a site, as a leak check of a running process found
+ * it: the root that leads to most of them. */
 struct prof_holder {
 	uint32_t site;
 	uint32_t name; /* string: "cache+0x10 in app" */
@@ -271,19 +280,21 @@ struct prof_holder {
 		of; /* blocks, or samples, that it holds; and all that are held */
 };
 
-/* Memory of one kind over time, as the kernel counts it: for every kind that was looked at, and in
- * the row without a name for the process as a whole. */
+/* Memory of one kind over time, as the kernel counts it: for every kind that was looked
+ * at, and in the row without a name for the process as a whole. */
 struct prof_memory {
 	uint32_t process;
 	uint32_t kind; /* string: "thread stacks" …; 0 = all of it */
 	uint64_t first_kib, last_kib;
 	double slope, error; /* bytes a second */
 	uint32_t grew, intervals;
-	bool grows; /* all the time and to the end; what malloc handed out does not explain it; of a
-		     * runtime's heap, false: it only became larger */
+	/* all the time and to the end; what malloc handed out does not explain it; of a
+	 * runtime's heap, false: it only became larger */
+	bool grows;
 	uint32_t remedy; /* string: what may help, or 0 */
-	/* Of the process as a whole: the limit that it would meet first, what is taken of it by all that
-	 * share it, and whether that is the machine's memory; 0 = not known. */
+	/* Of the process as a whole: the limit that it would meet first, what is taken of
+	 * it by all that share it, and whether that is the machine's memory; 0 = not
+	 * known. */
 	uint64_t limit_bytes, used_bytes;
 	bool limit_machine;
 	uint64_t
@@ -348,37 +359,38 @@ struct prof_process {
 	uint64_t exit_ms; /* 0: exit never began */
 	int64_t live_bytes, peak_bytes;
 	uint64_t peak_ms;
-	uint64_t
-		peak_error_bytes; /* sampled: its standard error, see peaks.h; 0 = exact, or not known */
+	/* sampled: its standard error, see peaks.h; 0 = exact, or not known */
+	uint64_t peak_error_bytes;
 	uint64_t lost[PROF_LOST_MAX];
 	uint64_t frees_inherited, frees_unknown, paused_allocs;
-	/* Blocks from before the fork that the recording knows; in no site, nor in live and peak. */
+	/* Blocks from before the fork that the recording knows; in no site, nor in live
+	 * and peak. */
 	uint64_t inherited_blocks, inherited_bytes;
 	uint64_t inherited_frees, inherited_free_bytes; /* what of them went here */
 	int64_t inherited_at_peak_bytes, inherited_at_peak_blocks;
-	uint64_t
-		frees_unseen; /* blocks whose address was handed out again: freed behind us */
+	/* blocks whose address was handed out again: freed behind us */
+	uint64_t frees_unseen;
 	uint64_t threads_seen, threads_ended;
 	uint64_t recorder_kib; /* memory held by the recorder itself */
 	uint64_t rss_kib, rss_peak_kib,
 		anon_kib; /* as the tool saw them last; 0 = unknown */
-	/* Shares of anon_kib, which has nothing of the recorder's: stacks of threads, and static
-	 * data (.data, .bss) of program and libraries. Both 0: not known. */
+	/* Shares of anon_kib, which has nothing of the recorder's: stacks of threads, and
+	 * static data (.data, .bss) of program and libraries. Both 0: not known. */
 	uint64_t stack_kib, static_kib;
 	uint64_t threads_most; /* at the same time; 0 = not known */
-	/* Memory limit that it ran under, and what was used of it shortly before its end, as far as
-	 * the tool saw; 0 = no limit, or not known. */
+	/* Memory limit that it ran under, and what was used of it shortly before its end,
+	 * as far as the tool saw; 0 = no limit, or not known. */
 	uint64_t limit_bytes, usage_bytes;
-	uint32_t
-		coverage; /* string: where memory hides from us ("pymalloc" …), 0 = none found */
+	/* string: where memory hides from us ("pymalloc" …), 0 = none found */
+	uint32_t coverage;
 	bool paused;
-	/* When the recording ended before the process did, or first found no room; 0 = neither,
-	 * or not known. Why: tool/model/complete.h. */
+	/* When the recording ended before the process did, or first found no room; 0 =
+	 * neither, or not known. Why: tool/model/complete.h. */
 	uint64_t cut_ms;
 };
 
-/* A site's figures before they were rounded, where the format's own tools sum fractions. Row i is
- * of site i. */
+/* A site's figures before they were rounded, where the format's own tools sum fractions.
+ * Row i is of site i. */
 struct prof_real {
 	double live_blocks, live_bytes, allocs, alloc_bytes;
 };
@@ -441,7 +453,8 @@ struct prof {
 	PROF_TABLE(prof_look, looks);
 	PROF_TABLE(prof_look_row, look_rows);
 	PROF_TABLE(prof_check, checks);
-	/* Sites from this row on are of blocks that were inherited; 0 = none. For memcheck's format, not kept in a file. */
+	/* Sites from this row on are of blocks that were inherited; 0 = none. For
+	 * memcheck's format, not kept in a file. */
 	uint32_t inherited_sites;
 	PROF_TABLE(prof_loss, losses);
 	PROF_TABLE(prof_old, olds);
@@ -452,11 +465,12 @@ struct prof {
 	PROF_TABLE(prof_label, labels);
 	PROF_TABLE(prof_real, reals); /* none, or one for every site */
 	int columns;		      /* enum prof_columns */
-	uint32_t
-		format; /* string: of the file it was read from ("heap_v2" …); 0 = seep's own */
+	/* string: of the file it was read from ("heap_v2" …); 0 = seep's own */
+	uint32_t format;
 	uint64_t time_ns; /* when it was taken, from formats that say so; 0 = unknown */
-	/* Strings, from formats that have them: remarks, a line each; frames to leave out and to keep
-	 * all the same, as regular expressions; and which column to show first ("alloc_space"). */
+	/* Strings, from formats that have them: remarks, a line each; frames to leave out
+	 * and to keep all the same, as regular expressions; and which column to show
+	 * first ("alloc_space"). */
 	uint32_t comments, drop_frames, keep_frames, default_type;
 	uint64_t blocks_dropped; /* live blocks that were not kept one by one */
 	bool has_names;		 /* frames were resolved by whoever wrote it */
@@ -476,8 +490,8 @@ uint32_t prof_str(struct prof *p, const char *text);
 uint32_t prof_strn(struct prof *p, const char *text, size_t bytes);
 const char *prof_text(const struct prof *p, uint32_t id);
 
-/* Append a zeroed row and return its index. The table may move: keep the index in a variable and
- * take the address afterwards, never `&p->sites[prof_add_site(p)]`. */
+/* Append a zeroed row and return its index. The table may move: keep the index in a
+ * variable and take the address afterwards, never `&p->sites[prof_add_site(p)]`. */
 uint32_t prof_append(struct prof *p, enum prof_tab_id tab);
 
 #define PROF_ADD_(row, tab)                                                              \
@@ -506,7 +520,8 @@ PROF_ADD_(range, RANGES)
 PROF_ADD_(label, LABELS)
 #undef PROF_ADD_
 
-/* About so many more will come: an array that grows is copied. A figure that cannot be is no harm. */
+/* About so many more will come: an array that grows is copied. A figure that cannot be is
+ * no harm. */
 void prof_expect_blocks(struct prof *p, uint64_t n);
 uint32_t prof_add_real(struct prof *p);
 /* Histogram of a site; all 0 for a row that does not exist. And to set it. */
@@ -514,15 +529,17 @@ struct prof_hist prof_hist(const struct prof *p, uint32_t site);
 void prof_set_hist(struct prof *p, uint32_t site, const struct prof_hist *h);
 void prof_add_damage(struct prof *p, const char *what, uint64_t count);
 
-/* How far the peak of a process, and that of each of its sites, may be off: several threads add to
- * the common figure in steps of 4 KiB each. 0: it is exact, or an estimate anyway. */
+/* How far the peak of a process, and that of each of its sites, may be off: several
+ * threads add to the common figure in steps of 4 KiB each. 0: it is exact, or an estimate
+ * anyway. */
 uint64_t prof_peak_error_bytes(const struct prof_process *pr);
 
-/* The timeline of a process ends at `ms` or later, with what is live: adds a point there unless it
- * has one. `rss_kib` 0: not known. */
+/* The timeline of a process ends at `ms` or later, with what is live: adds a point there
+ * unless it has one. `rss_kib` 0: not known. */
 void prof_end_points(struct prof *p, uint32_t process, uint64_t ms, uint64_t rss_kib);
 
-/* Points in the order of processes and of time; to be called when some were added between others. */
+/* Points in the order of processes and of time; to be called when some were added between
+ * others. */
 void prof_sort_points(struct prof *p);
 
 /* The look for leaks at a process, or NULL when there was none. The last one counts. */
@@ -531,14 +548,16 @@ const struct prof_check *prof_check_of(const struct prof *p, uint32_t process);
 /* Memory of a process as a whole, or NULL when nobody looked at it. */
 const struct prof_memory *prof_memory_of(const struct prof *p, uint32_t process);
 
-/* Blocks from malloc's own heaps, of a process that nobody recorded: what was freed, and when, is not known. */
+/* Blocks from malloc's own heaps, of a process that nobody recorded: what was freed, and
+ * when, is not known. */
 static inline bool
 prof_is_walked(const struct prof *p)
 {
 	return p->columns != PROF_HAS_ALL && p->format == 0;
 }
 
-/* Row of the module with this build-id, or of this path when it has none; added when new. */
+/* Row of the module with this build-id, or of this path when it has none; added when
+ * new. */
 uint32_t prof_module(struct prof *p, const char *path, const uint8_t *build_id,
 		     size_t bytes);
 /* Row of a location, a node; added when new. */
@@ -552,12 +571,14 @@ const char *prof_lang_name(unsigned lang);
 /* A PROF_LOC_CLASS in words, by its offset: "[mmap]" … Static text. */
 const char *prof_class_name(uint64_t class);
 
-/* Appends everything in `from` to `into`, which shares nothing with it afterwards: processes
- * stay apart, modules, locations and stacks that are the same become one row. A location that
- * had no names gets those of `from`. `from` is only read; the two must be different. */
+/* Appends everything in `from` to `into`, which shares nothing with it afterwards:
+ * processes stay apart, modules, locations and stacks that are the same become one row. A
+ * location that had no names gets those of `from`. `from` is only read; the two must be
+ * different. */
 void prof_merge(struct prof *into, const struct prof *from);
 
-/* The same without the processes of `from` for which without[row] is true, and all that is theirs. */
+/* The same without the processes of `from` for which without[row] is true, and all that
+ * is theirs. */
 void prof_merge_without(struct prof *into, const struct prof *from, const bool *without);
 
 #endif

@@ -181,7 +181,8 @@ runtimes_of_program(const char *path)
 	return found;
 }
 
-/* "libruby-3.1.so.3.1", "libpython3.7m.so.1.0" and "liblua5.3-c++.so.0" are meant, "librubyist.so" is not. */
+/* "libruby-3.1.so.3.1", "libpython3.7m.so.1.0" and "liblua5.3-c++.so.0" are meant,
+ * "librubyist.so" is not. */
 static bool
 is_library(const char *name, const char *library)
 {

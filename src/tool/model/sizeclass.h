@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* sizeclass.h -- blocks of about one size, as glibc's malloc sees them: what it holds can be compared with
- * what was asked for.
+/* sizeclass.h -- blocks of about one size, as glibc's malloc sees them: what it holds can
+ * be compared with what was asked for.
  *
- * Up to 1 KiB every size that malloc has is a class of its own, then there are eight for each doubling. */
+ * Up to 1 KiB every size that malloc has is a class of its own, then there are eight for
+ * each doubling. */
 #ifndef SEEP_MODEL_SIZECLASS_H
 #define SEEP_MODEL_SIZECLASS_H
 

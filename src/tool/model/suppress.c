@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* suppress.c -- see suppress.h: the set of suppressions and the order they are tried in. */
+/* suppress.c -- see suppress.h: the set of suppressions and the order they are tried
+ * in. */
 #include "tool/model/suppress.h"
 
 #include <stdlib.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* suppress.h -- what a user does not want to hear of: suppressions, as read from files of valgrind's or
- * LeakSanitizer's (tool/format/text/suppress_read.h), to be matched with stacks (tool/analyze/verdict/suppress_match.h).
+/* suppress.h -- what a user does not want to hear of: suppressions, as read from files of
+ * valgrind's or LeakSanitizer's (tool/format/text/suppress_read.h), to be matched with
+ * stacks (tool/analyze/verdict/suppress_match.h).
  *
- * A set owns all that is in it. Entries have an order. What is read later is tried earlier, and what was
- * matched is tried first the next time, as in valgrind: the counts of uses depend on it. */
+ * A set owns all that is in it. Entries have an order. What is read later is tried
+ * earlier, and what was matched is tried first the next time, as in valgrind: the counts
+ * of uses depend on it. */
 #ifndef SEEP_MODEL_SUPPRESS_H
 #define SEEP_MODEL_SUPPRESS_H
 
@@ -56,8 +58,8 @@ struct suppress_set {
 /* A new entry, to be tried before the others; the caller fills it in at once. */
 struct suppress *suppress_add(struct suppress_set *s);
 
-/* Counts a use of the entry at place `at` of the order, which moves to the end. The caller adds what was
- * hidden. */
+/* Counts a use of the entry at place `at` of the order, which moves to the end. The
+ * caller adds what was hidden. */
 struct suppress *suppress_used(struct suppress_set *s, size_t at);
 
 void suppress_done(struct suppress_set *s); /* legal on a zeroed one */

@@ -57,7 +57,8 @@ about_end(struct buf *out, const struct term *t)
 	wrap_term(out, last != NULL ? (size_t)(last + 1 - out->data) : 0, t);
 }
 
-/* The program that was started, or by what exec replaced it; else the first that is there. */
+/* The program that was started, or by what exec replaced it; else the first that is
+ * there. */
 static const struct prof_process *
 about_process(const struct prof *p, const bool *chosen, uint32_t *ret_more)
 {

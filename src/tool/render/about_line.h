@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* about_line.h -- the first line of a report that was asked for: what it is about.
  *
- *	leaky.rec: ./leaky -x, pid 4711, 2026-11-18 10:31
+ * 	leaky.rec: ./leaky -x, pid 4711, 2026-11-18 10:31
  *
- * The file or process as the user named it, the program that was started, and when its recording
- * began. Only for people: no format that programs read has it. */
+ * The file or process as the user named it, the program that was started, and when its
+ * recording began. Only for people: no format that programs read has it. */
 #ifndef SEEP_RENDER_ABOUT_LINE_H
 #define SEEP_RENDER_ABOUT_LINE_H
 
@@ -15,8 +15,9 @@
 #include "tool/util/buf.h"
 #include "tool/util/term.h"
 
-/* Of the processes with `chosen` set (NULL: all), the first that was not replaced by exec. A profile of
- * another tool has its format's name instead. The line is broken at the width of `t`, which may be NULL. */
+/* Of the processes with `chosen` set (NULL: all), the first that was not replaced by
+ * exec. A profile of another tool has its format's name instead. The line is broken at
+ * the width of `t`, which may be NULL. */
 void about_line(struct buf *out, const struct prof *p, const bool *chosen,
 		const char *name, const struct term *t);
 

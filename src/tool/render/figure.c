@@ -23,7 +23,8 @@ figure_sqrt(double x)
 
 	if (!(x > 0))
 		return 0;
-	/* Newton's way from above: each step halves r until it is near, then doubles the digits. */
+	/* Newton's way from above: each step halves r until it is near, then doubles the
+	 * digits. */
 	for (int i = 0; i < 600; i++) {
 		double next = (r + x / r) / 2;
 
@@ -223,7 +224,8 @@ figure_signal(int number)
 	return f;
 }
 
-/* The end of the template arguments that begin at `s`, which is a '<'; NULL when unbalanced. */
+/* The end of the template arguments that begin at `s`, which is a '<'; NULL when
+ * unbalanced. */
 static const char *
 figure_close(const char *s)
 {

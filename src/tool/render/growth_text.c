@@ -39,7 +39,8 @@ size_of(int64_t bytes)
 	return fmt_size(bytes > 0 ? (uint64_t)bytes : 0);
 }
 
-/* "most blocks are freed within 0.4 s; of 372 blocks that lived longer than 23 s none was freed" */
+/* "most blocks are freed within 0.4 s; of 372 blocks that lived longer than 23 s none was
+ * freed" */
 static void
 add_survivors(struct buf *out, const struct growth_verdict *v, const char *thing)
 {

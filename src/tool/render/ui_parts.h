@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* ui_parts.h -- scripts, styles and the page of ui/, as they are built into the tool.
  *
- * Made by tools/embed-ui.py: each script is one text, its modules put together in order. A hash is
- * what a Content-Security-Policy calls it: 'sha256-…'. All end with a NUL. */
+ * Made by tools/embed-ui.py: each script is one text, its modules put together in order.
+ * A hash is what a Content-Security-Policy calls it: 'sha256-…'. All end with a NUL. */
 #ifndef SEEP_RENDER_UI_PARTS_H
 #define SEEP_RENDER_UI_PARTS_H
 

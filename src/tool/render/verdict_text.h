@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* verdict_text.h -- a verdict's word on a terminal: its colour, in every report the same. */
+/* verdict_text.h -- a verdict's word on a terminal: its colour, in every report the
+ * same. */
 #ifndef SEEP_RENDER_VERDICT_TEXT_H
 #define SEEP_RENDER_VERDICT_TEXT_H
 

@@ -53,8 +53,8 @@ wrap_is_dot(const char *s, size_t i)
 	       (i >= 2 && s[i - 1] == '-' && s[i - 2] == ' '); /* the same in ASCII */
 }
 
-/* Bytes of the first part of a line of `n` bytes that is to have at most `columns`; `n` when it
- * cannot be broken. */
+/* Bytes of the first part of a line of `n` bytes that is to have at most `columns`; `n`
+ * when it cannot be broken. */
 static size_t
 wrap_first(const char *s, size_t n, size_t columns)
 {

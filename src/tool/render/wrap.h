@@ -8,10 +8,11 @@
 #include "tool/util/buf.h"
 #include "tool/util/term.h"
 
-/* Breaks the lines from offset `from` on that are wider than `columns`: behind a dot between two
- * facts if there is one in the second half of the line, else between words, never between a
- * number and its unit, nor inside a command that follows "next: " and can be pasted, but between two of them. What is
- * broken off is indented. Colours count nothing. */
+/* Breaks the lines from offset `from` on that are wider than `columns`: behind a dot
+ * between two facts if there is one in the second half of the line, else between words,
+ * never between a number and its unit, nor inside a command that follows "next: " and can
+ * be pasted, but between two of them. What is broken off is indented. Colours count
+ * nothing. */
 void wrap_text(struct buf *out, size_t from, unsigned columns);
 
 /* The same at the width of a terminal; nothing when it is NULL or has none. */

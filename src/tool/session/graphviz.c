@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* graphviz.c -- see graphviz.h. The graph lies in an anonymous file for dot to read, and the picture
- * comes back through a pipe, so neither side can wait for the other. */
+/* graphviz.c -- see graphviz.h. The graph lies in an anonymous file for dot to read, and
+ * the picture comes back through a pipe, so neither side can wait for the other. */
 #include "tool/session/graphviz.h"
 
 #include <errno.h>

@@ -83,8 +83,8 @@ is_newer(const struct stat *a, const struct stat *b)
 		       : a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
 }
 
-/* The recording of the run that began last, if it began after the last one was saved and is there:
- * then it runs, or was killed. To be freed; NULL when that is not so. */
+/* The recording of the run that began last, if it began after the last one was saved and
+ * is there: then it runs, or was killed. To be freed; NULL when that is not so. */
 static char *
 begun(const char *folder)
 {

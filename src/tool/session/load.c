@@ -41,8 +41,8 @@ load_is_input(const char *what)
 	return strcmp(what, "-") == 0 || input_is_url(what);
 }
 
-/* Cuts a point in time off, but not out of the name of a file that exists or of a URL. To be freed
- * also after a failure. */
+/* Cuts a point in time off, but not out of the name of a file that exists or of a URL. To
+ * be freed also after a failure. */
 static int
 load_split(const char *text, struct load_word *ret_word, struct err *e)
 {
@@ -164,8 +164,8 @@ load_program(struct loaded *l, const char *what, struct prof **ret_prof, struct 
 	return r != -ESRCH ? r : load_refuse_program(what, e);
 }
 
-/* A number is a process. A file wins over a process of that name if it is a recording: the
- * program itself often lies in the same folder. */
+/* A number is a process. A file wins over a process of that name if it is a recording:
+ * the program itself often lies in the same folder. */
 static int
 load_one(struct loaded *l, const char *what, struct prof **ret_prof, struct err *e)
 {
@@ -208,7 +208,8 @@ struct load_serial {
 	uint64_t number; /* which of them */
 };
 
-/* Digits that end before `end`: their number, and where they begin; false when there are none. */
+/* Digits that end before `end`: their number, and where they begin; false when there are
+ * none. */
 static bool
 load_digits(const char *name, size_t end, size_t *ret_begin, uint64_t *ret_number)
 {
@@ -304,7 +305,8 @@ load_take_words(struct loaded *l, int argc, char **argv, struct load_words *word
 	return r;
 }
 
-/* What several words come to while they are read: a sum, or the last state of one process. */
+/* What several words come to while they are read: a sum, or the last state of one
+ * process. */
 struct load_sum {
 	struct prof *sum;
 	struct prof
@@ -313,8 +315,8 @@ struct load_sum {
 	size_t n;
 };
 
-/* Are both dumps of one process? Names that say of which come first: a child's memory map is its
- * parent's. */
+/* Are both dumps of one process? Names that say of which come first: a child's memory map
+ * is its parent's. */
 static bool
 load_is_next(const struct load_sum *s, const struct load_word *words, size_t next,
 	     const struct prof *p)
@@ -328,7 +330,8 @@ load_is_next(const struct load_sum *s, const struct load_word *words, size_t nex
 	return diff_surely_same_process(s->last, p);
 }
 
-/* Is the file of `a` the older one? Names in the order of numbers when that cannot be told. */
+/* Is the file of `a` the older one? Names in the order of numbers when that cannot be
+ * told. */
 static bool
 load_is_older(const char *a, const char *b)
 {

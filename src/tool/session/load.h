@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* load.h -- from the words of a command line to one profile.
  *
- * A word is a file of any format, "-", a URL, a PID, the name of a process that is being recorded, that
- * of a folder with a recording that could not be saved, or @last, with an optional point in time behind @. Several are summed up, but for dumps that one
- * process wrote one after the other: of these the last counts, because each holds all of it. They
- * are told by their names, as jemalloc and gperftools number them, else by what they hold. A
- * program among several words only says what the others are of. */
+ * A word is a file of any format, "-", a URL, a PID, the name of a process that is being
+ * recorded, that of a folder with a recording that could not be saved, or @last, with an
+ * optional point in time behind @. Several are summed up, but for dumps that one process
+ * wrote one after the other: of these the last counts, because each holds all of it. They
+ * are told by their names, as jemalloc and gperftools number them, else by what they
+ * hold. A program among several words only says what the others are of. */
 #ifndef SEEP_SESSION_LOAD_H
 #define SEEP_SESSION_LOAD_H
 
@@ -27,8 +28,8 @@ struct load_opts {
 		.max_unpacked = INPUT_MAX_UNPACKED                                       \
 	}
 
-/* A row of the option table of every command that reads files of others, whose struct has a
- * struct load_opts at the offset `base`. */
+/* A row of the option table of every command that reads files of others, whose struct has
+ * a struct load_opts at the offset `base`. */
 #define LOAD_OPTS(base)                                                                        \
 	{                                                                                      \
 		"max-unpacked", 0, OPT_SIZE,                                                   \
@@ -56,8 +57,8 @@ int load_targets(int argc, char **argv, const struct load_opts *o,
 int load_refuse_program(const char *what, struct err *e);
 void loaded_done(struct loaded *l); /* legal on a zeroed one */
 
-/* What the recording `f`, the first one in `p`, cannot know about its process, which runs: its memory now, its limit, and
- * what it had before it was attached to. */
+/* What the recording `f`, the first one in `p`, cannot know about its process, which
+ * runs: its memory now, its limit, and what it had before it was attached to. */
 void load_look_at(struct prof *p, struct livefile *f);
 
 #endif

@@ -70,7 +70,8 @@ out_is_format(const struct out_head *h, const char *name)
 	return f->has == NULL || strstr(h->bytes, f->has) != NULL;
 }
 
-/* Formats without anything to recognise them by: a file that seep made, and in none of the others. */
+/* Formats without anything to recognise them by: a file that seep made, and in none of
+ * the others. */
 static bool
 out_is_marked(const struct out_head *h, const char *path)
 {

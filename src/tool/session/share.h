@@ -5,9 +5,10 @@
 
 #include "tool/model/prof.h"
 
-/* Command lines lose their arguments, texts of labels what they say, files and programs their folders;
- * lines of source, folder and machine of the processes, addresses of blocks and remarks of the file are
- * gone. Names of programs, functions, files, threads and all figures stay. */
+/* Command lines lose their arguments, texts of labels what they say, files and programs
+ * their folders; lines of source, folder and machine of the processes, addresses of
+ * blocks and remarks of the file are gone. Names of programs, functions, files, threads
+ * and all figures stay. */
 void share_mask(struct prof *p);
 
 #endif

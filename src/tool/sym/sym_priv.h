@@ -288,8 +288,8 @@ bool sym_cache_gone(struct sym *s);
 /* What it says is not asked for any more; strings that were handed out stay. */
 void sym_cache_forget(struct sym *s);
 
-/* Counts units read from debug information since `began_ns`, CPU time of this thread: what
- * took long is worth keeping. */
+/* Counts units read from debug information since `began_ns`, CPU time of this thread:
+ * what took long is worth keeping. */
 void sym_cache_count(struct sym *s, unsigned units, uint64_t began_ns);
 
 /* Keeps what is new, if that is worthwhile and all of it can be trusted. */

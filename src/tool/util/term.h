@@ -2,8 +2,8 @@
 /* term.h -- what the output goes to: a terminal or not, how wide, coloured or plain.
  *
  * Unless --color says otherwise: colour only on a terminal, and not when NO_COLOR is set
- * to anything but "" or TERM is "dumb" or missing. Piped output is plain and never cut to a width. Writes nothing
- * itself. */
+ * to anything but "" or TERM is "dumb" or missing. Piped output is plain and never cut to
+ * a width. Writes nothing itself. */
 #ifndef SEEP_UTIL_TERM_H
 #define SEEP_UTIL_TERM_H
 

@@ -24,7 +24,8 @@ struct microhttpd {
 	__typeof__(MHD_destroy_response) *destroy;
 };
 
-/* The functions, loaded at the first call; they stay loaded. -ENOSYS names the package. */
+/* The functions, loaded at the first call; they stay loaded. -ENOSYS names the
+ * package. */
 int microhttpd_load(const struct microhttpd **ret, struct err *e);
 
 #endif

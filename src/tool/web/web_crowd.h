@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* web_crowd.h -- who is connected, so that nobody who is slow keeps others waiting.
  *
- * Everybody waits in the same thread, and a connection costs a descriptor: a client that sends one
- * byte a second, or never reads, would hold one for ever. So a request has WEB_REQUEST_S seconds to
- * arrive, and of more than WEB_CONNECTIONS connections the one that has been as it is for the longest
- * time is hung up on. Hanging up is shutdown(2) of its socket; the library notices and closes it. */
+ * Everybody waits in the same thread, and a connection costs a descriptor: a client that
+ * sends one byte a second, or never reads, would hold one for ever. So a request has
+ * WEB_REQUEST_S seconds to arrive, and of more than WEB_CONNECTIONS connections the one
+ * that has been as it is for the longest time is hung up on. Hanging up is shutdown(2) of
+ * its socket; the library notices and closes it. */
 #ifndef SEEP_WEB_WEB_CROWD_H
 #define SEEP_WEB_WEB_CROWD_H
 
@@ -40,8 +41,8 @@ void web_guest_asks(struct web_guest *g, uint64_t now_ms);
 void web_guest_waits(struct web_guest *g, uint64_t now_ms);
 void web_crowd_leave(struct web_crowd *c, struct web_guest *g);
 
-/* Hangs up on those whose request does not arrive. Milliseconds until the next one is due; -1 =
- * nobody is waited for. */
+/* Hangs up on those whose request does not arrive. Milliseconds until the next one is
+ * due; -1 = nobody is waited for. */
 int web_crowd_sweep(struct web_crowd *c, uint64_t now_ms);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* web_server.c -- requests and their answers, in the caller's own thread.
  *
- * The library's sockets are behind one epoll descriptor, the signals behind another descriptor, and
- * we wait for either. No socket is ever waited for alone: what a client does not take yet is sent when
- * it does, and those that are too slow about it make room for others (web_crowd.h). */
+ * The library's sockets are behind one epoll descriptor, the signals behind another
+ * descriptor, and we wait for either. No socket is ever waited for alone: what a client
+ * does not take yet is sent when it does, and those that are too slow about it make room
+ * for others (web_crowd.h). */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>

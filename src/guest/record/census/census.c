@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* census.c -- what the recorder holds, added up while it runs. See census.h.
  *
- * Sites are found chunk by chunk, their totals are the sums over their cells. A cell has one
- * writer, who works under its journal: a cell whose writer is in the middle of an event, or whose
- * counts moved while it was read, is read again. A list of cells changes in the middle only when
- * a thread ends and is folded; then the site's `ended` cell is another one than before, or its
- * lock is taken, and the site is read again.
+ * Sites are found chunk by chunk, their totals are the sums over their cells. A cell has
+ * one writer, who works under its journal: a cell whose writer is in the middle of an
+ * event, or whose counts moved while it was read, is read again. A list of cells changes
+ * in the middle only when a thread ends and is folded; then the site's `ended` cell is
+ * another one than before, or its lock is taken, and the site is read again.
  *
- * By thread: a cell says what its thread allocated and what it freed, but a profile charges a live
- * block to the thread that allocated it. So live figures come from the table of live blocks then;
- * an entry appears and disappears with one store. */
+ * By thread: a cell says what its thread allocated and what it freed, but a profile
+ * charges a live block to the thread that allocated it. So live figures come from the
+ * table of live blocks then; an entry appears and disappears with one store. */
 #include "guest/record/census/census.h"
 
 #include "guest/record/census/census_blocks.h"
@@ -57,7 +57,8 @@ census_done(struct census *c)
 {
 	struct census gone = *c;
 
-	/* First: some are left where a handler can find them, or come back by longjmp to do this again. */
+	/* First: some are left where a handler can find them, or come back by longjmp to
+	 * do this again. */
 	memset(c, 0, sizeof(*c));
 	COMPILER_BARRIER();
 	rt_unmap(gone.site_area.at, gone.site_area.bytes);
@@ -202,8 +203,8 @@ threads_alive(const struct recorder *r, struct census *c)
 	return true;
 }
 
-/* The thread with this key, by its serial as far as a block or cell knows it. One that is not
- * alive has ended; of those with the same key it is taken for the latest. */
+/* The thread with this key, by its serial as far as a block or cell knows it. One that is
+ * not alive has ended; of those with the same key it is taken for the latest. */
 static uint32_t
 thread_of(const struct recorder *r, struct census *c, uint32_t key)
 {
@@ -319,8 +320,9 @@ cells_walk(struct taking *k, uint32_t site, const struct rec_site *s,
 	while (ref != 0) {
 		const struct rec_cell *c = rec_at(k->r, ref);
 
+		/* its thread has just ended, and it leads elsewhere now */
 		if (__atomic_load_n(&c->site, __ATOMIC_ACQUIRE) != me)
-			return false; /* its thread has just ended, and it leads elsewhere now */
+			return false;
 		if (ref != absorbed)
 			cell_into(k, site, c, n);
 		ref = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE);
@@ -363,8 +365,8 @@ site_read(struct taking *k, const struct rec_site *s)
 	}
 }
 
-/* Where the sites of a chunk begin in c->sites; they keep their order, so a site is found by
- * its ref. */
+/* Where the sites of a chunk begin in c->sites; they keep their order, so a site is found
+ * by its ref. */
 static void
 chunk_read(struct taking *k, uint32_t index)
 {
@@ -485,7 +487,8 @@ share_since(const struct census *c, struct census_share *s, const struct census 
 		count_since(&s->n, &base->shares[old].n);
 }
 
-/* Blank what is not wanted, take the base off, add up. Sites keep their places until here. */
+/* Blank what is not wanted, take the base off, add up. Sites keep their places until
+ * here. */
 static void
 finish(struct census *c, const struct recorder *r, unsigned flags,
        const struct census *base)

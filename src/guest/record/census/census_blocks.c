@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* census_blocks.c -- the table of live blocks from end to end, while it changes.
  *
- * A block appears and disappears with one store of its word `b`, and buckets never move: what is
- * read here was there at some moment of the walk. No page is locked. */
+ * A block appears and disappears with one store of its word `b`, and buckets never move:
+ * what is read here was there at some moment of the walk. No page is locked. */
 #include "guest/record/census/census_blocks.h"
 
 #include "guest/record/census/census.h"

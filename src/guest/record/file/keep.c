@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* keep.c -- the recordings of dead processes beyond the newest N are removed. See keep.h.
  *
- * Dead means: no process has the pid and the start time in the head, and nobody has the file
- * locked. The recorder locks its file (flock) and closes it; the mapping keeps the lock for as long
- * as any process has it, which also tells of those in another pid namespace, whose pid means
- * nothing here.
+ * Dead means: no process has the pid and the start time in the head, and nobody has the
+ * file locked. The recorder locks its file (flock) and closes it; the mapping keeps the
+ * lock for as long as any process has it, which also tells of those in another pid
+ * namespace, whose pid means nothing here.
  *
- * Two processes that begin at once must not both clean up: what one has found dead the other may
- * remove, and a third take the name. So the folder is locked meanwhile, without waiting.
+ * Two processes that begin at once must not both clean up: what one has found dead the
+ * other may remove, and a third take the name. So the folder is locked meanwhile, without
+ * waiting.
  *
- * Of a folder with more entries than are looked at some stay that could go. None goes that should
- * stay: what is not among the newest of a part is not among the newest of all. */
+ * Of a folder with more entries than are looked at some stay that could go. None goes
+ * that should stay: what is not among the newest of a part is not among the newest of
+ * all. */
 #include "guest/record/file/keep.h"
 
 #include "guest/rt/rt_map.h"
@@ -93,7 +95,8 @@ look_at(struct work *w, const char *name)
 	struct dead *d = &w->dead[w->ndead];
 	long fd;
 
-	/* Looked at before it is opened: opening a device or a pipe could do something. */
+	/* Looked at before it is opened: opening a device or a pipe could do
+	 * something. */
 	if (SYS4(SYS_newfstatat, w->folder, name, &named, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !is_our_file(w, &named))
 		return;
@@ -187,7 +190,8 @@ remove_oldest(struct work *w, uint32_t newest)
 	for (uint32_t i = 0; i + newest < w->ndead; i++) {
 		const struct dead *d = &w->dead[order[i]];
 
-		/* Whoever else may have put another file in its place, it is not for us. */
+		/* Whoever else may have put another file in its place, it is not for
+		 * us. */
 		if (SYS4(SYS_newfstatat, w->folder, d->name, &st, AT_SYMLINK_NOFOLLOW) ==
 			    0 &&
 		    is_our_file(w, &st) && st.st_ino == d->inode)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* naming.c -- SEEP=name=%e.%p: the file name of a recording. See naming.h.
  *
- * The tool knows live recordings by the ending, so that is there whatever the pattern says.
- * Nothing is opened here; that no two recordings get one name is up to O_EXCL. */
+ * The tool knows live recordings by the ending, so that is there whatever the pattern
+ * says. Nothing is opened here; that no two recordings get one name is up to O_EXCL. */
 #include "guest/record/file/naming.h"
 
 #include "guest/rt/rt_text.h"

@@ -13,7 +13,8 @@ enum {
 	NAMING_TRIES = 4096,
 };
 
-/* Is it one? Not empty, also without .live, no '/' and no control character, and of '%' only %e %p %n %%. */
+/* Is it one? Not empty, also without .live, no '/' and no control character, and of '%'
+ * only %e %p %n %%. */
 bool naming_valid(const char *pattern);
 
 /* What tells one recording from another. */
@@ -23,8 +24,9 @@ struct naming {
 	uint64_t number; /* 0 first; counted up while the name is taken */
 };
 
-/* The name, `ret` having NAMING_FILE_BYTES: always without '/' and ending in .live. A pattern
- * without %n gets its number before that, unless it is 0. false when it is too long. */
+/* The name, `ret` having NAMING_FILE_BYTES: always without '/' and ending in .live. A
+ * pattern without %n gets its number before that, unless it is 0. false when it is too
+ * long. */
 bool naming_expand(const char *pattern, const struct naming *n, char *ret);
 
 #endif

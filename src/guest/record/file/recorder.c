@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* recorder.c -- a recording begins: the file, its head, the recorder's private memory.
  *
- * Everything that can be refused is asked for here, once: the sparse file of full size, its
- * mapping, the private tables. The limits of the process are read first, because growing a file
- * past RLIMIT_FSIZE is answered with a signal. The descriptor is closed at once: programs close
- * what they do not know, and the mapping is all we need. */
+ * Everything that can be refused is asked for here, once: the sparse file of full size,
+ * its mapping, the private tables. The limits of the process are read first, because
+ * growing a file past RLIMIT_FSIZE is answered with a signal. The descriptor is closed at
+ * once: programs close what they do not know, and the mapping is all we need. */
 #include "guest/record/file/recorder.h"
 
 #include "guest/record/file/keep.h"
@@ -94,7 +94,8 @@ recorder_space_limit(void)
 	return rt_sealed ? UINT64_MAX : limit_of(RLIMIT_AS);
 }
 
-/* Bytes of address space, resident, and resident with a file or shared; 0s when not known. */
+/* Bytes of address space, resident, and resident with a file or shared; 0s when not
+ * known. */
 struct memory_used {
 	uint64_t space, resident, shared;
 };
@@ -256,7 +257,8 @@ map_file(const struct recorder_settings *s, uint64_t bytes, bool *prefilled)
 	fd = create_file(s, path, sizeof(path));
 	if (fd < 0)
 		return fd;
-	/* The mapping will hold the lock: whoever may remove it sees that it is in use (keep.c). */
+	/* The mapping will hold the lock: whoever may remove it sees that it is in use
+	 * (keep.c). */
 	SYS2(SYS_flock, fd, LOCK_SH | LOCK_NB);
 	r = sys_ftruncate((int)fd, bytes);
 	if (r >= 0)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* recorder.h -- the recorder's own state, around the recording that it maps.
  *
- * What has to survive the process is in the recording (shared/recording.h). Here is what need not:
- * where it is mapped, the hash over its stack nodes, the unwinder's rules, and per thread the
- * memo, small caches and the way to its cells.
+ * What has to survive the process is in the recording (shared/recording.h). Here is what
+ * need not: where it is mapped, the hash over its stack nodes, the unwinder's rules, and
+ * per thread the memo, small caches and the way to its cells.
  *
  * struct recorder lives on a page that fork wipes: a child finds `base` NULL and starts a
- * recording of its own. Nothing here takes memory from the program's heap, waits without a bound,
- * or fails in a way that the program could notice. */
+ * recording of its own. Nothing here takes memory from the program's heap, waits without
+ * a bound, or fails in a way that the program could notice. */
 #ifndef SEEP_RECORDER_H
 #define SEEP_RECORDER_H
 
@@ -29,26 +29,29 @@ struct host_module {
 	const char *path;
 };
 
-/* What the recorder needs of its surroundings; preload and injected code fill it differently. */
+/* What the recorder needs of its surroundings; preload and injected code fill it
+ * differently. */
 struct host {
-	/* Module covering pc: mapped range, .eh_frame_hdr, path (may be "" for the executable).
-	 * false when none. Lock-free. */
+	/* Module covering pc: mapped range, .eh_frame_hdr, path (may be "" for the
+	 * executable). false when none. Lock-free. */
 	bool (*module_find)(uintptr_t pc, struct host_module *ret);
-	/* Was the module that covers pc not there when the program began? Then it may go again. NULL:
-	 * nobody asks. */
+	/* Was the module that covers pc not there when the program began? Then it may go
+	 * again. NULL: nobody asks. */
 	bool (*module_late)(uintptr_t pc);
-	/* The table registered for code made at run time that covers pc, as struct unw_module has it;
-	 * until table_done() it stays. false when there is none. Lock-free. Both may be NULL. */
+	/* The table registered for code made at run time that covers pc, as struct
+	 * unw_module has it; until table_done() it stays. false when there is none.
+	 * Lock-free. Both may be NULL. */
 	bool (*table_find)(uintptr_t pc, struct unw_module *ret);
 	void (*table_done)(void);
 	/* Upper end of the stack that `sp` lies on, or 0 when that is not known. */
 	uintptr_t (*stack_top)(uintptr_t sp);
-	/* The program's file where /proc/self/exe is another one; its length, or 0. May be NULL. */
+	/* The program's file where /proc/self/exe is another one; its length, or 0. May
+	 * be NULL. */
 	long (*program_path)(char *to, size_t cap);
 	/* Coarse monotonic clock in ns. */
 	uint64_t (*clock_ns)(void);
-	/* Resident memory in KiB, asked about once a second while no tool looks at it; 0 = not known.
-	 * NULL: nobody asks. */
+	/* Resident memory in KiB, asked about once a second while no tool looks at it; 0
+	 * = not known. NULL: nobody asks. */
 	uint64_t (*rss_kib)(void);
 	/* Not 0 while modules come or go (the loader's r_state). */
 	const volatile int *loader_busy;
@@ -68,7 +71,8 @@ struct recorder_settings {
 	bool forked;		 /* this is a forked child */
 	uint32_t forked_threads; /* of a process whose threads were up to so many more */
 	bool own_memory; /* no file: memory of this process alone, copied by fork */
-	char dir[512]; /* where recordings go; "" = private memory, for as long as we live */
+	/* where recordings go; "" = private memory, for as long as we live */
+	char dir[512];
 	/* Of the file in `dir`; "" = <pid>.<random>.live. */
 	char name[NAMING_PATTERN_BYTES];
 	/* How many recordings of dead processes stay in `dir`; KEEP_ALL = all. */
@@ -107,15 +111,16 @@ struct recorder {
 	bool by_use;	 /* pages of the first chunks are made present as they fill up */
 	uint32_t begins; /* after a fork, which wipes it: a thread has come (life.c) */
 	uint32_t overflow_node; /* stands in for stacks that found no room */
-	/* The host's words, at hand, and not volatile: each is read once an event, and compared where
-	 * it is. While modules have to be checked the first points to a word that
-	 * is never 0; once a thread came that the host did not announce, the second to one that is. */
+	/* The host's words, at hand, and not volatile: each is read once an event, and
+	 * compared where it is. While modules have to be checked the first points to a
+	 * word that is never 0; once a thread came that the host did not announce, the
+	 * second to one that is. */
 	const int *loader_busy;
 	const char *single_threaded;
 	const struct host *host;
 	uint64_t bytes; /* size of the mapping */
-	uint64_t
-		withdrawn; /* its size before and after space_withdraw; 0: not at this moment */
+	/* its size before and after space_withdraw; 0: not at this moment */
+	uint64_t withdrawn;
 	uint32_t *node_heads;
 	struct stacks_index *stack_index;
 	uint64_t index_mask; /* places of it in use, less 1 */
@@ -130,7 +135,8 @@ struct recorder {
 	uint64_t next_point_ms;
 	uint64_t next_rss_ms, next_own_ms; /* timeline.c: when to measure again */
 	bool inherited_whole; /* forked: all that the parent had is in the table */
-	bool mode_changes; /* may become exact or sampled: a cell does not list its first blocks */
+	/* may become exact or sampled: a cell does not list its first blocks */
+	bool mode_changes;
 	bool tag_threads;     /* sampled blocks carry their thread's serial too */
 	uint32_t rate_number; /* of the rate now, in head->rates */
 	struct sample_filter *sample;
@@ -191,21 +197,23 @@ struct thread {
 	struct live_leaf leaves[LIVE_LEAVES]; /* used last; place by region */
 	struct rec_bucket *page_before; /* the first bucket it made last; NULL = none */
 	uint32_t pages_made,
-		pages_grown; /* so many first buckets of late, and how many were too small */
+		/* so many first buckets of late, and how many were too small */
+		pages_grown;
 	struct recent recent[2]; /* its last two allocations, the older one at `turn` */
 	unsigned turn;
 	bool alone; /* no other thread exists: nothing to lock out, nothing shared */
 	bool late;  /* its end was seen: attached for one event */
 	int64_t live_bytes; /* while alone: the process's */
-	int64_t live_shown; /* while alone: what of it head->live_bytes says, now and then */
+	/* while alone: what of it head->live_bytes says, now and then */
+	int64_t live_shown;
 	int64_t flushed; /* else: what of its cells' live bytes is in head->live_bytes */
 	struct thread_place places[THREAD_PLACES];
 	uint32_t last_node;
 	uint32_t last_site;
 	struct rec_cell *last_cell;
 	uint32_t cells; /* ref list through rec_cell.thread_next */
-	uint64_t *
-		cell_slots; /* hash of those outside of sites: site ref << 32 | cell ref */
+	/* hash of those outside of sites: site ref << 32 | cell ref */
+	uint64_t *cell_slots;
 	uint32_t cell_count; /* of these */
 	uint32_t cell_mask;
 	struct rec_block *pending_block; /* resize under way: where the old block was */
@@ -232,8 +240,8 @@ rec_at(const struct recorder *r, uint32_t ref)
 	return r->base + (uint64_t)ref * 8;
 }
 
-/* The same off the hot path, where a word is not believed that others can write: NULL unless so many
- * bytes lie within the chunks. */
+/* The same off the hot path, where a word is not believed that others can write: NULL
+ * unless so many bytes lie within the chunks. */
 static inline void *
 rec_checked(const struct recorder *r, uint32_t ref, uint64_t bytes)
 {
@@ -262,17 +270,20 @@ rec_lost(struct recorder *r, enum rec_lost why)
 extern SEEP_OWN struct recorder *recorder_now;
 
 /* Map a recording and fill its head; on success r->base is set, last of all. Returns 0 or
- * -errno, and then r is as before. The caller has checked that no other thread starts one. */
+ * -errno, and then r is as before. The caller has checked that no other thread starts
+ * one. */
 int recorder_start(struct recorder *r, const struct recorder_settings *s,
 		   const struct host *host, uint64_t id);
-/* The second half of it, for a recording that somebody else has mapped and whose head is filled:
- * `fresh` has base, head, bytes, host and id. The private tables are made, and *r becomes *fresh. */
+/* The second half of it, for a recording that somebody else has mapped and whose head is
+ * filled: `fresh` has base, head, bytes, host and id. The private tables are made, and *r
+ * becomes *fresh. */
 int recorder_begin(struct recorder *r, struct recorder *fresh, uint32_t me);
-/* Give the mappings of a recorder back without touching the recording's contents: what a forked
- * child does with its parent's. `base` and `bytes` are passed because fork wiped `r`. */
+/* Give the mappings of a recorder back without touching the recording's contents: what a
+ * forked child does with its parent's. `base` and `bytes` are passed because fork wiped
+ * `r`. */
 void recorder_forget(unsigned char *base, uint64_t bytes);
-/* Anonymous memory of the process now, by the kernel's account, without the recorder's own, which is
- * measured too (head.own_kib); 0 when it cannot be asked. */
+/* Anonymous memory of the process now, by the kernel's account, without the recorder's
+ * own, which is measured too (head.own_kib); 0 when it cannot be asked. */
 uint64_t recorder_anon_kib(void);
 /* Resident memory of the process now; 0 when it cannot be asked. */
 uint64_t recorder_rss_kib(void);

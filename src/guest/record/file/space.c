@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* space.c -- room in the recording.
  *
- * The file is sparse and mapped whole. A store to a page that is not there could end in SIGBUS
- * (file system full) or in SIGXFSZ, so pages are made present, 256 KiB at a time, by
- * MADV_POPULATE_WRITE, which reports failure instead. Only then the chunk is published. When that
- * fails once, the recording stays at its size: events that need room are counted as lost, what is
- * there goes on being kept up to date. Small programs, of which a shell starts thousands, need a
- * fraction of each of the first chunks: those are made present as they fill up, a page at first and
- * then twice as much each time. A recording in memory of the process alone cannot fail: there the
- * first chunks get their pages by themselves. Later ones are made present all the same, which is
- * cheaper by the page.
+ * The file is sparse and mapped whole. A store to a page that is not there could end in
+ * SIGBUS (file system full) or in SIGXFSZ, so pages are made present, 256 KiB at a time,
+ * by MADV_POPULATE_WRITE, which reports failure instead. Only then the chunk is
+ * published. When that fails once, the recording stays at its size: events that need room
+ * are counted as lost, what is there goes on being kept up to date. Small programs, of
+ * which a shell starts thousands, need a fraction of each of the first chunks: those are
+ * made present as they fill up, a page at first and then twice as much each time. A
+ * recording in memory of the process alone cannot fail: there the first chunks get their
+ * pages by themselves. Later ones are made present all the same, which is cheaper by the
+ * page.
  *
- * Objects are cut from the newest chunk of their kind with one atomic addition; a thread that
- * runs past the end takes the lock and brings the next chunk. Nothing is ever moved. */
+ * Objects are cut from the newest chunk of their kind with one atomic addition; a thread
+ * that runs past the end takes the lock and brings the next chunk. Nothing is ever
+ * moved. */
 #include "guest/record/file/space.h"
 
 #include "guest/rt/rt_text.h"
@@ -67,7 +69,8 @@ space_points(struct recorder *r, uint32_t n)
 	       make_present(r->base + REC_POINTS_OFF + off, REC_PAGE_BYTES);
 }
 
-/* Make the first `upto` bytes of a chunk present. Threads may ask for the same at once. */
+/* Make the first `upto` bytes of a chunk present. Threads may ask for the same at
+ * once. */
 static COLD bool
 chunk_more(struct recorder *r, struct rec_chunk *c, uint32_t upto)
 {
@@ -221,7 +224,8 @@ space_alloc(struct recorder *r, enum rec_chunk_kind kind, uint32_t bytes, uint32
 
 /* ---- objects that are used again ---- */
 
-/* The first of a list of freed objects, whose first word but `link` bytes leads on; NULL: none. */
+/* The first of a list of freed objects, whose first word but `link` bytes leads on; NULL:
+ * none. */
 static void *
 take_freed(struct recorder *r, uint32_t *list, size_t link, uint32_t me)
 {

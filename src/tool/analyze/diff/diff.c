@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* diff.c -- the figures of a comparison: growth, its error, what it may mean.
  *
- * The error of a difference depends on what the two sides share. Two processes are two samplings,
- * and their variances add. Two moments of one process have the samples of every block that lives
- * at both in common: where nothing was freed, only what came in between is uncertain. In between
- * these, the share of blocks freed says how much of the older samples is left. */
+ * The error of a difference depends on what the two sides share. Two processes are two
+ * samplings, and their variances add. Two moments of one process have the samples of
+ * every block that lives at both in common: where nothing was freed, only what came in
+ * between is uncertain. In between these, the share of blocks freed says how much of the
+ * older samples is left. */
 #include "tool/analyze/diff/diff.h"
 
 #include <stdlib.h>
@@ -60,7 +61,8 @@ diff_beside_variance(const struct sites_total *t, enum sites_by by)
 	}
 }
 
-/* Of a difference; `freed`: the share of the place's blocks that are freed sooner or later. */
+/* Of a difference; `freed`: the share of the place's blocks that are freed sooner or
+ * later. */
 static double
 diff_join_variances(const struct diff_make *m, double old, double new, double freed)
 {
@@ -89,8 +91,8 @@ diff_set_place(struct diff_make *m, uint32_t i)
 	x->var_beside =
 		diff_join_variances(m, diff_beside_variance(old, by),
 				    diff_beside_variance(new, by), freed > 1 ? 1 : freed);
-	/* A sampling that met nothing has no variance of its own: what it would have had of what
-	 * the other side is known to have. */
+	/* A sampling that met nothing has no variance of its own: what it would have had
+	 * of what the other side is known to have. */
 	for (unsigned s = 0; s < 2 && x->var == 0 && m->d.in_bytes; s++) {
 		if (m->rate[s] > 0 && m->rate[!s] == 0 && x->value[s] == 0)
 			x->var = (double)x->value[!s] * m->rate[s];
@@ -174,8 +176,8 @@ diff_size(const struct diff_place *x)
 	return by < 0 ? -(uint64_t)by : (uint64_t)by;
 }
 
-/* What is lost, then the largest change, the largest figure, and what can decide: never the order of
- * a table. */
+/* What is lost, then the largest change, the largest figure, and what can decide: never
+ * the order of a table. */
 static int
 diff_compare(const void *pa, const void *pb)
 {
@@ -373,7 +375,8 @@ diff_load_sides(struct diff_make *m)
 			  (m->d.beside[DIFF_NEW] != 0 || m->d.value[DIFF_NEW] == 0);
 }
 
-/* Places of which neither side has anything: all was freed. They are no part of the answer. */
+/* Places of which neither side has anything: all was freed. They are no part of the
+ * answer. */
 static void
 diff_drop_empty(struct diff *d)
 {

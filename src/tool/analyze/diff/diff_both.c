@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_both.c -- what two profiles have in common: processes, builds, names.
  *
- * Modules are the same build when their build-ids are. Files without build-ids are compared by
- * what they say about the same addresses: where names at all shared addresses agree it is one
- * build, where any differ it is not. Nothing here looks at figures, but for variances that a
- * format does not give: for these each stack's blocks are taken to be of one size. */
+ * Modules are the same build when their build-ids are. Files without build-ids are
+ * compared by what they say about the same addresses: where names at all shared addresses
+ * agree it is one build, where any differ it is not. Nothing here looks at figures, but
+ * for variances that a format does not give: for these each stack's blocks are taken to
+ * be of one size. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +96,8 @@ diff_locs_agree(const struct diff_both *b, const struct prof_loc *old,
 	       (x->line == 0 || y->line == 0 || x->line == y->line);
 }
 
-/* Modules that neither side has a build-id for, by what is said about shared addresses. */
+/* Modules that neither side has a build-id for, by what is said about shared
+ * addresses. */
 static void
 diff_ask_locs(struct diff_both *b)
 {
@@ -143,8 +145,9 @@ diff_program(const struct prof *p)
 	return 0;
 }
 
-/* The programs are taken for one another whatever their names, where nothing else is known of
- * them: prog.old and prog. Places of programs that have nothing in common do not match anyway. */
+/* The programs are taken for one another whatever their names, where nothing else is
+ * known of them: prog.old and prog. Places of programs that have nothing in common do not
+ * match anyway. */
 static void
 diff_relate_programs(struct diff_both *b)
 {
@@ -289,8 +292,8 @@ diff_share_names(struct prof *old, struct prof *new)
 	diff_both_done(&b);
 }
 
-/* Variance of an estimate of bytes in so many blocks, sampled once per `rate` bytes. *ret_samples
- * is about how many samples stand behind it. */
+/* Variance of an estimate of bytes in so many blocks, sampled once per `rate` bytes.
+ * *ret_samples is about how many samples stand behind it. */
 static double
 diff_variance(double blocks, double bytes, double rate, uint64_t *ret_samples)
 {
@@ -395,7 +398,8 @@ diff_attached_twice(const struct prof *a, const struct prof *b)
 	       !diff_same_process(a, b);
 }
 
-/* Low addresses are the linker's, and these are where everything lies when randomisation is off. */
+/* Low addresses are the linker's, and these are where everything lies when randomisation
+ * is off. */
 static bool
 diff_is_random(const struct prof_range *r)
 {

@@ -18,8 +18,8 @@ enum diff_module {
 struct diff_both {
 	const struct prof *p[2];
 	struct strtab strings;
-	uint32_t *names
-		[2]; /* string of `strings` for one of the profile, + 1; 0 = not asked yet */
+	/* string of `strings` for one of the profile, + 1; 0 = not asked yet */
+	uint32_t *names[2];
 	uint8_t *states[2]; /* enum diff_module, for every module */
 	uint32_t *builds
 		[2]; /* for every module: string of its build-id, else of its name */

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_match.c -- which rows of two sides are one place.
  *
- * Every frame gets two numbers that both sides share: an exact one (function, file and line, or
- * build and address) and a loose one without the line, which is the exact one again where lines
- * cannot have moved. A stack's keys are 64-bit hashes over those of its frames, so no stack is
- * compared with another. Rows with the same exact key are one place.
+ * Every frame gets two numbers that both sides share: an exact one (function, file and
+ * line, or build and address) and a loose one without the line, which is the exact one
+ * again where lines cannot have moved. A stack's keys are 64-bit hashes over those of its
+ * frames, so no stack is compared with another. Rows with the same exact key are one
+ * place.
  *
- * Not so in modules that were built anew: there line 12 may be what was line 10, while another
- * place has come to be line 12. So all rows with the same loose key are laid side by side, and
- * the shift of lines that fits most of them is taken, no shift in case of doubt; a last pair that
- * is left over is one place too. What fits no better one way than another stays apart. */
+ * Not so in modules that were built anew: there line 12 may be what was line 10, while
+ * another place has come to be line 12. So all rows with the same loose key are laid side
+ * by side, and the shift of lines that fits most of them is taken, no shift in case of
+ * doubt; a last pair that is left over is one place too. What fits no better one way than
+ * another stays apart. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,7 +81,8 @@ diff_intern(struct diff_work *w, uint32_t a, uint32_t b)
 
 /* ---- frames ---- */
 
-/* Folders differ from machine to machine: a path counts whole only if both sides have it. */
+/* Folders differ from machine to machine: a path counts whole only if both sides have
+ * it. */
 static uint32_t
 diff_file(struct diff_work *w, unsigned side, uint32_t id)
 {
@@ -224,7 +227,8 @@ struct diff_group {
 	VEC(uint32_t) units[2];
 };
 
-/* How far the lines of two stacks of one loose key are apart, as one number; 0 = not at all. */
+/* How far the lines of two stacks of one loose key are apart, as one number; 0 = not at
+ * all. */
 static uint64_t
 diff_shift(struct diff_work *w, uint32_t old, uint32_t new)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_verdict.c -- the verdict on a comparison, and the words of its places.
  *
- * A comparison asks what came between two moments or two runs, so only losses and growth since
- * the old side count. Without a leak check at the new side's end nothing is called lost: a place
- * that grows like a leak by the growth snapshots is likely one, and one that only grew is
- * growing. */
+ * A comparison asks what came between two moments or two runs, so only losses and growth
+ * since the old side count. Without a leak check at the new side's end nothing is called
+ * lost: a place that grows like a leak by the growth snapshots is likely one, and one
+ * that only grew is growing. */
 #include <math.h>
 
 #include "tool/analyze/diff/diff_impl.h"
@@ -102,7 +102,8 @@ diff_set_losses(const struct diff_make *m, struct diff_place *x,
 		x->lost_blocks = diff_least(
 			blocks, diff_more(x->beside[DIFF_NEW], x->beside[DIFF_OLD]));
 	}
-	/* As many blocks, but larger ones: so many of them are new as have the bytes that are more. */
+	/* As many blocks, but larger ones: so many of them are new as have the bytes that
+	 * are more. */
 	if (x->lost_blocks == 0 && x->lost_bytes > 0 && m->checked[DIFF_OLD] &&
 	    !m->d.sampled)
 		x->lost_blocks = (int64_t)ceil((double)blocks * (double)x->lost_bytes /
@@ -111,8 +112,8 @@ diff_set_losses(const struct diff_make *m, struct diff_place *x,
 		x->lost_bytes = 0;
 }
 
-/* Grew, and hardly any of its blocks are ever freed? What was seen while it ran weighs more than
- * two moments do: a cache that has been full for long does not grow. */
+/* Grew, and hardly any of its blocks are ever freed? What was seen while it ran weighs
+ * more than two moments do: a cache that has been full for long does not grow. */
 static bool
 diff_is_growing(const struct diff_make *m, const struct diff_place *x)
 {
@@ -200,7 +201,8 @@ diff_find(struct diff *d)
 	}
 }
 
-/* As for one recording (verdict_loss_limit), and at least what diff_is_noise passes over. */
+/* As for one recording (verdict_loss_limit), and at least what diff_is_noise passes
+ * over. */
 static double
 diff_limit(const struct diff_make *m)
 {
@@ -213,7 +215,8 @@ diff_limit(const struct diff_make *m)
 	return m->d.var * 4 > least * least ? 2 * sqrt(m->d.var) : least;
 }
 
-/* The process with the highest peak on a side; 0 if one has not ended, or peaks are not known. */
+/* The process with the highest peak on a side; 0 if one has not ended, or peaks are not
+ * known. */
 static uint32_t
 diff_highest(const struct diff_make *m, unsigned side)
 {
@@ -290,7 +293,8 @@ diff_decide(struct diff_make *m)
 			 diff_counts(d, x))
 			f.growth = GROWTH_GROWING;
 	}
-	/* Profiles of other tools do not say how many samples there were; then errors decide. */
+	/* Profiles of other tools do not say how many samples there were; then errors
+	 * decide. */
 	if (f.samples == 0)
 		f.sampled = false;
 	d->answer = verdict_decide(&f);

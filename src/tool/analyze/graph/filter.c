@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* filter.c -- compiles the filters and asks them about frames.
  *
- * Every name, file and module is searched once for each expression, through a table by string id,
- * and every frame then only looks there: a profile of many stacks costs no matching per stack.
- * What labels pass is in filter_tag.c. */
+ * Every name, file and module is searched once for each expression, through a table by
+ * string id, and every frame then only looks there: a profile of many stacks costs no
+ * matching per stack. What labels pass is in filter_tag.c. */
 #include "tool/analyze/graph/filter.h"
 
 #include <errno.h>
@@ -223,8 +223,8 @@ filter_frame(struct filter_cache *c, const struct prof_frame *f)
 	return filter_string(c, f->function) | filter_string(c, f->file);
 }
 
-/* The name as prune_from sees it: without what is in parentheses, but for two names that have
- * them. */
+/* The name as prune_from sees it: without what is in parentheses, but for two names that
+ * have them. */
 static char *
 filter_bare_name(const char *name)
 {
@@ -287,8 +287,8 @@ filter_at(struct filter_cache *c, const struct filter_loc *l, uint32_t i)
 	return l->frames != NULL ? filter_frame(c, &l->frames[i]) : 0;
 }
 
-/* The outermost function that matches goes, and all that is inlined into it. Where that is the
- * whole location the flag alone stays: it depends on the stack whether it goes. */
+/* The outermost function that matches goes, and all that is inlined into it. Where that
+ * is the whole location the flag alone stays: it depends on the stack whether it goes. */
 static void
 filter_drop(struct filter_cache *c, const struct filter_loc *l)
 {
@@ -322,7 +322,8 @@ filter_choose(struct filter_cache *c, const struct filter_loc *l)
 	}
 }
 
-/* The outermost function that matches is the last one kept, unless the whole module does. */
+/* The outermost function that matches is the last one kept, unless the whole module
+ * does. */
 static void
 filter_show_from(struct filter_cache *c, const struct filter_loc *l)
 {
@@ -402,8 +403,8 @@ filter_run_frames(struct filter_run *r, struct filter_cache *c, const uint32_t *
 	}
 }
 
-/* An expression of the profile for whole names; NULL when there is none, or none that can be
- * understood. */
+/* An expression of the profile for whole names; NULL when there is none, or none that can
+ * be understood. */
 static struct re *
 filter_own(const struct prof *p, uint32_t id)
 {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* filter.h -- which stacks and frames a view shows: pprof's filters, and three of our own.
+/* filter.h -- which stacks and frames a view shows: pprof's filters, and three of our
+ * own.
  *
- * Expressions are searched for (re.h) in the function's name, its file and its module's path. In
- * this order, as pprof has it: a stack needs one frame of `focus` and none of `ignore`; `hide`
- * takes frames out and `show` all others; `show_from` drops the callers above the outermost frame
- * that matches, and stacks without one; `tagfocus` and `tagignore` choose by label; `prune_from`
- * (names only) drops what is called by the innermost frame that matches. A stack that loses all
- * its frames is gone. `thread`, `size` and `age` choose single blocks (value.h).
+ * Expressions are searched for (re.h) in the function's name, its file and its module's
+ * path. In this order, as pprof has it: a stack needs one frame of `focus` and none of
+ * `ignore`; `hide` takes frames out and `show` all others; `show_from` drops the callers
+ * above the outermost frame that matches, and stacks without one; `tagfocus` and
+ * `tagignore` choose by label; `prune_from` (names only) drops what is called by the
+ * innermost frame that matches. A stack that loses all its frames is gone. `thread`,
+ * `size` and `age` choose single blocks (value.h).
  *
  * A filter is compiled once and used on any number of profiles. Pure but for re.h. */
 #ifndef SEEP_ANALYZE_FILTER_H
@@ -35,7 +37,8 @@ enum filter_option {
 	FILTER_THREAD, /* number, or expression for the name */
 	FILTER_SIZE,   /* "4096", "1K:", ":64K", "1K:64K", both ends included */
 	FILTER_AGE,    /* "10s" or "10s:" at least, ":1m" at most, "10s:1m" */
-	/* These two choose nothing, and are done before (tagframes.h); here to be named in reports. */
+	/* These two choose nothing, and are done before (tagframes.h); here to be named
+	 * in reports. */
 	FILTER_TAGROOT,
 	FILTER_TAGLEAF,
 	FILTER_OPTIONS,
@@ -47,8 +50,8 @@ struct filter_opts {
 	const char *of[FILTER_OPTIONS]; /* NULL = not asked for */
 };
 
-/* Compiles. *ret_filter is NULL when nothing is asked for; free with filter_free. -EINVAL names the
- * option. */
+/* Compiles. *ret_filter is NULL when nothing is asked for; free with filter_free. -EINVAL
+ * names the option. */
 int filter_new(const struct filter_opts *o, struct graph_filter **ret_filter,
 	       struct err *e);
 void filter_free(struct graph_filter *f); /* NULL is fine */
@@ -68,9 +71,9 @@ bool filter_thread_is(const struct graph_filter *f, uint32_t tid, const char *na
 /* Is a label of this name to be shown? True for all without a filter. */
 bool filter_shows_tag(const struct graph_filter *f, const char *key);
 
-/* Frames have slots: those of a location follow one another, innermost first; a location without
- * names has one. The first slot of every location and, behind the last, how many there are; to be
- * freed. */
+/* Frames have slots: those of a location follow one another, innermost first; a location
+ * without names has one. The first slot of every location and, behind the last, how many
+ * there are; to be freed. */
 uint32_t *filter_slots(const struct prof *p);
 
 /* What a filter says about every slot and site of a profile. */
@@ -93,8 +96,9 @@ struct filter_run {
 	uint32_t unmatched; /* bit (1 << enum filter_option): given and never met */
 };
 
-/* `f` may be NULL. `slots` as filter_slots gave them. `drop` asks to obey the profile's own
- * drop_frames and keep_frames, as far as they can be understood. Free with filter_run_done. */
+/* `f` may be NULL. `slots` as filter_slots gave them. `drop` asks to obey the profile's
+ * own drop_frames and keep_frames, as far as they can be understood. Free with
+ * filter_run_done. */
 void filter_run_init(struct filter_run *ret_run, const struct graph_filter *f,
 		     const struct prof *p, const uint32_t *slots, bool drop);
 void filter_run_done(struct filter_run *r);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* filter_tag.c -- --tagfocus and --tagignore: stacks chosen by their labels, as pprof does.
+/* filter_tag.c -- --tagfocus and --tagignore: stacks chosen by their labels, as pprof
+ * does.
  *
- * [KEY=]RANGE asks numbers: "32kb" equals, ":64kb" and "4mb:" are open, "12kb:64mb" has both ends.
- * A range without a unit only fits numbers without a unit of size or time. Anything else is
- * [KEY=]RE[,RE…] and asks texts: with a key one expression must match one of its texts, without one
- * each expression must match some "key:text". */
+ * [KEY=]RANGE asks numbers: "32kb" equals, ":64kb" and "4mb:" are open, "12kb:64mb" has
+ * both ends. A range without a unit only fits numbers without a unit of size or time.
+ * Anything else is [KEY=]RE[,RE…] and asks texts: with a key one expression must match
+ * one of its texts, without one each expression must match some "key:text". */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,8 @@ struct filter_tag {
 	VEC(struct re *) res;
 };
 
-/* Units by family: 1 bytes, 2 seconds. pprof takes an s at the end off, and case does not count. */
+/* Units by family: 1 bytes, 2 seconds. pprof takes an s at the end off, and case does not
+ * count. */
 static const struct {
 	const char *name;
 	int family;

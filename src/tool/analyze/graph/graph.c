@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* graph.c -- walks the stacks of one or two profiles and makes a tree of them.
  *
- * A profile's stacks are a tree already, and whether a frame is shown depends on its callers and
- * itself alone. So every node of the profile is asked once: what has come of the stack so far is
- * kept beside it, and stacks that share callers share that work. Only what is left out at the
- * inner end (the allocator's frames) differs from stack to stack; there the last location is
- * entered again, in part. */
+ * A profile's stacks are a tree already, and whether a frame is shown depends on its
+ * callers and itself alone. So every node of the profile is asked once: what has come of
+ * the stack so far is kept beside it, and stacks that share callers share that work. Only
+ * what is left out at the inner end (the allocator's frames) differs from stack to stack;
+ * there the last location is entered again, in part. */
 #include "tool/analyze/graph/graph.h"
 
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 #include "tool/analyze/graph/graph_impl.h"
 #include "tool/util/x.h"
 
-/* Frames that the profile asks to drop end a stack, but not above the first frame that is none
- * of them, unless `first`. `any` has the flags of all frames of the location. False: the stack ends
- * before it. */
+/* Frames that the profile asks to drop end a stack, but not above the first frame that is
+ * none of them, unless `first`. `any` has the flags of all frames of the location. False:
+ * the stack ends before it. */
 static bool
 graph_drop(struct graph_at *at, uint8_t any, uint8_t outermost, bool first)
 {
@@ -76,7 +76,8 @@ graph_at(struct graph_side *s, uint32_t node)
 	s->climb.len = 0;
 	while (node != 0 && (s->at[node].flags & GRAPH_AT_KNOWN) == 0) {
 		vec_push(&s->climb, node);
-		/* A parent comes before its children; a file that says otherwise ends here. */
+		/* A parent comes before its children; a file that says otherwise ends
+		 * here. */
 		node = p->nodes[node].parent < node ? p->nodes[node].parent : 0;
 	}
 	if (node != 0)

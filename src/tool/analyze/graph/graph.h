@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* graph.h -- one profile, or the difference of two, aggregated: every view is drawn from this.
+/* graph.h -- one profile, or the difference of two, aggregated: every view is drawn from
+ * this.
  *
- * A graph has entries (what a row of a table is: a function, a line, a file, an address or a
- * module, as the grain says) and a tree of calls over them, outermost first. Flat is what an
- * entry allocated itself, cum what it and all it called did, counted once a stack however often
- * it recurs. With a base, every figure is there twice: `was` of the base, `now` of the profile.
+ * A graph has entries (what a row of a table is: a function, a line, a file, an address
+ * or a module, as the grain says) and a tree of calls over them, outermost first. Flat is
+ * what an entry allocated itself, cum what it and all it called did, counted once a stack
+ * however often it recurs. With a base, every figure is there twice: `was` of the base,
+ * `now` of the profile.
  *
- * Order of work, as pprof has it: frames skipped, then the stack filters (a stack needs one
- * focused frame and no ignored one; hide, show and show_from take frames out and leave the
- * stack), then labels, then entries and tree. A stack of which no frame is left is gone, with its
- * figures; one that never had a frame is the entry "(no stack)" unless there are stack filters.
+ * Order of work, as pprof has it: frames skipped, then the stack filters (a stack needs
+ * one focused frame and no ignored one; hide, show and show_from take frames out and
+ * leave the stack), then labels, then entries and tree. A stack of which no frame is left
+ * is gone, with its figures; one that never had a frame is the entry "(no stack)" unless
+ * there are stack filters.
  *
- * Different functions never become one entry because their short names are the same: linkage
- * name and file (without a file, the module) tell them apart, and `apart` has the words that do so
- * on paper. Figures are doubles, so that formats whose own tools sum fractions come out the same;
- * everything exact is exact up to 2^53. */
+ * Different functions never become one entry because their short names are the same:
+ * linkage name and file (without a file, the module) tell them apart, and `apart` has the
+ * words that do so on paper. Figures are doubles, so that formats whose own tools sum
+ * fractions come out the same; everything exact is exact up to 2^53. */
 #ifndef SEEP_ANALYZE_GRAPH_H
 #define SEEP_ANALYZE_GRAPH_H
 
@@ -26,7 +29,8 @@
 #include "tool/model/prof.h"
 
 struct buf;
-struct graph_filter; /* filter.h: focus, ignore, hide, show, show_from, tags, size, age, thread */
+/* filter.h: focus, ignore, hide, show, show_from, tags, size, age, thread */
+struct graph_filter;
 
 enum graph_grain {
 	GRAPH_FUNCTIONS = 0,
@@ -58,20 +62,23 @@ struct graph_query {
 	const struct graph_frames *frames; /* in place of filter and grain; or NULL */
 	enum graph_grain grain;
 	bool no_inlines; /* only the real function of a location */
-	bool integers; /* each site rounded as Go's pprof does, instead of fractions summed */
-	/* Functions of one name are one entry, and so are lines of one name, file and line: what
-	 * pprof and jeprof do. Not for reports of our own. */
+	/* each site rounded as Go's pprof does, instead of fractions summed */
+	bool integers;
+	/* Functions of one name are one entry, and so are lines of one name, file and
+	 * line: what pprof and jeprof do. Not for reports of our own. */
 	bool merge_names;
-	bool drop_frames; /* obey the profile's own drop_frames and keep_frames, as pprof does */
+	/* obey the profile's own drop_frames and keep_frames, as pprof does */
+	bool drop_frames;
 	bool no_edges;	/* leave them out: they cost a third of the time */
 	bool normalize; /* with a base: figures are scaled to its total, before filters */
-	/* The whole name for a linkage name, to tell overloads apart; NULL when it has none, else
-	 * it is freed here. NULL: the linkage name itself is shown. (demangle_full of sym fits.) */
+	/* The whole name for a linkage name, to tell overloads apart; NULL when it has
+	 * none, else it is freed here. NULL: the linkage name itself is shown.
+	 * (demangle_full of sym fits.) */
 	char *(*full_name)(const char *linkage);
 };
 
-/* What tells entries apart, by grain. Names are of graph.strings; 0 = none. File and module are
- * those of the frame met first where the grain does not tell them apart. */
+/* What tells entries apart, by grain. Names are of graph.strings; 0 = none. File and
+ * module are those of the frame met first where the grain does not tell them apart. */
 struct graph_entry {
 	uint32_t function, linkage; /* linkage 0: same as the function */
 	uint32_t file, module;	    /* whole paths */
@@ -110,12 +117,13 @@ struct graph {
 	uint32_t nnodes;
 	struct graph_edge *edges; /* each pair once, in no order */
 	uint32_t nedges;
-	uint32_t *
-		node_of_site; /* for every site of the profile: where its figure is; 0 = it has
-				   none, or was filtered out */
+	/* for every site of the profile: where its figure is; 0 = it has
+	 * none, or was filtered out */
+	uint32_t *node_of_site;
 	double total, was_total;	   /* after filters */
 	double unfiltered, was_unfiltered; /* before */
-	/* Of everything before filters, without signs: what shares are of, as in pprof. */
+	/* Of everything before filters, without signs: what shares are of, as in
+	 * pprof. */
 	double magnitude, was_magnitude;
 	double var_total; /* sampled: of total, and of was_total too */
 	bool in_bytes, sampled, has_base;
@@ -126,13 +134,13 @@ struct graph {
 	struct strtab *strings; /* names of entries */
 };
 
-/* Aggregates. `base` may be NULL, and so `base_q`, which is q then; a skip, a filter or `chosen`
- * in a query belong to its own profile, the grain is q's. With a base, entries and tree are those
- * of both: matched by name, file and line, frames without a name and addresses by module and
- * offset. Modules are the same by build-id, else by path; where a path has another build in the
- * base, addresses of named frames are left out and name, file and line decide. Files and modules
- * may lie in other folders in the base (graph_paths.c; not with merge_names). Free with
- * graph_done. */
+/* Aggregates. `base` may be NULL, and so `base_q`, which is q then; a skip, a filter or
+ * `chosen` in a query belong to its own profile, the grain is q's. With a base, entries
+ * and tree are those of both: matched by name, file and line, frames without a name and
+ * addresses by module and offset. Modules are the same by build-id, else by path; where a
+ * path has another build in the base, addresses of named frames are left out and name,
+ * file and line decide. Files and modules may lie in other folders in the base
+ * (graph_paths.c; not with merge_names). Free with graph_done. */
 void graph_init(struct graph *ret_graph, const struct prof *p,
 		const struct graph_query *q, const struct prof *base,
 		const struct graph_query *base_q);
@@ -141,14 +149,14 @@ void graph_done(struct graph *g); /* legal on a zeroed one */
 /* Text of a name of an entry. */
 const char *graph_text(const struct graph *g, uint32_t id);
 
-/* How an entry is written, by grain: "name", "name file:line", "file", "0xADDR name file:line",
- * with what sets it apart behind. Files without their folders. Names as they are: whoever prints
- * sees to control characters (clean_text). */
+/* How an entry is written, by grain: "name", "name file:line", "file", "0xADDR name
+ * file:line", with what sets it apart behind. Files without their folders. Names as they
+ * are: whoever prints sees to control characters (clean_text). */
 void graph_entry_text(const struct graph *g, const struct graph_entry *x,
 		      struct buf *out);
 
-/* Entry numbers ranked by |flat| (or |cum|), then name, then the other; `ret` has room for
- * g->nentries - 1. By difference when there is a base. */
+/* Entry numbers ranked by |flat| (or |cum|), then name, then the other; `ret` has room
+ * for g->nentries - 1. By difference when there is a base. */
 enum { GRAPH_BY_FLAT = 0, GRAPH_BY_CUM = 1, GRAPH_SIGNED = 2 /* not by magnitude */ };
 void graph_rank(const struct graph *g, unsigned by, uint32_t *ret);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* graph_entry.c -- what is one row: frames of one or two profiles, told apart as the grain says.
+/* graph_entry.c -- what is one row: frames of one or two profiles, told apart as the
+ * grain says.
  *
- * Texts of both profiles become ids of one table, so entries of the base and of the profile meet
- * where they read the same. A C++ function counts by its whole name, parameters and all, because
- * the linkage names of one constructor differ. A function whose body comes from several files
- * (#line, #include) is still one: frames that begin at the same address share the file whose name
- * sorts first. */
+ * Texts of both profiles become ids of one table, so entries of the base and of the
+ * profile meet where they read the same. A C++ function counts by its whole name,
+ * parameters and all, because the linkage names of one constructor differ. A function
+ * whose body comes from several files (#line, #include) is still one: frames that begin
+ * at the same address share the file whose name sorts first. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,8 @@ graph_build_hash(const struct prof_module *m)
 	return h != 0 ? h : 1;
 }
 
-/* Path of a module with the beginning of its build-id, for one of two under the same path. */
+/* Path of a module with the beginning of its build-id, for one of two under the same
+ * path. */
 static uint32_t
 graph_build_name(struct graph_work *w, const char *path, const struct prof_module *m)
 {
@@ -180,7 +182,8 @@ graph_intern(struct graph_work *w, const struct graph_key *k)
 	return *first;
 }
 
-/* The whole name where there is one, else the linkage name; 0 when it says nothing new. */
+/* The whole name where there is one, else the linkage name; 0 when it says nothing
+ * new. */
 static uint32_t
 graph_linkage(struct graph_side *s, const struct prof_frame *f)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* graph_impl.h -- between the files of graph.h: the graph being made.
  *
- * `graph_work` is what both profiles share, `graph_side` one profile with what is known about its
- * frames. Entries are made in graph_entry.c, nodes and all that is summed over them in
- * graph_tree.c, and graph.c walks the stacks. */
+ * `graph_work` is what both profiles share, `graph_side` one profile with what is known
+ * about its frames. Entries are made in graph_entry.c, nodes and all that is summed over
+ * them in graph_tree.c, and graph.c walks the stacks. */
 #ifndef SEEP_ANALYZE_GRAPH_IMPL_H
 #define SEEP_ANALYZE_GRAPH_IMPL_H
 
@@ -78,8 +78,8 @@ struct graph_side {
 	uint32_t *entries; /* of every slot, and once more as leaves; 0 = not met yet */
 	bool leaf;	   /* the frames that are entered are the innermost of a stack */
 	uint32_t *modules; /* string of every module's path */
-	uint32_t *
-		names; /* string of the graph for one of the profile + 1; 0 = not asked yet */
+	/* string of the graph for one of the profile + 1; 0 = not asked yet */
+	uint32_t *names;
 	struct graph_at *at;	/* for every node of the profile */
 	uint32_t *node_of_site; /* NULL: nobody asks */
 	VEC(uint32_t) climb;	/* nodes still to be entered */
@@ -87,14 +87,14 @@ struct graph_side {
 	uint64_t stacks, stacks_seen;
 };
 
-/* Number of a pair, `*ret_new` when it was not there: then the caller sets it. Good until the next
- * call. */
+/* Number of a pair, `*ret_new` when it was not there: then the caller sets it. Good until
+ * the next call. */
 uint32_t *graph_pair(struct graph_pairs *t, uint32_t a, uint32_t b, bool *ret_new);
 
 /* ---- graph_entry.c ---- */
 
-/* Gives the modules and files of a profile their names; of the base last, and `now` is the other
- * side then, else NULL. */
+/* Gives the modules and files of a profile their names; of the base last, and `now` is
+ * the other side then, else NULL. */
 void graph_modules(struct graph_side *s, struct graph_side *now);
 
 /* String of the graph for one of the profile. */
@@ -114,8 +114,8 @@ void graph_set_apart(struct graph_work *w);
 /* The node below `parent` for this entry. */
 uint32_t graph_child(struct graph_work *w, uint32_t parent, uint32_t entry, bool inlined);
 
-/* Takes out nodes that no stack ends in or below, and entries without nodes. Node numbers in
- * `names` are changed accordingly. */
+/* Takes out nodes that no stack ends in or below, and entries without nodes. Node numbers
+ * in `names` are changed accordingly. */
 void graph_drop_unused(struct graph_work *w, uint32_t *names, uint32_t nnames);
 
 /* Sums over nodes, entries and edges, and children in order. */
@@ -123,7 +123,8 @@ void graph_add_up(struct graph_work *w, bool sampled);
 
 /* ---- graph_paths.c ---- */
 
-/* Files, and modules, that the base has in another folder get the names of the profile's. */
+/* Files, and modules, that the base has in another folder get the names of the
+ * profile's. */
 void graph_match_files(struct graph_side *now, struct graph_side *base);
 void graph_match_modules(const struct graph_side *now, struct graph_side *base);
 

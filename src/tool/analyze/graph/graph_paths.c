@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* graph_paths.c -- the files and modules of a base, where the profile has them in another folder.
+/* graph_paths.c -- the files and modules of a base, where the profile has them in another
+ * folder.
  *
- * Two builds of a program, or builds of two machines, rarely lie in the same folder. A path that
- * only the base has is taken for the one of the profile that has the same last part, is not in
- * the base itself, and fits it better than all others do, from both sides: what fits no better
- * one way than another stays apart. The program itself is the program, whatever its name. */
+ * Two builds of a program, or builds of two machines, rarely lie in the same folder. A
+ * path that only the base has is taken for the one of the profile that has the same last
+ * part, is not in the base itself, and fits it better than all others do, from both
+ * sides: what fits no better one way than another stays apart. The program itself is the
+ * program, whatever its name. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,7 +170,8 @@ graph_match_files(struct graph_side *now, struct graph_side *base)
 
 /* ---- modules ---- */
 
-/* Row of the module that is the program; 0 = not known, or not all processes run the same. */
+/* Row of the module that is the program; 0 = not known, or not all processes run the
+ * same. */
 static uint32_t
 paths_program(const struct prof *p)
 {

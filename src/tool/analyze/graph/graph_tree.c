@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* graph_tree.c -- nodes of call paths, and all that is summed over them.
  *
- * Totals go from the children up, as nodes come after their parents. Then one walk through the
- * tree counts each entry and each edge where it is met first on the way from the root: what hangs
- * below is counted once, however often a function calls itself. */
+ * Totals go from the children up, as nodes come after their parents. Then one walk
+ * through the tree counts each entry and each edge where it is met first on the way from
+ * the root: what hangs below is counted once, however often a function calls itself. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* tagframes.c -- see tagframes.h.
  *
- * Each site's stack is built again, from the root: its labels, its frames, its labels. Stacks that
- * were one in the old tree are so in the new one as far as their labels agree. The old nodes stay
- * where they are, without a site. */
+ * Each site's stack is built again, from the root: its labels, its frames, its labels.
+ * Stacks that were one in the old tree are so in the new one as far as their labels
+ * agree. The old nodes stay where they are, without a site. */
 #include "tool/analyze/graph/tagframes.h"
 
 #include <inttypes.h>
@@ -180,8 +180,8 @@ tag_locs_shown(struct tag_work *w, uint32_t node)
 	}
 }
 
-/* How many of w->locs, from the outermost on, are left: one that is to be dropped ends the stack,
- * but not above the first that is not. */
+/* How many of w->locs, from the outermost on, are left: one that is to be dropped ends
+ * the stack, but not above the first that is not. */
 static size_t
 tag_kept(const struct tag_work *w)
 {
@@ -218,7 +218,8 @@ tag_locs(struct tag_work *w, uint32_t node)
 	}
 	while (node != 0) {
 		vec_push(&w->locs, p->nodes[node].loc);
-		/* A parent comes before its children; a file that says otherwise ends here. */
+		/* A parent comes before its children; a file that says otherwise ends
+		 * here. */
 		node = p->nodes[node].parent < node ? p->nodes[node].parent : 0;
 	}
 	if (!w->drops.drops)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* fit.c -- least squares, one point at a time; see fit.h.
  *
- * Means and sums of products move with each point (Welford's way): the naive sums of squares
- * would subtract two huge numbers from each other. */
+ * Means and sums of products move with each point (Welford's way): the naive sums of
+ * squares would subtract two huge numbers from each other. */
 #include "tool/analyze/growth/fit.h"
 
 #include <math.h>

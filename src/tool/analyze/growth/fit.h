@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* fit.h -- a straight line through values over time, and how far to trust it.
  *
- * Points are added one by one and not kept: the sums are about running means, so that hours
- * of seconds and terabytes of bytes lose no digits. The error is the ordinary one of least
- * squares, which takes the points' distances from the line for independent noise.
+ * Points are added one by one and not kept: the sums are about running means, so that
+ * hours of seconds and terabytes of bytes lose no digits. The error is the ordinary one
+ * of least squares, which takes the points' distances from the line for independent
+ * noise.
  *
  * It decides nothing about leaks: whether growth is one is for the caller to say. */
 #ifndef SEEP_ANALYZE_FIT_H
@@ -19,12 +20,13 @@ struct fit {
 	double sum_tt, sum_tv, sum_vv; /* of distances from the means, multiplied */
 	double first_t, first_v;
 	double last_t, last_v;
-	size_t grown; /* intervals at whose end the value was higher than at their start, */
+	/* intervals at whose end the value was higher than at their start, */
+	size_t grown;
 	size_t shrunk; /* and lower; fit_intervals() - grown - shrunk left it as it was */
 };
 
-/* Adds the value at `t_seconds`. One that is not a number, or a time before the last one, is
- * left out. */
+/* Adds the value at `t_seconds`. One that is not a number, or a time before the last one,
+ * is left out. */
 void fit_add(struct fit *f, double t_seconds, double value);
 
 /* Intervals between the points added: one less than points. */
@@ -42,9 +44,10 @@ double fit_slope(const struct fit *f, double *ret_error);
 double fit_at(const struct fit *f, double t_seconds);
 
 /* Detection limit: the slope that growth must exceed to be told from this noise, with a
- * chance of 1 in 40 that noise alone does (one side of Student's t at 95 %). `step` is the
- * smallest change that the value can show, a page say: without noise, growth of less than
- * one step in the whole time does not show either. Infinite with fewer than three points. */
+ * chance of 1 in 40 that noise alone does (one side of Student's t at 95 %). `step` is
+ * the smallest change that the value can show, a page say: without noise, growth of less
+ * than one step in the whole time does not show either. Infinite with fewer than three
+ * points. */
 double fit_limit(const struct fit *f, double step);
 
 /* The slope is above the detection limit: it grows. */

@@ -13,8 +13,8 @@ enum {
 	LEAST_BYTES =
 		32 << 10, /* the kernel counts pages in batches: less is no growth */
 	POINTS_LEAST = 5,
-	SKIPPED_PART =
-		10, /* one in so many of the time at the beginning: the recorder comes in */
+	/* one in so many of the time at the beginning: the recorder comes in */
+	SKIPPED_PART = 10,
 };
 
 /* When that growth has used up what is left. */

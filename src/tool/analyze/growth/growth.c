@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* growth.c -- the table of growth.h: the first row that matches gives the word.
  *
- *	1   nothing live                          OK, or GROWING if it rose until the end
- *	3   fewer than 10 intervals               GROWING if the floor rises, else NO VERDICT
- *	4a  old blocks keep coming evenly         LEAK likely
- *	4b  the same, but it frees hardly any     GROWING: a cache that fills looks the same
- *	5   floor rises, as many blocks           GROWING: the blocks get larger
- *	6   floor rises, or three steps or more   GROWING
- *	7   else                                  STEADY
+ * 	1   nothing live                          OK, or GROWING if it rose until the end
+ * 	3   fewer than 10 intervals               GROWING if the floor rises, else NO VERDICT
+ * 	4a  old blocks keep coming evenly         LEAK likely
+ * 	4b  the same, but it frees hardly any     GROWING: a cache that fills looks the same
+ * 	5   floor rises, as many blocks           GROWING: the blocks get larger
+ * 	6   floor rises, or three steps or more   GROWING
+ * 	7   else                                  STEADY
  *
- * Row 2 is the leak check's: memory that is lost is a leak, whatever it does over time. */
+ * Row 2 is the leak check's: memory that is lost is a leak, whatever it does over
+ * time. */
 #include "tool/analyze/growth/growth.h"
 
 #include <math.h>
@@ -116,9 +117,9 @@ step_variance(const struct growth_point *p, size_t steps)
 	return steps > 1 ? sum / (double)(steps - 1) : 0;
 }
 
-/* A line through the points. A sum keeps every chance deviation, so the distance of the points from
- * the line says too little about the error of the slope: how much the steps differ does, if it
- * never shrinks, and the samples do. */
+/* A line through the points. A sum keeps every chance deviation, so the distance of the
+ * points from the line says too little about the error of the slope: how much the steps
+ * differ does, if it never shrinks, and the samples do. */
 static void
 find_slope(struct growth_verdict *v, const struct growth *g, size_t from, size_t n)
 {
@@ -184,8 +185,8 @@ more_time(const struct growth_verdict *v, const struct growth *g, uint64_t block
 	return (uint64_t)(more > ms / 2 ? more : ms / 2);
 }
 
-/* Row 1: it is gone. Did it rise all the time until then? Then it may be a leak to whoever runs
- * it for longer. */
+/* Row 1: it is gone. Did it rise all the time until then? Then it may be a leak to
+ * whoever runs it for longer. */
 static void
 judge_gone(struct growth_verdict *v, const struct growth *g)
 {
@@ -241,7 +242,8 @@ why_not(const struct growth_cohort *c)
 	return GROWTH_WHY_FREED;
 }
 
-/* Was it there long enough? A site that appears late has had no time to be even or not. */
+/* Was it there long enough? A site that appears late has had no time to be even or
+ * not. */
 static bool
 is_old_enough(const struct growth *g)
 {
@@ -252,8 +254,9 @@ is_old_enough(const struct growth *g)
 	       span * (double)g->points.len >= (double)end_ms * GROWTH_INTERVALS;
 }
 
-/* Rows 4a and 4b. A site that keeps more than three blocks for each that it frees may be a cache whose entries are replaced now and then, as
- * long as nobody has waited for the first of the others to go. */
+/* Rows 4a and 4b. A site that keeps more than three blocks for each that it frees may be
+ * a cache whose entries are replaced now and then, as long as nobody has waited for the
+ * first of the others to go. */
 static void
 judge_even(struct growth_verdict *v, const struct growth *g,
 	   const struct growth_cohort *c, bool points)
@@ -316,7 +319,8 @@ growth_judge(const struct growth *g)
 		judge_gone(&v, g);
 		return v;
 	}
-	/* Without snapshots only the births are known, and the caller knows the time to be enough. */
+	/* Without snapshots only the births are known, and the caller knows the time to
+	 * be enough. */
 	if (n >= 3)
 		f = growth_floor_judge(g, n);
 	v.grew = f.grew;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* growth_cohort.c -- see growth_cohort.h.
  *
- * Ages are tried from 0 upwards in steps of 2, up to half of the time. The first at which at most
- * one block in 20 is freed decides, and no later one: a larger age hides that growth has stopped.
+ * Ages are tried from 0 upwards in steps of 2, up to half of the time. The first at which
+ * at most one block in 20 is freed decides, and no later one: a larger age hides that
+ * growth has stopped.
  *
  * Chance is measured, not assumed: the births are counted in 40 bins, and the counts of
- * neighbouring bins differ by more than chance if blocks come in bursts. All limits are for as many
- * independent events as that leaves. Differences of neighbours are used so that a trend does
- * not count as noise. */
+ * neighbouring bins differ by more than chance if blocks come in bursts. All limits are
+ * for as many independent events as that leaves. Differences of neighbours are used so
+ * that a trend does not count as noise. */
 #include "tool/analyze/growth/growth_cohort.h"
 
 #include <math.h>
@@ -125,7 +126,8 @@ after(const struct part *p, double ms)
 	return late;
 }
 
-/* After a start phase: the later two thirds are even, and the last is not less than the one before. */
+/* After a start phase: the later two thirds are even, and the last is not less than the
+ * one before. */
 static bool
 is_even_later(const struct part *p, double *ret_phi, size_t *ret_coming)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* growth_cohort.h -- the blocks of a site that outlived the others: do they keep arriving evenly?
+/* growth_cohort.h -- the blocks of a site that outlived the others: do they keep arriving
+ * evenly?
  *
- * A leak is a share of blocks that are never freed, however many others are. It shows among the
- * blocks that are older than the usual ones get: hardly any of them was freed, and they came
- * at the same rate all the time, up to the end. A cache that fills, a start phase or a few
- * bursts do not. */
+ * A leak is a share of blocks that are never freed, however many others are. It shows
+ * among the blocks that are older than the usual ones get: hardly any of them was freed,
+ * and they came at the same rate all the time, up to the end. A cache that fills, a start
+ * phase or a few bursts do not. */
 #ifndef SEEP_ANALYZE_GROWTH_COHORT_H
 #define SEEP_ANALYZE_GROWTH_COHORT_H
 
@@ -29,8 +30,8 @@ struct growth_cohort {
 	uint64_t live, freed; /* of these */
 	uint64_t coming;      /* of the live ones: without those of a start phase */
 	double slope, error;  /* bytes a second that stay */
-	unsigned
-		steps; /* parts that come apart from each other, up to the end; 0 = there are none */
+	/* parts that come apart from each other, up to the end; 0 = there are none */
+	unsigned steps;
 	uint64_t last_ms, step_ms; /* the last one's time, and the usual distance */
 };
 

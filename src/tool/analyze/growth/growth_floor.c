@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* growth_floor.c -- see growth_floor.h.
  *
- * Floors are compared by quarters of the time. The first one is left out, because programs grow when
- * they start. */
+ * Floors are compared by quarters of the time. The first one is left out, because
+ * programs grow when they start. */
 #include "tool/analyze/growth/growth_floor.h"
 
 #include <math.h>
@@ -42,7 +42,8 @@ median(double *v, unsigned n)
 	return n % 2 == 1 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-/* From the median of the steps' distances from their median, so that single jumps do not count. */
+/* From the median of the steps' distances from their median, so that single jumps do not
+ * count. */
 static void
 find_noise(struct floors *f)
 {
@@ -109,8 +110,8 @@ fewest(const struct floors *f, unsigned from_last)
 	return low;
 }
 
-/* How far off the difference of two quarters may be because of the samples that are live in one and not in
- * the other. */
+/* How far off the difference of two quarters may be because of the samples that are live
+ * in one and not in the other. */
 static double
 sample_error(const struct growth *g, size_t n, double last)
 {

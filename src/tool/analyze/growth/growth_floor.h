@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* growth_floor.h -- does the memory that a site never falls below rise?
  *
- * The floor of an interval is the lowest of its snapshots. A job that comes and goes has a floor
- * that stays; something that accumulates has one that rises. Rising is a reason to call a site
- * GROWING, never to call it a leak. */
+ * The floor of an interval is the lowest of its snapshots. A job that comes and goes has
+ * a floor that stays; something that accumulates has one that rises. Rising is a reason
+ * to call a site GROWING, never to call it a leak. */
 #ifndef SEEP_ANALYZE_GROWTH_FLOOR_H
 #define SEEP_ANALYZE_GROWTH_FLOOR_H
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* growth_live.c -- see growth_live.h.
  *
- * The timeline has a point where something was allocated, so what an interval begins with is what the one before
- * ended with. Few points and few samples often hide a rise from the rules for snapshots; so memory is flat only if the
- * last quarter is not clearly above the second one either. */
+ * The timeline has a point where something was allocated, so what an interval begins with
+ * is what the one before ended with. Few points and few samples often hide a rise from
+ * the rules for snapshots; so memory is flat only if the last quarter is not clearly
+ * above the second one either. */
 #include "tool/analyze/growth/growth_live.h"
 
 #include <math.h>
@@ -56,7 +57,8 @@ quarter(const struct growth_point *x, double *ret_var)
 	return sum;
 }
 
-/* Variance that a rise since the middle of the time has because of the samples that came and went. */
+/* Variance that a rise since the middle of the time has because of the samples that came
+ * and went. */
 static double
 sample_variance(const struct prof *p, uint32_t process, uint64_t end_ms, double rose)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* growth_live.h -- does the live memory of a whole process rise? By its timeline, for processes whose sites nobody took
- * snapshots of while they ran (`seep attach --stay`, always-on recordings). */
+/* growth_live.h -- does the live memory of a whole process rise? By its timeline, for
+ * processes whose sites nobody took snapshots of while they ran (`seep attach --stay`,
+ * always-on recordings). */
 #ifndef SEEP_ANALYZE_GROWTH_LIVE_H
 #define SEEP_ANALYZE_GROWTH_LIVE_H
 
@@ -16,7 +17,8 @@ enum {
 enum growth_live {
 	GROWTH_LIVE_UNKNOWN = 0, /* too short, or nothing is live */
 	GROWTH_LIVE_FLAT,	 /* the memory that it never falls below did not rise */
-	GROWTH_LIVE_ROSE, /* it did, or may have: by more than chance explains since the first half */
+	/* it did, or may have: by more than chance explains since the first half */
+	GROWTH_LIVE_ROSE,
 };
 
 enum growth_live growth_live_judge(const struct prof *p, uint32_t process,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* growth_old.c -- see growth_old.h.
  *
- * Places that keep blocks of one size share what went of that size, each by what it kept. So a leak is told
- * from a cache of other sizes. If its own has the same, one of both grows, and both are called GROWING. */
+ * Places that keep blocks of one size share what went of that size, each by what it kept.
+ * So a leak is told from a cache of other sizes. If its own has the same, one of both
+ * grows, and both are called GROWING. */
 #include "tool/analyze/growth/growth_old.h"
 
 #include <math.h>
@@ -14,8 +15,8 @@
 enum {
 	OLD_DIED_LEAST = 2, /* watched ones, so that it is no chance */
 	OLD_SHARE = 4,	    /* 1 / part of what is kept that must have gone elsewhere */
-	OLD_FLAT =
-		8, /* resident memory is flat if it grows by at most 1 / part of what is kept */
+	/* resident memory is flat if it grows by at most 1 / part of what is kept */
+	OLD_FLAT = 8,
 };
 
 struct growth_old_process {
@@ -77,8 +78,8 @@ add_row(struct growth_old *o, const struct prof_old *row)
 	k->died_bytes += later_half(row->died_bytes);
 }
 
-/* How much resident memory came in the later half: between the middles of its first and its last part, so that
- * a moment counts little. */
+/* How much resident memory came in the later half: between the middles of its first and
+ * its last part, so that a moment counts little. */
 static void
 find_rss(struct growth_old *o)
 {
@@ -202,9 +203,10 @@ ask_watched(const struct growth_old *o, uint32_t place)
 	return sum;
 }
 
-/* Without that: what the places kept and the process did not become larger by. Resident memory alone clears
- * nothing: a leak may fill memory that malloc had kept free, or leave most of its blocks untouched. So it
- * must be flat, and older blocks must have been freed in the meantime. */
+/* Without that: what the places kept and the process did not become larger by. Resident
+ * memory alone clears nothing: a leak may fill memory that malloc had kept free, or leave
+ * most of its blocks untouched. So it must be flat, and older blocks must have been freed
+ * in the meantime. */
 static struct older
 ask_rss(const struct growth_old *o, uint32_t place, const struct growth_old_process *pr)
 {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* growth_old.h -- does a place keep what it allocates, or does as much go that is older than the recording?
+/* growth_old.h -- does a place keep what it allocates, or does as much go that is older
+ * than the recording?
  *
- * A recorder that came late does not see the frees of what was there before. But of these blocks some
- * were watched (prof_old), so it is known how many bytes of each size went. They are set against what
- * the places that seem to grow kept of that size, in the later half of the time: in the earlier
- * one blocks go that are only as old as others live. Where nothing could be watched, two
- * other signs together say that a place turns over: the process's resident memory is flat, and at least as many
- * blocks from before the recording were freed as the places kept. */
+ * A recorder that came late does not see the frees of what was there before. But of these
+ * blocks some were watched (prof_old), so it is known how many bytes of each size went.
+ * They are set against what the places that seem to grow kept of that size, in the later
+ * half of the time: in the earlier one blocks go that are only as old as others live.
+ * Where nothing could be watched, two other signs together say that a place turns over:
+ * the process's resident memory is flat, and at least as many blocks from before the
+ * recording were freed as the places kept. */
 #ifndef SEEP_ANALYZE_GROWTH_OLD_H
 #define SEEP_ANALYZE_GROWTH_OLD_H
 
@@ -37,8 +39,8 @@ bool growth_old_is_late(const struct growth_old *o, uint32_t process);
 /* From when on what a place keeps is set against what is older, in ms. */
 uint64_t growth_old_from_ms(const struct growth_old *o, uint32_t process);
 
-/* A place that seems to grow has kept `bytes` since then, in blocks of `size`. All places are told of, one
- * after the other, before the first is asked about. */
+/* A place that seems to grow has kept `bytes` since then, in blocks of `size`. All places
+ * are told of, one after the other, before the first is asked about. */
 void growth_old_add(struct growth_old *o, uint32_t place, uint32_t process, uint64_t size,
 		    double bytes);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* growth_places.c -- the series of every place, and the words for them.
  *
- * A group is a place in one process. Looks and blocks are sorted into groups by counting, so that
- * each series is made, judged and dropped in turn: a matrix of all places and all looks would be
- * too large. */
+ * A group is a place in one process. Looks and blocks are sorted into groups by counting,
+ * so that each series is made, judged and dropped in turn: a matrix of all places and all
+ * looks would be too large. */
 #include "tool/analyze/growth/growth_places.h"
 
 #include <math.h>
@@ -159,7 +159,8 @@ sort_looks(struct work *w)
 		for (uint32_t k = l->rows; k < l->rows + l->nrows; k++) {
 			struct group *g = group_of(w, p->look_rows[k].site);
 
-			/* A row belongs to one look, and its site to that look's process. */
+			/* A row belongs to one look, and its site to that look's
+			 * process. */
 			if (g == NULL || g->process != l->process ||
 			    w->look_of[k] != UINT32_MAX)
 				continue;
@@ -219,8 +220,8 @@ find_series(struct work *w)
 		struct series *s = &w->series[i];
 		const struct prof_look *l = &p->looks[s->first];
 
-		/* The end takes the place of a look right before it: an interval too short for
-		 * anything to happen in says nothing. */
+		/* The end takes the place of a look right before it: an interval too
+		 * short for anything to happen in says nothing. */
 		if (s->n >= 2 &&
 		    s->end_ms - l[s->n - 1].ms < (l[s->n - 1].ms - l[s->n - 2].ms) / 2)
 			s->n--;
@@ -278,8 +279,8 @@ stands_for(const struct prof_process *pr, const struct prof_block *b)
 	return rate > 1 ? bytes / -expm1(-bytes / rate) : bytes;
 }
 
-/* Its live blocks. Blocks from before the recording, or from before a fork, are not in the list: their
- * age is unknown. */
+/* Its live blocks. Blocks from before the recording, or from before a fork, are not in
+ * the list: their age is unknown. */
 static void
 fill_births(struct growth *to, const struct work *w, const struct group *g)
 {

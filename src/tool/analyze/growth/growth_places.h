@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* growth_places.h -- growth.h asked about every place of a profile.
  *
- * The series are the looks that the tool took while the program ran (prof.looks), and at their end
- * what the recording ended with, or what was there when exit began. Each process is judged by
- * itself, since each has its own clock and its own start phase; a place has the worst of the words
- * of its processes, and the growth of those that have it.
+ * The series are the looks that the tool took while the program ran (prof.looks), and at
+ * their end what the recording ended with, or what was there when exit began. Each
+ * process is judged by itself, since each has its own clock and its own start phase; a
+ * place has the worst of the words of its processes, and the growth of those that have
+ * it.
  *
- * Live blocks say when they were made, and a histogram how old the freed ones were. That is enough
- * to find a leak, so recordings without snapshots are judged too, if they are long enough. */
+ * Live blocks say when they were made, and a histogram how old the freed ones were. That
+ * is enough to find a leak, so recordings without snapshots are judged too, if they are
+ * long enough. */
 #ifndef SEEP_ANALYZE_GROWTH_PLACES_H
 #define SEEP_ANALYZE_GROWTH_PLACES_H
 
@@ -54,15 +56,16 @@ struct growth_places {
 			      older: STEADY for that reason alone */
 	uint32_t nturning;
 	uint64_t ms; /* longest time that a process was recorded for, */
-	unsigned
-		intervals; /* in so many intervals; 0 = by the ages of live blocks alone */
+	/* in so many intervals; 0 = by the ages of live blocks alone */
+	unsigned intervals;
 	enum growth_why why; /* too little was seen to judge: SHORT or FEW (samples) */
-	bool rose; /* live memory of a process did, but there are no snapshots of its sites */
+	/* live memory of a process did, but there are no snapshots of its sites */
+	bool rose;
 	uint64_t rate_bytes; /* the least exact sampling; 0 = exact */
 };
 
-/* `ss` must be of the same profile; which moment its figures are of does not matter. Verdicts are
- * only for rows that are the program's own. Free with growth_places_done. */
+/* `ss` must be of the same profile; which moment its figures are of does not matter.
+ * Verdicts are only for rows that are the program's own. Free with growth_places_done. */
 void growth_places_init(struct growth_places *ret_places, const struct prof *p,
 			const struct sites *ss);
 void growth_places_done(struct growth_places *g); /* legal on a zeroed one */

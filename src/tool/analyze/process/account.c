@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* account.c -- see account.h.
  *
- * Goes area by area. malloc's ranges are page for page what the kernel counts, but were looked
- * at a moment earlier or later: they are fitted into the area's resident size, never the other
- * way round. */
+ * Goes area by area. malloc's ranges are page for page what the kernel counts, but were
+ * looked at a moment earlier or later: they are fitted into the area's resident size,
+ * never the other way round. */
 #include "tool/analyze/process/account.h"
 
 #include <stddef.h>
@@ -35,8 +35,9 @@ account_part_key(enum account_part part)
 	return parts[part].key;
 }
 
-/* The part of a region's memory that malloc has not claimed. `malloc_known`: it could have;
- * `all_known`: or it is known to be another allocator, so that mappings are not its own. */
+/* The part of a region's memory that malloc has not claimed. `malloc_known`: it could
+ * have; `all_known`: or it is known to be another allocator, so that mappings are not its
+ * own. */
 static enum account_part
 part_of(enum region_kind kind, bool malloc_known, bool all_known)
 {
@@ -171,7 +172,8 @@ account_init(struct account *ret_account, const struct memmap *map,
 	bool other = false, walked = known && heap->others;
 	size_t k = 0;
 
-	/* Where another allocator has its own mappings, those of no kind are the program's. */
+	/* Where another allocator has its own mappings, those of no kind are the
+	 * program's. */
 	for (size_t i = 0; i < rs->list.len; i++) {
 		enum region_kind kind = rs->list.data[i].kind;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* account.h -- where a process's resident memory is: every KiB of it in one part.
  *
- * Parts add up to the RSS, always. What malloc holds is split into live and freed where its own
- * state or a recording tells; where nothing does, it is one part, "live or free unknown". Anonymous
- * memory of a process whose allocator is not known is unexplained, not guessed at. */
+ * Parts add up to the RSS, always. What malloc holds is split into live and freed where
+ * its own state or a recording tells; where nothing does, it is one part, "live or free
+ * unknown". Anonymous memory of a process whose allocator is not known is unexplained,
+ * not guessed at. */
 #ifndef SEEP_ANALYZE_ACCOUNT_H
 #define SEEP_ANALYZE_ACCOUNT_H
 
@@ -43,8 +44,8 @@ struct account {
 	bool estimate;		/* and that one samples */
 };
 
-/* `rss_kib` is the whole as the kernel adds it up; 0: the sum of the mappings. `heap` may be
- * NULL. */
+/* `rss_kib` is the whole as the kernel adds it up; 0: the sum of the mappings. `heap` may
+ * be NULL. */
 void account_init(struct account *ret_account, const struct memmap *map,
 		  const struct regions *rs, const struct heapmap *heap,
 		  const struct account_recording *recording, uint64_t rss_kib);

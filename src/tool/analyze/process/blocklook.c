@@ -9,8 +9,8 @@
 #include "shared/mem.h"
 #include "tool/analyze/process/content.h"
 
-/* A look is one of these with what goes with it: whether the byte is zero, or a digit for each of the
- * first words. */
+/* A look is one of these with what goes with it: whether the byte is zero, or a digit for
+ * each of the first words. */
 enum {
 	LOOK_EMPTY = 0,
 	LOOK_FILLED = 1 << 16,

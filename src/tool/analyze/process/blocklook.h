@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* blocklook.h -- what the beginning of a block looks like, in a few words, so that blocks of one sort end up
- * together: "text", "all zero", "pointer, zero, small number, pointer".
+/* blocklook.h -- what the beginning of a block looks like, in a few words, so that blocks
+ * of one sort end up together: "text", "all zero", "pointer, zero, small number,
+ * pointer".
  *
  * Nothing of the contents is told but their sort. */
 #ifndef SEEP_ANALYZE_BLOCKLOOK_H
@@ -13,7 +14,8 @@
 
 enum { BLOCKLOOK_BYTES = 64 }; /* that are looked at */
 
-/* A number that says which look it is; words for it are made by blocklook_words. `map` may be NULL. */
+/* A number that says which look it is; words for it are made by blocklook_words. `map`
+ * may be NULL. */
 uint32_t blocklook(const struct memmap *map, const void *data, size_t bytes);
 
 /* Into `ret`, which has room for 80 bytes. */

@@ -116,8 +116,8 @@ is_constant(const struct memmap_area *a)
 	return a->inode != 0 && a->perms[1] != 'w';
 }
 
-/* Counts a word that may be the mark of an object. The distance that wins the vote is the one
- * that most neighbours have, if more than half have it. */
+/* Counts a word that may be the mark of an object. The distance that wins the vote is the
+ * one that most neighbours have, if more than half have it. */
 static void
 add_sign(struct content *c, uint64_t addr, uint64_t value)
 {

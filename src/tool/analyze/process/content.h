@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* content.h -- what is in a piece of memory, without being told: pointers and where they lead,
- * text, numbers, objects that repeat.
+/* content.h -- what is in a piece of memory, without being told: pointers and where they
+ * lead, text, numbers, objects that repeat.
  *
- * Memory is looked at in words of eight bytes. A word that is an address of the process is a
- * pointer; one into read-only data of a file, at the same place in object after object, is most
- * likely a class's table of virtual functions. Of malloc's blocks the sizes and first words are
- * counted. All of it is evidence, never proof. Pure: bytes in, counts out. */
+ * Memory is looked at in words of eight bytes. A word that is an address of the process
+ * is a pointer; one into read-only data of a file, at the same place in object after
+ * object, is most likely a class's table of virtual functions. Of malloc's blocks the
+ * sizes and first words are counted. All of it is evidence, never proof. Pure: bytes in,
+ * counts out. */
 #ifndef SEEP_ANALYZE_CONTENT_H
 #define SEEP_ANALYZE_CONTENT_H
 
@@ -99,7 +100,8 @@ const char *content_word_name(enum content_word word);
 /* Bytes that strings(1) takes for text. */
 bool content_is_text(unsigned char c);
 
-/* Letters and digits as x, X and 9, everything that is not ASCII as ?, the rest as it is. */
+/* Letters and digits as x, X and 9, everything that is not ASCII as ?, the rest as it
+ * is. */
 void content_mask(char *text, size_t bytes);
 
 #endif

@@ -22,8 +22,8 @@ coverage_blocks(const struct prof *p)
 	return blocks;
 }
 
-/* Bytes that are known of the process at its peak: what it allocated and what it was forked with.
- * One that allocated nothing had no peak, and all that it began with. */
+/* Bytes that are known of the process at its peak: what it allocated and what it was
+ * forked with. One that allocated nothing had no peak, and all that it began with. */
 static uint64_t
 coverage_recorded(const struct prof_process *pr, uint64_t blocks)
 {
@@ -38,9 +38,9 @@ coverage_recorded(const struct prof_process *pr, uint64_t blocks)
 	       (blocks + (more > 0 ? (uint64_t)more : 0)) * COVERAGE_BLOCK_BYTES;
 }
 
-/* The most that a forked child which does not know its parent's blocks can have been given with
- * them: as much as was recorded of any earlier process of the same program, one of which it was
- * forked from. */
+/* The most that a forked child which does not know its parent's blocks can have been
+ * given with them: as much as was recorded of any earlier process of the same program,
+ * one of which it was forked from. */
 static uint64_t
 coverage_inherited(const struct prof *p, uint32_t process, const uint64_t *blocks)
 {
@@ -60,7 +60,8 @@ coverage_inherited(const struct prof *p, uint32_t process, const uint64_t *block
 	return most;
 }
 
-/* What malloc had in the end, if it keeps more and more of what is freed: all of it was recorded. */
+/* What malloc had in the end, if it keeps more and more of what is freed: all of it was
+ * recorded. */
 static uint64_t
 coverage_kept_kib(const struct prof *p, uint32_t process)
 {

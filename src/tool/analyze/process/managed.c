@@ -42,8 +42,8 @@ managed_user_frame(const struct prof *p, const struct skip *s, uint32_t node)
 	return outside;
 }
 
-/* For every module the runtime with a collector that it is: a library by its name, a program if functions
- * of the runtime are in it, too. Free with free(). */
+/* For every module the runtime with a collector that it is: a library by its name, a
+ * program if functions of the runtime are in it, too. Free with free(). */
 static const struct runtime_info **
 runtime_modules(const struct prof *p)
 {

@@ -49,7 +49,8 @@ is_growing(const struct fit *f)
 	       f->last_v > f->first_v;
 }
 
-/* Grows over all of the time and in its second half no slower than half as fast: neither a start nor one step. */
+/* Grows over all of the time and in its second half no slower than half as fast: neither
+ * a start nor one step. */
 static bool
 grows(const struct track *t, const struct outgrowth_series *s, enum region_kind kind,
       struct fit *ret)
@@ -98,9 +99,10 @@ asked_for(const struct track *t, const struct outgrowth_series *s, size_t i)
 	return sum;
 }
 
-/* Mappings that malloc has no part in are more than half of the memory at the end, of a process that was recorded from its
- * start on, or of what came after the first snapshot. An allocator that we do not recognise has its memory in mappings,
- * too, so they are not more than what it cannot have. */
+/* Mappings that malloc has no part in are more than half of the memory at the end, of a
+ * process that was recorded from its start on, or of what came after the first snapshot.
+ * An allocator that we do not recognise has its memory in mappings, too, so they are not
+ * more than what it cannot have. */
 static bool
 is_beside(const struct track *t, const struct outgrowth_series *s, struct fit *ret)
 {

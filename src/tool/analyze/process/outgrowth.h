@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* outgrowth.h -- which kinds of a recorded process's memory grow while what it has from malloc does not explain it.
+/* outgrowth.h -- which kinds of a recorded process's memory grow while what it has from
+ * malloc does not explain it.
  *
- * Two findings. A kind that malloc has no part in grows: stacks of threads, mappings, shared memory, a runtime's heap. Or
- * malloc's own memory grows while the live blocks in it do not: it keeps what was freed. Either must have grown all the
- * time and to the end, over ten intervals or more; the beginning of a program is no growth.
+ * Two findings. A kind that malloc has no part in grows: stacks of threads, mappings,
+ * shared memory, a runtime's heap. Or malloc's own memory grows while the live blocks in
+ * it do not: it keeps what was freed. Either must have grown all the time and to the end,
+ * over ten intervals or more; the beginning of a program is no growth.
  *
- * A runtime's heap goes up in steps and down when its collector has run: where it only became much larger, that is growth
- * that was not seen rather than growth. So are mappings that make more than half of the memory at the end, or of its
- * growth: memory is compared at one moment, because a peak of malloc's that is over does not cover what came later. Pure. */
+ * A runtime's heap goes up in steps and down when its collector has run: where it only
+ * became much larger, that is growth that was not seen rather than growth. So are
+ * mappings that make more than half of the memory at the end, or of its growth: memory is
+ * compared at one moment, because a peak of malloc's that is over does not cover what
+ * came later. Pure. */
 #ifndef SEEP_ANALYZE_OUTGROWTH_H
 #define SEEP_ANALYZE_OUTGROWTH_H
 
@@ -18,12 +22,12 @@ enum {
 	OUTGROWTH_MAX = 8,	   /* findings */
 	OUTGROWTH_INTERVALS = 10,  /* fewer say nothing */
 	OUTGROWTH_BYTES = 2 << 20, /* nor does less than this */
-	OUTGROWTH_UNSEEN_BYTES =
-		8
-		<< 20, /* more of a runtime's heap or of mappings: worth telling in any case */
+	/* more of a runtime's heap or of mappings: worth telling in any case */
+	OUTGROWTH_UNSEEN_BYTES = 8 << 20,
 };
 
-/* Beside the track, one of each for every snapshot of it: live bytes of malloc, and bytes of the recorder's own. */
+/* Beside the track, one of each for every snapshot of it: live bytes of malloc, and bytes
+ * of the recorder's own. */
 struct outgrowth_series {
 	VEC(double) live, own;
 	double covered; /* bytes that malloc can have at most at the last snapshot, and others
@@ -32,7 +36,8 @@ struct outgrowth_series {
 	 * snapshot: bytes that it keeps although they were freed; < 0 = not known. */
 	double kept;
 	bool from_start; /* recorded from its first allocation on */
-	bool ended; /* the last snapshot is of its end, where a program may have tidied up */
+	/* the last snapshot is of its end, where a program may have tidied up */
+	bool ended;
 };
 
 struct outgrowth {

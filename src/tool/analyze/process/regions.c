@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* regions.c -- names for mappings; see regions.h.
  *
- * First every area gets a kind, in the order of how certain the evidence is; then areas of
- * one kind that lie side by side, and all of one file, become regions. */
+ * First every area gets a kind, in the order of how certain the evidence is; then areas
+ * of one kind that lie side by side, and all of one file, become regions. */
 #include "tool/analyze/process/regions.h"
 
 #include <inttypes.h>
@@ -109,8 +109,8 @@ struct naming {
 	const struct region_facts *facts;
 	enum region_kind *kind; /* of each area */
 	bool *decided;
-	uint64_t
-		stack_bytes; /* of threads' stacks with their guard pages; 0 = not known */
+	/* of threads' stacks with their guard pages; 0 = not known */
+	uint64_t stack_bytes;
 };
 
 static bool
@@ -225,8 +225,8 @@ is_go_heap(const struct naming *n, const struct memmap_area *a)
 	       a->start < GO_HEAP_END;
 }
 
-/* Areas that a thread's stack pointer is in. How large such stacks are tells those of threads
- * that were not waiting, or that have ended. */
+/* Areas that a thread's stack pointer is in. How large such stacks are tells those of
+ * threads that were not waiting, or that have ended. */
 static void
 name_stacks(struct naming *n)
 {
@@ -282,7 +282,8 @@ name_malloc(struct naming *n)
 	}
 }
 
-/* A heap of 64 MiB, begun at a multiple of that: used part, then reserve up to its end. */
+/* A heap of 64 MiB, begun at a multiple of that: used part, then reserve up to its
+ * end. */
 static bool
 is_arena(const struct naming *n, size_t i)
 {
@@ -308,8 +309,8 @@ is_bss(const struct naming *n, size_t i)
 	       below->perms[1] == 'w' && below->name[0] != '\0' && below->perms[3] != 's';
 }
 
-/* pmap -x does not name the heap: it is the first writable memory of no file behind the program
- * itself, and far below all libraries. */
+/* pmap -x does not name the heap: it is the first writable memory of no file behind the
+ * program itself, and far below all libraries. */
 static void
 guess_heap(struct naming *n)
 {

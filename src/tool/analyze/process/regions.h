@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* regions.h -- what each part of a process's memory is: heap, arenas, stacks, files, the heaps of
- * language runtimes.
+/* regions.h -- what each part of a process's memory is: heap, arenas, stacks, files, the
+ * heaps of language runtimes.
  *
- * A region is what a person would call one thing: all mappings of a file with the zeroed data
- * behind them, an arena with its reserve, neighbouring mappings of one kind. Names come from
- * the kernel's where it has them, from what malloc itself says (heapmap), from where threads'
- * stack pointers are, and from the shapes that glibc and runtimes give their mappings; what fits
- * none of these is a plain mapping. Pure: looks at nothing but its arguments. */
+ * A region is what a person would call one thing: all mappings of a file with the zeroed
+ * data behind them, an arena with its reserve, neighbouring mappings of one kind. Names
+ * come from the kernel's where it has them, from what malloc itself says (heapmap), from
+ * where threads' stack pointers are, and from the shapes that glibc and runtimes give
+ * their mappings; what fits none of these is a plain mapping. Pure: looks at nothing but
+ * its arguments. */
 #ifndef SEEP_ANALYZE_REGIONS_H
 #define SEEP_ANALYZE_REGIONS_H
 
@@ -88,8 +89,9 @@ struct regions {
 	struct arena strings;
 };
 
-/* enum region_program that the libraries in a map tell: allocators and runtimes. `names`: a program that is called
- * like a runtime is taken for one; for maps without a process to look at. */
+/* enum region_program that the libraries in a map tell: allocators and runtimes. `names`:
+ * a program that is called like a runtime is taken for one; for maps without a process to
+ * look at. */
 uint32_t regions_program(const struct memmap *map, bool names);
 
 /* Names all of `map`. Free with regions_done. */
@@ -101,8 +103,8 @@ void regions_done(struct regions *rs); /* legal on a zeroed one */
 const struct region *regions_find(const struct regions *rs, const struct memmap *map,
 				  uint64_t addr);
 
-/* Region of that name: as shown, a kind's word if there is but one of it ("stack"), or the
- * file's last part. NULL when there is none. */
+/* Region of that name: as shown, a kind's word if there is but one of it ("stack"), or
+ * the file's last part. NULL when there is none. */
 const struct region *regions_named(const struct regions *rs, const char *name);
 
 /* "heap", "arena", "mmapped chunk", and for several of them. */

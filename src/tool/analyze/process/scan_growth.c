@@ -83,11 +83,13 @@ scan_decide(const struct heapscan *s, const struct scan_growth *g)
 	f.lost_bytes = g != NULL ? g->lost_bytes : (int64_t)lost.bytes;
 	f.lost_blocks = g != NULL ? g->lost_blocks : (int64_t)lost.blocks;
 	if (s->managed != 0 && s->unreadable == 0) {
-		/* One look cannot tell objects that are held for too long from those in use. */
+		/* One look cannot tell objects that are held for too long from those in
+		 * use. */
 		f.managed = f.lost_blocks > 0 || (g == NULL && s->core == 0);
 		f.lost_bytes = f.lost_blocks = 0;
 	}
-	/* Nor does it show which of a runtime's objects are garbage that waits for its collector. */
+	/* Nor does it show which of a runtime's objects are garbage that waits for its
+	 * collector. */
 	if (s->objects != 0 && s->unreadable == 0 && f.lost_blocks == 0)
 		f.managed = f.managed || (g == NULL && s->core == 0);
 	if (g != NULL) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* scan_growth.h -- two looks at a heap compared: which blocks there are more of, and are they lost or held?
+/* scan_growth.h -- two looks at a heap compared: which blocks there are more of, and are
+ * they lost or held?
  *
- * Groups are the same when size, type and look are. A leak shows as lost blocks that are more than
- * before; what only grows is held by somebody, who is named. */
+ * Groups are the same when size, type and look are. A leak shows as lost blocks that are
+ * more than before; what only grows is held by somebody, who is named. */
 #ifndef SEEP_ANALYZE_SCAN_GROWTH_H
 #define SEEP_ANALYZE_SCAN_GROWTH_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* track.c -- regions over time; see track.h.
  *
- * Rows that are there never overlap, nor do regions of a snapshot, so both sorted by address
- * are gone through side by side. */
+ * Rows that are there never overlap, nor do regions of a snapshot, so both sorted by
+ * address are gone through side by side. */
 #include "tool/analyze/process/track.h"
 
 #include <stdlib.h>
@@ -152,7 +152,8 @@ find_overlapping(const struct track *t, const struct claims *by_address, size_t 
 	return best;
 }
 
-/* A snapshot's regions as they will be claimed: all are looked up before any row moves. */
+/* A snapshot's regions as they will be claimed: all are looked up before any row
+ * moves. */
 struct match {
 	size_t row;  /* SIZE_MAX = new */
 	size_t from; /* first in by_address that may overlap */
@@ -179,8 +180,8 @@ find_all(const struct track *t, const struct regions *rs, const struct claims *b
 	}
 }
 
-/* Rows that lie in what another one has become are part of it. `old` are the rows' places of
- * before. */
+/* Rows that lie in what another one has become are part of it. `old` are the rows' places
+ * of before. */
 static void
 absorb_all(struct track *t, const struct regions *rs, const struct claims *by_address,
 	   const struct region *old, const struct match *matches)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* track.h -- a process's regions over time: which is which in the next snapshot, and what grows.
+/* track.h -- a process's regions over time: which is which in the next snapshot, and what
+ * grows.
  *
- * Mappings grow, shrink, split and are joined by the kernel, so a region is followed by where it
- * overlaps, and only what has a name of its own by that. Of two that became one, the memory of
- * both was always this one's; of one that fell apart, the parts go on as one. Every region keeps
- * its sizes of all snapshots; after a thousand, every second one is dropped, for all, and so are
- * regions that are gone.
+ * Mappings grow, shrink, split and are joined by the kernel, so a region is followed by
+ * where it overlaps, and only what has a name of its own by that. Of two that became one,
+ * the memory of both was always this one's; of one that fell apart, the parts go on as
+ * one. Every region keeps its sizes of all snapshots; after a thousand, every second one
+ * is dropped, for all, and so are regions that are gone.
  *
- * What counts is resident and swapped memory together: memory that is swapped out has not gone
- * away. Growth is a straight line through it (fit.h). Pure. */
+ * What counts is resident and swapped memory together: memory that is swapped out has not
+ * gone away. Growth is a straight line through it (fit.h). Pure. */
 #ifndef SEEP_ANALYZE_TRACK_H
 #define SEEP_ANALYZE_TRACK_H
 
@@ -30,8 +31,8 @@ struct track_row {
 	struct region last; /* as last seen; its name is the track's */
 	VEC(uint64_t) kib; /* at each snapshot; 0 before it was there and after it went */
 	bool gone;
-	/* Shared memory that was there from the first snapshot on and has kept its size: it can only fill up, and
-	 * that is no growth. */
+	/* Shared memory that was there from the first snapshot on and has kept its size:
+	 * it can only fill up, and that is no growth. */
 	bool fills;
 	uint64_t size_kib; /* private: of its addresses, when first seen */
 	bool claimed;	   /* private: found again in the snapshot that is being added */
@@ -56,14 +57,14 @@ track_kib(const struct region *r)
 void track_add(struct track *t, double seconds, const struct regions *rs);
 void track_done(struct track *t); /* legal on a zeroed one */
 
-/* The line through one region, through all of one kind, through everything. Shared memory that only fills up is not
- * counted to its kind. */
+/* The line through one region, through all of one kind, through everything. Shared memory
+ * that only fills up is not counted to its kind. */
 struct fit track_fit_row(const struct track *t, size_t row);
 struct fit track_fit_kind(const struct track *t, enum region_kind kind);
 struct fit track_fit_total(const struct track *t);
 
-/* The line through the process's own memory, from a snapshot on: everything but what seep has in it and shared memory that
- * only fills up. Forecasts are made by it. */
+/* The line through the process's own memory, from a snapshot on: everything but what seep
+ * has in it and shared memory that only fills up. Forecasts are made by it. */
 struct fit track_fit_process(const struct track *t, size_t from);
 
 enum track_word {

@@ -14,8 +14,8 @@
 
 /* Blocks of the sites in a graph. In a sampled profile these are samples. */
 struct ages {
-	uint64_t
-		temporary; /* freed by their own thread before its next but one allocation */
+	/* freed by their own thread before its next but one allocation */
+	uint64_t temporary;
 	uint64_t freed[PROF_LIFE_BUCKETS]; /* the rest, by age */
 	uint64_t live;
 	uint64_t all;
@@ -40,9 +40,9 @@ struct span {
 	uint32_t points;
 };
 
-/* The points of `process` put into at most `most` spans of equal length, in order, or one span each
- * if `most` is 0; spans without a point are left out. Returns how many, and how many points there
- * are. The caller frees *ret_spans, which may be NULL. */
+/* The points of `process` put into at most `most` spans of equal length, in order, or one
+ * span each if `most` is 0; spans without a point are left out. Returns how many, and how
+ * many points there are. The caller frees *ret_spans, which may be NULL. */
 uint32_t spans_of(const struct prof *p, uint32_t process, uint32_t most,
 		  struct span **ret_spans, uint32_t *ret_points);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* alloc_frames.c -- see alloc_frames.h.
  *
- * From the innermost frame of every stack outwards, as long as frames belong to an allocator's
- * library or have an allocator's name. One exception: where main was left by a tail call of
- * malloc, the function around main follows its hook directly. It is start code, a hook is not. */
+ * From the innermost frame of every stack outwards, as long as frames belong to an
+ * allocator's library or have an allocator's name. One exception: where main was left by
+ * a tail call of malloc, the function around main follows its hook directly. It is start
+ * code, a hook is not. */
 #include "tool/analyze/sites/alloc_frames.h"
 
 #include <fnmatch.h>

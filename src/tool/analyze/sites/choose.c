@@ -50,7 +50,8 @@ choose_is_replaced(const struct prof *p, uint32_t process)
 
 	if (a->end == PROF_END_EXEC)
 		return true;
-	/* The recorder may have had no time to say so: exec keeps the process's start time. */
+	/* The recorder may have had no time to say so: exec keeps the process's start
+	 * time. */
 	for (uint32_t i = 1; i < p->nprocesses && a->process_ticks != 0; i++) {
 		const struct prof_process *b = &p->processes[i];
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* contrast.c -- what tells the lost blocks of a line from the freed ones; see contrast.h.
  *
- * Sites are sorted by their line and row once, so the sites of a line are a range, and those of a
- * row are one within it. Callers are tried from the inside: at each step outwards the range is cut
- * into parts by one frame more, until a cut is clear. */
+ * Sites are sorted by their line and row once, so the sites of a line are a range, and
+ * those of a row are one within it. Callers are tried from the inside: at each step
+ * outwards the range is cut into parts by one frame more, until a cut is clear. */
 #include "tool/analyze/sites/contrast.h"
 
 #include <stdlib.h>
@@ -62,7 +62,8 @@ contrast_frame(const struct prof *p, struct skip_pos pos)
 	return hash_pair(hash_pair(f->function, f->file), f->line);
 }
 
-/* The innermost frame that is the program's own: every caller of strdup has a line of its own. */
+/* The innermost frame that is the program's own: every caller of strdup has a line of its
+ * own. */
 static struct skip_pos
 contrast_first(const struct contrast *c, uint32_t node)
 {
@@ -415,8 +416,8 @@ contrast_count_left(const struct contrast *c, const struct contrast_line *l,
 	}
 }
 
-/* The sizes of one side's parts; false when they are not all larger or all smaller than the
- * other's. */
+/* The sizes of one side's parts; false when they are not all larger or all smaller than
+ * the other's. */
 static bool
 contrast_sizes(const struct contrast_parts *parts, struct contrast_found *f)
 {

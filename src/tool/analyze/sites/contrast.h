@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* contrast.h -- what tells the lost blocks of a line from the freed ones.
  *
- * Blocks that one line of the program allocates are split by who called it; those of one row, by
- * the thread that allocated them or by their size, so that the figures are those of the row. A
- * split is clear when at least CONTRAST_BLOCKS were lost and as many freed, and CONTRAST_PERCENT
- * of the lost ones and of the freed ones are in parts that have hardly any of the other. Anything
- * less is not worth a word: it would be a guess.
+ * Blocks that one line of the program allocates are split by who called it; those of one
+ * row, by the thread that allocated them or by their size, so that the figures are those
+ * of the row. A split is clear when at least CONTRAST_BLOCKS were lost and as many freed,
+ * and CONTRAST_PERCENT of the lost ones and of the freed ones are in parts that have
+ * hardly any of the other. Anything less is not worth a word: it would be a guess.
  *
- * Of single blocks it is not known which are lost, only how many of a site. Threads and sizes
- * are compared only where nearly all blocks that are left are lost. */
+ * Of single blocks it is not known which are lost, only how many of a site. Threads and
+ * sizes are compared only where nearly all blocks that are left are lost. */
 #ifndef SEEP_ANALYZE_CONTRAST_H
 #define SEEP_ANALYZE_CONTRAST_H
 
@@ -48,13 +48,14 @@ struct contrast_found {
 
 struct contrast;
 
-/* For the rows of `ss`; all three are borrowed. Never NULL; free with contrast_free (NULL is
- * fine). */
+/* For the rows of `ss`; all three are borrowed. Never NULL; free with contrast_free (NULL
+ * is fine). */
 struct contrast *contrast_new(const struct prof *p, const struct skip *s,
 			      const struct sites *ss);
 void contrast_free(struct contrast *c);
 
-/* Of the lost blocks of `row`, or of the line that they come from; false when nothing is clear. */
+/* Of the lost blocks of `row`, or of the line that they come from; false when nothing is
+ * clear. */
 bool contrast_find(struct contrast *c, uint32_t row, struct contrast_found *ret_found);
 
 #endif

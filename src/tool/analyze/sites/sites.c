@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* sites.c -- groups the stacks of a profile into places.
  *
- * Each frame gets a number: frames that read the same (function, file, line) share one, frames
- * without a line have one for themselves. A place is then a number too, made by taking frame
- * after frame from the inside: (place so far, frame) is looked up in a hash table. So no stack
- * is ever compared with another. For whole stacks the same is done from the outside, once for
- * each node of the tree, which stays linear however deep stacks are. */
+ * Each frame gets a number: frames that read the same (function, file, line) share one,
+ * frames without a line have one for themselves. A place is then a number too, made by
+ * taking frame after frame from the inside: (place so far, frame) is looked up in a hash
+ * table. So no stack is ever compared with another. For whole stacks the same is done
+ * from the outside, once for each node of the tree, which stays linear however deep
+ * stacks are. */
 #include "tool/analyze/sites/sites.h"
 
 #include <stdlib.h>
@@ -107,7 +108,8 @@ sites_number_nodes(struct sites_work *w)
 	}
 }
 
-/* Key of the place of the stack at `node`: a number, or a hash where frames are limited. */
+/* Key of the place of the stack at `node`: a number, or a hash where frames are
+ * limited. */
 static uint64_t
 sites_key(struct sites_work *w, uint32_t node)
 {
@@ -288,7 +290,8 @@ struct sites_order {
 	enum sites_by by;
 };
 
-/* Ranked figure, then what can decide between equals, so that order never depends on hashing. */
+/* Ranked figure, then what can decide between equals, so that order never depends on
+ * hashing. */
 static int
 sites_compare(const void *pa, const void *pb, void *ctx)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* sites.h -- places: the sites of a profile as people tell them apart.
  *
- * A site of the recording is one stack in one process. A place is what a report prints as one
- * row: the stacks of all chosen processes that are the same after the allocator's own frames
- * are left out (skip.h), compared by function, file and line where these are known and by
- * address where not. Figures are sums of the recording's own columns; nothing is estimated
- * here but the variances of columns that the recording has none for. */
+ * A site of the recording is one stack in one process. A place is what a report prints as
+ * one row: the stacks of all chosen processes that are the same after the allocator's own
+ * frames are left out (skip.h), compared by function, file and line where these are known
+ * and by address where not. Figures are sums of the recording's own columns; nothing is
+ * estimated here but the variances of columns that the recording has none for. */
 #ifndef SEEP_ANALYZE_SITES_H
 #define SEEP_ANALYZE_SITES_H
 
@@ -52,10 +52,11 @@ struct sites_total {
 	int64_t managed_bytes, managed_blocks; /* lost, but not judged (managed.h) */
 	int64_t known_bytes, known_blocks;     /* lost, and a baseline has it (judge.h) */
 	int64_t lost_bytes, lost_blocks;       /* of the kinds asked for */
-	int64_t through_bytes; /* indirectly lost because of the definite ones among them */
+	/* indirectly lost because of the definite ones among them */
+	int64_t through_bytes;
 	uint64_t samples, live_samples;
-	/* Variances, 0 in exact profiles; those of counts are the bytes' own, stack by stack, which
-	 * is right where all blocks of a stack have one size. */
+	/* Variances, 0 in exact profiles; those of counts are the bytes' own, stack by
+	 * stack, which is right where all blocks of a stack have one size. */
 	double var_alloc_bytes, var_live_bytes, var_allocs, var_live_blocks;
 };
 
@@ -101,7 +102,8 @@ void sites_rank(struct sites *s, const struct prof *p, enum sites_by by);
 /* Adds the figures of `from`. */
 void sites_total_join(struct sites_total *t, const struct sites_total *from);
 
-/* What a row is ranked by, and the figure beside it (blocks for bytes, bytes for counts). */
+/* What a row is ranked by, and the figure beside it (blocks for bytes, bytes for
+ * counts). */
 int64_t sites_value(const struct sites_total *t, enum sites_by by);
 int64_t sites_beside(const struct sites_total *t, enum sites_by by);
 
@@ -113,13 +115,14 @@ enum {
 	SITES_LOSS_KINDS = 1 << PROF_LOSS_DEFINITE | 1 << PROF_LOSS_INDIRECT,
 };
 
-/* The kinds of SITES_LOSS_KINDS that rows are made of when none are asked for: memory that is
- * indirectly lost is counted at the site of the block it was lost with, as through_bytes. If no
- * such block is left, as when a suppression hides it, indirect losses have rows of their own. */
+/* The kinds of SITES_LOSS_KINDS that rows are made of when none are asked for: memory
+ * that is indirectly lost is counted at the site of the block it was lost with, as
+ * through_bytes. If no such block is left, as when a suppression hides it, indirect
+ * losses have rows of their own. */
 unsigned sites_root_kinds(const struct prof *p);
 
-/* Variance of sites_value in a sampled profile; 0 in an exact one. Where the recording has
- * none it is derived: bytes at the peak as a share of the bytes allocated. */
+/* Variance of sites_value in a sampled profile; 0 in an exact one. Where the recording
+ * has none it is derived: bytes at the peak as a share of the bytes allocated. */
 double sites_variance(const struct sites_total *t, enum sites_by by);
 
 /* The same for `n` of the allocations counted in `t`. */

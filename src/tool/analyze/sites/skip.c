@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* skip.c -- which frames of a stack are worth showing.
  *
- * Every location is classified once, its functions through a cache by string id, so a profile
- * of many stacks costs no pattern matching per stack. The lists are plain names on purpose:
- * what is hidden from a report must be easy to look up here. */
+ * Every location is classified once, its functions through a cache by string id, so a
+ * profile of many stacks costs no pattern matching per stack. The lists are plain names
+ * on purpose: what is hidden from a report must be easy to look up here. */
 #include "tool/analyze/sites/skip.h"
 
 #include <fnmatch.h>
@@ -70,7 +70,8 @@ static const struct skip_rule skip_loaders[] = {
 	{NULL, NULL},
 };
 
-/* What of these has no name is their inside: how operator new throws, how a string grows. */
+/* What of these has no name is their inside: how operator new throws, how a string
+ * grows. */
 static const struct skip_rule skip_cxx_runtimes[] = {
 	{"libstdc++.so*", NULL},
 	{"libc++.so*", NULL},
@@ -95,8 +96,8 @@ const struct skip_rule skip_roots[] = {
 	{NULL, NULL},
 };
 
-/* Only what the library never gives back by design and the caller never sees: what a caller
- * could have freed (strdup, getline, fopen, asprintf …) must not be in here. */
+/* Only what the library never gives back by design and the caller never sees: what a
+ * caller could have freed (strdup, getline, fopen, asprintf …) must not be in here. */
 const struct skip_kept skip_kept_table[] = {
 	{"libc.so*", "_IO_file_doallocate", 0, "stdio buffer"},
 	{"libc.so*", "_IO_wfile_doallocate", 0, "stdio buffer"},
@@ -110,7 +111,8 @@ const struct skip_kept skip_kept_table[] = {
 	{"libc.so*", "*textdomain", 0, "locale"},
 	{"libc.so*", "*bind_textdomain_codeset", 0, "locale"},
 	/* Tables of conversions and their modules. Not what __gconv_open makes and
-	 * __gconv_lookup_cache finds: that belongs to the handle which iconv_open returns. */
+	 * __gconv_lookup_cache finds: that belongs to the handle which iconv_open
+	 * returns. */
 	{"libc.so*", "__gconv_find_shlib", 0, "character sets"},
 	{"libc.so*", "__gconv_read_conf", 0, "character sets"},
 	{"libc.so*", "__gconv_load_c*", 0, "character sets"},
@@ -137,8 +139,8 @@ const struct skip_kept skip_kept_table[] = {
 	{"ld-linux*.so*", NULL, 0, "loader"},
 	{"libstdc++.so*", "_GLOBAL__sub_I_eh_alloc*", 0, "emergency pool for exceptions"},
 	{"libstdc++.so*", "*__gnu_cxx*pool*", 0, "emergency pool for exceptions"},
-	/* Its constructor is a local symbol: of a stripped library only the size is left, and
-	 * that the loader called it. */
+	/* Its constructor is a local symbol: of a stripped library only the size is left,
+	 * and that the loader called it. */
 	{"libstdc++.so*", NULL, 72704, "emergency pool for exceptions"},
 	{"libstdc++.so*", NULL, 73728, "emergency pool for exceptions"},
 	{NULL, NULL, 0, NULL},
@@ -262,8 +264,8 @@ skip_may_be_start(const struct prof *p, uint32_t node)
 	return p->nodes[node].parent == 0 && l->kind == PROF_LOC_CODE && l->nframes == 0;
 }
 
-/* A frame of libseep.so itself that is start code, not a hook: the function around main. What
- * called it could not be followed, but is not worth a word either. */
+/* A frame of libseep.so itself that is start code, not a hook: the function around main.
+ * What called it could not be followed, but is not worth a word either. */
 static bool
 skip_is_wrapper(const struct skip *s, uint32_t node)
 {
@@ -291,7 +293,8 @@ skip_find_tails(struct skip *s)
 	}
 }
 
-/* Is row `i` of prof.frames code of a language's library? `files` caches paths: 1 no, 2 yes. */
+/* Is row `i` of prof.frames code of a language's library? `files` caches paths: 1 no, 2
+ * yes. */
 static bool
 skip_frame_is_library(const struct prof *p, uint32_t i, struct map *files)
 {
@@ -422,8 +425,8 @@ skip_is_rust_main(const struct prof *p, struct skip_pos inner, struct skip_pos p
 	       strncmp(prof_text(p, in->function), "std::rt::", 9) == 0;
 }
 
-/* Steps out of the library: to the first frame that is not its own, which may be the one at
- * `pos`. False, and no step, when only start code or nothing comes then. */
+/* Steps out of the library: to the first frame that is not its own, which may be the one
+ * at `pos`. False, and no step, when only start code or nothing comes then. */
 static bool
 skip_fold(const struct skip *s, struct skip_pos *pos)
 {
@@ -487,7 +490,8 @@ skip_next(const struct skip *s, struct skip_pos *pos)
 	     ((skip_flags(s, s->p->nodes[next.node].loc, 0) & SKIP_ALLOC) != 0 &&
 	      (skip_flags(s, s->p->nodes[pos->node].loc, pos->inl) & SKIP_ALLOC) == 0)))
 		return false;
-	/* In a stack that could not be folded, not even the first frame is the program's. */
+	/* In a stack that could not be folded, not even the first frame is the
+	 * program's. */
 	if (s->fold && !skip_fold(s, &next) && skip_is_own(s, *pos))
 		return false;
 	*pos = next;
@@ -544,7 +548,8 @@ skip_frame(const struct prof *p, struct skip_pos pos)
 	return pos.inl < l->nframes ? &p->frames[l->frames + pos.inl] : NULL;
 }
 
-/* The rule that the frame at `pos` fits, innermost or further out; NULL when there is none. */
+/* The rule that the frame at `pos` fits, innermost or further out; NULL when there is
+ * none. */
 static const struct skip_kept *
 skip_kept_rule(const struct prof *p, struct skip_pos pos, const struct prof_site *site,
 	       bool innermost)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* tally.h -- a figure added up by something else than code: threads, sizes, labels.
  *
- * Of a graph that was made already, so the same filters hold: only sites that are in it count.
- * Rows come largest first. What a profile cannot tell is not guessed; `missing` says what it is. */
+ * Of a graph that was made already, so the same filters hold: only sites that are in it
+ * count. Rows come largest first. What a profile cannot tell is not guessed; `missing`
+ * says what it is. */
 #ifndef SEEP_ANALYZE_TALLY_H
 #define SEEP_ANALYZE_TALLY_H
 
@@ -13,8 +14,8 @@
 
 struct tally_row {
 	uint32_t thread; /* of the profile; 0 = ended and other threads */
-	uint64_t
-		over_bytes; /* of sizes: those of this class are larger, and at most the next */
+	/* of sizes: those of this class are larger, and at most the next */
+	uint64_t over_bytes;
 	uint64_t max_bytes; /* UINT64_MAX = no limit */
 	uint32_t key, text,
 		unit; /* of labels: strings of the profile; text 0: a number */

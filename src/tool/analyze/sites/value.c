@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* value.c -- the figure of each stack that a view is drawn from.
  *
- * Without block filters it is a column of the site. With them, live memory is added up again from
- * the live blocks, and what a thread allocated from its cells. Where a profile keeps neither
- * blocks nor cells a stack counts as a whole, by its label or by the mean size of its blocks. */
+ * Without block filters it is a column of the site. With them, live memory is added up
+ * again from the live blocks, and what a thread allocated from its cells. Where a profile
+ * keeps neither blocks nor cells a stack counts as a whole, by its label or by the mean
+ * size of its blocks. */
 #include "tool/analyze/sites/value.h"
 
 #include <errno.h>
@@ -238,8 +239,8 @@ value_pair(const struct value_work *w, uint32_t i)
 	}
 }
 
-/* Variance of the bytes; that of what the recording has none for is the allocated bytes', as a
- * share of them. */
+/* Variance of the bytes; that of what the recording has none for is the allocated bytes',
+ * as a share of them. */
 static double
 value_variance(const struct value_work *w, const struct prof_site *s, double bytes)
 {
@@ -336,9 +337,10 @@ value_block_passes(const struct value_work *w, const struct prof_block *x,
 	       map_find(serials, value_thread_key(x->process, x->thread_serial)) != NULL;
 }
 
-/* By how much the blocks that are listed stand for more, site by site; NULL = they are all, and their weights are
- * known. Of many blocks only some are kept, and the rate at which one was sampled may not be the last one; what the
- * site has together is right in any case. Free it. */
+/* By how much the blocks that are listed stand for more, site by site; NULL = they are
+ * all, and their weights are known. Of many blocks only some are kept, and the rate at
+ * which one was sampled may not be the last one; what the site has together is right in
+ * any case. Free it. */
 static double *
 value_shares(const struct prof *p, bool objects)
 {
@@ -412,7 +414,8 @@ value_add_block(void *ctx, const struct prof_block *x, double value, double var)
 		to->var[x->site] += var;
 }
 
-/* What the chosen threads allocated, or, of a dump that has threads but no blocks, have live. */
+/* What the chosen threads allocated, or, of a dump that has threads but no blocks, have
+ * live. */
 static void
 value_add_up_cells(const struct value_work *w, struct values *to)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* value.h -- the sample index: which figure of a stack is counted, and whether it is known.
+/* value.h -- the sample index: which figure of a stack is counted, and whether it is
+ * known.
  *
- * live, peak, allocated and temporary, each in bytes or in objects. Profiles of other tools have
- * only some of these; the others are refused with a word, never shown as zeros. Filters that
- * look at single blocks (thread, size, age) are applied here, because they change a stack's
- * figure instead of leaving the stack out. Pure. */
+ * live, peak, allocated and temporary, each in bytes or in objects. Profiles of other
+ * tools have only some of these; the others are refused with a word, never shown as
+ * zeros. Filters that look at single blocks (thread, size, age) are applied here, because
+ * they change a stack's figure instead of leaving the stack out. Pure. */
 #ifndef SEEP_ANALYZE_VALUE_H
 #define SEEP_ANALYZE_VALUE_H
 
@@ -27,8 +28,8 @@ void values_load(struct values *ret_values, const struct prof *p,
 		 const struct graph_query *q);
 void values_done(struct values *v); /* legal on a zeroed one */
 
-/* Calls back for every live block that passes the query's filters of blocks, with what it stands
- * for in the query's unit, and the variance of that. */
+/* Calls back for every live block that passes the query's filters of blocks, with what it
+ * stands for in the query's unit, and the variance of that. */
 typedef void values_block(void *ctx, const struct prof_block *b, double value,
 			  double var);
 void values_each_block(const struct prof *p, const struct graph_query *q,
@@ -46,7 +47,8 @@ enum prof_value value_default(const struct prof *p, bool *ret_objects);
 int value_parse(const char *word, enum prof_value *ret_value, bool *ret_objects,
 		struct err *e);
 
-/* Whether the profile has this figure at all, and under these filters. -ENODATA says what it has. */
+/* Whether the profile has this figure at all, and under these filters. -ENODATA says what
+ * it has. */
 int value_check(const struct prof *p, const struct graph_query *q, struct err *e);
 
 #endif

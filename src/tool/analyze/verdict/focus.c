@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* focus.c -- see focus.h. Goes by paths and names alone, so that the same run always gives the
- * same report, however much or little each process left. */
+/* focus.c -- see focus.h. Goes by paths and names alone, so that the same run always
+ * gives the same report, however much or little each process left. */
 #include "tool/analyze/verdict/focus.h"
 
 #include <ctype.h>
@@ -76,8 +76,8 @@ focus_common(const char *a, const char *b, unsigned *ret_levels)
 	return last;
 }
 
-/* Are the two built in one tree? What lies side by side in a folder that many share is not:
- * /home/me, /opt, /usr/local/bin. */
+/* Are the two built in one tree? What lies side by side in a folder that many share is
+ * not: /home/me, /opt, /usr/local/bin. */
 static bool
 focus_same_tree(const char *a, const char *b)
 {
@@ -108,8 +108,8 @@ focus_word(const char *at, size_t *ret_len)
 	return NULL;
 }
 
-/* Do two programs of the system come in one package, by the words of their paths? As gcc and
- * /usr/lib/gcc/…/cc1, git and /usr/lib/git-core/…. */
+/* Do two programs of the system come in one package, by the words of their paths? As gcc
+ * and /usr/lib/gcc/…/cc1, git and /usr/lib/git-core/…. */
 static bool
 focus_same_package(const char *first, const char *exe)
 {
@@ -158,8 +158,9 @@ focus_named(const struct prof *p, const bool *chosen, uint32_t first)
 	return prof_text(p, p->processes[last].exe);
 }
 
-/* Is this program the user's, too, when `named` was started? Of a script, an interpreter or a
- * build that belongs to the system, every program is that the system did not bring. */
+/* Is this program the user's, too, when `named` was started? Of a script, an interpreter
+ * or a build that belongs to the system, every program is that the system did not
+ * bring. */
 static bool
 focus_is_own(const char *named, const char *exe)
 {

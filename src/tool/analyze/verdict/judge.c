@@ -18,8 +18,8 @@
 
 /* ---- conditions ---- */
 
-/* Of the figures that are about losses the name is a kind, or leak for definite and indirect ones, or lost
- * for possible ones too, with one of these behind it. */
+/* Of the figures that are about losses the name is a kind, or leak for definite and
+ * indirect ones, or lost for possible ones too, with one of these behind it. */
 static const struct {
 	const char *name, *unit;
 } judge_units[] = {{"-blocks", "block"}, {"-bytes", NULL}, {"-records", "loss record"}};
@@ -402,8 +402,9 @@ judge_more_kinds(const uint64_t *now, const uint64_t *before, uint64_t *ret_more
 	}
 }
 
-/* How many blocks are new where they are larger than before: as many as have the bytes that are more. A few
- * more blocks explain as many bytes, unless all of them are twice as large. */
+/* How many blocks are new where they are larger than before: as many as have the bytes
+ * that are more. A few more blocks explain as many bytes, unless all of them are twice as
+ * large. */
 static uint64_t
 judge_larger(const struct judge_losses *now, const struct judge_losses *base, unsigned k,
 	     const struct judge_losses *more)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* judge.h -- conditions under which a run does not pass: "leak", "definite>0,peak>200M", alone or compared
- * with an earlier one, the baseline.
+/* judge.h -- conditions under which a run does not pass: "leak", "definite>0,peak>200M",
+ * alone or compared with an earlier one, the baseline.
  *
- * Figures are sums over the processes asked about. With a baseline they are what has come: of losses what each
- * place has more than it had, so that a leak that went away does not hide a new one; places are told apart by the
- * names of the functions on their stacks, not by lines, which move. Of the rest the difference. */
+ * Figures are sums over the processes asked about. With a baseline they are what has
+ * come: of losses what each place has more than it had, so that a leak that went away
+ * does not hide a new one; places are told apart by the names of the functions on their
+ * stacks, not by lines, which move. Of the rest the difference. */
 #ifndef SEEP_ANALYZE_JUDGE_H
 #define SEEP_ANALYZE_JUDGE_H
 
@@ -62,8 +63,8 @@ int judge_read(struct judge *ret_judge, const char *text, struct err *e);
 /* Appends the names of all figures, with commas. */
 void judge_names(struct buf *out);
 
-/* What process rows `chosen` (NULL = all) add up to, and where; `ret_places` may be NULL. `s` must be of
- * `p`. Places are done with judge_places_done. */
+/* What process rows `chosen` (NULL = all) add up to, and where; `ret_places` may be NULL.
+ * `s` must be of `p`. Places are done with judge_places_done. */
 void judge_sum(const struct prof *p, const struct skip *s, const bool *chosen,
 	       const struct loss_opts *o, struct judge_figures *ret_figures,
 	       struct judge_places *ret_places);
@@ -73,12 +74,14 @@ void judge_places_add(struct judge_places *g, const char *key, unsigned kind,
 		      uint64_t blocks, uint64_t bytes);
 void judge_places_done(struct judge_places *g); /* legal on a zeroed one */
 
-/* Replaces `ret_key` with the key of a stack: the names on it, as far as reports show it. */
+/* Replaces `ret_key` with the key of a stack: the names on it, as far as reports show
+ * it. */
 void judge_key(const struct prof *p, const struct skip *s, uint32_t node,
 	       struct buf *ret_key);
 
-/* What a place lost beyond what the baseline has for it, in blocks or in bytes. Definite and indirect losses stand in for
- * each other: which block of a lost ring is the first one is chance. */
+/* What a place lost beyond what the baseline has for it, in blocks or in bytes. Definite
+ * and indirect losses stand in for each other: which block of a lost ring is the first
+ * one is chance. */
 struct judge_losses judge_more_losses(const struct judge_losses *now,
 				      const struct judge_losses *base);
 
@@ -90,16 +93,17 @@ const struct judge_losses *judge_places_find(const struct judge_places *g,
 void judge_subtract(struct judge_figures *f, struct judge_places *now,
 		    const struct judge_figures *base_f, const struct judge_places *base);
 
-/* Marks definite and indirect losses that the baseline has as known, and so suppressed: of each place as
- * many blocks as it had. A row that is partly new is split. judge_sum still counts known ones as what
- * they were. */
+/* Marks definite and indirect losses that the baseline has as known, and so suppressed:
+ * of each place as many blocks as it had. A row that is partly new is split. judge_sum
+ * still counts known ones as what they were. */
 void judge_mark_known(struct prof *p, const struct skip *s,
 		      const struct judge_places *base);
 
 /* Fills in values and whether conditions are met; returns how many are. */
 unsigned judge_all(struct judge *g, const struct judge_figures *f);
 
-/* Appends a value in words: "286 blocks definitely lost", "+3 blocks ... since the baseline". */
+/* Appends a value in words: "286 blocks definitely lost", "+3 blocks ... since the
+ * baseline". */
 void judge_words(struct buf *out, const struct judge_condition *c);
 
 #endif

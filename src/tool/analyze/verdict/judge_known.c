@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* judge_known.c -- losses that a baseline has too (judge.h): marked, so that every report, verdict and
- * file is about the others.
+/* judge_known.c -- losses that a baseline has too (judge.h): marked, so that every
+ * report, verdict and file is about the others.
  *
- * The places of a baseline are compared as a whole first, since one place may have several rows: lines of one
- * function, processes of one run. Which of its blocks are the new ones is then not known: so many of each row are
- * taken for known that their bytes are as near as possible to those of the baseline; where rows do not differ in
- * that, the ones that come last are taken for new. */
+ * The places of a baseline are compared as a whole first, since one place may have
+ * several rows: lines of one function, processes of one run. Which of its blocks are the
+ * new ones is then not known: so many of each row are taken for known that their bytes
+ * are as near as possible to those of the baseline; where rows do not differ in that, the
+ * ones that come last are taken for new. */
 #include "tool/analyze/verdict/judge.h"
 
 #include <stdlib.h>
@@ -94,8 +95,8 @@ known_size(const struct known *x, const struct known_row *r)
 	return (double)l->bytes / (double)l->blocks;
 }
 
-/* Of rows `r` to `r + n`, the one with the smallest blocks (largest for `large`) that has a known block (a new one for
- * `has_new`); n if there is none. */
+/* Of rows `r` to `r + n`, the one with the smallest blocks (largest for `large`) that has
+ * a known block (a new one for `has_new`); n if there is none. */
 static size_t
 known_extreme(const struct known *x, const struct known_row *r, size_t n, bool large,
 	      bool has_new)
@@ -114,7 +115,8 @@ known_extreme(const struct known *x, const struct known_row *r, size_t n, bool l
 	return best;
 }
 
-/* Exchanges known and new blocks of the rows of one place and kind, until the known ones have `bytes` in all. */
+/* Exchanges known and new blocks of the rows of one place and kind, until the known ones
+ * have `bytes` in all. */
 static void
 known_balance(const struct known *x, struct known_row *r, size_t n, double bytes)
 {

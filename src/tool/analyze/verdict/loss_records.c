@@ -113,7 +113,8 @@ loss_add(struct losses *x, uint32_t row)
 	x->r->used_blocks += l->blocks;
 }
 
-/* By bytes, with what they took along; then as memcheck has it: better kinds first, older stacks first. */
+/* By bytes, with what they took along; then as memcheck has it: better kinds first, older
+ * stacks first. */
 static int
 loss_compare(const void *pa, const void *pb)
 {
@@ -129,7 +130,8 @@ loss_compare(const void *pa, const void *pb)
 	return a->site > b->site ? 1 : a->site < b->site ? -1 : 0;
 }
 
-/* Has libc alone lost something? Then what hangs on it is libc's as well (verdict.c has the same rule). */
+/* Has libc alone lost something? Then what hangs on it is libc's as well (verdict.c has
+ * the same rule). */
 static bool
 loss_is_libcs(const struct prof *p, const struct skip *s, uint32_t process)
 {
@@ -285,8 +287,8 @@ loss_recorder(const struct prof *p, uint32_t process, struct loss_frame *f)
 	}
 }
 
-/* A name without what it is inside of: that is all that debug information says of an inlined function where
- * valgrind looks. */
+/* A name without what it is inside of: that is all that debug information says of an
+ * inlined function where valgrind looks. */
 static const char *
 loss_unqualified(const char *name)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* loss_records.h -- what was lost in a process, as valgrind's memcheck sums it up: loss records.
+/* loss_records.h -- what was lost in a process, as valgrind's memcheck sums it up: loss
+ * records.
  *
- * A record is what was lost in one way from one stack, as far as stacks are told apart: by as many frames as
- * are kept of each, and by fewer when less resolution is asked for. The largest comes last. What libc keeps by
- * design counts as freed, as it does there. Suppressed losses make records of their own, which have
- * numbers like the others. */
+ * A record is what was lost in one way from one stack, as far as stacks are told apart:
+ * by as many frames as are kept of each, and by fewer when less resolution is asked for.
+ * The largest comes last. What libc keeps by design counts as freed, as it does there.
+ * Suppressed losses make records of their own, which have numbers like the others. */
 #ifndef SEEP_ANALYZE_LOSS_RECORDS_H
 #define SEEP_ANALYZE_LOSS_RECORDS_H
 
@@ -18,16 +19,16 @@
 enum { LOSS_CALLERS = 12 };
 
 struct loss_opts {
-	unsigned
-		callers; /* frames kept of a stack, the allocator's too; 0 = LOSS_CALLERS */
-	bool judged;	 /* without losses that have no verdict (managed.h) */
+	/* frames kept of a stack, the allocator's too; 0 = LOSS_CALLERS */
+	unsigned callers;
+	bool judged;	     /* without losses that have no verdict (managed.h) */
 	unsigned resolution; /* frames by which records differ; 0 = all that are kept */
 };
 
 struct loss_record {
 	uint32_t site; /* the first of those it is made of: its stack is shown */
-	uint32_t
-		called; /* string: the function that gave the memory, as in the symbol table */
+	/* string: the function that gave the memory, as in the symbol table */
+	uint32_t called;
 	uint8_t kind; /* enum prof_loss_kind, of a suppressed one what it would be */
 	bool suppressed;
 	uint64_t blocks, bytes;
@@ -37,8 +38,8 @@ struct loss_record {
 
 struct loss_records {
 	VEC(struct loss_record) rows; /* row i is "loss record i + 1" */
-	uint32_t *
-		next; /* for every row of prof.losses: the next of its record, or UINT32_MAX */
+	/* for every row of prof.losses: the next of its record, or UINT32_MAX */
+	uint32_t *next;
 	uint64_t bytes[PROF_LOSS_KINDS], blocks[PROF_LOSS_KINDS];
 	uint64_t used_bytes, used_blocks; /* all of these */
 	uint64_t allocs, frees, alloc_bytes;
@@ -70,8 +71,9 @@ struct loss_stack {
 	size_t shown; /* of these: the program's start code below main is not shown */
 };
 
-/* The frames of a stack in process `process`, at most `callers` addresses, 0 = LOSS_CALLERS. `called` (as in
- * the symbol table; NULL or "" = none) becomes the innermost one. Replaces what is in `ret_stack`. */
+/* The frames of a stack in process `process`, at most `callers` addresses, 0 =
+ * LOSS_CALLERS. `called` (as in the symbol table; NULL or "" = none) becomes the
+ * innermost one. Replaces what is in `ret_stack`. */
 void loss_stack(const struct prof *p, uint32_t process, uint32_t node, const char *called,
 		unsigned callers, struct loss_stack *ret_stack);
 void loss_stack_done(struct loss_stack *s); /* legal on a zeroed one */

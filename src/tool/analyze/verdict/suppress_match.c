@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* suppress_match.c -- see suppress_match.h.
  *
- * Frames of a suppression are matched with those of a stack from the inside out. What the stack has left
- * over at its outer end does not matter. "..." tries every number of frames, but each (frame, pattern) pair
- * is tried once at most: a row of bits for each pattern, so that no file makes it slow. */
+ * Frames of a suppression are matched with those of a stack from the inside out. What the
+ * stack has left over at its outer end does not matter. "..." tries every number of
+ * frames, but each (frame, pattern) pair is tried once at most: a row of bits for each
+ * pattern, so that no file makes it slow. */
 #include "tool/analyze/verdict/suppress_match.h"
 
 #include <stdint.h>
@@ -93,10 +94,10 @@ suppress_cut_glob(const char *pattern, const char *end, bool more, const char *t
 	return matches;
 }
 
-/* A function by its name. valgrind's own suppressions name some things differently: copies that the optimizer
- * made ("f.isra.0") where we know the original, arguments of templates of inlined functions, which debug
- * information spells otherwise, functions that lead to others in valgrind, and the system call that threads
- * begin with. */
+/* A function by its name. valgrind's own suppressions name some things differently:
+ * copies that the optimizer made ("f.isra.0") where we know the original, arguments of
+ * templates of inlined functions, which debug information spells otherwise, functions
+ * that lead to others in valgrind, and the system call that threads begin with. */
 static bool
 suppress_is_function(const char *pattern, const struct loss_frame *f)
 {

@@ -137,7 +137,8 @@ verdict_add_site(struct verdict_figures *f, const struct prof_process *pr,
 		f->held_blocks += s->at_exit_blocks - s->live_blocks;
 }
 
-/* Blocks lost in these ways (bits 1 << enum prof_loss_kind) and judged, for every site. */
+/* Blocks lost in these ways (bits 1 << enum prof_loss_kind) and judged, for every
+ * site. */
 static int64_t *
 verdict_lost_by_site(const struct prof *p, const struct sites *ss, unsigned kinds)
 {
@@ -152,8 +153,9 @@ verdict_lost_by_site(const struct prof *p, const struct sites *ss, unsigned kind
 
 /* ---- facts ---- */
 
-/* Did the recording end early, or miss so many events that an all-clear would mean nothing? One block that
- * found no room may be the one that leaks; estimates do not depend on a few. */
+/* Did the recording end early, or miss so many events that an all-clear would mean
+ * nothing? One block that found no room may be the one that leaks; estimates do not
+ * depend on a few. */
 static bool
 is_cut_short(const struct prof_process *pr, const struct verdict_figures *f)
 {
@@ -245,8 +247,8 @@ verdict_of_site(const struct verdict *v, const struct growth_place *x,
 	}
 }
 
-/* Whether so little grew that nobody needs to hear of it: of a program that has ended, and known
- * to be reachable. */
+/* Whether so little grew that nobody needs to hear of it: of a program that has ended,
+ * and known to be reachable. */
 static bool
 is_little(const struct prof *p, const struct growth_places *g, uint32_t process)
 {
@@ -321,8 +323,8 @@ verdict_sum(struct verdict_figures *to, const struct verdict_figures *f)
 	}
 }
 
-/* Different sites with losses, or with something left, for each process and, in `all`, for those
- * behind it. */
+/* Different sites with losses, or with something left, for each process and, in `all`,
+ * for those behind it. */
 static void
 verdict_count_places(struct verdict *v, const struct prof *p, const struct sites *ss,
 		     const bool *focus, const int64_t *lost)

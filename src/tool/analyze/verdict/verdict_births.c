@@ -28,8 +28,8 @@ compare_counts(const void *a, const void *b)
 	return (*x < *y) - (*x > *y);
 }
 
-/* In how many intervals a site lost blocks, at least: it is known when its live blocks were made,
- * but not which of them are lost. */
+/* In how many intervals a site lost blocks, at least: it is known when its live blocks
+ * were made, but not which of them are lost. */
 static unsigned
 intervals_of(struct births *b)
 {
@@ -42,7 +42,8 @@ intervals_of(struct births *b)
 	return n;
 }
 
-/* The blocks of a site that are lost, as many of them as are listed: of a sampled one some. */
+/* The blocks of a site that are lost, as many of them as are listed: of a sampled one
+ * some. */
 static int64_t
 listed_of(const struct prof_site *s, int64_t lost)
 {
@@ -104,7 +105,8 @@ verdict_find_intervals(struct verdict *v, const struct prof *p, const struct sit
 	}
 }
 
-/* Blocks of one site of one process by age: those left that were made late, and those freed. */
+/* Blocks of one site of one process by age: those left that were made late, and those
+ * freed. */
 struct late {
 	uint32_t process;
 	uint64_t left[PROF_LIFE_BUCKETS], freed[PROF_LIFE_BUCKETS];
@@ -118,8 +120,8 @@ age_bucket(uint64_t ms)
 	return n < PROF_LIFE_BUCKETS ? n : PROF_LIFE_BUCKETS - 1;
 }
 
-/* Those left of which there are more than the site has ever freed at that age or later. What a queue
- * or cache holds at the end is not among them: its turn would have come. */
+/* Those left of which there are more than the site has ever freed at that age or later.
+ * What a queue or cache holds at the end is not among them: its turn would have come. */
 static uint64_t
 late_of(const struct late *l)
 {

@@ -63,8 +63,9 @@ verdict_why_name(enum verdict_why why)
 	return names[why];
 }
 
-/* Could what a sampled program left have become more and more, with too few samples for a rise to
- * show? So it could if some were made late; a floor that was reached early has none of these. */
+/* Could what a sampled program left have become more and more, with too few samples for a
+ * rise to show? So it could if some were made late; a floor that was reached early has
+ * none of these. */
 static bool
 verdict_may_grow(const struct verdict_facts *f)
 {
@@ -93,8 +94,8 @@ verdict_obstacle(const struct verdict_facts *f)
 	/* That nothing is lost of some blocks, seen for a moment, is no answer yet. */
 	if (f->checked && (f->ended || !(f->sampled || f->late) || f->growth_judged))
 		return VERDICT_WHY_NONE;
-	/* Sampled blocks cannot be searched for pointers, but a floor that stayed flat is an
-	 * answer too. */
+	/* Sampled blocks cannot be searched for pointers, but a floor that stayed flat is
+	 * an answer too. */
 	if (f->ended && f->left_blocks > 0 &&
 	    !(f->sampled && f->growth_judged && !verdict_may_grow(f)))
 		return VERDICT_WHY_NO_CHECK;
@@ -103,8 +104,8 @@ verdict_obstacle(const struct verdict_facts *f)
 	return VERDICT_WHY_NONE;
 }
 
-/* Does it not grow, without it being known that nothing is lost? What a sampled program has left
- * may have been lost at first, or once. */
+/* Does it not grow, without it being known that nothing is lost? What a sampled program
+ * has left may have been lost at first, or once. */
 static bool
 verdict_is_steady(const struct verdict_facts *f)
 {
@@ -123,7 +124,8 @@ verdict_of_loss(const struct verdict_facts *f)
 		       : VERDICT_LEAK_MINOR;
 }
 
-/* Words that match by evidence; OK, STEADY and NO VERDICT are what is left without any. */
+/* Words that match by evidence; OK, STEADY and NO VERDICT are what is left without
+ * any. */
 static unsigned
 verdict_matches(const struct verdict_facts *f)
 {
@@ -135,8 +137,8 @@ verdict_matches(const struct verdict_facts *f)
 		found |= 1u << VERDICT_KILLED;
 	if (f->lost_blocks > 0)
 		found |= 1u << verdict_of_loss(f);
-	/* What grows and was found to be reachable is not lost. What may have been freed past the hooks need not
-	 * be lost either. */
+	/* What grows and was found to be reachable is not lost. What may have been freed
+	 * past the hooks need not be lost either. */
 	if (f->growth == GROWTH_LEAK)
 		found |= 1u << (f->checked || f->past ? VERDICT_GROWING
 						      : VERDICT_LEAK_LIKELY);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* verdict_rules.h -- the table of verdicts: which word a set of facts gets.
  *
- * Every command that answers "is it leaking?" fills in what it knows and asks verdict_decide, so
- * that the same facts get the same word wherever they are shown. docs/verdicts.md has a row and
- * an example for each word; a test compares it with the table in here.
+ * Every command that answers "is it leaking?" fills in what it knows and asks
+ * verdict_decide, so that the same facts get the same word wherever they are shown.
+ * docs/verdicts.md has a row and an example for each word; a test compares it with the
+ * table in here.
  *
- * Pure: figures in, words out. Which processes a report is about, and where the figures come
- * from, is the caller's business (verdict.h for recordings). */
+ * Pure: figures in, words out. Which processes a report is about, and where the figures
+ * come from, is the caller's business (verdict.h for recordings). */
 #ifndef SEEP_ANALYZE_VERDICT_RULES_H
 #define SEEP_ANALYZE_VERDICT_RULES_H
 
@@ -81,11 +82,13 @@ struct verdict_facts {
 	bool growth_judged;	 /* enough was seen for a leak to show */
 	bool grows_outside;	 /* memory grows that malloc did not hand out */
 	/* What limits the answer. */
-	bool partial; /* most of its memory, or of its growth, was not seen; also a runtime's heap that
-		       * became larger without growing all the time */
+	/* most of its memory, or of its growth, was not seen; also a runtime's heap that
+	 * became larger without growing all the time */
+	bool partial;
 	bool cut_short, unhooked, past;
-	/* No recording, and a runtime with a collector: blocks look lost that it may free; or there was one look only, which
-	 * cannot tell objects that are held for too long from those in use. */
+	/* No recording, and a runtime with a collector: blocks look lost that it may
+	 * free; or there was one look only, which cannot tell objects that are held for
+	 * too long from those in use. */
 	bool managed;
 	bool unread; /* no recording: parts of the heap were not understood */
 	bool sampled;

@@ -8,9 +8,9 @@
 #include "tool/util/buf.h"
 #include "tool/util/err.h"
 
-/* Writes all of it to standard output. On a terminal it goes through $PAGER, or less -FRX when
- * that is not set, unless `off`, $PAGER is empty or "cat", or there is no such program. A reader
- * who has seen enough is no failure. */
+/* Writes all of it to standard output. On a terminal it goes through $PAGER, or less -FRX
+ * when that is not set, unless `off`, $PAGER is empty or "cat", or there is no such
+ * program. A reader who has seen enough is no failure. */
 int pager_print(const struct buf *out, bool off, struct err *e);
 
 #endif

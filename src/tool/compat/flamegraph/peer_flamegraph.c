@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* peer_flamegraph.c -- `seep flamegraph.pl [OPTIONS] [FILE ...]`: folded stacks in, SVG out.
+/* peer_flamegraph.c -- `seep flamegraph.pl [OPTIONS] [FILE ...]`: folded stacks in, SVG
+ * out.
  *
- * The options are those that recipes use. Lines with two figures, as difffolded.pl writes them,
- * make a red and blue picture. Colours depend on names alone, so --hash and --cp, which ask for
- * that, change nothing, and palette.map is neither read nor written. What draws time instead of
- * stacks (--flamechart) is refused. Any profile that seep reads is taken, not only folded ones. */
+ * The options are those that recipes use. Lines with two figures, as difffolded.pl writes
+ * them, make a red and blue picture. Colours depend on names alone, so --hash and --cp,
+ * which ask for that, change nothing, and palette.map is neither read nor written. What
+ * draws time instead of stacks (--flamechart) is refused. Any profile that seep reads is
+ * taken, not only folded ones. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -81,8 +83,8 @@ static const struct opt fg_opts[] = {
 	{0},
 };
 
-/* Lines that are not folded stacks are left out, as the script does; a file without any other line
- * is an error. */
+/* Lines that are not folded stacks are left out, as the script does; a file without any
+ * other line is an error. */
 static int
 fg_load_one(const char *file, struct prof **ret, struct err *e)
 {
@@ -196,7 +198,8 @@ fg_check(const struct fg_args *a, struct flame_opts *o, struct err *e)
 	return a->min_width != NULL ? fg_min_width(a, &o->min_px, e) : 0;
 }
 
-/* Figures are counts of whatever they are of, under the names that they have, one box a name. */
+/* Figures are counts of whatever they are of, under the names that they have, one box a
+ * name. */
 static void
 fg_draw(const struct fg_args *a, struct prof *p, const struct flame_opts *o)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* jeprof_frames.c -- see jeprof_frames.h.
  *
- * A name is cut as the peer cuts it: parameters go, then what stands in <>, then a leading type.
- * Both lists of allocator functions are the peers' own; they name what goes, not code. */
+ * A name is cut as the peer cuts it: parameters go, then what stands in <>, then a
+ * leading type. Both lists of allocator functions are the peers' own; they name what
+ * goes, not code. */
 #include "tool/compat/jeprof/jeprof_frames.h"
 
 #include <ctype.h>
@@ -99,7 +100,8 @@ peer_is_allocator(const char *name, bool google)
 
 /* ---- short names ---- */
 
-/* Takes out every innermost pair of brackets, until there is none; behind () also " const". */
+/* Takes out every innermost pair of brackets, until there is none; behind () also "
+ * const". */
 static void
 peer_cut_pairs(char *s, char open, char close)
 {
@@ -127,7 +129,8 @@ peer_cut_pairs(char *s, char open, char close)
 	}
 }
 
-/* Where the name begins behind a leading type: at the last word that is followed by "::". */
+/* Where the name begins behind a leading type: at the last word that is followed by
+ * "::". */
 static const char *
 peer_behind_type(const char *s)
 {
@@ -305,7 +308,8 @@ jeprof_row_name(void *ctx, uint32_t loc, uint32_t inl, bool leaf, struct buf *ou
 {
 	const struct jeprof_frames *f = ctx;
 	const struct jeprof_sym *y = &f->syms[f->slots[loc] + inl];
-	/* The innermost address is that of the code, all others were one behind their calls. */
+	/* The innermost address is that of the code, all others were one behind their
+	 * calls. */
 	uint64_t address = f->locs[loc].address + leaf;
 	enum jeprof_grain grain = f->rules.grain;
 

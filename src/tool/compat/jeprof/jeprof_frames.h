@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* jeprof_frames.h -- the frames of a profile as jeprof and the old pprof see them, for graph.h.
+/* jeprof_frames.h -- the frames of a profile as jeprof and the old pprof see them, for
+ * graph.h.
  *
- * Their rules differ from ours in what a function is (a name without parameters and template
- * arguments; two functions of one name get their address behind @), in which frames go (those
- * up to the last allocator's), and in what is summed (fractions; one figure a stack, the base's
- * taken off). Stacks are matched by module and offset, not by address, so a base of another run
- * counts too. Rust names are left whole: without what stands in <> they all read the same. */
+ * Their rules differ from ours in what a function is (a name without parameters and
+ * template arguments; two functions of one name get their address behind @), in which
+ * frames go (those up to the last allocator's), and in what is summed (fractions; one
+ * figure a stack, the base's taken off). Stacks are matched by module and offset, not by
+ * address, so a base of another run counts too. Rust names are left whole: without what
+ * stands in <> they all read the same. */
 #ifndef SEEP_COMPAT_JEPROF_FRAMES_H
 #define SEEP_COMPAT_JEPROF_FRAMES_H
 
@@ -43,12 +45,13 @@ struct jeprof_loc {
 };
 
 struct jeprof_rules {
-	bool google; /* drop only the allocator's frames, not all up to the last of them */
+	/* drop only the allocator's frames, not all up to the last of them */
+	bool google;
 	bool show_addresses; /* google-pprof: address behind every name */
 	enum jeprof_grain grain;
 	const struct re *focus, *ignore, *retain, *exclude; /* NULL = none */
-	/* The whole name for a linkage name; NULL when it has none, else it is freed here.
-	 * (demangle_full of sym fits.) */
+	/* The whole name for a linkage name; NULL when it has none, else it is freed
+	 * here. (demangle_full of sym fits.) */
 	char *(*full_name)(const char *linkage);
 };
 
@@ -114,8 +117,8 @@ void jeprof_stacks_done(struct jeprof_stacks *s);
 /* The name of an entry. */
 const char *jeprof_text(const struct jeprof_stacks *s, uint32_t entry);
 
-/* For every entry a number from 1 on, in the order in which stacks meet them, innermost first; 0:
- * none does. To be freed. */
+/* For every entry a number from 1 on, in the order in which stacks meet them, innermost
+ * first; 0: none does. To be freed. */
 uint32_t *jeprof_number(const struct jeprof_stacks *s);
 
 /* Name as the peer has it: no parameters, no template arguments, no leading type. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* peer_callgrind.c -- calls and stacks as lists: callgrind's format, and --stacks of google-pprof. */
+/* peer_callgrind.c -- calls and stacks as lists: callgrind's format, and --stacks of
+ * google-pprof. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* peer_dot.c -- the call graph as jeprof gives it to graphviz.
  *
- * The largest nodes by |cum|; of the edges between them, the largest, but every node keeps its
- * largest way in. Names are escaped: they come from files that anyone may have made. */
+ * The largest nodes by |cum|; of the edges between them, the largest, but every node
+ * keeps its largest way in. Names are escaped: they come from files that anyone may have
+ * made. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,7 +121,8 @@ peer_dot_count(struct peer_dot *d, uint32_t from, uint32_t to, double value)
 	d->edges.data[*at - 1].value += value;
 }
 
-/* Every call of every stack: also those of a function by itself, as often as they come. */
+/* Every call of every stack: also those of a function by itself, as often as they
+ * come. */
 static void
 peer_dot_find_edges(struct peer_dot *d)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* peer_jeprof.c -- `seep jeprof [OPTIONS] PROGRAM PROFILE...`: what jeprof and the old pprof of
- * gperftools print, option by option.
+/* peer_jeprof.c -- `seep jeprof [OPTIONS] PROGRAM PROFILE...`: what jeprof and the old
+ * pprof of gperftools print, option by option.
  *
- * Under the name google-pprof it follows that one where the two differ. Unlike both it matches
- * stacks of a base by module and offset, says which profiles look like snapshots of one process
- * before it adds them up, and is never silently empty. It opens no viewer and disassembles
- * nothing: these options are refused with a line that says what does it. */
+ * Under the name google-pprof it follows that one where the two differ. Unlike both it
+ * matches stacks of a base by module and offset, says which profiles look like snapshots
+ * of one process before it adds them up, and is never silently empty. It opens no viewer
+ * and disassembles nothing: these options are refused with a line that says what does
+ * it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -266,7 +267,8 @@ jeprof_read(const char *path, const char *program, struct prof **ret, struct err
 	return r;
 }
 
-/* Reads and adds up all of them, the base behind the others. *ret_sites: where that begins. */
+/* Reads and adds up all of them, the base behind the others. *ret_sites: where that
+ * begins. */
 static int
 jeprof_load(const struct jeprof_args *a, const struct jeprof_files *f, struct prof **ret,
 	    uint32_t *ret_sites, struct err *e)

@@ -60,13 +60,15 @@ int jeprof_graph(const struct jeprof_report *r, const struct jeprof_stacks *s,
 int jeprof_raw(const struct jeprof_report *r, const struct jeprof_frames *f,
 	       struct buf *out, struct err *e);
 
-/* Reads a memory map and addresses from standard input and prints a name for each of these. */
+/* Reads a memory map and addresses from standard input and prints a name for each of
+ * these. */
 int jeprof_symbols(const struct jeprof_args *a, const char *program, struct err *e);
 
 /* The prompt. */
 int jeprof_shell(struct jeprof_report *r, struct err *e);
 
-/* Where a word's profile comes from: itself, or the URL that "host:port[/path]" stands for. To be freed. */
+/* Where a word's profile comes from: itself, or the URL that "host:port[/path]" stands
+ * for. To be freed. */
 char *jeprof_source_of(const char *word);
 
 /* Asks the server of a profile's URL for names that are missing; nothing of a file. */

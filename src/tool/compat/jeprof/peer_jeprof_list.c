@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* peer_jeprof_list.c -- --list of the jeprof personality: figures beside lines of source.
  *
- * A line's figures are those of the calls on it, also of what was inlined there. Where a function
- * begins is the line of its first instruction, which is looked up for the occasion. */
+ * A line's figures are those of the calls on it, also of what was inlined there. Where a
+ * function begins is the line of its first instruction, which is looked up for the
+ * occasion. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* peer_jeprof_more.c -- graphs, --raw, --symbols and the prompt of the jeprof personality. */
+/* peer_jeprof_more.c -- graphs, --raw, --symbols and the prompt of the jeprof
+ * personality. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -72,7 +73,8 @@ jeprof_raw_names(const struct jeprof_frames *f, uint32_t loc, uint64_t address,
 	uint32_t first = f->slots[loc];
 
 	buf_printf(out, "0x%016" PRIx64 " ", address);
-	/* So that whoever reads it drops what it cannot name: the inside of an allocator. */
+	/* So that whoever reads it drops what it cannot name: the inside of an
+	 * allocator. */
 	if (allocator)
 		buf_add_str(out, "malloc");
 	/* Callers first. */

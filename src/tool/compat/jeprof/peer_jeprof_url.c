@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* peer_jeprof_url.c -- profiles of a server, for the jeprof personality: what stands for a URL, and names that only the
- * server knows.
+/* peer_jeprof_url.c -- profiles of a server, for the jeprof personality: what stands for
+ * a URL, and names that only the server knows.
  *
- * Names are asked for where a profile's own files have none: one POST of all addresses to /pprof/symbol beside the
- * profile, whose answer has a line "0xADDRESS<tab>NAME" for each. A server without it is no error. */
+ * Names are asked for where a profile's own files have none: one POST of all addresses to
+ * /pprof/symbol beside the profile, whose answer has a line "0xADDRESS<tab>NAME" for
+ * each. A server without it is no error. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

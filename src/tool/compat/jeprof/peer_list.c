@@ -18,8 +18,8 @@ peer_indent(const char *text)
 	return n;
 }
 
-/* Behind the last line with a figure, the function ends at the first brace that is not further in
- * than its beginning. */
+/* Behind the last line with a figure, the function ends at the first brace that is not
+ * further in than its beginning. */
 static uint32_t
 peer_list_end(const struct peer_listing *f, peer_source *source, void *ctx)
 {

@@ -57,8 +57,8 @@ struct peer_line {
 /* Text of a source line with its indentation, or NULL. Borrowed until the next call. */
 typedef const char *peer_source(void *ctx, const char *file, uint32_t line);
 
-/* `lines` are ordered. Five lines around the function are shown, and fences where it begins and
- * ends. */
+/* `lines` are ordered. Five lines around the function are shown, and fences where it
+ * begins and ends. */
 void peer_list(struct buf *out, const struct peer_listing *f,
 	       const struct peer_line *lines, size_t n, const struct peer_unit *u,
 	       peer_source *source, void *ctx);
@@ -72,8 +72,8 @@ struct peer_dot_opts {
 	bool wide_edges; /* no line thinner than 1: for svg */
 };
 
-/* A graph for graphviz's dot; false when no node is left. `remark` gets the line about what was
- * dropped. */
+/* A graph for graphviz's dot; false when no node is left. `remark` gets the line about
+ * what was dropped. */
 bool peer_dot(struct buf *out, struct buf *remark, const struct jeprof_stacks *s,
 	      const struct peer_unit *u, const struct peer_dot_opts *o);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* peer_text.c -- tables and stacks as jeprof prints them: column by column, blank by blank. */
+/* peer_text.c -- tables and stacks as jeprof prints them: column by column, blank by
+ * blank. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

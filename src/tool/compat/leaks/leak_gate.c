@@ -112,7 +112,8 @@ json_known_schema(const struct json_tree *t, const struct json_value *top)
 	return version >= 1 && version <= JSON_SCHEMA;
 }
 
-/* A site that is not in the baseline would count as new, so what counts has to be there. */
+/* A site that is not in the baseline would count as new, so what counts has to be
+ * there. */
 static bool
 json_lists_losses(const struct leak_opts *l, const struct json_tree *t,
 		  const struct json_value *top)
@@ -175,7 +176,8 @@ read_json(struct leak_opts *l, const struct buf *text, const char *path, struct 
 	return r;
 }
 
-/* What is hidden today was nothing to complain of then. The uses are not those of the run. */
+/* What is hidden today was nothing to complain of then. The uses are not those of the
+ * run. */
 static void
 suppress_baseline(struct leak_opts *l, struct prof *p, const struct skip *s)
 {

@@ -104,7 +104,8 @@ is_loss_of(const struct prof *p, const struct prof_loss *l, uint32_t pid, uint32
 	return s->origin == origin && p->processes[s->process].pid == pid;
 }
 
-/* LeakSanitizer follows what it suppresses: blocks that are lost because of such a block are no leaks either. */
+/* LeakSanitizer follows what it suppresses: blocks that are lost because of such a block
+ * are no leaks either. */
 static void
 suppress_below(struct prof *p, const struct lsan_below *d)
 {
@@ -425,7 +426,8 @@ count_errors(const struct leak_report *r, const struct prof *p)
 	return n;
 }
 
-/* One document for each process; without %p or %n only the first chosen has a name for it. */
+/* One document for each process; without %p or %n only the first chosen has a name for
+ * it. */
 static void
 write_xml(struct leak_report *r, const struct prof *p)
 {
@@ -445,7 +447,8 @@ write_xml(struct leak_report *r, const struct prof *p)
 	buf_done(&b);
 }
 
-/* What is shown beside the source. Possibly lost memory is no finding, unless it is asked for. */
+/* What is shown beside the source. Possibly lost memory is no finding, unless it is asked
+ * for. */
 static void
 write_review(struct leak_report *r, const struct prof *p)
 {
@@ -495,7 +498,8 @@ leak_report_judge(struct leak_report *r, const struct prof *p, struct report_opt
 		o->suppressions = &r->o->set;
 }
 
-/* Programs that are neither counted nor, in another tool's words, reported on: which lost memory. */
+/* Programs that are neither counted nor, in another tool's words, reported on: which lost
+ * memory. */
 static void
 tell_others(const struct leak_report *r, const struct prof *p, const bool *chosen)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lsan_opts.c -- see lsan_opts.h.
  *
- *	suppressions='my file':exitcode=7 report_objects=1
+ * 	suppressions='my file':exitcode=7 report_objects=1
  *
  * Names and values, separated by blanks, colons or commas; a value may be in quotes. What is not in the table is
  * LeakSanitizer's own business (how it takes stacks, where it looks for pointers) and has no effect. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* peer_memleak.c -- `seep memleak`: bcc's memleak, its options and its output, over seep attach.
+/* peer_memleak.c -- `seep memleak`: bcc's memleak, its options and its output, over seep
+ * attach.
  *
- * Every interval it prints the stacks whose blocks are still there and older than -o, largest last. What
- * is different is said in docs/from-other-tools.md: stacks are whole, every malloc is seen and no
- * mapping counted twice, several processes can be named, figures of -s are scaled up to what they
- * stand for, and Ctrl-C ends with a last report. The kernel's own allocations are not looked at. */
+ * Every interval it prints the stacks whose blocks are still there and older than -o,
+ * largest last. What is different is said in docs/from-other-tools.md: stacks are whole,
+ * every malloc is seen and no mapping counted twice, several processes can be named,
+ * figures of -s are scaled up to what they stand for, and Ctrl-C ends with a last report.
+ * The kernel's own allocations are not looked at. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -136,7 +138,8 @@ gather(const struct memleak_args *a, const struct prof *p, struct stacks *ret)
 		double w = weight(pr, b->bytes);
 		struct stack *st;
 
-		/* What an ended process has left will not be freed any more, however young. */
+		/* What an ended process has left will not be freed any more, however
+		 * young. */
 		if (b->bytes < a->min_bytes || b->bytes > a->max_bytes ||
 		    (!a->combined && pr->end == PROF_END_RUNNING && age < a->older_ms))
 			continue;
@@ -272,7 +275,8 @@ find_pids(const struct memleak_args *a, struct procfs_pids *pids, struct err *e)
 	return r;
 }
 
-/* Words of a command as a shell would part them: at spaces, but for quotes and backslashes. */
+/* Words of a command as a shell would part them: at spaces, but for quotes and
+ * backslashes. */
 static void
 split(const char *command, struct words *ret)
 {
@@ -303,8 +307,8 @@ split(const char *command, struct words *ret)
 	vec_push(ret, NULL);
 }
 
-/* What SEEP says to the command: into which folder it records, so that the recording is found
- * even if the command has ended before. */
+/* What SEEP says to the command: into which folder it records, so that the recording is
+ * found even if the command has ended before. */
 static char *
 settings(const struct memleak_args *a, const struct rundir *dir)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* peer_mtrace.c -- `seep mtrace [PROGRAM] LOG`: what glibc's mtrace script prints about a log.
+/* peer_mtrace.c -- `seep mtrace [PROGRAM] LOG`: what glibc's mtrace script prints about a
+ * log.
  *
- * The log is replayed: what is allocated twice or freed without having been allocated is told
- * as it comes, with the number of its line; what is left at the end is listed by address. Places
- * are resolved only if a program is named, as the script does it, and for a return address give
- * the line that it returns to. Each binary is opened once, where the script starts a process for
- * every place, and places of different binaries are never mixed up. */
+ * The log is replayed: what is allocated twice or freed without having been allocated is
+ * told as it comes, with the number of its line; what is left at the end is listed by
+ * address. Places are resolved only if a program is named, as the script does it, and for
+ * a return address give the line that it returns to. Each binary is opened once, where
+ * the script starts a process for every place, and places of different binaries are never
+ * mixed up. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -68,7 +70,8 @@ module_open(struct mt_replay *r, const char *path, struct mt_module *m)
 
 	m->path = xstrdup(path);
 	m->sym = sym_open(path, NULL, 0, NULL, NULL);
-	/* The program is named in the log as it was called, which may have been from elsewhere. */
+	/* The program is named in the log as it was called, which may have been from
+	 * elsewhere. */
 	if (m->sym == NULL && strcmp(base_name(path), base_name(r->program)) == 0) {
 		path = r->program;
 		m->sym = sym_open(path, NULL, 0, NULL, NULL);
@@ -97,7 +100,8 @@ module_get(struct mt_replay *r, const char *path)
 	return &r->mods.data[*at - 1];
 }
 
-/* "file:line" of an offset in a module; without a line what else is known; false: nothing. */
+/* "file:line" of an offset in a module; without a line what else is known; false:
+ * nothing. */
 static bool
 find_line(struct mt_module *m, uint64_t off, struct buf *ret)
 {

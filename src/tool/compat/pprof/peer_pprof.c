@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* peer_pprof.c -- `seep pprof [OPTIONS] [PROGRAM] PROFILE...`: google/pprof, as Go's toolchain has
- * it too, option by option.
+/* peer_pprof.c -- `seep pprof [OPTIONS] [PROGRAM] PROFILE...`: google/pprof, as Go's
+ * toolchain has it too, option by option.
  *
- * Options have one dash or two. Several profiles are added up. What needs a viewer or a disassembler
- * is refused with a line that says what seep has instead. */
+ * Options have one dash or two. Several profiles are added up. What needs a viewer or a
+ * disassembler is refused with a line that says what seep has instead. */
 #include "tool/compat/pprof/peer_pprof.h"
 
 #include <errno.h>

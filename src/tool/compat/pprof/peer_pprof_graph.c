@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* peer_pprof_graph.c -- trimming, units and headers as google/pprof has them; see peer_pprof_graph.h. */
+/* peer_pprof_graph.c -- trimming, units and headers as google/pprof has them; see
+ * peer_pprof_graph.h. */
 #include "tool/compat/pprof/peer_pprof_graph.h"
 
 #include <inttypes.h>
@@ -376,7 +377,8 @@ pprof_find_edges(struct pprof_graph *x)
 	vec_done(&e.seen);
 }
 
-/* One unit for all: that of the smallest figure, or of its hundredfold where units differ. */
+/* One unit for all: that of the smallest figure, or of its hundredfold where units
+ * differ. */
 static void
 pprof_choose_unit(struct pprof_graph *x)
 {

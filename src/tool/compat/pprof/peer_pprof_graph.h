@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* peer_pprof_graph.h -- what google/pprof prints, drawn from graph.h: column by column.
  *
- * Its rules, where they differ from ours: figures are whole numbers of which the base's are taken
- * off, shares are of the sum of absolute values, nodes below a share of the sum are dropped and
- * edges lead past them, one unit for a whole table chosen by its smallest figure. */
+ * Its rules, where they differ from ours: figures are whole numbers of which the base's
+ * are taken off, shares are of the sum of absolute values, nodes below a share of the sum
+ * are dropped and edges lead past them, one unit for a whole table chosen by its smallest
+ * figure. */
 #ifndef SEEP_COMPAT_PEER_PPROF_GRAPH_H
 #define SEEP_COMPAT_PEER_PPROF_GRAPH_H
 
@@ -62,7 +63,8 @@ void pprof_head(struct buf *out, const struct prof *p, const struct pprof_opts *
 
 void pprof_top(struct buf *out, const struct prof *p, const struct pprof_graph *x);
 
-/* Callers and callees of every node, or of those that match. The number of nodes shown. */
+/* Callers and callees of every node, or of those that match. The number of nodes
+ * shown. */
 uint32_t pprof_tree(struct buf *out, const struct prof *p, const struct pprof_graph *x,
 		    const struct re *re);
 
@@ -90,7 +92,8 @@ void pprof_label_frame(struct buf *out, const struct prof *p, const struct prof_
 /* "98.08%", "  100%", "0.069%". */
 void pprof_percent(struct buf *out, double v, double total);
 
-/* For every site a number that is the same where labels are, in whatever order. To be freed. */
+/* For every site a number that is the same where labels are, in whatever order. To be
+ * freed. */
 uint64_t *pprof_label_keys(const struct prof *p);
 
 /* The sum of absolute values: of samples, one for every stack and set of labels. `nsites` as

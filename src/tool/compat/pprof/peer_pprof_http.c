@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* peer_pprof_http.c -- `pprof -http=[host]:[port]`: the profile as a page, served to a browser.
+/* peer_pprof_http.c -- `pprof -http=[host]:[port]`: the profile as a page, served to a
+ * browser.
  *
- * The page is the one that `seep report --html` writes: it has all views inside and asks for nothing
- * more, so there are few paths. They are made when they are first asked for, and kept. Names are
- * pprof's, with and without the /ui that its newer versions put before them. No browser is opened. */
+ * The page is the one that `seep report --html` writes: it has all views inside and asks
+ * for nothing more, so there are few paths. They are made when they are first asked for,
+ * and kept. Names are pprof's, with and without the /ui that its newer versions put
+ * before them. No browser is opened. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

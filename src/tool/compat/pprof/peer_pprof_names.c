@@ -81,7 +81,8 @@ pprof_shorten(struct prof *p, const struct pprof_given *given)
 	map_done(&known);
 }
 
-/* The frame that stands for the inside of an allocator's library: "[libjemalloc.so.2]". */
+/* The frame that stands for the inside of an allocator's library:
+ * "[libjemalloc.so.2]". */
 static uint32_t
 pprof_allocator_frame(struct prof *p, uint32_t module)
 {
@@ -94,8 +95,8 @@ pprof_allocator_frame(struct prof *p, uint32_t module)
 	return row;
 }
 
-/* One name for all that is inside the library of an allocator: most are stripped. Names that a
- * protobuf file brings are kept. */
+/* One name for all that is inside the library of an allocator: most are stripped. Names
+ * that a protobuf file brings are kept. */
 static void
 pprof_name_allocators(struct prof *p)
 {
@@ -157,8 +158,8 @@ pprof_add_site(struct prof_site *to, const struct prof_site *from)
 	to->var_alloc_bytes += from->var_alloc_bytes;
 }
 
-/* Labels and cells follow their sites; those of sites that went are gone, and kept by the one that
- * stayed. */
+/* Labels and cells follow their sites; those of sites that went are gone, and kept by the
+ * one that stayed. */
 static void
 pprof_move_rows(struct prof *p, const uint32_t *now, const bool *gone)
 {
@@ -185,7 +186,8 @@ pprof_merge_samples(struct prof *p)
 	bool *gone;
 	struct map first = {0};
 
-	/* Recordings of our own have more than figures that can be added, and no such samples. */
+	/* Recordings of our own have more than figures that can be added, and no such
+	 * samples. */
 	if (p->columns == PROF_HAS_ALL)
 		return;
 	keys = pprof_label_keys(p);

@@ -6,8 +6,8 @@
 #include "tool/model/prof.h"
 #include "tool/util/buf.h"
 
-/* Samples, locations and mappings, numbered from 1 as they stand in the profile. `two_columns`: live
- * memory alone, of a file that does not call it so. */
+/* Samples, locations and mappings, numbered from 1 as they stand in the profile.
+ * `two_columns`: live memory alone, of a file that does not call it so. */
 void pprof_raw(struct buf *out, const struct prof *p, bool two_columns);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* peer_pprof_report.c -- one report of the pprof personality: from options to what is printed. */
+/* peer_pprof_report.c -- one report of the pprof personality: from options to what is
+ * printed. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -41,8 +42,8 @@ struct pprof_job {
 
 /* ---- what is counted ---- */
 
-/* Heap profiles in text have two columns only when nothing tells them from four: no others, or the
- * same again. */
+/* Heap profiles in text have two columns only when nothing tells them from four: no
+ * others, or the same again. */
 static bool
 pprof_two_columns(const struct prof *p)
 {
@@ -333,8 +334,8 @@ pprof_report_make(struct pprof_job *j, struct err *e)
 
 /* ---- where it goes ---- */
 
-/* A name for a picture that must not go to a terminal: profile001.svg, or the next that is free.
- * To be freed. */
+/* A name for a picture that must not go to a terminal: profile001.svg, or the next that
+ * is free. To be freed. */
 static char *
 pprof_free_name(const char *ending)
 {
@@ -427,8 +428,8 @@ pprof_tag(const struct pprof_args *a, const struct prof *p, unsigned *unmatched)
 	return copy;
 }
 
-/* The profiles with -tagroot and -tagleaf in their stacks, in place of the others: those are as they
- * were loaded for the next report. */
+/* The profiles with -tagroot and -tagleaf in their stacks, in place of the others: those
+ * are as they were loaded for the next report. */
 static void
 pprof_take_tagged(struct pprof_job *j)
 {

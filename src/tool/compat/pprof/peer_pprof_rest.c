@@ -17,7 +17,8 @@
 
 /* ---- samples ---- */
 
-/* A number as labels show it: in `in_unit` where it is given in bytes, "auto" = the one that suits. */
+/* A number as labels show it: in `in_unit` where it is given in bytes, "auto" = the one
+ * that suits. */
 static void
 pprof_label_text(struct buf *out, const struct prof *p, const struct prof_label *l,
 		 const char *in_unit)
@@ -38,8 +39,8 @@ pprof_label_text(struct buf *out, const struct prof *p, const struct prof_label 
 void
 pprof_label_frame(struct buf *out, const struct prof *p, const struct prof_label *l)
 {
-	/* Labels of these names are read as bytes when the file gives no unit, and pprof leaves
-	 * such numbers as they are. */
+	/* Labels of these names are read as bytes when the file gives no unit, and pprof
+	 * leaves such numbers as they are. */
 	static const char *const guessed[] = {"bytes", "alignment", "request"};
 	struct pprof_opts o = {.unit = "auto", .in_bytes = true};
 	bool plain = strcmp(prof_text(p, l->unit), "bytes") != 0;
@@ -90,8 +91,8 @@ pprof_labels_done(struct pprof_labels_of *x)
 	free(x->rows);
 }
 
-/* A line of all labels of one name, from row `k` on, which is the first of them; else NULL. To be
- * freed. */
+/* A line of all labels of one name, from row `k` on, which is the first of them; else
+ * NULL. To be freed. */
 static char *
 pprof_label_line(const struct prof *p, const struct pprof_labels_of *x, uint32_t site,
 		 uint32_t k)
@@ -209,8 +210,8 @@ pprof_trace_frame(struct pprof_trace *t, const struct prof_loc *l, uint32_t i,
 	buf_add_str(b, i + 1 < l->nframes ? " (inline)\n" : "\n");
 }
 
-/* The first location of the stack that is shown: frames that the profile asks to drop end it, with
- * what they call, but not above the first that is none of them. */
+/* The first location of the stack that is shown: frames that the profile asks to drop end
+ * it, with what they call, but not above the first that is none of them. */
 static size_t
 pprof_trace_first(const struct pprof_trace *t)
 {

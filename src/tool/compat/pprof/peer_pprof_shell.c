@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* peer_pprof_shell.c -- the prompt of the pprof personality.
  *
- * `cmd [n] [focus]* [-ignore]* [-cum] [>file]`, `option=value`, a bare sample type, `o` for the
- * options as they stand. A command's own words hold for that command only. */
+ * `cmd [n] [focus]* [-ignore]* [-cum] [>file]`, `option=value`, a bare sample type, `o`
+ * for the options as they stand. A command's own words hold for that command only. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -95,8 +95,8 @@ const struct opt peer_valgrind_opts[] = {
 	{0},
 };
 
-/* Options that change nothing that could be seen here. A line is said for others when they are given with a
- * value other than `fine` (NULL: with any). */
+/* Options that change nothing that could be seen here. A line is said for others when
+ * they are given with a value other than `fine` (NULL: with any). */
 static const struct {
 	const char *name, *fine, *line;
 } others[] = {

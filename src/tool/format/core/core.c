@@ -19,9 +19,8 @@
 
 enum {
 	SEGMENTS_MAX = 1 << 20,
-	ABSENT_MOST =
-		64
-		<< 20, /* bytes of memory that may be searched although the core has them not */
+	/* bytes of memory that may be searched although the core has them not */
+	ABSENT_MOST = 64 << 20,
 };
 
 /* ---- headers ---- */
@@ -140,9 +139,10 @@ keep_segment(struct core *c, struct core_segment_vec *kept, const struct core_se
 	vec_push(kept, *s);
 }
 
-/* In order and apart, as a kernel writes them; anything else is not believed. Memory that may be written is
- * searched word by word, so a header must not make it larger than the file: what is not there beyond some
- * allowance becomes a segment of its own, which cannot be read. */
+/* In order and apart, as a kernel writes them; anything else is not believed. Memory that
+ * may be written is searched word by word, so a header must not make it larger than the
+ * file: what is not there beyond some allowance becomes a segment of its own, which
+ * cannot be read. */
 static void
 tidy_segments(struct core *c)
 {
@@ -177,7 +177,8 @@ tidy_segments(struct core *c)
 
 /* ---- names ---- */
 
-/* The mapping's inode is not known; the file's number in the core will do to tell files apart. */
+/* The mapping's inode is not known; the file's number in the core will do to tell files
+ * apart. */
 static void
 name_files(struct core *c, const struct core_file_vec *files)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* core.h -- a process that has died, as the kernel or gcore wrote it down: mappings, bytes, registers of its
- * threads.
+/* core.h -- a process that has died, as the kernel or gcore wrote it down: mappings,
+ * bytes, registers of its threads.
  *
- * An ELF file of type CORE, 64-bit, x86-64. Its segments are the mappings; NT_FILE says which of them are
- * of files, NT_PRSTATUS and NT_X86_XSTATE what was in the registers. What was not written because it is in a file is
- * read from that file, if its build-id is that of the program that died. A core that breaks off
- * is read as far as it goes, and what is missing is counted. The file is mapped, never
- * copied; one that is cut off meanwhile is the caller's SIGBUS. */
+ * An ELF file of type CORE, 64-bit, x86-64. Its segments are the mappings; NT_FILE says
+ * which of them are of files, NT_PRSTATUS and NT_X86_XSTATE what was in the registers.
+ * What was not written because it is in a file is read from that file, if its build-id is
+ * that of the program that died. A core that breaks off is read as far as it goes, and
+ * what is missing is counted. The file is mapped, never copied; one that is cut off
+ * meanwhile is the caller's SIGBUS. */
 #ifndef SEEP_FORMAT_CORE_H
 #define SEEP_FORMAT_CORE_H
 
@@ -48,8 +49,8 @@ struct core {
 	struct memmap map;
 	VEC(struct core_thread) threads;
 	uint64_t cut_bytes; /* promised by its headers, but the file ends before */
-	uint64_t
-		absent_bytes; /* of readable mappings: neither in the core nor in a file */
+	/* of readable mappings: neither in the core nor in a file */
+	uint64_t absent_bytes;
 	uint64_t file_bytes;  /* taken from files */
 	unsigned stale_files; /* that are not those of then, or cannot be told to be */
 	uint64_t entry_auxv, random_auxv, vdso_auxv;
@@ -68,12 +69,13 @@ struct core {
 bool core_detect(const void *head, size_t bytes);
 bool core_is_one(const char *path);
 
-/* Opens; free with core_close. Messages name the file. `program`, unless NULL, is read in place of the file that the
- * core says it ran; -EINVAL if its build-id is another one. */
+/* Opens; free with core_close. Messages name the file. `program`, unless NULL, is read in
+ * place of the file that the core says it ran; -EINVAL if its build-id is another one. */
 int core_open(const char *path, const char *program, struct core **ret_core,
 	      struct err *e);
 
-/* The same of bytes in memory, which must outlive it; no other file is opened. `name` is for messages. */
+/* The same of bytes in memory, which must outlive it; no other file is opened. `name` is
+ * for messages. */
 int core_parse(const void *data, size_t bytes, const char *name, struct core **ret_core,
 	       struct err *e);
 void core_close(struct core *c); /* NULL is fine */

@@ -23,7 +23,8 @@ void core_notes(struct core *c, struct cur *notes, struct core_file_vec *files);
 
 /* ---- core_files.c ---- */
 
-/* Maps the files of mappings whose bytes are not in the core, where they are those of then. */
+/* Maps the files of mappings whose bytes are not in the core, where they are those of
+ * then. */
 void core_map_files(struct core *c);
 
 /* The mappings of the program that ran get the name `path`. */

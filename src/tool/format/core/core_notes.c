@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* core_notes.c -- the notes of a core file: registers of each thread, the program's name, which mappings are of
- * files, what the kernel told the program when it began. */
+/* core_notes.c -- the notes of a core file: registers of each thread, the program's name,
+ * which mappings are of files, what the kernel told the program when it began. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>

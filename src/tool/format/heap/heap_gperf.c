@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* heap_gperf.c -- heap profiles of gperftools and tcmalloc, and Go's text (`debug=1`).
  *
- *	heap profile:  120:  6430720 [ 120: 6430720] @ heapprofile
- *	    80:  3235840 [  80: 3235840] @ 0x55d8b9a9c19b 0x55d8b9a9c1f0
- *	#	0x45d3ab	main.leak+0x4b	/src/main.go:12          Go's text only
+ * 	heap profile:  120:  6430720 [ 120: 6430720] @ heapprofile
+ * 	    80:  3235840 [  80: 3235840] @ 0x55d8b9a9c19b 0x55d8b9a9c1f0
+ * 	#	0x45d3ab	main.leak+0x4b	/src/main.go:12          Go's text only
  *
- *	MAPPED_LIBRARIES:
+ * 	MAPPED_LIBRARIES:
  *
- * live blocks: bytes [allocated so far] @ stack, innermost first. The label says how the lines
- * are to be scaled; where the perl tools and Go's pprof disagree, both results are kept
- * (heap_in.h). Lines that Go's text has for people name the functions; several with one
- * address are functions inlined into the last of them. */
+ * live blocks: bytes [allocated so far] @ stack, innermost first. The label says how the
+ * lines are to be scaled; where the perl tools and Go's pprof disagree, both results are
+ * kept (heap_in.h). Lines that Go's text has for people name the functions; several with
+ * one address are functions inlined into the last of them. */
 #include <stdio.h>
 
 #include "heap_in.h"
@@ -58,8 +58,8 @@ heap_gperf_header(struct line l)
 	return scan_text(&l, "heap profile:") && heap_in_counts(&l, &c);
 }
 
-/* A label that is in no table: what the perl tools would do, and Go would refuse. Without any,
- * equal columns are taken for the oldest kind of samples. */
+/* A label that is in no table: what the perl tools would do, and Go would refuse. Without
+ * any, equal columns are taken for the oldest kind of samples. */
 static struct heap_label
 heap_gperf_guess(struct line name, const struct heap_counts *c)
 {
@@ -107,7 +107,8 @@ heap_gperf_rate(struct heap_in *h, struct line l, const struct heap_counts *c)
 	h->rate.go_bytes = rate < INT64_MAX ? (int64_t)rate : INT64_MAX;
 }
 
-/* The header is the sum of all lines but those of mapped memory, so the lines may have more. */
+/* The header is the sum of all lines but those of mapped memory, so the lines may have
+ * more. */
 static void
 heap_gperf_start(struct heap_in *h, struct line l)
 {

@@ -84,7 +84,8 @@ heap_in_scale(const struct heap_rate *r, const struct heap_counts *c,
 		(struct prof_real){real_live[0], real_live[1], real_all[0], real_all[1]};
 }
 
-/* Variance of an estimate made from `n` blocks of equal size, of which one in `f` was seen. */
+/* Variance of an estimate made from `n` blocks of equal size, of which one in `f` was
+ * seen. */
 static double
 heap_in_variance(double n, double real_n, double real_bytes)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_in.h -- what the readers of jemalloc's and gperftools' heap profiles share: counts and
- * how they are scaled, sites, names that the file brings, and the account of bad lines.
+/* heap_in.h -- what the readers of jemalloc's and gperftools' heap profiles share: counts
+ * and how they are scaled, sites, names that the file brings, and the account of bad
+ * lines.
  *
- * Sampled profiles hold what was sampled; the tools scale each line by its average size. Every
- * site gets both results: jeprof's and google-pprof's fractions in prof.reals, what Go's pprof
- * truncates to whole numbers in the site itself (docs/formats.md). */
+ * Sampled profiles hold what was sampled; the tools scale each line by its average size.
+ * Every site gets both results: jeprof's and google-pprof's fractions in prof.reals, what
+ * Go's pprof truncates to whole numbers in the site itself (docs/formats.md). */
 #ifndef SEEP_FORMAT_HEAP_IN_H
 #define SEEP_FORMAT_HEAP_IN_H
 
@@ -70,9 +71,9 @@ struct heap_in {
 	struct heap_bad bad[HEAP_BAD_MAX];
 };
 
-/* Begins to read the input from `off`, with its map read already, into an empty profile with
- * one process in it. End with heap_in_done in any case. `exe` of the options wins over
- * `binary`, which may be NULL. */
+/* Begins to read the input from `off`, with its map read already, into an empty profile
+ * with one process in it. End with heap_in_done in any case. `exe` of the options wins
+ * over `binary`, which may be NULL. */
 void heap_in_init(struct heap_in *h, struct input *in, size_t off,
 		  const struct format_opts *o, const char *binary, struct prof *p);
 void heap_in_done(struct heap_in *h);
@@ -83,7 +84,8 @@ bool heap_in_line(struct heap_in *h, struct line *ret);
 /* ` n: bytes [n: bytes]` at `l`, which is left behind it. */
 bool heap_in_counts(struct line *l, struct heap_counts *ret);
 
-/* Counts as the tools scale them: whole numbers as Go has them, fractions as jeprof does. */
+/* Counts as the tools scale them: whole numbers as Go has them, fractions as jeprof
+ * does. */
 void heap_in_scale(const struct heap_rate *r, const struct heap_counts *c,
 		   struct heap_counts *ret_whole, struct prof_real *ret_real);
 
@@ -97,9 +99,9 @@ void heap_in_bad(struct heap_in *h, enum heap_bad_kind kind);
  * second profile behind the first. */
 int heap_in_finish(struct heap_in *h, struct err *e);
 
-/* Reads from `off` on one of the two kinds of heap profile, whichever begins there; symbolized
- * files hold one. -EINVAL when neither does. `after`, which may be NULL, is called with the
- * addresses at hand. */
+/* Reads from `off` on one of the two kinds of heap profile, whichever begins there;
+ * symbolized files hold one. -EINVAL when neither does. `after`, which may be NULL, is
+ * called with the addresses at hand. */
 int heap_in_read(struct input *in, size_t off, const struct format_opts *o,
 		 const char *binary, struct prof *p,
 		 void (*after)(struct heap_in *h, void *ctx), void *ctx, struct err *e);

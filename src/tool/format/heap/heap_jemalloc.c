@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* heap_jemalloc.c -- jemalloc's own heap profiles.
  *
- *	heap_v2/524288                                   mean bytes between samples
- *	  t*: 31: 12484 [0: 0]                           all threads; then each, with its name
- *	  t0: 31: 12484 [0: 0] worker
- *	@ 0x7f0012345678 0x55d8b9a9c19b …                a stack, innermost first
- *	  t*: 3: 12288 [0: 0]                            live blocks: bytes [allocated so far]
- *	  t0: 3: 12288 [0: 0]
- *	                                                 (a blank line)
- *	MAPPED_LIBRARIES:
+ * 	heap_v2/524288                                   mean bytes between samples
+ * 	  t*: 31: 12484 [0: 0]                           all threads; then each, with its name
+ * 	  t0: 31: 12484 [0: 0] worker
+ * 	@ 0x7f0012345678 0x55d8b9a9c19b …                a stack, innermost first
+ * 	  t*: 3: 12288 [0: 0]                            live blocks: bytes [allocated so far]
+ * 	  t0: 3: 12288 [0: 0]
+ * 	                                                 (a blank line)
+ * 	MAPPED_LIBRARIES:
  *
- * Figures of a stack become a site, those of its threads cells. Since 5.3.0 jemalloc writes
- * figures that come out right only after scaling line by line, so the totals at the top are
- * not the sum of the lines unless every allocation was recorded. */
+ * Figures of a stack become a site, those of its threads cells. Since 5.3.0 jemalloc
+ * writes figures that come out right only after scaling line by line, so the totals at
+ * the top are not the sum of the lines unless every allocation was recorded. */
 #include <stdio.h>
 
 #include "heap_in.h"
@@ -52,8 +52,8 @@ heap_je_thread(struct heap_je *j, uint64_t uid)
 	return (uint32_t)*row;
 }
 
-/* What a thread has of a stack. Cells know allocations and frees, so without the first the live
- * blocks stand in for them. */
+/* What a thread has of a stack. Cells know allocations and frees, so without the first
+ * the live blocks stand in for them. */
 static void
 heap_je_cell(struct heap_je *j, uint32_t thread, const struct heap_counts *c)
 {

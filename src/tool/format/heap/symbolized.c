@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* symbolized.c -- heap profiles that bring their names, as `jeprof --raw` writes them.
  *
- *	--- symbol
- *	binary=/usr/bin/demo
- *	0x000055d8b9a9c19a main
- *	0x000055d8b9a9c133 do_something--inlined
- *	---
- *	--- heap
- *	heap_v2/524288 …                                 either kind of heap profile
+ * 	--- symbol
+ * 	binary=/usr/bin/demo
+ * 	0x000055d8b9a9c19a main
+ * 	0x000055d8b9a9c133 do_something--inlined
+ * 	---
+ * 	--- heap
+ * 	heap_v2/524288 …                                 either kind of heap profile
  *
  * The addresses of names lie in the call, one before the return address in the stacks;
  * google-pprof writes the stacks that way too. So a name is looked for under the address
- * before, then under the address itself. Of names joined by `--` the first is the function, the others
- * were inlined, each into the one before. */
+ * before, then under the address itself. Of names joined by `--` the first is the
+ * function, the others were inlined, each into the one before. */
 #include <errno.h>
 #include <stdlib.h>
 

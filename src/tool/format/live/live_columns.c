@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* live_columns.c -- objects whose columns are not where this seep lays them out.
  *
- * The directory of a recording (shared/recording_columns.h) says where its columns are. If it is
- * ours to the byte, objects are used as they lie in the copy. Else those of a size that does not
- * vary are copied once more, column by column, into rows of the structs that we know: what we do
- * not know is left behind, what the recording lacks is 0. A directory that makes no sense is
- * damage, and the objects are then taken to be laid out as ours. */
+ * The directory of a recording (shared/recording_columns.h) says where its columns are.
+ * If it is ours to the byte, objects are used as they lie in the copy. Else those of a
+ * size that does not vary are copied once more, column by column, into rows of the
+ * structs that we know: what we do not know is left behind, what the recording lacks is
+ * 0. A directory that makes no sense is damage, and the objects are then taken to be laid
+ * out as ours. */
 #include <string.h>
 
 #include "live_impl.h"

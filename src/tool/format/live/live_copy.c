@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* live_copy.c -- our own copy of a live recording, which nobody can change while it is checked and used.
+/* live_copy.c -- our own copy of a live recording, which nobody can change while it is
+ * checked and used.
  *
- * Nine tenths of a large one are the sites and the buckets of live blocks, which are read once and nearly in order. Of a
- * process that has ended they are left out, and copied a chunk at a time when they are asked for, into few places that are used again
- * (pieces.h): memory that need not be made. What was under way there is undone when a chunk comes. A process that
- * runs goes on writing: all of it is copied at once. */
+ * Nine tenths of a large one are the sites and the buckets of live blocks, which are read
+ * once and nearly in order. Of a process that has ended they are left out, and copied a
+ * chunk at a time when they are asked for, into few places that are used again
+ * (pieces.h): memory that need not be made. What was under way there is undone when a
+ * chunk comes. A process that runs goes on writing: all of it is copied at once. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -220,7 +222,8 @@ live_data_end(int fd, uint64_t end)
 	return last < 0 || (uint64_t)last > end ? end : (uint64_t)last;
 }
 
-/* The bytes [from, to), which are data and all in chunks; chunks of buckets are noted and left out. */
+/* The bytes [from, to), which are data and all in chunks; chunks of buckets are noted and
+ * left out. */
 static int
 live_read_chunks(struct live *l, int fd, uint64_t from, uint64_t to, struct err *e)
 {

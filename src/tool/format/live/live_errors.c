@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* live_errors.c -- wrong uses of the heap, out of a live recording.
  *
- * A record whose kind is 0 was never finished. One with a kind, function or place that does not
- * exist keeps what can be read of it and is counted as damaged. */
+ * A record whose kind is 0 was never finished. One with a kind, function or place that
+ * does not exist keeps what can be read of it and is counted as damaged. */
 #include "live_impl.h"
 
 static uint8_t

@@ -56,8 +56,9 @@ struct live {
 	struct rec_head *head; /* = data */
 	bool stopped, sampled;
 
-	/* live_columns.c: the layout of this recording, and where it is not ours its directory and
-	 * the objects as we lay them out, by number; NULL = as they are in the copy. */
+	/* live_columns.c: the layout of this recording, and where it is not ours its
+	 * directory and the objects as we lay them out, by number; NULL = as they are in
+	 * the copy. */
 	struct live_kind kinds[REC_CHUNK_LAST + 1];
 	const struct rec_column *dir;
 	unsigned char *rows[REC_CHUNK_LAST + 1];
@@ -85,7 +86,8 @@ struct live {
 
 struct err;
 
-/* live_copy.c: memory for the copy, and the copy of a file; live_copy_done ends both, also when they failed. */
+/* live_copy.c: memory for the copy, and the copy of a file; live_copy_done ends both,
+ * also when they failed. */
 void live_make_room(struct live *l, size_t bytes);
 int live_copy_fd(struct live *l, int fd, struct err *e);
 void live_copy_done(struct live *l);
@@ -105,14 +107,15 @@ live_leaves_out(uint32_t kind)
 /* A chunk that was left out, good until the next one is asked for. */
 unsigned char *live_chunk_copy(struct live_left_out *o, uint32_t chunk);
 
-/* live_columns.c: how the objects are laid out; and, once a kind's chunks are known and nothing in
- * them changes any more, what is needed to hand them out as we lay them out. */
+/* live_columns.c: how the objects are laid out; and, once a kind's chunks are known and
+ * nothing in them changes any more, what is needed to hand them out as we lay them
+ * out. */
 void live_lay_out(struct live *l);
 void live_convert(struct live *l, enum rec_chunk_kind kind);
 
 /* The object that `ref` names in a chunk of `kind`, with at least `bytes` bytes up to
- * the end of the chunk and of the file. NULL: it names none. One in a kind of chunk that is left out is good
- * until the next of these is asked for. */
+ * the end of the chunk and of the file. NULL: it names none. One in a kind of chunk that
+ * is left out is good until the next of these is asked for. */
 void *live_at(const struct live *l, uint32_t ref, enum rec_chunk_kind kind, size_t bytes);
 
 /* The same as it lies in the recording. */

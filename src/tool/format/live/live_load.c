@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* live_load.c -- a live recording becomes a process of a profile.
  *
- * The part in use is copied, because the target may be writing it (live_copy.c). If the target is
- * dead or stopped, calls that were under way are undone in the copy (journals). Then
- * every chunk is classified, and threads, modules, stacks with their totals, live
- * blocks, marks and the timeline are read in that order (live_stacks.c,
- * live_blocks.c).
+ * The part in use is copied, because the target may be writing it (live_copy.c). If the
+ * target is dead or stopped, calls that were under way are undone in the copy (journals).
+ * Then every chunk is classified, and threads, modules, stacks with their totals, live
+ * blocks, marks and the timeline are read in that order (live_stacks.c, live_blocks.c).
  *
  * The bytes are not trusted: refs are checked against kind and bounds, everything is
  * read at most once, and `used` and the chunk lists are not needed at all. A figure

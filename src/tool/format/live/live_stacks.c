@@ -359,7 +359,8 @@ live_finish_site(struct live *l, struct prof_site *site, const struct rec_site *
 	}
 }
 
-/* Stacks that do not show all of their frames are counted, by the allocations made there. */
+/* Stacks that do not show all of their frames are counted, by the allocations made
+ * there. */
 static void
 live_count_cut(struct live *l, const struct prof_site *site)
 {
@@ -384,8 +385,8 @@ live_is_inherited(const struct live *l, uint32_t node_ref)
 	       n->pc == REC_CLASS_INHERITED;
 }
 
-/* Blocks from before the fork are not what this process did: they are in no table of the profile,
- * only counted. */
+/* Blocks from before the fork are not what this process did: they are in no table of the
+ * profile, only counted. */
 static void
 live_read_inherited(struct live *l, const struct rec_site *s, uint32_t ref)
 {

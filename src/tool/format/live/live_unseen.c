@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* live_unseen.c -- programs that a process started and that are not recorded, out of its recording.
+/* live_unseen.c -- programs that a process started and that are not recorded, out of its
+ * recording.
  *
- * Each becomes a process of the profile that says why there is nothing of it, so that reports count, name and judge it
- * as they do others. Of a program that was started very often, the first ones do. */
+ * Each becomes a process of the profile that says why there is nothing of it, so that
+ * reports count, name and judge it as they do others. Of a program that was started very
+ * often, the first ones do. */
 #include "live_impl.h"
 
 #include <stdlib.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* pack_impl.h -- the packed recording's bytes, shared by its writer and its reader.
  *
- *	head       magic[8] | version u32 | crc of these 12 bytes u32
- *	sections   struct pack_section, then `stored_bytes` bytes; one after the other
- *	index      u64 offset of every section
- *	tail       struct pack_tail
+ * 	head       magic[8] | version u32 | crc of these 12 bytes u32
+ * 	sections   struct pack_section, then `stored_bytes` bytes; one after the other
+ * 	index      u64 offset of every section
+ * 	tail       struct pack_tail
  *
- * A section holds one table of the profile, column after column, behind a directory of them. To
- * change what a column means is to give it another id; what cannot be said so raises PACK_VERSION. */
+ * A section holds one table of the profile, column after column, behind a directory of
+ * them. To change what a column means is to give it another id; what cannot be said so
+ * raises PACK_VERSION. */
 #ifndef SEEP_FORMAT_PACK_IMPL_H
 #define SEEP_FORMAT_PACK_IMPL_H
 
@@ -56,9 +57,10 @@ enum {
 	PACK_SLACK_BYTES = 1 << 20,
 };
 
-/* A section's bytes begin with a directory: varints, first how many columns there are, then of each
- * its id, width, values and offset, in the order of the columns' bytes, which follow. A reader
- * takes the columns that it knows and skips the others. An empty table has no bytes at all. */
+/* A section's bytes begin with a directory: varints, first how many columns there are,
+ * then of each its id, width, values and offset, in the order of the columns' bytes,
+ * which follow. A reader takes the columns that it knows and skips the others. An empty
+ * table has no bytes at all. */
 struct pack_column {
 	uint64_t id;	 /* place in the table's columns (tool/model/columns.h), from 1 */
 	uint64_t width;	 /* bytes of a value; PACK_WIDTH_VARINT: a varint each */

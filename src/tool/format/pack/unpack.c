@@ -103,8 +103,8 @@ unpack_column(struct unpack *u, const struct prof_tab *t, const struct prof_col 
 	}
 }
 
-/* The directory in front of a section's columns. False when it is none, or says that a column lies
- * outside of the section or has fewer bytes than values. */
+/* The directory in front of a section's columns. False when it is none, or says that a
+ * column lies outside of the section or has fewer bytes than values. */
 static bool
 unpack_directory(struct cur *in, uint64_t rows, struct pack_column *ret, uint64_t *ret_n)
 {

@@ -134,8 +134,8 @@ pprof_hex(char c)
 	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
 }
 
-/* A build-id in hexadecimal; Go has others, which name no file that we could find and are only
- * shown. */
+/* A build-id in hexadecimal; Go has others, which name no file that we could find and are
+ * only shown. */
 static size_t
 pprof_build_id(const char *text, uint8_t *to)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* folded.c -- folded stacks, as flame graphs are made of.
  *
- *	main;load;parse 4096            outermost first, then a value
- *	main;load;parse 4096 8192       two of them: before and after
+ * 	main;load;parse 4096            outermost first, then a value
+ * 	main;load;parse 4096 8192       two of them: before and after
  *
- * A frame is its name and nothing more (named.h). Values are taken as live bytes; of two the second
- * is the profile, and the first is the mark `before`. What the values are of, the file does
- * not say, and it has no numbers of blocks. */
+ * A frame is its name and nothing more (named.h). Values are taken as live bytes; of two
+ * the second is the profile, and the first is the mark `before`. What the values are of,
+ * the file does not say, and it has no numbers of blocks. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

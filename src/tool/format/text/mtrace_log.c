@@ -43,7 +43,8 @@ struct mtrace_log {
 
 /* ---- places ---- */
 
-/* Virtual address that the file was linked to begin at: not 0 in programs that cannot move. */
+/* Virtual address that the file was linked to begin at: not 0 in programs that cannot
+ * move. */
 static uint64_t
 mtrace_base(const char *path)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* pmap.c -- see pmap.h.
  *
- * A table has a line of column names, and each figure is found by its column's number; smaps
- * has the same names before a colon. So one table of names serves all. The mapping's name is
- * what follows the last column. */
+ * A table has a line of column names, and each figure is found by its column's number;
+ * smaps has the same names before a colon. So one table of names serves all. The
+ * mapping's name is what follows the last column. */
 #include "tool/format/text/pmap.h"
 
 #include <ctype.h>
@@ -25,8 +25,8 @@ enum {
 	PMAP_NO_FIGURE = -1,
 };
 
-/* More than 256 TiB is no figure of a process; with the limit of all of them together it keeps
- * sums of bytes from overflowing. */
+/* More than 256 TiB is no figure of a process; with the limit of all of them together it
+ * keeps sums of bytes from overflowing. */
 #define PMAP_KIB_MAX (UINT64_C(1) << 38)
 #define PMAP_SUM_KIB_MAX (UINT64_C(1) << 48)
 
@@ -371,8 +371,9 @@ pmap_read_table(struct pmap_reader *p, struct err *e)
 
 /* ---- all of it ---- */
 
-/* Sizes that are not told, and mappings that overlap: the kernel lets go of the process between
- * parts of smaps, so one that grew meanwhile may be there twice. The first one counts. */
+/* Sizes that are not told, and mappings that overlap: the kernel lets go of the process
+ * between parts of smaps, so one that grew meanwhile may be there twice. The first one
+ * counts. */
 static int
 pmap_tidy(struct memmap *m, struct err *e)
 {

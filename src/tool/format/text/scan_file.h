@@ -3,15 +3,16 @@
  *
  * Lines of text, fields separated by tabs, the first of them says what the line is:
  *
- *	seep-heap	1
- *	what	4711 (api-server)	program	pid	time_ns	anon_bytes
- *	sum	KIND	BLOCKS	BYTES                    four of them
- *	arena	SYSTEM	LIVE	BLOCKS	FREE	BLOCKS	LARGEST	END	CACHED	UNKNOWN	HEAPS
- *	group	SIZE	TYPE	PATTERN	HOLDER	then blocks and bytes of each kind, LEAST
- *	holder	NAME	ADDRESS	BLOCKS	BYTES
- *	mapped	BLOCKS	BYTES
+ * 	seep-heap	1
+ * 	what	4711 (api-server)	program	pid	time_ns	anon_bytes
+ * 	sum	KIND	BLOCKS	BYTES                    four of them
+ * 	arena	SYSTEM	LIVE	BLOCKS	FREE	BLOCKS	LARGEST	END	CACHED	UNKNOWN	HEAPS
+ * 	group	SIZE	TYPE	PATTERN	HOLDER	then blocks and bytes of each kind, LEAST
+ * 	holder	NAME	ADDRESS	BLOCKS	BYTES
+ * 	mapped	BLOCKS	BYTES
  *
- * Tabs, newlines and backslashes in texts are written \t, \n and \\. Lines that are not known are stepped over. */
+ * Tabs, newlines and backslashes in texts are written \t, \n and \\. Lines that are not
+ * known are stepped over. */
 #ifndef SEEP_FORMAT_SCAN_FILE_H
 #define SEEP_FORMAT_SCAN_FILE_H
 

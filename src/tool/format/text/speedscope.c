@@ -4,10 +4,10 @@
  *
  * One profile for each figure there is, live bytes first unless another was asked for,
  * and one list of frames for all of them. Profiles are of the type "evented": the tree of
- * stacks is walked once, so a prefix that many stacks share is written once. Of each figure
- * the SPEED_STACKS largest stacks are written, unless all were asked for; the others are
- * summed up in a frame "(smaller stacks)" where they leave these. Figures below 0 are left
- * out: speedscope refuses them. */
+ * stacks is walked once, so a prefix that many stacks share is written once. Of each
+ * figure the SPEED_STACKS largest stacks are written, unless all were asked for; the
+ * others are summed up in a frame "(smaller stacks)" where they leave these. Figures
+ * below 0 are left out: speedscope refuses them. */
 #include <stdlib.h>
 #include <string.h>
 

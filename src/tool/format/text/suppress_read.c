@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* suppress_read.c -- see suppress_read.h.
  *
- *	{                                   # valgrind: an entry in braces
- *	   name
- *	   Memcheck:Leak                    TOOL[,TOOL...]:KIND
- *	   match-leak-kinds: definite       of Leak, optional
- *	   fun:mallo?                       frames from the inside out: fun: obj: src: ...
- *	}
- *	leak:libcrypto                      # LeakSanitizer: a line
+ * 	{                                   # valgrind: an entry in braces
+ * 	   name
+ * 	   Memcheck:Leak                    TOOL[,TOOL...]:KIND
+ * 	   match-leak-kinds: definite       of Leak, optional
+ * 	   fun:mallo?                       frames from the inside out: fun: obj: src: ...
+ * 	}
+ * 	leak:libcrypto                      # LeakSanitizer: a line
  *
- * Blanks at the ends of lines and lines that begin with # do not count. Entries of other tools, and of errors that
- * are not looked for, are read and kept without an effect. Wrong lines are refused: a suppression that is
- * silently not there costs more time than a message. */
+ * Blanks at the ends of lines and lines that begin with # do not count. Entries of other
+ * tools, and of errors that are not looked for, are read and kept without an effect.
+ * Wrong lines are refused: a suppression that is silently not there costs more time than
+ * a message. */
 #include "tool/format/text/suppress_read.h"
 
 #include <errno.h>
@@ -185,7 +186,8 @@ suppress_read_body(struct suppress_reader *r, struct suppress *x)
 						       "frame must be named"
 						     : "no frames in it");
 		}
-		/* What others write in theirs is theirs; a line more is the system call of Param. */
+		/* What others write in theirs is theirs; a line more is the system call
+		 * of Param. */
 		if (foreign || (x->about == SUPPRESS_OTHER && x->frames.len == 0 &&
 				memchr(l.at, ':', line_len(&l)) == NULL))
 			continue;

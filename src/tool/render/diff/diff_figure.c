@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_figure.c -- figures and frames of a comparison, as text.
  *
- * Sizes have one digit behind the point, from GiB on two. An estimate never stands without its
- * standard error, in the same unit. Texts returned are to be freed. */
+ * Sizes have one digit behind the point, from GiB on two. An estimate never stands
+ * without its standard error, in the same unit. Texts returned are to be freed. */
 #include <inttypes.h>
 #include <stdlib.h>
 

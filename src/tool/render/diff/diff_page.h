@@ -56,15 +56,16 @@ extern const char *const diff_units[];
 uint64_t diff_abs(int64_t n);
 int64_t diff_less(int64_t a, int64_t b); /* a - b, within the range */
 
-/* The unit that a number of bytes is best read in, and the number in a unit, with `more` digits
- * than usual. */
+/* The unit that a number of bytes is best read in, and the number in a unit, with `more`
+ * digits than usual. */
 unsigned diff_unit(double bytes);
 char *diff_in_unit(double bytes, unsigned unit, unsigned more);
 
 /* "868,123" */
 char *diff_exactly(int64_t n);
 
-/* "+48.0 MiB", "+48.0 ± 3.1 MiB"; plain "+1,024". The unit is left out when it is `known`. */
+/* "+48.0 MiB", "+48.0 ± 3.1 MiB"; plain "+1,024". The unit is left out when it is
+ * `known`. */
 char *diff_change(int64_t by, double var, bool plain, unsigned known);
 
 /* ---- diff_table.c ---- */

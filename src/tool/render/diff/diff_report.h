@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_report.h -- a comparison as people and programs read it.
  *
- * The text has the verdict and the sum first, then a line for each place that changed, then what
- * was folded, and how far the two can be compared. The JSON has every place (docs/json.md).
- * Nothing is printed here: text goes to a buffer. */
+ * The text has the verdict and the sum first, then a line for each place that changed,
+ * then what was folded, and how far the two can be compared. The JSON has every place
+ * (docs/json.md). Nothing is printed here: text goes to a buffer. */
 #ifndef SEEP_RENDER_DIFF_REPORT_H
 #define SEEP_RENDER_DIFF_REPORT_H
 

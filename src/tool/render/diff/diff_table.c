@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* diff_table.c -- the places of a comparison as a table: which are listed, and which are folded.
+/* diff_table.c -- the places of a comparison as a table: which are listed, and which are
+ * folded.
  *
- * A place is its function and the caller; where two listed places read the same, as many more
- * callers as it takes. Before and after are in one unit, growth is in its own, so that a small
- * change of something large shows. Where a row is wider than the terminal, its place has a line of its
- * own. */
+ * A place is its function and the caller; where two listed places read the same, as many
+ * more callers as it takes. Before and after are in one unit, growth is in its own, so
+ * that a small change of something large shows. Where a row is wider than the terminal,
+ * its place has a line of its own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,8 @@
 
 /* ---- places ---- */
 
-/* The stack of a place, `frames` of it, innermost first. Returns how many there were to show. */
+/* The stack of a place, `frames` of it, innermost first. Returns how many there were to
+ * show. */
 static unsigned
 diff_place_text(const struct diff_page *g, const struct diff_place *x, unsigned frames,
 		struct buf *out)
@@ -116,8 +118,8 @@ diff_fold(const struct diff_page *g, const struct diff_place *x, size_t listed)
 		rows = DIFF_MINOR_ROWS;
 	if (listed >= rows)
 		return DIFF_FOLD_SMALL;
-	/* Ranked, first what is lost: when the largest is small, all are, and the largest of them
-	 * are listed. */
+	/* Ranked, first what is lost: when the largest is small, all are, and the largest
+	 * of them are listed. */
 	return g->d->in_bytes && g->o->rows == 0 && listed > 0 &&
 			       diff_place_size(x) < DIFF_SMALL_BYTES &&
 			       g->most >= DIFF_SMALL_BYTES
@@ -229,7 +231,8 @@ diff_right(struct buf *out, const char *text, size_t width)
 	buf_add_str(out, text);
 }
 
-/* Puts what was added since `place` into a line of its own, if the row is wider than the terminal. */
+/* Puts what was added since `place` into a line of its own, if the row is wider than the
+ * terminal. */
 static void
 diff_break(const struct diff_page *g, size_t from, size_t place)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* diff_text.c -- a comparison as text: verdict and sum, the table, what limits it, next step. */
+/* diff_text.c -- a comparison as text: verdict and sum, the table, what limits it, next
+ * step. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

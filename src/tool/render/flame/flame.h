@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* flame.h -- a graph as a flame graph: one SVG file that needs nothing beside it.
  *
- * Opened in a browser it can be searched, zoomed, turned over, asked for callers instead of callees,
- * and used from the keyboard; shown where no script runs (a README, a mail) it is the same picture.
- * With a base, red grew and blue shrank, and stacks that are gone keep their place. Nothing is
- * fetched, and names out of foreign files are text wherever they stand. */
+ * Opened in a browser it can be searched, zoomed, turned over, asked for callers instead
+ * of callees, and used from the keyboard; shown where no script runs (a README, a mail)
+ * it is the same picture. With a base, red grew and blue shrank, and stacks that are gone
+ * keep their place. Nothing is fetched, and names out of foreign files are text wherever
+ * they stand. */
 #ifndef SEEP_RENDER_FLAME_H
 #define SEEP_RENDER_FLAME_H
 
@@ -33,11 +34,11 @@ struct flame_opts {
 	const char *subtitle; /* NULL = the total in words */
 	const char *what;     /* which figure: "live", "allocated"; NULL = not said */
 	const char *notes;    /* a line under the picture; NULL = none */
-	const char *
-		count_name; /* "samples": plain counts of these; NULL = as the graph says */
+	/* "samples": plain counts of these; NULL = as the graph says */
+	const char *count_name;
 	const char *name_type; /* NULL = "Function" */
-	const char *
-		theme; /* colours by name in the fashion of one of flame_themes; NULL = warm */
+	/* colours by name in the fashion of one of flame_themes; NULL = warm */
+	const char *theme;
 	const char *font;  /* NULL = the reader's own */
 	unsigned font_px;  /* 0 = 12 */
 	unsigned width_px; /* 0 = 1200, and as wide as the window where a script runs */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* flame_colour.c -- hues, shades and who gets which.
  *
- * A module's hue begins at a hash of its name, so that it tends to be the same in another picture,
- * and goes on to the next free one, so that large modules never share one. */
+ * A module's hue begins at a hash of its name, so that it tends to be the same in another
+ * picture, and goes on to the next free one, so that large modules never share one. */
 #include "tool/render/flame/flame_colour.h"
 
 #include <math.h>
@@ -53,8 +53,9 @@ static const struct family families[FAMILIES] = {
 	[PURPLE] = {265, 295, 48, 68, 80}, [ORANGE] = {24, 36, 84, 60, 72},
 };
 
-/* Up to four families a theme. Those with more than one tell kinds of code apart by how a name
- * is written: C++ has "::", and profilers of managed languages mark frames with a suffix. */
+/* Up to four families a theme. Those with more than one tell kinds of code apart by how a
+ * name is written: C++ has "::", and profilers of managed languages mark frames with a
+ * suffix. */
 static const struct theme {
 	const char *name;
 	uint8_t plain, cxx, kernel, managed;
@@ -136,7 +137,8 @@ name_colour(const char *name)
 
 /* ---- by module ---- */
 
-/* Neighbours differ, as a hue that is taken gives way to the next; none is that of a match. */
+/* Neighbours differ, as a hue that is taken gives way to the next; none is that of a
+ * match. */
 static const short module_hues[FLAME_HUES - 1] = {28,  205, 130, 345, 52,  262,
 						  175, 4,   85,	 232, 110, 152};
 

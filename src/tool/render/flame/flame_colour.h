@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* flame_colour.h -- the colours of a flame graph, as tables that picture and script share.
+/* flame_colour.h -- the colours of a flame graph, as tables that picture and script
+ * share.
  *
- * Every entry of a graph has a place in two tables: by module, where each module has a hue of its
- * own in four shades as long as hues last, and by name. Differences have a third table, from blue
- * over grey to red. All of it is decided here, once; the script in the file only looks it up. */
+ * Every entry of a graph has a place in two tables: by module, where each module has a
+ * hue of its own in four shades as long as hues last, and by name. Differences have a
+ * third table, from blue over grey to red. All of it is decided here, once; the script in
+ * the file only looks it up. */
 #ifndef SEEP_RENDER_FLAME_COLOUR_H
 #define SEEP_RENDER_FLAME_COLOUR_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* flame_data.c -- a graph and its boxes as columns of JSON.
  *
- * Entry 0 is the root. Then come the entries that boxes need, then the largest of the others as far
- * as the table goes; how many were left is said. */
+ * Entry 0 is the root. Then come the entries that boxes need, then the largest of the
+ * others as far as the table goes; how many were left is said. */
 #include "tool/render/flame/flame_data.h"
 
 #include <math.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* flame_data.h -- what the scripts in SVG and page draw from, as one JSON text.
  *
- * Columns instead of objects: a tree of 60,000 boxes is read by a browser in some 20 ms. Names are
- * cleaned (flame_text.h) and stand once in a table of strings at the end; < > & are escaped, so
- * that the text may stand inside <script>. The layout is described in ui/tree.js, its reader. */
+ * Columns instead of objects: a tree of 60,000 boxes is read by a browser in some 20 ms.
+ * Names are cleaned (flame_text.h) and stand once in a table of strings at the end; < > &
+ * are escaped, so that the text may stand inside <script>. The layout is described in
+ * ui/tree.js, its reader. */
 #ifndef SEEP_RENDER_FLAME_DATA_H
 #define SEEP_RENDER_FLAME_DATA_H
 
@@ -43,8 +44,8 @@ struct flame_view {
 	uint32_t max_rows; /* entries to list besides those of boxes: the largest */
 };
 
-/* One view, as an object, where a value is due. *ret_place (may be NULL) is where each entry of the
- * graph is in it, UINT32_MAX = it is not; to be freed. */
+/* One view, as an object, where a value is due. *ret_place (may be NULL) is where each
+ * entry of the graph is in it, UINT32_MAX = it is not; to be freed. */
 void flame_data_view(struct flame_data *d, const struct graph *g,
 		     const struct flame_view *v, uint32_t **ret_place);
 

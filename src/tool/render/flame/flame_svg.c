@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* flame_svg.c -- the picture as it is without a script, and the data and the script behind it.
+/* flame_svg.c -- the picture as it is without a script, and the data and the script
+ * behind it.
  *
- * The boxes are drawn once here, so that any viewer shows them. The script (ui/svg.js) leaves them
- * alone until something changes, finds what is under the mouse from the data, and draws anew when
- * it has to: an element a box is read by nobody, which keeps large graphs quick. */
+ * The boxes are drawn once here, so that any viewer shows them. The script (ui/svg.js)
+ * leaves them alone until something changes, finds what is under the mouse from the data,
+ * and draws anew when it has to: an element a box is read by nobody, which keeps large
+ * graphs quick. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,8 +181,8 @@ draw_rect(struct svg *s, const struct flame_box *b, double x, double w, unsigned
 		   gone ? " class=\"gone\"" : "");
 }
 
-/* What nobody can point at, most boxes of a large graph, needs no element of its own: all of one
- * colour are one path. */
+/* What nobody can point at, most boxes of a large graph, needs no element of its own: all
+ * of one colour are one path. */
 static void
 add_narrow(struct svg *s, const char *css, double x, double w, unsigned y)
 {
@@ -273,8 +275,8 @@ text_at(struct svg *s, const char *id, unsigned x, unsigned y, const char *text)
 	buf_add_str(s->out, "</text>\n");
 }
 
-/* The font of the boxes. It stands inside <style>, so it is held to what names of fonts are
- * made of. */
+/* The font of the boxes. It stands inside <style>, so it is held to what names of fonts
+ * are made of. */
 static void
 box_style(struct svg *s)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* flame_tree.c -- boxes of a flame graph, downwards and upwards.
  *
- * Both ways make a flat list in which parents come before their children, and one function puts
- * that into the order in which it is drawn. No recursion: stacks are as deep as they like. */
+ * Both ways make a flat list in which parents come before their children, and one
+ * function puts that into the order in which it is drawn. No recursion: stacks are as
+ * deep as they like. */
 #include "tool/render/flame/flame_tree.h"
 
 #include <stdlib.h>
@@ -220,8 +221,8 @@ up_add(struct flame_box *b, const struct graph_node *n, bool ends)
 	}
 }
 
-/* Every item goes one frame further out, into the box of that frame; those that are in the
- * outermost stay behind. */
+/* Every item goes one frame further out, into the box of that frame; those that are in
+ * the outermost stay behind. */
 static void
 up_step(const struct graph *g, struct up_items *items, struct flame_boxes *raw)
 {

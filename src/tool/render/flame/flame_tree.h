@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* flame_tree.h -- the boxes of a flame graph: the tree of calls, cut to what can be seen.
  *
- * A box is as wide as the stacks through it, each counted as FLAME_BY_* says and never below
- * nothing; its figures stay what they are. Boxes whose share of the whole is under the limit in
- * every way of counting are left out, with all above them, and counted. Downwards is the graph's
- * own tree; upwards merges stacks from their innermost frame, and follows only branches that are
- * wide enough, so that it costs no more than what is drawn. */
+ * A box is as wide as the stacks through it, each counted as FLAME_BY_* says and never
+ * below nothing; its figures stay what they are. Boxes whose share of the whole is under
+ * the limit in every way of counting are left out, with all above them, and counted.
+ * Downwards is the graph's own tree; upwards merges stacks from their innermost frame,
+ * and follows only branches that are wide enough, so that it costs no more than what is
+ * drawn. */
 #ifndef SEEP_RENDER_FLAME_TREE_H
 #define SEEP_RENDER_FLAME_TREE_H
 
@@ -31,8 +32,9 @@ struct flame_tree {
 	uint32_t nboxes;
 	uint32_t depth;	   /* of the deepest box */
 	uint64_t left_out; /* boxes too small to draw; upwards: branches */
-	double least_share; /* of the whole that a box must have; more than was asked for where
-			     * there would be more boxes than a browser can take */
+	/* of the whole that a box must have; more than was asked for where
+	 * there would be more boxes than a browser can take */
+	double least_share;
 };
 
 /* `share` is the least share of the whole. Free with flame_tree_done. */

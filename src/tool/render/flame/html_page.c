@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* html_page.c -- the data of the page, and the page around it (ui/page.html).
  *
- * Every figure that the profile has is a view of its own, in bytes and in objects, and they share
- * one table of strings. */
+ * Every figure that the profile has is a view of its own, in bytes and in objects, and
+ * they share one table of strings. */
 #include "tool/render/flame/html_page.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pages.h -- the files of --flame and --html: a profile, or the difference of two, for a browser. */
+/* pages.h -- the files of --flame and --html: a profile, or the difference of two, for a
+ * browser. */
 #ifndef SEEP_RENDER_PAGES_H
 #define SEEP_RENDER_PAGES_H
 
@@ -17,7 +18,8 @@ struct pages {
 	bool one_figure; /* the page has the figure asked for only, else all there are */
 };
 
-/* Appends the flame graph of p, which has its names, to `out`. `base` and `base_q` as for graph_init. */
+/* Appends the flame graph of p, which has its names, to `out`. `base` and `base_q` as for
+ * graph_init. */
 void pages_flame(struct buf *out, const struct pages *pg, const struct prof *p,
 		 const struct graph_query *q, const struct prof *base,
 		 const struct graph_query *base_q);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* dump.h -- memory for people: a summary of what is in it, its strings, its bytes.
  *
- * Strings are printed as `strings -t x` does, bytes as `hexdump -C`, but with addresses in place
- * of offsets where they are known. Contents are masked unless told otherwise: letters and digits
- * lose their identity, bytes that are no pointers and not zero become dots. */
+ * Strings are printed as `strings -t x` does, bytes as `hexdump -C`, but with addresses
+ * in place of offsets where they are known. Contents are masked unless told otherwise:
+ * letters and digits lose their identity, bytes that are no pointers and not zero become
+ * dots. */
 #ifndef SEEP_RENDER_DUMP_H
 #define SEEP_RENDER_DUMP_H
 
@@ -14,7 +15,8 @@
 #include "tool/analyze/process/content.h"
 #include "tool/util/buf.h"
 
-/* What a word that marks objects stands for; NULL when not known. Borrowed until the next call. */
+/* What a word that marks objects stands for; NULL when not known. Borrowed until the next
+ * call. */
 typedef const char *dump_namer(void *ctx, uint64_t word);
 
 struct dump_opts {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* scan_json.c -- a heap that nobody recorded, as JSON; see scan_report.h and docs/json.md. */
+/* scan_json.c -- a heap that nobody recorded, as JSON; see scan_report.h and
+ * docs/json.md. */
 #include <stdio.h>
 
 #include "tool/render/heap/scan_report.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* scan_leaks.c -- what is lost of a heap that nobody recorded, as text; see scan_report.h. */
+/* scan_leaks.c -- what is lost of a heap that nobody recorded, as text; see
+ * scan_report.h. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* scan_report.h -- a heap that nobody recorded, for people and programs: what is lost of it, what is in it, who
- * holds it, what malloc keeps.
+/* scan_report.h -- a heap that nobody recorded, for people and programs: what is lost of
+ * it, what is in it, who holds it, what malloc keeps.
  *
  * The answer comes first, the evidence next, one next step last, as in report.h. */
 #ifndef SEEP_RENDER_SCAN_REPORT_H
@@ -33,12 +33,12 @@ struct scan_opts {
 void scan_leaks_text(struct buf *out, const struct heapscan *s,
 		     const struct scan_opts *o);
 
-/* Groups that have blocks of these kinds, in the order in which they are listed: row 1 first. To be freed by the
- * caller. */
+/* Groups that have blocks of these kinds, in the order in which they are listed: row 1
+ * first. To be freed by the caller. */
 uint32_t *scan_order(const struct heapscan *s, unsigned kinds, size_t *ret_n);
 
-/* `seep report` of a heap: what is in it, who holds it, what malloc keeps, and with `g` (or NULL) what grew since an
- * earlier look. */
+/* `seep report` of a heap: what is in it, who holds it, what malloc keeps, and with `g`
+ * (or NULL) what grew since an earlier look. */
 void scan_heap_text(struct buf *out, const struct heapscan *s,
 		    const struct scan_growth *g, const struct scan_opts *o);
 

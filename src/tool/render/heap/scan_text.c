@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* scan_text.c -- a heap that nobody recorded as text: what is in it, who holds it, what malloc keeps, what grew; see
- * scan_report.h. */
+/* scan_text.c -- a heap that nobody recorded as text: what is in it, who holds it, what
+ * malloc keeps, what grew; see scan_report.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -197,7 +197,8 @@ arenas_text(struct buf *out, const struct heapscan *s, const struct scan_opts *o
 			   figure_things((int64_t)s->mapped.blocks, 0, "block").s);
 }
 
-/* Commands that can be pasted: who holds the block that most hangs on, and, with `grows`, what grows from now on. */
+/* Commands that can be pasted: who holds the block that most hangs on, and, with `grows`,
+ * what grows from now on. */
 static void
 next_text(struct buf *out, const struct heapscan *s, const char *target, bool grows)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* scan_verdict.c -- the verdict on a heap that nobody recorded, and its summary; see scan_report.h. */
+/* scan_verdict.c -- the verdict on a heap that nobody recorded, and its summary; see
+ * scan_report.h. */
 #include "tool/render/figure.h"
 #include "tool/render/heap/scan_report.h"
 #include "tool/util/fmt.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* who_blocks.c -- see who_blocks.h. The process stands still while its blocks are read. */
+/* who_blocks.c -- see who_blocks.h. The process stands still while its blocks are
+ * read. */
 #include "tool/render/heap/who_blocks.h"
 
 #include <inttypes.h>

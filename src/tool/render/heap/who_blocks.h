@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* who_blocks.h -- what is in the blocks of one group of a heap that was searched: `seep leaks --blocks`. */
+/* who_blocks.h -- what is in the blocks of one group of a heap that was searched: `seep
+ * leaks --blocks`. */
 #ifndef SEEP_RENDER_WHO_BLOCKS_H
 #define SEEP_RENDER_WHO_BLOCKS_H
 
@@ -17,8 +18,8 @@ struct who_choice {
 	bool show;	/* do not mask */
 };
 
-/* Bytes of the blocks of one group with what their words point to; as JSON without the bytes, unless they are to be
- * shown. */
+/* Bytes of the blocks of one group with what their words point to; as JSON without the
+ * bytes, unless they are to be shown. */
 void who_blocks(struct heapcheck *c, const struct who_choice *w, struct buf *out);
 void who_blocks_json(struct heapcheck *c, const struct who_choice *w, struct buf *out);
 

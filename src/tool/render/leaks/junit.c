@@ -21,7 +21,8 @@ struct junit {
 	unsigned tests, failures;
 };
 
-/* What it is, and where: the innermost frame that is neither an allocator's nor a library's. */
+/* What it is, and where: the innermost frame that is neither an allocator's nor a
+ * library's. */
 static void
 junit_place(struct junit *j, const char *words, uint32_t node)
 {
@@ -41,8 +42,8 @@ junit_place(struct junit *j, const char *words, uint32_t node)
 	}
 }
 
-/* Whether what was found is a failure: where there are conditions, those decide, and beside a baseline
- * everything left is new. */
+/* Whether what was found is a failure: where there are conditions, those decide, and
+ * beside a baseline everything left is new. */
 static bool
 junit_fails(const struct junit *j, bool leak)
 {
@@ -81,7 +82,8 @@ struct junit_finding {
 	bool leak;
 };
 
-/* A test that did not pass, unless conditions say what passes: j->stack and what it is about. */
+/* A test that did not pass, unless conditions say what passes: j->stack and what it is
+ * about. */
 static void
 junit_case(struct junit *j, const struct junit_finding *x)
 {
@@ -214,7 +216,8 @@ junit_process(struct junit *all, uint32_t process)
 	buf_done(&cases);
 }
 
-/* Each is a case, but for one that nobody gave: that has been told already by what failed. */
+/* Each is a case, but for one that nobody gave: that has been told already by what
+ * failed. */
 static void
 junit_conditions(struct junit *all, struct buf *out)
 {

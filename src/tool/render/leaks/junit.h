@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* junit.h -- the result as JUnit's XML, which every CI server shows: a suite for each process, a failed case
- * for each error in it, and a case for each condition. */
+/* junit.h -- the result as JUnit's XML, which every CI server shows: a suite for each
+ * process, a failed case for each error in it, and a case for each condition. */
 #ifndef SEEP_RENDER_JUNIT_H
 #define SEEP_RENDER_JUNIT_H
 
@@ -9,13 +9,14 @@
 
 struct junit_opts {
 	bool baseline; /* what it has is marked (judge.h): losses that are left are new */
-	bool blind; /* nothing was looked at for leaks: conditions on them are undecided */
+	/* nothing was looked at for leaks: conditions on them are undecided */
+	bool blind;
 	bool implied; /* the condition was not given, but comes with the baseline */
 };
 
-/* Appends the document. Conditions must have been judged. With conditions, these alone decide what failed:
- * records are then output of their cases, unless a condition on leaks is met and a baseline says that these
- * leaks are new. */
+/* Appends the document. Conditions must have been judged. With conditions, these alone
+ * decide what failed: records are then output of their cases, unless a condition on leaks
+ * is met and a baseline says that these leaks are new. */
 void junit_xml(struct buf *out, const struct prof *p, const struct skip *s,
 	       const bool *chosen, const struct memcheck_opts *o, const struct judge *g,
 	       const struct junit_opts *more);

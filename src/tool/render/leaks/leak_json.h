@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* leak_json.h -- the members of a JSON report about what leaks were held against: conditions and
- * suppressions. docs/json.md has them. */
+/* leak_json.h -- the members of a JSON report about what leaks were held against:
+ * conditions and suppressions. docs/json.md has them. */
 #ifndef SEEP_RENDER_LEAK_JSON_H
 #define SEEP_RENDER_LEAK_JSON_H
 

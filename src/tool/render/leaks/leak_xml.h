@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* leak_xml.h -- what was lost, as valgrind's XML: protocol 4 of memcheck, for the many programs that read it. */
+/* leak_xml.h -- what was lost, as valgrind's XML: protocol 4 of memcheck, for the many
+ * programs that read it. */
 #ifndef SEEP_RENDER_LEAK_XML_H
 #define SEEP_RENDER_LEAK_XML_H
 

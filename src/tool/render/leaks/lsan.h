@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lsan.h -- what was lost, in the words of LeakSanitizer.
  *
- * It knows two kinds: direct leaks are those definitely lost, indirect ones those indirectly lost. What is
- * only possibly lost is not a leak there: a pointer into the middle of a block counts for it. */
+ * It knows two kinds: direct leaks are those definitely lost, indirect ones those
+ * indirectly lost. What is only possibly lost is not a leak there: a pointer into the
+ * middle of a block counts for it. */
 #ifndef SEEP_RENDER_LSAN_H
 #define SEEP_RENDER_LSAN_H
 
@@ -16,7 +17,8 @@ struct lsan_object {
 	uint64_t addr, bytes;
 };
 
-/* Blocks of process `pid` from the site `origin` that are lost because of blocks from the site `by`. */
+/* Blocks of process `pid` from the site `origin` that are lost because of blocks from the
+ * site `by`. */
 struct lsan_below {
 	uint32_t pid, by, origin;
 	uint64_t blocks, bytes;
@@ -30,8 +32,8 @@ struct lsan_extra {
 	VEC(struct lsan_below) below; /* only where there are suppressions */
 };
 
-/* Appends the report on a process; nothing when it lost nothing. Uses of `o` kinds to show, the stacks and
- * the suppressions, whose uses are told. */
+/* Appends the report on a process; nothing when it lost nothing. Uses of `o` kinds to
+ * show, the stacks and the suppressions, whose uses are told. */
 void lsan_text(struct buf *out, const struct prof *p, const struct skip *s,
 	       uint32_t process, const struct memcheck_opts *o,
 	       const struct lsan_extra *more);

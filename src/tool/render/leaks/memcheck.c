@@ -311,7 +311,8 @@ memcheck_compare(const void *pa, const void *pb)
 	return a < b ? -1 : a > b;
 }
 
-/* Wrong uses once more, those that happened most often last; false when there are none. */
+/* Wrong uses once more, those that happened most often last; false when there are
+ * none. */
 static bool
 memcheck_contexts(struct memcheck *m, uint64_t contexts)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* memcheck.h -- what was lost, in the words of valgrind's memcheck, for whoever reads or parses those: its
- * text here, its XML in leak_xml.h. */
+/* memcheck.h -- what was lost, in the words of valgrind's memcheck, for whoever reads or
+ * parses those: its text here, its XML in leak_xml.h. */
 #ifndef SEEP_RENDER_MEMCHECK_H
 #define SEEP_RENDER_MEMCHECK_H
 
@@ -33,8 +33,8 @@ struct memcheck_error {
 	uint64_t count;	 /* times it happened there */
 	bool suppressed; /* not to be told */
 	struct memcheck_stack at;
-	const char *
-		about; /* "Address 0x… is 0 bytes inside a block of size 16 free'd"; NULL = none */
+	/* "Address 0x… is 0 bytes inside a block of size 16 free'd"; NULL = none */
+	const char *about;
 	struct memcheck_stack freed; /* or alloc'd, of a block that is in use */
 	const char *block;	     /* "Block was alloc'd at"; NULL = none */
 	struct memcheck_stack allocated;
@@ -59,8 +59,8 @@ struct memcheck_count {
 	uint64_t errors, contexts, suppressed, suppressed_contexts;
 };
 
-/* Appends HEAP SUMMARY, loss records, LEAK SUMMARY and ERROR SUMMARY of a process that was looked at;
- * of another one why it was not. */
+/* Appends HEAP SUMMARY, loss records, LEAK SUMMARY and ERROR SUMMARY of a process that
+ * was looked at; of another one why it was not. */
 void memcheck_text(struct buf *out, const struct prof *p, const struct skip *s,
 		   uint32_t process, const struct memcheck_opts *o);
 

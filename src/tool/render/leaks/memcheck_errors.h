@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* memcheck_errors.h -- wrong uses of the heap in the words of valgrind's memcheck, for its text and its XML. */
+/* memcheck_errors.h -- wrong uses of the heap in the words of valgrind's memcheck, for
+ * its text and its XML. */
 #ifndef SEEP_RENDER_MEMCHECK_ERRORS_H
 #define SEEP_RENDER_MEMCHECK_ERRORS_H
 
@@ -16,7 +17,8 @@ struct memcheck_errors {
 void memcheck_errors_init(struct memcheck_errors *ret_errors, const struct prof *p);
 void memcheck_errors_done(struct memcheck_errors *x); /* legal on a zeroed one */
 
-/* The function that was called, as in the symbol table: it is no part of the stack. NULL = none was. */
+/* The function that was called, as in the symbol table: it is no part of the stack. NULL
+ * = none was. */
 const char *memcheck_errors_called(const struct prof_error *e);
 
 /* What suppressions call it. */

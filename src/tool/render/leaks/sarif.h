@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* sarif.h -- leaks and wrong uses of the heap for code review: SARIF 2.1.0, and annotations of GitHub's
- * workflows. Suppressed findings, and those that a baseline has, are left out of both. */
+/* sarif.h -- leaks and wrong uses of the heap for code review: SARIF 2.1.0, and
+ * annotations of GitHub's workflows. Suppressed findings, and those that a baseline has,
+ * are left out of both. */
 #ifndef SEEP_RENDER_SARIF_H
 #define SEEP_RENDER_SARIF_H
 
@@ -16,7 +17,8 @@ void sarif_json(struct buf *out, const struct prof *p, const struct skip *s,
 		const bool *chosen, const struct memcheck_opts *o,
 		const struct sarif_opts *more);
 
-/* Appends a line "::error file=…,line=…,title=…::…" for each finding; ::warning for possible losses. */
+/* Appends a line "::error file=…,line=…,title=…::…" for each finding; ::warning for
+ * possible losses. */
 void sarif_annotations(struct buf *out, const struct prof *p, const struct skip *s,
 		       const bool *chosen, const struct memcheck_opts *o,
 		       const struct sarif_opts *more);

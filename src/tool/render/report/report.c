@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c -- the text report: verdict, places, totals, notes, next step.
  *
- * One process has its figures in the lines themselves. Several are summed up, those without a
- * finding are folded into one line for each kind, and the others are named. */
+ * One process has its figures in the lines themselves. Several are summed up, those
+ * without a finding are folded into one line for each kind, and the others are named. */
 #include "tool/render/report/report.h"
 
 #include <stdlib.h>
@@ -252,7 +252,8 @@ report_tables(struct report *r, uint32_t most)
 		report_table(r, by[i], report_heads[by[i]], most);
 }
 
-/* Lines that short tables are to have at least, when the rest of the report but for sites has so many. */
+/* Lines that short tables are to have at least, when the rest of the report but for sites
+ * has so many. */
 static size_t
 report_table_lines(const struct report *r, size_t other_lines)
 {
@@ -440,8 +441,9 @@ report_opening(struct report *r)
 	buf_done(&date);
 }
 
-/* From here on all figures are those of programs that went on to their end: what a process did before it
- * became another by exec, or the same once more, is none of that one's. Unless nothing is left, or all is asked for. */
+/* From here on all figures are those of programs that went on to their end: what a
+ * process did before it became another by exec, or the same once more, is none of that
+ * one's. Unless nothing is left, or all is asked for. */
 static void
 report_leave_replaced(struct report *r, struct sites_query *q, bool *ret_images)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* report_contrast.c -- under a listed site: what tells its lost blocks from the freed ones. */
+/* report_contrast.c -- under a listed site: what tells its lost blocks from the freed
+ * ones. */
 #include "tool/analyze/sites/contrast.h"
 #include "tool/render/figure.h"
 #include "tool/render/report/report_impl.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* report_errors.c -- wrong uses of the heap at the head of the report, each with its stacks. */
+/* report_errors.c -- wrong uses of the heap at the head of the report, each with its
+ * stacks. */
 #include "tool/render/error_words.h"
 #include "tool/render/figure.h"
 #include "tool/render/report/report_impl.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* report_fit.c -- the listed sites, as many and as deep as fit on a screen.
  *
- * Everything else in the report is written first. The sites get the lines that are left of a
- * screen: their lists are tried from the longest to the shortest until they fit. The first site
- * is always there. The limit is off where the user asks for more or for a certain list. */
+ * Everything else in the report is written first. The sites get the lines that are left
+ * of a screen: their lists are tried from the longest to the shortest until they fit. The
+ * first site is always there. The limit is off where the user asks for more or for a
+ * certain list. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +17,8 @@
 
 enum { FIT_MINOR = 2 }; /* the first plan where nothing much is lost */
 
-/* From the longest to the shortest. The first is the usual list; then more sites are better than
- * deeper stacks, as long as each has its caller. */
+/* From the longest to the shortest. The first is the usual list; then more sites are
+ * better than deeper stacks, as long as each has its caller. */
 static const struct report_plan fit_plans[] = {
 	{REPORT_ROWS, 0, 0, REPORT_ROWS, false},
 	{REPORT_ROWS, REPORT_FRAMES, 3, 3, false},

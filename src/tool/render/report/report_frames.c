@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* report_frames.c -- the stack under a place: which frames, and each as a line.
  *
- * Columns are as wide as the widest entry listed, up to a limit: one very long C++ name moves
- * its own line only. On a terminal names are shortened so that some of the source line is always
- * there; in a file or pipe only arguments of templates are. */
+ * Columns are as wide as the widest entry listed, up to a limit: one very long C++ name
+ * moves its own line only. On a terminal names are shortened so that some of the source
+ * line is always there; in a file or pipe only arguments of templates are. */
 #include "tool/render/report/report_impl.h"
 
 #include <inttypes.h>
@@ -74,7 +74,8 @@ report_is_named(const struct prof *p, struct skip_pos pos)
 	return f != NULL && (f->function != 0 || f->line != 0);
 }
 
-/* Why the module has no names or lines. A terminal is too narrow for what can be done about it. */
+/* Why the module has no names or lines. A terminal is too narrow for what can be done
+ * about it. */
 static void
 report_why(struct buf *out, const struct report *r, const struct prof_module *m)
 {
@@ -122,8 +123,8 @@ report_unnamed(struct report_line *l, const struct report *r, const struct prof_
 	}
 }
 
-/* The frame at `pos` with `callers` that share its line; `why` asks for the reason why there is
- * no line. */
+/* The frame at `pos` with `callers` that share its line; `why` asks for the reason why
+ * there is no line. */
 static void
 report_line_make(struct report_line *l, const struct report *r, struct skip_pos pos,
 		 size_t callers, bool why)
@@ -196,8 +197,8 @@ report_frames_done(struct report_frames *f)
 	vec_done(&f->st);
 }
 
-/* Do two frames that follow each other share a line? Addresses in one module say nothing each; a line
- * that calls itself is enough once. */
+/* Do two frames that follow each other share a line? Addresses in one module say nothing
+ * each; a line that calls itself is enough once. */
 static bool
 report_is_same(const struct prof *p, struct skip_pos a, struct skip_pos b)
 {
@@ -239,8 +240,8 @@ report_in_program(const struct prof *p, struct skip_pos pos)
 	return false;
 }
 
-/* The first frame that has a source line to quote, else the first in the program itself, else the
- * innermost. */
+/* The first frame that has a source line to quote, else the first in the program itself,
+ * else the innermost. */
 static size_t
 report_quoted(const struct report *r, const struct skip_stack *st)
 {
@@ -391,7 +392,8 @@ report_stack(struct report *r, uint32_t node, const struct report_widths *w)
 		report_line_make(&l, r, fs.st.data[k], n - 1, !r->told[module]);
 		if (f == NULL || f->line == 0)
 			r->told[module] = true;
-		/* The program's line that allocates is shown, its callers are only named. */
+		/* The program's line that allocates is shown, its callers are only
+		 * named. */
 		report_frame(r, &l, w,
 			     k == fs.quoted && f != NULL ? prof_text(r->p, f->source)
 							 : "");

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* report_growth.c -- growth in the report of a recording.
  *
- * If the first line is about growth, the sites that grow come next, because a slow leak is rarely among the
- * largest sites. A site that is in the list of live memory anyway has a line there; others that grow follow
- * that list. A recording with too few snapshots says nothing of growth. */
+ * If the first line is about growth, the sites that grow come next, because a slow leak
+ * is rarely among the largest sites. A site that is in the list of live memory anyway has
+ * a line there; others that grow follow that list. A recording with too few snapshots
+ * says nothing of growth. */
 #include <stdlib.h>
 
 #include "tool/analyze/growth/forecast.h"
@@ -79,8 +80,8 @@ held_by(struct report *r, const struct prof_holder *h)
 			   fmt_count(h->of).s);
 }
 
-/* The word and its evidence, after the rate. Where reachability is known, what a longer look would
- * tell does not matter any more. */
+/* The word and its evidence, after the rate. Where reachability is known, what a longer
+ * look would tell does not matter any more. */
 static void
 evidence(struct report *r, uint32_t row)
 {
@@ -186,7 +187,8 @@ leading_places(struct report *r, enum verdict_word word)
 		r->list_head = "other live memory, largest first:\n";
 }
 
-/* Sites that grow and are in no list above; those like the leading ones are only counted. */
+/* Sites that grow and are in no list above; those like the leading ones are only
+ * counted. */
 static void
 other_places(struct report *r)
 {
@@ -241,7 +243,8 @@ turning_places(struct report *r)
 	}
 }
 
-/* Whether all that grew was freed at the end; and the sums from and up to which it did. */
+/* Whether all that grew was freed at the end; and the sums from and up to which it
+ * did. */
 static bool
 freed_at_exit(const struct growth_places *g, uint64_t *ret_low, uint64_t *ret_high)
 {

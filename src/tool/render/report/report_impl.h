@@ -60,7 +60,8 @@ void report_coloured(struct report *r, const char *word, enum term_style style);
 
 /* ---- report_verdict.c ---- */
 
-/* The first lines: the verdict and further words that match, or the sum at another moment. */
+/* The first lines: the verdict and further words that match, or the sum at another
+ * moment. */
 void report_verdict(struct report *r);
 
 /* The word that decides which sites are listed: the first one that is about sites. */
@@ -74,7 +75,8 @@ bool report_all_reachable(const struct report *r);
 /* At the end of a report. */
 void report_growth_done(struct report *r);
 
-/* For each of the first rows of `ss` its row in r->growth if it grows, else UINT32_MAX. */
+/* For each of the first rows of `ss` its row in r->growth if it grows, else
+ * UINT32_MAX. */
 void report_growth_rows(struct report *r, const struct sites *ss, uint32_t rows,
 			uint32_t *ret_rows);
 
@@ -95,8 +97,8 @@ struct report_rate report_leak_rate(const struct report *r);
 /* Appends `between` and "1 site: +1.0 ± 0.2 MiB/min" of the places with that word; false: there are none. */
 bool report_growth_amount(struct report *r, enum verdict_word word, const char *between);
 
-/* Appends when the process reaches its memory limit, and which part of its growth the sites with that word explain;
- * nothing where that is not in sight. */
+/* Appends when the process reaches its memory limit, and which part of its growth the
+ * sites with that word explain; nothing where that is not in sight. */
 void report_growth_forecast(struct report *r, enum verdict_word word);
 
 /* The line under the first, when something grows. */
@@ -107,7 +109,8 @@ void report_growth(struct report *r);
 
 /* ---- report_errors.c ---- */
 
-/* Wrong uses of the heap: a line that counts them, and each with its stacks; nothing for none. */
+/* Wrong uses of the heap: a line that counts them, and each with its stacks; nothing for
+ * none. */
 void report_errors(struct report *r);
 
 /* ---- report_losses.c ---- */
@@ -118,14 +121,15 @@ void report_leak(struct report *r);
 /* "known 41.0 KiB, new 0": beside a baseline. */
 void report_known(struct report *r);
 
-/* "definitely lost 0 · possibly lost 0 · …" without an end of line; or why that is unknown. False:
- * no process had a leak check. */
+/* "definitely lost 0 · possibly lost 0 · …" without an end of line; or why that is
+ * unknown. False: no process had a leak check. */
 bool report_losses(struct report *r);
 
 /* Appends why there was no leak check of this process. */
 void report_why_unchecked(struct report *r, uint32_t process);
 
-/* Beside a place: "80 blocks, 0 freed", and how they are lost unless all are so definitely. */
+/* Beside a place: "80 blocks, 0 freed", and how they are lost unless all are so
+ * definitely. */
 void report_beside_lost(struct report *r, const struct sites_total *t, const char *freed);
 
 /* ---- report_procs.c ---- */
@@ -136,7 +140,8 @@ void report_process(struct report *r, uint32_t process);
 /* Appends "6.13 MiB in 120 blocks", and " at 2 sites" if asked. */
 void report_amount(struct report *r, const struct verdict_figures *f, bool places);
 
-/* A line for each process with a finding and for each kind without; nothing for only one. */
+/* A line for each process with a finding and for each kind without; nothing for only
+ * one. */
 void report_processes(struct report *r);
 
 /* How the process ended, or the processes, counted; without an end of line. */
@@ -169,8 +174,9 @@ void report_cut(struct report *r, size_t from);
 
 /* ---- report_contrast.c ---- */
 
-/* Under row `row`: "lost only when called from …; freed when called from …" if that is clear and was
- * not said of its line before; `told` remembers these. Nothing without r->contrast. */
+/* Under row `row`: "lost only when called from …; freed when called from …" if that is
+ * clear and was not said of its line before; `told` remembers these. Nothing without
+ * r->contrast. */
 void report_contrast(struct report *r, uint32_t row, struct map *told);
 
 /* ---- report_types.c ---- */
@@ -190,14 +196,15 @@ enum {
 /* The list that is not shortened. */
 extern const struct report_plan *const report_usual;
 
-/* Must the report fit on a screen? Not if the user says how much, or asks for a certain list. */
+/* Must the report fit on a screen? Not if the user says how much, or asks for a certain
+ * list. */
 bool report_must_fit(const struct report *r);
 
 /* Lines that the text takes from that offset on, on the terminal or in a file. */
 size_t report_lines(const struct report *r, const struct buf *text, size_t from);
 
-/* Lists the sites that the verdict is about, then others that grow. `other_lines`: those of the rest
- * of the report. */
+/* Lists the sites that the verdict is about, then others that grow. `other_lines`: those
+ * of the rest of the report. */
 void report_sites(struct report *r, size_t other_lines);
 
 /* ---- report_places.c ---- */
@@ -205,8 +212,8 @@ void report_sites(struct report *r, size_t other_lines);
 /* The numbered list with stacks, ranked by `by`, of `ss`. */
 void report_list(struct report *r, const struct sites *ss, enum sites_by by);
 
-/* A short table under its heading, one line for each of at most `most` places; nothing when there
- * are none. Leaves r->sites ranked by `by`. */
+/* A short table under its heading, one line for each of at most `most` places; nothing
+ * when there are none. Leaves r->sites ranked by `by`. */
 void report_table(struct report *r, enum sites_by by, const char *head, uint32_t most);
 
 /* One line a place and nothing else, for `--top`, as r->sites is ranked. */
@@ -227,7 +234,8 @@ void report_cut_short(struct report *r);
 void report_notes(struct report *r, const char *prefix);
 
 /* Memory as the kernel saw it. */
-/* " (to 16 KiB: 4 threads)": how far the peak of a process may be off; nothing when it is exact. */
+/* " (to 16 KiB: 4 threads)": how far the peak of a process may be off; nothing when it is
+ * exact. */
 void report_peak_error(struct report *r, const struct prof_process *pr);
 void report_rss(struct report *r);
 /* What the one process that the report is about was forked with. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* report_json.c -- everything a report knows, as one JSON object; docs/json.md has the schema.
+/* report_json.c -- everything a report knows, as one JSON object; docs/json.md has the
+ * schema.
  *
- * Unlike in the text nothing is rounded, stacks are whole, with the allocator's frames, and every
- * process and counter is there. Only sites may be left out, and their sums are given then. Figures
- * are bytes, counts and milliseconds. */
+ * Unlike in the text nothing is rounded, stacks are whole, with the allocator's frames,
+ * and every process and counter is there. Only sites may be left out, and their sums are
+ * given then. Figures are bytes, counts and milliseconds. */
 #include "tool/render/report/report_json_impl.h"
 
 #include <stdio.h>
@@ -100,8 +101,8 @@ rj_also(struct report_json *r, unsigned words)
 	json_arr_end(&r->j);
 }
 
-/* Only a recording of our own tells how a process ended and what it freed, and only a leak check what is lost. `judged`: these figures have a
- * verdict. */
+/* Only a recording of our own tells how a process ended and what it freed, and only a
+ * leak check what is lost. `judged`: these figures have a verdict. */
 static void
 rj_figures(struct report_json *r, const struct verdict_figures *f, bool judged)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* report_json_impl.h -- what the parts of a JSON report share: its state, and one member of an object
- * in each of the forms there are. */
+/* report_json_impl.h -- what the parts of a JSON report share: its state, and one member
+ * of an object in each of the forms there are. */
 #ifndef SEEP_RENDER_REPORT_JSON_IMPL_H
 #define SEEP_RENDER_REPORT_JSON_IMPL_H
 
@@ -23,8 +23,8 @@ struct report_json {
 	struct verdict v;
 	struct growth_places
 		growth; /* of the places at the end; else its rows are NULL */
-	uint32_t *
-		first; /* for every location: number of its first frame, UINT32_MAX = not used */
+	/* for every location: number of its first frame, UINT32_MAX = not used */
+	uint32_t *first;
 	uint32_t *used; /* locations in the order of their frames' numbers */
 	uint32_t nused, nframes;
 	uint32_t listed; /* sites that are listed */
@@ -33,7 +33,8 @@ struct report_json {
 
 /* A number that is never 0 where it is known. */
 void rj_known(struct report_json *r, const char *key, uint64_t n);
-/* A figure of the columns in `of` (enum prof_columns); null where the profile has not got them. */
+/* A figure of the columns in `of` (enum prof_columns); null where the profile has not got
+ * them. */
 void rj_column(struct report_json *r, const char *key, int64_t n, int of);
 /* A string of the profile, null when there is none. */
 void rj_id(struct report_json *r, const char *key, uint32_t id);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* report_json_places.c -- the places of a JSON report: frames, stacks, figures, growth. */
+/* report_json_places.c -- the places of a JSON report: frames, stacks, figures,
+ * growth. */
 #include "tool/render/report/report_json_impl.h"
 
 #include <stdlib.h>
@@ -9,8 +10,8 @@
 
 enum { DRAIN_BYTES = 1 << 18 };
 
-/* Frames have numbers: those of a location follow one another, a location without names has
- * one. */
+/* Frames have numbers: those of a location follow one another, a location without names
+ * has one. */
 uint32_t
 rj_frame_number(struct report_json *r, uint32_t loc, uint32_t inl)
 {
@@ -89,8 +90,8 @@ rj_frames(struct report_json *r)
 	json_arr_end(&r->j);
 }
 
-/* Which frames of the stack the text report folds: positions, of the frames that it would show
- * otherwise. */
+/* Which frames of the stack the text report folds: positions, of the frames that it would
+ * show otherwise. */
 static void
 rj_folded(struct report_json *r, uint32_t node, uint64_t from)
 {
@@ -223,7 +224,8 @@ rj_growth_all(struct report_json *r)
 	json_obj_end(&r->j);
 }
 
-/* Who holds the blocks of a place, where a leak check of the running process has found out. */
+/* Who holds the blocks of a place, where a leak check of the running process has found
+ * out. */
 static void
 rj_holder(struct report_json *r, uint32_t row)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* report_losses.c -- lost memory: the words of the headline, of a site, and of the summary. */
+/* report_losses.c -- lost memory: the words of the headline, of a site, and of the
+ * summary. */
 #include <inttypes.h>
 
 #include "shared/compiler.h"
@@ -84,7 +85,8 @@ report_some(struct report *r, int64_t bytes, int64_t blocks)
 			   figure_things(blocks, 0, "block").s);
 }
 
-/* The kinds of the summary, in their order. Indirect losses and suppressed ones are rare. */
+/* The kinds of the summary, in their order. Indirect losses and suppressed ones are
+ * rare. */
 static const struct {
 	enum prof_loss_kind kind;
 	const char *words;
@@ -107,8 +109,8 @@ report_undecided_growth(const struct report *r)
 	       report_growth_rate(r, lead).slope > 0;
 }
 
-/* The process that the report is about, if it was not searched because it was killed, not recorded
- * to its end or sampled; else 0. */
+/* The process that the report is about, if it was not searched because it was killed, not
+ * recorded to its end or sampled; else 0. */
 static uint32_t
 report_gone(const struct report *r)
 {

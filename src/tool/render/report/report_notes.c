@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* report_notes.c -- how far a report can be trusted: coverage, memory, and what is missing.
+/* report_notes.c -- how far a report can be trusted: coverage, memory, and what is
+ * missing.
  *
- * Every counter of the recorder has one sentence here. A counter of 0 has no line, so that a
- * complete recording has no notes at all. */
+ * Every counter of the recorder has one sentence here. A counter of 0 has no line, so
+ * that a complete recording has no notes at all. */
 #include "tool/render/report/report_impl.h"
 
 #include <string.h>
@@ -127,7 +128,8 @@ report_no_room(struct report *r, const char *prefix)
 						    : complete_cut_why(pr));
 }
 
-/* What keeps recordings from being complete: a line for each process, as long as they are few. */
+/* What keeps recordings from being complete: a line for each process, as long as they are
+ * few. */
 static void
 report_incomplete(struct report *r, const char *prefix)
 {

@@ -186,8 +186,8 @@ report_rest(struct report *r, const struct sites *ss, const uint32_t *order,
 				      : figure_things(value, 0, "alloc").s);
 }
 
-/* Says that the listed stacks have frames that are folded; and of callers that are not shown, unless
- * the next line is about more sites. */
+/* Says that the listed stacks have frames that are folded; and of callers that are not
+ * shown, unless the next line is about more sites. */
 static void
 report_folded(struct report *r, const struct report_rows *l)
 {

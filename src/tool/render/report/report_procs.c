@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* report_procs.c -- the processes of a run: how they ended and what they left.
  *
- * Those without a finding are folded into one line for each kind, those that the report is about
- * are named, and programs that came along with them share a line if they leak. */
+ * Those without a finding are folded into one line for each kind, those that the report
+ * is about are named, and programs that came along with them share a line if they
+ * leak. */
 #include <stdlib.h>
 
 #include "tool/analyze/sites/choose.h"
@@ -88,8 +89,8 @@ report_amount(struct report *r, const struct verdict_figures *f, bool places)
 		buf_printf(r->out, " at %s", figure_things(f->places, 0, "site").s);
 }
 
-/* The programs that were not recorded for the same reason as process `first`. `processes`: how many are
- * of a program and a reason; 0 afterwards. */
+/* The programs that were not recorded for the same reason as process `first`.
+ * `processes`: how many are of a program and a reason; 0 afterwards. */
 static void
 report_not_recorded_like(struct report *r, uint32_t first, struct map *processes)
 {
@@ -149,7 +150,8 @@ report_not_recorded(struct report *r)
 	map_done(&processes);
 }
 
-/* Has nothing been found against it, and is it not among those that the report is about? */
+/* Has nothing been found against it, and is it not among those that the report is
+ * about? */
 static bool
 report_is_quiet(const struct report *r, uint32_t i)
 {
@@ -306,7 +308,8 @@ report_program(struct report *r, const struct report_rank *first)
 	report_amount(r, &sum, false);
 }
 
-/* A line for each process in focus that left something, or for each program that many ran. */
+/* A line for each process in focus that left something, or for each program that many
+ * ran. */
 static size_t
 report_in_focus(struct report *r, const struct report_ranks *found)
 {
@@ -347,7 +350,8 @@ report_in_focus(struct report *r, const struct report_ranks *found)
 	return i;
 }
 
-/* Programs that the list of sites leaves out: how many leak, and which; the rest is counted. */
+/* Programs that the list of sites leaves out: how many leak, and which; the rest is
+ * counted. */
 static void
 report_beside_focus(struct report *r, const struct report_ranks *found, size_t i)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* report_verdict.c -- the first lines of a report: what the verdict is, in one line, and a line
- * for each further word that matches. */
+/* report_verdict.c -- the first lines of a report: what the verdict is, in one line, and
+ * a line for each further word that matches. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -272,7 +272,8 @@ report_undecided(struct report *r)
 
 /* ---- one line a word ---- */
 
-/* Which site of a process has most of what is live, in rows of the report, and how much. NULL: none. */
+/* Which site of a process has most of what is live, in rows of the report, and how much.
+ * NULL: none. */
 static const struct sites_row *
 report_largest(struct report *r, uint32_t process, int64_t *ret_bytes)
 {
@@ -368,8 +369,9 @@ report_steady(struct report *r)
 	}
 }
 
-/* Memory beside live blocks that grows faster than that, or the rest of it; false if there is none. A
- * runtime's heap that only became larger counts if that outweighs the sites. */
+/* Memory beside live blocks that grows faster than that, or the rest of it; false if
+ * there is none. A runtime's heap that only became larger counts if that outweighs the
+ * sites. */
 static bool
 report_grows_outside(struct report *r, double slope, bool faster, const char *between)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view.c -- the table of views, their first line, and how they write figures and names. */
+/* view.c -- the table of views, their first line, and how they write figures and
+ * names. */
 #include "tool/render/views/view.h"
 
 #include <inttypes.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* view.h -- the views of `seep report`: one aggregate, drawn in many ways.
  *
- * Each view is one row of a table: how it is written for people, and how as JSON (docs/json.md).
- * Text begins with one line that says what is counted and how much of it is shown; lines that
- * begin with # are remarks. On a terminal names are cut to its width and small rows are left out,
- * with a line that says so; in a pipe nothing ever is but where a limit was asked for. Nothing is
- * printed, read or looked up here: text goes to a buffer, source lines come from the caller. */
+ * Each view is one row of a table: how it is written for people, and how as JSON
+ * (docs/json.md). Text begins with one line that says what is counted and how much of it
+ * is shown; lines that begin with # are remarks. On a terminal names are cut to its width
+ * and small rows are left out, with a line that says so; in a pipe nothing ever is but
+ * where a limit was asked for. Nothing is printed, read or looked up here: text goes to a
+ * buffer, source lines come from the caller. */
 #ifndef SEEP_RENDER_VIEW_H
 #define SEEP_RENDER_VIEW_H
 
@@ -51,9 +52,10 @@ struct view_opts {
 	bool bytes;		 /* whole numbers */
 	bool all;		 /* leave nothing out */
 	bool by_cum;		 /* rank by cum */
-	bool relative;	      /* shares of what passed the filters, not of everything */
-	uint32_t rows;	      /* at most; 0 = as suits */
-	double node_fraction; /* of a tree or graph: smaller ones are left out; < 0 = as suits */
+	bool relative; /* shares of what passed the filters, not of everything */
+	uint32_t rows; /* at most; 0 = as suits */
+	/* of a tree or graph: smaller ones are left out; < 0 = as suits */
+	double node_fraction;
 	double edge_fraction;
 	uint32_t node_count; /* of a graph; 0 = VIEW_NODE_COUNT */
 	const struct re *re; /* of VIEW_PEEK and VIEW_LIST */
@@ -64,8 +66,8 @@ struct view_opts {
 	const char *title;		   /* of a graph; NULL = none */
 };
 
-/* What is shown: `q` made `g` from `p`. VIEW_LIST and VIEW_TRACES need GRAPH_LINES, VIEW_PEEK
- * and VIEW_GRAPH need edges. */
+/* What is shown: `q` made `g` from `p`. VIEW_LIST and VIEW_TRACES need GRAPH_LINES,
+ * VIEW_PEEK and VIEW_GRAPH need edges. */
 struct view {
 	const struct prof *p;
 	const struct graph *g;
@@ -75,12 +77,12 @@ struct view {
 
 extern const char *const view_names[VIEW_KINDS]; /* "top" …, as in JSON */
 
-/* Appends a line about a profile of another tool: format, when it was taken, how it was sampled,
- * and the sums that it has; and its remarks. */
+/* Appends a line about a profile of another tool: format, when it was taken, how it was
+ * sampled, and the sums that it has; and its remarks. */
 void view_about(struct buf *out, const struct view *v);
 
-/* Appends the view. The number of rows that matched `re`, where there is one, else 1: 0 is for
- * the caller to report. */
+/* Appends the view. The number of rows that matched `re`, where there is one, else 1: 0
+ * is for the caller to report. */
 uint32_t view_text(struct buf *out, enum view_kind kind, const struct view *v);
 uint32_t view_json(struct buf *out, enum view_kind kind, const struct view *v);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view_about.c -- what a profile of another tool is, in one line. Only what its format tells. */
+/* view_about.c -- what a profile of another tool is, in one line. Only what its format
+ * tells. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

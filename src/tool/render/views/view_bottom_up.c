@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* view_bottom_up.c -- the tree of calls the other way round: who allocates, called by whom.
+/* view_bottom_up.c -- the tree of calls the other way round: who allocates, called by
+ * whom.
  *
- * Made level by level. A node is a set of stacks that agree up to here; it is split by the next
- * caller only if it is large enough to be shown, so the cost follows what is drawn and not the
- * depth of all stacks. */
+ * Made level by level. A node is a set of stacks that agree up to here; it is split by
+ * the next caller only if it is large enough to be shown, so the cost follows what is
+ * drawn and not the depth of all stacks. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* view_graph.c -- the call graph in the language of graphviz's dot.
  *
- * Small entries are left out, as pprof does; calls through them are drawn as dotted edges between
- * those that are left, so nothing hangs in the air that should not. Each node keeps its largest
- * edge, however small that is. */
+ * Small entries are left out, as pprof does; calls through them are drawn as dotted edges
+ * between those that are left, so nothing hangs in the air that should not. Each node
+ * keeps its largest edge, however small that is. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,8 @@ view_dot_choose(struct view_dot *d)
 	}
 }
 
-/* Edges between those: each node of the tree asks for its nearest caller that is drawn. */
+/* Edges between those: each node of the tree asks for its nearest caller that is
+ * drawn. */
 struct view_dot_walk {
 	uint32_t *caller; /* by node: nearest drawn entry at or above it, 0 = none */
 	uint32_t *edge;	  /* by node: edge + 1, 0 = none */

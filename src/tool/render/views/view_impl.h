@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view_impl.h -- between the files of view.h: figures, names and rows as all views write them. */
+/* view_impl.h -- between the files of view.h: figures, names and rows as all views write
+ * them. */
 #ifndef SEEP_RENDER_VIEW_IMPL_H
 #define SEEP_RENDER_VIEW_IMPL_H
 
@@ -63,7 +64,8 @@ void view_json_entries(const struct view *v, struct json *j);
 
 /* ---- view_tree.c ---- */
 
-/* Draws a tree of calls, whose root is nodes[0]. Children that are small are summed up. */
+/* Draws a tree of calls, whose root is nodes[0]. Children that are small are summed
+ * up. */
 void view_draw(struct buf *out, const struct view *v, const struct graph_node *nodes);
 
 /* "nodes": all of them, parents first; and "entries". */

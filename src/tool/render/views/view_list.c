@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* view_list.c -- the source of functions with what each line allocated.
  *
- * Lines of one function in one file are a listing; code of it that comes from another file is a
- * listing of its own. Lines around those with figures are shown where there is source. */
+ * Lines of one function in one file are a listing; code of it that comes from another
+ * file is a listing of its own. Lines around those with figures are shown where there is
+ * source. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* view_top.c -- a row for each entry: what it allocated itself, and with all it called.
  *
- * Ranked by flat, or by cum. No entry is left out because it is small in the other column. */
+ * Ranked by flat, or by cum. No entry is left out because it is small in the other
+ * column. */
 #include <stdlib.h>
 
 #include "tool/render/views/view_impl.h"

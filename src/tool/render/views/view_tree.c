@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* view_tree.c -- a tree of calls, one line a call.
  *
- * Only where a function is called from, or calls, several places does the tree go to the right:
- * a chain of single calls stays in its column, so that deep stacks remain readable. */
+ * Only where a function is called from, or calls, several places does the tree go to the
+ * right: a chain of single calls stays in its column, so that deep stacks remain
+ * readable. */
 #include <stdlib.h>
 #include <string.h>
 

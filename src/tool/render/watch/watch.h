@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* watch.h -- what `seep watch` and `seep why` found, as text, JSON and metrics.
  *
- * Verdict first, then the regions that grow, then where the resident memory is, then one next
- * step. Nothing is printed here: text goes to a buffer. */
+ * Verdict first, then the regions that grow, then where the resident memory is, then one
+ * next step. Nothing is printed here: text goes to a buffer. */
 #ifndef SEEP_RENDER_WATCH_H
 #define SEEP_RENDER_WATCH_H
 

@@ -312,8 +312,8 @@ add_left_out(struct buf *out, size_t n, uint64_t kib, const char *words)
 			   n == 1 ? "" : "s", fmt_size(kib << 10).s);
 }
 
-/* Rows worth a line: that changed. The largest too, where a number of rows was asked for, or how cold they are, or nothing
- * can have changed yet. */
+/* Rows worth a line: that changed. The largest too, where a number of rows was asked for,
+ * or how cold they are, or nothing can have changed yet. */
 static void
 add_rows(struct buf *out, const struct watch_view *v, const struct watch_opts *o)
 {
@@ -380,7 +380,8 @@ watch_account(struct buf *out, const struct account *a)
 
 enum { KEPT_LEAST_KIB = 1024 };
 
-/* Where most of it is free, it is neither live nor lost. Growth of such memory has its own words. */
+/* Where most of it is free, it is neither live nor lost. Growth of such memory has its
+ * own words. */
 static void
 add_kept(struct buf *out, const struct watch_view *v)
 {

@@ -237,7 +237,8 @@ family(int pid, struct procfs_pids *pids)
 	vec_done(&children);
 }
 
-/* Connections and commands that are over at once are not worth stopping: most would end on the way. */
+/* Connections and commands that are over at once are not worth stopping: most would end
+ * on the way. */
 static bool
 is_too_young(int pid)
 {
@@ -267,7 +268,8 @@ attached_children(struct attached_sessions *ss, const struct session_settings *s
 
 		if (sparing && clock_ns(CLOCK_PROCESS_CPUTIME_ID) - spent > KIN_MOST_NS)
 			break;
-		/* One that has just been forked and will be another program at once may be gone. */
+		/* One that has just been forked and will be another program at once may
+		 * be gone. */
 		if (pids.data[i] != getpid() && !is_open(ss, pids.data[i]) &&
 		    !(sparing && is_too_young(pids.data[i])))
 			open_one(pids.data[i], s, ss, &e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* attached.h -- what the commands that attach to processes share: which ones are meant, the loop that
- * keeps them going, and the profile in the end. */
+/* attached.h -- what the commands that attach to processes share: which ones are meant,
+ * the loop that keeps them going, and the profile in the end. */
 #ifndef SEEP_SESSION_ATTACHED_H
 #define SEEP_SESSION_ATTACHED_H
 
@@ -23,23 +23,23 @@ int attached_pids(const char *word, struct procfs_pids *pids, struct err *e);
 /* Adds all processes of a control group and those below it. */
 int attached_cgroup(const char *path, struct procfs_pids *pids, struct err *e);
 
-/* A file that becomes larger than RLIMIT_FSIZE allows is an error, and not our end while a process stands
- * still for us. Done by attached_signals, too. */
+/* A file that becomes larger than RLIMIT_FSIZE allows is an error, and not our end while
+ * a process stands still for us. Done by attached_signals, too. */
 void attached_ignore_limits(void);
 /* Blocks the signals that end a session (loop_ending). */
 void attached_signals(void);
 
 enum { ATTACHED_TICK_NS = 10000000 };
 
-/* Attaches to all; what is refused is told if there are several, and is the error if there is one.
- * Returns how many there are, or a negative errno. */
+/* Attaches to all; what is refused is told if there are several, and is the error if
+ * there is one. Returns how many there are, or a negative errno. */
 int attached_open(const struct procfs_pids *pids, const struct session_settings *s,
 		  struct attached_sessions *ret, struct err *e);
 
 struct rundir;
 
-/* A child of ours that was started with libseep.so and records into `dir`: waits until its
- * recording is there. A child that has ended by then counts too. */
+/* A child of ours that was started with libseep.so and records into `dir`: waits until
+ * its recording is there. A child that has ended by then counts too. */
 int attached_recorded(int pid, const struct rundir *dir, unsigned wait_ms,
 		      struct attached_sessions *ret, struct err *e);
 
@@ -79,16 +79,17 @@ int attached_run(struct attached_sessions *ss, const struct attached_run *how,
 bool attached_detach(struct attached_sessions *ss);
 void attached_done(struct attached_sessions *ss);
 
-/* All of them as one profile, without names. `checks`: what looks for leaks have found, one for each session; or
- * NULL. `children`: forked ones that are not recorded are counted as missed. */
+/* All of them as one profile, without names. `checks`: what looks for leaks have found,
+ * one for each session; or NULL. `children`: forked ones that are not recorded are
+ * counted as missed. */
 struct prof *attached_load(const struct attached_sessions *ss,
 			   struct attached_check *checks, bool children);
 
 /* Adds one recording; `age_ms`: how long it was made for. */
 int attached_load_one(const struct session *s, struct prof *p, struct err *e);
 
-/* Adds to `p` the memory limit of the process, which runs and whose row `process` is; `before_kib`: its heap when
- * it was attached to, 0 = it was not, or not known. */
+/* Adds to `p` the memory limit of the process, which runs and whose row `process` is;
+ * `before_kib`: its heap when it was attached to, 0 = it was not, or not known. */
 void attached_limit(struct prof *p, uint32_t process, int pid, uint64_t before_kib);
 
 #endif

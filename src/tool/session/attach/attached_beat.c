@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* attached_beat.c -- see attached_beat.h.
  *
- * A timer whose signal does nothing but count up. Calls that wait begin again after it. */
+ * A timer whose signal does nothing but count up. Calls that wait begin again after
+ * it. */
 #include "tool/session/attach/attached_beat.h"
 
 #include <signal.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* attached_check.c -- see attached_check.h.
  *
- * A block that is live in the end and was made before the copy was live in the copy, too: so the recording need not be
- * read while the process stands still. In a sampled recording the share of each kind among a place's samples is
- * taken for that of all of its blocks. */
+ * A block that is live in the end and was made before the copy was live in the copy, too:
+ * so the recording need not be read while the process stands still. In a sampled
+ * recording the share of each kind among a place's samples is taken for that of all of
+ * its blocks. */
 #include "tool/session/attach/attached_check.h"
 
 #include <errno.h>
@@ -41,7 +42,8 @@ plan(struct session *s, uint64_t max_stop_ns, struct err *e)
 	return leak_plan_check(&p, max_stop_ns, e);
 }
 
-/* Blocks of a runtime's own heap are not known, so that no site can be judged by who refers to its blocks. */
+/* Blocks of a runtime's own heap are not known, so that no site can be judged by who
+ * refers to its blocks. */
 static int
 refuse_hidden(const struct attached_check *c, int pid, struct err *e)
 {
@@ -67,7 +69,8 @@ look(struct attached_check *c, struct session *s, struct err *e)
 	if (r < 0)
 		return r;
 	c->heap.image.z.left_out_inode = s->attach.live.inode;
-	/* Its clock stands while nobody ticks: what is made from now on must not seem older. */
+	/* Its clock stands while nobody ticks: what is made from now on must not seem
+	 * older. */
 	c->ms = session_age_ms(s);
 	livefile_tick(&s->attach.live, c->ms);
 	r = heapcheck_process(&c->heap, &o, e);
@@ -114,7 +117,8 @@ attached_check_done(struct attached_check *c)
 
 /* ---- what it says of each place ---- */
 
-/* Blocks of one site: weights by kind, what they were not found in, and who holds them. */
+/* Blocks of one site: weights by kind, what they were not found in, and who holds
+ * them. */
 struct share {
 	uint32_t site;
 	double blocks[CLASSIFY_KINDS], bytes[CLASSIFY_KINDS];
@@ -203,7 +207,8 @@ add_younger(struct prof_check *check, const struct prof_site *site, uint64_t blo
 		check->younger_bytes += (uint64_t)site->live_bytes - bytes;
 }
 
-/* What was lost through a place's blocks, of which some may not have been recorded: no more than was found in all. */
+/* What was lost through a place's blocks, of which some may not have been recorded: no
+ * more than was found in all. */
 static void
 save_through(struct sums *u, uint32_t first)
 {

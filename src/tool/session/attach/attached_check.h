@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* attached_check.h -- is what an attached process keeps lost, or does somebody hold it?
  *
- * A copy of the process is made (fork) and its whole heap looked through, while it goes on. The recording knows some
- * blocks by address and place; the look tells what became of each of them. Nobody has asked for this look, so it is
- * made only where it stops the process for a moment, and where there is memory for the copy. */
+ * A copy of the process is made (fork) and its whole heap looked through, while it goes
+ * on. The recording knows some blocks by address and place; the look tells what became of
+ * each of them. Nobody has asked for this look, so it is made only where it stops the
+ * process for a moment, and where there is memory for the copy. */
 #ifndef SEEP_SESSION_ATTACHED_CHECK_H
 #define SEEP_SESSION_ATTACHED_CHECK_H
 
@@ -32,7 +33,8 @@ struct attached_check {
 		.heap = HEAPCHECK_NONE                                                   \
 	}
 
-/* Looks at a process that runs and is recorded. `max_stop_ns`: 0 = not at all. Never fails. */
+/* Looks at a process that runs and is recorded. `max_stop_ns`: 0 = not at all. Never
+ * fails. */
 void attached_check_run(struct attached_check *c, struct session *s,
 			uint64_t max_stop_ns);
 

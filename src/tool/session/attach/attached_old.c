@@ -24,7 +24,8 @@ choose(const struct procmem *m, struct oldblocks *ret)
 	buf_done(&text);
 }
 
-/* malloc's lists may be changed just when they are looked at: another look is as good as the first. */
+/* malloc's lists may be changed just when they are looked at: another look is as good as
+ * the first. */
 void
 attached_old_choose(int pid, struct oldblocks *ret)
 {

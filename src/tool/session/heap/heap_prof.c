@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* heap_prof.c -- see heap_prof.h.
  *
- * Every group of blocks is a site. There is no stack: in its place stands one frame that says what the blocks
- * are. */
+ * Every group of blocks is a site. There is no stack: in its place stands one frame that
+ * says what the blocks are. */
 #include <string.h>
 
 #include "tool/analyze/process/scan_growth.h"
@@ -63,7 +63,8 @@ heap_prof(const struct heapscan *s, struct prof *p, struct leakcheck *ret_check)
 	uint32_t process = prof_add_process(p), check;
 	uint32_t exe = prof_str(p, heapscan_text(s, s->program));
 	struct heapscan_sum all = heapscan_total(s);
-	/* What looks lost may be a collector's, or held by memory that could not be read. */
+	/* What looks lost may be a collector's, or held by memory that could not be
+	 * read. */
 	bool undecided = scan_decide(s, NULL).word == VERDICT_NO_VERDICT;
 
 	p->processes[process].pid = (uint32_t)s->pid;

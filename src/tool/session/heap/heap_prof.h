@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_prof.h -- a heap that nobody recorded as a profile, for reports that are made of one. */
+/* heap_prof.h -- a heap that nobody recorded as a profile, for reports that are made of
+ * one. */
 #ifndef SEEP_SESSION_HEAP_PROF_H
 #define SEEP_SESSION_HEAP_PROF_H
 

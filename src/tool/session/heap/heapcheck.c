@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* heapcheck.c -- see heapcheck.h.
  *
- * A running process stands still until every block is told reachable or lost, and its bytes have been looked
- * at; names are found afterwards. */
+ * A running process stands still until every block is told reachable or lost, and its
+ * bytes have been looked at; names are found afterwards. */
 #include "tool/session/heap/heapcheck.h"
 
 #include <errno.h>
@@ -42,8 +42,8 @@ mark_tls_table(struct heapcheck *c, uint64_t tcb)
 		b->flags |= SCAN_BLOCK_ROOT;
 }
 
-/* Blocks of dynamic TLS hang on tables that libc finds by a pointer into their middle. Ended threads
- * leave theirs behind, with their stacks, for the next thread. */
+/* Blocks of dynamic TLS hang on tables that libc finds by a pointer into their middle.
+ * Ended threads leave theirs behind, with their stacks, for the next thread. */
 static void
 mark_tls_tables(struct heapcheck *c)
 {
@@ -128,7 +128,8 @@ classify(struct heapcheck *c)
 	for (size_t i = 0; i < c->image.z.kernel.len; i++)
 		classify_root_word(&k, c->image.z.kernel.data[i].word);
 	classify_finish(&k);
-	/* In a core that is cut off, what is missing may hold what nothing else points to. */
+	/* In a core that is cut off, what is missing may hold what nothing else points
+	 * to. */
 	for (size_t i = 0;
 	     c->image.core != NULL && c->image.core->cut_bytes > 0 && i < c->blocks.len;
 	     i++) {
@@ -300,8 +301,8 @@ walk(struct heapcheck *c)
 	vec_done(&threads);
 }
 
-/* Stops it and finds its blocks. A thread may stand in the middle of a call of the allocator: then it runs
- * for another millisecond. */
+/* Stops it and finds its blocks. A thread may stand in the middle of a call of the
+ * allocator: then it runs for another millisecond. */
 static int
 stop_and_walk(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* heapcheck_holders.c -- who holds the blocks of a heap that was looked through: one way to each, and what would
- * go if a root let go; see heapcheck.h. */
+/* heapcheck_holders.c -- who holds the blocks of a heap that was looked through: one way
+ * to each, and what would go if a root let go; see heapcheck.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,8 +128,8 @@ add_roots(struct heapcheck *c, struct dominators *d)
 		for (size_t i = from; i < end; i++) {
 			uint64_t at = holders_register(t, (unsigned)(i - from));
 
-			/* A local variable may be in both: a thread's registers and stack are
-			 * one holder. */
+			/* A local variable may be in both: a thread's registers and stack
+			 * are one holder. */
 			if (scan_find(&c->index, words->data[i]) != NULL &&
 			    !heapcheck_is_header(c, words->data[i]))
 				dominators_word(

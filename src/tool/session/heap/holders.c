@@ -121,8 +121,8 @@ thread_of(const struct holders *h, uint64_t addr, bool *ret_tls)
 	return NULL;
 }
 
-/* What is at an address that is no block: `name` of the whole, how far into it, and from where to where that
- * is true. */
+/* What is at an address that is no block: `name` of the whole, how far into it, and from
+ * where to where that is true. */
 struct place {
 	char name[NAME_MAX_BYTES];
 	char in[256]; /* " in app", or "" */
@@ -277,7 +277,8 @@ holders_type(struct holders *h, uint64_t word)
 	struct holders_module *m;
 	uint64_t *known, off;
 
-	/* Constants and code alone: a pointer to a variable says what it points to, not what it is. */
+	/* Constants and code alone: a pointer to a variable says what it points to, not
+	 * what it is. */
 	if (a == NULL || a->inode == 0 || a->perms[1] == 'w')
 		return 0;
 	known = map_add(&h->words, word);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* holders_frame.c -- which function's frame an address on a stack belongs to; see holders.h. */
+/* holders_frame.c -- which function's frame an address on a stack belongs to; see
+ * holders.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -63,7 +63,8 @@ holders_modules(struct holders *h)
 {
 	const struct memmap *map = h->image->map;
 
-	/* Mappings of one file that follow each other, and the zeroed data behind them. */
+	/* Mappings of one file that follow each other, and the zeroed data behind
+	 * them. */
 	for (size_t i = 0; i < map->areas.len; i++) {
 		const struct memmap_area *a = &map->areas.data[i];
 		struct holders_module m = {.path = a->name, .start = a->start};

@@ -54,7 +54,8 @@ file_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* Where libc keeps its list of threads: in the loader's data, or in libpthread's of old. */
+/* Where libc keeps its list of threads: in the loader's data, or in libpthread's of
+ * old. */
 static bool
 has_thread_list(const char *path)
 {
@@ -170,7 +171,8 @@ find_injected(struct image *i, const struct attach_control *c)
 	}
 }
 
-/* A process that is recorded has the recorder's memory in it, which knows addresses of blocks. */
+/* A process that is recorded has the recorder's memory in it, which knows addresses of
+ * blocks. */
 static void
 find_own(struct image *i)
 {
@@ -200,8 +202,8 @@ find_own(struct image *i)
 	livefile_close(&f);
 }
 
-/* Constants and code of files are read as they are asked for: a copy of a process has no page of them until it looks
- * at it, so they would seem never to have been touched. */
+/* Constants and code of files are read as they are asked for: a copy of a process has no
+ * page of them until it looks at it, so they would seem never to have been touched. */
 static const unsigned char *
 look_at_file(struct image *i, uint64_t addr, uint64_t *ret_bytes)
 {

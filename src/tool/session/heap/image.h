@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* image.h -- the memory of a process that nobody prepared, or of one that has died: mappings, bytes, registers,
- * and what of it is a root.
+/* image.h -- the memory of a process that nobody prepared, or of one that has died:
+ * mappings, bytes, registers, and what of it is a root.
  *
- * A running process is stopped for as long as it takes; a core file stands still by itself. What comes after
- * need not know which of the two it is. */
+ * A running process is stopped for as long as it takes; a core file stands still by
+ * itself. What comes after need not know which of the two it is. */
 #ifndef SEEP_SESSION_IMAGE_H
 #define SEEP_SESSION_IMAGE_H
 
@@ -72,8 +72,9 @@ int image_open_core(const char *path, const char *program, struct image *ret,
 		    struct err *e);
 void image_close(struct image *i);
 
-/* From now on nothing changes in it, until image_go. With `copy` the process goes on at once, and a copy of it is looked at;
- * where that cannot be had it stands still, and `instead` says why. */
+/* From now on nothing changes in it, until image_go. With `copy` the process goes on at
+ * once, and a copy of it is looked at; where that cannot be had it stands still, and
+ * `instead` says why. */
 int image_stop(struct image *i, bool copy, struct err *e);
 void image_go(struct image *i);
 
@@ -83,12 +84,12 @@ int image_again(struct image *i, struct err *e);
 /* "4711 (api-server)", or the core's path with the name of its program. */
 const char *image_what(const struct image *i, char *ret, size_t size);
 
-/* Where its roots are: all that can be written but the heap, malloc's lists, dead stacks, and what a
- * recorder of ours has in it. What of the heap could not be
- * read counts. */
+/* Where its roots are: all that can be written but the heap, malloc's lists, dead stacks,
+ * and what a recorder of ours has in it. What of the heap could not be read counts. */
 void image_roots(struct image *i, const struct heapblocks *h, struct image_ranges *ret);
 
-/* Bytes at `addr` into `to`, across whatever pieces they are read in; how many are there from `addr` on. */
+/* Bytes at `addr` into `to`, across whatever pieces they are read in; how many are there
+ * from `addr` on. */
 size_t image_read(const struct image *i, uint64_t addr, void *to, size_t bytes);
 
 /* Name of a register by its number among those of a thread, or NULL for vectors. */

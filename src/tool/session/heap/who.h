@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* who.h -- who holds a single block of a heap that was searched, step by step from a root.
+/* who.h -- who holds a single block of a heap that was searched, step by step from a
+ * root.
  *
  * Strings are in its arena, or constants. */
 #ifndef SEEP_SESSION_WHO_H
@@ -41,8 +42,8 @@ void who_done(struct who *w);
 /* "definitely lost" and the like, for the state of a block. */
 const char *who_kind(unsigned state);
 
-/* Who holds the block at `addr`, or what else is there. End with who_done. The process must stand
- * still. */
+/* Who holds the block at `addr`, or what else is there. End with who_done. The process
+ * must stand still. */
 void who_find(struct heapcheck *c, uint64_t addr, struct who *ret);
 
 /* An address as people write it: hexadecimal with or without 0x. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* leak_holes.c -- what is no root.
  *
- * The heap (blocks are followed, the rest of it is free memory and malloc's own), malloc's lists of free memory, our
- * own memory, dead stacks. What of these cannot be found is looked at like any
- * other memory: that can hide a leak, never make one up. When the recording does not know
- * all blocks, the heap outside of the known ones is looked at for the same reason. */
+ * The heap (blocks are followed, the rest of it is free memory and malloc's own),
+ * malloc's lists of free memory, our own memory, dead stacks. What of these cannot be
+ * found is looked at like any other memory: that can hide a leak, never make one up. When
+ * the recording does not know all blocks, the heap outside of the known ones is looked at
+ * for the same reason. */
 #include "tool/session/leaks/leakcheck_impl.h"
 
 #include <stdlib.h>
@@ -121,7 +122,8 @@ add_heap_holes(struct look *k, struct err *e)
 	heapwalk(&k->z.mem, &k->z.map, &(struct heapwalk_opts){.ranges_only = true},
 		 &heap);
 	mark_headers(k, &heap);
-	/* Frees of blocks never seen: if all that there is now is known, nothing is missing. */
+	/* Frees of blocks never seen: if all that there is now is known, nothing is
+	 * missing. */
 	if (!k->c->loose && heap.known && !leak_unseen(k))
 		k->c->loose = may_be_unknown(k->f->head);
 	else if (!heap.known)
@@ -137,7 +139,8 @@ add_heap_holes(struct look *k, struct err *e)
 		vec_push(&k->heaps, (struct scan_range){a->start, a->end});
 	}
 	r = leak_walk(k, &heap, e);
-	/* An allocator of the program's own: what it keeps between its blocks is in their pages. */
+	/* An allocator of the program's own: what it keeps between its blocks is in their
+	 * pages. */
 	for (size_t i = 0; r == 0 && !heap.known && !k->c->loose && i < k->pages.len;
 	     i++) {
 		add_hole(k, k->pages.data[i].start, k->pages.data[i].end);
@@ -228,7 +231,8 @@ add_stack_holes(struct look *k)
 	}
 	if (k->at != NULL && k->at->sp != 0)
 		add_hole(k, stack_start(k, stacks, n, k->at->sp), k->at->sp);
-	/* Where it waits for the look that it has asked for, the stack is the recorder's. */
+	/* Where it waits for the look that it has asked for, the stack is the
+	 * recorder's. */
 	if (k->at == NULL && k->own->why == REC_HOLD_ASKED && k->own->sp != 0)
 		add_hole(k, stack_start(k, stacks, n, k->own->sp), k->own->sp);
 	free(stacks);

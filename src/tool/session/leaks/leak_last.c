@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* leak_last.c -- see leak_last.h.
  *
- * The file: a line `seep-leaks 1 TIME`, and a line `SITE KIND BLOCKS BYTES` for each place and kind. */
+ * The file: a line `seep-leaks 1 TIME`, and a line `SITE KIND BLOCKS BYTES` for each
+ * place and kind. */
 #include "tool/session/leaks/leak_last.h"
 
 #include <dirent.h>

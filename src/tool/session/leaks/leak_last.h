@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* leak_last.h -- what the last look at a process has found, to tell what has changed since.
+/* leak_last.h -- what the last look at a process has found, to tell what has changed
+ * since.
  *
- * Kept in a small file of the user's for every process that was looked at, by pid and start; those of processes that have
- * ended are removed on the way. */
+ * Kept in a small file of the user's for every process that was looked at, by pid and
+ * start; those of processes that have ended are removed on the way. */
 #ifndef SEEP_SESSION_LEAK_LAST_H
 #define SEEP_SESSION_LEAK_LAST_H
 

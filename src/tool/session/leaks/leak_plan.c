@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* leak_plan.c -- see leak_plan.h.
  *
- * The speeds are those of a slow machine: rather too long a pause foretold than too short a one. */
+ * The speeds are those of a slow machine: rather too long a pause foretold than too short
+ * a one. */
 #include "tool/session/leaks/leak_plan.h"
 
 #include <errno.h>
@@ -57,7 +58,8 @@ shared_bytes(struct freeze *z, uint64_t inode)
 	return sum;
 }
 
-/* What it touches in a second, by the processor's own marks in its page tables: at least as much as it writes. */
+/* What it touches in a second, by the processor's own marks in its page tables: at least
+ * as much as it writes. */
 static uint64_t
 measure_touched(const struct procmem *m)
 {
@@ -78,7 +80,8 @@ measure_touched(const struct procmem *m)
 	return kib * 1024 * (1000 / MEASURE_MS) + 1;
 }
 
-/* Whether a copy is small enough; measures how fast it would grow only if that matters. */
+/* Whether a copy is small enough; measures how fast it would grow only if that
+ * matters. */
 static void
 choose(struct leak_plan *p, const struct procmem *m)
 {
@@ -151,7 +154,8 @@ leak_plan_make(struct livefile *f, int pid, struct leak_plan *ret_plan, struct e
 	return 0;
 }
 
-/* In milliseconds, so that a stop slightly over the limit does not look the same as the limit. */
+/* In milliseconds, so that a stop slightly over the limit does not look the same as the
+ * limit. */
 static struct fmt_str
 stop_text(uint64_t ns)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* leak_plan.h -- how to look at a running process without being in its way: from a copy, or while it stands still.
+/* leak_plan.h -- how to look at a running process without being in its way: from a copy,
+ * or while it stands still.
  *
- * A copy (fork) stops it only for as long as the copying of its page tables takes. But every page that it writes to
- * afterwards is there twice until the copy is gone, and it is the process that is killed when a memory
- * limit is met. So what it may come to is held against what is left; if that does not fit, it is stopped for
- * as long as the look takes, and how long that may be is said beforehand. */
+ * A copy (fork) stops it only for as long as the copying of its page tables takes. But
+ * every page that it writes to afterwards is there twice until the copy is gone, and it
+ * is the process that is killed when a memory limit is met. So what it may come to is
+ * held against what is left; if that does not fit, it is stopped for as long as the look
+ * takes, and how long that may be is said beforehand. */
 #ifndef SEEP_SESSION_LEAK_PLAN_H
 #define SEEP_SESSION_LEAK_PLAN_H
 
@@ -29,15 +31,16 @@ struct leak_plan {
 	char why[160];		 /* it is that way */
 };
 
-/* Measures, for a tenth of a second if memory is short. The process is not stopped. `f` is its recording, NULL = it
- * has none. */
+/* Measures, for a tenth of a second if memory is short. The process is not stopped. `f`
+ * is its recording, NULL = it has none. */
 int leak_plan_make(struct livefile *f, int pid, struct leak_plan *ret_plan,
 		   struct err *e);
 
 /* The pause that is to be expected, anew: when somebody has chosen another way. */
 void leak_plan_expect(struct leak_plan *p);
 
-/* Whether it would stand still for longer than `max_ns`: then that is the error. 0 = for as long as it takes. */
+/* Whether it would stand still for longer than `max_ns`: then that is the error. 0 = for
+ * as long as it takes. */
 int leak_plan_check(const struct leak_plan *p, uint64_t max_ns, struct err *e);
 
 /* One line for people; several for --dry-run, or JSON. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* leak_running.c -- a look at a process that cannot be stopped, because somebody else traces it.
+/* leak_running.c -- a look at a process that cannot be stopped, because somebody else
+ * traces it.
  *
- * Memory changes while it is read, and registers are not seen: so a block may look lost that is not. But not for long. It is
- * looked at three times, with a pause in between, and only what was allocated a second before the first look and is
- * lost at each of them counts. Younger blocks, and all of every stack, count as roots. */
+ * Memory changes while it is read, and registers are not seen: so a block may look lost
+ * that is not. But not for long. It is looked at three times, with a pause in between,
+ * and only what was allocated a second before the first look and is lost at each of them
+ * counts. Younger blocks, and all of every stack, count as roots. */
 #include <errno.h>
 
 #include "tool/session/leaks/leakcheck_impl.h"

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* leak_unseen.c -- what malloc has handed out and the recording does not know, and the other way round.
+/* leak_unseen.c -- what malloc has handed out and the recording does not know, and the
+ * other way round.
  *
- * Libraries that are loaded with a scope of their own (RTLD_DEEPBIND), and whoever asks libc for its malloc, go past
- * the hooks. glibc's heap shows it: every block that it has handed out should be one of the recording's, and
- * on healthy programs every single one is. What is not recorded may hold pointers: it becomes a
- * root, so that nothing that only such blocks hold looks lost. What is recorded and yet free was freed
- * past the hooks, and is not judged.
+ * Libraries that are loaded with a scope of their own (RTLD_DEEPBIND), and whoever asks
+ * libc for its malloc, go past the hooks. glibc's heap shows it: every block that it has
+ * handed out should be one of the recording's, and on healthy programs every single one
+ * is. What is not recorded may hold pointers: it becomes a root, so that nothing that
+ * only such blocks hold looks lost. What is recorded and yet free was freed past the
+ * hooks, and is not judged.
  *
- * Threads may stand in the middle of a call, where a block is handed out and not recorded yet, or the other way round: one for
- * each is not counted, nor one for each thread that a forked child's parent had. */
+ * Threads may stand in the middle of a call, where a block is handed out and not recorded
+ * yet, or the other way round: one for each is not counted, nor one for each thread that
+ * a forked child's parent had. */
 #include "tool/session/leaks/leakcheck_impl.h"
 
 #include <stdlib.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* leak_walk.c -- memory of allocators other than glibc's in a recorded process: not roots.
+/* leak_walk.c -- memory of allocators other than glibc's in a recorded process: not
+ * roots.
  *
- * Their tables hold the addresses of blocks, and their free memory holds stale pointers; with these as roots, lost
- * blocks look reachable. Which memory it is comes from walking their heaps (tool/target/heap/walker.h). The recording is the
- * test: its live blocks must be blocks of the walk. If too many are not, or a check of the walk fails, the
+ * Their tables hold the addresses of blocks, and their free memory holds stale pointers;
+ * with these as roots, lost blocks look reachable. Which memory it is comes from walking
+ * their heaps (tool/target/heap/walker.h). The recording is the test: its live blocks
+ * must be blocks of the walk. If too many are not, or a check of the walk fails, the
  * result is unknown, and nothing is reported. */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,8 +19,8 @@
 enum {
 	MISSING_SHARE = 1000, /* one of so many recorded blocks may be missing */
 	OWNERS_MAX = 4,
-	MAPPED_BIT =
-		2, /* in the size before a block of glibc's: it has a mapping of its own */
+	/* in the size before a block of glibc's: it has a mapping of its own */
+	MAPPED_BIT = 2,
 };
 
 /* A block that glibc has mapped for itself, in the middle of a mapping. */
@@ -87,7 +89,8 @@ which_of(const struct heapblocks *h, const struct heapblock *b)
 	return which;
 }
 
-/* How many of the recorded blocks are inside of blocks of the walk; whose these are, as bits. */
+/* How many of the recorded blocks are inside of blocks of the walk; whose these are, as
+ * bits. */
 static size_t
 match(const struct look *k, const struct heapblocks *h, const struct numbers *outside,
       unsigned *ret_which)
@@ -155,7 +158,8 @@ judge(struct look *k, struct heapblocks *h, const struct numbers *outside, struc
 	if (!h->known)
 		return 0;
 	matched = match(k, h, outside, &which);
-	/* An allocator whose blocks are not recorded stays what it is: memory like any other. */
+	/* An allocator whose blocks are not recorded stays what it is: memory like any
+	 * other. */
 	if (which != 0 && h->owners.len > 1) {
 		heapblocks_done(h);
 		walk(k, which, h);

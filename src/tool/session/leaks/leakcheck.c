@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* leakcheck.c -- see leakcheck.h.
  *
- * Stop, take in blocks, leave out what is no root (leak_holes.c), mark, let go, sum up; or let go as
- * soon as there is a copy of the process. The recording is shared memory and so no part of the copy: it is copied
- * for itself, while all threads stand still, and only that copy is used then. */
+ * Stop, take in blocks, leave out what is no root (leak_holes.c), mark, let go, sum up;
+ * or let go as soon as there is a copy of the process. The recording is shared memory and
+ * so no part of the copy: it is copied for itself, while all threads stand still, and
+ * only that copy is used then. */
 #include "tool/session/leaks/leakcheck_impl.h"
 
 #include <errno.h>
@@ -71,7 +72,8 @@ asked_by_loader(struct look *k, uint32_t site)
 	return *known == 2;
 }
 
-/* A block of a size that cannot be: next to nothing of it is mapped. Searching it would take hours. */
+/* A block of a size that cannot be: next to nothing of it is mapped. Searching it would
+ * take hours. */
 static bool
 is_absurd(const struct look *k, uint64_t addr, uint64_t bytes)
 {
@@ -127,8 +129,8 @@ count_cell(void *ctx, const struct livefile *f, void *object)
 		*live += (int64_t)(c->allocs - c->frees);
 }
 
-/* Room for as many as there should be: an array that grows is copied, and lies there twice meanwhile. The figures may be
- * anything, so there need not be room. */
+/* Room for as many as there should be: an array that grows is copied, and lies there
+ * twice meanwhile. The figures may be anything, so there need not be room. */
 static void
 expect_blocks(struct look *k)
 {
@@ -291,8 +293,8 @@ table_done(struct look *k)
 		munmap(k->table.head, k->table_room);
 }
 
-/* While it stands still: all that must not change any more. It goes on afterwards if a copy could be made of
- * it. */
+/* While it stands still: all that must not change any more. It goes on afterwards if a
+ * copy could be made of it. */
 static int
 take_in(struct look *k, struct err *e)
 {
@@ -301,7 +303,8 @@ take_in(struct look *k, struct err *e)
 
 	if (r < 0 || k->c->way != LEAKCHECK_COPY)
 		return r;
-	/* The recording is copied while a thread copies the process, or before, if that takes long. */
+	/* The recording is copied while a thread copies the process, or before, if that
+	 * takes long. */
 	k->z.tracee.meanwhile = table_copy;
 	k->z.tracee.meanwhile_ctx = k;
 	if (table_bytes(k) > TABLE_MEANWHILE_BYTES && table_bytes(k) <= k->table_room) {
@@ -467,7 +470,8 @@ run(struct livefile *f, int pid, const struct rec_hold *at, enum leakcheck_way w
 		r = check_room(&k, &e);
 	if (r == 0)
 		r = stop_and_look(&k, &e);
-	/* A thread stood in the middle of a call of its allocator: unless it is the only one, and waits. */
+	/* A thread stood in the middle of a call of its allocator: unless it is the only
+	 * one, and waits. */
 	for (unsigned i = 0; r == -EAGAIN && i < LOOK_TRIES_MORE &&
 			     (at == NULL || ret_check->threads != 1);
 	     i++) {

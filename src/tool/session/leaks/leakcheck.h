@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* leakcheck.h -- one look at a recorded process that stands still: which of its blocks are lost.
+/* leakcheck.h -- one look at a recorded process that stands still: which of its blocks
+ * are lost.
  *
  * Joins the recording (blocks), the process (memory, registers) and src/tool/leak (the
  * verdict on each block), and sums up by place. */
@@ -26,7 +27,8 @@ struct leakcheck_site {
 	uint64_t leftover_blocks, leftover_bytes; /* as in prof_loss */
 };
 
-/* A block from before the fork. It is judged in the process that allocated it; some formats list it in both. */
+/* A block from before the fork. It is judged in the process that allocated it; some
+ * formats list it in both. */
 struct leakcheck_inherited {
 	uint64_t addr, bytes;
 	enum classify_kind kind;
@@ -37,18 +39,21 @@ enum leakcheck_way {
 	LEAKCHECK_HELD = 0, /* it stood at its end, by itself */
 	LEAKCHECK_COPY,	    /* it was stopped, copied, and went on */
 	LEAKCHECK_STOP,	    /* it was stopped for as long as it took */
-	LEAKCHECK_RUNNING, /* it could not be stopped, and was looked at again and again */
+	/* it could not be stopped, and was looked at again and again */
+	LEAKCHECK_RUNNING,
 };
 
 const char *leakcheck_way_name(enum leakcheck_way way);
 
-/* What the program says to LeakSanitizer: addresses of strings in the process, 0 = none. */
+/* What the program says to LeakSanitizer: addresses of strings in the process, 0 =
+ * none. */
 struct leakcheck_wishes {
 	uint64_t options, suppressions;
 	bool off, asked; /* no check at exit; it has asked for this one and goes on */
 };
 
-/* How a check is made, and who wants to see more of it than its sums. A zeroed one, or NULL: as usual. */
+/* How a check is made, and who wants to see more of it than its sums. A zeroed one, or
+ * NULL: as usual. */
 struct leakcheck_how {
 	bool draconian; /* only what the program asked to ignore counts as a root */
 	bool inherited; /* list blocks from before a fork */
@@ -66,7 +71,8 @@ struct leakcheck_how {
 struct leakcheck {
 	bool done;
 	char why[512]; /* it was not done */
-	bool loose; /* not all blocks are known: what lies between them counted as roots */
+	/* not all blocks are known: what lies between them counted as roots */
+	bool loose;
 	bool compared; /* glibc's heap with the recording, block by block: */
 	uint64_t unseen_blocks, unseen_bytes; /* handed out, but not recorded */
 	uint64_t gone_blocks;		      /* recorded, but free */
@@ -82,8 +88,9 @@ struct leakcheck {
 	VEC(struct leakcheck_inherited) inherited;
 };
 
-/* Looks at process `pid`, whose recording `f` is. `at`: where it stands at its end, NULL = it runs and is
- * stopped first. Never fails: `done` and `why` say what came of it. Maps all of `f`. */
+/* Looks at process `pid`, whose recording `f` is. `at`: where it stands at its end, NULL
+ * = it runs and is stopped first. Never fails: `done` and `why` say what came of it. Maps
+ * all of `f`. */
 struct rec_hold;
 void leakcheck_run(struct livefile *f, int pid, const struct rec_hold *at,
 		   const struct leakcheck_how *how, struct leakcheck *ret_check);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* scanmaps.c -- see scanmaps.h.
  *
- * A configuration that is read once and then made read-only still holds its blocks. Of memory without
- * a file every touched page was writable once; of a private mapping of a file only pages that are no
- * longer the file's were written: the others are constants. */
+ * A configuration that is read once and then made read-only still holds its blocks. Of
+ * memory without a file every touched page was writable once; of a private mapping of a
+ * file only pages that are no longer the file's were written: the others are
+ * constants. */
 #include "tool/session/leaks/scanmaps.h"
 
 #include <string.h>

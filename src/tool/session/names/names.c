@@ -16,8 +16,8 @@
 
 static const struct names_provider *const names_providers[] = {&names_elf, &names_named};
 
-/* pprof files may have names as the symbol table has them: no other name, or the same twice. As in
- * pprof, a name that was made of one is left alone. */
+/* pprof files may have names as the symbol table has them: no other name, or the same
+ * twice. As in pprof, a name that was made of one is left alone. */
 static void
 names_demangle(struct prof *p)
 {

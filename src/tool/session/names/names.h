@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* names.h -- fills the names into a profile: function, file, line, inlined calls, source text.
+/* names.h -- fills the names into a profile: function, file, line, inlined calls, source
+ * text.
  *
- * Joins src/tool/model and src/sym. Each binary is opened once, and one that is not the recorded
- * build is not used: a wrong name is worse than none. Why a module has no names or lines is left
- * in its row, for the report to say. Nothing is printed. What was read from large binaries is
- * kept in the user's cache folder for the next time (SEEP_CACHE, XDG_CACHE_HOME); binaries are
- * also looked for where PPROF_BINARY_PATH says. The network is asked only when told to. */
+ * Joins src/tool/model and src/sym. Each binary is opened once, and one that is not the
+ * recorded build is not used: a wrong name is worse than none. Why a module has no names
+ * or lines is left in its row, for the report to say. Nothing is printed. What was read
+ * from large binaries is kept in the user's cache folder for the next time (SEEP_CACHE,
+ * XDG_CACHE_HOME); binaries are also looked for where PPROF_BINARY_PATH says. The network
+ * is asked only when told to. */
 #ifndef SEEP_SESSION_NAMES_H
 #define SEEP_SESSION_NAMES_H
 
@@ -20,7 +22,8 @@ struct names_file {
 };
 
 struct names_opts {
-	int pid; /* a process that runs this code: its files are used when ours differ; 0 = none */
+	/* a process that runs this code: its files are used when ours differ; 0 = none */
+	int pid;
 	const char *sysroot; /* put before every path; NULL = none */
 	char *debug_dirs;    /* as in sym.h, looked into before the usual; NULL = none */
 	const char *exe; /* the program, wherever it was when it ran; NULL = not told */
@@ -31,13 +34,15 @@ struct names_opts {
 	unsigned nfiles;
 };
 
-/* Resolves every location that has no frames yet and sets has_names. A profile that has its names
- * keeps them, but for mangled ones in pprof files: those become linkage names, with short ones for
- * people. `o` may be NULL. Cannot fail: what is not found has its reason. */
+/* Resolves every location that has no frames yet and sets has_names. A profile that has
+ * its names keeps them, but for mangled ones in pprof files: those become linkage names,
+ * with short ones for people. `o` may be NULL. Cannot fail: what is not found has its
+ * reason. */
 void names_resolve(struct prof *p, const struct names_opts *o);
 
-/* Afterwards, for formats of other tools: names of C++ and Rust functions with their parameters, but for those
- * inlined. Frames then have names that places are not to be told apart by. */
+/* Afterwards, for formats of other tools: names of C++ and Rust functions with their
+ * parameters, but for those inlined. Frames then have names that places are not to be
+ * told apart by. */
 void names_full(struct prof *p);
 
 /* --debug-dir may be given several times; `to` is a struct names_opts. */

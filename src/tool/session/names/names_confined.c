@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* names_confined.c -- see names_confined.h.
  *
- * The files that the process has mapped are opened before, by us: their folders may be closed to its user, while the files
- * themselves are readable to all as a rule. They are only opened, never read here. */
+ * The files that the process has mapped are opened before, by us: their folders may be
+ * closed to its user, while the files themselves are readable to all as a rule. They are
+ * only opened, never read here. */
 #include "tool/session/names/names_confined.h"
 
 #include <errno.h>

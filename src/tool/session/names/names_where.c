@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* names_where.c -- see names_where.h.
  *
- * A file is tried where the recording saw it, inside the running process's own file system, as
- * that process's executable, and as what it has mapped, which is still there when the file was
- * replaced or deleted. --exe stands for the program before all of these. Only then is it
- * looked for by build-id, in the folders that src/tool/sym knows. */
+ * A file is tried where the recording saw it, inside the running process's own file
+ * system, as that process's executable, and as what it has mapped, which is still there
+ * when the file was replaced or deleted. --exe stands for the program before all of
+ * these. Only then is it looked for by build-id, in the folders that src/tool/sym
+ * knows. */
 #include "tool/session/names/names_where.h"
 
 #include <errno.h>
@@ -120,8 +121,8 @@ names_base(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* Does --exe stand for this module? By build-id if it can be told so; else it is the program,
- * has the program's name, or is the first module where no program is known. */
+/* Does --exe stand for this module? By build-id if it can be told so; else it is the
+ * program, has the program's name, or is the first module where no program is known. */
 static bool
 names_is_exe(const struct names_where *w, const struct prof_module *m)
 {
@@ -173,7 +174,8 @@ names_try(struct names_try *t, const char *root, char *path, bool here_only)
 	free(path);
 }
 
-/* /proc/PID/map_files/… of a file that was mapped from `path`, or NULL. Only root may look. */
+/* /proc/PID/map_files/… of a file that was mapped from `path`, or NULL. Only root may
+ * look. */
 static char *
 names_mapped(int pid, const char *path)
 {

@@ -103,7 +103,8 @@ annotate(struct run *r, struct prof_process *pr)
 	}
 }
 
-/* What stood in the way of a recording, as far as it can be seen from here. To be freed. */
+/* What stood in the way of a recording, as far as it can be seen from here. To be
+ * freed. */
 static char *
 no_recording(const struct run *r)
 {

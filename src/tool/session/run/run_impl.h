@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* run_impl.h -- one `seep run`, for the files that it is made of: cmd_run.c (options, start, report) and
- * run_collect.c (what there is to know when the program has ended). */
+/* run_impl.h -- one `seep run`, for the files that it is made of: cmd_run.c (options,
+ * start, report) and run_collect.c (what there is to know when the program has ended). */
 #ifndef SEEP_SESSION_RUN_IMPL_H
 #define SEEP_SESSION_RUN_IMPL_H
 

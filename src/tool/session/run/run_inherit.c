@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* run_inherit.c -- blocks that a forked child has from its parent, for formats that list them in both.
+/* run_inherit.c -- blocks that a forked child has from its parent, for formats that list
+ * them in both.
  *
- * A child's recording knows address and size of such a block, and not where it was allocated: the parent's table says
- * so. It is read before the child goes on from its end, since the parent may free them then. What has another address
- * or size in the table, or is not there any more, is left out. */
+ * A child's recording knows address and size of such a block, and not where it was
+ * allocated: the parent's table says so. It is read before the child goes on from its
+ * end, since the parent may free them then. What has another address or size in the
+ * table, or is not there any more, is left out. */
 #include "tool/session/run/run_leaks.h"
 
 #include <stdlib.h>
@@ -50,7 +52,8 @@ on_block(void *ctx, uint64_t addr, uint64_t bytes, uint32_t site, enum rec_kind 
 	*row = o->rows.len;
 }
 
-/* The recording of the process that forked the one with this head; NULL = it is not there. */
+/* The recording of the process that forked the one with this head; NULL = it is not
+ * there. */
 static struct ticker_file *
 parent_of(struct ticker_files *files, const struct livefile *child)
 {

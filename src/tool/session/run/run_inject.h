@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* run_inject.h -- `seep run` for programs that libseep.so cannot be loaded into, or that have a malloc of their
- * own which it would not see: static ones, musl, jemalloc and its kin linked in.
+/* run_inject.h -- `seep run` for programs that libseep.so cannot be loaded into, or that
+ * have a malloc of their own which it would not see: static ones, musl, jemalloc and its
+ * kin linked in.
  *
- * The program is started and held at its entry, the recorder put in as `seep attach` does it, and then it begins.
- * From there on it is looked after as an attached process. */
+ * The program is started and held at its entry, the recorder put in as `seep attach` does
+ * it, and then it begins. From there on it is looked after as an attached process. */
 #ifndef SEEP_SESSION_RUN_INJECT_H
 #define SEEP_SESSION_RUN_INJECT_H
 
@@ -26,8 +27,9 @@ struct run_inject {
 	int wait_status; /* as waitpid gave it */
 };
 
-/* Starts the program, recorded. On failure nothing is left running, and *ret_status is what to exit with. The
- * program that ends before it begins, for lack of a library, is no failure: there is no session then. */
+/* Starts the program, recorded. On failure nothing is left running, and *ret_status is
+ * what to exit with. The program that ends before it begins, for lack of a library, is no
+ * failure: there is no session then. */
 int run_inject_start(struct run_inject *r, const struct launch *l, int *ret_status,
 		     struct err *e);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* run_leaks.h -- what `seep run` finds at the ends of its processes, kept until there is a profile. */
+/* run_leaks.h -- what `seep run` finds at the ends of its processes, kept until there is
+ * a profile. */
 #ifndef SEEP_SESSION_RUN_LEAKS_H
 #define SEEP_SESSION_RUN_LEAKS_H
 
@@ -25,7 +26,8 @@ struct run_check {
 
 struct run_leaks VEC_BODY(struct run_check);
 
-/* A process stands at its end: what of its memory is lost? Lets it go. `files`: of all processes. */
+/* A process stands at its end: what of its memory is lost? Lets it go. `files`: of all
+ * processes. */
 void run_leaks_look(struct run_leaks *l, struct ticker_file *f,
 		    struct ticker_files *files, const struct leakcheck_how *how);
 
@@ -33,8 +35,8 @@ void run_leaks_look(struct run_leaks *l, struct ticker_file *f,
 void run_leaks_add(struct run_leaks *l, struct prof *p);
 void run_leaks_done(struct run_leaks *l); /* legal on a zeroed one */
 
-/* Where the blocks of a process's ancestors were allocated, as long as they are there. `files`: of all processes, or
- * NULL for none. To be freed. */
+/* Where the blocks of a process's ancestors were allocated, as long as they are there.
+ * `files`: of all processes, or NULL for none. To be freed. */
 struct origins;
 struct origins *run_inherit_read(struct ticker_files *files,
 				 const struct ticker_file *child);
@@ -42,7 +44,8 @@ void run_inherit_find(const struct origins *o, const struct leakcheck *c,
 		      struct run_check *to);
 void run_inherit_free(struct origins *o);
 
-/* Adds what forked children have inherited to their own sites and losses, once the profile is saved and has names. */
+/* Adds what forked children have inherited to their own sites and losses, once the
+ * profile is saved and has names. */
 void run_inherit_add(const struct run_leaks *l, struct prof *p);
 
 #endif

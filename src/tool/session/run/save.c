@@ -71,7 +71,8 @@ compare_starts(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Parents before their children, whatever their numbers are: those begin anew at some time. */
+/* Parents before their children, whatever their numbers are: those begin anew at some
+ * time. */
 static void
 sort_by_start(const struct rundir *d, struct rundir_names *names)
 {
@@ -132,7 +133,8 @@ first_site(const struct prof *p, uint32_t process)
 	return low;
 }
 
-/* A process that waits makes no points of its own, and its RSS may change all the same. */
+/* A process that waits makes no points of its own, and its RSS may change all the
+ * same. */
 static void
 look_point(struct prof *p, uint32_t process, const struct looks_one *one, int64_t live)
 {
@@ -221,7 +223,8 @@ save_coverage(struct prof *p)
 		if (p->processes[i].not_recorded != 0)
 			continue;
 		traits[i] |= program_traits(p, p->processes[i].exe, &known);
-		/* Where seep run did not attach, only libraries that call malloc are seen. */
+		/* Where seep run did not attach, only libraries that call malloc are
+		 * seen. */
 		if (p->processes[i].run_id != 0 && (traits[i] & INSPECT_OWN_MALLOC) != 0)
 			p->processes[i].flags |= REC_FLAG_DIRECT_CALLS;
 		if (p->processes[i].end == PROF_END_RUNNING)
@@ -270,7 +273,8 @@ saved_before(const struct rundir *d)
 	return p;
 }
 
-/* A process of the folder that was running when the file was saved: what was seen of it by then. */
+/* A process of the folder that was running when the file was saved: what was seen of it
+ * by then. */
 static void
 keep_known(struct prof_process *to, const struct prof_process *from)
 {
@@ -281,8 +285,9 @@ keep_known(struct prof_process *to, const struct prof_process *from)
 	to->static_kib = from->static_kib;
 }
 
-/* The saved file and what the folder has in addition. Of a process that is in both, the file knows
- * more if it had ended by then: its leak check above all. `p` and `before` are freed. */
+/* The saved file and what the folder has in addition. Of a process that is in both, the
+ * file knows more if it had ended by then: its leak check above all. `p` and `before` are
+ * freed. */
 static struct prof *
 join_saved(struct prof *p, struct prof *before)
 {
@@ -380,7 +385,8 @@ save_orphan(const struct rundir *d, const struct orphan *o, struct err *e)
 		save_coverage(p);
 		if (o->names)
 			names_resolve(p, NULL);
-		/* The folder has all processes of the run, or only those that came later. */
+		/* The folder has all processes of the run, or only those that came
+		 * later. */
 		if (before != NULL)
 			p = join_saved(p, TAKE(before));
 		r = pack_save(p, path, e);

@@ -15,17 +15,17 @@
 #include "tool/target/run/rundir.h"
 #include "tool/util/err.h"
 
-/* Adds every recording of the folder to `p`, each as a process. One that cannot be read is
- * told as damage. Returns how many were read. The names of all that were tried are added to
- * `ret_names` unless that is NULL. */
+/* Adds every recording of the folder to `p`, each as a process. One that cannot be read
+ * is told as damage. Returns how many were read. The names of all that were tried are
+ * added to `ret_names` unless that is NULL. */
 unsigned save_load(const struct rundir *d, struct prof *p,
 		   struct rundir_names *ret_names);
 
 /* Adds the recording behind `f` as a process, which need not have a name any more. */
 int save_load_file(const struct livefile *f, struct prof *p, struct err *e);
 
-/* Adds what was seen of the process in row `process` of `p` while it ran, which was read from the
- * same recording. */
+/* Adds what was seen of the process in row `process` of `p` while it ran, which was read
+ * from the same recording. */
 void save_looks(struct prof *p, uint32_t process, const struct looks *l);
 
 /* Says of each process where its memory may hide (prof_process.coverage), from its
@@ -37,11 +37,12 @@ void save_coverage(struct prof *p);
  * if `tell`, and what cannot be saved. Returns how many were saved. */
 unsigned save_orphans(bool tell);
 
-/* Before the recording at `path` is read: puts into it what ended after it was saved, as daemons of its
- * run do. Nothing is told, and @last stays as it is. */
+/* Before the recording at `path` is read: puts into it what ended after it was saved, as
+ * daemons of its run do. Nothing is told, and @last stays as it is. */
 void save_rest_of(const char *path);
 
-/* Keeps the file of a run that cannot be saved elsewhere in its folder: the leak check is in no other. */
+/* Keeps the file of a run that cannot be saved elsewhere in its folder: the leak check is
+ * in no other. */
 int save_in_folder(const struct rundir *d, const struct prof *p, struct err *e);
 
 /* `p`, read from the folder, and what was saved of the same run; takes `p`. */
@@ -50,8 +51,8 @@ struct prof *save_joined(const struct rundir *d, struct prof *p);
 /* Whether nobody owns the folder nor records into it any more. */
 bool save_is_left_over(const struct rundir *d);
 
-/* Saves a left-over folder by its name (rundir_find), to `output` or where its run meant to, and removes
- * it; or only removes it. */
+/* Saves a left-over folder by its name (rundir_find), to `output` or where its run meant
+ * to, and removes it; or only removes it. */
 int save_left_over(const char *name, const char *output, struct err *e);
 int save_discard(const char *name, struct err *e);
 

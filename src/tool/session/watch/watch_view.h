@@ -25,7 +25,8 @@ struct watch_view {
 	uint64_t limit_bytes, limit_used_bytes;
 	bool limit_machine;
 	const char *limit_group;
-	double cold_seconds; /* what was not referenced for so long is cold; 0 = not asked */
+	/* what was not referenced for so long is cold; 0 = not asked */
+	double cold_seconds;
 	const char *coverage; /* where its memory hides from the recorder, or NULL */
 	const char *recorded; /* "exact, 2.02 GiB live", or NULL: it is not recorded */
 	const char *next;     /* command to run next */

@@ -288,8 +288,8 @@ watcher_account(struct watcher *w)
 	struct heapwalk_opts all = {.max_bytes = WALK_BYTES_MAX};
 	struct account_recording rec = {0};
 
-	/* Of a process that has ended there is nothing left to go through. A heap that has grown since the map was
-	 * read does not fit it: once more. */
+	/* Of a process that has ended there is nothing left to go through. A heap that
+	 * has grown since the map was read does not fit it: once more. */
 	for (unsigned i = 0; i < WALK_TRIES; i++) {
 		struct memmap map = {0};
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* watcher.h -- a process that is being watched from outside: snapshot after snapshot, and the
- * account at the end.
+/* watcher.h -- a process that is being watched from outside: snapshot after snapshot, and
+ * the account at the end.
  *
- * Joins what target reads, format parses and analyze makes of it. A snapshot is one read of smaps
- * and, when threads came or went, a look at where their stacks are. malloc's own lists are gone
- * through only for the account, as that reads the whole heap. Nothing is printed here. */
+ * Joins what target reads, format parses and analyze makes of it. A snapshot is one read
+ * of smaps and, when threads came or went, a look at where their stacks are. malloc's own
+ * lists are gone through only for the account, as that reads the whole heap. Nothing is
+ * printed here. */
 #ifndef SEEP_SESSION_WATCHER_H
 #define SEEP_SESSION_WATCHER_H
 
@@ -55,8 +56,9 @@ void watcher_free(struct watcher *w); /* NULL is fine */
 int watcher_add(struct watchers *ws, const char *word, struct err *e);
 void watchers_done(struct watchers *ws);
 
-/* Takes a snapshot. A process that has ended is marked so, which is no failure. With `cold` the
- * kernel's marks of what was touched are cleared at the 1st, 2nd, 4th, 8th … snapshot. */
+/* Takes a snapshot. A process that has ended is marked so, which is no failure. With
+ * `cold` the kernel's marks of what was touched are cleared at the 1st, 2nd, 4th, 8th …
+ * snapshot. */
 int watcher_look(struct watcher *w, double seconds, bool cold, struct err *e);
 
 /* The account of now: goes through malloc's heaps. */

@@ -22,8 +22,8 @@
 typedef void heapwalk_used(void *ctx, uint64_t addr, uint64_t size);
 
 struct heapwalk_opts {
-	/* Where the heaps are, without going through their blocks: in a millisecond or two.
-	 * Mapped blocks only near the start of mappings. */
+	/* Where the heaps are, without going through their blocks: in a millisecond or
+	 * two. Mapped blocks only near the start of mappings. */
 	bool ranges_only;
 	/* resident bytes gone through; the rest is unknown. 0: no limit */
 	uint64_t max_bytes;
