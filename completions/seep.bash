@@ -84,8 +84,8 @@ _seep() {
 	fi
 	case $cmd in
 	run | valgrind)
-		# The first word that is no option is the program; from there on its own
-		# completion applies.
+		# The first word that is not an option is the program; from there on its
+		# own completion applies.
 		for ((i = 2; i < COMP_CWORD; i++)); do
 			case ${COMP_WORDS[i]} in
 			--)

@@ -183,17 +183,32 @@ def do_script(text, fix):
 
 # ---- prose ----
 
-def do_markdown(text, _fix):
-    faults, code = [], False
-    for number, line in enumerate(text.split("\n"), 1):
+def is_prose(line):
+    return line.strip() != "" and not line.startswith(("```", "|", "  |", "<!--", "#", "    "))
+
+
+def do_markdown(text, fix):
+    lines, out, faults, code, i = text.split("\n"), [], [], False, 0
+    while i < len(lines):
+        line = lines[i]
         if line.lstrip().startswith("```"):
             code = not code
-        if code or line.startswith(("|", "<!--", "    ")) or width(line) <= WIDTH:
+        bare = re.sub(r"\]\(\S+\)", "]", line)
+        if code or not is_prose(line) or width(bare) <= WIDTH or not breakable(line, ""):
+            out.append(line)
+            i += 1
             continue
-        if not re.search(r"\]\(\S+\)", line[40:]) or width(re.sub(r"\]\(\S+\)", "]", line)) > WIDTH:
-            if breakable(line, ""):
-                faults.append((number, line))
-    return faults, text
+        if not fix:
+            faults.append((i + 1, line))
+            out.append(line)
+            i += 1
+            continue
+        block = []
+        while i < len(lines) and is_prose(lines[i]):
+            block.append(lines[i])
+            i += 1
+        out += refill(block, "")
+    return faults, "\n".join(out)
 
 
 def do_man(text, _fix):

@@ -105,8 +105,8 @@ enum rec_unseen_why {
 };
 
 enum rec_error_kind {
-	REC_ERROR_NONE = 0, /* not finished, ignore */
-	REC_ERROR_FREE = 1, /* free or realloc of what is no block, or no longer one */
+	REC_ERROR_NONE = 0,	    /* not finished, ignore */
+	REC_ERROR_FREE = 1,	    /* free or realloc of an unknown or freed address */
 	REC_ERROR_MISMATCH = 2,	    /* freed by another family than it came from */
 	REC_ERROR_SIZE = 3,	    /* given back with another size */
 	REC_ERROR_ALIGNMENT = 4,    /* given back with another alignment */

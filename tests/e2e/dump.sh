@@ -74,7 +74,7 @@ expect_match "no such region" "$err" "^seep: $pid has no region \"nonsense\"; th
 expect_status 3 "$SEEP" dump "$pid" 10-20
 expect_match "nothing there" "$err" "^seep: $pid: nothing is mapped at 10-20$"
 expect_status 2 "$SEEP" dump "$pid"
-expect_match "which region" "$err" "^seep dump: $pid is no file; of a process say which region too"
+expect_match "which region" "$err" "^seep dump: $pid is not a file; of a process, name a region, too"
 expect_status 2 "$SEEP" dump "$pid" heap --strings --hex
 expect_status 3 "$SEEP" dump 999999999 heap
 end_target

@@ -41,7 +41,7 @@ END
 printf 'main;a 10\nbroken line\nmain;b 20\n\nagain;broken\n' >"$TMP/broken.folded"
 run "$SEEP" flamegraph.pl --total 120 "$TMP/broken.folded"
 expect_eq "broken lines: status" "$status" 0
-expect_eq "broken lines: a remark" "$err" "seep: $TMP/broken.folded: ignored 2 lines that are no folded stack (first is line 2)"
+expect_eq "broken lines: a remark" "$err" "seep: $TMP/broken.folded: ignored 2 lines that are not folded stacks (first is line 2)"
 expect_match "--total: all" "$out" '<title>all \(120 samples, 100\.00%\)'
 expect_match "--total: a share" "$out" '<title>main \(30 samples, 25\.00%\)'
 run "$SEEP" flamegraph.pl --total 12 "$TMP/broken.folded"

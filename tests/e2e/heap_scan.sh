@@ -44,7 +44,7 @@ expect_match "held growth in words" "$out" '^GROWING  live \+197 KiB in \+1,009 
 order lose
 run "$SEEP" scan --save c.scan --since b.scan "$pid"
 expect_match "a leak" "$out" '^LEAK  \+[0-9.]+ KiB in \+307 blocks lost since then, of \+[0-9.]+ KiB that came'
-expect_match "a leak: of what" "$out" '^ 1 +\+98\.3 KiB  \+307 blocks of 328 bytes each: one byte again and again, \+307 of them lost, NEW$'
+expect_match "a leak: of what" "$out" '^ 1 +\+98\.3 KiB  \+307 blocks of 328 bytes each: all bytes equal, \+307 of them lost, NEW$'
 run "$SEEP" scan b.scan c.scan
 expect_match "from two files" "$out" '^LEAK  \+[0-9.]+ KiB in \+307 blocks lost since then'
 
@@ -70,7 +70,7 @@ expect_json "who: as JSON" "$TMP/out" '.path[0].place, .path[1].offset, .path[-1
 run "$SEEP" leaks --who "$buffer" "$pid"
 expect_match "who: a stack" "$out" '^  stack of thread [0-9]+ \(heap_grow\), in serve_with_buffer heap_grow\.c:[0-9]+, at 0x[0-9a-f]+$'
 run "$SEEP" leaks --who "$lost" "$pid"
-expect_match "who: lost" "$out" "^$lost 328 bytes, one byte again and again, definitely lost$"
+expect_match "who: lost" "$out" "^$lost 328 bytes, all bytes equal, definitely lost$"
 run "$SEEP" leaks --who 0x10 "$pid"
 expect_match "who: nothing there" "$out" '^0x10 is in no block that is in use: nothing is mapped there$'
 run "$SEEP" leaks --who xyz "$pid"

@@ -25,13 +25,13 @@ expect_json "and nothing else" a.json '[.groups[] | select(.size != 1032) | .def
 expect_between "heap" "$(jq '.summary.leaks.reachable_bytes / 1048576' a.json)" "$((mib - 1))" "$((mib + 2))"
 run "$SEEP" leaks "$pid"
 expect_match "in words" "$out" '^LEAK  [0-9.]+ [KM]iB in [0-9]+ blocks lost, [0-9]+ times$'
-expect_match "of what" "$out" '^    1,032 bytes each: one byte again and again · one is at 0x[0-9a-f]+$'
+expect_match "of what" "$out" '^    1,032 bytes each: all bytes equal · for example at 0x[0-9a-f]+$'
 echo "$(grep ^stopped "$TMP/out") of $mib MiB"
 
 block=$(jq -r '[.groups[] | select(.definite_blocks == 0)] | max_by(.reachable_bytes).example' a.json)
 run "$SEEP" leaks --who "$block" "$pid"
 expect_match "who holds it" "$out" '^  table\+0x[0-9a-f]+ in heap_service, at 0x[0-9a-f]+$'
-expect_match "and how" "$out" "^    -> $block  [0-9,]+ bytes, one byte again and again   this one$"
+expect_match "and how" "$out" "^    -> $block  [0-9,]+ bytes, all bytes equal   this one$"
 run "$SEEP" report "$pid"
 expect_match "what hangs on that" "$out" '^ +[0-9.]+ [MG]iB +9[0-9] % +[0-9,]+  table in heap_service$'
 

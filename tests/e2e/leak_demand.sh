@@ -54,7 +54,7 @@ done
 expect_json "the pause in JSON" "$TMP/out" '.checks | [length, .[0].done, .[0].threads, .[0].stop_ns > 0, .[0].pause_ns > 0]' \
 	'[1,true,7,true,true]'
 run "$SEEP" leaks --way=stop "$child"
-expect_match "stop: says so" "$out" '^stopped [0-9.]+ ms \+ [0-9.]+ ms, 7 threads, 20,04[0-9] blocks; looked at while it stood$'
+expect_match "stop: says so" "$out" '^stopped [0-9.]+ ms \+ [0-9.]+ ms, 7 threads, 20,04[0-9] blocks; checked while stopped$'
 expect_match "changes: nothing" "$out" '^since the last check [0-9.]+ m?s ago: 0 new, 0 increased, 0 decreased, 1 unchanged; \+0 blocks, \+0 bytes$'
 
 # ---- what has changed ----
@@ -123,7 +123,7 @@ if is_root "a process that may not fork" && have setpriv; then
 	prog=$folder/leak_busy begin 1 1009 setpriv --reuid=$((60000 + $$ % 5000)) --clear-groups bash -c 'ulimit -u 3 && exec "$@"' -
 	run "$SEEP" leaks "$child"
 	expect_match "may not fork: found all the same" "$out" '^LEAK \(minor\)  4\.74 KiB in 23 blocks lost at 1 site'
-	expect_match "may not fork: said" "$out" '^could not be copied \([0-9]+: it may not fork: .*\): it stood still instead$'
+	expect_match "may not fork: said" "$out" '^could not be copied \([0-9]+: it may not fork: .*\): the process was stopped instead$'
 	finish "may not fork"
 	folder=$BUILD
 fi
@@ -138,7 +138,7 @@ if have strace; then
 	sleep 1.2 # what is younger than a second is not judged
 	run "$SEEP" leaks "$child"
 	expect_match "traced by another: found all the same" "$out" '^LEAK \(minor\)  4\.74 KiB in 23 blocks lost at 1 site, 23 times$'
-	expect_match "traced by another: said" "$out" '^could not be stopped \(.*\): looked at three times while it ran; '
+	expect_match "traced by another: said" "$out" '^could not be stopped \(.*\): checked three times while it ran; '
 	kill $tracer
 	wait $tracer 2>/dev/null
 	touch ctl/go

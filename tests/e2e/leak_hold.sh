@@ -106,7 +106,7 @@ child=$(child_of $tool)
 run "$SEEP" leaks "$child"
 expect_eq "running: status" "$status" 0
 expect_match "running: lost" "$out" '^LEAK \(minor\)  4\.89 KiB in 11 blocks lost at 1 site, 11 times$'
-expect_match "running: the pause" "$out" '^stopped [0-9.]+ .?s \+ [0-9.]+ .?s, 3 threads, [0-9]+ blocks; looked at a copy$'
+expect_match "running: the pause" "$out" '^stopped [0-9.]+ .?s \+ [0-9.]+ .?s, 3 threads, [0-9]+ blocks; checked on a copy$'
 run "$SEEP" leaks --json "$child"
 expect_json "running: in JSON" "$TMP/out" '.summary.leaks | [.done, .definite_blocks, .definite_bytes, .possible_blocks]' '[true,11,5005,0]'
 run "$SEEP" leaks --error-exitcode=9 "$child"

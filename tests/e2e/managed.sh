@@ -60,7 +60,7 @@ done
 
 managed=('s/\((N|0|[0-9.]+) %\)/(N %)/; s/[0-9,]+ (blocks|threads?|arenas?|mappings|regions)/N \1/g; s/N threads?/N threads/; s/N arenas?/N arenas/; s/N block,/N blocks,/; s/heap \\(PID\\)/heap (N)/; s/shareN/share, N/'
 	's/(possibly|definitely|indirectly) lost [^·]*·/\1 lost … ·/g; s/still reachable.*/still reachable …/; s/grew in N of N intervals( in the last N s)?/grew in N of N intervals/'
-	's/in about N s/in about …/; s/; under N B.min would not have shown//; s/SIZE in N blocks without a reference/SIZE in N blocks without a reference/')
+	's/in about N s/in about …/; s/; under N B.min would not show//; s/SIZE in N blocks without a reference/SIZE in N blocks without a reference/')
 # says NAME HEAP HELPS: HEAP is the runtime or its heap, HELPS what is recommended.
 says() {
 	local name=$1 pid=${pids[$1]:-} command text

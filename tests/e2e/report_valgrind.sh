@@ -54,7 +54,7 @@ vg --leak-check=full --show-possibly-lost=no "$c"
 expect_no_match "and the other" "$err" 'are possibly lost in loss record'
 vg --track-origins=yes --undef-value-errors=no --vgdb=no --smc-check=all --num-callers=30 "$c"
 expect_eq "what cannot be done has a line" "$(grep -v '^==' <<<"$err")" \
-	'seep valgrind: --track-origins=yes: uninitialised values are not looked for'
+	'seep valgrind: --track-origins=yes: seep does not check for uninitialised values; use valgrind itself'
 expect_eq "and is run all the same" "$status" 0
 for tool in massif helgrind callgrind dhat; do
 	vg --tool=$tool --time-unit=B "$c"

@@ -66,7 +66,7 @@ fi
 # ---- next: can be pasted ----
 expect_status 0 "$SEEP" scan "$pid"
 next=$(grep -E '^next: ' <<<"$out")
-expect_match "scan: next" "$next" "^next: seep scan --who 0x[0-9a-f]+ $pid \(who holds a block\) · seep scan --save heap\.scan $pid, later: seep scan --since heap\.scan $pid \(what grows\)$"
+expect_match "scan: next" "$next" "^next: seep scan --who 0x[0-9a-f]+ $pid \(what keeps a block reachable\) · seep scan --save heap\.scan $pid, later: seep scan --since heap\.scan $pid \(what grows\)$"
 who=$(grep -oE '0x[0-9a-f]+' <<<"$next")
 expect_status 0 "$SEEP" scan --who "$who" "$pid"
 expect_status 0 "$SEEP" scan --save heap.scan "$pid"

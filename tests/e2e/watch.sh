@@ -126,7 +126,7 @@ expect_status 3 "$SEEP" watch no-such-name
 expect_match "no such name" "$err" '^seep: no-such-name: no such process$'
 expect_status 2 "$SEEP" watch
 expect_status 2 "$SEEP" watch "$pid" --at much
-expect_match "percentage" "$err" '^seep watch: --at: "much" is no percentage of the limit'
+expect_match "percentage" "$err" '^seep watch: --at: "much" is not a percentage of the limit'
 expect_status 2 "$SEEP" watch "$pid" --on-growth 5M
-expect_match "command" "$err" '^seep watch: --on-growth: which command is to be run'
+expect_match "command" "$err" '^seep watch: --on-growth: COMMAND is missing'
 end_target

@@ -361,7 +361,7 @@ T_TEST(mtrace_log)
 	T_EQ(p->processes[1].frees_unseen, 1); /* 0x600 again */
 	T_EQ(wholes(p).live_bytes, 9 + 10 + 11);
 	T_STR(offsets(p, site_of(p, 10), "/a b/c.so"), "77 ");
-	T_EQ(damage(p, "lines that are no event (it is line 9)"), 1);
+	T_EQ(damage(p, "lines that are not events (it is line 9)"), 1);
 	prof_free(p);
 }
 
@@ -533,8 +533,9 @@ T_TEST(bad_lines_are_counted)
 
 	T_EQ(p->nsites, 2 + 1);
 	T_EQ(wholes(p).live_bytes, 200);
-	T_EQ(damage(p, "lines that are no part of a heap profile (first is line 5)"), 3);
-	T_EQ(damage(p, "stacks with something that is no address (it is line 7)"), 1);
+	T_EQ(damage(p, "lines that do not belong to a heap profile (first is line 5)"),
+	     3);
+	T_EQ(damage(p, "stacks with a word that is not an address (it is line 7)"), 1);
 	T_EQ(damage(p, "stacks without figures (first is line 10)"), 2);
 	T_EQ(damage(p, "figures without a stack (it is line 12)"), 1);
 	T_EQ(damage(p, "bytes of the header's total that are in no stack"), 100);
@@ -598,7 +599,7 @@ T_TEST(huge_figures)
 
 	T_EQ(p->nsites, 3 + 1);
 	T_EQ(p->processes[1].live_bytes, INT64_MAX);
-	T_EQ(damage(p, "no part of a heap profile (it is line 5)"), 1);
+	T_EQ(damage(p, "do not belong to a heap profile (it is line 5)"), 1);
 	T_EQ(damage(p, "bytes in no blocks (it is line 4)"), 1);
 	prof_free(p);
 }

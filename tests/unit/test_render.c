@@ -479,7 +479,7 @@ T_TEST(everything_lost_has_a_line)
 	      "not recorded: 1,004 blocks above the addresses that the table "
 	      "covers\n"
 	      "1,005 stacks could not be unwound to main\n"
-	      "1,006 stacks were too deep: their middle is left out\n"
+	      "1,006 stacks were too deep: their middle frames are omitted\n"
 	      "not recorded: 1,007 forked children\n"
 	      "not recorded: 1,008 blocks from before the real allocator was "
 	      "known\n"

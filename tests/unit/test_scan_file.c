@@ -221,7 +221,7 @@ T_TEST(what_blocks_look_like)
 	memset(same, 0, sizeof same);
 	T_STR(looks(&map, same, sizeof same), "all zero");
 	memset(same, 0x5a, sizeof same);
-	T_STR(looks(&map, same, sizeof same), "one byte again and again");
+	T_STR(looks(&map, same, sizeof same), "all bytes equal");
 	T_STR(looks(&map, same, 0), "");
 	memmap_done(&map);
 }

@@ -97,7 +97,7 @@ T_TEST(what_is_wrong_and_where)
 		strncat(many, "fun:f\n", sizeof many - strlen(many) - 1);
 	refused(many, "f.supp:28: more than 24 frames");
 	T_CHECK(suppress_read(&set, "g", "leak:a\nle\0ak", 12, &e) < 0);
-	T_STR(e.msg, "g:2: a NUL byte: this is no text");
+	T_STR(e.msg, "g:2: a NUL byte: not a text file");
 }
 
 /* ---- matching ---- */

@@ -5,7 +5,7 @@
  * use these too, through libc's inner names that nobody can hook, so nothing is counted
  * twice. A mapping is one block, known by its start. Unmapping its front, its end or a
  * hole in it leaves blocks of what remains; one munmap across several mappings ends all
- * whose start lies inside. mremap of what is no block is left alone; when sampling it has
+ * whose start lies inside. mremap of other memory is not counted; when sampling it has
  * its chance as any other, since nearly all are none. */
 #undef _FILE_OFFSET_BITS /* mmap and mmap64 shall be the two names that they are */
 #include "guest/hooks/gate.h"

@@ -5,7 +5,7 @@
  * lock_take gives up and the caller counts the event as lost. An owner that finds its own
  * id in the word was thrown out of the critical section by a longjmp from a signal
  * handler (the caller has made sure that it is not merely interrupted) and takes the lock
- * over. Until it comes by again others wait in vain.
+ * over. Until it comes by again others only wait.
  *
  * Rank: page locks and site locks may be held while the space lock is taken, never the
  * other way round; module, thread and timeline locks are leaves. No lock is held while

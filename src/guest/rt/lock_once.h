@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* lock_once.h -- a lock that is waited for in vain only once.
+/* lock_once.h -- a lock that stops blocking after its first timeout.
  *
- * For what nobody puts right when a longjmp leaves it locked. Whoever has waited in vain
- * says so, and from then on it is only tried, until somebody gets it after all. */
+ * For what nobody puts right when a longjmp leaves it locked. The first thread whose wait
+ * times out marks it; from then on it is only tried, until a thread gets it. */
 #ifndef SEEP_LOCK_ONCE_H
 #define SEEP_LOCK_ONCE_H
 
@@ -10,7 +10,7 @@
 
 struct lock_once {
 	uint32_t word;	/* as in lock.h */
-	uint32_t stuck; /* somebody has waited in vain */
+	uint32_t stuck; /* a wait has timed out */
 };
 
 static inline bool

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runs.h -- several frames left at one go. Inside the unwinder only; runs.c says how. */
+/* runs.h -- skips several frames at once. Inside the unwinder only; runs.c says how. */
 #ifndef SEEP_UNWIND_RUNS_H
 #define SEEP_UNWIND_RUNS_H
 

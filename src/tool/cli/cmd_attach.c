@@ -57,8 +57,8 @@ set_budget(void *to, const struct opt *o, const struct opt_value *v, struct err 
 	(void)o;
 	if (end == v->text || (*end != '\0' && strcmp(end, "%") != 0) || !(n > 0) ||
 	    n > 100)
-		return err_set(e, -EINVAL, "--budget: \"%s\" is no percentage of a core",
-			       v->text);
+		return err_set(e, -EINVAL,
+			       "--budget: \"%s\" is not a percentage of a core", v->text);
 	a->budget = n / 100;
 	a->budget_given = true;
 	return 0;
@@ -255,7 +255,7 @@ next_step(const struct attach_args *o, struct buf *out, int pid, const struct pr
 		buf_printf(out, "seep why %d (which regions grow) \xc2\xb7 ", pid);
 	else if (c == NULL || !c->done)
 		buf_printf(out,
-			   "seep leaks %d (what is lost, and who holds it) \xc2\xb7 ",
+			   "seep leaks %d (leaks so far, and owners of memory) \xc2\xb7 ",
 			   pid);
 	buf_printf(out, "seep attach --for %s %d (longer sees slower leaks)\n",
 		   o->for_ns < 600 * NS ? "10m" : "1h", pid);
@@ -351,8 +351,8 @@ say_plan(const struct refusal_facts *f, const struct attach *a,
 	       p->hooked, from->path,
 	       p->by_words ? "by the words that the loader bound to them"
 			   : "by a jump at the entry of each");
-	printf("would write %s of code and data of ours and %s bytes of its own in %zu "
-	       "places\n",
+	printf("would write %s of code and data, and change %s bytes of the "
+	       "process in %zu locations\n",
 	       fmt_size(p->image_bytes).s, fmt_count(bytes).s, p->patches.len);
 	printf("would map %s of address space, of which about 3 MiB are used at first\n",
 	       fmt_size(p->code.bytes + p->data.bytes + s->max_bytes).s);

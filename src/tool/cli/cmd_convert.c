@@ -333,8 +333,8 @@ convert_tell(const struct convert *c)
 			"%u dumps of one process: the last one, %s, holds what is in all",
 			c->in.series, c->in.name);
 	if (c->left_out > 0)
-		cmd_note("%s stacks with figures below 0 are left out: %s has no place "
-			 "for them",
+		cmd_note("%s stacks with figures below 0 are omitted: %s cannot "
+			 "represent them",
 			 fmt_count(c->left_out).s, c->format);
 }
 

@@ -107,10 +107,11 @@ open_recording(const struct detach_args *o, struct session *s, bool *ret_readabl
 	if (r == 0 || r == -ENOENT)
 		return 0;
 	if (o->output != NULL)
-		return err_set(e, r,
-			       "%s; nothing was changed; to take it out all the same: "
-			       "seep detach -q %d",
-			       why.msg, s->pid);
+		return err_set(
+			e, r,
+			"%s; nothing was changed; to remove the recorder without a "
+			"report: seep detach -q %d",
+			why.msg, s->pid);
 	return o->quiet ? 0 : err_set(e, r, "%s", why.msg);
 }
 

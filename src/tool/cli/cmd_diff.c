@@ -196,8 +196,10 @@ diff_load_all(struct diff_cmd *c, struct err *e)
 	r = diff_load(c, DIFF_OLD, c->words.data[0], &c->side[DIFF_OLD], e);
 	if (r == 0 && c->words.len == 1 && c->side[DIFF_OLD].l.point[0] == '\0') {
 		c->misused = true;
-		return err_set(e, -EINVAL, "%s: with what is it to be compared?",
-			       c->words.data[0]);
+		return err_set(
+			e, -EINVAL,
+			"%s: a second recording, or a point such as OLD@peak, is missing",
+			c->words.data[0]);
 	}
 	if (r == 0 && c->words.len == 1) {
 		/* A point of a target against the target as it is now. */

@@ -114,7 +114,7 @@ static void
 check_memory(void)
 {
 	say(OK, "memory limit",
-	    "%s; a recording takes at most a quarter unless told otherwise",
+	    "%s; a recording takes at most a quarter (--max-size changes that)",
 	    fmt_size(procfs_memory_limit_bytes()).s);
 }
 
@@ -147,8 +147,8 @@ check_rights(void)
 		say(OK, "rights", "processes of your own; sudo for those of others");
 	if (scope > 0 && geteuid() != 0)
 		say(NOTE, "ptrace_scope",
-		    "%d: only matters for looking into processes that were not started by "
-		    "seep run",
+		    "%d: only matters for processes that were not started by seep "
+		    "run",
 		    (int)scope);
 }
 

@@ -418,10 +418,11 @@ dump_run(void *opts, int argc, char **argv)
 	if (o->json && (o->strings || o->hex))
 		return cmd_usage(&cmd_dump, "--json is for the summary");
 	if (argc == 1 && stat(argv[0], &st) < 0)
-		return cmd_usage(&cmd_dump,
-				 "%s is no file; of a process say which region too: seep "
-				 "dump %s heap",
-				 argv[0], argv[0]);
+		return cmd_usage(
+			&cmd_dump,
+			"%s is not a file; of a process, name a region, too: seep dump "
+			"%s heap",
+			argv[0], argv[0]);
 	if (argc == 1 && o->output != NULL)
 		return cmd_usage(&cmd_dump, "-o: %s is a file already", argv[0]);
 	c.content.shapes = !o->show;

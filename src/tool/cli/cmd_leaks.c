@@ -64,8 +64,8 @@ check_saved(const struct prof *p, const char *name, struct err *e)
 			return 0;
 	}
 	return err_set(e, -ENODATA,
-		       "%s: leaks were not looked for in it; that is done by seep run "
-		       "without --sample and --no-leak-check",
+		       "%s: it has no leak check; record it with seep run, without "
+		       "--sample and --no-leak-check",
 		       name);
 }
 

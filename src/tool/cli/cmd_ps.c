@@ -191,7 +191,7 @@ print_left_over(void)
 			continue;
 		if (save_is_left_over(&d)) {
 			if (n++ == 0)
-				puts("left over, not saved:");
+				puts("recordings of ended runs that were not saved:");
 			printf("  %s  %.*s\n", rundir_name(&d),
 			       (int)strcspn(d.command, "\n"), d.command);
 		}

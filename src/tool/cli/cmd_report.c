@@ -156,16 +156,17 @@ report_check_args(struct report_args *o, struct err *e)
 	else if (o->top)
 		r->given = r->kind_given = true;
 	if (o->sites && r->given)
-		return err_set(e, -EINVAL,
-			       "--sites lists places as they are: no view, grain, sample "
-			       "index or filter goes with it");
+		return err_set(
+			e, -EINVAL,
+			"--sites lists sites as they are: no view, grain, sample index "
+			"or filter goes with it");
 	if (o->scan.heap.json && (r->flame != NULL || r->html != NULL))
 		return err_set(e, -EINVAL,
 			       "--flame and --html write files of their own "
 			       "kind: no --json goes with them");
 	if (o->by != NULL && r->given)
 		return err_set(e, -EINVAL,
-			       "--by ranks places; views take --sample-index and --cum");
+			       "--by ranks sites; views take --sample-index and --cum");
 	if (report_check_kinds(o, e) < 0)
 		return -EINVAL;
 	return report_view_prepare(r, e);

@@ -48,7 +48,7 @@ watch_set_growth(void *to, const struct opt *o, const struct opt_value *v, struc
 
 	(void)o;
 	if (v->u64 == 0)
-		return err_set(e, -EINVAL, "--on-growth: 0 bytes are no growth");
+		return err_set(e, -EINVAL, "--on-growth: SIZE must be greater than 0");
 	a->growth_bytes = v->u64;
 	a->growth_given = true;
 	a->command = NULL;
@@ -65,8 +65,8 @@ watch_set_at(void *to, const struct opt *o, const struct opt_value *v, struct er
 	(void)o;
 	if (end == v->text || (*end != '\0' && strcmp(end, "%") != 0) || !(n > 0) ||
 	    n > 100)
-		return err_set(e, -EINVAL, "--at: \"%s\" is no percentage of the limit",
-			       v->text);
+		return err_set(e, -EINVAL,
+			       "--at: \"%s\" is not a percentage of the limit", v->text);
 	*(double *)to = n;
 	return 0;
 }
@@ -423,7 +423,7 @@ watch_take_words(struct watch_args *o, int argc, char **argv,
 			vec_push(ret_words, argv[at++]);
 	}
 	if (o->growth_given && o->command == NULL)
-		return cmd_usage(&cmd_watch, "--on-growth: which command is to be run?");
+		return cmd_usage(&cmd_watch, "--on-growth: COMMAND is missing");
 	if (ret_words->len == 0)
 		return cmd_usage(&cmd_watch, "incomplete; usage: seep watch PID...");
 	for (size_t i = 0; i < ret_words->len; i++) {

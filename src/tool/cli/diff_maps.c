@@ -112,8 +112,10 @@ diff_maps(int argc, char **argv, const struct diff_maps_opts *o, int *ret_status
 				    argv[i], argv[0]);
 	}
 	if (r == 0 && argc == 1)
-		*ret_status = cmd_usage(&cmd_diff, "%s: with what is it to be compared?",
-					argv[0]);
+		*ret_status = cmd_usage(
+			&cmd_diff,
+			"%s: a second recording, or a point such as OLD@peak, is missing",
+			argv[0]);
 	else if (r == 0 && (r = compare(argc, argv, maps, o, &e)) == 0)
 		*ret_status = CMD_OK;
 	if (r < 0)

@@ -19,7 +19,7 @@ peer_number(const struct opt *o, const char *text, struct opt_value *v, struct e
 	if (o->kind == OPT_FLOAT) {
 		v->f64 = strtod(text, &end);
 		if (end == text || *end != '\0' || !isfinite(v->f64))
-			return err_set(e, -EINVAL, "-%s: \"%s\" is no number", o->name,
+			return err_set(e, -EINVAL, "-%s: \"%s\" is not a number", o->name,
 				       text);
 		return 0;
 	}
@@ -31,7 +31,7 @@ peer_number(const struct opt *o, const char *text, struct opt_value *v, struct e
 	}
 	v->u64 = strtoull(text, &end, 10);
 	if (end == text || *end != '\0' || errno != 0 || text[0] == '-')
-		return err_set(e, -EINVAL, "-%s: \"%s\" is no number", o->name, text);
+		return err_set(e, -EINVAL, "-%s: \"%s\" is not a number", o->name, text);
 	return 0;
 }
 

@@ -22,7 +22,7 @@ enum peer_style {
 	PEER_GO,   /* the flag package: whole names only */
 };
 
-/* Reads all words into the struct `given`; what is no option goes to `ret_words`,
+/* Reads all words into the struct `given`; other words go to `ret_words`,
  * borrowed. A switch that is turned off stores false, or hands its setter the text
  * "false". -EINVAL names the word. */
 int peer_opts(enum peer_style style, const struct opt *table, int argc, char **argv,

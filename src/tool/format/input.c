@@ -180,9 +180,10 @@ input_refuse(int r, const struct input_grown *g, size_t packed, const char *name
 			name, packed, g->limit >> 20,
 			g->limit == input_max_unpacked ? " (--max-unpacked)" : "");
 	case -ENOMEM:
-		return err_set(e, r,
-			       "%s: no memory for more than %zu MiB of what is unpacked",
-			       name, g->bytes >> 20);
+		return err_set(
+			e, r,
+			"%s: not enough memory: more than %zu MiB unpacked; see --max-unpacked",
+			name, g->bytes >> 20);
 	/* -EMEDIUMTYPE: the reader that is asked next says what it begins with */
 	default:
 		return 0;

@@ -10,7 +10,7 @@
 
 enum {
 	LOSS_KINDS_ALL = (1 << PROF_LOSS_SUPPRESSED) - 1,
-	/* What memcheck shows, and counts as errors, unless told otherwise. */
+	/* What memcheck shows, and counts as errors by default. */
 	LOSS_KINDS_ERRORS = 1 << PROF_LOSS_DEFINITE | 1 << PROF_LOSS_POSSIBLE,
 };
 

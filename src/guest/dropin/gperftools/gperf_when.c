@@ -62,7 +62,7 @@ signals_let_go(struct turn t)
 }
 
 /* Signals are held back before it is taken, until it has ended: a handler would find it
- * taken by its own thread, wait in vain when the program is to end, or leave it so for
+ * taken by its own thread, block when the program is to end, or leave it so for
  * good by longjmp. */
 static bool
 take_turn(void)

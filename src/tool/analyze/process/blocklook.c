@@ -76,8 +76,7 @@ blocklook_words(uint32_t look, char *ret, size_t size)
 	ret[0] = '\0';
 	switch (look & (uint32_t)LOOK_SORTS) {
 	case LOOK_FILLED:
-		snprintf(ret, size,
-			 (look & 1) == 0 ? "all zero" : "one byte again and again");
+		snprintf(ret, size, (look & 1) == 0 ? "all zero" : "all bytes equal");
 		return;
 	case LOOK_TEXT:
 		snprintf(ret, size, "text");

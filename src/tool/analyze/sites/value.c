@@ -170,7 +170,7 @@ value_check(const struct prof *p, const struct graph_query *q, struct err *e)
 				       ? ", and this profile does not list any"
 				       : "");
 	if (b->thread != NULL && p->columns != PROF_HAS_ALL && p->ncells == 0)
-		return err_set(e, -ENODATA, "this profile does not tell threads apart");
+		return err_set(e, -ENODATA, "this profile has no figures per thread");
 	if (b->thread != NULL && p->columns == PROF_HAS_ALL &&
 	    (q->point.at != SITES_AT_END ||
 	     (q->value != PROF_LIVE && q->value != PROF_ALLOCATED)))

@@ -174,7 +174,7 @@ fg_min_width(const struct fg_args *a, double *ret_px, struct err *e)
 
 	if (end == text || !isfinite(v) || v < 0 ||
 	    (*end != '\0' && strcmp(end, "%") != 0))
-		return err_set(e, -EINVAL, "--minwidth: \"%s\" is no number", text);
+		return err_set(e, -EINVAL, "--minwidth: \"%s\" is not a number", text);
 	*ret_px = *end == '%' ? v / 100 * (a->width != 0 ? (double)a->width : 1200) : v;
 	return 0;
 }

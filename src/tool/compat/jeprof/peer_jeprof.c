@@ -464,7 +464,7 @@ jeprof_print_all(struct jeprof_report *r, struct err *e)
 		return err_set(
 			e, -ENOENT,
 			r->p->nthreads <= 1
-				? "--thread %s: the profile does not tell threads apart"
+				? "--thread %s: the profile has no figures per thread"
 				: "--thread %s: no such thread in the profile",
 			thread);
 	return status;

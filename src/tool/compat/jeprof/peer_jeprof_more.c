@@ -95,9 +95,10 @@ jeprof_raw(const struct jeprof_report *r, const struct jeprof_frames *f, struct 
 		return err_set(e, -EINVAL, "--raw is for one profile");
 	if (strcmp(prof_text(r->p, r->p->format), "heap_v2") != 0 &&
 	    strncmp(prof_text(r->p, r->p->format), "heap", 4) != 0)
-		return err_set(e, -EINVAL,
-			       "--raw: %s is no heap profile in text; see seep convert",
-			       r->profile);
+		return err_set(
+			e, -EINVAL,
+			"--raw: %s is not a heap profile in text; convert it: seep convert",
+			r->profile);
 	fd = open(r->profile, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_sys(e, -errno, "%s: cannot open", r->profile);

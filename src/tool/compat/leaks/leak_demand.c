@@ -149,22 +149,21 @@ leak_demand_end(const struct leak_demand *d, FILE *to, const struct leakcheck *c
 	buf_done(&b);
 	if (c->way == LEAKCHECK_RUNNING) {
 		fprintf(to,
-			"could not be stopped (%s): looked at three times while it ran; what was "
-			"allocated in the last second is not judged\n",
+			"could not be stopped (%s): checked three times while it ran; "
+			"memory allocated in the last second is not judged\n",
 			c->instead);
 		return;
 	}
 	if (c->instead[0] != '\0')
-		fprintf(to, "could not be copied (%s): it stood still instead\n",
+		fprintf(to, "could not be copied (%s): the process was stopped instead\n",
 			c->instead);
 	if (c->passed_over_bytes > 0)
 		fprintf(to,
-			"not looked through: %s of reserved memory; Linux 6.7 could tell what "
-			"of it is used\n",
+			"not searched: %s of reserved memory; from Linux 6.7 on, its "
+			"used part is\n",
 			fmt_size(c->passed_over_bytes).s);
 	fprintf(to, "stopped %s + %s, %u thread%s, %s blocks; %s\n",
 		milliseconds(c->stop_ns).s, milliseconds(c->pause_ns).s, c->threads,
 		c->threads == 1 ? "" : "s", fmt_count(c->nblocks).s,
-		c->way == LEAKCHECK_COPY ? "looked at a copy"
-					 : "looked at while it stood");
+		c->way == LEAKCHECK_COPY ? "checked on a copy" : "checked while stopped");
 }

@@ -130,7 +130,7 @@ read_suppressions(const struct cmd *c, struct leak_opts *l)
 	return r < 0 ? CMD_USAGE : 0;
 }
 
-/* Whether a file can be written there: before a program is started in vain. */
+/* Whether a file can be written there: before a program is started. */
 static int
 check_folder(const char *name, struct err *e)
 {

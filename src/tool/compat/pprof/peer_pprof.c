@@ -125,7 +125,8 @@ pprof_set_nodes(void *to, const struct opt *o, const struct opt_value *v, struct
 	long long n = strtoll(v->text, &end, 10);
 
 	if (end == v->text || *end != '\0')
-		return err_set(e, -EINVAL, "-%s: \"%s\" is no number", o->name, v->text);
+		return err_set(e, -EINVAL, "-%s: \"%s\" is not a number", o->name,
+			       v->text);
 	a->nodes = n;
 	return 0;
 }

@@ -48,8 +48,9 @@ pprof_serve_proto(void *ctx, struct web_reply *ret, struct err *e)
 	int r = 0;
 
 	if (s->l->base != NULL)
-		return err_set(e, -ENOTSUP,
-			       "a difference is no profile: serve either alone");
+		return err_set(
+			e, -ENOTSUP,
+			"-base and -diff_base cannot be served; serve one profile");
 	if (s->proto.len == 0)
 		r = format_save(s->l->p, "pprof", NULL, &out, e);
 	*ret = (struct web_reply){.type = "application/vnd.google.protobuf+gzip",
@@ -86,7 +87,8 @@ pprof_http(struct pprof_loaded *l, struct err *e)
 	if (r == 0) {
 		fprintf(stderr, "Serving web UI on %s\n", w.url);
 		if (!w.is_local)
-			cmd_note("whoever can reach %s can read this profile", w.url);
+			cmd_note("everyone who can reach %s can read this profile",
+				 w.url);
 		r = web_run(&w, pprof_routes, &site, e);
 	}
 	web_close(&w);

@@ -14,8 +14,8 @@
 #include "tool/util/err.h"
 
 static const char *const heap_bad_words[HEAP_BAD_MAX] = {
-	[HEAP_BAD_LINE] = "lines that are no part of a heap profile",
-	[HEAP_BAD_STACK] = "stacks with something that is no address",
+	[HEAP_BAD_LINE] = "lines that do not belong to a heap profile",
+	[HEAP_BAD_STACK] = "stacks with a word that is not an address",
 	[HEAP_BAD_NO_COUNTS] = "stacks without figures",
 	[HEAP_BAD_NO_STACK] = "figures without a stack",
 	[HEAP_BAD_NO_BLOCKS] = "lines with bytes in no blocks",

@@ -54,7 +54,7 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM = 3, FUNCTION_FILE = 
 
 /* A column of a site, as pprof names it. */
 struct pprof_type {
-	const char *name;   /* lower case, with _ for what is no letter */
+	const char *name;   /* lower case, with _ for other characters than letters */
 	const char *column; /* for people; NULL: read, never written */
 	size_t off;	    /* of the field in struct prof_site */
 	bool bytes;	    /* else a number of blocks */

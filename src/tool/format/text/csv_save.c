@@ -3,7 +3,7 @@
  *
  * A place is a stack, told apart by functions, files and lines. Its innermost frame has
  * columns of its own, the whole stack is in the last, innermost function last. Figures
- * that the profile has not got have no columns. Fields are quoted as RFC 4180 says; lines
+ * that the profile lacks have no columns. Fields are quoted as RFC 4180 says; lines
  * end in a newline alone. */
 #include <inttypes.h>
 #include <stdlib.h>

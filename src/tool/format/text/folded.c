@@ -169,7 +169,7 @@ folded_finish(struct folded *f)
 		p->nreals = 0;
 	if (f->bad > 0) {
 		snprintf(text, sizeof text,
-			 "lines that are no folded stack (%s line %" PRIu64 ")",
+			 "lines that are not folded stacks (%s line %" PRIu64 ")",
 			 f->bad > 1 ? "first is" : "it is", f->bad_first);
 		prof_add_damage(p, text, f->bad);
 	}

@@ -222,7 +222,7 @@ mtrace_finish(struct mtrace_log *m)
 	p->columns = PROF_HAS_LIVE | PROF_HAS_ALLOCS;
 	if (m->bad > 0) {
 		snprintf(text, sizeof text,
-			 "lines that are no event (%s line %" PRIu64 ")",
+			 "lines that are not events (%s line %" PRIu64 ")",
 			 m->bad > 1 ? "first is" : "it is", m->bad_first);
 		prof_add_damage(p, text, m->bad);
 	}

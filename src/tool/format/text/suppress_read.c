@@ -241,7 +241,7 @@ suppress_read(struct suppress_set *s, const char *name, const void *data, size_t
 
 		while (r.lines.at <= nul && lines_next(&r.lines, &l))
 			continue;
-		return suppress_fail(&r, "a NUL byte: this is no text");
+		return suppress_fail(&r, "a NUL byte: not a text file");
 	}
 	while (ret == 0 && suppress_line(&r, &l)) {
 		rest = l;

@@ -15,7 +15,7 @@
 #include "tool/util/term.h"
 
 enum {
-	DIFF_ROWS = 10,	     /* places listed unless told otherwise */
+	DIFF_ROWS = 10,	     /* sites listed by default */
 	DIFF_MINOR_ROWS = 3, /* lost ones among them, of a minor leak */
 	DIFF_SMALL_BYTES =
 		64 << 10, /* smaller changes are folded, where there are larger */

@@ -2,7 +2,7 @@
 /* dump.h -- memory for people: a summary of what is in it, its strings, its bytes.
  *
  * Strings are printed as `strings -t x` does, bytes as `hexdump -C`, but with addresses
- * in place of offsets where they are known. Contents are masked unless told otherwise:
+ * in place of offsets where they are known. Contents are masked by default:
  * letters and digits lose their identity, bytes that are no pointers and not zero become
  * dots. */
 #ifndef SEEP_RENDER_DUMP_H

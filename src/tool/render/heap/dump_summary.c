@@ -160,7 +160,7 @@ dump_summary(struct buf *out, const struct content *c, const struct dump_opts *o
 		buf_printf(out, "  %" PRIx64 "-%" PRIx64, o->start, o->end);
 	buf_printf(out, "  %s", fmt_size(c->bytes).s);
 	if (o->absent_bytes > 0)
-		buf_printf(out, "; %s more are not resident and were left alone",
+		buf_printf(out, "; %s more not resident, skipped",
 			   fmt_size(o->absent_bytes).s);
 	buf_add_char(out, '\n');
 	add_words(out, c);

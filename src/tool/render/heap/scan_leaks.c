@@ -39,7 +39,7 @@ scan_about(struct buf *out, const struct heapscan *s)
 			   s->arenas.len == 1 ? "" : "s");
 	else
 		buf_printf(out, " of %s", heapscan_text(s, s->allocators));
-	buf_printf(out, "%s\n", s->snapshot != 0 ? "; looked at a copy" : "");
+	buf_printf(out, "%s\n", s->snapshot != 0 ? "; checked on a copy" : "");
 }
 
 /* ---- rows ---- */
@@ -85,7 +85,7 @@ row_text(struct buf *out, const struct heapscan *s, const struct scan_opts *o,
 			   bytes_of(o, r->g->indirect_bytes).s);
 	buf_add_str(out, "\n    ");
 	heapscan_group_words(out, s, r->g);
-	buf_printf(out, DOT "one is at 0x%" PRIx64 "\n", r->g->example);
+	buf_printf(out, DOT "for example at 0x%" PRIx64 "\n", r->g->example);
 	if (r->g->holder != 0) {
 		buf_add_str(out, "    held by ");
 		clean_text(out, heapscan_text(s, r->g->holder));
@@ -183,11 +183,11 @@ scan_leaks_text(struct buf *out, const struct heapscan *s, const struct scan_opt
 	} else if (o.target != NULL) {
 		buf_add_str(out, "next: seep report ");
 		clean_shell(out, o.target);
-		buf_add_str(out, " (what is there, who holds it)");
+		buf_add_str(out, " (contents and owners of the heap)");
 		if (s->core == 0) {
 			buf_add_str(out, DOT "seep attach ");
 			clean_shell(out, o.target);
-			buf_add_str(out, " (who allocates it)");
+			buf_add_str(out, " (which code allocates it)");
 		}
 		buf_add_char(out, '\n');
 	}

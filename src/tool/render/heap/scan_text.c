@@ -83,7 +83,7 @@ holders_text(struct buf *out, const struct heapscan *s, const struct scan_opts *
 
 	if (s->holders.len == 0)
 		return;
-	buf_add_str(out, "held by, with all that only it holds: bytes, share, blocks\n");
+	buf_add_str(out, "reachable only from: bytes, share, blocks\n");
 	for (size_t i = 0; i < s->holders.len && (o->all || i < most); i++) {
 		const struct heapscan_holder *h = &s->holders.data[i];
 
@@ -212,7 +212,7 @@ next_text(struct buf *out, const struct heapscan *s, const char *target, bool gr
 	if (address != 0) {
 		buf_printf(out, "seep scan --who 0x%" PRIx64 " ", address);
 		clean_shell(out, target);
-		buf_add_str(out, " (who holds a block)");
+		buf_add_str(out, " (what keeps a block reachable)");
 	}
 	if (grows) {
 		buf_printf(out, "%sseep scan --save heap.scan ", address != 0 ? DOT : "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lsan.h -- what was lost, in the words of LeakSanitizer.
+/* lsan.h -- leaks in the format of LeakSanitizer.
  *
  * It knows two kinds: direct leaks are those definitely lost, indirect ones those
  * indirectly lost. What is only possibly lost is not a leak there: a pointer into the

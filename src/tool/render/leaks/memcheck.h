@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* memcheck.h -- what was lost, in the words of valgrind's memcheck, for whoever reads or
- * parses those: its text here, its XML in leak_xml.h. */
+/* memcheck.h -- leaks in the format of valgrind's memcheck, for programs and people that
+ * read it: its text here, its XML in leak_xml.h. */
 #ifndef SEEP_RENDER_MEMCHECK_H
 #define SEEP_RENDER_MEMCHECK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memcheck_errors.h -- wrong uses of the heap in the words of valgrind's memcheck, for
+/* memcheck_errors.h -- wrong uses of the heap in the format of valgrind's memcheck, for
  * its text and its XML. */
 #ifndef SEEP_RENDER_MEMCHECK_ERRORS_H
 #define SEEP_RENDER_MEMCHECK_ERRORS_H

@@ -21,7 +21,7 @@ struct judge;
 struct suppress_set;
 
 enum {
-	REPORT_ROWS = 10,      /* sites listed unless told otherwise, */
+	REPORT_ROWS = 10,      /* sites listed by default, */
 	REPORT_MINOR_ROWS = 3, /* and of a minor leak or of growth */
 	REPORT_TABLE_ROWS = 5, /* in the short tables by peak and count; an odd number */
 	REPORT_JSON_SITES = 1000, /* sites that JSON lists, */

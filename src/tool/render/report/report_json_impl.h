@@ -33,7 +33,7 @@ struct report_json {
 
 /* A number that is never 0 where it is known. */
 void rj_known(struct report_json *r, const char *key, uint64_t n);
-/* A figure of the columns in `of` (enum prof_columns); null where the profile has not got
+/* A figure of the columns in `of` (enum prof_columns); null where the profile lacks
  * them. */
 void rj_column(struct report_json *r, const char *key, int64_t n, int of);
 /* A string of the profile, null when there is none. */

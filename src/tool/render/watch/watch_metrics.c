@@ -106,7 +106,7 @@ add_kinds(struct buf *out, const struct watch_view *views, size_t n)
 static void
 add_accounts(struct buf *out, const struct watch_view *views, size_t n)
 {
-	begin(out, "account_bytes", "Resident memory by what it is.");
+	begin(out, "account_bytes", "Resident memory by kind of region.");
 	for (size_t i = 0; i < n; i++) {
 		const struct account *a = views[i].account;
 

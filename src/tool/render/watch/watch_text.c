@@ -125,7 +125,7 @@ add_growing(struct buf *out, const struct watch_view *v, const struct track_verd
 		buf_printf(out, "; %s of %s reached in %s",
 			   v->limit_machine ? "the machine's memory" : "memory limit",
 			   fmt_size(v->limit_bytes).s, until.s);
-	buf_printf(out, "; under %s would not have shown", limit_text(d->limit).s);
+	buf_printf(out, "; under %s would not show", limit_text(d->limit).s);
 }
 
 static uint64_t

@@ -204,7 +204,7 @@ foreign_refuse(const struct image *i, const struct heapblocks *h, char *ret_why,
 	if (i->path != NULL)
 		return err_set(e, -ENOTSUP, "%s: %s", what, why);
 	return err_set(e, -ENOTSUP,
-		       "%s: %s; try: seep watch %d (which regions grow), seep attach %d "
-		       "(what is allocated from now on)",
+		       "%s: %s; try: seep watch %d (which regions grow), seep attach "
+		       "%d (which code allocates)",
 		       what, why, i->pid, i->pid);
 }

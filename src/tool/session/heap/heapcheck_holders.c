@@ -305,7 +305,7 @@ heapcheck_held(struct heapcheck *c)
 		if (most[i].blocks == 0)
 			continue;
 		if (most[i].lost) {
-			buf_add_str(&name, "what is lost itself: ");
+			buf_add_str(&name, "lost blocks: ");
 			heapscan_group_words(&name, s, &s->groups.data[most[i].by]);
 		} else {
 			buf_add_str(&name, holders_name(&c->holders, most[i].by));

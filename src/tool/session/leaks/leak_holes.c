@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* leak_holes.c -- what is no root.
+/* leak_holes.c -- memory excluded from the root set.
  *
  * The heap (blocks are followed, the rest of it is free memory and malloc's own),
  * malloc's lists of free memory, our own memory, dead stacks. What of these cannot be

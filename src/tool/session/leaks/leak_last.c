@@ -195,7 +195,7 @@ leak_last_text(const struct leak_last_change *d, enum leak_last_only only,
 {
 	static const char *const words[] = {"", "; shown: new",
 					    "; shown: new and increased",
-					    "; shown: what has changed"};
+					    "; only changes are shown"};
 
 	if (d->first) {
 		buf_printf(out, "first check of this process: everything is new\n");

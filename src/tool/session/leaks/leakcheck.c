@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* leakcheck.c -- see leakcheck.h.
  *
- * Stop, take in blocks, leave out what is no root (leak_holes.c), mark, let go, sum up;
- * or let go as soon as there is a copy of the process. The recording is shared memory and
- * so no part of the copy: it is copied for itself, while all threads stand still, and
- * only that copy is used then. */
+ * Stop, take in blocks, exclude other memory from the roots (leak_holes.c), mark, let go,
+ * sum up; or let go as soon as there is a copy of the process. The recording is shared
+ * memory and so no part of the copy: it is copied for itself, while all threads stand
+ * still, and only that copy is used then. */
 #include "tool/session/leaks/leakcheck_impl.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* leakcheck_impl.h -- one look at a process, for the files that it is made of:
- * leakcheck.c (blocks, marking, the order of things) and leak_holes.c (what is no
- * root). */
+ * leakcheck.c (blocks, marking, the order of things) and leak_holes.c (memory
+ * excluded from the root set). */
 #ifndef SEEP_SESSION_LEAKCHECK_IMPL_H
 #define SEEP_SESSION_LEAKCHECK_IMPL_H
 

@@ -138,7 +138,7 @@ take_result(struct prof **p, int result, struct err *e)
 	if (fstat(result, &st) < 0 || st.st_size == 0 || st.st_size > RESULT_MAX)
 		return err_set(e, -EIO, "it left nothing");
 	if (lseek(result, 0, SEEK_SET) < 0)
-		return err_sys(e, -errno, "cannot read what it left");
+		return err_sys(e, -errno, "cannot read its result");
 	got = prof_new();
 	r = pack_load_fd(result, got, e);
 	if (r == 0 && (got->nsites != (*p)->nsites || got->nnodes != (*p)->nnodes))

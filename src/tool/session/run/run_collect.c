@@ -125,7 +125,7 @@ no_recording(const struct run *r)
 		return xasprintf("its run folder %s was deleted while it ran",
 				 r->dir.path);
 	if (rundir_room_bytes(&r->dir) < RUN_SIZE_LEAST)
-		return xasprintf("no room is left in %s", r->dir.path);
+		return xasprintf("%s is full", r->dir.path);
 	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
 		return xasprintf("it allocated nothing, or the address space limit "
 				 "(ulimit -v) of %s left no room for a recording",

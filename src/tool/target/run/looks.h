@@ -22,7 +22,7 @@
 enum {
 	LOOKS_MAX = 41,	      /* kept; 21 of them after thinning: 20 intervals */
 	LOOKS_SHARE = 500,    /* 1 / share of a core that looking may take */
-	LOOKS_EVERY_MS = 250, /* unless told otherwise */
+	LOOKS_EVERY_MS = 250, /* the default */
 };
 
 /* What a site did since its row before, or for the first since its beginning. A look that

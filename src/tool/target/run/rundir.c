@@ -235,7 +235,7 @@ rundir_open(const char *path, struct rundir *ret_dir, struct err *e)
 		return err_sys(e, -errno, "%s", path);
 	if (fstat(d.fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 077) != 0) {
 		close(d.fd);
-		return err_set(e, -EPERM, "%s: not a run folder of ours", path);
+		return err_set(e, -EPERM, "%s: not a run folder of seep", path);
 	}
 	d.path = xstrdup(path);
 	owner_read(&d);

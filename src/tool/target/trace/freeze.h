@@ -99,7 +99,7 @@ unsigned freeze_thread_count(const struct freeze *f);
 int freeze_stop(struct freeze *f, int but, struct err *e);
 
 /* Stopped: makes a copy of the process that is looked at from now on in its place, so
- * that it can go on; and reads what the copy has not got or shares. On failure all is as
+ * that it can go on; and reads what the copy lacks or shares. On failure all is as
  * before. */
 int freeze_copy(struct freeze *f, struct err *e);
 

@@ -115,7 +115,7 @@ freeze_copy(struct freeze *f, struct err *e)
 			freeze_forget(f);
 			return err_set(
 				e, -ENOMEM,
-				"%d: there is no room for what it shares with others",
+				"%d: not enough memory to copy its shared mappings",
 				f->pid);
 		}
 	}

@@ -416,8 +416,8 @@ tracee_calls(struct tracee *t, struct tracee_call *calls, size_t n, struct err *
 		if (r == -EAGAIN && why.code == 0)
 			return err_set(
 				e, r,
-				"%d: gets so many signals that no system call can be "
-				"made in its name; try again",
+				"%d: receives signals faster than a system call can be made in "
+				"it; try again; try again",
 				t->pid);
 		if (r == 0)
 			r = tracee_look(&t->threads.data[able]);
