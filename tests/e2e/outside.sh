@@ -87,7 +87,8 @@ expect_no_match "why: a pool" "$(head -n 1 "$TMP/pool.why")" 'GROWING|LEAK'
 expect_match "attach: a step" "$(head -n 1 "$TMP/step.attach")" \
 	'^PARTIAL  mappings grew by 2[23](\.[0-9]+)? MiB, which is not recorded; see: seep watch [0-9]+$'
 
-# Mappings of the program's own over another allocator, whose memory is told from them by its own tables alone.
+# Mappings of the program's own over another allocator, whose memory is told from them by
+# its own tables alone.
 over_other() {
 	local library=$1 pid
 	: >"$TMP/$library.said"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Several processes that grow at the same site: all of them stand behind the headline, in words and in JSON, and what a
-# limit leaves is used up by all of them together. One without a finding is not said to have freed everything.
+# Several processes that grow at the same site: all of them stand behind the headline, in
+# words and in JSON, and what a limit leaves is used up by all of them together. One
+# without a finding is not said to have freed everything.
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_seep

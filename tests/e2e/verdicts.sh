@@ -42,7 +42,8 @@ answer blocks "$SEEP" run -o a.rec ./cases blocks
 answer spread "$SEEP" run -o a.rec ./cases spread
 answer indirect "$SEEP" run -o a.rec ./cases indirect
 answer abort "$SEEP" run -o a.rec ./cases abort
-# One site: whether there is a line about RSS, for which the others would have to make room, is chance.
+# One site: whether there is a line about RSS, for which the others would have to make
+# room, is chance.
 answer unchecked "$SEEP" run --no-leak-check -o a.rec ./cases once
 answer server "$SEEP" run -o a.rec ./cases server
 # The loss comes first, then what was not seen. How large the program itself is depends on

@@ -32,7 +32,8 @@ expect_match "says what" "$err" ' 1  double free of a block of 37 bytes'
 run "$SEEP" report "$TMP/text.rec"
 expect_match "from the file" "$(head -n 2 <<<"$out")" 'WRONG  1 wrong use of the heap
  1  double free of a block of 37 bytes'
-# A block that was freed long ago is forgotten, so nothing is said about its past; --free-stacks remembers it.
+# A block that was freed long ago is forgotten, so nothing is said about its past;
+# --free-stacks remembers it.
 cat >"$TMP/forgotten.c" <<'END2'
 #include <stdlib.h>
 int main(void) { char *volatile p = malloc(24); free(p); void *volatile q = malloc(100); free(q); free(p); return 0; }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_forecast.c -- when a memory limit is reached: by one process, and by several that share it. */
+/* test_forecast.c -- when a memory limit is reached: by one process, and by several that
+ * share it. */
 #include "t.h"
 
 #include <math.h>
@@ -10,7 +11,8 @@
 #define MIB (UINT64_C(1) << 20)
 #define NEAR(a, b) T_CHECK(fabs((a) - (double)(b)) <= 1e-3 * (fabs((double)(b)) + 1))
 
-/* A process that runs for 20 s, gets so many KiB larger each second, and has that limit. */
+/* A process that runs for 20 s, gets so many KiB larger each second, and has that
+ * limit. */
 static uint32_t
 growing(struct prof *p, unsigned pid, uint32_t kib, uint64_t limit_bytes)
 {

@@ -572,7 +572,8 @@ first_line(struct buf *b)
 	return b->data;
 }
 
-/* A leak at a site that is not growing by its own figures: the share of the process's growth is that of its losses. */
+/* A leak at a site that is not growing by its own figures: the share of the process's
+ * growth is that of its losses. */
 T_TEST(share_of_a_leak)
 {
 	struct prof *p = prof_new();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_oldblocks.c -- those of a process's blocks that are watched stand for all of them, whatever their number. */
+/* test_oldblocks.c -- those of a process's blocks that are watched stand for all of them,
+ * whatever their number. */
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -9,7 +10,8 @@
 #include "tool/model/sizeclass.h"
 #include "tool/session/attach/attached_old.h"
 
-/* Blocks of one size: one and a half times what is picked of a class, less than that, and many times as many. */
+/* Blocks of one size: one and a half times what is picked of a class, less than that, and
+ * many times as many. */
 static const struct {
 	size_t bytes;
 	unsigned blocks;

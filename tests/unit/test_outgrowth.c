@@ -147,7 +147,8 @@ T_TEST(heap_of_a_runtime)
 	T_EQ(find(&live), 0);
 }
 
-/* Where malloc's regions are a guess, its own tables decide whether it keeps what grows. */
+/* Where malloc's regions are a guess, its own tables decide whether it keeps what
+ * grows. */
 T_TEST(kept_or_mapped)
 {
 	static const struct {
@@ -168,7 +169,8 @@ T_TEST(kept_or_mapped)
 		T_EQ(o.found[0].remedy == NULL, k > 0);
 		T_CHECK(o.found[0].grows);
 	}
-	/* Nothing to ask about: glibc's regions are its own, and what is live explains itself. */
+	/* Nothing to ask about: glibc's regions are its own, and what is live explains
+	 * itself. */
 	for (unsigned k = 0; k < 2; k++) {
 		struct one o = {0};
 

@@ -229,7 +229,8 @@ passes(void *ctx, uint32_t root)
 	return root >= 6;
 }
 
-/* A list with links back, below a variable; a passing root points into it, and alone to another one. */
+/* A list with links back, below a variable; a passing root points into it, and alone to
+ * another one. */
 T_TEST(dominators_of_passing_roots)
 {
 	struct dominators d;

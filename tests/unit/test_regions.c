@@ -256,7 +256,8 @@ T_TEST(account_without_malloc)
 	memmap_done(&m);
 }
 
-/* jemalloc's own tables claim 400 KiB of what is taken for its memory: the rest is the program's mappings. */
+/* jemalloc's own tables claim 400 KiB of what is taken for its memory: the rest is the
+ * program's mappings. */
 T_TEST(account_by_another_allocator)
 {
 	struct account_recording none = {0};

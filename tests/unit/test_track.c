@@ -195,7 +195,8 @@ T_TEST(noise_and_ends_are_not_growth)
 	track_done(&t);
 }
 
-/* Two steps of a page each in ten intervals are chance; of more than a few pages they are not. */
+/* Two steps of a page each in ten intervals are chance; of more than a few pages they are
+ * not. */
 T_TEST(two_steps)
 {
 	static const struct {
@@ -223,7 +224,8 @@ T_TEST(two_steps)
 	}
 }
 
-/* Two intervals, and it grew in both: that is neither growth yet nor "no region grows". */
+/* Two intervals, and it grew in both: that is neither growth yet nor "no region
+ * grows". */
 T_TEST(growing_every_time_is_not_steady)
 {
 	static const uint64_t sizes[][3] = {{1000, 1012, 1020}, {1000, 1012, 1012}};

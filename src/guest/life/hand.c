@@ -10,7 +10,8 @@
 
 #include <signal.h>
 
-/* The list for the child of a fork that is under way, or that this process was made by. */
+/* The list for the child of a fork that is under way, or that this process was made
+ * by. */
 static struct {
 	uint32_t by; /* lock_id() of who forks, HANDED in the child, 0 = none */
 	struct inherit *list;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* hand.h -- what a forked child is handed: the list of blocks that it inherits.
  *
- * One list at a time: where two threads fork at once, one of the children starts empty. */
+ * One list at a time: where two threads fork at once, one of the children starts
+ * empty. */
 #ifndef SEEP_HAND_H
 #define SEEP_HAND_H
 
@@ -12,7 +13,7 @@ struct inherit;
 struct recorder;
 
 /* List our blocks for the child that is about to be made. No handler may run meanwhile:
- * it could fork, and its child would go on listing what is no longer there. */
+ * it could fork, and its child would go on listing blocks that are gone. */
 void hand_fill(struct recorder *r);
 
 /* After it: the parent needs no list, the child none that is not its own. */
@@ -22,8 +23,8 @@ void hand_settle(bool child);
  * another recording than the one numbered `begun` since. NULL: there is none. */
 struct inherit *hand_take(uint64_t begun);
 
-/* In a child that was forked in the middle of an event: the list is of an outer fork, whose
- * child may begin with it. */
+/* In a child that was forked in the middle of an event: the list is of an outer fork,
+ * whose child may begin with it. */
 void hand_drop(void);
 
 /* Never a moment in which a list is gone and still to be found: a handler may fork,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* fence_signal.c -- the handler of faults; see fence_signal.h.
  *
- * It comes before the program's own, whose wishes are kept here: faults that are not in the
- * pool are its. */
+ * It comes before the program's own, whose wishes are kept here: faults that are not in
+ * the pool are its. */
 #include "guest/misuse/fence_signal.h"
 
 #include "guest/hooks/next.h"

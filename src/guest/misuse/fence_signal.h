@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fence_signal.h -- SIGSEGV, for fenced pages: between the pool (fence.c) and the handler. */
+/* fence_signal.h -- SIGSEGV, for fenced pages: between the pool (fence.c) and the
+ * handler. */
 #ifndef SEEP_FENCE_SIGNAL_H
 #define SEEP_FENCE_SIGNAL_H
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_attach.c -- `seep attach`: record a process that runs already, for a while, and
- * leave it as it was.
+/* cmd_attach.c -- `seep attach`: record a running process for a while.
  *
- * The report goes to stderr, or to --log-file, as that of `seep run`. Whatever ends us
- * before the time is over (SIGINT, SIGTERM, SIGHUP, the end of all processes) ends in the
- * same way: the recorder is taken out first, then the report is made. */
+ * The report goes to stderr or --log-file. A signal (SIGINT, SIGTERM, SIGHUP) and the end
+ * of all processes end it early: the recorder is removed, then the report is made. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

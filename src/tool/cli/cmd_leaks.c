@@ -121,7 +121,7 @@ print(struct leaks_args *a, struct prof *p, const struct leakcheck *c, const cha
 	else if (foreign)
 		leak_report_text(&report, &b, p, a->log_file);
 	else if (c->done && leak_demand_nothing(&a->demand, c))
-		buf_printf(&b, "OK  nothing of what was asked for is lost\n");
+		buf_printf(&b, "OK  no leak of the kinds that were asked for\n");
 	else {
 		if (told)
 			buf_add(&b, walked->data, walked->len);

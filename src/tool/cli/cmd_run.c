@@ -333,8 +333,9 @@ report(struct job *j, struct leak_report *leaks, struct prof *p, bool saved)
 		buf_printf(&b, "still running: %u (seep ps)\n", r->living);
 	fputs(buf_str(&b), r->log != NULL ? r->log : stderr);
 	/* orphans are saved in children, which say so there too */
+	/* orphans are saved in children, which say so there too */
 	if (r->log != NULL)
-		fflush(r->log); /* orphans are saved in children, which say so there too */
+		fflush(r->log);
 	r->status = leak_report_end(leaks, p, o.chosen, r->status,
 				    !r->o->json || r->log != NULL);
 	buf_done(&b);
@@ -438,8 +439,10 @@ check_options(struct run_args *a)
 		return cmd_usage(&cmd_run, "--quarantine: at most 1T");
 	if (o->sample.given && (o->free_stacks || o->redzone.given || o->quarantine > 0 ||
 				o->guard > 0 || o->check_copy || o->keep_going))
-		return cmd_usage(&cmd_run, "wrong use of the heap is only looked for in "
-					   "exact recordings, not with --sample");
+		return cmd_usage(
+			&cmd_run,
+			"invalid uses of the heap are detected in exact recordings "
+			"only; remove --sample");
 	if ((o->output != NULL) + (o->dir != NULL) + o->no_save > 1)
 		return cmd_usage(&cmd_run, "-o, --dir and --no-save exclude each other");
 	if (o->log_file != NULL && log_name(o->log_file, 1, 0, &name, &e) < 0)
@@ -512,11 +515,12 @@ run_program(struct run_args *a, char **argv)
 		wait_for_end(&j);
 		log_open(r);
 		saved = finish(&j);
-		/* What the program says comes first; but nobody may think that all went well. */
+		/* What the program says comes first; but nobody may think that all went
+		 * well. */
 		if (r->status == 0 && !saved)
 			r->status = CMD_FAILED;
-		/* Orphans of other runs are no reason to forget which recording is the last,
-		 * and nothing that this run has to talk about. */
+		/* Orphans of other runs are no reason to forget which recording is the
+		 * last, and nothing that this run has to talk about. */
 		if (!r->o->no_save && save_orphans(false) > 0 && saved)
 			last_write(r->output, NULL);
 		log_close(r);

@@ -24,8 +24,9 @@ struct dominators_left {
 struct dominators {
 	struct scan_space *space;
 	const struct scan_index *index;
-	/* Pointers of passing roots (on stacks and in registers they come and go) do not count for blocks that other roots
-	 * hold as well: `held`, by block. Both to be set before the first root, or NULL. */
+	/* Pointers of passing roots (on stacks and in registers they come and go) do not
+	 * count for blocks that other roots hold as well: `held`, by block. Both to be
+	 * set before the first root, or NULL. */
 	const bool *held;
 	bool (*passes)(void *ctx, uint32_t root);
 	void *passes_ctx;
@@ -58,7 +59,8 @@ void dominators_block(struct dominators *d, uint32_t block, uint32_t root);
 /* After all roots: finds above[] and retained[]. */
 void dominators_find(struct dominators *d);
 
-/* The root that alone dominates a block; UINT32_MAX = several do, or it cannot be reached. After dominators_find. */
+/* The root that alone dominates a block; UINT32_MAX = several do, or it cannot be
+ * reached. After dominators_find. */
 uint32_t dominators_top(struct dominators *d, uint32_t block);
 
 /* Nodes of a block and of a root. */

@@ -96,8 +96,8 @@ struct heapmap {
 	VEC(struct heapmap_range) ranges; /* ascending */
 	unsigned arenas;
 	bool others; /* ranges of another allocator than glibc's malloc are among them */
-	uint64_t
-		cached_bytes; /* of used_bytes: freed, but kept by threads for themselves */
+	/* of used_bytes: freed, but kept by threads for themselves */
+	uint64_t cached_bytes;
 };
 
 void heapmap_done(struct heapmap *h); /* legal on a zeroed one */

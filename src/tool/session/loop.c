@@ -86,8 +86,8 @@ even_step(void *ctx, struct loop *l, const struct loop_event *ev, struct err *e)
 
 	if (r != LOOP_GO_ON || ++v->done == v->s->count)
 		return r < 0 ? r : LOOP_END;
-	/* Steps that were missed are not made up for: bunched up they say nothing. The last
-	 * one falls on the deadline itself. */
+	/* Steps that were missed are not made up for: bunched up they say nothing. The
+	 * last one falls on the deadline itself. */
 	now = clock_ns(CLOCK_MONOTONIC);
 	if (l->deadline_ns != 0 && now >= l->deadline_ns)
 		return LOOP_END;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* loop.h -- the event loop of a session: a tick, signals, a deadline.
  *
- * One wait (sigtimedwait), so a tick costs one system call. Whatever a command does again and
- * again is a step of this loop: `seep run`, `seep attach`, `seep watch`. */
+ * One wait (sigtimedwait), so a tick costs one system call. Whatever a command does again
+ * and again is a step of this loop: `seep run`, `seep attach`, `seep watch`. */
 #ifndef SEEP_SESSION_LOOP_H
 #define SEEP_SESSION_LOOP_H
 
@@ -23,8 +23,8 @@ struct loop_event {
 
 struct loop {
 	uint64_t tick_ns; /* wait at most this long; a step may change it */
-	uint64_t
-		deadline_ns; /* CLOCK_MONOTONIC: the step after it is the last; 0 = none */
+	/* CLOCK_MONOTONIC: the step after it is the last; 0 = none */
+	uint64_t deadline_ns;
 	const sigset_t
 		*signals; /* that the steps get; NULL: SIGINT, SIGTERM and SIGHUP end
 				  * the loop without another step */
@@ -49,8 +49,8 @@ struct loop_steps {
 	void *ctx;
 };
 
-/* The first step comes at once. Time that a step takes is not added to the distance; steps
- * that would have begun meanwhile are left out. */
+/* The first step comes at once. Time that a step takes is not added to the distance;
+ * steps that would have begun meanwhile are left out. */
 int loop_steps(const struct loop_steps *s, struct err *e);
 
 #endif

@@ -28,8 +28,9 @@ struct forecast {
  * known. */
 struct forecast forecast_of(const struct prof *p, uint32_t process, double sites_slope);
 
-/* The same of all running processes that are `in`, whose growth adds up, if they share the limit of `process`. If they
- * do not, nothing grows: there is no single time to tell. */
+/* The same of all running processes that are `in`, whose growth adds up, if they share
+ * the limit of `process`. If they do not, nothing grows: there is no single time to
+ * tell. */
 struct forecast forecast_of_all(const struct prof *p, const bool *in, uint32_t process,
 				double sites_slope);
 

@@ -30,10 +30,12 @@ enum {
  * of the recorder's own. */
 struct outgrowth_series {
 	VEC(double) live, own;
-	double covered; /* bytes that malloc can have at most at the last snapshot, and others
-			 * had before the recording */
-	/* Where malloc is not glibc's, its regions are all that nothing else explains. By its own tables, at the last
-	 * snapshot: bytes that it keeps although they were freed; < 0 = not known. */
+	/* bytes that malloc can have at most at the last snapshot, and others
+	 * had before the recording */
+	double covered;
+	/* Where malloc is not glibc's, its regions are all that nothing else explains. By
+	 * its own tables, at the last snapshot: bytes that it keeps although they were
+	 * freed; < 0 = not known. */
 	double kept;
 	bool from_start; /* recorded from its first allocation on */
 	/* the last snapshot is of its end, where a program may have tidied up */
@@ -52,14 +54,15 @@ struct outgrowth {
 #define OUTGROWTH_KEPT "memory kept by malloc"
 #define OUTGROWTH_KEPT_REMEDY "try malloc_trim(0), MALLOC_ARENA_MAX=2 or jemalloc"
 
-/* The same where malloc's tables could not be read: it may be memory that the program maps itself. */
+/* The same where malloc's tables could not be read: it may be memory that the program
+ * maps itself. */
 #define OUTGROWTH_UNKNOWN "anonymous memory"
 
 /* Does an allocator take its blocks from regions of this kind? */
 bool outgrowth_is_mallocs(enum region_kind kind);
 
-/* Does malloc's memory grow while the live blocks in it do not, and is it known by guess that it is malloc's? Then `kept`
- * of the series decides. */
+/* Does malloc's memory grow while the live blocks in it do not, and is it known by guess
+ * that it is malloc's? Then `kept` of the series decides. */
 bool outgrowth_must_ask(const struct track *t, const struct outgrowth_series *s);
 
 /* Fills `ret` with what grows or is larger, fastest first; how many. */

@@ -59,7 +59,8 @@ enum region_program {
 	REGION_HAS_PYTHON = 1 << (REGION_RUNTIMES + RUNTIME_PYTHON),
 };
 
-/* Memory of an allocator other than glibc's: all that nothing else explains, so that mappings of the program's own are in it. */
+/* Memory of an allocator other than glibc's: all that nothing else explains, so that
+ * mappings of the program's own are in it. */
 bool region_is_guessed(enum region_kind kind);
 
 /* The runtime whose heap a kind is; RUNTIMES = none. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* track_judge.c -- which regions grow: lines through their sizes, the verdict, the order; see
- * track.h. Finding them again in each snapshot is track.c's. */
+/* track_judge.c -- which regions grow: lines through their sizes, the verdict, the order;
+ * see track.h. Finding them again in each snapshot is track.c's. */
 #include <stdlib.h>
 
 #include "tool/analyze/process/track.h"
@@ -110,7 +110,8 @@ is_few(const struct fit *f)
 	return f->grown == 2 && f->last_v - f->first_v < FEW_BYTES;
 }
 
-/* More than noise, and more often up than down. One step alone is no trend, and neither are two of a few pages. */
+/* More than noise, and more often up than down. One step alone is no trend, and neither
+ * are two of a few pages. */
 static bool
 is_growing(const struct fit *f)
 {
@@ -118,8 +119,8 @@ is_growing(const struct fit *f)
 	       f->grown > 2 * f->shrunk && f->last_v > f->first_v;
 }
 
-/* Growth that was much faster at first, a program that starts up say, is not what will go on:
- * then the second half is what counts, from the snapshot that is returned. */
+/* Growth that was much faster at first, a program that starts up say, is not what will go
+ * on: then the second half is what counts, from the snapshot that is returned. */
 static size_t
 judged_from(const struct track *t, enum region_kind kind, struct fit *whole)
 {
@@ -189,8 +190,8 @@ grew_always(const struct fit *f)
 	return f->grown > 0 && f->grown == fit_intervals(f);
 }
 
-/* Most of its growth came in the first half, but not all: too little to call it growing, too
- * much to say that it has stopped. */
+/* Most of its growth came in the first half, but not all: too little to call it growing,
+ * too much to say that it has stopped. */
 static bool
 grew_later(const struct track *t, enum region_kind kind, const struct fit *whole)
 {
@@ -201,8 +202,8 @@ grew_later(const struct track *t, enum region_kind kind, const struct fit *whole
 	       fit_slope(&recent, NULL) >= fit_slope(whole, NULL) / 10;
 }
 
-/* Nothing is surely growing: is there a region, or a kind, that still grew every time, or one
- * that went on growing after its first half? */
+/* Nothing is surely growing: is there a region, or a kind, that still grew every time, or
+ * one that went on growing after its first half? */
 static void
 judge_unclear(const struct track *t, struct track_verdict *v)
 {

@@ -70,8 +70,7 @@ static const struct skip_rule skip_loaders[] = {
 	{NULL, NULL},
 };
 
-/* What of these has no name is their inside: how operator new throws, how a string
- * grows. */
+/* Frames of these without a name are internal: operator new throws, a string grows. */
 static const struct skip_rule skip_cxx_runtimes[] = {
 	{"libstdc++.so*", NULL},
 	{"libc++.so*", NULL},
@@ -110,9 +109,8 @@ const struct skip_kept skip_kept_table[] = {
 	{"libc.so*", "*bindtextdomain", 0, "locale"},
 	{"libc.so*", "*textdomain", 0, "locale"},
 	{"libc.so*", "*bind_textdomain_codeset", 0, "locale"},
-	/* Tables of conversions and their modules. Not what __gconv_open makes and
-	 * __gconv_lookup_cache finds: that belongs to the handle which iconv_open
-	 * returns. */
+	/* Tables of conversions and their modules. Not blocks of __gconv_open and
+	 * __gconv_lookup_cache: these belong to the handle of iconv_open. */
 	{"libc.so*", "__gconv_find_shlib", 0, "character sets"},
 	{"libc.so*", "__gconv_read_conf", 0, "character sets"},
 	{"libc.so*", "__gconv_load_c*", 0, "character sets"},
@@ -293,8 +291,7 @@ skip_find_tails(struct skip *s)
 	}
 }
 
-/* Is row `i` of prof.frames code of a language's library? `files` caches paths: 1 no, 2
- * yes. */
+/* Is row `i` of prof.frames code of a language's library? `files` caches: 1 no, 2 yes. */
 static bool
 skip_frame_is_library(const struct prof *p, uint32_t i, struct map *files)
 {
@@ -490,8 +487,7 @@ skip_next(const struct skip *s, struct skip_pos *pos)
 	     ((skip_flags(s, s->p->nodes[next.node].loc, 0) & SKIP_ALLOC) != 0 &&
 	      (skip_flags(s, s->p->nodes[pos->node].loc, pos->inl) & SKIP_ALLOC) == 0)))
 		return false;
-	/* In a stack that could not be folded, not even the first frame is the
-	 * program's. */
+	/* A stack that could not be folded has no frame of the program. */
 	if (s->fold && !skip_fold(s, &next) && skip_is_own(s, *pos))
 		return false;
 	*pos = next;

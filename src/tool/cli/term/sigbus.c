@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* sigbus.c -- see sigbus.h.
  *
- * The handler puts a page of zeros over the one that cannot be had and lets the instruction try
- * again. It makes one system call and touches nothing else. */
+ * The handler puts a page of zeros over the one that cannot be had and lets the
+ * instruction try again. It makes one system call and touches nothing else. */
 #include "tool/cli/term/sigbus.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* leak_demand.h -- a look for leaks in a process that runs, as a command's options want it: which way, what is
- * new since the last one, or only what it would cost. */
+/* leak_demand.h -- a look for leaks in a process that runs, as a command's options want
+ * it: which way, what is new since the last one, or only what it would cost. */
 #ifndef SEEP_COMPAT_LEAK_DEMAND_H
 #define SEEP_COMPAT_LEAK_DEMAND_H
 
@@ -21,8 +21,8 @@ struct leak_demand {
 	bool draconian; /* HEAPCHECK's: whatever is not freed nor ignored is lost */
 	const char *way;
 	uint64_t max_stop_ns; /* 0 = any */
-	uint64_t
-		figures_fd; /* libseep's: where it wants bytes and blocks lost since the last look */
+	/* libseep's: where it wants bytes and blocks lost since the last look */
+	uint64_t figures_fd;
 
 	/* Without a recording no look is kept: each is the first. */
 	struct leak_last_change change;
@@ -65,8 +65,8 @@ bool leak_demand_since(const struct leak_demand *d);
 bool leak_demand_given(const struct leak_demand *d);
 int leak_demand_check(const struct leak_demand *d, const struct cmd *cmd);
 
-/* Looks at the running process behind `f` and adds what is found to `p`; fails when that cannot be done. With
- * --dry-run only the plan is printed, as JSON if `json`. */
+/* Looks at the running process behind `f` and adds what is found to `p`; fails when that
+ * cannot be done. With --dry-run only the plan is printed, as JSON if `json`. */
 int leak_demand_look(struct leak_demand *d, struct leak_opts *l, struct livefile *f,
 		     bool json, struct prof *p, struct leakcheck *ret_check,
 		     struct err *e);
@@ -74,7 +74,8 @@ int leak_demand_look(struct leak_demand *d, struct leak_opts *l, struct livefile
 /* Whether only a part was asked for, and nothing of that is lost. */
 bool leak_demand_nothing(const struct leak_demand *d, const struct leakcheck *c);
 
-/* The last lines of a report: what has changed, in which way it was looked at, how long it stood still. */
+/* The last lines of a report: what has changed, in which way it was looked at, how long
+ * it stood still. */
 void leak_demand_end(const struct leak_demand *d, FILE *to, const struct leakcheck *c);
 
 #endif

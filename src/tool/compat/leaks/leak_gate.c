@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* leak_gate.c -- see leak_gate.h.
  *
- * A baseline is a recording, or what --json wrote about one: the former can be asked anything, the latter is
- * small enough to be kept beside the tests. Both give the same places. */
+ * A baseline is a recording, or what --json wrote about one: the former can be asked
+ * anything, the latter is small enough to be kept beside the tests. Both give the same
+ * places. */
 #include "tool/compat/leaks/leak_gate.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* leak_gate.h -- does what was found make the command fail? --fail-on, --baseline and JUnit's file. */
+/* leak_gate.h -- does what was found make the command fail? --fail-on, --baseline and
+ * JUnit's file. */
 #ifndef SEEP_COMPAT_LEAK_GATE_H
 #define SEEP_COMPAT_LEAK_GATE_H
 
@@ -26,10 +27,12 @@ int leak_gate_read(const struct cmd *c, struct leak_opts *l);
 bool leak_gate_given(const struct leak_gate *g);
 bool leak_gate_needs_check(const struct leak_gate *g);
 
-/* Whether some are and no process was looked at: then nothing can be said to have passed. */
+/* Whether some are and no process was looked at: then nothing can be said to have
+ * passed. */
 bool leak_gate_blind(const struct leak_gate *g, const struct prof *p, const bool *chosen);
 
-/* Conditions as they were judged, NULL = there are none; and telling those that are met. */
+/* Conditions as they were judged, NULL = there are none; and telling those that are
+ * met. */
 const struct judge *leak_gate_result(const struct leak_gate *g);
 void leak_gate_tell(const struct leak_gate *g);
 

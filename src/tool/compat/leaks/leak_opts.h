@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* leak_opts.h -- what `seep run` and `seep leaks` share of options about leaks: how they are told, which
- * count, which are not to be heard of, and what makes the command fail.
+/* leak_opts.h -- what `seep run` and `seep leaks` share of options about leaks: how they
+ * are told, which count, which are not to be heard of, and what makes the command fail.
  *
  * Names are valgrind's where it has the option. */
 #ifndef SEEP_COMPAT_LEAK_OPTS_H
@@ -69,14 +69,16 @@ struct leak_opts {
 int leak_opts_suppressions(void *to, const struct opt *o, const struct opt_value *v,
 			   struct err *e);
 
-/* Checks what was given and reads the files; 0, or the exit status after it has told why. */
+/* Checks what was given and reads the files; 0, or the exit status after it has told
+ * why. */
 int leak_opts_read(const struct cmd *c, struct leak_opts *l);
 void leak_opts_done(struct leak_opts *l);
 
 /* Whether something was asked for that only a process which was looked at has. */
 bool leak_opts_need_check(const struct leak_opts *l);
 
-/* Rows for the option table of a command, in whose struct they are at the offset `base`. */
+/* Rows for the option table of a command, in whose struct they are at the offset
+ * `base`. */
 /* clang-format off */
 #define LEAK_AT(base, member) .at = (base) + offsetof(struct leak_opts, member)
 #define LEAK_OPTS(base)                                                                 \

@@ -321,7 +321,8 @@ leak_report_more(struct leak_report *r, struct buf *out, const struct prof *p)
 	const struct suppress_set *set = &r->o->set;
 	struct loss_stack stack = {0};
 
-	/* Seep's own verdict counts indirect losses too; hidden roots would leave them. */
+	/* Seep's own verdict counts indirect losses too; hidden roots would leave
+	 * them. */
 	if (r->o->show == NULL)
 		o.show |= 1u << PROF_LOSS_INDIRECT;
 	for (size_t i = r->o->verbose ? set->order.len : 0; i > 0; i--) {
@@ -564,8 +565,9 @@ leak_report_end(struct leak_report *r, struct prof *p, const bool *chosen, int s
 	memcheck_errors_done(&r->wrong);
 	if (leak_gate_given(&r->o->gate) && leak_gate_blind(&r->o->gate, p, r->focus)) {
 		if (tell)
-			cmd_note("--fail-on: nothing was looked at for leaks, so nothing "
-				 "can pass");
+			cmd_note(
+				"--fail-on: no process was checked for leaks, so the condition "
+				"is not met");
 		r->met += status == CMD_OK;
 		if (status == CMD_OK && r->o->error_exitcode == 0)
 			status = CMD_FAILED;

@@ -3,8 +3,9 @@
  *
  * 	suppressions='my file':exitcode=7 report_objects=1
  *
- * Names and values, separated by blanks, colons or commas; a value may be in quotes. What is not in the table is
- * LeakSanitizer's own business (how it takes stacks, where it looks for pointers) and has no effect. */
+ * Names and values, separated by blanks, colons or commas; a value may be in quotes. What
+ * is not in the table is LeakSanitizer's own business (how it takes stacks, where it
+ * looks for pointers) and has no effect. */
 #include "tool/compat/leaks/lsan_opts.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* lsan_opts.h -- LeakSanitizer's options, for reports in its format: from LSAN_OPTIONS, and from what the
- * program returns from __lsan_default_options. The variable counts more. */
+/* lsan_opts.h -- LeakSanitizer's options, for reports in its format: from LSAN_OPTIONS,
+ * and from what the program returns from __lsan_default_options. The variable counts
+ * more. */
 #ifndef SEEP_COMPAT_LSAN_OPTS_H
 #define SEEP_COMPAT_LSAN_OPTS_H
 
@@ -36,13 +37,13 @@ struct leak_opts;
 /* Reads LSAN_OPTIONS and the suppressions that it names into `l`. */
 int lsan_opts_read(struct leak_opts *l, struct err *e);
 
-/* A process stands still: reads what it says by LeakSanitizer's functions. Only for reports in that format. -ECANCELED:
- * it wants no leak check. */
+/* A process stands still: reads what it says by LeakSanitizer's functions. Only for
+ * reports in that format. -ECANCELED: it wants no leak check. */
 int lsan_opts_heed(void *l, const struct procmem *mem, const struct leakcheck_wishes *w,
 		   struct err *e);
 
-/* A leak check of the process begins: drops what an earlier one found. Then one call for each block
- * `b` of the table `all`, once all have their state. */
+/* A leak check of the process begins: drops what an earlier one found. Then one call for
+ * each block `b` of the table `all`, once all have their state. */
 void lsan_opts_begin(void *l, uint32_t pid);
 void lsan_opts_block(void *l, uint32_t pid, const struct scan_block *all,
 		     const struct scan_block *b);

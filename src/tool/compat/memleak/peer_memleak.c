@@ -375,10 +375,8 @@ memleak_run(void *opts, int argc, char **argv)
 	if (a->trace || a->percpu || (a->pids == NULL && a->command == NULL))
 		return cmd_usage(
 			&cmd_memleak,
-			a->trace
-				? "--trace is not supported: seep does not print single calls; use bpftrace"
-				: "seep does not trace the kernel's own allocations; give -p PID "
-				  "or -c COMMAND");
+			a->trace ? "--trace is not supported; use bpftrace"
+				 : "the kernel is not traced; give -p PID or -c COMMAND");
 	if (a->sample == 0 || a->sample > 1 << 20)
 		return cmd_usage(&cmd_memleak, "-s: from 1 to 1048576");
 	if ((argc > 0 && (opt_duration(argv[0], &interval) < 0 || interval == 0)) ||

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* peer_valgrind.c -- `seep valgrind`: memcheck's command line, over seep run.
  *
- * Options come from ~/.valgrindrc, $VALGRIND_OPTS, ./.valgrindrc and the command line, in this order; later ones
- * win. What is about leaks and wrong uses of the heap is honoured: those are looked for with all that seep run has
- * for them but guard pages, and the program goes on after each. What only steers valgrind's own machinery is taken and
- * forgotten. What a user would miss (uninitialised values, other tools) gets a line that says so. Nothing is
- * saved. */
+ * Options come from ~/.valgrindrc, $VALGRIND_OPTS, ./.valgrindrc and the command line, in
+ * this order; later ones win. What is about leaks and wrong uses of the heap is honoured:
+ * those are looked for with all that seep run has for them but guard pages, and the
+ * program goes on after each. What only steers valgrind's own machinery is taken and
+ * forgotten. What a user would miss (uninitialised values, other tools) gets a line that
+ * says so. Nothing is saved. */
 #include "tool/compat/valgrind/peer_valgrind.h"
 
 #include <errno.h>

@@ -90,11 +90,12 @@ struct report_rate {
 };
 struct report_rate report_growth_rate(const struct report *r, enum verdict_word word);
 
-/* The rate of all losses: that of their sites, where each has one, as the list shows it; else the average since the start. 0:
- * they did not come evenly. */
+/* The rate of all losses: that of their sites, where each has one, as the list shows it;
+ * else the average since the start. 0: they did not come evenly. */
 struct report_rate report_leak_rate(const struct report *r);
 
-/* Appends `between` and "1 site: +1.0 ± 0.2 MiB/min" of the places with that word; false: there are none. */
+/* Appends `between` and "1 site: +1.0 ± 0.2 MiB/min" of the places with that word; false:
+ * there are none. */
 bool report_growth_amount(struct report *r, enum verdict_word word, const char *between);
 
 /* Appends when the process reaches its memory limit, and which part of its growth the

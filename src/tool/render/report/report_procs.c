@@ -166,7 +166,8 @@ report_is_quiet(const struct report *r, uint32_t i)
 	return a->word <= VERDICT_STEADY;
 }
 
-/* "no leak, 1.05 MiB still reachable": only where leaks were looked for it is known what is reachable. */
+/* "no leak, 1.05 MiB still reachable": only where leaks were looked for it is known what
+ * is reachable. */
 static void
 report_no_finding(struct report *r, bool checked, bool few, bool runs, int64_t bytes)
 {

@@ -74,7 +74,8 @@ is_kept(const struct watch_view *v, const struct track_verdict *d)
 	return live < grown / 4 && freed >= grown / 2;
 }
 
-/* Is it taken for malloc's because nothing else explains it, and do malloc's own tables have too little for it? */
+/* Is it taken for malloc's because nothing else explains it, and do malloc's own tables
+ * have too little for it? */
 static bool
 is_beside(const struct watch_view *v, const struct track_verdict *d)
 {

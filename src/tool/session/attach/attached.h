@@ -75,7 +75,8 @@ struct attached_run {
 /* Keeps all going until it is over, or a signal comes, or none is there any more. */
 int attached_run(struct attached_sessions *ss, const struct attached_run *how,
 		 struct err *e);
-/* Takes the recorder out of all, and out of what they forked meanwhile. False: not out of every one, which is told. */
+/* Takes the recorder out of all, and out of what they forked meanwhile. False: not out of
+ * every one, which is told. */
 bool attached_detach(struct attached_sessions *ss);
 void attached_done(struct attached_sessions *ss);
 

@@ -15,7 +15,8 @@
 int around_run(struct attached_sessions *ss, const char *command, int *ret_status,
 	       struct err *e);
 
-/* Where its recording goes if the user names no file: beside the name of the last one. To be freed. */
+/* Where its recording goes if the user names no file: beside the name of the last one. To
+ * be freed. */
 int around_output(int pid, char **ret_path, struct err *e);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* doctor_process.c -- see doctor_process.h.
  *
- * Watching needs to read smaps, which ptrace_scope does not forbid; telling live from freed
- * memory, dumping and attaching need its memory, which it may. So each is tried for itself. What
- * is said about attaching is what `seep attach` would say. */
+ * Watching needs to read smaps, which ptrace_scope does not forbid; telling live from
+ * freed memory, dumping and attaching need its memory, which it may. So each is tried for
+ * itself. What is said about attaching is what `seep attach` would say. */
 #include "tool/session/attach/doctor_process.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor_process.h -- what is in the way of watching a process, and of attaching to it. */
+/* doctor_process.h -- what is in the way of watching a process, and of attaching to
+ * it. */
 #ifndef SEEP_SESSION_DOCTOR_PROCESS_H
 #define SEEP_SESSION_DOCTOR_PROCESS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* heap_groups.c -- see heap_groups.h.
  *
- * The process stands still while blocks are looked at, so only their first words are read then:
- * names of types are found when it goes on. */
+ * The process stands still while blocks are looked at, so only their first words are read
+ * then: names of types are found when it goes on. */
 #include "tool/session/heap/heap_groups.h"
 
 #include <stdlib.h>
@@ -17,7 +17,8 @@ enum {
 	FOLD_FROM = 256, /* larger sizes */
 };
 
-/* The first word if it leads to a constant or to code, which many blocks share; else 0. */
+/* The first word if it leads to a constant or to code, which many blocks share; else
+ * 0. */
 static uint64_t
 sign_of(const struct heapcheck *c, uint64_t word)
 {
@@ -106,9 +107,9 @@ has_lost(const struct looked *r)
 		       0;
 }
 
-/* A program with blocks of any size has as many rows as blocks: then those without a type are told by
- * look and by the power of two that their size is below. What is lost is told by its size as long as
- * that is not too much. */
+/* A program with blocks of any size has as many rows as blocks: then those without a type
+ * are told by look and by the power of two that their size is below. What is lost is told
+ * by its size as long as that is not too much. */
 void
 groups_fold(struct heapcheck *c, struct looked_vec *rows)
 {
@@ -154,7 +155,8 @@ groups_fold(struct heapcheck *c, struct looked_vec *rows)
 	*rows = folded;
 }
 
-/* Rows with names; what has the same name in the end stays apart only by size and look. */
+/* Rows with names; what has the same name in the end stays apart only by size and
+ * look. */
 void
 groups_name(struct heapcheck *c, const struct looked_vec *rows)
 {

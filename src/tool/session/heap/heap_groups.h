@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* heap_groups.h -- blocks of a heap that nobody recorded, in groups of one sort: part of heapcheck.c. */
+/* heap_groups.h -- blocks of a heap that nobody recorded, in groups of one sort: part of
+ * heapcheck.c. */
 #ifndef SEEP_SESSION_HEAP_GROUPS_H
 #define SEEP_SESSION_HEAP_GROUPS_H
 
@@ -8,7 +9,8 @@
 #include "tool/session/heap/heapcheck.h"
 #include "tool/util/vec.h"
 
-/* What a block is grouped by, while the process stands still: its first word, and its look. */
+/* What a block is grouped by, while the process stands still: its first word, and its
+ * look. */
 struct looked {
 	uint64_t size, first;
 	uint32_t look;
@@ -20,8 +22,8 @@ struct looked {
 
 struct looked_vec VEC_BODY(struct looked);
 
-/* Looks at the blocks while the process stands still; the number of each block's row is left in
- * scan_block.site. */
+/* Looks at the blocks while the process stands still; the number of each block's row is
+ * left in scan_block.site. */
 void groups_find(struct heapcheck *c, struct looked_vec *rows);
 
 /* Too many rows become fewer. */

@@ -41,7 +41,8 @@ struct heapcheck {
 	struct scan_index index;
 	struct holders holders;
 	struct paths paths;
-	bool *held; /* by block, with the paths: roots beside stacks and registers lead to it */
+	/* by block, with the paths: roots beside stacks and registers lead to it */
+	bool *held;
 	struct heapscan scan;
 	void *index_memory; /* private */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* leak_mark.c -- from which words blocks are reached: the roots of a leak check, and what the
- * classifier makes of them. What may not be read as a root is found by leak_holes.c. */
+/* leak_mark.c -- from which words blocks are reached: the roots of a leak check, and what
+ * the classifier makes of them. What may not be read as a root is found by
+ * leak_holes.c. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <ucontext.h>

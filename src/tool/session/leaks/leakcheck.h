@@ -59,10 +59,12 @@ struct leakcheck_how {
 	bool inherited; /* list blocks from before a fork */
 	/* What the functions below get first. */
 	void *ctx;
-	/* While the process stands still, before anything is judged. -ECANCELED: it wants no check. May be NULL. */
+	/* While the process stands still, before anything is judged. -ECANCELED: it wants
+	 * no check. May be NULL. */
 	int (*heed)(void *ctx, const struct procmem *mem,
 		    const struct leakcheck_wishes *w, struct err *e);
-	/* A check of that process begins; then every block of `all`, once all have their state. NULL: nobody. */
+	/* A check of that process begins; then every block of `all`, once all have their
+	 * state. NULL: nobody. */
 	void (*begin)(void *ctx, uint32_t pid);
 	void (*block)(void *ctx, uint32_t pid, const struct scan_block *all,
 		      const struct scan_block *b);

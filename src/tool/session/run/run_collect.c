@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* run_collect.c -- the wait for a program's end, and what the run has left then: the recordings of its
- * processes, what the tool saw of them, and why one is missing. */
+/* run_collect.c -- the wait for a program's end, and what the run has left then: the
+ * recordings of its processes, what the tool saw of them, and why one is missing. */
 #include "tool/session/run/run_impl.h"
 
 #include <stdlib.h>

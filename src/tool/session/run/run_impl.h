@@ -66,14 +66,14 @@ struct run {
 /* Its command line, as one would type it. To be freed. */
 char *run_command(char **argv);
 
-/* What the options mean: bytes between samples, 0 = exact; bytes beside blocks, 0 = none; most bytes of a
- * recording. */
+/* What the options mean: bytes between samples, 0 = exact; bytes beside blocks, 0 = none;
+ * most bytes of a recording. */
 uint64_t run_rate(const struct run_opts *o);
 uint64_t run_redzone(const struct run_opts *o);
 uint64_t run_max_size(const struct run *r);
 
-/* How the program is started, once its folder is there. Borrows from `r`. `lsan`: it is asked what it says to
- * LeakSanitizer. */
+/* How the program is started, once its folder is there. Borrows from `r`. `lsan`: it is
+ * asked what it says to LeakSanitizer. */
 struct launch run_launch(const struct run *r, bool lsan);
 
 /* Processes of the run that go on. */

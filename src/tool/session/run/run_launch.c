@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* run_launch.c -- what the options of a run mean for the recorder, and which of its processes go on
- * when the program has ended; see run_impl.h. */
+/* run_launch.c -- what the options of a run mean for the recorder, and which of its
+ * processes go on when the program has ended; see run_impl.h. */
 #include "tool/session/run/run_impl.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/launch.h"
@@ -69,8 +69,9 @@ run_launch(const struct run *r, bool lsan)
 	};
 }
 
-/* Processes that go on. One that is between its fork and its recording is only seen as forked,
- * so that is asked for in between: nobody can have changed sides unless the living differ. */
+/* Processes that go on. One that is between its fork and its recording is only seen as
+ * forked, so that is asked for in between: nobody can have changed sides unless the
+ * living differ. */
 unsigned
 run_living(const struct run *r)
 {

@@ -125,24 +125,18 @@ attach_recording(struct attach *a, uint64_t fd, const struct attach_settings *s,
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", a->pid, (int)fd);
 	our = open(path, O_RDWR | O_CLOEXEC);
 	if (our < 0)
-		return err_sys(e, -errno,
-			       "%d: cannot open the file that it made for the recorder",
-			       a->pid);
+		return err_sys(e, -errno, "%d: cannot open its new recording", a->pid);
 	/* Whoever shares its descriptors, and is not stopped, can have put another file
 	 * there, and we may be root. A new memfd has no name, no bytes, and one owner. */
 	if (fstat(our, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 0 ||
 	    st.st_size != 0 || fcntl(our, F_GET_SEALS) < 0) {
 		close(our);
-		return err_set(e, -EPERM,
-			       "%d: the file that it made for the recorder was replaced",
-			       a->pid);
+		return err_set(e, -EPERM, "%d: its new recording was replaced", a->pid);
 	}
 	if (!is_named(a->pid, fd)) {
 		close(our);
-		return err_set(
-			e, -EAGAIN,
-			"%d: the file that it made for the recorder has another name",
-			a->pid);
+		return err_set(e, -EAGAIN, "%d: its new recording has another name",
+			       a->pid);
 	}
 	if (ftruncate(our, (off_t)s->max_bytes) < 0) {
 		close(our);

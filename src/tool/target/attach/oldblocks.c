@@ -92,8 +92,8 @@ share_out(struct picks *p)
 	}
 }
 
-/* Their order is one of chance only where some had to go. Together they stand for all that were seen: where that is no
- * multiple, for one more or less each. */
+/* Their order is one of chance only where some had to go. Together they stand for all
+ * that were seen: where that is no multiple, for one more or less each. */
 static void
 take(struct picks *p, struct class_pick *c, struct oldblocks *o)
 {

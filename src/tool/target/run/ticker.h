@@ -3,8 +3,8 @@
  * at their memory, pass on signals, save copies, and wait for the end.
  *
  * Steps of the session's loop (session/loop.h): a tick, every millisecond where that is
- * cheap, costs one system call. Everything slower (new recordings, memory, checkpoints) is
- * done in every n-th turn. */
+ * cheap, costs one system call. Everything slower (new recordings, memory, checkpoints)
+ * is done in every n-th turn. */
 #ifndef SEEP_TARGET_TICKER_H
 #define SEEP_TARGET_TICKER_H
 
@@ -95,10 +95,10 @@ void ticker_handled(sigset_t *set);
  * that whatever takes long from here on can be interrupted. */
 void ticker_signals_end(const sigset_t *before);
 
-/* Begins; then a step after each wait of *ret_tick_ns, which it may change, or for a signal of
- * these: true when the program has ended. Interrupt keys are left to the program, which gets
- * them from the terminal itself; signals that somebody sent to us are passed on to it. The
- * end comes when a checkpoint under way is done. */
+/* Begins; then a step after each wait of *ret_tick_ns, which it may change, or for a
+ * signal of these: true when the program has ended. Interrupt keys are left to the
+ * program, which gets them from the terminal itself; signals that somebody sent to us are
+ * passed on to it. The end comes when a checkpoint under way is done. */
 void ticker_start(struct ticker *t, uint64_t *ret_tick_ns);
 bool ticker_step(struct ticker *t, int sig, const siginfo_t *info, uint64_t now_ns,
 		 uint64_t *ret_tick_ns);

@@ -8,9 +8,9 @@
  * that we gave it.
  *
  * Who is woken waits until the one that runs has had its turn, 3 to 4 ms, unless it has
- * asked for a shorter turn itself (Linux 6.12). We do during a stop, in which we are woken
- * dozens of times. It takes no right, and the thread that we raise is none of ours to ask
- * for. */
+ * asked for a shorter turn itself (Linux 6.12). We do during a stop, in which we are
+ * woken dozens of times. It takes no right, and the thread that we raise is none of ours
+ * to ask for. */
 #include "tool/target/trace/tracee_nice.h"
 
 #include <errno.h>
