@@ -5,12 +5,14 @@
 #   tools/chroot.sh make SUITE [PACKAGE...]         make one unless it is there; print its folder
 #   tools/chroot.sh in FOLDER [FROM:TO...] -- COMMAND...
 #
-# A PACKAGE may be PACKAGE/OTHER-SUITE. They are kept in $SEEP_CHROOTS (build/chroots), so that only
-# the first time takes minutes, and come from $SEEP_MIRROR or where apt here gets its own packages.
+# A PACKAGE may be PACKAGE/OTHER-SUITE. They are kept in $SEEP_CHROOTS (build/chroots), so
+# that only the first time takes minutes, and come from $SEEP_MIRROR or where apt here
+# gets its own packages.
 #
-# What a COMMAND changes is gone when it ends, for it sees the folder through an overlay in memory;
-# FROM:TO shows it a folder of this machine, FROM:TO:ro without the right to write. All of it is
-# mounted in a namespace that ends with the command: no mount and no process is left behind.
+# What a COMMAND changes is gone when it ends, for it sees the folder through an overlay
+# in memory; FROM:TO shows it a folder of this machine, FROM:TO:ro without the right to
+# write. All of it is mounted in a namespace that ends with the command: no mount and no
+# process is left behind.
 #
 # Status 77 when this machine cannot do that: no debootstrap, no root, no archive.
 set -eu

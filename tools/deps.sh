@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Sees to it that what seep is built, tested, linted, measured or packaged with is installed.
+# Sees to it that what seep is built, tested, linted, measured or packaged with is
+# installed.
 #
 #   tools/deps.sh build|test|lint|bench|dist ...
 #

@@ -1,19 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Makes what people install: a tarball for every distribution and a package for Debian and Ubuntu.
+# Makes what people install: a tarball for every distribution and a package for Debian and
+# Ubuntu.
 #
 #   tools/dist.sh tarball|deb ...     prints the path of each, in $BUILD/dist
 #   tools/dist.sh chroot              prints the folder of the Debian release that they are built in
 #
-# Both hold the same binaries, built where glibc is 2.31 (tools/chroot.sh), so they run with that
-# one and every later one. The tarball has its libraries with it, in lib/seep/deps: those that seep
-# is linked with and those that it opens when they are needed, with all they need themselves but
-# for glibc. bin/seep finds them relative to itself; libseep.so needs none of them. The package has
-# no libraries and depends on those of the release it is installed in.
+# Both hold the same binaries, built where glibc is 2.31 (tools/chroot.sh), so they run
+# with that one and every later one. The tarball has its libraries with it, in
+# lib/seep/deps: those that seep is linked with and those that it opens when they are
+# needed, with all they need themselves but for glibc. bin/seep finds them relative to
+# itself; libseep.so needs none of them. The package has no libraries and depends on those
+# of the release it is installed in.
 set -eu
 shopt -s inherit_errexit
 
-# ---- on this machine -----------------------------------------------------------------------
+# ---- on this machine
+# -----------------------------------------------------------------------
 
 packages=(gcc libc6-dev pkg-config libdw-dev libelf-dev libiberty-dev libzstd-dev zlib1g-dev
 	libpcre2-dev libcurl4-gnutls-dev libmicrohttpd-dev libdebuginfod1 ninja-build meson/bookworm
@@ -63,7 +66,8 @@ outside() {
 	done
 }
 
-# ---- in the old release --------------------------------------------------------------------
+# ---- in the old release
+# --------------------------------------------------------------------
 
 deps=lib/seep/deps
 stage=/tmp/stage/usr # what `make install` would install
@@ -88,7 +92,8 @@ package_of() {
 	{ dpkg -S "$1" || dpkg -S "${1#/usr}" || dpkg -S "/usr$1"; } 2>/dev/null | sed 's/:.*//; q'
 }
 
-# Libraries into $1, and the licences of their packages, with the texts these refer to, into $2.
+# Libraries into $1, and the licences of their packages, with the texts these refer to,
+# into $2.
 bundle() {
 	local opened=() name path package of=()
 	for name in libpcre2-8.so.0 libcurl-gnutls.so.4 libmicrohttpd.so.12 libdebuginfod.so.1 liblzma.so.5; do
@@ -101,7 +106,8 @@ bundle() {
 		cp -L "$path" "$1"
 		of+=("$package")
 	done
-	# The first name that seep asks for: not a newer one of the system, on older libraries from here.
+	# The first name that seep asks for: not a newer one of the system, on older
+	# libraries from here.
 	ln -s libcurl-gnutls.so.4 "$1/libcurl.so.4"
 	tests/meta/glibc.sh --strict "$1"/*
 	for package in "${of[@]}" libiberty-dev; do

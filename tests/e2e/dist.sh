@@ -9,7 +9,8 @@
 is_root "tarball and package are made in another release" || skip "not root"
 export BUILD JOBS=1 # other tests are running
 
-# or_skip COMMAND...: as run, but 77 means that this machine cannot do it: no debootstrap, no archive.
+# or_skip COMMAND...: as run, but 77 means that this machine cannot do it: no debootstrap,
+# no archive.
 or_skip() {
 	run "$@"
 	[ "$status" != 77 ] || skip "$(tail -n 1 <<<"$err")"

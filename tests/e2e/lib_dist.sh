@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Run by dist.sh inside another release: installs the tarball or the package, uses it and removes it.
+# Run by dist.sh inside another release: installs the tarball or the package, uses it and
+# removes it.
 #
 #	lib_dist.sh tarball|deb FILE PROGRAMS	programs built for an old glibc: leaky, requests
 . "$(dirname "$0")/lib.sh"

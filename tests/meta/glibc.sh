@@ -11,8 +11,8 @@
 set -u
 most=2.31
 failed=0
-# Moved from libdl and libpthread to libc in 2.34, or given another way to start in that one;
-# stat and its kin were inline functions until 2.33.
+# Moved from libdl and libpthread to libc in 2.34, or given another way to start in that
+# one; stat and its kin were inline functions until 2.33.
 known='__libc_start_main|dl(addr|close|error|iterate_phdr|open|sym|vsym)|pthread_[a-z_]+|sem_[a-z]+|[fl]?stat(64)?|fstatat(64)?|mknod(at)?'
 
 if [ "${1:-}" = --strict ]; then
@@ -24,7 +24,8 @@ else
 	for file; do
 		[ -e "$file" ] || { echo "skipped: ${file##*/} is not built yet"; exit 77; }
 	done
-	# With the libraries that are in it. Each is looked at: one that is no ELF file is an error.
+	# With the libraries that are in it. Each is looked at: one that is no ELF file is
+	# an error.
 	unpacked=$(mktemp -d)
 	trap 'rm -rf "$unpacked"' EXIT
 	for tarball in "$build"/dist/seep-*.tar.xz; do

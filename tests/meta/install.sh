@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# `make install` puts things where seep looks for them, only `seep` into bindir, and completions
-# and manual pages where shells and man look; `make uninstall` leaves nothing but what others
-# have put there.
+# `make install` puts things where seep looks for them, only `seep` into bindir, and
+# completions and manual pages where shells and man look; `make uninstall` leaves nothing
+# but what others have put there.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${SEEP_BUILD:-$root/build}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_commands.c -- commands that run twice in one process: what was asked for the first time, or
- * found then, is forgotten the second time. */
+/* test_commands.c -- commands that run twice in one process: what was asked for the first
+ * time, or found then, is forgotten the second time. */
 #include "t.h"
 
 #include <errno.h>
@@ -59,8 +59,8 @@ make_files(void)
 	put("lost.supp", "{\n   one\n   Memcheck:Leak\n   fun:malloc\n   ...\n}\n");
 }
 
-/* Runs a command with words in which @ is the folder; what it printed and its status. To be
- * freed. */
+/* Runs a command with words in which @ is the folder; what it printed and its status. To
+ * be freed. */
 static char *
 call(const struct cmd *c, const char *words)
 {

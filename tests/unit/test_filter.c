@@ -339,7 +339,8 @@ T_TEST(single_blocks)
 	T_EQ(total(p, FILTER_THREAD, "^worker", PROF_LIVE), 320003);
 	T_EQ(total(p, FILTER_THREAD, "^worker", PROF_ALLOCATED), 500002);
 	T_EQ(total(p, FILTER_THREAD, "nobody", PROF_LIVE), 0);
-	/* of what was allocated only the mean size of a stack is known: 70 / 3 and 800 / 3 */
+	/* of what was allocated only the mean size of a stack is known: 70 / 3 and 800 /
+	 * 3 */
 	T_EQ(total(p, FILTER_SIZE, "100:", PROF_ALLOCATED), 800003);
 	T_EQ(total(p, FILTER_AGE, "1s", PROF_ALLOCATED), -2);
 	T_EQ(total(p, FILTER_THREAD, "1001", PROF_PEAK), -2);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_named.c -- frames that have a name and no address, and types of blocks: read from a
- * live recording, kept by packing and merging, written and read back in the formats of
+/* test_named.c -- frames that have a name and no address, and types of blocks: read from
+ * a live recording, kept by packing and merging, written and read back in the formats of
  * others, asked for by filters and skip lists, shown in reports. */
 #include "t.h"
 
@@ -108,8 +108,8 @@ T_TEST(packing_and_merging_keep_them)
 	image_free(&x.m);
 }
 
-/* Names that lead nowhere, are too long or of no known language: the stack stays, and what
- * could not be read is counted. */
+/* Names that lead nowhere, are too long or of no known language: the stack stays, and
+ * what could not be read is counted. */
 T_TEST(bad_names_are_counted)
 {
 	static const struct {

@@ -136,9 +136,9 @@ struct prof_site {
 	uint64_t samples, live_samples; /* sampled: how many stand behind the estimates */
 	double var_alloc_bytes, var_live_bytes; /* sampled: variances; exact: 0 */
 	uint32_t type; /* string: of the blocks made here ("list"); 0 = not known */
-	uint32_t
-		origin; /* ref of its struct rec_site, when read from a live recording; not
-			    kept in a file */
+	/* ref of its struct rec_site, when read from a live recording; not
+	 * kept in a file */
+	uint32_t origin;
 };
 
 /* Histogram of a site's blocks: by size, and freed ones, without the temporary, by
@@ -482,7 +482,8 @@ struct prof {
 struct prof *prof_new(void);
 void prof_free(struct prof *p); /* NULL is fine */
 
-/* Gives back what only finds rows that are there already; it is made anew for the next one. */
+/* Gives back what only finds rows that are there already; it is made anew for the next
+ * one. */
 void prof_forget_index(struct prof *p);
 
 /* Id of a string (NULL and "" are 0) and back; the text lives as long as the profile. */

@@ -157,7 +157,7 @@ tally_threads(struct tally *ret_tally, const struct prof *p, const struct graph_
 		if (p->blocks_dropped > 0)
 			t.missing = "blocks that were not kept one by one";
 	} else if (p->ncells == 0) {
-		t.missing = "this profile does not tell threads apart";
+		t.missing = "this profile has no figures per thread";
 	} else if (own && q->value != PROF_ALLOCATED) {
 		t.missing = "threads are known for live and allocated memory only";
 	} else {

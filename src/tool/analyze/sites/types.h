@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* types.h -- what the blocks of a place are: its sites by the type of their blocks.
  *
- * Only runtimes that know what they allocate say the type; of a C program there is none. */
+ * Only runtimes that know what they allocate say the type; of a C program there is
+ * none. */
 #ifndef SEEP_ANALYZE_TYPES_H
 #define SEEP_ANALYZE_TYPES_H
 

@@ -38,12 +38,13 @@ void values_each_block(const struct prof *p, const struct graph_query *q,
 /* The number that people know a thread by. */
 uint32_t value_thread_number(const struct prof_thread *t);
 
-/* What to show when nothing was asked for: what the file asks for, else live where it is known, else
- * allocated. *ret_objects is set only where the file says so. */
+/* What to show when nothing was asked for: what the file asks for, else live where it is
+ * known, else allocated. *ret_objects is set only where the file says so. */
 enum prof_value value_default(const struct prof *p, bool *ret_objects);
 
-/* "live" … "temporary", the same with a unit ("peak-objects"), and pprof's names, which say bytes or objects too: inuse_space,
- * alloc_objects, space, … *ret_objects is left alone by the plain ones. -EINVAL otherwise. */
+/* "live" … "temporary", the same with a unit ("peak-objects"), and pprof's names, which
+ * say bytes or objects too: inuse_space, alloc_objects, space, … *ret_objects is left
+ * alone by the plain ones. -EINVAL otherwise. */
 int value_parse(const char *word, enum prof_value *ret_value, bool *ret_objects,
 		struct err *e);
 

@@ -80,7 +80,8 @@ typedef void jeprof_name(void *ctx, uint32_t loc, uint32_t inl, bool leaf,
 			 struct buf *out);
 jeprof_name jeprof_row_name; /* in tables and graphs, by the grain */
 
-/* Figures of one site for each stack, the base's (sites from `nsites` on) taken off. To be freed. */
+/* Figures of one site for each stack, the base's (sites from `nsites` on) taken off. To
+ * be freed. */
 double *jeprof_figures(const struct prof *p, uint32_t nsites, enum prof_value value,
 		       bool objects, bool drop_negative);
 

@@ -96,8 +96,8 @@ void pprof_percent(struct buf *out, double v, double total);
  * freed. */
 uint64_t *pprof_label_keys(const struct prof *p);
 
-/* The sum of absolute values: of samples, one for every stack and set of labels. `nsites` as
- * in jeprof_figures: sites from there on are the base's and taken off. */
+/* The sum of absolute values: of samples, one for every stack and set of labels. `nsites`
+ * as in jeprof_figures: sites from there on are the base's and taken off. */
 double pprof_total(const struct prof *p, uint32_t nsites, enum prof_value value,
 		   bool objects);
 

@@ -2,10 +2,10 @@
 /* core_files.c -- what a core leaves out because it is in a file: code, constants, data
  * that was never written to.
  *
- * A file is used only when it is the one that was mapped then: the build-id in the core's copy of its first page must
- * be that of the file. Files without one are left alone: wrong bytes are worse than none. Paths come from
- * the core, which anyone may have made, so only regular files are opened, and nothing is
- * waited for. */
+ * A file is used only when it is the one that was mapped then: the build-id in the core's
+ * copy of its first page must be that of the file. Files without one are left alone:
+ * wrong bytes are worse than none. Paths come from the core, which anyone may have made,
+ * so only regular files are opened, and nothing is waited for. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
  * the types of blocks.
  *
  * A name is read once and becomes a location that is known by name alone
- * (tool/model/named.h). One that cannot be read is a frame without a name: the rest of the
- * stack is still right. The type of the blocks that a stack makes stands innermost, as a
- * node that is no frame. */
+ * (tool/model/named.h). One that cannot be read is a frame without a name: the rest of
+ * the stack is still right. The type of the blocks that a stack makes stands innermost,
+ * as a node that is no frame. */
 #include "live_impl.h"
 #include "tool/model/named.h"
 

@@ -224,7 +224,8 @@ report_run(const struct report *r, const struct skip_stack *st, size_t k)
 	return n < REPORT_RUN_MIN ? 1 : n;
 }
 
-/* Is the frame in a program, and not in one of its libraries? What an interpreter runs is. */
+/* Is the frame in a program, and not in one of its libraries? What an interpreter runs
+ * is. */
 static bool
 report_in_program(const struct prof *p, struct skip_pos pos)
 {

@@ -182,8 +182,8 @@ void report_contrast(struct report *r, uint32_t row, struct map *told);
 
 /* ---- report_types.c ---- */
 
-/* Under row `row`: "type Session" or "types Session 62 %, list 38 %". Nothing when no type
- * is known; `t` may be NULL. */
+/* Under row `row`: "type Session" or "types Session 62 %, list 38 %". Nothing when no
+ * type is known; `t` may be NULL. */
 void report_types(struct report *r, const struct types *t, uint32_t row);
 
 /* ---- report_fit.c ---- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* holders_modules.c -- the binaries that a process or core has mapped; see holders.h.
  *
- * What they are is read from memory: headers, build-id, thread-local data. A file is asked for names only when it has
- * that build-id: a wrong name is worse than none. Files of a running process are opened through its own
- * root. */
+ * What they are is read from memory: headers, build-id, thread-local data. A file is
+ * asked for names only when it has that build-id: a wrong name is worse than none. Files
+ * of a running process are opened through its own root. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +128,8 @@ holders_open(struct holders *h, struct holders_module *m)
 	if (m->tried)
 		return;
 	m->tried = true;
-	/* A core may name any file: without a build-id nobody knows whether it is that one. */
+	/* A core may name any file: without a build-id nobody knows whether it is that
+	 * one. */
 	if (h->image->path != NULL && m->build_id.bytes == 0)
 		return;
 	s = holders_sym(m);

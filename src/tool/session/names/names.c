@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* names.c -- fills the names into a profile.
  *
- * Who knows names is a list of providers (names_provider.h); each fills in what it knows, for
- * the frames that are its own. */
+ * Who knows names is a list of providers (names_provider.h); each fills in what it knows,
+ * for the frames that are its own. */
 #include "tool/session/names/names.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /* names_elf.c -- names of native code, from the binaries' symbol tables and debug
  * information.
  *
- * Module by module, so that only one binary's debug information is in memory at a time. Where
- * binaries are looked for is the matter of names_where.c. */
+ * Module by module, so that only one binary's debug information is in memory at a time.
+ * Where binaries are looked for is the matter of names_where.c. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -21,9 +21,9 @@
 /* More functions inlined at one place than this are cut by sym_find. */
 enum { NAMES_INLINED_MAX = 64 };
 
-/* Libraries of the system of which functions are named and nothing more: their inner lines help
- * nobody, and to unpack the debug information that distributions ship for them takes longer
- * than all the rest. A program that is called so itself is read in full. */
+/* Libraries of the system of which functions are named and nothing more: their inner
+ * lines help nobody, and to unpack the debug information that distributions ship for them
+ * takes longer than all the rest. A program that is called so itself is read in full. */
 static const char *const names_of_system[] = {
 	"libc.so*", "libc-2.*.so", "ld-linux*.so*", "ld-2.*.so",     "libpthread*.so*",
 	"libm.so*", "libdl.so*",   "librt.so*",	    "libstdc++.so*", "libgcc_s.so*",
@@ -34,8 +34,8 @@ struct names {
 	const struct names_opts *o;
 	struct src *src;
 	struct names_where where;
-	struct map
-		strings; /* address of a string of the open binary -> string of the profile */
+	/* address of a string of the open binary -> string of the profile */
+	struct map strings;
 	struct map
 		calls; /* location that memory was lost from -> name of what it called */
 };
@@ -138,8 +138,8 @@ names_locate(struct names *n, struct sym *s, uint32_t loc)
 	uint32_t first = p->nframes;
 	unsigned count;
 
-	/* A return address belongs to the call before it, which may be the last of its line,
-	 * of an inlined function, or of the whole function. */
+	/* A return address belongs to the call before it, which may be the last of its
+	 * line, of an inlined function, or of the whole function. */
 	if (!p->locs[loc].exact && at > 0)
 		at--;
 	count = sym_find(s, at, frames, NAMES_INLINED_MAX);
@@ -270,8 +270,8 @@ names_module(struct names *n, uint32_t module, const uint32_t *locs, size_t nloc
 	free(why);
 }
 
-/* Locations without names in the order of their modules; `ret_starts` has one entry more than
- * there are modules. To be freed by the caller, as is the result. */
+/* Locations without names in the order of their modules; `ret_starts` has one entry more
+ * than there are modules. To be freed by the caller, as is the result. */
 static uint32_t *
 names_by_module(const struct prof *p, size_t **ret_starts)
 {

@@ -3,8 +3,8 @@
  * other.
  *
  * A provider is responsible for one kind of frames and leaves all others alone. Code by
- * address gets its names from ELF and DWARF (names_elf.c). A frame that came with its name
- * lacks at most the text of its line (names_named.c). */
+ * address gets its names from ELF and DWARF (names_elf.c). A frame that came with its
+ * name lacks at most the text of its line (names_named.c). */
 #ifndef SEEP_SESSION_NAMES_PROVIDER_H
 #define SEEP_SESSION_NAMES_PROVIDER_H
 

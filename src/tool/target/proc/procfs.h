@@ -71,8 +71,8 @@ struct procfs_map {
  * that make no sense are stepped over. *at starts at the text and moves. */
 bool procfs_next_map(char **at, struct procfs_map *ret_map);
 
-/* The mappings of a process, as they were when it was opened. Rows are borrowed from it. A
- * zeroed one, and one that could not be opened, has none. */
+/* The mappings of a process, as they were when it was opened. Rows are borrowed from it.
+ * A zeroed one, and one that could not be opened, has none. */
 struct procfs_maps {
 	struct buf text;
 	char *at;

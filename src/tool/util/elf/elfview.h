@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* elfview.h -- the headers of an ELF object, wherever its bytes are: a file, memory of ours, a
- * process, a core.
+/* elfview.h -- the headers of an ELF object, wherever its bytes are: a file, memory of
+ * ours, a process, a core.
  *
- * Whoever made it may have lied: every range is read through a reader that knows what is there,
- * and counts are bounded before they are believed. 64-bit little-endian objects only. */
+ * Whoever made it may have lied: every range is read through a reader that knows what is
+ * there, and counts are bounded before they are believed. 64-bit little-endian objects
+ * only. */
 #ifndef SEEP_UTIL_ELFVIEW_H
 #define SEEP_UTIL_ELFVIEW_H
 
@@ -30,13 +31,13 @@ struct elfview_id {
 	size_t bytes; /* 0 = there is none */
 };
 
-/* Whether bytes begin as an ELF file does, of any machine; and as those that are read here. At
- * least EI_NIDENT bytes. */
+/* Whether bytes begin as an ELF file does, of any machine; and as those that are read
+ * here. At least EI_NIDENT bytes. */
 bool elfview_is_elf(const void *ident);
 bool elfview_is_ours(const void *ident);
 
-/* Reads the head and the program headers. `ctx` is borrowed. False: not such an object, or they
- * are not all there; nothing is to be freed then. */
+/* Reads the head and the program headers. `ctx` is borrowed. False: not such an object,
+ * or they are not all there; nothing is to be freed then. */
 bool elfview_open(struct elfview *ret_view, elfview_reader *read, const void *ctx);
 void elfview_close(struct elfview *v); /* legal on a zeroed one */
 
@@ -53,8 +54,8 @@ const Elf64_Phdr *elfview_segment(const struct elfview *v, unsigned type, unsign
 /* The build-id in the notes; false when there is none. */
 bool elfview_build_id(const struct elfview *v, struct elfview_id *ret_id);
 
-/* The section headers, at most `most`; to be freed. NULL: none, more than that, or not all
- * there. */
+/* The section headers, at most `most`; to be freed. NULL: none, more than that, or not
+ * all there. */
 Elf64_Shdr *elfview_sections(const struct elfview *v, unsigned most, unsigned *ret_n);
 
 #endif
