@@ -12,7 +12,7 @@ begin "$prog" 2
 run "$SEEP" attach --dry-run "$pid"
 expect_eq "dry run: status" "$status" 0
 expect_match "dry run: the method" "$out" "would attach to $pid \(attach_busy\): [0-9]+ functions of .*libc.*, by a jump"
-expect_match "dry run: the bytes" "$out" 'would write .* and [0-9]+ bytes of its own in [0-9]+ places'
+expect_match "dry run: the bytes" "$out" 'would write .* and change [0-9]+ bytes of the process in [0-9]+ locations'
 expect_match "dry run: the stop" "$out" '^would stop it twice, for up to about [0-9]+ ms each \(threads: [0-9]+\), and a third time for the leak check \(--max-stop\)$'
 run "$SEEP" attach --dry-run --max-stop 0 "$pid"
 expect_match "dry run: no leak check" "$out" '^would stop it twice, for up to about [0-9]+ ms each \(threads: [0-9]+\)$'

@@ -77,7 +77,7 @@ done
 # Without the check: as before, and the command that would tell.
 for name in unasked short; do
 	expect_no_match "$name: nothing is certain" "$(cat "$TMP/$name.log")" '^LEAK  |definitely lost'
-	expect_match "$name: next" "$(cat "$TMP/$name.log")" '^next: seep leaks [0-9]+ \(what is lost, and who holds it\)'
+	expect_match "$name: next" "$(cat "$TMP/$name.log")" '^next: seep leaks [0-9]+ \(leaks so far, and owners of memory\)'
 done
 expect_match "short: why" "$(cat "$TMP/short.log")" '^no leak check: it would stop the process for about .*, more than --max-stop allows \(1 (us|µs)\)'
 if [ -n "$jemalloc" ]; then

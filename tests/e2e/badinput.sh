@@ -182,7 +182,7 @@ limited() {
 	expect_eq "$1: one line" "$(wc -l <"$TMP/err")" 1
 }
 limited report bomb.gz
-expect_match "no memory: said" "$err" '^seep: bomb\.gz: no memory for more than [0-9]+ MiB of what is unpacked$'
+expect_match "no memory: said" "$err" '^seep: bomb\.gz: not enough memory: more than [0-9]+ MiB unpacked; see --max-unpacked$'
 limited report --max-unpacked 64M bomb.gz
 expect_match "too large: said" "$err" '^seep: bomb\.gz: [0-9]+ compressed bytes unpack to more than 64 MiB: refused \(--max-unpacked\)$'
 limited report zeros.gz

@@ -88,6 +88,6 @@ if have script; then
 	done
 	# The line that says how far it is goes over itself.
 	TERM=xterm script -qec "$SEEP why --for 300ms $$" /dev/null </dev/null >"$TMP/tty"
-	expect_match "progress" "$(cat -v "$TMP/tty")" '\^M\^\[\[Klooking: '
+	expect_match "progress" "$(cat -v "$TMP/tty")" '\^M\^\[\[Kexamining: '
 	expect_no_match "no sign in its place" "$(cat -v "$TMP/tty")" 's[?]looking'
 fi

@@ -111,7 +111,7 @@ serve -http=0.0.0.0:0 "$prof"
 expect_match "all addresses" "$first" '^Serving web UI on http://0\.0\.0\.0:'
 expect_eq "all addresses: served" "$(code "http://127.0.0.1:${url##*:}/top")" 200
 end INT
-expect_match "all addresses: said" "$(cat said)" '^seep: whoever can reach .* can read this profile$'
+expect_match "all addresses: said" "$(cat said)" '^seep: everyone who can reach .* can read this profile$'
 
 # What cannot be.
 for where in 8080 nonsense localhost:http :70000 ::1:80 '[::1]' :-1 ': 1'; do

@@ -58,7 +58,7 @@ expect_eq "help --all: what stands in for other tools comes last" \
 expect_match "help --all: one line each" "$out" '^  leaks          find leaked memory in a process, core or recording$'
 if have script; then
 	TERM=dumb script -qec "stty cols 80; $SEEP why $pid --for 1s; $SEEP attach $pid --for 1s" /dev/null </dev/null |
-		tr -d '\r' | sed 's/\x1b\[[0-9;]*[mK]//g' | grep -v looking >wide.txt
+		sed 's/\r$//; s/\x1b\[[0-9;]*[mK]//g' | tr '\r' '\n' | grep -v examining >wide.txt
 	expect_eq "why, attach: too long" "$(awk 'length > 80' wide.txt)" ""
 	expect_eq "why, attach: both" "$(grep -cE "^pid $pid \(sessions\), up " wide.txt)" 2
 fi

@@ -13,6 +13,7 @@
 
 #include "tool/analyze/sites/choose.h"
 #include "tool/cli/commands.h"
+#include "tool/cli/term/interrupt.h"
 #include "tool/cli/unrecorded.h"
 #include "tool/compat/leaks/leak_demand.h"
 #include "tool/compat/leaks/leak_report.h"
@@ -182,7 +183,7 @@ leaks_done(void *opts)
 }
 
 static int
-run_leaks_cmd(void *opts, int argc, char **argv)
+check_and_print(void *opts, int argc, char **argv)
 {
 	struct leaks_args *a = opts;
 	struct livefile f = {.fd = -1};
@@ -243,6 +244,17 @@ run_leaks_cmd(void *opts, int argc, char **argv)
 	livefile_close(&f);
 	loaded_done(&loaded);
 	prof_free(live);
+	return status;
+}
+
+static int
+run_leaks_cmd(void *opts, int argc, char **argv)
+{
+	int status;
+
+	interrupt_begin();
+	status = check_and_print(opts, argc, argv);
+	interrupt_end();
 	return status;
 }
 

@@ -12,6 +12,7 @@
 
 #include "tool/analyze/process/scan_growth.h"
 #include "tool/cli/commands.h"
+#include "tool/cli/term/interrupt.h"
 #include "tool/cli/term/pager.h"
 #include "tool/cli/unrecorded.h"
 #include "tool/format/format.h"
@@ -67,10 +68,14 @@ load(const struct unrecorded_opts *asked, const char *word, struct heapcheck *re
 	}
 	if (u.core != NULL)
 		return heapcheck_core(ret, u.core, &o, e);
+	interrupt_begin();
 	r = image_open_process(u.pid, &ret->image, e);
 	if (r == 0)
 		r = unrecorded_plan(u.pid, &how, &o.copy, e);
-	return r < 0 ? r : heapcheck_process(ret, &o, e);
+	if (r == 0)
+		r = heapcheck_process(ret, &o, e);
+	interrupt_end();
+	return r;
 }
 
 static int

@@ -55,7 +55,7 @@ why_step(void *ctx, double seconds, struct err *e)
 	}
 	if (r == 0 && y->err_term.tty) {
 		clean_cursor(stderr, "\r\033[K");
-		fprintf(stderr, "looking: %.0f of %.0f s", seconds,
+		fprintf(stderr, "examining: %.0f of %.0f s", seconds,
 			(double)y->o->for_ns / 1e9);
 	}
 	return r < 0 ? r : some ? LOOP_GO_ON : LOOP_END;

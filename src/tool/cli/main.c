@@ -18,9 +18,11 @@
 #include "shared/compiler.h"
 #include "tool/cli/commands.h"
 #include "tool/cli/term/sigbus.h"
+#include "tool/cli/term/status_line.h"
 #include "tool/compat/compat.h"
 #include "tool/util/buf.h"
 #include "tool/util/clean.h"
+#include "tool/util/cmdline/doing.h"
 #include "tool/util/cmdline/note.h"
 #include "tool/util/term.h"
 #include "tool/util/vec.h"
@@ -324,6 +326,7 @@ main(int argc, char **argv)
 	hold_std_fds();
 	clean_install();
 	note_to(tell_note);
+	doing_to(status_line);
 	sigbus_survive();
 	status = dispatch_with_room(argc, argv);
 

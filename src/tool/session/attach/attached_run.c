@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* attached_run.c -- the time between attaching and detaching: see attached.h. */
 #include "tool/session/attach/attached.h"
+
+#include <stdio.h>
+
 #include "tool/session/attach/attached_beat.h"
 #include "tool/session/loop.h"
+#include "tool/util/cmdline/doing.h"
+#include "tool/util/fmt.h"
 
 enum { CHILDREN_NS = 100000000 }; /* between two looks for new ones */
 
@@ -15,6 +20,18 @@ struct running {
 	uint64_t start_ms, next_ms, reports;
 };
 
+static void
+say_recording(const struct running *r)
+{
+	char rest[32] = "";
+
+	if (r->ss->len > 1)
+		snprintf(rest, sizeof rest, " and %zu more", r->ss->len - 1);
+	doing("recording process %d%s%s%s, Ctrl-C ends it", r->ss->data[0]->pid, rest,
+	      r->how->for_ns > 0 ? " for " : "",
+	      r->how->for_ns > 0 ? fmt_duration(r->how->for_ns).s : "");
+}
+
 /* Reports that were missed, while one took long, are not made up for. */
 static int
 report_if_due(struct running *r, uint64_t ms)
@@ -25,9 +42,11 @@ report_if_due(struct running *r, uint64_t ms)
 		return LOOP_GO_ON;
 	if (r->how->count > 0 && ++r->reports >= r->how->count)
 		return LOOP_END;
+	doing_end();
 	attached_beat_begin(r->ss);
 	r->how->report(r->how->ctx, r->ss);
 	attached_beat_end();
+	say_recording(r);
 	r->next_ms = every > 0 ? (ms / every + 1) * every : ms + 1;
 	return LOOP_GO_ON;
 }
@@ -59,6 +78,10 @@ attached_run(struct attached_sessions *ss, const struct attached_run *how, struc
 			    .start_ms = session_age_ms(ss->data[0]),
 			    .next_ms = how->every_ns / MS};
 	struct loop l = {.step = running_step, .ctx = &r};
+	int ret;
 
-	return loop_run(&l, e);
+	say_recording(&r);
+	ret = loop_run(&l, e);
+	doing_end();
+	return ret;
 }

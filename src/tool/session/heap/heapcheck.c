@@ -16,6 +16,7 @@
 #include "tool/session/heap/heap_groups.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/util/clock.h"
+#include "tool/util/cmdline/doing.h"
 #include "tool/util/fmt.h"
 #include "tool/util/x.h"
 
@@ -391,7 +392,12 @@ look(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
 int
 heapcheck_process(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
 {
-	return look(c, o, e);
+	int r;
+
+	doing("scanning the heap of a process");
+	r = look(c, o, e);
+	doing_end();
+	return freeze_interrupted() ? err_set(e, -EINTR, HEAPCHECK_INTERRUPTED) : r;
 }
 
 int
@@ -400,7 +406,11 @@ heapcheck_core(struct heapcheck *c, const char *path, const struct heapcheck_opt
 {
 	int r = image_open_core(path, o->program, &c->image, e);
 
-	return r < 0 ? r : look(c, o, e);
+	doing("scanning the heap in %s", path);
+	if (r == 0)
+		r = look(c, o, e);
+	doing_end();
+	return r;
 }
 
 void

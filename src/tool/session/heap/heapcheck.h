@@ -54,6 +54,9 @@ struct heapcheck {
 
 /* Looks through the process that c->image was opened for, or a core. -ENOTSUP: it has
  * another malloc than glibc's, and the message says what can be done instead. */
+#define HEAPCHECK_INTERRUPTED                                                            \
+	"NO VERDICT  interrupted before the leak check was complete; the process "       \
+	"continues"
 int heapcheck_process(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e);
 int heapcheck_core(struct heapcheck *c, const char *path, const struct heapcheck_opts *o,
 		   struct err *e);

@@ -21,6 +21,7 @@
 #include "tool/target/heap/liveblocks.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/util/clock.h"
+#include "tool/util/cmdline/doing.h"
 #include "tool/util/fmt.h"
 #include "tool/util/x.h"
 
@@ -454,6 +455,7 @@ run(struct livefile *f, int pid, const struct rec_hold *at, enum leakcheck_way w
 	int r;
 
 	*ret_check = (struct leakcheck){.way = way};
+	doing("checking process %d for leaks", pid);
 	r = livefile_map_all(f, &e);
 	if (r == 0)
 		k.own = (const void *)((const char *)f->head + REC_HOLD_OFF);
@@ -482,6 +484,8 @@ run(struct livefile *f, int pid, const struct rec_hold *at, enum leakcheck_way w
 	}
 	if (r == 0)
 		look_sum_up(&k);
+	if (freeze_interrupted())
+		r = err_set(&e, -EINTR, "interrupted before the check was complete");
 	if (r == -EPERM && at == NULL && freeze_readable(&k.z)) {
 		snprintf(ret_check->instead, sizeof ret_check->instead, "%s", e.msg);
 		ret_check->way = LEAKCHECK_RUNNING;
@@ -495,6 +499,7 @@ run(struct livefile *f, int pid, const struct rec_hold *at, enum leakcheck_way w
 	if (r < 0)
 		snprintf(ret_check->why, sizeof ret_check->why, "%s", e.msg);
 	look_done(&k);
+	doing_end();
 }
 
 void

@@ -12,6 +12,7 @@
 #include "tool/session/names/names_provider.h"
 #include "tool/sym/demangle.h"
 #include "tool/sym/srcline.h"
+#include "tool/util/cmdline/doing.h"
 #include "tool/util/map.h"
 
 static const struct names_provider *const names_providers[] = {&names_elf, &names_named};
@@ -55,11 +56,13 @@ names_resolve(struct prof *p, const struct names_opts *o)
 	names_demangle(p);
 	if (p->has_names)
 		return;
+	doing("reading symbols");
 	job.src = src_new();
 	for (size_t i = 0; i < ARRAY_LEN(names_providers); i++)
 		names_providers[i]->resolve(&job);
 	p->has_names = true;
 	src_free(job.src);
+	doing_end();
 }
 
 void

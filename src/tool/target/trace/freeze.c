@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,6 +343,20 @@ pass(struct freeze *f, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 	return f->passing + (addr - f->passing_start);
 }
 
+static volatile sig_atomic_t interrupted;
+
+void
+freeze_interrupt(void)
+{
+	interrupted = 1;
+}
+
+bool
+freeze_interrupted(void)
+{
+	return interrupted != 0;
+}
+
 const unsigned char *
 freeze_look(void *freeze, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 {
@@ -353,6 +368,8 @@ freeze_look(void *freeze, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
 	unsigned char *piece;
 
 	*ret_bytes = end - addr;
+	if (interrupted != 0)
+		return NULL;
 	if (f->last != NULL && number == f->last_number)
 		return f->last + (addr - start);
 	piece = pieces_find(&f->pieces, number);

@@ -117,6 +117,11 @@ bool freeze_malloc_state(struct freeze *f, struct tracee_span *ret_span);
 bool freeze_keep(struct freeze *f, uint64_t start, uint64_t end);
 void freeze_forget(struct freeze *f);
 
+/* From a signal handler: every look from now on finds nothing, so that a check comes to
+ * its end soon and takes its copy out of the process. Its result means nothing then. */
+void freeze_interrupt(void);
+bool freeze_interrupted(void);
+
 /* Bytes at `addr`, as scan_look wants them. */
 const unsigned char *freeze_look(void *freeze, uint64_t addr, uint64_t bytes,
 				 uint64_t *ret_bytes);
