@@ -565,9 +565,8 @@ leak_report_end(struct leak_report *r, struct prof *p, const bool *chosen, int s
 	memcheck_errors_done(&r->wrong);
 	if (leak_gate_given(&r->o->gate) && leak_gate_blind(&r->o->gate, p, r->focus)) {
 		if (tell)
-			cmd_note(
-				"--fail-on: no process was checked for leaks, so the condition "
-				"is not met");
+			cmd_note("--fail-on: no process was checked for leaks, so it "
+				 "cannot be judged");
 		r->met += status == CMD_OK;
 		if (status == CMD_OK && r->o->error_exitcode == 0)
 			status = CMD_FAILED;
