@@ -26,8 +26,9 @@ T_TEST(each_with_its_remedy)
 	      "seep watch 4711");
 	f = (struct refusal_facts){.pid = 4711, .yama = -1};
 	T_STR(doctor_no_access(&f, false),
-	      "CAP_SYS_PTRACE is missing here; start the container with --cap-add=SYS_PTRACE, "
-	      "or run seep on the host");
+	      "CAP_SYS_PTRACE is missing here; start the container with "
+	      "--cap-add=SYS_PTRACE (Kubernetes: securityContext: "
+	      "{capabilities: {add: [SYS_PTRACE]}}), or run seep on the host");
 	f.cap_ptrace = true;
 	T_STR(doctor_no_access(&f, false),
 	      "a security module (SELinux, AppArmor) or another user namespace forbids it; run "

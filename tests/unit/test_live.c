@@ -417,7 +417,7 @@ T_TEST(inherited_blocks_are_apart)
 	p = load(&d.m, true);
 	T_EQ(p->nsites, 5);
 	T_EQ(p->processes[1].inherited_blocks, 0);
-	T_EQ(damage(p, "place is unknown"), 1);
+	T_EQ(damage(p, "site is unknown"), 1);
 	prof_free(p);
 	image_free(&d.m);
 }

@@ -77,7 +77,7 @@ T_TEST(wild_refs)
 	p = load(&d.m, true);
 	T_CHECK(sound(p));
 	T_EQ(damage(p, "break off"), 3);
-	T_EQ(damage(p, "place is unknown"), 2);
+	T_EQ(damage(p, "site is unknown"), 2);
 	T_EQ(damage(p, "parts of marks"), 2);
 	T_EQ(damage(p, "points of the timeline"), 3);
 	T_EQ(damage(p, "modules that could not be read"), 2);

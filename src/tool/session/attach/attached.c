@@ -148,7 +148,8 @@ attached_open(const struct procfs_pids *pids, const struct session_settings *s,
 	if (ret->len > 0)
 		return (int)ret->len;
 	return pids->len > 1
-		       ? err_set(e, -EPERM, "none of %zu processes could be attached to",
+		       ? err_set(e, -EPERM,
+				 "none of %zu processes could be attached to; for the reasons: seep doctor PID",
 				 pids->len)
 		       : r;
 }

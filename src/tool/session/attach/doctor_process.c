@@ -47,7 +47,8 @@ doctor_no_access(const struct refusal_facts *f, bool contents)
 	if (f->our_uid == 0 && !f->cap_ptrace)
 		snprintf(text, sizeof text,
 			 "CAP_SYS_PTRACE is missing here; start the container with "
-			 "--cap-add=SYS_PTRACE, or run seep on the host");
+			 "--cap-add=SYS_PTRACE (Kubernetes: securityContext: "
+			 "{capabilities: {add: [SYS_PTRACE]}}), or run seep on the host");
 	else if (f->uid != f->our_uid && !f->cap_ptrace)
 		snprintf(text, sizeof text, "it belongs to uid %u; run: sudo seep %s %d",
 			 (unsigned)f->uid, command, f->pid);

@@ -268,10 +268,11 @@ check_room(const struct heapcheck *c, struct err *e)
 			ROOM_BYTES_LEAST;
 
 	if (c->image.core == NULL && need > c->image.z.room_bytes)
-		return err_set(e, -ENOMEM,
-			       "the leak check needs %s of memory, but only %s is "
-			       "available",
-			       fmt_size(need).s, fmt_size(c->image.z.room_bytes).s);
+		return err_set(
+			e, -ENOMEM,
+			"the leak check needs %s of memory, but only %s is available; "
+			"free some, or check a core elsewhere (gcore)",
+			fmt_size(need).s, fmt_size(c->image.z.room_bytes).s);
 	return 0;
 }
 

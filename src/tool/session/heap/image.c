@@ -91,7 +91,8 @@ refuse(int pid, struct err *e)
 	if (!f.exists)
 		return err_set(e, -ESRCH, "%d: no such process", pid);
 	if (f.ourselves)
-		return err_set(e, -EINVAL, "%d: that is seep itself", pid);
+		return err_set(e, -EINVAL,
+			       "%d: that is seep itself; name another process", pid);
 	if (f.kernel_thread)
 		return err_set(e, -EINVAL,
 			       "%d (%s) is a kernel thread; it has no memory of its own",

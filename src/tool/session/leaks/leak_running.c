@@ -38,9 +38,13 @@ look_once(struct look *k, int pid, struct err *e)
 
 	k->z.left_out_inode = k->f->inode;
 	if (r == 0 && !freeze_readable(&k->z))
-		r = err_set(e, -EPERM, "%d: its memory cannot be read", pid);
+		r = err_set(e, -EPERM,
+			    "%d: its memory cannot be read; run: sudo seep leaks PID",
+			    pid);
 	if (r == 0 && !look_table(k))
-		r = err_set(e, -ENOMEM, "%d: no room for a copy of its recording", pid);
+		r = err_set(e, -ENOMEM,
+			    "%d: no room for a copy of its recording; free some memory",
+			    pid);
 	if (r == 0)
 		r = freeze_maps_and_words(&k->z, e);
 	if (r == 0)

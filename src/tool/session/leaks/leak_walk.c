@@ -169,14 +169,16 @@ judge(struct look *k, struct heapblocks *h, const struct numbers *outside, struc
 	if (which == 0)
 		return 0;
 	if ((outside->len - matched) * MISSING_SHARE > k->blocks.len)
-		return err_set(e, -EAGAIN,
-			       "only %s of the %s recorded blocks were found in the heap "
-			       "of %s",
-			       fmt_count(k->blocks.len - outside->len + matched).s,
-			       fmt_count(k->blocks.len).s, names);
+		return err_set(
+			e, -EAGAIN,
+			"only %s of the %s recorded blocks were found in the heap of "
+			"%s; try again",
+			fmt_count(k->blocks.len - outside->len + matched).s,
+			fmt_count(k->blocks.len).s, names);
 	if (!walker_is_consistent(h))
 		return err_set(e, -EAGAIN,
-			       "the tables of %s changed while they were read", names);
+			       "the tables of %s changed while they were read; try again",
+			       names);
 	take_ranges(k, h);
 	return 1;
 }

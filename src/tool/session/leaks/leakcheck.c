@@ -228,8 +228,8 @@ check_room(const struct look *k, struct err *e)
 	       ROOM_BYTES_LEAST;
 	if (need > k->z.room_bytes / 2)
 		return err_set(e, -ENOMEM,
-			       "the leak check needs up to %s of memory, but only "
-			       "%s is available",
+			       "the leak check needs up to %s of memory, but only %s is "
+			       "available; free some, or use seep run --sample",
 			       fmt_size(need).s, fmt_size(k->z.room_bytes).s);
 	return 0;
 }
@@ -313,7 +313,8 @@ take_in(struct look *k, struct err *e)
 		table_copy(k);
 	}
 	if (table_bytes(k) > k->table_room)
-		err_set(&why, -ENOMEM, "its recording grew too fast to be copied");
+		err_set(&why, -ENOMEM,
+			"its recording grew too fast to be copied; try again, or use --way stop");
 	else if (freeze_copy(&k->z, &why) == 0) {
 		k->f = &k->table;
 		k->own = (const void *)((const char *)k->f->head + REC_HOLD_OFF);

@@ -495,7 +495,10 @@ take_left_over(const char *name, struct rundir *ret, struct err *e)
 	int r = rundir_find(name, ret, e);
 
 	if (r == 0 && !rundir_owned(ret) && !save_is_left_over(ret))
-		return err_set(e, -EBUSY, "%s: a process still records into it", name);
+		return err_set(
+			e, -EBUSY,
+			"%s: a process still records into it; wait for its end (seep ps)",
+			name);
 	return r < 0 ? r : rundir_take(ret, e);
 }
 

@@ -70,9 +70,10 @@ find_switch(const struct tracee *t, uint64_t *ret_at, struct err *e)
 	objects_done(&os);
 	if (r == 0 && (*ret_at == 0 || tracee_read(t, *ret_at, &sw, sizeof sw, e) < 0 ||
 		       sw.bytes != sizeof sw))
-		r = err_set(e, -EPROTO,
-			    "%d: it was started with another version of libseep.so",
-			    t->pid);
+		r = err_set(
+			e, -EPROTO,
+			"%d: it was started with another version of libseep.so; use the seep of that version",
+			t->pid);
 	return r;
 }
 

@@ -322,7 +322,8 @@ check_made(struct making *m, struct err *e)
 			tracee_syscall(m->t, SYS_munmap,
 				       (uint64_t[6]){(uint64_t)c->value, c->args[1]},
 				       &(int64_t){0}, NULL);
-		return err_set(e, -EEXIST, "%d: an address was taken meanwhile",
+		return err_set(e, -EEXIST,
+			       "%d: an address was taken meanwhile; try again",
 			       m->t->pid);
 	}
 	return 0;
@@ -380,7 +381,8 @@ check_patches(const struct tracee *t, const struct plan *p, struct err *e)
 			return r;
 		/* A word that is not bound yet has another value; code has not. */
 		if (pt->bytes != 8 && memcmp(now, pt->before, pt->bytes) != 0)
-			return err_set(e, -EAGAIN, "%d: its code is being changed",
+			return err_set(e, -EAGAIN,
+				       "%d: its code is being changed; try again",
 				       t->pid);
 	}
 	return 0;
@@ -400,8 +402,10 @@ check_alone(const struct tracee *t, struct err *e)
 		if (strncmp(m.path, name, sizeof name - 1) == 0 && m.offset == 0 &&
 		    tracee_read(t, m.start, &h, sizeof h, NULL) == 0 &&
 		    (int)h.pid == procfs_ns_pid(t->pid))
-			r = err_set(e, -EBUSY,
-				    "%d: somebody else has just attached to it", t->pid);
+			r = err_set(
+				e, -EBUSY,
+				"%d: somebody else has just attached to it; see: seep ps",
+				t->pid);
 	}
 	procfs_maps_close(&maps);
 	return r;
@@ -460,9 +464,10 @@ stop_outside(struct tracee *t, const struct plan *p, struct err *e)
 			break;
 		tracee_go(t);
 		if (tries == WINDOW_TRIES) {
-			r = err_set(e, -EBUSY,
-				    "%d: its threads did not leave the allocator's entry",
-				    t->pid);
+			r = err_set(
+				e, -EBUSY,
+				"%d: its threads did not leave the allocator's entry; try again",
+				t->pid);
 			break;
 		}
 		clock_nap(300000);

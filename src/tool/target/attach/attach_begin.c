@@ -131,11 +131,13 @@ attach_recording(struct attach *a, uint64_t fd, const struct attach_settings *s,
 	if (fstat(our, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 0 ||
 	    st.st_size != 0 || fcntl(our, F_GET_SEALS) < 0) {
 		close(our);
-		return err_set(e, -EPERM, "%d: its new recording was replaced", a->pid);
+		return err_set(e, -EPERM, "%d: its new recording was replaced; try again",
+			       a->pid);
 	}
 	if (!is_named(a->pid, fd)) {
 		close(our);
-		return err_set(e, -EAGAIN, "%d: its new recording has another name",
+		return err_set(e, -EAGAIN,
+			       "%d: its new recording has another name; try again",
 			       a->pid);
 	}
 	if (ftruncate(our, (off_t)s->max_bytes) < 0) {

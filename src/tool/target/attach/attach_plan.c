@@ -525,13 +525,16 @@ plan_make(const struct tracee *t, uint64_t data_bytes, uint64_t self_bytes,
 				   why.msg);
 			r = 0;
 		} else if (r < 0) {
-			err_set(e, r, "%d: cannot hook its allocator (%s)", t->pid,
-				why.msg);
+			err_set(e, r,
+				"%d: cannot hook its allocator (%s); use seep watch",
+				t->pid, why.msg);
 		}
 	}
 	if (r == 0 && p.patches.len > ATTACH_PATCHES_MAX)
-		r = err_set(e, -E2BIG, "%d: %zu words would have to be patched, too many",
-			    t->pid, p.patches.len);
+		r = err_set(
+			e, -E2BIG,
+			"%d: %zu words would have to be patched, too many; use seep watch",
+			t->pid, p.patches.len);
 	if (r == 0)
 		plan_fill_config(t, &p);
 	if (r < 0)

@@ -157,8 +157,9 @@ refuse_access(const struct refusal_facts *f, struct err *e)
 	if (f->our_uid == 0 && !f->cap_ptrace)
 		return err_set(
 			e, -EPERM,
-			"%d (%s): CAP_SYS_PTRACE is missing here; start the "
-			"container with --cap-add=SYS_PTRACE, or run seep on the host",
+			"%d (%s): CAP_SYS_PTRACE is missing here; start the container "
+			"with --cap-add=SYS_PTRACE (Kubernetes: securityContext: "
+			"{capabilities: {add: [SYS_PTRACE]}}), or run seep on the host",
 			f->pid, f->comm);
 	if (f->uid != f->our_uid && !f->cap_ptrace)
 		return err_set(e, -EPERM,
@@ -185,9 +186,10 @@ refuse_access(const struct refusal_facts *f, struct err *e)
 	if (f->no_override && f->uid != f->our_uid)
 		return err_set(
 			e, -EPERM,
-			"%d (%s) belongs to uid %u, and CAP_DAC_OVERRIDE is missing here; "
-			"start the container with --cap-add=DAC_OVERRIDE, or run seep on "
-			"the host",
+			"%d (%s) belongs to uid %u, and CAP_DAC_OVERRIDE is missing "
+			"here; start the container with --cap-add=DAC_OVERRIDE "
+			"(Kubernetes: securityContext: {capabilities: {add: "
+			"[DAC_OVERRIDE]}}), or run seep on the host",
 			f->pid, f->comm, (unsigned)f->uid);
 	return err_sys(e, f->access,
 		       "%d (%s): a security module (SELinux, AppArmor) or another user "
@@ -201,7 +203,8 @@ refuse_state(const struct refusal_facts *f, struct err *e)
 	if (!f->exists)
 		return err_set(e, -ESRCH, "%d: no such process", f->pid);
 	if (f->ourselves)
-		return err_set(e, -EINVAL, "%d: that is seep itself", f->pid);
+		return err_set(e, -EINVAL,
+			       "%d: that is seep itself; name another process", f->pid);
 	if (f->state == 'Z' || f->state == 'X')
 		return err_set(
 			e, -ESRCH,

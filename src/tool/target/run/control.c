@@ -100,7 +100,7 @@ space_lock(struct livefile *f, struct err *e)
 		if (clock_ns(CLOCK_MONOTONIC) > until)
 			return err_set(
 				e, -EBUSY,
-				"process %d keeps its recording locked (is it stopped?)",
+				"process %d keeps its recording locked; if it is stopped, let it run: kill -CONT PID",
 				f->pid);
 		clock_nap(50000);
 	}
@@ -166,7 +166,9 @@ chunk_new(struct livefile *f, struct err *e)
 		int r;
 
 		if (want > populated && !make_present(f, populated + 1, want))
-			return err_set(e, -ENOSPC, "no room for a mark in the recording");
+			return err_set(
+				e, -ENOSPC,
+				"no room for a mark in the recording; use a larger --max-size");
 		r = space_lock(f, e);
 		if (r < 0)
 			return r;
@@ -174,10 +176,11 @@ chunk_new(struct livefile *f, struct err *e)
 		space_unlock(f);
 		if (r != -EAGAIN)
 			return r < 0 ? err_set(e, r,
-					       "no room for a mark in the recording")
+					       "no room for a mark in the recording; use a larger --max-size")
 				     : 0;
 	}
-	return err_set(e, -EBUSY, "no room for a mark: process %d is faster", f->pid);
+	return err_set(e, -EBUSY, "no room for a mark: process %d is faster; try again",
+		       f->pid);
 }
 
 /* Room for one record of `rows` rows. */
@@ -208,7 +211,7 @@ take_record(struct livefile *f, struct rec_mark **ret_mark, struct err *e)
 		if (r < 0)
 			return r;
 	}
-	return err_set(e, -EBUSY, "no room for a mark");
+	return err_set(e, -EBUSY, "no room for a mark; try again");
 }
 
 /* ---- the mark ---- */

@@ -150,8 +150,9 @@ target_find_pid(int pid, struct livefile *ret_file, struct err *e)
 	if (r == 0)
 		r = find_mapped(&st, &maps, &f, e);
 	if (r == 0 && f.uid != uid && f.uid != geteuid())
-		r = err_set(e, -EPERM, "%d (%s): its recording is another user's", pid,
-			    st.comm);
+		r = err_set(e, -EPERM,
+			    "%d (%s): its recording belongs to another user; use sudo",
+			    pid, st.comm);
 	procfs_maps_close(&maps);
 	if (r < 0) {
 		livefile_close(&f);

@@ -132,7 +132,10 @@ held_wait(const struct held *h, struct err *e)
 	}
 	tracee_close(&t);
 	if (r == 0 && !there)
-		r = err_set(e, -ETIMEDOUT, "%d: it does not reach its entry", h->pid);
+		r = err_set(
+			e, -ETIMEDOUT,
+			"%d: it does not reach its entry; use seep attach once it runs",
+			h->pid);
 	return r;
 }
 

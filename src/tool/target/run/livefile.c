@@ -24,14 +24,15 @@ check_head(const struct rec_head *h, const char *name, struct err *e)
 {
 	if (memcmp(h->magic, REC_MAGIC, sizeof h->magic) != 0) {
 		if (h->magic[0] == '\0')
-			return err_set(e, -EAGAIN, "%s: still being made", name);
+			return err_set(e, -EAGAIN, "%s: still being made; try again",
+				       name);
 		return err_set(e, -EBADMSG, "%s: not a live recording", name);
 	}
 	if (h->version != REC_VERSION || h->head_bytes != sizeof *h ||
 	    h->chunk_bytes != REC_CHUNK_BYTES)
 		return err_set(
 			e, -EPROTO,
-			"%s: recorded by another version of seep (format %u, not %u)",
+			"%s: recorded by another version of seep (format %u, not %u); read it with that version",
 			name, h->version, REC_VERSION);
 	return 0;
 }
@@ -44,10 +45,11 @@ check_columns(int fd, const char *name, struct err *e)
 
 	if (pread(fd, dir, sizeof dir, REC_COLUMNS_OFF) != (ssize_t)sizeof dir ||
 	    memcmp(dir, rec_columns, sizeof dir) != 0)
-		return err_set(e, -EPROTO,
-			       "%s: recorded by another version of seep (format %u with "
-			       "other columns)",
-			       name, REC_VERSION);
+		return err_set(
+			e, -EPROTO,
+			"%s: recorded by another version of seep (format %u with other "
+			"columns); read it with that version",
+			name, REC_VERSION);
 	return 0;
 }
 
@@ -61,9 +63,9 @@ livefile_adopt(int fd, const char *name, struct livefile *ret_file, struct err *
 	if (fstat(fd, &st) < 0)
 		r = err_sys(e, -errno, "%s", name);
 	else if (!S_ISREG(st.st_mode) || (st.st_uid != geteuid() && geteuid() != 0))
-		r = err_set(e, -EPERM, "%s: not a file of seep's", name);
+		r = err_set(e, -EPERM, "%s: not a file of seep; name a recording", name);
 	else if (st.st_size < REC_CHUNKS_OFF)
-		r = err_set(e, -EAGAIN, "%s: still being made", name);
+		r = err_set(e, -EAGAIN, "%s: still being made; try again", name);
 	if (r == 0) {
 		f.file_bytes = (uint64_t)st.st_size;
 		f.inode = st.st_ino;

@@ -192,7 +192,7 @@ rundir_new(const char *command, struct rundir *ret_dir, struct err *e)
 	if (where == NULL)
 		return err_set(
 			e, -ENOSPC,
-			"no room for a recording in /dev/shm, $XDG_RUNTIME_DIR or /tmp");
+			"no room for a recording in /dev/shm, $XDG_RUNTIME_DIR or /tmp; free some space there or use a smaller --max-size");
 	if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
 		return err_sys(e, -errno, "no random numbers");
 	d.run_id = random[1];
@@ -290,7 +290,10 @@ rundir_remove(struct rundir *d, const struct rundir_names *known, struct err *e)
 	int r = 0;
 
 	if (d->lock_fd < 0)
-		return err_set(e, -EPERM, "%s: not ours to remove", d->path);
+		return err_set(
+			e, -EPERM,
+			"%s: belongs to another user; run as that user or with sudo",
+			d->path);
 	rundir_files(d, &names);
 	for (size_t i = 0; known != NULL && i < names.len; i++)
 		strange = strange || !is_known(known, names.data[i]);
@@ -352,8 +355,9 @@ rundir_take(struct rundir *d, struct err *e)
 	if (d->lock_fd >= 0)
 		return 0;
 	if (rundir_owned(d))
-		return err_set(e, -EBUSY, "%s: its owner, process %d, runs", d->path,
-			       d->owner_pid);
+		return err_set(e, -EBUSY,
+			       "%s: its owner, process %d, runs; wait for its end",
+			       d->path, d->owner_pid);
 	fd = openat(d->fd, "owner", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_sys(e, -errno, "%s/owner", d->path);
@@ -362,7 +366,8 @@ rundir_take(struct rundir *d, struct err *e)
 	    fstatat(d->fd, "owner", &at_path, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    at_path.st_ino != opened.st_ino) {
 		close(fd);
-		return err_set(e, -EBUSY, "%s: somebody else has it", d->path);
+		return err_set(e, -EBUSY, "%s: another seep reads it; try again",
+			       d->path);
 	}
 	d->lock_fd = fd;
 	return 0;

@@ -478,7 +478,8 @@ stop_once(struct tracee *t, struct err *e)
 	if (r == 0 && t->threads.len == 0)
 		r = err_set(e, -ESRCH, "%d: it has ended", t->pid);
 	else if (r == 0 && more)
-		r = err_set(e, -EBUSY, "%d: it makes threads faster than they stop",
+		r = err_set(e, -EBUSY,
+			    "%d: it makes threads faster than they stop; try again",
 			    t->pid);
 	/* The file sticks to the memory that it was opened for. */
 	if (r == 0 && pread(t->mem_fd, &byte, 1, (off_t)t->cave) != 1)
@@ -588,7 +589,8 @@ tracee_stop(struct tracee *t, struct err *e)
 		tracee_stub_hurry(t);
 		tracee_go(t);
 		if (clock_ms() > until)
-			return err_set(e, -EBUSY, "%d: somebody else is at work in it",
+			return err_set(e, -EBUSY,
+				       "%d: another seep is at work in it; try again",
 				       t->pid);
 		clock_nap(20000000);
 	}

@@ -394,7 +394,8 @@ tracee_calls(struct tracee *t, struct tracee_call *calls, size_t n, struct err *
 
 	able_thread(t, &able);
 	if (able == t->threads.len)
-		return err_set(e, -ENOTSUP, "%d: none of its threads runs 64-bit code",
+		return err_set(e, -ENOTSUP,
+			       "%d: none of its threads runs 64-bit code; use seep watch",
 			       t->pid);
 	while (i < n) {
 		struct stub_run run = {.calls = calls + i, .n = (unsigned)(n - i)};

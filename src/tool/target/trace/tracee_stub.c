@@ -445,9 +445,10 @@ tracee_find_cave(struct tracee *t, struct err *e)
 		procfs_maps_close(&maps);
 	}
 	if (r == 0 && t->cave == 0)
-		r = err_set(e, -ENOSPC,
-			    "%d: no unused end of a page of code found to work from",
-			    t->pid);
+		r = err_set(
+			e, -ENOSPC,
+			"%d: no unused end of a page of code found to work from; use seep watch",
+			t->pid);
 	return r;
 }
 
