@@ -189,6 +189,7 @@ expect_match "called by" "$out" '^ +2\.94 KiB +100 %  main$'
 expect_status 3 "$SEEP" report --peek 'nobody' p.rec
 expect_match "no such function" "$err" '^seep: --peek nobody: no function like that$'
 json --list 'grab|holder'
+cp "$TMP/json" list.json
 expect_json "lines of both" "$TMP/json" '[.rows[] | {function, flat, cum, n: (.lines | length)}] | sort_by(.function) | map("\(.function) \(.flat) \(.cum) \(.n)") | join(", ")' \
 	'grab 3013 3013 1, holder 0 3013 1'
 run "$SEEP" report --list '^grab$' p.rec
@@ -196,6 +197,14 @@ expect_match "source beside figures" "$out" "^ *2\.94 KiB +2\.94 KiB +$line +KEE
 expect_match "and around them" "$out" "^ +\. +\. +$((line - 2)) +static inline"
 run "$SEEP" report --list '^put$' p.rec
 expect_eq "overloads are two" "$(grep -c '^put ' <<<"$out")" 2
+file=$(jq -r '[.rows[] | select(.function == "grab")][0].file' list.json)
+for word in "$file" "${file##*/}"; do
+	run "$SEEP" report --annotate "$word" p.rec
+	expect_match "annotate $word: a line of it" "$out" "^ *2\.94 KiB +2\.94 KiB +$line +KEEP\(23, 131\); /\* the line"
+	expect_eq "annotate $word: one listing" "$(grep -c '^  flat ' <<<"$out")" 1
+done
+expect_status 3 "$SEEP" report --annotate "x${file##*/}" p.rec
+expect_match "annotate: no such file" "$err" "^seep: --annotate x${file##*/}: no line of that file; --files lists all$"
 json --traces
 expect_json "a stack, innermost first" "$TMP/json" '. as $t | .rows[] | select(.value == 3013) |
 	[.stack[] | $t.entries[.].function] | join(" ")' 'grab holder main'

@@ -34,6 +34,7 @@ static const struct {
 	{"bottom-up", VIEW_BOTTOM_UP},
 	{"peek", VIEW_PEEK},
 	{"list", VIEW_LIST},
+	{"annotate", VIEW_ANNOTATE},
 	{"traces", VIEW_TRACES},
 	{"tags", VIEW_TAGS},
 	{"threads", VIEW_THREADS},
@@ -70,6 +71,8 @@ report_set_view(void *to, const struct opt *o, const struct opt_value *v, struct
 	r->kind = report_views[i].kind;
 	if (r->kind == VIEW_PEEK || r->kind == VIEW_LIST)
 		r->pattern = v->text;
+	if (r->kind == VIEW_ANNOTATE)
+		r->file = v->text;
 	if (r->kind == VIEW_GRAPH && v->text != NULL) {
 		r->picture = o->name;
 		r->picture_path = v->text;
@@ -241,7 +244,8 @@ report_query(const struct report_view *r, const struct loaded *l,
 	if (r->kind == VIEW_LIFETIMES && !r->value_given &&
 	    prof_has_value(l->p, PROF_ALLOCATED))
 		q.value = PROF_ALLOCATED;
-	if (r->kind == VIEW_LIST || (r->kind == VIEW_TRACES && !r->grain_given))
+	if (r->kind == VIEW_LIST || r->kind == VIEW_ANNOTATE ||
+	    (r->kind == VIEW_TRACES && !r->grain_given))
 		q.grain = GRAPH_LINES;
 	q.no_edges = r->kind != VIEW_PEEK && r->kind != VIEW_GRAPH;
 	*ret_query = q;
@@ -310,6 +314,10 @@ report_view_write(const struct report_view *r, struct buf *out, const struct vie
 				figure_to_ascii(out, from);
 		}
 	}
+	if (met == 0 && r->kind == VIEW_ANNOTATE)
+		return err_set(e, -ENOENT,
+			       "--annotate %s: no line of that file; --files lists all",
+			       r->file);
 	if (met == 0)
 		return err_set(e, -ENOENT, "--%s %s: no function like that",
 			       r->kind == VIEW_PEEK ? "peek" : "list", r->pattern);
@@ -355,7 +363,8 @@ report_view_print(const struct report_view *r, const struct loaded *l,
 		  const struct report_how *how, struct err *e)
 {
 	struct skip *skip = skip_new(l->p, how->skip);
-	struct source *source = r->kind == VIEW_LIST ? source_new(l->p) : NULL;
+	bool lines = r->kind == VIEW_LIST || r->kind == VIEW_ANNOTATE;
+	struct source *source = lines ? source_new(l->p) : NULL;
 	struct term term;
 	struct view_opts o = {
 		.term = &term,
@@ -364,6 +373,7 @@ report_view_print(const struct report_view *r, const struct loaded *l,
 		.all = how->all,
 		.by_cum = r->by_cum,
 		.relative = r->relative,
+		.file = r->file,
 		.rows = how->rows == 0 && how->about && !how->all ? REPORT_ROWS
 								  : how->rows,
 		.node_fraction = r->node_fraction,

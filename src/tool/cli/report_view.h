@@ -24,6 +24,7 @@ struct report_view {
 	enum prof_value value;
 	bool objects, by_cum, relative, no_inlines;
 	const char *pattern; /* of --peek and --list */
+	const char *file;    /* of --annotate */
 	const char *picture; /* "svg" …: type of picture, NULL = none */
 	const char *picture_path;
 	const char *flame, *html; /* files to write; NULL = none */
@@ -85,6 +86,8 @@ int report_set_trim(void *to, const struct opt *o, const struct opt_value *v,
 			base, "list", "RE",                                                        \
 			"Print the source of functions that match RE, with figures per "           \
 			"line."),                                                                  \
+		REPORT_VIEW_ROW(base, "annotate", "FILE",                                          \
+				"Print the source file FILE with figures per line."),              \
 		REPORT_VIEW_ROW(base, "traces", NULL, "Print every stack."),                       \
 		REPORT_VIEW_ROW(base, "tags", NULL,                                                \
 				"Print the memory of each label of the profile."),                 \

@@ -27,6 +27,7 @@ enum view_kind {
 	VIEW_BOTTOM_UP, /* from what allocates outwards */
 	VIEW_PEEK,	/* callers and callees of what matches */
 	VIEW_LIST,	/* source with figures beside the lines */
+	VIEW_ANNOTATE,	/* the same of whole files */
 	VIEW_TRACES,	/* every stack */
 	VIEW_TAGS,	/* labels */
 	VIEW_THREADS,
@@ -59,6 +60,7 @@ struct view_opts {
 	double edge_fraction;
 	uint32_t node_count; /* of a graph; 0 = VIEW_NODE_COUNT */
 	const struct re *re; /* of VIEW_PEEK and VIEW_LIST */
+	const char *file;    /* of VIEW_ANNOTATE: the path, or its last parts */
 	const char *pattern; /* the same as text */
 	view_source *source; /* NULL = there is none */
 	void *source_ctx;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* view_list.c -- the source of functions with what each line allocated.
+/* view_list.c -- the source of functions, or of files, with what each line allocated.
  *
  * Lines of one function in one file are a listing; code of it that comes from another
- * file is a listing of its own. Lines around those with figures are shown where there is
+ * file is a listing of its own. Of a file, all lines are one listing; a line that two
+ * functions have is there twice. Lines around those with figures are shown where there is
  * source. */
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +24,22 @@ struct view_lines {
 	VEC(struct view_listing) listings; /* largest first */
 };
 
+/* Whether `path` is `file`, or ends in it behind a slash. */
+static bool
+view_is_file(const char *path, const char *file)
+{
+	size_t n = strlen(path), m = strlen(file);
+
+	return m <= n && strcmp(path + n - m, file) == 0 &&
+	       (m == n || path[n - m - 1] == '/');
+}
+
 static bool
 view_list_matches(const struct view *v, const struct graph_entry *x)
 {
+	if (v->o->file != NULL)
+		return x->file != 0 &&
+		       view_is_file(graph_text(v->g, x->file), v->o->file);
 	return !x->no_name && x->function != 0 &&
 	       (re_matches(v->o->re, graph_text(v->g, x->function)) ||
 		(x->linkage != 0 && re_matches(v->o->re, graph_text(v->g, x->linkage))));
@@ -34,10 +48,14 @@ view_list_matches(const struct view *v, const struct graph_entry *x)
 static int
 view_line_compare(const void *pa, const void *pb, void *ctx)
 {
-	const struct graph *g = ctx;
-	const struct graph_entry *a = &g->entries[*(const uint32_t *)pa];
-	const struct graph_entry *b = &g->entries[*(const uint32_t *)pb];
+	const struct view *v = ctx;
+	const struct graph_entry *a = &v->g->entries[*(const uint32_t *)pa];
+	const struct graph_entry *b = &v->g->entries[*(const uint32_t *)pb];
 
+	if (v->o->file != NULL && a->file != b->file)
+		return a->file < b->file ? -1 : 1;
+	if (v->o->file != NULL && a->line != b->line)
+		return a->line < b->line ? -1 : 1;
 	if (a->function != b->function)
 		return a->function < b->function ? -1 : 1;
 	if (a->linkage != b->linkage)
@@ -50,8 +68,11 @@ view_line_compare(const void *pa, const void *pb, void *ctx)
 }
 
 static bool
-view_same_listing(const struct graph_entry *a, const struct graph_entry *b)
+view_same_listing(const struct view *v, const struct graph_entry *a,
+		  const struct graph_entry *b)
 {
+	if (v->o->file != NULL)
+		return a->file == b->file;
 	return a->function == b->function && a->linkage == b->linkage &&
 	       a->file == b->file && a->module == b->module;
 }
@@ -116,13 +137,13 @@ view_lines_init(struct view_lines *l, const struct view *v)
 	}
 	if (l->entries.len > 1)
 		qsort_r(l->entries.data, l->entries.len, sizeof *l->entries.data,
-			view_line_compare, (void *)g);
+			view_line_compare, (void *)v);
 	for (uint32_t i = 0; i < l->entries.len; i++) {
 		const struct graph_entry *x = &g->entries[l->entries.data[i]];
 		struct view_listing *last;
 
 		if (i == 0 ||
-		    !view_same_listing(x, &g->entries[l->entries.data[i - 1]])) {
+		    !view_same_listing(v, x, &g->entries[l->entries.data[i - 1]])) {
 			last = vec_add(&l->listings);
 			last->from = i;
 		}
@@ -205,8 +226,10 @@ view_listing_text(struct view_lines *l, struct buf *out, const struct view_listi
 	bool lines = v->g->entries[l->entries.data[x->to - 1]].line != 0;
 	size_t from = out->len;
 
-	view_words(v, out, from, graph_text(v->g, first->function));
-	buf_add_str(out, "   ");
+	if (v->o->file == NULL) {
+		view_words(v, out, from, graph_text(v->g, first->function));
+		buf_add_str(out, "   ");
+	}
 	view_words(v, out, from,
 		   graph_text(v->g, first->file != 0 ? first->file : first->module));
 	buf_printf(out, "\n  flat %s (%s)", view_amount(v, x->flat, x->var_flat).s,
@@ -252,7 +275,8 @@ view_list_json(struct json *j, const struct view *v)
 		const struct graph_entry *first = &v->g->entries[l.entries.data[x->from]];
 
 		json_obj(j);
-		view_key_str(j, "function", graph_text(v->g, first->function));
+		if (v->o->file == NULL)
+			view_key_str(j, "function", graph_text(v->g, first->function));
 		view_key_str(j, "file",
 			     first->file != 0 ? graph_text(v->g, first->file) : NULL);
 		view_key_number(j, "flat", x->flat);
