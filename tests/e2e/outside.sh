@@ -96,6 +96,7 @@ over_other() {
 	pid=$!
 	wait_for 20 grep -q ready "$TMP/$library.said"
 	"$SEEP" why --for 4s "$pid" >"$TMP/$library.why" &
+	"$SEEP" why --for 4s --json "$pid" >"$TMP/$library.json" &
 	"$SEEP" attach --for 5s --max-stop 10s --log-file "$TMP/$library.attach" "$pid"
 	kill "$pid"
 	wait
@@ -109,5 +110,6 @@ wait
 for library in "${others[@]}"; do
 	expect_match "$library: attach" "$(head -n 1 "$TMP/$library.attach")" '^GROWING  mappings \+[0-9.]+ (± [0-9.]+ )?MiB/min'
 	expect_match "$library: why" "$(sed -n 2p "$TMP/$library.why")" '^GROWING  mappings \+[0-9.]+ (± [0-9.]+ )?MiB/min'
+	expect_json "$library: why in JSON" "$TMP/$library.json" '.processes[0].verdict | [.word, .kind]' '["GROWING","mapping"]'
 	expect_no_match "$library: malloc keeps nothing" "$(cat "$TMP/$library.attach" "$TMP/$library.why")" 'fragmentation'
 done

@@ -49,7 +49,9 @@ add_verdict(struct json *j, const struct watch_view *v)
 	json_member_str(j, "severity", verdict_severity_name(verdict_severity(a.word)));
 	json_member_str(j, "no_verdict_because", verdict_why_name(a.why));
 	json_member_str(j, "kind",
-			d.word == TRACK_GROWING ? region_kind_name(d.kind) : NULL);
+			d.word != TRACK_GROWING	 ? NULL
+			: watch_is_beside(v, &d) ? region_kind_name(REGION_MAPPING)
+						 : region_kind_name(d.kind));
 	json_member_str(j, "region",
 			d.row != SIZE_MAX ? v->track->rows.data[d.row].last.name : NULL);
 	add_fit(j, &d.fit);

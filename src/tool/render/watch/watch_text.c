@@ -74,19 +74,15 @@ is_kept(const struct watch_view *v, const struct track_verdict *d)
 	return live < grown / 4 && freed >= grown / 2;
 }
 
-/* Is it taken for malloc's because nothing else explains it, and do malloc's own tables
- * have too little for it? */
-static bool
-is_beside(const struct watch_view *v, const struct track_verdict *d)
+bool
+watch_is_beside(const struct watch_view *v, const struct track_verdict *d)
 {
+	const struct account *a = v->account;
 	double malloced;
 
-	if (v->account == NULL || !v->account->told_by_malloc ||
-	    !region_is_guessed(d->kind))
+	if (a == NULL || !a->told_by_malloc || !region_is_guessed(d->kind))
 		return false;
-	malloced =
-		(double)(v->account->kib[ACCOUNT_LIVE] + v->account->kib[ACCOUNT_FREED]) *
-		1024;
+	malloced = (double)(a->kib[ACCOUNT_LIVE] + a->kib[ACCOUNT_FREED]) * 1024;
 	return malloced < (d->fit.last_v - d->fit.first_v) / 2;
 }
 
@@ -99,7 +95,7 @@ add_growing(struct buf *out, const struct watch_view *v, const struct track_verd
 
 	if (is_kept(v, d)) {
 		buf_add_str(out, OUTGROWTH_KEPT);
-	} else if (is_beside(v, d)) {
+	} else if (watch_is_beside(v, d)) {
 		buf_add_str(out, region_kind_plural(REGION_MAPPING));
 	} else if (d->row != SIZE_MAX) {
 		const struct region *r = &v->track->rows.data[d->row].last;
