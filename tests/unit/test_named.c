@@ -359,6 +359,29 @@ T_TEST(filters_ask_their_names_and_files)
 	prof_free(p);
 }
 
+/* By module such frames are one row, that of their language. */
+T_TEST(by_module_a_language_is_one_row)
+{
+	struct graph_query q = {.grain = GRAPH_MODULES};
+	struct prof *p = demo();
+	unsigned rows = 0, python = 0;
+	struct graph g;
+	struct buf b = {0};
+
+	graph_init(&g, p, &q, NULL, NULL);
+	for (uint32_t i = 1; i < g.nentries; i++) {
+		buf_clear(&b);
+		graph_entry_text(&g, &g.entries[i], &b);
+		rows += b.len > 0;
+		python += strcmp(buf_str(&b), "[Python]") == 0;
+	}
+	T_EQ(python, 1);
+	T_EQ(rows, 2); /* and the program */
+	buf_done(&b);
+	graph_done(&g);
+	prof_free(p);
+}
+
 /* Functions of the stack that are shown, innermost first. */
 static const char *
 shown(const struct prof *p, const struct skip_opts *o, uint32_t node)

@@ -285,6 +285,20 @@ graph_given(struct graph_side *s, uint32_t loc, uint32_t inl, struct graph_key *
 	buf_done(&b);
 }
 
+/* Code of an interpreter or virtual machine is in no module: its language stands for it. */
+static void
+graph_language(struct graph_side *s, const struct prof_frame *f, struct graph_key *k)
+{
+	struct buf b = {0};
+
+	if (f->lang == PROF_OTHER)
+		buf_add_str(&b, "[interpreted]");
+	else
+		buf_printf(&b, "[%s]", prof_lang_name(f->lang));
+	k->function = strtab_addn(s->w->strings, buf_str(&b), b.len);
+	buf_done(&b);
+}
+
 static uint32_t
 graph_make_entry(struct graph_side *s, uint32_t loc, uint32_t inl)
 {
@@ -301,6 +315,8 @@ graph_make_entry(struct graph_side *s, uint32_t loc, uint32_t inl)
 		graph_given(s, loc, inl, &k);
 	else if (l->kind == PROF_LOC_CODE && grain == GRAPH_MODULES && l->module != 0)
 		k.module = s->modules[l->module];
+	else if (grain == GRAPH_MODULES && f != NULL && f->lang != PROF_NATIVE)
+		graph_language(s, f, &k);
 	else if (f != NULL &&
 		 (f->function != 0 ||
 		  (f->file != 0 && (grain == GRAPH_FILES || s->w->q->merge_names))))

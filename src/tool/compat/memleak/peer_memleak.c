@@ -169,7 +169,7 @@ address(const struct prof *p, const struct prof_loc *l)
 		if (p->ranges[i].module == l->module && l->module != 0)
 			return l->offset + p->ranges[i].bias;
 	}
-	return l->offset;
+	return l->offset >> 63 == 0 ? l->offset : 0; /* a name has no address */
 }
 
 static void
