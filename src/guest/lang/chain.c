@@ -33,7 +33,7 @@ enum {
 #define CHAIN_NOWHERE UINT32_MAX
 #define CHAIN_FACTOR UINT64_C(0x9e3779b97f4a7c15) /* odd: no bit is lost */
 
-/* Where the words of a frame are. What the layout has not got is read from where the link
+/* Where the words of a frame are. What the layout lacks is read from where the link
  * is, and masked out. */
 struct chain_offsets {
 	uint32_t prev, a, b, line, entry;
