@@ -285,7 +285,8 @@ graph_given(struct graph_side *s, uint32_t loc, uint32_t inl, struct graph_key *
 	buf_done(&b);
 }
 
-/* Code of an interpreter or virtual machine is in no module: its language stands for it. */
+/* Code of an interpreter or virtual machine is in no module: its language stands for
+ * it. */
 static void
 graph_language(struct graph_side *s, const struct prof_frame *f, struct graph_key *k)
 {

@@ -40,8 +40,8 @@ void watch_json(struct buf *out, const struct watch_view *views, size_t n);
 /* The same as metrics in Prometheus' text format. */
 void watch_metrics(struct buf *out, const struct watch_view *views, size_t n);
 
-/* What grows is taken for an allocator's because nothing else explains it: do that one's own tables have too little for
- * it, so that it is mappings of the program's own? */
+/* What grows is taken for an allocator's because nothing else explains it: do that one's
+ * own tables have too little for it, so that it is mappings of the program's own? */
 bool watch_is_beside(const struct watch_view *v, const struct track_verdict *d);
 
 /* Bytes that may be taken until the limit is reached, and the account's line. */
