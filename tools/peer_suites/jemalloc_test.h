@@ -286,12 +286,14 @@ peer_profiles(bool all_away)
 static void
 peer_count(prof_cnt_t *ret, size_t *ret_stacks)
 {
+	static pthread_mutex_t one_by_one = PTHREAD_MUTEX_INITIALIZER;
 	static char text[1 << 20];
 	const char *path = "peer.profile", *at;
 	unsigned long long objs = 0, bytes = 0, all = 0, all_bytes = 0;
 	ssize_t n = 0;
 	int fd;
 
+	pthread_mutex_lock(&one_by_one);
 	if (mallctl("prof.dump", NULL, NULL, &path, sizeof path) == 0 && (fd = open(path, O_RDONLY)) >= 0) {
 		n = read(fd, text, sizeof text - 1);
 		close(fd);
@@ -305,6 +307,7 @@ peer_count(prof_cnt_t *ret, size_t *ret_stacks)
 	for (at = text; (at = strstr(at, "\n@ ")) != NULL; at++)
 		++*ret_stacks;
 	unlink(path);
+	pthread_mutex_unlock(&one_by_one);
 }
 
 __attribute__((unused)) static void
