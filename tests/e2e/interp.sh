@@ -72,6 +72,8 @@ sites "packed again" 0
 # A child that was forked begins its own recording with the runtimes of its parent.
 "$SEEP" run --log-file log -o what.rec -- "$prog" fork >truth
 sites "forked" 0
+run python3 -c 'import json; print(*(p["inherited"]["blocks"] for p in json.load(open("what.json"))["processes"] if p["inherited"]))'
+expect_match "forked: knows its parent's blocks" "$out" '^30$'
 
 # What is not whole is said.
 run "$SEEP" report loop.rec

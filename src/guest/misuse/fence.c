@@ -310,7 +310,7 @@ slot_free(void *p)
 	    t->freeing.addr == (uintptr_t)p) {
 		s->site = t->freeing.site;
 		s->freed = t->freeing.node;
-		s->of = (uint32_t)recorder_now->id;
+		s->of = recorder_number(recorder_now);
 		s->func = (uint8_t)t->freeing.func;
 		s->kind = (uint8_t)t->freeing.kind;
 	}
@@ -459,7 +459,7 @@ tell(struct thread *t, const struct slot *s, const unsigned char *at,
 	    b.addr == (uintptr_t)s->block && !b.freed) {
 		e.alloc = errors_site_stack(r, b.site);
 		e.block_kind = b.kind;
-	} else if (s->state == SLOT_FREED && s->of == (uint32_t)r->id) {
+	} else if (s->state == SLOT_FREED && s->of == recorder_number(r)) {
 		e.alloc = errors_site_stack(r, s->site);
 		e.freed = s->freed;
 		e.freed_func = s->func;

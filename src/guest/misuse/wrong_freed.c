@@ -24,7 +24,7 @@ static struct note *notes;
 static uint64_t
 check_of(const struct recorder *r, const struct note *n)
 {
-	return hash_pair(hash_pair(n->addr ^ r->id, n->bytes),
+	return hash_pair(hash_pair(n->addr ^ recorder_number(r), n->bytes),
 			 ((uint64_t)n->site << 32 | n->node) ^ n->func << 8 ^ n->kind);
 }
 

@@ -150,7 +150,7 @@ look_at_going(struct head *h)
 	if (t != NULL && r->exact && t->freeing.addr == (uintptr_t)block_of(h)) {
 		h->site = t->freeing.site;
 		h->freed = t->freeing.node;
-		h->of = (uint32_t)r->id;
+		h->of = recorder_number(r);
 		h->func = t->freeing.func;
 		h->kind = t->freeing.kind;
 		if (look_around(h, &e)) {
@@ -189,7 +189,7 @@ look_at_freed(struct head *h)
 	if (t != NULL && r->exact) {
 		e.addr = (uintptr_t)bad;
 		e.given = n;
-		if (h->of == (uint32_t)r->id) {
+		if (h->of == recorder_number(r)) {
 			e.alloc = errors_site_stack(r, h->site);
 			e.freed = h->freed;
 			e.freed_func = h->func;
@@ -223,7 +223,7 @@ zone_held_back(uintptr_t p, struct zone_freed *ret)
 	if (h == NULL)
 		return false;
 	*ret = (struct zone_freed){.bytes = h->bytes, .func = h->func, .kind = h->kind};
-	if (h->of == (uint32_t)recorder_now->id) {
+	if (h->of == recorder_number(recorder_now)) {
 		ret->site = h->site;
 		ret->freed = h->freed;
 	}

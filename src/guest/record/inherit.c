@@ -202,7 +202,7 @@ inherit_gather(const struct recorder *r)
 	lister.at = l->text;
 	lister.end = (unsigned char *)l + bytes - 2 * VARINT_MAX_BYTES;
 	list_all(&lister);
-	l->of = r->id;
+	l->of = recorder_number(r);
 	l->mapped_bytes = bytes;
 	l->count = lister.count;
 	l->text_bytes = (uint64_t)(lister.at - l->text);

@@ -11,7 +11,7 @@ enum { INHERIT_TABLE_BYTES = 4 << 20 };
 
 /* A list in a mapping of its own, which fork copies. */
 struct inherit {
-	uint64_t of;	       /* id of the recorder whose blocks these are */
+	uint64_t of;	       /* recorder_number of whose blocks these are */
 	uint64_t mapped_bytes; /* of all of this */
 	uint64_t count;	       /* blocks, and bytes of `text` in which they are written */
 	uint64_t text_bytes;

@@ -258,6 +258,13 @@ rec_ref(const struct recorder *r, const void *p)
 	return (uint32_t)((uint64_t)((const unsigned char *)p - r->base) / 8);
 }
 
+/* Which of the process's recordings it is: its id without the count in the upper half. */
+static inline uint32_t
+recorder_number(const struct recorder *r)
+{
+	return (uint32_t)r->id;
+}
+
 /* Count what was not recorded. */
 static inline void
 rec_lost(struct recorder *r, enum rec_lost why)
