@@ -9,6 +9,7 @@
 
 #include "tool/analyze/diff/diff.h"
 #include "tool/render/diff/diff_report.h"
+#include "tool/util/file.h"
 
 struct two {
 	struct prof *p[2];
@@ -21,7 +22,7 @@ static void
 set_build(struct prof *p, const char *module, unsigned char build)
 {
 	for (uint32_t i = 1; i < p->nmodules; i++) {
-		if (strcmp(skip_basename(prof_text(p, p->modules[i].path)), module) != 0)
+		if (strcmp(file_base(prof_text(p, p->modules[i].path)), module) != 0)
 			continue;
 		p->modules[i].build_id_bytes = 20;
 		memset(p->modules[i].build_id, build, 20);

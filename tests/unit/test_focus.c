@@ -11,6 +11,7 @@
 #include "tool/analyze/sites/skip.h"
 #include "tool/analyze/verdict/focus.h"
 #include "tool/render/report/report.h"
+#include "tool/util/file.h"
 
 enum { MOST = 64 };
 
@@ -23,7 +24,7 @@ add(struct prof *p, const char *exe, unsigned pid, unsigned start)
 	char frame[96];
 
 	p->processes[i].start_ns = start;
-	snprintf(frame, sizeof frame, "make_%u a.c:3 %s", start, skip_basename(exe));
+	snprintf(frame, sizeof frame, "make_%u a.c:3 %s", start, file_base(exe));
 	tp_site(p, i, tp_stack(p, (const char *const[]){frame, NULL}), 7, 0, 707, 0);
 	return i;
 }

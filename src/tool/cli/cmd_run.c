@@ -33,6 +33,7 @@
 #include "tool/target/run/libseep.h"
 #include "tool/util/buf.h"
 #include "tool/util/clean.h"
+#include "tool/util/file.h"
 #include "tool/util/fmt.h"
 #include "tool/util/term.h"
 #include "tool/util/x.h"
@@ -108,14 +109,6 @@ struct job {
 
 /* ---- before ---- */
 
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 /* Once the program runs. */
 static void
 name_output(struct job *j)
@@ -125,7 +118,7 @@ name_output(struct job *j)
 	signal(SIGPIPE,
 	       SIG_IGN); /* the reader of our stderr may leave before the program */
 	if (r->output == NULL && !r->o->no_save)
-		r->output = run_output_name(r->folder, base_name(r->argv[0]), r->pid);
+		r->output = run_output_name(r->folder, file_base(r->argv[0]), r->pid);
 	j->leak->program = (const char *const *)r->argv;
 	j->leak->program_pid = (uint32_t)r->pid;
 }
@@ -305,7 +298,7 @@ report(struct job *j, struct leak_report *leaks, struct prof *p, bool saved)
 		o.term = &term;
 	if (saved) {
 		/* In the current folder, unless the user said otherwise. */
-		o.saved = r->o->dir == NULL && r->o->output == NULL ? base_name(r->output)
+		o.saved = r->o->dir == NULL && r->o->output == NULL ? file_base(r->output)
 								    : r->output;
 		o.saved_names = !r->o->no_names;
 		o.next = "seep report";

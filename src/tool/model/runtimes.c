@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* runtimes.c -- see runtimes.h. */
 #include "tool/model/runtimes.h"
+#include "tool/util/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -146,14 +147,6 @@ runtime_info(enum runtime r)
 	return &runtimes[r];
 }
 
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 /* "python3.11" and "python" are meant, "pythonic" is not. */
 static bool
 is_program(const char *name, const char *program)
@@ -167,7 +160,7 @@ is_program(const char *name, const char *program)
 uint32_t
 runtimes_of_program(const char *path)
 {
-	const char *name = base_name(path);
+	const char *name = file_base(path);
 	uint32_t found = 0;
 
 	for (unsigned r = 0; r < RUNTIMES; r++) {
@@ -199,7 +192,7 @@ is_library(const char *name, const char *library)
 uint32_t
 runtimes_of_module(const char *path)
 {
-	const char *name = base_name(path);
+	const char *name = file_base(path);
 	uint32_t found = 0;
 
 	for (unsigned r = 0; r < RUNTIMES; r++) {

@@ -8,11 +8,7 @@
 static void
 add_known(struct json *j, const char *key, uint64_t n)
 {
-	json_key(j, key);
-	if (n != 0)
-		json_u64(j, n);
-	else
-		json_null(j);
+	json_member_u64_if(j, key, n != 0, n);
 }
 
 void
@@ -41,11 +37,7 @@ error_json(struct json *j, const struct prof *p, const struct prof_error *e)
 	add_known(j, "source", e->source);
 	json_member_str(j, "where", wheres[e->where < REC_WHERES ? e->where : 0]);
 	add_known(j, "where_thread", e->where_thread);
-	json_key(j, "where_module");
-	if (e->where_module != 0)
-		json_u64(j, e->where_module - 1);
-	else
-		json_null(j);
+	json_member_u64_if(j, "where_module", e->where_module != 0, e->where_module - 1);
 	json_member_str(j, "symbol", e->symbol != 0 ? prof_text(p, e->symbol) : NULL);
 	add_known(j, "block", e->block);
 	json_member_u64(j, "block_bytes", e->block_bytes);

@@ -401,3 +401,11 @@ figure_to_ascii(struct buf *out, size_t from)
 	}
 	buf_done(&text);
 }
+
+void
+figure_right(struct buf *out, const char *text, size_t width)
+{
+	for (size_t n = figure_width(text); n < width; n++)
+		buf_add_char(out, ' ');
+	buf_add_str(out, text);
+}

@@ -61,6 +61,9 @@ bool figure_cut_middle(struct buf *out, size_t from, size_t columns);
 /* Characters of a UTF-8 text, as columns. */
 size_t figure_width(const char *text);
 
+/* Appends the text right-aligned in `width` columns. */
+void figure_right(struct buf *out, const char *text, size_t width);
+
 /* Appends spaces until `from` (an offset in `out`) is followed by `width` columns; always
  * at least `least` spaces. */
 void figure_pad(struct buf *out, size_t from, size_t width, size_t least);

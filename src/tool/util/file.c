@@ -294,3 +294,19 @@ file_proc_link(int pid, const char *name, char **ret_target, bool *ret_deleted,
 		*ret_deleted = cut;
 	return 0;
 }
+
+const char *
+file_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+const char *
+file_last_part(const char *path)
+{
+	const char *base = file_base(path);
+
+	return base[0] != '\0' ? base : path;
+}

@@ -60,4 +60,9 @@ int file_readlink(const char *path, char **ret_target, struct err *e);
 int file_proc_link(int pid, const char *name, char **ret_target, bool *ret_deleted,
 		   struct err *e);
 
+/* The name without the folders in front; and the same, but all of it where nothing would
+ * be left. Borrowed from `path`. */
+const char *file_base(const char *path);
+const char *file_last_part(const char *path);
+
 #endif

@@ -297,6 +297,26 @@ json_member_i64(struct json *j, const char *name, int64_t n)
 }
 
 void
+json_member_u64_if(struct json *j, const char *name, bool known, uint64_t n)
+{
+	json_key(j, name);
+	if (known)
+		json_u64(j, n);
+	else
+		json_null(j);
+}
+
+void
+json_member_i64_if(struct json *j, const char *name, bool known, int64_t n)
+{
+	json_key(j, name);
+	if (known)
+		json_i64(j, n);
+	else
+		json_null(j);
+}
+
+void
 json_member_f64(struct json *j, const char *name, double x)
 {
 	json_key(j, name);

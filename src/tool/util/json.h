@@ -56,6 +56,9 @@ void json_null(struct json *j);
 void json_member_str(struct json *j, const char *name, const char *s);
 void json_member_u64(struct json *j, const char *name, uint64_t n);
 void json_member_i64(struct json *j, const char *name, int64_t n);
+/* null unless it is known. */
+void json_member_u64_if(struct json *j, const char *name, bool known, uint64_t n);
+void json_member_i64_if(struct json *j, const char *name, bool known, int64_t n);
 void json_member_f64(struct json *j, const char *name, double x);
 void json_member_bool(struct json *j, const char *name, bool x);
 

@@ -13,6 +13,7 @@
 
 #include "tool/analyze/diff/diff_impl.h"
 #include "tool/analyze/sites/choose.h"
+#include "tool/util/file.h"
 #include "tool/util/x.h"
 
 /* ---- places ---- */
@@ -264,7 +265,7 @@ diff_find_builds(struct diff_make *m)
 		shared += m->d.places[i].kept == NULL && m->d.places[i].there[DIFF_OLD] &&
 			  m->d.places[i].there[DIFF_NEW];
 	if (exe[0] != '\0' && was[0] != '\0' && shared == 0 &&
-	    strcmp(skip_basename(exe), skip_basename(was)) != 0)
+	    strcmp(file_base(exe), file_base(was)) != 0)
 		m->d.build = DIFF_BUILD_FOREIGN;
 	else if (m->d.nrebuilt > 0)
 		m->d.build = DIFF_BUILD_OTHER;

@@ -14,6 +14,7 @@
 #include "tool/analyze/diff/diff_impl.h"
 #include "tool/analyze/process/coverage.h"
 #include "tool/util/buf.h"
+#include "tool/util/file.h"
 #include "tool/util/x.h"
 
 uint64_t
@@ -38,7 +39,7 @@ static uint32_t
 diff_module_name(struct diff_both *b, const char *path)
 {
 	static const char gone[] = " (deleted)";
-	const char *base = skip_basename(path);
+	const char *base = file_base(path);
 	size_t n = strlen(base), g = sizeof gone - 1;
 
 	if (n > g && strcmp(base + n - g, gone) == 0)

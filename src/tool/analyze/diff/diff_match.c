@@ -17,6 +17,7 @@
 
 #include "shared/hash.h"
 #include "tool/analyze/diff/diff_impl.h"
+#include "tool/util/file.h"
 #include "tool/util/vec.h"
 
 /* More pairs than this to try: only equal lines are matched. */
@@ -91,7 +92,7 @@ diff_file(struct diff_work *w, unsigned side, uint32_t id)
 
 	if (sides == NULL || *sides == 3)
 		return file;
-	return strtab_add(&w->b->strings, skip_basename(prof_text(w->b->p[side], id)));
+	return strtab_add(&w->b->strings, file_base(prof_text(w->b->p[side], id)));
 }
 
 static uint32_t

@@ -14,6 +14,7 @@
 #include "shared/hash.h"
 #include "tool/analyze/graph/graph_impl.h"
 #include "tool/util/buf.h"
+#include "tool/util/file.h"
 #include "tool/util/x.h"
 
 /* ---- modules ---- */
@@ -229,8 +230,7 @@ graph_unnamed(struct graph_side *s, const struct prof_loc *l, struct graph_key *
 			break;
 		k->address = l->offset;
 		if (k->module != 0)
-			buf_add_str(&b,
-				    skip_basename(strtab_str(s->w->strings, k->module)));
+			buf_add_str(&b, file_base(strtab_str(s->w->strings, k->module)));
 		buf_printf(&b, "%s0x%" PRIx64, k->module != 0 ? "+" : "", l->offset);
 	}
 	if (l->kind == PROF_LOC_CODE && l->module == 0 && !places && !q->merge_names)
@@ -372,8 +372,8 @@ struct graph_apart {
 static bool
 graph_same_base(const struct graph_work *w, uint32_t a, uint32_t b)
 {
-	return strcmp(skip_basename(strtab_str(w->strings, a)),
-		      skip_basename(strtab_str(w->strings, b))) == 0;
+	return strcmp(file_base(strtab_str(w->strings, a)),
+		      file_base(strtab_str(w->strings, b))) == 0;
 }
 
 static void
@@ -430,10 +430,10 @@ graph_apart_text(const struct graph_work *w, const struct graph_group *g,
 		graph_add_parameters(b, strtab_str(w->strings, x->function),
 				     strtab_str(w->strings, x->linkage));
 	if (g->file && file[0] != '\0')
-		buf_printf(b, " (%s)", g->base_name ? file : skip_basename(file));
+		buf_printf(b, " (%s)", g->base_name ? file : file_base(file));
 	if (g->module && module[0] != '\0')
 		buf_printf(b, " in %s",
-			   w->q->grain == GRAPH_MODULES ? module : skip_basename(module));
+			   w->q->grain == GRAPH_MODULES ? module : file_base(module));
 }
 
 void

@@ -12,6 +12,7 @@
 
 #include "tool/analyze/graph/graph_impl.h"
 #include "tool/analyze/sites/skip.h"
+#include "tool/util/file.h"
 #include "tool/util/x.h"
 
 enum {
@@ -67,14 +68,14 @@ paths_compare(struct paths *x, const struct strtab *strings)
 
 	for (uint32_t i = 0; i < x->id[0].len; i++) {
 		const char *path = strtab_str(strings, x->id[0].data[i]);
-		uint64_t *at = map_add(&first, strtab_add(&names, skip_basename(path)));
+		uint64_t *at = map_add(&first, strtab_add(&names, file_base(path)));
 
 		next[i] = (uint32_t)*at;
 		*at = i + 1;
 	}
 	for (uint32_t k = 0; k < x->id[1].len; k++) {
 		const char *path = strtab_str(strings, x->id[1].data[k]);
-		uint64_t *at = map_find(&first, strtab_add(&names, skip_basename(path)));
+		uint64_t *at = map_find(&first, strtab_add(&names, file_base(path)));
 		uint32_t i = at != NULL ? (uint32_t)*at : 0;
 
 		for (unsigned seen = 0; i != 0 && seen < PATHS_CHAIN;

@@ -7,6 +7,7 @@
 
 #include "tool/analyze/graph/graph_impl.h"
 #include "tool/util/buf.h"
+#include "tool/util/file.h"
 
 const char *
 graph_text(const struct graph *g, uint32_t id)
@@ -21,7 +22,7 @@ graph_add_line(const struct strtab *t, const struct graph_entry *x, struct buf *
 	buf_add_str(out, strtab_str(t, x->function));
 	if (x->file == 0)
 		return;
-	buf_printf(out, " %s", skip_basename(strtab_str(t, x->file)));
+	buf_printf(out, " %s", file_base(strtab_str(t, x->file)));
 	if (x->line != 0)
 		buf_printf(out, ":%" PRIu32, x->line);
 }
@@ -39,10 +40,10 @@ graph_plain_text(const struct strtab *t, enum graph_grain grain,
 		if (x->function != 0)
 			buf_add_str(out, strtab_str(t, x->function));
 		else if (x->file != 0)
-			buf_add_str(out, skip_basename(strtab_str(t, x->file)));
+			buf_add_str(out, file_base(strtab_str(t, x->file)));
 		else
 			buf_printf(out, grain == GRAPH_FILES ? "(no file: %s)" : "%s",
-				   skip_basename(strtab_str(t, x->module)));
+				   file_base(strtab_str(t, x->module)));
 		return;
 	case GRAPH_ADDRESSES:
 		if (x->address != 0 && !x->no_name)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shared/compiler.h"
+#include "tool/util/file.h"
 #include "tool/util/x.h"
 
 /* Libraries that allocate for whoever calls them: strdup, pthread_create. */
@@ -13,7 +14,7 @@ static bool
 is_libc(const char *path)
 {
 	static const char *const names[] = {"libc.so", "libc-", "ld-linux", "libpthread"};
-	const char *name = skip_basename(path);
+	const char *name = file_base(path);
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		if (strncmp(name, names[i], strlen(names[i])) == 0)

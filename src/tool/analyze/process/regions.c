@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "shared/compiler.h"
+#include "tool/util/file.h"
 #include "tool/util/map.h"
 #include "tool/util/x.h"
 
@@ -127,15 +128,6 @@ ends(const char *text, const char *with)
 	return n >= m && strcmp(text + n - m, with) == 0;
 }
 
-/* The last part of a path. */
-static const char *
-last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 static bool
 is_anonymous(const struct memmap_area *a)
 {
@@ -180,7 +172,7 @@ kind_by_name(const struct memmap_area *a, enum region_kind *ret)
 	};
 
 	if (ends(a->name, ".live") || ends(a->name, ".live (deleted)") ||
-	    begins(last_part(a->name), "libseep.so")) {
+	    begins(file_last_part(a->name), "libseep.so")) {
 		*ret = REGION_SEEP;
 		return true;
 	}
@@ -494,7 +486,7 @@ regions_program(const struct memmap *map, bool names)
 			    (names ? runtimes_of_program(path) : 0))
 			   << REGION_RUNTIMES;
 		for (size_t k = 0; k < ARRAY_LEN(known); k++) {
-			if (begins(last_part(path), known[k].library))
+			if (begins(file_last_part(path), known[k].library))
 				program |= known[k].program;
 		}
 	}
@@ -555,7 +547,8 @@ regions_named(const struct regions *rs, const char *name)
 		if (strcmp(r->name, name) == 0)
 			return r;
 		if (strcmp(region_kind_name(r->kind), name) == 0 ||
-		    (r->kind == REGION_FILE && strcmp(last_part(r->name), name) == 0)) {
+		    (r->kind == REGION_FILE &&
+		     strcmp(file_last_part(r->name), name) == 0)) {
 			found = r;
 			several++;
 		}

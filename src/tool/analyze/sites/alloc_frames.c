@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "tool/analyze/sites/skip.h"
+#include "tool/util/file.h"
 #include "tool/util/x.h"
 
 struct alloc_tables {
@@ -42,7 +43,7 @@ alloc_is_start(const struct alloc_tables *t, uint32_t node, uint32_t inner)
 	return inner != 0 && skip_is_tail(t->skip, node) &&
 	       p->locs[p->nodes[node].loc].module ==
 		       p->locs[p->nodes[inner].loc].module &&
-	       strncmp(skip_basename(prof_text(
+	       strncmp(file_base(prof_text(
 			       p, p->modules[p->locs[p->nodes[node].loc].module].path)),
 		       "libseep.so", 10) == 0;
 }
@@ -75,8 +76,8 @@ alloc_frames(const struct prof *p)
 	t.modules = xcalloc((size_t)p->nmodules + 1, sizeof *t.modules);
 	t.named = xcalloc((size_t)p->nlocs + 1, sizeof *t.named);
 	for (uint32_t i = 1; i < p->nmodules; i++)
-		t.modules[i] = alloc_matches(
-			skip_basename(prof_text(p, p->modules[i].path)), true);
+		t.modules[i] =
+			alloc_matches(file_base(prof_text(p, p->modules[i].path)), true);
 	for (uint32_t i = 1; i < p->nlocs; i++) {
 		const struct prof_loc *l = &p->locs[i];
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tool/util/buf.h"
+#include "tool/util/file.h"
 #include "tool/util/x.h"
 
 /* How many names a refusal lists. */
@@ -17,7 +18,7 @@ choose_process_name(const struct prof *p, uint32_t process)
 {
 	const char *exe = prof_text(p, p->processes[process].exe);
 	const char *line = prof_text(p, p->processes[process].cmdline);
-	const char *base = skip_basename(exe), *from = line;
+	const char *base = file_base(exe), *from = line;
 	struct choose_name name = {"?"};
 	size_t n = strcspn(line, " "), len = strlen(exe);
 
@@ -82,7 +83,7 @@ choose_is_called(const struct prof *p, uint32_t process, const char *name)
 	const char *exe = prof_text(p, p->processes[process].exe);
 
 	return strcmp(name, choose_process_name(p, process).s) == 0 ||
-	       strcmp(name, exe) == 0 || strcmp(name, skip_basename(exe)) == 0;
+	       strcmp(name, exe) == 0 || strcmp(name, file_base(exe)) == 0;
 }
 
 static bool

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tool/analyze/sites/library.h"
+#include "tool/util/file.h"
 #include "tool/util/map.h"
 
 const struct skip_rule skip_allocators[] = {
@@ -321,7 +322,7 @@ skip_new(const struct prof *p, const struct skip_opts *o)
 	s->tails = xcalloc(p->nnodes, sizeof *s->tails);
 	for (uint32_t i = 1; i < p->nmodules; i++)
 		s->modules[i] = skip_classify_module(
-			o, skip_basename(prof_text(p, p->modules[i].path)));
+			o, file_base(prof_text(p, p->modules[i].path)));
 	for (uint32_t i = 0; i < p->nframes; i++) {
 		uint32_t name = p->frames[i].function;
 		uint64_t *flags;
@@ -533,7 +534,7 @@ skip_loc(const struct prof *p, struct skip_pos pos)
 static const char *
 skip_module(const struct prof *p, struct skip_pos pos)
 {
-	return skip_basename(prof_text(p, p->modules[skip_loc(p, pos)->module].path));
+	return file_base(prof_text(p, p->modules[skip_loc(p, pos)->module].path));
 }
 
 const struct prof_frame *

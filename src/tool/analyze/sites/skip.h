@@ -93,9 +93,6 @@ const struct prof_loc *skip_loc(const struct prof *p, struct skip_pos pos);
 /* What libc keeps when the site's blocks are its own, else NULL. Static text. */
 const char *skip_kept_by_libc(const struct skip *s, const struct prof_site *site);
 
-/* Last part of a path; the whole when there is no slash. */
-const char *skip_basename(const char *path);
-
 /* Do the user's patterns name this frame of another language, by its function or by the
  * last part of its file? No other list speaks of such frames. */
 bool skip_asked(const struct skip_opts *o, const struct prof *p,

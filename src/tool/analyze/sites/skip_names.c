@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* skip_names.c -- parts of skip.h that ask for names alone: the last part of a path, and
- * which frames of other languages the user wants to skip.
+/* skip_names.c -- the part of skip.h that asks for names alone: which frames of other
+ * languages the user wants to skip.
  *
  * The tables of skip.c are about functions of C, C++ and Rust. A Python function may be
  * called `malloc` or `clone` and is none of these: of frames in other languages only what
@@ -9,21 +9,14 @@
 #include <string.h>
 
 #include "tool/analyze/sites/skip.h"
-
-const char *
-skip_basename(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
+#include "tool/util/file.h"
 
 bool
 skip_asked(const struct skip_opts *o, const struct prof *p, const struct prof_frame *f)
 {
 	for (size_t i = 0; o != NULL && i < o->nmore; i++) {
 		if (fnmatch(o->more[i], prof_text(p, f->function), 0) == 0 ||
-		    fnmatch(o->more[i], skip_basename(prof_text(p, f->file)), 0) == 0)
+		    fnmatch(o->more[i], file_base(prof_text(p, f->file)), 0) == 0)
 			return true;
 	}
 	return false;

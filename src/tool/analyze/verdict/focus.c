@@ -9,6 +9,7 @@
 #include "shared/compiler.h"
 #include "tool/analyze/sites/choose.h"
 #include "tool/analyze/sites/skip.h"
+#include "tool/util/file.h"
 
 const char *const focus_system_folders[] = {
 	"/bin/",      "/sbin/",	   "/lib/",	  "/lib64/",	   "/usr/bin/",
@@ -37,7 +38,7 @@ static bool
 focus_is_launcher(const char *exe)
 {
 	for (size_t i = 0; focus_launchers[i] != NULL; i++) {
-		if (strcmp(skip_basename(exe), focus_launchers[i]) == 0)
+		if (strcmp(file_base(exe), focus_launchers[i]) == 0)
 			return focus_is_system(exe);
 	}
 	return false;
@@ -115,7 +116,7 @@ focus_same_package(const char *first, const char *exe)
 {
 	static const char *const common[] = {"usr",	"bin",	 "sbin", "lib",
 					     "libexec", "linux", "gnu",	 "core"};
-	const char *name = skip_basename(first), *a, *b;
+	const char *name = file_base(first), *a, *b;
 	size_t na, nb;
 
 	for (a = focus_word(name, &na); a != NULL; a = focus_word(a + na, &na)) {

@@ -9,6 +9,7 @@
 
 #include "shared/compiler.h"
 #include "shared/hash.h"
+#include "tool/util/file.h"
 #include "tool/util/map.h"
 #include "tool/util/x.h"
 
@@ -279,7 +280,7 @@ loss_recorder(const struct prof *p, uint32_t process, struct loss_frame *f)
 		const char *path = prof_text(p, p->modules[r->module].path);
 
 		if (r->process != process ||
-		    strncmp(skip_basename(path), "libseep.so", 10) != 0)
+		    strncmp(file_base(path), "libseep.so", 10) != 0)
 			continue;
 		f->module = path;
 		f->address = r->start;
@@ -357,7 +358,7 @@ loss_add_start(const struct prof *p, uint32_t process, struct loss_stack *to)
 		const char *path = prof_text(p, p->modules[r->module].path);
 
 		if (r->process == process &&
-		    strncmp(skip_basename(path), "libc.so", 7) == 0) {
+		    strncmp(file_base(path), "libc.so", 7) == 0) {
 			f.module = path;
 			f.address = r->start;
 		}
@@ -387,7 +388,7 @@ loss_stack(const struct prof *p, uint32_t process, uint32_t node, const char *ca
 		const struct prof_loc *l = &p->locs[p->nodes[node].loc];
 
 		/* What stands around main and threads' functions is nobody's business. */
-		if (strncmp(skip_basename(prof_text(p, p->modules[l->module].path)),
+		if (strncmp(file_base(prof_text(p, p->modules[l->module].path)),
 			    "libseep.so", 10) == 0) {
 			if (ret_stack->frames.len > 0 && above &&
 			    loss_code(p, p->nodes[node].parent) == 0)

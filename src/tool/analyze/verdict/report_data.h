@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* report_data.h -- what every report says of a profile, whatever form it has: which processes it is
- * about, their sites, what grows, the verdict with its coverage and losses. Text, JSON, the page
- * and JUnit's file write what is found here; none of them judges by itself. Pure. */
+/* report_data.h -- what every report says of a profile, whatever form it has: which
+ * processes it is about, their sites, what grows, the verdict with its coverage and
+ * losses. Text, JSON, the page and JUnit's file write what is found here; none of them
+ * judges by itself. Pure. */
 #ifndef SEEP_ANALYZE_REPORT_DATA_H
 #define SEEP_ANALYZE_REPORT_DATA_H
 

@@ -13,6 +13,7 @@
 
 #include "shared/compiler.h"
 #include "tool/model/loss_kinds.h"
+#include "tool/util/file.h"
 #include "tool/util/x.h"
 
 bool
@@ -74,11 +75,11 @@ suppress_is_source(const char *pattern, const struct loss_frame *f)
 
 	if (f->file == NULL)
 		return suppress_glob(pattern, "???");
-	base = skip_basename(f->file);
+	base = file_base(f->file);
 	with_line = xasprintf("%s:%u", f->file, f->line);
 	matches = suppress_glob(pattern, f->file) || suppress_glob(pattern, base) ||
 		  suppress_glob(pattern, with_line) ||
-		  suppress_glob(pattern, skip_basename(with_line));
+		  suppress_glob(pattern, file_base(with_line));
 	free(with_line);
 	return matches;
 }

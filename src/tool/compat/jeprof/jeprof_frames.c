@@ -16,6 +16,7 @@
 #include "tool/analyze/graph/filter.h"
 #include "tool/analyze/sites/alloc_frames.h"
 #include "tool/analyze/sites/skip.h"
+#include "tool/util/file.h"
 #include "tool/util/re.h"
 #include "tool/util/x.h"
 
@@ -220,7 +221,7 @@ jeprof_set_unnamed(struct jeprof_frames *to, struct jeprof_sym *y,
 
 	if (l->module == 0 || path[0] == '\0')
 		return;
-	buf_printf(&b, "%s+0x%" PRIx64, skip_basename(path), at);
+	buf_printf(&b, "%s+0x%" PRIx64, file_base(path), at);
 	y->func = y->full = strtab_addn(&to->text, buf_str(&b), b.len);
 	buf_done(&b);
 }

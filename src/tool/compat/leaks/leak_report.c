@@ -528,7 +528,7 @@ tell_others(const struct leak_report *r, const struct prof *p, const bool *chose
 			same++;
 		if (same == i)
 			buf_printf(&names, "%s%s", names.len > 0 ? ", " : "",
-				   skip_basename(prof_text(p, p->processes[i].exe)));
+				   file_base(prof_text(p, p->processes[i].exe)));
 	}
 	if (blocks > 0)
 		cmd_note(

@@ -22,6 +22,7 @@
 #include "tool/format/lines.h"
 #include "tool/sym/sym.h"
 #include "tool/util/buf.h"
+#include "tool/util/file.h"
 #include "tool/util/map.h"
 #include "tool/util/vec.h"
 #include "tool/util/x.h"
@@ -54,14 +55,6 @@ struct mt_replay {
 
 /* ---- places ---- */
 
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 static void
 module_open(struct mt_replay *r, const char *path, struct mt_module *m)
 {
@@ -72,7 +65,7 @@ module_open(struct mt_replay *r, const char *path, struct mt_module *m)
 	m->sym = sym_open(path, NULL, 0, NULL, NULL);
 	/* The program is named in the log as it was called, which may have been from
 	 * elsewhere. */
-	if (m->sym == NULL && strcmp(base_name(path), base_name(r->program)) == 0) {
+	if (m->sym == NULL && strcmp(file_base(path), file_base(r->program)) == 0) {
 		path = r->program;
 		m->sym = sym_open(path, NULL, 0, NULL, NULL);
 	}

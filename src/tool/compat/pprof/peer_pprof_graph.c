@@ -16,6 +16,7 @@
 #include "tool/analyze/sites/skip.h"
 #include "tool/compat/pprof/peer_pprof_impl.h"
 #include "tool/render/figure.h"
+#include "tool/util/file.h"
 #include "tool/util/map.h"
 #include "tool/util/x.h"
 
@@ -180,7 +181,7 @@ static void
 pprof_module(struct buf *b, const char *before, const char *module)
 {
 	buf_add_str(b, before);
-	clean_text(b, skip_basename(module));
+	clean_text(b, file_base(module));
 	buf_add_char(b, ']');
 }
 
@@ -489,7 +490,7 @@ pprof_head_in(struct buf *out, const struct prof *p, const struct pprof_opts *o,
 
 	if (o->file != NULL) {
 		buf_add_str(out, "File: ");
-		clean_text(out, skip_basename(o->file));
+		clean_text(out, file_base(o->file));
 		buf_add_char(out, '\n');
 	}
 	for (uint32_t i = 1; i < 2 && i < p->nmodules; i++) {

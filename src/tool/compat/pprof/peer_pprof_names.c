@@ -12,6 +12,7 @@
 #include "tool/compat/pprof/peer_pprof_graph.h"
 #include "tool/model/prof.h"
 #include "tool/sym/demangle.h"
+#include "tool/util/file.h"
 #include "tool/util/map.h"
 #include "tool/util/x.h"
 
@@ -86,8 +87,7 @@ pprof_shorten(struct prof *p, const struct pprof_given *given)
 static uint32_t
 pprof_allocator_frame(struct prof *p, uint32_t module)
 {
-	char *text =
-		xasprintf("[%s]", skip_basename(prof_text(p, p->modules[module].path)));
+	char *text = xasprintf("[%s]", file_base(prof_text(p, p->modules[module].path)));
 	uint32_t row = prof_add_frame(p);
 
 	p->frames[row].function = prof_str(p, text);

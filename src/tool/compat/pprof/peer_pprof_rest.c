@@ -10,6 +10,7 @@
 #include "tool/analyze/sites/value.h"
 #include "tool/compat/pprof/peer_pprof_impl.h"
 #include "tool/render/figure.h"
+#include "tool/util/file.h"
 #include "tool/util/map.h"
 #include "tool/util/re.h"
 #include "tool/util/vec.h"
@@ -176,7 +177,7 @@ pprof_trace_bare(struct buf *b, const struct prof *p, const struct prof_loc *l)
 		return;
 	}
 	buf_add_char(b, '[');
-	clean_text(b, skip_basename(module));
+	clean_text(b, file_base(module));
 	buf_add_char(b, ']');
 }
 

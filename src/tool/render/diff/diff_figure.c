@@ -8,6 +8,7 @@
 
 #include "tool/render/diff/diff_page.h"
 #include "tool/render/figure.h"
+#include "tool/util/file.h"
 #include "tool/util/fmt.h"
 #include "tool/util/x.h"
 
@@ -90,7 +91,7 @@ diff_frame_text(struct buf *out, const struct prof *p, struct skip_pos pos)
 {
 	const struct prof_frame *f = skip_frame(p, pos);
 	const struct prof_loc *l = skip_loc(p, pos);
-	const char *module = skip_basename(prof_text(p, p->modules[l->module].path));
+	const char *module = file_base(prof_text(p, p->modules[l->module].path));
 	static const char *const kinds[] = {
 		[PROF_LOC_TRUNCATED] = "(could not be followed further)",
 		[PROF_LOC_ELIDED] = "(frames left out)",
@@ -107,7 +108,7 @@ diff_frame_text(struct buf *out, const struct prof *p, struct skip_pos pos)
 		figure_function(out, prof_text(p, f->function), DIFF_NAME_MAX);
 	if (f != NULL && f->line != 0) {
 		buf_add_char(out, ' ');
-		clean_text(out, skip_basename(prof_text(p, f->file)));
+		clean_text(out, file_base(prof_text(p, f->file)));
 		buf_printf(out, ":%u", f->line);
 		return;
 	}

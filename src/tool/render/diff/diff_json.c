@@ -34,11 +34,8 @@ dj_frame(struct json *j, const struct prof *p, struct skip_pos pos)
 	else
 		json_null(j);
 	dj_str(j, "module", prof_text(p, p->modules[l->module].path));
-	json_key(j, "offset");
-	if (l->kind == PROF_LOC_CODE && l->offset >> 63 == 0)
-		json_u64(j, l->offset);
-	else
-		json_null(j);
+	json_member_u64_if(j, "offset", l->kind == PROF_LOC_CODE && l->offset >> 63 == 0,
+			   l->offset);
 	json_obj_end(j);
 }
 
@@ -137,11 +134,7 @@ dj_common(struct json *j, const struct diff *d, const struct diff_opts *o)
 		json_f64(j, d->scale);
 	else
 		json_null(j);
-	json_key(j, "ms");
-	if (d->has_ms)
-		json_u64(j, d->ms);
-	else
-		json_null(j);
+	json_member_u64_if(j, "ms", d->has_ms, d->ms);
 	json_key(j, "peak_bytes");
 	if (d->has_peaks) {
 		json_arr(j);
@@ -175,11 +168,7 @@ diff_json(struct buf *out, const struct diff *d, const struct diff_opts *o)
 	dj_str(&j, "no_verdict_because", verdict_why_name(d->answer.why));
 	json_member_i64(&j, "lost_bytes", d->lost_bytes);
 	json_member_i64(&j, "lost_blocks", d->lost_blocks);
-	json_key(&j, "limit_bytes");
-	if (d->limit > 0)
-		json_i64(&j, (int64_t)d->limit);
-	else
-		json_null(&j);
+	json_member_i64_if(&j, "limit_bytes", d->limit > 0, (int64_t)d->limit);
 	dj_str(&j, "by", sites_by_names[o->by]);
 	dj_str(&j, "unit", d->in_bytes ? "bytes" : "count");
 	dj_str(&j, "beside", d->in_bytes ? "blocks" : "bytes");

@@ -223,14 +223,6 @@ diff_wider(size_t *width, const char *text)
 		*width = n;
 }
 
-static void
-diff_right(struct buf *out, const char *text, size_t width)
-{
-	for (size_t n = figure_width(text); n < width; n++)
-		buf_add_char(out, ' ');
-	buf_add_str(out, text);
-}
-
 /* Puts what was added since `place` into a line of its own, if the row is wider than the
  * terminal. */
 static void
@@ -256,9 +248,9 @@ diff_head(struct diff_page *g, const struct diff_widths *w)
 	const char *beside = g->d->in_bytes ? "blocks" : "bytes";
 	size_t from;
 
-	diff_right(out, "growth", w->number + 2 + w->growth);
+	figure_right(out, "growth", w->number + 2 + w->growth);
 	buf_add_str(out, "  ");
-	diff_right(out, "before", w->before);
+	figure_right(out, "before", w->before);
 	from = out->len;
 	buf_printf(out, DIFF_TO "after%s%s", g->d->in_bytes ? " " : "",
 		   !g->d->in_bytes ? ""
@@ -267,9 +259,9 @@ diff_head(struct diff_page *g, const struct diff_widths *w)
 	if (g->d->has_blocks || g->freed)
 		figure_pad(out, from, w->pair + 3, 0);
 	if (g->d->has_blocks)
-		diff_right(out, beside, w->beside + 2);
+		figure_right(out, beside, w->beside + 2);
 	if (g->freed)
-		diff_right(out, "freed", w->freed + 2);
+		figure_right(out, "freed", w->freed + 2);
 	buf_add_char(out, '\n');
 }
 
@@ -284,17 +276,17 @@ diff_print_row(struct diff_page *g, size_t number, const struct diff_row *r,
 	char text[24];
 
 	snprintf(text, sizeof text, "%zu", number);
-	diff_right(out, text, w->number);
-	diff_right(out, r->growth, w->growth + 2);
-	diff_right(out, r->before, w->before + 2);
+	figure_right(out, text, w->number);
+	figure_right(out, r->growth, w->growth + 2);
+	figure_right(out, r->before, w->before + 2);
 	from = out->len;
 	buf_add_str(out, DIFF_TO);
-	diff_right(out, r->after, w->after);
+	figure_right(out, r->after, w->after);
 	figure_pad(out, from, w->pair + 3, 0);
 	if (g->d->has_blocks)
-		diff_right(out, r->beside, w->beside + 2);
+		figure_right(out, r->beside, w->beside + 2);
 	if (g->freed)
-		diff_right(out, r->freed, w->freed + 2);
+		figure_right(out, r->freed, w->freed + 2);
 	buf_add_str(out, "  ");
 	from = out->len;
 	buf_add_str(out, mark);

@@ -9,6 +9,7 @@
 #include "tool/render/figure.h"
 #include "tool/render/verdict_text.h"
 #include "tool/render/wrap.h"
+#include "tool/util/file.h"
 #include "tool/util/fmt.h"
 #include "tool/util/x.h"
 
@@ -253,7 +254,7 @@ diff_builds(struct diff_page *g)
 	for (uint32_t i = 0; i < d->nrebuilt && i < DIFF_REBUILT_MAX; i++) {
 		buf_add_str(g->out, i > 0 ? ", " : "");
 		clean_text(g->out,
-			   skip_basename(prof_text(p, p->modules[d->rebuilt[i]].path)));
+			   file_base(prof_text(p, p->modules[d->rebuilt[i]].path)));
 	}
 	if (d->nrebuilt > DIFF_REBUILT_MAX)
 		buf_printf(g->out, " and %u more", d->nrebuilt - DIFF_REBUILT_MAX);

@@ -13,6 +13,7 @@
 #include "tool/render/figure.h"
 #include "tool/render/flame/flame.h"
 #include "tool/render/flame/flame_text.h"
+#include "tool/util/file.h"
 #include "tool/util/map.h"
 #include "tool/util/x.h"
 
@@ -170,14 +171,6 @@ by_size(const void *a, const void *b)
 	return (x->name > y->name) - (x->name < y->name);
 }
 
-static const char *
-last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 /* Modules by their names, and which hue each has. */
 struct hues {
 	struct strtab names;
@@ -191,7 +184,7 @@ group_of(struct hues *h, const struct graph *g, const struct graph_entry *x)
 	const char *file = graph_text(g, x->file), *slash = strrchr(file, '/');
 
 	if (x->module != 0)
-		return strtab_add(&h->names, last_part(graph_text(g, x->module)));
+		return strtab_add(&h->names, file_last_part(graph_text(g, x->module)));
 	return slash != NULL ? strtab_addn(&h->names, file, (size_t)(slash - file)) : 0;
 }
 

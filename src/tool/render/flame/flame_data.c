@@ -11,6 +11,7 @@
 
 #include "tool/render/figure.h"
 #include "tool/render/flame/flame_text.h"
+#include "tool/util/file.h"
 #include "tool/util/x.h"
 
 static void
@@ -130,14 +131,6 @@ places_init(struct places *p, const struct graph *g, const struct flame_view *v)
 	free(rank);
 }
 
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 enum column { NAME, FILE_NAME, LINE, MODULE, BY_MODULE, BY_NAME };
 
 static uint32_t
@@ -161,7 +154,7 @@ column_value(struct flame_data *d, const struct graph *g, const struct flame_vie
 	case LINE:
 		return x->line;
 	case MODULE:
-		return flame_data_str(d, base_name(graph_text(g, x->module)));
+		return flame_data_str(d, file_last_part(graph_text(g, x->module)));
 	case BY_MODULE:
 		return v->colours->module_of[entry];
 	case BY_NAME:

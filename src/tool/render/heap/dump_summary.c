@@ -245,11 +245,7 @@ json_objects(struct json *j, const struct content *c, const struct dump_opts *o)
 		json_obj(j);
 		member_address(j, "value", s->value);
 		json_member_u64(j, "count", s->count);
-		json_key(j, "distance");
-		if (s->votes > 0)
-			json_u64(j, s->distance);
-		else
-			json_null(j);
+		json_member_u64_if(j, "distance", s->votes > 0, s->distance);
 		json_member_str(j, "class", sign_name(o, s->value));
 		json_obj_end(j);
 	}

@@ -8,6 +8,7 @@
 #include "tool/analyze/verdict/report_data.h"
 #include "tool/model/loss_kinds.h"
 #include "tool/render/leaks/leak_xml.h"
+#include "tool/util/file.h"
 
 struct junit {
 	struct buf *out;
@@ -37,7 +38,7 @@ junit_place(struct junit *j, const char *words, uint32_t node)
 							    : "???");
 	if (f != NULL && f->file != 0 && f->line != 0) {
 		buf_add_char(j->out, ' ');
-		leak_xml_text(j->out, skip_basename(prof_text(j->p, f->file)));
+		leak_xml_text(j->out, file_base(prof_text(j->p, f->file)));
 		buf_printf(j->out, ":%u", f->line);
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* leak_xml.c -- see leak_xml.h.
  *
- * Elements and their order are those that valgrind 3.19 writes; what it writes line by line stands on lines
- * here, for those who read it so. */
+ * Elements and their order are those that valgrind 3.19 writes; what it writes line by
+ * line stands on lines here, for those who read it so. */
 #include "tool/render/leaks/leak_xml.h"
 
 #include <inttypes.h>
@@ -11,6 +11,7 @@
 
 #include "tool/model/loss_kinds.h"
 #include "tool/render/figure.h"
+#include "tool/util/file.h"
 #include "tool/util/json.h"
 #include "tool/util/x.h"
 
@@ -154,7 +155,7 @@ lx_frame(struct leak_xml *x, const struct loss_frame *f)
 	if (f->function != NULL)
 		lx_element(x, 6, "fn", f->function);
 	if (f->file != NULL && f->line != 0) {
-		const char *base = skip_basename(f->file);
+		const char *base = file_base(f->file);
 
 		if (base > f->file + 1) {
 			char *dir = xmemdup0(f->file, (size_t)(base - f->file - 1));

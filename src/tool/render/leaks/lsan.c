@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lsan.c -- see lsan.h: LeakSanitizer's report. The largest leaks come first, direct ones before indirect. */
+/* lsan.c -- see lsan.h: LeakSanitizer's report. The largest leaks come first, direct
+ * ones before indirect. */
 #include "tool/render/leaks/lsan.h"
 
 #include <inttypes.h>

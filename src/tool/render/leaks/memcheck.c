@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* memcheck.c -- see memcheck.h.
  *
- * Indirectly lost bytes are told twice on purpose: in a record of their own, and with the definitely lost
- * ones that took them along. Lines begin with the pid between equal signs, remarks of -v with dashes. */
+ * Indirectly lost bytes are told twice on purpose: in a record of their own, and with
+ * the definitely lost ones that took them along. Lines begin with the pid between equal
+ * signs, remarks of -v with dashes. */
 #include "tool/render/leaks/memcheck.h"
 
 #include <inttypes.h>
@@ -10,6 +11,7 @@
 
 #include "tool/model/loss_kinds.h"
 #include "tool/render/figure.h"
+#include "tool/util/file.h"
 #include "tool/util/fmt.h"
 
 struct memcheck {
@@ -44,7 +46,7 @@ memcheck_frame(struct memcheck *m, const char *word, const struct loss_frame *f)
 	clean_text(m->out, f->function != NULL ? f->function : "???");
 	if (f->line != 0 && f->file != NULL) {
 		buf_add_str(m->out, " (");
-		clean_text(m->out, skip_basename(f->file));
+		clean_text(m->out, file_base(f->file));
 		buf_printf(m->out, ":%u)", f->line);
 	} else if (f->module != NULL) {
 		buf_add_str(m->out, " (in ");

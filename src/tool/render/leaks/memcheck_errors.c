@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* memcheck_errors.c -- see memcheck_errors.h.
  *
- * What memcheck has no words for (a block found overwritten when it is freed) is said in the manner of
- * its other messages. The function that was called stands as the innermost frame, as there. */
+ * What memcheck has no words for (a block found overwritten when it is freed) is said in
+ * the manner of its other messages. The function that was called stands as the innermost
+ * frame, as there. */
 #include "tool/render/leaks/memcheck_errors.h"
 
 #include <inttypes.h>

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "tool/render/figure.h"
+#include "tool/util/file.h"
 #include "tool/util/fmt.h"
 
 enum {
@@ -115,7 +116,7 @@ report_unnamed(struct report_line *l, const struct report *r, const struct prof_
 	if (callers > 0)
 		buf_printf(&l->function, " and %zu callers", callers);
 	buf_add_str(&l->function, " in ");
-	clean_text(&l->function, skip_basename(prof_text(p, m->path)));
+	clean_text(&l->function, file_base(prof_text(p, m->path)));
 	if (why && m->why_no_names != 0) {
 		buf_add_str(&l->function, " (");
 		report_why(&l->function, r, m);
@@ -152,7 +153,7 @@ report_line_make(struct report_line *l, const struct report *r, struct skip_pos 
 	if (report_columns(r) > 0 && !r->o->all)
 		figure_cut_middle(&l->function, 0, report_function_max(r));
 	if (f->line != 0) {
-		clean_text(&l->where, skip_basename(prof_text(p, f->file)));
+		clean_text(&l->where, file_base(prof_text(p, f->file)));
 		buf_printf(&l->where, ":%u", f->line);
 		if (report_columns(r) > 0 && !r->o->all)
 			figure_cut_middle(&l->where, 0, report_where_max(r));
@@ -162,9 +163,9 @@ report_line_make(struct report_line *l, const struct report *r, struct skip_pos 
 			buf_printf(&l->where, "+0x%x ", f->symbol_off);
 		if (loc->module != 0) {
 			buf_add_str(&l->where, "in ");
-			clean_text(&l->where, skip_basename(prof_text(p, m->path)));
+			clean_text(&l->where, file_base(prof_text(p, m->path)));
 		} else if (f->lang != PROF_NATIVE && f->file != 0) {
-			clean_text(&l->where, skip_basename(prof_text(p, f->file)));
+			clean_text(&l->where, file_base(prof_text(p, f->file)));
 		}
 		if (why && m->why_no_names != 0) {
 			buf_add_str(&l->rest, "(no lines: ");

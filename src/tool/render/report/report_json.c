@@ -34,21 +34,13 @@ static const char *const report_json_lost[REC_LOST_MAX] = {
 void
 rj_known(struct report_json *r, const char *key, uint64_t n)
 {
-	json_key(&r->j, key);
-	if (n != 0)
-		json_u64(&r->j, n);
-	else
-		json_null(&r->j);
+	json_member_u64_if(&r->j, key, n != 0, n);
 }
 
 void
 rj_column(struct report_json *r, const char *key, int64_t n, int of)
 {
-	json_key(&r->j, key);
-	if ((r->p->columns & of) == of)
-		json_i64(&r->j, n);
-	else
-		json_null(&r->j);
+	json_member_i64_if(&r->j, key, (r->p->columns & of) == of, n);
 }
 
 void
@@ -155,11 +147,10 @@ rj_end(struct report_json *r, const struct prof_process *pr)
 
 	json_member_str(&r->j, "end",
 			pr->end <= PROF_END_EXEC ? ends[pr->end] : "unknown");
-	json_key(&r->j, "status");
-	if ((pr->end == PROF_END_EXITED && pr->status >= 0) || pr->end == PROF_END_SIGNAL)
-		json_i64(&r->j, pr->status);
-	else
-		json_null(&r->j);
+	json_member_i64_if(&r->j, "status",
+			   (pr->end == PROF_END_EXITED && pr->status >= 0) ||
+				   pr->end == PROF_END_SIGNAL,
+			   pr->status);
 	if (pr->end == PROF_END_SIGNAL)
 		json_member_str(&r->j, "signal", figure_signal(pr->status).s);
 }

@@ -51,17 +51,9 @@ rj_frame(struct report_json *r, const struct prof_loc *l, const struct prof_fram
 	json_member_bool(&r->j, "inlined", f != NULL && f->inlined);
 	json_member_str(&r->j, "language",
 			prof_lang_name(f != NULL ? f->lang : PROF_NATIVE));
-	json_key(&r->j, "module");
-	if (l->module != 0)
-		json_u64(&r->j, l->module - 1);
-	else
-		json_null(&r->j);
+	json_member_u64_if(&r->j, "module", l->module != 0, l->module - 1);
 	/* the top bit marks a location that is known by name alone */
-	json_key(&r->j, "offset");
-	if (l->offset >> 63 == 0)
-		json_u64(&r->j, l->offset);
-	else
-		json_null(&r->j);
+	json_member_u64_if(&r->j, "offset", l->offset >> 63 == 0, l->offset);
 	json_obj_end(&r->j);
 }
 
@@ -260,11 +252,8 @@ rj_contrast_side(struct report_json *r, const char *key, enum contrast_by by,
 				side->thread != 0 ? r->p->threads[side->thread].tid : 0);
 	} else {
 		json_member_u64(&r->j, "over_bytes", side->over_bytes);
-		json_key(&r->j, "max_bytes");
-		if (side->max_bytes != UINT64_MAX)
-			json_u64(&r->j, side->max_bytes);
-		else
-			json_null(&r->j);
+		json_member_u64_if(&r->j, "max_bytes", side->max_bytes != UINT64_MAX,
+				   side->max_bytes);
 	}
 	json_obj_end(&r->j);
 }

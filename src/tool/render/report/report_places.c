@@ -68,14 +68,6 @@ report_measure(struct report *r, const struct report_rows *l, enum sites_by by,
 	}
 }
 
-static void
-report_right(struct buf *out, const char *text, size_t width)
-{
-	for (size_t n = figure_width(text); n < width; n++)
-		buf_add_char(out, ' ');
-	buf_add_str(out, text);
-}
-
 /* What stands beside the ranked figure. */
 static void
 report_beside(struct report *r, const struct sites_row *row, enum sites_by by)
@@ -247,12 +239,12 @@ report_list(struct report *r, const struct sites *ss, enum sites_by by)
 		const struct sites_row *row = &ss->rows[l.order[i]];
 
 		buf_printf(r->out, "%2u  ", i + 1);
-		report_right(r->out, report_value(r, row, by).s, w.value);
+		figure_right(r->out, report_value(r, row, by).s, w.value);
 		if (by == SITES_LOST && row->t.through_bytes > 0)
 			buf_printf(r->out, " + %s through it",
 				   figure_bytes(row->t.through_bytes, 0, r->o->bytes).s);
 		buf_add_str(r->out, "  ");
-		report_right(r->out, report_share(row, by, l.whole).s, w.percent);
+		figure_right(r->out, report_share(row, by, l.whole).s, w.percent);
 		buf_add_str(r->out, "   ");
 		report_beside(r, row, by);
 		buf_add_char(r->out, '\n');
@@ -322,9 +314,9 @@ report_table(struct report *r, enum sites_by by, const char *head, uint32_t most
 		size_t start = r->out->len;
 
 		buf_printf(r->out, "%2u  ", i + 1);
-		report_right(r->out, report_value(r, &ss->rows[i], by).s, w.value);
+		figure_right(r->out, report_value(r, &ss->rows[i], by).s, w.value);
 		buf_add_str(r->out, "  ");
-		report_right(r->out, report_share(&ss->rows[i], by, whole).s, w.percent);
+		figure_right(r->out, report_share(&ss->rows[i], by, whole).s, w.percent);
 		buf_add_str(r->out, "   ");
 		report_place_caller(r, &ss->rows[i]);
 		report_cut(r, start);
@@ -385,12 +377,12 @@ report_top(struct report *r)
 		if (r->o->bytes)
 			buf_printf(r->out, "%" PRId64, value);
 		else
-			report_right(r->out, report_value(r, row, by).s, width);
+			figure_right(r->out, report_value(r, row, by).s, width);
 		buf_add_str(r->out, "  ");
 		if (besides && r->o->bytes) {
 			buf_printf(r->out, "%" PRId64 "  ", beside);
 		} else if (besides) {
-			report_right(r->out,
+			figure_right(r->out,
 				     sites_in_bytes(by)
 					     ? figure_count(beside, 0).s
 					     : figure_bytes(beside, 0, false).s,

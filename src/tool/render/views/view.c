@@ -11,6 +11,7 @@
 #include "tool/analyze/sites/value.h"
 #include "tool/render/report/report.h"
 #include "tool/render/views/view_impl.h"
+#include "tool/util/file.h"
 #include "tool/util/fmt.h"
 #include "tool/util/map.h"
 #include "tool/util/re.h"
@@ -142,14 +143,6 @@ view_limit(const struct view *v, uint32_t n)
 }
 
 /* ---- text ---- */
-
-void
-view_right(struct buf *out, const char *text, size_t width)
-{
-	for (size_t n = figure_width(text); n < width; n++)
-		buf_add_char(out, ' ');
-	buf_add_str(out, text);
-}
 
 /* Columns left on the line that begins at `from`; SIZE_MAX when there is no limit. */
 static size_t
@@ -338,7 +331,7 @@ view_nameless(const struct view *v, struct buf *out)
 		    !strtab_find(v->g->strings, path, strlen(path), &id) || !met[id])
 			continue;
 		buf_add_str(out, "# no names in ");
-		clean_text(out, skip_basename(path));
+		clean_text(out, file_base(path));
 		buf_add_str(out, ": ");
 		clean_text(out, prof_text(p, p->modules[i].why_no_names));
 		buf_add_char(out, '\n');

@@ -31,9 +31,6 @@ bool view_is_small(const struct view *v, double x, double usual_fraction);
 /* How many of `n` rows are listed. */
 uint32_t view_limit(const struct view *v, uint32_t n);
 
-/* Appends the text right-aligned in `width` columns. */
-void view_right(struct buf *out, const char *text, size_t width);
-
 /* Appends an entry's name; `from` is where its line begins in `out`, for cutting. */
 void view_name(const struct view *v, struct buf *out, size_t from, uint32_t entry);
 

@@ -180,9 +180,10 @@ view_source_line(const struct view *v, struct buf *out, const struct graph_entry
 
 	if (!figures && text == NULL)
 		return;
-	view_right(out, figures && x->flat != 0 ? view_amount(v, x->flat, 0).s : ".", 12);
+	figure_right(out, figures && x->flat != 0 ? view_amount(v, x->flat, 0).s : ".",
+		     12);
 	buf_add_str(out, "  ");
-	view_right(out, figures && x->cum != 0 ? view_amount(v, x->cum, 0).s : ".", 12);
+	figure_right(out, figures && x->cum != 0 ? view_amount(v, x->cum, 0).s : ".", 12);
 	buf_printf(out, "  %6u  ", line);
 	for (; text != NULL && (*text == '\t' || *text == ' '); text++)
 		buf_add_str(out, *text == '\t' ? "        " : " ");

@@ -59,10 +59,10 @@ view_peek_edges(const struct view *v, struct buf *out, const struct view_edges *
 		size_t from = out->len;
 
 		buf_add_str(out, "    ");
-		view_right(out, view_amount(v, e->weight, 0).s, 12);
+		figure_right(out, view_amount(v, e->weight, 0).s, 12);
 		buf_add_str(out, "  ");
 		/* Shares are of the function looked at. */
-		view_right(out, view_share_of(e->weight, cum).s, 6);
+		figure_right(out, view_share_of(e->weight, cum).s, 6);
 		buf_add_str(out, "  ");
 		view_name(v, out, from, in ? e->from : e->to);
 		if (e->inlined)

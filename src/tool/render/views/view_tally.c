@@ -22,9 +22,9 @@ view_tally_value(const struct view *v, const struct tally *t, struct buf *out,
 		counted.in_bytes = false;
 		in.g = &counted;
 	}
-	view_right(out, view_amount(&in, r->value, r->var).s, 12);
+	figure_right(out, view_amount(&in, r->value, r->var).s, 12);
 	buf_add_str(out, "  ");
-	view_right(out, view_share_of(r->value, t->total).s, 6);
+	figure_right(out, view_share_of(r->value, t->total).s, 6);
 	buf_add_str(out, "  ");
 }
 
@@ -126,7 +126,7 @@ view_size_row(struct buf *out, const struct view *v, const struct tally *t,
 	if (!v->o->bytes)
 		buf_add_str(out, figure_size_range(r->over_bytes, r->max_bytes).s);
 	else if (r->max_bytes == UINT64_MAX)
-		view_right(out, "larger", 12);
+		figure_right(out, "larger", 12);
 	else
 		buf_printf(out, "%12" PRIu64, r->max_bytes);
 	if (!v->o->bytes) {
@@ -168,11 +168,8 @@ view_sizes_json(struct json *j, const struct view *v)
 	for (uint32_t i = 0; i < t.nrows; i++) {
 		json_obj(j);
 		json_member_u64(j, "over_bytes", t.rows[i].over_bytes);
-		json_key(j, "max_bytes");
-		if (t.rows[i].max_bytes != UINT64_MAX)
-			json_u64(j, t.rows[i].max_bytes);
-		else
-			json_null(j);
+		json_member_u64_if(j, "max_bytes", t.rows[i].max_bytes != UINT64_MAX,
+				   t.rows[i].max_bytes);
 		view_key_number(j, "value", t.rows[i].value);
 		view_key_error(v, j, "error", t.rows[i].var);
 		json_obj_end(j);
@@ -220,9 +217,9 @@ view_tags(struct buf *out, const struct view *v)
 		for (shown = 0; shown < rows; shown++) {
 			const struct tally_row *r = &t.rows[i + shown];
 
-			view_right(out, view_amount(v, r->value, r->var).s, 12);
+			figure_right(out, view_amount(v, r->value, r->var).s, 12);
 			buf_add_str(out, "  ");
-			view_right(out, view_share(v, r->value).s, 6);
+			figure_right(out, view_share(v, r->value).s, 6);
 			buf_add_str(out, "  ");
 			view_label(v, out, r);
 			buf_add_char(out, '\n');

@@ -34,9 +34,9 @@ view_age_row(struct buf *out, const struct view *v, const struct ages *a, uint64
 {
 	size_t from;
 
-	view_right(out, fmt_count(n).s, 12);
+	figure_right(out, fmt_count(n).s, 12);
 	buf_add_str(out, "  ");
-	view_right(out, view_share_of((double)n, (double)a->all).s, 6);
+	figure_right(out, view_share_of((double)n, (double)a->all).s, 6);
 	buf_add_str(out, "  ");
 	from = out->len;
 	buf_add_str(out, name);
@@ -87,11 +87,8 @@ view_lifetimes_json(struct json *j, const struct view *v)
 	json_arr(j);
 	for (unsigned i = 0; a.known && i < PROF_LIFE_BUCKETS; i++) {
 		json_obj(j);
-		json_key(j, "below_ms");
-		if (ages_limit_ms(i) != UINT64_MAX)
-			json_u64(j, ages_limit_ms(i));
-		else
-			json_null(j);
+		json_member_u64_if(j, "below_ms", ages_limit_ms(i) != UINT64_MAX,
+				   ages_limit_ms(i));
 		json_member_u64(j, "value", a.freed[i]);
 		json_obj_end(j);
 	}
@@ -117,10 +114,11 @@ view_time_marks(struct buf *out, const struct view *v, uint32_t process, uint64_
 
 		if (m->process != process || m->ms < from || m->ms >= to)
 			continue;
-		view_right(out, fmt_duration(m->ms * VIEW_MS).s, 10);
-		view_right(out,
-			   fmt_size((uint64_t)(m->live_bytes > 0 ? m->live_bytes : 0)).s,
-			   TIME_COLUMN);
+		figure_right(out, fmt_duration(m->ms * VIEW_MS).s, 10);
+		figure_right(
+			out,
+			fmt_size((uint64_t)(m->live_bytes > 0 ? m->live_bytes : 0)).s,
+			TIME_COLUMN);
 		buf_add_str(out, "                          @");
 		clean_text(out, prof_text(v->p, m->name));
 		buf_add_char(out, '\n');
@@ -143,16 +141,19 @@ view_time_process(struct buf *out, const struct view *v, uint32_t process)
 
 		view_time_marks(out, v, process, i > 0 ? spans[i - 1].to_ms : 0,
 				s->to_ms);
-		view_right(out, fmt_duration(s->to_ms * VIEW_MS).s, 10);
-		view_right(out,
-			   fmt_size((uint64_t)(s->live_bytes > 0 ? s->live_bytes : 0)).s,
-			   TIME_COLUMN);
-		view_right(out,
-			   s->rss_kib > 0 ? fmt_size((uint64_t)s->rss_kib << 10).s : "-",
-			   TIME_COLUMN);
-		view_right(out,
-			   s->own_kib > 0 ? fmt_size((uint64_t)s->own_kib << 10).s : "-",
-			   TIME_COLUMN);
+		figure_right(out, fmt_duration(s->to_ms * VIEW_MS).s, 10);
+		figure_right(
+			out,
+			fmt_size((uint64_t)(s->live_bytes > 0 ? s->live_bytes : 0)).s,
+			TIME_COLUMN);
+		figure_right(out,
+			     s->rss_kib > 0 ? fmt_size((uint64_t)s->rss_kib << 10).s
+					    : "-",
+			     TIME_COLUMN);
+		figure_right(out,
+			     s->own_kib > 0 ? fmt_size((uint64_t)s->own_kib << 10).s
+					    : "-",
+			     TIME_COLUMN);
 		buf_add_str(out, "  ");
 		view_bar(out, (double)s->live_bytes, (double)highest, v->o->ascii);
 		view_row_end(out);
@@ -211,16 +212,10 @@ view_time_json_points(struct json *j, const struct view *v, uint32_t process)
 		json_obj(j);
 		json_member_u64(j, "ms", spans[i].to_ms);
 		json_member_i64(j, "live_bytes", spans[i].live_bytes);
-		json_key(j, "rss_bytes");
-		if (spans[i].rss_kib > 0)
-			json_u64(j, (uint64_t)spans[i].rss_kib << 10);
-		else
-			json_null(j);
-		json_key(j, "recorder_bytes");
-		if (spans[i].own_kib > 0)
-			json_u64(j, (uint64_t)spans[i].own_kib << 10);
-		else
-			json_null(j);
+		json_member_u64_if(j, "rss_bytes", spans[i].rss_kib > 0,
+				   (uint64_t)spans[i].rss_kib << 10);
+		json_member_u64_if(j, "recorder_bytes", spans[i].own_kib > 0,
+				   (uint64_t)spans[i].own_kib << 10);
 		json_obj_end(j);
 	}
 	json_arr_end(j);

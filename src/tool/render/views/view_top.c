@@ -43,13 +43,13 @@ view_top_row(const struct view *v, struct buf *out, const struct view_widths *w,
 	const struct graph_entry *x = &v->g->entries[entry];
 	size_t from = out->len;
 
-	view_right(out, view_amount(v, x->flat, x->var_flat).s, w->flat);
+	figure_right(out, view_amount(v, x->flat, x->var_flat).s, w->flat);
 	buf_add_str(out, "  ");
-	view_right(out, view_share(v, x->flat).s, w->flat_share);
+	figure_right(out, view_share(v, x->flat).s, w->flat_share);
 	buf_add_str(out, "  ");
-	view_right(out, view_amount(v, x->cum, x->var_cum).s, w->cum);
+	figure_right(out, view_amount(v, x->cum, x->var_cum).s, w->cum);
 	buf_add_str(out, "  ");
-	view_right(out, view_share(v, x->cum).s, w->cum_share);
+	figure_right(out, view_share(v, x->cum).s, w->cum_share);
 	buf_add_str(out, "  ");
 	view_name(v, out, from, entry);
 	if (x->inlined)
@@ -74,10 +74,10 @@ view_top(struct buf *out, const struct view *v)
 		w.cum_share = view_wider(w.cum_share, view_share(v, x->cum).s);
 	}
 	if (rows > 0) {
-		view_right(out, "flat", w.flat);
-		view_right(out, "flat %", w.flat_share + 2);
-		view_right(out, "cum", w.cum + 2);
-		view_right(out, "cum %", w.cum_share + 2);
+		figure_right(out, "flat", w.flat);
+		figure_right(out, "flat %", w.flat_share + 2);
+		figure_right(out, "cum", w.cum + 2);
+		figure_right(out, "cum %", w.cum_share + 2);
 		buf_printf(out, "  %s\n", view_grain_word(v));
 	}
 	for (uint32_t i = 0; i < rows; i++)

@@ -120,9 +120,9 @@ view_trace(const struct view_traces *t, struct buf *out, uint32_t site)
 	uint32_t process = v->p->sites[site].process;
 	double var = t->values.var != NULL ? t->values.var[site] : 0;
 
-	view_right(out, view_amount(v, t->values.v[site], var).s, 10);
+	figure_right(out, view_amount(v, t->values.v[site], var).s, 10);
 	buf_add_str(out, "  ");
-	view_right(out, view_share(v, t->values.v[site]).s, 6);
+	figure_right(out, view_share(v, t->values.v[site]).s, 6);
 	if (t->processes) {
 		buf_add_str(out, "  ");
 		clean_text(out, choose_process_name(v->p, process).s);

@@ -78,9 +78,9 @@ view_line(struct view_drawing *d, const struct graph_node *n, const char *sign)
 	struct buf *out = d->out;
 	size_t from = out->len;
 
-	view_right(out, view_amount(d->v, n->total, 0).s, d->value_width);
+	figure_right(out, view_amount(d->v, n->total, 0).s, d->value_width);
 	buf_add_str(out, "  ");
-	view_right(out, view_share(d->v, n->total).s, 6);
+	figure_right(out, view_share(d->v, n->total).s, 6);
 	buf_printf(out, "  %s%s", buf_str(&d->prefix), sign);
 	view_name(d->v, out, from, n->entry);
 	if (n->self != 0 && n->first_child != 0)
@@ -94,9 +94,9 @@ view_left_out(struct view_drawing *d, const struct view_level *l)
 {
 	struct buf *out = d->out;
 
-	view_right(out, view_amount(d->v, l->small_total, 0).s, d->value_width);
+	figure_right(out, view_amount(d->v, l->small_total, 0).s, d->value_width);
 	buf_add_str(out, "  ");
-	view_right(out, view_share(d->v, l->small_total).s, 6);
+	figure_right(out, view_share(d->v, l->small_total).s, 6);
 	buf_printf(out, "  %s%s(%s smaller)\n", buf_str(&d->prefix),
 		   l->branch ? view_branch(d, true, false) : "", fmt_count(l->small).s);
 	d->rows++;
@@ -160,11 +160,8 @@ view_json_nodes(const struct view *v, struct json *j, const struct graph_node *n
 	for (uint32_t i = 1; i < n; i++) {
 		json_obj(j);
 		view_key_number(j, "entry", (double)nodes[i].entry - 1);
-		json_key(j, "parent");
-		if (nodes[i].parent != 0)
-			json_u64(j, nodes[i].parent - 1);
-		else
-			json_null(j);
+		json_member_u64_if(j, "parent", nodes[i].parent != 0,
+				   nodes[i].parent - 1);
 		view_key_number(j, "self", nodes[i].self);
 		view_key_number(j, "total", nodes[i].total);
 		json_obj_end(j);

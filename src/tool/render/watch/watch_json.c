@@ -158,11 +158,9 @@ add_limit(struct json *j, const struct watch_view *v)
 
 	json_key(j, "limit");
 	json_obj(j);
-	json_key(j, "bytes");
-	if (v->limit_bytes == 0 || v->limit_bytes == UINT64_MAX)
-		json_null(j);
-	else
-		json_u64(j, v->limit_bytes);
+	json_member_u64_if(j, "bytes",
+			   v->limit_bytes != 0 && v->limit_bytes != UINT64_MAX,
+			   v->limit_bytes);
 	json_member_u64(j, "used_bytes", v->limit_used_bytes);
 	json_member_str(j, "cgroup", v->limit_machine ? NULL : v->limit_group);
 	json_member_f64(j, "seconds_to_limit",

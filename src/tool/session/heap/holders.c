@@ -10,20 +10,13 @@
 #include "tool/sym/demangle.h"
 #include "tool/sym/objsym.h"
 #include "tool/target/heap/rtti.h"
+#include "tool/util/file.h"
 #include "tool/util/x.h"
 
 enum {
 	NAME_MAX_BYTES = 600,
 	TLS_ABOVE = 2304, /* libc's own data of a thread, above its thread pointer */
 };
-
-static const char *
-file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
 
 /* Symbol of an address in a module, demangled; false when there is none. */
 static bool
@@ -164,12 +157,12 @@ find_place(struct holders *h, uint64_t addr, struct place *p)
 		return;
 	}
 	if (m != NULL) {
-		snprintf(p->in, sizeof p->in, " in %s", file_name(m->path));
+		snprintf(p->in, sizeof p->in, " in %s", file_base(m->path));
 		if (symbol_at(h, m, addr, p->name, sizeof p->name, &p->off)) {
 			p->start = addr - p->off;
 			return;
 		}
-		snprintf(p->name, sizeof p->name, "data of %s", file_name(m->path));
+		snprintf(p->name, sizeof p->name, "data of %s", file_base(m->path));
 		p->off = addr - m->start;
 		p->in[0] = '\0';
 		return;
@@ -294,7 +287,7 @@ holders_type(struct holders *h, uint64_t word)
 		else
 			snprintf(text, sizeof text, "begins with &%s%s%s in %s", name,
 				 off != 0 ? "+" : "", off != 0 ? "…" : "",
-				 file_name(m->path));
+				 file_base(m->path));
 	}
 	/* The table may have moved. */
 	known = map_add(&h->words, word);

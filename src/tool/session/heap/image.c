@@ -46,20 +46,12 @@ image_what(const struct image *i, char *ret, size_t size)
 
 /* ---- mappings ---- */
 
-static const char *
-file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 /* Where libc keeps its list of threads: in the loader's data, or in libpthread's of
  * old. */
 static bool
 has_thread_list(const char *path)
 {
-	const char *name = file_name(path);
+	const char *name = file_base(path);
 
 	return strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-2.", 5) == 0 ||
 	       strncmp(name, "ld.so", 5) == 0 || strncmp(name, "ld64.so", 7) == 0 ||

@@ -14,6 +14,7 @@
 #include "tool/leak/roots.h"
 #include "tool/target/heap/heapwalk.h"
 #include "tool/target/proc/anonparts.h"
+#include "tool/util/file.h"
 #include "tool/util/x.h"
 
 enum {
@@ -31,18 +32,10 @@ add_hole(struct look *k, uint64_t start, uint64_t end)
 
 /* ---- mappings ---- */
 
-static const char *
-file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 static bool
 is_loader(const char *path)
 {
-	const char *name = file_name(path);
+	const char *name = file_base(path);
 
 	return strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-2.", 5) == 0 ||
 	       strncmp(name, "ld.so", 5) == 0 || strncmp(name, "ld64.so", 7) == 0;
@@ -58,7 +51,7 @@ count_libcs(const struct memmap *map)
 		const struct memmap_area *a = &map->areas.data[i];
 
 		n += a->inode != 0 && a->offset == 0 &&
-		     strcmp(file_name(a->name), "libc.so.6") == 0;
+		     strcmp(file_base(a->name), "libc.so.6") == 0;
 	}
 	return n > 0 ? n - 1 : 0;
 }
@@ -211,7 +204,7 @@ add_stack_holes(struct look *k)
 
 	for (size_t i = 0; i < k->z.map.areas.len; i++) {
 		const struct memmap_area *a = &k->z.map.areas.data[i];
-		const char *name = file_name(a->name);
+		const char *name = file_base(a->name);
 
 		if (a->inode != 0 && a->perms[1] == 'w' &&
 		    (is_loader(a->name) || strncmp(name, "libpthread", 10) == 0))

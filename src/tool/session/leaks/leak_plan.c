@@ -225,11 +225,9 @@ leak_plan_json(const struct leak_plan *p, int pid, struct buf *out)
 	MEMBER("shared_bytes", p->shared_bytes);
 	MEMBER("recording_bytes", p->table_bytes);
 	MEMBER("free_bytes", p->headroom_bytes);
-	json_key(&j, "touched_bytes_per_second");
-	if (p->touched_bytes == 0 || p->touched_bytes == UINT64_MAX)
-		json_null(&j);
-	else
-		json_u64(&j, p->touched_bytes);
+	json_member_u64_if(&j, "touched_bytes_per_second",
+			   p->touched_bytes != 0 && p->touched_bytes != UINT64_MAX,
+			   p->touched_bytes);
 #undef MEMBER
 	json_member_str(&j, "why", p->why);
 	json_obj_end(&j);

@@ -16,6 +16,7 @@
 
 #include "tool/target/proc/procfs.h"
 #include "tool/util/buf.h"
+#include "tool/util/file.h"
 #include "tool/util/vec.h"
 #include "tool/util/x.h"
 
@@ -113,14 +114,6 @@ names_is_program(const struct prof *p, const char *path)
 	return false;
 }
 
-static const char *
-names_base(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 /* Does --exe stand for this module? By build-id if it can be told so; else it is the
  * program, has the program's name, or is the first module where no program is known. */
 static bool
@@ -137,7 +130,7 @@ names_is_exe(const struct names_where *w, const struct prof_module *m)
 	for (uint32_t i = 1; i < w->p->nprocesses; i++)
 		known |= w->p->processes[i].exe != 0;
 	return names_is_program(w->p, path) ||
-	       strcmp(names_base(path), names_base(w->o->exe)) == 0 ||
+	       strcmp(file_base(path), file_base(w->o->exe)) == 0 ||
 	       (!known && m == &w->p->modules[1]);
 }
 

@@ -10,15 +10,8 @@
 #include <unistd.h>
 
 #include "tool/session/out_file.h"
+#include "tool/util/file.h"
 #include "tool/util/x.h"
-
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
 
 /* A name that a file can have. */
 static int
@@ -26,7 +19,7 @@ check_name(const char *output, struct err *e)
 {
 	struct stat st;
 
-	if (base_name(output)[0] == '\0' ||
+	if (file_base(output)[0] == '\0' ||
 	    (stat(output, &st) == 0 && S_ISDIR(st.st_mode)))
 		return err_set(e, -EISDIR, "%s: a folder; use --dir for that", output);
 	if (stat(output, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
@@ -70,7 +63,7 @@ run_output(const char *output, const char *dir, char **ret_folder, char **ret_ou
 			      "%s: cannot save the recording there (%s); use -o or --dir",
 			      *ret_folder, strerror(errno));
 	if (ret == 0 && output != NULL)
-		*ret_output = xasprintf("%s/%s", *ret_folder, base_name(output));
+		*ret_output = xasprintf("%s/%s", *ret_folder, file_base(output));
 	free(folder);
 	return ret;
 }

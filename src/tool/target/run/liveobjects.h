@@ -17,9 +17,9 @@ void livefile_each(const struct livefile *f, enum rec_chunk_kind kind, uint32_t 
 /* The same with every cell, also those inside of sites. */
 void livefile_each_cell(const struct livefile *f, livefile_visitor *each, void *ctx);
 
-/* A site's ref, and its cells: those of running threads, and the sum of the ended ones, which may
- * just have taken up a cell that is still in the list. Cells come and go meanwhile; one that
- * is in another site's hands by now ends the list. */
+/* A site's ref, and its cells: those of running threads, and the sum of the ended ones,
+ * which may just have taken up a cell that is still in the list. Cells come and go
+ * meanwhile; one that is in another site's hands by now ends the list. */
 uint32_t livefile_site_ref(const struct livefile *f, const struct rec_site *s);
 void livefile_each_cell_of(const struct livefile *f, const struct rec_site *s,
 			   livefile_visitor *each, void *ctx);
