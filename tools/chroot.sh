@@ -35,7 +35,8 @@ need_root() {
 		cannot "this machine does not let us mount"
 }
 
-# Where apt gets Debian's packages from; on other distributions $SEEP_MIRROR has to say it.
+# Where apt gets Debian's packages from; on other distributions $SEEP_MIRROR has to say
+# it.
 mirror() {
 	local found=${SEEP_MIRROR:-}
 	# shellcheck disable=SC2016 # for apt-get to expand

@@ -72,33 +72,36 @@ enum seep_language {
 #define SEEP_NONE (-1) /* an offset of what there is not */
 
 /* Where an interpreter keeps its frames. With it a stack shows the functions and lines of
- * the program that is interpreted, in the place of the interpreter's own function. Nothing
- * of the interpreter is called: at each allocation that is recorded seep reads the chain
- * of frames from memory, on the thread that allocates.
+ * the program that is interpreted, in the place of the interpreter's own function.
+ * Nothing of the interpreter is called: at each allocation that is recorded seep reads
+ * the chain of frames from memory, on the thread that allocates.
  *
  * Offsets are in bytes, of pointers but for `line` and `entry`. Texts end with a NUL.
  * Frames, code and texts must stay readable while the chain leads to them. */
 struct seep_runtime {
 	size_t bytes;	   /* sizeof(struct seep_runtime) */
 	unsigned language; /* enum seep_language */
-	/* Address of a thread-local pointer, of the calling thread, to the innermost frame;
-	 * NULL in it: the thread runs no code of this runtime. The variable must be the
-	 * program's, or of a library that is loaded with it. */
+	/* Address of a thread-local pointer, of the calling thread, to the innermost
+	 * frame; NULL in it: the thread runs no code of this runtime. The variable must
+	 * be the program's, or of a library that is loaded with it. */
 	const void *head;
 	int head_frame; /* or `head` leads to a structure that has the pointer here */
 
 	int prev; /* in a frame: the caller's frame; NULL = outermost */
-	int code; /* a structure that has `function` and `file`; SEEP_NONE: the frame has */
+	/* a structure that has `function` and `file`; SEEP_NONE: the frame has */
+	int code;
 	int function; /* text */
 	int file;     /* text, or SEEP_NONE */
 	int line;     /* int, the line that is executed now, or SEEP_NONE */
-	int entry; /* unsigned char: not 0 if `eval` was called to run this frame, 0 if its
-		    * caller's goes on with it; SEEP_NONE: it is called for each frame */
-	int type;  /* text: what the innermost frame is allocating, NULL = not known; or
+	/* unsigned char: not 0 if `eval` was called to run this frame, 0 if its
+	 * caller's goes on with it; SEEP_NONE: it is called for each frame */
+	int entry;
+	int type; /* text: what the innermost frame is allocating, NULL = not known; or
 		    * SEEP_NONE */
 
 	const void *eval[4]; /* the functions that run frames; NULL = no more */
-	/* Counts up when code or texts were freed or changed; NULL: that never happens. */
+	/* Counts up when code or texts were freed or changed; NULL: that never
+	 * happens. */
 	const unsigned *changes;
 };
 

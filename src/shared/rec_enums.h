@@ -59,13 +59,17 @@ enum rec_lost {
 	REC_LOST_MARK,	 /* marks that found no room */
 	REC_LOST_MODULE, /* modules that found no room: their frames have no names */
 	REC_LOST_THREAD, /* threads without a record: counted under "other threads" */
-	REC_LOST_EXEC, /* programs started and not recorded; most have a struct rec_unseen */
-	REC_LOST_QUIET, /* not missing: children that neither allocated nor executed a program */
-	REC_LOST_PAST,	 /* readers only: blocks handed out or freed past the hooks, */
-	REC_LOST_LIBC,	 /* and copies of libc that dlmopen has loaded */
-	REC_LOST_MISSED, /* readers only: forked children that nobody attached to in time */
-	REC_LOST_NAME,	 /* frames of other languages whose name found no room */
-	/* stacks whose frames of other languages stand where we guess (guest/record/mixed) */
+	/* programs started and not recorded; most have a struct rec_unseen */
+	REC_LOST_EXEC,
+	/* not missing: children that neither allocated nor executed a program */
+	REC_LOST_QUIET,
+	REC_LOST_PAST, /* readers only: blocks handed out or freed past the hooks, */
+	REC_LOST_LIBC, /* and copies of libc that dlmopen has loaded */
+	/* readers only: forked children that nobody attached to in time */
+	REC_LOST_MISSED,
+	REC_LOST_NAME, /* frames of other languages whose name found no room */
+	/* stacks whose frames of other languages stand where we guess
+	 * (guest/record/mixed) */
 	REC_LOST_MIXED,
 	REC_LOST_MAX = 24,
 };

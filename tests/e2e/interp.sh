@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# A program that is an interpreter and says where its frames are (seep_runtime_register): its
-# scripts' functions and lines are in every stack, exact and sampled, in every format; two
-# lines under one native path are two sites, and a line of an outer function alone makes
-# another stack; damaged chains do no harm and are counted.
+# A program that is an interpreter and says where its frames are (seep_runtime_register):
+# its scripts' functions and lines are in every stack, exact and sampled, in every format;
+# two lines under one native path are two sites, and a line of an outer function alone
+# makes another stack; damaged chains do no harm and are counted.
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep

@@ -332,7 +332,8 @@ word_of(struct prof *p)
 	return answer_of(p).word;
 }
 
-/* Two processes of one program, sampled, with so many samples each; the first one of them runs on. */
+/* Two processes of one program, sampled, with so many samples each; the first one of them
+ * runs on. */
 static struct verdict_answer
 answer_of_two(uint64_t first, uint64_t second, uint32_t *ret_found)
 {
@@ -363,8 +364,8 @@ answer_of_two(uint64_t first, uint64_t second, uint32_t *ret_found)
 	return a;
 }
 
-/* An idle process beside a busy one does not take the answer away: what it may have lost is within the limit that is
- * stated. */
+/* An idle process beside a busy one does not take the answer away: what it may have lost
+ * is within the limit that is stated. */
 T_TEST(few_samples_of_one_of_two)
 {
 	uint32_t found;

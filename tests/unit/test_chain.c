@@ -357,7 +357,8 @@ T_TEST(types_are_the_innermost_frames)
 
 /* ---- put together ---- */
 
-/* Two runtimes; code at 1000 to 1999 runs the frames of one, at 2000 to 2999 the other's. */
+/* Two runtimes; code at 1000 to 1999 runs the frames of one, at 2000 to 2999 the
+ * other's. */
 static struct mixed_chain given[2];
 static unsigned forgotten;
 

@@ -610,7 +610,8 @@ T_TEST(share_of_a_leak)
 	prof_free(p);
 }
 
-/* A site that only allocates, in a process that does not become larger: that is said beside its rate. */
+/* A site that only allocates, in a process that does not become larger: that is said
+ * beside its rate. */
 T_TEST(process_is_flat)
 {
 	for (uint32_t kib = 0; kib <= 200; kib += 200) {

@@ -8,7 +8,8 @@
 
 enum { RAN_MS = 20000 };
 
-/* A site with so many lost blocks, made in the last `ms` of the recording, and so many freed ones, 2 to 4 s old. */
+/* A site with so many lost blocks, made in the last `ms` of the recording, and so many
+ * freed ones, 2 to 4 s old. */
 static bool
 is_hidden(uint64_t lost, uint64_t live, uint64_t ms, unsigned freed)
 {

@@ -35,7 +35,8 @@ def headers(suite):
         (place / f"jemalloc/internal/{name}.h").write_text("")
     (place / "test/jemalloc_test.h").write_text((common.HERE / "jemalloc_test.h").read_text())
     macros = (suite.dir / "test/include/test/test.h").read_text()
-    # Up to the declarations of what jemalloc_test.h has; but for its own words of a status.
+    # Up to the declarations of what jemalloc_test.h has; but for its own words of a
+    # status.
     macros = re.sub(r"typedef enum \{.*?\} test_status_t;\s*typedef void \(test_t\)\s*\([^)]*\);", "", macros, flags=re.S)
     macros = re.sub(r"^bool test_is_reentrant.*", "", macros, flags=re.S | re.M)
     macros = macros.replace("abort();", "p_test_fail(prefix, message); abort();")

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* jemalloc_test.h -- what jemalloc's unit tests want of jemalloc's own headers, over the public
- * interface alone. Written by tools/peer_suites/jemalloc.py into the folder in which these are built.
+/* jemalloc_test.h -- what jemalloc's unit tests want of jemalloc's own headers, over the
+ * public interface alone. Written by tools/peer_suites/jemalloc.py into the folder in
+ * which these are built.
  *
- * The tests' macros come from the checkout (test/include/test/test.h). mallocx and its like are
- * malloc and its like; counts of objects and stacks are read from a profile that is dumped for it. What
- * cannot be had so has a value that makes the check fail over jemalloc itself, too: then it does
- * not count. Results go to stdout, one line each. */
+ * The tests' macros come from the checkout (test/include/test/test.h). mallocx and its
+ * like are malloc and its like; counts of objects and stacks are read from a profile that
+ * is dumped for it. What cannot be had so has a value that makes the check fail over
+ * jemalloc itself, too: then it does not count. Results go to stdout, one line each. */
 #ifndef PEER_JEMALLOC_TEST_H
 #define PEER_JEMALLOC_TEST_H
 

@@ -2,22 +2,24 @@
 /* chain.c -- a runtime's chain of frames, most of which was read before.
  *
  * The last chain is kept, outermost frame first. A new event walks outwards from the
- * innermost frame until it meets one that is kept, which is one step as a rule; from there
- * every kept frame is read again and compared, to the outermost. Stopping at the first
- * frame that is the same would be wrong: its caller may have gone on to another line and
- * called again, and nothing else tells. But the addresses come out of what is kept, so that
- * the processor need not wait for one frame to have the address of the next.
+ * innermost frame until it meets one that is kept, which is one step as a rule; from
+ * there every kept frame is read again and compared, to the outermost. Stopping at the
+ * first frame that is the same would be wrong: its caller may have gone on to another
+ * line and called again, and nothing else tells. But the addresses come out of what is
+ * kept, so that the processor need not wait for one frame to have the address of the
+ * next.
  *
  * - A kept frame is touched only after the link to it was found unchanged: what the chain
- *   does not lead to any more may be unmapped. New frames are looked at with care (peek.h).
- * - Where a link differs the whole chain is walked anew. Where only code or line do, names
- *   and hashes are made again from the outermost such frame inwards.
- * - A chain that does not end within CHAIN_MAX frames, or leads where nothing can be read,
- *   is cut there. So a circle costs as much as the deepest chain and does no harm.
+ *   does not lead to any more may be unmapped. New frames are looked at with care
+ *   (peek.h).
+ * - Where a link differs the whole chain is walked anew. Where only code or line do,
+ *   names and hashes are made again from the outermost such frame inwards.
+ * - A chain that does not end within CHAIN_MAX frames, or leads where nothing can be
+ *   read, is cut there. So a circle costs as much as the deepest chain and does no harm.
  *
- * A frame is known by its name, line and language as they are written in the recording, so
- * code that is made and dropped again and again is one frame. By where its name comes from
- * it is remembered only until the runtime's count of changes moves. */
+ * A frame is known by its name, line and language as they are written in the recording,
+ * so code that is made and dropped again and again is one frame. By where its name comes
+ * from it is remembered only until the runtime's count of changes moves. */
 #include "guest/lang/chain.h"
 
 #include "guest/record/mixed/rec_names.h"

@@ -21,14 +21,16 @@ struct chain_layout {
 	int32_t code; /* a structure that has `function` and `file`; else the frame has */
 	int32_t function, file; /* texts */
 	int32_t line;
-	int32_t entry; /* not 0: native code was called for it; without: for every frame */
+	/* not 0: native code was called for it; without: for every frame */
+	int32_t entry;
 	int32_t type;  /* a text: what is being allocated, of the innermost frame */
 	uint32_t span; /* bytes of a frame that are read */
 	enum rec_language language;
 };
 
-/* What is read of a frame, as it is there. Who `a` and `b` belong to is said by the layout:
- * the code, or the texts. And the hashes of its name, and of it and all outside. */
+/* What is read of a frame, as it is there. Who `a` and `b` belong to is said by the
+ * layout: the code, or the texts. And the hashes of its name, and of it and all
+ * outside. */
 struct chain_level {
 	uintptr_t frame, prev, a, b;
 	int32_t line;
@@ -44,7 +46,8 @@ struct chain_known {
 	bool known;
 };
 
-/* A thread's own: about 170 KiB, of which a shallow chain touches 30. All zero at first. */
+/* A thread's own: about 170 KiB, of which a shallow chain touches 30. All zero at
+ * first. */
 struct chain {
 	struct peek peek;
 	uint32_t n; /* levels that are there, outermost first */
@@ -60,8 +63,8 @@ struct chain {
 	struct chain_level fresh[CHAIN_MAX]; /* innermost first */
 };
 
-/* The chain that begins at `head`, 0 = none. `changes` counts how often texts or code went
- * away: another number makes void what was remembered by address. */
+/* The chain that begins at `head`, 0 = none. `changes` counts how often texts or code
+ * went away: another number makes void what was remembered by address. */
 void chain_read(struct chain *c, const struct chain_layout *l, struct recorder *r,
 		struct thread *t, uintptr_t head, unsigned changes,
 		struct mixed_chain *ret);

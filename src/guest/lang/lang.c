@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lang.c -- the list of managed runtimes, which outlives recordings: a forked child begins
- * its own with the runtimes of its parent. */
+/* lang.c -- the list of managed runtimes, which outlives recordings: a forked child
+ * begins its own with the runtimes of its parent. */
 #include "guest/lang/lang.h"
 
 #include "guest/rt/lock.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* peek.c -- reads memory of the program that may not be there. See peek.h.
  *
- * rt_sigprocmask with a `how` that does not exist copies the set from memory first: EFAULT
- * says that it is not there, EINVAL that it is. Every seccomp filter lets that call
- * pass; but once there is one nothing is asked any more, and new pages count as absent. */
+ * rt_sigprocmask with a `how` that does not exist copies the set from memory first:
+ * EFAULT says that it is not there, EINVAL that it is. Every seccomp filter lets that
+ * call pass; but once there is one nothing is asked any more, and new pages count as
+ * absent. */
 #include "guest/lang/peek.h"
 
 #include "guest/rt/rt_map.h"

@@ -25,8 +25,8 @@ bool peek_may(struct peek *k, uintptr_t at, size_t bytes);
 /* A pointer, or 0. */
 uintptr_t peek_word(struct peek *k, uintptr_t at);
 
-/* Copies a text of at most `max` - 1 bytes, cut there or where it cannot be read any more.
- * "" for a text at 0 or one that cannot be read. */
+/* Copies a text of at most `max` - 1 bytes, cut there or where it cannot be read any
+ * more. "" for a text at 0 or one that cannot be read. */
 void peek_text(struct peek *k, uintptr_t at, char *ret, size_t max);
 
 #endif

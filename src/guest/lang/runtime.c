@@ -2,10 +2,10 @@
 /* runtime.c -- runtimes that say themselves where their frames are: seep_runtime_register
  * (include/seep/seep.h).
  *
- * The description is checked and copied once. After that nothing of the program is called:
- * where the chain begins is in a thread-local variable, at the same distance from every
- * thread's pointer, and which code runs the frames is the extent of functions, by their
- * unwind tables. */
+ * The description is checked and copied once. After that nothing of the program is
+ * called: where the chain begins is in a thread-local variable, at the same distance from
+ * every thread's pointer, and which code runs the frames is the extent of functions, by
+ * their unwind tables. */
 #include "guest/hooks/gate.h"
 #include "guest/lang/chain.h"
 #include "guest/lang/lang.h"

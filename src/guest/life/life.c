@@ -9,7 +9,7 @@
  * up the parent's mapping and begins a recording of its own. If the parent's block table
  * was small, fork has left a list of the blocks (guest/record/inherit.c) which is entered
  * first; else, and after a bare clone, it is empty, and frees of what it inherited are
- * counted as such. Children of vfork and posix_spawn share our memory: they are the parent.
+ * counted as such. Children of vfork and posix_spawn count as the parent.
  *
  * Thread end: a pthread key, whose destructor asks to be called again until the last
  * round, so that other destructors' frees are recorded by a living thread; what comes

@@ -16,9 +16,10 @@ void threads_stack_grew(struct thread *t, uintptr_t sp);
 /* What the thread remembers of its last events, to find the same again, is void. */
 void threads_forget(struct thread *t);
 
-/* An event of this thread was left by longjmp and will never be finished: as if it had not begun.
- * What the thread remembers may be half written, and is forgotten; live bytes are counted anew. Of several threads' sum
- * there may be missing what one had just begun to add, 4 KiB or one block. */
+/* An event of this thread was left by longjmp and will never be finished: as if it had
+ * not begun. What the thread remembers may be half written, and is forgotten; live bytes
+ * are counted anew. Of several threads' sum there may be missing what one had just begun
+ * to add, 4 KiB or one block. */
 void threads_jumped(struct recorder *r, struct thread *t);
 
 /* Its private memory goes: the recording has ended. */

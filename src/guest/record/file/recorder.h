@@ -98,15 +98,17 @@ struct known_module {
 struct recorder {
 	unsigned char *base; /* the recording; NULL: nothing is recorded */
 	struct rec_head *head;
-	/* Never the same twice in a process: what tls.owner is compared with. The upper half
-	 * counts: threads of another count forget what they remember, and go on. */
+	/* Never the same twice in a process: what tls.owner is compared with. The upper
+	 * half counts: threads of another count forget what they remember, and go on. */
 	uint64_t id;
-	bool exact;	    /* mode, at hand */
-	bool hot;	    /* exact, and nobody else looks at events: hot.h will do */
-	bool single;	    /* one thread so far, as far as we have seen */
-	bool full;	    /* no more chunks */
-	bool space_limited; /* the process had a limit on its address space from the start */
-	bool prefilled; /* kernel without MADV_POPULATE_WRITE: all pages were made at the start */
+	bool exact;  /* mode, at hand */
+	bool hot;    /* exact, and nobody else looks at events: hot.h will do */
+	bool single; /* one thread so far, as far as we have seen */
+	bool full;   /* no more chunks */
+	/* the process had a limit on its address space from the start */
+	bool space_limited;
+	/* kernel without MADV_POPULATE_WRITE: all pages were made at the start */
+	bool prefilled;
 	bool own_memory; /* no file behind it: no store can fail */
 	bool by_use;	 /* pages of the first chunks are made present as they fill up */
 	uint32_t begins; /* after a fork, which wipes it: a thread has come (life.c) */
@@ -143,10 +145,11 @@ struct recorder {
 	struct lock_once errors_lock;
 	bool modules_late; /* some of them are */
 	uint64_t *names;   /* private tables of rec_names.c */
-	/* Managed runtimes (mixed.h). NULL = none; else no thread remembers native nodes in
-	 * `places` and `last_node`, so that every event comes by hot_place. */
+	/* Managed runtimes (mixed.h). NULL = none; else no thread remembers native nodes
+	 * in `places` and `last_node`, so that every event comes by hot_place. */
 	const struct mixed_sources *mixed;
-	/* Exact, ended early: still mapped, to count what comes after. NULL in a forked child. */
+	/* Exact, ended early: still mapped, to count what comes after. NULL in a forked
+	 * child. */
 	struct rec_head *ended;
 };
 

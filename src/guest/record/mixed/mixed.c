@@ -9,12 +9,11 @@
  *
  * Putting together: from the outermost frame inwards, each native frame that runs a
  * runtime's frames is replaced by these, up to the next one for which native code was
- * called again. An innermost one without a frame of its own stays: it has not made it yet.
- * If there are more or fewer of the ones than of the others (code of the
- * runtime that we do not know as such, a chain or a stack that was cut), nobody can tell
- * which belong together. Then the whole chain stands where the innermost of the native
- * frames is that run it, or outermost if there is none, and that is counted
- * (REC_LOST_MIXED). */
+ * called again. An innermost one without a frame of its own stays: it has not made it
+ * yet. If there are more or fewer of the ones than of the others (code of the runtime
+ * that we do not know as such, a chain or a stack that was cut), nobody can tell which
+ * belong together. Then the whole chain stands where the innermost of the native frames
+ * is that run it, or outermost if there is none, and that is counted (REC_LOST_MIXED). */
 #include "guest/record/mixed/mixed.h"
 
 #include "guest/record/stacks.h"

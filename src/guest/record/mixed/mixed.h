@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* mixed.h -- stacks of two halves: native frames, and the frames of a managed runtime that
- * runs on top of them.
+/* mixed.h -- stacks of two halves: native frames, and the frames of a managed runtime
+ * that runs on top of them.
  *
- * A runtime is a source (guest/lang): it gives the calling thread's chain of frames at this
- * moment, by name, and says which native code runs them. The recorder puts both together.
- * While no runtime is registered none of this is reached: r->mixed is NULL. */
+ * A runtime is a source (guest/lang): it gives the calling thread's chain of frames at
+ * this moment, by name, and says which native code runs them. The recorder puts both
+ * together. While no runtime is registered none of this is reached: r->mixed is NULL. */
 #ifndef SEEP_MIXED_H
 #define SEEP_MIXED_H
 
@@ -17,8 +17,8 @@ struct mixed_frame {
 	bool entry;    /* native code was called to run it; else its caller's runs on */
 };
 
-/* What a thread does in one runtime. The key of the chain is `hash`: two chains that differ
- * in a frame's name or entry, or in `cut`, have different ones. */
+/* What a thread does in one runtime. The key of the chain is `hash`: two chains that
+ * differ in a frame's name or entry, or in `cut`, have different ones. */
 struct mixed_chain {
 	uint64_t hash;
 	const struct mixed_frame *frames; /* outermost first; n = 0: none */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* rec_names.c -- names of frames and types in the recording, each once.
  *
- * Two open-addressed tables in private memory, one of strings and one of names, lead from a
- * hash to the object in the recording, whose content is compared. A place is taken with one
- * compare-and-swap; a thread that loses takes the winner's object if it says the same, and
- * its own stays behind unused. Nothing is removed. Asked only when a frame is met for the
- * first time, or again after it was forgotten. */
+ * Two open-addressed tables in private memory, one of strings and one of names, lead from
+ * a hash to the object in the recording, whose content is compared. A place is taken with
+ * one compare-and-swap; a thread that loses takes the winner's object if it says the
+ * same, and its own stays behind unused. Nothing is removed. Asked only when a frame is
+ * met for the first time, or again after it was forgotten. */
 #include "guest/record/mixed/rec_names.h"
 
 #include "guest/record/file/space.h"

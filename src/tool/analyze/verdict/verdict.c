@@ -397,8 +397,9 @@ samples_of_all(const struct verdict *v, const struct prof *p, const bool *focus)
 	return sum;
 }
 
-/* Can this process not be decided, and so not the whole? One that hardly allocates has few samples, but what it may lose
- * without a sample is the limit that is stated for the others. */
+/* Can this process not be decided, and so not the whole? One that hardly allocates has
+ * few samples, but what it may lose without a sample is the limit that is stated for the
+ * others. */
 static bool
 is_undecided(const struct verdict_answer *a, uint64_t samples)
 {
@@ -406,8 +407,8 @@ is_undecided(const struct verdict_answer *a, uint64_t samples)
 	       (a->why != VERDICT_WHY_FEW_SAMPLES || samples < VERDICT_MIN_SAMPLES);
 }
 
-/* One word for all processes in focus. Findings of any of them count, and losses add up; what
- * could not be decided of one cannot be decided of all. */
+/* One word for all processes in focus. Findings of any of them count, and losses add up;
+ * what could not be decided of one cannot be decided of all. */
 static struct verdict_answer
 verdict_of_all(const struct verdict *v, const struct prof *p, const bool *focus,
 	       const struct verdict_facts *facts)

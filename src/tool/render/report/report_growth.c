@@ -17,8 +17,8 @@
 
 enum {
 	TURNING_ROWS = 5,
-	FLAT_PART =
-		8, /* 1 / of the growth of its sites, or less: the process does not grow */
+	/* 1 / of the growth of its sites, or less: the process does not grow */
+	FLAT_PART = 8,
 	FLAT_BYTES = 256 << 10, /* of growth that would show in its resident memory */
 };
 

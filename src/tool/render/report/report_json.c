@@ -60,7 +60,8 @@ rj_error(struct report_json *r, const char *key, double variance)
 		json_f64(&r->j, figure_sqrt(variance));
 }
 
-/* How what was left is lost; `done`: whether that was looked for; `known`: bytes and blocks that a baseline has. The caller ends the object. */
+/* How what was left is lost; `done`: whether that was looked for; `known`: bytes and
+ * blocks that a baseline has. The caller ends the object. */
 static void
 rj_leaks(struct report_json *r, bool done, const int64_t *bytes, const int64_t *blocks,
 	 const int64_t known[2])

@@ -261,8 +261,8 @@ was_span(struct walk *w, uint64_t at)
 	return all != 0;
 }
 
-/* Spans come out of arrays of 128 KiB, from the first to the last. Between those that are in use, and behind them, are
- * deleted ones, with stale addresses of blocks. */
+/* Spans come out of arrays of 128 KiB, from the first to the last. Between those that are
+ * in use, and behind them, are deleted ones, with stale addresses of blocks. */
 static void
 take_spans(struct walk *w, struct tc *t)
 {

@@ -160,8 +160,8 @@ take_cache(struct walk *w, const struct tc *t, uint64_t cache)
 	w->to->caches++;
 }
 
-/* Caches of threads that have ended stay where they were, for the next ones, with stale addresses of blocks in them: in
- * the memory around one that is in use. */
+/* Caches of threads that have ended stay where they were, for the next ones, with stale
+ * addresses of blocks in them: in the memory around one that is in use. */
 static void
 take_old_caches(struct walk *w, const struct tc *t, uint64_t cache)
 {
