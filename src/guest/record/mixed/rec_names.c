@@ -25,7 +25,7 @@ enum {
 size_t
 rec_names_bytes(void)
 {
-	return 2 * NAMES_PLACES * sizeof(uint64_t);
+	return (size_t)2 * NAMES_PLACES * sizeof(uint64_t);
 }
 
 /* One question: is the object at `ref` what is looked for? Else it is made. */
