@@ -3,7 +3,7 @@
 
 import {figureText, changeText, countText} from './words.js';
 import {Top} from './top.js';
-import {FlameCanvas} from './canvas.js';
+import {FlameCanvas} from './flame_canvas.js';
 import {Calls} from './calls.js';
 import {Source} from './source.js';
 

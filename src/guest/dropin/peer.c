@@ -16,7 +16,7 @@
 #include "guest/dropin/mtrace/mtrace.h"
 #include "guest/hooks/gate.h"
 #include "guest/hooks/next.h"
-#include "guest/life/forked.h"
+#include "guest/life/fork_locks.h"
 #include "guest/life/guard.h"
 #include "guest/record/census/census_blocks.h"
 #include "guest/rt/rt_text.h"

@@ -17,7 +17,7 @@
 #include "guest/hooks/next.h"
 #include "guest/life/exec_check.h"
 #include "guest/life/exec_env.h"
-#include "guest/life/forked.h"
+#include "guest/life/fork_locks.h"
 #include "guest/life/life.h"
 #include "guest/life/unseen.h"
 #include "guest/rt/rt_map.h"

@@ -29,7 +29,7 @@
 #include "guest/hooks/past.h"
 #include "guest/lang/lang.h"
 #include "guest/life/exec_env.h"
-#include "guest/life/forked.h"
+#include "guest/life/fork_locks.h"
 #include "guest/life/guard.h"
 #include "guest/life/hand.h"
 #include "guest/life/hold.h"

@@ -7,7 +7,7 @@
 
 #include "tool/render/diff/diff_page.h"
 #include "tool/render/figure.h"
-#include "tool/render/verdict_text.h"
+#include "tool/render/verdict_colour.h"
 #include "tool/render/wrap.h"
 #include "tool/util/file.h"
 #include "tool/util/fmt.h"
@@ -132,7 +132,7 @@ diff_first_line(struct diff_page *g)
 	/* What was freed before the end is all that grew? */
 	bool peak = d->peak_grew && !d->grew && d->nfound == 0;
 
-	verdict_text(g->out, d->answer.word, g->o->term);
+	verdict_colour(g->out, d->answer.word, g->o->term);
 	buf_add_str(g->out, "  ");
 	if (peak) {
 		diff_peaks(g);

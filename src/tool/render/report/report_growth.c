@@ -11,7 +11,7 @@
 #include "tool/render/figure.h"
 #include "tool/render/growth_text.h"
 #include "tool/render/report/report_impl.h"
-#include "tool/render/verdict_text.h"
+#include "tool/render/verdict_colour.h"
 #include "tool/util/fmt.h"
 #include "tool/util/x.h"
 
@@ -128,7 +128,7 @@ report_growth_mark(struct report *r, uint32_t row)
 		return;
 	x = &r->growth.rows[row];
 	buf_add_str(r->out, "    ");
-	verdict_text(r->out, word_of(r, row), r->o->term);
+	verdict_colour(r->out, word_of(r, row), r->o->term);
 	buf_add_str(r->out, "  ");
 	if (growth_text_has_rate(x->slope))
 		buf_printf(r->out, "%s, ",
@@ -159,7 +159,7 @@ one_place(struct report *r, uint32_t number, uint32_t frames, uint32_t row)
 	if (growth_text_has_rate(x->slope))
 		buf_printf(r->out, "%s   ",
 			   growth_text_rate(x->slope, x->error, r->o->bytes).s);
-	verdict_text(r->out, word_of(r, row), r->o->term);
+	verdict_colour(r->out, word_of(r, row), r->o->term);
 	live_of(r, row);
 	buf_add_str(r->out, "\n    ");
 	evidence(r, row);

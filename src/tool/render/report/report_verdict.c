@@ -8,7 +8,7 @@
 #include "tool/render/figure.h"
 #include "tool/render/growth_text.h"
 #include "tool/render/report/report_impl.h"
-#include "tool/render/verdict_text.h"
+#include "tool/render/verdict_colour.h"
 #include "tool/util/fmt.h"
 #include "tool/util/x.h"
 
@@ -514,7 +514,7 @@ report_verdict(struct report *r)
 			report_errors(r);
 			continue;
 		}
-		verdict_text(r->out, (enum verdict_word)word, r->o->term);
+		verdict_colour(r->out, (enum verdict_word)word, r->o->term);
 		buf_add_str(r->out, "  ");
 		report_words(r, (enum verdict_word)word);
 		buf_add_char(r->out, '\n');

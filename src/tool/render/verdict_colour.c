@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* verdict_text.c -- see verdict_text.h. */
-#include "tool/render/verdict_text.h"
+/* verdict_colour.c -- see verdict_colour.h. */
+#include "tool/render/verdict_colour.h"
 
 #include <stddef.h>
 
 void
-verdict_text(struct buf *out, enum verdict_word word, const struct term *t)
+verdict_colour(struct buf *out, enum verdict_word word, const struct term *t)
 {
 	static const enum term_style styles[] = {
 		[VERDICT_SEVERITY_OK] = TERM_GOOD,

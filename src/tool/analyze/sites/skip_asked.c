@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* skip_names.c -- the part of skip.h that asks for names alone: which frames of other
+/* skip_asked.c -- the part of skip.h that asks for names alone: which frames of other
  * languages the user wants to skip.
  *
  * The tables of skip.c are about functions of C, C++ and Rust. A Python function may be

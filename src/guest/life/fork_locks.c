@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* forked.c -- see forked.h.
+/* fork_locks.c -- see forked.h.
  *
  * Locks in the recording are another matter: a child begins one of its own, or its peer's
  * profiler frees them (peer.c). */
-#include "guest/life/forked.h"
+#include "guest/life/fork_locks.h"
 
 #include "guest/hooks/gate.h"
 #include "guest/hooks/jit.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* forked.h -- a forked child: locks of threads that it does not have, and how it is
+/* fork_locks.h -- a forked child: locks of threads that it does not have, and how it is
  * counted. */
-#ifndef SEEP_FORKED_H
-#define SEEP_FORKED_H
+#ifndef SEEP_FORK_LOCKS_H
+#define SEEP_FORK_LOCKS_H
 
 #include <stdbool.h>
 

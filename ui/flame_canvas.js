@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// canvas.js -- the flame graph of the page, drawn on a canvas as large as its window.
+// flame_canvas.js -- the flame graph of the page, drawn on a canvas as large as its window.
 //
 // The box scrolls, the canvas sticks to its top and draws the part that is seen, so that a stack of
 // a thousand frames needs no canvas of that height.
