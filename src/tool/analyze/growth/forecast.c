@@ -17,6 +17,14 @@ enum {
 	SKIPPED_PART = 10,
 };
 
+double
+forecast_seconds(double left_bytes, double slope)
+{
+	double seconds = left_bytes > 0 && slope > 0 ? left_bytes / slope : 0;
+
+	return seconds < TEN_YEARS_SECONDS ? seconds : 0;
+}
+
 /* When that growth has used up what is left. */
 static void
 reach_limit(struct forecast *f, const struct prof_memory *m)
@@ -26,9 +34,7 @@ reach_limit(struct forecast *f, const struct prof_memory *m)
 		return;
 	f->limit_bytes = m->limit_bytes;
 	f->machine = m->limit_machine;
-	f->seconds = (double)(m->limit_bytes - m->used_bytes) / f->slope;
-	if (f->seconds >= TEN_YEARS_SECONDS)
-		f->seconds = 0;
+	f->seconds = forecast_seconds((double)(m->limit_bytes - m->used_bytes), f->slope);
 }
 
 struct forecast

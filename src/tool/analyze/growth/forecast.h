@@ -24,6 +24,10 @@ struct forecast {
 	uint32_t processes; /* that `slope` is of */
 };
 
+/* Seconds until growth by `slope` bytes a second has used up `left_bytes`; 0 = not within
+ * ten years. */
+double forecast_seconds(double left_bytes, double slope);
+
 /* `sites_slope`, in bytes a second, is what counts where the process's own growth is not
  * known. */
 struct forecast forecast_of(const struct prof *p, uint32_t process, double sites_slope);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/analyze/growth/forecast.h"
 #include "tool/analyze/process/outgrowth.h"
 #include "tool/render/figure.h"
 #include "tool/render/growth_text.h"
@@ -34,18 +35,16 @@ watch_span(const struct watch_view *v)
 
 /* ---- verdict ---- */
 
-#define TEN_YEARS_SECONDS (10 * 365.25 * 86400)
-
 /* "about 28 h" until `bytes` are used up; "" when that is not in sight. */
 static struct figure_str
 until_text(double bytes, double bytes_per_second)
 {
 	struct figure_str f = {""};
+	double seconds = forecast_seconds(bytes, bytes_per_second);
 
-	if (bytes > 0 && bytes_per_second > 0 &&
-	    bytes / bytes_per_second < TEN_YEARS_SECONDS)
+	if (seconds > 0)
 		snprintf(f.s, sizeof f.s, "about %s",
-			 fmt_duration((uint64_t)(bytes / bytes_per_second * 1e9)).s);
+			 fmt_duration((uint64_t)(seconds * 1e9)).s);
 	return f;
 }
 
