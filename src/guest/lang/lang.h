@@ -2,8 +2,8 @@
 /* lang.h -- the managed runtimes of this process, as sources of frames (record/mixed.h).
  *
  * A runtime's frames are found in one of two ways: the program says where they are
- * (runtime.c, seep_runtime_register), or the runtime is one that seep knows. Either is a
- * struct mixed_source; those with a chain of frames in memory share the memo of
+ * (lang_register.c, seep_runtime_register), or the runtime is one that seep knows. Either
+ * is a struct mixed_source; those with a chain of frames in memory share the memo of
  * chain.c. */
 #ifndef SEEP_LANG_H
 #define SEEP_LANG_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime.c -- runtimes that say themselves where their frames are: seep_runtime_register
- * (include/seep/seep.h).
+/* lang_register.c -- runtimes that say themselves where their frames are:
+ * seep_runtime_register (include/seep/seep.h).
  *
  * The description is checked and copied once. After that nothing of the program is
  * called: where the chain begins is in a thread-local variable, at the same distance from
