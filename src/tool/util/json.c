@@ -330,6 +330,20 @@ json_member_bool(struct json *j, const char *name, bool x)
 	json_bool(j, x);
 }
 
+void
+json_member_obj(struct json *j, const char *name)
+{
+	json_key(j, name);
+	json_obj(j);
+}
+
+void
+json_member_arr(struct json *j, const char *name)
+{
+	json_key(j, name);
+	json_arr(j);
+}
+
 bool
 json_ok(const struct json *j)
 {

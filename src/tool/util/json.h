@@ -61,6 +61,8 @@ void json_member_u64_if(struct json *j, const char *name, bool known, uint64_t n
 void json_member_i64_if(struct json *j, const char *name, bool known, int64_t n);
 void json_member_f64(struct json *j, const char *name, double x);
 void json_member_bool(struct json *j, const char *name, bool x);
+void json_member_obj(struct json *j, const char *name); /* opened */
+void json_member_arr(struct json *j, const char *name); /* opened */
 
 /* True when everything opened was closed and every value had its place. */
 bool json_ok(const struct json *j);

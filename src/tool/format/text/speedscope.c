@@ -65,10 +65,8 @@ struct speed_out {
 static void
 speed_frames(struct speed_out *w)
 {
-	json_key(&w->j, "shared");
-	json_obj(&w->j);
-	json_key(&w->j, "frames");
-	json_arr(&w->j);
+	json_member_obj(&w->j, "shared");
+	json_member_arr(&w->j, "frames");
 	/* Frame 0 here is row 1 there. */
 	for (uint32_t i = 1; i < strtab_count(&w->s.keys); i++) {
 		struct emit_frame f = emit_stacks_frame(&w->s, i);
@@ -243,8 +241,7 @@ speed_profile(struct speed_out *w, const struct speed_view *v)
 	json_member_str(j, "unit", v->objects ? "none" : "bytes");
 	json_member_i64(j, "startValue", 0);
 	json_member_i64(j, "endValue", total);
-	json_key(j, "events");
-	json_arr(j);
+	json_member_arr(j, "events");
 	speed_choose(w);
 	speed_events(w);
 	json_arr_end(j);
@@ -257,8 +254,7 @@ speed_profiles(struct speed_out *w)
 	enum prof_value value = emit_choose(w->p, w->o);
 	unsigned active = 0, n = 0;
 
-	json_key(&w->j, "profiles");
-	json_arr(&w->j);
+	json_member_arr(&w->j, "profiles");
 	for (size_t i = 0; i < ARRAY_LEN(speed_views); i++) {
 		const struct speed_view *v = &speed_views[i];
 

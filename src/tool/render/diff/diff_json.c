@@ -71,8 +71,7 @@ dj_place(struct json *j, const struct diff_place *x, const struct diff_opts *o)
 	json_member_bool(j, "noise", x->noise);
 	json_member_bool(j, "lines_moved", x->moved);
 	dj_str(j, "kept_by_libc", x->kept);
-	json_key(j, "stack");
-	json_arr(j);
+	json_member_arr(j, "stack");
 	if (x->node[side] != 0) {
 		pos = skip_first(o->skip[side], x->node[side]);
 		do {
@@ -88,14 +87,12 @@ dj_side(struct json *j, const char *key, const struct diff_opts *o, unsigned sid
 {
 	const struct prof *p = o->p[side];
 
-	json_key(j, key);
-	json_obj(j);
+	json_member_obj(j, key);
 	dj_str(j, "target", o->target[side]);
 	dj_str(j, "format", p->format != 0 ? prof_text(p, p->format) : "seep");
 	json_member_i64(j, "processes", (int64_t)p->nprocesses - 1);
 	json_member_i64(j, "missed", (int64_t)diff_missed(p));
-	json_key(j, "damage");
-	json_arr(j);
+	json_member_arr(j, "damage");
 	for (uint32_t i = 0; i < p->ndamages; i++) {
 		json_obj(j);
 		dj_str(j, "what", prof_text(p, p->damages[i].what));
@@ -122,8 +119,7 @@ dj_common(struct json *j, const struct diff *d, const struct diff_opts *o)
 	else
 		json_null(j);
 	dj_str(j, "build", builds[d->build]);
-	json_key(j, "rebuilt");
-	json_arr(j);
+	json_member_arr(j, "rebuilt");
 	for (uint32_t i = 0; i < d->nrebuilt; i++)
 		json_str(j, prof_text(p, p->modules[d->rebuilt[i]].path));
 	json_arr_end(j);
@@ -172,15 +168,13 @@ diff_json(struct buf *out, const struct diff *d, const struct diff_opts *o)
 	dj_str(&j, "by", sites_by_names[o->by]);
 	dj_str(&j, "unit", d->in_bytes ? "bytes" : "count");
 	dj_str(&j, "beside", d->in_bytes ? "blocks" : "bytes");
-	json_key(&j, "total");
-	json_obj(&j);
+	json_member_obj(&j, "total");
 	dj_figures(&j, d->value, d->beside, d->var);
 	json_obj_end(&j);
 	dj_common(&j, d, o);
 	dj_side(&j, "old", o, DIFF_OLD);
 	dj_side(&j, "new", o, DIFF_NEW);
-	json_key(&j, "places");
-	json_arr(&j);
+	json_member_arr(&j, "places");
 	for (uint32_t i = 0; i < d->nplaces; i++)
 		dj_place(&j, &d->places[i], o);
 	json_arr_end(&j);

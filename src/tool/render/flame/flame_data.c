@@ -17,8 +17,7 @@
 static void
 colours(struct json *j, const char *key, const struct flame_rgb *c, size_t n)
 {
-	json_key(j, key);
-	json_arr(j);
+	json_member_arr(j, key);
 	for (size_t i = 0; i < n; i++)
 		json_str(j, c[i].css);
 	json_arr_end(j);
@@ -31,8 +30,7 @@ flame_data_init(struct flame_data *d, struct buf *out, const struct flame_colour
 	json_init(&d->j, out);
 	d->j.html = true;
 	json_obj(&d->j);
-	json_key(&d->j, "colours");
-	json_obj(&d->j);
+	json_member_obj(&d->j, "colours");
 	colours(&d->j, "module", c->by_module, FLAME_MODULE_COLOURS);
 	colours(&d->j, "name", c->by_name, FLAME_NAME_COLOURS);
 	colours(&d->j, "diff", c->diff, 2 * FLAME_DIFF_STEPS + 1);
@@ -42,8 +40,7 @@ flame_data_init(struct flame_data *d, struct buf *out, const struct flame_colour
 void
 flame_data_done(struct flame_data *d)
 {
-	json_key(&d->j, "strings");
-	json_arr(&d->j);
+	json_member_arr(&d->j, "strings");
 	for (uint32_t i = 0; i < strtab_count(&d->strings); i++)
 		json_str(&d->j, strtab_str(&d->strings, i));
 	json_arr_end(&d->j);
@@ -171,8 +168,7 @@ entry_columns(struct flame_data *d, const struct graph *g, const struct flame_vi
 					   "module", "byModule", "byName"};
 
 	for (size_t c = 0; c < sizeof keys / sizeof *keys; c++) {
-		json_key(&d->j, keys[c]);
-		json_arr(&d->j);
+		json_member_arr(&d->j, keys[c]);
 		for (uint32_t i = 0; i < p->n; i++)
 			json_u64(&d->j,
 				 column_value(d, g, v, p->list[i], (enum column)c));
@@ -184,8 +180,7 @@ static void
 entry_figures(struct flame_data *d, const struct graph *g, const char *key, int which,
 	      const struct places *p)
 {
-	json_key(&d->j, key);
-	json_arr(&d->j);
+	json_member_arr(&d->j, key);
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct graph_entry *x = &g->entries[p->list[i]];
 		const double of[] = {x->flat, x->cum, x->was_flat, x->was_cum, 0, 0};
@@ -206,8 +201,7 @@ entries(struct flame_data *d, const struct graph *g, const struct flame_view *v,
 	static const char *const keys[] = {"flat",   "cum",	"wasFlat",
 					   "wasCum", "errFlat", "errCum"};
 
-	json_key(&d->j, "entries");
-	json_obj(&d->j);
+	json_member_obj(&d->j, "entries");
 	entry_columns(d, g, v, p);
 	for (int k = 0; k < 6; k++) {
 		if ((k >= 2 && k < 4 && !g->has_base) || (k >= 4 && !g->sampled))
@@ -239,8 +233,7 @@ box_figure(const struct flame_box *b, int which)
 static void
 box_column(struct flame_data *d, const struct flame_tree *t, const char *key, int which)
 {
-	json_key(&d->j, key);
-	json_arr(&d->j);
+	json_member_arr(&d->j, key);
 	for (uint32_t i = 0; i < t->nboxes; i++)
 		flame_data_number(d, box_figure(&t->boxes[i], which));
 	json_arr_end(&d->j);
@@ -265,15 +258,12 @@ static void
 tree(struct flame_data *d, const struct graph *g, const char *key,
      const struct flame_tree *t, const struct places *p)
 {
-	json_key(&d->j, key);
-	json_obj(&d->j);
-	json_key(&d->j, "entry");
-	json_arr(&d->j);
+	json_member_obj(&d->j, key);
+	json_member_arr(&d->j, "entry");
 	for (uint32_t i = 0; i < t->nboxes; i++)
 		json_u64(&d->j, p->of[t->boxes[i].entry]);
 	json_arr_end(&d->j);
-	json_key(&d->j, "depth");
-	json_arr(&d->j);
+	json_member_arr(&d->j, "depth");
 	for (uint32_t i = 0; i < t->nboxes; i++)
 		json_u64(&d->j, t->boxes[i].depth);
 	json_arr_end(&d->j);

@@ -352,8 +352,7 @@ options(struct svg *s, struct flame_data *d)
 	const struct flame_opts *o = s->o;
 	static const char *const widths[] = {"max", "now", "was"};
 
-	json_key(&d->j, "options");
-	json_obj(&d->j);
+	json_member_obj(&d->j, "options");
 	flame_data_text(d, "nameType", o->name_type != NULL ? o->name_type : "Function");
 	flame_data_text(d, "width", widths[s->width]);
 	json_member_u64(&d->j, "fullWidth", o->width_px);
@@ -376,8 +375,7 @@ script(struct svg *s, const struct flame_view *v)
 	buf_add_str(s->out, "<script id=\"data\" type=\"application/json\">");
 	flame_data_init(&d, s->out, &s->colours);
 	options(s, &d);
-	json_key(&d.j, "views");
-	json_arr(&d.j);
+	json_member_arr(&d.j, "views");
 	flame_data_view(&d, s->g, v, NULL);
 	json_arr_end(&d.j);
 	flame_data_done(&d);

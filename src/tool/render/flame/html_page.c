@@ -124,15 +124,13 @@ lines(struct page *pg, const struct graph *g)
 	choose_lines(g, &rows);
 	json_obj(j);
 	for (int c = 0; c < 4; c++) {
-		json_key(j, keys[c]);
-		json_arr(j);
+		json_member_arr(j, keys[c]);
 		for (size_t i = 0; i < rows.len; i++)
 			json_u64(j, line_value(pg, g, rows.data[i], (enum line_column)c));
 		json_arr_end(j);
 	}
 	for (int c = 0; c < (g->has_base ? 4 : 2); c++) {
-		json_key(j, figures[c]);
-		json_arr(j);
+		json_member_arr(j, figures[c]);
 		for (size_t i = 0; i < rows.len; i++)
 			flame_data_number(&pg->data,
 					  line_figure(&g->entries[rows.data[i]], c));
@@ -210,8 +208,7 @@ options(struct page *pg, bool by_module)
 	static const char *const no[] = {"callers", "byName", "negate"};
 
 	flame_data_text(&pg->data, "subtitle", pg->o->subtitle);
-	json_key(j, "options");
-	json_obj(j);
+	json_member_obj(j, "options");
 	flame_data_text(&pg->data, "width", "max");
 	json_member_bool(j, "inverted", true);
 	for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
@@ -219,8 +216,7 @@ options(struct page *pg, bool by_module)
 	}
 	json_member_bool(j, "byModule", by_module);
 	json_obj_end(j);
-	json_key(j, "notes");
-	json_arr(j);
+	json_member_arr(j, "notes");
 	for (size_t i = 0; i < pg->o->nnotes; i++) {
 		struct buf clean = {0};
 
@@ -248,8 +244,7 @@ data(struct page *pg, struct buf *out)
 			collect_texts(pg, pg->p);
 			collect_texts(pg, pg->base);
 			options(pg, c.several_modules);
-			json_key(&pg->data.j, "views");
-			json_arr(&pg->data.j);
+			json_member_arr(&pg->data.j, "views");
 		}
 		/* A figure of which there is none at all is no view. */
 		if (i == 0 || g.total != 0 || g.was_total != 0)

@@ -199,13 +199,11 @@ member_address(struct json *j, const char *name, uint64_t addr)
 static void
 json_counts(struct json *j, const struct content *c)
 {
-	json_key(j, "words");
-	json_obj(j);
+	json_member_obj(j, "words");
 	for (unsigned i = 0; i < CONTENT_WORDS; i++)
 		json_member_u64(j, content_word_name(i), c->words[i]);
 	json_obj_end(j);
-	json_key(j, "pointers");
-	json_obj(j);
+	json_member_obj(j, "pointers");
 	for (unsigned i = 0; i < REGION_KINDS; i++) {
 		if (c->pointers[i] > 0)
 			json_member_u64(j, region_kind_name(i), c->pointers[i]);
@@ -220,8 +218,7 @@ json_counts(struct json *j, const struct content *c)
 static void
 json_objects(struct json *j, const struct content *c, const struct dump_opts *o)
 {
-	json_key(j, "blocks");
-	json_arr(j);
+	json_member_arr(j, "blocks");
 	for (size_t i = 0; i < c->blocks.len; i++) {
 		const struct content_block *b = &c->blocks.data[i];
 
@@ -236,8 +233,7 @@ json_objects(struct json *j, const struct content *c, const struct dump_opts *o)
 		json_obj_end(j);
 	}
 	json_arr_end(j);
-	json_key(j, "signs");
-	json_arr(j);
+	json_member_arr(j, "signs");
 	for (size_t i = 0; i < c->signs.len && c->signs.data[i].count >= SIGN_LEAST;
 	     i++) {
 		const struct content_sign *s = &c->signs.data[i];
@@ -270,8 +266,7 @@ dump_json(struct buf *out, const struct content *c, const struct dump_opts *o)
 	json_member_u64(&j, "strings", c->strings);
 	json_member_u64(&j, "string_bytes", c->string_bytes);
 	json_member_bool(&j, "masked", c->shapes);
-	json_key(&j, "texts");
-	json_arr(&j);
+	json_member_arr(&j, "texts");
 	for (size_t i = 0; i < c->texts_by.len; i++) {
 		const struct content_text *t = &c->texts_by.data[i];
 

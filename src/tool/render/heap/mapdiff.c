@@ -201,8 +201,7 @@ mapdiff_json(struct buf *out, const struct track *t, const struct mapdiff_opts *
 	json_member_str(&j, "verdict", verdict_word_name(mapdiff_word(t)));
 	json_member_str(&j, "severity",
 			verdict_severity_name(verdict_severity(mapdiff_word(t))));
-	json_key(&j, "files");
-	json_arr(&j);
+	json_member_arr(&j, "files");
 	for (size_t i = 0; i < o->n; i++) {
 		json_obj(&j);
 		json_member_str(&j, "name", o->names[i]);
@@ -219,8 +218,7 @@ mapdiff_json(struct buf *out, const struct track *t, const struct mapdiff_opts *
 		json_f64(&j, t->seconds.data[last] - t->seconds.data[0]);
 	else
 		json_null(&j);
-	json_key(&j, "regions");
-	json_arr(&j);
+	json_member_arr(&j, "regions");
 	for (size_t i = 0; i < t->rows.len; i++) {
 		const struct track_row *r = &t->rows.data[order[i]];
 

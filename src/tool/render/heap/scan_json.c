@@ -44,8 +44,7 @@ summary_sums(struct json *j, const struct heapscan *s)
 static void
 groups(struct json *j, const struct heapscan *s)
 {
-	json_key(j, "groups");
-	json_arr(j);
+	json_member_arr(j, "groups");
 	for (size_t i = 0; i < s->groups.len; i++) {
 		const struct heapscan_group *g = &s->groups.data[i];
 		char address[32];
@@ -69,8 +68,7 @@ groups(struct json *j, const struct heapscan *s)
 static void
 holders(struct json *j, const struct heapscan *s)
 {
-	json_key(j, "holders");
-	json_arr(j);
+	json_member_arr(j, "holders");
 	for (size_t i = 0; i < s->holders.len; i++) {
 		const struct heapscan_holder *h = &s->holders.data[i];
 		char address[32];
@@ -93,8 +91,7 @@ holders(struct json *j, const struct heapscan *s)
 static void
 arenas(struct json *j, const struct heapscan *s)
 {
-	json_key(j, "arenas");
-	json_arr(j);
+	json_member_arr(j, "arenas");
 	for (size_t i = 0; i < s->arenas.len; i++) {
 		const struct heapscan_arena *a = &s->arenas.data[i];
 
@@ -117,16 +114,14 @@ arenas(struct json *j, const struct heapscan *s)
 static void
 growth(struct json *j, const struct heapscan *s, const struct scan_growth *g)
 {
-	json_key(j, "growth");
-	json_obj(j);
+	json_member_obj(j, "growth");
 	json_member_u64(j, "seconds", g->seconds);
 	json_member_i64(j, "bytes", g->bytes);
 	json_member_i64(j, "blocks", g->blocks);
 	json_member_i64(j, "lost_bytes", g->lost_bytes);
 	json_member_i64(j, "lost_blocks", g->lost_blocks);
 	json_member_i64(j, "kept_bytes", g->kept_bytes);
-	json_key(j, "groups");
-	json_arr(j);
+	json_member_arr(j, "groups");
 	for (size_t i = 0; i < g->rows.len; i++) {
 		const struct scan_growth_row *r = &g->rows.data[i];
 		const struct heapscan_group *group;
@@ -154,8 +149,7 @@ verdict(struct json *j, struct verdict_answer a)
 {
 	text(j, "verdict", verdict_word_name(a.word));
 	text(j, "severity", verdict_severity_name(verdict_severity(a.word)));
-	json_key(j, "also");
-	json_arr(j);
+	json_member_arr(j, "also");
 	for (int i = VERDICT_WORDS - 1; i >= 0; i--) {
 		if ((a.also >> i & 1) != 0)
 			json_str(j, verdict_word_name((enum verdict_word)i));
@@ -178,10 +172,8 @@ scan_json(struct buf *out, const struct heapscan *s, const struct scan_growth *g
 	text(&j, "program", heapscan_text(s, s->program));
 	text(&j, "core", heapscan_text(s, s->core));
 	verdict(&j, scan_decide(s, g));
-	json_key(&j, "summary");
-	json_obj(&j);
-	json_key(&j, "leaks");
-	json_obj(&j);
+	json_member_obj(&j, "summary");
+	json_member_obj(&j, "leaks");
 	json_member_bool(&j, "done", true);
 	summary_sums(&j, s);
 	json_obj_end(&j);
@@ -202,8 +194,7 @@ scan_json(struct buf *out, const struct heapscan *s, const struct scan_growth *g
 	arenas(&j, s);
 	if (g != NULL)
 		growth(&j, s, g);
-	json_key(&j, "notes");
-	json_arr(&j);
+	json_member_arr(&j, "notes");
 	for (size_t i = 0; i < s->notes.len; i++)
 		json_str(&j, heapscan_text(s, s->notes.data[i]));
 	json_arr_end(&j);

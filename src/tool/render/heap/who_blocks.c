@@ -110,8 +110,7 @@ block_json(struct json *j, struct namer *n, const struct scan_block *b, bool sho
 	json_member_u64(j, "size", b->bytes);
 	json_member_str(j, "state", who_kind(b->state));
 	json_member_str(j, "what", heapcheck_what(n->c, b));
-	json_key(j, "pointers");
-	json_arr(j);
+	json_member_arr(j, "pointers");
 	for (size_t off = 0; off + 8 <= bytes; off += 8) {
 		const char *name = name_word(n, mem_get_u64(data + off));
 
@@ -145,8 +144,7 @@ who_blocks_json(struct heapcheck *c, const struct who_choice *w, struct buf *out
 	json_obj(&j);
 	json_member_u64(&j, "seep_json", JSON_SCHEMA);
 	json_member_str(&j, "kind", "blocks");
-	json_key(&j, "blocks");
-	json_arr(&j);
+	json_member_arr(&j, "blocks");
 	while ((b = next_block(c, w, &at)) != NULL) {
 		if (shown++ < w->most)
 			block_json(&j, &n, b, w->show);

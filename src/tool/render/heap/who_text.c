@@ -168,14 +168,12 @@ who_json(struct buf *out, const struct who *w)
 	json_member_u64(&j, "size", w->size);
 	json_member_str(&j, "what", w->what);
 	json_member_str(&j, "state", w->kind);
-	json_key(&j, "path");
-	json_arr(&j);
+	json_member_arr(&j, "path");
 	for (size_t i = 0; i < w->steps.len; i++)
 		step_json(&j, &w->steps.data[i]);
 	json_arr_end(&j);
 	json_member_u64(&j, "path_left_out", w->left_out);
-	json_key(&j, "others");
-	json_arr(&j);
+	json_member_arr(&j, "others");
 	for (size_t i = 0; i < w->others.len; i++)
 		step_json(&j, &w->others.data[i]);
 	json_arr_end(&j);

@@ -114,8 +114,7 @@ sarif_str(struct sarif *x, const char *key, const char *text)
 static void
 sarif_message(struct sarif *x, const char *key, const char *text)
 {
-	json_key(&x->j, key);
-	json_obj(&x->j);
+	json_member_obj(&x->j, key);
 	sarif_str(x, "text", text);
 	json_obj_end(&x->j);
 }
@@ -144,22 +143,18 @@ sarif_location(struct sarif *x, const char *function, const char *file, uint32_t
 	if (file != NULL && line != 0) {
 		buf_add_str(&uri, below != NULL ? "" : "file://");
 		sarif_uri(&uri, below != NULL ? below : file);
-		json_key(&x->j, "physicalLocation");
-		json_obj(&x->j);
-		json_key(&x->j, "artifactLocation");
-		json_obj(&x->j);
+		json_member_obj(&x->j, "physicalLocation");
+		json_member_obj(&x->j, "artifactLocation");
 		sarif_str(x, "uri", buf_str(&uri));
 		if (below != NULL)
 			sarif_str(x, "uriBaseId", "SRCROOT");
 		json_obj_end(&x->j);
-		json_key(&x->j, "region");
-		json_obj(&x->j);
+		json_member_obj(&x->j, "region");
 		json_member_u64(&x->j, "startLine", line);
 		json_obj_end(&x->j);
 		json_obj_end(&x->j);
 	}
-	json_key(&x->j, "logicalLocations");
-	json_arr(&x->j);
+	json_member_arr(&x->j, "logicalLocations");
 	json_obj(&x->j);
 	sarif_str(x, "fullyQualifiedName", function != NULL ? function : "???");
 	sarif_str(x, "kind", "function");
@@ -178,11 +173,9 @@ sarif_stack(struct sarif *x, const struct sarif_finding *f)
 
 	loss_stack(x->p, f->process, f->node, f->called, x->o->records.callers,
 		   &x->stack);
-	json_key(&x->j, "stacks");
-	json_arr(&x->j);
+	json_member_arr(&x->j, "stacks");
 	json_obj(&x->j);
-	json_key(&x->j, "frames");
-	json_arr(&x->j);
+	json_member_arr(&x->j, "frames");
 	for (size_t i = 0; i < x->stack.shown; i++) {
 		const struct loss_frame *l = &x->stack.frames.data[i];
 		const char *name = l->linkage != NULL ? l->linkage : "???";
@@ -199,8 +192,7 @@ sarif_stack(struct sarif *x, const struct sarif_finding *f)
 	json_obj_end(&x->j);
 	json_arr_end(&x->j);
 	snprintf(text, sizeof text, "%016" PRIx64, h);
-	json_key(&x->j, "partialFingerprints");
-	json_obj(&x->j);
+	json_member_obj(&x->j, "partialFingerprints");
 	sarif_str(x, "functions/v1", text);
 	json_obj_end(&x->j);
 }
@@ -214,8 +206,7 @@ sarif_result(struct sarif *x, const struct sarif_finding *f)
 	sarif_str(x, "ruleId", f->rule);
 	sarif_str(x, "level", f->level);
 	sarif_message(x, "message", f->message);
-	json_key(&x->j, "locations");
-	json_arr(&x->j);
+	json_member_arr(&x->j, "locations");
 	sarif_location(
 		x, at != NULL && at->function != 0 ? prof_text(x->p, at->function) : NULL,
 		at != NULL && at->file != 0 ? prof_text(x->p, at->file) : NULL,
@@ -228,14 +219,11 @@ sarif_result(struct sarif *x, const struct sarif_finding *f)
 static void
 sarif_tool(struct sarif *x)
 {
-	json_key(&x->j, "tool");
-	json_obj(&x->j);
-	json_key(&x->j, "driver");
-	json_obj(&x->j);
+	json_member_obj(&x->j, "tool");
+	json_member_obj(&x->j, "driver");
 	sarif_str(x, "name", "seep");
 	sarif_str(x, "version", x->more->version);
-	json_key(&x->j, "rules");
-	json_arr(&x->j);
+	json_member_arr(&x->j, "rules");
 	for (unsigned i = 0; i < PROF_LOSS_SUPPRESSED; i++) {
 		struct buf id = {0};
 
@@ -269,19 +257,15 @@ sarif_json(struct buf *out, const struct prof *p, const struct skip *s,
 	json_obj(&x.j);
 	sarif_str(&x, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
 	sarif_str(&x, "version", "2.1.0");
-	json_key(&x.j, "runs");
-	json_arr(&x.j);
+	json_member_arr(&x.j, "runs");
 	json_obj(&x.j);
 	sarif_tool(&x);
-	json_key(&x.j, "originalUriBaseIds");
-	json_obj(&x.j);
-	json_key(&x.j, "SRCROOT");
-	json_obj(&x.j);
+	json_member_obj(&x.j, "originalUriBaseIds");
+	json_member_obj(&x.j, "SRCROOT");
 	sarif_str(&x, "uri", buf_str(&root));
 	json_obj_end(&x.j);
 	json_obj_end(&x.j);
-	json_key(&x.j, "results");
-	json_arr(&x.j);
+	json_member_arr(&x.j, "results");
 	sarif_each(&x, chosen);
 	json_arr_end(&x.j);
 	json_obj_end(&x.j);

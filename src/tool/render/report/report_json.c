@@ -66,8 +66,7 @@ static void
 rj_leaks(struct report_json *r, bool done, const int64_t *bytes, const int64_t *blocks,
 	 const int64_t known[2])
 {
-	json_key(&r->j, "leaks");
-	json_obj(&r->j);
+	json_member_obj(&r->j, "leaks");
 	json_member_bool(&r->j, "done", done);
 	json_member_i64(&r->j, "known_bytes", known[0]);
 	json_member_i64(&r->j, "known_blocks", known[1]);
@@ -85,8 +84,7 @@ rj_leaks(struct report_json *r, bool done, const int64_t *bytes, const int64_t *
 static void
 rj_also(struct report_json *r, unsigned words)
 {
-	json_key(&r->j, "also");
-	json_arr(&r->j);
+	json_member_arr(&r->j, "also");
 	for (int i = VERDICT_WORDS - 1; i >= 0; i--) {
 		if ((words >> i & 1) != 0)
 			json_str(&r->j, verdict_word_name((enum verdict_word)i));
@@ -159,8 +157,7 @@ rj_end(struct report_json *r, const struct prof_process *pr)
 static void
 rj_lost(struct report_json *r, const struct prof_process *pr)
 {
-	json_key(&r->j, "lost");
-	json_obj(&r->j);
+	json_member_obj(&r->j, "lost");
 	for (unsigned i = 0; i < REC_LOST_MAX && i < PROF_LOST_MAX; i++) {
 		if (report_json_lost[i] != NULL)
 			json_member_u64(&r->j, report_json_lost[i], pr->lost[i]);
@@ -181,8 +178,7 @@ rj_memory(struct report_json *r, const struct prof_process *pr)
 					   [PROF_OOM_LIKELY] = "likely",
 					   [PROF_OOM_SURE] = "sure"};
 
-	json_key(&r->j, "memory");
-	json_obj(&r->j);
+	json_member_obj(&r->j, "memory");
 	json_member_u64(&r->j, "rss_bytes", pr->rss_kib << 10);
 	json_member_u64(&r->j, "rss_peak_bytes", pr->rss_peak_kib << 10);
 	json_member_u64(&r->j, "anonymous_bytes", pr->anon_kib << 10);
@@ -200,8 +196,7 @@ rj_memory(struct report_json *r, const struct prof_process *pr)
 static void
 rj_outside(struct report_json *r, uint32_t process)
 {
-	json_key(&r->j, "outside");
-	json_arr(&r->j);
+	json_member_arr(&r->j, "outside");
 	for (uint32_t i = 0; i < r->p->nmemories; i++) {
 		const struct prof_memory *m = &r->p->memories[i];
 
@@ -313,8 +308,7 @@ rj_modules(struct report_json *r)
 {
 	static const char digits[] = "0123456789abcdef";
 
-	json_key(&r->j, "modules");
-	json_arr(&r->j);
+	json_member_arr(&r->j, "modules");
 	for (uint32_t i = 1; i < r->p->nmodules; i++) {
 		const struct prof_module *m = &r->p->modules[i];
 		char id[2 * PROF_BUILD_ID_MAX];
@@ -339,8 +333,7 @@ rj_modules(struct report_json *r)
 static void
 rj_marks(struct report_json *r)
 {
-	json_key(&r->j, "marks");
-	json_arr(&r->j);
+	json_member_arr(&r->j, "marks");
 	for (uint32_t i = 0; i < r->p->nmarks; i++) {
 		const struct prof_mark *m = &r->p->marks[i];
 
@@ -372,20 +365,17 @@ rj_head(struct report_json *r)
 			r->o->point.at == SITES_AT_MARK ? r->o->point.mark
 							: points[r->o->point.at]);
 	json_member_str(&r->j, "saved", r->o->saved);
-	json_key(&r->j, "summary");
-	json_obj(&r->j);
+	json_member_obj(&r->j, "summary");
 	rj_figures(r, &r->v.all, true);
 	json_member_u64(&r->j, "processes", r->v.nchosen);
 	json_member_u64(&r->j, "processes_recorded", r->v.nrecorded);
 	json_member_u64(&r->j, "processes_with_verdict", r->v.nfound);
 	rj_growth_all(r);
 	json_obj_end(&r->j);
-	json_key(&r->j, "totals");
-	json_obj(&r->j);
+	json_member_obj(&r->j, "totals");
 	rj_total(r, &r->sites.total);
 	json_obj_end(&r->j);
-	json_key(&r->j, "coverage");
-	json_obj(&r->j);
+	json_member_obj(&r->j, "coverage");
 	json_member_u64(&r->j, "recorded_bytes", c->recorded_bytes);
 	json_member_u64(&r->j, "anonymous_bytes", c->anon_bytes);
 	json_member_bool(&r->j, "partial", c->partial);
@@ -396,8 +386,7 @@ rj_head(struct report_json *r)
 static void
 rj_checks(struct report_json *r)
 {
-	json_key(&r->j, "checks");
-	json_arr(&r->j);
+	json_member_arr(&r->j, "checks");
 	for (uint32_t i = 0; i < r->p->nchecks; i++) {
 		const struct prof_check *c = &r->p->checks[i];
 
@@ -420,8 +409,7 @@ static void
 rj_damages(struct report_json *r)
 {
 	json_member_u64(&r->j, "blocks_not_listed", r->p->blocks_dropped);
-	json_key(&r->j, "damage");
-	json_arr(&r->j);
+	json_member_arr(&r->j, "damage");
 	for (uint32_t i = 0; i < r->p->ndamages; i++) {
 		json_obj(&r->j);
 		rj_id(r, "what", r->p->damages[i].what);
@@ -452,8 +440,7 @@ rj_bare_stack(struct report_json *r, const char *key, uint32_t node)
 static void
 rj_errors(struct report_json *r)
 {
-	json_key(&r->j, "errors");
-	json_arr(&r->j);
+	json_member_arr(&r->j, "errors");
 	for (uint32_t i = 0; i < r->p->nerrors; i++) {
 		const struct prof_error *e = &r->p->errors[i];
 
@@ -472,8 +459,7 @@ rj_errors(struct report_json *r)
 static void
 rj_processes(struct report_json *r)
 {
-	json_key(&r->j, "processes");
-	json_arr(&r->j);
+	json_member_arr(&r->j, "processes");
 	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
 		if (r->o->chosen == NULL || r->o->chosen[i])
 			rj_process(r, i);

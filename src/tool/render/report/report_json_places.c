@@ -68,8 +68,7 @@ rj_drain(struct report_json *r)
 void
 rj_frames(struct report_json *r)
 {
-	json_key(&r->j, "frames");
-	json_arr(&r->j);
+	json_member_arr(&r->j, "frames");
 	for (uint32_t i = 0; i < r->nused; i++) {
 		const struct prof_loc *l = &r->p->locs[r->used[i]];
 
@@ -92,8 +91,7 @@ rj_folded(struct report_json *r, uint32_t node, uint64_t from)
 	size_t k = 0;
 
 	skip_stack_as(r->skip, node, true, &kept);
-	json_key(&r->j, "folded");
-	json_arr(&r->j);
+	json_member_arr(&r->j, "folded");
 	for (bool more = node != 0; more; more = skip_next(r->skip, &at), from++) {
 		if (k < kept.len && kept.data[k].node == at.node &&
 		    kept.data[k].inl == at.inl)
@@ -112,8 +110,7 @@ rj_stack(struct report_json *r, uint32_t node)
 	struct skip_pos pos = {.node = node}, at = skip_first(r->skip, node);
 	uint64_t n = 0, from = 0, shown = node != 0;
 
-	json_key(&r->j, "stack");
-	json_arr(&r->j);
+	json_member_arr(&r->j, "stack");
 	for (bool more = node != 0; more; more = skip_step(r->p, &pos), n++) {
 		if (pos.node == at.node && pos.inl == at.inl)
 			from = n;
@@ -237,8 +234,7 @@ static void
 rj_contrast_side(struct report_json *r, const char *key, enum contrast_by by,
 		 const struct contrast_side *side)
 {
-	json_key(&r->j, key);
-	json_obj(&r->j);
+	json_member_obj(&r->j, key);
 	json_member_u64(&r->j, "blocks", side->blocks);
 	json_member_u64(&r->j, "of", side->of);
 	json_member_u64(&r->j, "parts", side->parts);
@@ -314,8 +310,7 @@ rj_not_listed(struct report_json *r)
 
 	for (uint32_t i = r->listed; i < r->sites.nrows; i++)
 		sites_total_join(&sum, &r->sites.rows[i].t);
-	json_key(&r->j, "sites_not_listed");
-	json_obj(&r->j);
+	json_member_obj(&r->j, "sites_not_listed");
 	json_member_u64(&r->j, "sites", r->sites.nrows - r->listed);
 	rj_total(r, &sum);
 	json_obj_end(&r->j);
@@ -328,8 +323,7 @@ rj_sites(struct report_json *r)
 	struct types *types = types_new(r->p, &r->sites);
 	bool *hidden = hidden_find(r->p, &r->sites);
 
-	json_key(&r->j, "sites");
-	json_arr(&r->j);
+	json_member_arr(&r->j, "sites");
 	for (uint32_t i = 0; i < r->listed; i++) {
 		const struct sites_row *row = &r->sites.rows[i];
 

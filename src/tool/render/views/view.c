@@ -423,8 +423,7 @@ view_entry_figures(const struct view *v, struct json *j, uint32_t entry)
 void
 view_json_entries(const struct view *v, struct json *j)
 {
-	json_key(j, "entries");
-	json_arr(j);
+	json_member_arr(j, "entries");
 	for (uint32_t i = 1; i < v->g->nentries; i++) {
 		json_obj(j);
 		view_entry_members(v, j, i);
@@ -450,15 +449,13 @@ view_json_head(const struct view *v, struct json *j, enum view_kind kind)
 	view_key_error(v, j, "total_error", g->var_total);
 	view_key_number(j, "unfiltered_total", g->unfiltered);
 	view_key_number(j, "stacks", (double)g->stacks);
-	json_key(j, "filters");
-	json_obj(j);
+	json_member_obj(j, "filters");
 	for (unsigned i = 0; v->o->filters != NULL && i < FILTER_OPTIONS; i++) {
 		if (v->o->filters->of[i] != NULL)
 			view_key_str(j, filter_names[i], v->o->filters->of[i]);
 	}
 	json_obj_end(j);
-	json_key(j, "unmatched");
-	json_arr(j);
+	json_member_arr(j, "unmatched");
 	for (unsigned i = 0; i < FILTER_OPTIONS; i++) {
 		if ((g->unmatched >> i & 1) != 0)
 			json_str(j, filter_names[i]);

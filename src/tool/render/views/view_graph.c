@@ -300,8 +300,7 @@ view_graph_json(struct json *j, const struct view *v)
 	struct view_dot d;
 
 	view_dot_init(&d, v);
-	json_key(j, "nodes");
-	json_arr(j);
+	json_member_arr(j, "nodes");
 	for (uint32_t i = 0; i < d.n; i++) {
 		json_obj(j);
 		view_key_number(j, "id", d.order[i]);
@@ -310,8 +309,7 @@ view_graph_json(struct json *j, const struct view *v)
 		json_obj_end(j);
 	}
 	json_arr_end(j);
-	json_key(j, "edges");
-	json_arr(j);
+	json_member_arr(j, "edges");
 	for (size_t i = 0; i < d.edges.len; i++) {
 		const struct view_dot_edge *e = &d.edges.data[i];
 

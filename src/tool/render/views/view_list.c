@@ -269,8 +269,7 @@ view_list_json(struct json *j, const struct view *v)
 
 	view_lines_init(&l, v);
 	n = (uint32_t)l.listings.len;
-	json_key(j, "rows");
-	json_arr(j);
+	json_member_arr(j, "rows");
 	for (uint32_t i = 0; i < n; i++) {
 		const struct view_listing *x = &l.listings.data[i];
 		const struct graph_entry *first = &v->g->entries[l.entries.data[x->from]];
@@ -282,8 +281,7 @@ view_list_json(struct json *j, const struct view *v)
 			     first->file != 0 ? graph_text(v->g, first->file) : NULL);
 		view_key_number(j, "flat", x->flat);
 		view_key_number(j, "cum", x->cum);
-		json_key(j, "lines");
-		json_arr(j);
+		json_member_arr(j, "lines");
 		for (uint32_t k = x->from; k < x->to; k++) {
 			const struct graph_entry *e = &v->g->entries[l.entries.data[k]];
 

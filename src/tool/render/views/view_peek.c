@@ -118,8 +118,7 @@ view_peek_json_edges(const struct view *v, struct json *j, uint32_t entry, bool 
 	struct view_edges edges = {0};
 
 	view_edges_of(v, entry, in, &edges);
-	json_key(j, in ? "callers" : "callees");
-	json_arr(j);
+	json_member_arr(j, in ? "callers" : "callees");
 	for (size_t i = 0; i < edges.len; i++) {
 		const struct graph_edge *e = edges.data[i];
 
@@ -138,8 +137,7 @@ view_peek_json(struct json *j, const struct view *v)
 	uint32_t *order = xcalloc(v->g->nentries, sizeof *order);
 	uint32_t n = view_peek_find(v, order);
 
-	json_key(j, "rows");
-	json_arr(j);
+	json_member_arr(j, "rows");
 	for (uint32_t i = 0; i < n; i++) {
 		json_obj(j);
 		view_entry_figures(v, j, order[i]);

@@ -91,8 +91,7 @@ view_threads_json(struct json *j, const struct view *v)
 
 	tally_threads(&t, v->p, v->q, v->g);
 	view_key_str(j, "missing", t.missing);
-	json_key(j, "rows");
-	json_arr(j);
+	json_member_arr(j, "rows");
 	for (uint32_t i = 0; i < t.nrows; i++) {
 		const struct prof_thread *th = &v->p->threads[t.rows[i].thread];
 
@@ -163,8 +162,7 @@ view_sizes_json(struct json *j, const struct view *v)
 	tally_sizes(&t, v->p, v->q, v->g);
 	view_key_str(j, "missing", t.missing);
 	view_key_str(j, "rows_unit", t.in_blocks || !v->g->in_bytes ? "blocks" : "bytes");
-	json_key(j, "rows");
-	json_arr(j);
+	json_member_arr(j, "rows");
 	for (uint32_t i = 0; i < t.nrows; i++) {
 		json_obj(j);
 		json_member_u64(j, "over_bytes", t.rows[i].over_bytes);
@@ -239,8 +237,7 @@ view_tags_json(struct json *j, const struct view *v)
 
 	tally_labels(&t, v->p, v->q, v->g);
 	view_key_str(j, "missing", t.missing);
-	json_key(j, "rows");
-	json_arr(j);
+	json_member_arr(j, "rows");
 	for (uint32_t i = 0; i < t.nrows; i++) {
 		const struct tally_row *r = &t.rows[i];
 

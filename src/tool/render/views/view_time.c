@@ -83,8 +83,7 @@ view_lifetimes_json(struct json *j, const struct view *v)
 	view_key_str(j, "rows_unit", a.samples ? "samples" : "blocks");
 	json_member_u64(j, "temporary", a.temporary);
 	json_member_u64(j, "not_freed", a.live);
-	json_key(j, "rows");
-	json_arr(j);
+	json_member_arr(j, "rows");
 	for (unsigned i = 0; a.known && i < PROF_LIFE_BUCKETS; i++) {
 		json_obj(j);
 		json_member_u64_if(j, "below_ms", ages_limit_ms(i) != UINT64_MAX,
@@ -206,8 +205,7 @@ view_time_json_points(struct json *j, const struct view *v, uint32_t process)
 	struct span *spans;
 	uint32_t points, n = spans_of(v->p, process, 0, &spans, &points);
 
-	json_key(j, "points");
-	json_arr(j);
+	json_member_arr(j, "points");
 	for (uint32_t i = 0; i < n; i++) {
 		json_obj(j);
 		json_member_u64(j, "ms", spans[i].to_ms);
@@ -225,8 +223,7 @@ view_time_json_points(struct json *j, const struct view *v, uint32_t process)
 uint32_t
 view_timeline_json(struct json *j, const struct view *v)
 {
-	json_key(j, "rows");
-	json_arr(j);
+	json_member_arr(j, "rows");
 	for (uint32_t i = 1; i < v->p->nprocesses; i++) {
 		if (!view_time_wants(v, i))
 			continue;

@@ -97,8 +97,7 @@ view_top_json(struct json *j, const struct view *v)
 
 	if (v->o->rows > 0 && n > v->o->rows)
 		n = v->o->rows;
-	json_key(j, "rows");
-	json_arr(j);
+	json_member_arr(j, "rows");
 	for (uint32_t i = 0; i < n; i++) {
 		json_obj(j);
 		view_entry_figures(v, j, order[i]);

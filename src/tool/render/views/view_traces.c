@@ -157,8 +157,7 @@ view_trace_json_labels(const struct view_traces *t, struct json *j, uint32_t sit
 {
 	const struct prof *p = t->v->p;
 
-	json_key(j, "labels");
-	json_arr(j);
+	json_member_arr(j, "labels");
 	for (uint32_t i = t->starts[site]; i < t->starts[site + 1]; i++) {
 		const struct prof_label *l = &p->labels[t->labels[i]];
 
@@ -186,8 +185,7 @@ view_traces_json(struct json *j, const struct view *v)
 
 	view_traces_init(&t, v);
 	n = v->o->rows > 0 && v->o->rows < t.sites.len ? v->o->rows : t.sites.len;
-	json_key(j, "rows");
-	json_arr(j);
+	json_member_arr(j, "rows");
 	for (size_t i = 0; i < n; i++) {
 		uint32_t site = t.sites.data[i];
 
@@ -197,8 +195,7 @@ view_traces_json(struct json *j, const struct view *v)
 			view_key_error(v, j, "error", t.values.var[site]);
 		view_key_number(j, "pid", v->p->processes[v->p->sites[site].process].pid);
 		view_trace_json_labels(&t, j, site);
-		json_key(j, "stack");
-		json_arr(j);
+		json_member_arr(j, "stack");
 		for (uint32_t k = v->g->node_of_site[site]; k != 0;
 		     k = v->g->nodes[k].parent)
 			json_u64(j, v->g->nodes[k].entry - 1);

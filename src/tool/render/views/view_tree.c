@@ -155,8 +155,7 @@ void
 view_json_nodes(const struct view *v, struct json *j, const struct graph_node *nodes,
 		uint32_t n)
 {
-	json_key(j, "nodes");
-	json_arr(j);
+	json_member_arr(j, "nodes");
 	for (uint32_t i = 1; i < n; i++) {
 		json_obj(j);
 		view_key_number(j, "entry", (double)nodes[i].entry - 1);

@@ -43,8 +43,7 @@ add_verdict(struct json *j, const struct watch_view *v)
 
 	track_judge(v->track, &d);
 	a = track_answer(&d);
-	json_key(j, "verdict");
-	json_obj(j);
+	json_member_obj(j, "verdict");
 	json_member_str(j, "word", verdict_word_name(a.word));
 	json_member_str(j, "severity", verdict_severity_name(verdict_severity(a.word)));
 	json_member_str(j, "no_verdict_because", verdict_why_name(a.why));
@@ -65,8 +64,7 @@ add_regions(struct json *j, const struct watch_view *v)
 {
 	size_t *order = track_order(v->track);
 
-	json_key(j, "regions");
-	json_arr(j);
+	json_member_arr(j, "regions");
 	for (size_t i = 0; i < v->track->rows.len; i++) {
 		const struct track_row *r = &v->track->rows.data[order[i]];
 		struct fit f = track_fit_row(v->track, order[i]);
@@ -102,8 +100,7 @@ add_regions(struct json *j, const struct watch_view *v)
 static void
 add_mappings(struct json *j, const struct watch_view *v)
 {
-	json_key(j, "mappings");
-	json_arr(j);
+	json_member_arr(j, "mappings");
 	for (size_t i = 0; i < v->map->areas.len; i++) {
 		const struct memmap_area *a = &v->map->areas.data[i];
 		const struct region *r = &v->regions->list.data[v->regions->of_area[i]];
@@ -156,8 +153,7 @@ add_limit(struct json *j, const struct watch_view *v)
 	struct fit f = track_fit_process(v->track, 0);
 	double slope = fit_slope(&f, NULL);
 
-	json_key(j, "limit");
-	json_obj(j);
+	json_member_obj(j, "limit");
 	json_member_u64_if(j, "bytes",
 			   v->limit_bytes != 0 && v->limit_bytes != UINT64_MAX,
 			   v->limit_bytes);
@@ -181,8 +177,7 @@ add_process(struct json *j, const struct watch_view *v)
 	json_member_u64(j, "threads", v->threads);
 	json_member_bool(j, "ended", v->ended);
 	add_verdict(j, v);
-	json_key(j, "snapshots");
-	json_arr(j);
+	json_member_arr(j, "snapshots");
 	for (size_t i = 0; i < t->seconds.len; i++) {
 		json_obj(j);
 		json_member_f64(j, "seconds", t->seconds.data[i]);
@@ -209,8 +204,7 @@ watch_json(struct buf *out, const struct watch_view *views, size_t n)
 	json_init(&j, out);
 	json_obj(&j);
 	json_member_u64(&j, "seep_watch", 1);
-	json_key(&j, "processes");
-	json_arr(&j);
+	json_member_arr(&j, "processes");
 	for (size_t i = 0; i < n; i++)
 		add_process(&j, &views[i]);
 	json_arr_end(&j);
