@@ -24,7 +24,8 @@ NOT_OURS = ("tests/programs/", "tests/golden/", "ui/", "THIRD-PARTY.md", "LICENS
 # A line of a comment that begins something: an item of a list, a drawing, code.
 ITEM = re.compile(r"(?:[-*+] |\d+[.)] |\.\.\. )")
 FIXED = re.compile(r"\S {3,}\S|\t|[|+`]{1}.*[|+]$|[┌├└─│]")
-DIRECTIVE = re.compile(r"#(!| ?shellcheck | SPDX-| ?pylint| ?noqa| ?type:|include|define)")
+DIRECTIVE = re.compile(r"#(!| ?shellcheck | SPDX-| ?pylint| ?noqa| ?type:|include|define"
+                       r"| timeout: \d| alone(:|$))")
 
 
 def width(line):

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Attach and detach, over and over, on threads that allocate all the time and check what
 # they get; and on programs of others. No crash, no hang, nothing left. Full counts under
-# `make soak`. timeout: 900
+# `make soak`.
+# timeout: 900
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach

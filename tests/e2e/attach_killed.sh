@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # The attacher is killed: at every step on its way in, while a thread makes a system call
 # for it, on its way out, and while it records. The process lives, and seep detach finds
-# and undoes what there is. timeout: 300
+# and undoes what there is.
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach

@@ -4,7 +4,8 @@
 # line. A call that loses one block in five is `LEAK likely`; one that never frees any is
 # `GROWING`, because a cache that fills looks the same. Under `make soak` as it is meant:
 # 2 GB, 1 MiB a minute, a minute's look, 50 times; else a small one, leaking twenty times
-# as fast, looked at for five seconds. timeout: 1800
+# as fast, looked at for five seconds.
+# timeout: 1800
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach

@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Flame graphs and the HTML page: what the files say, and how they behave in a browser
-# (tests/ui). timeout: 180 alone
+# (tests/ui).
+# timeout: 180
+# alone
 . "$(dirname "$0")/lib.sh"
 need_seep
 

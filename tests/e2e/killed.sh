@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # A program that is killed, by somebody or by the kernel for want of memory, and perhaps
-# seep with it: the recording is there, says how it ended, and has what held most. alone:
-# @last may be a run of another test that was killed with its tool
+# seep with it: the recording is there, says how it ended, and has what held most.
+# alone: @last may be a run of another test that was killed with its tool
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_steps.sh"
 need_seep

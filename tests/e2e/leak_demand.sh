@@ -3,7 +3,8 @@
 # seep leaks on a program that works: from a copy of it and while it stands still, what
 # has changed since the last look, what it would cost. Nothing of it may be noticed: no
 # call fails that never fails, no child is seen, no descriptor is left. `make soak` does
-# so a hundred times. timeout: 60
+# so a hundred times.
+# timeout: 60
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep

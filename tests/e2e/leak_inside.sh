@@ -23,13 +23,13 @@ answers "under seep run" 13
 # In order: 505 bytes twice, the second time in the words of LeakSanitizer, whose function
 # was called; then only what is new.
 expect_eq "in LeakSanitizer's words" "$(grep -c '^SUMMARY: LeakSanitizer: 505 byte(s) leaked in 5 allocation(s)\.$' <<<"$err")" 1
-expect_eq "what was told meanwhile" "$(grep -oE '^(LEAK \(minor\)  [0-9.]+ K?i?B in [0-9]+ block|OK  nothing of)' <<<"$err" | head -n 9)" \
+expect_eq "what was told meanwhile" "$(grep -oE '^(LEAK \(minor\)  [0-9.]+ K?i?B in [0-9]+ block|OK  no leak of)' <<<"$err" | head -n 9)" \
 	"LEAK (minor)  505 B in 5 block
-OK  nothing of
+OK  no leak of
 LEAK (minor)  309 B in 3 block
-OK  nothing of
-OK  nothing of
-OK  nothing of
+OK  no leak of
+OK  no leak of
+OK  no leak of
 LEAK (minor)  233 B in 1 block
 LEAK (minor)  239 B in 1 block
 LEAK (minor)  1.46 KiB in 12 block"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Debian's own programs: what is definitely and indirectly lost is what valgrind finds, to
-# the byte. timeout: 300
+# the byte.
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_leak.sh"
 need_command valgrind

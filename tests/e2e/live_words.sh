@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Random values in every word of a live recording that the tool may write, and in the
 # references that the recorder follows outside malloc and free: the program goes on,
-# unharmed and with results of its own that are right. timeout: 900
+# unharmed and with results of its own that are right.
+# timeout: 900
 . "$(dirname "$0")/lib.sh"
 need_libseep
 need_seep

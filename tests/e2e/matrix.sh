@@ -5,7 +5,8 @@
 # first with the word of matrix.table, no healthy program called LEAK, LEAK (minor) or
 # LEAK likely, and hardly ever NO VERDICT. `make soak` does all 576, else forty programs
 # once, the allocators and modes in turn. The programs mostly sleep, so many run at a
-# time. timeout: 3600
+# time.
+# timeout: 3600
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach

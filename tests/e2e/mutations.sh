@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Changed copies of sound files, and bombs of gzip and zstd, for every reader: the real
 # command, under ulimit -v and for at most ten seconds of processor time each. No signal,
-# no time-out. timeout: 1800
+# no time-out.
+# timeout: 1800
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Programs nobody here wrote: compiler drivers with cc1, as and ld as children, and make
-# -j2. timeout: 300
+# -j2.
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 need_command gcc g++ make jq

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Children that libseep.so cannot be loaded into: static, 32-bit, musl, set-user-id. They
-# must run as they do without seep, and seep must say so. timeout: 300
+# must run as they do without seep, and seep must say so.
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 . "$(dirname "$0")/lib_foreign.sh"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Programs nobody here wrote: nginx with two workers under load, a reload in the middle,
-# and a graceful stop. Over loopback, on a port that the test finds free. timeout: 300
+# and a graceful stop. Over loopback, on a port that the test finds free.
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 PATH=$PATH:/usr/sbin

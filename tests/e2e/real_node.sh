@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Programs nobody here wrote: node: worker threads, child processes, a server and its
-# clients. timeout: 300
+# clients.
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 need_command /usr/bin/node

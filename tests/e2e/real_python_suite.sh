@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Programs nobody here wrote: parts of the test suite of /usr/bin/python3: the same tests
-# pass. timeout: 300
+# pass.
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 

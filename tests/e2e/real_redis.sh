@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Programs nobody here wrote: redis-server, which has jemalloc underneath on some systems:
 # under its own benchmark, with a snapshot by a forked child, saved data read again, and
-# shut down. timeout: 300
+# shut down.
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 need_command redis-server redis-benchmark redis-cli

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Children built with sanitizers, which bring a malloc of their own and want to be first:
-# they must run as they do without seep, and seep must say so. timeout: 300
+# they must run as they do without seep, and seep must say so.
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_real.sh"
 . "$(dirname "$0")/lib_foreign.sh"

@@ -3,7 +3,8 @@
 # Names and lines whatever became of the binary: in a path with a space, stripped with its
 # debug file elsewhere, moved, replaced by another build, deleted under a process that
 # runs, in another root. And a line that says what is missing where they cannot be had.
-# The cache of indexes: made, used, switched off. timeout: 300
+# The cache of indexes: made, used, switched off.
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
