@@ -3,7 +3,9 @@
 # Attach where processors are scarce: many processes at once, over and over, and with seep
 # killed at a random moment. All processes go on and check what they get, and nothing is
 # left in any. Full counts under `make soak`. How long the stops are, bench/starved
-# prints; that is no matter of right or wrong here. timeout: 3600 alone
+# prints; that is no matter of right or wrong here.
+# timeout: 3600
+# alone
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach
