@@ -152,7 +152,7 @@ in)
 	;;
 fill | inside) "$@" ;; # by this script, in the new namespaces
 *)
-	sed -n 's/^# \{0,1\}//; 3,7p' "$tool" >&2
+	sed -n 's,^#   tools/,usage: tools/,p' "$tool" >&2
 	exit 2
 	;;
 esac

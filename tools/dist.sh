@@ -209,7 +209,7 @@ make_deb() {
 }
 
 usage() {
-	sed -n '5,6s/^# \{0,1\}//p' "$0" >&2
+	sed -n 's,^#   tools/,usage: tools/,p' "$0" >&2
 	exit 2
 }
 
