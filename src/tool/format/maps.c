@@ -234,14 +234,6 @@ maps_line(struct maps_parse *parse, struct line l)
 
 /* ---- all of them ---- */
 
-static int
-maps_compare(const void *a, const void *b)
-{
-	const struct maps_range *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
 /* Code that was moved onto huge pages has lost its file: it is that of the range behind
  * it. */
 static void
@@ -367,7 +359,7 @@ maps_read(struct maps *m, struct prof *p, uint32_t process, struct lines in,
 		else
 			maps_line(&parse, l);
 	}
-	vec_sort(&m->ranges, maps_compare);
+	vec_sort(&m->ranges, vec_compare_by(struct maps_range, start));
 	maps_join_huge(m);
 	maps_find_program(m, exe);
 	maps_add_modules(m, process, exe);

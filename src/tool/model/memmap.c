@@ -50,18 +50,10 @@ memmap_data_of(const struct memmap *m, const struct memmap_area *a)
 	return before;
 }
 
-static int
-memmap_compare(const void *a, const void *b)
-{
-	const struct memmap_area *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
 void
 memmap_sort(struct memmap *m)
 {
-	vec_sort(&m->areas, memmap_compare);
+	vec_sort(&m->areas, vec_compare_by(struct memmap_area, start));
 }
 
 void

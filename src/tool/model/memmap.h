@@ -81,9 +81,9 @@ enum heapmap_kind {
 
 /* A range of addresses that malloc holds, and its resident bytes by what they are. */
 struct heapmap_range {
-	enum heapmap_kind kind;
-	unsigned arena; /* number, main is 0 */
 	uint64_t start, end;
+	enum heapmap_kind kind;
+	unsigned arena;	     /* number, main is 0 */
 	uint64_t used_bytes; /* blocks that the program has, with malloc's own headers */
 	uint64_t free_bytes; /* freed and kept, also at the heap's end */
 	uint64_t unknown_bytes; /* resident, but which of the two could not be told */

@@ -12,6 +12,8 @@
 #ifndef SEEP_UTIL_VEC_H
 #define SEEP_UTIL_VEC_H
 
+#include <stddef.h>
+
 #include "tool/util/x.h"
 
 #define VEC_BODY(type)                                                                   \
@@ -42,8 +44,28 @@
 	((v)->len > 1 ? qsort((v)->data, (v)->len, sizeof *(v)->data, (compare))         \
 		      : (void)0)
 
+/* The comparison, also for qsort and bsearch, of items of `type` in ascending order of
+ * `member`, a uint64_t that they begin with; vec_compare_u64 itself is that of plain
+ * words. */
+#define vec_compare_by(type, member)                                                     \
+	({                                                                               \
+		_Static_assert(offsetof(type, member) == 0, "the first member");         \
+		_Static_assert(__builtin_types_compatible_p(                             \
+				       __typeof__(((type *)NULL)->member), uint64_t),    \
+			       "a uint64_t");                                            \
+		vec_compare_u64;                                                         \
+	})
+
 /* Frees the items and empties the vec, which may be used again. */
 #define vec_done(v) (free((v)->data), (v)->data = NULL, (v)->len = (v)->cap = 0, (void)0)
+
+static inline int
+vec_compare_u64(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
 
 static inline void *
 vec_grow(void *data, size_t *cap, size_t want, size_t item_bytes)

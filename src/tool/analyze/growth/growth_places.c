@@ -261,14 +261,6 @@ fill_points(struct growth *to, const struct work *w, const struct group *g)
 					      .frees = g->frees});
 }
 
-static int
-compare_births(const void *pa, const void *pb)
-{
-	const struct growth_birth *a = pa, *b = pb;
-
-	return a->ms < b->ms ? -1 : a->ms > b->ms;
-}
-
 /* Bytes that a block stands for; a sample stands for more the smaller it is. */
 static double
 stands_for(const struct prof_process *pr, const struct prof_block *b)
@@ -300,7 +292,7 @@ fill_births(struct growth *to, const struct work *w, const struct group *g)
 		to->births.data[i].bytes *= scale;
 	if (to->births.len > 1)
 		qsort(to->births.data, to->births.len, sizeof *to->births.data,
-		      compare_births);
+		      vec_compare_by(struct growth_birth, ms));
 	to->first_ms = g->first_ms;
 	if (to->births.len > 0 && to->births.data[0].ms < to->first_ms)
 		to->first_ms = to->births.data[0].ms;

@@ -118,14 +118,6 @@ add_segment(struct core *c, const Elf64_Phdr *p)
 	vec_push(&c->segments, s);
 }
 
-static int
-compare_segments(const void *a, const void *b)
-{
-	const struct core_segment *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
 static void
 keep_segment(struct core *c, struct core_segment_vec *kept, const struct core_segment *s)
 {
@@ -149,7 +141,7 @@ tidy_segments(struct core *c)
 	struct core_segment_vec kept = {0};
 	uint64_t absent = 0;
 
-	vec_sort(&c->segments, compare_segments);
+	vec_sort(&c->segments, vec_compare_by(struct core_segment, start));
 	for (size_t i = 0; i < c->segments.len; i++) {
 		struct core_segment s = c->segments.data[i], rest = s;
 		uint64_t has = ALIGN_UP(s.bytes, (uint64_t)CORE_PAGE);

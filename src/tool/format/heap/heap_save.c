@@ -288,20 +288,13 @@ heap_put_stack(const struct heap_out *h, uint32_t site, struct buf *out)
 	buf_add_char(out, '\n');
 }
 
-static int
-heap_compare(const void *a, const void *b)
-{
-	const struct heap_module *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
 /* Ascending; the rows are not needed as such any more. */
 static void
 heap_put_map(struct heap_out *h, struct buf *out)
 {
 	buf_add_str(out, "\nMAPPED_LIBRARIES:\n");
-	qsort(h->modules, h->p->nmodules, sizeof *h->modules, heap_compare);
+	qsort(h->modules, h->p->nmodules, sizeof *h->modules,
+	      vec_compare_by(struct heap_module, start));
 	for (uint32_t i = 0; i < h->p->nmodules; i++) {
 		const struct heap_module *m = &h->modules[i];
 		size_t from;

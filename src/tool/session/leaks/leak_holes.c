@@ -143,21 +143,13 @@ add_heap_holes(struct look *k, struct err *e)
 	return r < 0 ? r : 0;
 }
 
-static int
-compare_ranges(const void *a, const void *b)
-{
-	const struct scan_range *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
 /* Blocks that lie in no heap that is left out as a whole. */
 static void
 add_block_holes(struct look *k)
 {
 	size_t h = 0;
 
-	vec_sort(&k->heaps, compare_ranges);
+	vec_sort(&k->heaps, vec_compare_by(struct scan_range, start));
 	for (size_t i = 0; i < k->blocks.len; i++) {
 		const struct scan_block *b = &k->blocks.data[i];
 		uint64_t end = b->addr + (b->bytes > 0 ? b->bytes : 1);

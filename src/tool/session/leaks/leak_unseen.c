@@ -77,14 +77,6 @@ on_mapped(void *ctx, uint64_t addr, uint64_t bytes)
 		vec_push(&c->unseen, (struct scan_range){addr, addr + bytes});
 }
 
-static int
-compare_starts(const void *a, const void *b)
-{
-	const struct scan_range *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
 static void
 on_kept(void *ctx, uint64_t addr, bool freed)
 {
@@ -94,9 +86,10 @@ on_kept(void *ctx, uint64_t addr, bool freed)
 
 	if (c->heaps == SIZE_MAX)
 		c->heaps = c->unseen.len;
-	r = c->heaps == 0 ? NULL
-			  : bsearch(&key, c->unseen.data, c->heaps,
-				    sizeof *c->unseen.data, compare_starts);
+	r = c->heaps == 0
+		    ? NULL
+		    : bsearch(&key, c->unseen.data, c->heaps, sizeof *c->unseen.data,
+			      vec_compare_by(struct scan_range, start));
 	if (r != NULL)
 		r->end = r->start; /* in order still */
 	else if (freed && at < c->k->blocks.len && c->k->blocks.data[at].addr == addr)

@@ -196,14 +196,6 @@ add_mapped(struct hb_walk *k, const struct hb_mapped *b)
 
 /* ---- all of it ---- */
 
-static int
-compare_ranges(const void *a, const void *b)
-{
-	const struct heapmap_range *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
 /* With everything that was found; k->to are the sums. */
 static void
 add_up(struct hb_walk *k, struct window *w)
@@ -227,7 +219,7 @@ add_up(struct hb_walk *k, struct window *w)
 	hb_find_mapped(k, s->o->ranges_only ? &near : &far);
 	for (size_t i = 0; i < k->mapped.len; i++)
 		add_mapped(k, &k->mapped.data[i]);
-	vec_sort(&s->heap->ranges, compare_ranges);
+	vec_sort(&s->heap->ranges, vec_compare_by(struct heapmap_range, start));
 }
 
 void

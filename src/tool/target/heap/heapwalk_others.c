@@ -22,14 +22,6 @@ enum {
 	CHUNK_PAGES = 4096,
 };
 
-static int
-compare_ranges(const void *a, const void *b)
-{
-	const struct heapmap_range *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
 /* Resident bytes of [start, end), of which `present` knows the pages from `from` on. */
 static uint64_t
 resident(const struct procmem *m, const uint8_t *present, uint64_t from, uint64_t start,
@@ -114,7 +106,7 @@ heapwalk_others(const struct procmem *m, struct heapmap *to)
 	if (known) {
 		to->known = to->others = true;
 		to->arenas += (unsigned)h.owners.len;
-		vec_sort(&to->ranges, compare_ranges);
+		vec_sort(&to->ranges, vec_compare_by(struct heapmap_range, start));
 	}
 	heapblocks_done(&h);
 	freeze_close(&z);

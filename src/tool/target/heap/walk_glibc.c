@@ -58,22 +58,6 @@ on_gap(struct hb_walk *k, const struct hb_piece *p, uint64_t start, uint64_t end
 
 /* ---- what is used ---- */
 
-static int
-compare_blocks(const void *a, const void *b)
-{
-	const struct heapblock *x = a, *y = b;
-
-	return (x->addr > y->addr) - (x->addr < y->addr);
-}
-
-static int
-compare_words(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Takes out what is freed and kept, and the caches themselves, which are malloc's own. */
 static void
 take_out(struct hb_walk *k)
@@ -81,8 +65,8 @@ take_out(struct hb_walk *k)
 	struct heapblocks *h = k->to;
 	size_t kept = 0, c = 0, own = 0;
 
-	vec_sort(&k->cached, compare_words);
-	vec_sort(&k->caches, compare_words);
+	vec_sort(&k->cached, vec_compare_u64);
+	vec_sort(&k->caches, vec_compare_u64);
 	for (size_t i = 0; i < h->blocks.len; i++) {
 		struct heapblock b = h->blocks.data[i];
 
@@ -147,7 +131,7 @@ walk(struct hb_walk *k)
 	}
 	add_mapped(k);
 	hb_find_cached(k);
-	vec_sort(&h->blocks, compare_blocks);
+	vec_sort(&h->blocks, vec_compare_by(struct heapblock, addr));
 	take_out(k);
 }
 

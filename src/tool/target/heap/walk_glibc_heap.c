@@ -194,14 +194,6 @@ on_heap(void *ctx, const struct hw_heap *h)
 				   .arena = w->number});
 }
 
-static int
-compare_pieces(const void *a, const void *b)
-{
-	const struct hb_piece *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
 bool
 hb_begin(struct hb_walk *k, char *why, size_t size)
 {
@@ -219,7 +211,7 @@ hb_begin(struct hb_walk *k, char *why, size_t size)
 		hw_each_heap(k->m, k->map, &k->state, &k->state.arenas.data[i], on_heap,
 			     &w);
 	}
-	vec_sort(&k->pieces, compare_pieces);
+	vec_sort(&k->pieces, vec_compare_by(struct hb_piece, start));
 	return true;
 }
 

@@ -239,14 +239,6 @@ keep_extensions(struct walk *w)
 	}
 }
 
-static int
-compare_addresses(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* Whether a Span has ever been at `at`: what was never used is zero. */
 static bool
 was_span(struct walk *w, uint64_t at)
@@ -266,7 +258,7 @@ was_span(struct walk *w, uint64_t at)
 static void
 take_spans(struct walk *w, struct tc *t)
 {
-	vec_sort(&t->spans, compare_addresses);
+	vec_sort(&t->spans, vec_compare_u64);
 	for (size_t i = 0, k; i < t->spans.len; i = k) {
 		uint64_t first = t->spans.data[i], end;
 

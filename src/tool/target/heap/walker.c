@@ -307,14 +307,6 @@ walk_cached(struct walk *w, uint64_t addr, uint64_t bytes)
 	return true;
 }
 
-static int
-compare_words(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 static bool
 is_listed(const struct walk_words *v, size_t *at, uint64_t addr)
 {
@@ -330,8 +322,8 @@ take_out(struct walk *w)
 	struct heapblocks *to = w->to;
 	size_t kept = w->first_block, c = 0, own = 0;
 
-	vec_sort(&w->cached, compare_words);
-	vec_sort(&w->own, compare_words);
+	vec_sort(&w->cached, vec_compare_u64);
+	vec_sort(&w->own, vec_compare_u64);
 	/* The same block in two caches, or twice in one. */
 	for (size_t i = 1; i < w->cached.len; i++)
 		owner(w)->failed += w->cached.data[i] == w->cached.data[i - 1];
@@ -391,29 +383,13 @@ walk_end(struct walk *w, bool found)
 
 /* ---- all of them ---- */
 
-static int
-compare_blocks(const void *a, const void *b)
-{
-	const struct heapblock *x = a, *y = b;
-
-	return (x->addr > y->addr) - (x->addr < y->addr);
-}
-
-static int
-compare_ranges(const void *a, const void *b)
-{
-	const struct heapblocks_range *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
 /* In the order of addresses, without ranges that lie inside others. */
 static void
 tidy_ranges(struct heapblocks_ranges *r)
 {
 	size_t n = 0;
 
-	vec_sort(r, compare_ranges);
+	vec_sort(r, vec_compare_by(struct heapblocks_range, start));
 	for (size_t i = 0; i < r->len; i++) {
 		if (n > 0 && r->data[i].start <= r->data[n - 1].end) {
 			if (r->data[i].end > r->data[n - 1].end)
@@ -432,7 +408,7 @@ tidy_blocks(struct heapblocks *h)
 {
 	size_t n = 0;
 
-	vec_sort(&h->blocks, compare_blocks);
+	vec_sort(&h->blocks, vec_compare_by(struct heapblock, addr));
 	for (size_t i = 0; i < h->blocks.len; i++) {
 		const struct heapblock *last = n > 0 ? &h->blocks.data[n - 1] : NULL;
 
