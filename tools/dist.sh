@@ -174,6 +174,8 @@ make_deb() {
 		echo '# Of libc it calls dlsym alone, which is in libdl before glibc 2.34.'
 		echo 'seep: library-not-linked-against-libc [usr/lib/seep/libseep_copy.so]'
 	} >$root/usr/share/lintian/overrides/seep
+	# Manual pages and documents name the paths of `make install`.
+	grep -rlE '/usr/local/(bin|lib)/' $root/usr/share/man $doc | xargs sed -i -E 's,/usr/local/(bin|lib)/,/usr/\1/,g'
 	gzip -9n $doc/changelog $doc/NEWS.md $root/usr/share/man/man*/*
 	# dpkg-shlibdeps will have a source package to look at.
 	mkdir -p /tmp/source/debian

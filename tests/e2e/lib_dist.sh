@@ -99,6 +99,12 @@ expect_match "completion" "$(
 )" 'seep$'
 expect_eq "manual pages" "$(find "$prefix/share/man" -name 'seep*' | wc -l)" "$(find "$ROOT/man" -name '*.[1-9]' | wc -l)"
 
+if [ "$what" = deb ]; then
+	named=$(zcat -f "$prefix"/share/man/man*/seep* | grep -oE '/usr/[a-z/]*/libseep\.so|/usr/local/(bin|lib)[a-z/]*' | sort -u)
+	expect_eq "the library's path in manual pages" "$named" /usr/lib/seep/libseep.so
+	[ -e "$named" ] || fail "there is no $named"
+fi
+
 # Removed: nothing is left, in memory neither.
 if [ "$what" = deb ]; then
 	dpkg --purge seep >removed 2>&1 || fail "the package cannot be removed" "$(cat removed)"
