@@ -31,6 +31,10 @@ expect_eq "a program as the command" "$err" "seep: no command \"./$server\"; did
 echo >notes
 expect_status 2 "$SEEP" notes
 expect_eq "a file as the command" "$err" 'seep: no command "notes"; did you mean "seep report notes"?'
+# Another tool by a path, as its documents have it.
+echo 'main;leak 10' >folded
+expect_status 0 "$SEEP" ./flamegraph.pl folded
+expect_match "a tool by its path" "$out" '<svg '
 # Names of other tools, and of commands that seep calls differently: one line says what
 # works here.
 for word in massif ms_print heaptrack heaptrack_print tracemalloc memory_profiler memray asprof go pmap gdb \

@@ -134,6 +134,21 @@ find_command(const char *name)
 	return NULL;
 }
 
+/* Another tool as its users call it, by a path: ./flamegraph.pl, /usr/bin/valgrind. */
+static const struct cmd *
+find_peer(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	bool peer = false;
+
+	for (size_t i = 0; slash != NULL && i < ARRAY_LEN(commands); i++) {
+		peer = peer || commands[i] == &cmd_jeprof; /* they are the last rows */
+		if (peer && strcmp(commands[i]->name, slash + 1) == 0)
+			return commands[i];
+	}
+	return NULL;
+}
+
 /* A file where a command belongs: what is mostly done with one. */
 static bool
 is_file_instead(const char *name)
@@ -249,6 +264,8 @@ dispatch(int argc, char **argv)
 	if (strcmp(argv[1], "help") == 0 || cmd_is_help(argv[1]))
 		return run_help(argc - 2, argv + 2);
 	c = find_command(argv[1]);
+	if (c == NULL)
+		c = find_peer(argv[1]);
 	if (c != NULL)
 		return cmd_call(c, argc - 2, argv + 2);
 	if (run_other_name(argv[1], argc - 2, argv + 2, &status))
