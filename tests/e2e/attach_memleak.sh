@@ -41,6 +41,7 @@ run timeout 60 "$SEEP" memleak -T 37 -c "$(program jem_demo)"
 expect_eq "-c, over at once: status" "$status" 0
 expect_match "-c, over at once: Top N" "$out" '^\[[0-9:]{8}\] Top 37 stacks with outstanding allocations:$'
 expect_match "-c, over at once: 80 blocks" "$out" $'^\t3235840 bytes in 80 allocations from stack$'
+expect_eq "-c: main() is the outermost frame" "$(grep -c 'libseep' <<<"$out") $(grep -cP '\tmain\+' <<<"$out")" "0 2"
 expect_match "-c, over at once: 40 blocks" "$out" $'^\t3194880 bytes in 40 allocations from stack$'
 run timeout 60 "$SEEP" memleak -c "$TMP/nothing-here x"
 expect_eq "no such command" "$status $err" "3 seep: cannot start $TMP/nothing-here x"

@@ -202,6 +202,19 @@ put_frame(struct buf *b, const struct prof *p, const struct prof_loc *l, uint32_
 	buf_add_char(b, '\n');
 }
 
+/* What libseep.so puts between libc and main() is no caller of the program's. */
+static bool
+is_start(const struct prof *p, uint32_t node)
+{
+	const struct prof_loc *l = &p->locs[p->nodes[node].loc];
+	const char *slash;
+
+	if (p->nodes[node].parent != 0 || l->kind != PROF_LOC_CODE)
+		return false;
+	slash = strrchr(prof_text(p, p->modules[l->module].path), '/');
+	return slash != NULL && strcmp(slash, "/libseep.so") == 0;
+}
+
 static void
 put_stack(struct buf *b, const struct memleak_args *a, const struct prof *p,
 	  const struct stack *s)
@@ -213,7 +226,7 @@ put_stack(struct buf *b, const struct memleak_args *a, const struct prof *p,
 			   s->list.data[i]->addr, s->list.data[i]->bytes);
 	buf_printf(b, "\t%s%.0f bytes in %.0f allocations from stack\n",
 		   sampled ? "about " : "", s->bytes, s->blocks);
-	for (uint32_t n = s->node; n != 0; n = p->nodes[n].parent) {
+	for (uint32_t n = s->node; n != 0 && !is_start(p, n); n = p->nodes[n].parent) {
 		const struct prof_loc *l = &p->locs[p->nodes[n].loc];
 
 		if (l->kind == PROF_LOC_TRUNCATED) {
