@@ -34,6 +34,14 @@ expect_json "JSON is masked" "$TMP/out" '[.texts[].text | select(test("user|exam
 expect_status 0 "$SEEP" dump "$pid" heap --show-content
 expect_match "shown when asked" "$out" 'user-[0-9]+@example\.com'
 
+# A long string fits a line, unless its content was asked for.
+long=$(printf 'a%.0s' {1..200})
+printf '%s' "$long" >"$TMP/long"
+expect_status 0 "$SEEP" dump "$TMP/long"
+expect_match "cut when masked" "$out" '^ +1 x  x{60} \.\.\. \(200 bytes\)$'
+expect_status 0 "$SEEP" dump --show-content "$TMP/long"
+expect_match "whole when shown" "$out" "^ +1 x  $long\$"
+
 # The same places by address, by range and by name.
 expect_status 0 "$SEEP" dump "$pid" "0x$(printf %x $((start + 5000)))" --json
 expect_json "by address" "$TMP/out" .start "$(printf '0x%x' "$start")"

@@ -2,13 +2,20 @@
 /* dump_summary.c -- what a piece of memory holds, in a page; see dump.h. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "tool/render/figure.h"
 #include "tool/render/heap/dump.h"
 #include "tool/util/fmt.h"
 #include "tool/util/json.h"
+#include "tool/util/x.h"
 
-enum { DUMP_ROWS = 10, SIGN_LEAST = 2 };
+enum {
+	DUMP_ROWS = 10,
+	SIGN_LEAST = 2,
+	SHAPE_MOST = 60, /* characters of a masked string */
+};
 
 /* What the first words of blocks are, or NULL when that says nothing. */
 static const char *
@@ -132,6 +139,23 @@ add_signs(struct buf *out, const struct content *c, const struct dump_opts *o,
 	}
 }
 
+/* A string; the rest of a long one says nothing if it is masked. */
+static void
+add_text(struct buf *out, const char *text, bool masked)
+{
+	size_t n = strlen(text);
+	char *cut;
+
+	if (!masked || n <= SHAPE_MOST) {
+		clean_text(out, text);
+		return;
+	}
+	cut = xmemdup0(text, SHAPE_MOST);
+	clean_text(out, cut);
+	buf_printf(out, " ... (%s bytes)", fmt_count(n).s);
+	free(cut);
+}
+
 static void
 add_texts(struct buf *out, const struct content *c, size_t rows)
 {
@@ -145,7 +169,7 @@ add_texts(struct buf *out, const struct content *c, size_t rows)
 		const struct content_text *t = &c->texts_by.data[i];
 
 		buf_printf(out, "  %9s x  ", fmt_count(t->count).s);
-		clean_text(out, strtab_str(&c->texts, t->text));
+		add_text(out, strtab_str(&c->texts, t->text), c->shapes);
 		buf_add_char(out, '\n');
 	}
 }
