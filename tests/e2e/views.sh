@@ -346,6 +346,8 @@ golden=$ROOT/tests/golden/heap
 run "$SEEP" report "$golden/je_sampled.heap"
 expect_match "what it is" "$out" '^heap_v2 · one sample per ~4\.00 KiB · live 1\.12 MiB in 95 blocks$'
 expect_no_match "nothing about its end" "$out" 'exited|freed|peak|temporary|allocated'
+run "$SEEP" report "$golden/je_sampled.heap" "$golden/je_exact.heap"
+expect_eq "the sum of two is named so" "${out%%$'\n'*}" "$golden/je_sampled.heap and 1 more: heap_v2"
 run "$SEEP" report --json "$golden/je_sampled.heap"
 expect_eq "null, not 0" "$(jq -c '[.summary.verdict, (.totals | .allocs, .frees, .allocated_bytes, .at_peak_bytes, .temporary_allocs),
 	(.processes[0] | .pid, .peak_bytes, .memory, .lost)] | unique' <<<"$out")" '[null]'

@@ -394,7 +394,10 @@ load_several(struct loaded *l, const struct load_words *words, struct err *e)
 	if (r == 0) {
 		l->sources = (unsigned)s.n;
 		l->series = s.last != NULL ? (unsigned)s.n : 0;
-		l->name = xstrdup(words->data[s.last != NULL ? s.word : 0].what);
+		l->name = s.last != NULL || s.n < 2
+				  ? xstrdup(words->data[s.last != NULL ? s.word : 0].what)
+				  : xasprintf("%s and %zu more", words->data[0].what,
+					      (size_t)s.n - 1);
 		l->p = s.last != NULL ? TAKE(s.last) : TAKE(s.sum);
 	}
 	prof_free(s.last);
