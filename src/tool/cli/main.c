@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include "tool/util/clean.h"
 #include "tool/util/cmdline/doing.h"
 #include "tool/util/cmdline/note.h"
+#include "tool/util/file.h"
 #include "tool/util/term.h"
 #include "tool/util/vec.h"
 
@@ -154,9 +154,8 @@ static bool
 is_file_instead(const char *name)
 {
 	bool runs = access(name, X_OK) == 0;
-	struct stat st;
 
-	if (stat(name, &st) < 0 || !S_ISREG(st.st_mode))
+	if (!file_is_regular(name))
 		return false;
 	fprintf(stderr, "seep: no command \"%s\"; did you mean \"seep %s %s%s\"?\n", name,
 		runs ? "run" : "report", runs && strchr(name, '/') == NULL ? "./" : "",

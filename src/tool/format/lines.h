@@ -54,6 +54,14 @@ line_len(const struct line *l)
 	return (size_t)(l->end - l->at);
 }
 
+/* Adds without leaving the range: the figures of a file may be anything. */
+static inline void
+line_sum(int64_t *to, int64_t v)
+{
+	if (__builtin_add_overflow(*to, v, to))
+		*to = v < 0 ? INT64_MIN : INT64_MAX;
+}
+
 static inline bool
 scan_is_blank(char c)
 {

@@ -368,6 +368,12 @@ prof_module(struct prof *p, const char *path, const uint8_t *build_id, size_t by
 	return prof_intern(p, &p->index->modules, &prof_kind_module, &p->nmodules);
 }
 
+uint64_t
+prof_loc_address(const struct prof_loc *l)
+{
+	return l->offset - (!l->exact && l->offset > 0);
+}
+
 uint32_t
 prof_loc(struct prof *p, uint32_t module, uint64_t offset, enum prof_loc_kind kind,
 	 bool exact)

@@ -566,6 +566,9 @@ uint32_t prof_loc(struct prof *p, uint32_t module, uint64_t offset,
 		  enum prof_loc_kind kind, bool exact);
 uint32_t prof_node(struct prof *p, uint32_t parent, uint32_t loc);
 
+/* The address that a location is of: the call, where it has the address behind it. */
+uint64_t prof_loc_address(const struct prof_loc *l);
+
 /* An enum prof_lang in words: "native", "Python" … Static text. */
 const char *prof_lang_name(unsigned lang);
 

@@ -18,6 +18,7 @@
 #include "tool/target/proc/anonparts.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/find.h"
+#include "tool/util/file.h"
 #include "tool/util/vec.h"
 #include "tool/util/x.h"
 
@@ -26,14 +27,6 @@ struct load_word {
 	char *what;  /* file, PID or name */
 	char *point; /* "" = none */
 };
-
-static bool
-load_is_file(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
 
 static bool
 load_is_input(const char *what)
@@ -50,7 +43,7 @@ load_split(const char *text, struct load_word *ret_word, struct err *e)
 	const char *at = strrchr(text, '@');
 	int r = 0;
 
-	if (at == NULL || strcmp(text, "@last") == 0 || load_is_file(text) ||
+	if (at == NULL || strcmp(text, "@last") == 0 || file_is_regular(text) ||
 	    load_is_input(text))
 		at = text + strlen(text);
 	w.what = xmemdup0(text, (size_t)(at - text));
@@ -171,7 +164,7 @@ load_one(struct loaded *l, const char *what, struct prof **ret_prof, struct err 
 {
 	struct format_opts o = {.exe = l->exe};
 	struct err file_err = {0};
-	bool file = load_is_file(what);
+	bool file = file_is_regular(what);
 	int r;
 
 	if (load_is_input(what))

@@ -76,14 +76,6 @@ arena_alloc(struct arena *a, size_t bytes)
 	return arena_take(a, bytes, ARENA_ALIGN);
 }
 
-void *
-arena_array(struct arena *a, size_t n, size_t item_bytes)
-{
-	if (item_bytes != 0 && n > SIZE_MAX / 4 / item_bytes)
-		x_oom(SIZE_MAX);
-	return arena_alloc(a, n * item_bytes);
-}
-
 char *
 arena_memdup0(struct arena *a, const void *p, size_t n)
 {

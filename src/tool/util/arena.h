@@ -21,9 +21,6 @@ struct arena {
 /* Zeroed memory of `bytes`, aligned for anything (16). 0 bytes gives a valid pointer. */
 void *arena_alloc(struct arena *a, size_t bytes);
 
-/* An array of `n` items; an overflowing product ends as out of memory. */
-void *arena_array(struct arena *a, size_t n, size_t item_bytes);
-
 /* Copies with a NUL behind; not aligned. arena_strdup(a, NULL) is NULL. */
 char *arena_memdup0(struct arena *a, const void *p, size_t n);
 char *arena_strdup(struct arena *a, const char *s);

@@ -295,6 +295,38 @@ file_proc_link(int pid, const char *name, char **ret_target, bool *ret_deleted,
 	return 0;
 }
 
+bool
+file_is_regular(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+bool
+file_same(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+bool
+file_head(const char *path, void *ret_head, size_t n)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat st;
+	bool all;
+
+	if (fd < 0)
+		return false;
+	all = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	      pread(fd, ret_head, n, 0) == (ssize_t)n;
+	close(fd);
+	return all;
+}
+
 const char *
 file_base(const char *path)
 {

@@ -60,6 +60,15 @@ int file_readlink(const char *path, char **ret_target, struct err *e);
 int file_proc_link(int pid, const char *name, char **ret_target, bool *ret_deleted,
 		   struct err *e);
 
+/* Whether it is a regular file, and whether both names are of one file; links are
+ * followed. */
+bool file_is_regular(const char *path);
+bool file_same(const char *a, const char *b);
+
+/* The first `n` bytes of a regular file that has as many. Does not wait, as for a pipe's
+ * writer. */
+bool file_head(const char *path, void *ret_head, size_t n);
+
 /* The name without the folders in front; and the same, but all of it where nothing would
  * be left. Borrowed from `path`. */
 const char *file_base(const char *path);

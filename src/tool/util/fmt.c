@@ -52,8 +52,7 @@ fmt_size(uint64_t bytes)
 	return r;
 }
 
-/* Absolute value without the overflow of -INT64_MIN. */
-static uint64_t
+uint64_t
 fmt_abs(int64_t n)
 {
 	return n < 0 ? -(uint64_t)n : (uint64_t)n;

@@ -19,6 +19,9 @@ struct fmt_str {
  * "999 B", "3.09 MiB", "64.0 KiB", "1023 KiB". */
 struct fmt_str fmt_size(uint64_t bytes);
 
+/* Absolute value without the overflow of -INT64_MIN. */
+uint64_t fmt_abs(int64_t n);
+
 /* With a sign always, except for 0: "+48.0 MiB", "−1.40 MiB", "0 B". */
 struct fmt_str fmt_size_signed(int64_t bytes);
 

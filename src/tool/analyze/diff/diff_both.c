@@ -17,12 +17,6 @@
 #include "tool/util/file.h"
 #include "tool/util/x.h"
 
-uint64_t
-diff_address(const struct prof_loc *l)
-{
-	return l->offset - (!l->exact && l->offset > 0);
-}
-
 uint32_t
 diff_name(struct diff_both *b, unsigned side, uint32_t id)
 {
@@ -65,7 +59,7 @@ diff_build_name(struct diff_both *b, const struct prof_module *m)
 static uint64_t
 diff_loc_key(const struct diff_both *b, unsigned side, const struct prof_loc *l)
 {
-	return hash_pair(b->builds[side][l->module], diff_address(l));
+	return hash_pair(b->builds[side][l->module], prof_loc_address(l));
 }
 
 /* Has it an address, and a module that can be told? */

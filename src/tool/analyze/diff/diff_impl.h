@@ -30,9 +30,6 @@ void diff_both_init(struct diff_both *b, const struct prof *old, const struct pr
 void diff_both_done(struct diff_both *b);
 uint32_t diff_name(struct diff_both *b, unsigned side, uint32_t id);
 
-/* The address that a location is of: the call, where it has the address behind it. */
-uint64_t diff_address(const struct prof_loc *l);
-
 struct diff_match {
 	uint32_t *place[2]; /* for every row of that side's sites */
 	uint32_t nplaces;

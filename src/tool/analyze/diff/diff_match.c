@@ -99,7 +99,7 @@ static uint32_t
 diff_of_address(struct diff_work *w, unsigned side, const struct prof_loc *l,
 		uint32_t inl)
 {
-	uint64_t at = diff_address(l);
+	uint64_t at = prof_loc_address(l);
 	uint32_t n = diff_intern(w, DIFF_OF_ADDRESS, w->b->builds[side][l->module]);
 
 	n = diff_intern(w, n, (uint32_t)(at >> 32));

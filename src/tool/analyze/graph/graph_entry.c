@@ -67,13 +67,6 @@ graph_module_base(struct graph_work *w, const char *path, const struct prof_modu
 	return same != NULL ? (uint32_t)*same : strtab_add(w->strings, path);
 }
 
-/* The address that a location is of: the call, where it has the address behind it. */
-static uint64_t
-graph_address(const struct prof_loc *l)
-{
-	return l->offset - (!l->exact && l->offset > 0);
-}
-
 uint32_t
 graph_name(struct graph_side *s, uint32_t id)
 {
@@ -91,7 +84,7 @@ graph_start(const struct graph_side *s, const struct prof_loc *l)
 	if (f->symbol_off == 0 || l->module == 0)
 		return 0;
 	return hash_pair(s->modules[l->module] + (s->base ? UINT64_C(1) << 32 : 0),
-			 graph_address(l) - f->symbol_off);
+			 prof_loc_address(l) - f->symbol_off);
 }
 
 static void

@@ -46,7 +46,6 @@ struct track {
 	struct strtab strings;
 };
 
-/* Adds a snapshot; `seconds` must not be before the last one's. */
 /* What counts of a region: what is in memory and in swap. */
 static inline uint64_t
 track_kib(const struct region *r)
@@ -54,6 +53,14 @@ track_kib(const struct region *r)
 	return r->kib[MEMMAP_RSS] + r->kib[MEMMAP_SWAP];
 }
 
+/* KiB of a region at a snapshot. */
+static inline uint64_t
+track_row_kib(const struct track_row *row, size_t snapshot)
+{
+	return snapshot < row->kib.len ? row->kib.data[snapshot] : 0;
+}
+
+/* Adds a snapshot; `seconds` must not be before the last one's. */
 void track_add(struct track *t, double seconds, const struct regions *rs);
 void track_done(struct track *t); /* legal on a zeroed one */
 

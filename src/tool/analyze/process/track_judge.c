@@ -14,12 +14,6 @@ enum {
 
 /* ---- lines ---- */
 
-static uint64_t
-row_kib(const struct track_row *row, size_t snapshot)
-{
-	return snapshot < row->kib.len ? row->kib.data[snapshot] : 0;
-}
-
 /* The lines from one snapshot on. */
 static struct fit
 fit_row(const struct track *t, size_t row, size_t from)
@@ -28,7 +22,7 @@ fit_row(const struct track *t, size_t row, size_t from)
 
 	for (size_t i = from; i < t->seconds.len; i++)
 		fit_add(&f, t->seconds.data[i],
-			(double)row_kib(&t->rows.data[row], i) * 1024);
+			(double)track_row_kib(&t->rows.data[row], i) * 1024);
 	return f;
 }
 
@@ -40,7 +34,7 @@ filling_kib(const struct track *t, size_t snapshot)
 
 	for (size_t i = 0; i < t->rows.len; i++) {
 		if (t->rows.data[i].fills)
-			sum += row_kib(&t->rows.data[i], snapshot);
+			sum += track_row_kib(&t->rows.data[i], snapshot);
 	}
 	return sum;
 }

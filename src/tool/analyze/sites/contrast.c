@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "shared/hash.h"
+#include "tool/analyze/sites/value.h"
 #include "tool/util/map.h"
 #include "tool/util/vec.h"
 #include "tool/util/x.h"
@@ -296,12 +297,6 @@ contrast_by_caller(const struct contrast *c, const struct contrast_line *l,
 
 /* ---- threads and sizes, from the blocks that are left ---- */
 
-static uint64_t
-contrast_serial(uint32_t process, uint32_t serial)
-{
-	return (uint64_t)process << 16 | (serial & 0xffff);
-}
-
 static void
 contrast_sort_blocks(struct contrast *c)
 {
@@ -320,8 +315,8 @@ contrast_sort_blocks(struct contrast *c)
 			c->blocks[end[p->blocks[i].site]++] = i;
 	}
 	for (uint32_t i = 1; i < p->nthreads; i++)
-		*map_add(&c->threads, contrast_serial(p->threads[i].process,
-						      p->threads[i].serial)) = i;
+		*map_add(&c->threads, value_thread_key(p->threads[i].process,
+						       p->threads[i].serial)) = i;
 }
 
 /* Thread of a block as cells have it: 0 for those that have ended. */
@@ -329,7 +324,7 @@ static uint32_t
 contrast_thread(const struct contrast *c, const struct prof_block *b, uint32_t *ret_name)
 {
 	uint64_t *t =
-		map_find(&c->threads, contrast_serial(b->process, b->thread_serial));
+		map_find(&c->threads, value_thread_key(b->process, b->thread_serial));
 
 	*ret_name = t != NULL ? c->p->threads[*t].name : 0;
 	return t != NULL && !c->p->threads[*t].ended ? (uint32_t)*t : 0;

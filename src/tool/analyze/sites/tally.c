@@ -80,18 +80,12 @@ tally_has_blocks(const struct prof *p, const struct graph_query *q)
 	       q->point.at == SITES_AT_END;
 }
 
-static uint64_t
-tally_serial(uint32_t process, uint32_t serial)
-{
-	return (uint64_t)process << 16 | (serial & 0xffff);
-}
-
 static void
 tally_thread_block(void *ctx, const struct prof_block *b, double value, double var)
 {
 	struct tally_work *w = ctx;
 	const uint64_t *thread =
-		map_find(&w->serials, tally_serial(b->process, b->thread_serial));
+		map_find(&w->serials, value_thread_key(b->process, b->thread_serial));
 	uint32_t row = thread != NULL ? (uint32_t)*thread : 0;
 	struct tally_row *r;
 
@@ -151,8 +145,8 @@ tally_threads(struct tally *ret_tally, const struct prof *p, const struct graph_
 			    "try --sample-index allocated";
 	} else if (tally_has_blocks(p, q)) {
 		for (uint32_t i = 1; i < p->nthreads; i++)
-			*map_add(&w.serials, tally_serial(p->threads[i].process,
-							  p->threads[i].serial)) = i;
+			*map_add(&w.serials, value_thread_key(p->threads[i].process,
+							      p->threads[i].serial)) = i;
 		values_each_block(p, q, tally_thread_block, &w);
 		if (p->blocks_dropped > 0)
 			t.missing = "blocks that were not kept one by one";

@@ -288,7 +288,7 @@ value_choose_threads(struct value_work *w)
 						 prof_text(p, p->threads[i].name));
 }
 
-static uint64_t
+uint64_t
 value_thread_key(uint32_t process, uint32_t serial)
 {
 	return (uint64_t)process << 16 | (serial & 0xffff);

@@ -38,6 +38,9 @@ void values_each_block(const struct prof *p, const struct graph_query *q,
 /* The number that people know a thread by. */
 uint32_t value_thread_number(const struct prof_thread *t);
 
+/* A thread of a process as blocks name it, in one word. */
+uint64_t value_thread_key(uint32_t process, uint32_t serial);
+
 /* What to show when nothing was asked for: what the file asks for, else live where it is
  * known, else allocated. *ret_objects is set only where the file says so. */
 enum prof_value value_default(const struct prof *p, bool *ret_objects);

@@ -6,24 +6,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tool/cli/term/status_line.h"
 #include "tool/util/buf.h"
 #include "tool/util/clock.h"
 #include "tool/util/fmt.h"
 
 #define PROGRESS_AFTER_NS UINT64_C(2000000000)
 
-static bool
-in_foreground(void)
-{
-	return tcgetpgrp(STDERR_FILENO) == getpgrp();
-}
-
 void
 progress_init(struct progress *p)
 {
 	*p = (struct progress){0};
 	term_init(&p->term, STDERR_FILENO);
-	p->wanted = p->term.tty && !isatty(STDOUT_FILENO) && in_foreground();
+	p->wanted = p->term.tty && !isatty(STDOUT_FILENO) && status_line_may_show();
 }
 
 bool
@@ -39,7 +34,8 @@ progress_show(struct progress *p, const char *program, struct ticker *t)
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), rss = 0, live = 0;
 
 	/* In the background a write could stop us (TOSTOP). */
-	if (!p->wanted || now - t->start_ns < PROGRESS_AFTER_NS || !in_foreground())
+	if (!p->wanted || now - t->start_ns < PROGRESS_AFTER_NS ||
+	    !status_line_may_show())
 		return;
 	for (size_t i = 0; i < t->files.len; i++) {
 		struct ticker_file *f = &t->files.data[i];
@@ -66,7 +62,7 @@ progress_done(struct progress *p)
 {
 	static const char wipe[] = "\r\033[K";
 
-	if (p->shown && in_foreground() &&
+	if (p->shown && status_line_may_show() &&
 	    write(STDERR_FILENO, wipe, sizeof wipe - 1) > 0)
 		p->shown = false;
 }

@@ -31,8 +31,8 @@ static struct {
 	struct buf text;
 } line;
 
-static bool
-in_foreground(void)
+bool
+status_line_may_show(void)
 {
 	return tcgetpgrp(STDERR_FILENO) == getpgrp();
 }
@@ -51,7 +51,7 @@ show(void *arg)
 		struct buf b = {0};
 
 		/* In the background a write could stop us (TOSTOP). */
-		if (!in_foreground())
+		if (!status_line_may_show())
 			continue;
 		buf_printf(&b, "seep: %s: %ju s", buf_str(&line.text), (uintmax_t)s);
 		if (line.columns > 1 && b.len >= line.columns)
@@ -60,7 +60,7 @@ show(void *arg)
 		shown = write(STDERR_FILENO, b.data, b.len) > 0 || shown;
 		buf_done(&b);
 	}
-	if (shown && in_foreground())
+	if (shown && status_line_may_show())
 		(void)!write(STDERR_FILENO, wipe, sizeof wipe - 1);
 	return NULL;
 }
@@ -88,7 +88,7 @@ status_line(const char *text)
 	if (text == NULL)
 		return;
 	term_init(&t, STDERR_FILENO);
-	if (!t.tty || !in_foreground())
+	if (!t.tty || !status_line_may_show())
 		return;
 	line.over = eventfd(0, EFD_CLOEXEC);
 	if (line.over < 0)

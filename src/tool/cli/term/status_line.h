@@ -7,7 +7,12 @@
 #ifndef SEEP_CLI_STATUS_LINE_H
 #define SEEP_CLI_STATUS_LINE_H
 
+#include <stdbool.h>
+
 /* For doing_to: shows `text` from now on; NULL: wipes it. */
 void status_line(const char *text);
+
+/* Whether ours is the foreground group of the terminal that stderr is. */
+bool status_line_may_show(void);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "core_impl.h"
 #include "shared/compiler.h"
+#include "tool/util/file.h"
 #include "tool/util/x.h"
 
 enum {
@@ -39,17 +40,8 @@ bool
 core_is_one(const char *path)
 {
 	unsigned char head[sizeof(Elf64_Ehdr)];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	struct stat st;
-	bool is;
 
-	if (fd < 0)
-		return false;
-	is = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	     pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head &&
-	     core_detect(head, sizeof head);
-	close(fd);
-	return is;
+	return file_head(path, head, sizeof head) && core_detect(head, sizeof head);
 }
 
 /* Checks the file's head; *ret_off and *ret_n are its program headers. */

@@ -206,14 +206,6 @@ heap_in_less(int64_t all, int64_t part)
 	return all > part ? (uint64_t)all - (uint64_t)part : 0;
 }
 
-/* Adds without leaving the range: the figures may be anything. */
-static void
-heap_in_sum(int64_t *to, int64_t v)
-{
-	if (__builtin_add_overflow(*to, v, to))
-		*to = v < 0 ? INT64_MIN : INT64_MAX;
-}
-
 uint32_t
 heap_in_site(struct heap_in *h, uint32_t node, const struct heap_counts *c)
 {
@@ -242,8 +234,8 @@ heap_in_site(struct heap_in *h, uint32_t node, const struct heap_counts *c)
 		s->var_alloc_bytes =
 			heap_in_variance((double)c->allocs, r.allocs, r.alloc_bytes);
 	}
-	heap_in_sum(&h->p->processes[h->process].live_bytes, w.live_bytes);
-	heap_in_sum(&h->raw_bytes, c->live_bytes);
+	line_sum(&h->p->processes[h->process].live_bytes, w.live_bytes);
+	line_sum(&h->raw_bytes, c->live_bytes);
 	if ((c->live_blocks == 0 && c->live_bytes != 0) ||
 	    (c->allocs == 0 && c->alloc_bytes != 0))
 		heap_in_bad(h, HEAP_BAD_NO_BLOCKS);

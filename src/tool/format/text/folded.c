@@ -127,13 +127,6 @@ folded_whole(double v)
 }
 
 static void
-folded_sum(int64_t *to, int64_t v)
-{
-	if (__builtin_add_overflow(*to, v, to))
-		*to = v < 0 ? INT64_MIN : INT64_MAX;
-}
-
-static void
 folded_add(struct folded *f, uint32_t node, double before, double now)
 {
 	struct prof *p = f->p;
@@ -143,7 +136,7 @@ folded_add(struct folded *f, uint32_t node, double before, double now)
 	p->sites[row].process = f->process;
 	p->sites[row].node = node;
 	p->sites[row].live_bytes = p->sites[row].at_exit_bytes = folded_whole(now);
-	folded_sum(&p->processes[f->process].live_bytes, p->sites[row].live_bytes);
+	line_sum(&p->processes[f->process].live_bytes, p->sites[row].live_bytes);
 	f->fractions |= now != trunc(now);
 	while (p->nreals < row)
 		prof_add_real(p);
@@ -184,7 +177,7 @@ folded_finish(struct folded *f)
 	p->marks[mark].name = name;
 	p->marks[mark].nrows = p->nmark_rows;
 	for (uint32_t i = 0; i < p->nmark_rows; i++)
-		folded_sum(&p->marks[mark].live_bytes, p->mark_rows[i].live_bytes);
+		line_sum(&p->marks[mark].live_bytes, p->mark_rows[i].live_bytes);
 }
 
 static int

@@ -3,12 +3,9 @@
 #include "tool/format/text/scan_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "shared/compiler.h"
 #include "tool/util/file.h"
@@ -28,17 +25,8 @@ bool
 scan_file_is_one(const char *path)
 {
 	char head[sizeof magic - 1];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	struct stat st;
-	bool is;
 
-	if (fd < 0)
-		return false;
-	is = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	     pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head &&
-	     scan_file_detect(head, sizeof head);
-	close(fd);
-	return is;
+	return file_head(path, head, sizeof head) && scan_file_detect(head, sizeof head);
 }
 
 /* ---- writing ---- */

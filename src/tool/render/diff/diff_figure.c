@@ -16,12 +16,6 @@ enum { DIFF_NAME_MAX = 60 };
 
 const char *const diff_units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 
-uint64_t
-diff_abs(int64_t n)
-{
-	return n < 0 ? -(uint64_t)n : (uint64_t)n;
-}
-
 int64_t
 diff_less(int64_t a, int64_t b)
 {
@@ -58,19 +52,19 @@ diff_in_unit(double bytes, unsigned unit, unsigned more)
 char *
 diff_exactly(int64_t n)
 {
-	return xasprintf("%s%s", n < 0 ? DIFF_MINUS : "", fmt_count(diff_abs(n)).s);
+	return xasprintf("%s%s", n < 0 ? DIFF_MINUS : "", fmt_count(fmt_abs(n)).s);
 }
 
 char *
 diff_change(int64_t by, double var, bool plain, unsigned known)
 {
 	const char *sign = by > 0 ? "+" : by < 0 ? DIFF_MINUS : "";
-	double error = figure_sqrt(var), size = (double)diff_abs(by);
+	double error = figure_sqrt(var), size = (double)fmt_abs(by);
 	unsigned unit = diff_unit(size > error ? size : error);
 	char *n, *e = NULL, *all;
 
 	if (plain) {
-		n = xstrdup(fmt_count(diff_abs(by)).s);
+		n = xstrdup(fmt_count(fmt_abs(by)).s);
 		if (error > 0)
 			e = xstrdup(fmt_count((uint64_t)(error + 0.5)).s);
 	} else {

@@ -53,7 +53,6 @@ enum { DIFF_NO_UNIT = 99 };
 
 extern const char *const diff_units[];
 
-uint64_t diff_abs(int64_t n);
 int64_t diff_less(int64_t a, int64_t b); /* a - b, within the range */
 
 /* The unit that a number of bytes is best read in, and the number in a unit, with `more`

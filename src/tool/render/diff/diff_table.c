@@ -99,7 +99,7 @@ diff_unchanged(const struct diff_place *x)
 static uint64_t
 diff_place_size(const struct diff_place *x)
 {
-	return diff_abs(diff_less(x->value[DIFF_NEW], x->value[DIFF_OLD]));
+	return fmt_abs(diff_less(x->value[DIFF_NEW], x->value[DIFF_OLD]));
 }
 
 static enum diff_fold
@@ -182,7 +182,7 @@ diff_choose_rows(struct diff_page *g, struct diff_folded folded[DIFF_FOLDS])
 	diff_tell_apart(g);
 	for (size_t i = 0; i < g->rows.len; i++) {
 		for (unsigned s = 0; s < 2; s++) {
-			double n = (double)diff_abs(g->rows.data[i].x->value[s]);
+			double n = (double)fmt_abs(g->rows.data[i].x->value[s]);
 
 			most = n > most ? n : most;
 		}

@@ -19,8 +19,7 @@ enum { DIFF_REBUILT_MAX = 3 };
 static void
 diff_pair(struct diff_page *g, int64_t old, int64_t new, bool in_bytes)
 {
-	double most =
-		(double)(diff_abs(old) > diff_abs(new) ? diff_abs(old) : diff_abs(new));
+	double most = (double)(fmt_abs(old) > fmt_abs(new) ? fmt_abs(old) : fmt_abs(new));
 	unsigned unit = diff_unit(most);
 	char *a = NULL, *b = NULL;
 
@@ -61,7 +60,7 @@ static void
 diff_percent(struct diff_page *g, int64_t old, int64_t new, const char *between)
 {
 	if (old > 0 && new >= 0 && new != old &&
-	    diff_abs(new - old) >= (uint64_t)old / 1000)
+	    fmt_abs(new - old) >= (uint64_t)old / 1000)
 		buf_printf(g->out, "%s%s", between,
 			   fmt_change((uint64_t)old, (uint64_t) new).s);
 }
@@ -126,7 +125,7 @@ diff_first_line(struct diff_page *g)
 	};
 	const struct diff *d = g->d;
 	int64_t old = d->value[DIFF_OLD], new = d->value[DIFF_NEW];
-	uint64_t most = diff_abs(old) > diff_abs(new) ? diff_abs(old) : diff_abs(new);
+	uint64_t most = fmt_abs(old) > fmt_abs(new) ? fmt_abs(old) : fmt_abs(new);
 	char *by = diff_change(diff_less(new, old), d->var, g->o->bytes || !d->in_bytes,
 			       diff_unit((double)most));
 	/* What was freed before the end is all that grew? */

@@ -16,12 +16,6 @@ enum { MAPDIFF_ROWS = 10 };
 
 #define ARROW " \xe2\x86\x92 "
 
-static uint64_t
-kib_at(const struct track_row *r, size_t snapshot)
-{
-	return snapshot < r->kib.len ? r->kib.data[snapshot] : 0;
-}
-
 struct mapdiff_order {
 	const struct track *t;
 	size_t last;
@@ -32,7 +26,7 @@ change_kib(const struct track *t, size_t row, size_t last)
 {
 	const struct track_row *r = &t->rows.data[row];
 
-	return (int64_t)kib_at(r, last) - (int64_t)kib_at(r, 0);
+	return (int64_t)track_row_kib(r, last) - (int64_t)track_row_kib(r, 0);
 }
 
 static int
@@ -103,11 +97,11 @@ add_row(struct buf *out, const struct track *t, size_t row, size_t last)
 	buf_printf(out, "  %s", fmt_size_signed(change_kib(t, row, last) * 1024).s);
 	figure_pad(out, from, 14, 1);
 	from = out->len;
-	buf_printf(out, "%s" ARROW, fmt_size(kib_at(r, 0) << 10).s);
-	buf_add_str(out, fmt_size(kib_at(r, last) << 10).s);
+	buf_printf(out, "%s" ARROW, fmt_size(track_row_kib(r, 0) << 10).s);
+	buf_add_str(out, fmt_size(track_row_kib(r, last) << 10).s);
 	figure_pad(out, from, 23, 1);
 	clean_text(out, r->last.name);
-	if (kib_at(r, 0) == 0)
+	if (track_row_kib(r, 0) == 0)
 		buf_add_str(out, "  NEW");
 	else if (r->gone)
 		buf_add_str(out, "  GONE");
@@ -227,8 +221,8 @@ mapdiff_json(struct buf *out, const struct track *t, const struct mapdiff_opts *
 		json_obj(&j);
 		json_member_str(&j, "name", r->last.name);
 		json_member_str(&j, "kind", region_kind_name(r->last.kind));
-		json_member_u64(&j, "before_bytes", kib_at(r, 0) << 10);
-		json_member_u64(&j, "after_bytes", kib_at(r, last) << 10);
+		json_member_u64(&j, "before_bytes", track_row_kib(r, 0) << 10);
+		json_member_u64(&j, "after_bytes", track_row_kib(r, last) << 10);
 		json_member_i64(&j, "growth_bytes", change_kib(t, order[i], last) * 1024);
 		json_obj_end(&j);
 	}

@@ -4,22 +4,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "tool/render/figure.h"
 #include "tool/render/heap/scan_report.h"
 #include "tool/render/wrap.h"
-#include "tool/util/fmt.h"
 #include "tool/util/x.h"
 
 #define DOT " · "
 
 static const char *const kind_words[HEAPSCAN_KINDS] = {
 	"definitely lost", "indirectly lost", "possibly lost", "still reachable"};
-
-static struct figure_str
-bytes_of(const struct scan_opts *o, uint64_t bytes)
-{
-	return figure_bytes((int64_t)bytes, 0, o->bytes);
-}
 
 #define GLIBC_NAME "glibc's malloc" /* as its walker is called */
 
@@ -68,7 +60,7 @@ row_text(struct buf *out, const struct heapscan *s, const struct scan_opts *o,
 	const char *comma = "";
 	unsigned kinds = o->kinds;
 
-	buf_printf(out, "%2zu  %s  %s   %s, ", number, bytes_of(o, r->bytes).s,
+	buf_printf(out, "%2zu  %s  %s   %s, ", number, scan_bytes(o, r->bytes).s,
 		   fmt_percent(r->bytes, whole).s,
 		   figure_things((int64_t)r->blocks, 0, "block").s);
 	for (unsigned i = 0; i < HEAPSCAN_KINDS; i++) {
@@ -82,7 +74,7 @@ row_text(struct buf *out, const struct heapscan *s, const struct scan_opts *o,
 	}
 	if (r->g->indirect_bytes > 0 && (kinds & 1u << HEAPSCAN_DEFINITE) != 0)
 		buf_printf(out, ", and %s through them",
-			   bytes_of(o, r->g->indirect_bytes).s);
+			   scan_bytes(o, r->g->indirect_bytes).s);
 	buf_add_str(out, "\n    ");
 	heapscan_group_words(out, s, r->g);
 	buf_printf(out, DOT "for example at 0x%" PRIx64 "\n", r->g->example);

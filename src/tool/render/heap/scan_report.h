@@ -11,7 +11,9 @@
 
 #include "tool/analyze/process/scan_growth.h"
 #include "tool/model/heapscan.h"
+#include "tool/render/figure.h"
 #include "tool/util/buf.h"
+#include "tool/util/fmt.h"
 #include "tool/util/term.h"
 
 enum {
@@ -47,6 +49,10 @@ void scan_json(struct buf *out, const struct heapscan *s, const struct scan_grow
 
 /* Stop and pause, threads, blocks; for a core what it is of. A line. */
 void scan_about(struct buf *out, const struct heapscan *s);
+
+/* A size as the options ask for it, and a change of one with its sign. */
+struct figure_str scan_bytes(const struct scan_opts *o, uint64_t bytes);
+struct fmt_str scan_change(const struct scan_opts *o, int64_t bytes);
 
 /* ---- scan_verdict.c ---- */
 

@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/render/figure.h"
 #include "tool/render/heap/scan_report.h"
 #include "tool/render/wrap.h"
-#include "tool/util/fmt.h"
 #include "tool/util/x.h"
 
 #define DOT " · "
@@ -18,15 +16,14 @@ enum {
 	ARENAS_SHOWN = 8,
 };
 
-static struct figure_str
-bytes_of(const struct scan_opts *o, uint64_t bytes)
+struct figure_str
+scan_bytes(const struct scan_opts *o, uint64_t bytes)
 {
 	return figure_bytes((int64_t)bytes, 0, o->bytes);
 }
 
-/* With its sign. */
-static struct fmt_str
-change_of(const struct scan_opts *o, int64_t bytes)
+struct fmt_str
+scan_change(const struct scan_opts *o, int64_t bytes)
 {
 	return o->bytes ? fmt_count_signed(bytes) : fmt_size_signed(bytes);
 }
@@ -52,7 +49,7 @@ groups_text(struct buf *out, const struct heapscan *s, const struct scan_opts *o
 		struct heapscan_sum all = heapscan_group_total(g);
 
 		buf_printf(out, "%2zu  %10s  %5s  %9s x ", i + 1,
-			   bytes_of(o, all.bytes).s, fmt_percent(all.bytes, whole).s,
+			   scan_bytes(o, all.bytes).s, fmt_percent(all.bytes, whole).s,
 			   fmt_count(all.blocks).s);
 		heapscan_group_words(out, s, g);
 		if (lost_blocks(g->sums) > 0)
@@ -87,7 +84,8 @@ holders_text(struct buf *out, const struct heapscan *s, const struct scan_opts *
 	for (size_t i = 0; i < s->holders.len && (o->all || i < most); i++) {
 		const struct heapscan_holder *h = &s->holders.data[i];
 
-		buf_printf(out, "    %10s  %5s  %9s  ", bytes_of(o, h->retained.bytes).s,
+		buf_printf(out, "    %10s  %5s  %9s  ",
+			   scan_bytes(o, h->retained.bytes).s,
 			   fmt_percent(h->retained.bytes, whole).s,
 			   fmt_count(h->retained.blocks).s);
 		clean_text(out, heapscan_text(s, h->name));
@@ -116,7 +114,7 @@ growth_text(struct buf *out, const struct heapscan *s, const struct scan_growth 
 		shown++;
 		group = &s->groups.data[r->group];
 		buf_printf(out, "%2zu  %11s  %s blocks of ", shown,
-			   change_of(o, r->bytes).s,
+			   scan_change(o, r->bytes).s,
 			   fmt_count_signed((int64_t)(r->after.blocks - r->before.blocks))
 				   .s);
 		heapscan_group_words(out, s, group);
@@ -146,17 +144,17 @@ arena_text(struct buf *out, const struct scan_opts *o, const char *name,
 	uint64_t kept = a->free_bytes + a->top_bytes + a->cached_bytes;
 
 	buf_printf(out, "    %-9s live %s in %s blocks, free but kept %s", name,
-		   bytes_of(o, a->used_bytes).s, fmt_count(a->used_blocks).s,
-		   bytes_of(o, kept).s);
+		   scan_bytes(o, a->used_bytes).s, fmt_count(a->used_blocks).s,
+		   scan_bytes(o, kept).s);
 	if (kept > 0)
 		buf_printf(out, " (%s between blocks, %s at the end, %s for reuse)",
-			   bytes_of(o, a->free_bytes).s, bytes_of(o, a->top_bytes).s,
-			   bytes_of(o, a->cached_bytes).s);
+			   scan_bytes(o, a->free_bytes).s, scan_bytes(o, a->top_bytes).s,
+			   scan_bytes(o, a->cached_bytes).s);
 	/* What is free in small pieces can serve no large block. */
 	buf_printf(out, ", fragmentation %s",
 		   fmt_percent(a->free_bytes, a->used_bytes + a->free_bytes).s);
 	if (a->gap_bytes > 0)
-		buf_printf(out, ", %s not understood", bytes_of(o, a->gap_bytes).s);
+		buf_printf(out, ", %s not understood", scan_bytes(o, a->gap_bytes).s);
 	buf_add_char(out, '\n');
 }
 
@@ -193,7 +191,7 @@ arenas_text(struct buf *out, const struct heapscan *s, const struct scan_opts *o
 	if (s->mapped.blocks > 0)
 		buf_printf(out,
 			   "    mapped    live %s in %s with mappings of their own\n",
-			   bytes_of(o, s->mapped.bytes).s,
+			   scan_bytes(o, s->mapped.bytes).s,
 			   figure_things((int64_t)s->mapped.blocks, 0, "block").s);
 }
 
@@ -241,10 +239,11 @@ scan_heap_text(struct buf *out, const struct heapscan *s, const struct scan_grow
 	scan_sums(out, s, o);
 	clean_text(out, heapscan_text(s, s->what));
 	buf_printf(out, DOT "live %s, kept by malloc %s",
-		   bytes_of(o, scan_live_bytes(s)).s, bytes_of(o, scan_kept_bytes(s)).s);
+		   scan_bytes(o, scan_live_bytes(s)).s,
+		   scan_bytes(o, scan_kept_bytes(s)).s);
 	if (s->anon_bytes > 0)
 		buf_printf(out, ", of %s resident anonymous memory",
-			   bytes_of(o, s->anon_bytes).s);
+			   scan_bytes(o, s->anon_bytes).s);
 	buf_add_char(out, '\n');
 	for (size_t i = 0; i < s->notes.len; i++) {
 		buf_add_str(out, "note: ");

@@ -1,26 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* scan_verdict.c -- the verdict on a heap that nobody recorded, and its summary; see
  * scan_report.h. */
-#include "tool/render/figure.h"
 #include "tool/render/heap/scan_report.h"
-#include "tool/util/fmt.h"
 
 #define DOT " · "
 
 enum { KEPT_MUCH = 2 }; /* malloc keeps at least live / this: worth a word */
-
-static struct figure_str
-bytes_of(const struct scan_opts *o, uint64_t bytes)
-{
-	return figure_bytes((int64_t)bytes, 0, o->bytes);
-}
-
-/* With its sign. */
-static struct fmt_str
-change_of(const struct scan_opts *o, int64_t bytes)
-{
-	return o->bytes ? fmt_count_signed(bytes) : fmt_size_signed(bytes);
-}
 
 /* ---- one look ---- */
 
@@ -30,7 +15,7 @@ add_leak(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
 	const struct heapscan_sum *d = &s->sums[HEAPSCAN_DEFINITE];
 	const struct heapscan_sum *i = &s->sums[HEAPSCAN_INDIRECT];
 
-	buf_printf(out, "%s in %s lost, ", bytes_of(o, d->bytes + i->bytes).s,
+	buf_printf(out, "%s in %s lost, ", scan_bytes(o, d->bytes + i->bytes).s,
 		   figure_things((int64_t)(d->blocks + i->blocks), 0, "block").s);
 	if (d->blocks <= 1)
 		buf_add_str(out, "once");
@@ -44,8 +29,8 @@ add_partial(struct buf *out, const struct heapscan *s, const struct scan_opts *o
 	uint64_t have = scan_live_bytes(s) + scan_kept_bytes(s);
 
 	buf_printf(out,
-		   "malloc has %s of %s anonymous memory (%s)%s: ", bytes_of(o, have).s,
-		   bytes_of(o, s->anon_bytes).s, fmt_percent(have, s->anon_bytes).s,
+		   "malloc has %s of %s anonymous memory (%s)%s: ", scan_bytes(o, have).s,
+		   scan_bytes(o, s->anon_bytes).s, fmt_percent(have, s->anon_bytes).s,
 		   s->sums[HEAPSCAN_DEFINITE].blocks == 0 ? ", nothing of it lost" : "");
 	if (s->hides != 0)
 		clean_text(out, heapscan_text(s, s->hides));
@@ -61,7 +46,7 @@ add_kept(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
 
 	if (kept > scan_live_bytes(s) / KEPT_MUCH)
 		buf_printf(out, "; malloc keeps %s that was freed or never used",
-			   bytes_of(o, kept).s);
+			   scan_bytes(o, kept).s);
 }
 
 static void
@@ -69,7 +54,7 @@ add_ok(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
 {
 	struct heapscan_sum all = heapscan_total(s);
 
-	buf_printf(out, "no leak: %s in %s", bytes_of(o, all.bytes).s,
+	buf_printf(out, "no leak: %s in %s", scan_bytes(o, all.bytes).s,
 		   figure_things((int64_t)all.blocks, 0, "block").s);
 	add_kept(out, s, o);
 }
@@ -101,7 +86,7 @@ add_undecided(struct buf *out, const struct heapscan *s, const struct scan_opts 
 		buf_printf(out,
 			   "%s in %s without a reference, but %s's collector frees its "
 			   "objects",
-			   bytes_of(o, d->bytes).s,
+			   scan_bytes(o, d->bytes).s,
 			   figure_things((int64_t)d->blocks, 0, "block").s,
 			   heapscan_text(s, s->managed));
 		add_decides(out, s, o);
@@ -125,12 +110,12 @@ add_undecided(struct buf *out, const struct heapscan *s, const struct scan_opts 
 		buf_printf(
 			out,
 			"the core is cut off: %s of its memory is missing; use a whole core",
-			bytes_of(o, s->missing_bytes).s);
+			scan_bytes(o, s->missing_bytes).s);
 		return;
 	}
 	buf_printf(out,
 		   "nothing found to be lost, but %s of malloc's heap could not be read",
-		   bytes_of(o, scan_unread_bytes(s)).s);
+		   scan_bytes(o, scan_unread_bytes(s)).s);
 	add_decides(out, s, o);
 }
 
@@ -147,10 +132,10 @@ add_growth(struct buf *out, const struct heapscan *s, const struct scan_growth *
 		buf_printf(out,
 			   "malloc keeps %s more, live %s: freed memory that is "
 			   "not given back",
-			   change_of(o, g->kept_bytes).s, change_of(o, g->bytes).s);
+			   scan_change(o, g->kept_bytes).s, scan_change(o, g->bytes).s);
 		return;
 	}
-	buf_printf(out, "live %s in %s blocks%s", change_of(o, scan_held_bytes(g)).s,
+	buf_printf(out, "live %s in %s blocks%s", scan_change(o, scan_held_bytes(g)).s,
 		   fmt_count_signed(blocks).s,
 		   g->lost_blocks > 0 ? " that are not lost" : ", none of it lost");
 	/* The holder of what grew most and is not lost. */
@@ -173,12 +158,13 @@ add_since(struct buf *out, const struct heapscan *s, const struct scan_growth *g
 {
 	if (word == VERDICT_LEAK || word == VERDICT_LEAK_MINOR)
 		buf_printf(out, "%s in %s blocks lost since then, of %s that came",
-			   change_of(o, g->lost_bytes).s,
-			   fmt_count_signed(g->lost_blocks).s, change_of(o, g->bytes).s);
+			   scan_change(o, g->lost_bytes).s,
+			   fmt_count_signed(g->lost_blocks).s,
+			   scan_change(o, g->bytes).s);
 	else if (word == VERDICT_GROWING)
 		add_growth(out, s, g, o);
 	else
-		buf_printf(out, "live %s in %s blocks", change_of(o, g->bytes).s,
+		buf_printf(out, "live %s in %s blocks", scan_change(o, g->bytes).s,
 			   fmt_count_signed(g->blocks).s);
 	if (g->seconds > 0)
 		buf_printf(out, ", in %s", fmt_duration(g->seconds * 1000000000).s);
@@ -231,7 +217,7 @@ add_sum(struct buf *out, const struct scan_opts *o, const struct heapscan_sum *s
 	if (s->blocks == 0)
 		buf_add_char(out, '0');
 	else
-		buf_printf(out, "%s in %s", bytes_of(o, s->bytes).s,
+		buf_printf(out, "%s in %s", scan_bytes(o, s->bytes).s,
 			   figure_things((int64_t)s->blocks, 0, "block").s);
 }
 

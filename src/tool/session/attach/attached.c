@@ -37,16 +37,6 @@ enum {
 
 /* ---- which ---- */
 
-static void
-add_pid(struct procfs_pids *pids, int pid)
-{
-	for (size_t i = 0; i < pids->len; i++) {
-		if (pids->data[i] == pid)
-			return;
-	}
-	vec_push(pids, pid);
-}
-
 int
 attached_pids(const char *word, struct procfs_pids *pids, struct err *e)
 {
@@ -58,13 +48,13 @@ attached_pids(const char *word, struct procfs_pids *pids, struct err *e)
 	if (*word >= '0' && *word <= '9' && *end == '\0') {
 		if (pid <= 0 || pid > INT32_MAX)
 			return err_set(e, -ESRCH, "%s: no process has that number", word);
-		add_pid(pids, (int)pid);
+		procfs_pids_add(pids, (int)pid);
 		return 0;
 	}
 	r = procfs_find(word, &found, e);
 	for (size_t i = 0; r == 0 && i < found.len; i++) {
 		if (found.data[i] != getpid())
-			add_pid(pids, found.data[i]);
+			procfs_pids_add(pids, found.data[i]);
 	}
 	if (r == 0 && found.len == 0)
 		r = format_is_program(word)
@@ -82,7 +72,7 @@ attached_cgroup(const char *path, struct procfs_pids *pids, struct err *e)
 
 	for (size_t i = 0; i < found.len; i++) {
 		if (found.data[i] != getpid())
-			add_pid(pids, found.data[i]);
+			procfs_pids_add(pids, found.data[i]);
 	}
 	if (r == 0 && found.len == 0)
 		r = err_set(e, -ESRCH, "%s: no process is in that control group", path);
@@ -231,7 +221,7 @@ family(int pid, struct procfs_pids *pids)
 	for (size_t i = 0; i < children.len && pids->len < FAMILY_MAX; i++) {
 		size_t n = pids->len;
 
-		add_pid(pids, children.data[i]);
+		procfs_pids_add(pids, children.data[i]);
 		if (pids->len > n)
 			family(children.data[i], pids);
 	}

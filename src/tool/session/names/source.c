@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "tool/util/file.h"
 #include "tool/util/map.h"
@@ -113,11 +112,10 @@ static void
 source_read(struct source *s, struct source_file *f, const char *path)
 {
 	struct err e = {0};
-	struct stat st;
 	uint32_t id = 0;
 
 	/* A profile may name anything, also what never ends or waits for somebody. */
-	if (path[0] != '/' || stat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
+	if (path[0] != '/' || !file_is_regular(path) ||
 	    file_read(path, SOURCE_MAX, &f->text, &e) < 0)
 		return;
 	vec_push(&f->starts, 0);

@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +24,7 @@
 #include "tool/target/proc/oom.h"
 #include "tool/target/run/livefile.h"
 #include "tool/util/cmdline/note.h"
+#include "tool/util/file.h"
 #include "tool/util/map.h"
 #include "tool/util/x.h"
 
@@ -441,15 +441,6 @@ save_is_left_over(const struct rundir *d)
 	       rundir_living(d, NULL, 0) == 0;
 }
 
-static bool
-same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
-	       x.st_ino == y.st_ino;
-}
-
 static unsigned
 save_folders(const struct orphan *o)
 {
@@ -462,7 +453,7 @@ save_folders(const struct orphan *o)
 
 		if (rundir_open(paths.data[i], &d, NULL) < 0)
 			continue;
-		if ((o->of == NULL || same_file(d.output, o->of)) &&
+		if ((o->of == NULL || file_same(d.output, o->of)) &&
 		    save_is_left_over(&d) && rundir_take(&d, NULL) == 0 &&
 		    save_apart(&d, o)) {
 			rundir_remove(&d, NULL, NULL);

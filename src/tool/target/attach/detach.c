@@ -277,16 +277,6 @@ code_spans(const struct ours *o, struct tracee_span *spans)
 	return n;
 }
 
-static bool
-within(uint64_t at, const struct tracee_span *spans, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++) {
-		if (at >= spans[i].start && at < spans[i].end)
-			return true;
-	}
-	return false;
-}
-
 /* Does the word at `at` belong to a signal frame, as the place to go on at? Then the
  * frame begins with the address of code that ends the handler. */
 static bool
@@ -312,7 +302,8 @@ returns_by_signal(const struct tracee *t, const struct tracee_thread *th,
 	size_t got = tracee_read_some(t, th->sp, words, sizeof words) / 8;
 
 	for (size_t i = 0; i < got; i++) {
-		if (within(words[i], spans, n) && is_signal_frame(t, th->sp + i * 8))
+		if (tracee_in_spans(words[i], spans, n) &&
+		    is_signal_frame(t, th->sp + i * 8))
 			return true;
 	}
 	return false;
@@ -370,7 +361,8 @@ is_inside_closely(const struct tracee *t, const struct tracee_span *spans, unsig
 	for (size_t i = 0; i < t->threads.len; i++) {
 		const struct tracee_thread *th = &t->threads.data[i];
 
-		if (within(th->ip, spans, n) || returns_by_signal(t, th, spans, n))
+		if (tracee_in_spans(th->ip, spans, n) ||
+		    returns_by_signal(t, th, spans, n))
 			return true;
 	}
 	return false;

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "tool/target/proc/inspect.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/target/proc/procstatus.h"
+#include "tool/util/file.h"
 
 enum {
 	CAP_OVERRIDE = 1,
@@ -23,15 +23,6 @@ enum {
 };
 
 /* ---- facts ---- */
-
-static bool
-same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
-	       x.st_ino == y.st_ino;
-}
 
 static void
 read_program(struct refusal_facts *f)
@@ -139,7 +130,7 @@ refusal_read(int pid, struct refusal_facts *ret_facts)
 		f.seccomp = procstatus_most(pid, "Seccomp");
 		procfs_uid(pid, &f.uid);
 		snprintf(path, sizeof path, "/proc/%d/ns/mnt", pid);
-		f.other_namespace = !same_file(path, "/proc/self/ns/mnt");
+		f.other_namespace = !file_same(path, "/proc/self/ns/mnt");
 		read_program(&f);
 		read_access(&f);
 		read_attached(&f);

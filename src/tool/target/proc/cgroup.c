@@ -225,16 +225,6 @@ is_group(const char *folder)
 	return there;
 }
 
-static void
-add_pid(struct procfs_pids *pids, int pid)
-{
-	for (size_t i = 0; i < pids->len; i++) {
-		if (pids->data[i] == pid)
-			return;
-	}
-	vec_push(pids, pid);
-}
-
 /* A group that cannot be read (one of threads) may have others below it. */
 static void
 add_group(const char *folder, unsigned depth, struct procfs_pids *pids)
@@ -250,7 +240,7 @@ add_group(const char *folder, unsigned depth, struct procfs_pids *pids)
 		int pid = atoi(at);
 
 		if (pid > 0) /* 0: in a pid namespace that we do not see into */
-			add_pid(pids, pid);
+			procfs_pids_add(pids, pid);
 		at = strchr(at, '\n');
 		at = at != NULL ? at + 1 : NULL;
 	}

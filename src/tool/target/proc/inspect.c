@@ -20,6 +20,7 @@
 #include "shared/compiler.h"
 #include "tool/target/run/held.h"
 #include "tool/util/elf/elfview.h"
+#include "tool/util/file.h"
 #include "tool/util/x.h"
 
 enum {
@@ -28,14 +29,6 @@ enum {
 };
 
 /* ---- lookup ---- */
-
-static bool
-is_file(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
 
 /* 0 when `path` can be executed, else the negative errno that exec would give. */
 static int
@@ -303,7 +296,7 @@ inspect_program(const char *name, struct inspect *ret_inspect, struct err *e)
 			err_set(e, r, "%s: not found in PATH", name);
 	} else if (r < 0) {
 		in.exit_status = INSPECT_NOT_EXECUTABLE;
-		if (r == -EACCES && strchr(name, '/') != NULL && is_file(name))
+		if (r == -EACCES && strchr(name, '/') != NULL && file_is_regular(name))
 			err_set(e, r,
 				"%s: Permission denied; to make it executable: "
 				"chmod +x %s",

@@ -221,33 +221,6 @@ procfs_thread_name(int pid, int tid, char *ret_name, size_t size)
 	ret_name[strcspn(ret_name, "\n")] = '\0';
 }
 
-int
-procfs_command(int pid, size_t max, struct buf *ret_text)
-{
-	char text[4096], path[64];
-	ssize_t got;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	got = read(fd, text, sizeof text);
-	close(fd);
-	if (got <= 0)
-		return -ESRCH;
-	while (got > 0 && text[got - 1] == '\0')
-		got--;
-	for (ssize_t i = 0; i < got && (size_t)i < max; i++) {
-		unsigned char c = (unsigned char)text[i];
-
-		buf_add_char(ret_text, c == '\0'	    ? ' '
-				       : c < 32 || c == 127 ? '?'
-							    : (char)c);
-	}
-	return 0;
-}
-
 bool
 procfs_next_map(char **at, struct procfs_map *ret_map)
 {
@@ -297,6 +270,16 @@ procfs_maps_close(struct procfs_maps *m)
 {
 	buf_done(&m->text);
 	m->at = NULL;
+}
+
+void
+procfs_pids_add(struct procfs_pids *pids, int pid)
+{
+	for (size_t i = 0; i < pids->len; i++) {
+		if (pids->data[i] == pid)
+			return;
+	}
+	vec_push(pids, pid);
 }
 
 int

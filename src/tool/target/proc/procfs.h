@@ -54,10 +54,6 @@ int procfs_ns_pid(int pid);
 /* Name of a thread without the newline; "" when it is gone. `size` at least 16. */
 void procfs_thread_name(int pid, int tid, char *ret_name, size_t size);
 
-/* The command line with single spaces and unprintable bytes as '?', cut to `max`
- * bytes. */
-int procfs_command(int pid, size_t max, struct buf *ret_text);
-
 /* One row of /proc/PID/maps. `path` is borrowed from the caller's buffer and "" for
  * none. */
 struct procfs_map {
@@ -83,6 +79,9 @@ bool procfs_maps_next(struct procfs_maps *m, struct procfs_map *ret_map);
 void procfs_maps_close(struct procfs_maps *m);
 
 struct procfs_pids VEC_BODY(int);
+
+/* Unless it is one of them. */
+void procfs_pids_add(struct procfs_pids *pids, int pid);
 
 /* All processes, or the children of one (also those of its threads), in no order. */
 int procfs_pids(struct procfs_pids *ret_pids, struct err *e);

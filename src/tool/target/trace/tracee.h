@@ -166,6 +166,9 @@ int tracee_stop_one(struct tracee *t, struct err *e);
 void tracee_point(enum tracee_point point);
 bool tracee_point_is(enum tracee_point point);
 
+/* Whether an address is in one of the spans. */
+bool tracee_in_spans(uint64_t word, const struct tracee_span *spans, unsigned n);
+
 /* Whether a stopped thread is in one of the spans, or will come back to one: its
  * registers and what lies on its stack are looked at, so that frames below a signal
  * handler count as well. */

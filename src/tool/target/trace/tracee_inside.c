@@ -11,8 +11,8 @@ enum {
 	RED_ZONE = 128,
 };
 
-static bool
-in_spans(uint64_t word, const struct tracee_span *spans, unsigned n)
+bool
+tracee_in_spans(uint64_t word, const struct tracee_span *spans, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		if (word >= spans[i].start && word < spans[i].end)
@@ -34,12 +34,12 @@ thread_inside(const struct tracee *t, const struct tracee_thread *th,
 	if (ptrace(PTRACE_GETREGS, th->tid, NULL, &regs) < 0)
 		return true; /* who knows */
 	for (size_t i = 0; i < sizeof regs / sizeof *r; i++) {
-		if (in_spans(r[i], spans, n))
+		if (tracee_in_spans(r[i], spans, n))
 			return true;
 	}
 	got = tracee_read_some(t, at, words, sizeof words); /* or up to its end */
 	for (size_t i = 0; i < got / 8; i++) {
-		if (in_spans(words[i], spans, n))
+		if (tracee_in_spans(words[i], spans, n))
 			return true;
 	}
 	return false;
