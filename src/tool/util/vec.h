@@ -51,7 +51,7 @@
 	({                                                                               \
 		_Static_assert(offsetof(type, member) == 0, "the first member");         \
 		_Static_assert(__builtin_types_compatible_p(                             \
-				       __typeof__(((type *)NULL)->member), uint64_t),    \
+				       __typeof__(((type){0}).member), uint64_t),        \
 			       "a uint64_t");                                            \
 		vec_compare_u64;                                                         \
 	})
