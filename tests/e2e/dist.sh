@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # What `make dist` and `make deb` make is installed, used and removed in a fresh Debian
 # 12; in `make soak` also in the oldest release that it is meant for and in the newest.
-# The releases are kept (tools/chroot.sh): only the first time takes minutes. timeout:
-# 1800
+# The releases are kept (tools/chroot.sh): only the first time takes minutes.
+# timeout: 1800
 . "$(dirname "$0")/lib.sh"
 [ "$(uname -m)" = x86_64 ] || skip "made for x86-64 only"
 is_root "tarball and package are made in another release" || skip "not root"
