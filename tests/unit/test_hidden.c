@@ -16,7 +16,7 @@ is_hidden(uint64_t lost, uint64_t live, uint64_t ms, unsigned freed)
 	struct prof *p = prof_new();
 	uint32_t a = tp_process(p, "a", 11, RAN_MS), row;
 	struct sites_query q = {0};
-	struct skip *s = skip_new(p, NULL);
+	struct skip *s;
 	struct buf out = {0};
 	struct sites ss;
 	bool *hidden, is;
@@ -43,6 +43,7 @@ is_hidden(uint64_t lost, uint64_t live, uint64_t ms, unsigned freed)
 						    .blocks = lost,
 						    .bytes = lost * 100};
 	}
+	s = skip_new(p, NULL);
 	sites_init(&ss, p, s, &q);
 	hidden = hidden_find(p, &ss);
 	is = hidden[0];
