@@ -170,6 +170,68 @@ T_TEST(blocks_of_a_child)
 	close(pipes[1]);
 }
 
+/* ---- a heap that has grown since the map was read ---- */
+
+/* The child: has one block of its main heap, waits, and then holds 1,009 blocks of 3,000
+ * bytes of which every second was freed again: free lists and top lie behind the map. */
+static void
+growing_child(int ready, int go)
+{
+	static char *p[BLOCKS];
+	char c;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	memset(malloc(3000), 1, 3000);
+	for (int i = 0; i < 2; i++) {
+		if (write(ready, "x", 1) != 1 || (i == 0 && read(go, &c, 1) != 1))
+			_exit(1);
+		for (int k = 0; i == 0 && k < BLOCKS; k++)
+			p[k] = memset(malloc(3000), 1, 3000);
+		for (int k = 1; i == 0 && k < BLOCKS - 1; k += 2)
+			free(p[k]);
+	}
+	for (;;)
+		pause();
+}
+
+T_TEST(heap_outgrew_the_map)
+{
+	struct heapwalk_opts where = {.ranges_only = true};
+	struct procmem m = PROCMEM_NONE;
+	struct memmap map = {0};
+	struct heapmap h = {0};
+	struct err e = {0};
+	int ready[2], go[2];
+	char c;
+	pid_t pid;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	T_SKIP("a sanitizer's malloc is not glibc's");
+#endif
+	T_CHECK(pipe(ready) == 0 && pipe(go) == 0);
+	pid = fork();
+	if (pid == 0)
+		growing_child(ready[1], go[0]);
+	T_EQ(read(ready[0], &c, 1), 1);
+	T_EQ(procmem_open(pid, &m, &e), 0);
+	read_map(pid, &map);
+	T_EQ(write(go[1], "x", 1), 1);
+	T_EQ(read(ready[0], &c, 1), 1);
+
+	heapwalk(&m, &map, &where, &h);
+	T_CHECK(h.known);
+	T_EQ(h.arenas, 1);
+	heapmap_done(&h);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	procmem_close(&m);
+	memmap_done(&map);
+	for (int i = 0; i < 2; i++) {
+		close(ready[i]);
+		close(go[i]);
+	}
+}
+
 /* ---- blocks in bytes ---- */
 
 struct seen {

@@ -16,22 +16,27 @@ memmap_total_kib(const struct memmap *m, enum memmap_figure figure)
 }
 
 const struct memmap_area *
-memmap_find(const struct memmap *m, uint64_t addr)
+memmap_last_before(const struct memmap *m, uint64_t addr)
 {
 	size_t low = 0, high = m->areas.len;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
-		const struct memmap_area *a = &m->areas.data[mid];
 
-		if (addr >= a->end)
+		if (m->areas.data[mid].start <= addr)
 			low = mid + 1;
-		else if (addr < a->start)
-			high = mid;
 		else
-			return a;
+			high = mid;
 	}
-	return NULL;
+	return low > 0 ? &m->areas.data[low - 1] : NULL;
+}
+
+const struct memmap_area *
+memmap_find(const struct memmap *m, uint64_t addr)
+{
+	const struct memmap_area *a = memmap_last_before(m, addr);
+
+	return a != NULL && addr < a->end ? a : NULL;
 }
 
 const struct memmap_area *

@@ -59,6 +59,9 @@ uint64_t memmap_total_kib(const struct memmap *m, enum memmap_figure figure);
 /* Mapping that holds `addr`, or NULL. */
 const struct memmap_area *memmap_find(const struct memmap *m, uint64_t addr);
 
+/* The last mapping that begins at `addr` or below, whether it holds it or not; or NULL. */
+const struct memmap_area *memmap_last_before(const struct memmap *m, uint64_t addr);
+
 /* The file whose static data mapping `a` of `m` is: `a` itself, if it has writable pages
  * of a file, or the mapping before it, if it is the zeroed data (.bss) right behind a
  * file's pages. NULL: it is neither. No object's data is shared memory: what lies behind

@@ -27,7 +27,10 @@
 
 /* A heap larger than this is not gone through block by block: that would take seconds. */
 #define WALK_BYTES_MAX (UINT64_C(8) << 30)
-#define WALK_TRIES 3
+
+/* A heap changes while it is looked at, and its map is as old as it took to read. Where
+ * malloc was once understood, or nobody has tried yet, it is worth a number of looks. */
+enum { WALK_TRIES = 12, WALK_TRIES_IN_VAIN = 2 };
 
 /* ---- beginning ---- */
 
@@ -152,15 +155,59 @@ name_regions(struct watcher *w)
 	regions_init(&w->regions, &w->map, &facts);
 }
 
+/* What belongs to a process that is gone cannot be had any more: -ESRCH says so. */
+static int
+read_map(struct watcher *w, struct memmap *ret_map, struct err *e)
+{
+	struct buf text = {0};
+	int r = procfs_stat(w->mem.pid, &w->stat, e);
+
+	if (r == 0 && (w->stat.start_ticks != w->mem.start_ticks ||
+		       w->stat.state == 'Z' || w->stat.state == 'X'))
+		r = -ESRCH;
+	if (r == 0)
+		r = procmem_smaps(&w->mem, &text, e);
+	if (r == 0)
+		r = pmap_parse(text.data, text.len, ret_map, e);
+	if (r == 0)
+		databounds_split(&w->mem, ret_map);
+	buf_done(&text);
+	return r;
+}
+
+static void
+keep_map(struct watcher *w, struct memmap *map)
+{
+	memmap_done(&w->map);
+	w->map = *map;
+	*map = (struct memmap){0};
+}
+
+/* Looks for malloc's heaps, with the map that was read last and then with newer ones. */
+static void
+look_at_heap(struct watcher *w, const struct heapwalk_opts *o)
+{
+	unsigned tries = w->heap_in_vain ? WALK_TRIES_IN_VAIN : WALK_TRIES;
+	struct memmap map = {0};
+
+	for (;;) {
+		heapmap_done(&w->heap);
+		heapwalk(&w->mem, &w->map, o, &w->heap);
+		if (w->heap.known || (w->program & OTHER_ALLOCATORS) != 0 ||
+		    --tries == 0 || read_map(w, &map, NULL) < 0)
+			break;
+		keep_map(w, &map);
+	}
+	w->heap_in_vain = !w->heap.known;
+}
+
 /* Takes the new map over; the first one also tells what the program is. */
 static void
 take_map(struct watcher *w, struct memmap *map, bool cold)
 {
 	struct heapwalk_opts where = {.ranges_only = true};
 
-	memmap_done(&w->map);
-	w->map = *map;
-	*map = (struct memmap){0};
+	keep_map(w, map);
 	if (w->snapshots == 0)
 		look_at_program(w);
 	if (w->stack_threads != w->stat.threads) {
@@ -169,10 +216,8 @@ take_map(struct watcher *w, struct memmap *map, bool cold)
 		w->stack_threads = w->stat.threads;
 	}
 	/* Looking into its memory is touching it. */
-	if (w->snapshots == 0 || !cold) {
-		heapmap_done(&w->heap);
-		heapwalk(&w->mem, &w->map, &where, &w->heap);
-	}
+	if (w->snapshots == 0 || !cold)
+		look_at_heap(w, &where);
 	name_regions(w);
 }
 
@@ -192,26 +237,6 @@ clear_refs(struct watcher *w, double seconds, struct err *e)
 		r = procmem_clear_refs(&w->mem, e);
 		w->cleared_seconds = seconds;
 	}
-	return r;
-}
-
-/* What belongs to a process that is gone cannot be had any more: -ESRCH says so. */
-static int
-read_map(struct watcher *w, struct memmap *ret_map, struct err *e)
-{
-	struct buf text = {0};
-	int r = procfs_stat(w->mem.pid, &w->stat, e);
-
-	if (r == 0 && (w->stat.start_ticks != w->mem.start_ticks ||
-		       w->stat.state == 'Z' || w->stat.state == 'X'))
-		r = -ESRCH;
-	if (r == 0)
-		r = procmem_smaps(&w->mem, &text, e);
-	if (r == 0)
-		r = pmap_parse(text.data, text.len, ret_map, e);
-	if (r == 0)
-		databounds_split(&w->mem, ret_map);
-	buf_done(&text);
 	return r;
 }
 
@@ -287,21 +312,13 @@ watcher_account(struct watcher *w)
 {
 	struct heapwalk_opts all = {.max_bytes = WALK_BYTES_MAX};
 	struct account_recording rec = {0};
+	struct memmap map = {0};
 
-	/* Of a process that has ended there is nothing left to go through. A heap that
-	 * has grown since the map was read does not fit it: once more. */
-	for (unsigned i = 0; i < WALK_TRIES; i++) {
-		struct memmap map = {0};
-
-		if (w->ended || read_map(w, &map, NULL) < 0)
-			return;
-		heapmap_done(&w->heap);
-		heapwalk(&w->mem, &map, &all, &w->heap);
-		memmap_done(&w->map);
-		w->map = map;
-		if (w->heap.known || (w->program & OTHER_ALLOCATORS) != 0)
-			break;
-	}
+	/* Of a process that has ended there is nothing left to go through. */
+	if (w->ended || read_map(w, &map, NULL) < 0)
+		return;
+	keep_map(w, &map);
+	look_at_heap(w, &all);
 	w->stacks.len = 0;
 	procmem_stacks(&w->mem, &w->stacks);
 	name_regions(w);

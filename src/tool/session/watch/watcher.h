@@ -32,6 +32,7 @@ struct watcher {
 	struct memmap map;
 	struct regions regions;
 	struct heapmap heap;
+	bool heap_in_vain; /* malloc was looked for many times and not found */
 	struct procmem_words stacks;
 	unsigned stack_threads; /* how many threads there were when `stacks` was read */
 	struct track track;

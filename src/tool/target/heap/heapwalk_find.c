@@ -16,7 +16,8 @@
 #include "tool/util/x.h"
 
 enum {
-	DATA_BYTES_MAX = 8 << 20, /* of one file's writable data: libc has 10 KiB */
+	DATA_BYTES_MAX = 8 << 20,  /* of one file's writable data: libc has 10 KiB */
+	GROWN_BYTES_MAX = 1 << 30, /* since the map was read */
 	OFF_LEAST = 16,
 	OFF_MOST = 160,
 };
@@ -29,6 +30,23 @@ hw_is_heap_address(const struct memmap *map, uint64_t addr)
 	return a != NULL && a->inode == 0 && a->perms[1] == 'w' &&
 	       (a->name[0] == '\0' || strcmp(a->name, "[heap]") == 0 ||
 		strncmp(a->name, "[anon:", 6) == 0);
+}
+
+/* Whether it is in a heap, or where one may have grown to since the map was read, as the
+ * process runs on: the main one into the gap behind it, another into what it has reserved. */
+static bool
+may_be_heap(const struct memmap *map, uint64_t addr)
+{
+	const struct memmap_area *a = memmap_last_before(map, addr);
+
+	if (hw_is_heap_address(map, addr))
+		return true;
+	if (a == NULL || addr >= a->end)
+		return a != NULL && strcmp(a->name, "[heap]") == 0 &&
+		       addr - a->end < GROWN_BYTES_MAX;
+	return a > map->areas.data && a->inode == 0 && a->name[0] == '\0' &&
+	       a->perms[0] == '-' && a[-1].end == a->start &&
+	       hw_is_heap_address(map, a[-1].start);
 }
 
 /* Whether the words at `w`, which are at `addr` in the process, are 127 list heads. */
@@ -44,7 +62,7 @@ is_bins(const struct memmap *map, const uint64_t *w, uint64_t addr)
 		if (fd == self && bk == self)
 			empty++;
 		else if (!IS_ALIGNED(fd, 16) || !IS_ALIGNED(bk, 16) ||
-			 !hw_is_heap_address(map, fd) || !hw_is_heap_address(map, bk))
+			 !may_be_heap(map, fd) || !may_be_heap(map, bk))
 			return false;
 	}
 	return empty > 0;
@@ -72,7 +90,7 @@ take_ring(const struct procmem *m, const struct memmap *map, uint64_t bins, uint
 	while (s->arenas.len < HW_ARENAS_MAX) {
 		uint64_t top = hw_peek(m, at + off - HW_TOP_BELOW);
 
-		if (!hw_is_heap_address(map, top) || !IS_ALIGNED(top, 16))
+		if (!may_be_heap(map, top) || !IS_ALIGNED(top, 16))
 			return false;
 		vec_push(&s->arenas, (struct hw_arena){.state = at, .top = top});
 		at = hw_peek(m, at + off + HW_NEXT_ABOVE);
@@ -124,7 +142,8 @@ search(const struct procmem *m, const struct memmap *map, const struct memmap_ar
 
 		if (s->unnamed ? top == 0 || !is_bins(map, w + i, bins) ||
 					 !take_heap(map, top, s)
-			       : top < s->heap_start || top >= s->heap_end ||
+			       : top < s->heap_start ||
+					 top >= s->heap_end + GROWN_BYTES_MAX ||
 					 !is_bins(map, w + i, bins))
 			continue;
 		for (uint64_t off = OFF_LEAST; !found && off <= OFF_MOST; off += HW_WORD)
