@@ -59,7 +59,8 @@ uint64_t memmap_total_kib(const struct memmap *m, enum memmap_figure figure);
 /* Mapping that holds `addr`, or NULL. */
 const struct memmap_area *memmap_find(const struct memmap *m, uint64_t addr);
 
-/* The last mapping that begins at `addr` or below, whether it holds it or not; or NULL. */
+/* The last mapping that begins at `addr` or below, whether it holds it or not; NULL if
+ * there is none. */
 const struct memmap_area *memmap_last_before(const struct memmap *m, uint64_t addr);
 
 /* The file whose static data mapping `a` of `m` is: `a` itself, if it has writable pages

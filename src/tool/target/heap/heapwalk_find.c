@@ -32,8 +32,9 @@ hw_is_heap_address(const struct memmap *map, uint64_t addr)
 		strncmp(a->name, "[anon:", 6) == 0);
 }
 
-/* Whether it is in a heap, or where one may have grown to since the map was read, as the
- * process runs on: the main one into the gap behind it, another into what it has reserved. */
+/* Whether it is in a heap, or where one may have grown to since the map was read, as
+ * the process runs on: the main heap into the gap behind it, another one into what it
+ * has reserved. */
 static bool
 may_be_heap(const struct memmap *map, uint64_t addr)
 {
