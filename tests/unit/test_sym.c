@@ -12,7 +12,7 @@
 
 #include "t.h"
 #include "tool/sym/demangle.h"
-#include "tool/sym/srcline.h"
+#include "tool/sym/source_text.h"
 #include "tool/sym/sym.h"
 #include "tool/sym/sym_priv.h"
 #include "tool/util/buf.h"

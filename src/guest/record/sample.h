@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sample.h -- Poisson sampling in bytes: when to look, and what a sample stands for. */
+/* sample.h -- Poisson sampling in bytes: distance to the next sample, and its weight. */
 #ifndef SEEP_SAMPLE_H
 #define SEEP_SAMPLE_H
 

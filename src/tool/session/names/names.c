@@ -11,7 +11,7 @@
 #include "shared/compiler.h"
 #include "tool/session/names/names_provider.h"
 #include "tool/sym/demangle.h"
-#include "tool/sym/srcline.h"
+#include "tool/sym/source_text.h"
 #include "tool/util/cmdline/doing.h"
 #include "tool/util/map.h"
 

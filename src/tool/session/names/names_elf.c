@@ -12,7 +12,7 @@
 #include "shared/compiler.h"
 #include "tool/session/names/names_provider.h"
 #include "tool/session/names/names_where.h"
-#include "tool/sym/srcline.h"
+#include "tool/sym/source_text.h"
 #include "tool/sym/sym.h"
 #include "tool/util/map.h"
 #include "tool/util/vec.h"

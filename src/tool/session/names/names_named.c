@@ -11,7 +11,7 @@
 
 #include "tool/model/prof.h"
 #include "tool/session/names/names_provider.h"
-#include "tool/sym/srcline.h"
+#include "tool/sym/source_text.h"
 #include "tool/util/x.h"
 
 /* When the first process of the recording began, and where it was. */

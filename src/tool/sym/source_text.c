@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* srcline.c -- source files in memory, with the places where their lines begin.
+/* source_text.c -- source files in memory, with the places where their lines begin.
  *
  * Paths come out of debug information, which anybody may have written: only regular files
  * of reasonable size are opened, and what is shown cannot move the terminal's cursor. */
-#include "tool/sym/srcline.h"
+#include "tool/sym/source_text.h"
 
 #include <errno.h>
 #include <fcntl.h>

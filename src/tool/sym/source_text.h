@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* srcline.h -- the text of a source line, for showing beside a frame.
+/* source_text.h -- the text of a source line, for showing beside a frame.
  *
  * Source files are read whole and kept, each once. A file that was written after the
  * binary is not shown: its lines are probably not the ones that were compiled. One thread
  * at a time. */
-#ifndef SEEP_SYM_SRCLINE_H
-#define SEEP_SYM_SRCLINE_H
+#ifndef SEEP_SYM_SOURCE_TEXT_H
+#define SEEP_SYM_SOURCE_TEXT_H
 
 #include <stdint.h>
 #include <time.h>
