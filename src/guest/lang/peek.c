@@ -57,6 +57,19 @@ peek_may(struct peek *k, uintptr_t at, size_t bytes)
 	       (last == first || peek_page(k, last));
 }
 
+bool
+peek_may_text(struct peek *k, uintptr_t at)
+{
+	while (peek_may(k, at, 1)) {
+		uintptr_t end = (at | ((1 << PEEK_PAGE_SHIFT) - 1)) + 1;
+
+		for (; at < end; at++)
+			if (*(const char *)at == '\0')
+				return true;
+	}
+	return false;
+}
+
 uintptr_t
 peek_word(struct peek *k, uintptr_t at)
 {

@@ -22,6 +22,9 @@ struct peek {
 /* May [at, at + bytes) be read? At most a page long. */
 bool peek_may(struct peek *k, uintptr_t at, size_t bytes);
 
+/* May the whole text at `at` be read, with the zero byte at its end? */
+bool peek_may_text(struct peek *k, uintptr_t at);
+
 /* A pointer, or 0. */
 uintptr_t peek_word(struct peek *k, uintptr_t at);
 

@@ -15,6 +15,7 @@
  * own. */
 #include "guest/hooks/gate.h"
 #include "guest/hooks/next.h"
+#include "guest/lang/peek.h"
 #include "guest/life/exec_check.h"
 #include "guest/life/exec_env.h"
 #include "guest/life/fork_locks.h"
@@ -176,10 +177,18 @@ ask_execveat(const struct call *c, char *const *env)
 	return next.execveat(c->fd, c->file, c->argv, env, c->flags);
 }
 
+/* Where that cannot be read, the call is passed on as it is: the kernel refuses it. Once
+ * sealed we must not ask. */
+static bool
+can_read(char *const *argv, char *const *env)
+{
+	return rt_sealed || (exec_can_read(argv) && exec_can_read(env));
+}
+
 /* `path` is what will be started, as far as we know it; NULL: nothing of that name. */
 static int
-replace(const struct call *c, const char *path,
-	int (*ask)(const struct call *, char *const *env))
+replace_readable(const struct call *c, const char *path,
+		 int (*ask)(const struct call *, char *const *env))
 {
 	struct start s = plan(path, c->env);
 	char *const *env = make_env(&s, c->env, ROOM_FOR(s));
@@ -203,6 +212,16 @@ replace(const struct call *c, const char *path,
 	start_done(&s);
 	errno = saved;
 	return r;
+}
+
+static int
+replace(const struct call *c, const char *path,
+	int (*ask)(const struct call *, char *const *env))
+{
+	if (can_read(c->argv, c->env))
+		return replace_readable(c, path, ask);
+	next_find();
+	return ask(c, c->env);
 }
 
 static int
@@ -356,16 +375,18 @@ execveat(int fd, const char *file, char *const argv[], char *const envp[], int f
 		.file = file, .fd = fd, .argv = argv, .env = envp, .flags = flags};
 	char path[PATH_MOST];
 	struct text t = text_on(path, sizeof(path));
+	struct peek k = {0};
+	bool known = rt_sealed || peek_may_text(&k, (uintptr_t)file);
 
-	if (fd == AT_FDCWD || file[0] == '/')
+	if (known && (fd == AT_FDCWD || file[0] == '/'))
 		text_add(&t, file);
-	else
+	else if (known)
 		path_of_fd(&t, fd, file);
 	if (!next_find() || next.execveat == NULL) { /* before glibc 2.34 */
 		errno = ENOSYS;
 		return -1;
 	}
-	return replace(&c, t.cut ? NULL : path, ask_execveat);
+	return replace(&c, t.cut || !known ? NULL : path, ask_execveat);
 }
 
 /* A child that posix_spawn has made, or not: the latter is said by `r`. */
@@ -386,7 +407,8 @@ SEEP_EXPORT int
 posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *fa,
 	    const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
-	struct start s = plan(path, envp);
+	bool known = can_read(argv, envp);
+	struct start s = known ? plan(path, envp) : (struct start){0};
 	char *const *env = make_env(&s, envp, ROOM_FOR(s));
 	int r = !next_find() ? ENOSYS : next.posix_spawn(pid, path, fa, attr, argv, env);
 
@@ -399,7 +421,8 @@ posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *fa,
 {
 	char room[PATH_MOST];
 	const char *path = search(file, room, sizeof(room)) ? room : NULL;
-	struct start s = plan(path, envp);
+	bool known = can_read(argv, envp);
+	struct start s = known ? plan(path, envp) : (struct start){0};
 	char *const *env = make_env(&s, envp, ROOM_FOR(s));
 	int r = !next_find() ? ENOSYS : next.posix_spawnp(pid, file, fa, attr, argv, env);
 
@@ -420,7 +443,8 @@ struct borrowed {
 static bool
 must_borrow(const char *command)
 {
-	return command != NULL && exec_env_follows() && !exec_env_is_whole(environ);
+	return command != NULL && exec_env_follows() && can_read(NULL, environ) &&
+	       !exec_env_is_whole(environ);
 }
 
 static struct borrowed

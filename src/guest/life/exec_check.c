@@ -9,6 +9,7 @@
  * what was read. */
 #include "guest/life/exec_check.h"
 
+#include "guest/lang/peek.h"
 #include "guest/rt/rt_text.h"
 #include "guest/rt/sys.h"
 
@@ -239,4 +240,20 @@ exec_refuses(enum rec_unseen_why why)
 {
 	return why == REC_UNSEEN_MACHINE || why == REC_UNSEEN_LOADER ||
 	       why == REC_UNSEEN_SANITIZER || why == REC_UNSEEN_SEALED;
+}
+
+/* ---- what it is started with ---- */
+
+bool
+exec_can_read(char *const *list)
+{
+	struct peek k = {0};
+
+	for (; list != NULL && peek_may(&k, (uintptr_t)list, sizeof(*list)); list++) {
+		if (*list == NULL)
+			return true;
+		if (!peek_may_text(&k, (uintptr_t)*list))
+			return false;
+	}
+	return list == NULL;
 }
