@@ -17,17 +17,22 @@ bump=$(program bump) || exit
 # jumped WHAT LEAST BYTES ARGS...: at least so many jumps; the peak is right but for so
 # many bytes.
 jumped() {
-	local what=$1 least=$2 off=$3 jumps peak lost
+	local what=$1 least=$2 off=$3 jumps peak lost places
 	shift 3
 	LD_PRELOAD=$bump record timeout 300 "$prog" "$@"
 	expect_eq "$what: status" "$status $err" "0 "
 	expect_truth "$what" "$TMP/json" "$out"
-	read -r _ whole _ jumps _ peak < <(grep '^whole ' <<<"$out")
+	read -r _ whole _ jumps _ peak _ places < <(grep '^whole ' <<<"$out")
 	expect_eq "$what: each call came to its end" "${whole:-none}" 6
 	expect_between "$what: jumps" "${jumps:-0}" "$least" 1000000
 	expect_between "$what: the peak is what is live and the last block" \
 		"$(jq '.processes[] | select(.name == "jumps") | .peak_bytes - .live_bytes' "$TMP/json")" \
 		$((peak - off)) $((peak + off))
+	# What was left half done at a place must not keep later events from being seen.
+	run "$SEEP" report --json --all "$TMP/rec"
+	expect_eq "$what: places that were left are recorded" "$(jq '.frames as $f
+		| [.sites[] | select(.allocs >= 3 and ([.stack[] | $f[.].function]
+			| index("make_stepped", "resize_stepped")))] | length' <<<"$out")" "${places:-none}"
 	# The allocator itself takes a block of libc, and a jump out of libc leaves one
 	# there.
 	lost=$(jq '[.processes[].lost | to_entries[] | select(.value == true or (.value | type == "number"))

@@ -50,6 +50,12 @@ for stack in "" alt; do
 		"$(allocs_in make_in_loop allocs make_in_handler) $(allocs_in make_in_loop live_blocks)" \
 		"$((2 * finished)) 0"
 done
+# Signals that come while the first cells and modules are made, many times anew.
+for ((i = 0; i < $(times 12 900); i++)); do
+	interrupted "longjmp at the start, run $i" longjmp 60 alt
+	expect_between "longjmp at the start, run $i: recorded" "$(allocs_in make_in_loop allocs)" \
+		$((2 * finished - 2 * handled)) $((2 * finished + 2 * handled))
+done
 LD_PRELOAD=$bump record "$prog" exit 101
 expect_eq "_exit in a handler" "$status $out" "0 "
 expect_between "_exit in a handler: recorded" "$(allocs_in make_in_loop allocs)" 101 1000000000

@@ -6,10 +6,11 @@
  *
  * The trap flag makes every instruction a SIGTRAP; the handler counts, and jumps when its
  * turn has come: at instruction FIRST, FIRST + STEP … until a call comes to its end. Each
- * call is of two sorts: at a place and in a region of memory that are known, and at new ones.
- * After each jump ordinary calls are made, which are exact whatever was left half done; and
- * at the end a block so large that the peak is then: that plus what is live. With `threads` there
- * is another one, which has allocated and waits. To be run over bump.so. */
+ * call is of two sorts: at a place and in a region of memory that are known, and at new
+ * ones. After each jump ordinary calls are made, which are exact whatever was left half
+ * done, and three more at the place that was left; it says how many such places there were.
+ * At the end comes a block so large that the peak is then: that plus what is live. With
+ * `threads` there is another one, which has allocated and waits. To be run over bump.so. */
 #define _GNU_SOURCE
 #include "truth.h"
 
@@ -23,9 +24,11 @@ enum { FAR_BYTES = 2 << 20, PEAK_BYTES = 99 << 20 };
 
 static struct tally after = {.name = "make_after"};
 static sigjmp_buf back;
-static volatile long left;     /* instructions until the jump */
-static volatile unsigned turn; /* which call it is */
-static void *volatile held;    /* what is to be freed or made larger */
+static volatile bool stepping;
+static volatile unsigned places; /* left, and called again */
+static volatile long left;	 /* instructions until the jump */
+static volatile unsigned turn;	 /* which call it is */
+static void *volatile held;	 /* what is to be freed or made larger */
 static volatile unsigned jumps, whole;
 
 static void
@@ -58,7 +61,7 @@ trap(bool on)
 static TRUTH_NOINLINE void
 make_stepped(size_t n)
 {
-	trap(true);
+	trap(stepping);
 	held = malloc(n);
 	trap(false);
 }
@@ -66,7 +69,7 @@ make_stepped(size_t n)
 static TRUTH_NOINLINE void
 resize_stepped(size_t n)
 {
-	trap(true);
+	trap(stepping);
 	held = realloc(held, n);
 	trap(false);
 }
@@ -129,13 +132,34 @@ make_after(size_t n)
 	tally_free(&after, n + 2);
 }
 
+/* Three calls at the place on that way, each to its end. */
+static void
+call_again(unsigned path, void (*make)(size_t), bool new_place)
+{
+	static bool known[2];
+	bool *seen = &known[make == resize_stepped];
+
+	if (make == free_stepped)
+		return;
+	stepping = false;
+	for (unsigned i = 0; i < 3; i++) {
+		held = make == resize_stepped ? malloc(40) : NULL;
+		go_left(path, make, 48);
+		free(held);
+	}
+	places += new_place || !*seen;
+	*seen = *seen || !new_place;
+}
+
 /* One call that is left after `at` instructions. True: it came to its end before that. */
 static bool
 leave_after(long at, void (*make)(size_t), bool new_place)
 {
 	static volatile unsigned place;
+	volatile unsigned path;
 
-	place = new_place ? place + 1 : 0;
+	place += new_place;
+	path = new_place ? 4096 + place % 4096 : 4095;
 	held = make == make_stepped		   ? NULL
 	       : make == free_stepped && new_place ? malloc(FAR_BYTES)
 						   : malloc(40);
@@ -143,8 +167,8 @@ leave_after(long at, void (*make)(size_t), bool new_place)
 		jumps++;
 	} else {
 		left = at;
-		go_left(new_place ? 4096 + place % 4096 : 4095, make,
-			new_place ? FAR_BYTES : 48 + turn % 16);
+		stepping = true;
+		go_left(path, make, new_place ? FAR_BYTES : 48 + turn % 16);
 		left = 0;
 		whole++;
 		return true;
@@ -152,6 +176,8 @@ leave_after(long at, void (*make)(size_t), bool new_place)
 	/* From less deep, so that nobody takes it for a handler that runs on top of the call. */
 	for (unsigned i = 0; i < 3; i++)
 		go_left(2 + i % 2, make_after, 17 + turn % 5);
+	if (place < 4096) /* then paths come again */
+		call_again(path, make, new_place);
 	return false;
 }
 
@@ -201,6 +227,7 @@ main(int argc, char **argv)
 	large = malloc(PEAK_BYTES);
 	free(large);
 	truth_tell(&after);
-	truth_say("whole %u jumps %u peak %d\n", whole, jumps, PEAK_BYTES);
+	truth_say("whole %u jumps %u peak %d places %u\n", whole, jumps, PEAK_BYTES,
+		  places);
 	return 0;
 }

@@ -4,7 +4,7 @@
  *
  * Files are made in a folder of its own under /tmp, which is removed at the end. What the
  * machine cannot build (32-bit, musl) is made by editing bytes of what it can. */
-/* sources: src/guest/life/exec_check.c */
+/* sources: src/guest/life/exec_check.c src/guest/lang/peek.c */
 #include "t.h"
 
 #include <elf.h>

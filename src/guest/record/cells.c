@@ -125,7 +125,6 @@ make(struct recorder *r, struct thread *t, struct rec_site *site, uint32_t site_
 	if (c == NULL)
 		return NULL;
 	ref = rec_ref(r, c);
-	__atomic_store_n(&c->thread, t->row_ref, __ATOMIC_RELAXED);
 	c->stamp = __atomic_load_n(&r->head->stamp, __ATOMIC_RELAXED);
 	c->thread_next = t->cells;
 	/* Under the lock, because folding unlinks from the middle of this list. */
@@ -139,10 +138,16 @@ make(struct recorder *r, struct thread *t, struct rec_site *site, uint32_t site_
 	__atomic_store_n(&site->cells, ref, __ATOMIC_RELEASE);
 	lock_drop(&site->lock);
 	t->cells = ref;
-	if (ref == site_ref)
-		return c;
-	t->cell_count++;
-	*slot_of(t->cell_slots, t->cell_mask, site_ref) = (uint64_t)site_ref << 32 | ref;
+	if (ref != site_ref) {
+		t->cell_count++;
+		*slot_of(t->cell_slots, t->cell_mask, site_ref) =
+			(uint64_t)site_ref << 32 | ref;
+	}
+	/* Last: left by longjmp before, the cell stays in the lists, empty. By this word
+	 * alone the thread finds the cell inside a site again, and what it counts there has
+	 * to be in the site's list. */
+	COMPILER_BARRIER();
+	__atomic_store_n(&c->thread, t->row_ref, __ATOMIC_RELAXED);
 	return c;
 }
 

@@ -26,13 +26,6 @@ enum {
 	PAGES_BACK = 1 << 20, /* how far a block may begin before an address: 4 GiB */
 };
 
-static const struct rec_chunk *
-chunk_at(const struct recorder *r, uint32_t index)
-{
-	return (const void *)(r->base + REC_CHUNKS_OFF +
-			      (uint64_t)(index - 1) * REC_CHUNK_BYTES);
-}
-
 /* ---- records ---- */
 
 static bool
@@ -51,7 +44,7 @@ known(const struct recorder *r, const struct rec_error *e, unsigned *ret_count)
 	unsigned n = 0;
 
 	while (index != 0) {
-		const struct rec_chunk *c = chunk_at(r, index);
+		const struct rec_chunk *c = rec_chunk_at(r, index);
 		struct rec_error *x = (struct rec_error *)(void *)(uintptr_t)(c + 1);
 		const unsigned char *end =
 			(const unsigned char *)c +
@@ -124,7 +117,7 @@ is_site(const struct recorder *r, uint32_t ref)
 	uint64_t chunk = off / REC_CHUNK_BYTES, in = off % REC_CHUNK_BYTES;
 
 	return (uint64_t)ref * 8 >= REC_CHUNKS_OFF && chunk < r->head->chunks &&
-	       chunk_at(r, (uint32_t)chunk + 1)->kind == REC_CHUNK_SITE &&
+	       rec_chunk_at(r, (uint32_t)chunk + 1)->kind == REC_CHUNK_SITE &&
 	       in >= sizeof(struct rec_chunk) &&
 	       (in - sizeof(struct rec_chunk)) % sizeof(struct rec_site) == 0;
 }
@@ -296,7 +289,7 @@ stack_owner(const struct recorder *r, const struct thread *t, uintptr_t addr)
 	if (addr >= here && addr < t->stack_top)
 		return t->row;
 	while (index != 0) {
-		const struct rec_chunk *c = chunk_at(r, index);
+		const struct rec_chunk *c = rec_chunk_at(r, index);
 		uint32_t used = c->used < REC_CHUNK_BYTES ? c->used : REC_CHUNK_BYTES;
 		const struct rec_thread *x =
 			(const void *)((const unsigned char *)c + sizeof(*x));

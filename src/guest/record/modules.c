@@ -90,6 +90,24 @@ known(struct recorder *r, uintptr_t start, uintptr_t end)
 	return NULL;
 }
 
+/* A module's number is the place of its row: chunk after chunk, from 1. Not counted as
+ * they are made: one whose making was left by longjmp is a row, too. */
+static uint32_t
+number_of(const struct recorder *r, const struct rec_module *row)
+{
+	enum {
+		ROWS = (REC_CHUNK_BYTES - sizeof(struct rec_chunk)) / sizeof(*row),
+	};
+	uint64_t off = (uint64_t)((const unsigned char *)row - r->base) - REC_CHUNKS_OFF;
+	uint64_t in_chunk = off % REC_CHUNK_BYTES - sizeof(struct rec_chunk);
+	uint32_t before = 0;
+
+	for (uint32_t i = rec_chunk_at(r, (uint32_t)(off / REC_CHUNK_BYTES) + 1)->next;
+	     i != 0; i = rec_chunk_at(r, i)->next)
+		before += ROWS;
+	return before + (uint32_t)(in_chunk / sizeof(*row)) + 1;
+}
+
 /* Enter a module. Lock held. */
 static struct known_module *
 enter(struct recorder *r, const struct host_module *m, uint32_t me)
@@ -100,8 +118,7 @@ enter(struct recorder *r, const struct host_module *m, uint32_t me)
 
 	if (r->nmodules == RECORDER_MODULES_MAX)
 		return NULL;
-	/* A row that was begun and left by longjmp is used again: its place is its
-	 * number. */
+	/* A row that was begun and left by longjmp is used again. */
 	if (r->module_row == NULL)
 		r->module_row = space_alloc(r, REC_CHUNK_MODULE, sizeof(*row), me);
 	row = r->module_row;
@@ -117,12 +134,13 @@ enter(struct recorder *r, const struct host_module *m, uint32_t me)
 				   .end = m->end,
 				   .eh_hdr = m->eh_hdr,
 				   .row = row,
-				   .id = h->modules + 1,
+				   .id = number_of(r, row),
 				   .late = r->host->module_late != NULL &&
 					   r->host->module_late(m->start)};
 	r->modules_late = r->modules_late || k->late;
-	__atomic_store_n(&h->modules, h->modules + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&h->modules, k->id, __ATOMIC_RELEASE);
 	r->module_row = NULL;
+	COMPILER_BARRIER();
 	__atomic_store_n(&r->nmodules, r->nmodules + 1, __ATOMIC_RELEASE);
 	return k;
 }

@@ -261,6 +261,14 @@ rec_ref(const struct recorder *r, const void *p)
 	return (uint32_t)((uint64_t)((const unsigned char *)p - r->base) / 8);
 }
 
+/* Chunk number `index`, from 1. */
+static inline struct rec_chunk *
+rec_chunk_at(const struct recorder *r, uint32_t index)
+{
+	return (struct rec_chunk *)(void *)(r->base + REC_CHUNKS_OFF +
+					    (uint64_t)(index - 1) * REC_CHUNK_BYTES);
+}
+
 /* Which of the process's recordings it is: its id without the count in the upper half. */
 static inline uint32_t
 recorder_number(const struct recorder *r)

@@ -32,13 +32,6 @@ enum { LOCK_SPACE = 0 };
 enum { CHUNKS_BY_USE = 16 }; /* one of each kind, and some */
 enum { WITHDRAWN_RESERVE_BYTES = 1 << 20 };
 
-static struct rec_chunk *
-chunk_at(const struct recorder *r, uint32_t index)
-{
-	return (struct rec_chunk *)(void *)(r->base + REC_CHUNKS_OFF +
-					    (uint64_t)(index - 1) * REC_CHUNK_BYTES);
-}
-
 static uint32_t
 chunks_possible(const struct recorder *r)
 {
@@ -120,7 +113,7 @@ populate(struct recorder *r, uint32_t upto)
 	if (upto > most)
 		upto = most;
 	if (!r->prefilled &&
-	    sys_madvise(chunk_at(r, h->populated + 1),
+	    sys_madvise(rec_chunk_at(r, h->populated + 1),
 			(uint64_t)(upto - h->populated) * REC_CHUNK_BYTES,
 			MADV_POPULATE_WRITE) < 0)
 		return no_pages(r);
@@ -159,7 +152,7 @@ chunk_new(struct recorder *r, enum rec_chunk_kind kind)
 {
 	struct rec_head *h = r->head;
 	uint32_t index = h->chunks + 1;
-	struct rec_chunk *c = chunk_at(r, index);
+	struct rec_chunk *c = rec_chunk_at(r, index);
 	bool by_use = r->by_use && index > h->populated && index <= CHUNKS_BY_USE &&
 		      index <= chunks_possible(r) && !r->full;
 
@@ -192,7 +185,7 @@ take(struct recorder *r, enum rec_chunk_kind kind, uint32_t bytes)
 
 	if (index == 0)
 		return NULL;
-	c = chunk_at(r, index);
+	c = rec_chunk_at(r, index);
 	/* Looked at first, so that `used` does not creep towards an overflow. */
 	end = __atomic_load_n(&c->used, __ATOMIC_RELAXED) + bytes;
 	if (end > REC_CHUNK_BYTES || !chunk_present(r, c, end))
@@ -326,7 +319,7 @@ space_reserve(struct recorder *r, uint64_t bytes, uint32_t me)
 
 		make_present(r->base, REC_CHUNKS_OFF);
 		for (uint32_t i = 1; i <= partly; i++)
-			chunk_present(r, chunk_at(r, i), REC_CHUNK_BYTES);
+			chunk_present(r, rec_chunk_at(r, i), REC_CHUNK_BYTES);
 		r->by_use = false;
 	}
 	upto = r->head->chunks + bytes / REC_CHUNK_BYTES;
