@@ -144,8 +144,8 @@ make(struct recorder *r, struct thread *t, struct rec_site *site, uint32_t site_
 			(uint64_t)site_ref << 32 | ref;
 	}
 	/* Last: left by longjmp before, the cell stays in the lists, empty. By this word
-	 * alone the thread finds the cell inside a site again, and what it counts there has
-	 * to be in the site's list. */
+	 * alone the thread finds the cell inside a site again, and what it counts there
+	 * has to be in the site's list. */
 	COMPILER_BARRIER();
 	__atomic_store_n(&c->thread, t->row_ref, __ATOMIC_RELAXED);
 	return c;
