@@ -65,6 +65,19 @@ expect_match "killed: nothing passes in JUnit" "$(cat killed.xml)" 'name="defini
 expect_match "killed: what is known does" "$(cat killed.xml)" 'name="peak&gt;1G"/>'
 expect_match "killed: nothing passes" "$err" 'no process was checked for leaks, so it cannot be judged'
 
+# ---- while a process of the run goes on ----
+mkfifo hold
+run "$SEEP" run -o on.rec --fail-on 'leak,peak>1G' --junit on.xml -- /bin/sh -c 'read -r x <hold & exit 0'
+expect_eq "goes on: status" "$status" 3
+expect_match "goes on: no all-clear" "$err" '^NO VERDICT  nothing is lost so far, but 1 process of the run goes on \(seep ps\)'
+expect_match "goes on: why" "$err" 'fail-on: the verdict is NO VERDICT, so it cannot be judged'
+expect_match "goes on: JUnit" "$(cat on.xml)" 'name="leak&gt;0"><skipped message='
+expect_match "goes on: what is known passes" "$(cat on.xml)" 'name="peak&gt;1G"/>'
+run "$SEEP" report on.rec
+expect_match "goes on: the file says the same" "$out" '^NO VERDICT  nothing is lost so far, but 1 process'
+expect_eq "goes on: its JSON, too" "$("$SEEP" report --json on.rec | jq -r .summary.verdict)" "NO VERDICT"
+echo go >hold
+
 # ---- only what is new ----
 "$SEEP" leaks --json a.rec >a.json
 for base in a.rec a.json; do

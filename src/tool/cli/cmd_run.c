@@ -286,8 +286,7 @@ report(struct job *j, struct leak_report *leaks, struct prof *p, bool saved)
 {
 	struct run *r = &j->run;
 	struct report_opts o = {.ascii = !report_locale_is_utf8(),
-				.leak_kinds = j->leak->show_kinds,
-				.living = r->living};
+				.leak_kinds = j->leak->show_kinds};
 	bool *chosen = xcalloc(p->nprocesses, sizeof *chosen);
 	struct buf b = {0};
 	struct err e = {0};
@@ -380,6 +379,9 @@ finish(struct job *j)
 		run_unchecked(p, "it was switched off; run it without --no-leak-check");
 	if (!r->o->no_names)
 		names_resolve(p, &r->o->names);
+	r->living = r->program.inject ? 0 : run_living(r);
+	if (p->nprocesses > 1)
+		p->processes[1].going_on = r->living;
 	saved = r->o->no_save || pack_save(p, r->output, &e) == 0;
 	if (saved && !r->o->no_save)
 		last_write(r->output, NULL);
@@ -387,7 +389,6 @@ finish(struct job *j)
 		names_resolve(p, &r->o->names);
 	run_inherit_add(&r->leaks, p);
 	leak_report_prepare(&leaks, p);
-	r->living = r->program.inject ? 0 : run_living(r);
 	report(j, &leaks, p, saved && !r->o->no_save);
 	if (!saved && r->saved.len == 0)
 		cmd_note("%s", e.msg);

@@ -90,6 +90,7 @@ static const struct prof_col prof_cols_processes[] = {
 	UINT(prof_process, usage_bytes),
 	STR(prof_process, replaced_by),
 	UINT(prof_process, peak_error_bytes),
+	UINT(prof_process, going_on),
 };
 
 static const struct prof_col prof_cols_modules[] = {

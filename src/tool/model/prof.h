@@ -383,6 +383,9 @@ struct prof_process {
 	uint64_t limit_bytes, usage_bytes;
 	/* string: where memory hides from us ("pymalloc" …), 0 = none found */
 	uint32_t coverage;
+	/* Of the process that was started: how many of the run went on when it was saved,
+	 * recorded or not. */
+	uint32_t going_on;
 	bool paused;
 	/* When the recording ended before the process did, or first found no room; 0 =
 	 * neither, or not known. Why: tool/model/complete.h. */

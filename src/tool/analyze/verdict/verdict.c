@@ -505,6 +505,17 @@ verdict_facts(const struct verdict *v, const struct prof *p,
 	return facts;
 }
 
+/* Processes of the run go on that may not have recorded anything yet: no all-clear. */
+static void
+verdict_goes_on(struct verdict *v, const struct prof *p)
+{
+	for (uint32_t i = 1; i < p->nprocesses; i++)
+		v->going_on += p->processes[i].going_on;
+	if (v->going_on > 0 && v->all.answer.word == VERDICT_OK)
+		v->all.answer = (struct verdict_answer){.word = VERDICT_NO_VERDICT,
+							.why = VERDICT_WHY_EARLY};
+}
+
 void
 verdict_init(struct verdict *ret_verdict, const struct prof *p, const struct sites *ss,
 	     const bool *chosen, const bool *focus, const struct growth_places *growth,
@@ -547,20 +558,13 @@ verdict_init(struct verdict *ret_verdict, const struct prof *p, const struct sit
 		}
 	}
 	v.all.checked = v.all.checked && v.nfound > 0;
+	verdict_goes_on(&v, p);
 	verdict_count_places(&v, p, ss, focus, roots);
 	verdict_find_peaks(&v, p, ss, chosen, focus);
 	free(facts);
 	free(lost);
 	free(roots);
 	*ret_verdict = v;
-}
-
-void
-verdict_goes_on(struct verdict *v)
-{
-	if (v->all.answer.word == VERDICT_OK)
-		v->all.answer = (struct verdict_answer){.word = VERDICT_NO_VERDICT,
-							.why = VERDICT_WHY_EARLY};
 }
 
 void

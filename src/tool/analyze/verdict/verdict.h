@@ -72,6 +72,7 @@ struct verdict {
 	uint32_t nrecorded;		      /* of these */
 	uint32_t nfocus;		      /* in focus */
 	uint32_t nfound;		      /* of these stand behind `all` */
+	uint32_t going_on; /* processes that went on when the run was saved */
 	struct verdict_peak peak, focus_peak; /* of all chosen, and of those in focus */
 	struct coverage coverage;	      /* of those in focus */
 };
@@ -108,9 +109,5 @@ void verdict_find_peaks(struct verdict *v, const struct prof *p, const struct si
 			const bool *chosen, const bool *focus);
 
 void verdict_done(struct verdict *v); /* legal on a zeroed one */
-
-/* Processes of the run go on that may not have recorded anything yet: takes back an
- * all-clear. */
-void verdict_goes_on(struct verdict *v);
 
 #endif

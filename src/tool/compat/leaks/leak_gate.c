@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/analyze/verdict/report_data.h"
 #include "tool/compat/leaks/leak_opts.h"
 #include "tool/compat/leaks/leak_report.h"
 #include "tool/format/format.h"
@@ -263,18 +264,28 @@ leak_gate_needs_check(const struct leak_gate *g)
 	return false;
 }
 
-bool
-leak_gate_blind(const struct leak_gate *g, const struct prof *p, const bool *chosen)
+const char *
+leak_gate_blind(const struct leak_gate *g, const struct prof *p, const struct skip *s,
+		const bool *chosen)
 {
+	const struct report_query q = {.chosen = chosen, .everyone = true};
+	struct report_data d;
+	bool checked = false, undecided;
+
 	if (!leak_gate_needs_check(g))
-		return false;
+		return NULL;
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		const struct prof_check *c = prof_check_of(p, i);
 
-		if ((chosen == NULL || chosen[i]) && c != NULL && c->done)
-			return false;
+		checked = checked ||
+			  ((chosen == NULL || chosen[i]) && c != NULL && c->done);
 	}
-	return true;
+	if (!checked)
+		return "no process was checked for leaks";
+	report_data_init(&d, p, s, &q);
+	undecided = d.v.all.answer.word == VERDICT_NO_VERDICT;
+	report_data_done(&d);
+	return undecided ? "the verdict is NO VERDICT" : NULL;
 }
 
 /* ---- judging ---- */
@@ -336,7 +347,8 @@ leak_gate_junit(const struct leak_opts *l, const struct prof *p, const struct sk
 		const bool *chosen, const struct memcheck_opts *o)
 {
 	struct junit_opts more = {.baseline = l->gate.has_baseline,
-				  .blind = leak_gate_blind(&l->gate, p, chosen),
+				  .blind =
+					  leak_gate_blind(&l->gate, p, s, chosen) != NULL,
 				  .implied = l->fail_on == NULL};
 	struct memcheck_opts own = *o;
 	struct buf b = {0};

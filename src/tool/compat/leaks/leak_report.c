@@ -544,6 +544,7 @@ leak_report_end(struct leak_report *r, struct prof *p, const bool *chosen, int s
 		bool tell)
 {
 	struct memcheck_opts o = memcheck_opts(r, true);
+	const char *why;
 
 	if (!leak_report_foreign(r->o) &&
 	    (r->o->xml_file != NULL || r->o->junit != NULL || r->o->sarif != NULL))
@@ -561,16 +562,16 @@ leak_report_end(struct leak_report *r, struct prof *p, const bool *chosen, int s
 	write_review(r, p);
 	if (!leak_gate_junit(r->o, p, r->skip, r->focus, &o))
 		r->file_failed = true;
-	skip_free(TAKE(r->skip));
 	memcheck_errors_done(&r->wrong);
-	if (leak_gate_given(&r->o->gate) && leak_gate_blind(&r->o->gate, p, r->focus)) {
+	why = leak_gate_blind(&r->o->gate, p, r->skip, r->focus);
+	if (why != NULL && r->met == 0) {
 		if (tell)
-			cmd_note("--fail-on: no process was checked for leaks, so it "
-				 "cannot be judged");
+			cmd_note("--fail-on: %s, so it cannot be judged", why);
 		r->met += status == CMD_OK;
 		if (status == CMD_OK && r->o->error_exitcode == 0)
 			status = CMD_FAILED;
 	}
+	skip_free(TAKE(r->skip));
 	free(TAKE(r->focus));
 	vec_done(&r->words);
 	buf_done(&r->words_text);

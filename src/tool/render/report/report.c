@@ -501,8 +501,6 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 						.depth = q.depth});
 	report_take(&r, &d);
 	report_leave_replaced(&r, &q, images);
-	if (o->living > 0)
-		verdict_goes_on(&r.v);
 	r.found = xcalloc(p->nprocesses, sizeof *r.found);
 	for (uint32_t i = 1; i < p->nprocesses; i++) {
 		if (!report_chose(&r, i))

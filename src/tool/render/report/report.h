@@ -49,7 +49,6 @@ struct report_opts {
 	const char *saved; /* file the recording was saved to; NULL = no such line */
 	bool saved_names;  /* with names inside */
 	const char *next;  /* command to try next; NULL = none */
-	unsigned living;   /* processes of the run that go on: no all-clear yet */
 	const struct judge *judged; /* JSON: conditions, see leak_json.h; NULL = none */
 	const struct suppress_set *suppressions;
 	bool baseline; /* what is known from one is left out */

@@ -488,8 +488,6 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 						.depth = REPORT_FRAMES});
 	r.focus = d.focus;
 	r.v = d.v;
-	if (o->living > 0)
-		verdict_goes_on(&r.v);
 	if (o->point.at != SITES_AT_END) {
 		sites_done(&r.sites);
 		q.point = o->point;

@@ -243,13 +243,13 @@ report_undecided(struct report *r)
 		report_why_unchecked(r, undecided(r));
 		return;
 	default:
-		if (r->o->living > 0) {
+		if (r->v.going_on > 0) {
 			buf_printf(
 				r->out,
 				"nothing is lost so far, but %u process%s of the run %s "
 				"on (seep ps)",
-				r->o->living, r->o->living == 1 ? "" : "es",
-				r->o->living == 1 ? "goes" : "go");
+				r->v.going_on, r->v.going_on == 1 ? "" : "es",
+				r->v.going_on == 1 ? "goes" : "go");
 			return;
 		}
 		buf_add_str(r->out, "live ");

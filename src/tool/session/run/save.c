@@ -389,6 +389,9 @@ save_orphan(const struct rundir *d, const struct orphan *o, struct err *e)
 		 * later. */
 		if (before != NULL)
 			p = join_saved(p, TAKE(before));
+		/* Nobody goes on any more: else it would not have been left over. */
+		for (uint32_t i = 1; i < p->nprocesses; i++)
+			p->processes[i].going_on = 0;
 		r = pack_save(p, path, e);
 	}
 	if (path != NULL && r == 0 && o->of == NULL)
