@@ -50,6 +50,7 @@ rm -f live/*
 # ---- the timeline of a sampled recording follows frees ----
 # points FILTER: of the timeline in the file `json`.
 points() { jq "[.rows[0].points[] | $1]" json; }
+# At the default rate 54 MiB are 108 samples: five standard errors are 27 MiB.
 for settings in mode=sample mode=sample,sample=64K mode=exact; do
 	begin_steps preloaded "$settings,dir=$TMP/live" ./over_time
 	for ((i = 0; i < 54; i++)); do
@@ -61,7 +62,7 @@ for settings in mode=sample mode=sample,sample=64K mode=exact; do
 	expect_golden "$settings: as text" "$(rows <<<"$out")" "over_time/timeline_${settings//[^a-zA-Z0-9]/_}.txt" \
 		's/^[0-9]+:/PID:/'
 	end_steps
-	expect_between "$settings: highest" "$(points '.live_bytes' | jq 'max')" 42000000 72000000
+	expect_between "$settings: highest" "$(points '.live_bytes' | jq 'max')" 29000000 85000000
 	expect_between "$settings: after 50 of 54 MiB were freed" \
 		"$(points '.live_bytes' | jq 'last')" 0 12000000
 	expect_between "$settings: RSS without a tool" \
