@@ -8,6 +8,11 @@
  * The same with delete: recorded here, before; a free that follows for the same block is
  * let pass.
  *
+ * A program may replace only some of the forms: the C++ library's others then call these.
+ * A call of such another form goes on to the library without a trace of ours. What the
+ * program's own form asks malloc for, and gives to free, is recorded there, at the
+ * address that it has there: there may be a header in front of what new returned.
+ *
  * Found late, because C++ may come into the process with a dlopen. Without any C++
  * library that defines them nobody calls us; should it happen all the same, malloc and
  * free serve. */
@@ -24,14 +29,109 @@
 typedef void *new_function(size_t n, uintptr_t second, uintptr_t third);
 typedef void delete_function(void *p, uintptr_t second, uintptr_t third);
 
-static COLD void *
-resolve(void **slot, const char *name)
+enum form {
+	NEW_PLAIN,
+	NEW_NOTHROW,
+	NEW_ALIGNED,
+	NEW_ALIGNED_NOTHROW,
+	NEW_ARRAY_PLAIN,
+	NEW_ARRAY_NOTHROW,
+	NEW_ARRAY_ALIGNED,
+	NEW_ARRAY_ALIGNED_NOTHROW,
+	DELETE_PLAIN,
+	DELETE_NOTHROW,
+	DELETE_SIZED,
+	DELETE_ALIGNED,
+	DELETE_SIZED_ALIGNED,
+	DELETE_ALIGNED_NOTHROW,
+	DELETE_ARRAY_PLAIN,
+	DELETE_ARRAY_NOTHROW,
+	DELETE_ARRAY_SIZED,
+	DELETE_ARRAY_ALIGNED,
+	DELETE_ARRAY_SIZED_ALIGNED,
+	DELETE_ARRAY_ALIGNED_NOTHROW,
+	FORMS,
+};
+
+#define BIT(form) (UINT32_C(1) << (form))
+#define DELETES (BIT(FORMS) - BIT(DELETE_PLAIN))
+
+/* Which forms the C++ library's own definition of a form may call, itself or by way of
+ * another: of libstdc++ before and since version 11, and of libc++. */
+static const struct {
+	const char *name;
+	uint32_t calls;
+} forms[FORMS] = {
+	[NEW_PLAIN] = {"_Znwm", 0},
+	[NEW_NOTHROW] = {"_ZnwmRKSt9nothrow_t", BIT(NEW_PLAIN)},
+	[NEW_ALIGNED] = {"_ZnwmSt11align_val_t", 0},
+	[NEW_ALIGNED_NOTHROW] = {"_ZnwmSt11align_val_tRKSt9nothrow_t", BIT(NEW_ALIGNED)},
+	[NEW_ARRAY_PLAIN] = {"_Znam", BIT(NEW_PLAIN)},
+	[NEW_ARRAY_NOTHROW] = {"_ZnamRKSt9nothrow_t",
+			       BIT(NEW_ARRAY_PLAIN) | BIT(NEW_NOTHROW) | BIT(NEW_PLAIN)},
+	[NEW_ARRAY_ALIGNED] = {"_ZnamSt11align_val_t", BIT(NEW_ALIGNED)},
+	[NEW_ARRAY_ALIGNED_NOTHROW] = {"_ZnamSt11align_val_tRKSt9nothrow_t",
+				       BIT(NEW_ARRAY_ALIGNED) | BIT(NEW_ALIGNED_NOTHROW) |
+					       BIT(NEW_ALIGNED)},
+	[DELETE_PLAIN] = {"_ZdlPv", 0},
+	[DELETE_NOTHROW] = {"_ZdlPvRKSt9nothrow_t", BIT(DELETE_PLAIN)},
+	[DELETE_SIZED] = {"_ZdlPvm", BIT(DELETE_PLAIN)},
+	[DELETE_ALIGNED] = {"_ZdlPvSt11align_val_t", 0},
+	[DELETE_SIZED_ALIGNED] = {"_ZdlPvmSt11align_val_t", BIT(DELETE_ALIGNED)},
+	[DELETE_ALIGNED_NOTHROW] = {"_ZdlPvSt11align_val_tRKSt9nothrow_t",
+				    BIT(DELETE_ALIGNED)},
+	[DELETE_ARRAY_PLAIN] = {"_ZdaPv", BIT(DELETE_PLAIN)},
+	[DELETE_ARRAY_NOTHROW] = {"_ZdaPvRKSt9nothrow_t",
+				  BIT(DELETE_ARRAY_PLAIN) | BIT(DELETE_PLAIN)},
+	[DELETE_ARRAY_SIZED] = {"_ZdaPvm", BIT(DELETE_ARRAY_PLAIN) | BIT(DELETE_PLAIN)},
+	[DELETE_ARRAY_ALIGNED] = {"_ZdaPvSt11align_val_t", BIT(DELETE_ALIGNED)},
+	[DELETE_ARRAY_SIZED_ALIGNED] = {"_ZdaPvmSt11align_val_t",
+					BIT(DELETE_ARRAY_ALIGNED) | BIT(DELETE_ALIGNED)},
+	[DELETE_ARRAY_ALIGNED_NOTHROW] = {"_ZdaPvSt11align_val_tRKSt9nothrow_t",
+					  BIT(DELETE_ARRAY_ALIGNED) |
+						  BIT(DELETE_ALIGNED)},
+};
+
+/* The forms that the program defines itself: nobody calls ours. */
+static COLD uint32_t
+replaced(void)
 {
-	void *f = next_late(name, LIBSTDCXX);
+	static uint32_t found; /* BIT(FORMS): looked for */
+	uint32_t set = __atomic_load_n(&found, __ATOMIC_RELAXED);
+
+	if (set != 0)
+		return set & ~BIT(FORMS);
+	for (unsigned i = 0; i < FORMS; i++)
+		set |= next_is_ours(forms[i].name) ? 0 : BIT(i);
+	if (set != 0)
+		wrong_operators_replaced((set & DELETES) != 0);
+	__atomic_store_n(&found, set | BIT(FORMS), __ATOMIC_RELAXED);
+	return set;
+}
+
+/* Where calls of a form go on to. One of the two is set at the first call. */
+struct real {
+	void *recorded; /* after we have recorded it, or have prepared that */
+	void *past_us;	/* at once: it comes by a form of the program's own */
+};
+
+/* To be called in either case; NULL = there is none. */
+static COLD void *
+resolve(struct real *real, enum form form)
+{
+	void *f = __atomic_load_n(&real->past_us, __ATOMIC_ACQUIRE);
+	bool library;
 
 	if (f != NULL)
-		wrong_operator(f);
-	__atomic_store_n(slot, f, __ATOMIC_RELEASE);
+		return f;
+	f = next_late(forms[form].name, LIBSTDCXX);
+	if (f == NULL)
+		return NULL;
+	library = wrong_operator(f);
+	if (library && (replaced() & forms[form].calls) != 0)
+		__atomic_store_n(&real->past_us, f, __ATOMIC_RELEASE);
+	else
+		__atomic_store_n(&real->recorded, f, __ATOMIC_RELEASE);
 	return f;
 }
 
@@ -41,41 +141,28 @@ resolve(void **slot, const char *name)
 static COLD bool
 delete_is_free(void)
 {
-	static const char *const forms[] = {
-		"_ZdlPv",
-		"_ZdlPvRKSt9nothrow_t",
-		"_ZdlPvm",
-		"_ZdlPvSt11align_val_t",
-		"_ZdlPvmSt11align_val_t",
-		"_ZdlPvSt11align_val_tRKSt9nothrow_t",
-		"_ZdaPv",
-		"_ZdaPvRKSt9nothrow_t",
-		"_ZdaPvm",
-		"_ZdaPvSt11align_val_t",
-		"_ZdaPvmSt11align_val_t",
-		"_ZdaPvSt11align_val_tRKSt9nothrow_t",
-	};
 	static int known; /* 1: it is; -1: it is not */
 	bool is = known > 0;
 
 	if (known == 0) {
-		is = !wrong_has_layers() && next_is_ours("free") && next.free != NULL;
-		for (size_t i = 0; is && i < ARRAY_LEN(forms); i++)
-			is = next_is_ours(forms[i]) && next_is_from(forms[i], LIBSTDCXX);
+		is = !wrong_has_layers() && next_is_ours("free") && next.free != NULL &&
+		     (replaced() & DELETES) == 0;
+		for (unsigned i = DELETE_PLAIN; is && i < FORMS; i++)
+			is = next_is_from(forms[i].name, LIBSTDCXX);
 		known = is ? 1 : -1;
 	}
 	return is;
 }
 
 static COLD void *
-resolve_delete(void **slot, const char *name)
+resolve_delete(struct real *real, enum form form)
 {
-	void *f = resolve(slot, name);
+	void *f = resolve(real, form);
 
-	if (f == NULL || !delete_is_free())
+	if (f == NULL || real->past_us != NULL || !delete_is_free())
 		return f;
-	next_copy_free(slot);
-	return __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+	next_copy_free(&real->recorded);
+	return __atomic_load_n(&real->recorded, __ATOMIC_ACQUIRE);
 }
 
 /* Does the real new call malloc? Learnt from the first one recorded. If so, malloc counts
@@ -104,17 +191,22 @@ passed_on(size_t n, size_t align)
 }
 
 static void *
-new_at(void **slot, const char *name, const struct forward *f, uintptr_t second,
+new_at(struct real *its, enum form form, const struct forward *f, uintptr_t second,
        uintptr_t third)
 {
-	new_function *real = (new_function *)__atomic_load_n(slot, __ATOMIC_ACQUIRE);
+	new_function *real =
+		(new_function *)__atomic_load_n(&its->recorded, __ATOMIC_ACQUIRE);
 	const struct forward *outer = tls.forward;
 	size_t n = f->bytes;
 	void *p;
 
-	if (UNLIKELY(real == NULL) &&
-	    (real = (new_function *)resolve(slot, name)) == NULL)
-		return malloc(n);
+	if (UNLIKELY(real == NULL)) {
+		real = (new_function *)resolve(its, form);
+		if (real == NULL)
+			return malloc(n);
+		if (its->past_us != NULL)
+			return real(n, second, third);
+	}
 	if (outer != NULL && forward_is_near(outer, f->at.sp) && outer->bytes == n)
 		return real(n, second, third); /* new[] calls new, the first one counts */
 	tls.forward = f;
@@ -135,20 +227,26 @@ new_at(void **slot, const char *name, const struct forward *f, uintptr_t second,
 }
 
 static void
-delete_at(void **slot, const char *name, const struct wrong_form *form, uintptr_t cfa,
+delete_at(struct real *its, enum form which, const struct wrong_form *form, uintptr_t cfa,
 	  const uintptr_t *frame, void *p, uintptr_t second, uintptr_t third)
 {
 	delete_function *real =
-		(delete_function *)__atomic_load_n(slot, __ATOMIC_ACQUIRE);
+		(delete_function *)__atomic_load_n(&its->recorded, __ATOMIC_ACQUIRE);
 	uintptr_t outer;
 
+	if (UNLIKELY(real == NULL)) {
+		real = (delete_function *)resolve_delete(its, which);
+		if (real == NULL) {
+			free(p);
+			return;
+		}
+		if (its->past_us != NULL) {
+			real(p, second, third);
+			return;
+		}
+	}
 	if (UNLIKELY(p == NULL))
 		return;
-	if (UNLIKELY(real == NULL) &&
-	    (real = (delete_function *)resolve_delete(slot, name)) == NULL) {
-		free(p);
-		return;
-	}
 	if (UNLIKELY(boot_owns(p)))
 		return;
 	if (tls.forward_free == (uintptr_t)p) { /* sized delete calls the plain one */
@@ -169,9 +267,9 @@ delete_at(void **slot, const char *name, const struct wrong_form *form, uintptr_
 	tls.forward_free = outer;
 }
 
-#define NEW(symbol, what, alignment, params, names, args)                                \
+#define NEW(symbol, form, what, alignment, params, names, args)                          \
 	SEEP_EXPORT void *symbol params;                                                 \
-	static void *symbol##_real;                                                      \
+	static struct real symbol##_real;                                                \
 	static NOINLINE void *symbol##_event params                                      \
 	{                                                                                \
 		const struct forward f = {.at = GATE_HERE(),                             \
@@ -180,27 +278,26 @@ delete_at(void **slot, const char *name, const struct wrong_form *form, uintptr_
 					  .align = alignment,                            \
 					  .kind = what};                                 \
                                                                                          \
-		return new_at(&symbol##_real, #symbol, &f, args);                        \
+		return new_at(&symbol##_real, form, &f, args);                           \
 	}                                                                                \
 	SEEP_EXPORT void *symbol params                                                  \
 	{                                                                                \
-		if (LIKELY(new_passes(n)) && symbol##_real != NULL)                      \
-			return ((new_function *)symbol##_real)(n, args);                 \
+		if (LIKELY(new_passes(n)) && symbol##_real.recorded != NULL)             \
+			return ((new_function *)symbol##_real.recorded)(n, args);        \
 		return symbol##_event names;                                             \
 	}
 
-#define DELETE(symbol, said, params, args)                                               \
+#define DELETE(symbol, form, said, params, args)                                         \
 	SEEP_EXPORT void symbol params;                                                  \
 	SEEP_EXPORT void symbol params                                                   \
 	{                                                                                \
-		static const struct wrong_form form = said;                              \
-		static void *real;                                                       \
+		static const struct wrong_form taken = said;                             \
+		static struct real real;                                                 \
                                                                                          \
-		if (LIKELY(gate_free_passes(p)) && real != NULL)                         \
-			((delete_function *)real)(args);                                 \
+		if (LIKELY(gate_free_passes(p)) && real.recorded != NULL)                \
+			((delete_function *)real.recorded)(args);                        \
 		else                                                                     \
-			delete_at(&real, #symbol, &form, GATE_CFA(), GATE_FRAME(),       \
-				  args);                                                 \
+			delete_at(&real, form, &taken, GATE_CFA(), GATE_FRAME(), args);  \
 	}
 
 #define ARGS(...) __VA_ARGS__
@@ -216,25 +313,25 @@ delete_at(void **slot, const char *name, const struct wrong_form *form, uintptr_
 	}
 
 /* clang-format off */
-NEW(_Znwm,                              REC_KIND_NEW,       0, (size_t n), (n), ARGS(0, 0))
-NEW(_ZnwmRKSt9nothrow_t,                REC_KIND_NEW,       0, (size_t n, uintptr_t t), (n, t), ARGS(t, 0))
-NEW(_ZnwmSt11align_val_t,               REC_KIND_NEW,       al, (size_t n, uintptr_t al), (n, al), ARGS(al, 0))
-NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, REC_KIND_NEW,       al, (size_t n, uintptr_t al, uintptr_t t), (n, al, t), ARGS(al, t))
-NEW(_Znam,                              REC_KIND_NEW_ARRAY, 0, (size_t n), (n), ARGS(0, 0))
-NEW(_ZnamRKSt9nothrow_t,                REC_KIND_NEW_ARRAY, 0, (size_t n, uintptr_t t), (n, t), ARGS(t, 0))
-NEW(_ZnamSt11align_val_t,               REC_KIND_NEW_ARRAY, al, (size_t n, uintptr_t al), (n, al), ARGS(al, 0))
-NEW(_ZnamSt11align_val_tRKSt9nothrow_t, REC_KIND_NEW_ARRAY, al, (size_t n, uintptr_t al, uintptr_t t), (n, al, t), ARGS(al, t))
+NEW(_Znwm,                                 NEW_PLAIN,                    REC_KIND_NEW,       0, (size_t n), (n), ARGS(0, 0))
+NEW(_ZnwmRKSt9nothrow_t,                   NEW_NOTHROW,                  REC_KIND_NEW,       0, (size_t n, uintptr_t t), (n, t), ARGS(t, 0))
+NEW(_ZnwmSt11align_val_t,                  NEW_ALIGNED,                  REC_KIND_NEW,       al, (size_t n, uintptr_t al), (n, al), ARGS(al, 0))
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t,    NEW_ALIGNED_NOTHROW,          REC_KIND_NEW,       al, (size_t n, uintptr_t al, uintptr_t t), (n, al, t), ARGS(al, t))
+NEW(_Znam,                                 NEW_ARRAY_PLAIN,              REC_KIND_NEW_ARRAY, 0, (size_t n), (n), ARGS(0, 0))
+NEW(_ZnamRKSt9nothrow_t,                   NEW_ARRAY_NOTHROW,            REC_KIND_NEW_ARRAY, 0, (size_t n, uintptr_t t), (n, t), ARGS(t, 0))
+NEW(_ZnamSt11align_val_t,                  NEW_ARRAY_ALIGNED,            REC_KIND_NEW_ARRAY, al, (size_t n, uintptr_t al), (n, al), ARGS(al, 0))
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t,    NEW_ARRAY_ALIGNED_NOTHROW,    REC_KIND_NEW_ARRAY, al, (size_t n, uintptr_t al, uintptr_t t), (n, al, t), ARGS(al, t))
 
-DELETE(_ZdlPv,                                PLAIN(0, 0), (void *p),                             ARGS(p, 0, 0))
-DELETE(_ZdlPvRKSt9nothrow_t,                  PLAIN(0, 0), (void *p, uintptr_t t),                ARGS(p, t, 0))
-DELETE(_ZdlPvm,                               PLAIN(1, 0), (void *p, size_t n),                   ARGS(p, n, 0))
-DELETE(_ZdlPvSt11align_val_t,                 PLAIN(0, 1), (void *p, uintptr_t al),               ARGS(p, al, 0))
-DELETE(_ZdlPvmSt11align_val_t,                PLAIN(1, 2), (void *p, size_t n, uintptr_t al),     ARGS(p, n, al))
-DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t,   PLAIN(0, 1), (void *p, uintptr_t al, uintptr_t t),  ARGS(p, al, t))
-DELETE(_ZdaPv,                                ARRAY(0, 0), (void *p),                             ARGS(p, 0, 0))
-DELETE(_ZdaPvRKSt9nothrow_t,                  ARRAY(0, 0), (void *p, uintptr_t t),                ARGS(p, t, 0))
-DELETE(_ZdaPvm,                               ARRAY(1, 0), (void *p, size_t n),                   ARGS(p, n, 0))
-DELETE(_ZdaPvSt11align_val_t,                 ARRAY(0, 1), (void *p, uintptr_t al),               ARGS(p, al, 0))
-DELETE(_ZdaPvmSt11align_val_t,                ARRAY(1, 2), (void *p, size_t n, uintptr_t al),     ARGS(p, n, al))
-DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t,   ARRAY(0, 1), (void *p, uintptr_t al, uintptr_t t),  ARGS(p, al, t))
+DELETE(_ZdlPv,                                DELETE_PLAIN,                 PLAIN(0, 0), (void *p),                             ARGS(p, 0, 0))
+DELETE(_ZdlPvRKSt9nothrow_t,                  DELETE_NOTHROW,               PLAIN(0, 0), (void *p, uintptr_t t),                ARGS(p, t, 0))
+DELETE(_ZdlPvm,                               DELETE_SIZED,                 PLAIN(1, 0), (void *p, size_t n),                   ARGS(p, n, 0))
+DELETE(_ZdlPvSt11align_val_t,                 DELETE_ALIGNED,               PLAIN(0, 1), (void *p, uintptr_t al),               ARGS(p, al, 0))
+DELETE(_ZdlPvmSt11align_val_t,                DELETE_SIZED_ALIGNED,         PLAIN(1, 2), (void *p, size_t n, uintptr_t al),     ARGS(p, n, al))
+DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t,   DELETE_ALIGNED_NOTHROW,       PLAIN(0, 1), (void *p, uintptr_t al, uintptr_t t),  ARGS(p, al, t))
+DELETE(_ZdaPv,                                DELETE_ARRAY_PLAIN,           ARRAY(0, 0), (void *p),                             ARGS(p, 0, 0))
+DELETE(_ZdaPvRKSt9nothrow_t,                  DELETE_ARRAY_NOTHROW,         ARRAY(0, 0), (void *p, uintptr_t t),                ARGS(p, t, 0))
+DELETE(_ZdaPvm,                               DELETE_ARRAY_SIZED,           ARRAY(1, 0), (void *p, size_t n),                   ARGS(p, n, 0))
+DELETE(_ZdaPvSt11align_val_t,                 DELETE_ARRAY_ALIGNED,         ARRAY(0, 1), (void *p, uintptr_t al),               ARGS(p, al, 0))
+DELETE(_ZdaPvmSt11align_val_t,                DELETE_ARRAY_SIZED_ALIGNED,   ARRAY(1, 2), (void *p, size_t n, uintptr_t al),     ARGS(p, n, al))
+DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t,   DELETE_ARRAY_ALIGNED_NOTHROW, ARRAY(0, 1), (void *p, uintptr_t al, uintptr_t t),  ARGS(p, al, t))
 /* clang-format on */

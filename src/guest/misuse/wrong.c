@@ -13,7 +13,9 @@
  * An allocator other than libc's may have more ways to hand out blocks than we know. Over
  * such a one an address that is nothing we know is counted and not reported. Where
  * somebody has operators new and delete of his own, which may hand out something else
- * than malloc did, nothing is said of delete. */
+ * than malloc did, nothing is said of delete. Where a program replaces some of their
+ * forms, a block of new may come from its own malloc or go to its own free: only blocks
+ * that are none are reported then. */
 #include "guest/misuse/wrong.h"
 
 #include "guest/dropin/peer.h"
@@ -162,17 +164,30 @@ over_libc(void)
 	return begins(module_name(allocator), "libc.so.");
 }
 
-void
+bool
 wrong_operator(const void *f)
 {
-	static const char *const known[] = {"libstdc++.so", "libc++.so",   "libc++abi.so",
-					    "libjemalloc",  "libtcmalloc", "libmimalloc"};
+	static const struct {
+		const char *name;
+		bool library;
+	} known[] = {
+		{"libstdc++.so", true}, {"libc++.so", true},	{"libc++abi.so", true},
+		{"libjemalloc", false}, {"libtcmalloc", false}, {"libmimalloc", false},
+	};
 	const char *name = module_name(f);
 
 	for (unsigned i = 0; i < ARRAY_LEN(known); i++)
-		if (begins(name, known[i]))
-			return;
+		if (begins(name, known[i].name))
+			return known[i].library;
 	wrong.cxx_foreign = true;
+	return false;
+}
+
+void
+wrong_operators_replaced(bool deletes)
+{
+	wrong.cxx_replaced = true;
+	wrong.cxx_replaced_delete = deletes;
 }
 
 static bool
@@ -253,9 +268,11 @@ wrong_known(struct thread *t, uintptr_t p, struct rec_block gone,
 	if (!r->exact || kind >= REC_KIND_MMAP || (r->head->flags & REC_FLAG_PAST) != 0)
 		return;
 	aligned = wrong_align_take(p, &align);
-	if (is_operator(e.func) &&
-	    (wrong.cxx_foreign || (kind < REC_KIND_NEW && !over_libc())))
+	if (is_operator(e.func) && (wrong.cxx_foreign || wrong.cxx_replaced ||
+				    (kind < REC_KIND_NEW && !over_libc())))
 		return; /* what is new's may have gone by another name */
+	if (!is_operator(e.func) && wrong.cxx_replaced_delete)
+		return; /* what is delete's comes by this one */
 	if ((call->form->kinds >> kind & 1) == 0) {
 		e.kind = REC_ERROR_MISMATCH;
 	} else if (call->form->size_arg == 1 && call->args[0] != e.block_bytes) {

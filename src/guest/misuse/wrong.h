@@ -41,6 +41,8 @@ struct wrong_settings {
 	bool stacks;	  /* frees are unwound too; */
 	bool fenced;	  /* or those of blocks on fenced pages */
 	bool cxx_foreign; /* operators new and delete are somebody's own */
+	/* The program replaces some forms of them; some of delete. */
+	bool cxx_replaced, cxx_replaced_delete;
 };
 extern SEEP_OWN struct wrong_settings wrong;
 
@@ -68,8 +70,12 @@ bool wrong_has_layers(void);
  * handed out: is `p` to be given back without it? */
 bool wrong_delete_around(const void *p);
 
-/* A real operator new or delete was found at `f`: does it hand out what malloc did? */
-void wrong_operator(const void *f);
+/* A real operator new or delete was found at `f`: does it hand out what malloc did? True:
+ * it is the C++ library's, whose forms call each other by name. */
+bool wrong_operator(const void *f);
+
+/* The program defines forms of operator new and delete itself; some of delete? */
+void wrong_operators_replaced(bool deletes);
 
 /* Something was freed that the table does not know. Busy, before the real call. True: go
  * on with that; false: leave it. */
