@@ -308,7 +308,7 @@ check_allocator(int pid, const struct procfs_stat *st, struct procfs_maps *maps,
 	bool libc = false, musl = false;
 	char link[64];
 
-	snprintf(link, sizeof link, "/proc/%d/exe", pid);
+	snprintf(link, sizeof link, "/proc/%d/exe", file_proc_task(pid));
 	linked = foreign_linked(link);
 	while (procfs_maps_next(maps, &m)) {
 		const char *name = strrchr(m.path, '/');
@@ -346,7 +346,7 @@ check_program(int pid)
 	char link[64], *exe = NULL;
 	const char *hides = NULL;
 
-	snprintf(link, sizeof link, "/proc/%d/exe", pid);
+	snprintf(link, sizeof link, "/proc/%d/exe", file_proc_task(pid));
 	if (file_proc_link(pid, "exe", &exe, NULL, &e) < 0 ||
 	    inspect_elf(link, &elf, &e) < 0) {
 		say(NOTE, "program", "%s", e.msg);

@@ -7,11 +7,13 @@
  * theirs. */
 #include "tool/util/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -270,12 +272,55 @@ file_readlink(const char *path, char **ret_target, struct err *e)
 	return 0;
 }
 
+/* State of a thread, as in its stat file; 'X' when it is gone. */
+static char
+thread_state(int tid)
+{
+	char path[64], text[256], *at;
+	int fd;
+	ssize_t got;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 'X';
+	got = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	at = strrchr(text, ')'); /* the name may hold anything */
+	return at != NULL && at[1] == ' ' ? at[2] : 'X';
+}
+
+int
+file_proc_task(int pid)
+{
+	char path[64];
+	struct dirent *d;
+	DIR *dir;
+	int found = pid;
+
+	if (thread_state(pid) != 'Z')
+		return pid;
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	dir = opendir(path);
+	while (found == pid && dir != NULL && (d = readdir(dir)) != NULL) {
+		int tid = atoi(d->d_name);
+		char state = tid > 0 && tid != pid ? thread_state(tid) : 'X';
+
+		if (state != 'Z' && state != 'X')
+			found = tid;
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return found;
+}
+
 int
 file_proc_link(int pid, const char *name, char **ret_target, bool *ret_deleted,
 	       struct err *e)
 {
 	static const char gone[] = " (deleted)";
-	char *path = xasprintf("/proc/%d/%s", pid, name);
+	char *path = xasprintf("/proc/%d/%s", file_proc_task(pid), name);
 	char *target = NULL;
 	size_t n;
 	bool cut = false;

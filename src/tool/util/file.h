@@ -52,6 +52,11 @@ int file_out_check(const char *path, struct err *e);
 /* All three steps for contents that are in memory. */
 int file_write(const char *path, const void *p, size_t n, struct err *e);
 
+/* The number under which /proc shows the memory and the files of a process: `pid`, or, if
+ * its first thread has ended, that of another one. Of a thread that has ended, also of
+ * the first, /proc shows neither. `pid` as well when no thread is left. */
+int file_proc_task(int pid);
+
 /* Target of a symbolic link of any length, to be freed by the caller. */
 int file_readlink(const char *path, char **ret_target, struct err *e);
 

@@ -20,6 +20,7 @@
 #include "tool/target/proc/cgroup.h"
 #include "tool/target/proc/procmem.h"
 #include "tool/target/trace/tracee_nice.h"
+#include "tool/util/file.h"
 #include "tool/util/fmt.h"
 
 static void say_to(doctor_sayer *say, enum doctor_mark mark, const char *what,
@@ -159,7 +160,7 @@ same_namespace(int pid, const char *name)
 	char its[64], ours[64];
 	struct stat a, b;
 
-	snprintf(its, sizeof its, "/proc/%d/ns/%s", pid, name);
+	snprintf(its, sizeof its, "/proc/%d/ns/%s", file_proc_task(pid), name);
 	snprintf(ours, sizeof ours, "/proc/self/ns/%s", name);
 	return stat(its, &a) < 0 || stat(ours, &b) < 0 ||
 	       (a.st_dev == b.st_dev && a.st_ino == b.st_ino);

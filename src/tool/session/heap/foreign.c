@@ -13,6 +13,7 @@
 #include "shared/compiler.h"
 #include "tool/target/proc/hiding.h"
 #include "tool/target/proc/inspect.h"
+#include "tool/util/file.h"
 
 static const struct {
 	uint32_t trait;
@@ -112,7 +113,7 @@ foreign_allocator(const struct image *i)
 
 	if (library != NULL)
 		return library;
-	snprintf(link, sizeof link, "/proc/%d/exe", i->pid);
+	snprintf(link, sizeof link, "/proc/%d/exe", file_proc_task(i->pid));
 	return foreign_linked(i->path == NULL || i->exe == NULL ? link : i->exe);
 }
 
@@ -123,7 +124,7 @@ program_traits(const struct image *i)
 	struct inspect_elf elf = {0};
 	char link[64];
 
-	snprintf(link, sizeof link, "/proc/%d/exe", i->pid);
+	snprintf(link, sizeof link, "/proc/%d/exe", file_proc_task(i->pid));
 	inspect_elf(i->path == NULL || i->exe == NULL ? link : i->exe, &elf, NULL);
 	return elf.traits;
 }

@@ -12,6 +12,7 @@
 #include "tool/session/heap/holders.h"
 #include "tool/sym/objsym.h"
 #include "tool/target/proc/databounds.h"
+#include "tool/util/file.h"
 #include "tool/util/x.h"
 
 enum { HEAD_BYTES = 4096, TLS_MOST = 1 << 20 };
@@ -88,7 +89,8 @@ holders_modules(struct holders *h)
 				break;
 		}
 		m.file = h->image->path == NULL
-				 ? xasprintf("/proc/%d/root%s", h->image->pid, m.path)
+				 ? xasprintf("/proc/%d/root%s",
+					     file_proc_task(h->image->pid), m.path)
 				 : xstrdup(m.path);
 		vec_push(&h->modules, m);
 	}

@@ -15,6 +15,7 @@
 #include "tool/target/proc/procstatus.h"
 #include "tool/target/trace/freeze.h"
 #include "tool/util/clock.h"
+#include "tool/util/file.h"
 #include "tool/util/fmt.h"
 #include "tool/util/json.h"
 
@@ -71,7 +72,7 @@ measure_touched(const struct procmem *m)
 	if (procmem_clear_refs(m, NULL) < 0)
 		return UINT64_MAX;
 	clock_nap(MEASURE_MS * 1000000);
-	snprintf(path, sizeof path, "/proc/%d/smaps_rollup", m->pid);
+	snprintf(path, sizeof path, "/proc/%d/smaps_rollup", file_proc_task(m->pid));
 	if (buf_read_file(&b, path, NULL) == 0) {
 		at = strstr(buf_str(&b), "\nReferenced:");
 		kib = at != NULL ? strtoull(at + 12, NULL, 10) : 0;

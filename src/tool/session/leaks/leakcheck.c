@@ -22,6 +22,7 @@
 #include "tool/target/proc/procfs.h"
 #include "tool/util/clock.h"
 #include "tool/util/cmdline/doing.h"
+#include "tool/util/file.h"
 #include "tool/util/fmt.h"
 #include "tool/util/x.h"
 
@@ -554,15 +555,13 @@ leakcheck_held(struct livefile *f, bool seen_here, const struct leakcheck_how *h
 		snprintf(ret_check->why, sizeof ret_check->why,
 			 "its recording could not be mapped");
 	if (ret_check->why[0] == '\0') {
-		struct procfs_stat st;
+		int pid = f->pid;
 
 		memcpy(&at, (const char *)f->head + REC_HOLD_OFF, sizeof at);
 		/* A first thread that has ended shows no memory, the others do. */
-		if (procfs_stat(f->pid, &st, NULL) < 0 || st.state != 'Z')
-			st.pid = f->pid;
-		else
-			st.pid = (int)at.tid;
-		leakcheck_run(f, st.pid, &at, how, ret_check);
+		if (file_proc_task(pid) != pid)
+			pid = (int)at.tid;
+		leakcheck_run(f, pid, &at, how, ret_check);
 	}
 	if (!__atomic_compare_exchange_n(&f->head->hold, &looks, REC_HOLD_GO, false,
 					 __ATOMIC_RELEASE, __ATOMIC_RELAXED) &&

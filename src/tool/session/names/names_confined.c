@@ -24,6 +24,7 @@
 #include "tool/format/pack/pack.h"
 #include "tool/target/proc/procfs.h"
 #include "tool/util/buf.h"
+#include "tool/util/file.h"
 #include "tool/util/x.h"
 
 enum {
@@ -44,7 +45,7 @@ open_mapped(int pid, const struct procfs_map *m)
 	struct stat st;
 	int fd;
 
-	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", pid,
+	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", file_proc_task(pid),
 		 (unsigned long long)m->start, (unsigned long long)m->end);
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {

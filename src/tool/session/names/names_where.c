@@ -180,8 +180,8 @@ names_mapped(int pid, const char *path)
 	while (found == NULL && procfs_maps_next(&maps, &m)) {
 		if (strncmp(m.path, path, strlen(path)) == 0 &&
 		    strcmp(m.path + strlen(path), " (deleted)") == 0)
-			found = xasprintf("/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid,
-					  m.start, m.end);
+			found = xasprintf("/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
+					  file_proc_task(pid), m.start, m.end);
 	}
 	procfs_maps_close(&maps);
 	return found;
@@ -190,11 +190,12 @@ names_mapped(int pid, const char *path)
 static void
 names_try_process(struct names_try *t, const char *path, int pid)
 {
-	char *root = xasprintf("/proc/%d/root", pid), *mapped;
+	int task = file_proc_task(pid);
+	char *root = xasprintf("/proc/%d/root", task), *mapped;
 
 	names_try(t, root, xasprintf("%s%s", root, path), true);
 	if (t->found == NULL && names_is_program(t->w->p, path))
-		names_try(t, NULL, xasprintf("/proc/%d/exe", pid), true);
+		names_try(t, NULL, xasprintf("/proc/%d/exe", task), true);
 	if (t->found == NULL && (mapped = names_mapped(pid, path)) != NULL)
 		names_try(t, NULL, mapped, true);
 	free(root);

@@ -61,7 +61,7 @@ look_at_program(struct watcher *w)
 	char link[64], *exe = NULL;
 	uint32_t traits = 0;
 
-	snprintf(link, sizeof link, "/proc/%d/exe", w->mem.pid);
+	snprintf(link, sizeof link, "/proc/%d/exe", file_proc_task(w->mem.pid));
 	if (inspect_elf(link, &elf, NULL) == 0)
 		traits = elf.traits;
 	if (file_proc_link(w->mem.pid, "exe", &exe, NULL, NULL) == 0)

@@ -52,7 +52,7 @@ read_text(int pid, char ret[REC_TEXT_BYTES])
 		buf_add_char(&b, '\0');
 		free(target);
 	}
-	snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+	snprintf(path, sizeof path, "/proc/%d/cmdline", file_proc_task(pid));
 	buf_read_file(&args, path, NULL);
 	if (args.len > 0)
 		buf_add(&b, args.data, args.len);
@@ -122,7 +122,7 @@ attach_recording(struct attach *a, uint64_t fd, const struct attach_settings *s,
 	char path[64];
 	int our;
 
-	snprintf(path, sizeof path, "/proc/%d/fd/%d", a->pid, (int)fd);
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", file_proc_task(a->pid), (int)fd);
 	our = open(path, O_RDWR | O_CLOEXEC);
 	if (our < 0)
 		return err_sys(e, -errno, "%d: cannot open its new recording", a->pid);

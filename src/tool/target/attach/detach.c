@@ -28,6 +28,7 @@
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/find.h"
 #include "tool/util/clock.h"
+#include "tool/util/file.h"
 
 enum {
 	UNMAP_TRIES = 60,
@@ -62,7 +63,7 @@ find_fd(int pid)
 	DIR *dir;
 	int fd = -1;
 
-	snprintf(path, sizeof path, "/proc/%d/fd", pid);
+	snprintf(path, sizeof path, "/proc/%d/fd", file_proc_task(pid));
 	dir = opendir(path);
 	while (dir != NULL && fd < 0 && (d = readdir(dir)) != NULL) {
 		ssize_t n = readlinkat(dirfd(dir), d->d_name, target, sizeof target - 1);
@@ -83,7 +84,7 @@ is_seep(int pid)
 	struct stat a, b;
 	char path[64];
 
-	snprintf(path, sizeof path, "/proc/%d/exe", pid);
+	snprintf(path, sizeof path, "/proc/%d/exe", file_proc_task(pid));
 	return stat(path, &a) == 0 && stat("/proc/self/exe", &b) == 0 &&
 	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }

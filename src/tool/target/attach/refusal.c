@@ -31,7 +31,7 @@ read_program(struct refusal_facts *f)
 	char path[64], link[256];
 	ssize_t n;
 
-	snprintf(path, sizeof path, "/proc/%d/exe", f->pid);
+	snprintf(path, sizeof path, "/proc/%d/exe", file_proc_task(f->pid));
 	n = readlink(path, link, sizeof link);
 	if (n > 0 && inspect_elf(path, &elf, NULL) == 0)
 		f->traits = elf.traits;
@@ -43,7 +43,7 @@ read_access(struct refusal_facts *f)
 	char path[64];
 	int fd;
 
-	snprintf(path, sizeof path, "/proc/%d/mem", f->pid);
+	snprintf(path, sizeof path, "/proc/%d/mem", file_proc_task(f->pid));
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	f->access = fd < 0 ? -errno : 0;
 	if (fd >= 0)
@@ -129,7 +129,7 @@ refusal_read(int pid, struct refusal_facts *ret_facts)
 					   sizeof f.tracer_name);
 		f.seccomp = procstatus_most(pid, "Seccomp");
 		procfs_uid(pid, &f.uid);
-		snprintf(path, sizeof path, "/proc/%d/ns/mnt", pid);
+		snprintf(path, sizeof path, "/proc/%d/ns/mnt", file_proc_task(pid));
 		f.other_namespace = !file_same(path, "/proc/self/ns/mnt");
 		read_program(&f);
 		read_access(&f);

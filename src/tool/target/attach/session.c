@@ -20,6 +20,7 @@
 #include "tool/target/proc/anonparts.h"
 #include "tool/target/run/control.h"
 #include "tool/target/run/liveobjects.h"
+#include "tool/util/file.h"
 
 #define BUDGET_USED 0.8 /* so much of it, so that chance alone does not go beyond */
 
@@ -197,7 +198,8 @@ was_replaced(const struct session *s)
 
 	if (s->armed)
 		return s->attach.live.head->life == REC_LIFE_EXEC;
-	return p->code.start != 0 && process_vm_readv(s->pid, &to, 1, &from, 1, 0) < 0 &&
+	return p->code.start != 0 &&
+	       process_vm_readv(file_proc_task(s->pid), &to, 1, &from, 1, 0) < 0 &&
 	       errno == EFAULT;
 }
 
@@ -216,7 +218,7 @@ look_for_exec(struct session *s)
 	if (s->taken_out)
 		return;
 	s->replaced_ms = s->recorded_ms;
-	snprintf(link, sizeof link, "/proc/%d/exe", s->pid);
+	snprintf(link, sizeof link, "/proc/%d/exe", file_proc_task(s->pid));
 	n = readlink(link, s->replaced_by, sizeof s->replaced_by - 1);
 	s->replaced_by[n > 0 ? n : 0] = '\0';
 }

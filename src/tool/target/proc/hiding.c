@@ -60,7 +60,7 @@ inspect_not_redirected(uint32_t traits, int pid)
 
 	if (inspect_runtimes(traits) == 0)
 		return traits;
-	snprintf(path, sizeof path, "/proc/%d/environ", pid);
+	snprintf(path, sizeof path, "/proc/%d/environ", file_proc_task(pid));
 	if (file_read(path, ENVIRONMENT_MAX, &environment, NULL) == 0)
 		traits &= ~(runtimes_redirected(environment.data, environment.len)
 			    << INSPECT_RUNTIMES);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tool/util/buf.h"
+#include "tool/util/file.h"
 
 static void
 add(struct kernelwords *to, uint64_t word, enum kernelword_kind kind, int number)
@@ -28,7 +29,7 @@ read_epoll(int pid, const char *fd, struct kernelwords *to)
 	char path[320];
 	const char *at;
 
-	snprintf(path, sizeof path, "/proc/%d/fdinfo/%s", pid, fd);
+	snprintf(path, sizeof path, "/proc/%d/fdinfo/%s", file_proc_task(pid), fd);
 	if (buf_read_file(&text, path, NULL) == 0) {
 		for (at = strstr(buf_str(&text), " data:"); at != NULL;
 		     at = strstr(at, " data:")) {
@@ -47,7 +48,7 @@ read_epolls(int pid, struct kernelwords *to)
 	struct dirent *d;
 	DIR *dir;
 
-	snprintf(path, sizeof path, "/proc/%d/fd", pid);
+	snprintf(path, sizeof path, "/proc/%d/fd", file_proc_task(pid));
 	dir = opendir(path);
 	while (dir != NULL && (d = readdir(dir)) != NULL) {
 		if (readlinkat(dirfd(dir), d->d_name, target, sizeof target) ==

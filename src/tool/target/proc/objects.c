@@ -21,6 +21,7 @@
 #include "tool/target/proc/procfs.h"
 #include "tool/util/buf.h"
 #include "tool/util/elf/elfview.h"
+#include "tool/util/file.h"
 
 enum {
 	DYNAMIC_MAX = 512,
@@ -241,7 +242,7 @@ find_program(const struct tracee *t, struct objects *os)
 	struct object *o = NULL;
 	char path[64];
 
-	snprintf(path, sizeof path, "/proc/%d/auxv", t->pid);
+	snprintf(path, sizeof path, "/proc/%d/auxv", file_proc_task(t->pid));
 	if (buf_read_file(&b, path, NULL) == 0) {
 		for (size_t i = 0; i + 16 <= b.len; i += 16) {
 			uint64_t pair[2];
@@ -298,11 +299,13 @@ open_file(const struct tracee *t, const struct object *o, struct err *e)
 	struct stat st;
 	int fd;
 
-	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", t->pid,
-		 (unsigned long long)o->map_start, (unsigned long long)o->map_end);
+	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx",
+		 file_proc_task(t->pid), (unsigned long long)o->map_start,
+		 (unsigned long long)o->map_end);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0) {
-		snprintf(path, sizeof path, "/proc/%d/root%s", t->pid, o->path);
+		snprintf(path, sizeof path, "/proc/%d/root%s", file_proc_task(t->pid),
+			 o->path);
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	}
 	if (fd < 0)

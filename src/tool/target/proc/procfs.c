@@ -66,6 +66,19 @@ stat_field(const char *at, int n)
 	return strtoull(at, NULL, 10);
 }
 
+/* The first thread has ended, others may go on: the process is in their state. */
+static void
+take_other(int pid, struct procfs_stat *stat)
+{
+	struct procfs_stat other;
+	int tid = file_proc_task(pid);
+
+	if (tid == pid || procfs_stat(tid, &other, NULL) < 0 || other.state == 'Z')
+		return;
+	stat->state = other.state;
+	stat->rss_kib = other.rss_kib;
+}
+
 int
 procfs_stat(int pid, struct procfs_stat *ret_stat, struct err *e)
 {
@@ -100,6 +113,8 @@ procfs_stat(int pid, struct procfs_stat *ret_stat, struct err *e)
 	ret_stat->start_ticks = stat_field(close_at + 2, 22);
 	ret_stat->rss_kib =
 		stat_field(close_at + 2, 24) * (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
+	if (ret_stat->state == 'Z' && ret_stat->threads > 1)
+		take_other(pid, ret_stat);
 	return 0;
 }
 
@@ -129,7 +144,7 @@ int
 procfs_memory(int pid, uint64_t *ret_rss_kib, uint64_t *ret_anon_kib)
 {
 	char text[4096];
-	int r = read_proc(pid, "status", text, sizeof text);
+	int r = read_proc(file_proc_task(pid), "status", text, sizeof text);
 
 	if (r < 0)
 		return r;
@@ -144,7 +159,7 @@ procfs_memory_open(int pid)
 	char path[64];
 	int fd;
 
-	snprintf(path, sizeof path, "/proc/%d/statm", pid);
+	snprintf(path, sizeof path, "/proc/%d/statm", file_proc_task(pid));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd >= 0 ? fd : -errno;
 }
@@ -252,7 +267,7 @@ procfs_maps_open(struct procfs_maps *ret_maps, int pid, struct err *e)
 	int r;
 
 	*ret_maps = (struct procfs_maps){0};
-	snprintf(path, sizeof path, "/proc/%d/maps", pid);
+	snprintf(path, sizeof path, "/proc/%d/maps", file_proc_task(pid));
 	r = buf_read_file(&ret_maps->text, path, e);
 	if (r == 0)
 		ret_maps->at = ret_maps->text.data;

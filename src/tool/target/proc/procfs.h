@@ -17,7 +17,9 @@
 
 struct procfs_stat {
 	int pid, ppid;
-	char state;	      /* as in /proc/PID/stat; 'Z' and 'X' are dead */
+	/* As in /proc/PID/stat; 'Z' and 'X' are dead. Where only the first thread has
+	 * ended, that of another one. */
+	char state;
 	char comm[64];	      /* name of the first thread */
 	uint64_t start_ticks; /* with the pid this names a process for good */
 	uint64_t rss_kib;
@@ -38,7 +40,7 @@ int procfs_memory(int pid, uint64_t *ret_rss_kib, uint64_t *ret_anon_kib);
 
 /* The same for who asks often: a descriptor that means this very process, whoever gets
  * its pid later, or negative errno; then both figures for a tenth of the cost. 0 of both:
- * it is a zombie, or its first thread has ended. -ESRCH: it is gone. */
+ * it is a zombie, or the thread that it was opened by has ended; -ESRCH: that is gone. */
 int procfs_memory_open(int pid);
 int procfs_memory_read(int fd, uint64_t *ret_rss_kib, uint64_t *ret_anon_kib);
 

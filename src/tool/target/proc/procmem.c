@@ -14,6 +14,7 @@
 
 #include "shared/compiler.h"
 #include "tool/target/proc/procfs.h"
+#include "tool/util/file.h"
 
 enum {
 	PRESENT_PIECE = 512,	  /* words of pagemap a read */
@@ -35,7 +36,8 @@ procmem_open(int pid, struct procmem *ret_mem, struct err *e)
 		return r;
 	if (st.state == 'Z' || st.state == 'X')
 		return err_set(e, -ESRCH, "%d (%s): has ended already", pid, st.comm);
-	snprintf(path, sizeof path, "/proc/%d/smaps", pid);
+	m.task = file_proc_task(pid);
+	snprintf(path, sizeof path, "/proc/%d/smaps", m.task);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		r = errno == ENOENT ? -ESRCH : -errno;
@@ -48,7 +50,7 @@ procmem_open(int pid, struct procmem *ret_mem, struct err *e)
 	m.pid = pid;
 	m.start_ticks = st.start_ticks;
 	m.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-	snprintf(path, sizeof path, "/proc/%d/pagemap", pid);
+	snprintf(path, sizeof path, "/proc/%d/pagemap", m.task);
 	m.pagemap_fd = open(path, O_RDONLY | O_CLOEXEC);
 	*ret_mem = m;
 	return 0;
@@ -75,7 +77,7 @@ procmem_smaps(const struct procmem *m, struct buf *ret_text, struct err *e)
 	size_t before = ret_text->len;
 	int r, fd;
 
-	snprintf(path, sizeof path, "/proc/%d/smaps", m->pid);
+	snprintf(path, sizeof path, "/proc/%d/smaps", file_proc_task(m->pid));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_sys(e, errno == ENOENT ? -ESRCH : -errno, "%s", path);
@@ -95,7 +97,7 @@ procmem_rollup_kib(const struct procmem *m)
 	uint64_t kib = 0;
 	const char *at;
 
-	snprintf(path, sizeof path, "/proc/%d/smaps_rollup", m->pid);
+	snprintf(path, sizeof path, "/proc/%d/smaps_rollup", file_proc_task(m->pid));
 	if (buf_read_file(&b, path, NULL) == 0) {
 		at = strstr(buf_str(&b), "\nRss:");
 		kib = at != NULL ? strtoull(at + 5, NULL, 10) : 0;
@@ -113,7 +115,9 @@ procmem_read(const struct procmem *m, uint64_t addr, void *to, size_t bytes)
 
 	if (m->source != NULL)
 		return m->source->read(m->source->ctx, addr, to, bytes);
-	got = process_vm_readv(m->pid, &here, 1, &there, 1, 0);
+	got = process_vm_readv(m->task, &here, 1, &there, 1, 0);
+	if (got < 0 && errno == ESRCH) /* that thread has ended, others may go on */
+		got = process_vm_readv(file_proc_task(m->pid), &here, 1, &there, 1, 0);
 	return got == (ssize_t)bytes ? 0 : -EFAULT;
 }
 
@@ -216,7 +220,7 @@ procmem_clear_refs(const struct procmem *m, struct err *e)
 	char path[64];
 	int r = 0, fd;
 
-	snprintf(path, sizeof path, "/proc/%d/clear_refs", m->pid);
+	snprintf(path, sizeof path, "/proc/%d/clear_refs", file_proc_task(m->pid));
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || write(fd, "1", 1) != 1)
 		r = err_sys(e, -errno, "%s: cannot find out which memory is in use",

@@ -29,6 +29,7 @@ struct procmem_source {
 /* Start with `= PROCMEM_NONE`; procmem_close is legal at any time. */
 struct procmem {
 	int pid;			     /* 0: none, bytes come from `source` */
+	int task;			     /* file_proc_task, when it was opened */
 	const struct procmem_source *source; /* borrowed; NULL = a process */
 	uint64_t start_ticks; /* so that a pid that was given to another is noticed */
 	int pagemap_fd;

@@ -13,6 +13,7 @@
 
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/liveobjects.h"
+#include "tool/util/file.h"
 #include "tool/util/x.h"
 
 /* The file of one mapping, whatever mount namespace the process lives in. map_files
@@ -23,12 +24,12 @@ open_mapping(int pid, const struct procfs_map *m)
 {
 	char path[512];
 	struct stat st;
-	int fd;
+	int fd, task = file_proc_task(pid);
 
-	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", pid,
+	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", task,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 && (size_t)snprintf(path, sizeof path, "/proc/%d/root%s", pid,
+	if (fd < 0 && (size_t)snprintf(path, sizeof path, "/proc/%d/root%s", task,
 				       m->path) < sizeof path)
 		fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)

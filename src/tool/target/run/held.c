@@ -21,6 +21,7 @@
 #include "tool/target/trace/tracee.h"
 #include "tool/util/buf.h"
 #include "tool/util/clock.h"
+#include "tool/util/file.h"
 
 enum {
 	REACH_MS = 60000, /* a loader with a thousand libraries on a slow disk */
@@ -55,7 +56,7 @@ find_entry(int pid, uint64_t *ret_entry, struct err *e)
 	char path[64];
 	int r;
 
-	snprintf(path, sizeof path, "/proc/%d/auxv", pid);
+	snprintf(path, sizeof path, "/proc/%d/auxv", file_proc_task(pid));
 	r = buf_read_file(&b, path, e);
 	for (size_t at = 0; r == 0 && at + sizeof a <= b.len; at += sizeof a) {
 		memcpy(&a, b.data + at, sizeof a);

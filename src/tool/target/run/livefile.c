@@ -18,6 +18,7 @@
 #include "tool/target/proc/procfs.h"
 #include "tool/target/run/liveobjects.h"
 #include "tool/util/clock.h"
+#include "tool/util/file.h"
 
 static int
 check_head(const struct rec_head *h, const char *name, struct err *e)
@@ -108,10 +109,10 @@ livefile_copy(int pid, uint64_t at, uint64_t bytes, struct err *e)
 	struct iovec from = {(void *)(uintptr_t)at, sizeof(struct rec_head)};
 	const struct rec_head *h = (const void *)piece;
 	uint64_t present;
-	int fd, r = 0;
+	int fd, r = 0, task = file_proc_task(pid);
 
 	if (bytes < REC_CHUNKS_OFF ||
-	    process_vm_readv(pid, &to, 1, &from, 1, 0) != (ssize_t)sizeof *h)
+	    process_vm_readv(task, &to, 1, &from, 1, 0) != (ssize_t)sizeof *h)
 		return err_set(e, -EIO, "%d: cannot read its recording", pid);
 	present = REC_CHUNKS_OFF + (uint64_t)h->populated * REC_CHUNK_BYTES;
 	fd = memfd_create("seep copy", MFD_CLOEXEC);
@@ -123,7 +124,7 @@ livefile_copy(int pid, uint64_t at, uint64_t bytes, struct err *e)
 
 		to = (struct iovec){piece, want};
 		from = (struct iovec){(void *)(uintptr_t)(at + off), want};
-		n = process_vm_readv(pid, &to, 1, &from, 1, 0);
+		n = process_vm_readv(task, &to, 1, &from, 1, 0);
 		if (n < 0)
 			r = err_sys(e, -errno, "%d: cannot read its recording", pid);
 		else if (!all_zero(piece, (size_t)n) &&

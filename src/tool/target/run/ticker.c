@@ -261,6 +261,12 @@ look_at_file(struct ticker_file *f, uint64_t now, bool held)
 	int r = f->memory_fd >= 0 ? procfs_memory_read(f->memory_fd, &rss, &anon)
 				  : procfs_memory(f->pid, &rss, &anon);
 
+	if ((r < 0 || rss == 0) && f->memory_fd >= 0 && livefile_alive(&f->live)) {
+		/* The thread whose file that is has ended, others have not. */
+		close_memory(f);
+		f->memory_fd = procfs_memory_open(f->pid);
+		r = procfs_memory(f->pid, &rss, &anon);
+	}
 	if (r < 0 || ((rss == 0 || f->memory_fd < 0) && !livefile_alive(&f->live))) {
 		f->gone = true;
 		close_memory(f);

@@ -15,6 +15,7 @@
 #include "tool/target/heap/heapwalk_impl.h"
 #include "tool/target/proc/cgroup.h"
 #include "tool/target/proc/procfs.h"
+#include "tool/util/file.h"
 #include "tool/util/x.h"
 
 enum {
@@ -242,7 +243,7 @@ read_closed(struct freeze *f, uint64_t at, unsigned char *to, size_t bytes)
 	    freeze_is_device(a->name))
 		return false;
 	if (f->mem_fd <= 0) {
-		snprintf(path, sizeof path, "/proc/%d/mem", f->mem.pid);
+		snprintf(path, sizeof path, "/proc/%d/mem", file_proc_task(f->mem.pid));
 		f->mem_fd = open(path, O_RDONLY | O_CLOEXEC);
 	}
 	return f->mem_fd > 0 && pread(f->mem_fd, to, bytes, (off_t)at) == (ssize_t)bytes;

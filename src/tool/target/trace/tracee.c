@@ -39,6 +39,7 @@
 #include "tool/target/trace/tracee_nice.h"
 #include "tool/util/buf.h"
 #include "tool/util/clock.h"
+#include "tool/util/file.h"
 
 #ifndef PTRACE_O_SUSPEND_SECCOMP
 #	define PTRACE_O_SUSPEND_SECCOMP (1 << 21)
@@ -77,7 +78,7 @@ tracee_open(int pid, struct tracee *ret_tracee, struct err *e)
 	struct tracee t = TRACEE_NONE;
 	char path[64];
 
-	snprintf(path, sizeof path, "/proc/%d/mem", pid);
+	snprintf(path, sizeof path, "/proc/%d/mem", file_proc_task(pid));
 	prctl(PR_SET_TIMERSLACK, 1); /* while it stands still, every microsecond counts */
 	t.pid = pid;
 	t.mem_fd = open(path, O_RDWR | O_CLOEXEC);
