@@ -55,7 +55,8 @@ struct rec_hold {
 	uint32_t spares_lost; /* that found no room */
 	uint64_t tp;	      /* thread pointer of `tid`; 0 = not known */
 	uint64_t lsan_options, lsan_suppressions; /* strings of the program's, or 0 */
-	uint32_t lsan_off, reserved;		  /* 1: no leak check at exit */
+	uint32_t lsan_off;			  /* 1: no leak check at exit */
+	uint32_t stood_ms; /* when it began to wait: CLOCK_MONOTONIC, the low 32 bits */
 };
 
 /* A block that is not to be reported, nor what only it leads to; or memory that holds

@@ -207,6 +207,7 @@ stand(struct recorder *r, const struct rec_hold *where)
 	d->tid = (uint32_t)sys_gettid();
 	d->tp = thread_pointer();
 	own_memory(d);
+	d->stood_ms = (uint32_t)now_ms();
 	__atomic_store_n(&r->head->hold, REC_HOLD_WAITS, __ATOMIC_RELEASE);
 	wait_for_tool(r->head);
 }

@@ -91,7 +91,9 @@ annotate(struct run *r, struct prof_process *pr)
 			oom_judge(f != NULL ? &oom : NULL, pr);
 		return;
 	}
-	if (f != NULL && r->ticker.end_ns > f->start_mono_ns)
+	if (f != NULL && f->stood_ns != 0)
+		pr->duration_ms = (f->stood_ns - f->start_mono_ns + 999999) / 1000000;
+	else if (f != NULL && r->ticker.end_ns > f->start_mono_ns)
 		pr->duration_ms = (r->ticker.end_ns - f->start_mono_ns) / 1000000;
 	if (WIFSIGNALED(status)) {
 		pr->end = PROF_END_SIGNAL;

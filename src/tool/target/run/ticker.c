@@ -450,6 +450,23 @@ start(struct ticker *t)
 
 /* ---- processes at their end ---- */
 
+/* A process waits: if at its end, that was when it got there. All that comes after is our
+ * doing. */
+static void
+note_stand(struct ticker_file *f)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), waited;
+	struct rec_hold at;
+
+	memcpy(&at, (const char *)f->live.head + REC_HOLD_OFF, sizeof at);
+	waited = (uint64_t)((uint32_t)(now / MS) - at.stood_ms) * MS;
+	if (at.why == REC_HOLD_ASKED || waited >= now - f->start_mono_ns + MS)
+		return;
+	f->stood_ns = now - waited;
+	if (f->stood_ns <= f->start_mono_ns) /* both are that of a millisecond */
+		f->stood_ns = f->start_mono_ns + 1;
+}
+
 /* True: it was looked at. SIGCHLD may have come meanwhile, and been taken by who stops
  * threads. */
 static bool
@@ -457,6 +474,7 @@ look_if_held(struct ticker *t, struct ticker_file *f)
 {
 	if (__atomic_load_n(&f->live.head->hold, __ATOMIC_ACQUIRE) != REC_HOLD_WAITS)
 		return false;
+	note_stand(f);
 	/* What it holds now is what it will end with. */
 	if (f->seen_here)
 		look_at_file(f, clock_ns(CLOCK_MONOTONIC), true);

@@ -42,7 +42,8 @@ struct ticker_file {
 	struct anonparts parts; /* of it, when last looked at */
 	struct looks looks;	/* at its totals, for how they grew */
 	struct oom oom;		/* its control group */
-	void *ctx;		/* the caller's, NULL at first */
+	uint64_t stood_ns; /* CLOCK_MONOTONIC when it stood at its end; 0 = it did not */
+	void *ctx;	   /* the caller's, NULL at first */
 };
 
 struct ticker_files VEC_BODY(struct ticker_file);
