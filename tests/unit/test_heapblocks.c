@@ -6,6 +6,7 @@
 #include "heap_image.h"
 #include "t.h"
 #include "tool/target/heap/heapwalk.h"
+#include "tool/target/heap/walk_glibc_impl.h"
 #include "tool/target/heap/walker.h"
 
 static struct heap_image image;
@@ -176,6 +177,56 @@ T_TEST(no_heap)
 	T_CHECK(!h.known);
 	T_STR(h.why, "it has no heap of glibc's malloc");
 	heapblocks_done(&h);
+}
+
+/* ---- a block with a mapping of its own, in a reservation of a terabyte ---- */
+
+enum { PIECE = 2 << 20, BLOCK_BYTES = 1 << 20 };
+#define SPARSE_AT UINT64_C(0x7d0000000000)
+#define SPARSE_END (SPARSE_AT + (UINT64_C(1) << 40))
+#define BLOCK_AT (SPARSE_AT + (UINT64_C(700) << 30) + PIECE)
+
+static unsigned looks;
+
+/* As freeze_look: of what is not there as far as the caller wants to know, and at least
+ * to the end of a piece. */
+static const unsigned char *
+look_sparse(void *ctx, uint64_t addr, uint64_t bytes, uint64_t *ret_bytes)
+{
+	static const uint64_t header[PIECE / 8] = {0, BLOCK_BYTES | 2};
+	uint64_t end = (addr | (PIECE - 1)) + 1;
+
+	(void)ctx;
+	looks++;
+	if (addr >= BLOCK_AT && addr < BLOCK_AT + PIECE) {
+		*ret_bytes = end - addr;
+		return (const unsigned char *)header + (addr - BLOCK_AT);
+	}
+	if (end < addr + bytes)
+		end = addr + bytes;
+	if (addr < BLOCK_AT && end > BLOCK_AT)
+		end = BLOCK_AT;
+	*ret_bytes = end - addr;
+	return NULL;
+}
+
+T_TEST(sparse)
+{
+	struct memmap map = {0};
+	struct hb_walk k = {.map = &map, .look = look_sparse, .mapped_expected = 1};
+
+	vec_push(&map.areas, (struct memmap_area){.start = SPARSE_AT,
+						  .end = SPARSE_END,
+						  .name = "",
+						  .perms = "rw-p"});
+	looks = 0;
+	hb_find_mapped(&k, NULL);
+	T_EQ(k.mapped.len, 1);
+	T_EQ(k.mapped.data[0].addr, BLOCK_AT + 16);
+	T_EQ(k.mapped.data[0].bytes, BLOCK_BYTES - 16);
+	T_CHECK(looks < 8192); /* of 524,288 pieces */
+	vec_done(&k.mapped);
+	memmap_done(&map);
 }
 
 T_MAIN()

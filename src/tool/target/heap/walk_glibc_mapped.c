@@ -15,6 +15,7 @@ enum {
 	PAGE = 4096,
 	LEAST_INSIDE = 64 << 10, /* in the middle of a mapping, smaller is chance */
 	PAGES_MISSED = 1 << 16,	 /* then a mapping is not looked through any further */
+	ABSENT_AT_ONCE = 1 << 30 /* bytes; pagescan.h may pass over longer ranges */
 };
 
 #define MAPPED_LIMIT_USUAL 65536 /* malloc_par.n_mmaps_max */
@@ -137,6 +138,22 @@ is_in_heap(const struct hb_walk *k, uint64_t addr)
 	return false;
 }
 
+/* How many of the bytes from `at` on are not there either. Asked for at once: of a
+ * reservation of terabytes there may be a page. */
+static uint64_t
+more_absent(struct hb_walk *k, uint64_t at, uint64_t end)
+{
+	uint64_t most, n = 0;
+
+	if (at >= end)
+		return 0;
+	most = end - at < ABSENT_AT_ONCE ? end - at : ABSENT_AT_ONCE;
+	k->seen_start = k->seen_end = 0; /* it may be gone */
+	if (k->look(k->ctx, at, most, &n) != NULL)
+		return 0;
+	return n < most ? n : most;
+}
+
 /* Returns how many pages had no block. */
 static unsigned
 search_area(struct hb_walk *k, const struct memmap_area *a,
@@ -149,6 +166,7 @@ search_area(struct hb_walk *k, const struct memmap_area *a,
 		uint64_t n;
 
 		if (!hb_is_there(k, at, &n)) {
+			n += more_absent(k, at + n, a->end);
 			missed += limits->absent_too ? (n + PAGE - 1) / PAGE : 0;
 			at = ALIGN_UP(at + n, (uint64_t)PAGE);
 			continue;
