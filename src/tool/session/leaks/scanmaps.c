@@ -50,6 +50,13 @@ scanmaps_add(struct scanmaps *to, const struct memmap_area *a, const struct free
 		vec_push(to, m);
 		return;
 	}
+	/* A copy has no page of shared memory. What the process had was kept before, and
+	 * nothing else is there. */
+	if (f->copy.pid != 0 && freeze_is_shared_memory(a)) {
+		m.flags |= SCAN_SEALED;
+		vec_push(to, m);
+		return;
+	}
 	pagescan_init(&pages, &f->mem);
 	pages.way = f->pages.way;
 	pages.private_only = a->inode != 0 && !freeze_is_shared_memory(a);

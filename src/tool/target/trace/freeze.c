@@ -231,16 +231,16 @@ freeze_malloc_state(struct freeze *f, struct tracee_span *ret_span)
 /* ---- memory ---- */
 
 /* A page that the program has closed (PROT_NONE): process_vm_readv respects that,
- * /proc/PID/mem does not. It would also read devices, so only memory of no file is read
- * in this way. */
+ * /proc/PID/mem does not. It would also read devices, so only memory of no file and
+ * shared memory is read in this way. */
 static bool
 read_closed(struct freeze *f, uint64_t at, unsigned char *to, size_t bytes)
 {
 	const struct memmap_area *a = memmap_find(&f->map, at);
 	char path[64];
 
-	if (a == NULL || a->perms[0] == 'r' || a->inode != 0 || f->mem.pid <= 0 ||
-	    freeze_is_device(a->name))
+	if (a == NULL || a->perms[0] == 'r' || f->mem.pid <= 0 ||
+	    (a->inode != 0 && !freeze_is_shared_memory(a)) || freeze_is_device(a->name))
 		return false;
 	if (f->mem_fd <= 0) {
 		snprintf(path, sizeof path, "/proc/%d/mem", file_proc_task(f->mem.pid));
