@@ -101,6 +101,8 @@ sample(void)
 		fill(p, PROF_TAB_ERRORS, prof_add_error(p), &random);
 		fill(p, PROF_TAB_HOLDERS, prof_add_holder(p), &random);
 		fill(p, PROF_TAB_MEMORIES, prof_add_memory(p), &random);
+		fill(p, PROF_TAB_ROUNDS, prof_add_round(p), &random);
+		fill(p, PROF_TAB_MOMENTS, prof_add_moment(p), &random);
 		p->marks[i].rows = p->looks[i].rows = i;
 		p->marks[i].nrows = p->looks[i].nrows = 1;
 	}

@@ -41,6 +41,7 @@
 #define RATE_MAX (UINT64_C(1) << 30)
 #define REDZONE_MAX 4096
 #define QUARANTINE_MAX (UINT64_C(1) << 40)
+#define CHECK_LEAST_NS UINT64_C(100000000)
 
 #define AT(member) .at = offsetof(struct run_args, run.member)
 
@@ -75,6 +76,12 @@ static const struct opt run_opts[] = {
 	 .help = "Also record mmap and brk, counted separately from malloc."},
 	{"no-leak-check", 0, OPT_NONE, AT(no_check),
 	 .help = "Skip the leak check at exit."},
+	{"check-every", 0, OPT_DURATION, AT(check_ns), .metavar = "TIME",
+	 .help = "Also check for leaks at this interval while the program runs, to "
+		 "report when blocks were lost (0 = off)."},
+	{"max-stop", 0, OPT_DURATION, AT(max_stop_ns), .metavar = "TIME",
+	 .help = "With --check-every, leave out a check that would stop the program "
+		 "for longer than TIME (100ms, 0 = no limit)."},
 	{"free-stacks", 0, OPT_NONE, AT(free_stacks),
 	 .help = "Record the stacks of frees, too, to show the first free of a "
 		 "double free."},
@@ -177,6 +184,7 @@ tell_without_effect(const struct run *r)
 	} opts[] = {
 		{r->o->mmap, "--mmap"},
 		{r->o->checkpoint_ns != RUN_CHECKPOINT_NS, "--checkpoint"},
+		{r->o->check_ns > 0, "--check-every"},
 		{r->o->free_stacks, "--free-stacks"},
 		{r->o->redzone.given, "--redzone"},
 		{r->o->quarantine > 0, "--quarantine"},
@@ -246,7 +254,8 @@ look_for_leaks(void *ctx, struct ticker_file *f)
 	if (f->seen_here && r->o->growth_ns > 0)
 		outside_last((struct outside **)&f->ctx, &f->live, now, f->anon_kib,
 			     true);
-	run_leaks_look(&r->leaks, f, &r->ticker.files, &r->how);
+	run_leaks_look(&r->leaks, f, &r->ticker.files, &r->how,
+		       run_checks_last(&r->checks, f));
 }
 
 /* In a forked child: what there is up to now, without names. */
@@ -259,6 +268,7 @@ checkpoint(void *ctx)
 	if (save_load(&r->dir, p, NULL) == 0)
 		return 0;
 	run_looks(r, p);
+	run_checks_save(&r->checks, p);
 	return pack_save(p, r->output, NULL) < 0 ? 1 : 0;
 }
 
@@ -445,6 +455,12 @@ check_options(struct run_args *a)
 	if (o->log_file != NULL && !log_name_differs(o->log_file) &&
 	    out_check_log(o->log_file, &e) < 0)
 		return cmd_fail_output(&e);
+	if (o->check_ns > 0 && o->check_ns < CHECK_LEAST_NS)
+		return cmd_usage(&cmd_run, "--check-every: at least 100ms");
+	if (o->check_ns > 0 && (o->no_check || o->sample.given))
+		return cmd_usage(&cmd_run,
+				 "--check-every needs the leak check, which only exact "
+				 "recordings have; remove --no-leak-check and --sample");
 	status = leak_opts_read(&cmd_run, &a->leak);
 	if (status == 0 && (o->no_check || o->sample.given) &&
 	    leak_opts_need_check(&a->leak))
@@ -467,6 +483,8 @@ wait_for_end(struct job *j)
 	r->progress = &progress;
 	progress_init(&progress);
 	r->how = leak_report_how(j->leak);
+	r->checks.every_ns = o->check_ns;
+	r->checks.max_stop_ns = o->max_stop_ns;
 	r->ticker = (struct ticker){
 		.dir = &r->dir,
 		.child = r->pid,
@@ -527,6 +545,7 @@ run_program(struct run_args *a, char **argv)
 	rundir_close(&r->dir);
 	rundir_names_done(&r->saved);
 	run_leaks_done(&r->leaks);
+	run_checks_done(&r->checks);
 	inspect_done(&r->program);
 	free(r->libseep);
 	free(r->folder);

@@ -323,6 +323,31 @@ static const struct prof_col prof_cols_memories[] = {
 	UINT(prof_memory, before_kib),
 };
 
+static const struct prof_col prof_cols_rounds[] = {
+	ROW(prof_round, process, PROF_TAB_PROCESSES),
+	STR(prof_round, why),
+	UINT_DELTA(prof_round, ms),
+	UINT(prof_round, checks),
+	UINT(prof_round, lost_blocks),
+	UINT(prof_round, lost_bytes),
+	UINT(prof_round, possible_blocks),
+	UINT(prof_round, possible_bytes),
+	UINT(prof_round, again_blocks),
+	UINT(prof_round, again_bytes),
+	UINT(prof_round, unfollowed_blocks),
+	UINT(prof_round, stop_ns),
+	UINT(prof_round, late),
+};
+
+static const struct prof_col prof_cols_moments[] = {
+	ROW_DELTA(prof_moment, site, PROF_TAB_SITES),
+	UINT_MAX_(prof_moment, kind, PROF_LOSS_REACHABLE),
+	UINT_DELTA(prof_moment, from_ms),
+	UINT_DELTA(prof_moment, to_ms),
+	UINT(prof_moment, blocks),
+	UINT(prof_moment, bytes),
+};
+
 static const struct prof_col prof_cols_labels[] = {
 	ROW(prof_label, site, PROF_TAB_SITES),
 	STR(prof_label, key),
@@ -370,6 +395,8 @@ const struct prof_tab prof_tabs[PROF_TABS] = {
 	[PROF_TAB_HOLDERS] = TABLE(holders, 0, false),
 	[PROF_TAB_MEMORIES] = TABLE(memories, 0, false),
 	[PROF_TAB_BUCKETS] = TABLE(buckets, 0, false),
+	[PROF_TAB_ROUNDS] = TABLE(rounds, 0, false),
+	[PROF_TAB_MOMENTS] = TABLE(moments, 0, false),
 	[PROF_TAB_LABELS] = TABLE(labels, 0, false),
 };
 

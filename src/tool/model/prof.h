@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "shared/rec_enums.h"
+#include "tool/model/rounds.h"
 
 enum {
 	PROF_SIZE_BUCKETS = 16, /* as REC_SIZE_BUCKETS */
@@ -57,6 +58,8 @@ enum prof_tab_id {
 	PROF_TAB_HOLDERS,
 	PROF_TAB_MEMORIES,
 	PROF_TAB_BUCKETS,
+	PROF_TAB_ROUNDS,
+	PROF_TAB_MOMENTS,
 	PROF_TABS_STORED, /* those from here on are in no file */
 	PROF_TAB_LABELS = PROF_TABS_STORED,
 	PROF_TABS,
@@ -460,6 +463,8 @@ struct prof {
 	 * memcheck's format, not kept in a file. */
 	uint32_t inherited_sites;
 	PROF_TABLE(prof_loss, losses);
+	PROF_TABLE(prof_round, rounds);
+	PROF_TABLE(prof_moment, moments);
 	PROF_TABLE(prof_old, olds);
 	PROF_TABLE(prof_error, errors);
 	PROF_TABLE(prof_holder, holders);
@@ -517,6 +522,8 @@ PROF_ADD_(look_row, LOOK_ROWS)
 PROF_ADD_(check, CHECKS)
 PROF_ADD_(loss, LOSSES)
 PROF_ADD_(old, OLDS)
+PROF_ADD_(round, ROUNDS)
+PROF_ADD_(moment, MOMENTS)
 PROF_ADD_(error, ERRORS)
 PROF_ADD_(holder, HOLDERS)
 PROF_ADD_(memory, MEMORIES)

@@ -215,6 +215,7 @@ report_habits(struct report *r)
 		report_held(r, dot, held);
 	if (looked || t->allocs > 0 || exited)
 		buf_add_char(r->out, '\n');
+	report_rounds(r);
 }
 
 /* From here on the places are those of the processes in focus. */

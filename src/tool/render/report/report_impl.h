@@ -180,6 +180,16 @@ void report_cut(struct report *r, size_t from);
  * r->contrast. */
 void report_contrast(struct report *r, uint32_t row, struct map *told);
 
+/* ---- report_moments.c ---- */
+
+/* Under row `row`: "lost between 12.0 and 14.0 s, after mark "reload"". Nothing when that
+ * is not known. */
+void report_moments(struct report *r, const struct sites *ss, uint32_t row);
+
+/* A line about the leak checks while the processes in focus ran; nothing when there were
+ * none. */
+void report_rounds(struct report *r);
+
 /* ---- report_types.c ---- */
 
 /* Under row `row`: "type Session" or "types Session 62 %, list 38 %". Nothing when no

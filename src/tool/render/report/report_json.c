@@ -507,6 +507,7 @@ report_json(struct buf *out, const struct prof *p, const struct report_opts *o)
 	leak_json(&r.j, o->judged, o->suppressions);
 	rj_damages(&r);
 	rj_checks(&r);
+	rj_rounds(&r);
 	rj_marks(&r);
 	rj_modules(&r);
 	rj_sites(&r);

@@ -52,6 +52,10 @@ uint32_t rj_frame_number(struct report_json *r, uint32_t loc, uint32_t inl);
 /* "sites" and what is not in it; sites refer to frames by number. */
 void rj_sites(struct report_json *r);
 
+/* "lost_between" of a row, and "loss_checks" of all. */
+void rj_moments(struct report_json *r, uint32_t row);
+void rj_rounds(struct report_json *r);
+
 /* "frames": those that were referred to, so it comes last. */
 void rj_frames(struct report_json *r);
 

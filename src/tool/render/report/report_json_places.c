@@ -341,6 +341,7 @@ rj_sites(struct report_json *r)
 					: NULL);
 		rj_growth(r, i);
 		rj_contrast(r, contrast, i);
+		rj_moments(r, i);
 		json_member_bool(&r->j, "freed_as_old", hidden[i]);
 		rj_holder(r, i);
 		rj_types(r, types, i);

@@ -252,6 +252,8 @@ report_list(struct report *r, const struct sites *ss, enum sites_by by)
 		r->most_frames = report_frames_of(r, i);
 		report_stack(r, row->node, &w);
 		report_types(r, types, l.order[i]);
+		if (by == SITES_LOST)
+			report_moments(r, ss, l.order[i]);
 		if (!r->plan->bare)
 			report_contrast(r, l.order[i], &told);
 	}

@@ -93,6 +93,12 @@ uint32_t view_lifetimes(struct buf *out, const struct view *v);
 uint32_t view_lifetimes_json(struct json *j, const struct view *v);
 uint32_t view_timeline(struct buf *out, const struct view *v);
 uint32_t view_timeline_json(struct json *j, const struct view *v);
+/* view_lost.c: whether lost bytes are known of several moments; those at `ms` as text;
+ * all of them, as a member. */
+bool view_lost_has(const struct view *v, uint32_t process);
+void view_lost_cell(struct buf *out, const struct view *v, uint32_t process, uint64_t ms,
+		    size_t width);
+void view_lost_json(struct json *j, const struct view *v, uint32_t process);
 uint32_t view_graph(struct buf *out, const struct view *v);
 uint32_t view_graph_json(struct json *j, const struct view *v);
 

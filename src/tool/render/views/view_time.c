@@ -118,7 +118,8 @@ view_time_marks(struct buf *out, const struct view *v, uint32_t process, uint64_
 			out,
 			fmt_size((uint64_t)(m->live_bytes > 0 ? m->live_bytes : 0)).s,
 			TIME_COLUMN);
-		buf_add_str(out, "                          @");
+		figure_right(out, "", (view_lost_has(v, process) ? 3 : 2) * TIME_COLUMN);
+		buf_add_str(out, "  @");
 		clean_text(out, prof_text(v->p, m->name));
 		buf_add_char(out, '\n');
 	}
@@ -130,11 +131,14 @@ view_time_process(struct buf *out, const struct view *v, uint32_t process)
 	uint32_t most = v->o->rows > 0 ? v->o->rows : VIEW_SPANS, points, n;
 	struct span *spans;
 	int64_t highest = 1;
+	bool lost;
 
 	n = spans_of(v->p, process, v->o->all ? 0 : most, &spans, &points);
 	for (uint32_t i = 0; i < n; i++)
 		highest = spans[i].live_bytes > highest ? spans[i].live_bytes : highest;
-	buf_add_str(out, "      time        live         RSS        seep\n");
+	lost = view_lost_has(v, process);
+	buf_printf(out, "      time        live         RSS        seep%s\n",
+		   lost ? "        lost" : "");
 	for (uint32_t i = 0; i < n; i++) {
 		const struct span *s = &spans[i];
 
@@ -153,6 +157,8 @@ view_time_process(struct buf *out, const struct view *v, uint32_t process)
 			     s->own_kib > 0 ? fmt_size((uint64_t)s->own_kib << 10).s
 					    : "-",
 			     TIME_COLUMN);
+		if (lost)
+			view_lost_cell(out, v, process, s->to_ms, TIME_COLUMN);
 		buf_add_str(out, "  ");
 		view_bar(out, (double)s->live_bytes, (double)highest, v->o->ascii);
 		view_row_end(out);
@@ -231,6 +237,7 @@ view_timeline_json(struct json *j, const struct view *v)
 		json_member_u64(j, "pid", v->p->processes[i].pid);
 		view_key_str(j, "name", choose_process_name(v->p, i).s);
 		view_time_json_points(j, v, i);
+		view_lost_json(j, v, i);
 		json_obj_end(j);
 	}
 	json_arr_end(j);

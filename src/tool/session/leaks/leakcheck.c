@@ -198,6 +198,9 @@ look_sum_up(struct look *k)
 		}
 		if (k->how->block != NULL)
 			k->how->block(k->how->ctx, k->f->head->pid, k->blocks.data, b);
+		if (k->how->lost != NULL && b->state != CLASSIFY_REACHABLE)
+			k->how->lost(k->how->lost_ctx, b,
+				     liveblocks_birth(k->f, b->addr, b->site));
 		if (b->state == CLASSIFY_REACHABLE && b->heuristic != 0) {
 			unsigned bit = (unsigned)__builtin_ctz(b->heuristic);
 
@@ -323,6 +326,8 @@ take_in(struct look *k, struct err *e)
 		return 0;
 	}
 	k->z.tracee.meanwhile = NULL;
+	if (k->how->only_copy)
+		return err_set(e, why.code, "no copy could be made of it: %s", why.msg);
 	k->c->way = LEAKCHECK_STOP;
 	snprintf(k->c->instead, sizeof k->c->instead, "%s", why.msg);
 	return 0;
@@ -411,7 +416,7 @@ stop_and_look(struct look *k, struct err *e)
 	if (k->c->way == LEAKCHECK_COPY)
 		table_prepare(k);
 	r = stop(k, e);
-	start = clock_ns(CLOCK_MONOTONIC);
+	k->c->at_ns = start = clock_ns(CLOCK_MONOTONIC);
 	if (r == 0)
 		r = take_in(k, e);
 	if (r == 0 && k->c->way == LEAKCHECK_COPY)
@@ -488,7 +493,7 @@ run(struct livefile *f, int pid, const struct rec_hold *at, enum leakcheck_way w
 		look_sum_up(&k);
 	if (freeze_interrupted())
 		r = err_set(&e, -EINTR, "interrupted before the check was complete");
-	if (r == -EPERM && at == NULL && freeze_readable(&k.z)) {
+	if (r == -EPERM && at == NULL && !k.how->only_copy && freeze_readable(&k.z)) {
 		snprintf(ret_check->instead, sizeof ret_check->instead, "%s", e.msg);
 		ret_check->way = LEAKCHECK_RUNNING;
 		ret_check->stop_ns = ret_check->pause_ns = 0;

@@ -57,6 +57,7 @@ struct leakcheck_wishes {
 struct leakcheck_how {
 	bool draconian; /* only what the program asked to ignore counts as a root */
 	bool inherited; /* list blocks from before a fork */
+	bool only_copy; /* no check at all where no copy can be had */
 	/* What the functions below get first. */
 	void *ctx;
 	/* While the process stands still, before anything is judged. -ECANCELED: it wants
@@ -68,6 +69,10 @@ struct leakcheck_how {
 	void (*begin)(void *ctx, uint32_t pid);
 	void (*block)(void *ctx, uint32_t pid, const struct scan_block *all,
 		      const struct scan_block *b);
+	/* Every block that is not reachable, and when it was allocated: ms since the
+	 * start of the recording, 0 = not known. NULL: nobody. */
+	void (*lost)(void *lost_ctx, const struct scan_block *b, uint32_t birth_ms);
+	void *lost_ctx;
 };
 
 struct leakcheck {
@@ -84,6 +89,7 @@ struct leakcheck {
 	uint64_t passed_over_bytes; /* reserved memory, too much to look through */
 	unsigned threads;
 	uint64_t stop_ns, pause_ns, cpu_ns; /* until it stood; from then on; our own */
+	uint64_t at_ns; /* CLOCK_MONOTONIC, when all of it stood still */
 	uint64_t words, root_bytes, nblocks;
 	uint64_t heuristic_blocks[PROF_HEURISTICS], heuristic_bytes[PROF_HEURISTICS];
 	VEC(struct leakcheck_site) sites;

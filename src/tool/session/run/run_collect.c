@@ -12,6 +12,7 @@
 #include "tool/session/run/save.h"
 #include "tool/session/watch/outside.h"
 #include "tool/util/buf.h"
+#include "tool/util/clock.h"
 #include "tool/util/fmt.h"
 #include "tool/util/x.h"
 
@@ -29,11 +30,13 @@ static int
 run_step(void *ctx, struct loop *l, const struct loop_event *ev, struct err *e)
 {
 	struct run *r = ctx;
+	bool ended = ticker_step(&r->ticker, ev->sig, &ev->info, ev->now_ns, &l->tick_ns);
 
 	(void)e;
-	return ticker_step(&r->ticker, ev->sig, &ev->info, ev->now_ns, &l->tick_ns)
-		       ? LOOP_END
-		       : LOOP_GO_ON;
+	if (!ended && run_checks_step(&r->checks, &r->ticker, ev->now_ns))
+		ended = ticker_step(&r->ticker, SIGCHLD, &ev->info,
+				    clock_ns(CLOCK_MONOTONIC), &l->tick_ns);
+	return ended ? LOOP_END : LOOP_GO_ON;
 }
 
 int
@@ -225,6 +228,7 @@ run_collect(struct run *r)
 		for (size_t i = 0; i < r->ticker.files.len; i++) /* it has them now */
 			looks_done(&r->ticker.files.data[i].looks);
 		run_leaks_add(&r->leaks, p);
+		run_checks_save(&r->checks, p);
 	}
 	add_missing(r, p);
 	for (uint32_t i = 1; i < p->nprocesses; i++)

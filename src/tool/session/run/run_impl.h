@@ -11,6 +11,7 @@
 
 #include "tool/model/prof.h"
 #include "tool/session/names/names.h"
+#include "tool/session/run/run_checks.h"
 #include "tool/session/run/run_inject.h"
 #include "tool/session/run/run_leaks.h"
 #include "tool/target/proc/inspect.h"
@@ -21,6 +22,8 @@
 /* The recorder begins nothing smaller. */
 #define RUN_SIZE_LEAST (UINT64_C(2) << 20)
 #define RUN_CHECKPOINT_NS UINT64_C(10000000000)
+/* How long a leak check may stop the program while it runs. */
+#define RUN_MAX_STOP_NS UINT64_C(100000000)
 
 /* What is asked for. */
 struct run_opts {
@@ -29,6 +32,7 @@ struct run_opts {
 		check_copy, no_names, no_save;
 	struct opt_optional sample, redzone;
 	uint64_t quarantine, guard, checkpoint_ns, max_bytes, growth_ns;
+	uint64_t check_ns, max_stop_ns; /* leak checks while it runs; 0 = none, any */
 	const char *output, *log_file, *dir, *process;
 };
 
@@ -36,6 +40,7 @@ struct run_opts {
 	{                                                                                \
 		.checkpoint_ns = RUN_CHECKPOINT_NS, .max_bytes = UINT64_MAX,             \
 		.growth_ns = LOOKS_EVERY_MS * UINT64_C(1000000),                         \
+		.max_stop_ns = RUN_MAX_STOP_NS,                                          \
 	}
 
 struct progress;
@@ -60,6 +65,7 @@ struct run {
 	struct rundir_names saved; /* recordings that were read at the end */
 	struct leakcheck_how how;  /* the leak check at the ends of processes */
 	struct run_leaks leaks;
+	struct run_checks checks; /* the same while they run */
 	struct run_inject inject; /* instead of folder and ticker, if program.inject */
 };
 

@@ -13,12 +13,20 @@ process_key(uint32_t pid, uint64_t start_ns)
 
 void
 run_leaks_look(struct run_leaks *l, struct ticker_file *f, struct ticker_files *files,
-	       const struct leakcheck_how *how)
+	       const struct leakcheck_how *how, struct loss_watch *watch)
 {
 	struct run_check c = {.pid = (uint32_t)f->pid, .start_ns = f->start_ns};
 	struct origins *o = run_inherit_read(how->inherited ? files : NULL, f);
+	struct leakcheck_how watched = *how;
 
-	if (leakcheck_held(&f->live, f->seen_here, how, &c.found)) {
+	if (watch != NULL) {
+		loss_watch_begin(watch);
+		watched.lost = loss_watch_lost;
+		watched.lost_ctx = watch;
+	}
+	if (leakcheck_held(&f->live, f->seen_here, &watched, &c.found)) {
+		if (watch != NULL)
+			loss_watch_take(watch, &c.found, f->start_mono_ns, 0);
 		run_inherit_find(o, &c.found, &c);
 		vec_push(l, c);
 	}

@@ -6,6 +6,7 @@
 
 #include "tool/model/prof.h"
 #include "tool/session/leaks/leakcheck.h"
+#include "tool/session/leaks/loss_watch.h"
 #include "tool/target/run/ticker.h"
 #include "tool/util/vec.h"
 
@@ -27,9 +28,11 @@ struct run_check {
 struct run_leaks VEC_BODY(struct run_check);
 
 /* A process stands at its end: what of its memory is lost? Lets it go. `files`: of all
- * processes. */
+ * processes. `watch`: takes note of it as the last of several checks; NULL = it is the
+ * only one. */
 void run_leaks_look(struct run_leaks *l, struct ticker_file *f,
-		    struct ticker_files *files, const struct leakcheck_how *how);
+		    struct ticker_files *files, const struct leakcheck_how *how,
+		    struct loss_watch *watch);
 
 /* Puts all of it into the profile of the run. */
 void run_leaks_add(struct run_leaks *l, struct prof *p);

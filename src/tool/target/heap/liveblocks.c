@@ -134,6 +134,48 @@ liveblocks_each(const struct livefile *f, struct liveblocks *b)
 	vec_done(&w.undo);
 }
 
+/* ---- one block ---- */
+
+static uint32_t
+slot(const struct livefile *f, uint32_t ref, uint32_t slots, uint64_t at)
+{
+	const uint32_t *table = ref != 0 ? livefile_at(f, ref, (size_t)slots * 4) : NULL;
+
+	return table != NULL ? table[at % slots] : 0;
+}
+
+uint32_t
+liveblocks_birth(const struct livefile *f, uint64_t addr, uint32_t site)
+{
+	const uint32_t *root = (const void *)((const char *)f->head + REC_ROOT_OFF);
+	uint32_t ref = addr >> REC_ADDRESS_BITS == 0 ? root[addr >> REC_ROOT_SHIFT] : 0;
+
+	ref = slot(f, ref, REC_MID_SLOTS, addr >> REC_MID_SHIFT);
+	ref = slot(f, ref, REC_LEAF_SLOTS, addr >> REC_LEAF_SHIFT);
+	for (unsigned n = 0; ref != 0 && n < CHAIN_MAX; n++) {
+		const struct rec_bucket *b = livefile_at(f, ref, sizeof *b);
+		uint64_t cap = b != NULL ? b->used >> REC_BUCKET_CAP_SHIFT : 0;
+		size_t offs_bytes = ALIGN_UP((size_t)cap, (size_t)16);
+		const struct rec_block *rows;
+		const uint8_t *offs;
+
+		if (cap == 0 || cap > REC_BUCKET_CAP_MAX ||
+		    livefile_at(f, ref, sizeof *b + offs_bytes + cap * sizeof *rows) ==
+			    NULL)
+			return 0;
+		offs = (const uint8_t *)(b + 1);
+		rows = (const void *)(offs + offs_bytes);
+		for (unsigned i = 0; i < cap; i++) {
+			if ((uint32_t)rows[i].b == site && site != 0 &&
+			    offs[i] == (addr >> 4 & 255) &&
+			    (rows[i].a >> REC_BLOCK_LOW_SHIFT & 15) == (addr & 15))
+				return (uint32_t)(rows[i].b >> 32);
+		}
+		ref = b->next;
+	}
+	return 0;
+}
+
 uint64_t
 liveblocks_caller(const struct livefile *f, uint32_t site)
 {

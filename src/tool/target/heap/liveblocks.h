@@ -29,6 +29,10 @@ struct liveblocks {
 /* Needs livefile_map_all. */
 void liveblocks_each(const struct livefile *f, struct liveblocks *b);
 
+/* When the block of that site at `addr` was allocated, in ms since the start; 0 = it is
+ * not there. */
+uint32_t liveblocks_birth(const struct livefile *f, uint64_t addr, uint32_t site);
+
 /* Address at which the innermost frame of a site's stack was called; 0 = not known. */
 uint64_t liveblocks_caller(const struct livefile *f, uint32_t site);
 

@@ -555,6 +555,15 @@ ticker_end(struct ticker *t)
 	hold_no_more(t);
 }
 
+bool
+ticker_runs(const struct ticker_file *f)
+{
+	const struct rec_head *h = f->live.head;
+
+	return !f->gone && f->seen_here && h != NULL && h->life == REC_LIFE_RUNNING &&
+	       __atomic_load_n(&h->hold, __ATOMIC_ACQUIRE) != REC_HOLD_WAITS;
+}
+
 const struct ticker_file *
 ticker_find(const struct ticker *t, uint32_t pid, uint64_t start_ns)
 {

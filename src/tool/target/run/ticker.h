@@ -70,6 +70,7 @@ struct ticker {
 
 	/* told back */
 	struct ticker_files files;
+	VEC(uint32_t) living;	   /* rows of files whose process may run */
 	int wait_status;	   /* as waitpid gave it */
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	unsigned checkpoints, checkpoints_failed;
@@ -77,7 +78,6 @@ struct ticker {
 	/* private */
 	struct map rows;	     /* of files, by the random part of their names, */
 	struct map starts;	     /* and by process and start */
-	VEC(uint32_t) living;	     /* rows of files whose process may run */
 	struct rundir_names unready; /* files that are still being made */
 	int notify_fd;	    /* inotify on the folder, -1 = look at it every time */
 	int checkpoint_pid; /* under way; 0 = none */
@@ -108,6 +108,9 @@ void ticker_end(struct ticker *t);
 /* Passes a signal on to the program `pid`. What the terminal sent went to its whole
  * foreground group, and so to the program already. */
 void ticker_pass_on(int pid, const siginfo_t *info);
+
+/* Whether its process runs, has not come to its end, and may be looked at. */
+bool ticker_runs(const struct ticker_file *f);
 
 /* Row of the recording that this process (head.pid) began at `start_ns` (head.start_ns),
  * or NULL: exec begins a new recording under the same pid. Borrowed until ticker_done. */
