@@ -22,7 +22,7 @@ contained=0 checks=0
 for way in overwritten list_head cycle container_freed thread_ended unmapped address_again \
 	at_birth shrunk in_child; do
 	"$SEEP" run --json --log-file="$way.json" --check-every=200ms --max-stop=0 \
-		-o "$way.rec" -- "$prog" "$way" 380 >truth 2>stderr
+		-o "$way.rec" -- "$prog" "$way" 340 >truth 2>stderr
 	read -r _ before after bytes blocks pid <truth
 	start=$(jq --argjson pid "$pid" '.processes[] | select(.pid == $pid) | .start_ns' "$way.json")
 	intervals "$way.json" "$pid" >found
@@ -52,7 +52,7 @@ expect_eq "more checks than those at the ends" "$((checks > 20))" 1
 # ---- what is said ----
 run "$SEEP" report overwritten.rec
 expect_match "the line below the site" "$out" '^    lost between 0\.[0-9]+ and [0-9.]+ s$'
-expect_match "how many checks" "$out" '^checked for leaks [0-9]+ times · stopped for up to [0-9.]+ .?s each'
+expect_match "how many checks" "$out" '^checked for leaks [0-9]+ times · stopped for up to [0-9.]+ ms each'
 expect_eq "the same from the saved file" \
 	"$("$SEEP" report --json overwritten.rec | jq -c '[.loss_checks, .sites[].lost_between]')" \
 	"$(jq -c '[.loss_checks, .sites[].lost_between]' overwritten.json)"
@@ -75,6 +75,18 @@ until "$SEEP" mark lose_moments reload >mark 2>&1 || ! kill -0 $!; do sleep 0.05
 wait $!
 expect_eq "the mark" "$(jq -c '[.sites[].lost_between[] | .after_mark // .mark_during]' marked.json)" \
 	'["reload"]'
+
+# ---- killed: what the last check found ----
+"$SEEP" run --json --log-file=killed.json --check-every=200ms --max-stop=0 -o killed.rec -- \
+	"$prog" overwritten 400 >truth 2>stderr &
+until [ -s truth ]; do sleep 0.02; done
+read -r _ _ _ _ _ pid <truth
+sleep 0.3
+kill -KILL "$pid" 2>/dev/null
+wait $!
+lost=$(jq '[.loss_checks[] | select(.done)] | last.lost_bytes' killed.json)
+expect_eq "killed: lost at the last check, and reported" \
+	"$(jq '.summary.leaks.definite_bytes' killed.json)" "$lost"
 
 # ---- what cannot be done ----
 run "$SEEP" run --check-every=200ms --max-stop=1ns -o a.rec -- "$prog" overwritten 380

@@ -17,6 +17,7 @@
 #include "tool/cli/unrecorded.h"
 #include "tool/compat/leaks/leak_demand.h"
 #include "tool/compat/leaks/leak_report.h"
+#include "tool/compat/leaks/leak_rounds.h"
 #include "tool/format/format.h"
 #include "tool/render/about_line.h"
 #include "tool/render/report/report.h"
@@ -35,6 +36,7 @@
 struct leaks_args {
 	struct leak_opts leak;
 	struct leak_demand demand;
+	struct leak_rounds rounds;
 	struct unrecorded_opts heap;
 	const char *log_file;
 };
@@ -52,6 +54,7 @@ static const struct opt leaks_opts[] = {
 	{"all", 0, OPT_NONE, AT(heap.all),
 	 .help = "Print every site and process, with whole stacks."},
 	LEAK_DEMAND_OPTS(offsetof(struct leaks_args, demand)),
+	LEAK_ROUNDS_OPTS(offsetof(struct leaks_args, rounds)),
 	UNRECORDED_OPTS(offsetof(struct leaks_args, heap)),
 	{0},
 };
@@ -148,6 +151,21 @@ asks_for_records(const struct leaks_args *a)
 	       a->leak.generate != NULL || a->leak.set.all.len > 0 || a->log_file != NULL;
 }
 
+/* Once, or again and again. */
+static int
+look_at_recorded(struct leaks_args *a, struct livefile *f, struct prof *p,
+		 struct leakcheck *ret_check, struct err *e)
+{
+	bool quiet = a->heap.json || leak_report_foreign(&a->leak);
+
+	if (a->rounds.every_ns == 0)
+		return leak_demand_look(&a->demand, &a->leak, f, a->heap.json, p,
+					ret_check, e);
+	a->demand.change.first = true;
+	return leak_rounds_look(&a->rounds, &a->demand, &a->leak, f, quiet, p, ret_check,
+				e);
+}
+
 /* A process without a recording, or a core: seep's own report is told at once, and
  * *ret_told set; then the exit status is returned. For other tools' words it becomes a
  * profile. */
@@ -168,6 +186,15 @@ look_at_unrecorded(const struct leaks_args *a, const struct unrecorded *u,
 			       "%s: not recorded, so it has no last look; see: seep scan "
 			       "--save, --since",
 			       word);
+	if (a->rounds.every_ns > 0 && (u->core != NULL || o.who != NULL || o.blocks > 0))
+		return err_set(
+			e, -EINVAL,
+			"%s: --every repeats the check of a running process; remove "
+			"it, or --who and --blocks",
+			word);
+	if (a->rounds.every_ns > 0)
+		o.rounds = &a->rounds;
+	o.quiet = o.json || leak_report_foreign(&a->leak);
 	if (asks_for_records(a))
 		return unrecorded_load(u, word, &o, p, text, ret_check, e);
 	*ret_told = true;
@@ -207,7 +234,7 @@ check_and_print(void *opts, int argc, char **argv)
 				 argv[0], argv[1]);
 	status = leak_opts_read(&cmd_leaks, &a->leak);
 	if (status == CMD_OK)
-		status = leak_demand_check(&a->demand, &cmd_leaks);
+		status = leak_rounds_check(&a->rounds, &a->demand, &cmd_leaks);
 	if (status != CMD_OK)
 		return status;
 	if (argc == 1 && unrecorded_find(&a->heap, argv[0], UNRECORDED_NOT_ALL, &u)) {
@@ -219,14 +246,13 @@ check_and_print(void *opts, int argc, char **argv)
 			return r;
 		}
 	} else if (argc == 1 && target_find(argv[0], &f, NULL) == 0) {
-		r = leak_demand_look(&a->demand, &a->leak, &f, a->heap.json, live, &check,
-				     &e);
+		r = look_at_recorded(a, &f, live, &check, &e);
 	} else {
-		if (leak_demand_given(&a->demand))
+		if (leak_demand_given(&a->demand) || a->rounds.every_ns > 0)
 			r = err_set(
 				&e, -EINVAL,
 				"%s: not a running process that is recorded, which --new, "
-				"--way and the like are for",
+				"--way, --every and the like are for",
 				argc > 0 ? argv[0] : "@last");
 		else
 			r = load_targets(argc, argv, NULL, &loaded, &e);

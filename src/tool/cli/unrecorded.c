@@ -186,6 +186,8 @@ look(const struct unrecorded *u, const struct unrecorded_opts *how,
 
 	if (u->core != NULL)
 		return heapcheck_core(c, u->core, o, e);
+	if (how->rounds != NULL)
+		return unrecorded_rounds(u->pid, how, o, c, e);
 	r = image_open_process(u->pid, &c->image, e);
 	if (r == 0)
 		r = unrecorded_plan(u->pid, how, &o->copy, e);

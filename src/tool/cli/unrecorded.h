@@ -20,6 +20,8 @@ struct unrecorded {
 	int pid;
 };
 
+struct leak_rounds;
+
 enum unrecorded_which {
 	UNRECORDED_NOT_AT_ALL, /* processes without any recording */
 	UNRECORDED_NOT_ALL,    /* and those with one that does not know all blocks */
@@ -37,6 +39,9 @@ struct unrecorded_opts {
 	unsigned kinds;	 /* bits 1 << enum heapscan_kind; 0 = the usual */
 	unsigned error_exitcode;
 	uint64_t max_stop_ns; /* 0 = any */
+	/* of repeated checks; NULL = one. And whether their lines are not wanted */
+	const struct leak_rounds *rounds;
+	bool quiet;
 };
 
 /* Whether the word is a core file, or a process of these; any process when --who or
@@ -62,6 +67,14 @@ int unrecorded_words(struct unrecorded_opts *o, int argc, char **argv);
 	{"show-content", 0, OPT_NONE, .at = (base) + offsetof(struct unrecorded_opts, show_content),         \
 	 .help = "Do not mask the contents."}
 /* clang-format on */
+
+/* Checks it again and again as o->rounds says, and prints a line for each. What the last
+ * check found is c->scan. */
+struct heapcheck;
+struct heapcheck_opts;
+int unrecorded_rounds(int pid, const struct unrecorded_opts *o,
+		      const struct heapcheck_opts *how, struct heapcheck *c,
+		      struct err *e);
 
 /* How the process will be looked at: *ret_copy says whether from a copy. Tells on stderr
  * what pause to expect if that is long, and on stdout for a dry run. */

@@ -60,6 +60,8 @@ heapscan_done(struct heapscan *h)
 	vec_done(&h->holders);
 	vec_done(&h->arenas);
 	vec_done(&h->notes);
+	vec_done(&h->rounds);
+	vec_done(&h->moments);
 	*h = (struct heapscan){0};
 }
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tool/model/rounds.h"
 #include "tool/util/buf.h"
 #include "tool/util/map.h"
 #include "tool/util/vec.h"
@@ -88,6 +89,10 @@ struct heapscan {
 	/* string: why none of its blocks could be read; 0 = they were */
 	uint32_t unreadable;
 	VEC(uint32_t) notes; /* strings: what could not be had */
+	/* Repeated checks, and when lost blocks of a group (`site`) were lost. Times are
+	 * since the first check; `to_ms` 0 = before it. In no file. */
+	VEC(struct prof_round) rounds;
+	VEC(struct prof_moment) moments;
 };
 
 /* One more block. */

@@ -77,12 +77,12 @@ moments_mark(const struct prof *p, uint32_t process, uint64_t from_ms, uint64_t 
 }
 
 struct moments_sum
-moments_sum(const struct prof *p, const bool *chosen)
+moments_sum(const struct prof_round *rounds, size_t n, const bool *chosen)
 {
 	struct moments_sum s = {0};
 
-	for (uint32_t i = 0; i < p->nrounds; i++) {
-		const struct prof_round *x = &p->rounds[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct prof_round *x = &rounds[i];
 
 		if (chosen != NULL && !chosen[x->process])
 			continue;
@@ -93,6 +93,7 @@ moments_sum(const struct prof *p, const bool *chosen)
 			continue;
 		}
 		s.made += x->checks;
+		s.last_ms = x->stop_ns > 0 ? x->ms : 0;
 		s.late += x->late;
 		s.again_blocks += x->again_blocks;
 		s.again_bytes += x->again_bytes;

@@ -5,6 +5,7 @@
 #define SEEP_ANALYZE_MOMENTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tool/analyze/sites/sites.h"
@@ -27,10 +28,13 @@ const struct prof_mark *moments_mark(const struct prof *p, uint32_t process,
 struct moments_sum {
 	uint64_t made, failed, late;
 	uint64_t again_blocks, again_bytes, unfollowed_blocks, longest_ns;
+	uint64_t last_ms;    /* the last that was made, unless it was at the end */
 	uint64_t failed_ms;  /* the last that was not made, */
 	uint32_t failed_why; /* string: and why */
 };
-struct moments_sum moments_sum(const struct prof *p, const bool *chosen);
+/* `chosen`: by process; NULL = all. */
+struct moments_sum moments_sum(const struct prof_round *rounds, size_t n,
+			       const bool *chosen);
 
 /* The last check of a process that was made until then, or NULL. */
 const struct prof_round *moments_round_at(const struct prof *p, uint32_t process,

@@ -63,7 +63,6 @@ leak_demand_look(struct leak_demand *d, struct leak_opts *l, struct livefile *f,
 	struct leakcheck_how how = leak_report_how(l);
 	struct leak_plan way;
 	int r = plan(d, f, json, &way, e);
-	uint32_t row;
 
 	d->change.first = true;
 	if (r < 0 || d->dry_run)
@@ -72,18 +71,26 @@ leak_demand_look(struct leak_demand *d, struct leak_opts *l, struct livefile *f,
 	leakcheck_look(f, f->pid, way.way, &how, ret_check);
 	if (!ret_check->done)
 		return err_set(e, -EIO, "%d: %s", f->pid, ret_check->why);
-	r = leak_last_compare(f, ret_check, only(d), &d->change, e);
+	return leak_demand_take(d, f, p, ret_check, e);
+}
+
+int
+leak_demand_take(struct leak_demand *d, struct livefile *f, struct prof *p,
+		 struct leakcheck *check, struct err *e)
+{
+	uint32_t row = p->nprocesses;
+	int r = leak_last_compare(f, check, only(d), &d->change, e);
+
 	if (r == 0 && d->figures_fd > STDERR_FILENO)
 		dprintf((int)d->figures_fd, "%" PRId64 " %" PRId64 "\n", d->change.bytes,
 			d->change.blocks);
 	if (r < 0 && only(d) == LEAK_LAST_ALL)
 		r = 0; /* nobody asked */
-	row = p->nprocesses;
 	if (r == 0)
 		r = save_load_file(f, p, e);
 	if (r == 0) {
 		load_look_at(p, f);
-		leakcheck_save(ret_check, p, row);
+		leakcheck_save(check, p, row);
 	}
 	return r;
 }

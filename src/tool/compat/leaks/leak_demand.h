@@ -71,6 +71,11 @@ int leak_demand_look(struct leak_demand *d, struct leak_opts *l, struct livefile
 		     bool json, struct prof *p, struct leakcheck *ret_check,
 		     struct err *e);
 
+/* The part of it that comes after the check: compares it with the one before, keeps it,
+ * and adds recording and findings to `p`. */
+int leak_demand_take(struct leak_demand *d, struct livefile *f, struct prof *p,
+		     struct leakcheck *check, struct err *e);
+
 /* Whether only a part was asked for, and nothing of that is lost. */
 bool leak_demand_nothing(const struct leak_demand *d, const struct leakcheck *c);
 

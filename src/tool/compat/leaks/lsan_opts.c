@@ -214,6 +214,11 @@ lsan_opts_begin(void *opts, uint32_t pid)
 		if (x->below.data[i].pid != pid)
 			x->below.data[kept++] = x->below.data[i];
 	x->below.len = kept;
+	kept = 0;
+	for (size_t i = 0; i < x->objects.len; i++)
+		if (x->objects.data[i].pid != pid)
+			x->objects.data[kept++] = x->objects.data[i];
+	x->objects.len = kept;
 	map_done(&l->lsan.below);
 	l->lsan.below = (struct map){0};
 }

@@ -3,7 +3,9 @@
  * docs/json.md. */
 #include <stdio.h>
 
+#include "tool/model/loss_kinds.h"
 #include "tool/render/heap/scan_report.h"
+#include "tool/render/moment_words.h"
 #include "tool/util/json.h"
 
 static const char *const kind_names[HEAPSCAN_KINDS] = {"definite", "indirect", "possible",
@@ -41,6 +43,41 @@ summary_sums(struct json *j, const struct heapscan *s)
 	json_member_u64(j, "possible_leftover_blocks", s->leftover.blocks);
 }
 
+/* When blocks of a group were lost. */
+static void
+moments(struct json *j, const struct heapscan *s, uint32_t group)
+{
+	json_member_arr(j, "lost_between");
+	for (size_t i = 0; i < s->moments.len; i++) {
+		const struct prof_moment *m = &s->moments.data[i];
+
+		if (m->site != group)
+			continue;
+		json_obj(j);
+		json_member_str(j, "kind", loss_kind_names[m->kind]);
+		json_member_u64(j, "from_ms", m->from_ms);
+		json_member_u64(j, "to_ms", m->to_ms);
+		json_member_u64(j, "blocks", m->blocks);
+		json_member_u64(j, "bytes", m->bytes);
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+}
+
+static void
+rounds(struct json *j, const struct heapscan *s)
+{
+	json_member_arr(j, "loss_checks");
+	for (size_t i = 0; i < s->rounds.len; i++) {
+		const struct prof_round *x = &s->rounds.data[i];
+
+		json_obj(j);
+		round_json(j, x, heapscan_text(s, x->why));
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+}
+
 static void
 groups(struct json *j, const struct heapscan *s)
 {
@@ -60,6 +97,8 @@ groups(struct json *j, const struct heapscan *s)
 		snprintf(address, sizeof address, "0x%llx",
 			 (unsigned long long)g->example);
 		text(j, "example", address);
+		if (s->rounds.len > 0)
+			moments(j, s, (uint32_t)i);
 		json_obj_end(j);
 	}
 	json_arr_end(j);
@@ -192,6 +231,8 @@ scan_json(struct buf *out, const struct heapscan *s, const struct scan_growth *g
 	groups(&j, s);
 	holders(&j, s);
 	arenas(&j, s);
+	if (s->rounds.len > 0)
+		rounds(&j, s);
 	if (g != NULL)
 		growth(&j, s, g);
 	json_member_arr(&j, "notes");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "tool/render/heap/scan_report.h"
+#include "tool/render/moment_words.h"
 #include "tool/render/wrap.h"
 #include "tool/util/x.h"
 
@@ -53,6 +54,42 @@ compare_rows(const void *a, const void *b)
 	return (x->g->example > y->g->example) - (x->g->example < y->g->example);
 }
 
+/* When its lost blocks were lost: those of the first kind that it has. */
+static void
+row_moments(struct buf *out, const struct heapscan *s, const struct heapscan_group *g)
+{
+	uint32_t group = (uint32_t)(g - s->groups.data);
+	const struct prof_moment *m = s->moments.data;
+	size_t first = 0, n = 0;
+
+	while (first < s->moments.len && m[first].site != group)
+		first++;
+	while (first + n < s->moments.len && m[first + n].site == group &&
+	       m[first + n].kind == m[first].kind)
+		n++;
+	if (n == 0)
+		return;
+	buf_add_str(out, "    lost ");
+	moment_interval(out, &m[first]);
+	moment_others(out, &m[first], n, g->sums[m[first].kind].blocks);
+	buf_add_char(out, '\n');
+}
+
+/* The checks that found out. */
+static void
+rounds_text(struct buf *out, const struct heapscan *s)
+{
+	struct moments_sum sum = moments_sum(s->rounds.data, s->rounds.len, NULL);
+
+	if (s->rounds.len == 0)
+		return;
+	moment_checks(out, &sum, heapscan_text(s, sum.failed_why));
+	buf_add_str(out,
+		    "times are since the first check; blocks are known by address and "
+		    "size alone: one that was freed and allocated again in the same "
+		    "place looks the same\n");
+}
+
 static void
 row_text(struct buf *out, const struct heapscan *s, const struct scan_opts *o,
 	 const struct row *r, size_t number, uint64_t whole)
@@ -83,6 +120,7 @@ row_text(struct buf *out, const struct heapscan *s, const struct scan_opts *o,
 		clean_text(out, heapscan_text(s, r->g->holder));
 		buf_add_char(out, '\n');
 	}
+	row_moments(out, s, r->g);
 }
 
 static struct row *
@@ -154,6 +192,7 @@ scan_leaks_text(struct buf *out, const struct heapscan *s, const struct scan_opt
 	scan_verdict(out, s, NULL, &o);
 	rows_text(out, s, &o);
 	scan_sums(out, s, &o);
+	rounds_text(out, s);
 	clean_text(out, heapscan_text(s, s->what));
 	buf_add_str(
 		out, DOT

@@ -3,6 +3,7 @@
  * were lost, as repeated leak checks found out. */
 #include "tool/analyze/sites/moments.h"
 #include "tool/model/loss_kinds.h"
+#include "tool/render/moment_words.h"
 #include "tool/render/report/report_json_impl.h"
 
 static void
@@ -50,22 +51,7 @@ rj_rounds(struct report_json *r)
 			continue;
 		json_obj(&r->j);
 		json_member_u64(&r->j, "pid", r->p->processes[x->process].pid);
-		json_member_u64(&r->j, "ms", x->ms);
-		json_member_u64(&r->j, "checks", x->checks);
-		json_member_bool(&r->j, "done", x->why == 0);
-		rj_id(r, "why", x->why);
-		if (x->why == 0) {
-			json_member_u64(&r->j, "lost_bytes", x->lost_bytes);
-			json_member_u64(&r->j, "lost_blocks", x->lost_blocks);
-			json_member_u64(&r->j, "possible_bytes", x->possible_bytes);
-			json_member_u64(&r->j, "possible_blocks", x->possible_blocks);
-			json_member_u64(&r->j, "found_again_bytes", x->again_bytes);
-			json_member_u64(&r->j, "found_again_blocks", x->again_blocks);
-			json_member_u64(&r->j, "not_remembered_blocks",
-					x->unfollowed_blocks);
-			json_member_u64(&r->j, "stop_ns", x->stop_ns);
-			json_member_u64(&r->j, "over_max_stop", x->late);
-		}
+		round_json(&r->j, x, prof_text(r->p, x->why));
 		json_obj_end(&r->j);
 	}
 	json_arr_end(&r->j);

@@ -52,9 +52,11 @@ loss_watch_add(struct loss_watch *w, const struct scan_block *b, uint32_t birth_
 }
 
 static bool
-is_same(const struct loss_watch_block *a, const struct loss_watch_block *b)
+is_same(const struct loss_watch *w, const struct loss_watch_block *a,
+	const struct loss_watch_block *b)
 {
-	return a->bytes == b->bytes && a->site == b->site && a->birth_ms == b->birth_ms;
+	return a->bytes == b->bytes &&
+	       (w->by_address || (a->site == b->site && a->birth_ms == b->birth_ms));
 }
 
 /* Forgets blocks that were found again, for the room. */
@@ -109,13 +111,14 @@ take_block(struct loss_watch *w, const struct loss_watch_block *b, uint64_t to_m
 		r->unfollowed_blocks++;
 		return;
 	}
-	if (!is_new && is_same(at, b)) {
+	if (!is_new && is_same(w, at, b)) {
 		/* The word that held it may have been one by chance. */
 		if (at->again ||
 		    (at->kind == CLASSIFY_POSSIBLE && b->kind != CLASSIFY_POSSIBLE))
 			at->to_ms = to_ms;
 		at->again = false;
 		at->kind = b->kind;
+		at->site = b->site;
 		at->round = w->made;
 		return;
 	}

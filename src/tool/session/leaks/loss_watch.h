@@ -42,6 +42,9 @@ struct loss_watch_round {
 
 /* Legal when zeroed. */
 struct loss_watch {
+	/* Set by the caller: births and sites are not known, so that blocks are known by
+	 * address and size. `site` is what the last check says. */
+	bool by_address;
 	struct map rows; /* address -> number of the block + 1 */
 	VEC(struct loss_watch_block) blocks;
 	VEC(struct loss_watch_block) found; /* by the check under way */

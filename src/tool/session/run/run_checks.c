@@ -17,7 +17,6 @@
 enum {
 	CLOCK_US = 2000,
 	SEARCH_NS = 20000000, /* between two searches for a check that is due */
-	SHARE = 4,	      /* checks take at most one in so many seconds */
 	GAP_MOST = 16,
 };
 
@@ -130,8 +129,9 @@ most_due(struct run_checks *c, struct ticker *t, uint64_t now_ns,
 /* ---- one check ---- */
 
 static void
-check(const struct run_checks *c, struct ticker_file *f, struct loss_watch *w)
+check(const struct run_checks *c, struct ticker_file *f, struct run_watch *to)
 {
+	struct loss_watch *w = &to->watch;
 	struct leakcheck_how how = {
 		.only_copy = true, .lost = loss_watch_lost, .lost_ctx = w};
 	struct leakcheck found = {0};
@@ -146,10 +146,13 @@ check(const struct run_checks *c, struct ticker_file *f, struct loss_watch *w)
 	loss_watch_begin(w);
 	if (r == 0) {
 		leakcheck_look(&f->live, f->pid, LEAKCHECK_COPY, &how, &found);
-		if (found.done)
+		if (found.done) {
 			loss_watch_take(w, &found, f->start_mono_ns, c->max_stop_ns);
-		else
-			r = err_set(&e, -EIO, "%s", found.why);
+			leakcheck_done(&to->last);
+			to->last = found;
+			return;
+		}
+		r = err_set(&e, -EIO, "%s", found.why);
 	}
 	/* One that is ending is checked at its end. */
 	if (r < 0 && is_running(f) && livefile_alive(&f->live))
@@ -171,9 +174,9 @@ plan_next(const struct run_checks *c, struct run_watch *w, uint64_t now_ns,
 	else
 		w->gap = 1;
 	step = c->every_ns * w->gap;
-	if (step < SHARE * spent_ns)
-		step = SHARE * spent_ns;
-	w->next_ns = w->next_ns + step > now_ns ? w->next_ns + step : now_ns + step;
+	w->next_ns += step;
+	if (w->next_ns < now_ns + spent_ns) /* at most half of the time */
+		w->next_ns = now_ns + spent_ns;
 }
 
 bool
@@ -191,7 +194,7 @@ run_checks_step(struct run_checks *c, struct ticker *t, uint64_t now_ns)
 		return false; /* once it is mapped whole, it stays where it is */
 	start = clock_ns(CLOCK_MONOTONIC);
 	clocks_begin(t);
-	check(c, f, &w->watch);
+	check(c, f, w);
 	clocks_end();
 	end = clock_ns(CLOCK_MONOTONIC);
 	plan_next(c, w, end, end - start);
@@ -204,6 +207,40 @@ run_checks_last(struct run_checks *c, const struct ticker_file *f)
 	return c->every_ns > 0 ? &watch_of(c, f)->watch : NULL;
 }
 
+/* Blocks that came after the last check, of a process that was killed. */
+static void
+save_younger(const struct leakcheck *c, struct prof *p, uint32_t process)
+{
+	struct prof_check *to = &p->checks[p->nchecks - 1];
+	uint64_t blocks = 0, bytes = 0, live_blocks = 0, live_bytes = 0;
+
+	for (size_t i = 0; i < c->sites.len; i++) {
+		blocks += c->sites.data[i].blocks;
+		bytes += c->sites.data[i].bytes;
+	}
+	for (uint32_t i = 1; i < p->nsites; i++) {
+		if (p->sites[i].process == process && p->sites[i].live_blocks > 0) {
+			live_blocks += (uint64_t)p->sites[i].live_blocks;
+			live_bytes += (uint64_t)p->sites[i].live_bytes;
+		}
+	}
+	to->younger_blocks = live_blocks > blocks ? live_blocks - blocks : 0;
+	to->younger_bytes = live_bytes > bytes ? live_bytes - bytes : 0;
+}
+
+static void
+save_one(const struct run_watch *w, struct prof *p, uint32_t process)
+{
+	const struct prof_check *at_end = prof_check_of(p, process);
+
+	/* It did not come to its end, or could not be checked there. */
+	if (w->last.done && (at_end == NULL || !at_end->done)) {
+		leakcheck_save(&w->last, p, process);
+		save_younger(&w->last, p, process);
+	}
+	loss_watch_save(&w->watch, p, process);
+}
+
 void
 run_checks_save(const struct run_checks *c, struct prof *p)
 {
@@ -213,18 +250,25 @@ run_checks_save(const struct run_checks *c, struct prof *p)
 		for (uint32_t k = 1; k < p->nprocesses; k++) {
 			if (p->processes[k].pid == w->pid &&
 			    p->processes[k].start_ns == w->start_ns) {
-				loss_watch_save(&w->watch, p, k);
+				save_one(w, p, k);
 				break;
 			}
 		}
 	}
 }
 
+static void
+run_watch_done(struct run_watch *w)
+{
+	leakcheck_done(&w->last);
+	loss_watch_done(&w->watch);
+}
+
 void
 run_checks_done(struct run_checks *c)
 {
 	for (size_t i = 0; i < c->of.len; i++)
-		loss_watch_done(&c->of.data[i].watch);
+		run_watch_done(&c->of.data[i]);
 	vec_done(&c->of);
 	map_done(&c->rows);
 }

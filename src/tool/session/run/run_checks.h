@@ -24,6 +24,7 @@ struct run_watch {
 	uint64_t next_ns; /* CLOCK_MONOTONIC: when the next check is due */
 	uint64_t gap;	  /* intervals to the next one: more after a long stop */
 	struct loss_watch watch;
+	struct leakcheck last; /* the last that was made while it ran */
 };
 
 /* Legal when zeroed: no checks. */
