@@ -91,9 +91,12 @@ block_at(struct loss_watch *w, uint64_t addr, bool *ret_new)
 	return vec_last(&w->blocks);
 }
 
+/* Possibly lost is what may be found again. */
 static void
 count_again(struct prof_round *r, const struct loss_watch_block *b)
 {
+	if (b->kind == CLASSIFY_POSSIBLE)
+		return;
 	r->again_blocks++;
 	r->again_bytes += b->bytes;
 }

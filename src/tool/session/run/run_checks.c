@@ -13,6 +13,9 @@
 #include "shared/hash.h"
 #include "tool/session/leaks/leak_plan.h"
 #include "tool/util/clock.h"
+#include "tool/util/fmt.h"
+
+#define SEARCH_MOST_NS UINT64_C(5000000000)
 
 enum {
 	CLOCK_US = 2000,
@@ -143,6 +146,12 @@ check(const struct run_checks *c, struct ticker_file *f, struct run_watch *to)
 		r = err_set(&e, -ENOMEM, "%s", plan.why);
 	if (r == 0)
 		r = leak_plan_check(&plan, c->max_stop_ns, &e);
+	/* One that comes to its end meanwhile waits for us, but not for ever. */
+	if (r == 0 && plan.look_ns > SEARCH_MOST_NS)
+		r = err_set(&e, -EBUSY,
+			    "the search would take about %s; use seep leaks %d --every "
+			    "beside it",
+			    fmt_duration(plan.look_ns).s, f->pid);
 	loss_watch_begin(w);
 	if (r == 0) {
 		leakcheck_look(&f->live, f->pid, LEAKCHECK_COPY, &how, &found);
