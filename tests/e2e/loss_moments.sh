@@ -71,7 +71,7 @@ expect_eq "lost bytes over time, as JSON" "$("$SEEP" timeline --json overwritten
 # ---- marks ----
 "$SEEP" run --json --log-file=marked.json --check-every=200ms -o marked.rec -- \
 	"$prog" overwritten 900 >truth 2>stderr &
-until "$SEEP" mark lose_moments reload >mark 2>&1 || ! kill -0 $!; do sleep 0.05; done
+until "$SEEP" mark lose_moments reload >said 2>&1 || ! kill -0 $!; do sleep 0.05; done
 wait $!
 expect_eq "the mark" "$(jq -c '[.sites[].lost_between[] | .after_mark // .mark_during]' marked.json)" \
 	'["reload"]'

@@ -177,12 +177,13 @@ find_new_site(struct loss_watch *w, const struct map *news)
 static void
 thin_rounds(struct loss_watch *w)
 {
+	struct loss_watch_round *all = w->rounds.data;
 	size_t n = 0;
 
-	for (size_t i = 0; i < w->rounds.len; i++) {
-		struct loss_watch_round *a = &w->rounds.data[i], *b = a + 1;
+	for (size_t i = 0; all != NULL && i < w->rounds.len; i++) {
+		struct loss_watch_round *a = &all[i], *b = a + 1;
 
-		if (i + 1 < w->rounds.len && i % 2 == 0 && a->why == NULL &&
+		if (i % 2 == 0 && i + 1 < w->rounds.len && a->why == NULL &&
 		    b->why == NULL) {
 			b->row.again_blocks += a->row.again_blocks;
 			b->row.again_bytes += a->row.again_bytes;
@@ -192,7 +193,7 @@ thin_rounds(struct loss_watch *w)
 				b->row.stop_ns = a->row.stop_ns;
 			continue;
 		}
-		w->rounds.data[n++] = *a;
+		all[n++] = *a;
 	}
 	w->rounds.len = n;
 }
