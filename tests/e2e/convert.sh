@@ -80,6 +80,10 @@ expect_status 0 "$SEEP" convert --sample-index alloc_space whole.pb.gz --to fold
 expect_eq "folded, allocated bytes by pprof's name" "$(sort <<<"$out")" "main;own_make $own_bytes
 main;part_make $part_bytes
 main;scratch 17777"
+expect_status 0 "$SEEP" convert --sample-index alloc_objects whole.pb.gz --to folded -
+expect_eq "folded, allocations by pprof's name" "$(sort <<<"$out")" "main;own_make 53
+main;part_make 97
+main;scratch 29"
 expect_eq "CSV" "$($python - <<'END'
 import csv
 rows = list(csv.DictReader(open("whole.csv", newline="")))

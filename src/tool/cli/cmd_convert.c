@@ -129,18 +129,18 @@ convert_choose_value(struct convert *c, struct err *e)
 	const char *word = c->o->index;
 	size_t n = strcspn(word, "-_:. ");
 	char *first;
-	int r;
+	int r = value_parse(word, &c->query.value, &c->query.objects, e);
 
-	for (size_t i = 0; word[n] != '\0' && i < sizeof units / sizeof *units; i++) {
+	for (size_t i = 0; r < 0 && word[n] != '\0' && i < sizeof units / sizeof *units;
+	     i++) {
 		if (strcmp(word + n + 1, units[i].word) != 0)
 			continue;
 		first = xmemdup0(word, n);
 		r = value_parse(first, &c->query.value, &c->query.objects, e);
 		free(first);
 		c->query.objects = units[i].objects;
-		return r;
 	}
-	return value_parse(word, &c->query.value, &c->query.objects, e);
+	return r;
 }
 
 /* ---- input ---- */
