@@ -177,6 +177,8 @@ READERS = {
                    ["report FILE", "jeprof --text FILE", "jeprof --raw FILE"]),
     "folded": (lambda p: p.golden("heap/plain.folded", "heap/pair.folded"),
                ["report FILE", "flamegraph.pl FILE", "report --tree FILE", "diff FILE FILE"]),
+    "heaptrack": (lambda p: p.golden("heaptrack/cases.zst") + p.corpus("heaptrack"),
+                  ["report FILE", "peak FILE", "timeline FILE", "churn FILE", "report --json FILE", "diff FILE FILE"]),
     "mtrace": (lambda p: p.golden("heap/mtrace.log"), ["mtrace FILE", "report FILE", "mtrace PROG FILE"]),
     "core": (lambda p: p.core(), ["leaks FILE", "scan FILE", "report FILE", "leaks FILE PROG", "scan --json FILE"]),
     "pmap": (lambda p: p.corpus("pmap") + [read("/proc/self/smaps"), read("/proc/self/maps")],

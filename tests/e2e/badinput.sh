@@ -35,8 +35,10 @@ mkdir folder
 refused "empty" '^seep: \./empty: empty file$' "$SEEP" report ./empty
 refused "text" '^seep: \./text: unknown file format' "$SEEP" report ./text
 refused "text: quoted" ' \(begins with "not a recording"\);' "$SEEP" report ./text
-printf 'v 10400 3\nX ./cfg\nI 1000 5e2991\n' >heaptrack
-refused "heaptrack" ": a file of heaptrack, .* heaptrack_print .* seep report x\.folded\$" "$SEEP" report ./heaptrack
+printf 'v 10400 3\nx 6 ./a.out\nX ./cfg\nI 1000 5e2991\n' >heaptrack
+refused "heaptrack, raw" ": a raw file of heaptrack .* heaptrack_interpret .* seep report x\.gz\$" "$SEEP" report ./heaptrack
+printf 'v 10500 4\nX ./cfg\n' >heaptrack
+refused "heaptrack, later" ": a file of heaptrack of version 4, seep reads 1 to 3; use: heaptrack_print FILE\$" "$SEEP" report ./heaptrack
 printf 'desc: --massif-out-file=massif.out\ncmd: ./cfg\ntime_unit: i\n#-----------\nsnapshot=0\n' >massif
 refused "massif" ": a file of massif, .* seep report --timeline x\.rec\$" "$SEEP" report ./massif
 printf '<?xml version="1.0"?>\n\n<valgrindoutput>\n' >valgrind.xml

@@ -244,10 +244,8 @@ diff_choose(struct diff_cmd *c, unsigned side, struct err *e)
 		r = choose_point(p, s->chosen, s->l.point, &s->point, e);
 	if (r == 0)
 		r = value_check(p, &q, e);
-	if (r == 0 && p->columns != PROF_HAS_ALL &&
-	    (s->point.at == SITES_AT_PEAK || s->point.at == SITES_AT_EXIT))
-		r = err_set(e, -ENODATA, "this profile (%s) is of one moment only",
-			    prof_text(p, p->format));
+	if (r == 0 && !value_has_point(p, s->point.at, e))
+		r = -ENODATA;
 	return r < 0 ? err_wrap(e, r, "%s", s->word) : 0;
 }
 

@@ -3,7 +3,8 @@
  *
  * The first 4 KiB decide, after unpacking. seep's own files are read through their
  * descriptor, because a process may be writing them; everything else is text or bytes in
- * memory (input.h). A live recording whose process still runs is read as it
+ * memory (input.h), or
+ * read line by line (stream.h). A live recording whose process still runs is read as it
  * stands; from one whose process is gone, calls that were under way are undone. Which
  * of the two it is, is asked of /proc: same pid, same start time. */
 #include "format.h"
@@ -19,6 +20,7 @@
 
 #include "input.h"
 #include "shared/compiler.h"
+#include "stream.h"
 #include "tool/format/core/core.h"
 #include "tool/format/live/live_load.h"
 #include "tool/format/pack/pack.h"
@@ -30,8 +32,9 @@
 /* In the order they are asked; those that know their files by a magic word come before
  * those that know them by their looks. */
 static const struct format *const formats[] = {
-	&format_pack,	    &format_live,   &format_jemalloc, &format_gperf,
-	&format_symbolized, &format_mtrace, &format_folded,   &format_pprof,
+	&format_pack,	&format_live,	   &format_jemalloc,
+	&format_gperf,	&format_heaptrack, &format_symbolized,
+	&format_mtrace, &format_folded,	   &format_pprof,
 };
 
 /* Start time of a process in clock ticks: field 22 of /proc/PID/stat; 0 when there is
@@ -114,9 +117,6 @@ static const struct {
 	const char *inside; /* and further on in its head */
 	const char *what;
 } format_others[] = {
-	{"v 1", "\nX ",
-	 "a file of heaptrack, which seep does not read; use heaptrack_print "
-	 "--flamegraph-cost-type peak -F x.folded FILE, then seep report x.folded"},
 	{"desc: ", "\ntime_unit: ",
 	 "a file of massif, which seep does not read; for the same curve: seep run -o x.rec "
 	 "PROGRAM, then seep report --timeline x.rec"},
@@ -176,6 +176,7 @@ format_parse(struct input *in, const char *name, const struct format_opts *o,
 	static const struct format_opts none = {0};
 	size_t head = in->bytes < FORMAT_HEAD_BYTES ? in->bytes : FORMAT_HEAD_BYTES;
 	const struct format *f = format_find(in->data, head);
+	struct stream lines;
 	struct prof *p;
 	int r;
 
@@ -183,8 +184,16 @@ format_parse(struct input *in, const char *name, const struct format_opts *o,
 		f = o->otherwise;
 	if (f == NULL)
 		return format_unknown(in->data, head, name, e);
+	if (o == NULL)
+		o = &none;
 	p = prof_new();
-	r = f->parse(in, o != NULL ? o : &none, p, e);
+	if (f->stream != NULL) {
+		stream_open_bytes(&lines, in->data, in->bytes);
+		r = f->stream(&lines, o, p, e);
+		stream_close(&lines);
+	} else {
+		r = f->parse(in, o, p, e);
+	}
 	if (in->damage != NULL)
 		prof_add_damage(p, in->damage, 1);
 	if (r == 0)
@@ -212,6 +221,38 @@ format_of_fd(int fd)
 	return f != NULL && f->load != NULL ? f : NULL;
 }
 
+/* A file that is read line by line; *ret_is false: it is none, and nothing was said. */
+static int
+format_load_lines(int fd, const char *name, const struct format_opts *o, bool *ret_is,
+		  struct prof **ret, struct err *e)
+{
+	static const struct format_opts none = {0};
+	const struct format *f = NULL;
+	struct stream in = {.fd = -1};
+	struct prof *p = prof_new();
+	const char *head;
+	struct stat st;
+	size_t n;
+	int r = 0;
+
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    stream_open_fd(&in, fd, NULL) == 0) {
+		n = stream_head(&in, &head, FORMAT_HEAD_BYTES);
+		f = format_find(head, n);
+	}
+	*ret_is = f != NULL && f->stream != NULL;
+	if (*ret_is) {
+		r = f->stream(&in, o != NULL ? o : &none, p, e);
+		if (r == 0)
+			*ret = TAKE(p);
+		else
+			err_wrap(e, r, "%s", name);
+	}
+	stream_close(&in);
+	prof_free(p);
+	return r;
+}
+
 static int
 format_load_any(int fd, const char *name, const struct format_opts *o, struct prof **ret,
 		struct err *e)
@@ -219,9 +260,13 @@ format_load_any(int fd, const char *name, const struct format_opts *o, struct pr
 	const struct format *f = format_of_fd(fd);
 	struct input in = {0};
 	struct prof *p;
+	bool lines;
 	int r;
 
 	if (f == NULL) {
+		r = format_load_lines(fd, name, o, &lines, ret, e);
+		if (lines)
+			return r;
 		r = input_open_fd(&in, fd, name, format_is_known, e);
 		if (r == 0)
 			r = format_parse(&in, name, o, ret, e);

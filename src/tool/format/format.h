@@ -12,6 +12,7 @@
 struct err;
 struct input;
 struct prof;
+struct stream;
 
 enum { FORMAT_HEAD_BYTES = 4096 };
 
@@ -42,11 +43,15 @@ struct format {
 	 * prof_add_damage; fails only when nothing is left. */
 	int (*parse)(struct input *in, const struct format_opts *o, struct prof *p,
 		     struct err *e);
+	/* Instead of both: reads it line by line (stream.h), for files that may be larger
+	 * than memory. */
+	int (*stream)(struct stream *in, const struct format_opts *o, struct prof *p,
+		      struct err *e);
 };
 
 extern const struct format format_live, format_pack, format_pprof;
-extern const struct format format_folded, format_gperf, format_jemalloc, format_mtrace,
-	format_symbolized;
+extern const struct format format_folded, format_gperf, format_heaptrack, format_jemalloc,
+	format_mtrace, format_symbolized;
 
 /* Reads a file of any known format; the caller frees *ret with prof_free. A message
  * names the file and says what was found. `source` is a path, "-" for standard input or

@@ -142,6 +142,20 @@ value_has_blocks(const struct prof *p, const struct graph_query *q)
 	return counted || !some;
 }
 
+bool
+value_has_point(const struct prof *p, enum sites_at at, struct err *e)
+{
+	if (p->columns == PROF_HAS_ALL || at == SITES_AT_END || at == SITES_AT_MARK ||
+	    (at == SITES_AT_PEAK && prof_has_value(p, PROF_PEAK)))
+		return true;
+	err_set(e, -ENODATA,
+		prof_has_value(p, PROF_PEAK)
+			? "this profile (%s) does not say when exit began"
+			: "this profile (%s) is of one moment only",
+		prof_text(p, p->format));
+	return false;
+}
+
 int
 value_check(const struct prof *p, const struct graph_query *q, struct err *e)
 {
@@ -154,10 +168,8 @@ value_check(const struct prof *p, const struct graph_query *q, struct err *e)
 			       "this profile (%s) has no %s memory, only: %s",
 			       prof_text(p, p->format), name,
 			       value_known(p, known, sizeof known));
-	if (q->point.at != SITES_AT_END && q->point.at != SITES_AT_MARK &&
-	    p->columns != PROF_HAS_ALL)
-		return err_set(e, -ENODATA, "this profile (%s) is of one moment only",
-			       prof_text(p, p->format));
+	if (!value_has_point(p, q->point.at, e))
+		return -ENODATA;
 	if (q->objects && !value_has_blocks(p, q))
 		return err_set(e, -ENODATA, "this profile (%s) does not count blocks",
 			       prof_text(p, p->format));

@@ -55,4 +55,7 @@ int value_parse(const char *word, enum prof_value *ret_value, bool *ret_objects,
  * it has. */
 int value_check(const struct prof *p, const struct graph_query *q, struct err *e);
 
+/* Whether the profile knows what was live at this point; false sets the message. */
+bool value_has_point(const struct prof *p, enum sites_at at, struct err *e);
+
 #endif
