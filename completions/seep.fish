@@ -3,7 +3,7 @@
 # are what `seep help --all` and `seep COMMAND --help` list.
 
 function __seep_commands
-    seep help --all 2>/dev/null | string replace -rf '^  ([a-z][a-z.-]*) +' '$1\t'
+    seep help --all 2>/dev/null | string replace -rf '^  ([a-z][a-z._-]*) +' '$1\t'
     printf 'help\texplain a command\n'
 end
 

@@ -5,7 +5,7 @@
 
 # Each as `name:description`.
 _seep_commands() {
-	seep help --all 2>/dev/null | sed -n 's/^  \([a-z][a-z.-]*\) \+/\1:/p'
+	seep help --all 2>/dev/null | sed -n 's/^  \([a-z][a-z._-]*\) \+/\1:/p'
 }
 _seep_options() {
 	seep $1 --help 2>/dev/null | awk '

@@ -111,7 +111,7 @@ def main():
         faults.append(f"seep help --all: status {top.returncode}")
     # Those that it lists, and those that have a file: a command must be in both places,
     # or be a personality.
-    listed = re.findall(r"^  ([a-z][a-z.-]*)", top.stdout, re.M)
+    listed = re.findall(r"^  ([a-z][a-z._-]*)", top.stdout, re.M)
     own_files = [p.stem[4:].replace("_", "-") for p in (ROOT / "src/tool/cli").glob("cmd_*.c")]
     commands = sorted(set(listed) | set(own_files))
     if not {"resume", "jeprof", "valgrind", "flamegraph.pl"} <= set(commands):

@@ -94,7 +94,7 @@ def help_texts():
     top = subprocess.run([seep, "help", "--all"], capture_output=True, text=True, timeout=20,
                          check=True).stdout
     yield "seep help --all", top
-    for name in re.findall(r"^  ([a-z][a-z.-]*)", top, re.M):
+    for name in re.findall(r"^  ([a-z][a-z._-]*)", top, re.M):
         yield f"seep {name} --help", subprocess.run(
             [seep, name, "--help"], capture_output=True, text=True, timeout=20, check=True).stdout
 

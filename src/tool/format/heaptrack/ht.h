@@ -43,7 +43,7 @@ struct ht_ip {
 	uint32_t module; /* string of the file */
 	struct ht_frame frame;
 	uint32_t inlined, ninlined; /* in ht.inlined: the functions it is inlined into */
-	bool op_new;		    /* operator new: not of interest */
+	bool skipped;		    /* operator new: stacks go on with its caller */
 };
 
 struct ht_trace {

@@ -67,7 +67,7 @@ ht_trace(const struct ht *h, uint32_t trace)
 	while (trace != 0 && trace <= h->traces.len) {
 		struct ht_trace t = h->traces.data[trace - 1];
 
-		if (!ht_ip(h, t.ip)->op_new)
+		if (!ht_ip(h, t.ip)->skipped)
 			return t;
 		trace = t.parent;
 	}
@@ -162,7 +162,7 @@ ht_address(struct ht *h, struct line l)
 		const char *name = ht_text(h, ip.frame.function);
 
 		for (size_t i = 0; i < ARRAY_LEN(op_new); i++)
-			ip.op_new = ip.op_new || strcmp(name, op_new[i]) == 0;
+			ip.skipped = ip.skipped || strcmp(name, op_new[i]) == 0;
 		for (; ht_frame(h, &l, &f); f = (struct ht_frame){0}) {
 			vec_push(&h->inlined, f);
 			ip.ninlined++;
