@@ -83,7 +83,7 @@ _seep() {
 		return
 	fi
 	case $cmd in
-	run | valgrind)
+	run | valgrind | heaptrack)
 		# The first word that is not an option is the program; from there on its
 		# own completion applies.
 		for ((i = 2; i < COMP_CWORD; i++)); do
@@ -112,7 +112,7 @@ _seep() {
 		return
 	fi
 	case $cmd in
-	run | valgrind) _seep_reply -c -f -- "$cur" ;;
+	run | valgrind | heaptrack) _seep_reply -c -f -- "$cur" ;;
 	attach | watch | why) _seep_processes ;;
 	scan)
 		_seep_processes

@@ -32,14 +32,12 @@ enum {
 };
 
 static const struct cmd *const commands[] = {
-	&cmd_run,      &cmd_attach,	     &cmd_detach,
-	&cmd_report,   &cmd_leaks,	     &cmd_scan,
-	&cmd_diff,     &cmd_watch,	     &cmd_why,
-	&cmd_dump,     &cmd_convert,	     &cmd_ps,
-	&cmd_mark,     &cmd_pause,	     &cmd_resume,
-	&cmd_doctor,   &cmd_jeprof,	     &cmd_pprof,
-	&cmd_mtrace,   &cmd_flamegraph,	     &cmd_memleak,
-	&cmd_valgrind, &cmd_heaptrack_print,
+	&cmd_run,     &cmd_attach,   &cmd_detach,    &cmd_report,
+	&cmd_leaks,   &cmd_scan,     &cmd_diff,	     &cmd_watch,
+	&cmd_why,     &cmd_dump,     &cmd_convert,   &cmd_ps,
+	&cmd_mark,    &cmd_pause,    &cmd_resume,    &cmd_doctor,
+	&cmd_jeprof,  &cmd_pprof,    &cmd_mtrace,    &cmd_flamegraph,
+	&cmd_memleak, &cmd_valgrind, &cmd_heaptrack, &cmd_heaptrack_print,
 };
 
 /* Names that seep also answers to, as a link or as its first word. */
@@ -55,6 +53,7 @@ static const struct {
 	{"memleak", "memleak", NULL},
 	{"memleak-bpfcc", "memleak", NULL},
 	{"flamegraph.pl", "flamegraph.pl", NULL},
+	{"heaptrack", "heaptrack", NULL},
 	{"heaptrack_print", "heaptrack_print", NULL},
 	/* views of a report that have names of their own */
 	{"peak", "report", "--peak"},
@@ -72,7 +71,9 @@ static const struct {
 	{"massif ms_print massif-visualizer",
 	 "seep run -o x.rec PROGRAM, then seep report --timeline x.rec (memory over time) or "
 	 "seep report x.rec@peak"},
-	{"heaptrack heaptrack_gui heaptrack_interpret bytehound mleak",
+	{"heaptrack_gui",
+	 "seep heaptrack PROGRAM, then seep report --html x.html FILE (or a file of heaptrack)"},
+	{"heaptrack_interpret bytehound mleak",
 	 "seep run -o x.rec PROGRAM (or seep attach PID), then seep report --html x.html x.rec"},
 	{"dhat", "seep run -o x.rec PROGRAM, then seep report --by temporary x.rec"},
 	{"memcheck drmemory", "seep valgrind PROGRAM"},
