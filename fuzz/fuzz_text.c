@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_text.c -- the readers of text formats under arbitrary bytes: heap profiles of
- * jemalloc, gperftools and Go, symbolized ones, folded stacks, mtrace logs; plain or
- * packed.
+ * jemalloc, gperftools and Go, symbolized ones, folded stacks, mtrace logs, DHAT's JSON;
+ * plain or packed.
  *
  * Whatever is accepted must be sound, have fractions for every site or for none, and not
  * be larger than the text warrants. Recordings of our own have fuzzers of their own. */
@@ -31,6 +31,10 @@ static const char *const seeds[] = {
 	"MAPPED_LIBRARIES:\n",
 	"main;load;parse 4096\nmain;load 12.5\n# x\nmain;gone 7 0\n",
 	"heap profile: 1: 1 [1: 1] @ growthz\n-1: -8 [1: 8] @ 0x1\n",
+	"{\"dhatFileVersion\":2,\"mode\":\"heap\",\"verb\":\"Allocated\",\"bklt\":true,\"bkacc\":true,"
+	"\"tu\":\"ms\",\"Mtu\":\"s\",\"cmd\":\"a b\",\"pid\":7,\"te\":9,\"tg\":5,\"pps\":[{\"tb\":30,\"tbk\":3,"
+	"\"tl\":4,\"mb\":20,\"mbk\":2,\"gb\":20,\"gbk\":2,\"eb\":10,\"ebk\":1,\"acc\":[-3,0],\"fs\":[1,2]}],"
+	"\"ftbl\":[\"[root]\",\"0x10: f(int) (a.c:3)\",\"0x20: ??? (in /lib/x.so)\"]}\n",
 	"= Start\n@ /none/prog:(main+0x12)[0x1234] + 0x55d0 0x10\n@ [0x12] - 0x55d0\n"
 	"@ /none/l.so:[0x9] + 0x60 0x40\n@ /none/l.so:[0x9] < 0x60\n@ /none/l.so:[0x9] > 0x70 0x20\n"
 	"= End\n",

@@ -177,6 +177,7 @@ READERS = {
                    ["report FILE", "jeprof --text FILE", "jeprof --raw FILE"]),
     "folded": (lambda p: p.golden("heap/plain.folded", "heap/pair.folded"),
                ["report FILE", "flamegraph.pl FILE", "report --tree FILE", "diff FILE FILE"]),
+    "dhat": (lambda p: p.golden("dhat/cases.dhat"), ["report FILE", "peak FILE", "churn FILE", "report --json FILE"]),
     "heaptrack": (lambda p: p.golden("heaptrack/cases.zst") + p.corpus("heaptrack"),
                   ["report FILE", "peak FILE", "timeline FILE", "churn FILE", "report --json FILE", "heaptrack_print -l 1 FILE",
                    "heaptrack_print -M OUT -F OUT -H OUT FILE", "diff FILE FILE"]),

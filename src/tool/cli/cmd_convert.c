@@ -37,8 +37,8 @@ struct convert_args {
 
 static const struct opt convert_opts[] = {
 	{"to", 't', OPT_STRING, AT(to), .metavar = "FORMAT",
-	 .help = "Write this format: pprof, proto, heap, folded, speedscope, csv, "
-		 "dot, json or rec (by the name of OUT)."},
+	 .help = "Write this format: pprof, proto, heap, folded, speedscope, "
+		 "dhat, csv, dot, json or rec (by the name of OUT)."},
 	{"sample-index", 0, OPT_STRING, AT(index), .metavar = "WHAT",
 	 .help = "Write this figure: live, peak, allocated or temporary, with "
 		 "-objects for blocks; or pprof's names, such as inuse_space."},

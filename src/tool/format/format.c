@@ -32,9 +32,9 @@
 /* In the order they are asked; those that know their files by a magic word come before
  * those that know them by their looks. */
 static const struct format *const formats[] = {
-	&format_pack,	&format_live,	   &format_jemalloc,
-	&format_gperf,	&format_heaptrack, &format_symbolized,
-	&format_mtrace, &format_folded,	   &format_pprof,
+	&format_pack,	   &format_live,       &format_jemalloc, &format_gperf,
+	&format_heaptrack, &format_symbolized, &format_mtrace,	 &format_dhat,
+	&format_folded,	   &format_pprof,
 };
 
 /* Start time of a process in clock ticks: field 22 of /proc/PID/stat; 0 when there is

@@ -16,8 +16,8 @@
 enum { EMIT_PIECE_BYTES = 1 << 20 };
 
 const struct format_writer *const format_writers[] = {
-	&emit_pprof,	  &emit_pprof_plain, &emit_heap, &emit_folded,
-	&emit_speedscope, &emit_csv,	     &emit_rec,	 NULL,
+	&emit_pprof, &emit_pprof_plain, &emit_heap, &emit_folded, &emit_speedscope,
+	&emit_csv,   &emit_dhat,	&emit_rec,  NULL,
 };
 
 /* ---- seep's own ---- */

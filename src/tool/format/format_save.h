@@ -63,7 +63,7 @@ extern const struct format_writer *const format_writers[];
 /* ---- for writers ---- */
 
 extern const struct format_writer emit_pprof, emit_pprof_plain, emit_heap, emit_folded,
-	emit_speedscope, emit_csv, emit_rec;
+	emit_speedscope, emit_csv, emit_dhat, emit_rec;
 
 /* Lets go of what has gathered in out->buf, if it is much; of everything with `all`. */
 int emit_flush(struct emit_out *out, bool all, struct err *e);
