@@ -65,14 +65,14 @@ struct verdict {
 	/* Of the processes in focus that have its word, or, of a leak, that lost
 	 * something. */
 	struct verdict_figures all;
-	struct verdict_figures *each;	      /* for every process of the profile */
-	uint8_t *state;			      /* enum verdict_state, for every process */
-	uint32_t main;			      /* the process that was started; 0 = none */
-	uint32_t nchosen;		      /* processes chosen */
-	uint32_t nrecorded;		      /* of these */
-	uint32_t nfocus;		      /* in focus */
-	uint32_t nfound;		      /* of these stand behind `all` */
-	uint32_t going_on; /* processes that went on when the run was saved */
+	struct verdict_figures *each; /* for every process of the profile */
+	uint8_t *state;		      /* enum verdict_state, for every process */
+	uint32_t main;		      /* the process that was started; 0 = none */
+	uint32_t nchosen;	      /* processes chosen */
+	uint32_t nrecorded;	      /* of these */
+	uint32_t nfocus;	      /* in focus */
+	uint32_t nfound;	      /* of these stand behind `all` */
+	uint32_t going_on;	      /* processes that went on when the run was saved */
 	struct verdict_peak peak, focus_peak; /* of all chosen, and of those in focus */
 	struct coverage coverage;	      /* of those in focus */
 };

@@ -30,7 +30,7 @@ bool leak_gate_needs_check(const struct leak_gate *g);
 /* Why nothing can be said to have passed: some conditions are about leaks, and no process
  * was checked or the verdict is NO VERDICT. NULL: nothing is in the way. */
 const char *leak_gate_blind(const struct leak_gate *g, const struct prof *p,
-		     const struct skip *s, const bool *chosen);
+			    const struct skip *s, const bool *chosen);
 
 /* Conditions as they were judged, NULL = there are none; and telling those that are
  * met. */
