@@ -3,9 +3,12 @@
 #include "tool/session/loop.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/signalfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tool/util/clock.h"
 
@@ -22,9 +25,23 @@ loop_ending(sigset_t *set)
 	sigaddset(set, SIGHUP);
 }
 
-/* Until a signal, the end of the tick or the deadline. */
+/* Until there is input, a signal or the end of the time. Signals that are pending must
+ * end the wait though they are blocked: they are let in, to a descriptor. */
+static void
+wait_for_input(const struct loop *l, int signals, struct timespec *ts,
+	       struct loop_event *ret)
+{
+	struct pollfd fds[] = {{.fd = *l->input, .events = POLLIN},
+			       {.fd = signals, .events = POLLIN}};
+
+	if (ppoll(fds, 2, ts, NULL) > 0)
+		ret->input = fds[0].revents != 0;
+	*ts = (struct timespec){0}; /* what there is by now, without another wait */
+}
+
+/* Until a signal, input, the end of the tick or the deadline. */
 static int
-wait_for(const struct loop *l, const sigset_t *signals, struct loop_event *ret,
+wait_for(const struct loop *l, const sigset_t *signals, int fd, struct loop_event *ret,
 	 struct err *e)
 {
 	uint64_t ns = l->tick_ns, now;
@@ -37,6 +54,9 @@ wait_for(const struct loop *l, const sigset_t *signals, struct loop_event *ret,
 	}
 	ts = (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S),
 			       .tv_nsec = (long)(ns % NS_PER_S)};
+	ret->input = false;
+	if (fd >= 0)
+		wait_for_input(l, fd, &ts, ret);
 	ret->sig = sigtimedwait(signals, &ret->info, &ts);
 	if (ret->sig < 0 && errno != EAGAIN && errno != EINTR)
 		return err_sys(e, -errno, "cannot wait for signals");
@@ -52,20 +72,24 @@ loop_run(struct loop *l, struct err *e)
 	const sigset_t *signals = l->signals;
 	sigset_t ending, before;
 	struct loop_event ev;
-	int r = LOOP_GO_ON;
+	int r = LOOP_GO_ON, fd = -1;
 
 	loop_ending(&ending);
 	if (signals == NULL)
 		signals = &ending;
 	sigprocmask(SIG_BLOCK, signals, &before);
+	if (l->input != NULL && (fd = signalfd(-1, signals, SFD_CLOEXEC)) < 0)
+		r = err_sys(e, -errno, "cannot wait for signals");
 	while (r == LOOP_GO_ON) {
-		r = wait_for(l, signals, &ev, e);
+		r = wait_for(l, signals, fd, &ev, e);
 		if (r < 0 || (ev.sig != 0 && l->signals == NULL))
 			break;
 		r = l->step(l->ctx, l, &ev, e);
 		if (r == LOOP_GO_ON && l->deadline_ns != 0 && ev.now_ns >= l->deadline_ns)
 			r = LOOP_END;
 	}
+	if (fd >= 0)
+		close(fd);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return r < 0 ? r : 0;
 }

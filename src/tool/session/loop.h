@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* loop.h -- the event loop of a session: a tick, signals, a deadline.
  *
- * One wait (sigtimedwait), so a tick costs one system call. Whatever a command does again
+ * One wait (sigtimedwait), so a tick costs one system call; those who read keys as well
+ * wait with ppoll. Whatever a command does again
  * and again is a step of this loop: `seep run`, `seep attach`, `seep watch`. */
 #ifndef SEEP_SESSION_LOOP_H
 #define SEEP_SESSION_LOOP_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "tool/util/err.h"
@@ -16,8 +18,9 @@ enum { LOOP_GO_ON = 0, LOOP_END = 1 };
 
 /* Why a step is called. */
 struct loop_event {
-	int sig; /* 0 = the tick is over */
+	int sig; /* 0 = the tick is over, or there is input */
 	siginfo_t info;
+	bool input;	 /* the descriptor can be read */
 	uint64_t now_ns; /* CLOCK_MONOTONIC */
 };
 
@@ -28,6 +31,7 @@ struct loop {
 	const sigset_t
 		*signals; /* that the steps get; NULL: SIGINT, SIGTERM and SIGHUP end
 				  * the loop without another step */
+	const int *input; /* a descriptor that the loop waits for, too; NULL = none */
 	int (*step)(void *ctx, struct loop *l, const struct loop_event *ev,
 		    struct err *e);
 	void *ctx;
