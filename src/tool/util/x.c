@@ -14,6 +14,14 @@ enum {
 	X_OOM_STATUS = 3, /* failed: no core file, no signal */
 };
 
+static void (*oom_first)(void);
+
+void
+x_oom_first(void (*first)(void))
+{
+	oom_first = first;
+}
+
 void
 x_oom(size_t bytes)
 {
@@ -21,6 +29,8 @@ x_oom(size_t bytes)
 	int n = snprintf(line, sizeof line, "seep: out of memory (%zu bytes wanted)\n",
 			 bytes);
 
+	if (oom_first != NULL)
+		oom_first();
 	if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0) {
 		/* nobody can be told */
 	}

@@ -29,6 +29,9 @@
 /* Says "out of memory (N bytes wanted)" and ends the tool with status 3. */
 void x_oom(size_t bytes) __attribute__((noreturn, cold));
 
+/* From now on x_oom calls this before all else; NULL: nothing. It must not allocate. */
+void x_oom_first(void (*first)(void));
+
 /* Memory in which much will be looked up at random: in large pages, where the system has
  * some. Made before it is filled; does nothing to a few megabytes. Not for what is gone
  * through in order: where a virtual machine gives free memory back, large pages are the
