@@ -10,7 +10,6 @@
 
 #include "shared/compiler.h"
 #include "tool/analyze/sites/choose.h"
-#include "tool/analyze/verdict/report_data.h"
 #include "tool/render/about_line.h"
 #include "tool/render/figure.h"
 #include "tool/render/report/report_impl.h"
@@ -105,7 +104,7 @@ report_exact_words(const struct report *r)
 					: "exact, nothing missed";
 }
 
-static void
+void
 report_exactness(struct report *r)
 {
 	uint64_t missed = report_missed(r), rate = 0;
@@ -467,8 +466,7 @@ report_leave_replaced(struct report *r, struct sites_query *q, bool *ret_images)
 	verdict_find_peaks(&r->v, r->p, &r->sites, ret_images, r->focus);
 }
 
-/* All of it is the report's from here on. */
-static void
+void
 report_take(struct report *r, const struct report_data *d)
 {
 	r->focus = d->focus;
@@ -477,6 +475,20 @@ report_take(struct report *r, const struct report_data *d)
 	r->growth_sites = d->growth_sites;
 	r->v = d->v;
 	r->growth_told = xcalloc(d->growth_sites.nrows + 1, sizeof *r->growth_told);
+}
+
+void
+report_find(struct report *r)
+{
+	r->found = xcalloc(r->p->nprocesses, sizeof *r->found);
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		if (!report_chose(r, i))
+			continue;
+		r->one = r->v.nchosen == 1 ? i : 0;
+		r->sampled = r->sampled || r->p->processes[i].mode == PROF_SAMPLED;
+		r->found[i] = r->focus[i] && (r->o->point.at != SITES_AT_END ||
+					      verdict_is_found(&r->v, i, r->focus));
+	}
 }
 
 int
@@ -502,15 +514,7 @@ report_text(struct buf *out, const struct prof *p, const struct report_opts *o)
 						.depth = q.depth});
 	report_take(&r, &d);
 	report_leave_replaced(&r, &q, images);
-	r.found = xcalloc(p->nprocesses, sizeof *r.found);
-	for (uint32_t i = 1; i < p->nprocesses; i++) {
-		if (!report_chose(&r, i))
-			continue;
-		r.one = r.v.nchosen == 1 ? i : 0;
-		r.sampled = r.sampled || p->processes[i].mode == PROF_SAMPLED;
-		r.found[i] = r.focus[i] && (o->point.at != SITES_AT_END ||
-					    verdict_is_found(&r.v, i, r.focus));
-	}
+	report_find(&r);
 	if (o->by_given || o->point.at != SITES_AT_END) {
 		sites_done(&r.sites);
 		q.by = o->by_given ? o->by : SITES_LIVE;

@@ -18,6 +18,7 @@
 #include "tool/util/term.h"
 
 struct judge;
+struct report_data;
 struct suppress_set;
 
 enum {
@@ -63,6 +64,16 @@ struct report_opts {
  * Returns 0 when it found nothing, 1 when something was not freed: what a caller may turn
  * into an exit status. */
 int report_text(struct buf *out, const struct prof *p, const struct report_opts *o);
+
+/* The first lines alone, from an analysis that was made already: sites of REPORT_FRAMES
+ * frames, library frames folded, all processes. Buffers are appended to. */
+struct report_headline {
+	struct buf verdict; /* lines: the verdict and further words */
+	struct buf exact;   /* "exact, nothing missed" */
+	struct buf end;	    /* "exited 0 after 0.02 s" */
+};
+void report_headline(const struct prof *p, struct skip *s, const struct report_data *d,
+		     struct report_headline *ret);
 
 /* Appends one JSON object and a newline. Uses of `o` chosen, point, skip, by, saved and
  * drain, and of the sites lists the first `rows`, REPORT_JSON_SITES if that is 0, or

@@ -7,6 +7,7 @@
 #include "tool/analyze/sites/sites.h"
 #include "tool/analyze/sites/skip.h"
 #include "tool/analyze/sites/types.h"
+#include "tool/analyze/verdict/report_data.h"
 #include "tool/analyze/verdict/verdict.h"
 #include "tool/render/report/report.h"
 #include "tool/util/map.h"
@@ -57,6 +58,17 @@ bool report_chose(const struct report *r, uint32_t i);
 
 /* Appends a word in its colour. */
 void report_coloured(struct report *r, const char *word, enum term_style style);
+
+/* ---- report.c ---- */
+
+/* All of the analysis is the report's from here on. */
+void report_take(struct report *r, const struct report_data *d);
+
+/* Which processes the report is about, once the verdict is known. */
+void report_find(struct report *r);
+
+/* Appends "exact, nothing missed", or what was. */
+void report_exactness(struct report *r);
 
 /* ---- report_verdict.c ---- */
 
