@@ -114,7 +114,7 @@ _seep() {
 	case $cmd in
 	run | valgrind | heaptrack) _seep_reply -c -f -- "$cur" ;;
 	attach | watch | why) _seep_processes ;;
-	scan)
+	scan | top)
 		_seep_processes
 		_seep_reply -f -- "$cur"
 		;;

@@ -38,7 +38,7 @@ _seep() {
 	case $words[2] in
 	run|valgrind|heaptrack) _alternative 'commands:program:_command_names -e' 'files:file:_files' ;;
 	attach|detach|watch|why|mark|pause|resume|doctor) _pids ;;
-	report|leaks|diff|convert|scan|dump) _alternative 'files:file:_files' 'processes:process:_pids' ;;
+	report|leaks|diff|convert|scan|dump|top) _alternative 'files:file:_files' 'processes:process:_pids' ;;
 	*) _files ;;
 	esac
 }

@@ -28,6 +28,7 @@ hdr:zlib.h zlib1g-dev
 hdr:pcre2.h libpcre2-dev
 hdr:curl/curl.h libcurl4-gnutls-dev
 hdr:microhttpd.h libmicrohttpd-dev
+hdr:ncursesw/curses.h libncurses-dev
 '
 list_test='
 cmd:g++ g++
@@ -61,6 +62,8 @@ cmd:sqlite3 sqlite3
 ~cmd:bison bison
 ~cmd:flex flex
 ~cmd:tree tree
+~cmd:tmux tmux
+~cmd:script bsdutils
 ~cmd:rsync rsync
 ~cmd:cpio cpio
 ~cmd:lua5.4 lua5.4

@@ -19,7 +19,7 @@ shopt -s inherit_errexit
 # -----------------------------------------------------------------------
 
 packages=(gcc libc6-dev pkg-config libdw-dev libelf-dev libiberty-dev libzstd-dev zlib1g-dev
-	libpcre2-dev libcurl4-gnutls-dev libmicrohttpd-dev libdebuginfod1 ninja-build meson/bookworm
+	libpcre2-dev libcurl4-gnutls-dev libmicrohttpd-dev libncurses-dev libdebuginfod1 ninja-build meson/bookworm
 	dpkg-dev xz-utils chrpath)
 inputs=(src include man completions compat docs ui tools meson.build meson_options.txt
 	LICENSE NEWS.md README.md SECURITY.md THIRD-PARTY.md)
@@ -96,7 +96,7 @@ package_of() {
 # into $2.
 bundle() {
 	local opened=() name path package of=()
-	for name in libpcre2-8.so.0 libcurl-gnutls.so.4 libmicrohttpd.so.12 libdebuginfod.so.1 liblzma.so.5; do
+	for name in libpcre2-8.so.0 libcurl-gnutls.so.4 libmicrohttpd.so.12 libncursesw.so.6 libdebuginfod.so.1 liblzma.so.5; do
 		opened+=("$(ldconfig -p | awk -v name=$name '$1 == name { print $NF; exit }')")
 	done
 	mkdir -p "$1" "$2"
@@ -193,7 +193,7 @@ make_deb() {
 		Installed-Size: $(du -sk --apparent-size $root/usr | cut -f 1)
 		Depends: $depends
 		Recommends: libpcre2-8-0
-		Suggests: graphviz, libcurl3-gnutls | libcurl3t64-gnutls, libdebuginfod1 | libdebuginfod1t64, libmicrohttpd12 | libmicrohttpd12t64
+		Suggests: graphviz, libcurl3-gnutls | libcurl3t64-gnutls, libdebuginfod1 | libdebuginfod1t64, libmicrohttpd12 | libmicrohttpd12t64, libncursesw6
 		Description: heap profiler and leak locator
 		 seep finds memory leaks and shows which lines of a program allocate its memory.
 		 It works on C, C++, Rust and other native programs as they are, without

@@ -167,6 +167,14 @@ usage watch 999999999 --every soon
 usage watch --at much 999999999
 usage watch --on-growth 0 true 999999999
 usage watch 999999999 --on-growth 5M
+usage top
+usage top 1 2
+usage top --sort much 999999999
+usage top --sort since 999999999
+usage top --every 1ms 999999999
+usage top --json 999999999
+usage top -n 5 999999999
+usage top ''
 usage why
 usage why --for soon 999999999
 usage dump

@@ -48,7 +48,7 @@ foreign=$(awk '$2 == "=>" { print $3 }' <<<"$out" | grep -vE '/(libc|libm|libdl|
 if [ "$what" = tarball ]; then
 	expect_eq "libraries from elsewhere, apart from glibc" "$foreign" 0
 	run "$SEEP" doctor
-	for part in 'pcre2  .*libpcre2-8.so.0' 'libcurl  .*libcurl.so.4' 'libmicrohttpd .*so.12' 'libdebuginfod .*so.1'; do
+	for part in 'pcre2  .*libpcre2-8.so.0' 'libcurl  .*libcurl.so.4' 'libmicrohttpd .*so.12' 'ncurses .*so.6' 'libdebuginfod .*so.1'; do
 		expect_match "opened when needed: $part" "$out" "^ok +$part"
 	done
 else

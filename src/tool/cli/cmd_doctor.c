@@ -218,6 +218,7 @@ check_parts(void)
 		 "profiles from URLs"},
 		{"libmicrohttpd.so.12", "", "libmicrohttpd", "libmicrohttpd12",
 		 "pprof -http"},
+		{"libncursesw.so.6", "", "ncurses", "libncursesw6", "seep top"},
 		{"libdebuginfod.so.1", "", "libdebuginfod", "libdebuginfod1",
 		 "--debuginfod"},
 	};

@@ -32,12 +32,31 @@ enum {
 };
 
 static const struct cmd *const commands[] = {
-	&cmd_run,     &cmd_attach,   &cmd_detach,    &cmd_report,
-	&cmd_leaks,   &cmd_scan,     &cmd_diff,	     &cmd_watch,
-	&cmd_why,     &cmd_dump,     &cmd_convert,   &cmd_ps,
-	&cmd_mark,    &cmd_pause,    &cmd_resume,    &cmd_doctor,
-	&cmd_jeprof,  &cmd_pprof,    &cmd_mtrace,    &cmd_flamegraph,
-	&cmd_memleak, &cmd_valgrind, &cmd_heaptrack, &cmd_heaptrack_print,
+	&cmd_run,
+	&cmd_attach,
+	&cmd_detach,
+	&cmd_report,
+	&cmd_leaks,
+	&cmd_scan,
+	&cmd_diff,
+	&cmd_top,
+	&cmd_watch,
+	&cmd_why,
+	&cmd_dump,
+	&cmd_convert,
+	&cmd_ps,
+	&cmd_mark,
+	&cmd_pause,
+	&cmd_resume,
+	&cmd_doctor,
+	&cmd_jeprof,
+	&cmd_pprof,
+	&cmd_mtrace,
+	&cmd_flamegraph,
+	&cmd_memleak,
+	&cmd_valgrind,
+	&cmd_heaptrack,
+	&cmd_heaptrack_print,
 };
 
 /* Names that seep also answers to, as a link or as its first word. */
@@ -86,7 +105,7 @@ static const struct {
 	 "async-profiler or jcmd PID GC.class_histogram for Java objects; seep attach PID for "
 	 "the native memory of the JVM"},
 	{"go", "seep pprof PROFILE or seep pprof http://HOST:PORT/debug/pprof/heap"},
-	{"pmap smem smaps ps_mem vmstat free htop top",
+	{"pmap smem smaps ps_mem vmstat free htop",
 	 "seep watch PID (memory by region, over time) or seep ps (what is recorded)"},
 	{"gdb gcore strings hexdump", "seep dump PID REGION, or seep leaks CORE"},
 	{"profile record trace start exec", "seep run PROGRAM, or seep attach PID"},
