@@ -171,6 +171,13 @@ T_TEST(verdicts)
 	s.arenas.data[0].gap_bytes = 1 << 20;
 	T_EQ(scan_decide(&s, NULL).word, VERDICT_NO_VERDICT);
 	T_EQ(scan_decide(&s, NULL).why, VERDICT_WHY_UNREAD);
+	s.arenas.data[0].gap_bytes = 0;
+	T_EQ(scan_decide(&s, NULL).word, VERDICT_OK);
+	s.missed.blocks = 1; /* however small it is beside the others */
+	T_EQ(scan_decide(&s, NULL).word, VERDICT_NO_VERDICT);
+	T_EQ(scan_decide(&s, NULL).why, VERDICT_WHY_UNREAD);
+	s.missed.blocks = 0;
+	s.arenas.data[0].gap_bytes = 1 << 20;
 	s.sums[HEAPSCAN_INDIRECT] = (struct heapscan_sum){98, 60000};
 	s.sums[HEAPSCAN_DEFINITE] = (struct heapscan_sum){1, 5536};
 	T_EQ(scan_decide(&s, NULL).word, VERDICT_LEAK_MINOR);

@@ -76,6 +76,8 @@ struct heapscan {
 	VEC(struct heapscan_holder) holders; /* most retained first */
 	VEC(struct heapscan_arena) arenas;
 	struct heapscan_sum mapped; /* blocks with mappings of their own */
+	/* those that malloc counts and that were not found; not saved */
+	struct heapscan_sum missed;
 	/* memory of no file that the process has, all of it; 0 = not known */
 	uint64_t anon_bytes;
 	/* memory that the headers of a core promise and its file has not */

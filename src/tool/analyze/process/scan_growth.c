@@ -48,7 +48,7 @@ scan_is_partial(const struct heapscan *s)
 uint64_t
 scan_unread_bytes(const struct heapscan *s)
 {
-	uint64_t sum = 0;
+	uint64_t sum = s->missed.bytes;
 
 	for (size_t i = 0; i < s->arenas.len; i++)
 		sum += s->arenas.data[i].gap_bytes;
@@ -77,7 +77,8 @@ scan_decide(const struct heapscan *s, const struct scan_growth *g)
 				  .ended = s->core != 0,
 				  .partial = scan_is_partial(s) && s->unreadable == 0};
 
-	f.unread = s->missing_bytes > 0 || s->unreadable != 0 ||
+	/* A block that was not found is a root and cannot be lost: any one may be. */
+	f.unread = s->missing_bytes > 0 || s->unreadable != 0 || s->missed.blocks > 0 ||
 		   (scan_unread_bytes(s) > UNREAD_LEAST &&
 		    scan_unread_bytes(s) > scan_live_bytes(s) / UNREAD_PART);
 	f.lost_bytes = g != NULL ? g->lost_bytes : (int64_t)lost.bytes;

@@ -92,7 +92,8 @@ add_undecided(struct buf *out, const struct heapscan *s, const struct scan_opts 
 		add_decides(out, s, o);
 		return;
 	}
-	if ((s->managed != 0 || s->objects != 0) && scan_unread_bytes(s) == 0) {
+	if ((s->managed != 0 || s->objects != 0) && scan_unread_bytes(s) == 0 &&
+	    s->missed.blocks == 0) {
 		buf_printf(out,
 			   "nothing is lost, but one scan does not show which of %s's "
 			   "objects live too long",
@@ -113,9 +114,16 @@ add_undecided(struct buf *out, const struct heapscan *s, const struct scan_opts 
 			scan_bytes(o, s->missing_bytes).s);
 		return;
 	}
-	buf_printf(out,
-		   "nothing found to be lost, but %s of malloc's heap could not be read",
-		   scan_bytes(o, scan_unread_bytes(s)).s);
+	if (s->missed.blocks > 0)
+		buf_printf(out,
+			   "nothing found to be lost, but %s that malloc mapped could "
+			   "not be found",
+			   figure_things((int64_t)s->missed.blocks, 0, "block").s);
+	else
+		buf_printf(
+			out,
+			"nothing found to be lost, but %s of malloc's heap could not be read",
+			scan_bytes(o, scan_unread_bytes(s)).s);
 	add_decides(out, s, o);
 }
 

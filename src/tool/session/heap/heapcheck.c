@@ -165,6 +165,8 @@ take_arenas(struct heapcheck *c)
 	}
 	s->mapped.blocks = c->heap.mapped_blocks;
 	s->mapped.bytes = c->heap.mapped_bytes;
+	s->missed.blocks = c->heap.missed_blocks;
+	s->missed.bytes = c->heap.missed_bytes;
 }
 
 static void

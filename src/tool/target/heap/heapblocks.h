@@ -77,8 +77,10 @@ struct heapblocks {
 	 * moment; or one that is known not to be readable. `why` names it */
 	bool inconsistent, refused;
 	uint64_t mapped_blocks, mapped_bytes; /* blocks with mappings of their own */
-	int64_t mapped_expected;	      /* as malloc counts them; -1 = not known */
-	unsigned caches;		      /* of threads, that were found */
+	/* those that malloc counts and that were not found: their memory is a root */
+	uint64_t missed_blocks, missed_bytes;
+	int64_t mapped_expected; /* as malloc counts them; -1 = not known */
+	unsigned caches;	 /* of threads, that were found */
 };
 
 void heapblocks_done(struct heapblocks *h); /* legal on a zeroed one */

@@ -97,6 +97,7 @@ static void
 add_mapped(struct hb_walk *k)
 {
 	struct heapblocks *h = k->to;
+	uint64_t found_bytes = 0;
 
 	hb_find_mapped(k, NULL);
 	h->mapped_expected = k->mapped_expected;
@@ -108,7 +109,14 @@ add_mapped(struct hb_walk *k)
 							.arena = HEAPBLOCKS_MAPPED});
 		h->mapped_blocks++;
 		h->mapped_bytes += b->bytes;
+		found_bytes += b->end - b->start;
 	}
+	if (k->mapped_expected <= (int64_t)k->mapped.len)
+		return;
+	h->missed_blocks = (uint64_t)k->mapped_expected - k->mapped.len;
+	h->missed_bytes = k->mapped_expected_bytes > found_bytes
+				  ? k->mapped_expected_bytes - found_bytes
+				  : 0;
 }
 
 static void

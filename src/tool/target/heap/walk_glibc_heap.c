@@ -171,7 +171,7 @@ add_main(struct hb_walk *k)
 	uint64_t first;
 
 	/* What is before is the program's own. */
-	if (hb_parameters(k, &first, &k->mapped_expected))
+	if (hb_parameters(k, &first))
 		p.start = p.first = ALIGN_UP(first, UINT64_C(16));
 	vec_push(&k->pieces, p);
 }

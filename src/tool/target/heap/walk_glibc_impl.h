@@ -48,10 +48,12 @@ struct hb_walk {
 	struct hw_state state;
 	VEC(struct hb_piece) pieces;  /* ascending */
 	VEC(struct hb_mapped) mapped; /* ascending */
-	int64_t mapped_expected;      /* as malloc counts them; -1 = not known */
-	struct hb_words caches;	      /* blocks that may be a thread's cache */
-	struct hb_words firsts;	      /* the first block of each piece */
-	struct hb_words cached;	      /* addresses of blocks that are freed and kept */
+	/* as malloc counts them, and the bytes of their mappings; -1 = not known */
+	int64_t mapped_expected;
+	uint64_t mapped_expected_bytes;
+	struct hb_words caches; /* blocks that may be a thread's cache */
+	struct hb_words firsts; /* the first block of each piece */
+	struct hb_words cached; /* addresses of blocks that are freed and kept */
 	/* more do not fit into the heap: lists that run in circles */
 	uint64_t cached_most;
 	/* the caller knows blocks: what it does not know and is empty is a cache */
@@ -83,9 +85,9 @@ void hb_find_cached(struct hb_walk *k);
 
 /* ---- walk_glibc_mapped.c ---- */
 
-/* Where malloc's first block is, and how many blocks it has mapped: from its parameters.
- * False: they were not found. */
-bool hb_parameters(struct hb_walk *k, uint64_t *ret_first, int64_t *ret_mapped);
+/* Where malloc's first block is, and how many blocks it has mapped, into
+ * k->mapped_expected: from its parameters. False: they were not found. */
+bool hb_parameters(struct hb_walk *k, uint64_t *ret_first);
 
 /* How far mappings are looked through for blocks: pages without one. */
 struct hb_limits {

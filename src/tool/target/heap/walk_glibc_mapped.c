@@ -5,7 +5,9 @@
  * The kernel merges neighbouring mappings, so such a block may begin at any page of one.
  * Its header there has a bit of its own, and a size in whole pages; one that was asked
  * for with an alignment has its header further on, and says how far. malloc counts them:
- * when more look like one than it has, those that chance may have made are dropped. */
+ * when more look like one than it has, those that chance may have made are dropped, and
+ * only when fewer do, small ones in the middle of a mapping count: malloc makes them if
+ * its threshold was lowered (mallopt, GLIBC_TUNABLES, MALLOC_MMAP_THRESHOLD_). */
 #include <string.h>
 
 #include "shared/compiler.h"
@@ -13,7 +15,7 @@
 
 enum {
 	PAGE = 4096,
-	LEAST_INSIDE = 64 << 10, /* in the middle of a mapping, smaller is chance */
+	LEAST_INSIDE = 64 << 10, /* in the middle of a mapping, smaller may be chance */
 	PAGES_MISSED = 1 << 16,	 /* then a mapping is not looked through any further */
 	ABSENT_AT_ONCE = 1 << 30 /* bytes; pagescan.h may pass over longer ranges */
 };
@@ -61,7 +63,7 @@ is_parameters(const struct hb_walk *k, const struct parameters *p)
 }
 
 bool
-hb_parameters(struct hb_walk *k, uint64_t *ret_first, int64_t *ret_mapped)
+hb_parameters(struct hb_walk *k, uint64_t *ret_first)
 {
 	const struct memmap_area *a = memmap_find(k->map, k->state.arenas.data[0].state);
 
@@ -74,7 +76,8 @@ hb_parameters(struct hb_walk *k, uint64_t *ret_first, int64_t *ret_mapped)
 			if (!is_parameters(k, &p))
 				continue;
 			*ret_first = p.base;
-			*ret_mapped = p.n;
+			k->mapped_expected = p.n;
+			k->mapped_expected_bytes = p.bytes;
 			return true;
 		}
 	}
@@ -157,7 +160,7 @@ more_absent(struct hb_walk *k, uint64_t at, uint64_t end)
 /* Returns how many pages had no block. */
 static unsigned
 search_area(struct hb_walk *k, const struct memmap_area *a,
-	    const struct hb_limits *limits, unsigned most)
+	    const struct hb_limits *limits, unsigned most, uint64_t least)
 {
 	uint64_t missed = 0;
 
@@ -172,7 +175,7 @@ search_area(struct hb_walk *k, const struct memmap_area *a,
 			continue;
 		}
 		if (find_at(k, at, a->end, &b) &&
-		    (at == a->start || b.end - at >= LEAST_INSIDE)) {
+		    (at == a->start || b.end - at >= least)) {
 			b.sure = at == a->start;
 			vec_push(&k->mapped, b);
 			at = b.end;
@@ -204,9 +207,10 @@ drop_one(struct hb_walk *k)
 	return true;
 }
 
-/* In all mappings that malloc may have made. */
+/* In all mappings that malloc may have made; inside them for those of `least` bytes or
+ * more. */
 static void
-search_all(struct hb_walk *k, const struct hb_limits *limits)
+search_all(struct hb_walk *k, const struct hb_limits *limits, uint64_t least)
 {
 	bool resident_known = (k->map->known & 1u << MEMMAP_RSS) != 0;
 	unsigned left = limits->in_all;
@@ -222,7 +226,7 @@ search_all(struct hb_walk *k, const struct hb_limits *limits)
 		    is_in_heap(k, a->start))
 			continue;
 		/* The first page is always looked at. */
-		left -= search_area(k, a, limits, most > 0 ? most : 1);
+		left -= search_area(k, a, limits, most > 0 ? most : 1, least);
 		left = left > limits->in_all ? 0 : left;
 	}
 }
@@ -233,13 +237,15 @@ hb_find_mapped(struct hb_walk *k, const struct hb_limits *limits)
 	static const struct hb_limits usual = {PAGES_MISSED, UINT32_MAX, false};
 	static const struct hb_limits none = {UINT32_MAX, UINT32_MAX, false};
 
-	search_all(k, limits != NULL ? limits : &usual);
-	if (limits != NULL)
-		return;
+	search_all(k, limits != NULL ? limits : &usual, LEAST_INSIDE);
 	/* The kernel may have merged them with a large mapping of the program's, which
 	 * comes first. */
+	if (limits == NULL && k->mapped_expected > (int64_t)k->mapped.len)
+		search_all(k, &none, LEAST_INSIDE);
 	if (k->mapped_expected > (int64_t)k->mapped.len)
-		search_all(k, &none);
+		search_all(k, limits != NULL ? limits : &none, PAGE);
+	else if (limits != NULL)
+		return;
 	while (k->mapped_expected >= 0 && (int64_t)k->mapped.len > k->mapped_expected &&
 	       drop_one(k))
 		;
