@@ -10,7 +10,7 @@ need_attach
 need_command jq
 prog=$(program outside) || exit
 
-for what in threads mappings pool start early kept holes; do
+for what in threads mappings pool start early kept holes fill; do
 	"$SEEP" run -o "$TMP/$what.rec" --log-file "$TMP/$what.log" "$prog" "$what" 8 >/dev/null &
 done
 wait
@@ -35,6 +35,9 @@ expect_eq "early" "$(head -n 1 "$TMP/early.log")" \
 expect_no_match "early: no other line says that all was seen" "$(cat "$TMP/early.log")" '100 %|99 %|nothing missed|^OK'
 run "$SEEP" report "$TMP/early.rec"
 expect_match "early, read again" "$out" '^PARTIAL  mappings grew by 150 MiB, which is not recorded'
+# A block that is filled little by little: malloc keeps nothing of it.
+expect_no_match "fill: nothing grows" "$(cat "$TMP/fill.log")" 'GROWING|kept by malloc|fragmentation'
+expect_match "fill" "$(head -n 1 "$TMP/fill.log")" '^OK  no leak: '
 expect_match "kept" "$(head -n 1 "$TMP/kept.log")" '^OK  no leak'
 run "$SEEP" report --json "$TMP/early.rec"
 expect_json "early, in JSON" "$TMP/out" '[.summary.verdict, (.processes[0].outside[0] | .kind, .grows, ((.last_bytes - .first_bytes) / 1048576 | round))]' \
@@ -66,7 +69,7 @@ from_outside() {
 	kill "$pid"
 	wait
 }
-for what in threads holes pool step; do from_outside $what & done 2>/dev/null
+for what in threads holes pool step fill; do from_outside $what & done 2>/dev/null
 wait
 # Which other regions grow by a page or two is chance, and so is how many of the
 # recorder's are seen to come. Which of the small blocks are sampled, too, and whether
@@ -86,6 +89,10 @@ expect_no_match "attach: a pool does not grow" "$(cat "$TMP/pool.attach")" 'GROW
 expect_no_match "why: a pool" "$(head -n 1 "$TMP/pool.why")" 'GROWING|LEAK'
 expect_match "attach: a step" "$(head -n 1 "$TMP/step.attach")" \
 	'^PARTIAL  mappings grew by 2[23](\.[0-9]+)? MiB, which is not recorded; see: seep watch [0-9]+$'
+
+expect_no_match "attach: a block that is filled" "$(cat "$TMP/fill.attach")" 'GROWING|kept by malloc|fragmentation'
+expect_between "attach: a block that is filled: MiB" \
+	"$(sed -n 's/^RSS [0-9.]* MiB = live \([0-9]*\).*/\1/p' "$TMP/fill.attach")" 4 60
 
 # Mappings of the program's own over another allocator, whose memory is told from them by
 # its own tables alone.

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* outside.c -- memory that grows beside what malloc has handed out.
  *
- *	outside threads|mappings|pool|start|early|kept|holes|step SECONDS
+ *	outside threads|mappings|pool|start|early|kept|holes|step|fill SECONDS
  *
  * threads: 30 more threads a second, each blocked with 160 KiB of its stack in use. mappings: 4 MiB a second that are
  * mapped. pool: 40 threads at the start that work. start: 40 MiB are mapped and 20 threads begin in the first
  * half second, and then nothing more. early: 200 MiB of malloc, freed after a tenth of the time; in the second half
  * 150 MiB are mapped at once and kept. kept: 90 MiB in small blocks, all but the last freed, so that malloc keeps them,
  * three times over. holes: blocks that are shrunk to 24 bytes leave holes of 4 MiB a second in malloc's heap, which no
- * other block fits into. step: 23 MiB are mapped at once, after three seconds. */
+ * other block fits into. step: 23 MiB are mapped at once, after three seconds. fill: one block of 1 GiB, allocated at the
+ * start, of which 4 MiB a second are written to. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +20,8 @@
 #include <unistd.h>
 
 enum { DEPTH = 160 << 10, MAPPED = 64 << 10 };
+
+static char *buffer; /* to be filled */
 
 static double
 seconds(void)
@@ -32,7 +35,7 @@ seconds(void)
 static void *
 blocked(void *arg)
 {
-	char buffer[DEPTH], *volatile used = buffer;
+	char deep[DEPTH], *volatile used = deep;
 
 	for (unsigned i = 0; i < DEPTH; i += 4096)
 		used[i] = 1;
@@ -128,6 +131,13 @@ shrink(void)
 	last = p;
 }
 
+static void
+fill(void)
+{
+	memset(buffer, 1, MAPPED);
+	buffer += MAPPED;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -136,6 +146,7 @@ main(int argc, char **argv)
 	double rate = strcmp(what, "threads") == 0    ? 30
 		      : strcmp(what, "mappings") == 0 ? 64
 		      : strcmp(what, "holes") == 0    ? 64
+		      : strcmp(what, "fill") == 0     ? 64
 						      : 0;
 
 	if (strcmp(what, "pool") == 0)
@@ -145,6 +156,8 @@ main(int argc, char **argv)
 		map(64);
 		usleep(50000);
 	}
+	if (strcmp(what, "fill") == 0)
+		buffer = malloc((size_t)1 << 30);
 	puts("ready");
 	fflush(stdout);
 	if (strcmp(what, "early") == 0) {
@@ -164,6 +177,8 @@ main(int argc, char **argv)
 				more_threads(1, blocked);
 			else if (what[0] == 'h')
 				shrink();
+			else if (what[0] == 'f')
+				fill();
 			else
 				map(1);
 		}

@@ -174,6 +174,7 @@ T_TEST(kept_or_mapped)
 	for (unsigned k = 0; k < 2; k++) {
 		struct one o = {0};
 
+		o.s.from_start = true;
 		for (unsigned i = 0; i < 20; i++)
 			add(&o, k == 0 ? REGION_HEAP : REGION_JEMALLOC, 10 + i,
 			    k == 0 ? 1 : 8 + i, 0);
@@ -190,12 +191,44 @@ T_TEST(kept_by_malloc)
 		add(&kept, REGION_HEAP, 10 + i, 8 + (i & 1), 0);
 		add(&live, REGION_HEAP, 10 + i, 8 + i, 0);
 	}
+	kept.s.from_start = live.s.from_start = true;
 	T_EQ(find(&kept), 1);
 	T_STR(kept.found[0].name, "memory kept by malloc");
 	T_STR(kept.found[0].remedy,
 	      "live memory is flat, so it is fragmentation: try malloc_trim(0), "
 	      "MALLOC_ARENA_MAX=2 or jemalloc");
 	T_EQ(find(&live), 0);
+}
+
+/* Blocks that were allocated at once and are filled little by little: malloc keeps
+ * nothing. Of a process that was attached to they are not recorded, and malloc's own
+ * tables say what it keeps. */
+T_TEST(filled)
+{
+	struct one block = {0}, headers = {0};
+
+	for (unsigned i = 0; i < 20; i++) {
+		add(&block, REGION_CHUNK, 10 * i, 200, 0);
+		/* what malloc and the kernel add comes at the end, on top of it */
+		add(&headers, REGION_CHUNK, 10.2 * i, 190, 0);
+	}
+	block.s.from_start = headers.s.from_start = true;
+	T_CHECK(!outgrowth_must_ask(&block.t, &block.s));
+	T_EQ(find(&block), 0);
+	T_EQ(find(&headers), 0);
+	for (unsigned k = 0; k < 3; k++) {
+		static const double kept_mib[] = {1, 180, -1};
+		struct one before = {0};
+
+		for (unsigned i = 0; i < 20; i++)
+			add(&before, REGION_CHUNK, 10 + 10 * i, i * 0.1, 0);
+		before.s.kept = kept_mib[k] * (1 << 20);
+		T_CHECK(outgrowth_must_ask(&before.t, &before.s));
+		T_EQ(find(&before), k > 0);
+		T_STR(k == 0 ? "" : before.found[0].name, k == 0   ? ""
+							  : k == 1 ? OUTGROWTH_KEPT
+								   : OUTGROWTH_UNKNOWN);
+	}
 }
 
 T_MAIN()

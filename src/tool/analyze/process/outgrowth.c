@@ -15,19 +15,25 @@ outgrowth_is_mallocs(enum region_kind kind)
 	       region_is_guessed(kind);
 }
 
-/* Bytes of kind `kind`, or of all of malloc's for REGION_KINDS, at a snapshot. */
+enum {
+	MALLOCS = REGION_KINDS, /* all of malloc's */
+	KEPT,			/* and what of it is not live */
+};
+
+/* Bytes of kind `kind`, MALLOCS or KEPT at a snapshot. Live blocks need not have been
+ * touched, so they may be more than what is resident. */
 static double
-bytes_at(const struct track *t, const struct outgrowth_series *s, enum region_kind kind,
-	 size_t i)
+bytes_at(const struct track *t, const struct outgrowth_series *s, unsigned kind, size_t i)
 {
 	double sum = 0;
 
-	if (kind == REGION_KINDS) {
+	if (kind >= MALLOCS) {
 		for (unsigned k = 0; k < REGION_KINDS; k++)
 			sum += outgrowth_is_mallocs(k)
 				       ? (double)t->kinds[k].data[i] * 1024
 				       : 0;
-		return sum;
+		sum -= kind == KEPT ? s->live.data[i] : 0;
+		return sum > 0 ? sum : 0;
 	}
 	sum = (double)t->kinds[kind].data[i] * 1024;
 	for (size_t r = 0; kind == REGION_SHARED && r < t->rows.len; r++) {
@@ -52,7 +58,7 @@ is_growing(const struct fit *f)
 /* Grows over all of the time and in its second half no slower than half as fast: neither
  * a start nor one step. */
 static bool
-grows(const struct track *t, const struct outgrowth_series *s, enum region_kind kind,
+grows(const struct track *t, const struct outgrowth_series *s, unsigned kind,
       struct fit *ret)
 {
 	size_t n = t->seconds.len - s->ended, late = n - n / 3;
@@ -147,11 +153,17 @@ fits(const struct track *t, const struct outgrowth_series *s)
 	       t->seconds.len == s->own.len;
 }
 
+/* malloc's memory grows, and so does the part of it that is not live: a block that is
+ * being filled makes it grow as well. */
 static bool
 is_kept(const struct track *t, const struct outgrowth_series *s, double live_slope,
 	struct fit *ret)
 {
-	return grows(t, s, REGION_KINDS, ret) && live_slope < fit_slope(ret, NULL) * FLAT;
+	struct fit kept;
+
+	return grows(t, s, MALLOCS, ret) && live_slope < fit_slope(ret, NULL) * FLAT &&
+	       grows(t, s, KEPT, &kept) &&
+	       fit_slope(&kept, NULL) > fit_slope(ret, NULL) * (1 - FLAT);
 }
 
 static bool
@@ -169,15 +181,17 @@ outgrowth_must_ask(const struct track *t, const struct outgrowth_series *s)
 {
 	struct fit live, f;
 
-	return fits(t, s) && is_guessed(t, s) &&
+	return fits(t, s) && (is_guessed(t, s) || !s->from_start) &&
 	       is_kept(t, s, live_slope_of(t, s, &live), &f);
 }
 
-/* Growth of malloc's regions that its live blocks do not explain. */
-static struct outgrowth
+/* Growth of malloc's regions that the live blocks which were recorded do not explain.
+ * False: blocks from before the recording do, which are filled now. */
+static bool
 kept_or_beside(const struct track *t, const struct outgrowth_series *s,
-	       const struct fit *f)
+	       const struct fit *f, struct outgrowth *ret)
 {
+	bool guessed = is_guessed(t, s);
 	struct outgrowth g = {.kind = REGION_KINDS,
 			      .name = OUTGROWTH_KEPT,
 			      .remedy = "live memory is flat, so it is "
@@ -185,11 +199,13 @@ kept_or_beside(const struct track *t, const struct outgrowth_series *s,
 			      .fit = *f,
 			      .grows = true};
 
-	if (!is_guessed(t, s) || s->kept >= (f->last_v - f->first_v) * EXPLAINED)
-		return g;
-	g.name = s->kept < 0 ? OUTGROWTH_UNKNOWN : region_kind_plural(REGION_MAPPING);
-	g.remedy = NULL;
-	return g;
+	*ret = g;
+	if ((!guessed && s->from_start) ||
+	    s->kept >= (f->last_v - f->first_v) * EXPLAINED)
+		return true;
+	ret->name = s->kept < 0 ? OUTGROWTH_UNKNOWN : region_kind_plural(REGION_MAPPING);
+	ret->remedy = NULL;
+	return guessed || s->kept < 0;
 }
 
 unsigned
@@ -216,8 +232,8 @@ outgrowth_find(const struct track *t, const struct outgrowth_series *s,
 						      .fit = f,
 						      .grows = all};
 	}
-	if (is_kept(t, s, live_slope, &f))
-		ret[n++] = kept_or_beside(t, s, &f);
+	if (is_kept(t, s, live_slope, &f) && kept_or_beside(t, s, &f, &ret[n]))
+		n++;
 	if (n > 1)
 		qsort(ret, n, sizeof *ret, compare);
 	return n;

@@ -3,9 +3,9 @@
  * malloc does not explain it.
  *
  * Two findings. A kind that malloc has no part in grows: stacks of threads, mappings,
- * shared memory, a runtime's heap. Or malloc's own memory grows while the live blocks in
- * it do not: it keeps what was freed. Either must have grown all the time and to the end,
- * over ten intervals or more; the beginning of a program is no growth.
+ * shared memory, a runtime's heap. Or malloc's own memory grows, and so does the part of
+ * it that is not live: it keeps what was freed. Either must have grown all the time and
+ * to the end, over ten intervals or more; the beginning of a program is no growth.
  *
  * A runtime's heap goes up in steps and down when its collector has run: where it only
  * became much larger, that is growth that was not seen rather than growth. So are
@@ -33,9 +33,10 @@ struct outgrowth_series {
 	/* bytes that malloc can have at most at the last snapshot, and others
 	 * had before the recording */
 	double covered;
-	/* Where malloc is not glibc's, its regions are all that nothing else explains. By
-	 * its own tables, at the last snapshot: bytes that it keeps although they were
-	 * freed; < 0 = not known. */
+	/* Where malloc is not glibc's, its regions are all that nothing else explains;
+	 * and of blocks from before the recording nobody knows. By malloc's own tables,
+	 * at the last snapshot: bytes that it keeps although they were freed; < 0 = not
+	 * known. */
 	double kept;
 	bool from_start; /* recorded from its first allocation on */
 	/* the last snapshot is of its end, where a program may have tidied up */
@@ -62,7 +63,7 @@ struct outgrowth {
 bool outgrowth_is_mallocs(enum region_kind kind);
 
 /* Does malloc's memory grow while the live blocks in it do not, and is it known by guess
- * that it is malloc's? Then `kept` of the series decides. */
+ * that it is malloc's, or that they are all? Then `kept` of the series decides. */
 bool outgrowth_must_ask(const struct track *t, const struct outgrowth_series *s);
 
 /* Fills `ret` with what grows or is larger, fastest first; how many. */
