@@ -36,6 +36,20 @@ partial() {
 	expect_json "$what: in JSON" "$TMP/out" '[.summary.verdict, .coverage.partial]' '["PARTIAL",true]'
 }
 
+# More than was ever live at one time, and all of it malloc's: several arenas that keep
+# what was freed, and blocks that begin at a page each.
+kept=$(program arenas_kept) || exit
+partial "mapped beside arenas" 'the rest did not come from malloc' "$kept" mapped
+expect_between "mapped beside arenas: what arenas keep is malloc's" \
+	"$(jq '.coverage | .recorded_bytes / .anonymous_bytes' "$TMP/out")" 0.1 0.2
+for what in arenas padding; do
+	run "$SEEP" run -o kept.rec "$kept" $what
+	expect_match "$what: all is malloc's" "$err" '^OK  no leak: '
+	expect_match "$what: malloc keeps it" "$err" '^recorded .* anonymous memory \((9[5-9]|100) %\), [0-9.]+ MiB of it freed or padding that malloc keeps$'
+	run "$SEEP" report --json kept.rec
+	expect_json "$what: in JSON" "$TMP/out" '.coverage | [.partial, .kept_by_malloc_bytes > 30000000] | tostring' '[false,true]'
+done
+
 python=/usr/bin/python3
 if [ -x $python ]; then
 	script='rows = [(i, i + 1) for i in range(1000003)]

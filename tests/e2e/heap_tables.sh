@@ -12,6 +12,7 @@ truth=$(program heap_truth) || exit
 joined=$(program threads_joined) || exit
 mapped=$(program heap_mapped) || exit
 small=$(program heap_mapped_small) || exit
+kept=$(program arenas_kept) || exit
 cd "$TMP" || exit
 
 # blocks JSON: lost and possibly lost.
@@ -37,6 +38,15 @@ for name in "glibc's malloc:" jemalloc:libjemalloc.so.2 tcmalloc:libtcmalloc.so.
 	done
 	finish
 done
+
+# mimalloc's segments are its own where no page of them is in use.
+lib=$(find_library libmimalloc.so.2)
+if [ -n "$lib" ]; then
+	begin env LD_PRELOAD="$lib" "$kept" caches
+	run "$SEEP" leaks "$pid"
+	expect_match "mimalloc's free pages" "$out" '^OK  no leak: [0-9.]+ KiB in 30[0-9] blocks'
+	finish
+fi
 
 # Blocks with mappings of their own, behind a mapping of the program's: seep why finds
 # them as seep scan does.

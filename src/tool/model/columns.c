@@ -91,6 +91,7 @@ static const struct prof_col prof_cols_processes[] = {
 	STR(prof_process, replaced_by),
 	UINT(prof_process, peak_error_bytes),
 	UINT(prof_process, going_on),
+	UINT(prof_process, malloc_kib),
 };
 
 static const struct prof_col prof_cols_modules[] = {

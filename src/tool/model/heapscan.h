@@ -78,6 +78,8 @@ struct heapscan {
 	struct heapscan_sum mapped; /* blocks with mappings of their own */
 	/* those that malloc counts and that were not found; not saved */
 	struct heapscan_sum missed;
+	/* what is resident of the heaps of allocators other than glibc's; not saved */
+	uint64_t extent_bytes;
 	/* memory of no file that the process has, all of it; 0 = not known */
 	uint64_t anon_bytes;
 	/* memory that the headers of a core promise and its file has not */

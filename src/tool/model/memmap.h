@@ -102,6 +102,9 @@ struct heapmap {
 	bool others; /* ranges of another allocator than glibc's malloc are among them */
 	/* of used_bytes: freed, but kept by threads for themselves */
 	uint64_t cached_bytes;
+	/* by glibc's own count, the most that its arenas have had from the kernel, each
+	 * at its own time; without blocks that have mappings of their own */
+	uint64_t most_bytes;
 };
 
 void heapmap_done(struct heapmap *h); /* legal on a zeroed one */

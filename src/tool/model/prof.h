@@ -374,18 +374,19 @@ struct prof_process {
 	/* blocks whose address was handed out again: freed behind us */
 	uint64_t frees_unseen;
 	uint64_t threads_seen, threads_ended;
-	uint64_t recorder_kib; /* memory held by the recorder itself */
-	uint64_t rss_kib, rss_peak_kib,
-		anon_kib; /* as the tool saw them last; 0 = unknown */
+	uint64_t recorder_kib;			  /* memory held by the recorder itself */
+	uint64_t rss_kib, rss_peak_kib, anon_kib; /* as the tool saw them; 0 = unknown */
 	/* Shares of anon_kib, which has nothing of the recorder's: stacks of threads, and
 	 * static data (.data, .bss) of program and libraries. Both 0: not known. */
 	uint64_t stack_kib, static_kib;
+	/* The most that its allocator had from the kernel, by its own tables; 0 = not
+	 * known. */
+	uint64_t malloc_kib;
 	uint64_t threads_most; /* at the same time; 0 = not known */
 	/* Memory limit that it ran under, and what was used of it shortly before its end,
 	 * as far as the tool saw; 0 = no limit, or not known. */
 	uint64_t limit_bytes, usage_bytes;
-	/* string: where memory hides from us ("pymalloc" …), 0 = none found */
-	uint32_t coverage;
+	uint32_t coverage; /* string: where memory hides ("pymalloc" …), 0 = none found */
 	/* Of the process that was started: how many of the run went on when it was saved,
 	 * recorded or not. */
 	uint32_t going_on;

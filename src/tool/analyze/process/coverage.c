@@ -85,6 +85,27 @@ coverage_heap(const struct prof_process *pr)
 	return (pr->anon_kib > other ? pr->anon_kib - other : 0) << 10;
 }
 
+static bool
+coverage_is_little(uint64_t recorded, uint64_t anon)
+{
+	return recorded < anon / 2 && anon - recorded > COVERAGE_MIN_BYTES;
+}
+
+/* What malloc keeps beyond `recorded`, of which all was recorded; 0 where that changes
+ * little. */
+static uint64_t
+coverage_kept(const struct prof_process *pr, uint64_t recorded, uint64_t anon)
+{
+	uint64_t all = pr->malloc_kib << 10;
+
+	if (all > anon)
+		all = anon;
+	if (all <= recorded ||
+	    (coverage_is_little(all, anon) && all - recorded < anon / 10))
+		return 0;
+	return all - recorded;
+}
+
 /* One process: false when nothing is known of its memory. */
 static bool
 coverage_one(const struct prof *p, uint32_t process, const uint64_t *blocks,
@@ -106,6 +127,9 @@ coverage_one(const struct prof *p, uint32_t process, const uint64_t *blocks,
 		recorded += coverage_inherited(p, process, blocks);
 	if (recorded < kept)
 		recorded = kept;
+	if (coverage_is_little(recorded, anon))
+		ret->kept_bytes = coverage_kept(pr, recorded, anon);
+	recorded += ret->kept_bytes;
 	if (recorded > anon)
 		recorded = anon; /* not every byte asked for was ever touched */
 	if (pr->peak_bytes > 0 && recorded > (uint64_t)pr->peak_bytes &&
@@ -113,8 +137,7 @@ coverage_one(const struct prof *p, uint32_t process, const uint64_t *blocks,
 		ret->own_bytes = recorded - (uint64_t)pr->peak_bytes;
 	ret->recorded_bytes = recorded;
 	ret->anon_bytes = anon;
-	ret->partial =
-		nothing || (recorded < anon / 2 && anon - recorded > COVERAGE_MIN_BYTES);
+	ret->partial = nothing || coverage_is_little(recorded, anon);
 	return true;
 }
 
@@ -162,11 +185,14 @@ coverage_of(const struct prof *p, const bool *chosen)
 		late = coverage_is_late(p, i) && c.recorded_bytes > 0;
 		if (late) {
 			sum.before_bytes += coverage_before(p, i);
+			c.recorded_bytes -= c.kept_bytes;
+			c.kept_bytes = 0;
 			c.anon_bytes = c.recorded_bytes;
 			c.partial = false;
 		}
 		c.process = i;
 		sum.recorded_bytes += c.recorded_bytes;
+		sum.kept_bytes += c.kept_bytes;
 		sum.anon_bytes += c.anon_bytes;
 		sum.say = sum.say || (!late && c.anon_bytes >= COVERAGE_MIN_BYTES);
 		if (worst.process == 0 || c.partial > worst.partial ||

@@ -4,8 +4,9 @@
  * Compares the anonymous memory that the kernel counted, without stacks and static data,
  * with the most that was recorded as live at one time, including what malloc adds to each
  * block. The most and not the last: memory that was freed stays with malloc and is still
- * anonymous, and it was covered. Programs that keep their memory elsewhere (pymalloc, Go,
- * a JVM, mmap) come out low.
+ * anonymous, and it was covered. malloc may even have more than that, with several
+ * arenas, caches of threads and padding for alignment: its own tables say how much.
+ * Programs that keep their memory elsewhere (pymalloc, Go, a JVM, mmap) come out low.
  *
  * Each process is judged by itself: many small ones, each with a stack and libc's own
  * memory, do not add up to memory that was missed. */
@@ -27,6 +28,8 @@ struct coverage {
 	/* malloc's own share of that, where it is the peak of a process and that; else
 	 * 0 */
 	uint64_t own_bytes;
+	/* of recorded_bytes: more than was ever live at one time, which malloc keeps */
+	uint64_t kept_bytes;
 	uint64_t anon_bytes; /* 0 = not known */
 	/* of one that was attached to: what was there before; not partial */
 	uint64_t before_bytes;

@@ -166,11 +166,11 @@ is_kept(const struct track *t, const struct outgrowth_series *s, double live_slo
 	       fit_slope(&kept, NULL) > fit_slope(ret, NULL) * (1 - FLAT);
 }
 
-static bool
-is_guessed(const struct track *t, const struct outgrowth_series *s)
+bool
+outgrowth_is_guessed(const struct track *t)
 {
-	for (unsigned k = 0; k < REGION_KINDS; k++) {
-		if (region_is_guessed(k) && bytes_at(t, s, k, t->seconds.len - 1) > 0)
+	for (unsigned k = 0; k < REGION_KINDS && t->seconds.len > 0; k++) {
+		if (region_is_guessed(k) && t->kinds[k].data[t->seconds.len - 1] > 0)
 			return true;
 	}
 	return false;
@@ -181,7 +181,7 @@ outgrowth_must_ask(const struct track *t, const struct outgrowth_series *s)
 {
 	struct fit live, f;
 
-	return fits(t, s) && (is_guessed(t, s) || !s->from_start) &&
+	return fits(t, s) && (outgrowth_is_guessed(t) || !s->from_start) &&
 	       is_kept(t, s, live_slope_of(t, s, &live), &f);
 }
 
@@ -191,7 +191,7 @@ static bool
 kept_or_beside(const struct track *t, const struct outgrowth_series *s,
 	       const struct fit *f, struct outgrowth *ret)
 {
-	bool guessed = is_guessed(t, s);
+	bool guessed = outgrowth_is_guessed(t);
 	struct outgrowth g = {.kind = REGION_KINDS,
 			      .name = OUTGROWTH_KEPT,
 			      .remedy = "live memory is flat, so it is "

@@ -62,6 +62,9 @@ struct outgrowth {
 /* Does an allocator take its blocks from regions of this kind? */
 bool outgrowth_is_mallocs(enum region_kind kind);
 
+/* Is it known by guess which regions are malloc's, at the last snapshot? */
+bool outgrowth_is_guessed(const struct track *t);
+
 /* Does malloc's memory grow while the live blocks in it do not, and is it known by guess
  * that it is malloc's, or that they are all? Then `kept` of the series decides. */
 bool outgrowth_must_ask(const struct track *t, const struct outgrowth_series *s);

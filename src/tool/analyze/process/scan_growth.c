@@ -37,10 +37,18 @@ scan_kept_bytes(const struct heapscan *s)
 	return sum;
 }
 
+uint64_t
+scan_seen_bytes(const struct heapscan *s)
+{
+	uint64_t seen = scan_live_bytes(s) + scan_kept_bytes(s);
+
+	return seen > s->extent_bytes ? seen : s->extent_bytes;
+}
+
 bool
 scan_is_partial(const struct heapscan *s)
 {
-	uint64_t seen = scan_live_bytes(s) + scan_kept_bytes(s);
+	uint64_t seen = scan_seen_bytes(s);
 
 	return seen < s->anon_bytes / 2 && s->anon_bytes - seen > PARTIAL_LEAST;
 }

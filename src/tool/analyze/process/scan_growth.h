@@ -36,6 +36,10 @@ uint64_t scan_kept_bytes(const struct heapscan *s);
 /* Whether most of the process's own memory, and much of it, is not malloc's. */
 bool scan_is_partial(const struct heapscan *s);
 
+/* Bytes that malloc has: live, kept, and of other allocators than glibc's all that is
+ * resident of their heaps. */
+uint64_t scan_seen_bytes(const struct heapscan *s);
+
 /* Bytes of malloc's heaps that were not understood. */
 uint64_t scan_unread_bytes(const struct heapscan *s);
 

@@ -26,7 +26,7 @@ add_leak(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
 static void
 add_partial(struct buf *out, const struct heapscan *s, const struct scan_opts *o)
 {
-	uint64_t have = scan_live_bytes(s) + scan_kept_bytes(s);
+	uint64_t have = scan_seen_bytes(s);
 
 	buf_printf(out,
 		   "malloc has %s of %s anonymous memory (%s)%s: ", scan_bytes(o, have).s,

@@ -377,6 +377,7 @@ rj_head(struct report_json *r)
 	json_obj_end(&r->j);
 	json_member_obj(&r->j, "coverage");
 	json_member_u64(&r->j, "recorded_bytes", c->recorded_bytes);
+	json_member_u64(&r->j, "kept_by_malloc_bytes", c->kept_bytes);
 	json_member_u64(&r->j, "anonymous_bytes", c->anon_bytes);
 	json_member_bool(&r->j, "partial", c->partial);
 	json_obj_end(&r->j);

@@ -327,6 +327,9 @@ report_coverage(struct report *r)
 			   figure_bytes((int64_t)c->recorded_bytes, 0, r->o->bytes).s,
 			   figure_bytes((int64_t)c->anon_bytes, 0, r->o->bytes).s,
 			   fmt_percent(c->recorded_bytes, c->anon_bytes).s);
+	if (c->kept_bytes > 0 && !c->partial)
+		buf_printf(r->out, ", %s of it freed or padding that malloc keeps",
+			   figure_bytes((int64_t)c->kept_bytes, 0, r->o->bytes).s);
 	if (c->process != 0)
 		where = prof_text(r->p, r->p->processes[c->process].coverage);
 	if (where[0] == '\0') {

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "shared/compiler.h"
 #include "tool/session/heap/foreign.h"
 #include "tool/session/heap/heap_groups.h"
 #include "tool/target/proc/procfs.h"
@@ -278,6 +279,35 @@ check_room(const struct heapcheck *c, struct err *e)
 	return 0;
 }
 
+/* What is resident of the heaps of allocators other than glibc's. Pages that are not in
+ * use belong to none of their blocks, used or free. */
+static uint64_t
+resident_extent(const struct heapcheck *c)
+{
+	enum { PAGES = 4096 };
+	const struct heapblocks *h = &c->heap;
+	uint8_t present[PAGES];
+	uint64_t pages = 0, page_bytes = c->image.mem->page_bytes;
+	bool glibc = false;
+
+	for (size_t i = 0; i < h->owners.len; i++)
+		glibc = glibc || !h->owners.data[i].classes;
+	for (size_t i = 0; !glibc && i < h->heaps.len; i++) {
+		uint64_t at = ALIGN_DOWN(h->heaps.data[i].start, page_bytes);
+
+		for (; at < h->heaps.data[i].end; at += PAGES * page_bytes) {
+			uint64_t n = (h->heaps.data[i].end - at) / page_bytes;
+
+			n = n < PAGES ? n : PAGES;
+			if (!procmem_present(c->image.mem, at, n, present))
+				return 0;
+			for (uint64_t k = 0; k < n; k++)
+				pages += present[k];
+		}
+	}
+	return pages * page_bytes;
+}
+
 static bool
 has_kinds(const struct heapcheck *c, unsigned kinds)
 {
@@ -363,6 +393,8 @@ look(struct heapcheck *c, const struct heapcheck_opts *o, struct err *e)
 		take_blocks(c);
 		classify(c);
 		holders_init(&c->holders, &c->image);
+		if (c->image.core == NULL && !o->states_only)
+			c->scan.extent_bytes = resident_extent(c);
 	}
 	if (r == 0 && !o->states_only) {
 		groups_find(c, &rows);

@@ -20,6 +20,8 @@ static uint64_t spent_ns;
 struct outside {
 	struct watcher *w; /* NULL: it cannot be looked at */
 	struct outgrowth_series series;
+	/* what the recorded allocator has had from the kernel at most; 0 = not known */
+	uint64_t malloc_bytes;
 	uint64_t next_ms;
 };
 
@@ -43,6 +45,8 @@ outside_look(struct outside **o, struct livefile *f, uint64_t ms)
 		vec_push(&x->series.live, (double)livefile_live_bytes(f));
 		x->series.ended = false;
 		vec_push(&x->series.own, (double)livefile_head(f).own_kib * 1024);
+		if (x->w->heap.most_bytes > x->malloc_bytes)
+			x->malloc_bytes = x->w->heap.most_bytes;
 	} else {
 		/* Series of different length say nothing. */
 		x->w->ended = true;
@@ -64,6 +68,25 @@ ask_malloc(struct outside *x)
 		x->series.kept = (double)a->kib[ACCOUNT_FREED] * 1024;
 }
 
+/* Most of its memory was never live at one time. Another allocator than glibc's does not
+ * say how much it had at most: how much it has now. Where far more of its blocks are used
+ * than were recorded, it is not the one that is recorded. */
+static void
+ask_other(struct outside *x, struct livefile *f, uint64_t anon_kib)
+{
+	const struct account *a = &x->w->account;
+	uint64_t anon = anon_kib << 10, live = livefile_live_bytes(f);
+	int64_t peak = livefile_head(f).peak_bytes;
+
+	if (peak <= 0 || (uint64_t)peak >= anon / 2 ||
+	    anon - (uint64_t)peak < OUTGROWTH_UNSEEN_BYTES)
+		return;
+	watcher_account(x->w);
+	if (x->w->has_account && a->told_by_malloc && x->w->heap.others &&
+	    a->kib[ACCOUNT_LIVE] << 10 <= 2 * live + OUTGROWTH_UNSEEN_BYTES)
+		x->malloc_bytes = (a->kib[ACCOUNT_LIVE] + a->kib[ACCOUNT_FREED]) << 10;
+}
+
 void
 outside_last(struct outside **o, struct livefile *f, uint64_t ms, uint64_t anon_kib,
 	     bool ends)
@@ -80,6 +103,8 @@ outside_last(struct outside **o, struct livefile *f, uint64_t ms, uint64_t anon_
 	x->series.ended = ends && x->series.live.len > before;
 	if (x->w != NULL && outgrowth_must_ask(&x->w->track, &x->series))
 		ask_malloc(x);
+	if (x->w != NULL && !x->w->ended && outgrowth_is_guessed(&x->w->track))
+		ask_other(x, f, anon_kib);
 }
 
 /* What helps: with a runtime's heap, the command that explains its growth. */
@@ -133,6 +158,7 @@ outside_save(struct outside *o, struct prof *p, uint32_t process,
 		return;
 	o->series.covered = (double)covered->kib * 1024;
 	o->series.from_start = from_start;
+	p->processes[process].malloc_kib = o->malloc_bytes >> 10;
 	n = outgrowth_find(&o->w->track, &o->series, found);
 	for (unsigned i = 0; i < n; i++)
 		add_row(p, process, &found[i], from_start);

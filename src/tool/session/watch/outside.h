@@ -27,8 +27,8 @@ void outside_look(struct outside **o, struct livefile *f, uint64_t ms);
 void outside_last(struct outside **o, struct livefile *f, uint64_t ms, uint64_t anon_kib,
 		  bool ends);
 
-/* What was found, as rows of prof.memories. `from_start`: recorded from its first
- * allocation on. */
+/* What was found, as rows of prof.memories, and what malloc had at most. `from_start`:
+ * recorded from its first allocation on. */
 void outside_save(struct outside *o, struct prof *p, uint32_t process,
 		  const struct covered *covered, bool from_start);
 

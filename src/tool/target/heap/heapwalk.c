@@ -206,6 +206,10 @@ add_up(struct hb_walk *k, struct window *w)
 
 	s->heap->known = true;
 	s->heap->arenas = (unsigned)k->state.arenas.len;
+	for (size_t i = 0; i < k->state.arenas.len; i++)
+		s->heap->most_bytes +=
+			hw_peek(k->m, k->state.arenas.data[i].state + k->state.bins_off +
+					      HW_SYSTEM_MOST_ABOVE);
 	w->bytes = WINDOW_BYTES;
 	for (size_t i = 0; i < k->pieces.len; i++)
 		add_piece(k, &k->pieces.data[i]);

@@ -11,7 +11,9 @@ enum {
 	HW_WORD = 8,
 	/* from the first list head */
 	HW_TOP_BELOW = 16,
-	HW_NEXT_ABOVE = 2 * HW_BINS * HW_WORD + 16, /* behind the bit map of bins */
+	HW_NEXT_ABOVE = 2 * HW_BINS * HW_WORD + 16,    /* behind the bit map of bins */
+	HW_SYSTEM_ABOVE = HW_NEXT_ABOVE + 3 * HW_WORD, /* bytes from the kernel */
+	HW_SYSTEM_MOST_ABOVE = HW_NEXT_ABOVE + 4 * HW_WORD, /* the most of them */
 	HW_STATE_ABOVE = HW_NEXT_ABOVE + 5 * HW_WORD,
 	HW_CHUNK_LEAST = 32,
 	HW_ARENAS_MAX = 4096,

@@ -123,7 +123,7 @@ static void
 walk(struct hb_walk *k)
 {
 	struct heapblocks *h = k->to;
-	uint64_t system = k->state.bins_off + HW_NEXT_ABOVE + 3 * HW_WORD;
+	uint64_t system = k->state.bins_off + HW_SYSTEM_ABOVE;
 
 	for (unsigned i = 0; i < k->state.arenas.len; i++) {
 		struct heapblocks_arena *a = vec_add(&h->arenas);
