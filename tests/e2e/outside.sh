@@ -10,7 +10,7 @@ need_attach
 need_command jq
 prog=$(program outside) || exit
 
-for what in threads mappings pool start early kept holes fill; do
+for what in threads mappings pool start early kept holes fill static; do
 	"$SEEP" run -o "$TMP/$what.rec" --log-file "$TMP/$what.log" "$prog" "$what" 8 >/dev/null &
 done
 wait
@@ -38,6 +38,9 @@ expect_match "early, read again" "$out" '^PARTIAL  mappings grew by 150 MiB, whi
 # A block that is filled little by little: malloc keeps nothing of it.
 expect_no_match "fill: nothing grows" "$(cat "$TMP/fill.log")" 'GROWING|kept by malloc|fragmentation'
 expect_match "fill" "$(head -n 1 "$TMP/fill.log")" '^OK  no leak: '
+# So is an array of the program's, whose size is fixed.
+expect_match "static" "$(head -n 1 "$TMP/static.log")" '^OK  no leak: '
+expect_no_match "static: nothing grows" "$(cat "$TMP/static.log")" 'GROWING|PARTIAL'
 expect_match "kept" "$(head -n 1 "$TMP/kept.log")" '^OK  no leak'
 run "$SEEP" report --json "$TMP/early.rec"
 expect_json "early, in JSON" "$TMP/out" '[.summary.verdict, (.processes[0].outside[0] | .kind, .grows, ((.last_bytes - .first_bytes) / 1048576 | round))]' \
@@ -69,7 +72,7 @@ from_outside() {
 	kill "$pid"
 	wait
 }
-for what in threads holes pool step fill; do from_outside $what & done 2>/dev/null
+for what in threads holes pool step fill static; do from_outside $what & done 2>/dev/null
 wait
 # Which other regions grow by a page or two is chance, and so is how many of the
 # recorder's are seen to come. Which of the small blocks are sampled, too, and whether
@@ -93,6 +96,10 @@ expect_match "attach: a step" "$(head -n 1 "$TMP/step.attach")" \
 expect_no_match "attach: a block that is filled" "$(cat "$TMP/fill.attach")" 'GROWING|kept by malloc|fragmentation'
 expect_between "attach: a block that is filled: MiB" \
 	"$(sed -n 's/^RSS [0-9.]* MiB = live \([0-9]*\).*/\1/p' "$TMP/fill.attach")" 4 60
+
+expect_match "why: static data" "$(cat "$TMP/static.why")" '^RSS [0-9.]+ MiB = .* static data [1-9][0-9]*\.[0-9]+( |$)'
+expect_match "why: static data does not grow" "$(sed -n 2p "$TMP/static.why")" '^STEADY  '
+expect_no_match "attach: static data" "$(cat "$TMP/static.attach")" 'GROWING|PARTIAL'
 
 # Mappings of the program's own over another allocator, whose memory is told from them by
 # its own tables alone.

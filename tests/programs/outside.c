@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* outside.c -- memory that grows beside what malloc has handed out.
  *
- *	outside threads|mappings|pool|start|early|kept|holes|step|fill SECONDS
+ *	outside threads|mappings|pool|start|early|kept|holes|step|fill|static SECONDS
  *
  * threads: 30 more threads a second, each blocked with 160 KiB of its stack in use. mappings: 4 MiB a second that are
  * mapped. pool: 40 threads at the start that work. start: 40 MiB are mapped and 20 threads begin in the first
@@ -9,7 +9,8 @@
  * 150 MiB are mapped at once and kept. kept: 90 MiB in small blocks, all but the last freed, so that malloc keeps them,
  * three times over. holes: blocks that are shrunk to 24 bytes leave holes of 4 MiB a second in malloc's heap, which no
  * other block fits into. step: 23 MiB are mapped at once, after three seconds. fill: one block of 1 GiB, allocated at the
- * start, of which 4 MiB a second are written to. */
+ * start, of which 4 MiB a second are written to. static: the same in an array of
+ * the program's. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 enum { DEPTH = 160 << 10, MAPPED = 64 << 10 };
 
 static char *buffer; /* to be filled */
+static char array[1 << 30];
 
 static double
 seconds(void)
@@ -147,6 +149,7 @@ main(int argc, char **argv)
 		      : strcmp(what, "mappings") == 0 ? 64
 		      : strcmp(what, "holes") == 0    ? 64
 		      : strcmp(what, "fill") == 0     ? 64
+		      : strcmp(what, "static") == 0   ? 64
 						      : 0;
 
 	if (strcmp(what, "pool") == 0)
@@ -158,6 +161,8 @@ main(int argc, char **argv)
 	}
 	if (strcmp(what, "fill") == 0)
 		buffer = malloc((size_t)1 << 30);
+	if (strcmp(what, "static") == 0)
+		buffer = array;
 	puts("ready");
 	fflush(stdout);
 	if (strcmp(what, "early") == 0) {
@@ -177,7 +182,7 @@ main(int argc, char **argv)
 				more_threads(1, blocked);
 			else if (what[0] == 'h')
 				shrink();
-			else if (what[0] == 'f')
+			else if (buffer != NULL)
 				fill();
 			else
 				map(1);

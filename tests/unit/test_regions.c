@@ -150,6 +150,30 @@ T_TEST(heap_of_pmap_x)
 
 /* ---- account ---- */
 
+/* Much static data has a kind and a part of its own: its size is fixed, however much of
+ * it is written. The few pages that every library has count with its file. */
+T_TEST(account_of_static_data)
+{
+	for (unsigned mib = 0; mib < 2; mib++) {
+		struct account_recording none = {0};
+		struct memmap m = {0};
+		struct region_facts f = {0};
+		struct regions rs;
+		struct account a;
+
+		area(&m, 0x550000000000, 8192, "r-xp", "/bin/prog", 8);
+		area(&m, 0x550000002000, 4096, "rw-p", "/bin/prog", 4);
+		area(&m, 0x550000003000, mib == 0 ? MIB - 4096 : MIB, "rw-p", "", 300);
+		regions_init(&rs, &m, &f);
+		account_init(&a, &m, &rs, NULL, &none, 0);
+		T_EQ(region_can_leak(at(&rs, &m, 0x550000003000)->kind), mib == 0);
+		T_EQ(a.kib[ACCOUNT_STATIC], mib == 0 ? 0 : 300);
+		T_EQ(a.kib[ACCOUNT_FILES], mib == 0 ? 312 : 12);
+		regions_done(&rs);
+		memmap_done(&m);
+	}
+}
+
 static void
 account_map(struct memmap *m)
 {

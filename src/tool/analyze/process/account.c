@@ -18,6 +18,7 @@ static const struct {
 	[ACCOUNT_MAPPINGS] = {"mappings", "mappings"},
 	[ACCOUNT_STACKS] = {"stacks", "stacks"},
 	[ACCOUNT_FILES] = {"files", "files"},
+	[ACCOUNT_STATIC] = {"static data", "static"},
 	[ACCOUNT_SHARED] = {"shared", "shared"},
 	[ACCOUNT_SEEP] = {"seep", "seep"},
 	[ACCOUNT_UNEXPLAINED] = {"unexplained", "unexplained"},
@@ -66,6 +67,8 @@ part_of(enum region_kind kind, bool malloc_known, bool all_known)
 	case REGION_STACK:
 	case REGION_THREAD_STACK:
 		return ACCOUNT_STACKS;
+	case REGION_STATIC:
+		return ACCOUNT_STATIC;
 	case REGION_FILE:
 	case REGION_KERNEL:
 		return ACCOUNT_FILES;

@@ -21,7 +21,8 @@ enum account_part {
 	ACCOUNT_RUNTIME,  /* heaps of Go, Java, V8, pymalloc */
 	ACCOUNT_MAPPINGS, /* anonymous memory that somebody mapped */
 	ACCOUNT_STACKS,
-	ACCOUNT_FILES,
+	ACCOUNT_FILES,	/* and static data, where that is small */
+	ACCOUNT_STATIC, /* zeroed data of programs and libraries */
 	ACCOUNT_SHARED,
 	ACCOUNT_SEEP,
 	ACCOUNT_UNEXPLAINED,

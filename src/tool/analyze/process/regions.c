@@ -26,6 +26,7 @@
 enum {
 	GUARD_BYTES_MAX = 1 << 20,
 	MANAGED_BYTES = 64 << 10, /* a heap's mapping has at least so many */
+	STATIC_BYTES = 1 << 20,	  /* zeroed data with fewer is a part of its file */
 };
 
 static const struct {
@@ -51,6 +52,7 @@ static const struct {
 	[REGION_STACK] = {"stack", "stacks", true},
 	[REGION_THREAD_STACK] = {"thread", "thread stacks", true},
 	[REGION_FILE] = {"file", "files", true},
+	[REGION_STATIC] = {"static", "static data", false},
 	[REGION_SHARED] = {"shared", "shared memory", true},
 	[REGION_SEEP] = {"seep", "seep's own", false},
 	[REGION_KERNEL] = {"kernel", "kernel's pages", false},
@@ -367,7 +369,9 @@ name_rest(struct naming *n)
 		else if (is_arena(n, i))
 			decide(n, i, REGION_ARENA);
 		else if (is_bss(n, i))
-			decide(n, i, REGION_FILE);
+			decide(n, i,
+			       a->end - a->start < STATIC_BYTES ? REGION_FILE
+								: REGION_STATIC);
 		else if (a->perms[3] == 's')
 			decide(n, i, REGION_SHARED);
 		else

@@ -39,6 +39,8 @@ enum region_kind {
 	REGION_STACK,
 	REGION_THREAD_STACK,
 	REGION_FILE,
+	/* much zeroed data of a program or library: its size is fixed */
+	REGION_STATIC,
 	REGION_SHARED,	/* shm, memfd, shared anonymous memory */
 	REGION_SEEP,	/* recording and recorder */
 	REGION_KERNEL,	/* vdso and the like */
