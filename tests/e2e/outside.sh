@@ -72,7 +72,7 @@ from_outside() {
 	kill "$pid"
 	wait
 }
-for what in threads holes pool step fill static; do from_outside $what & done 2>/dev/null
+for what in threads holes pool step fill static little; do from_outside $what & done 2>/dev/null
 wait
 # Which other regions grow by a page or two is chance, and so is how many of the
 # recorder's are seen to come. Which of the small blocks are sampled, too, and whether
@@ -100,6 +100,10 @@ expect_between "attach: a block that is filled: MiB" \
 expect_match "why: static data" "$(cat "$TMP/static.why")" '^RSS [0-9.]+ MiB = .* static data [1-9][0-9]*\.[0-9]+( |$)'
 expect_match "why: static data does not grow" "$(sed -n 2p "$TMP/static.why")" '^STEADY  '
 expect_no_match "attach: static data" "$(cat "$TMP/static.attach")" 'GROWING|PARTIAL'
+
+# 192 KiB a second, 1.1 MiB in six seconds: steady, but too little to be named.
+expect_match "attach: little" "$(head -n 1 "$TMP/little.attach")" \
+	'^NO VERDICT  mappings \+[0-9.]+ MiB/min, which is too little yet to call it growth; use seep attach --for [1-9]m [0-9]+$'
 
 # Mappings of the program's own over another allocator, whose memory is told from them by
 # its own tables alone.

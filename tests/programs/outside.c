@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* outside.c -- memory that grows beside what malloc has handed out.
  *
- *	outside threads|mappings|pool|start|early|kept|holes|step|fill|static SECONDS
+ *	outside threads|mappings|pool|start|early|kept|holes|step|fill|static|little SECONDS
  *
  * threads: 30 more threads a second, each blocked with 160 KiB of its stack in use. mappings: 4 MiB a second that are
  * mapped. pool: 40 threads at the start that work. start: 40 MiB are mapped and 20 threads begin in the first
@@ -10,7 +10,7 @@
  * three times over. holes: blocks that are shrunk to 24 bytes leave holes of 4 MiB a second in malloc's heap, which no
  * other block fits into. step: 23 MiB are mapped at once, after three seconds. fill: one block of 1 GiB, allocated at the
  * start, of which 4 MiB a second are written to. static: the same in an array of
- * the program's. */
+ * the program's. little: 192 KiB a second that are mapped. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -150,6 +150,7 @@ main(int argc, char **argv)
 		      : strcmp(what, "holes") == 0    ? 64
 		      : strcmp(what, "fill") == 0     ? 64
 		      : strcmp(what, "static") == 0   ? 64
+		      : strcmp(what, "little") == 0   ? 3
 						      : 0;
 
 	if (strcmp(what, "pool") == 0)

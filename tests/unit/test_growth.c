@@ -486,6 +486,17 @@ T_TEST(rates_and_limits)
 	buf_clear(&b);
 	growth_text_limit(&b, 0, 8100);
 	T_STR(buf_str(&b), "a leak of fewer than 20 blocks would not show in 8.10 s");
+	buf_clear(&b);
+	growth_text_limits(&b, 32768, 60000, 2 * 1048576 / 60.0);
+	T_STR(buf_str(&b), "a leak slower than 864 KiB/min, or 2.00 MiB/min outside "
+			   "malloc, would not show in 60 s");
+	buf_clear(&b);
+	growth_text_limits(&b, 32768, 60000, 800 * 1024 / 60.0);
+	T_STR(buf_str(&b), "a leak slower than 864 KiB/min would not show in 60 s");
+	buf_clear(&b);
+	growth_text_limits(&b, 0, 10000, 2 * 1048576 / 10.0);
+	T_STR(buf_str(&b), "a leak of fewer than 20 blocks, or slower than 12.0 MiB/min "
+			   "outside malloc, would not show in 10 s");
 	buf_done(&b);
 }
 

@@ -231,4 +231,29 @@ T_TEST(filled)
 	}
 }
 
+/* Steady, but less than what is named: it must be watched for longer. A step, or a file
+ * that is read page by page, is not that. */
+T_TEST(little)
+{
+	struct one steady = {0}, step = {0}, file = {0}, tiny = {0}, live = {0};
+	struct one *all[] = {&steady, &step, &file, &tiny, &live};
+	struct outgrowth g;
+
+	for (unsigned i = 0; i < 40; i++) {
+		add(&steady, REGION_MAPPING, 1 + i * 0.04, 1, 0);
+		add(&step, REGION_MAPPING, i < 20 ? 1 : 2, 1, 0);
+		add(&file, REGION_FILE, 1 + i * 0.04, 1, 0);
+		add(&tiny, REGION_THREAD_STACK, 1 + i * 0.006, 1, 0);
+		add(&live, REGION_MAPPING, 1 + i * 0.04, 1 + i * 0.04, 0);
+	}
+	for (unsigned i = 0; i < 5; i++)
+		T_EQ(outgrowth_little(&all[i]->t, &all[i]->s, &g), i == 0);
+	T_CHECK(outgrowth_little(&steady.t, &steady.s, &g));
+	T_STR(g.name, "mappings");
+	T_EQ((int)(fit_slope(&g.fit, NULL) * 1000 / (1 << 20) + 0.5), 40);
+	T_EQ((int)outgrowth_seconds(&steady.t, &steady.s), 39);
+	for (unsigned i = 0; i < 5; i++)
+		T_EQ(find(all[i]), 0);
+}
+
 T_MAIN()

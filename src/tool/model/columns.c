@@ -92,6 +92,9 @@ static const struct prof_col prof_cols_processes[] = {
 	UINT(prof_process, peak_error_bytes),
 	UINT(prof_process, going_on),
 	UINT(prof_process, malloc_kib),
+	UINT(prof_process, outside_ms),
+	STR(prof_process, outside_little),
+	UINT(prof_process, outside_little_kib),
 };
 
 static const struct prof_col prof_cols_modules[] = {

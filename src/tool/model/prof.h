@@ -379,9 +379,10 @@ struct prof_process {
 	/* Shares of anon_kib, which has nothing of the recorder's: stacks of threads, and
 	 * static data (.data, .bss) of program and libraries. Both 0: not known. */
 	uint64_t stack_kib, static_kib;
-	/* The most that its allocator had from the kernel, by its own tables; 0 = not
-	 * known. */
-	uint64_t malloc_kib;
+	/* The most that its allocator had; how long memory outside malloc was watched.
+	 * String: what of that grew by too little to be named, and KiB a minute. */
+	uint64_t malloc_kib, outside_ms;
+	uint32_t outside_little, outside_little_kib;
 	uint64_t threads_most; /* at the same time; 0 = not known */
 	/* Memory limit that it ran under, and what was used of it shortly before its end,
 	 * as far as the tool saw; 0 = no limit, or not known. */

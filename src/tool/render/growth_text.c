@@ -166,14 +166,24 @@ growth_text_older(struct buf *out, const struct growth_verdict *v)
 }
 
 void
-growth_text_limit(struct buf *out, uint64_t rate_bytes, uint64_t ms)
+growth_text_limits(struct buf *out, uint64_t rate_bytes, uint64_t ms, double outside)
 {
-	double limit = growth_limit(rate_bytes, ms) * SECONDS;
+	double limit = growth_limit(rate_bytes, ms);
 
 	if (rate_bytes > 0)
-		buf_printf(out, "a leak slower than %s/min would not show in %s",
-			   fmt_size((uint64_t)limit).s, figure_ms(ms).s);
+		buf_printf(out, "a leak slower than %s/min",
+			   fmt_size((uint64_t)(limit * SECONDS)).s);
 	else
-		buf_printf(out, "a leak of fewer than %d blocks would not show in %s",
-			   GROWTH_NEVER_FREED, figure_ms(ms).s);
+		buf_printf(out, "a leak of fewer than %d blocks", GROWTH_NEVER_FREED);
+	if (outside > limit)
+		buf_printf(out, ", or %s%s/min outside malloc,",
+			   rate_bytes > 0 ? "" : "slower than ",
+			   fmt_size((uint64_t)(outside * SECONDS)).s);
+	buf_printf(out, " would not show in %s", figure_ms(ms).s);
+}
+
+void
+growth_text_limit(struct buf *out, uint64_t rate_bytes, uint64_t ms)
+{
+	growth_text_limits(out, rate_bytes, ms, 0);
 }

@@ -36,7 +36,11 @@ void growth_text_needs(struct buf *out, const struct growth_verdict *v);
 void growth_text_older(struct buf *out, const struct growth_verdict *v);
 
 /* Appends "a leak slower than 0.4 MiB/min would not show in 60 s"; for an exact
- * recording, rate 0, "a leak of fewer than 10 blocks …". */
+ * recording, rate 0, "a leak of fewer than 10 blocks …". The second one also says from
+ * which growth on memory outside malloc is named, if that is more (bytes per second; 0 =
+ * not known): "a leak slower than 0.4 MiB/min, or 2.0 MiB/min outside malloc, …". */
 void growth_text_limit(struct buf *out, uint64_t rate_bytes, uint64_t ms);
+void growth_text_limits(struct buf *out, uint64_t rate_bytes, uint64_t ms,
+			double outside);
 
 #endif

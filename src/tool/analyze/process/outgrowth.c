@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "shared/compiler.h"
+
 #define EXPLAINED                                                                        \
 	0.5	 /* of the growth explained by malloc's live blocks: it is malloc's */
 #define FLAT 0.2 /* of the growth, or less: live memory is flat beside it */
@@ -56,10 +58,10 @@ is_growing(const struct fit *f)
 }
 
 /* Grows over all of the time and in its second half no slower than half as fast: neither
- * a start nor one step. */
+ * a start nor one step. By however little. */
 static bool
-grows(const struct track *t, const struct outgrowth_series *s, unsigned kind,
-      struct fit *ret)
+is_steady(const struct track *t, const struct outgrowth_series *s, unsigned kind,
+	  struct fit *ret)
 {
 	size_t n = t->seconds.len - s->ended, late = n - n / 3;
 	struct fit f = {0}, half = {0}, end = {0};
@@ -75,10 +77,17 @@ grows(const struct track *t, const struct outgrowth_series *s, unsigned kind,
 	}
 	*ret = f;
 	return fit_intervals(&f) >= OUTGROWTH_INTERVALS && is_growing(&f) &&
-	       f.last_v - f.first_v >= OUTGROWTH_BYTES &&
 	       f.grown >= fit_intervals(&f) / 2 &&
 	       fit_slope(&half, NULL) >= fit_slope(&f, NULL) / 2 && is_growing(&half) &&
 	       end.last_v > end.first_v;
+}
+
+static bool
+grows(const struct track *t, const struct outgrowth_series *s, unsigned kind,
+      struct fit *ret)
+{
+	return is_steady(t, s, kind, ret) &&
+	       ret->last_v - ret->first_v >= OUTGROWTH_BYTES;
 }
 
 /* A runtime's heap became larger, and malloc's live blocks by less than half of that. */
@@ -206,6 +215,41 @@ kept_or_beside(const struct track *t, const struct outgrowth_series *s,
 	ret->name = s->kept < 0 ? OUTGROWTH_UNKNOWN : region_kind_plural(REGION_MAPPING);
 	ret->remedy = NULL;
 	return guessed || s->kept < 0;
+}
+
+double
+outgrowth_seconds(const struct track *t, const struct outgrowth_series *s)
+{
+	size_t n = t->seconds.len;
+
+	return fits(t, s) && n - s->ended > OUTGROWTH_INTERVALS
+		       ? t->seconds.data[n - s->ended - 1] - t->seconds.data[0]
+		       : 0;
+}
+
+bool
+outgrowth_little(const struct track *t, const struct outgrowth_series *s,
+		 struct outgrowth *ret)
+{
+	/* What grows a page at a time in healthy programs is not among them: files that
+	 * are read, heaps of runtimes. */
+	static const enum region_kind kinds[] = {REGION_MAPPING, REGION_THREAD_STACK};
+	struct fit live, f;
+	double live_slope = fits(t, s) ? live_slope_of(t, s, &live) : 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds) && fits(t, s); i++) {
+		if (!is_steady(t, s, kinds[i], &f) ||
+		    f.last_v - f.first_v < OUTGROWTH_LITTLE_BYTES ||
+		    f.last_v - f.first_v >= OUTGROWTH_BYTES ||
+		    live_slope > fit_slope(&f, NULL) * EXPLAINED)
+			continue;
+		*ret = (struct outgrowth){.kind = kinds[i],
+					  .name = region_kind_plural(kinds[i]),
+					  .fit = f,
+					  .grows = true};
+		return true;
+	}
+	return false;
 }
 
 unsigned

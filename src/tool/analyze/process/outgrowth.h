@@ -22,6 +22,8 @@ enum {
 	OUTGROWTH_MAX = 8,	   /* findings */
 	OUTGROWTH_INTERVALS = 10,  /* fewer say nothing */
 	OUTGROWTH_BYTES = 2 << 20, /* nor does less than this */
+	/* but so much that grew all the time must be watched for longer */
+	OUTGROWTH_LITTLE_BYTES = 256 << 10,
 	/* more of a runtime's heap or of mappings: worth telling in any case */
 	OUTGROWTH_UNSEEN_BYTES = 8 << 20,
 };
@@ -68,6 +70,14 @@ bool outgrowth_is_guessed(const struct track *t);
 /* Does malloc's memory grow while the live blocks in it do not, and is it known by guess
  * that it is malloc's, or that they are all? Then `kept` of the series decides. */
 bool outgrowth_must_ask(const struct track *t, const struct outgrowth_series *s);
+
+/* For how long it was watched; 0: not for long enough. */
+double outgrowth_seconds(const struct track *t, const struct outgrowth_series *s);
+
+/* A kind that malloc has no part in and that grows as steadily as a finding of
+ * outgrowth_find, but by less than OUTGROWTH_BYTES so far; false: none. */
+bool outgrowth_little(const struct track *t, const struct outgrowth_series *s,
+		      struct outgrowth *ret);
 
 /* Fills `ret` with what grows or is larger, fastest first; how many. */
 unsigned outgrowth_find(const struct track *t, const struct outgrowth_series *s,

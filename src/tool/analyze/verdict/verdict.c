@@ -179,6 +179,7 @@ facts_of(const struct verdict *v, const struct prof *p, uint32_t process)
 		.recorded = true,
 		.late = coverage_is_late(p, process),
 		.ended = pr->end != PROF_END_RUNNING,
+		.grows_little = pr->outside_little != 0,
 		.signal = pr->end == PROF_END_SIGNAL ? pr->status : 0,
 		.checked = f->checked,
 		.lost_bytes = verdict_lost(f->loss_bytes),

@@ -89,6 +89,8 @@ verdict_obstacle(const struct verdict_facts *f)
 		return VERDICT_WHY_MANAGED;
 	if (f->unread)
 		return VERDICT_WHY_UNREAD;
+	if (!f->ended && f->grows_little)
+		return VERDICT_WHY_EARLY;
 	if (f->sampled && f->samples < VERDICT_MIN_SAMPLES)
 		return VERDICT_WHY_FEW_SAMPLES;
 	/* That nothing is lost of some blocks, seen for a moment, is no answer yet. */

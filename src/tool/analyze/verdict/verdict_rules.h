@@ -81,6 +81,7 @@ struct verdict_facts {
 	enum growth_word growth; /* the worst of its sites */
 	bool growth_judged;	 /* enough was seen for a leak to show */
 	bool grows_outside;	 /* memory grows that malloc did not hand out */
+	bool grows_little;	 /* so it does, but by too little to be sure */
 	/* What limits the answer. */
 	/* most of its memory, or of its growth, was not seen; also a runtime's heap that
 	 * became larger without growing all the time */

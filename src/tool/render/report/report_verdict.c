@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/analyze/process/outgrowth.h"
 #include "tool/model/complete.h"
 #include "tool/render/figure.h"
 #include "tool/render/growth_text.h"
@@ -209,6 +210,20 @@ report_went_past(struct report *r)
 		buf_add_str(r->out, "; record it exactly, with the leak check");
 }
 
+/* What grows steadily outside malloc, and how long it takes to be named. */
+static void
+report_little(struct report *r, const struct prof_process *pr)
+{
+	uint64_t rate = (uint64_t)pr->outside_little_kib << 10;
+	uint64_t minutes = rate > 0 ? OUTGROWTH_BYTES * UINT64_C(3) / 2 / rate + 1 : 1;
+
+	clean_text(r->out, prof_text(r->p, pr->outside_little));
+	buf_printf(r->out,
+		   " +%s/min, which is too little yet to call it growth; use seep attach "
+		   "--for %llum %u",
+		   fmt_size(rate).s, (unsigned long long)minutes, pr->pid);
+}
+
 static void
 report_undecided(struct report *r)
 {
@@ -250,6 +265,10 @@ report_undecided(struct report *r)
 				"on (seep ps)",
 				r->v.going_on, r->v.going_on == 1 ? "" : "es",
 				r->v.going_on == 1 ? "goes" : "go");
+			return;
+		}
+		if (r->p->processes[undecided(r)].outside_little != 0) {
+			report_little(r, &r->p->processes[undecided(r)]);
 			return;
 		}
 		buf_add_str(r->out, "live ");
@@ -350,6 +369,23 @@ report_killed(struct report *r)
 	report_most(r, f->bytes);
 }
 
+/* Bytes per second from which on growth outside malloc is named, in all processes that
+ * the headline is about; 0: not known. */
+static double
+outside_limit(const struct report *r)
+{
+	double limit = 0;
+
+	for (uint32_t i = 1; i < r->p->nprocesses; i++) {
+		uint64_t ms = r->p->processes[i].outside_ms;
+
+		if (r->focus[i] && ms > 0 &&
+		    limit < OUTGROWTH_BYTES * 1000.0 / (double)ms)
+			limit = OUTGROWTH_BYTES * 1000.0 / (double)ms;
+	}
+	return limit;
+}
+
 static void
 report_steady(struct report *r)
 {
@@ -365,7 +401,8 @@ report_steady(struct report *r)
 	report_amount(r, &r->v.all, true);
 	if (growth_places_judged(&r->growth)) {
 		buf_add_str(r->out, "; ");
-		growth_text_limit(r->out, r->growth.rate_bytes, r->growth.ms);
+		growth_text_limits(r->out, r->growth.rate_bytes, r->growth.ms,
+				   outside_limit(r));
 	}
 }
 

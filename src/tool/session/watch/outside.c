@@ -147,6 +147,21 @@ add_row(struct prof *p, uint32_t process, const struct outgrowth *g, bool from_s
 	p->memories[row].slope = fit_slope(&g->fit, &p->memories[row].error);
 }
 
+/* What grows by too little to be named, and for how long that was watched. */
+static void
+save_little(const struct outside *o, struct prof *p, uint32_t process)
+{
+	struct prof_process *pr = &p->processes[process];
+	double seconds = outgrowth_seconds(&o->w->track, &o->series);
+	struct outgrowth g;
+
+	pr->outside_ms = (uint64_t)(seconds * 1000);
+	if (!outgrowth_little(&o->w->track, &o->series, &g))
+		return;
+	pr->outside_little = prof_str(p, g.name);
+	pr->outside_little_kib = (uint32_t)(fit_slope(&g.fit, NULL) * 60 / 1024);
+}
+
 void
 outside_save(struct outside *o, struct prof *p, uint32_t process,
 	     const struct covered *covered, bool from_start)
@@ -159,6 +174,7 @@ outside_save(struct outside *o, struct prof *p, uint32_t process,
 	o->series.covered = (double)covered->kib * 1024;
 	o->series.from_start = from_start;
 	p->processes[process].malloc_kib = o->malloc_bytes >> 10;
+	save_little(o, p, process);
 	n = outgrowth_find(&o->w->track, &o->series, found);
 	for (unsigned i = 0; i < n; i++)
 		add_row(p, process, &found[i], from_start);
