@@ -42,18 +42,21 @@ one() {
 export -f one
 export SEEP
 
-# Forms that only give back what another form has put behind a header need that one.
+# Forms that only give back what another form has put behind a header need that one. The
+# long run has all of them, the short one those in which nothrow and sized forms are both
+# replaced, or neither.
 combinations() {
-	local plain array nothrow sized aligned head
+	local plain array nothrow sized aligned
 	for array in '' ARRAY; do
 		for nothrow in '' NOTHROW; do
 			for sized in '' SIZED; do
+				[ -n "$SOAK" ] || [ "${nothrow:+x}" = "${sized:+x}" ] || continue
 				for aligned in '' ALIGNED; do
 					for plain in '' PLAIN ONLY_NEW ONLY_DELETE; do
 						echo $plain $array $nothrow $sized $aligned
 					done
 					for plain in '' PLAIN; do
-						for head in $plain $array $aligned; do
+						for _ in $plain $array $aligned; do
 							echo $plain $array $nothrow $sized $aligned |
 								sed 's/[A-Z]*/&+HEADER/g'
 							break
@@ -65,9 +68,11 @@ combinations() {
 	done
 }
 combinations >list
-expect_eq "combinations" "$(wc -l <list)" 92
+wanted=46
+[ -z "$SOAK" ] || wanted=92
+expect_eq "combinations" "$(wc -l <list)" $wanted
 xargs -a list -d '\n' -P 2 -I{} bash -c 'one "{}"' >said 2>&1
-expect_eq "programs that seep finds right" "$(grep -cx right said)" 92
+expect_eq "programs that seep finds right" "$(grep -cx right said)" $wanted
 expect_eq "what it says of the others" "$(grep -vx right said)" ""
 
 # What is wrong for certain is found all the same: a block that is given back twice, by
