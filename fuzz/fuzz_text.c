@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_text.c -- the readers of text formats under arbitrary bytes: heap profiles of
- * jemalloc, gperftools and Go, symbolized ones, folded stacks, mtrace logs, DHAT's JSON;
- * plain or packed.
+ * jemalloc, gperftools and Go, symbolized ones, folded stacks, mtrace logs, snapshots of
+ * massif, DHAT's JSON; plain or packed.
  *
  * Whatever is accepted must be sound, have fractions for every site or for none, and not
  * be larger than the text warrants. Recordings of our own have fuzzers of their own. */
@@ -38,6 +38,12 @@ static const char *const seeds[] = {
 	"= Start\n@ /none/prog:(main+0x12)[0x1234] + 0x55d0 0x10\n@ [0x12] - 0x55d0\n"
 	"@ /none/l.so:[0x9] + 0x60 0x40\n@ /none/l.so:[0x9] < 0x60\n@ /none/l.so:[0x9] > 0x70 0x20\n"
 	"= End\n",
+	"desc: --time-unit=B\ncmd: ./p x\ntime_unit: B\n#-----------\nsnapshot=0\ntime=1\n"
+	"mem_heap_B=90\nmem_heap_extra_B=6\nmem_stacks_B=4\nheap_tree=peak\n"
+	"n2: 90 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n"
+	" n1: 70 0x10: a (x.c:1)\n  n0: 60 0x20: ??? (in /lib/l.so)\n"
+	" n0: 20 in 2 places, all below massif's threshold (1.00%)\nsnapshot=1\ntime=2.5\n"
+	"mem_heap_B=9\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=empty\n",
 };
 
 static void

@@ -181,6 +181,8 @@ READERS = {
     "heaptrack": (lambda p: p.golden("heaptrack/cases.zst") + p.corpus("heaptrack"),
                   ["report FILE", "peak FILE", "timeline FILE", "churn FILE", "report --json FILE", "heaptrack_print -l 1 FILE",
                    "heaptrack_print -M OUT -F OUT -H OUT FILE", "diff FILE FILE"]),
+    "massif": (lambda p: p.golden("heap/massif.out"),
+               ["report FILE", "timeline FILE", "diff FILE@3 FILE@6", "timeline --json FILE", "convert FILE@2 OUT.pb.gz"]),
     "mtrace": (lambda p: p.golden("heap/mtrace.log"), ["mtrace FILE", "report FILE", "mtrace PROG FILE"]),
     "core": (lambda p: p.core(), ["leaks FILE", "scan FILE", "report FILE", "leaks FILE PROG", "scan --json FILE"]),
     "pmap": (lambda p: p.corpus("pmap") + [read("/proc/self/smaps"), read("/proc/self/maps")],
@@ -280,7 +282,7 @@ def attempt(p, name, n, data, command):
     place = {"FILE": path, "REC": f"{p.dir}/prog.rec", "HEAP": f"{p.dir}/addresses.heap", "PROG": f"{p.dir}/prog",
              "CORE": f"{p.dir}/core", "SEEP": p.seep, "WIDE": f"{p.dir}/wide.heap", "DEBUG": f"{p.dir}/debug",
              "BARE": f"{p.dir}/bare", "SMAPS": f"{p.dir}/smaps", "OUT": f"{p.dir}/out", "OUT.pb.gz": f"{p.dir}/out.pb.gz"}
-    words = [p.seep] + [place.get(w, w) for w in command.split()]
+    words = [p.seep] + ["@".join([place.get(w.split("@")[0], w.split("@")[0])] + w.split("@")[1:]) for w in command.split()]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

@@ -40,7 +40,9 @@ refused "heaptrack, raw" ": a raw file of heaptrack .* heaptrack_interpret .* se
 printf 'v 10500 4\nX ./cfg\n' >heaptrack
 refused "heaptrack, later" ": a file of heaptrack of version 4, seep reads 1 to 3; use: heaptrack_print FILE\$" "$SEEP" report ./heaptrack
 printf 'desc: --massif-out-file=massif.out\ncmd: ./cfg\ntime_unit: i\n#-----------\nsnapshot=0\n' >massif
-refused "massif" ": a file of massif, .* seep report --timeline x\.rec\$" "$SEEP" report ./massif
+refused "massif" '^seep: \./massif: massif file: no snapshot in 5 lines can be read$' "$SEEP" report ./massif
+printf 'desc: x\ncmd: ./cfg\nsnapshot=0\n' >massif
+refused "massif: line" '^seep: \./massif: massif file: line 3: want "time_unit:", found "snapshot=0"$' "$SEEP" report ./massif
 printf '<?xml version="1.0"?>\n\n<valgrindoutput>\n' >valgrind.xml
 refused "valgrind's XML" ": valgrind's XML, .* seep run --xml PROGRAM\$" "$SEEP" report ./valgrind.xml
 printf '==290== Memcheck, a memory error detector\n' >valgrind.log

@@ -7,9 +7,11 @@
  * inputs. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tool/analyze/sites/choose.h"
 #include "tool/analyze/sites/skip.h"
 #include "tool/analyze/sites/value.h"
 #include "tool/cli/commands.h"
@@ -155,6 +157,28 @@ convert_is_output(const struct convert *c, const char *what)
 	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+/* Makes a snapshot of massif what is live in the profile. */
+static int
+convert_take_point(struct convert *c, struct err *e)
+{
+	struct prof *p = c->in.p;
+	int64_t *bytes, *blocks;
+	struct sites_point at;
+	int r = choose_point(p, NULL, c->in.point, &at, e);
+
+	if (r < 0 || at.at == SITES_AT_PEAK)
+		return r;
+	choose_mark_figures(p, at.mark, &bytes, &blocks);
+	for (uint32_t i = 1; i < p->nsites; i++)
+		p->sites[i].live_bytes =
+			at.at == SITES_AT_EXIT ? p->sites[i].at_exit_bytes : bytes[i];
+	p->columns = PROF_HAS_LIVE;
+	p->comments = 0;
+	free(bytes);
+	free(blocks);
+	return 0;
+}
+
 /* Loads all inputs. What formats hold is figures, not moments, but the peak is both. */
 static int
 convert_load(struct convert *c, int argc, char **argv, struct err *e)
@@ -177,6 +201,8 @@ convert_load(struct convert *c, int argc, char **argv, struct err *e)
 	r = load_targets(argc, argv, &c->o->load, &c->in, e);
 	if (r < 0 || c->in.point[0] == '\0')
 		return r;
+	if (c->in.p->nsnapshots > 0)
+		return convert_take_point(c, e);
 	if (strcmp(c->in.point, "peak") != 0 || c->save.value_given)
 		return err_set(e, -EINVAL,
 			       "@%s: only @peak can be converted, as --sample-index peak",

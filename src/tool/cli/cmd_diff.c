@@ -249,6 +249,31 @@ diff_choose(struct diff_cmd *c, unsigned side, struct err *e)
 	return r < 0 ? err_wrap(e, r, "%s", s->word) : 0;
 }
 
+/* A snapshot of massif without a tree has no stacks that could be compared. */
+static int
+diff_check_sums(const struct diff_cmd *c, struct err *e)
+{
+	const struct diff_side *with = NULL, *without = NULL;
+	struct buf trees = {0};
+	int r;
+
+	for (unsigned s = 0; s < 2; s++) {
+		const struct diff_side *x = &c->side[s];
+
+		*(choose_is_sum(x->l.p, x->chosen, &x->point) ? &without : &with) = x;
+	}
+	if (with == NULL || without == NULL)
+		return 0;
+	choose_trees(without->l.p, &trees);
+	r = err_set(
+		e, -ENODATA,
+		"%s: this snapshot has its sums, but no stacks to compare; those with "
+		"stacks: %s",
+		without->word, trees.len > 0 ? buf_str(&trees) : "none");
+	buf_done(&trees);
+	return r;
+}
+
 /* Allocated memory where one of the two does not know what is live. */
 static void
 diff_choose_value(struct diff_cmd *c)
@@ -381,6 +406,8 @@ diff_do(struct diff_cmd *c, struct err *e)
 	diff_choose_value(c);
 	for (unsigned s = 0; s < 2 && r == 0; s++)
 		r = diff_choose(c, s, e);
+	if (r == 0)
+		r = diff_check_sums(c, e);
 	if (r < 0)
 		return r;
 	diff_make_skips(c);

@@ -33,8 +33,8 @@
  * those that know them by their looks. */
 static const struct format *const formats[] = {
 	&format_pack,	   &format_live,       &format_jemalloc, &format_gperf,
-	&format_heaptrack, &format_symbolized, &format_mtrace,	 &format_dhat,
-	&format_folded,	   &format_pprof,
+	&format_heaptrack, &format_symbolized, &format_massif,	 &format_mtrace,
+	&format_dhat,	   &format_folded,     &format_pprof,
 };
 
 /* Start time of a process in clock ticks: field 22 of /proc/PID/stat; 0 when there is
@@ -117,9 +117,6 @@ static const struct {
 	const char *inside; /* and further on in its head */
 	const char *what;
 } format_others[] = {
-	{"desc: ", "\ntime_unit: ",
-	 "a file of massif, which seep does not read; for the same curve: seep run -o x.rec "
-	 "PROGRAM, then seep report --timeline x.rec"},
 	{"<?xml", "<valgrindoutput>",
 	 "valgrind's XML, which is a report and not a profile; for the same report: seep run "
 	 "--xml PROGRAM"},

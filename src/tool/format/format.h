@@ -51,7 +51,7 @@ struct format {
 
 extern const struct format format_live, format_pack, format_pprof;
 extern const struct format format_dhat, format_folded, format_gperf, format_heaptrack,
-	format_jemalloc, format_mtrace, format_symbolized;
+	format_jemalloc, format_massif, format_mtrace, format_symbolized;
 
 /* Reads a file of any known format; the caller frees *ret with prof_free. A message
  * names the file and says what was found. `source` is a path, "-" for standard input or

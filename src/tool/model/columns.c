@@ -360,6 +360,17 @@ static const struct prof_col prof_cols_labels[] = {
 	STR(prof_label, unit),
 };
 
+static const struct prof_col prof_cols_snapshots[] = {
+	ROW(prof_snapshot, process, PROF_TAB_PROCESSES),
+	STR(prof_snapshot, unit),
+	UINT(prof_snapshot, number),
+	UINT(prof_snapshot, time),
+	INT(prof_snapshot, heap_bytes),
+	INT(prof_snapshot, extra_bytes),
+	INT(prof_snapshot, stacks_bytes),
+	UINT_MAX_(prof_snapshot, tree, PROF_TREE_PEAK),
+};
+
 #define TABLE(field, first_, needed_)                                                    \
 	{                                                                                \
 		.name = #field, .cols = prof_cols_##field,                               \
@@ -402,6 +413,7 @@ const struct prof_tab prof_tabs[PROF_TABS] = {
 	[PROF_TAB_ROUNDS] = TABLE(rounds, 0, false),
 	[PROF_TAB_MOMENTS] = TABLE(moments, 0, false),
 	[PROF_TAB_LABELS] = TABLE(labels, 0, false),
+	[PROF_TAB_SNAPSHOTS] = TABLE(snapshots, 0, false),
 };
 
 unsigned char *

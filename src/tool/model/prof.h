@@ -21,6 +21,7 @@
 
 #include "shared/rec_enums.h"
 #include "tool/model/rounds.h"
+#include "tool/model/snapshot.h"
 
 enum {
 	PROF_SIZE_BUCKETS = 16, /* as REC_SIZE_BUCKETS */
@@ -62,6 +63,7 @@ enum prof_tab_id {
 	PROF_TAB_MOMENTS,
 	PROF_TABS_STORED, /* those from here on are in no file */
 	PROF_TAB_LABELS = PROF_TABS_STORED,
+	PROF_TAB_SNAPSHOTS,
 	PROF_TABS,
 };
 
@@ -424,7 +426,6 @@ enum prof_columns {
 enum prof_value { PROF_LIVE = 0, PROF_PEAK, PROF_ALLOCATED, PROF_TEMPORARY, PROF_VALUES };
 
 struct prof;
-struct prof_site;
 
 /* Whether the profile has the figure at all. */
 bool prof_has_value(const struct prof *p, enum prof_value value);
@@ -461,9 +462,7 @@ struct prof {
 	PROF_TABLE(prof_look, looks);
 	PROF_TABLE(prof_look_row, look_rows);
 	PROF_TABLE(prof_check, checks);
-	/* Sites from this row on are of blocks that were inherited; 0 = none. For
-	 * memcheck's format, not kept in a file. */
-	uint32_t inherited_sites;
+	uint32_t inherited_sites; /* rows from here on were; in no file; 0 = none */
 	PROF_TABLE(prof_loss, losses);
 	PROF_TABLE(prof_round, rounds);
 	PROF_TABLE(prof_moment, moments);
@@ -473,6 +472,7 @@ struct prof {
 	PROF_TABLE(prof_memory, memories);
 	PROF_TABLE(prof_damage, damages);
 	PROF_TABLE(prof_label, labels);
+	PROF_TABLE(prof_snapshot, snapshots);
 	PROF_TABLE(prof_real, reals); /* none, or one for every site */
 	int columns;		      /* enum prof_columns */
 	/* string: of the file it was read from ("heap_v2" …); 0 = seep's own */
@@ -531,6 +531,7 @@ PROF_ADD_(holder, HOLDERS)
 PROF_ADD_(memory, MEMORIES)
 PROF_ADD_(range, RANGES)
 PROF_ADD_(label, LABELS)
+PROF_ADD_(snapshot, SNAPSHOTS)
 #undef PROF_ADD_
 
 /* About so many more will come: an array that grows is copied. A figure that cannot be is

@@ -3,6 +3,7 @@
 #include "tool/analyze/sites/choose.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,16 +148,21 @@ choose_point(const struct prof *p, const bool *chosen, const char *word,
 	for (uint32_t i = 0; !found && i < p->nmarks; i++) {
 		const struct prof_mark *m = &p->marks[i];
 
-		if (m->number == 0 || (chosen != NULL && !chosen[m->process]))
+		if ((m->number == 0 && m->name == 0) ||
+		    (chosen != NULL && !chosen[m->process]))
 			continue;
 		found = choose_mark_is(p, m, word);
-		buf_printf(&names, " @%u%s%s", m->number, m->name != 0 ? " or @" : "",
-			   prof_text(p, m->name));
+		if (p->nsnapshots == 0)
+			buf_printf(&names, " @%u%s%s", m->number,
+				   m->name != 0 ? " or @" : "", prof_text(p, m->name));
 	}
 	if (found && point.at == SITES_AT_END && word != NULL && word[0] != '\0') {
 		point.at = SITES_AT_MARK;
 		strncpy(point.mark, word, sizeof point.mark - 1);
 	}
+	if (!found && p->nsnapshots > 0)
+		buf_printf(&names, ", and @N for each of the %u snapshots",
+			   (unsigned)p->nsnapshots);
 	if (found)
 		*ret_point = point;
 	else
@@ -164,6 +170,54 @@ choose_point(const struct prof *p, const bool *chosen, const char *word,
 			    buf_str(&names));
 	buf_done(&names);
 	return r;
+}
+
+/* The snapshot of a process that a point in time means; NULL when there is none. */
+static const struct prof_snapshot *
+choose_snapshot(const struct prof *p, uint32_t process, const struct sites_point *point)
+{
+	const struct prof_snapshot *found = NULL;
+
+	for (uint32_t i = 0; i < p->nsnapshots; i++) {
+		const struct prof_snapshot *x = &p->snapshots[i];
+
+		if (x->process != process)
+			continue;
+		if (point->at == SITES_AT_MARK
+			    ? x->number == strtoul(point->mark, NULL, 10)
+		    : point->at == SITES_AT_EXIT ? true
+						 : found == NULL || x->tree > found->tree)
+			found = x;
+	}
+	return found;
+}
+
+bool
+choose_is_sum(const struct prof *p, const bool *chosen, const struct sites_point *point)
+{
+	for (uint32_t i = 1; i < p->nprocesses && p->nsnapshots > 0; i++) {
+		const struct prof_snapshot *x = choose_snapshot(p, i, point);
+
+		if (chosen[i] && x != NULL && x->tree == PROF_TREE_NONE &&
+		    x->heap_bytes > 0)
+			return true;
+	}
+	return false;
+}
+
+/* "@6, @15 and 3 more" */
+void
+choose_trees(const struct prof *p, struct buf *out)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < p->nsnapshots; i++) {
+		if (p->snapshots[i].tree != PROF_TREE_NONE && n++ < CHOOSE_NAMES_MAX)
+			buf_printf(out, "%s@%" PRIu64, n > 1 ? ", " : "",
+				   p->snapshots[i].number);
+	}
+	if (n > CHOOSE_NAMES_MAX)
+		buf_printf(out, " and %u more", n - CHOOSE_NAMES_MAX);
 }
 
 int

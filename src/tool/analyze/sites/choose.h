@@ -12,6 +12,7 @@
 
 #include "tool/analyze/sites/sites.h"
 #include "tool/model/prof.h"
+#include "tool/util/buf.h"
 #include "tool/util/err.h"
 
 /* Sets chosen[i] for every process that `which` names: a pid, what it was started
@@ -25,6 +26,13 @@ int choose_processes(const struct prof *p, const char *which, bool *chosen,
  * are. */
 int choose_point(const struct prof *p, const bool *chosen, const char *word,
 		 struct sites_point *ret_point, struct err *e);
+
+/* Is this a snapshot of massif that has its sums, but no stacks? */
+bool choose_is_sum(const struct prof *p, const bool *chosen,
+		   const struct sites_point *point);
+
+/* Appends the snapshots of massif that have stacks: "@6, @15". */
+void choose_trees(const struct prof *p, struct buf *out);
 
 /* "live" … "temporary"; -EINVAL otherwise. */
 int choose_by(const char *word, enum sites_by *ret_by, struct err *e);

@@ -146,7 +146,7 @@ bool
 value_has_point(const struct prof *p, enum sites_at at, struct err *e)
 {
 	if (p->columns == PROF_HAS_ALL || at == SITES_AT_END || at == SITES_AT_MARK ||
-	    (at == SITES_AT_PEAK && prof_has_value(p, PROF_PEAK)))
+	    p->nsnapshots > 0 || (at == SITES_AT_PEAK && prof_has_value(p, PROF_PEAK)))
 		return true;
 	err_set(e, -ENODATA,
 		prof_has_value(p, PROF_PEAK)

@@ -170,6 +170,84 @@ view_time_process(struct buf *out, const struct view *v, uint32_t process)
 	free(spans);
 }
 
+/* ---- snapshots of massif ---- */
+
+static double
+view_snapshot_sum(const struct prof_snapshot *x)
+{
+	return (double)x->heap_bytes + (double)x->extra_bytes + (double)x->stacks_bytes;
+}
+
+static void
+view_time_snapshot(struct buf *out, const struct view *v, const struct prof_snapshot *x)
+{
+	const int64_t sizes[] = {x->heap_bytes + x->extra_bytes + x->stacks_bytes,
+				 x->heap_bytes, x->extra_bytes, x->stacks_bytes};
+	struct buf time = {0};
+
+	buf_printf(&time, "%s ", fmt_count(x->time).s);
+	clean_text(&time, prof_text(v->p, x->unit));
+	figure_right(out, fmt_count(x->number).s, 10);
+	figure_right(out, buf_str(&time), 16);
+	for (unsigned i = 0; i < 4; i++)
+		figure_right(out,
+			     v->o->bytes ? fmt_count((uint64_t)sizes[i]).s
+					 : fmt_size((uint64_t)sizes[i]).s,
+			     v->o->bytes ? 2 * TIME_COLUMN : TIME_COLUMN);
+	buf_add_str(out, "  ");
+	buf_done(&time);
+}
+
+static bool
+view_has_snapshots(const struct prof *p, uint32_t process)
+{
+	for (uint32_t i = 0; i < p->nsnapshots; i++) {
+		if (p->snapshots[i].process == process)
+			return true;
+	}
+	return false;
+}
+
+/* Sums of massif's snapshots, a row each, or the largest of some neighbours. */
+static void
+view_time_snapshots(struct buf *out, const struct view *v, uint32_t process)
+{
+	static const char *const trees[] = {
+		[PROF_TREE_DETAILED] = "  stacks", [PROF_TREE_PEAK] = "  stacks, peak"};
+	uint32_t most = v->o->rows > 0 ? v->o->rows : v->p->nsnapshots, n = 0, group;
+	const struct prof_snapshot *best = NULL, *x;
+	double highest = 1;
+
+	for (uint32_t i = 0; i < v->p->nsnapshots; i++) {
+		x = &v->p->snapshots[i];
+		n += x->process == process;
+		if (x->process == process && view_snapshot_sum(x) > highest)
+			highest = view_snapshot_sum(x);
+	}
+	group = v->o->all ? 1 : (n + most - 1) / most;
+	buf_add_str(out, "  snapshot            time       total        heap  extra heap"
+			 "      stacks\n");
+	for (uint32_t i = 0, k = 0; i < v->p->nsnapshots; i++) {
+		x = &v->p->snapshots[i];
+		if (x->process != process)
+			continue;
+		if (best == NULL || view_snapshot_sum(x) > view_snapshot_sum(best) ||
+		    x->tree == PROF_TREE_PEAK)
+			best = x;
+		if (++k % group != 0 && k != n)
+			continue;
+		view_time_snapshot(out, v, best);
+		view_bar(out, view_snapshot_sum(best), highest, v->o->ascii);
+		if (best->tree != PROF_TREE_NONE)
+			buf_add_str(out, trees[best->tree]);
+		view_row_end(out);
+		best = NULL;
+	}
+	if (group > 1)
+		buf_printf(out, "# each row is the largest of up to %s (-n N, --all)\n",
+			   figure_things(group, 0, "snapshot").s);
+}
+
 uint32_t
 view_timeline(struct buf *out, const struct view *v)
 {
@@ -184,7 +262,7 @@ view_timeline(struct buf *out, const struct view *v)
 			continue;
 		spans_of(v->p, i, 1, &spans, &points);
 		free(spans);
-		if (points == 0)
+		if (points == 0 && !view_has_snapshots(v->p, i))
 			continue;
 		if (drawn >= VIEW_PROCESSES && !v->o->all) {
 			left_out++;
@@ -195,7 +273,10 @@ view_timeline(struct buf *out, const struct view *v)
 			clean_text(out, choose_process_name(v->p, i).s);
 			buf_printf(out, " (%u)\n", pr->pid);
 		}
-		view_time_process(out, v, i);
+		if (points > 0)
+			view_time_process(out, v, i);
+		else
+			view_time_snapshots(out, v, i);
 	}
 	if (drawn == 0)
 		buf_add_str(out, "# nothing to show: there is no timeline in this\n");
@@ -226,6 +307,32 @@ view_time_json_points(struct json *j, const struct view *v, uint32_t process)
 	free(spans);
 }
 
+static void
+view_time_json_snapshots(struct json *j, const struct view *v, uint32_t process)
+{
+	static const char *const trees[] = {[PROF_TREE_NONE] = "empty",
+					    [PROF_TREE_DETAILED] = "detailed",
+					    [PROF_TREE_PEAK] = "peak"};
+
+	json_member_arr(j, "snapshots");
+	for (uint32_t i = 0; i < v->p->nsnapshots; i++) {
+		const struct prof_snapshot *x = &v->p->snapshots[i];
+
+		if (x->process != process)
+			continue;
+		json_obj(j);
+		json_member_u64(j, "number", x->number);
+		json_member_u64(j, "time", x->time);
+		view_key_str(j, "time_unit", prof_text(v->p, x->unit));
+		json_member_i64(j, "heap_bytes", x->heap_bytes);
+		json_member_i64(j, "extra_heap_bytes", x->extra_bytes);
+		json_member_i64(j, "stacks_bytes", x->stacks_bytes);
+		view_key_str(j, "tree", trees[x->tree]);
+		json_obj_end(j);
+	}
+	json_arr_end(j);
+}
+
 uint32_t
 view_timeline_json(struct json *j, const struct view *v)
 {
@@ -238,6 +345,8 @@ view_timeline_json(struct json *j, const struct view *v)
 		view_key_str(j, "name", choose_process_name(v->p, i).s);
 		view_time_json_points(j, v, i);
 		view_lost_json(j, v, i);
+		if (view_has_snapshots(v->p, i))
+			view_time_json_snapshots(j, v, i);
 		json_obj_end(j);
 	}
 	json_arr_end(j);
