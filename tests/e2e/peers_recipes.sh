@@ -9,12 +9,14 @@ need_command dot
 prog=$(program peers_demo)
 page=$ROOT/docs/from-other-tools.md
 mkdir "$TMP/bin" "$TMP/work"
-for name in jeprof google-pprof pprof mtrace flamegraph.pl valgrind seep; do
+for name in jeprof google-pprof pprof mtrace ms_print flamegraph.pl valgrind seep; do
 	ln -s "$SEEP" "$TMP/bin/$name"
 done
 export PATH=$TMP/bin:$PATH LD_LIBRARY_PATH=$BUILD XDG_DATA_HOME=$TMP/data
 cd "$TMP/work" || exit
 cp "$prog" demo
+
+cp "$ROOT/tests/golden/heap/massif.out" .
 
 # What the lines read: two profiles, of which the second has 17 blocks more.
 for run in a:0 b:17; do

@@ -55,6 +55,7 @@ static const struct cmd *const commands[] = {
 	&cmd_flamegraph,
 	&cmd_memleak,
 	&cmd_valgrind,
+	&cmd_ms_print,
 	&cmd_heaptrack,
 	&cmd_heaptrack_print,
 };
@@ -70,6 +71,7 @@ static const struct {
 	{"mtrace", "mtrace", NULL},
 	{"valgrind", "valgrind", NULL},
 	{"memleak", "memleak", NULL},
+	{"ms_print", "ms_print", NULL},
 	{"memleak-bpfcc", "memleak", NULL},
 	{"flamegraph.pl", "flamegraph.pl", NULL},
 	{"heaptrack", "heaptrack", NULL},
@@ -87,7 +89,7 @@ static const struct {
 	const char *names; /* separated by blanks */
 	const char *instead;
 } other_tools[] = {
-	{"massif ms_print massif-visualizer",
+	{"massif massif-visualizer",
 	 "seep run -o x.rec PROGRAM, then seep report --timeline x.rec (memory over time) or "
 	 "seep report x.rec@peak"},
 	{"heaptrack_gui",

@@ -7,6 +7,6 @@
 #include "tool/util/cmdline/cmd.h"
 
 extern const struct cmd cmd_jeprof, cmd_pprof, cmd_mtrace, cmd_flamegraph, cmd_memleak,
-	cmd_heaptrack_print;
+	cmd_heaptrack_print, cmd_ms_print;
 
 #endif
