@@ -39,7 +39,7 @@ _seep_targets() {
 _seep_value() {
 	case $prev in
 	-t | --to)
-		_seep_reply -W 'pprof proto heap folded speedscope csv dot json rec' -- "$cur"
+		_seep_reply -W 'pprof proto heap folded speedscope csv massif dot json rec' -- "$cur"
 		return
 		;;
 	--sample-index)

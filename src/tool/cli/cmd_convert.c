@@ -16,12 +16,14 @@
 #include "tool/analyze/sites/value.h"
 #include "tool/cli/commands.h"
 #include "tool/format/format_save.h"
+#include "tool/format/text/massif_save.h"
 #include "tool/model/prof.h"
 #include "tool/render/report/report.h"
 #include "tool/render/views/view.h"
 #include "tool/session/load.h"
 #include "tool/session/names/names.h"
 #include "tool/session/out_file.h"
+#include "tool/session/starts.h"
 #include "tool/sym/demangle.h"
 #include "tool/util/clean.h"
 #include "tool/util/file.h"
@@ -40,7 +42,8 @@ struct convert_args {
 static const struct opt convert_opts[] = {
 	{"to", 't', OPT_STRING, AT(to), .metavar = "FORMAT",
 	 .help = "Write this format: pprof, proto, heap, folded, speedscope, "
-		 "dhat, csv, dot, json or rec (by the name of OUT)."},
+		 "dhat, massif, csv, dot, json or rec (by the name of OUT)."},
+	{"format", 0, OPT_STRING, AT(to)},
 	{"sample-index", 0, OPT_STRING, AT(index), .metavar = "WHAT",
 	 .help = "Write this figure: live, peak, allocated or temporary, with "
 		 "-objects for blocks; or pprof's names, such as inuse_space."},
@@ -230,29 +233,6 @@ convert_to_stdout(void *ctx, const void *bytes, size_t n, struct err *e)
 	return err_sys(e, -errno, "standard output: cannot write");
 }
 
-/* Where each stack begins and ends once the allocator's own frames and start code are
- * left out. */
-static struct emit_start *
-convert_starts(const struct prof *p, bool **ret_tails)
-{
-	struct emit_start *starts = xcalloc(p->nsites, sizeof *starts);
-	bool *tails = xcalloc(p->nnodes, sizeof *tails);
-	struct skip *skip = skip_new(p, NULL);
-
-	for (uint32_t i = 1; i < p->nsites; i++) {
-		if (p->sites[i].node != 0) {
-			struct skip_pos at = skip_first(skip, p->sites[i].node);
-
-			starts[i] = (struct emit_start){at.node, at.inl};
-		}
-	}
-	for (uint32_t i = 1; i < p->nnodes; i++)
-		tails[i] = skip_is_tail(skip, i);
-	skip_free(skip);
-	*ret_tails = tails;
-	return starts;
-}
-
 /* The call graph, as `seep report --graph` prints it. */
 static void
 convert_graph(const struct convert *c, const struct skip_opts *opts, struct buf *out)
@@ -317,7 +297,7 @@ convert_write(struct convert *c, struct err *e)
 		r = out.drain(c, buf_str(&piece), piece.len, e);
 	} else {
 		if (!c->o->no_skip)
-			starts = convert_starts(c->in.p, &tails);
+			starts = starts_of(c->in.p, NULL, &tails);
 		c->save.starts = starts;
 		c->save.tails = tails;
 		c->save.all = c->o->all;
@@ -345,6 +325,22 @@ convert_save(struct convert *c, struct err *e)
 	return r;
 }
 
+/* A massif file is of one process. */
+static void
+convert_tell_massif(const struct convert *c)
+{
+	const struct prof *p = c->in.p;
+	uint32_t one = massif_process(p), others = 0;
+
+	for (uint32_t i = 1; i < p->nprocesses; i++)
+		others += i != one && p->processes[i].not_recorded == 0;
+	if (strcmp(c->format, "massif") == 0 && others > 0)
+		cmd_note("only %s (%u) is in it, which has the highest peak; %u more "
+			 "process%s omitted",
+			 choose_process_name(p, one).s, p->processes[one].pid, others,
+			 others == 1 ? " is" : "es are");
+}
+
 /* What the output does not have that the input should have had. */
 static void
 convert_tell(const struct convert *c)
@@ -354,6 +350,7 @@ convert_tell(const struct convert *c)
 	for (uint32_t i = 0; i < p->ndamages; i++)
 		cmd_note("not read: %s (%s)", prof_text(p, p->damages[i].what),
 			 fmt_count(p->damages[i].count).s);
+	convert_tell_massif(c);
 	if (c->in.series > 1)
 		cmd_note(
 			"%u dumps of one process: the last one, %s, holds what is in all",

@@ -11,13 +11,14 @@
 #include "tool/format/pprof/pprof.h"
 #include "tool/model/prof.h"
 #include "tool/util/err.h"
+#include "tool/util/file.h"
 #include "tool/util/map.h"
 
 enum { EMIT_PIECE_BYTES = 1 << 20 };
 
 const struct format_writer *const format_writers[] = {
-	&emit_pprof, &emit_pprof_plain, &emit_heap, &emit_folded, &emit_speedscope,
-	&emit_csv,   &emit_dhat,	&emit_rec,  NULL,
+	&emit_pprof, &emit_pprof_plain, &emit_heap,   &emit_folded, &emit_speedscope,
+	&emit_csv,   &emit_dhat,	&emit_massif, &emit_rec,    NULL,
 };
 
 /* ---- seep's own ---- */
@@ -114,6 +115,8 @@ format_writer_for(const char *path)
 			best = format_writers[i];
 		}
 	}
+	if (best == NULL && strncmp(file_base(path), "massif.out", 10) == 0)
+		best = &emit_massif;
 	return best;
 }
 

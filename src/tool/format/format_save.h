@@ -15,6 +15,7 @@
 #include "tool/util/buf.h"
 
 struct err;
+struct massif_opts;
 
 /* Where a site's stack begins: frames before it are the allocator's own. */
 struct emit_start {
@@ -28,7 +29,8 @@ struct format_save_opts {
 	bool value_given;      /* else the profile's own choice */
 	bool all; /* every stack, where the format else has the largest only */
 	const struct emit_start *starts; /* for every site; NULL = all frames */
-	const bool *tails;	/* for every node: start code, left out; NULL = none */
+	const bool *tails; /* for every node: start code, left out; NULL = none */
+	const struct massif_opts *massif; /* of its writer; NULL = defaults */
 	uint64_t *ret_left_out; /* counts what the format cannot hold; or NULL */
 };
 
@@ -63,7 +65,7 @@ extern const struct format_writer *const format_writers[];
 /* ---- for writers ---- */
 
 extern const struct format_writer emit_pprof, emit_pprof_plain, emit_heap, emit_folded,
-	emit_speedscope, emit_csv, emit_dhat, emit_rec;
+	emit_speedscope, emit_csv, emit_dhat, emit_massif, emit_rec;
 
 /* Lets go of what has gathered in out->buf, if it is much; of everything with `all`. */
 int emit_flush(struct emit_out *out, bool all, struct err *e);
