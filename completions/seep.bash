@@ -72,7 +72,7 @@ _seep() {
 	fi
 	while IFS=$'\t' read -r name takes; do
 		takes_of[$name]=$takes
-		[ "$cmd" != valgrind ] || [ -z "$takes" ] || name+="="
+		[[ $cmd != valgrind && $cmd != massif ]] || [ -z "$takes" ] || name+="="
 		options+=("$name")
 	done < <(_seep_options "$1" "$cmd")
 	case $prev in
@@ -83,7 +83,7 @@ _seep() {
 		return
 	fi
 	case $cmd in
-	run | valgrind | heaptrack)
+	run | valgrind | massif | heaptrack)
 		# The first word that is not an option is the program; from there on its
 		# own completion applies.
 		for ((i = 2; i < COMP_CWORD; i++)); do
@@ -112,7 +112,7 @@ _seep() {
 		return
 	fi
 	case $cmd in
-	run | valgrind | heaptrack) _seep_reply -c -f -- "$cur" ;;
+	run | valgrind | massif | heaptrack) _seep_reply -c -f -- "$cur" ;;
 	attach | watch | why) _seep_processes ;;
 	scan | top)
 		_seep_processes

@@ -59,8 +59,8 @@ run "$SEEP" convert packed -t folded -
 expect_match "packed" "$out" '^main;table 60013$'
 
 # ---- damage ----
-head -n 70 "$golden" >cut
-run "$SEEP" report ./cut
+head -n 70 "$golden" >broken
+run "$SEEP" report ./broken
 expect_eq "cut: read" "$status" 0
 expect_match "cut: counted" "$out" 'trees that break off or do not add up \(it is line [0-9]+\)'
 sed 's/^time_unit.*/time_unot: B/' "$golden" >foreign

@@ -16,7 +16,7 @@ export PATH=$TMP/bin:$PATH LD_LIBRARY_PATH=$BUILD XDG_DATA_HOME=$TMP/data
 cd "$TMP/work" || exit
 cp "$prog" demo
 
-cp "$ROOT/tests/golden/heap/massif.out" .
+cp "$ROOT/tests/golden/heap/massif.out" real.massif.out # of the real massif
 
 # What the lines read: two profiles, of which the second has 17 blocks more.
 for run in a:0 b:17; do

@@ -56,7 +56,7 @@ vg --track-origins=yes --undef-value-errors=no --vgdb=no --smc-check=all --num-c
 expect_eq "what cannot be done has a line" "$(grep -v '^==' <<<"$err")" \
 	'seep valgrind: --track-origins=yes: seep does not check for uninitialised values; use valgrind itself'
 expect_eq "and is run all the same" "$status" 0
-for tool in massif helgrind callgrind dhat; do
+for tool in helgrind callgrind dhat; do
 	vg --tool=$tool --time-unit=B "$c"
 	expect_eq "--tool=$tool" "$status" 1
 	expect_match "--tool=$tool: one line" "$err" "^seep valgrind: --tool=$tool: [^ ].*\$"

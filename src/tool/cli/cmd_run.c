@@ -112,6 +112,7 @@ static const struct opt run_opts[] = {
 struct job {
 	struct run run;
 	struct leak_opts *leak;
+	const struct run_args *args;
 };
 
 /* ---- before ---- */
@@ -392,7 +393,9 @@ finish(struct job *j)
 	r->living = r->program.inject ? 0 : run_living(r);
 	if (p->nprocesses > 1)
 		p->processes[1].going_on = r->living;
-	saved = r->o->no_save || pack_save(p, r->output, &e) == 0;
+	saved = j->args->take != NULL
+			? j->args->take(j->args->take_ctx, p, (uint32_t)r->pid, &e) == 0
+			: r->o->no_save || pack_save(p, r->output, &e) == 0;
 	if (saved && !r->o->no_save)
 		last_write(r->output, NULL);
 	if (r->o->no_names) /* the report has them in any case */
@@ -514,7 +517,8 @@ int
 run_program(struct run_args *a, char **argv)
 {
 	struct job j = {.run = {.o = &a->run, .argv = argv, .dir = RUNDIR_NONE},
-			.leak = &a->leak};
+			.leak = &a->leak,
+			.args = a};
 	struct run *r = &j.run;
 	bool saved;
 	int status = check_options(a);

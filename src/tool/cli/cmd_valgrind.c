@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_valgrind.c -- `seep valgrind`: memcheck's options, and then `seep run`. */
+#include <string.h>
+
 #include "tool/cli/cmd_run.h"
 #include "tool/cli/commands.h"
 #include "tool/compat/valgrind/peer_valgrind.h"
+#include "tool/compat/valgrind/vg_words.h"
 
 static int
 valgrind_run(void *opts, int argc, char **argv)
@@ -10,7 +13,11 @@ valgrind_run(void *opts, int argc, char **argv)
 	struct run_args a = {.run = RUN_OPTS_NONE};
 	int at, status;
 
+	const char *tool = vg_tool(argc, argv);
+
 	(void)opts;
+	if (tool != NULL && strcmp(tool, "massif") == 0)
+		return massif_run(&cmd_valgrind, argc, argv);
 	if (!peer_valgrind_read(&cmd_valgrind, argc, argv, &a.run, &a.leak, &at, &status))
 		return status;
 	status = run_program(&a, argv + at);

@@ -32,32 +32,15 @@ enum {
 };
 
 static const struct cmd *const commands[] = {
-	&cmd_run,
-	&cmd_attach,
-	&cmd_detach,
-	&cmd_report,
-	&cmd_leaks,
-	&cmd_scan,
-	&cmd_diff,
-	&cmd_top,
-	&cmd_watch,
-	&cmd_why,
-	&cmd_dump,
-	&cmd_convert,
-	&cmd_ps,
-	&cmd_mark,
-	&cmd_pause,
-	&cmd_resume,
-	&cmd_doctor,
-	&cmd_jeprof,
-	&cmd_pprof,
-	&cmd_mtrace,
-	&cmd_flamegraph,
-	&cmd_memleak,
-	&cmd_valgrind,
-	&cmd_ms_print,
-	&cmd_heaptrack,
-	&cmd_heaptrack_print,
+	&cmd_run,     &cmd_attach,    &cmd_detach,
+	&cmd_report,  &cmd_leaks,     &cmd_scan,
+	&cmd_diff,    &cmd_top,	      &cmd_watch,
+	&cmd_why,     &cmd_dump,      &cmd_convert,
+	&cmd_ps,      &cmd_mark,      &cmd_pause,
+	&cmd_resume,  &cmd_doctor,    &cmd_jeprof,
+	&cmd_pprof,   &cmd_mtrace,    &cmd_flamegraph,
+	&cmd_memleak, &cmd_valgrind,  &cmd_ms_print,
+	&cmd_massif,  &cmd_heaptrack, &cmd_heaptrack_print,
 };
 
 /* Names that seep also answers to, as a link or as its first word. */
@@ -89,9 +72,8 @@ static const struct {
 	const char *names; /* separated by blanks */
 	const char *instead;
 } other_tools[] = {
-	{"massif massif-visualizer",
-	 "seep run -o x.rec PROGRAM, then seep report --timeline x.rec (memory over time) or "
-	 "seep report x.rec@peak"},
+	{"massif-visualizer",
+	 "seep timeline massif.out (memory over time), or seep report --html x.html massif.out"},
 	{"heaptrack_gui",
 	 "seep heaptrack PROGRAM, then seep report --html x.html FILE (or a file of heaptrack)"},
 	{"heaptrack_interpret bytehound mleak",

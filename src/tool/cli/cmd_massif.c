@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_massif.c -- `seep massif`, also as `seep valgrind --tool=massif`: massif's options,
+ * then `seep run`, and massif.out files at its end. */
+#include "tool/cli/cmd_run.h"
+#include "tool/cli/commands.h"
+#include "tool/compat/massif/peer_massif.h"
+
+int
+massif_run(const struct cmd *cmd, int argc, char **argv)
+{
+	struct peer_massif m;
+	struct run_args a = {.run = RUN_OPTS_NONE,
+			     .leak = {.silent = true},
+			     .take = peer_massif_write,
+			     .take_ctx = &m};
+	int at, status;
+
+	if (peer_massif_read(cmd, argc, argv, &a.run, &m, &at, &status)) {
+		status = run_program(&a, argv + at);
+		leak_opts_done(&a.leak);
+	}
+	peer_massif_done(&m);
+	return status;
+}
+
+static int
+massif_cmd_run(void *opts, int argc, char **argv)
+{
+	(void)opts;
+	return massif_run(&cmd_massif, argc, argv);
+}
+
+const struct cmd cmd_massif = {
+	.name = "massif",
+	.args = "PROGRAM [ARG...]",
+	.help = "write massif.out files as valgrind's massif does",
+	.man = "seep-massif",
+	.needs_proc = true,
+	.opts = peer_massif_opts,
+	.min_args = 1,
+	.max_args = CMD_ANY_ARGS,
+	.own_options = true,
+	.run = massif_cmd_run,
+};
