@@ -83,7 +83,7 @@ _seep() {
 		return
 	fi
 	case $cmd in
-	run | valgrind | massif | heaptrack)
+	run | valgrind | massif | heaptrack | dhat)
 		# The first word that is not an option is the program; from there on its
 		# own completion applies.
 		for ((i = 2; i < COMP_CWORD; i++)); do
@@ -112,7 +112,7 @@ _seep() {
 		return
 	fi
 	case $cmd in
-	run | valgrind | massif | heaptrack) _seep_reply -c -f -- "$cur" ;;
+	run | valgrind | massif | heaptrack | dhat) _seep_reply -c -f -- "$cur" ;;
 	attach | watch | why) _seep_processes ;;
 	scan | top)
 		_seep_processes

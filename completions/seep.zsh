@@ -36,7 +36,7 @@ _seep() {
 		return
 	fi
 	case $words[2] in
-	run|valgrind|massif|heaptrack) _alternative 'commands:program:_command_names -e' 'files:file:_files' ;;
+	run|valgrind|massif|heaptrack|dhat) _alternative 'commands:program:_command_names -e' 'files:file:_files' ;;
 	attach|detach|watch|why|mark|pause|resume|doctor) _pids ;;
 	report|leaks|diff|convert|scan|dump|top) _alternative 'files:file:_files' 'processes:process:_pids' ;;
 	*) _files ;;

@@ -85,6 +85,22 @@ expect_status 3 "$SEEP" convert live.folded live.dhat
 expect_match "folded stacks have no allocations" "$err" "^seep: .*DHAT's format is about allocated memory, "
 expect_eq "nothing was written" "$(ls live.dhat 2>&1 | grep -c 'No such')" 1
 
+# ---- seep dhat
+expect_status 0 "$SEEP" dhat --dhat-out-file=mine.dhat "$cases" 5
+expect_match "the program's own output" "$out" '^expect in=grow '
+expect_match "says what is written" "$err" "^wrote mine\.dhat\$"
+expect_eq "and how to look at it" "$(tail -n 1 "$TMP/err")" \
+	"seep: open mine.dhat in valgrind's dh_view.html, or: seep report mine.dhat"
+expect_eq "the figures" "$(python3 truth.py mine.dhat truth | grep -c 'True True$')" 6
+expect_status 0 "$SEEP" report mine.dhat.rec
+expect_status 7 "$SEEP" dhat sh -c 'exit 7'
+expect_eq "without a name" "$(find . -name 'dhat.out.*' ! -name '*.rec' | wc -l)" 1
+expect_status 127 "$SEEP" dhat --dhat-out-file=none ./nosuch
+expect_eq "nothing written" "$(find . -name 'none*') $(wc -l <"$TMP/err")" " 1"
+echo mine >kept
+expect_status 2 "$SEEP" dhat --dhat-out-file=kept "$cases" 5
+expect_eq "a file that is not seep's, and no run" "$(cat kept) $out" "mine "
+
 # ---- valgrind's own viewer
 viewer=
 for folder in /usr/libexec/valgrind /usr/lib/valgrind /usr/lib/x86_64-linux-gnu/valgrind; do

@@ -38,7 +38,7 @@ expect_match "a tool by its path" "$out" '<svg '
 # Names of other tools, and of commands that seep calls differently: one line says what
 # works here.
 for word in massif-visualizer heaptrack_gui tracemalloc memory_profiler memray asprof go pmap gdb \
-	lsan dhat htop record stop; do
+	lsan memcheck htop record stop; do
 	expect_status 2 "$SEEP" $word -x file
 	expect_match "$word: what works instead" "$err" "^seep: no command \"$word\"; use: .*(seep [a-z]+|async-profiler)"
 	expect_eq "$word: one line" "$(wc -l <<<"$err")" 1

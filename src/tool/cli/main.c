@@ -41,6 +41,7 @@ static const struct cmd *const commands[] = {
 	&cmd_pprof,   &cmd_mtrace,    &cmd_flamegraph,
 	&cmd_memleak, &cmd_valgrind,  &cmd_ms_print,
 	&cmd_massif,  &cmd_heaptrack, &cmd_heaptrack_print,
+	&cmd_dhat,
 };
 
 /* Names that seep also answers to, as a link or as its first word. */
@@ -58,6 +59,7 @@ static const struct {
 	{"memleak-bpfcc", "memleak", NULL},
 	{"flamegraph.pl", "flamegraph.pl", NULL},
 	{"heaptrack", "heaptrack", NULL},
+	{"dhat", "dhat", NULL},
 	{"heaptrack_print", "heaptrack_print", NULL},
 	/* views of a report that have names of their own */
 	{"peak", "report", "--peak"},
@@ -78,7 +80,6 @@ static const struct {
 	 "seep heaptrack PROGRAM, then seep report --html x.html FILE (or a file of heaptrack)"},
 	{"heaptrack_interpret bytehound mleak",
 	 "seep run -o x.rec PROGRAM (or seep attach PID), then seep report --html x.html x.rec"},
-	{"dhat", "seep run -o x.rec PROGRAM, then seep report --by temporary x.rec"},
 	{"memcheck drmemory", "seep valgrind PROGRAM"},
 	{"lsan asan leaksanitizer", "seep run --format lsan PROGRAM"},
 	{"tracemalloc memory_profiler memory-profiler mprof memray fil-profile scalene "

@@ -85,7 +85,7 @@ static const struct {
 	const char *name, *instead;
 } tools[] = {
 	{"massif", "only on the command line; or use: seep massif"},
-	{"dhat", "use: seep run -o x.rec PROGRAM, then seep report --by temporary x.rec"},
+	{"dhat", "use: seep dhat PROGRAM"},
 	{"cachegrind", "not a heap profiler; use valgrind itself"},
 	{"callgrind", "not a heap profiler; use valgrind itself"},
 	{"helgrind", "not a heap profiler; use valgrind itself"},
