@@ -8,6 +8,7 @@
 
 #include "tool/format/pack/pack.h"
 #include "tool/model/prof.h"
+#include "tool/model/series.h"
 #include "tool/util/buf.h"
 #include "tool/util/map.h"
 
@@ -49,6 +50,10 @@ fuzz_check_ids(const struct prof *p)
 			   p->nmark_rows);
 	for (uint32_t i = 0; i < p->nmark_rows; i++)
 		FUZZ_CHECK(p->mark_rows[i].site < p->nsites);
+	for (uint32_t i = 0; i < p->nticks; i++)
+		FUZZ_CHECK(p->ticks[i].process < p->nprocesses);
+	for (uint32_t i = 0; i < p->nsteps; i++)
+		FUZZ_CHECK(p->steps[i].site < p->nsites);
 	for (uint32_t i = 0; i < p->nlosses; i++) {
 		FUZZ_CHECK(p->losses[i].site < p->nsites);
 		FUZZ_CHECK(p->losses[i].kind < PROF_LOSS_KINDS);

@@ -71,6 +71,7 @@ enum rec_lost {
 	/* stacks whose frames of other languages stand where we guess
 	 * (guest/record/mixed) */
 	REC_LOST_MIXED,
+	REC_LOST_MOMENT, /* figures of sites at past moments that found no room */
 	REC_LOST_MAX = 24,
 };
 

@@ -6,6 +6,7 @@
  * (recording_*.h).
  *
  *   0       struct rec_head            one page: identity, settings, control, counters
+ *   1 KiB   struct rec_moment[127]     when the live bytes of every site are known
  *   4 KiB   text page                  executable, directory, arguments, a NUL after each
  *   8 KiB   struct rec_hold            where it stands while the tool looks for leaks
  *   8.5 KiB struct rec_column[…]       the directory of columns (recording_columns.h)
@@ -39,11 +40,13 @@
 #include "shared/recording_wrong.h"
 
 #define REC_MAGIC "SEEPLIVE"
-#define REC_VERSION 5u
+#define REC_VERSION 6u
 
 enum {
 	REC_PAGE_BYTES = 4096,
-	REC_TEXT_OFF = 4096, /* the text page */
+	REC_MOMENTS_OFF = 1024,
+	REC_MOMENTS_MAX = 127, /* and what is live at the end makes 128 */
+	REC_TEXT_OFF = 4096,   /* the text page */
 	REC_TEXT_BYTES = 4096,
 	REC_HOLD_OFF = 8192,
 	/* as this seep writes it; head.columns_off is what counts */
@@ -90,7 +93,8 @@ enum rec_chunk_kind {
 	REC_CHUNK_ERROR = 11,
 	REC_CHUNK_HIST = 12,
 	REC_CHUNK_NAME = 13,
-	REC_CHUNK_LAST = REC_CHUNK_NAME,
+	REC_CHUNK_SERIES = 14,
+	REC_CHUNK_LAST = REC_CHUNK_SERIES,
 };
 
 /* Head of every chunk. Objects follow it back to back, threads from the first multiple of
@@ -131,13 +135,13 @@ struct rec_cell {
 	uint32_t site;	 /* 0 = not in use */
 	uint32_t thread; /* ref of struct rec_thread, 0 = ended and other threads */
 	uint32_t hist;	 /* ref of struct rec_hist; 0 = few_* list what it would count */
-	uint32_t thread_next; /* the same thread's next cell, of no use to readers */
+	uint32_t series; /* ref of struct rec_series: what was live when; 0 = see there */
 	uint64_t allocs;
 	uint64_t frees;
 	uint64_t alloc_bytes;
 	uint64_t free_bytes;
 	uint64_t temp_bytes; /* of the blocks whose lifetime is REC_LIFE_TEMPORARY */
-	uint64_t stamp;	     /* head.stamp when peak_* and exit_* were last up to date */
+	uint64_t stamp; /* head.stamp when peak_*, exit_* and `series` were up to date */
 
 	int64_t peak_live_bytes; /* at the global peak, if stamp's epoch equals head's; */
 	int64_t peak_live_blocks; /* else unchanged since: use what is live */
@@ -145,7 +149,12 @@ struct rec_cell {
 	int64_t exit_live_blocks; /* else unchanged since */
 	int64_t shown_bytes; /* with threads: what of its live bytes is in the site's */
 	uint32_t next;
-	uint32_t absorbed; /* in an `ended` cell: ref of a cell already counted in here */
+	union {
+		/* the same thread's next cell, of no use to readers */
+		uint32_t thread_next;
+		/* in an `ended` cell: ref of a cell already counted in here */
+		uint32_t absorbed;
+	};
 	union {
 		struct {		     /* sampled */
 			uint64_t est_allocs; /* estimated calls, in 1/1024 */
@@ -190,9 +199,71 @@ rec_add_few(const struct rec_cell *c, uint64_t *sizes, uint64_t *lifetimes)
 	}
 }
 
-/* stamp: bits 0-62 peak epoch, bit 63 exit has begun */
+/* stamp: bits 0-47 peak epoch, bits 48-59 number of the last moment, bit 63 exit has
+ * begun */
 #define REC_STAMP_EXIT (UINT64_C(1) << 63)
-#define REC_STAMP_EPOCH (REC_STAMP_EXIT - 1)
+enum { REC_STAMP_MOMENT_SHIFT = 48, REC_MOMENT_LAST = (1 << 12) - 1 };
+#define REC_STAMP_EPOCH ((UINT64_C(1) << REC_STAMP_MOMENT_SHIFT) - 1)
+#define REC_STAMP_MOMENT ((uint64_t)REC_MOMENT_LAST << REC_STAMP_MOMENT_SHIFT)
+
+/* Number of the last moment that a stamp knows of; 0 = none. */
+static inline unsigned
+rec_stamp_moment(uint64_t stamp)
+{
+	return (unsigned)(stamp >> REC_STAMP_MOMENT_SHIFT) & REC_MOMENT_LAST;
+}
+
+/* A moment at which the live bytes of every site are known. In no order; `when` 0 = not
+ * in use. */
+struct rec_moment {
+	uint64_t when;	    /* bits 0-47 ms, 48-59 its number */
+	int64_t live_bytes; /* of the process, as it was known then */
+};
+
+/* What a cell had live at past moments: up to eight rows, and the ref of the piece before
+ * in four bits of each. From the newest piece on backwards, and in each from its last
+ * row, numbers fall. A row says what was live at the moment of its number, and at all
+ * moments between it and the row before. A row whose number is above that of the cell's
+ * stamp counts as if it had that: it was put there by a call that was undone. Moments
+ * after the stamp's: what is live now. Moments before the first row: its figure. No
+ * series: nothing was live up to the stamp's moment. */
+enum {
+	REC_SERIES_ROWS = 8,
+	REC_SERIES_BITS = 48,	    /* of the figure, which has a sign */
+	REC_SERIES_LINK_SHIFT = 60, /* bits of the ref, of the first row the lowest */
+	REC_SERIES_LOST = 1, /* in place of a ref: not known up to the stamp's moment */
+};
+
+struct rec_series {
+	/* bits 0-47 bytes, 48-59 number of the moment; both 0 = no row */
+	uint64_t rows[REC_SERIES_ROWS];
+};
+
+/* A figure that found no room. */
+#define REC_SERIES_UNKNOWN (-(INT64_C(1) << (REC_SERIES_BITS - 1)))
+
+static inline int64_t
+rec_series_bytes(uint64_t row)
+{
+	return (int64_t)(row << (64 - REC_SERIES_BITS)) >> (64 - REC_SERIES_BITS);
+}
+
+static inline unsigned
+rec_series_moment(uint64_t row)
+{
+	return (unsigned)(row >> REC_SERIES_BITS) & REC_MOMENT_LAST;
+}
+
+/* Ref of the piece before; 0 = none. */
+static inline uint32_t
+rec_series_before(const struct rec_series *s)
+{
+	uint32_t ref = 0;
+
+	for (unsigned i = 0; i < REC_SERIES_ROWS; i++)
+		ref |= (uint32_t)(s->rows[i] >> REC_SERIES_LINK_SHIFT) << 4 * i;
+	return ref;
+}
 
 /* Live blocks, found by address: root[bits 33-47] -> mid[bits 21-32] -> leaf[bits 12-20]
  * -> first bucket of that 4 KiB page -> chain of buckets. root, mid and leaf hold
@@ -368,18 +439,21 @@ struct rec_head {
 	uint32_t reserved1[3];
 
 	/* 448: changes rarely */
-	uint32_t flags;		 /* enum rec_flags */
-	uint32_t life;		 /* enum rec_life */
-	uint32_t chunks;	 /* chunks given out */
-	uint32_t populated;	 /* chunks made present */
-	uint32_t forked_threads; /* forked: other threads that its parents had at most */
-	uint32_t reserved4[11];
+	uint32_t flags;		  /* enum rec_flags */
+	uint32_t life;		  /* enum rec_life */
+	uint32_t chunks;	  /* chunks given out */
+	uint32_t populated;	  /* chunks made present */
+	uint32_t forked_threads;  /* forked: other threads that its parents had at most */
+	uint32_t moment_every_ms; /* between moments; doubled when there are 127 */
+	uint32_t free_series;	  /* ref list, as free_cells */
+	uint32_t series;	  /* pieces that were ever made */
+	uint32_t reserved4[8];
 
 	/* 512: the process's live bytes and its peak, without what was inherited */
 	/* about: one thread shows it now and then, several flush theirs */
 	int64_t live_bytes;
 	int64_t peak_bytes;
-	uint64_t stamp; /* peak epoch and exit bit, see REC_STAMP_* */
+	uint64_t stamp; /* peak epoch, moment and exit bit, see REC_STAMP_* */
 	uint64_t peak_ms;
 	uint64_t exit_ms; /* when exit began; 0 = it has not */
 	uint64_t cut_ms;  /* when it ended or found no room, at least 1; 0 = neither */
@@ -429,6 +503,11 @@ rec_held_kib(const struct rec_head *h)
 _Static_assert(__builtin_offsetof(struct rec_head, hold) == 408, "hold word");
 _Static_assert(sizeof(struct rec_chunk) == 64, "chunk head");
 _Static_assert(sizeof(struct rec_site) == 192, "site");
+_Static_assert(sizeof(struct rec_series) == 64, "piece of a series");
+_Static_assert(sizeof(struct rec_head) <= REC_MOMENTS_OFF &&
+		       REC_MOMENTS_OFF + REC_MOMENTS_MAX * sizeof(struct rec_moment) <=
+			       REC_TEXT_OFF,
+	       "moments fit");
 _Static_assert(sizeof(struct rec_cell) == 144, "cell");
 _Static_assert(sizeof(struct rec_hist) == 384, "histogram");
 _Static_assert(REC_SIZE_BUCKETS <= 16 && REC_FEW == 16, "few_sizes");
@@ -448,7 +527,6 @@ _Static_assert(__builtin_offsetof(struct rec_head, clock_ms) == 384, "control wo
 _Static_assert(__builtin_offsetof(struct rec_head, flags) == 448, "rare words");
 _Static_assert(__builtin_offsetof(struct rec_head, live_bytes) == 512, "hot words");
 _Static_assert(__builtin_offsetof(struct rec_head, lost) == 576, "counters");
-_Static_assert(sizeof(struct rec_head) <= REC_PAGE_BYTES, "head fits its page");
 _Static_assert(REC_POINTS_OFF + REC_POINTS_MAX * sizeof(struct rec_point) <= REC_ROOT_OFF,
 	       "timeline fits");
 _Static_assert(REC_HOLD_OFF + sizeof(struct rec_hold) <= REC_POINT_OWN_OFF &&

@@ -59,7 +59,8 @@ enum {
 		REC_COLUMN_(kind_, 18, type, of est_allocs),                             \
 		REC_COLUMN_(kind_, 19, type, of est_frees),                              \
 		REC_COLUMN_(kind_, 20, type, of var_allocs),                             \
-		REC_COLUMN_(kind_, 21, type, of var_frees)
+		REC_COLUMN_(kind_, 21, type, of var_frees),                              \
+		REC_COLUMN_(kind_, 22, type, of series)
 
 /* As this seep lays them out. A site begins with a cell, whose columns it has under the
  * same ids. */
@@ -143,6 +144,8 @@ static const struct rec_column rec_columns[] = {
 	REC_COLUMN_(NAME, 2, rec_name, file),
 	REC_COLUMN_(NAME, 3, rec_name, line),
 	REC_COLUMN_(NAME, 4, rec_name, language),
+	REC_OBJECT_(SERIES, sizeof(struct rec_chunk), sizeof(struct rec_series)),
+	REC_COLUMN_(SERIES, 1, rec_series, rows),
 };
 
 #undef REC_OBJECT_

@@ -7,6 +7,7 @@
 #include "live_image.h"
 #include "tool/format/live/live_load.h"
 #include "tool/model/prof.h"
+#include "tool/model/series.h"
 #include "tool/util/err.h"
 
 static inline struct prof *
@@ -52,6 +53,8 @@ sound(const struct prof *p)
 		ok &= p->marks[i].rows + (uint64_t)p->marks[i].nrows <= p->nmark_rows;
 	for (uint32_t i = 0; i < p->nmark_rows; i++)
 		ok &= p->mark_rows[i].site < p->nsites;
+	for (uint32_t i = 0; i < p->nsteps; i++)
+		ok &= p->steps[i].site < p->nsites && p->steps[i].moment < p->nticks;
 	return ok;
 }
 

@@ -306,6 +306,35 @@ image_point(struct image *m, uint32_t ms, uint32_t rss_kib, int64_t live_bytes)
 		.ms = ms, .rss_kib = rss_kib, .live_bytes = live_bytes};
 }
 
+/* A moment with this number. */
+static inline void
+image_moment(struct image *m, unsigned number, uint64_t ms, int64_t live_bytes)
+{
+	struct rec_moment *at = (void *)(m->data + REC_MOMENTS_OFF);
+
+	while (at->when != 0)
+		at++;
+	*at = (struct rec_moment){ms | (uint64_t)number << 48, live_bytes};
+}
+
+/* A piece of a cell's series in front of what it has; `rows` are pairs of a moment and
+ * bytes, of which both 0 leaves a row free. Returns its ref. */
+static inline uint32_t
+image_series(struct image *m, uint32_t cell, const int64_t (*rows)[2], unsigned n)
+{
+	uint32_t ref = image_alloc(m, REC_CHUNK_SERIES, 64);
+	uint32_t before = ((struct rec_cell *)image_at(m, cell))->series;
+	uint64_t *to = image_at(m, ref);
+
+	for (unsigned i = 0; i < n; i++)
+		to[i] = (uint64_t)rows[i][0] << 48 |
+			((uint64_t)rows[i][1] & 0xffffffffffff);
+	for (unsigned i = 0; i < 8; i++)
+		to[i] |= (uint64_t)(before >> 4 * i & 15) << 60;
+	((struct rec_cell *)image_at(m, cell))->series = ref;
+	return ref;
+}
+
 static inline uint32_t
 image_error(struct image *m, const struct rec_error *e)
 {
@@ -316,7 +345,8 @@ image_error(struct image *m, const struct rec_error *e)
 }
 
 /* The image that tests and fuzzers start from: two modules, five frames, three sites,
- * two threads and an ended one, marks, points, blocks and two wrong uses of the heap.
+ * two threads and an ended one, marks, points, moments, blocks and two wrong uses of the
+ * heap.
  * Every figure is a prime or a sum of primes:
  *
  * 	0  main+1100 > work+1200             31 of 311 bytes, 7 of 71 freed
@@ -414,13 +444,25 @@ image_demo(void)
 							 .thread = 1,
 							 .where = REC_WHERE_MODULE,
 							 .where_number = so});
+	image_moment(m, 4, 41, 401);
+	image_moment(m, 1, 11, 29);
+	image_moment(m, 7, 61, 409);
+	image_series(m, d.cells[0],
+		     (const int64_t[][2]){{1, 0}, {2, 7}, {3, 11}, {0, 0}, {5, 283}}, 5);
+	image_series(m, d.cells[0], (const int64_t[][2]){{7, 269}}, 1);
+	image_series(m, d.ended, (const int64_t[][2]){{4, 113}}, 1);
+	((struct rec_cell *)image_at(m, d.cells[0]))->stamp = UINT64_C(7) << 48;
+	((struct rec_cell *)image_at(m, d.ended))->stamp = UINT64_C(4) << 48;
+	((struct rec_cell *)image_at(m, d.cells[1]))->stamp = UINT64_C(6) << 48;
+	((struct rec_cell *)image_at(m, d.cells[2]))->stamp = UINT64_C(6) << 48;
+	((struct rec_cell *)image_at(m, d.cells[3]))->stamp = UINT64_C(1) << 48;
 	h = image_head(m);
 	h->errors_more = 7;
 	h->live_bytes = 397;
 	h->peak_bytes = 1511;
 	h->peak_ms = 31;
 	h->clock_ms = 79;
-	h->stamp = 5;
+	h->stamp = 5 | UINT64_C(7) << 48;
 	h->lost[REC_LOST_ELIDED] = 1;
 	h->threads_seen = 3;
 	h->threads_ended = 1;

@@ -25,6 +25,7 @@
 #include "t.h"
 #include "tool/format/live/live_load.h"
 #include "tool/model/prof.h"
+#include "tool/model/series.h"
 #include "tool/util/err.h"
 #include "tool/util/x.h"
 
@@ -219,6 +220,39 @@ check(const struct prof *p, int round)
 	free(blocks);
 }
 
+/* What each place had over time ends with what it has, and adds up at every moment. */
+static void
+check_series(const struct prof *p, int round)
+{
+	int64_t *last = xcalloc(p->nsites, sizeof *last);
+	int64_t *sums = xcalloc(p->nticks + 1, sizeof *sums);
+
+	for (uint32_t i = 0; i < p->nsteps; i++) {
+		const struct prof_step *s = &p->steps[i];
+		int64_t more = s->live_bytes - last[s->site];
+
+		T_CHECK(s->live_bytes != PROF_UNKNOWN && s->moment < p->nticks);
+		for (uint32_t k = s->moment; k < p->nticks; k++)
+			sums[k] += more;
+		last[s->site] = s->live_bytes;
+	}
+	T_CHECK(p->nticks > 1);
+	for (uint32_t i = 1; i < p->nsites; i++) {
+		if (last[i] != p->sites[i].live_bytes)
+			T_FAIL("kill %d, place %u: the last step is %" PRId64
+			       ", totals %" PRId64,
+			       round, i, last[i], p->sites[i].live_bytes);
+	}
+	for (uint32_t i = 0; i < p->nticks; i++) {
+		T_EQ(sums[i], p->ticks[i].live_bytes);
+		/* one block of each slot and thread at most */
+		T_CHECK(sums[i] >= 0);
+		T_CHECK(i == 0 || p->ticks[i].ms >= p->ticks[i - 1].ms);
+	}
+	free(last);
+	free(sums);
+}
+
 static void
 kill_often(const char *mode)
 {
@@ -247,8 +281,10 @@ kill_often(const char *mode)
 		T_CHECK(fd >= 0);
 		if (live_load_fd(fd, true, p, &e) < 0)
 			T_FAIL("kill %d: %s", round, e.msg);
-		else
+		else {
 			check(p, round);
+			check_series(p, round);
+		}
 		prof_free(p);
 		close(fd);
 	}

@@ -88,6 +88,71 @@ T_TEST(stacks_and_totals)
 	image_free(&d.m);
 }
 
+/* What the sites had at the moments 1, 4 and 7, and at the end. */
+T_TEST(series)
+{
+	/* site 1: -40 from 7 on, as its second cell had not changed since 6 */
+	static const struct prof_step want[] = {
+		{1, 1, 283}, {1, 2, 269 - 40}, {1, 3, 280 - 40},
+		{2, 0, 113}, {2, 2, 120},      {3, 1, 37},
+	};
+	struct image_demo d = image_demo();
+	struct prof *p = load(&d.m, true);
+	struct rec_cell *c;
+
+	T_EQ(p->nticks, 4);
+	T_EQ(p->ticks[0].ms, 11);
+	T_EQ(p->ticks[1].ms, 41);
+	T_EQ(p->ticks[2].ms, 61);
+	T_EQ(p->ticks[3].ms, 79);
+	T_EQ(p->ticks[0].live_bytes, 113);
+	T_EQ(p->ticks[1].live_bytes, 283 + 113 + 37);
+	T_EQ(p->ticks[2].live_bytes, 229 + 120 + 37);
+	T_EQ(p->ticks[3].live_bytes, 397);
+	T_EQ(p->nsteps, ARRAY_LEN(want));
+	for (uint32_t i = 0; i < ARRAY_LEN(want); i++) {
+		T_EQ(p->steps[i].site, want[i].site);
+		T_EQ(p->steps[i].moment, want[i].moment);
+		T_EQ(p->steps[i].live_bytes, want[i].live_bytes);
+	}
+	prof_free(p);
+
+	/* a stamp that went back, and rows that were lost: what the recorder had noted */
+	c = image_at(&d.m, d.cells[0]);
+	c->stamp = UINT64_C(6) << 48;
+	c = image_at(&d.m, d.ended);
+	c->series = REC_SERIES_LOST;
+	p = load(&d.m, true);
+	T_EQ(p->ndamages, 0);
+	T_EQ(p->steps[0].live_bytes, 283);
+	T_EQ(p->steps[1].moment, 2);
+	T_EQ(p->steps[1].live_bytes, 240);
+	T_EQ(p->steps[2].site, 2);
+	T_CHECK(p->steps[2].live_bytes == PROF_UNKNOWN);
+	T_EQ(p->ticks[0].live_bytes, 29);
+	T_EQ(p->ticks[1].live_bytes, 401);
+	T_EQ(p->ticks[2].live_bytes, 397);
+	prof_free(p);
+
+	/* a circle, and a ref to nowhere */
+	c->series = d.sites[0];
+	c = image_at(&d.m, d.cells[0]);
+	((uint64_t *)image_at(&d.m, c->series))[0] |= UINT64_C(15) << 60;
+	p = load(&d.m, true);
+	T_EQ(damage(p, "figures of past moments"), 2);
+	T_CHECK(sound(p));
+	prof_free(p);
+
+	/* two of one number: no moment is believed */
+	image_moment(&d.m, 4, 43, 0);
+	p = load(&d.m, true);
+	T_EQ(damage(p, "figures of past moments"), 4);
+	T_EQ(p->nticks, 0);
+	T_EQ(p->nsteps, 0);
+	prof_free(p);
+	image_free(&d.m);
+}
+
 T_TEST(blocks)
 {
 	static const struct prof_block want[] = {

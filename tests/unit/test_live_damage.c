@@ -116,10 +116,10 @@ T_TEST(refusals)
 	refused(&d.m, sizeof *h - 1, text);
 	h->version = 7;
 	refused(&d.m, d.m.bytes,
-		"recording of version 7, this seep reads 5: use a newer seep");
+		"recording of version 7, this seep reads 6: use a newer seep");
 	h->version = 0;
 	refused(&d.m, d.m.bytes,
-		"recording of version 0, this seep reads 5: use an older seep");
+		"recording of version 0, this seep reads 6: use an older seep");
 	h->version = REC_VERSION;
 	h->arch = 40;
 	refused(&d.m, d.m.bytes,
@@ -300,7 +300,7 @@ T_TEST(sparse_file)
 	p = NULL;
 	T_CHECK(format_load_fd(fd, "some.live", &p, &e) < 0);
 	T_STR(e.msg,
-	      "some.live: recording of version 7, this seep reads 5: use a newer seep");
+	      "some.live: recording of version 7, this seep reads 6: use a newer seep");
 	T_CHECK(p == NULL);
 	T_EQ(ftruncate(fd, 0), 0);
 	T_CHECK(format_load(path, &p, &e) < 0);

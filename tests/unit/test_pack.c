@@ -93,6 +93,8 @@ sample(void)
 		fill(p, PROF_TAB_POINTS, prof_add_point(p), &random);
 		fill(p, PROF_TAB_RANGES, prof_add_range(p), &random);
 		fill(p, PROF_TAB_BLOCKS, prof_add_block(p), &random);
+		fill(p, PROF_TAB_TICKS, prof_add_tick(p), &random);
+		fill(p, PROF_TAB_STEPS, prof_add_step(p), &random);
 		fill(p, PROF_TAB_LOOKS, prof_add_look(p), &random);
 		fill(p, PROF_TAB_LOOK_ROWS, prof_add_look_row(p), &random);
 		fill(p, PROF_TAB_CHECKS, prof_add_check(p), &random);
@@ -265,15 +267,15 @@ T_TEST(refusals)
 	refused(a.data, 15, "cut off after 15 bytes, within its head");
 	refused(a.data, 16,
 		"cut off after 16 bytes, before the end of section \"strings\"");
-	a.data[8] = 13;
+	a.data[8] = 14;
 	refused(a.data, a.len,
-		"recording of version 13, this seep reads 12: use a newer seep");
+		"recording of version 14, this seep reads 13: use a newer seep");
 	a.data[8] = 0;
 	refused(a.data, a.len,
-		"recording of version 0, this seep reads 12: use an older seep");
-	a.data[8] = 11; /* the last one without directories of columns */
+		"recording of version 0, this seep reads 13: use an older seep");
+	a.data[8] = 12; /* the last one without moments */
 	refused(a.data, a.len,
-		"recording of version 11, this seep reads 12: use an older seep");
+		"recording of version 12, this seep reads 13: use an older seep");
 	a.data[8] = PACK_VERSION;
 	a.data[13] ^= 4;
 	refused(a.data, a.len, "its head is damaged (wrong checksum)");
@@ -327,6 +329,8 @@ T_TEST(damaged_sections)
 				T_EQ(q->nmarks, 0);
 			if (type == PROF_TAB_LOOK_ROWS)
 				T_EQ(q->nlooks, 0);
+			if (type == PROF_TAB_STEPS)
+				T_EQ(q->nticks, 0);
 			if (type == PROF_TAB_LOSSES)
 				T_EQ(q->nchecks, 0);
 			if (type == PROF_TAB_FRAMES) {

@@ -18,6 +18,7 @@
 #include "guest/record/cells.h"
 
 #include "guest/record/file/space.h"
+#include "guest/record/cell_series.h"
 #include "guest/rt/rt_map.h"
 
 #include <string.h>
@@ -320,13 +321,15 @@ fold_one(struct recorder *r, struct rec_site *site, struct rec_cell *c, uint32_t
 {
 	struct rec_cell *old = site->ended == 0 ? NULL : rec_at(r, site->ended);
 	struct rec_cell *sum = space_cell(r, me);
+	uint64_t now = __atomic_load_n(&r->head->stamp, __ATOMIC_RELAXED);
 
 	if (sum == NULL)
 		return false;
 	if (old != NULL)
 		memcpy(sum, old, sizeof(*sum));
 	else
-		sum->stamp = __atomic_load_n(&r->head->stamp, __ATOMIC_RELAXED);
+		sum->stamp = now;
+	sum->series = 0;
 	sum->site = c->site;
 	sum->thread = 0;
 	sum->next = 0;
@@ -334,12 +337,16 @@ fold_one(struct recorder *r, struct rec_site *site, struct rec_cell *c, uint32_t
 		space_cell_free(r, sum, me);
 		return false;
 	}
-	add(sum, c, __atomic_load_n(&r->head->stamp, __ATOMIC_RELAXED),
-	    r->head->mode == REC_MODE_SAMPLE);
+	series_fold(r, old, c, now, me, &sum->series);
+	add(sum, c, now, r->head->mode == REC_MODE_SAMPLE);
 	sum->absorbed = rec_ref(r, c);
 	__atomic_store_n(&site->ended, rec_ref(r, sum), __ATOMIC_RELEASE);
 	unlink_cell(r, site, c);
 	sum->absorbed = 0;
+	if (old != NULL && old->series == sum->series)
+		old->series = 0;
+	if (c->series == sum->series)
+		c->series = 0;
 	__atomic_fetch_add(&site->live_bytes,
 			   (int64_t)(c->alloc_bytes - c->free_bytes) - c->shown_bytes,
 			   __ATOMIC_RELAXED);

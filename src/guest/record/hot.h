@@ -138,7 +138,7 @@ hot_alloc_step(struct recorder *r, struct thread *t, struct rec_cell *c, bool sa
 	}
 	publish(&s);
 	if (UNLIKELY(stale))
-		renew_stamp(s.stamp, c);
+		renew_stamp(r, s.stamp, c, t->me);
 	do_alloc(c, slot->block, (uint64_t)c->site | t->now_ms << 32, &size, sampled, &n);
 	if (UNLIKELY(peak))
 		set_peak(r, t, c);
@@ -296,7 +296,7 @@ hot_free_end(struct recorder *r, struct thread *t, bool sampled, uintptr_t addr,
 		s.at = jot_stamp(s, c);
 	publish(&s);
 	if (UNLIKELY(stale))
-		renew_stamp(s.stamp, c);
+		renew_stamp(r, s.stamp, c, t->me);
 	__atomic_store_n(&gone->slot.block->b, 0, __ATOMIC_RELAXED);
 	do_free(c, bucket, &life, sampled, &n);
 	commit(&s);

@@ -95,10 +95,10 @@ both_halves(struct recorder *r, struct thread *t, struct rec_cell *old,
 		s.at = jot_peak(s, site);
 	publish(&s);
 	if (old->stamp != s.stamp)
-		renew_stamp(s.stamp, old);
+		renew_stamp(r, s.stamp, old, t->me);
 	do_free(old, age, &life, false, &minus);
 	if (new->stamp != s.stamp)
-		renew_stamp(s.stamp, new);
+		renew_stamp(r, s.stamp, new, t->me);
 	__atomic_store_n(&slot->block->a, a, __ATOMIC_RELAXED);
 	do_alloc(new, slot->block, (uint64_t) new->site | t->now_ms << 32, &size, false,
 		 &plus);

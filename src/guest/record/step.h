@@ -13,6 +13,7 @@
  * Peak: head->stamp counts new maxima. Before a cell changes for the first time after a
  * maximum, its live figures are those of the maximum: they are saved, and the stamp with
  * them. So the heap at its peak is known exactly, site by site, for one compare an event.
+ * The same compare notes what the cell had at past moments (cell_series.h).
  *
  * Static inline, because this is the hot path: included by hot.h, events.c, resize.c and
  * inherit.c only. */
@@ -20,6 +21,7 @@
 #define SEEP_STEP_H
 
 #include "guest/record/cells.h"
+#include "guest/record/cell_series.h"
 #include "guest/record/sample.h"
 
 enum { STEP_FLUSH_BYTES = 4096 };
@@ -136,8 +138,8 @@ jot_stamp(struct step s, struct rec_cell *c)
 	return s.at;
 }
 
-static MAYBE_UNUSED NOINLINE void
-renew_stamp(uint64_t stamp, struct rec_cell *c)
+static ALWAYS_INLINE void
+renew_figures(uint64_t stamp, struct rec_cell *c)
 {
 	int64_t bytes = (int64_t)(c->alloc_bytes - c->free_bytes);
 	int64_t blocks = (int64_t)(c->allocs - c->frees);
@@ -151,6 +153,22 @@ renew_stamp(uint64_t stamp, struct rec_cell *c)
 		c->exit_live_blocks = blocks;
 	}
 	c->stamp = stamp;
+}
+
+static MAYBE_UNUSED COLD NOINLINE void
+renew_after_moment(struct recorder *r, uint64_t stamp, struct rec_cell *c, uint32_t me)
+{
+	series_note(r, c, stamp, me);
+	renew_figures(stamp, c);
+}
+
+static MAYBE_UNUSED NOINLINE void
+renew_stamp(struct recorder *r, uint64_t stamp, struct rec_cell *c, uint32_t me)
+{
+	if (UNLIKELY(((c->stamp ^ stamp) & REC_STAMP_MOMENT) != 0))
+		renew_after_moment(r, stamp, c, me);
+	else
+		renew_figures(stamp, c);
 }
 
 /* ---- peaks ---- */

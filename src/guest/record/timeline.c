@@ -11,6 +11,7 @@
 #include "guest/record/timeline.h"
 
 #include "guest/record/file/space.h"
+#include "guest/record/cell_series.h"
 #include "guest/record/ticks.h"
 #include "guest/rt/rt_map.h"
 
@@ -94,6 +95,8 @@ timeline_point(struct recorder *r, struct thread *t)
 		__atomic_store_n(&h->points, n + 1, __ATOMIC_RELEASE);
 		__atomic_store_n(&r->next_point_ms, t->now_ms + h->point_every_ms,
 				 __ATOMIC_RELAXED);
+		if (t->now_ms >= r->next_moment_ms)
+			moments_take(r, t);
 	}
 	lock_drop(&h->locks[LOCK_TIMELINE]);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "shared/compiler.h"
+#include "tool/model/series.h"
 
 #define SIZE_(type, field) sizeof(((struct type *)0)->field)
 
@@ -352,6 +353,18 @@ static const struct prof_col prof_cols_moments[] = {
 	UINT(prof_moment, bytes),
 };
 
+static const struct prof_col prof_cols_ticks[] = {
+	ROW(prof_tick, process, PROF_TAB_PROCESSES),
+	UINT_DELTA(prof_tick, ms),
+	INT(prof_tick, live_bytes),
+};
+
+static const struct prof_col prof_cols_steps[] = {
+	ROW_DELTA(prof_step, site, PROF_TAB_SITES),
+	UINT_DELTA(prof_step, moment),
+	INT(prof_step, live_bytes),
+};
+
 static const struct prof_col prof_cols_labels[] = {
 	ROW(prof_label, site, PROF_TAB_SITES),
 	STR(prof_label, key),
@@ -412,6 +425,8 @@ const struct prof_tab prof_tabs[PROF_TABS] = {
 	[PROF_TAB_BUCKETS] = TABLE(buckets, 0, false),
 	[PROF_TAB_ROUNDS] = TABLE(rounds, 0, false),
 	[PROF_TAB_MOMENTS] = TABLE(moments, 0, false),
+	[PROF_TAB_TICKS] = TABLE(ticks, 0, false),
+	[PROF_TAB_STEPS] = TABLE(steps, 0, false),
 	[PROF_TAB_LABELS] = TABLE(labels, 0, false),
 	[PROF_TAB_SNAPSHOTS] = TABLE(snapshots, 0, false),
 };

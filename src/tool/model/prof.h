@@ -61,6 +61,8 @@ enum prof_tab_id {
 	PROF_TAB_BUCKETS,
 	PROF_TAB_ROUNDS,
 	PROF_TAB_MOMENTS,
+	PROF_TAB_TICKS,
+	PROF_TAB_STEPS,
 	PROF_TABS_STORED, /* those from here on are in no file */
 	PROF_TAB_LABELS = PROF_TABS_STORED,
 	PROF_TAB_SNAPSHOTS,
@@ -457,6 +459,8 @@ struct prof {
 	PROF_TABLE(prof_thread, threads);
 	PROF_TABLE(prof_block, blocks);
 	PROF_TABLE(prof_point, points);
+	PROF_TABLE(prof_tick, ticks);
+	PROF_TABLE(prof_step, steps);
 	PROF_TABLE(prof_mark, marks);
 	PROF_TABLE(prof_mark_row, mark_rows);
 	PROF_TABLE(prof_look, looks);
@@ -517,6 +521,8 @@ PROF_ADD_(cell, CELLS)
 PROF_ADD_(thread, THREADS)
 PROF_ADD_(block, BLOCKS)
 PROF_ADD_(point, POINTS)
+PROF_ADD_(tick, TICKS)
+PROF_ADD_(step, STEPS)
 PROF_ADD_(mark, MARKS)
 PROF_ADD_(mark_row, MARK_ROWS)
 PROF_ADD_(look, LOOKS)

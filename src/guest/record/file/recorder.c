@@ -341,6 +341,7 @@ fill_head(struct recorder *r, const struct recorder_settings *s)
 		(s->forked ? REC_FLAG_FORKED : 0) | (s->mmap_class ? REC_FLAG_MMAP : 0);
 	h->forked_threads = s->forked ? s->forked_threads : 0;
 	h->point_every_ms = 10;
+	h->moment_every_ms = 10;
 	if (SYS1(SYS_uname, &un) == 0)
 		memcpy(h->host, un.nodename, sizeof(h->host) - 1);
 	fill_text(r->host, h, r->base);

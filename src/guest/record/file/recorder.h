@@ -135,6 +135,9 @@ struct recorder {
 	uint32_t idle_lock;
 	struct thread *idle; /* private states of ended threads, to use again */
 	uint64_t next_point_ms;
+	uint64_t next_moment_ms;
+	/* by number: moments that have not been left out */
+	uint64_t moments[(REC_MOMENT_LAST + 1) / 64];
 	uint64_t next_rss_ms, next_own_ms; /* timeline.c: when to measure again */
 	bool inherited_whole; /* forked: all that the parent had is in the table */
 	/* may become exact or sampled: a cell does not list its first blocks */

@@ -268,18 +268,56 @@ space_hist(struct recorder *r, uint32_t me)
 	return hist;
 }
 
+/* All series together take at most so much of the file. */
+enum { SERIES_SHARE = 8, SERIES_BYTES_MAX = 64 << 20 };
+
+struct rec_series *
+space_series(struct recorder *r, uint32_t me)
+{
+	struct rec_head *h = r->head;
+	struct rec_series *s = take_freed(r, &h->free_series, 0, me);
+	uint64_t most = r->bytes / SERIES_SHARE;
+
+	if (s != NULL) {
+		memset(s, 0, sizeof(*s));
+		return s;
+	}
+	if (most > SERIES_BYTES_MAX)
+		most = SERIES_BYTES_MAX;
+	if (__atomic_load_n(&h->series, __ATOMIC_RELAXED) >= most / sizeof(*s))
+		return NULL;
+	s = space_alloc(r, REC_CHUNK_SERIES, sizeof(*s), me);
+	if (s != NULL)
+		__atomic_fetch_add(&h->series, 1, __ATOMIC_RELAXED);
+	return s;
+}
+
+void
+space_series_free(struct recorder *r, uint32_t ref, uint32_t me)
+{
+	while (ref > REC_SERIES_LOST) {
+		struct rec_series *s = rec_at(r, ref);
+
+		ref = rec_series_before(s);
+		put_freed(r, &r->head->free_series, s, 0, me);
+	}
+}
+
 void
 space_cell_free(struct recorder *r, struct rec_cell *cell, uint32_t me)
 {
 	bool own = rec_ref(r, cell) == cell->site;
+	uint32_t series = cell->series;
 
+	cell->series = 0;
+	space_series_free(r, series, me);
 	if (cell->hist != 0)
 		put_freed(r, &r->head->free_hists, rec_at(r, cell->hist), 0, me);
 	cell->hist = 0;
 	if (own) { /* zero for whoever takes it next, site last */
 		__atomic_store_n(&cell->thread, 0, __ATOMIC_RELAXED);
-		memset(&cell->thread_next, 0,
-		       sizeof(*cell) - offsetof(struct rec_cell, thread_next));
+		memset(&cell->series, 0,
+		       sizeof(*cell) - offsetof(struct rec_cell, series));
 	}
 	/* readers see that it belongs to nobody */
 	__atomic_store_n(&cell->site, 0, __ATOMIC_RELEASE);

@@ -15,7 +15,12 @@ void *space_alloc(struct recorder *r, enum rec_chunk_kind kind, uint32_t bytes,
 /* The same under the lock, from a list of used ones first. */
 struct rec_cell *space_cell(struct recorder *r, uint32_t me);
 struct rec_hist *space_hist(struct recorder *r, uint32_t me);
-/* With its histogram. A site's own cell stays there, to be taken again. */
+/* A piece of a series, from those that were given back or a new one; NULL: no room, or
+ * series have all that they may take. */
+struct rec_series *space_series(struct recorder *r, uint32_t me);
+/* All pieces of the series that `ref` names. */
+void space_series_free(struct recorder *r, uint32_t ref, uint32_t me);
+/* With its histogram and series. A site's own cell stays there, to be taken again. */
 void space_cell_free(struct recorder *r, struct rec_cell *cell, uint32_t me);
 
 /* Copy of a string in the recording; 0 when there is no room. */

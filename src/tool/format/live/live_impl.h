@@ -35,6 +35,7 @@ enum live_bad {
 	LIVE_BAD_MARK,
 	LIVE_BAD_ERROR,
 	LIVE_BAD_NAME,
+	LIVE_BAD_SERIES,
 	LIVE_BAD_MAX,
 };
 
@@ -79,8 +80,11 @@ struct live {
 	struct prof *p;
 	uint32_t process;
 	struct prof_hist hist; /* of the site whose cells are being read */
-	uint32_t inherited;    /* ref of the site of inherited blocks, 0 = none */
-	uint64_t last_ms;      /* the latest time seen anywhere */
+	/* live_series.c: the moments by number, and the end; what the site that is being
+	 * read had at each, and all of them */
+	struct live_moments *ticks;
+	uint32_t inherited; /* ref of the site of inherited blocks, 0 = none */
+	uint64_t last_ms;   /* the latest time seen anywhere */
 	uint64_t bad[LIVE_BAD_MAX];
 };
 
@@ -171,6 +175,15 @@ void live_read_blocks(struct live *l, uint32_t first_site);
 void live_read_marks(struct live *l);
 void live_read_points(struct live *l);
 void live_read_errors(struct live *l);
+
+/* live_series.c: before the sites; of a site: none yet, one more cell of it, and all were
+ * there (row 0: they are forgotten); after the sites, when the end is known. */
+void live_read_moments(struct live *l);
+void live_series_begin(struct live *l);
+void live_series_add(struct live *l, const struct rec_cell *c);
+void live_series_end(struct live *l, uint32_t site_row);
+void live_finish_moments(struct live *l);
+
 void live_read_unseen(struct live *l); /* adds processes behind this one */
 
 #endif

@@ -40,6 +40,7 @@ static const char *const live_bad_words[LIVE_BAD_MAX] = {
 	[LIVE_BAD_BLOCK] = "live blocks whose site is unknown",
 	[LIVE_BAD_MARK] = "parts of marks that could not be read",
 	[LIVE_BAD_ERROR] = "wrong uses of the heap that could not be read",
+	[LIVE_BAD_SERIES] = "figures of past moments that could not be read",
 	[LIVE_BAD_NAME] = "names of frames and types that could not be read",
 };
 
@@ -370,11 +371,13 @@ live_read(struct live *l, uint64_t missing_bytes)
 	live_read_points(l);
 	live_read_threads(l);
 	live_read_modules(l);
+	live_read_moments(l);
 	live_read_sites(l);
 	live_read_blocks(l, first_site);
 	live_read_marks(l);
 	live_read_errors(l);
 	live_finish_process(l, first_site);
+	live_finish_moments(l);
 	peaks_correct(l->p, l->process);
 	live_read_unseen(l);
 	live_report_bad(l);

@@ -273,6 +273,7 @@ live_add_cell(struct live *l, struct prof_site *site, const struct rec_cell *c)
 	site->free_bytes += c->free_bytes;
 	site->temp_bytes += c->temp_bytes;
 	live_add_hist(l, site, c);
+	live_series_add(l, c);
 	live_add_snapshots(l, site, c);
 	if (l->sampled) {
 		site->samples += c->allocs;
@@ -314,6 +315,7 @@ live_read_cells(struct live *l, uint32_t row, struct prof_site *site,
 	struct rec_cell c;
 	uint32_t absorbed = 0;
 
+	live_series_begin(l);
 	if (s->ended != 0) {
 		if (live_cell(l, s->ended, &c) && c.site == site_ref &&
 		    live_first_visit(l, s->ended, 1)) {
@@ -428,6 +430,7 @@ live_read_site(struct live *l, const struct rec_site *s, uint32_t ref)
 	l->hist = (struct prof_hist){0};
 	live_read_cells(l, row, &l->p->sites[row], s, ref);
 	prof_set_hist(l->p, row, &l->hist);
+	live_series_end(l, row);
 	live_finish_site(l, &l->p->sites[row], s);
 	live_count_cut(l, &l->p->sites[row]);
 }

@@ -16,7 +16,7 @@ struct err;
 struct prof;
 
 enum {
-	PACK_VERSION = 12,
+	PACK_VERSION = 13,
 	PACK_BLOCKS_MAX = 2000000, /* live blocks that are stored one by one */
 };
 

@@ -474,6 +474,9 @@ pack_load(const void *data, size_t bytes, struct prof *p, struct err *e)
 	/* And looks without theirs that nothing ever grew. */
 	if (u.state[PROF_TAB_LOOK_ROWS] != UNPACK_READ)
 		p->nlooks = 0;
+	/* Moments without steps that nothing was ever live. */
+	if (u.state[PROF_TAB_STEPS] != UNPACK_READ)
+		p->nticks = 0;
 	/* A check without what it found would say that nothing is lost. */
 	if (u.state[PROF_TAB_LOSSES] != UNPACK_READ)
 		p->nchecks = 0;

@@ -28,7 +28,7 @@ static const char *const report_json_lost[REC_LOST_MAX] = {
 	[REC_LOST_THREAD] = "thread",	    [REC_LOST_EXEC] = "exec",
 	[REC_LOST_PAST] = "past",	    [REC_LOST_LIBC] = "libc",
 	[REC_LOST_MISSED] = "missed_child", [REC_LOST_NAME] = "name",
-	[REC_LOST_MIXED] = "mixed",
+	[REC_LOST_MIXED] = "mixed",	    [REC_LOST_MOMENT] = "moment",
 };
 
 void

@@ -49,6 +49,8 @@ static const struct report_note report_lost[REC_LOST_MAX] = {
 	[REC_LOST_MIXED] =
 		{"", "stack has the frames of its interpreter in a place that is a guess",
 		 "stacks have the frames of their interpreter in a place that is a guess"},
+	[REC_LOST_MOMENT] = {"", "figure of the past found no room (--timeline)",
+			     "figures of the past found no room (--timeline)"},
 	[REC_LOST_PAST] =
 		{"not recorded: ",
 		 "block of the heap was allocated or freed past the hooks (RTLD_DEEPBIND, or libc's malloc by its address), or malloc's lists were overwritten (--quarantine 1M would find a write to freed memory)",

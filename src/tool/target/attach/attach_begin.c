@@ -88,6 +88,7 @@ attach_begin(int pid, struct attach_beginning *b, const struct attach_settings *
 	h->rate_bytes = s->mode == REC_MODE_SAMPLE ? s->rate_bytes : 0;
 	h->rates[0] = h->rate_bytes;
 	h->point_every_ms = 10;
+	h->moment_every_ms = 10;
 	h->tool_pid = (uint32_t)getpid();
 	h->clock_ms = 1;
 	if (uname(&un) == 0)
