@@ -245,7 +245,7 @@ report_query(const struct report_view *r, const struct loaded *l,
 	    prof_has_value(l->p, PROF_ALLOCATED))
 		q.value = PROF_ALLOCATED;
 	if (r->kind == VIEW_LIST || r->kind == VIEW_ANNOTATE ||
-	    (r->kind == VIEW_TRACES && !r->grain_given))
+	    ((r->kind == VIEW_TRACES || r->kind == VIEW_TIMELINE) && !r->grain_given))
 		q.grain = GRAPH_LINES;
 	q.no_edges = r->kind != VIEW_PEEK && r->kind != VIEW_GRAPH;
 	*ret_query = q;

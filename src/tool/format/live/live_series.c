@@ -60,11 +60,15 @@ live_read_moments(struct live *l)
 						     m->all[i].ms < m->all[i - 1].ms))) {
 			l->bad[LIVE_BAD_SERIES] += m->n;
 			m->n = 0;
+			return;
 		}
 	}
-	if (m->n == 0)
-		return;
-	live_saw_ms(l, m->all[m->n - 1].ms);
+	if (l->head->mode != REC_MODE_EXACT && l->head->mode != REC_MODE_SAMPLE)
+		m->n = 0;
+	if (l->head->mode == REC_MODE_OFF)
+		return; /* nothing was recorded */
+	if (m->n > 0)
+		live_saw_ms(l, m->all[m->n - 1].ms);
 	m->numbers[m->n] = UINT32_MAX;
 	m->all[m->n++].process = l->process;
 }

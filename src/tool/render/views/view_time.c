@@ -7,6 +7,7 @@
 #include "tool/analyze/sites/ages.h"
 #include "tool/analyze/sites/choose.h"
 #include "tool/render/views/view_impl.h"
+#include "tool/render/views/view_plot.h"
 #include "tool/util/fmt.h"
 
 #define VIEW_MS UINT64_C(1000000) /* ns */
@@ -350,5 +351,6 @@ view_timeline_json(struct json *j, const struct view *v)
 		json_obj_end(j);
 	}
 	json_arr_end(j);
+	plot_json(j, v);
 	return 1;
 }

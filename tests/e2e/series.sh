@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Live bytes of each place over time: what the program says that it held, in order, is
+# what the timeline has; with a tool and without one, with threads, killed, in forked
+# children, sampled, from the live and from the packed recording.
+. "$(dirname "$0")/lib.sh"
+need_seep
+need_libseep
+need_command jq
+prog=$(program series_steps) || exit
+cd "$TMP" || exit
+mkdir live
+
+# has FUNCTION: its figures in `json`, each as often as it changed.
+has() {
+	jq -r --arg f "$1" '[.series.rows[] | select(.function == $f) | .live_bytes][0] as $b
+		| reduce $b[] as $x ([]; if length > 0 and .[-1] == $x then . else . + [$x] end)
+		| map(tostring) | join(" ")' json
+}
+
+# check NAME: `json` against what the program said in `truth`.
+check() {
+	while read -r function figures; do
+		expect_eq "$1: $function" "$(has "$function")" "$figures"
+	done <truth
+	expect_eq "$1: points" "$(jq '.series.ms | length > 5 and length <= 128' json)" true
+	expect_eq "$1: in order" "$(jq '.series.ms | . == sort' json)" true
+	expect_eq "$1: the rows add up" "$(jq '.series | . as $s
+		| [range(.ms | length) as $i | ([$s.rows[].live_bytes[$i]] | add)
+			+ $s.not_listed_bytes[$i] == $s.live_bytes[$i]] | all' json)" true
+}
+
+SEEP="mode=exact,dir=$TMP/live" LD_PRELOAD=$LIBSEEP "$prog" >truth
+"$SEEP" timeline --json live/*.live >json
+check "without a tool"
+"$SEEP" report --json live/*.live >report
+expect_eq "the end" "$(jq .series.live_bytes[-1] json)" "$(jq ".processes[0].live_bytes" report)"
+"$SEEP" convert live/*.live packed.rec
+"$SEEP" timeline --json packed.rec >json.packed
+expect_eq "packed: the same" "$(jq -c .series json.packed)" "$(jq -c .series json)"
+rm -f live/*
+
+"$SEEP" run -o run.rec "$prog" >truth 2>/dev/null
+"$SEEP" timeline --json run.rec >json
+check "with a tool"
+
+"$SEEP" run -o forks.rec "$prog" forks >truth 2>/dev/null
+"$SEEP" timeline --json forks.rec >json
+check "with a child"
+expect_eq "two processes" "$(jq '.rows | length' json)" 2
+"$SEEP" timeline --json -n 1 forks.rec >json
+expect_eq "one row" "$(jq -c '.series | [(.rows | length), .rows_not_listed > 3]' json)" "[1,true]"
+
+# Blocks of this size are always caught at this rate.
+"$SEEP" run --sample 1K -o sampled.rec "$prog" >truth 2>/dev/null
+"$SEEP" timeline --json sampled.rec >json
+check "sampled"
+
+# ---- killed: complete up to that moment ----
+SEEP="mode=exact,dir=$TMP/live" LD_PRELOAD=$LIBSEEP "$prog" >/dev/null &
+holds_b() { "$SEEP" timeline --json live/*.live 2>/dev/null >json && [ -n "$(has take_b)" ]; }
+wait_for 30 holds_b || fail "it never came to take_b"
+kill -KILL $!
+wait $! 2>/dev/null
+"$SEEP" timeline --json live/*.live >json
+expect_match "killed: take_a" "0 100003 200006 100003" "^$(has take_a)"
+expect_eq "killed: the rows add up" "$(jq '.series | [.rows[].live_bytes[-1]] | add' json)" \
+	"$("$SEEP" report --json live/*.live | jq '.processes[0].live_bytes')"
