@@ -13,10 +13,10 @@ cd "$TMP" || exit
 mkdir live
 cp "$prog" ./over_time
 
-# rows: of a timeline; which figures they have, not how many there are. Whether one came
-# before the first block depends on the clock.
+# rows: of a timeline's table; which figures they have, not how many there are. Whether
+# one came before the first block depends on the clock.
 rows() {
-	sed -E '/^ +[0-9.]+( m?s)? +0 B /d; /^# each row/d; s/^ +[0-9.]+ m?s /  TIME /; s/([0-9.]+ ± )?[0-9.]+ [KM]iB/SIZE/g
+	awk '/^ +time +live/ { table = 1 } NR <= 2 || table' | sed -E '/^ +[0-9.]+( m?s)? +0 B /d; /^# each row/d; s/^ +[0-9.]+ m?s /  TIME /; s/([0-9.]+ ± )?[0-9.]+ [KM]iB/SIZE/g
 		s/ +/ /g; s/█+/BAR/; s/ in [12] stacks?/ in N stacks/' | uniq
 }
 

@@ -33,8 +33,8 @@ check() {
 SEEP="mode=exact,dir=$TMP/live" LD_PRELOAD=$LIBSEEP "$prog" >truth
 "$SEEP" timeline --json live/*.live >json
 check "without a tool"
-"$SEEP" report --json live/*.live >report
-expect_eq "the end" "$(jq .series.live_bytes[-1] json)" "$(jq ".processes[0].live_bytes" report)"
+"$SEEP" report --json live/*.live >said
+expect_eq "the end" "$(jq .series.live_bytes[-1] json)" "$(jq ".processes[0].live_bytes" said)"
 "$SEEP" convert live/*.live packed.rec
 "$SEEP" timeline --json packed.rec >json.packed
 expect_eq "packed: the same" "$(jq -c .series json.packed)" "$(jq -c .series json)"
@@ -51,6 +51,34 @@ expect_eq "two processes" "$(jq '.rows | length' json)" 2
 "$SEEP" timeline --json -n 1 forks.rec >json
 expect_eq "one row" "$(jq -c '.series | [(.rows | length), .rows_not_listed > 3]' json)" "[1,true]"
 
+# ---- the plot: its figures are those of JSON, it fits, and is plain in a pipe ----
+"$SEEP" timeline --json forks.rec >json
+"$SEEP" timeline --bytes forks.rec >plot
+while read -r function highest last; do
+	expect_eq "plot: $function" "$(awk -v f="$function" '$4 == f && NF == 5 { print $2, $3 }' plot)" "$highest $last"
+done < <(jq -r '.series.rows[:5][] | select(.line) | "\(.function) \(.highest_bytes) \(.live_bytes[-1])"' json)
+expect_eq "plot: total" "$(awk 'NF == 3 && $3 == "total" { print $1, $2 }' plot)" \
+	"$(jq -r '.series.live_bytes | "\(max) \(last)"' json)"
+expect_eq "plot: scale" "$(awk 'NR == 3 { print $1 }' plot)" "$(jq '.series.live_bytes | max' json)"
+expect_eq "plot: 80 columns" "$(sed -n '3,/^$/p' plot | wc -L)" 80
+expect_eq "plot: 100 columns" "$(COLUMNS=100 "$SEEP" timeline forks.rec | sed -n '3,/^$/p' | wc -L)" 100
+expect_eq "plot: no colours in a pipe" "$(grep -c $'\033' plot)" 0
+expect_match "plot: colours if asked for" "$("$SEEP" timeline --color always forks.rec)" $'\033\\[34m'
+expect_eq "ASCII" "$("$SEEP" timeline --ascii forks.rec | sed -n '3,/^$/p' | LC_ALL=C grep -c '[^ -~]')" 0
+expect_eq "the same without UTF-8" "$(LC_ALL=C "$SEEP" timeline forks.rec)" "$("$SEEP" timeline --ascii forks.rec)"
+"$SEEP" timeline --svg plot.svg forks.rec
+"$SEEP" report --svg - --timeline forks.rec >again.svg
+expect_eq "SVG: to a file and to a pipe" "$(cat plot.svg)" "$(cat again.svg)"
+expect_eq "SVG: a layer for each place" "$(grep -c '<polygon' plot.svg)" "$(jq '.series.rows | if length > 5 then 6 else length end' json)"
+for function in take_a take_b take_thread take_child total; do
+	expect_match "SVG: $function" "$(cat plot.svg)" ">$function"
+done
+printf 'main;work 17\n' >plain.folded
+run "$SEEP" timeline --svg none.svg plain.folded
+expect_eq "nothing to plot" "$status ${err%%:*}" "3 seep"
+expect_match "nothing to plot: why" "$err" 'there is nothing to plot'
+expect_eq "nothing to plot: no file" "$(ls none.svg 2>/dev/null)" ""
+
 # Blocks of this size are always caught at this rate.
 "$SEEP" run --sample 1K -o sampled.rec "$prog" >truth 2>/dev/null
 "$SEEP" timeline --json sampled.rec >json
@@ -58,7 +86,7 @@ check "sampled"
 
 # ---- killed: complete up to that moment ----
 SEEP="mode=exact,dir=$TMP/live" LD_PRELOAD=$LIBSEEP "$prog" >/dev/null &
-holds_b() { "$SEEP" timeline --json live/*.live 2>/dev/null >json && [ -n "$(has take_b)" ]; }
+holds_b() { "$SEEP" timeline --json live/*.live 2>/dev/null >json && [ -n "$(has take_b 2>/dev/null)" ]; }
 wait_for 30 holds_b || fail "it never came to take_b"
 kill -KILL $!
 wait $! 2>/dev/null

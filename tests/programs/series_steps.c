@@ -15,7 +15,8 @@
 
 #define NOINLINE __attribute__((noinline, noclone))
 
-enum { BEATS = 25, BEAT_US = 2000 };
+/* without a tool the clock is looked at with every 64th event */
+enum { BEATS = 25, BEAT_US = 2000, EVENTS = 64 };
 
 static void *kept[8];
 
@@ -23,12 +24,13 @@ static void *kept[8];
 NOINLINE static void
 beat(void)
 {
-	for (int i = 0; i < BEATS; i++) {
+	for (int i = 0; i < BEATS * EVENTS; i++) {
 		void *p = malloc(17);
 
 		__asm__ volatile("" : "+r"(p));
 		free(p);
-		usleep(BEAT_US);
+		if (i % EVENTS == EVENTS - 1)
+			usleep(BEAT_US);
 	}
 }
 

@@ -40,8 +40,9 @@ step(struct prof *p, uint32_t of, uint32_t at, int64_t live_bytes)
 	p->steps[row] = (struct prof_step){of, at, live_bytes};
 }
 
-/* The first from 0 to 100 ms; the second from 40 to 70; the third runs, from 90 on. Sites:
- * 1 and 2 of the first, 3 of the second, 4 of the third, which is not known in between. */
+/* The first from 0 to 100 ms; the second from 40 to 70; the third runs, from 90 on.
+ * Sites: 1 and 2 of the first, 3 of the second, 4 of the third, which is not known in
+ * between. */
 static struct prof *
 sample(void)
 {

@@ -20,6 +20,7 @@
 #include "tool/session/out_file.h"
 #include "tool/sym/demangle.h"
 #include "tool/util/cmdline/cmd.h"
+#include "tool/util/file.h"
 #include "tool/util/re.h"
 #include "tool/util/x.h"
 
@@ -55,6 +56,24 @@ report_view_second(const char *first, const char *second, struct err *e)
 	return err_set(e, -EINVAL, "--%s and --%s: one view at a time", first, second);
 }
 
+/* --timeline and --svg go together, in any order: the plot as a picture. */
+static bool
+report_plots(struct report_view *r, const char *option, const char *path)
+{
+	bool svg = strcmp(option, "svg") == 0;
+
+	if (svg && r->kind_given && r->kind == VIEW_TIMELINE && r->picture == NULL) {
+		r->picture = "svg";
+		r->picture_path = path;
+		return true;
+	}
+	if (strcmp(option, "timeline") != 0 || !r->kind_given || r->kind != VIEW_GRAPH ||
+	    r->picture == NULL || strcmp(r->picture, "svg") != 0)
+		return false;
+	r->kind = VIEW_TIMELINE;
+	return true;
+}
+
 int
 report_set_view(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
 {
@@ -63,6 +82,8 @@ report_set_view(void *to, const struct opt *o, const struct opt_value *v, struct
 
 	while (strcmp(report_views[i].option, o->name) != 0)
 		i++;
+	if (report_plots(r, o->name, v->text))
+		return 0;
 	if (r->kind_given && (r->kind != report_views[i].kind || v->text != NULL))
 		return report_view_second(r->picture != NULL ? r->picture
 							     : view_names[r->kind],
@@ -158,6 +179,8 @@ report_set_switch(void *to, const struct opt *o, const struct opt_value *v, stru
 		r->by_cum = true;
 	else if (strcmp(o->name, "no-inlines") == 0)
 		r->no_inlines = true;
+	else if (strcmp(o->name, "ascii") == 0)
+		r->ascii = true;
 	else
 		r->relative = true;
 	return 0;
@@ -292,12 +315,35 @@ report_pages(const struct report_view *r, const struct view *v, struct err *e)
 }
 
 static int
+report_plot_write(const struct report_view *r, const struct view *v, struct err *e)
+{
+	struct buf out = {0};
+	int status = 0;
+
+	if (!plot_svg(&out, v))
+		status = err_set(e, -ENODATA,
+				 "--svg: there is nothing to plot: %s does not say what "
+				 "was live when",
+				 v->o->title);
+	else if (strcmp(r->picture_path, "-") == 0)
+		status = pager_print(&out, true, e);
+	else
+		status = file_write(r->picture_path, out.data, out.len, e);
+	if (status == 0 && strcmp(r->picture_path, "-") != 0)
+		cmd_wrote(r->picture_path);
+	buf_done(&out);
+	return status;
+}
+
+static int
 report_view_write(const struct report_view *r, struct buf *out, const struct view *v,
 		  const struct report_how *how, struct err *e)
 {
 	struct report_opts notes = {.chosen = how->chosen, .bytes = how->bytes};
 	uint32_t met;
 
+	if (r->kind == VIEW_TIMELINE && r->picture != NULL && !how->json)
+		return report_plot_write(r, v, e);
 	if (how->json) {
 		met = view_json(out, r->kind, v);
 	} else {
@@ -368,7 +414,7 @@ report_view_print(const struct report_view *r, const struct loaded *l,
 	struct term term;
 	struct view_opts o = {
 		.term = &term,
-		.ascii = !report_locale_is_utf8(),
+		.ascii = r->ascii || !report_locale_is_utf8(),
 		.bytes = how->bytes,
 		.all = how->all,
 		.by_cum = r->by_cum,

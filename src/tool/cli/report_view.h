@@ -22,7 +22,7 @@ struct report_view {
 	enum view_kind kind;
 	enum graph_grain grain;
 	enum prof_value value;
-	bool objects, by_cum, relative, no_inlines;
+	bool objects, by_cum, relative, no_inlines, ascii;
 	const char *pattern; /* of --peek and --list */
 	const char *file;    /* of --annotate */
 	const char *picture; /* "svg" …: type of picture, NULL = none */
@@ -101,8 +101,10 @@ int report_set_trim(void *to, const struct opt *o, const struct opt_value *v,
 				"Print the live memory over time."),                               \
 		REPORT_VIEW_ROW(base, "graph", NULL,                                               \
 				"Print the call graph in graphviz's dot language."),               \
-		REPORT_VIEW_ROW(base, "svg", "OUT",                                                \
-				"Draw the call graph as SVG with graphviz."),                      \
+		REPORT_VIEW_ROW(                                                                   \
+			base, "svg", "OUT",                                                        \
+			"Draw the call graph as SVG with graphviz, or with --timeline "            \
+			"its plot."),                                                              \
 		REPORT_VIEW_ROW(base, "pdf", "OUT", "Draw the call graph as PDF."),                \
 		REPORT_VIEW_ROW(base, "ps", "OUT",                                                 \
 				"Draw the call graph as PostScript."),                             \
@@ -143,6 +145,7 @@ int report_set_trim(void *to, const struct opt *o, const struct opt_value *v,
 		{"inuse_objects", 0, OPT_NONE, .at = (base), .set = report_set_value},             \
 		{"alloc_space", 0, OPT_NONE, .at = (base), .set = report_set_value},               \
 		{"alloc_objects", 0, OPT_NONE, .at = (base), .set = report_set_value},             \
+		REPORT_SWITCH_ROW(base, "ascii", "Draw with ASCII characters only."),              \
 		REPORT_SWITCH_ROW(base, "objects", "Count blocks instead of bytes."),              \
 		REPORT_SWITCH_ROW(                                                                 \
 			base, "cum",                                                               \

@@ -58,9 +58,19 @@ term_init(struct term *t, int fd)
 }
 
 static const char *const term_styles[] = {
-	[TERM_PLAIN] = "",	   [TERM_BOLD] = "\033[1m",    [TERM_DIM] = "\033[2m",
-	[TERM_BAD] = "\033[1;31m", [TERM_WARN] = "\033[33m",   [TERM_GOOD] = "\033[32m",
-	[TERM_NAME] = "\033[36m",  [TERM_NAME + 1] = TERM_END,
+	[TERM_PLAIN] = "",
+	[TERM_BOLD] = "\033[1m",
+	[TERM_DIM] = "\033[2m",
+	[TERM_BAD] = "\033[1;31m",
+	[TERM_WARN] = "\033[33m",
+	[TERM_GOOD] = "\033[32m",
+	[TERM_NAME] = "\033[36m",
+	[TERM_LAYER_1] = "\033[34m",
+	[TERM_LAYER_2] = "\033[33m",
+	[TERM_LAYER_3] = "\033[32m",
+	[TERM_LAYER_4] = "\033[35m",
+	[TERM_LAYER_5] = "\033[36m",
+	[TERM_LAYER_5 + 1] = TERM_END,
 };
 
 const char *

@@ -18,6 +18,12 @@ enum term_style {
 	TERM_WARN, /* yellow: growing, not covered */
 	TERM_GOOD, /* green: nothing found */
 	TERM_NAME, /* cyan: functions and files */
+	/* parts of a picture, to be told apart */
+	TERM_LAYER_1,
+	TERM_LAYER_2,
+	TERM_LAYER_3,
+	TERM_LAYER_4,
+	TERM_LAYER_5,
 };
 
 struct term {

@@ -88,4 +88,7 @@ void view_about(struct buf *out, const struct view *v);
 uint32_t view_text(struct buf *out, enum view_kind kind, const struct view *v);
 uint32_t view_json(struct buf *out, enum view_kind kind, const struct view *v);
 
+/* The plot of VIEW_TIMELINE as an SVG file. False: there is nothing to plot. */
+bool plot_svg(struct buf *out, const struct view *v);
+
 #endif

@@ -2,9 +2,76 @@
 /* view_plot.c -- what is plotted over time, and the same as JSON. See view_plot.h. */
 #include "tool/render/views/view_plot.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "tool/util/fmt.h"
 #include "tool/util/x.h"
+
+enum { RSS_MOST = 4 }; /* so much higher than what is live it may be to be drawn */
+
+bool
+plot_has_points(const struct plot *pl)
+{
+	return pl->o.axis.n > 1 && pl->o.nrows > 0;
+}
+
+int64_t
+plot_figure(const struct plot *pl, uint32_t layer, uint32_t point)
+{
+	int64_t x =
+		layer < pl->layers ? pl->o.rows[layer].live[point] : pl->others[point];
+
+	return x > 0 ? x : 0; /* nor what is not known */
+}
+
+int64_t
+plot_sum(const struct plot *pl, uint32_t point)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i <= pl->layers; i++)
+		sum += plot_figure(pl, i, point);
+	return sum;
+}
+
+struct fmt_str
+plot_amount(const struct plot *pl, int64_t bytes)
+{
+	struct fmt_str f;
+
+	if (!pl->v.o->bytes)
+		return fmt_size((uint64_t)bytes);
+	snprintf(f.s, sizeof f.s, "%" PRId64, bytes);
+	return f;
+}
+
+/* What is drawn, and on which scale. */
+static void
+prepare(struct plot *pl)
+{
+	const struct overtime *o = &pl->o;
+	int64_t rss = 0;
+
+	pl->layers = o->nrows < PLOT_LAYERS ? o->nrows : PLOT_LAYERS;
+	pl->rest = o->nrows > pl->layers;
+	pl->others = xcalloc(o->axis.n + 1u, sizeof *pl->others);
+	pl->rss_bytes = xcalloc(o->axis.n + 1u, sizeof *pl->rss_bytes);
+	overtime_rest(o, pl->layers, pl->others);
+	for (uint32_t k = 0; k < o->axis.n; k++) {
+		int64_t sum = plot_sum(pl, k);
+
+		pl->rss_bytes[k] = (int64_t)(o->rss_kib[k] << 10);
+		pl->top = sum > pl->top ? sum : pl->top;
+		rss = pl->rss_bytes[k] > rss ? pl->rss_bytes[k] : rss;
+	}
+	pl->top = pl->top > 0 ? pl->top : 1;
+	pl->has_rss = rss > 0;
+	pl->rss = rss > 0 && rss / RSS_MOST <= pl->top;
+	if (pl->rss && rss > pl->top)
+		pl->top = rss;
+}
 
 void
 plot_init(struct plot *ret, const struct view *v)
@@ -19,11 +86,14 @@ plot_init(struct plot *ret, const struct view *v)
 	overtime_init(&ret->o, v->p, v->q->chosen, &ret->g);
 	ret->v.g = &ret->g;
 	ret->v.q = &ret->q;
+	prepare(ret);
 }
 
 void
 plot_done(struct plot *pl)
 {
+	free(pl->others);
+	free(pl->rss_bytes);
 	overtime_done(&pl->o);
 	graph_done(&pl->g);
 }

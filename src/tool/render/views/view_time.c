@@ -254,6 +254,7 @@ view_timeline(struct buf *out, const struct view *v)
 {
 	uint32_t drawn = 0, left_out = 0;
 
+	plot_text(out, v);
 	for (uint32_t i = 1; i < v->p->nprocesses; i++) {
 		const struct prof_process *pr = &v->p->processes[i];
 		struct span *spans;
