@@ -4,6 +4,7 @@
  *
  * Before each event the model's figures are put aside; if the event takes a moment, they
  * are what the recording must say of it, site by site, when it is read in the end. */
+/* tsan */
 #include "t.h"
 
 #include "guest/record/cells.h"
@@ -273,6 +274,75 @@ T_TEST(short_threads)
 	compare(p, model.live);
 	T_CHECK(taken > 300);
 	T_CHECK(rh.head->series <= SITES * 2 * 18 + 18);
+	prof_free(p);
+}
+
+/* ---- at once ---- */
+
+enum { PAIRS = 4, PAIR_EVENTS = 30000, PAIR_KEPT = 500 };
+
+/* Two sites of its own, which always get and lose a block one right after the other. */
+static void *
+take_pairs(void *arg)
+{
+	unsigned k = *(unsigned *)arg;
+	uintptr_t base = heap + k * (UINT64_C(64) << 20);
+	struct thread *t = threads_attach(&rh, false);
+
+	for (unsigned i = 0; i < PAIR_EVENTS; i++) {
+		for (unsigned site = 0; site < 2; site++) {
+			uintptr_t at = base + (i % PAIR_KEPT * 2 + site) * 128;
+
+			if (i >= PAIR_KEPT && i / PAIR_KEPT % 2 == 1)
+				record_free(&rh, t, at);
+			else
+				rm_at(t, RM_ALLOC, at, 100, DEPTH << 16 | (2 * k + site));
+		}
+		if (i % 10000 == 9999) { /* a new thread */
+			threads_detach(&rh, t);
+			t = threads_attach(&rh, false);
+		}
+		__atomic_fetch_add(&rh.head->clock_ms, i % 16 == 0, __ATOMIC_RELAXED);
+	}
+	threads_detach(&rh, t);
+	return NULL;
+}
+
+/* A moment is one moment in all sites of a thread: what it gave to one of a pair it has
+ * given to the other, but for the call under way. */
+T_TEST(threads_at_once)
+{
+	static unsigned numbers[PAIRS];
+	pthread_t threads[PAIRS];
+	struct prof *p;
+
+	rh_start(REC_MODE_EXACT, 64 << 20, 0, false);
+	reset();
+	rh.head->clock_ms = 1;
+	for (unsigned k = 0; k < PAIRS; k++) {
+		numbers[k] = k;
+		pthread_create(&threads[k], NULL, take_pairs, &numbers[k]);
+	}
+	for (unsigned k = 0; k < PAIRS; k++)
+		pthread_join(threads[k], NULL);
+	T_EQ(rh_lost(), 0);
+	T_EQ(rm_mixed, 0);
+	p = read_back();
+	T_CHECK(p->nticks > 20);
+	for (uint32_t i = 0; i < p->nticks; i++) {
+		int64_t sum = 0;
+
+		for (unsigned k = 0; k < PAIRS; k++) {
+			int64_t one = at(p, 2 * k, i), other = at(p, 2 * k + 1, i);
+
+			if (one - other > 100 || other - one > 100)
+				T_FAIL("moment %u: %ld and %ld", i, (long)one,
+				       (long)other);
+			T_CHECK(one >= 0 && one <= PAIR_KEPT * 100);
+			sum += one + other;
+		}
+		T_EQ(p->ticks[i].live_bytes, sum);
+	}
 	prof_free(p);
 }
 

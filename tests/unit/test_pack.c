@@ -15,6 +15,7 @@
 #include "tool/format/pack/pack_impl.h"
 #include "tool/model/columns.h"
 #include "tool/model/prof.h"
+#include "tool/model/series.h"
 #include "tool/util/buf.h"
 #include "tool/util/err.h"
 #include "tool/util/x.h"

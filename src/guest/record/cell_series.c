@@ -63,10 +63,15 @@ moments_take(struct recorder *r, struct thread *t)
 	uint64_t number =
 		rec_stamp_moment(__atomic_load_n(&h->stamp, __ATOMIC_RELAXED)) + 1u;
 	struct rec_moment *m = table(r);
-	unsigned at = 0;
+	unsigned at = REC_MOMENTS_MAX;
 
-	while (at < REC_MOMENTS_MAX && m[at].when != 0)
-		at++;
+	/* The same number is there already: whoever took it was left by longjmp. */
+	for (unsigned i = REC_MOMENTS_MAX; i-- > 0;) {
+		if (m[i].when == 0 && (at == REC_MOMENTS_MAX || m[at].when == 0))
+			at = i;
+		else if (m[i].when != 0 && rec_series_moment(m[i].when) == number)
+			at = i;
+	}
 	if (at == REC_MOMENTS_MAX) {
 		h->moment_every_ms *= 2;
 		r->next_moment_ms = thin_out(r) + h->moment_every_ms;
@@ -326,28 +331,31 @@ series_note(struct recorder *r, struct rec_cell *c, uint64_t stamp, uint32_t me)
 	}
 }
 
-void
-series_fold(struct recorder *r, struct rec_cell *a, struct rec_cell *b, uint64_t now,
-	    uint32_t me, uint32_t *ret)
+static void
+bring_to(struct recorder *r, struct rec_cell *c, uint64_t stamp, uint32_t me)
 {
-	struct rec_cell *both[] = {a, b};
+	if (((c->stamp ^ stamp) & REC_STAMP_MOMENT) != 0)
+		series_note(r, c, stamp, me);
+}
 
-	*ret = 0;
-	for (unsigned i = 0; i < 2; i++) {
-		if (both[i] != NULL && ((both[i]->stamp ^ now) & REC_STAMP_MOMENT) != 0)
-			series_note(r, both[i], now, me);
-	}
-	if (a == NULL || a->series == 0)
-		a = b;
-	else if (b->series != 0) {
-		*ret = a->series == REC_SERIES_LOST || b->series == REC_SERIES_LOST
-			       ? 0
-			       : sum_of(r, a->series, b->series, me);
-		if (*ret == 0) {
-			*ret = REC_SERIES_LOST;
-			rec_lost(r, REC_LOST_MOMENT);
-		}
-		return;
-	}
-	*ret = a->series;
+uint32_t
+series_fold(struct recorder *r, struct rec_cell *old, struct rec_cell *c, uint64_t now,
+	    uint32_t me)
+{
+	uint32_t both = 0;
+
+	bring_to(r, c, now, me);
+	if (old == NULL)
+		return c->series;
+	bring_to(r, old, now, me);
+	if (old->series == 0)
+		return c->series;
+	if (c->series == 0)
+		return old->series;
+	if (old->series != REC_SERIES_LOST && c->series != REC_SERIES_LOST)
+		both = sum_of(r, old->series, c->series, me);
+	if (both != 0)
+		return both;
+	rec_lost(r, REC_LOST_MOMENT);
+	return REC_SERIES_LOST;
 }

@@ -19,9 +19,9 @@ void moments_take(struct recorder *r, struct thread *t);
  * cell's. */
 void series_note(struct recorder *r, struct rec_cell *c, uint64_t stamp, uint32_t me);
 
-/* Both up to date with `now`. Leaves the sum of their series in *ret, made of pieces of
- * its own, or taken over from one of them, which then has none. */
-void series_fold(struct recorder *r, struct rec_cell *a, struct rec_cell *b, uint64_t now,
-		 uint32_t me, uint32_t *ret);
+/* The series of the sum of both cells, which are brought up to date with `now`; `old` may
+ * be NULL. It is new, or one of the two's own. */
+uint32_t series_fold(struct recorder *r, struct rec_cell *old, struct rec_cell *c,
+		     uint64_t now, uint32_t me);
 
 #endif

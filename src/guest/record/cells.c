@@ -337,7 +337,7 @@ fold_one(struct recorder *r, struct rec_site *site, struct rec_cell *c, uint32_t
 		space_cell_free(r, sum, me);
 		return false;
 	}
-	series_fold(r, old, c, now, me, &sum->series);
+	sum->series = series_fold(r, old, c, now, me);
 	add(sum, c, now, r->head->mode == REC_MODE_SAMPLE);
 	sum->absorbed = rec_ref(r, c);
 	__atomic_store_n(&site->ended, rec_ref(r, sum), __ATOMIC_RELEASE);

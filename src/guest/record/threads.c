@@ -201,8 +201,8 @@ threads_attach(struct recorder *r, bool late)
 	t->me = me;
 	t->recorder = r;
 	threads_forget(t);
-	t->clock_seen = h->clock_ms;
-	t->now_ms = h->clock_ms;
+	t->clock_seen = __atomic_load_n(&h->clock_ms, __ATOMIC_RELAXED);
+	t->now_ms = t->clock_seen;
 	/* No tool? Then the very first event reads the clock. */
 	t->clock_same = CLOCK_UNMOVED + CLOCK_EVERY - 1;
 	t->late = late;

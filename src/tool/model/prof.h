@@ -428,10 +428,8 @@ enum prof_columns {
 enum prof_value { PROF_LIVE = 0, PROF_PEAK, PROF_ALLOCATED, PROF_TEMPORARY, PROF_VALUES };
 
 struct prof;
-
 /* Whether the profile has the figure at all. */
 bool prof_has_value(const struct prof *p, enum prof_value value);
-
 /* The figure of a site as it is stored, in bytes or blocks. */
 int64_t prof_figure(const struct prof_site *s, enum prof_value value, bool objects);
 
@@ -521,8 +519,6 @@ PROF_ADD_(cell, CELLS)
 PROF_ADD_(thread, THREADS)
 PROF_ADD_(block, BLOCKS)
 PROF_ADD_(point, POINTS)
-PROF_ADD_(tick, TICKS)
-PROF_ADD_(step, STEPS)
 PROF_ADD_(mark, MARKS)
 PROF_ADD_(mark_row, MARK_ROWS)
 PROF_ADD_(look, LOOKS)
@@ -548,7 +544,6 @@ uint32_t prof_add_real(struct prof *p);
 struct prof_hist prof_hist(const struct prof *p, uint32_t site);
 void prof_set_hist(struct prof *p, uint32_t site, const struct prof_hist *h);
 void prof_add_damage(struct prof *p, const char *what, uint64_t count);
-
 /* How far the peak of a process, and that of each of its sites, may be off: several
  * threads add to the common figure in steps of 4 KiB each. 0: it is exact, or an estimate
  * anyway. */
@@ -561,10 +556,8 @@ void prof_end_points(struct prof *p, uint32_t process, uint64_t ms, uint64_t rss
 /* Points in the order of processes and of time; to be called when some were added between
  * others. */
 void prof_sort_points(struct prof *p);
-
 /* The look for leaks at a process, or NULL when there was none. The last one counts. */
 const struct prof_check *prof_check_of(const struct prof *p, uint32_t process);
-
 /* Memory of a process as a whole, or NULL when nobody looked at it. */
 const struct prof_memory *prof_memory_of(const struct prof *p, uint32_t process);
 

@@ -33,6 +33,18 @@ struct prof_step {
 
 #define PROF_UNKNOWN INT64_MIN
 
+static inline uint32_t
+prof_add_tick(struct prof *p)
+{
+	return prof_append(p, PROF_TAB_TICKS);
+}
+
+static inline uint32_t
+prof_add_step(struct prof *p)
+{
+	return prof_append(p, PROF_TAB_STEPS);
+}
+
 /* What a site had over time. Borrowed: good until the profile changes. */
 struct prof_series {
 	const struct prof_tick *ticks; /* of its process */

@@ -93,9 +93,10 @@ live_convert_one(const struct live *l, enum rec_chunk_kind kind, unsigned char *
 {
 	for (uint32_t i = 0; i < l->head->columns; i++) {
 		const struct rec_column *c = &l->dir[i];
-		const struct rec_column *own = live_own_column(c);
+		const struct rec_column *own =
+			c->kind == kind && c->id != 0 ? live_own_column(c) : NULL;
 
-		if (c->kind == kind && c->id != 0 && own != NULL)
+		if (own != NULL)
 			memcpy(to + own->offset, from + c->offset,
 			       c->width < own->width ? c->width : own->width);
 	}

@@ -145,11 +145,11 @@ add_braille(struct buf *out, const struct canvas *c, unsigned char set, unsigned
 		add_styled(out, c, styles[layer], text, sizeof text);
 }
 
-/* Is the dot drawn? Without colours a layer is its pattern. */
+/* Is the dot drawn? Without colours a layer is its pattern, and the uppermost dot. */
 static bool
 is_drawn(const struct canvas *c, unsigned layer, unsigned dx, unsigned dy)
 {
-	return c->term.colour || layer >= PLOT_EDGE || layer == PLOT_RSS ||
+	return c->term.colour || layer >= PLOT_RSS ||
 	       (patterns[layer] >> (dy * 2 + dx) & 1) != 0;
 }
 
@@ -162,14 +162,15 @@ add_dots(struct buf *out, const struct canvas *c, unsigned column, unsigned row)
 	for (unsigned dx = 0; dx < 2; dx++) {
 		for (unsigned dy = 0; dy < 4; dy++) {
 			unsigned y = c->high - 1 - (row * 4 + dy);
-			unsigned layer = c->grid[y * c->wide + column * 2 + dx];
+			unsigned dot = c->grid[y * c->wide + column * 2 + dx];
+			unsigned layer = (dot & ~(unsigned)PLOT_EDGE) - 1;
 
-			if (layer == 0 || !is_drawn(c, layer - 1, dx, dy))
+			if (dot == 0 ||
+			    ((dot & PLOT_EDGE) == 0 && !is_drawn(c, layer, dx, dy)))
 				continue;
-			layer &= ~(unsigned)PLOT_EDGE;
 			set |= dots[dx][dy];
-			if (++count[layer - 1] > count[most])
-				most = layer - 1;
+			if (++count[layer] > count[most])
+				most = layer;
 		}
 	}
 	add_braille(out, c, set, most);
