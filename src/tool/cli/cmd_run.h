@@ -20,7 +20,4 @@ struct run_args {
 /* Starts the program, records it, reports; returns the exit status. */
 int run_program(struct run_args *a, char **argv);
 
-/* massif's command line, with messages of `cmd`; returns the exit status. */
-int massif_run(const struct cmd *cmd, int argc, char **argv);
-
 #endif

@@ -143,8 +143,7 @@ struct prof_site {
 	uint64_t samples, live_samples; /* sampled: how many stand behind the estimates */
 	double var_alloc_bytes, var_live_bytes; /* sampled: variances; exact: 0 */
 	uint32_t type; /* string: of the blocks made here ("list"); 0 = not known */
-	/* ref of its struct rec_site, when read from a live recording; not
-	 * kept in a file */
+	/* of a live recording, not kept in a file: ref of its struct rec_site */
 	uint32_t origin;
 };
 
