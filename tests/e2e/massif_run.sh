@@ -18,7 +18,7 @@ run "$TMP/bin/valgrind" --tool=massif --time-unit=B --detailed-freq=1 --massif-o
 expect_eq "status" "$status" 0
 expect_match "the program's output" "$out" '^expect peak bytes=341149 '
 expect_eq "what has no effect, in one line" "$err" \
-	"seep valgrind: ignored: --time-unit (times are milliseconds), --detailed-freq (stacks are known at the peak, at marks and at the end)
+	"seep valgrind: ignored: --time-unit (times are milliseconds)
 wrote ./massif.out"
 expect_eq "one file" "$(ls)" "massif.out
 your_proc"

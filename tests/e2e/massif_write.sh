@@ -79,7 +79,7 @@ expect_status 0 "$SEEP" run --no-leak-check -o marked.rec ./marked
 expect_status 0 "$SEEP" convert marked.rec marked.massif
 expect_eq "the peak" "$(numbers marked.massif | awk '$6 == "peak" { print $3 }')" "$((200 * 1009 + 100 * 523))"
 expect_match "the mark has its sum and stacks" "$(numbers marked.massif)" "^[0-9]+ [0-9]+ $((200 * 1009)) 0 0 detailed\$"
-mark=$(numbers marked.massif | awk '$6 == "detailed" { print $1; exit }')
+mark=$(numbers marked.massif | awk '$6 == "detailed" && $3 == 200 * 1009 { print $1; exit }')
 run "$SEEP" convert "marked.massif@$mark" -t folded -
 expect_eq "only what was there at the mark" "$out" "main;rise $((200 * 1009))"
 run "$SEEP" convert marked.massif@exit -t folded -
@@ -88,6 +88,25 @@ main;more $((100 * 523))
 main;rise $((50 * 1009))"
 expect_eq "times do not fall" "$(numbers marked.massif | awk '$2 < t { print "falls" } { t = $2 }')" ""
 expect_between "points" "$(numbers marked.massif | wc -l)" 8 100
+
+# Every tenth point has stacks, or as many as are asked for; they are all that there was.
+run "$SEEP" massif -q --massif-out-file=often.massif --detailed-freq=1 --threshold=0 ./marked
+# The start has none, and a point that the timeline had when none was due.
+expect_between "stacks nearly everywhere" "$(numbers often.massif | grep -c ' empty$')" 1 4
+expect_between "at many points" "$(numbers often.massif | wc -l)" 8 100
+wrong=
+while read -r n _ heap _ _ kind; do
+	[ "$kind" != empty ] || continue
+	"$SEEP" convert "often.massif@$n" -t folded - >stacks
+	[ "$(awk '{ n += $NF } END { print n + 0 }' stacks)" = "$heap" ] || wrong+=" $n"
+	rise=$(awk '$1 == "main;rise" { print $2 }' stacks) more=$(awk '$1 == "main;more" { print $2 }' stacks)
+	# more() begins when all of rise() is there.
+	[ $((${rise:-0} % 1009)) = 0 ] && { [ -z "$more" ] || [ "$more" -gt 0 ]; } || wrong+=" $n"
+	[ -z "$more" ] || [ "$more" -eq 52305 ] || [ $((more % 523)) -eq 0 ] || wrong+=" $n"
+done < <(numbers often.massif)
+expect_eq "the stacks of every snapshot" "$wrong" ""
+numbers marked.massif | awk '$6 == "detailed"' >detailed
+expect_between "every tenth" "$(wc -l <detailed)" 2 "$(($(numbers marked.massif | wc -l) / 10 + 2))"
 
 # ---- what ms_print says of them ----
 if have ms_print; then
@@ -98,7 +117,7 @@ if have ms_print; then
 		run "$SEEP" ms_print $file
 		if cmp -s "$TMP/out" theirs; then pass; else fail "seep ms_print $file" "$(diff "$TMP/out" theirs)"; fi
 		run python3 "$ROOT/tests/e2e/lib_massif.py" "$SEEP" $file
-		expect_match "$file: as ms_print reads it" "$out" '^[0-9]+ snapshots, [23] trees, [1-9][0-9]* frames$'
+		expect_match "$file: as ms_print reads it" "$out" '^[0-9]+ snapshots, [1-9][0-9]* trees, [1-9][0-9]* frames$'
 	done
 	run ms_print massif.out.17
 	expect_match "the peak" "$out" '^ +[0-9]+ +[0-9]+ +341,149 +341,149 +0 +0$'

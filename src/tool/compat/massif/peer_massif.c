@@ -86,7 +86,8 @@ const struct opt peer_massif_opts[] = {
 	{"time-unit", 0, OPT_STRING, AT(unit), .metavar = "i|ms|B",
 	 .help = "Accepted: times are always milliseconds (ms)."},
 	{"detailed-freq", 0, OPT_U64, AT(detailed), .metavar = "N",
-	 .help = "Accepted: stacks are written for the peak, the marks and the end."},
+	 .help = "Write stacks for every Nth snapshot, the peak, the marks and the "
+		 "end (10)."},
 	{"heap", 0, OPT_STRING, AT(heap), .metavar = "yes|no",
 	 .help = "Accepted for yes only."},
 	{"heap-admin", 0, OPT_U64, AT(admin), .metavar = "N",
@@ -181,8 +182,6 @@ tell_ignored(const struct args *a)
 		const char *text;
 	} all[] = {
 		{unit, "--time-unit (times are milliseconds)"},
-		{a->detailed != NOT_GIVEN,
-		 "--detailed-freq (stacks are known at the peak, at marks and at the end)"},
 		{vg_is_yes(a->stacks), "--stacks"},
 		{vg_is_yes(a->pages), "--pages-as-heap"},
 		{a->heap != NULL && !vg_is_yes(a->heap), "--heap=no"},
@@ -223,6 +222,8 @@ settle(struct args *a, struct run_opts *ret_run)
 		m->opts.depth = (unsigned)a->depth;
 	if (a->snapshots != NOT_GIVEN)
 		m->opts.max_snapshots = (unsigned)a->snapshots;
+	if (a->detailed != NOT_GIVEN)
+		m->opts.detailed_freq = (unsigned)a->detailed;
 	m->opts.threshold = a->threshold;
 	m->opts.desc = m->desc.len > 0 ? buf_str(&m->desc) : NULL;
 	m->only = vg_is_yes(a->silent_forks)	 ? LEAK_ONLY_PROGRAM

@@ -2,10 +2,11 @@
 /* massif_save.c -- a recording as massif.out: snapshots over time, with trees where the
  * stacks are known (the format is drawn in massif_read.c).
  *
- * Snapshots are the points of the timeline, the marks, the end and the peak. What each
- * stack had is known at the last three, and only those have a tree; shot_figures() is the
- * one place that knows where a tree comes from. When there are more snapshots than asked
- * for, points go, first those whose neighbours are closest in time. Times are
+ * Snapshots are the moments at which it is known what each stack had, other points of the
+ * timeline, the marks, the end and the peak. The last three have a tree, and every so
+ * many of the moments; shot_figures() is the one place that knows where a tree comes
+ * from. When there are more snapshots than asked for, points go and then moments, first
+ * those whose neighbours are closest in time. Times are
  * milliseconds. Bytes are what the program asked for: mem_heap_extra_B and mem_stacks_B
  * are 0. One file is one process. */
 #include "tool/format/text/massif_save.h"
@@ -18,6 +19,7 @@
 #include "tool/format/emit_frame.h"
 #include "tool/format/format_save.h"
 #include "tool/model/prof.h"
+#include "tool/model/series.h"
 #include "tool/util/buf.h"
 #include "tool/util/err.h"
 #include "tool/util/file.h"
@@ -33,21 +35,39 @@ enum {
 /* ---- snapshots ---- */
 
 /* Where a snapshot comes from, in the order of those of one millisecond. */
-enum shot_kind { SHOT_START, SHOT_POINT, SHOT_PEAK, SHOT_MARK, SHOT_END };
+enum shot_kind {
+	SHOT_START,
+	SHOT_POINT,
+	SHOT_MOMENT,
+	SHOT_PEAK,
+	SHOT_MARK,
+	SHOT_END,
+};
 
 struct shot {
 	uint64_t ms;
 	int64_t live_bytes;
 	enum shot_kind kind;
-	uint32_t row; /* of SHOT_MARK: in prof.marks; else the order they came in */
+	/* of SHOT_MARK: in prof.marks; of SHOT_MOMENT: which of its process's; else the
+	 * order they came in */
+	uint32_t row;
 };
 
 struct shots VEC_BODY(struct shot);
 
-static bool
-shot_has_tree(const struct shot *s)
+/* Live bytes of every site of the process at one of its moments: those of its last step
+ * up to then. What the recorder had no room for is with no site. */
+static void
+moment_figures(const struct prof *p, uint32_t moment, int64_t *ret_bytes)
 {
-	return s->kind >= SHOT_PEAK;
+	memset(ret_bytes, 0, p->nsites * sizeof *ret_bytes);
+	for (uint32_t i = 0; i < p->nsteps; i++) {
+		const struct prof_step *x = &p->steps[i];
+
+		if (x->moment <= moment)
+			ret_bytes[x->site] =
+				x->live_bytes != PROF_UNKNOWN ? x->live_bytes : 0;
+	}
 }
 
 /* Live bytes of every site then; false when only their sum is known. Sites of other
@@ -65,6 +85,9 @@ shot_figures(const struct prof *p, const struct shot *s, int64_t *ret_bytes)
 	case SHOT_END:
 		for (uint32_t i = 1; i < p->nsites; i++)
 			ret_bytes[i] = p->sites[i].live_bytes;
+		return true;
+	case SHOT_MOMENT:
+		moment_figures(p, s->row, ret_bytes);
 		return true;
 	case SHOT_MARK:
 		m = &p->marks[s->row];
@@ -148,6 +171,42 @@ shot_add(struct shots *shots, const struct prof_process *pr, struct shot s)
 	vec_push(shots, s);
 }
 
+/* The last moment is the end, and a point of the same time says no more. */
+static void
+shots_add_moments(const struct prof *p, uint32_t process, struct shots *shots)
+{
+	const struct prof_process *pr = &p->processes[process];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->nticks; i++) {
+		const struct prof_tick *x = &p->ticks[i];
+
+		if (x->process != process)
+			continue;
+		if (i + 1 < p->nticks && x[1].process == process)
+			shot_add(shots, pr,
+				 (struct shot){x->ms, x->live_bytes, SHOT_MOMENT, n});
+		n++;
+	}
+}
+
+static void
+shots_unite(struct shots *shots)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < shots->len; i++) {
+		const struct shot *s = &shots->data[i], *moment = s;
+
+		while (moment + 1 <= vec_last(shots) && moment->kind == SHOT_POINT &&
+		       moment[1].ms == s->ms)
+			moment++;
+		if (s->kind != SHOT_POINT || moment->kind != SHOT_MOMENT)
+			shots->data[n++] = *s;
+	}
+	shots->len = n;
+}
+
 static void
 shots_collect(const struct prof *p, uint32_t process, struct shots *shots)
 {
@@ -165,6 +224,7 @@ shots_collect(const struct prof *p, uint32_t process, struct shots *shots)
 			shot_add(shots, pr,
 				 (struct shot){x->ms, x->live_bytes, SHOT_POINT, i});
 	}
+	shots_add_moments(p, process, shots);
 	for (uint32_t i = 0; i < p->nmarks; i++) {
 		const struct prof_mark *m = &p->marks[i];
 
@@ -179,6 +239,7 @@ shots_collect(const struct prof *p, uint32_t process, struct shots *shots)
 	}
 	shot_add(shots, pr, (struct shot){end, pr->live_bytes, SHOT_END, 0});
 	vec_sort(shots, shot_compare);
+	shots_unite(shots);
 	/* The last point is the end, which knows more. */
 	if (shots->len > 2 && shots->data[shots->len - 2].kind == SHOT_POINT &&
 	    shots->data[shots->len - 2].ms == end) {
@@ -205,7 +266,8 @@ struct tree {
 	VEC(struct tree_node) nodes; /* node 0 is the root */
 	VEC(uint32_t) order;	     /* children that are being written */
 	struct buf *out;
-	int64_t least; /* bytes from which a frame is shown */
+	int64_t least;	/* bytes from which a frame is shown */
+	unsigned since; /* moments since one with a tree */
 };
 
 static uint32_t
@@ -392,13 +454,25 @@ write_children(struct tree *t, uint32_t node, unsigned depth)
 
 /* ---- all of it ---- */
 
+/* Does this snapshot have a tree? Of moments, each so-many-th. */
+static bool
+has_tree(struct tree *t, const struct shot *s)
+{
+	if (s->kind < SHOT_MOMENT)
+		return false;
+	if (s->kind == SHOT_MOMENT && ++t->since < t->m->detailed_freq)
+		return false;
+	t->since = 0;
+	return true;
+}
+
 /* One snapshot. With a tree, its sum is what the stacks add up to: in a process with
  * threads the common figure may be some KiB off, and sampled stacks are estimates. */
 static void
 write_shot(struct tree *t, uint32_t process, const struct shot *s, uint32_t number,
 	   int64_t *bytes)
 {
-	bool tree = shot_has_tree(s) && shot_figures(t->p, s, bytes);
+	bool tree = has_tree(t, s) && shot_figures(t->p, s, bytes);
 	int64_t heap = s->live_bytes;
 
 	if (tree) {

@@ -8,6 +8,7 @@
 enum {
 	MASSIF_DEPTH = 30,
 	MASSIF_SNAPSHOTS = 100,
+	MASSIF_DETAILED = 10,
 };
 
 /* Options of massif; format_save_opts may have NULL for the defaults. */
@@ -16,13 +17,14 @@ struct massif_opts {
 	uint32_t process;	/* row of the process to write; 0 = that with the most */
 	unsigned depth;		/* frames of a stack */
 	unsigned max_snapshots; /* at least 10 */
+	unsigned detailed_freq; /* of snapshots whose stacks are known, which have them */
 	double threshold;	/* per cent of a snapshot that a frame is shown from */
 };
 
 #define MASSIF_OPTS_NONE                                                                 \
 	{                                                                                \
 		.depth = MASSIF_DEPTH, .max_snapshots = MASSIF_SNAPSHOTS,                \
-		.threshold = 1,                                                          \
+		.detailed_freq = MASSIF_DETAILED, .threshold = 1,                        \
 	}
 
 struct prof;
