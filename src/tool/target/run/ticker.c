@@ -458,7 +458,9 @@ note_stand(struct ticker_file *f)
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), waited;
 	struct rec_hold at;
 
-	memcpy(&at, (const char *)f->live.head + REC_HOLD_OFF, sizeof at);
+	/* No more than the first page need be mapped. */
+	if (pread(f->live.fd, &at, sizeof at, REC_HOLD_OFF) != (ssize_t)sizeof at)
+		return;
 	waited = (uint64_t)((uint32_t)(now / MS) - at.stood_ms) * MS;
 	if (at.why == REC_HOLD_ASKED || waited >= now - f->start_mono_ns + MS)
 		return;
