@@ -106,3 +106,34 @@ expect_status 0 "$SEEP" attach $arena --for 1s
 expect_match "no malloc: next" "$err" "^next: seep why $arena \(which regions grow\) · seep attach --for 10m $arena "
 expect_no_match "no malloc: nothing for leaks" "$err" 'seep leaks'
 expect_status 0 "$SEEP" why $arena --for 1s
+
+# ---- a pool of the program's own, in the shape of an arena of malloc ----
+cat >pool.c <<'END'
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define MIB ((uintptr_t)1 << 20)
+int main(void)
+{
+	char *a = mmap(0, 128 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *pool = (char *)(((uintptr_t)a + 64 * MIB - 1) & -(64 * MIB));
+	munmap(a, pool - a);
+	munmap(pool + 64 * MIB, a + 64 * MIB - pool);
+	for (int i = 0; i < 63 * 4; i++) {
+		mprotect(pool, (i + 1) * MIB / 4, PROT_READ | PROT_WRITE);
+		memset(pool + i * MIB / 4, 3, MIB / 4);
+		if (i == 3 && write(1, "ready\n", 6) != 6)
+			return 3;
+		usleep(100000);
+	}
+}
+END
+${CC:-gcc} -o pool pool.c || exit 3
+./pool >pool.txt &
+pool=$!
+trap 'kill "$pid" "$arena" "$pool" 2>/dev/null; lib_end' EXIT
+wait_for 20 grep -q ready pool.txt
+expect_status 0 "$SEEP" why $pool --for 2s
+expect_match "a pool: it is a mapping" "$out" '^GROWING  mapping@[0-9a-f]+000000 '
+expect_no_match "a pool: not malloc's" "$out" 'arena@'

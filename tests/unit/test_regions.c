@@ -4,6 +4,7 @@
 #include "t.h"
 #include "tool/analyze/process/account.h"
 #include "tool/analyze/process/regions.h"
+#include "tool/target/heap/heapwalk.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -74,6 +75,41 @@ T_TEST(shapes_of_glibc)
 	T_CHECK(regions_named(&rs, "prog") == at(&rs, &m, 0x550000000000));
 	T_CHECK(regions_named(&rs, "arena") == at(&rs, &m, 0x7e0004000000));
 	T_CHECK(regions_named(&rs, "thread") == NULL); /* there are two */
+	regions_done(&rs);
+	memmap_done(&m);
+}
+
+/* Go's heap and pools of the program's own have the shape of an arena. */
+T_TEST(shape_of_an_arena_only)
+{
+	static const uint64_t head[] = {0x7e0004000030, 0, 135168, 135168};
+	static const uint64_t later[] = {0x7e0004000030, 0x7e0004000000, 4096, 67108864};
+	static const uint64_t filled[] = {0x303030303030303, 0x303030303030303,
+					  0x303030303030303, 0x303030303030303};
+	static const uint64_t fresh[] = {0, 0, 0, 0};
+	static const uint64_t beyond[] = {0x7e0004000030, 0, 135168, 131072};
+	struct region_facts go = {.program = REGION_HAS_GO}, c = {0};
+	struct memmap m = {0};
+	struct regions rs;
+
+	T_CHECK(arenahead_fits(head));
+	T_CHECK(arenahead_fits(later));
+	T_CHECK(!arenahead_fits(filled));
+	T_CHECK(!arenahead_fits(fresh));
+	T_CHECK(!arenahead_fits(beyond));
+
+	area(&m, 0xc000000000, 52 * MIB, "rw-p", "", 31 * 1024);
+	area(&m, 0xc000000000 + 52 * MIB, 12 * MIB, "---p", "", 0);
+	area(&m, 0x7e0004000000, MIB, "rw-p", "", 40);
+	area(&m, 0x7e0004000000 + MIB, 63 * MIB, "---p", "", 0);
+	regions_init(&rs, &m, &go);
+	T_EQ(at(&rs, &m, 0xc000000000)->kind, REGION_GO);
+	T_EQ(at(&rs, &m, 0x7e0004000000)->kind, REGION_ARENA);
+	regions_done(&rs);
+	m.areas.data[2].no_arena = true;
+	regions_init(&rs, &m, &c);
+	T_EQ(at(&rs, &m, 0xc000000000)->kind, REGION_ARENA);
+	T_EQ(at(&rs, &m, 0x7e0004000000)->kind, REGION_MAPPING);
 	regions_done(&rs);
 	memmap_done(&m);
 }

@@ -41,6 +41,7 @@ struct memmap_area {
 		*name; /* path, "[heap]" and the like, "" = none; borrowed from the map */
 	char perms[5]; /* "rw-p"; of pmap -x the last is '?' */
 	bool apart;    /* known not to be data of the file before it */
+	bool no_arena; /* known not to be an arena of malloc, whatever its shape */
 };
 
 struct memmap {

@@ -285,7 +285,7 @@ is_arena(const struct naming *n, size_t i)
 	const struct memmap_area *next = i + 1 < n->map->areas.len ? a + 1 : NULL;
 
 	if (!IS_ALIGNED(a->start, ARENA_BYTES) || a->perms[1] != 'w' ||
-	    a->perms[2] == 'x')
+	    a->perms[2] == 'x' || a->no_arena || is_go_heap(n, a))
 		return false;
 	return next != NULL && next->start == a->end && is_reserve(next) &&
 	       next->end >= a->start + ARENA_BYTES && a->end < a->start + ARENA_BYTES;

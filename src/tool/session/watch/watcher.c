@@ -169,8 +169,10 @@ read_map(struct watcher *w, struct memmap *ret_map, struct err *e)
 		r = procmem_smaps(&w->mem, &text, e);
 	if (r == 0)
 		r = pmap_parse(text.data, text.len, ret_map, e);
-	if (r == 0)
+	if (r == 0) {
 		databounds_split(&w->mem, ret_map);
+		arenahead_check(&w->mem, ret_map);
+	}
 	buf_done(&text);
 	return r;
 }

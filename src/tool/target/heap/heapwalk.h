@@ -49,4 +49,14 @@ typedef void heapwalk_visitor(void *ctx, size_t off, size_t size, bool used);
 size_t heapwalk_blocks(const void *data, size_t bytes, uint64_t addr,
 		       heapwalk_visitor *each, void *ctx);
 
+/* ---- arenahead.c: is a mapping in the shape of an arena one of malloc's? ---- */
+
+/* `words`: the first four of a mapping. Can they be the header of an arena's heap: its
+ * arena, the heap before it, the bytes in use, the bytes that were made writable? */
+bool arenahead_fits(const uint64_t words[4]);
+
+/* Sets `no_arena` of mappings at a multiple of 64 MiB whose first page is resident and
+ * does not fit. */
+void arenahead_check(const struct procmem *m, struct memmap *map);
+
 #endif
