@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tool/analyze/process/regions.h"
 #include "tool/cli/commands.h"
 #include "tool/cli/page_files.h"
 #include "tool/format/pack/pack.h"
@@ -240,15 +241,34 @@ load_named(const struct attach_args *o, const struct attached_sessions *ss,
 	return p;
 }
 
+/* Is it mappings of the program's own that grow? Nobody sees mmap from outside. */
+static bool
+maps_grow(struct prof *p)
+{
+	uint32_t mappings = prof_str(p, region_kind_plural(REGION_MAPPING));
+	bool grow = false;
+
+	for (uint32_t i = 0; i < p->nmemories; i++)
+		grow |= p->memories[i].grows && p->memories[i].kind == mappings;
+	return grow;
+}
+
 /* What is not known of reachability, seep leaks can tell: it may stop the process for
  * longer. */
 static void
-next_step(const struct attach_args *o, struct buf *out, int pid, const struct prof *p,
+next_step(const struct attach_args *o, struct buf *out, int pid, struct prof *p,
 	  bool heap)
 {
 	const struct prof_check *c = prof_check_of(p, p->nprocesses - 1);
 
 	buf_add_str(out, "next: ");
+	if (maps_grow(p)) {
+		buf_printf(out,
+			   "seep why %d (which regions grow); seep attach does not "
+			   "record mmap: start it with seep run --mmap\n",
+			   pid);
+		return;
+	}
 	if (!heap)
 		buf_printf(out, "seep why %d (which regions grow) \xc2\xb7 ", pid);
 	else if (c == NULL || !c->done)
@@ -283,6 +303,8 @@ report(const struct attach_args *o, FILE *to, const struct attached_sessions *ss
 		heap = attach_account(&b, ss->data[0]);
 	for (size_t i = 0; !o->json && i < ss->len; i++)
 		attach_foot(&b, ss->data[i], over);
+	if (!o->json && over && o->output == NULL)
+		buf_add_str(&b, "not saved (-o FILE saves it)\n");
 	if (!o->json && over && ss->len == 1 && !ss->data[0]->ended && o->for_ns > 0)
 		next_step(o, &b, ss->data[0]->pid, p, heap);
 	wrap_term(&b, foot, ro.term);

@@ -28,6 +28,7 @@
 #include "tool/session/out_file.h"
 #include "tool/sym/demangle.h"
 #include "tool/util/clean.h"
+#include "tool/util/file.h"
 #include "tool/util/term.h"
 #include "tool/util/vec.h"
 #include "tool/util/x.h"
@@ -356,6 +357,41 @@ diff_about(const struct diff_cmd *c, struct buf *out, const struct term *t)
 	about_line(out, new->l.p, new->chosen, new->l.name, t);
 }
 
+/* The options that the names came from, for a command that is to find the same. */
+static void
+diff_reading(const struct diff_cmd *c, struct buf *out)
+{
+	const struct names_opts *n = &c->o->names;
+	const struct {
+		const char *option, *value;
+	} given[] = {
+		{"--exe", c->exe[DIFF_NEW]},
+		{"--sysroot", n->sysroot},
+		{"--debug-dir", n->debug_dirs},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(given); i++) {
+		const char *at = given[i].value;
+
+		/* Folders of debug files are joined with colons, and given one by one. */
+		while (at != NULL) {
+			const char *colon =
+				i == ARRAY_LEN(given) - 1 ? strchr(at, ':') : NULL;
+			char *one = colon != NULL
+					    ? xasprintf("%.*s", (int)(colon - at), at)
+					    : xstrdup(at);
+
+			buf_printf(out, "%s ", given[i].option);
+			clean_shell(out, one);
+			buf_add_char(out, ' ');
+			free(one);
+			at = colon != NULL ? colon + 1 : NULL;
+		}
+	}
+	if (n->debuginfod)
+		buf_add_str(out, "--debuginfod ");
+}
+
 static int
 diff_print(struct diff_cmd *c, struct err *e)
 {
@@ -369,11 +405,14 @@ diff_print(struct diff_cmd *c, struct err *e)
 							      : (uint32_t)c->o->rows,
 			      .frames = REPORT_FRAMES,
 			      .series = c->series};
-	struct buf out = {0};
+	struct buf out = {0}, reading = {0};
 	struct term term;
 	struct diff d;
 	int r;
 
+	diff_reading(c, &reading);
+	if (reading.len > 0)
+		o.reading = buf_str(&reading);
 	for (unsigned s = 0; s < 2; s++) {
 		q.side[s].chosen = c->side[s].chosen;
 		q.side[s].point = c->side[s].point;
@@ -393,6 +432,7 @@ diff_print(struct diff_cmd *c, struct err *e)
 	r = pager_print(&out, c->o->no_pager || c->o->json, e);
 	diff_done(&d);
 	buf_done(&out);
+	buf_done(&reading);
 	return r;
 }
 
@@ -414,6 +454,24 @@ diff_do(struct diff_cmd *c, struct err *e)
 	if (c->o->flame != NULL || c->o->html != NULL)
 		return diff_draw(c, e);
 	return diff_print(c, e);
+}
+
+static int
+diff_only_one(const char *word)
+{
+	char head[64];
+	const struct format *f = file_head(word, head, sizeof head)
+					 ? format_find(head, sizeof head)
+					 : NULL;
+
+	/* Profiles of other tools are of one moment. */
+	if (f != NULL && f != &format_pack && f != &format_live)
+		return cmd_usage(&cmd_diff, "OLD and NEW are needed, there is only %s",
+				 word);
+	return cmd_usage(&cmd_diff,
+			 "OLD and NEW are needed; to compare its peak with its end: seep "
+			 "diff %s@peak",
+			 word);
 }
 
 /* Sorts the words; 0, or the exit status of a refusal. */
@@ -444,10 +502,7 @@ diff_take_words(struct diff_cmd *c, int argc, char **argv)
 				 "OLD NEW");
 	if (c->words.len == 1 && strchr(c->words.data[0] + 1, '@') == NULL &&
 	    (c->words.data[0][0] != '@' || strcmp(c->words.data[0], "@last") == 0))
-		return cmd_usage(&cmd_diff,
-				 "OLD and NEW are needed; to compare its peak with its "
-				 "end: seep diff %s@peak",
-				 c->words.data[0]);
+		return diff_only_one(c->words.data[0]);
 	return CMD_OK;
 }
 

@@ -156,10 +156,8 @@ report_check_args(struct report_args *o, struct err *e)
 	else if (o->top)
 		r->given = r->kind_given = true;
 	if (o->sites && r->given)
-		return err_set(
-			e, -EINVAL,
-			"--sites lists sites as they are: no view, grain, sample index "
-			"or filter goes with it");
+		return err_set(e, -EINVAL, "--%s cannot be used with --sites",
+			       r->given_option != NULL ? r->given_option : "top");
 	if (o->scan.heap.json && (r->flame != NULL || r->html != NULL))
 		return err_set(e, -EINVAL,
 			       "--flame and --html write files of their own "

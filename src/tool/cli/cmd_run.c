@@ -219,8 +219,11 @@ start_inject(struct job *j)
 	if (leak_opts_need_check(j->leak)) {
 		err_set(&e, -ENOTSUP,
 			"%s: its malloc is one that only attaching sees, which has no leak "
-			"check; leave --format, --leak-kinds and --error-exitcode out",
-			r->argv[0]);
+			"check; leave %s out",
+			r->argv[0],
+			j->leak->fail_on != NULL
+				? "--fail-on"
+				: "--format, --leak-kinds and --error-exitcode");
 		return cmd_fail(&e);
 	}
 	tell_without_effect(r);

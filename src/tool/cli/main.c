@@ -84,11 +84,16 @@ static const struct {
 	{"lsan asan leaksanitizer", "seep run --format lsan PROGRAM"},
 	{"tracemalloc memory_profiler memory-profiler mprof memray fil-profile scalene "
 	 "py-spy pympler objgraph",
-	 "python3 -X tracemalloc=10 for lines of Python; PYTHONMALLOC=malloc seep run "
-	 "python3 SCRIPT for the memory of its C code"},
+	 "PYTHONMALLOC=malloc seep run python3 SCRIPT for the memory of objects and of C "
+	 "code; for lines of Python python3 -X tracemalloc=10 SCRIPT, with "
+	 "tracemalloc.take_snapshot() printed by the script itself"},
 	{"asprof async-profiler jmap jcmd jps heapdump",
 	 "async-profiler or jcmd PID GC.class_histogram for Java objects; seep attach PID for "
 	 "the native memory of the JVM"},
+	{"jemalloc tcmalloc mimalloc gperftools",
+	 "seep run PROGRAM records whichever malloc it uses; seep report PROGRAM FILE.heap "
+	 "reads the profiles of jemalloc and tcmalloc"},
+	{"version", "seep --version"},
 	{"go", "seep pprof PROFILE or seep pprof http://HOST:PORT/debug/pprof/heap"},
 	{"pmap smem smaps ps_mem vmstat free htop",
 	 "seep watch PID (memory by region, over time) or seep ps (what is recorded)"},

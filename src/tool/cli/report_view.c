@@ -89,6 +89,7 @@ report_set_view(void *to, const struct opt *o, const struct opt_value *v, struct
 							     : view_names[r->kind],
 					  o->name, e);
 	r->given = r->kind_given = true;
+	r->given_option = o->name;
 	r->kind = report_views[i].kind;
 	if (r->kind == VIEW_PEEK || r->kind == VIEW_LIST)
 		r->pattern = v->text;
@@ -110,6 +111,7 @@ report_set_page(void *to, const struct opt *o, const struct opt_value *v, struct
 		return report_view_second(r->flame != NULL ? "flame" : "html", o->name,
 					  e);
 	r->given = true;
+	r->given_option = o->name;
 	if (strcmp(o->name, "flame") == 0)
 		r->flame = v->text;
 	else
@@ -135,6 +137,7 @@ report_set_grain(void *to, const struct opt *o, const struct opt_value *v, struc
 		return err_set(e, -EINVAL, "--%s: --%s was given already", o->name,
 			       names[r->grain]);
 	r->given = r->grain_given = true;
+	r->given_option = o->name;
 	r->grain = i;
 	return 0;
 }
@@ -145,6 +148,7 @@ report_set_value(void *to, const struct opt *o, const struct opt_value *v, struc
 	struct report_view *r = to;
 
 	r->given = r->value_given = true;
+	r->given_option = o->name;
 	return value_parse(v->text != NULL ? v->text : o->name, &r->value, &r->objects,
 			   e);
 }
@@ -162,6 +166,7 @@ report_set_filter(void *to, const struct opt *o, const struct opt_value *v, stru
 	for (i = 0; strcmp(filter_names[i], name) != 0;)
 		i++;
 	r->given = true;
+	r->given_option = o->name;
 	r->filters.of[i] = v->text;
 	return 0;
 }
@@ -173,6 +178,7 @@ report_set_switch(void *to, const struct opt *o, const struct opt_value *v, stru
 
 	(void)v, (void)e;
 	r->given = true;
+	r->given_option = o->name;
 	if (strcmp(o->name, "objects") == 0)
 		r->objects = true;
 	else if (strcmp(o->name, "cum") == 0)
@@ -192,6 +198,7 @@ report_set_trim(void *to, const struct opt *o, const struct opt_value *v, struct
 	struct report_view *r = to;
 
 	r->given = true;
+	r->given_option = o->name;
 	if (strcmp(o->name, "nodecount") == 0) {
 		r->node_count = v->u64;
 		return 0;
@@ -314,6 +321,25 @@ report_pages(const struct report_view *r, const struct view *v, struct err *e)
 	return status;
 }
 
+/* No function matches: of a file without names none could. */
+static int
+view_not_found(const struct report_view *r, const struct prof *p, struct err *e)
+{
+	const char *option = r->kind == VIEW_PEEK ? "peek" : "list";
+
+	for (uint32_t i = 1; i < p->nmodules; i++) {
+		const char *path = prof_text(p, p->modules[i].path);
+
+		if (p->modules[i].why_no_names != 0)
+			return err_set(
+				e, -ENOENT,
+				"--%s %s: no function like that; no names in %s: %s",
+				option, r->pattern, file_base(path),
+				prof_text(p, p->modules[i].why_no_names));
+	}
+	return err_set(e, -ENOENT, "--%s %s: no function like that", option, r->pattern);
+}
+
 static int
 report_plot_write(const struct report_view *r, const struct view *v, struct err *e)
 {
@@ -365,8 +391,7 @@ report_view_write(const struct report_view *r, struct buf *out, const struct vie
 			       "--annotate %s: no line of that file; --files lists all",
 			       r->file);
 	if (met == 0)
-		return err_set(e, -ENOENT, "--%s %s: no function like that",
-			       r->kind == VIEW_PEEK ? "peek" : "list", r->pattern);
+		return view_not_found(r, v->p, e);
 	if (r->picture != NULL && !how->json) {
 		char option[8];
 		struct graphviz g = {.type = r->picture,

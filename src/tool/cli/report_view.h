@@ -18,6 +18,7 @@ struct report_view {
 	struct graph_filter *filter; /* report_view_prepare compiles these */
 	struct re *re;
 	bool given; /* a view was asked for, or something that only views have */
+	const char *given_option; /* the last of these; NULL = none */
 	bool kind_given, grain_given, value_given;
 	enum view_kind kind;
 	enum graph_grain grain;

@@ -25,6 +25,8 @@ struct diff_opts {
 	const struct prof *p[2];
 	const struct skip *skip[2];
 	const char *target[2]; /* as the user wrote them */
+	const char *reading;   /* options that give the names, each with a blank behind;
+				* NULL = none */
 	enum sites_by by;
 	const struct term *term; /* colours and width; NULL = plain */
 	bool ascii;		 /* the locale is not UTF-8 */

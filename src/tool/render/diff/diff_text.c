@@ -83,6 +83,19 @@ diff_peaks(struct diff_page *g)
 	buf_add_char(g->out, ')');
 }
 
+/* What makes the next recording have more samples. */
+static const char *
+diff_rate_option(const struct prof *p)
+{
+	const char *format = prof_text(p, p->format);
+
+	if (format[0] == '\0')
+		return "--sample";
+	if (strcmp(format, "heap_v2") == 0)
+		return "lg_prof_sample (MALLOC_CONF=prof:true,lg_prof_sample:12)";
+	return "interval between samples";
+}
+
 /* Why the first word is that one, where the totals do not say it. */
 static void
 diff_why(struct diff_page *g)
@@ -109,7 +122,8 @@ diff_why(struct diff_page *g)
 				       : fmt_size_signed(d->found_bytes).s,
 			   figure_things(d->nfound, 0, "site").s);
 	else if (d->answer.why == VERDICT_WHY_FEW_SAMPLES)
-		buf_add_str(g->out, "; too few samples, record with a smaller --sample");
+		buf_printf(g->out, "; too few samples, record with a smaller %s",
+			   diff_rate_option(g->o->p[DIFF_NEW]));
 	else if (d->answer.word <= VERDICT_STEADY && d->limit > 0)
 		buf_printf(g->out, "; growth under %s may not show",
 			   figure_bytes((int64_t)d->limit, 0, g->o->bytes).s);
@@ -305,6 +319,8 @@ diff_last_line(struct diff_page *g)
 		buf_add_str(g->out, DIFF_DOT "next: seep report ");
 		if (grown != NULL)
 			buf_printf(g->out, "--peek %s ", grown);
+		if (g->o->reading != NULL)
+			buf_add_str(g->out, g->o->reading);
 		buf_add_str(g->out, target);
 	}
 	buf_add_char(g->out, '\n');

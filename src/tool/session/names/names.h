@@ -49,6 +49,10 @@ void names_full(struct prof *p);
 int names_add_debug_dir(void *to, const struct opt *o, const struct opt_value *v,
 			struct err *e);
 
+/* --exe must be there: `to` is the member. */
+int names_set_exe(void *to, const struct opt *o, const struct opt_value *v,
+		  struct err *e);
+
 /* Frees what the options below left in it. */
 void names_opts_done(struct names_opts *o);
 
@@ -66,7 +70,7 @@ void names_opts_done(struct names_opts *o);
 	 .metavar = "DIR",                                                               \
 	 .help = "Search for binaries and debug files below DIR."},                        \
 	{"exe", 0, OPT_STRING, .at = (base) + offsetof(struct names_opts, exe),                         \
-	 .metavar = "FILE",                                                              \
+	 .set = names_set_exe, .metavar = "FILE",                                                              \
 	 .help = "Read the program's symbols from FILE."},                   \
 	NAMES_OPT_DEBUGINFOD(base),                                                          \
 	{"no-cache", 0, OPT_NONE, .at = (base) + offsetof(struct names_opts, no_cache),                 \

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tool/target/proc/procfs.h"
 #include "tool/util/buf.h"
@@ -37,6 +38,18 @@ names_add_debug_dir(void *to, const struct opt *o, const struct opt_value *v,
 				     : xasprintf("%s:%s", n->debug_dirs, v->text);
 	free(n->debug_dirs);
 	n->debug_dirs = more;
+	return 0;
+}
+
+int
+names_set_exe(void *to, const struct opt *o, const struct opt_value *v, struct err *e)
+{
+	const char **exe = to;
+
+	(void)o;
+	if (access(v->text, F_OK) != 0)
+		return err_set(e, -EINVAL, "--exe %s: %s", v->text, strerror(errno));
+	*exe = v->text;
 	return 0;
 }
 

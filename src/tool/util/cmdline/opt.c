@@ -302,8 +302,12 @@ opt_short(const struct opt *table, int argc, char *const *argv, int *at, void *g
 	for (;; c++) {
 		o = opt_find_short(table, *c);
 		if (o == NULL)
-			return err_set(e, -EINVAL, "unknown option '-%.1s' in '%.100s'",
-				       c, argv[*at]);
+			return strlen(argv[*at]) == 2
+				       ? err_set(e, -EINVAL, "unknown option '%s'",
+						 argv[*at])
+				       : err_set(e, -EINVAL,
+						 "unknown option '-%.1s' in '%.100s'", c,
+						 argv[*at]);
 		if (o->kind != OPT_NONE || c[1] == '\0')
 			break;
 		r = opt_store(o, NULL, given, e);
