@@ -348,6 +348,7 @@ bool
 figure_cut_middle(struct buf *out, size_t from, size_t columns)
 {
 	size_t width = figure_width(buf_str(out) + from), head = (columns - 1) / 3;
+	const char *at;
 	char *all;
 
 	if (width <= columns || columns < 3)
@@ -355,7 +356,11 @@ figure_cut_middle(struct buf *out, size_t from, size_t columns)
 	all = xstrdup(buf_str(out) + from);
 	out->len = from + figure_bytes_of(all, head);
 	buf_add_str(out, "\xe2\x80\xa6");
-	buf_add_str(out, all + figure_bytes_of(all, width - (columns - 1 - head)));
+	at = all + figure_bytes_of(all, width - (columns - 1 - head));
+	/* One ellipsis is enough where the rest begins with another. */
+	if (strncmp(at, "\xe2\x80\xa6", 3) == 0)
+		at += 3;
+	buf_add_str(out, at);
 	free(all);
 	return true;
 }

@@ -18,7 +18,8 @@ const char *const library_files[] = {
 	"*/libcxxabi/*",
 	"*/rustc/*/library/*", /* as rustc's own builds name them */
 	"*/rustlib/src/rust/library/*",
-	"*/rust/deps/*", /* crates that std is built from */
+	"/usr/src/rustc-[0-9]*/library/*", /* Debian */
+	"*/rust/deps/*",		   /* crates that std is built from */
 	NULL,
 };
 
