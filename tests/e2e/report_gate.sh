@@ -188,8 +188,12 @@ expect_match "marks in the command" "$page" '^Command: ./kept <b>&$'
 expect_no_match "and none in the page" "$(cat kept.html)" '<b>'
 expect_match "with its place" "$(junit all.xml)" '^definitely lost in lose_ring leak_report.c:[0-9]+$'
 "$SEEP" leaks --junit some.xml --fail-on 'lost>0,peak>1G' a.rec >/dev/null 2>&1
-expect_eq "with conditions, these" "$(junit some.xml)" '14 1 14 1
-lost>0'
+expect_match "with conditions, what they are about" "$(junit some.xml | head -n 2 | paste -sd' ')" '^14 13 14 13 lost>0$'
+expect_match "with conditions: its place" "$(junit some.xml)" '^definitely lost in lose_ring leak_report.c:[0-9]+$'
+"$SEEP" leaks --junit some.xml --fail-on 'possible>0' --errors-for-leak-kinds definite,possible a.rec >/dev/null 2>&1
+expect_match "a condition on another kind" "$(junit some.xml | paste -sd' ')" '^14 2 14 2 possible>0 possibly lost in [a-z_]+ [a-z_]+\.c:[0-9]+$'
+"$SEEP" leaks --junit some.xml --fail-on 'lost>1000' a.rec >/dev/null 2>&1
+expect_eq "a condition that is not met" "$(junit some.xml)" '13 0 13 0'
 "$SEEP" run --no-save --junit 'none.%p.xml' -- /bin/true 2>/dev/null
 expect_eq "nothing lost" "$(junit none.*.xml)" '1 0 1 0'
 expect_eq "nothing lost: its verdict" "$(verdicts none.*.xml)" "verdict=OK severity=ok"

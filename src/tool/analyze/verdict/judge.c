@@ -74,6 +74,10 @@ judge_value(const char *name, const struct judge_figures *f, struct judge_condit
 						       judge_others[i].off);
 			c->unit = judge_others[i].unit;
 			c->words = judge_others[i].words;
+			if (strcmp(name, "errors") == 0)
+				c->kinds = JUDGE_WRONG | (JUDGE_WRONG - 1);
+			if (strcmp(name, "wrong") == 0)
+				c->kinds = JUDGE_WRONG;
 			return true;
 		}
 	}
@@ -87,9 +91,11 @@ judge_value(const char *name, const struct judge_figures *f, struct judge_condit
 		c->value = judge_of_kind(f, PROF_LOSS_DEFINITE, unit) +
 			   judge_of_kind(f, PROF_LOSS_INDIRECT, unit);
 		c->words = "definitely or indirectly lost";
+		c->kinds = 1u << PROF_LOSS_DEFINITE | 1u << PROF_LOSS_INDIRECT;
 		if (name[1] == 'o') {
 			c->value += judge_of_kind(f, PROF_LOSS_POSSIBLE, unit);
 			c->words = "definitely, indirectly or possibly lost";
+			c->kinds |= 1u << PROF_LOSS_POSSIBLE;
 		}
 		return true;
 	}
@@ -98,6 +104,7 @@ judge_value(const char *name, const struct judge_figures *f, struct judge_condit
 		    strncmp(name, loss_kind_names[i], n) == 0) {
 			c->value = judge_of_kind(f, i, unit);
 			c->words = loss_kind_words[i];
+			c->kinds = 1u << i;
 			return true;
 		}
 	}

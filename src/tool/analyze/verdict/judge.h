@@ -22,6 +22,8 @@
 
 enum judge_op { JUDGE_GT, JUDGE_GE, JUDGE_LT, JUDGE_LE, JUDGE_EQ, JUDGE_NE };
 
+#define JUDGE_WRONG (1u << PROF_LOSS_KINDS) /* the heap used wrongly */
+
 struct judge_condition {
 	char text[64]; /* as written, without blanks */
 	enum judge_op op;
@@ -29,6 +31,8 @@ struct judge_condition {
 	bool met;
 	bool more;   /* for the caller to set: the value is compared with a baseline */
 	bool losses; /* it is known only where leaks were looked for */
+	/* what it is about: bits 1 << enum prof_loss_kind, and JUDGE_WRONG */
+	uint32_t kinds;
 	const char *unit;  /* "block"; NULL = the value is in bytes */
 	const char *words; /* "definitely lost" */
 };

@@ -43,15 +43,18 @@ junit_place(struct junit *j, const char *words, uint32_t node)
 	}
 }
 
-/* Whether what was found is a failure: where there are conditions, those decide, and
- * beside a baseline everything left is new. */
+/* Whether what was found is a failure: where there are conditions, one that is about its
+ * kind must be met. Beside a baseline everything that is left is new. */
 static bool
-junit_fails(const struct junit *j, bool leak)
+junit_fails(const struct junit *j, uint32_t kind)
 {
 	if (j->g->len == 0)
 		return true;
-	for (size_t i = 0; leak && j->more->baseline && i < j->g->len; i++) {
-		if (j->g->data[i].met && j->g->data[i].losses)
+	for (size_t i = 0; i < j->g->len; i++) {
+		const struct judge_condition *c = &j->g->data[i];
+
+		if (c->met && ((c->kinds & kind) != 0 ||
+			       (j->more->baseline && c->losses && kind != JUDGE_WRONG)))
 			return true;
 	}
 	return false;
@@ -80,7 +83,7 @@ junit_stack(struct junit *j)
 struct junit_finding {
 	const char *suite, *words, *type, *message;
 	uint32_t node;
-	bool leak;
+	uint32_t kind; /* as in judge_condition.kinds */
 };
 
 /* A test that did not pass, unless conditions say what passes: j->stack and what it is
@@ -88,7 +91,7 @@ struct junit_finding {
 static void
 junit_case(struct junit *j, const struct junit_finding *x)
 {
-	bool fails = junit_fails(j, x->leak);
+	bool fails = junit_fails(j, x->kind);
 	const char *tag = fails ? "failure" : "system-out";
 
 	buf_add_str(j->out, "    <testcase classname=\"");
@@ -125,7 +128,7 @@ junit_record(struct junit *j, const struct loss_records *rs, size_t row,
 					      .type = loss_kind_names[r->kind],
 					      .message = buf_str(&message),
 					      .node = j->p->sites[r->site].node,
-					      .leak = true});
+					      .kind = 1u << r->kind});
 	buf_done(&message);
 }
 
@@ -138,7 +141,8 @@ junit_wrong(struct junit *j, const struct memcheck_error *x, const char *suite)
 					      .words = x->kind,
 					      .type = x->kind,
 					      .message = x->what,
-					      .node = x->at.node});
+					      .node = x->at.node,
+					      .kind = JUDGE_WRONG});
 }
 
 static void

@@ -14,9 +14,9 @@ struct junit_opts {
 	bool implied; /* the condition was not given, but comes with the baseline */
 };
 
-/* Appends the document. Conditions must have been judged. With conditions, these alone
- * decide what failed: records are then output of their cases, unless a condition on leaks
- * is met and a baseline says that these leaks are new. */
+/* Appends the document. Conditions must have been judged. With conditions, these decide
+ * what failed: a record fails if one about its kind is met, and is output of a case that
+ * passed otherwise. */
 void junit_xml(struct buf *out, const struct prof *p, const struct skip *s,
 	       const bool *chosen, const struct memcheck_opts *o, const struct judge *g,
 	       const struct junit_opts *more);
