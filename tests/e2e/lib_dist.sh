@@ -39,6 +39,7 @@ deb)
 esac
 SEEP=$prefix/bin/seep
 [ -x "$SEEP" ] || { fail "there is no $SEEP"; exit; }
+expect_eq "the examples that the documents use" "$(cd "$prefix/share/doc/seep/examples" && echo ./*)" "./leaky.c ./requests.c"
 [ "$what" = deb ] && expect_eq "in PATH" "$(command -v seep)" /usr/bin/seep
 
 run ldd "$SEEP"
