@@ -88,3 +88,22 @@ if ${CC:-gcc} -static -o static static.c 2>gcc.log; then
 else
 	left_out "no static libc here"
 fi
+
+# ---- what is not known of a point before the end is not said ----
+expect_status 0 "$SEEP" run -o points.rec ./sessions once 4
+expect_status 0 "$SEEP" report points.rec@peak
+expect_no_match "@peak: freed later" "$out" ' freed$'
+expect_status 0 "$SEEP" report --json points.rec@peak
+echo "$out" >peak.json
+expect_json "@peak: no verdict" peak.json '[.summary.verdict, .summary.severity]' '[null,null]'
+expect_json "@peak: no process has one" peak.json '[.processes[].verdict] | unique' '[null]'
+run "$SEEP" report --json points.rec
+echo "$out" >end.json
+expect_json "at the end: one" end.json '.summary.verdict' 'LEAK (minor)'
+
+# ---- pmap ----
+printf '%s\n' '4711:   ./server' 'Address           Kbytes     RSS   Dirty Mode  Mapping' \
+	'000055d0a0a00000       4       4       0 r---- server' >1.txt
+refuses "a file of pmap" 3 '^seep: 1\.txt: output of pmap; save it twice and compare the two files: seep diff OLD\.txt NEW\.txt$' report 1.txt
+refuses "pmap through a pipe" 3 ': output of pmap; save it twice ' report <(cat 1.txt)
+refuses "pmap" 2 'seep watch PID .* seep diff OLD\.txt NEW\.txt ' pmap

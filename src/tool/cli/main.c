@@ -95,7 +95,10 @@ static const struct {
 	 "reads the profiles of jemalloc and tcmalloc"},
 	{"version", "seep --version"},
 	{"go", "seep pprof PROFILE or seep pprof http://HOST:PORT/debug/pprof/heap"},
-	{"pmap smem smaps ps_mem vmstat free htop",
+	{"pmap smem smaps ps_mem",
+	 "seep watch PID (memory by region, over time), or seep diff OLD.txt NEW.txt (saved "
+	 "output of pmap -x)"},
+	{"vmstat free htop",
 	 "seep watch PID (memory by region, over time) or seep ps (what is recorded)"},
 	{"gdb gcore strings hexdump", "seep dump PID REGION, or seep leaks CORE"},
 	{"profile record trace start exec", "seep run PROGRAM, or seep attach PID"},

@@ -24,6 +24,7 @@
 #include "tool/format/core/core.h"
 #include "tool/format/live/live_load.h"
 #include "tool/format/pack/pack.h"
+#include "tool/format/text/pmap.h"
 #include "tool/model/prof.h"
 #include "tool/util/buf.h"
 #include "tool/util/err.h"
@@ -143,6 +144,11 @@ format_unknown(const unsigned char *head, size_t bytes, const char *name, struct
 			   strlen(format_others[i].inside)) != NULL)
 			return err_set(e, -EINVAL, "%s: %s", name, format_others[i].what);
 	}
+	if (pmap_detect(head, bytes))
+		return err_set(e, -EINVAL,
+			       "%s: output of pmap; save it twice and compare the two "
+			       "files: seep diff OLD.txt NEW.txt",
+			       name);
 	while (n < bytes && n < 24 && head[n] >= ' ' && head[n] < 0x7f)
 		n++;
 	if (n >= 8 || (n > 0 && n < bytes && head[n] == '\n'))

@@ -111,6 +111,8 @@ add_position(struct buf *out, const struct prof_error *e)
 			   bytes_word(e->block - e->addr));
 	else if (off < e->block_bytes || e->where == REC_WHERE_FREED)
 		buf_printf(out, "%s %s inside of ", fmt_count(off).s, bytes_word(off));
+	else if (off == e->block_bytes)
+		buf_add_str(out, "directly behind ");
 	else
 		buf_printf(out, "%s %s behind ", fmt_count(off - e->block_bytes).s,
 			   bytes_word(off - e->block_bytes));

@@ -91,7 +91,7 @@ bool leak_opts_need_check(const struct leak_opts *l);
 	{"xml-file", 0, OPT_STRING, LEAK_AT(base, xml_file), .metavar = "FILE",         \
 	 .help = "Also write valgrind's XML to FILE."},                                 \
 	{"leak-check", 0, OPT_STRING, LEAK_AT(base, check),                             \
-	 .metavar = "no|summary|full",                                                  \
+	 .metavar = "no|summary|yes|full",                                                  \
 	 .help = "Skip the leak check, print its sums only, or print every leak "       \
 		 "(full)."},                                                            \
 	{"leak-kinds", 0, OPT_STRING, LEAK_AT(base, show), .metavar = "KINDS",          \

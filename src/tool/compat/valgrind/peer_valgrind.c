@@ -37,7 +37,7 @@ const struct opt peer_valgrind_opts[] = {
 	{"log-file", 0, OPT_STRING, AT(log_file), .metavar = "FILE",
 	 .help = "Write the report to FILE; %p is the process id, %n a number, "
 		 "%q{NAME} an environment variable."},
-	{"leak-check", 0, OPT_STRING, AT(leak.check), .metavar = "no|summary|full",
+	{"leak-check", 0, OPT_STRING, AT(leak.check), .metavar = "no|summary|yes|full",
 	 .help = "Skip the leak check, print its sums, or print every leak "
 		 "(summary)."},
 	{"show-leak-kinds", 0, OPT_STRING, AT(leak.show), .metavar = "KINDS",

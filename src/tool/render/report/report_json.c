@@ -97,7 +97,8 @@ rj_also(struct report_json *r, unsigned words)
 static void
 rj_figures(struct report_json *r, const struct verdict_figures *f, bool judged)
 {
-	bool own = r->p->columns == PROF_HAS_ALL || r->p->nchecks > 0;
+	bool own = (r->p->columns == PROF_HAS_ALL || r->p->nchecks > 0) &&
+		   r->o->point.at == SITES_AT_END; /* other points have no verdict */
 
 	json_member_str(&r->j, "verdict",
 			own && judged ? verdict_word_name(f->answer.word) : NULL);

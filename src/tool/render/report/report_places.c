@@ -79,8 +79,11 @@ report_beside(struct report *r, const struct sites_row *row, enum sites_by by)
 
 	switch (by) {
 	case SITES_LIVE:
-		if (prof_is_walked(r->p)) {
-			buf_add_str(r->out, figure_things(t->live_blocks, 0, "block").s);
+		/* How many are freed is known of the end, not of a point before it. */
+		if (prof_is_walked(r->p) || r->o->point.at != SITES_AT_END) {
+			buf_add_str(r->out, figure_things(t->live_blocks,
+							  t->var_live_blocks, "block")
+						    .s);
 			break;
 		}
 		buf_printf(r->out, "%s, %s freed",
