@@ -23,7 +23,7 @@ refused() {
 }
 
 refused "no such process" '^seep: 4194303: no such process' 4194303
-refused "no such name" 'no process has that name' no-such-name-here
+refused "no such name" 'no such process' no-such-name-here
 refused "no such group" 'no such control group' --cgroup no/such/group
 run "$SEEP" attach
 expect_eq "no target: status" "$status" 2

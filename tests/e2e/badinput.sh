@@ -224,7 +224,7 @@ if unshare -m bash -c "$no_proc" - true 2>/dev/null; then
 		expect_eq "without /proc: ${words%% *}" "$err" "seep ${words%% *}: /proc is not mounted: processes cannot be seen"
 	done
 	run unshare -m bash -c "$no_proc" - "$SEEP" leaks $$
-	expect_eq "without /proc: leaks" "$err" "seep: no process $$ (/proc is not mounted: processes cannot be seen)"
+	expect_eq "without /proc: leaks" "$err" "seep: $$: no such process (/proc is not mounted: processes cannot be seen)"
 	run unshare -m sh -c "$no_proc" - "$SEEP" doctor
 	expect_eq "without /proc: doctor: status" "$status" 3
 	expect_match "without /proc: doctor" "$out" '^BAD +/proc +not mounted: processes cannot be seen'

@@ -121,7 +121,7 @@ expect_match "verdict after Ctrl-C" "$(cat "$TMP/till")" '^(STEADY|NO VERDICT|GR
 # ---- errors ----
 
 expect_status 3 "$SEEP" watch 999999999
-expect_match "no such process" "$err" '^seep: no process 999999999$'
+expect_match "no such process" "$err" '^seep: 999999999: no such process$'
 expect_status 3 "$SEEP" watch no-such-name
 expect_match "no such name" "$err" '^seep: no-such-name: no such process$'
 expect_status 2 "$SEEP" watch

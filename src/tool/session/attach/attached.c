@@ -59,7 +59,7 @@ attached_pids(const char *word, struct procfs_pids *pids, struct err *e)
 	if (r == 0 && found.len == 0)
 		r = format_is_program(word)
 			    ? load_refuse_program(word, e)
-			    : err_set(e, -ESRCH, "%s: no process has that name", word);
+			    : err_set(e, -ESRCH, "%s: no such process", word);
 	vec_done(&found);
 	return r;
 }

@@ -88,7 +88,7 @@ procfs_stat(int pid, struct procfs_stat *ret_stat, struct err *e)
 	int r = read_proc(pid, "stat", text, sizeof text);
 
 	if (r < 0)
-		return err_set(e, r, "no process %d", pid);
+		return err_set(e, r, "%d: no such process", pid);
 	/* The name may hold anything, parentheses too: the last one closes it. */
 	open_at = strchr(text, '(');
 	close_at = strrchr(text, ')');

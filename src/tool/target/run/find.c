@@ -141,7 +141,7 @@ target_find_pid(int pid, struct livefile *ret_file, struct err *e)
 	int r = procfs_stat(pid, &st, e);
 
 	if (r == 0 && procfs_uid(pid, &uid) < 0)
-		r = err_set(e, -ESRCH, "no process %d", pid);
+		r = err_set(e, -ESRCH, "%d: no such process", pid);
 	if (r == 0)
 		r = procfs_maps_open(&maps, pid, e);
 	if (r == -EACCES || r == -EPERM)
