@@ -54,8 +54,8 @@ expect_status 0 "$SEEP" help --all
 expect_eq "help --all: too long" "$(awk 'length > 80' <<<"$out")" ""
 expect_eq "help --all: what stands in for other tools comes last" \
 	"$(sed -n '/^In place of other tools:/,/^$/p' <<<"$out" | awk 'NF && NR > 1 { print $1 }' | xargs)" \
-	"jeprof pprof mtrace flamegraph.pl memleak valgrind massif ms_print heaptrack heaptrack_print"
-expect_match "help --all: one line each" "$out" '^  leaks          find leaked memory in a process, core or recording$'
+	"jeprof pprof mtrace flamegraph.pl memleak valgrind ms_print massif heaptrack heaptrack_print dhat"
+expect_match "help --all: one line each" "$out" '^  leaks +find leaked memory in a process, core or recording$'
 if have script; then
 	TERM=dumb script -qec "stty cols 80; $SEEP why $pid --for 1s; $SEEP attach $pid --for 1s" /dev/null </dev/null |
 		sed 's/\r$//; s/\x1b\[[0-9;]*[mK]//g' | tr '\r' '\n' | grep -v examining >wide.txt

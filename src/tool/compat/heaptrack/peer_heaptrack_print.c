@@ -448,7 +448,7 @@ print_run(void *opts, int argc, char **argv)
 const struct cmd cmd_heaptrack_print = {
 	.name = "heaptrack_print",
 	.args = "FILE",
-	.help = "print a file of heaptrack, or any profile, as heaptrack_print does",
+	.help = "print a file of heaptrack, or any profile, as it does",
 	.man = "seep-heaptrack_print",
 	.opts = print_opts,
 	.min_args = 1,
