@@ -87,7 +87,7 @@ T_TEST(unknown_formats_name_the_known)
 
 	refused(p, "nope", -EINVAL,
 		"no format \"nope\" to write; there are pprof, proto, heap, folded, "
-		"speedscope, csv, dhat, rec");
+		"speedscope, csv, dhat, massif, rec");
 	p->columns = PROF_HAS_LIVE;
 	refused(p, "rec", -ENODATA, "only seep's own recordings can be kept as such");
 	prof_free(p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cell_series.c -- moments, and the series of the cells. See cell_series.h; how a series is laid
- * out is told in shared/recording.h.
+/* cell_series.c -- moments, and the series of the cells. See cell_series.h; how a series
+ * is laid out is told in shared/recording.h.
  *
  * Nothing here is journaled. A row counts only as far as the stamp of its cell, which is
  * journaled: undone, the cell is as it was, and the row says what is live still. A row is
