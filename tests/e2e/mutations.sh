@@ -12,7 +12,7 @@ expect_finds() { expect_eq "$1 finds nothing" "$(grep -c ', 0 finds$' <<<"$out")
 run "$ROOT/tools/mutate.py" --build "$BUILD" --keep "$TMP" --count "$(times 40 10000)"
 expect_eq "status" "$status" 0
 grep 'left out' <<<"$out"
-expect_between "readers" "$(grep -c 'inputs from' <<<"$out")" 18 20
+expect_between "readers" "$(grep -c 'inputs from' <<<"$out")" 21 23
 expect_finds "every reader" "$(grep -c 'inputs from' <<<"$out")"
 
 # One line of 80 million frames, unpacked from a third of a megabyte.

@@ -159,7 +159,7 @@ T_TEST(demo_at_peak_and_mark)
 	T_STR(e.msg, "no mark @after here; there is @peak @exit @3 or @before");
 	T_STR(render(p, &o),
 	      "AT MARK 3  7.00 KiB in 4 blocks at 1 site\n"
-	      " 1  7.00 KiB  100 %   4 blocks, 0 freed\n"
+	      " 1  7.00 KiB  100 %   4 blocks\n"
 	      "    do_something   jemalloc-demo.c:7    malloc(i * 1024);\n"
 	      "    main           jemalloc-demo.c:22\n"
 	      "exited 0 after 0.02 s · exact, nothing missed · 120 allocs, 0 "
