@@ -110,6 +110,22 @@ else
 	left_out "no pid namespaces here"
 fi
 
+# ---- the program itself, and two reports into one file ----
+cp leaky prog
+printf '#!/bin/sh\nexec ./leaky\n' >script
+chmod +x script
+for file in prog script; do
+	cp $file $file.was
+	for option in --log-file --junit --xml-file --sarif; do
+		run "$SEEP" run --no-save $option $file ./prog
+		expect_eq "$option $file: status" "$status" 2
+		expect_match "$option $file: said" "$err" "^seep: $file: is a program and would be overwritten; name another file to write"
+		expect_status 0 cmp $file $file.was
+	done
+done
+refused 2 '-o and --log-file name the same file' my.rec "$SEEP" run -o y.rec --log-file y.rec ./leaky
+refused 2 'two reports into one file: name another one' my.rec "$SEEP" run --no-save --junit y.xml --sarif y.xml ./leaky
+
 # ---- one view ----
 refused 2 '--flame and --tree: one view at a time' my.rec "$SEEP" report --tree --flame two.svg my.rec
 refused 2 '--traces and --tree: one view at a time' my.rec "$SEEP" report --top --traces --tree my.rec

@@ -458,6 +458,8 @@ check_options(struct run_args *a)
 	if (o->log_file != NULL && log_name(o->log_file, 1, 0, &name, &e) < 0)
 		return cmd_usage(&cmd_run, "--log-file: %s", e.msg);
 	free(name);
+	if (out_is_same(o->output, o->log_file))
+		return cmd_usage(&cmd_run, "-o and --log-file name the same file");
 	if (o->log_file != NULL && !log_name_differs(o->log_file) &&
 	    out_check_log(o->log_file, &e) < 0)
 		return cmd_fail_output(&e);

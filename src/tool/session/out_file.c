@@ -2,6 +2,7 @@
 /* out_file.c -- see out_file.h. */
 #include "tool/session/out_file.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -145,12 +146,34 @@ out_check(const char *path, const char *format, struct err *e)
 		       path, f != NULL ? f->what : format);
 }
 
+/* An executable, a library, or a script. */
+static bool
+out_is_program(const struct out_head *h)
+{
+	return (h->n >= SELFMAG && memcmp(h->bytes, ELFMAG, SELFMAG) == 0) ||
+	       strncmp(h->bytes, "#!", 2) == 0;
+}
+
 int
 out_check_log(const char *path, struct err *e)
 {
 	struct out_head h;
 
-	return out_read_head(path, &h) && out_is_recording(&h)
-		       ? out_refuse_recording(path, e)
-		       : 0;
+	if (!out_read_head(path, &h))
+		return 0;
+	if (out_is_recording(&h))
+		return out_refuse_recording(path, e);
+	if (out_is_program(&h))
+		return err_set(e, -EEXIST,
+			       "%s: is a program and would be overwritten; name another "
+			       "file to write",
+			       path);
+	return 0;
+}
+
+bool
+out_is_same(const char *a, const char *b)
+{
+	return a != NULL && b != NULL && strcmp(a, "-") != 0 &&
+	       (strcmp(a, b) == 0 || file_same(a, b));
 }

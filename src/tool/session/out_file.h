@@ -9,6 +9,8 @@
 #ifndef SEEP_SESSION_OUT_FILE_H
 #define SEEP_SESSION_OUT_FILE_H
 
+#include <stdbool.h>
+
 #include "tool/util/err.h"
 
 /* Whether `path` may be written in this format: "rec", "flame", "html", "json", "dot",
@@ -18,7 +20,10 @@
 int out_check(const char *path, const char *format, struct err *e);
 
 /* The same for the logs and reports of other tools, which replace what is there: only
- * recordings and other profiles of seep's own are refused. */
+ * recordings and other profiles of seep's own are refused, and programs. */
 int out_check_log(const char *path, struct err *e);
+
+/* Whether two names, either of which may be NULL, are those of one file. */
+bool out_is_same(const char *a, const char *b);
 
 #endif

@@ -154,6 +154,9 @@ check_names(const struct cmd *c, const struct leak_opts *l)
 	char *name;
 	int r;
 
+	if (out_is_same(names[0], names[1]) || out_is_same(names[0], names[2]) ||
+	    out_is_same(names[1], names[2]))
+		return cmd_usage(c, "two reports into one file: name another one");
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		if (names[i] == NULL)
 			continue;
