@@ -4,7 +4,8 @@
 Each program is built and run under `seep valgrind` with the options of its .vgtest file. Compared
 with .stderr.exp is what a report is about: kinds of errors and how often, loss records with their
 bytes and blocks, leak and heap summaries. Only what the expected file has is compared: its own filters take out some of it.
-Stacks, addresses and wording are not. Errors about uninitialised values and system calls are not
+Stacks, addresses and wording are not. A program that a signal ends under seep alone differs, and so
+does an option that is refused. Errors about uninitialised values and system calls are not
 seep's subject, and are left out on both sides."""
 import collections
 import re
@@ -94,6 +95,10 @@ def prepare(suite, tests):
         shutil.copy(path, suite.work)
 
 
+def ended_by_signal(ran):
+    return ran.status is not None and (ran.status < 0 or ran.status > 128)
+
+
 def one(suite, tests, path):
     fields = read_test(path)
     name, prog = path.stem, fields.get("prog", "")
@@ -109,6 +114,12 @@ def one(suite, tests, path):
                      *shlex.split(fields.get("args", ""))], env={"HOME": str(suite.work)}, timeout=60)
     if ran.status is None:
         return common.differ(name, "does not end")
+    if ran.status == 2 and re.search(r"^seep valgrind: ", ran.err, re.M):
+        return common.differ(name, "an option is refused")
+    if ended_by_signal(ran):
+        alone = suite.run([str(program), *shlex.split(fields.get("args", ""))], timeout=60)
+        if not ended_by_signal(alone):
+            return common.differ(name, "a signal ends the program, not so without seep")
     got = essence(ran.err + (xml.read_text() if xml.exists() else ""))
     for log in suite.work.glob("*.log"):
         log.unlink()
