@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_zone_queue.c -- the queue of freed blocks, and its lock when somebody keeps it for
  * good: nobody waits for it twice, and it is as before once it is free again. */
-/* sources: src/guest/misuse/zone_queue.c src/guest/hooks/room.c */
+/* sources: src/guest/misuse/zone_queue.c src/guest/misuse/zone_bytes.c */
 #include "t.h"
 
 #include "guest/misuse/zone_queue.h"

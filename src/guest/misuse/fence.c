@@ -16,12 +16,12 @@
 
 #include "guest/hooks/gate.h"
 #include "guest/hooks/next.h"
-#include "guest/hooks/room.h"
 #include "guest/life/life.h"
 #include "guest/misuse/access.h"
 #include "guest/misuse/fence_signal.h"
 #include "guest/misuse/under.h"
 #include "guest/misuse/zone.h"
+#include "guest/misuse/zone_bytes.h"
 #include "guest/record/errors.h"
 #include "guest/rt/lock_once.h"
 #include "guest/rt/rt_map.h"

@@ -19,10 +19,10 @@
 
 #include "guest/hooks/gate.h"
 #include "guest/hooks/next.h"
-#include "guest/hooks/room.h"
 #include "guest/life/life.h"
 #include "guest/misuse/fence.h"
 #include "guest/misuse/under.h"
+#include "guest/misuse/zone_bytes.h"
 #include "guest/misuse/zone_queue.h"
 #include "guest/record/census/census_blocks.h"
 #include "guest/record/errors.h"

@@ -3,7 +3,7 @@
 #ifndef SEEP_ZONE_QUEUE_H
 #define SEEP_ZONE_QUEUE_H
 
-#include "guest/hooks/room.h"
+#include "guest/misuse/zone_bytes.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* room.c -- see room.h.
+/* zone_bytes.c -- see zone_bytes.h.
  *
  * rt_sigprocmask serves as the question: the kernel reads the new mask, or writes the old
  * one, before it notices that nothing is to be done, and answers EFAULT where it may
  * not. */
-#include "guest/hooks/room.h"
+#include "guest/misuse/zone_bytes.h"
 
 #include "guest/rt/rt_map.h"
 #include "guest/rt/sys.h"

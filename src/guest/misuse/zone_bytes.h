@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* room.h -- bytes that nobody may write to: around blocks and in freed ones. Used by
- * zone.c and fence.c.
+/* zone_bytes.h -- bytes that nobody may write to: around blocks and in freed ones. Used
+ * by zone.c and fence.c.
  *
  * The program may have closed pages of its blocks (mprotect), and pages that it never
  * touched shall stay untouched. So the kernel is asked before anything is read or written
  * on a page that the program's own call would not have touched. Once the kernel may not
  * be asked (seccomp), such pages are left alone. */
-#ifndef SEEP_ROOM_H
-#define SEEP_ROOM_H
+#ifndef SEEP_ZONE_BYTES_H
+#define SEEP_ZONE_BYTES_H
 
 #include <stdbool.h>
 #include <stddef.h>
