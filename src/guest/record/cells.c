@@ -17,8 +17,8 @@
  * afterwards is the old cell unlinked. */
 #include "guest/record/cells.h"
 
-#include "guest/record/file/space.h"
 #include "guest/record/cell_series.h"
+#include "guest/record/file/space.h"
 #include "guest/rt/rt_map.h"
 
 #include <string.h>

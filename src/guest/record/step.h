@@ -20,8 +20,8 @@
 #ifndef SEEP_STEP_H
 #define SEEP_STEP_H
 
-#include "guest/record/cells.h"
 #include "guest/record/cell_series.h"
+#include "guest/record/cells.h"
 #include "guest/record/sample.h"
 
 enum { STEP_FLUSH_BYTES = 4096 };

@@ -10,8 +10,8 @@
  * it is thinned to every second point, so an hour has one about every second. */
 #include "guest/record/timeline.h"
 
-#include "guest/record/file/space.h"
 #include "guest/record/cell_series.h"
+#include "guest/record/file/space.h"
 #include "guest/record/ticks.h"
 #include "guest/rt/rt_map.h"
 
