@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/analyze/process/coverage.h"
 #include "tool/util/x.h"
 
 enum {
-	PARTIAL_LEAST = 8 << 20, /* bytes not seen: fewer are not worth a word */
-	KEPT_LEAST = 1 << 20,	 /* likewise of what malloc keeps */
+	KEPT_LEAST = 1 << 20,	 /* of what malloc keeps: less is not worth a word */
 	UNREAD_LEAST = 64 << 10, /* and of heaps that were not understood, */
 	UNREAD_PART = 100, /* unless it is less than one part in so many of live memory */
 	KEPT_MORE = 10,	   /* so many times as much as grew, then that is the growth */
@@ -50,7 +50,7 @@ scan_is_partial(const struct heapscan *s)
 {
 	uint64_t seen = scan_seen_bytes(s);
 
-	return seen < s->anon_bytes / 2 && s->anon_bytes - seen > PARTIAL_LEAST;
+	return seen < s->anon_bytes / 2 && s->anon_bytes - seen > COVERAGE_MIN_BYTES;
 }
 
 uint64_t

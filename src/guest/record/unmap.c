@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mappings.c -- part of the address space goes: which recorded mappings that ends or
+/* unmap.c -- part of the address space goes: which recorded mappings that ends or
  * shortens.
  *
  * Blocks of the mmap class are known by their start only, so the pages of the range are
