@@ -29,17 +29,17 @@ END
 for run in "cases $cases 5" "ls ls -lR $ROOT/src/guest"; do
 	read -r name words <<<"$run"
 	# shellcheck disable=SC2086 # words of a command
-	valgrind -q --tool=dhat --dhat-out-file=$name.json $words >/dev/null 2>&1
-	expect_status 0 "$SEEP" convert --no-skip --to dhat $name.json $name.again
-	expect_eq "$name: every program point" "$(python3 points.py all $name.again)" "$(python3 points.py all $name.json)"
-	read -r tb tbk _ gb _ eb ebk <<<"$(python3 points.py sums $name.json)"
-	run "$SEEP" report --json $name.json
+	valgrind -q --tool=dhat --dhat-out-file="$name".json $words >/dev/null 2>&1
+	expect_status 0 "$SEEP" convert --no-skip --to dhat "$name".json "$name".again
+	expect_eq "$name: every program point" "$(python3 points.py all "$name".again)" "$(python3 points.py all "$name".json)"
+	read -r tb tbk _ gb _ eb ebk <<<"$(python3 points.py sums "$name".json)"
+	run "$SEEP" report --json "$name".json
 	expect_eq "$name: totals" "$(python3 -c 'import json, sys
 t = json.load(sys.stdin)["totals"]
 print(t["allocated_bytes"], t["allocs"], t["live_bytes"], t["live_blocks"])' <<<"$out")" "$tb $tbk $eb $ebk"
 	for figure in "peak $gb" "alloc_space $tb" "alloc_objects $tbk" "inuse_space $eb"; do
-		"$SEEP" convert --sample-index ${figure% *} --no-skip -t folded $name.json - >folded
-		expect_eq "$name: $figure" "$(awk '{ n += $NF } END { print n + 0 }' folded)" "${figure#* }"
+		"$SEEP" convert --sample-index "${figure% *}" --no-skip -t folded "$name".json - >now.folded
+		expect_eq "$name: $figure" "$(awk '{ n += $NF } END { print n + 0 }' now.folded)" "${figure#* }"
 	done
 done
 expect_status 0 "$SEEP" report cases.json@peak
@@ -83,7 +83,7 @@ expect_eq "heaptrack's files have no lifetimes" "$(grep -c '"tl"' from.dhat)" 0
 echo 'main;f 7' >live.folded
 expect_status 3 "$SEEP" convert live.folded live.dhat
 expect_match "folded stacks have no allocations" "$err" "^seep: .*DHAT's format is about allocated memory, "
-expect_eq "nothing was written" "$(ls live.dhat 2>&1 | grep -c 'No such')" 1
+expect_eq "nothing was written" "$([ -e live.dhat ] || echo nothing)" nothing
 
 # ---- seep dhat
 expect_status 0 "$SEEP" dhat --dhat-out-file=mine.dhat "$cases" 5

@@ -145,6 +145,6 @@ for option in -F -H -M; do
 	expect_eq "it is as it was" "$(cat mine)" mine
 	expect_eq "and nothing was printed" "$out" ""
 done
-zstd -qdc cases.zst | head -n 40 | head -c -2 >cut
-expect_status 0 "$SEEP" heaptrack_print cut
-expect_match "cut: says so" "$err" '^seep: cut: a last line that breaks off, at byte '"$(wc -c <cut)"' unpacked$'
+zstd -qdc cases.zst | head -n 40 | head -c -2 >cut.text
+expect_status 0 "$SEEP" heaptrack_print cut.text
+expect_match "cut: says so" "$err" '^seep: cut.text: a last line that breaks off, at byte '"$(wc -c <cut.text)"' unpacked$'

@@ -2,7 +2,6 @@
 /* out_file.c -- see out_file.h. */
 #include "tool/session/out_file.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -16,6 +15,7 @@
 #include "tool/format/live/live_load.h"
 #include "tool/format/pack/pack.h"
 #include "tool/format/text/scan_file.h"
+#include "tool/util/elf/elfview.h"
 #include "tool/util/file.h"
 
 enum { OUT_HEAD_BYTES = 4096 };
@@ -150,8 +150,7 @@ out_check(const char *path, const char *format, struct err *e)
 static bool
 out_is_program(const struct out_head *h)
 {
-	return (h->n >= SELFMAG && memcmp(h->bytes, ELFMAG, SELFMAG) == 0) ||
-	       strncmp(h->bytes, "#!", 2) == 0;
+	return elfview_is_elf(h->bytes) || strncmp(h->bytes, "#!", 2) == 0;
 }
 
 int
