@@ -65,8 +65,14 @@ moments_take(struct recorder *r, struct thread *t)
 	struct rec_moment *m = table(r);
 	unsigned at = REC_MOMENTS_MAX;
 
-	/* The same number is there already: whoever took it was left by longjmp. */
+	/* The same number is there already, or one that was to go is still there: whoever
+	 * took it, or thinned out, was left by longjmp. */
 	for (unsigned i = REC_MOMENTS_MAX; i-- > 0;) {
+		unsigned n = rec_series_moment(m[i].when);
+
+		if (m[i].when != 0 && n != number && n <= REC_MOMENT_LAST &&
+		    (r->moments[n / 64] >> n % 64 & 1) == 0)
+			__atomic_store_n(&m[i].when, 0, __ATOMIC_RELAXED);
 		if (m[i].when == 0 && (at == REC_MOMENTS_MAX || m[at].when == 0))
 			at = i;
 		else if (m[i].when != 0 && rec_series_moment(m[i].when) == number)

@@ -269,7 +269,7 @@ space_hist(struct recorder *r, uint32_t me)
 }
 
 /* All series together take at most so much of the file. */
-enum { SERIES_SHARE = 8, SERIES_BYTES_MAX = 64 << 20 };
+enum { SERIES_SHARE = 8, SERIES_BYTES_MAX = 64 << 20, SERIES_LEAVES_CHUNKS = 16 };
 
 struct rec_series *
 space_series(struct recorder *r, uint32_t me)
@@ -284,7 +284,10 @@ space_series(struct recorder *r, uint32_t me)
 	}
 	if (most > SERIES_BYTES_MAX)
 		most = SERIES_BYTES_MAX;
-	if (__atomic_load_n(&h->series, __ATOMIC_RELAXED) >= most / sizeof(*s))
+	/* Never the last room, which is for what has to be recorded. */
+	if (__atomic_load_n(&h->series, __ATOMIC_RELAXED) >= most / sizeof(*s) ||
+	    rt_sealed || r->full || r->withdrawn != 0 ||
+	    h->chunks + SERIES_LEAVES_CHUNKS >= chunks_possible(r))
 		return NULL;
 	s = space_alloc(r, REC_CHUNK_SERIES, sizeof(*s), me);
 	if (s != NULL)

@@ -68,10 +68,13 @@ measure_touched(const struct procmem *m)
 	char path[64];
 	uint64_t kib = 0;
 	const char *at;
+	uint64_t until = clock_ms() + MEASURE_MS;
 
 	if (procmem_clear_refs(m, NULL) < 0)
 		return UINT64_MAX;
-	clock_nap(MEASURE_MS * 1000000);
+	/* A timer's signal ends a nap early. */
+	while (!freeze_interrupted() && clock_ms() < until)
+		clock_nap(10000000);
 	snprintf(path, sizeof path, "/proc/%d/smaps_rollup", file_proc_task(m->pid));
 	if (buf_read_file(&b, path, NULL) == 0) {
 		at = strstr(buf_str(&b), "\nReferenced:");

@@ -327,7 +327,9 @@ take_in(struct look *k, struct err *e)
 	}
 	k->z.tracee.meanwhile = NULL;
 	if (k->how->only_copy)
-		return err_set(e, why.code, "no copy could be made of it: %s", why.msg);
+		/* -EAGAIN would mean that another try helps. */
+		return err_set(e, why.code == -EAGAIN ? -ENOMEM : why.code,
+			       "no copy could be made of it: %s", why.msg);
 	k->c->way = LEAKCHECK_STOP;
 	snprintf(k->c->instead, sizeof k->c->instead, "%s", why.msg);
 	return 0;
