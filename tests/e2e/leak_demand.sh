@@ -95,8 +95,8 @@ expect_no_match "--dry-run: looks at nothing" "$out" '^(LEAK|OK|stopped)'
 run "$SEEP" leaks --dry-run --way=stop --json "$child"
 expect_json "--dry-run in JSON" "$TMP/out" '[.way, .expected_pause_ns > .expected_look_ns, .private_bytes > 2000000, .recording_bytes > 500000]' \
 	'["stop",true,true,true]'
-# The pause that it predicts is right within a factor of two; other work on the machine
-# makes single ones longer.
+# The pause that it predicts is right within a factor of two (in soak, on a machine of its
+# own); other work on the machine makes it or the pauses longer.
 threads=$(program many_threads) || exit
 "$threads" 300 1 < <(sleep 60) >"$TMP/threads" &
 many=$!
@@ -104,8 +104,8 @@ wait_for 20 grep -q ready "$TMP/threads"
 "$SEEP" leaks --dry-run --json "$many" >"$TMP/plan"
 for _ in 1 2 3 4 5; do
 	"$SEEP" leaks --json "$many"
-done | jq -s "{want: $(jq .expected_pause_ns "$TMP/plan"), got: map(.stop_ns + .pause_ns)}" >"$TMP/looks"
-expect_json "--dry-run: the pause" "$TMP/looks" '[(.got | min) < 2 * .want, (.got | max) > .want / 2]' '[true,true]'
+done | jq -s "{want: $(jq .expected_pause_ns "$TMP/plan"), by: $(times 10 2), got: map(.stop_ns + .pause_ns)}" >"$TMP/looks"
+expect_json "--dry-run: the pause" "$TMP/looks" '[(.got | min) < .by * .want, (.got | max) > .want / .by]' '[true,true]'
 kill $many
 wait $many 2>/dev/null
 run "$SEEP" leaks --way=fly "$child"
