@@ -5,6 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
+. "$ROOT/tests/e2e/lib_attach.sh"
+need_attach
 cases=$(program heaptrack_cases)
 cp "$ROOT/tests/golden/heaptrack/cases.zst" "$TMP/theirs.zst"
 cd "$TMP" || exit

@@ -17,7 +17,7 @@ record() {
 	expect_eq "$name: recorded" "$(test -s "$name.zst" && echo yes)" yes
 }
 
-record cases "$(program heaptrack_cases)"
+record cases "$(program heaptrack_cases)" 100
 record again "$(program heaptrack_cases)" 5
 record ls ls -lR /usr/lib/ssl
 record more ls -lR "$ROOT/src/guest"

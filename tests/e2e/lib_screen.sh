@@ -5,6 +5,7 @@
 # begin_screen WIDTH HEIGHT: false where tmux does not run. It ends with the test.
 begin_screen() {
 	have tmux || return 1
+	[ -n "$(find_library libncursesw.so.6)" ] || { left_out "no libncursesw here"; return 1; }
 	trap 'tm kill-server 2>/dev/null; lib_end' EXIT
 	# A copy of a shell without anybody's settings, whose terminal is as it was made.
 	tm -f /dev/null new-session -d -x "$1" -y "$2" 'exec bash --norc -i' 2>tmux.err && return

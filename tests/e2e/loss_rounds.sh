@@ -6,6 +6,8 @@
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
+. "$ROOT/tests/e2e/lib_attach.sh"
+need_attach
 need_command jq
 prog=$(program lose_moments) || exit
 cd "$TMP" || exit
@@ -24,7 +26,7 @@ begun() {
 }
 
 # ---- recorded: the times are those of the recording ----
-"$SEEP" run --json --log-file=run.json -o a.rec -- "$prog" overwritten 900 >truth &
+"$SEEP" run --json --log-file=run.json -o a.rec -- "$prog" overwritten 3000 >truth &
 run_pid=$!
 pid=$(program_of $run_pid)
 begun "$pid"
@@ -45,7 +47,7 @@ expect_eq "the interval contains the moment" "$(awk -v from="$from" -v to="$to" 
 	BEGIN { print from != "" && from * 1e6 <= after + 2e4 && to * 1e6 >= before - 2e4 }')" 1
 
 # ---- not recorded: the times are since the first check ----
-"$prog" overwritten 900 >truth &
+"$prog" overwritten 3000 >truth &
 pid=$!
 begun $pid
 first=$(now)
@@ -61,19 +63,21 @@ expect_eq "not recorded: the interval contains the moment" "$(jq --argjson first
 expect_eq "not recorded: checks before that found nothing" "$(jq '
 	(.groups | map(.lost_between[].from_ms) | min) as $from |
 	[.loss_checks[] | select(.done and .ms <= $from) | .lost_blocks] | add' plain.json)" 0
-"$prog" overwritten 900 >truth &
+"$prog" overwritten 6000 >truth &
 pid=$!
 begun $pid
 run "$SEEP" leaks $pid --every 200ms --for 500ms --fail-on leak
 expect_eq "not recorded: nothing lost yet" "$status" 0
 expect_match "not recorded: what blocks are known by" "$out" '^times are since the first check; blocks are known by address and size alone'
-wait $pid
-"$prog" overwritten 500 >truth2 &
+kill $pid
+wait $pid 2>/dev/null
+"$prog" overwritten 3000 >truth2 &
 pid=$!
 until [ -s truth2 ]; do sleep 0.02; done
 run "$SEEP" leaks $pid --every 100ms --count 1
 expect_match "lost before" "$out" '^    lost before the first check'
-wait $pid
+kill $pid
+wait $pid 2>/dev/null
 
 # ---- the end ----
 "$prog" overwritten 3000 >truth &

@@ -5,6 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
+. "$ROOT/tests/e2e/lib_attach.sh"
+need_attach
 need_command jq
 prog=$(program main_ended) || exit
 cd "$TMP" || exit

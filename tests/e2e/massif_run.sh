@@ -77,7 +77,7 @@ int main(void)
 {
 	for (int i = 0; i < 150; i++) {
 		kept[i] = malloc(97);
-		usleep(3000);
+		usleep(10000);
 	}
 	return 0;
 }

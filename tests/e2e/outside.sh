@@ -4,6 +4,7 @@
 # run, attach, why and the saved recording. A thread pool and a program that maps much
 # when it starts are not. Mappings that make most of the memory at one moment, or of what
 # came meanwhile, are PARTIAL, whatever malloc had at another moment.
+# timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$ROOT/tests/e2e/lib_attach.sh"
 need_attach

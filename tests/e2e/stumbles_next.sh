@@ -4,6 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 need_seep
 need_libseep
+. "$ROOT/tests/e2e/lib_attach.sh"
+need_attach
 prog=$(program stumbles) || exit 3
 mkdir "$TMP/here" && cd "$TMP/here" || exit 3
 cp "$prog" ./sessions

@@ -2,7 +2,7 @@
 /* series_steps.c -- holds known amounts at known places, one after the other, for tests of live bytes
  * over time.
  *
- * Each state is one allocation or free away from the one before, and lasts some fifty milliseconds in
+ * Each state is one allocation or free away from the one before, and lasts some 150 milliseconds in
  * which small blocks come and go, so that the recorder takes moments in it. Prints what each place had
  * in turn: "take_a 0 100003 200006 …". One of the blocks is another thread's; with an argument a child
  * is forked that has a place of its own, and the parent waits for it. */
@@ -16,7 +16,7 @@
 #define NOINLINE __attribute__((noinline, noclone))
 
 /* without a tool the clock is looked at with every 64th event */
-enum { BEATS = 25, BEAT_US = 2000, EVENTS = 64 };
+enum { BEATS = 75, BEAT_US = 2000, EVENTS = 64 };
 
 static void *kept[8];
 
