@@ -326,10 +326,10 @@ take_in(struct look *k, struct err *e)
 		return 0;
 	}
 	k->z.tracee.meanwhile = NULL;
+	if (why.code == -EAGAIN) /* to the caller that would mean: another try helps */
+		why.code = -ENOMEM;
 	if (k->how->only_copy)
-		/* -EAGAIN would mean that another try helps. */
-		return err_set(e, why.code == -EAGAIN ? -ENOMEM : why.code,
-			       "no copy could be made of it: %s", why.msg);
+		return err_set(e, why.code, "no copy could be made of it: %s", why.msg);
 	k->c->way = LEAKCHECK_STOP;
 	snprintf(k->c->instead, sizeof k->c->instead, "%s", why.msg);
 	return 0;
