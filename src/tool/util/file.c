@@ -315,18 +315,28 @@ file_proc_task(int pid)
 	return found;
 }
 
+static int
+read_proc_link(int tid, const char *name, char **ret_target, struct err *e)
+{
+	char *path = xasprintf("/proc/%d/%s", tid, name);
+	int r = file_readlink(path, ret_target, e);
+
+	free(path);
+	return r;
+}
+
 int
 file_proc_link(int pid, const char *name, char **ret_target, bool *ret_deleted,
 	       struct err *e)
 {
 	static const char gone[] = " (deleted)";
-	char *path = xasprintf("/proc/%d/%s", file_proc_task(pid), name);
 	char *target = NULL;
 	size_t n;
 	bool cut = false;
-	int r = file_readlink(path, &target, e);
+	int r = read_proc_link(pid, name, &target, NULL);
 
-	free(path);
+	if (r < 0)
+		r = read_proc_link(file_proc_task(pid), name, &target, e);
 	if (r < 0)
 		return r;
 	n = strlen(target);
