@@ -170,7 +170,7 @@ chunk_new(struct recorder *r, enum rec_chunk_kind kind)
 	c->used = first_offset(kind);
 	c->next = h->chunk_lists[kind];
 	c->kind = kind;
-	h->chunks = index;
+	__atomic_store_n(&h->chunks, index, __ATOMIC_RELAXED);
 	__atomic_store_n(&h->chunk_lists[kind], index, __ATOMIC_RELEASE);
 	return c;
 }
@@ -287,7 +287,8 @@ space_series(struct recorder *r, uint32_t me)
 	/* Never the last room, which is for what has to be recorded. */
 	if (__atomic_load_n(&h->series, __ATOMIC_RELAXED) >= most / sizeof(*s) ||
 	    rt_sealed || r->full || r->withdrawn != 0 ||
-	    h->chunks + SERIES_LEAVES_CHUNKS >= chunks_possible(r))
+	    __atomic_load_n(&h->chunks, __ATOMIC_RELAXED) + SERIES_LEAVES_CHUNKS >=
+		    chunks_possible(r))
 		return NULL;
 	s = space_alloc(r, REC_CHUNK_SERIES, sizeof(*s), me);
 	if (s != NULL)
