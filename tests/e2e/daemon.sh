@@ -19,7 +19,7 @@ trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; lib_end' EXIT
 start() {
 	"$SEEP" run -o "$TMP/rec" -- "$prog" "$TMP/fifo" "$@" >"$TMP/run.out" 2>"$TMP/run.err" </dev/null &
 	local tool=$!
-	read -r word pid < <(timeout 20 cat "$TMP/fifo")
+	read -r word pid <<<"$(timeout 20 cat "$TMP/fifo")"
 	expect_eq "daemon: word" "$word" ready
 	wait $tool
 	expect_eq "daemon: status of run" "$?" 0
@@ -50,7 +50,7 @@ expect_status 0 "$SEEP" report --json "$pid"
 expect_truth "by pid" "$TMP/out" "expect in=make_as_daemon allocs=46 frees=0 live_bytes=46414"
 expect_json "by pid: end" "$TMP/out" '.processes[0].end' running
 kill -USR1 "$pid"
-read -r word _ < <(timeout 20 cat "$TMP/fifo")
+read -r word _ <<<"$(timeout 20 cat "$TMP/fifo")"
 expect_eq "daemon: goes on" "$word" freed
 expect_status 0 "$SEEP" report --json "$pid"
 expect_truth "by pid, later" "$TMP/out" "expect in=make_as_daemon allocs=46 frees=23 live_bytes=23207"
@@ -73,7 +73,7 @@ start late
 run "$SEEP" run -o "$TMP/other.rec" -- true
 run "$SEEP" ps
 kill -USR1 "$pid"
-read -r word _ < <(timeout 20 cat "$TMP/fifo")
+read -r word _ <<<"$(timeout 20 cat "$TMP/fifo")"
 expect_eq "late: allocates" "$word" made
 expect_status 0 "$SEEP" report --json "$pid"
 expect_truth "late, by pid" "$TMP/out" "expect in=make_as_daemon allocs=46 frees=0 live_bytes=46414"

@@ -62,12 +62,12 @@ ended() {
 	[ $# -gt 0 ] || set -- "$prog" "$TMP/fifo"
 	"$SEEP" run -o "$TMP/rec" "$@" >run.out 2>run.err </dev/null &
 	local tool=$! word
-	read -r word pid < <(timeout 20 cat "$TMP/fifo")
+	read -r word pid <<<"$(timeout 20 cat "$TMP/fifo")"
 	expect_eq "daemon: word" "$word" ready
 	wait $tool
 	cp rec before.rec
 	kill -USR1 "$pid"
-	read -r word _ < <(timeout 20 cat "$TMP/fifo")
+	read -r word _ <<<"$(timeout 20 cat "$TMP/fifo")"
 	expect_eq "daemon: goes on" "$word" freed
 	kill "$pid"
 	wait_for 10 gone "$pid"
